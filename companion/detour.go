@@ -7,22 +7,18 @@ import (
 	"evbench/topology"
 )
 
-// routesAround returns what the switches have to hold so that every address of every
-// server can be reached from everywhere as long as a path is alive between the two
-// leaves: what Compute returns, and
+// routesAround returns what the switches have to hold so that every address of every server can be
+// reached as long as a path is alive between the two leaves: what Compute returns, and
 //
-//   - standby: each switch above leaves delivers downwards to the servers of the leaves
-//     that it reaches so, on every path, so that a detour is a matter of the ways up;
-//   - detours: where a link is dead, the leaves at both of its ends and all others
-//     hold a more specific route for the addresses behind it, through a spine from which
-//     there is a live way. Of three levels the switches of pods do the same with top
-//     switches.
+//   - standby: each switch above leaves delivers downwards, on every path, to the servers of the
+//     leaves that it reaches so;
+//   - detours: where a link is dead, the leaves hold a more specific route for the addresses behind
+//     it, through a spine from which there is a live way; of three levels the switches of pods do
+//     the same with top switches.
 //
-// What is under way on a dead path when its link dies, and connections that wait
-// there for the link to return, thus get through. Paths that are alive lead
-// through their own switches. Between the routes for two sets of dead links nothing
-// more is needed: those for the new set carry the messages of the old plan too.
-// O(switches · leaves · paths · spines) beyond Compute.
+// So what is under way on a dead path when its link dies gets through, and the routes for a new set
+// of dead links carry the messages of the old plan, too. O(switches · leaves · paths · spines)
+// beyond Compute.
 func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	routes, err := switches(p, a)
 	if err != nil {

@@ -13,19 +13,14 @@ import (
 	"evbench/topology"
 )
 
-// A Router brings the switches of a target from the routes of one plan to those of
-// the next without a moment in which a path of either is missing, and gives first
-// aid when links die. What it keeps in place is what routesAround says, for the links
-// that are dead now.
+// A Router brings the switches of a target from the routes of one plan to those of the next without
+// a moment in which a path of either is missing, and gives first aid when links die.
 //
-// It remembers what it has read back, so that first aid writes without reading
-// first. It does not trust that memory after an error, and when it is asked for the
-// dead links that it has handled already: then something else has happened, such as
-// a link that was down for too short a time to be told, and the kernel may have
-// deleted routes.
+// It remembers what it has read back, so that first aid writes without reading first, but not after
+// an error, and not when it is asked for the dead links that it has handled already: then a link may
+// have been down for too short a time to be told, and the kernel has deleted routes.
 //
-// Aid, Install and Clean are called one at a time, beside Watch. A server's routes
-// do not depend on leaf-spine links and are not touched.
+// Aid, Install and Clean are called one at a time, beside Watch. Routes of servers are not touched.
 type Router struct {
 	target Target
 	rule   rule

@@ -21,19 +21,14 @@ type updateEnd struct {
 	err error
 }
 
-// Update changes the plan of the case under way, and how events are built, from the first
-// exchange that no worker has begun. It returns when that exchange is done everywhere; its
-// times are since the call. placed, if not nil, is called before, by the same goroutine, once
-// every worker has the plan: from then on the network must be ready for it.
+// Update changes the plan of the case under way, and how events are built, from the first exchange
+// that no worker has begun: what has been granted and not begun is taken back. It returns when that
+// exchange is done everywhere; its times are since the call. placed, if not nil, is called before,
+// by the same goroutine, once every worker has the plan: from then on the network must be ready.
 //
-// What has been granted to workers and not begun is taken back for that, so that the plan
-// is placed within milliseconds if the workers have opened the paths that it needs
-// (Case.Standby), whatever the exchange under way is doing.
-//
-// The error wraps ErrNoCase without a case, and ErrCaseOver where the case ends before that: not every
-// plan that was placed is used. Only one change can be under way; when ctx ends, that
-// one goes on, and nobody waits for it. Update may be called from any goroutine, also
-// from OnSample in one of its own.
+// The error wraps ErrNoCase without a case, and ErrCaseOver where the case ends before that. Only
+// one change can be under way; when ctx ends, it goes on, and nobody waits for it. Update may be
+// called from any goroutine, but not by OnSample itself.
 func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from uint64)) (failover.Switch, error) {
 	c.mu.Lock()
 	s := c.stage

@@ -1,13 +1,9 @@
-// Package inject takes links of a real network down and brings them up again,
-// also after an error, a panic, Ctrl-C and SIGKILL.
+// Package inject takes links of a real network down and brings them up again, also after an error,
+// a panic, Ctrl-C and SIGKILL.
 //
-// What to run for a link (a command, ssh, ibportstate, a lab) is decided by pure
-// functions; a thin runner starts it, with a time limit for the whole process
-// group. A command is never believed: a probe must say that the link is down, or
-// up. Before a link is touched a journal on disk says how it is brought up again,
-// and Restore does that for a run that could not.
-//
-// The package decides no routes and installs none: the network has its own.
+// What to run for a link is decided by pure functions; a runner starts it, with a time limit for the
+// whole process group. A probe must say that the link is down, or up. Before a link is touched a
+// journal on disk says how it is brought up again, and Restore does that for a run that could not.
 package inject
 
 import (

@@ -72,15 +72,10 @@ func (e *InstallError) Error() string {
 // Unwrap returns the cause.
 func (e *InstallError) Unwrap() error { return e.cause }
 
-// Install writes the files, signals OpenSM, waits until its log says that the
-// engine file has configured tables, reads the tables of all switches back and
-// compares. The files that were there are kept as *.old. If anything but these
-// tables is in place at the end, it puts the earlier files back, signals OpenSM
-// again, and returns an *InstallError. Other errors mean that nothing was
-// changed.
-//
-// It cannot change LIDs, which OpenSM gives when it starts: the routes must have
-// kept those of the network.
+// Install writes the files, keeps those before as *.old, has OpenSM load them, reads the tables of
+// all switches back and compares. If anything but these tables is in place at the end, it brings the
+// earlier files back in the same way and returns an *InstallError. Other errors mean that nothing
+// was changed. It cannot change LIDs: the routes must have kept those of the network.
 func Install(ctx context.Context, r *Routes, o InstallOptions) error {
 	i := newInstaller(r, o)
 	i.loads = 1

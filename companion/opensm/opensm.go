@@ -1,17 +1,10 @@
-// Package opensm puts a plan onto InfiniBand through OpenSM, whose routing
-// engine "file" loads forwarding tables that somebody else has made.
+// Package opensm puts a plan onto InfiniBand through OpenSM, whose routing engine "file" loads
+// forwarding tables that somebody else has made.
 //
-// InfiniBand routes by the destination's address, its LID; there is one path from
-// a switch to a LID. A host can have 2^LMC LIDs, which follow each other, so that
-// senders choose a path by choosing one of them (thesis 6.7.2). Compute spreads
-// the paths of a plan over the LIDs, makes the tables and checks them as a judge
-// that has not made them would; Write writes the files for OpenSM and for the
-// application; Install has a running OpenSM load them, reads what the switches
-// hold, and puts back what was there before if that is anything else.
-//
-// OpenSM takes files with entries to dead ports or without whole switches in
-// silence, and packets are then lost in silence too: this package refuses to
-// write such files.
+// There is one path from a switch to an address, the LID. A host can have 2^LMC LIDs, so that
+// senders choose a path by choosing one of them (thesis 6.7.2). Compute makes and checks the tables,
+// Write the files for OpenSM and the application, and Install has a running OpenSM load them. What
+// OpenSM would take in silence and lose packets by, such as entries to dead ports, is not written.
 package opensm
 
 import (
@@ -65,21 +58,15 @@ type Routes struct {
 
 const none = 1<<16 - 1
 
-// Compute makes the tables of a plan for a network, and checks them: what would
-// lose packets is a *RefusedError. The LIDs of the network are kept if all
-// hosts have enough of them, aligned and without overlap; else they are given
-// anew, in the order of the nodes. O(servers² + leaves · hosts · 2^LMC).
+// Compute makes the tables of a plan for a network, and checks them: what would lose packets is a
+// *RefusedError. The LIDs of the network are kept if all hosts have enough of them, aligned and
+// without overlap; else they are given anew, in the order of the nodes.
+// O(servers² + leaves · hosts · 2^LMC).
 //
-// Of each leaf, the spines that its servers use towards a destination are laid
-// onto the destination's LIDs in rising order, so the LMC is ⌈log2⌉ of the most
-// spines from a leaf to a server, the least possible. LIDs that are left over
-// lead through the other live spines, and hosts that the plan does not know are
-// routed like those. Switches can be reached too, except spines from spines, as
-// with OpenSM's engines for trees.
-//
-// Of three levels a LID has one top switch in each plane of a pod, for all leaves of the pod:
-// so all paths that leaves of a pod use towards a destination are laid onto its LIDs, which
-// may take more of them than a leaf needs.
+// The spines that the servers of a leaf, or of three levels a pod, use towards a destination are
+// laid onto its LIDs in rising order; so the LMC is the least possible. LIDs that are left over lead
+// through the other live spines, and hosts that the plan does not know are routed like those.
+// Switches can be reached too, except spines from spines, as with OpenSM's engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err

@@ -6,16 +6,12 @@ import (
 	"evbench/topology"
 )
 
-// A credits is the state of a fabric whose switches have input buffers with an end. A
-// chunk takes a wire when it is at the head of the buffer that it is in, the wire is
-// free, and there is room for all of it in the buffer at the far end: the chunks behind
-// it wait, wherever they want to go. It goes on as soon as it begins to arrive, and
-// gives its room back when the last of it has left. Wires serve in the order in which
-// chunks came to the head; servers take what arrives, and send a chunk of each of their
-// flows in turn, however many of each have been offered.
-//
-// Time is worked out as far as somebody has asked. A chunk that is offered for an earlier
-// time is offered then.
+// A credits is the state of a fabric whose switches have input buffers with an end. A chunk takes a
+// wire when it is at the head of its buffer, the wire is free, and the buffer at the far end has
+// room for all of it. It goes on as soon as it begins to arrive, and gives its room back when the
+// last of it has left. Wires serve chunks in the order in which they came to the head; servers send
+// a chunk of each of their flows in turn. A chunk that is offered for a time before now is offered
+// now.
 type credits struct {
 	now    int64 // ns since the start of the fabric
 	buffer int   // bytes of each input of a switch

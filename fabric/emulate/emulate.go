@@ -1,21 +1,10 @@
-// Package emulate answers: how would a fat tree delay these messages, where no
-// network namespaces can be had to build one?
+// Package emulate is a model of a fat tree in user space, with a clock for each direction of each
+// cable. A chunk of a message takes the wires of its path one after the other, first come, first
+// served; the transport asks when it may be delivered (tcp.Pacer), and holds it back until then.
+// With Options.Buffer the inputs of switches have buffers with an end, and senders wait for room.
 //
-// A Fabric is a model in user space: a clock for each direction of each cable.
-// A chunk of a message takes the wires of its path one after the other, first
-// come, first served, and may be delivered when the last one is through. The
-// transport asks the Fabric before it writes a chunk (tcp.Pacer) and holds it
-// back until then; the sockets themselves know nothing of it.
-//
-// With Options.Buffer the fabric is lossless: the inputs of switches have buffers
-// with an end and senders wait for room (see credits). Without, buffers have no end,
-// save that a flow has few chunks under way at a time.
-//
-// What it leaves out: packets are not lost (a chunk that is on its way when a
-// link dies still arrives, later ones wait), acknowledgements and barrier
-// signals cost nothing. It is a model, and every result of it has to say so.
-//
-// The package reads no clock: time comes in. Rates are bit/s, sizes bytes.
+// No packets are lost: a chunk that is on its way when a link dies still arrives. Acknowledgements
+// and barrier signals cost nothing. Time comes in; rates are bit/s, sizes bytes.
 package emulate
 
 import (

@@ -14,17 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter sees to it that this process may build labs. Where it may already, as
-// root or inside, Enter returns at once. Else it runs this program again, with
-// the same arguments, as root of a user namespace of its own, and returns when
-// that has ended: done is then true, and main exits with code. Where that is
-// refused too, the error says why and what would cure it.
-//
-// The program in the namespace has the same standard input, output and error;
-// SIGINT, SIGTERM and SIGHUP reach it; and it dies with this process. It finds
-// by Handed the files that it is to have of this one, such as a listener that
-// others reach: one of its own only its namespace would. Enter comes before
-// anything that must not happen twice.
+// Enter sees to it that this process may build labs. Where it may not already, Enter runs this
+// program again, with the same arguments, standard files and signals, as root of a user namespace
+// of its own, and returns when that has ended: done is then true, and main exits with code. The
+// error says why that is refused, and what would cure it. By Handed that program finds the files
+// that it is to have of this one, such as a listener, which in its namespace nobody else would
+// reach. Enter comes before anything that must not happen twice.
 func Enter(files ...*os.File) (code int, done bool, err error) {
 	f, mode := gatherFacts(), modeDirect
 	inside := os.Getenv(marker) == markInside

@@ -1,18 +1,11 @@
-// Package lab answers: how do I get a real fat tree on one machine, without
-// root and without leaving anything behind?
+// Package lab makes one machine a fat tree, without root and without leaving anything behind.
 //
-// A Lab is one network namespace per server and switch, held by file
-// descriptors only, with a veth pair for each cable and a token bucket at both
-// ends of it. Packets cross real kernel routes; a link that is taken down is
-// really down. When the last descriptor closes, by Close or because the process
-// was killed, the kernel removes everything.
+// A Lab is one network namespace per server and switch, held by file descriptors only, with a veth
+// pair for each cable and a token bucket at both ends of it. When the last descriptor closes, by
+// Close or because the process was killed, the kernel removes everything.
 //
-// The package decides no routes and measures nothing; it forwards what package
-// companion installs, and counts bytes where the kernel does. It reproduces
-// ratios, not absolute rates: its links are TCP over deep queues, without the
-// credit flow control of InfiniBand.
-//
-// Rates are bit/s, sizes bytes.
+// It reproduces ratios, not absolute rates: its links are TCP over deep queues, without the credit
+// flow control of InfiniBand. Rates are bit/s, sizes bytes.
 package lab
 
 import (

@@ -1,17 +1,9 @@
-// Package open answers which fabric a scenario runs on, and how its workers start and join: the
-// lab, the emulated fabric or plain hosts, each behind the interface that a run asks for.
+// Package open answers which fabric a scenario runs on, and how its workers start and join: as
+// threads or processes of this machine, as ranks that mpirun or srun has started, on hosts that
+// ssh reaches, or by somebody else. Of ranks, one is the controller and the others are the servers,
+// in order of rank. A lab may also be kept up without a run, one for each user.
 //
 // A fabric is opened last, when everything that can be wrong with the input has been checked.
-// Workers are threads or processes of this machine, ranks that mpirun or srun has started,
-// processes on hosts that ssh reaches, or started by somebody else; an injector takes down links
-// of a network that evbench does not control. Of ranks, one is the controller and measures, the
-// others are the servers, in order of rank.
-//
-// A lab may also be kept up without a run, one for each user: a state file says where it is. The
-// file is believed only if it is the user's own, and a process only if it has written the file.
-//
-// What the user has asked for in vain, and an error that all ranks meet in the same way, is an
-// error of the input (tool.UsageError).
 package open
 
 import (

@@ -1,10 +1,6 @@
-// Package preflight answers: may a run begin on these plain hosts? Does every server reach every
-// other one, is each on the leaf that the topology file says, does the address for a spine lead
-// through that spine, and are the machines alike?
-//
-// A Prober measures from a worker, by connections of TCP and echoed UDP packets; Judge and Compare
-// read what all have measured, and know no network. Servers are places in a list; hops are
-// routers on the way.
+// Package preflight answers: does every server of plain hosts reach every other one, is each on the
+// leaf that the topology file says, does the address for a spine lead through that spine, and are
+// the machines alike? A Prober measures from a worker; Judge and Compare read what all have measured.
 package preflight
 
 import (

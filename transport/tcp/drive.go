@@ -228,13 +228,9 @@ func (b *bell) close() {
 	}
 }
 
-// A spinner looks again and again, for a short while, before a thread sleeps. To
-// wake a thread, and the processor that has gone idle under it, takes tens of
-// microseconds in a virtual machine and several elsewhere: as long as a phase of
-// small fragments. Between two looks it lets others run.
-//
-// Where waits are long it stops trying but for now and then: after each miss
-// twice as many waits go by without it.
+// A spinner looks again and again, for a short while, before a thread sleeps: to wake a thread takes
+// as long as a phase of small fragments. Between two looks it lets others run. After each miss twice
+// as many waits go by without it.
 type spinner struct {
 	misses int // in a row
 	skip   int // waits that go by

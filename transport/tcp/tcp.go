@@ -1,29 +1,17 @@
 // Package tcp is a transport over raw TCP sockets of Linux.
 //
-// The calling goroutine itself drives its sockets, full duplex, and sleeps in
-// the kernel only when none is ready; the runtime's poller takes part in
-// opening connections only. In steady state a phase allocates nothing. Payload is
-// copied once on its way out, once on its way in; large messages that need not
-// wait for a phase go out by sendfile, without the first copy, and a receive with
-// Drop does without the second.
+// The calling goroutine drives its sockets, full duplex, and sleeps in the kernel when none is
+// ready. In steady state a phase allocates nothing. Large messages that need not wait for a phase go
+// out by sendfile. One process per server is fastest: a thread then sleeps without giving its
+// processor back to the runtime.
 //
-// One process per server is fastest: a thread then sleeps without giving its
-// processor back to the runtime. With more, the runtime takes it only when its
-// monitor comes by: with 16 or more endpoints in one process, a GOMAXPROCS of their number
-// shortens a barrier (32 endpoints on 2 cores: by a third). Locking goroutines to
-// threads gained nothing.
+// There is one connection for each ordered pair of ranks and path that the source sends on. The
+// source opens it; data flows one way and the requests about that data the other, so that neither
+// waits behind the other. Signals of barriers have a connection for each pair of partners. Each
+// begins with a preface, in which both sides prove that they know the token of the run.
 //
-// There is one connection for each ordered pair of ranks and path that the
-// source sends on. The source opens it; data flows one way and the requests
-// about that data the other, so that neither waits behind the other. Barrier
-// signals have connections of their own, one per pair of partners. Each
-// connection begins with a preface that says who speaks. Both sides prove that they
-// know the token of the run, which is never sent; who cannot is refused.
-//
-// The package chooses no path: an Op's Path picks the peer's address, and the
-// network takes it from there. It sets no time-out on established connections:
-// a link may be down for seconds, and the run decides how long is too long.
-// Sizes are bytes.
+// An Op's Path picks the peer's address, and the network takes it from there. Established
+// connections have no time-out: the run decides how long is too long. Sizes are bytes.
 package tcp
 
 import (
