@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -192,24 +193,10 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	}
 }
 
-func runOf(msg wire.Message) (uint32, bool) {
-	switch m := msg.(type) {
-	case wire.Ready:
-		return m.Run, true
-	case wire.Progress:
-		return m.Run, true
-	case wire.Completed:
-		return m.Run, true
-	case wire.Held:
-		return m.Run, true
-	case wire.Updated:
-		return m.Run, true
-	case wire.Samples:
-		return m.Run, true
-	case wire.Finished:
-		return m.Run, true
-	case wire.Error:
-		return m.Run, true
+// runOf returns the run that a message is of, if it is of one.
+func runOf(msg wire.Message) (run uint32, ok bool) {
+	if f := reflect.ValueOf(msg).FieldByName("Run"); f.IsValid() {
+		return uint32(f.Uint()), true
 	}
 	return 0, false
 }

@@ -8,77 +8,105 @@ import (
 	"strconv"
 )
 
-// Steps are a row. On the wire they are numbers in base 64, not text: with a plan that
-// changes while events are built, all workers wait for the slowest to have read its row.
-type Steps []Step
+// An entry of a list has numbers of 32 bits with a sign, a few that each has and then some that
+// follow.
+type entry[T any] interface {
+	*T
+	fixed() []*int
+	following() *[]int // nil: none do
+}
+
+// A list is varints in base 64 on the wire, not text: with a plan that changes while events are
+// built, all workers wait for the slowest to have read its part.
+type list[T any, E entry[T]] []T
+
+// What a rank does: Steps of a row, and Turns, Takes and Tells of a Window.
+type (
+	Steps = list[Step, *Step]
+	Turns = list[Turn, *Turn]
+	Takes = list[Take, *Take]
+	Tells = list[Tell, *Tell]
+)
+
+func (s *Step) fixed() []*int { return []*int{&s.To, &s.ToSpine, &s.From, &s.FromSpine} }
+func (t *Turn) fixed() []*int { return []*int{&t.Exchange, &t.To, &t.Spine} }
+func (t *Take) fixed() []*int { return []*int{&t.Exchange, &t.From, &t.Spine} }
+func (t *Tell) fixed() []*int { return []*int{&t.After, &t.To, &t.Send} }
+
+func (s *Step) following() *[]int { return nil }
+func (t *Turn) following() *[]int { return &t.Await }
+func (t *Take) following() *[]int { return nil }
+func (t *Tell) following() *[]int { return nil }
 
 var errPacked = errors.New("numbers: not as they were written")
 
 // MarshalJSON implements json.Marshaler.
-func (s Steps) MarshalJSON() ([]byte, error) {
-	if s == nil {
+func (l list[T, E]) MarshalJSON() ([]byte, error) {
+	if l == nil {
 		return []byte("null"), nil
 	}
-	b := make(packed, 0, 8*len(s))
-	for _, x := range s {
-		b.add(x.To, x.ToSpine, x.From, x.FromSpine)
-	}
-	return b.quoted(), nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *Steps) UnmarshalJSON(text []byte) (err error) {
-	*s, err = readPacked(text, func(b *packed) (x Step, err error) {
-		err = b.take(&x.To, &x.ToSpine, &x.From, &x.FromSpine)
-		return x, err
-	})
-	return err
-}
-
-// packed are whole numbers of 32 bits with a sign, as varints.
-type packed []byte
-
-func (b *packed) add(all ...int) {
-	for _, v := range all {
-		*b = binary.AppendVarint(*b, int64(v))
-	}
-}
-
-func (b packed) quoted() []byte {
-	return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(b))
-}
-
-func (b *packed) take(all ...*int) error {
-	for _, v := range all {
-		x, n := binary.Varint(*b)
-		if n <= 0 || x < math.MinInt32 || x > math.MaxInt32 {
-			return errPacked
+	b := make([]byte, 0, 8*len(l))
+	for i := range l {
+		for _, v := range E(&l[i]).fixed() {
+			b = binary.AppendVarint(b, int64(*v))
 		}
-		*v, *b = int(x), (*b)[n:]
+		if more := E(&l[i]).following(); more != nil {
+			b = binary.AppendVarint(b, int64(len(*more)))
+			for _, v := range *more {
+				b = binary.AppendVarint(b, int64(v))
+			}
+		}
 	}
-	return nil
+	return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(b)), nil
 }
 
-// readPacked reads entries until there are no more numbers; null are none. What it
-// allocates grows with what was sent.
-func readPacked[T any](text []byte, one func(*packed) (T, error)) ([]T, error) {
+// UnmarshalJSON implements json.Unmarshaler. What it allocates grows with what was sent.
+func (l *list[T, E]) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
-		return nil, nil
+		*l = nil
+		return nil
 	}
 	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
-		return nil, errPacked
+		return errPacked
 	}
-	bytes, err := base64.StdEncoding.Strict().DecodeString(string(text[1 : len(text)-1]))
+	b, err := base64.StdEncoding.Strict().DecodeString(string(text[1 : len(text)-1]))
 	if err != nil {
-		return nil, errPacked
+		return errPacked
 	}
-	b, out := packed(bytes), make([]T, 0, len(bytes)/4)
+	out := make([]T, 0, len(b)/4)
 	for len(b) > 0 {
-		x, err := one(&b)
-		if err != nil {
-			return nil, err
+		var x T
+		for _, v := range E(&x).fixed() {
+			if b, err = number(b, v); err != nil {
+				return err
+			}
+		}
+		if more := E(&x).following(); more != nil {
+			n := 0
+			if b, err = number(b, &n); err != nil || n < 0 || n > len(b) {
+				return errPacked
+			}
+			if n > 0 {
+				*more = make([]int, n)
+			}
+			for i := range *more {
+				if b, err = number(b, &(*more)[i]); err != nil {
+					return err
+				}
+			}
 		}
 		out = append(out, x)
 	}
-	return out, nil
+	*l = out
+	return nil
+}
+
+// number takes one off the front.
+func number(b []byte, v *int) (rest []byte, err error) {
+	x, n := binary.Varint(b)
+	if n <= 0 || x < math.MinInt32 || x > math.MaxInt32 {
+		return nil, errPacked
+	}
+	*v = int(x)
+	return b[n:], nil
 }
