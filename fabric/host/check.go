@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/show"
 )
 
 // HostSchema is the schema of an Answer.
@@ -148,7 +149,11 @@ func portReasons(ports []Port) []string {
 	}
 	var out []string
 	for _, c := range causes {
-		out = append(out, fmt.Sprintf("%s %s: %s", plural(len(by[c]), "port"), hostlist.Compress(by[c]), c))
+		noun := "port"
+		if len(by[c]) > 1 {
+			noun = "ports"
+		}
+		out = append(out, fmt.Sprintf("%s %s: %s", noun, hostlist.Compress(by[c]), c))
 	}
 	return out
 }
@@ -175,7 +180,7 @@ func (e *BadHosts) Error() string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d %s %s:", len(bad), e.Total, plural(e.Total, "host"), e.What)
+	fmt.Fprintf(&b, "%d of %s %s:", len(bad), show.Plural(e.Total, "host", "hosts"), e.What)
 	for _, r := range reasons {
 		fmt.Fprintf(&b, "\n  %s: %s", hostlist.Compress(by[r]), strings.ReplaceAll(r, "\n", "\n    "))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -30,7 +31,7 @@ type Placement struct {
 // positions present; with one, each leaf takes its hosts in order of the list.
 func Place(t *topology.Tree, hosts []string, p *Placement) ([]Server, error) {
 	if len(hosts) != t.Servers() {
-		return nil, fmt.Errorf("hosts: %d %s for %d %s of %s", len(hosts), plural(len(hosts), "name"), t.Servers(), plural(t.Servers(), "server"), t.Notation())
+		return nil, fmt.Errorf("hosts: %s for %s of %s", show.Plural(len(hosts), "name", "names"), servers(t.Servers()), t.Notation())
 	}
 	byRank := hosts
 	if p != nil {
@@ -70,15 +71,7 @@ func Counted(servers []Server) []Host {
 	return out
 }
 
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return noun
-	case strings.HasSuffix(noun, "ch"):
-		return noun + "es"
-	}
-	return noun + "s"
-}
+func servers(n int) string { return show.Plural(n, "server", "servers") }
 
 func (p *Placement) order(t *topology.Tree, hosts []string) ([]string, error) {
 	on, err := p.byLeaf(hosts)
@@ -112,7 +105,7 @@ func (p *Placement) mismatch(leaf, i int, have []string, want int) string {
 	if p.cabled && i >= 0 {
 		name += " (" + p.names[i] + ")"
 	}
-	text := fmt.Sprintf("%s has %d %s for %d %s", name, len(have), plural(len(have), "host"), want, plural(want, "server"))
+	text := fmt.Sprintf("%s has %s for %s", name, show.Plural(len(have), "host", "hosts"), servers(want))
 	if len(have) > 0 {
 		text += ": " + hostlist.Compress(have)
 	}
@@ -224,8 +217,8 @@ func (p *Placement) usedLeaves(t *topology.Tree, on [][]string) ([]int, error) {
 		}
 	}
 	if want != len(used) {
-		return nil, fmt.Errorf("placement: the hosts are on %d leaf %s (%s); %s has servers on %d",
-			len(used), plural(len(used), "switch"), hostlist.Compress(names), t.Notation(), want)
+		return nil, fmt.Errorf("placement: the hosts are on %s (%s); %s has servers on %d",
+			show.Plural(len(used), "leaf switch", "leaf switches"), hostlist.Compress(names), t.Notation(), want)
 	}
 	return leaves, nil
 }

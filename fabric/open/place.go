@@ -70,8 +70,12 @@ func (p *Place) slurm(env Lookup) error {
 	if err != nil {
 		return err
 	}
-	p.first = firstHost(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST")))
-	if p.Locals = tasksOn(env("SLURM_STEP_TASKS_PER_NODE"), node); p.Locals == 0 && nodes == 1 {
+	if names, err := hostlist.Expand(cmp.Or(env("SLURM_STEP_NODELIST"), env("SLURM_JOB_NODELIST"))); err == nil {
+		p.first = names[0] // else it is not known
+	}
+	if each, err := hostlist.Tasks(env("SLURM_STEP_TASKS_PER_NODE"), hostlist.Max); err == nil && node < len(each) {
+		p.Locals = each[node]
+	} else if nodes == 1 {
 		p.Locals = p.Size
 	}
 	return nil
@@ -90,34 +94,6 @@ func numbers(env Lookup, to map[string]*int) error {
 		*n = v
 	}
 	return nil
-}
-
-// tasksOn returns how many tasks a node has, by Slurm's list "3(x2),1", or 0.
-func tasksOn(list string, node int) int {
-	for part := range strings.SplitSeq(list, ",") {
-		tasks, times := 0, 1
-		if _, err := fmt.Sscanf(part, "%d(x%d)", &tasks, &times); err != nil {
-			if tasks, err = strconv.Atoi(part); err != nil {
-				return 0
-			}
-			times = 1
-		}
-		if node < times {
-			return tasks
-		}
-		node -= times
-	}
-	return 0
-}
-
-// firstHost returns the first name of a host list such as "rack[2-3]n[01-16],b7"; "" of one
-// that cannot be read.
-func firstHost(list string) string {
-	names, err := hostlist.Expand(list)
-	if err != nil {
-		return ""
-	}
-	return names[0]
 }
 
 // oneMachine reports whether all ranks are known to be on this machine.

@@ -63,27 +63,3 @@ func envOf(text string) Lookup {
 		return ""
 	}
 }
-
-func TestTasksOn(t *testing.T) {
-	for _, tt := range []struct {
-		list       string
-		node, want int
-	}{
-		{"9", 0, 9}, {"9", 1, 0}, {"3(x2),1", 1, 3}, {"3(x2),1", 2, 1}, {"3(x2),1", 3, 0}, {"", 0, 0}, {"two", 0, 0},
-	} {
-		if got := tasksOn(tt.list, tt.node); got != tt.want {
-			t.Errorf("tasksOn(%q, %d) = %d, want %d", tt.list, tt.node, got, tt.want)
-		}
-	}
-}
-
-func TestFirstHost(t *testing.T) {
-	for list, want := range map[string]string{
-		"": "", "a": "a", "a,b": "a", "node[001-004,007],b": "node001", "node[7,9]": "node7",
-		"r[2-3]n[01-16].site": "r2n01.site", "a,b[1-2]": "a",
-	} {
-		if got := firstHost(list); got != want {
-			t.Errorf("firstHost(%q) = %q, want %q", list, got, want)
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
@@ -64,10 +65,10 @@ func describe(by map[string][]string) string {
 	})
 	parts := []string{values[0] + " on most"}
 	if len(by[values[0]]) == len(by[values[1]]) {
-		parts[0] = fmt.Sprintf("%s on %s", values[0], list(by[values[0]]))
+		parts[0] = fmt.Sprintf("%s on %s", values[0], show.Few(by[values[0]]))
 	}
 	for _, v := range values[1:] {
-		parts = append(parts, fmt.Sprintf("%s on %s", v, list(by[v])))
+		parts = append(parts, fmt.Sprintf("%s on %s", v, show.Few(by[v])))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/show"
 )
 
 // A measure is one number for each pair of servers that tells near from far.
@@ -48,7 +49,7 @@ func (s Survey) leaves() (misplaced []string, note string) {
 // to others: the fewest are within a leaf. Two servers on one machine may be
 // connected without any router, which says nothing about the others.
 func (s Survey) byHops() (measure, []group, bool) {
-	m := measure{name: "hops", say: func(v int64) string { return fmt.Sprintf("%d hop%s", v, plural(v)) }}
+	m := measure{name: "hops", say: func(v int64) string { return show.Plural(int(v), "hop", "hops") }}
 	m.value = s.matrix(func(r wire.Reach) int64 { return int64(r.Hops) }, func(a, b int, v int64) bool {
 		return v >= 0 && (v > 0 || !s.oneMachine(a, b))
 	})
@@ -134,13 +135,6 @@ func (s Survey) values(m measure) []int64 {
 
 func (s Survey) oneMachine(a, b int) bool {
 	return s.Servers[a].Host != "" && s.Servers[a].Host == s.Servers[b].Host
-}
-
-func plural(n int64) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 type group []int

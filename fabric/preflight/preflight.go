@@ -6,10 +6,12 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"evbench/controller/wire"
+	"evbench/internal/show"
 )
 
 // A Server is one server as it is meant to be.
@@ -115,9 +117,9 @@ func (s Survey) counts() []string {
 		}
 	}
 	var out []string
-	for _, n := range sortedKeys(counts) {
+	for _, n := range slices.Sorted(maps.Keys(counts)) {
 		out = append(out, fmt.Sprintf("%d addresses of %s: a pinned plan needs %d, the first for routing tables and one for each of %d spines",
-			n, list(counts[n]), 1+s.Spines, s.Spines))
+			n, show.Few(counts[n]), 1+s.Spines, s.Spines))
 	}
 	return out
 }
@@ -138,13 +140,4 @@ func (s Survey) name(i int) string {
 		return v.Name
 	}
 	return v.Name + " (" + v.Host + ")"
-}
-
-const maxNames = 8
-
-func list(names []string) string {
-	if more := len(names) - maxNames; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

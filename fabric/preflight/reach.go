@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"evbench/internal/show"
 )
 
 type fault struct {
@@ -77,7 +79,7 @@ func (s Survey) nobodyReaches(to int, faults []fault) (text string, rest []fault
 		return "", faults
 	}
 	return fmt.Sprintf("%s is not reached by any of the %d others that tried, at %s: %s",
-		s.name(to), asked, list(addresses(mine)), reasons(mine)), rest
+		s.name(to), asked, show.Few(addresses(mine)), reasons(mine)), rest
 }
 
 // reachesNobody takes a server out of the faults that cannot connect to any
@@ -119,7 +121,7 @@ func (s Survey) single(faults []fault) []string {
 	})
 	var out []string
 	for _, k := range keys {
-		out = append(out, fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), list(groups[k]), k.why))
+		out = append(out, fmt.Sprintf("%s cannot reach %s: %s", s.name(k.from), show.Few(groups[k]), k.why))
 	}
 	return out
 }
@@ -145,5 +147,3 @@ func reasons(faults []fault) string {
 	})
 	return strings.Join(all, "; ")
 }
-
-func sortedKeys[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }

@@ -147,27 +147,10 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", list.Line, err)
 	}
-	var each []int
-	for _, word := range strings.Split(tasks.Text, ",") {
-		m := tasksTimes.FindStringSubmatch(word)
-		if !counted {
-			m = []string{"", "1", strconv.Itoa(len(names))}
-		}
-		if m == nil {
-			return nil, fmt.Errorf("line %d: tasks of nodes %q: such as 4(x3),2", tasks.Line, Short(word))
-		}
-		slots, err := parseSlots(m[1])
-		if err != nil {
+	each := slices.Repeat([]int{1}, len(names))
+	if counted {
+		if each, err = Tasks(tasks.Text, len(names)+1); err != nil {
 			return nil, fmt.Errorf("line %d: %w", tasks.Line, err)
-		}
-		times := 1
-		if m[2] != "" {
-			if times, err = strconv.Atoi(m[2]); err != nil || times > Max {
-				return nil, fmt.Errorf("line %d: tasks of nodes %q", tasks.Line, Short(word))
-			}
-		}
-		for range min(times, len(names)+1) {
-			each = append(each, slots)
 		}
 	}
 	if len(each) != len(names) {
@@ -178,6 +161,27 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 		out = append(out, Entry{list.Line, []string{name}, each[i]})
 	}
 	return out, nil
+}
+
+// Tasks returns how many tasks each node has by a list of Slurm, such as 4(x3),2, of at most so
+// many nodes to each entry.
+func Tasks(list string, most int) (each []int, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		m := tasksTimes.FindStringSubmatch(word)
+		if m == nil {
+			return nil, fmt.Errorf("tasks of nodes %q: such as 4(x3),2", Short(word))
+		}
+		slots, err := parseSlots(m[1])
+		times := 1
+		if err == nil && m[2] != "" {
+			times, err = strconv.Atoi(m[2])
+		}
+		if err != nil || times > Max {
+			return nil, errors.Join(fmt.Errorf("tasks of nodes %q", Short(word)), err)
+		}
+		each = append(each, slices.Repeat([]int{slots}, min(times, most))...)
+	}
+	return each, nil
 }
 
 func rankedHosts(lines []Line) ([]Entry, error) {

@@ -96,3 +96,11 @@ func BenchmarkExpand(b *testing.B) {
 		}
 	}
 }
+
+func TestTasks(t *testing.T) {
+	for list, want := range map[string][]int{"9": {9}, "3(x2),1": {3, 3, 1}, "": nil, "two": nil, "1(x0)": {}} {
+		if got, err := Tasks(list, Max); !slices.Equal(got, want) || (err == nil) != (want != nil) {
+			t.Errorf("Tasks(%q) = %v, %v; want %v", list, got, err, want)
+		}
+	}
+}

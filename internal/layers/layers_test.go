@@ -85,8 +85,8 @@ var layers = []layer{
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
-	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/unit results topology topology/network", false},
-	{"fabric/preflight", "controller/wire internal/port results", false},
+	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/show internal/unit results topology topology/network", false},
+	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/parallel internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
