@@ -56,9 +56,7 @@ func names(servers []int) string {
 // answer to the abort; failing that, where the chains of waiting end.
 func (m *machine) blame(during state) *CaseError {
 	guilty := m.ranks(func(_ int, w *worker) bool { return w.lost || w.totals == nil })
-	if len(guilty) == 0 && m.section.mode == wire.Ordered {
-		guilty = m.orderedEnds()
-	} else if len(guilty) == 0 {
+	if len(guilty) == 0 {
 		guilty = m.ends()
 	}
 	e := &CaseError{Case: m.c.Name, During: during.String(), Servers: m.servers(guilty)}
@@ -84,23 +82,38 @@ func (m *machine) blame(during state) *CaseError {
 // mostReasons bounds what one error says; after a cut cable many fail.
 const mostReasons = 6
 
-// ends follows who waits for whom from those that failed first, and returns
-// the ranks that wait for nobody. In a ring of waiting there is none: then
-// those that failed are all that is known.
+// A side is the sending or the receiving of a server. In ordered mode sending waits for tokens,
+// which come of what others receive, and receiving for the sending of others. Otherwise a server
+// has one side.
+type side struct {
+	rank    int
+	sending bool
+}
+
+// ends follows what sides wait for from those that failed, and returns the ranks where that ends.
+// In a ring of waiting there is none: then those that failed are all that is known.
 func (m *machine) ends() []int {
-	seen := make([]bool, len(m.workers))
+	ordered := m.section.mode == wire.Ordered
+	seen := map[side]bool{}
 	var out []int
-	todo := slices.Clone(m.failed)
+	var todo []side
+	for _, rank := range m.failed {
+		todo = append(todo, side{rank, false})
+		if ordered {
+			todo = append(todo, side{rank, true})
+		}
+	}
 	for len(todo) > 0 {
-		rank := todo[0]
+		s := todo[0]
 		todo = todo[1:]
-		if seen[rank] {
+		if seen[s] {
 			continue
 		}
-		seen[rank] = true
-		next := m.waitsFor(rank)
-		if len(next) == 0 {
-			out = append(out, rank)
+		seen[s] = true
+		next, waits := m.sidesBefore(s)
+		idle := ordered && !waits && slices.Contains(m.failed, s.rank) // its other side may wait
+		if len(next) == 0 && !idle && !slices.Contains(out, s.rank) {
+			out = append(out, s.rank)
 		}
 		todo = append(todo, next...)
 	}

@@ -6,45 +6,14 @@ import (
 	"evbench/controller/wire"
 )
 
-// In ordered mode a server's sending waits for tokens, which come of what others receive,
-// and its receiving waits for the sending of others. A side is one of the two.
-type side struct {
-	rank    int
-	sending bool
-}
-
-// orderedEnds follows what sides wait for from those that failed, and returns the ranks where
-// that ends: what they wait for has been sent, or they wait for nothing.
-func (m *machine) orderedEnds() []int {
-	seen := map[side]bool{}
-	var out []int
-	var todo []side
-	for _, rank := range m.failed {
-		todo = append(todo, side{rank, true}, side{rank, false})
-	}
-	for len(todo) > 0 {
-		s := todo[0]
-		todo = todo[1:]
-		if seen[s] {
-			continue
-		}
-		seen[s] = true
-		next, waits := m.sidesBefore(s)
-		own := slices.Contains(m.failed, s.rank)
-		if len(next) == 0 && (waits || !own) && !slices.Contains(out, s.rank) {
-			out = append(out, s.rank)
-		}
-		todo = append(todo, next...)
-	}
-	if len(out) == 0 {
-		return slices.Clone(m.failed)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // sidesBefore returns for whom a side waits with good reason, and whether it waits at all.
 func (m *machine) sidesBefore(s side) (next []side, waits bool) {
+	if m.section.mode != wire.Ordered {
+		for _, rank := range m.waitsFor(s.rank) {
+			next = append(next, side{rank, false})
+		}
+		return next, true
+	}
 	at := m.workers[s.rank].at
 	for _, x := range at.Awaits {
 		if s.sending != (x.Send >= 0) {

@@ -17,6 +17,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,17 +42,16 @@ type Controller struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	roster  roster
 	members map[int]*member // by position
 	joined  chan struct{}   // closed and renewed at every change
 	stage   *stage          // the case under way, or nil
 	run     uint32
 	closed  bool
 
-	listener net.Listener
-	quit     chan struct{} // closed by Close
-	handlers sync.WaitGroup
-	guests   port.Guests // connections that have not said who they are
+	listener  net.Listener
+	quit      chan struct{} // closed by Close
+	handlers  sync.WaitGroup
+	strangers port.Strangers // connections that have not said who they are
 }
 
 // helloTimeout bounds, from accept to the end of its Hello, how long a
@@ -66,7 +66,6 @@ func New(opt Options) *Controller {
 	}
 	return &Controller{
 		opt: opt, log: log,
-		roster:  roster{expected: opt.Servers, joined: make(map[int]bool)},
 		members: make(map[int]*member),
 		joined:  make(chan struct{}),
 		quit:    make(chan struct{}),
@@ -101,7 +100,7 @@ func (c *Controller) accept(conn net.Conn) {
 	c.mu.Lock()
 	closed := c.closed
 	if !closed {
-		if g, full := c.guests.Come(port.Guest{Conn: w, From: from}); full {
+		if g, full := c.strangers.Come(port.Stranger{Conn: w, From: from}); full {
 			c.dismiss(g)
 		}
 	}
@@ -119,14 +118,14 @@ func (c *Controller) crowded(err error) {
 	c.log.Warn("control port", "error", err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if g, found := c.guests.Go(); found {
+	if g, found := c.strangers.Go(); found {
 		c.dismiss(g)
 	}
 }
 
-// dismiss hangs up on a guest who took a place that others need. Its handler sees the end
+// dismiss hangs up on a stranger who took a place that others need. Its handler sees the end
 // of the connection.
-func (c *Controller) dismiss(g port.Guest) {
+func (c *Controller) dismiss(g port.Stranger) {
 	c.log.Warn("control port: too many unknown connections", "from", g.From)
 	_ = g.Conn.Close()
 }
@@ -136,7 +135,7 @@ func (c *Controller) handle(w *wire.NetConn, from string) {
 	m, err := c.greet(w)
 	if err != nil {
 		c.mu.Lock()
-		here := c.guests.Leave(w)
+		here := c.strangers.Leave(w)
 		c.mu.Unlock()
 		if here { // else it had to go, which has been said
 			c.log.Warn("control port: refused", "from", from, "reason", err)
@@ -171,18 +170,27 @@ func (c *Controller) greet(w *wire.NetConn) (*member, error) {
 func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) (m *member, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	switch {
+	case c.closed:
 		return nil, "the run is over"
+	case h.Server < 0:
+		return nil, fmt.Sprintf("server %d: not a position", h.Server)
+	case c.opt.Servers != nil && !slices.Contains(c.opt.Servers, h.Server):
+		return nil, fmt.Sprintf("server %d is not part of this run", h.Server)
+	case c.members[h.Server] != nil:
+		return nil, fmt.Sprintf("server %d has joined already", h.Server)
 	}
-	if reason = c.roster.admit(h); reason != "" {
-		return nil, reason
-	}
-	c.guests.Leave(w) // now, so that nobody takes a member for a stranger
+	c.strangers.Leave(w) // now, so that nobody takes a member for a stranger
 	m = newMember(h, w)
 	m.post(welcome)
 	c.members[h.Server] = m
 	c.changed()
 	return m, ""
+}
+
+// missing returns the expected servers that have not joined; c.mu is held.
+func (c *Controller) missing() []int {
+	return slices.DeleteFunc(slices.Clone(c.opt.Servers), func(s int) bool { return c.members[s] != nil })
 }
 
 // changed wakes those that wait for members; c.mu is held.
@@ -195,7 +203,6 @@ func (c *Controller) changed() {
 func (c *Controller) drop(m *member, err error) {
 	c.mu.Lock()
 	delete(c.members, m.hello.Server)
-	delete(c.roster.joined, m.hello.Server)
 	c.changed()
 	quit := c.closed
 	c.mu.Unlock()
@@ -228,7 +235,7 @@ func (c *Controller) Join(ctx context.Context, n int) error {
 	}
 	for {
 		c.mu.Lock()
-		have, missing, wait := len(c.members), c.roster.missing(), c.joined
+		have, missing, wait := len(c.members), c.missing(), c.joined
 		c.mu.Unlock()
 		if have >= n {
 			return nil
@@ -270,7 +277,7 @@ func (c *Controller) Close() error {
 		close(c.quit)
 	}
 	c.closed = true
-	for _, g := range c.guests {
+	for _, g := range c.strangers {
 		_ = g.Conn.Close()
 	}
 	c.mu.Unlock()

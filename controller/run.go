@@ -223,7 +223,7 @@ func (c *Controller) end(s *stage) {
 func (c *Controller) peers() ([]wire.Peer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if missing := c.roster.missing(); missing != nil {
+	if missing := c.missing(); len(missing) > 0 {
 		return nil, notConnected(missing)
 	}
 	var out []wire.Peer

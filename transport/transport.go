@@ -158,3 +158,33 @@ func (e *PeerError) Error() string { return fmt.Sprintf("%s rank %d: %v", e.Op, 
 
 // Unwrap returns the cause.
 func (e *PeerError) Unwrap() error { return e.Err }
+
+// A Hook rings when a context ends. It is set anew only when the context is
+// another one: most phases have the same, and setting it allocates.
+type Hook struct {
+	done <-chan struct{}
+	stop func() bool
+}
+
+// Set has ring called when ctx ends, and nothing else any more.
+func (h *Hook) Set(ctx context.Context, ring func()) {
+	if h.On(ctx) {
+		return
+	}
+	h.Clear()
+	h.done = ctx.Done()
+	if h.done != nil {
+		h.stop = context.AfterFunc(ctx, ring)
+	}
+}
+
+// On reports whether it rings when ctx ends.
+func (h *Hook) On(ctx context.Context) bool { return h.done == ctx.Done() }
+
+// Clear has nothing called any more.
+func (h *Hook) Clear() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.done, h.stop = nil, nil
+}

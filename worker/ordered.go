@@ -25,7 +25,7 @@ type ordered struct {
 	near  int       // see there
 	built []ongoing // [exchange mod its length]
 	head  [transport.HeadSize]byte
-	tells *heads                     // tokens on their way out
+	tells *headers                   // tokens on their way out
 	told  [][transport.HeadSize]byte // [peer] where its next token goes
 
 	moved time.Duration // when anything was last done, or nothing was to be done
@@ -62,7 +62,7 @@ func newOrdered(l *loop) *ordered {
 	most := max(l.c.Credits, 1)
 	return &ordered{
 		loop: l, near: min(l.c.Fragment/nearShare, mostNear), turns: &turns{rank: l.c.Rank, n: l.n}, inbox: newInbox(l.fragments, most), built: make([]ongoing, 2*most),
-		tells: newHeads(4 * l.n), told: make([][transport.HeadSize]byte, l.n),
+		tells: newHeaders(4 * l.n), told: make([][transport.HeadSize]byte, l.n),
 		post: make([]transport.Op, 0, (most+4)*l.n), finished: make([]transport.Op, 64),
 	}
 }

@@ -25,7 +25,7 @@ type unsynchronised struct {
 	limit    int   // requests outstanding per event
 	slots    []building
 	open     int // slots in use
-	asked    *heads
+	asked    *headers
 	service  []*service
 	offered  map[stream]bool // has its services
 	serving  int             // fragments on their way out
@@ -64,14 +64,14 @@ const (
 	idMask     = 1<<idShift - 1
 )
 
-// heads are buffers for requests on their way.
-type heads struct {
+// headers are buffers for requests on their way.
+type headers struct {
 	buf  [][transport.HeadSize]byte
 	free []int
 }
 
-func newHeads(n int) *heads {
-	h := &heads{buf: make([][transport.HeadSize]byte, n)}
+func newHeaders(n int) *headers {
+	h := &headers{buf: make([][transport.HeadSize]byte, n)}
 	for i := range n {
 		h.free = append(h.free, i)
 	}
@@ -80,7 +80,7 @@ func newHeads(n int) *heads {
 
 // get returns a free head. A request leaves long before its event is complete,
 // but the transport may say so later: then there are more of them.
-func (h *heads) get() int {
+func (h *headers) get() int {
 	if len(h.free) == 0 {
 		return -1
 	}
@@ -89,13 +89,13 @@ func (h *heads) get() int {
 	return i
 }
 
-func (h *heads) put(i int) { h.free = append(h.free, i) }
+func (h *headers) put(i int) { h.free = append(h.free, i) }
 
 func newUnsynchronised(l *loop) *unsynchronised {
 	credits := inFlight(l.c)
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
-		asked: newHeads(2 * credits * l.n), offered: make(map[stream]bool),
+		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool),
 		post: make([]transport.Op, 0, 4*credits*l.n), finished: make([]transport.Op, 64),
 	}
 	u.follow(&l.plans[0])

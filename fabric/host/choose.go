@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -19,13 +20,22 @@ type Want struct {
 	Toward    string       // "host:port": the one address that leads there
 }
 
-// ParseNetwork reads a network for Want.
-func ParseNetwork(s string) (netip.Prefix, error) {
-	n, err := netip.ParsePrefix(s)
-	if err != nil {
-		return n, fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
+// ReadWant reads which addresses are wanted: those of an interface or in a network, or the one that
+// leads to a host, with or without a port.
+func ReadWant(iface, network, toward string) (w Want, err error) {
+	if _, _, err := net.SplitHostPort(toward); toward != "" && err != nil {
+		toward = net.JoinHostPort(toward, "9") // any port leads there
 	}
-	return n, nil
+	w = Want{Interface: iface, Toward: toward}
+	switch {
+	case iface != "" && network != "" || toward != "" && iface+network != "":
+		err = errors.New("--interface, --network and --toward: give one of them, each chooses the address")
+	case network != "":
+		if w.Network, err = netip.ParsePrefix(network); err != nil {
+			err = fmt.Errorf("--network: %q: write a network, such as 10.1.0.0/16", network)
+		}
+	}
+	return w, err
 }
 
 // Choose returns the addresses wanted, in the order of the interfaces and of the

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
@@ -42,24 +41,6 @@ func Self(version string, want Want, connection string) (Answer, error) {
 		a.Addresses = append(a.Addresses, x.String())
 	}
 	return a, nil
-}
-
-// ReadWant reads which addresses to choose, by the flags of evbench host; none of them leaves
-// it open.
-func ReadWant(iface, network, toward string) (w Want, err error) {
-	if given := slices.DeleteFunc([]string{iface, network, toward}, func(s string) bool { return s == "" }); len(given) > 1 {
-		return w, errors.New("--interface, --network and --toward: give one of them, each chooses the address")
-	}
-	w.Interface = iface
-	if toward != "" {
-		w.Toward = net.JoinHostPort(toward, "9") // any port leads there
-	}
-	if network != "" {
-		if w.Network, err = ParseNetwork(network); err != nil {
-			return w, fmt.Errorf("--network: %w", err)
-		}
-	}
-	return w, nil
 }
 
 // TryPorts opens ports at the addresses, or at all of the machine.

@@ -1,6 +1,7 @@
 package open
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -80,34 +81,31 @@ func (c Choice) Addresses(f host.Facts) (Addresses, error) {
 	case c.Port < 0 || c.Port > 65535:
 		return nil, fmt.Errorf("--data-port %d: must be 0..65535", c.Port)
 	}
-	var data Addresses
-	w, flag, err := c.want()
-	if err == nil {
-		data, err = FindAddresses(f, w, c.Port)
-	}
+	w, err := c.want()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, err
+	}
+	data, err := FindAddresses(f, w, c.Port)
+	if err != nil {
+		flag := map[bool]string{c.Interface != "": "--interface", c.Network != "": "--network"}[true]
+		return nil, fmt.Errorf("%s: %w", cmp.Or(flag, "--data-port"), err)
 	}
 	return data, nil
 }
 
-// want is which addresses of this machine to take, and by which flag.
-func (c Choice) want() (w host.Want, flag string, err error) {
-	if c.Interface != "" {
-		return host.Want{Interface: c.Interface}, "--interface", nil
-	}
-	if c.Network != "" {
-		w.Network, err = host.ParseNetwork(c.Network)
-		return w, "--network", err
+// want is which addresses of this machine to take.
+func (c Choice) want() (host.Want, error) {
+	if c.Interface != "" || c.Network != "" {
+		return host.ReadWant(c.Interface, c.Network, "")
 	}
 	kind, addr, err := wire.SplitAddress(c.Controller)
 	if err != nil {
-		return w, "--controller", err
+		return host.Want{}, fmt.Errorf("--controller: %w", err)
 	}
 	if kind == "unix" {
-		err = errors.New("alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
+		return host.Want{}, errors.New("--data-port: alone it takes the address that leads to the controller, which is on this machine: give --interface or --network")
 	}
-	return host.Want{Toward: addr}, "--data-port", err
+	return host.Want{Toward: addr}, nil
 }
 
 // FindAddresses returns the wanted addresses of this machine with a port: the first

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 
 	"evbench/controller/wire"
 	"evbench/fabric/host"
@@ -101,16 +100,10 @@ func (r *Rank) data(machine host.Facts) (Addresses, error) {
 // the interface or in the network that the scenario names, or else the one that
 // leads to the controller.
 func wantedOf(l scenario.Launch, control string) (host.Want, error) {
-	switch kind, hostport, err := wire.SplitAddress(control); {
-	case l.Interface != "":
-		return host.Want{Interface: l.Interface}, nil
-	case l.Network != "":
-		n, err := netip.ParsePrefix(l.Network)
-		if err != nil {
-			return host.Want{}, fmt.Errorf("launch.network: %w", err)
-		}
-		return host.Want{Network: n}, nil
-	case err == nil && kind != "unix":
+	if l.Interface != "" || l.Network != "" {
+		return host.ReadWant(l.Interface, l.Network, "")
+	}
+	if kind, hostport, err := wire.SplitAddress(control); err == nil && kind != "unix" {
 		return host.Want{Toward: hostport}, nil
 	}
 	return host.Want{Toward: "127.0.0.1:9"}, nil // a path: all are on this machine

@@ -18,7 +18,7 @@ import (
 // drive starts a chain of operations and works until those that are waited for
 // are done or, if posted is set, until one that was posted is, or Wake is called.
 func (e *Endpoint) drive(ctx context.Context, first *C.evb_slot, posted bool) error {
-	e.hook.set(ctx, e.ring)
+	e.hook.Set(ctx, e.ring)
 	if posted && e.woken.Load() {
 		e.lookUp()
 	}
@@ -111,7 +111,7 @@ func (e *Endpoint) Close() error {
 	e.lookUp()
 	e.run.Lock()
 	defer e.run.Unlock()
-	e.hook.clear()
+	e.hook.Clear()
 	e.w.lock()
 	defer e.w.unlock()
 	if e.w.left {
@@ -123,29 +123,4 @@ func (e *Endpoint) Close() error {
 	e.c = nil
 	e.w.reap()
 	return nil
-}
-
-// A hook rings when a context ends. It is set anew only when the context is
-// another one: most phases have the same, and setting it allocates.
-type hook struct {
-	done <-chan struct{}
-	stop func() bool
-}
-
-func (h *hook) set(ctx context.Context, ring func()) {
-	if ctx.Done() == h.done {
-		return
-	}
-	h.clear()
-	h.done = ctx.Done()
-	if h.done != nil {
-		h.stop = context.AfterFunc(ctx, ring)
-	}
-}
-
-func (h *hook) clear() {
-	if h.stop != nil {
-		h.stop()
-	}
-	h.done, h.stop = nil, nil
 }

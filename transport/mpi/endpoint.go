@@ -33,7 +33,7 @@ type Endpoint struct {
 	run   sync.Mutex // held by every call that uses what follows
 	slots slots
 	mine  []int // slots of the Exchange under way
-	hook  hook
+	hook  transport.Hook
 	comm  *comm // for Barrier
 	err   error // why the endpoint has ended
 

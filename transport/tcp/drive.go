@@ -17,7 +17,7 @@ const lookEvery = 16
 
 // drive moves bytes until enough, or until something ends it.
 func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
-	e.hook.set(ctx, e.ring)
+	e.hook.Set(ctx, e.ring)
 	for round := 1; ; round++ {
 		switch {
 		case e.closed.Load():
@@ -160,31 +160,6 @@ func (e *Endpoint) event(ev unix.EpollEvent) error {
 	}
 	e.activate(c)
 	return nil
-}
-
-// A hook rings when a context ends. It is set anew only when the context is
-// another one: most phases have the same, and setting it allocates.
-type hook struct {
-	done <-chan struct{}
-	stop func() bool
-}
-
-func (h *hook) set(ctx context.Context, ring func()) {
-	if ctx.Done() == h.done {
-		return
-	}
-	h.clear()
-	h.done = ctx.Done()
-	if h.done != nil {
-		h.stop = context.AfterFunc(ctx, ring)
-	}
-}
-
-func (h *hook) clear() {
-	if h.stop != nil {
-		h.stop()
-	}
-	h.done, h.stop = nil, nil
 }
 
 // A bell wakes a thread that waits in poll. It may be rung from anywhere, also

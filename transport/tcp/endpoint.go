@@ -50,7 +50,7 @@ type Endpoint struct {
 	arena   *arena  // nil: memory is the heap's
 	stirred []*conn // whose segments may have been sent again since that was last asked
 	resent  uint64  // segments of conns; of all there is, once it is closed
-	hook    hook
+	hook    transport.Hook
 
 	sig signals
 }
@@ -475,7 +475,7 @@ func (e *Endpoint) Close() error {
 	e.sig.shutdown()
 	e.run.Lock()
 	defer e.run.Unlock()
-	e.hook.clear()
+	e.hook.Clear()
 	_ = e.takeFresh() // to be closed with the others
 	e.resent = e.retransmits()
 	for _, c := range e.conns {

@@ -29,7 +29,7 @@ type Listener struct {
 
 	mu      sync.Mutex
 	closed  bool
-	shaking port.Guests
+	shaking port.Strangers
 	taken   map[preface]bool // accepted, of groups that are not over
 	waiting map[uint32][]arrival
 	open    map[uint32]*Endpoint
@@ -122,7 +122,7 @@ func (l *Listener) come(c *net.TCPConn) bool {
 		_ = c.Close()
 		return false
 	}
-	if g, full := l.shaking.Come(port.Guest{Conn: c, From: port.From(c)}); full {
+	if g, full := l.shaking.Come(port.Stranger{Conn: c, From: port.From(c)}); full {
 		_ = g.Conn.Close()
 	}
 	return true

@@ -25,7 +25,7 @@ type signals struct {
 	done  <-chan struct{} // … which the end of this ends
 	dead  bool
 
-	hook hook // of the call under way, as are spin and word
+	hook transport.Hook // of the call under way, as are spin and word
 	spin spinner
 	word [8]byte
 }
@@ -113,7 +113,7 @@ func (s *signals) kill() {
 }
 
 func (s *signals) close() {
-	s.hook.clear()
+	s.hook.Clear()
 	s.each(func(fd int) { _ = unix.Close(fd) })
 	clear(s.fds)
 }
@@ -122,8 +122,8 @@ func (s *signals) enter(ctx context.Context) {
 	s.mu.Lock()
 	s.inUse, s.done = true, ctx.Done()
 	s.mu.Unlock()
-	if s.hook.done != ctx.Done() {
-		s.hook.set(ctx, s.killer(ctx.Done()))
+	if !s.hook.On(ctx) {
+		s.hook.Set(ctx, s.killer(ctx.Done()))
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 // The place of one who has been here long goes first, of the host with most places.
 func TestWorstGuest(t *testing.T) {
-	at := func(hosts ...string) (gs port.Guests) {
+	at := func(hosts ...string) (gs port.Strangers) {
 		for _, h := range hosts {
-			gs.Come(port.Guest{Conn: &net.TCPConn{}, From: h})
+			gs.Come(port.Stranger{Conn: &net.TCPConn{}, From: h})
 		}
 		return gs
 	}
@@ -38,7 +38,7 @@ func TestWorstGuest(t *testing.T) {
 			t.Errorf("%s: the last one cannot leave", tt.name)
 		}
 	}
-	var none port.Guests
+	var none port.Strangers
 	if g, found := none.Go(); found {
 		t.Errorf("%+v goes, and nobody is here", g)
 	}
@@ -46,10 +46,10 @@ func TestWorstGuest(t *testing.T) {
 
 // There are so many places and no more: who comes then takes that of another one.
 func TestGuestsAreBounded(t *testing.T) {
-	var gs port.Guests
+	var gs port.Strangers
 	gone := 0
 	for range 2000 {
-		if _, full := gs.Come(port.Guest{Conn: &net.TCPConn{}}); full {
+		if _, full := gs.Come(port.Stranger{Conn: &net.TCPConn{}}); full {
 			gone++
 		}
 	}
