@@ -25,7 +25,6 @@ type outage struct {
 	from, until time.Time // the zero time: it still is
 }
 
-// tell takes what has happened to a cable.
 func (c *cables) tell(e topology.CableEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +80,6 @@ func describe(all []outage) string {
 
 func clock(t time.Time) string { return t.Format("15:04:05.000") }
 
-// some joins at most six texts.
 func some(texts []string) string {
 	const most = 6
 	if more := len(texts) - most; more > 0 {

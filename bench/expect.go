@@ -29,7 +29,6 @@ func Simulate(ctx context.Context, s *scenario.Scenario, planned []Planned, budg
 	})
 }
 
-// expected works one case out.
 func expected(ctx context.Context, s *scenario.Scenario, p Planned, budget time.Duration) (results.Case, error) {
 	if why := unfit(simModel(s, p), p); why != "" {
 		return results.Case{}, errors.New(why)

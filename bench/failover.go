@@ -24,7 +24,6 @@ func policyOf(c scenario.Case) failover.Policy {
 	return failover.Policy(c.Failover.Policy)
 }
 
-// replans reports whether a case changes its plan when links die.
 func replans(c scenario.Case) bool {
 	switch policyOf(c) {
 	case failover.Unsync, failover.FORS, failover.FORSHold:
@@ -33,7 +32,6 @@ func replans(c scenario.Case) bool {
 	return false
 }
 
-// repairs is the engine that the tables of a case are repaired with.
 func repairs(m Planned) string {
 	switch policyOf(m.Case) {
 	case "":
@@ -44,7 +42,6 @@ func repairs(m Planned) string {
 	return routing.MinHop
 }
 
-// machineOf returns what decides in a case.
 func machineOf(m Planned, timeout time.Duration) failover.Options {
 	policy := policyOf(m.Case)
 	if policy == "" {
@@ -62,7 +59,6 @@ func machineOf(m Planned, timeout time.Duration) failover.Options {
 	return o
 }
 
-// A follower looks after the links of one case.
 type follower struct {
 	loop.Options
 	line *timeline

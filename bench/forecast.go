@@ -162,13 +162,11 @@ func (f Forecast) String() string {
 	return b.String()
 }
 
-// brief is a time to two digits.
 func brief(sec float64) time.Duration {
 	step := time.Duration(math.Pow10(int(math.Floor(math.Log10(sec*1e9))) - 1))
 	return time.Duration(sec * 1e9).Round(step)
 }
 
-// roundDown is a rate to its first digit.
 func roundDown(bitPerSec float64) unit.Rate {
 	step := math.Pow10(int(math.Log10(max(bitPerSec, 1))))
 	return unit.Rate(math.Floor(bitPerSec/step) * step)

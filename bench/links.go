@@ -77,7 +77,6 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	return func(src, dst int) float64 { return sum[src*n+dst] }
 }
 
-// drops adds up the packets lost.
 func drops(links []results.LinkCount) (n uint64) {
 	for _, l := range links {
 		n += l.Drops

@@ -131,7 +131,6 @@ func (r *runner) keep(err error) {
 	}
 }
 
-// readLinks reads the counters again and keeps what the links have carried since.
 func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeline) error {
 	if before == nil {
 		return nil

@@ -46,7 +46,6 @@ func outages(timed []scenario.Timed, hold, duration time.Duration) []scenario.Ti
 	return out
 }
 
-// merged joins the outages of one link that touch.
 func merged(all []scenario.Timed) []scenario.Timed {
 	slices.SortFunc(all, func(a, b scenario.Timed) int { return cmp.Compare(a.At, b.At) })
 	out := all[:1]
@@ -65,7 +64,6 @@ func merged(all []scenario.Timed) []scenario.Timed {
 	return out
 }
 
-// longestOutage is for how long a link is dead at most.
 func longestOutage(timed []scenario.Timed, duration time.Duration) time.Duration {
 	most := time.Duration(0)
 	for _, f := range timed {
@@ -116,7 +114,6 @@ func (s *series) rate(from, to time.Duration, unit float64) *float64 {
 	return new(sum / (float64(n) * s.each) / unit)
 }
 
-// failovers are the records of a case as results.
 func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 	n := float64(r.s.Tree.Servers())
 	event := n * (n - 1) * float64(r.s.Event.Fragment) // bytes of one event of each server
@@ -139,7 +136,6 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 	return out
 }
 
-// failoverOf is a record of a case without the rates.
 func failoverOf(m *measured, line *timeline, x failover.Record) results.Failover {
 	f := results.Failover{
 		Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),

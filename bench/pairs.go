@@ -33,7 +33,6 @@ func (r *runner) countsPairs() bool {
 	return true
 }
 
-// keepExchanges hands the times of the exchanges of a slice to the sink.
 func (r *runner) keepExchanges(m *measured) {
 	for _, x := range m.outcome.Took.Times() {
 		x.Case, x.Repeat = m.Name, m.repeat
@@ -41,7 +40,6 @@ func (r *runner) keepExchanges(m *measured) {
 	}
 }
 
-// keepPairs hands the pairs of a slice to the sink.
 func (r *runner) keepPairs(m *measured) {
 	if !r.pairs {
 		return

@@ -12,14 +12,12 @@ import (
 	"evbench/topology"
 )
 
-// looked is what is known of plain hosts before anything is measured on them.
 type looked struct {
 	hosts    []results.Host
 	lines    []string // what the preflight found
 	warnings []string
 }
 
-// describe puts it into the manifest.
 func (l looked) describe(m *results.Manifest) {
 	m.Hosts, m.Preflight = l.hosts, l.lines
 	m.Warnings = append(m.Warnings, l.warnings...)

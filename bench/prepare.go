@@ -56,7 +56,6 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 	}}, cases...)
 }
 
-// controlSchedule returns the linear shift that the control has.
 func controlSchedule(cases []scenario.Case) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(cases, func(c scenario.Case) bool { return c.Schedule == name })
@@ -67,7 +66,6 @@ func controlSchedule(cases []scenario.Case) string {
 	return scenario.LinearShift
 }
 
-// isControl reports whether a case is what the control would be.
 func isControl(c scenario.Case, shift string) bool {
 	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == shift &&
 		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil

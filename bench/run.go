@@ -50,7 +50,6 @@ type Options struct {
 	Describe func(*results.Manifest)
 }
 
-// A runner is one run.
 type runner struct {
 	s        *scenario.Scenario
 	o        Options
@@ -86,7 +85,6 @@ func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fa
 	return sum, errors.Join(runErr, err)
 }
 
-// begin writes down what is expected before anything is measured.
 func (r *runner) begin() error {
 	sink, err := r.open()
 	if err != nil {
@@ -199,7 +197,6 @@ func (r *runner) join(ctx context.Context) error {
 	return nil
 }
 
-// positions lists the servers of a tree.
 func positions(t *topology.Tree) []int {
 	out := make([]int, t.Servers())
 	for rank := range out {

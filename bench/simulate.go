@@ -39,7 +39,6 @@ func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum tim
 	return out, nil
 }
 
-// simModel names the model that fits a case.
 func simModel(s *scenario.Scenario, p Planned) string {
 	switch {
 	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || routing.PerPacket(p.Plan.Routing)):

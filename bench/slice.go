@@ -10,7 +10,6 @@ import (
 	"evbench/results"
 )
 
-// all measures the cases round by round.
 func (r *runner) all(ctx context.Context) error {
 	r.began = time.Now()
 	var sum results.Summary
@@ -47,7 +46,6 @@ func (r *runner) round(ctx context.Context, order []int) error {
 	return nil
 }
 
-// slice measures a case once.
 func (r *runner) slice(ctx context.Context, place, index, count int) (*measured, error) {
 	m := &measured{Planned: r.cases[place], round: r.plan.done, start: time.Since(r.began)}
 	for _, other := range r.done {
@@ -85,7 +83,6 @@ type measured struct {
 	warnings  []string
 }
 
-// one installs and measures one case.
 func (r *runner) one(ctx context.Context, m *measured, p Progress) error {
 	p.Stage = Installing
 	r.progress(p)

@@ -10,7 +10,6 @@ import (
 	"evbench/scenario"
 )
 
-// meter adds up samples.
 type meter struct {
 	interval    time.Duration
 	slot        int
@@ -122,7 +121,6 @@ func rates(o controller.Outcome) (events, goodput results.Stat) {
 	return results.NewStat(e), results.NewStat(g)
 }
 
-// sliceOf is one measurement as results.
 func (r *runner) sliceOf(m *measured) results.Slice {
 	c := r.result(m)
 	return results.Slice{
@@ -188,7 +186,6 @@ func (r *runner) standing(complete bool) results.Summary {
 	return sum
 }
 
-// end writes what there is.
 func (r *runner) end(complete bool) (results.Summary, error) {
 	sum := r.standing(complete)
 	r.progress(Progress{Stage: Ended, Round: r.plan.done, Summary: &sum})
@@ -198,7 +195,6 @@ func (r *runner) end(complete bool) (results.Summary, error) {
 	return sum, r.sinkErr
 }
 
-// efficiencies are those of the slices of a case that count.
 func (r *runner) efficiencies(name string) (out []float64) {
 	for _, m := range r.done {
 		if m.Name == name && m.rejected == "" && m.slice.Efficiency > 0 {
@@ -208,7 +204,6 @@ func (r *runner) efficiencies(name string) (out []float64) {
 	return out
 }
 
-// judge says whether anything about a case is wrong.
 func (r *runner) judge(c *results.Case, m *measured) {
 	o := m.outcome
 	valid, reasons, warnings := results.Judge(results.Evidence{

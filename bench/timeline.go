@@ -203,7 +203,6 @@ func (l *timeline) blame(err error) error {
 	return fmt.Errorf("%w (%s)", err, why)
 }
 
-// outside reports whether links were changed by somebody else.
 func (l *timeline) outside(x failover.Record, p failover.Policy) bool {
 	return l.setAt(x, p) == nil && (p != failover.FORSHold || len(x.Down) > 0)
 }

@@ -13,7 +13,6 @@ const (
 	leastExchange = 2
 )
 
-// spans is how many spans each server keeps.
 func (r *runner) spans(m *measured) int {
 	if !r.s.Trace || !r.sink.Keeps().Spans {
 		return 0
@@ -23,7 +22,6 @@ func (r *runner) spans(m *measured) int {
 	return min(max(spansASlice/servers, leastExchange*(spansAPhase*phases+1)), wire.MaxTrace)
 }
 
-// keepSpans hands the spans of a slice to the sink.
 func (r *runner) keepSpans(m *measured) {
 	for _, s := range m.outcome.Servers {
 		for _, x := range s.Trace {

@@ -61,7 +61,6 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 	return &at, planned[:1], nil
 }
 
-// leastTry is the time that a try takes at least.
 func leastTry(s *scenario.Scenario) time.Duration {
 	phase := tryEvent(s).Phase
 	if phase == 0 {
@@ -94,7 +93,6 @@ func fragmentTime(s *scenario.Scenario) time.Duration {
 	return time.Duration(float64(time.Second) / messageTimes(s, time.Second))
 }
 
-// nowhere is a Sink that keeps nothing.
 type nowhere struct{}
 
 func (nowhere) Write(results.Record) error { return nil }

@@ -40,7 +40,6 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 	}}, err
 }
 
-// judgeWindow has verify read the plan of a window from its file form.
 func judgeWindow(p *sizes.Plan) error {
 	var file bytes.Buffer
 	if err := (&plan.Ordered{Plan: p}).WriteText(&file); err != nil {
@@ -148,7 +147,6 @@ func latest(all []sizes.Token) (out []sizes.Token) {
 	return out
 }
 
-// efficiencyWith predicts the efficiency of a case that follows one plan throughout.
 func efficiencyWith(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if c.Mode == scenario.Ordered {
 		return orderedEfficiency(s, c, p, c.Window)

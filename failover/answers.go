@@ -167,7 +167,6 @@ func (m *Machine) came(r Record) bool {
 	return r.Updated > 0 || r.Cleaned > 0 || !m.o.replan && r.Aided > 0
 }
 
-// finish marks the records to which nothing more will happen.
 func (m *Machine) finish() {
 	for ; m.open < len(m.records); m.open++ {
 		r := &m.records[m.open]
@@ -179,7 +178,6 @@ func (m *Machine) finish() {
 	}
 }
 
-// through reports whether nothing of a change is under way or due.
 func (m *Machine) through(id int) bool {
 	if id == m.cur.id {
 		return m.idle()
@@ -187,7 +185,6 @@ func (m *Machine) through(id int) bool {
 	return id != m.updating.id && id != m.switching && !m.works(id)
 }
 
-// works reports whether the action about routes under way is for a change.
 func (m *Machine) works(id int) bool {
 	switch a := m.busy.(type) {
 	case Aid:

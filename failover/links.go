@@ -75,7 +75,6 @@ func (l *links) used(now time.Duration) (dead, held []topology.Link) {
 	return dead, held
 }
 
-// next returns when the first of the links that are held out after now is used again.
 func (l *links) next(now time.Duration) (at time.Duration, ok bool) {
 	for id, free := range l.free {
 		if !l.dead(id) && now < free && (!ok || free < at) {
@@ -85,7 +84,6 @@ func (l *links) next(now time.Duration) (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// without returns the tree as it is without links of its own.
 func (l *links) without(dead []topology.Link) *topology.Tree {
 	t, err := l.tree.Without(dead...)
 	if err != nil {
@@ -107,7 +105,6 @@ func disjoint(t *topology.Tree) string {
 	return fmt.Sprintf("no path between %s: dead are %s", some(pairs, 3, " or "), some(t.DownNames(), 16, ", "))
 }
 
-// servers names a leaf and its servers.
 func servers(t *topology.Tree, leaf int) string {
 	first, last := t.First(leaf), t.First(leaf+1)-1
 	if first == last {

@@ -202,7 +202,6 @@ func (m *Machine) halves() {
 	m.rising = nil
 }
 
-// hurry makes what waits for its next attempt due.
 func (c *change) hurry(now time.Duration) {
 	c.aid, c.clean = tries{at: now}, tries{at: now}
 	c.step.at = min(c.step.at, now)
@@ -255,7 +254,6 @@ func (m *Machine) allow() []Action {
 	return []Action{Allow{max(0, m.since+m.o.Limit-m.now), why}}
 }
 
-// reason is why servers without a path to each other end the run.
 func (m *Machine) reason() string {
 	if !m.o.Wait {
 		return m.cur.disjoint

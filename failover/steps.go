@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// decide compares what is in place with what should be.
 func (m *Machine) decide() []Action {
 	m.waking = false
 	var out []Action
@@ -106,7 +105,6 @@ func (m *Machine) keep() Action {
 	return m.aidIf(m.place.kind == unknown || m.o.Aid && (m.stale || m.place.apart || !m.covered()))
 }
 
-// cleanUp leaves the routes of the plan in use.
 func (m *Machine) cleanUp() Action {
 	if m.place.kind == clean && !m.stale || !m.may(&m.cur.clean) {
 		return nil
@@ -121,7 +119,6 @@ func (m *Machine) aidIf(needed bool) Action {
 	return Aid{m.cur.id, slices.Clone(m.cur.dead)}
 }
 
-// needPlan reports whether a plan is to be made now.
 func (m *Machine) needPlan() bool {
 	c := &m.cur
 	if !m.o.replan || m.fits() || m.hopeless() || c.asked || c.planned {
@@ -140,10 +137,8 @@ func (m *Machine) needUpdate() bool {
 // hopeless: no plan will come until something happens to a link.
 func (m *Machine) hopeless() bool { return m.cur.gaveUp || m.cur.disjoint != "" }
 
-// installedNow reports whether the routes of the plan of this change are in place.
 func (m *Machine) installedNow() bool { return m.place.kind == installed && m.place.id == m.cur.id }
 
-// aidedFor reports whether first aid for exactly what is alive is in place.
 func (m *Machine) aidedFor() bool {
 	return m.place.kind == aided && slices.Equal(m.place.dead, m.cur.dead)
 }

@@ -276,7 +276,6 @@ func twoLevels(name string) engine {
 	}
 }
 
-// toSwitches fills the entries of the switches' own LIDs.
 func toSwitches(t *topology.Tree, l *lft.Tables) {
 	n := l.Net
 	lid := func(i int) int { return int(n.Info(n.Switch(i)).LID) }

@@ -106,12 +106,10 @@ var engines = []Engine{
 	}},
 }
 
-// alone is an engine without options.
 func alone(f func(*network.Network) (*lft.Tables, error)) engine {
 	return func(n *network.Network, _ Options) (*lft.Tables, error) { return f(n) }
 }
 
-// sticky is an engine that keeps entries of the tables before.
 func sticky(e opensm.Engine) engine {
 	return func(n *network.Network, o Options) (*lft.Tables, error) {
 		switch {

@@ -67,7 +67,6 @@ func parts(t *topology.Tree) [][]bool {
 	return out
 }
 
-// joined returns the switches at the other ends of the live links of one.
 func joined(t *topology.Tree, sw int) []int {
 	var out []int
 	for port := range t.SwitchPorts(sw) {

@@ -168,7 +168,6 @@ func (f fan) unrouted() []int {
 	return choice
 }
 
-// candidates returns the ways with which a live path to a leaf begins.
 func (f fan) candidates(leaf int) []int {
 	var out []int
 	for k := range f.ways {
@@ -179,7 +178,6 @@ func (f fan) candidates(leaf int) []int {
 	return out
 }
 
-// repair moves the broken entries of a switch.
 func (f fan) repair(choice []int, rotate bool) {
 	count := make([]int, f.ways)
 	f.remote(func(dst, leaf int) {
@@ -212,7 +210,6 @@ func (f fan) repair(choice []int, rotate bool) {
 	})
 }
 
-// setAll gives a switch every way with which a live path begins.
 func (f fan) setAll(tables *Tables) {
 	t := f.tree
 	for leaf := range t.Leaves() {
@@ -247,7 +244,6 @@ func setDown(tables *Tables) {
 	}
 }
 
-// down has the upper end of a link send what is for the servers of a leaf down on it.
 func (t *Tables) down(l topology.Link, leaf int) {
 	_, high := t.Tree.Ends(l)
 	for dst := t.Tree.First(leaf); dst < t.Tree.First(leaf+1); dst++ {

@@ -65,7 +65,6 @@ func (t *Tables) Walk(src, dst int) error {
 	return nil
 }
 
-// walk follows every path from a switch to a destination.
 func (t *Tables) walk(sw Switch, dst int, seen []Switch) error {
 	for _, s := range seen {
 		if s == sw {

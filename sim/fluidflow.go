@@ -62,7 +62,6 @@ func (t *stage) wake(m moment) {
 	heap.Push(&t.moments, m)
 }
 
-// over says whom a rule still waits for when nothing more happens.
 func (t *stage) over(r rule) error {
 	if who := r.idle(); who != "" {
 		return fmt.Errorf("event building stands still at %v: %s", seconds(t.now), who)
@@ -89,7 +88,6 @@ type flows struct {
 	dirty   bool // the streams under way have changed since the last fill
 }
 
-// A moment is when a rule wants to be told so.
 type moment struct {
 	at     float64
 	number uint64 // breaks ties: first asked, first told
@@ -271,7 +269,6 @@ func (f *flows) leave(s int32) {
 	f.at[s], f.dirty = -1, true
 }
 
-// count tells the wires of a stream how much of its fragment has crossed them.
 func (f *flows) count(s int32, moved float64) {
 	for _, w := range f.shares.wires(s) {
 		f.meter.wire[w] += moved - f.told[s]

@@ -69,7 +69,6 @@ type building struct {
 	meets func(src, dst int) bool
 }
 
-// from is when the fragment of a source can leave.
 func (b *building) from(src int) float64 {
 	if b.ready == nil {
 		return b.given
@@ -157,7 +156,6 @@ func (c *coarse) step(at float64) (to float64, over bool, err error) {
 	return to, over, nil
 }
 
-// boundary returns when the quantum that begins now ends.
 func (c *coarse) boundary(at float64) float64 {
 	to := at + c.quantum
 	if end := c.job.Duration.Seconds(); at < end {
@@ -417,7 +415,6 @@ func (c *coarse) whole() bool {
 	return true
 }
 
-// stuck reports whether nothing will ever happen again.
 func (c *coarse) stuck() bool {
 	if c.change < len(c.job.Changes) || !c.assigner.over {
 		return false

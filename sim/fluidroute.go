@@ -32,7 +32,6 @@ func newRoutes(j *Job) *routes {
 	return r
 }
 
-// deadWires tells the wires of the dead links of a plan's tree.
 func deadWires(p *plan.Plan, wires int) []bool {
 	dead := make([]bool, wires+1) // one stands for no wire
 	for _, l := range p.Tree.Dead() {
@@ -44,7 +43,6 @@ func deadWires(p *plan.Plan, wires int) []bool {
 
 func (r *routes) force(plan int) { r.now = plan }
 
-// alive reports whether no wire of a path is dead now.
 func (r *routes) alive(path []int32) bool {
 	for _, w := range path {
 		if r.dead[r.now][w] {

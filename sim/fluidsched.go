@@ -193,7 +193,6 @@ func (r *runners) begin(f *stage) {
 	}
 }
 
-// open lets a server take fragments of as many granted exchanges as it may.
 func (r *runners) open(f *stage, s int) {
 	opened := r.closed[s] + len(r.missing[s])
 	for ; len(r.missing[s]) < r.credits && opened < len(r.plan); opened++ {

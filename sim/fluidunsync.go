@@ -95,7 +95,6 @@ type receivers struct {
 	stage    *stage
 }
 
-// asked is an event in flight.
 type asked struct {
 	event uint64
 	next  int // source to ask
@@ -187,7 +186,6 @@ func (a *receivers) ask(server, i int) {
 	a.assigner.built(server, a.given)
 }
 
-// request lets a source send its fragment as soon as it has made it ready.
 func (a *receivers) request(src, dst int, event uint64) {
 	f := a.stage
 	stream := dst*a.n + src

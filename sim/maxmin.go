@@ -109,7 +109,6 @@ func (s *shares) route(stream int32, path []int32) {
 
 func (s *shares) rate(stream int32) float64 { return s.level[s.of[stream]] }
 
-// add lets a stream with so many bytes to go take part from the next fill on.
 func (s *shares) add(stream int32, bytes float64) {
 	place := s.place[int(stream)*s.stride:]
 	for i, w := range s.wires(stream) {
@@ -303,7 +302,6 @@ func (s *shares) first() int32 {
 	return int32(sort.Search(len(s.order), func(i int) bool { return s.level[s.order[i]] >= least }))
 }
 
-// amend brings the notes up to one to what streams there are now.
 func (s *shares) amend(last int) {
 	for i := range last + 1 {
 		for _, w := range s.joined {
@@ -407,7 +405,6 @@ func (s *shares) pop() {
 	}
 }
 
-// down lets an entry sink to its place.
 func (s *shares) down(i int) {
 	h := s.heap
 	x := h[i]

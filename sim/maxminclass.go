@@ -75,7 +75,6 @@ func (s *shares) left(stream int32) float64 {
 	return max(0, c.target[s.slot[stream]]-c.done-s.level[w]*(s.now-c.since))
 }
 
-// again gives a stream that is through with what it had so many bytes to go.
 func (s *shares) again(stream int32, bytes float64) {
 	w := s.of[stream]
 	c := &s.classes[w]

@@ -40,7 +40,6 @@ func networkOf(p *plan.Plan, seed uint64) *network {
 	return n
 }
 
-// through is path for a message whose way between leaves is known.
 func (n *network) through(to []int32, src, dst, by int) []int32 {
 	t, a, b := n.tree, n.leaf[src], n.leaf[dst]
 	switch {
@@ -57,7 +56,6 @@ func (n *network) through(to []int32, src, dst, by int) []int32 {
 	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
 }
 
-// pathsOf returns what network.by is.
 func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {
 	switch {
 	case p.Routing == plan.NoRouting:

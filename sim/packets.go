@@ -72,7 +72,6 @@ func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return c.outcome(), nil
 }
 
-// choiceOf is how switches decide under the routing of a job's first plan.
 func choiceOf(j *Job) credit.Choice {
 	switch j.Plan.Routing {
 	case routing.Spray:
@@ -83,7 +82,6 @@ func choiceOf(j *Job) credit.Choice {
 	return j.Lossless.Choice
 }
 
-// A packetStage sends the fragments of a rule in packets.
 type packetStage struct {
 	stage
 	job    *Job
@@ -104,7 +102,6 @@ type packetStage struct {
 	asked credit.Time // when the engine will call; 0: it will not
 }
 
-// A load is a fragment under way.
 type load struct {
 	fragment
 	stream     int32

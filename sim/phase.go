@@ -131,7 +131,6 @@ func newPhaser(j *Job) (*phaser, error) {
 	return x, nil
 }
 
-// usable says why a plan cannot be used in a job that begins with another.
 func usable(p, first *plan.Plan) error {
 	switch {
 	case p.Schedule == nil:
@@ -297,7 +296,6 @@ func (x *phaser) late(e uint64, phase int) (latest float64) {
 	return latest
 }
 
-// jittered returns an exchange whose servers start late as the seed says.
 func (x *phaser) jittered(t *turn, e uint64, phases int) *turn {
 	if x.j.Timing.punctual() {
 		return t

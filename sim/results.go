@@ -169,7 +169,6 @@ func (c *Case) kept() uint64 {
 	return total
 }
 
-// flows is the size of all messages that are under way at once.
 func (c *Case) flows() uint64 {
 	n := uint64(c.Plan.Tree.Servers())
 	switch {
@@ -194,7 +193,6 @@ const (
 	flowBytes   = 256 // a message under way in the fluid model, with its place in lists
 )
 
-// exchanges is how many exchanges fit into the duration at most.
 func (c *Case) exchanges() uint64 {
 	each := float64(c.Plan.Phases()) * (8*(c.mean()+float64(c.Header))/c.BitPerSec + c.Timing.Overhead.Seconds())
 	if each <= 0 {

@@ -39,7 +39,6 @@ func rounds(kind string, n int) (int, error) {
 	}
 }
 
-// A machine is a barrier under way.
 type machine struct {
 	steps [][]barrier.Step // still to do, by rank
 	at    []int            // round, by rank

@@ -160,7 +160,6 @@ func (r *runner) progress(s Step) {
 	r.o.Progress(s)
 }
 
-// write writes every case once it and those before it are worked out.
 func (r *runner) write(ctx context.Context) error {
 	for i, c := range r.cases {
 		o, ok := <-r.done[i]

@@ -147,7 +147,6 @@ func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
 	return out
 }
 
-// A tally counts what the events of a window miss.
 type tally struct {
 	missing [][]int32   // [exchange][server] pieces not received
 	got     [][]uint64  // [exchange][server] payload

@@ -103,7 +103,6 @@ func (r *runner) run(ctx context.Context) error {
 
 func (r *runner) now() time.Duration { return time.Since(r.Begin) }
 
-// take hands the machine an event and all that wait.
 func (r *runner) take(e failover.LinkEvent) []failover.Action {
 	at := e.Seen
 	var ends []failover.Event
@@ -120,7 +119,6 @@ func (r *runner) take(e failover.LinkEvent) []failover.Action {
 	}
 }
 
-// keep takes what an answer brings along.
 func (r *runner) keep(a answer) {
 	switch e := a.event.(type) {
 	case failover.Planned:

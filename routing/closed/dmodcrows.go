@@ -1,6 +1,5 @@
 package closed
 
-// A costRow is the form of a router.
 type costRow struct {
 	*router
 	s      int

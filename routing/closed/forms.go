@@ -86,7 +86,6 @@ func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
 	return route("qft", network.PGFT(g), true, n), nil
 }
 
-// route takes a network that was built from a shape and may have lost cables.
 func route(engine string, g network.PGFT, quasi bool, n *network.Network) *lft.Tables {
 	f := &forms{tree: newTree(g, quasi)}
 	number, rank := make([]int, n.Hosts()), make([]int, n.Nodes())

@@ -39,7 +39,6 @@ type graph struct {
 	ranks  [][]int32 // the switches of each rank
 }
 
-// newGraph returns the graph of a network whose nodes have the ranks given.
 func newGraph(n *network.Network, rank []int) *graph {
 	g := &graph{net: n, rank: rank[n.Hosts():], groups: make([][]group, n.Switches())}
 	g.ranks = make([][]int32, slices.Max(append([]int{0}, g.rank...))+1)

@@ -115,7 +115,6 @@ func (h *hosts) row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 	}
 }
 
-// local writes the ports of a leaf to its own hosts.
 func (h *hosts) local(dst []uint8, s int) {
 	if h.leafAt[s] < 0 {
 		return

@@ -7,7 +7,6 @@ import (
 	"evbench/routing/lft"
 )
 
-// forms route a tree that may have lost cables.
 type forms struct {
 	tree   *tree
 	graph  *graph
@@ -15,13 +14,11 @@ type forms struct {
 	layers []sets
 }
 
-// An option is a port that leads to a destination.
 type option struct {
 	label int
 	port  uint8
 }
 
-// A formRow is the form of forms.
 type formRow struct {
 	*forms
 	s, level int

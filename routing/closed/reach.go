@@ -49,7 +49,6 @@ func (g *graph) reach(target []int32, targets int) []sets {
 	return layers
 }
 
-// steps returns how many steps up a path has at most.
 func (g *graph) steps() int {
 	ranks := 0
 	for _, level := range g.ranks {

@@ -48,7 +48,6 @@ func (t *tree) digits(s, level int, to []int) {
 	}
 }
 
-// second returns the index of the digit in which cross-connected parents differ.
 func (t *tree) second() int {
 	if t.cross == len(t.M) {
 		return t.cross - 2

@@ -68,7 +68,6 @@ func Need(t testing.TB) {
 	}
 }
 
-// leftOut looks for opensm in a list of names with commas or blanks between.
 func leftOut(names string) bool {
 	return slices.Contains(strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }), "opensm")
 }
@@ -167,7 +166,6 @@ type run struct {
 
 var runs atomic.Int64
 
-// prepare writes the input files and starts the simulator.
 func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*run, error) {
 	dir, err := os.MkdirTemp("", "ibtest-")
 	if err != nil {
@@ -233,7 +231,6 @@ func (r *run) args(engine, log string, more ...string) []string {
 	return append(args, more...)
 }
 
-// command is a program that talks to the simulator.
 func (r *run) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	path, err := find(program)
 	if err != nil {

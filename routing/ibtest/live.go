@@ -54,7 +54,6 @@ func Start(ctx context.Context, n *network.Network, engine string, roots []netwo
 	return l, nil
 }
 
-// up waits until tables are configured and the network is up.
 func (l *Live) up() error {
 	line, err := l.wait(" tables configured on all switches")
 	if err != nil {
@@ -70,7 +69,6 @@ func (l *Live) up() error {
 // LogFile returns the name of OpenSM's log.
 func (l *Live) LogFile() string { return filepath.Join(l.run.dir, "opensm.log") }
 
-// wait returns the next line of the log that contains a text.
 func (l *Live) wait(text string) (string, error) {
 	for {
 		line, rest, whole := strings.Cut(l.rest, "\n")

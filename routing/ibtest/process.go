@@ -79,7 +79,6 @@ func (p *process) add(line string, over bool) {
 	}
 }
 
-// wait returns the next line that contains a text.
 func (p *process) wait(ctx context.Context, text string) (string, error) {
 	for {
 		line, found, over := p.next(text)
@@ -97,7 +96,6 @@ func (p *process) wait(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// next takes unread lines up to the first that contains a text.
 func (p *process) next(text string) (line string, found, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +110,6 @@ func (p *process) next(text string) (line string, found, over bool) {
 	return "", false, p.over
 }
 
-// enter writes to the program's console.
 func (p *process) enter(format string, args ...any) error {
 	_, err := fmt.Fprintf(p.in, format, args...)
 	return err

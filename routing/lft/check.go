@@ -110,7 +110,6 @@ func (r *Report) add(x *Report) {
 	r.Offences = append(r.Offences, x.Offences...)
 }
 
-// count adds pairs to what a fault has met.
 func (r *Report) count(f Fault, pairs int64) {
 	switch f {
 	case NoEntry:
@@ -209,7 +208,6 @@ func (c *checker) keep(kind string, l leaf, dst network.Node, lid int) {
 	}
 }
 
-// entries counts what is missing or dead in a column.
 func (c *checker) entries(column []uint8) {
 	for i, p := range column {
 		switch {

@@ -76,7 +76,6 @@ func Congest(t *Tables, p Pattern, workerCount int) *Congestion {
 	return c
 }
 
-// A tracer follows the routes of one phase after another.
 type tracer struct {
 	t       *Tables
 	g       *graph
@@ -131,7 +130,6 @@ func (r *tracer) phase() Phase {
 	return p
 }
 
-// route appends the channels to a host and reports whether they lead there.
 func (r *tracer) route(at int32, lid int, dst int32) bool {
 	if lid == 0 {
 		return false

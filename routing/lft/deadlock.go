@@ -66,7 +66,6 @@ type dependencies struct {
 	bits  []uint64
 }
 
-// of returns the bits of a channel.
 func (d *dependencies) of(lane int, channel int32) []uint64 {
 	at := (lane*len(d.g.far) + int(channel)) * d.words
 	return d.bits[at : at+d.words]

@@ -22,7 +22,6 @@ type Difference struct {
 	Changed []SwitchChange `json:"changed"` // switches, in their order
 }
 
-// changes are numbers of entries.
 type changes struct {
 	Hosts    int `json:"host_entries"`   // changed, of LIDs of hosts
 	ToSwitch int `json:"switch_entries"` // changed, of LIDs of switches

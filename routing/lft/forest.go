@@ -24,7 +24,6 @@ func newForest(g *graph) *forest {
 	return &forest{g: g, hops: make([]int32, g.n.Switches())}
 }
 
-// begin forgets everything and takes the entries towards another LID.
 func (f *forest) begin(dst network.Node, column []uint8) {
 	f.dst, f.column = atHost(dst), column
 	for _, i := range f.done {
@@ -64,7 +63,6 @@ func (f *forest) follow(at int32) int32 {
 	return end
 }
 
-// stop judges a route that a port leads to no switch.
 func (f *forest) stop(port uint8, next int32) int32 {
 	switch {
 	case next == f.dst:

@@ -15,7 +15,6 @@ type graph struct {
 	leaves []leaf
 }
 
-// A leaf is a switch with hosts.
 type leaf struct {
 	sw    int32
 	hosts int32
@@ -65,7 +64,6 @@ func (l *leaf) add(h network.Node) {
 	}
 }
 
-// next returns what a port of a switch leads to.
 func (g *graph) next(sw int32, port uint8) int32 {
 	if int(port) >= g.stride {
 		return nowhere
@@ -75,7 +73,6 @@ func (g *graph) next(sw int32, port uint8) int32 {
 
 func (g *graph) channel(sw int32, port uint8) int32 { return sw*int32(g.stride) + int32(port) }
 
-// end returns the switch and port of a channel.
 func (g *graph) end(channel int32) network.End {
 	return network.End{Node: g.n.Switch(int(channel) / g.stride), Port: uint8(int(channel) % g.stride)}
 }

@@ -63,7 +63,6 @@ func Minimal(n *network.Network, workerCount int) *Alternatives {
 	return a
 }
 
-// nearer returns how many ports of a switch lead nearer.
 func (g *graph) nearer(sw int32, dist []int32) int {
 	count := 0
 	for _, far := range g.far[int(sw)*g.stride : (int(sw)+1)*g.stride] {
@@ -74,7 +73,6 @@ func (g *graph) nearer(sw int32, dist []int32) int {
 	return count
 }
 
-// breadth is a breadth-first search that keeps its memory.
 type breadth struct{ dist, queue []int32 }
 
 // from returns the number of cables from a switch to each, -1 where none lead.

@@ -53,7 +53,6 @@ func (t *Tables) WriteSaved(w io.Writer) error {
 	return t.WriteDump(w)
 }
 
-// oneLine makes a name fit on a line of a comment.
 func oneLine(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -97,7 +96,6 @@ func ReadSaved(r io.Reader, other *network.Network) (t *Tables, said bool, err e
 	return t, true, err
 }
 
-// A savedReader reads the comments.
 type savedReader struct {
 	b                       network.Builder
 	lines                   int

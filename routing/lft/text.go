@@ -54,7 +54,6 @@ func (t *Tables) tails() []string {
 	return tails
 }
 
-// padded appends a number with at least so many digits.
 func padded(b []byte, x uint64, base, digits int) []byte {
 	for least := uint64(base); digits > 1; digits-- {
 		if x < least {
@@ -74,7 +73,6 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 // dump_fts of infiniband-diags 44.
 func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
 
-// readDump is ReadDump of a text of which some lines have been read.
 func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
 	d := dumpReader{t: New("file", n), owner: owners(n), names: map[uint64]int{}, seen: make([]bool, n.Switches()), cur: none}
 	for i := range n.Switches() {
@@ -188,7 +186,6 @@ func first(b []byte) []byte {
 	return head[:min(len(head), 16)]
 }
 
-// hexAfter reads the hexadecimal digits behind a mark.
 func hexAfter(s, mark string) (uint64, error) {
 	_, s, ok := strings.Cut(s, mark)
 	if !ok {

@@ -59,7 +59,6 @@ func (l *ledger) kept(lid int, set []uint64) (uint8, bool) {
 	return l.old[lid], p >= 0 && p/64 < len(set) && set[p/64]>>(p%64)&1 == 1
 }
 
-// local enters the hosts of the switch itself.
 func (l *ledger) local(offset int) {
 	for _, host := range l.v.hosts[l.s] {
 		if base, lids := l.v.lids(host); offset < lids {
@@ -68,7 +67,6 @@ func (l *ledger) local(offset int) {
 	}
 }
 
-// switches enters the LIDs of all switches.
 func (l *ledger) switches() {
 	for _, t := range l.v.order {
 		lid := l.v.lid(t)

@@ -70,7 +70,6 @@ func FtreeWeighted(n *network.Network, roots []network.Node, w *lft.Weights) (*l
 	return f.route("ftree-weighted"), nil
 }
 
-// route makes the tables.
 func (f *ftree) route(engine string) *lft.Tables {
 	f.tables = lft.New(engine, f.v.net)
 	f.routeHosts()
@@ -127,7 +126,6 @@ func notFatTree(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errNotFatTree}, args...)...)
 }
 
-// ftree builds the ranked network and checks that it is one.
 func (v *view) ftree(roots []network.Node) (*ftree, error) {
 	hosts := 0
 	for _, s := range v.loaded {
@@ -177,7 +175,6 @@ func (f *ftree) setRanks(roots []network.Node) error {
 	return nil
 }
 
-// visible returns the switches among nodes that are seen.
 func (v *view) visible(nodes []network.Node) []int32 {
 	var switches []int32
 	for _, r := range nodes {
@@ -188,7 +185,6 @@ func (v *view) visible(nodes []network.Node) []int32 {
 	return switches
 }
 
-// furthest returns the switches furthest from the nearest host.
 func (v *view) furthest() []int32 {
 	away := v.ranks(v.loaded)
 	most := int32(0)

@@ -39,7 +39,6 @@ func (f *ftree) routeHosts() {
 	}
 }
 
-// routeSwitches routes to the switches.
 func (f *ftree) routeSwitches() {
 	for _, s := range f.v.order {
 		if lid := f.v.lid(s); lid != 0 {
@@ -50,7 +49,6 @@ func (f *ftree) routeSwitches() {
 	}
 }
 
-// begin starts with a LID that has no routes yet.
 func (f *ftree) begin(lid int) {
 	if len(f.lids) == columns {
 		f.flush()
@@ -72,7 +70,6 @@ func (f *ftree) begin(lid int) {
 	}
 }
 
-// flush writes the routes made since the last time to the tables.
 func (f *ftree) flush() {
 	for _, s := range f.v.order {
 		row := f.tables.Row(int(s))
@@ -178,7 +175,6 @@ func (f *ftree) descend(s, prev int32, hops uint8, m mission) bool {
 	return made
 }
 
-// reach makes the route of the switch below a group and goes on down from there.
 func (f *ftree) reach(g *group, hops uint8, m mission) bool {
 	c := g.leastUp()
 	f.enter(g.far, g.cables[c].far, hops+1)

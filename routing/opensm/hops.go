@@ -64,7 +64,6 @@ type distances struct {
 	hops     []uint8
 }
 
-// of returns the distances from a switch.
 func (d *distances) of(s int32) []uint8 {
 	return d.hops[int(s)*d.switches : (int(s)+1)*d.switches]
 }

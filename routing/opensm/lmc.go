@@ -59,7 +59,6 @@ func (l *ledger) balanceLMC() {
 	}
 }
 
-// enter chooses the port to the LID base+offset of a host of switch t.
 func (l *ledger) enter(t int32, host network.Node, offset int, u *used) {
 	base, lids := l.v.lids(host)
 	if offset >= lids {

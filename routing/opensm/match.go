@@ -33,7 +33,6 @@ func newMatch(old, now *network.Network) *match {
 	return m
 }
 
-// sameLIDs reports whether a node has the LIDs that it had.
 func (m *match) sameLIDs(v network.Node) bool {
 	a, b := m.old.Info(m.was[v]), m.now.Info(v)
 	return a.LID == b.LID && a.LMC == b.LMC
@@ -48,7 +47,6 @@ func (m *match) before(e network.End) (network.End, bool) {
 	return network.End{Node: v, Port: e.Port}, true
 }
 
-// hadCable reports whether a cable was there before.
 func (m *match) hadCable(c network.Cable) bool {
 	a, there := m.before(c.A)
 	b, too := m.before(c.B)
@@ -103,7 +101,6 @@ func (m *match) carried(prev *lft.Tables) *lft.Tables {
 	return t
 }
 
-// moved reports whether a host that was there is at another switch now.
 func (m *match) moved(h network.Node) bool {
 	a, b := m.old.Leaf(m.was[h]).Node, m.now.Leaf(h).Node
 	return a != network.NoNode && b != network.NoNode && m.is[a] != b
@@ -136,7 +133,6 @@ func Fits(t *lft.Tables, shortest bool) error {
 	return nil
 }
 
-// unfit says what is wrong with a port towards another switch.
 func (v *view) unfit(d *distances, s, leaf int32, port uint8, shortest bool) string {
 	peers := v.peers(s)
 	switch {

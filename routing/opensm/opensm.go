@@ -116,7 +116,6 @@ func (v *view) look() {
 	v.order = best
 }
 
-// peers returns what the slots of a switch lead to.
 func (v *view) peers(s int32) []int32 { return v.peer[v.first[s]:v.first[s+1]] }
 
 // key is what OpenSM's map of switches is sorted by.
@@ -126,7 +125,6 @@ func (v *view) guid(s int32) uint64 { return v.net.Info(v.net.Switch(int(s))).GU
 
 func (v *view) lid(s int32) int { return int(v.net.Info(v.net.Switch(int(s))).LID) }
 
-// lids returns the LIDs of a host.
 func (v *view) lids(h network.Node) (base, count int) {
 	i := v.net.Info(h)
 	return int(i.LID), 1 << i.LMC

@@ -222,7 +222,6 @@ func (m *match) hostChanges(is *Validity, before, now *view) {
 	}
 }
 
-// sees reports whether a node is in the part of the network that is seen.
 func (v *view) sees(x network.Node) bool {
 	if v.net.IsHost(x) {
 		x = v.net.Leaf(x).Node

@@ -69,7 +69,6 @@ func (v *view) tops(roots []network.Node) ([]int32, error) {
 	return first, nil
 }
 
-// rooted notes the roots that tables were made with.
 func (v *view) rooted(t *lft.Tables, first []int32) *lft.Tables {
 	for _, s := range first {
 		t.Roots = append(t.Roots, v.net.Switch(int(s)))
@@ -146,7 +145,6 @@ func (v *view) detect() []int32 {
 // unranked is the rank of a switch out of sight.
 const unranked = math.MaxInt32
 
-// ranks returns the distance of each switch from the nearest of some.
 func (v *view) ranks(first []int32) []int32 {
 	rank := make([]int32, len(v.seen))
 	for s := range rank {
@@ -168,7 +166,6 @@ func (v *view) ranks(first []int32) []int32 {
 	return rank
 }
 
-// courses returns the course of each slot.
 func (v *view) courses(of func(s, t int32) course) []course {
 	c := make([]course, len(v.peer))
 	for _, s := range v.order {

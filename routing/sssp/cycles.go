@@ -150,7 +150,6 @@ func (h *hunt) cycle() bool {
 	return false
 }
 
-// back leaves a channel that leads to no cycle.
 func (h *hunt) back(c int32) {
 	h.state[c] = finished
 	if h.led[c] == none {

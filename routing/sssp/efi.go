@@ -100,7 +100,6 @@ func (c *counter) destination(h network.Node) {
 	}
 }
 
-// walk follows routes from a switch to a host.
 func (c *counter) walk(at, h network.Node, count int64) {
 	n, lid, last := c.t.Net, int(c.t.Net.Info(h).LID), int32(none)
 	for range n.Switches() {

@@ -41,7 +41,6 @@ type graph struct {
 	weight []uint64         // of a cable, as crossed by the search: away from the destination
 }
 
-// newGraph returns the part of the network with most hosts.
 func newGraph(n *network.Network) (*graph, error) {
 	g := &graph{net: n, sw: largest(n)}
 	if len(g.sw) == 0 {
@@ -107,7 +106,6 @@ func (g *graph) loaded() []int32 {
 	return list
 }
 
-// switchLID returns the LID of a vertex itself.
 func (g *graph) switchLID(v int32) int { return int(g.net.Info(g.net.Switch(int(g.sw[v]))).LID) }
 
 // largest returns the switches of the part with most hosts, the first of equals.

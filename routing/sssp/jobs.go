@@ -39,7 +39,6 @@ const (
 	AllSteps = BySize | OwnRoutes | LookAhead
 )
 
-// engine names the tables.
 func (p *Placement) engine() string {
 	switch p.Without & AllSteps {
 	case 0:
@@ -97,7 +96,6 @@ func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
 	return r.tables, nil
 }
 
-// Aware knows which hosts talk to each other.
 type aware struct {
 	r      *router
 	jobs   [][]network.Node
@@ -165,7 +163,6 @@ func (a *aware) mates(h network.Node) []uint64 {
 	return count
 }
 
-// A destination is a host at a vertex.
 type destination struct {
 	host network.Node
 	at   int32
@@ -174,7 +171,6 @@ type destination struct {
 	job  int32
 }
 
-// destinations returns all hosts in the order in which they are routed to.
 func (a *aware) destinations(p Placement) []destination {
 	turn := make([]int, a.r.g.net.Hosts())
 	for _, h := range p.IO {

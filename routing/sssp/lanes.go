@@ -19,7 +19,6 @@ type dependency struct {
 	routes  int // of the bundles, less those moved to another lane
 }
 
-// Lanes gives bundles lanes.
 type lanes struct {
 	g      *graph
 	rows   [][]uint8 // of the vertices
@@ -97,7 +96,6 @@ func (l *lanes) towards(d *dependencies, order []int32, dst int32, lid, count in
 
 func (l *lanes) bundle(src int32, lid int) bundle { return bundle(int(src)*l.width + lid) }
 
-// weight is the number of routes from the hosts of a vertex to a LID.
 func (l *lanes) weight(src int32) int { return int(l.g.lids[src]) - 1 }
 
 func (l *lanes) source(b bundle) (src int32, lid int) {
@@ -146,7 +144,6 @@ func (l *lanes) move(b bundle, lane uint8, from, to *dependencies) {
 	l.enter(to, b)
 }
 
-// enter adds a bundle to the dependencies of a lane.
 func (l *lanes) enter(d *dependencies, b bundle) {
 	src, lid := l.source(b)
 	last := int32(none)

@@ -93,7 +93,6 @@ func (s *search) add(count []uint64) {
 	}
 }
 
-// all returns count with one route from every LID.
 func (s *search) all() []uint64 {
 	for v, l := range s.g.lids {
 		s.count[v] = uint64(l)
@@ -126,7 +125,6 @@ func (h *heap) put(at int, item int32, key uint64) {
 	h.item[at], h.key[at], h.pos[item] = item, key, int32(at)
 }
 
-// lower gives an item a smaller key.
 func (h *heap) lower(item int32, key uint64) {
 	at := int(h.pos[item])
 	for at > 0 {

@@ -37,7 +37,6 @@ func (p *spread) choose(count []uint64) {
 	}
 }
 
-// look fills hops and path.
 func (p *spread) look() {
 	s, g := p.s, p.s.g
 	for _, v := range s.order {
@@ -56,7 +55,6 @@ func (p *spread) look() {
 	}
 }
 
-// best returns the slot through which v is reached best.
 func (p *spread) best(v int32, count []uint64) int32 {
 	g := p.s.g
 	best, fullest, first := int32(none), uint64(0), uint64(0)
@@ -73,7 +71,6 @@ func (p *spread) best(v int32, count []uint64) int32 {
 	return best
 }
 
-// each goes through the slots that lead to v from nearer the destination.
 func (p *spread) each(v int32, do func(slot, up int32)) {
 	g := p.s.g
 	for own := g.first[v]; own < g.first[v+1]; own++ {

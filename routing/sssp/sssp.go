@@ -33,7 +33,6 @@ func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	return r.tables, nil
 }
 
-// routed routes to all LIDs.
 func routed(n *network.Network, engine string) (*router, error) {
 	r, err := newRouter(n, engine)
 	if err != nil {
@@ -91,7 +90,6 @@ func (r *router) host(v int32, h network.Node, routes func() []uint64) {
 	}
 }
 
-// switches routes to the LIDs of all switches.
 func (r *router) switches() {
 	for _, v := range r.g.loaded() {
 		lid := r.g.switchLID(v)
@@ -105,7 +103,6 @@ func (r *router) switches() {
 	}
 }
 
-// write enters the routes found last.
 func (r *router) write(lid int) {
 	g := r.g
 	for v, slot := range r.search.used {

@@ -71,7 +71,6 @@ func (f *fifo) offer(e *Engine, h int32, pkt int32, at Time) {
 	f.front(e, x)
 }
 
-// front has the first packet of a buffer ask for an output.
 func (f *fifo) front(e *Engine, x int32) {
 	c := &f.ch[x]
 	if c.asked || c.packets.size == 0 {
@@ -130,7 +129,6 @@ func (f *fifo) tryAt(e *Engine, l int32, at Time) {
 	e.at(at, evTry, l, 0)
 }
 
-// try lets packets begin on the lanes of a link that are free.
 func (f *fifo) try(e *Engine, l int32) {
 	n := &e.ln[l]
 	if n.try != e.now {
@@ -166,7 +164,6 @@ func (f *fifo) try(e *Engine, l int32) {
 	n.turn = (n.turn + 1) % lanes
 }
 
-// reroute has the packets that wait for a link ask again.
 func (f *fifo) reroute(e *Engine, l int32) {
 	waiting := e.ln[l].waiting
 	e.ln[l].waiting = nil

@@ -35,7 +35,6 @@ func (m *perOutput) cross(e *Engine, l, pkt int32, start Time) {
 	m.last[pkt] = id
 }
 
-// take begins the passage of a packet out of the receive buffer of a host.
 func (m *perOutput) take(e *Engine, l, lane, pkt int32) {
 	if e.p.Host.Take == 0 {
 		return
@@ -175,7 +174,6 @@ func (o *output) sends(t Time) (span, bool) {
 	return span{}, false
 }
 
-// boundary returns when the packet on a link ends.
 func (m *perOutput) boundary(e *Engine, l int32) Time {
 	if s, ok := m.out[l].sends(e.now); ok {
 		return s.end

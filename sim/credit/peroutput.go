@@ -136,7 +136,6 @@ func (m *perOutput) ready(p *packet) Time {
 	return p.head + m.lag
 }
 
-// head queues a packet for its output as soon as its head comes.
 func (m *perOutput) head(e *Engine, pkt int32) {
 	p := &e.pk.at[pkt]
 	node := m.node(e, p)
@@ -172,7 +171,6 @@ func (m *perOutput) lane(e *Engine, l int32, p *packet) (best int) {
 	return best
 }
 
-// try has the next packet of an output cross.
 func (m *perOutput) try(e *Engine, l int32) {
 	o := &m.out[l]
 	if o.cross > e.now {
@@ -327,7 +325,6 @@ func (m *perOutput) generated(e *Engine, o *output, p *packet, start, flit Time)
 	e.at(max(made, e.now+rest*h.Cross)+h.Generate, evSource, p.src, 0)
 }
 
-// reroute has the packets that wait for a link ask again.
 func (m *perOutput) reroute(e *Engine, l int32) {
 	for lane := range m.out[l].waiting {
 		waiting := m.out[l].waiting[lane]

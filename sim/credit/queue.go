@@ -74,7 +74,6 @@ func (q *queue) pop() (event, bool) {
 	return q.now.pop(), true
 }
 
-// turn goes to the next bucket that holds something.
 func (q *queue) turn() {
 	next := q.next()
 	if len(q.later) > 0 {

@@ -76,7 +76,6 @@ func (r *Routes) Set(sw, dst int, links ...int32) {
 
 func (r *Routes) links(sw, dst int32) []int32 { return r.sets[r.set[int(sw)*r.hosts+int(dst)]] }
 
-// route decides by which link a packet leaves a node.
 func (e *Engine) route(node int32, p *packet) int32 {
 	if int(node) < e.w.Hosts {
 		return e.w.First[node]

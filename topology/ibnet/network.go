@@ -16,7 +16,6 @@ type host struct {
 	info network.Info
 }
 
-// network checks what was read and builds it.
 func (p *reader) network() (*network.Network, error) {
 	if len(p.nodes) == 0 {
 		return nil, errors.New("no node in this text")
@@ -68,7 +67,6 @@ func (p *reader) checkGUIDs() error {
 	return nil
 }
 
-// checkLink holds what one end of a cable says against the other end.
 func (p *reader) checkLink(n *node, l *link) error {
 	peer := p.byID[l.peer]
 	fail := func(format string, args ...any) error {

@@ -24,7 +24,6 @@ const (
 	maxNodes = maxLID
 )
 
-// A kind of node.
 type kind int
 
 const (
@@ -38,7 +37,6 @@ var kinds = map[string]kind{"Switch": aSwitch, "Ca": adapter, "Hca": adapter, "R
 // guidLines set the GUID of the next node of a kind.
 var guidLines = map[string]kind{"switchguid": aSwitch, "caguid": adapter, "hcaguids": adapter, "rtguid": router}
 
-// A node is what one block of lines says.
 type node struct {
 	line           int
 	kind           kind
@@ -49,7 +47,6 @@ type node struct {
 	links          []link
 }
 
-// A link is one line of a port.
 type link struct {
 	line, port int
 	portGUID   uint64 // 0 if not given
@@ -107,7 +104,6 @@ func Read(r io.Reader) (*network.Network, error) {
 	return p.network()
 }
 
-// read reads one line.
 func (p *reader) read(s string) error {
 	s = strings.TrimSpace(s)
 	switch {

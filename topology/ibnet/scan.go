@@ -10,7 +10,6 @@ type cursor struct{ rest string }
 
 func (c *cursor) blanks() { c.rest = strings.TrimLeft(c.rest, " \t") }
 
-// at reports whether the next character is b.
 func (c *cursor) at(b byte) bool {
 	c.blanks()
 	return c.rest != "" && c.rest[0] == b
@@ -24,13 +23,11 @@ func (c *cursor) skip(s string) bool {
 	return ok
 }
 
-// end reports whether nothing or a comment follows.
 func (c *cursor) end() bool {
 	c.blanks()
 	return c.rest == "" || c.rest[0] == '#'
 }
 
-// take takes the characters of a set away and returns them.
 func (c *cursor) take(set string) string {
 	c.blanks()
 	rest := strings.TrimLeft(c.rest, set)
@@ -102,7 +99,6 @@ func (c *cursor) options() {
 	}
 }
 
-// A note is what the comment of a line says.
 type note struct {
 	name          string // in quotes
 	named         bool

@@ -12,7 +12,6 @@ import (
 // maxID is the longest name of a node in ibsim.
 const maxID = 63
 
-// A sim knows by what names ibsim shall know nodes.
 type sim struct {
 	*adapters
 	seen map[string]int // how often a name is used
@@ -71,7 +70,6 @@ func (s sim) portOf(e network.End) int {
 	return int(e.Port)
 }
 
-// guid returns the GUID of an adapter from which ibsim makes those of its ports.
 func (s sim) guid(hosts []network.Node) (uint64, error) {
 	first := s.n.Info(hosts[0])
 	guid := first.Port - uint64(s.port[hosts[0]])
@@ -91,7 +89,6 @@ func (s sim) nodeName(v network.Node) string {
 	return clean(s.n.Info(v).Name)
 }
 
-// id returns the quoted name by which ibsim knows a node.
 func (s sim) id(v network.Node) string {
 	name := s.nodeName(v)
 	if name != "" && len(name) <= maxID && s.seen[name] == 1 && !strings.ContainsAny(name, `"#@`) {

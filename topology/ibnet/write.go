@@ -69,7 +69,6 @@ func (a *adapters) number(hosts []network.Node) {
 	slices.SortFunc(hosts, func(x, y network.Node) int { return cmp.Compare(a.port[x], a.port[y]) })
 }
 
-// name returns what adapter i is called.
 func (a *adapters) name(i int) string {
 	h := a.ports[i][0]
 	name := clean(a.n.Info(h).Name)
@@ -79,10 +78,8 @@ func (a *adapters) name(i int) string {
 	return name
 }
 
-// size returns the number of ports of adapter i.
 func (a *adapters) size(i int) int { return a.port[a.ports[i][len(a.ports[i])-1]] }
 
-// clean makes a name fit on a line.
 func clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -92,7 +89,6 @@ func clean(name string) string {
 	}, name)
 }
 
-// shown returns the switches that have cables.
 func shown(n *network.Network) []network.Node {
 	var out []network.Node
 	for i := range n.Switches() {
@@ -103,7 +99,6 @@ func shown(n *network.Network) []network.Node {
 	return out
 }
 
-// distinct is an error when two adapters or switches share a GUID.
 func (a *adapters) distinct(switches []network.Node) error {
 	given := map[uint64]network.Node{}
 	for _, v := range slices.Concat(a.first, switches) {

@@ -113,7 +113,6 @@ func (h *HostNames) Find(name string) (Node, string, error) {
 	return v, called, err
 }
 
-// count returns how many nodes a name may mean.
 func (h *HostNames) count(name string) int {
 	if n := len(h.first[name]); n > 0 {
 		return n

@@ -38,7 +38,6 @@ func Names(n *Network) *Index {
 	return x
 }
 
-// threeLevels returns the tree that switches named as Build does make up.
 func (x *Index) threeLevels() *topology.Tree {
 	var count [4]int
 	level := map[Node]int{}
@@ -77,7 +76,6 @@ func (x *Index) threeLevels() *topology.Tree {
 	return t
 }
 
-// switchOf returns the switch of a number of the tree of three levels.
 func (x *Index) switchOf(sw int) Node {
 	t, level := x.three, 1
 	for _, n := range []int{t.Leaves(), t.Middles()} {
@@ -89,7 +87,6 @@ func (x *Index) switchOf(sw int) Node {
 	return x.byName[built(level, sw)][0]
 }
 
-// built is the name that Build gives to a switch.
 func built(level, i int) string { return "s" + strconv.Itoa(level) + "_" + strconv.Itoa(i) }
 
 // plain are the names that topologies of two levels use.
@@ -202,7 +199,6 @@ func (x *Index) between(name string) ([]Cable, bool) {
 	return nil, false
 }
 
-// links returns the cables of a link or plane of three levels.
 func (x *Index) links(name string) (out []Cable, ok bool) {
 	if x.three == nil {
 		return nil, false
@@ -226,7 +222,6 @@ func (n *Network) cablesOf(v, to Node) []Cable {
 	return out
 }
 
-// such gives examples of names.
 func (x *Index) such() string {
 	n := x.n
 	if n.Switches() == 0 {

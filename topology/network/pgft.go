@@ -148,7 +148,6 @@ func (g PGFT) build(notation string, lmc int, cable func(b *Builder, l int, leve
 	return b.Build(), nil
 }
 
-// cable joins level l with the one above.
 func (g PGFT) cable(b *Builder, l int, levels []Node) error {
 	w := g.parents(l)
 	for i := range g.Count(l) {

@@ -77,7 +77,6 @@ func (n *Network) needed(cables []Cable) []bool {
 	return needed
 }
 
-// hostsOf counts the hosts at a switch.
 func (n *Network) hostsOf(s Node) int {
 	count := 0
 	for _, e := range n.Ends(s) {

@@ -133,7 +133,6 @@ func (r *Summary) rank(n *Network, roots []Node) {
 	}
 }
 
-// parts says which hosts are cut off from most others.
 func (r *Summary) parts(n *Network) {
 	if p := n.Parts(); len(p) > 1 {
 		var names []string

@@ -8,7 +8,6 @@ import (
 	"evbench/topology/network"
 )
 
-// A builder takes nodes and watches that nothing is given twice.
 type builder struct {
 	network.Builder
 	info []network.Info
@@ -143,7 +142,6 @@ func (b *builder) claim(at field, f map[string]field, i network.Info, kind strin
 	return nil
 }
 
-// cables joins the nodes of a network that has no cables yet.
 func (b *builder) cables(at field, bare *network.Network) (*network.Network, error) {
 	list, err := at.list()
 	if err != nil {

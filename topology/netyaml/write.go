@@ -73,7 +73,6 @@ func writeCables(out io.Writer, n *network.Network) {
 	}
 }
 
-// printable returns a name as it can be read again.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
