@@ -55,7 +55,7 @@ var layers = []layer{
 	{"routing/sssp", "topology/network routing/lft", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/closed routing/lft routing/opensm routing/sssp", true},
-	{"routing/ibtest", "internal/proc internal/trust topology/network routing/lft", false},
+	{"routing/ibtest", "internal/proc internal/trust topology/network topology/ibnet routing/lft", false},
 
 	{"plan/verify", "topology", true},
 	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing", true},

@@ -9,6 +9,7 @@ package ibtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,7 @@ import (
 
 	"evbench/internal/proc"
 	"evbench/routing/lft"
+	"evbench/topology/ibnet"
 	"evbench/topology/network"
 )
 
@@ -107,7 +109,7 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 	if err != nil {
 		return nil, err
 	}
-	res.Tables, err = readTables(n, res.Engine, bytes.NewReader(text))
+	res.Tables, err = readTables(n, res.Engine, text)
 	return res, err
 }
 
@@ -172,7 +174,7 @@ func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*ru
 		return nil, err
 	}
 	r := &run{dir: dir, roots: len(roots) > 0}
-	sm := manager(n)
+	sm := n.Parts()[0][0]
 	r.env = append(os.Environ(), fmt.Sprintf("IBSIM_SOCKNAME=ibtest-%d-%d", os.Getpid(), runs.Add(1)),
 		"SIM_HOST="+n.Info(sm).Name, "OSM_TMP_DIR="+dir, "OSM_CACHE_DIR="+dir)
 	r.lmc = int(n.Info(sm).LMC)
@@ -188,12 +190,15 @@ func prepare(ctx context.Context, n *network.Network, roots []network.Node) (*ru
 }
 
 func (r *run) write(n *network.Network, roots []network.Node) error {
-	var list strings.Builder
+	var net, pins, list bytes.Buffer
 	for _, s := range roots {
 		fmt.Fprintf(&list, "0x%016x\n", n.Info(s).GUID)
 	}
-	for name, text := range map[string]string{"net": simText(n), "guid2lid": pins(n), "roots": list.String()} {
-		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644); err != nil {
+	if err := errors.Join(ibnet.WriteSim(&net, n), ibnet.WriteGUID2LID(&pins, n)); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"net": net.Bytes(), "guid2lid": pins.Bytes(), "roots": list.Bytes()} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -254,4 +259,13 @@ func (r *run) close() {
 		r.sim.stop()
 	}
 	os.RemoveAll(r.dir)
+}
+
+// readTables reads what OpenSM and dump_fts write.
+func readTables(n *network.Network, engine string, text []byte) (*lft.Tables, error) {
+	t, err := lft.ReadDump(bytes.NewReader(text), n)
+	if err == nil {
+		t.Engine = engine
+	}
+	return t, err
 }

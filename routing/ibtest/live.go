@@ -1,7 +1,6 @@
 package ibtest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -149,7 +148,7 @@ func (l *Live) Tables() (*lft.Tables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dump_fts: %w", err)
 	}
-	return readTables(l.net, l.engine, bytes.NewReader(out))
+	return readTables(l.net, l.engine, out)
 }
 
 // Close stops everything.
