@@ -11,7 +11,7 @@ import (
 	"evbench/companion/opensm"
 	"evbench/plan"
 	"evbench/routing/ibtest"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -98,7 +98,7 @@ func writeTables(t *testing.T, p *plan.Plan, n *network.Network, in func(string)
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := ibnet.Write(f, n); err != nil {
+	if err := netfile.WriteIB(f, n); err != nil {
 		t.Fatal(err)
 	}
 }

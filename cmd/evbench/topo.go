@@ -6,10 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/topology/ibnet"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
-	"evbench/topology/netyaml"
 )
 
 func topoCommand() *cli.Command {
@@ -66,10 +64,10 @@ func topoConvertAction(c *cli.Context) error {
 		return err
 	}
 	write, ok := map[string]func(io.Writer, *netfile.Source) error{
-		"yaml":          func(w io.Writer, s *netfile.Source) error { return netyaml.Write(w, s.Net) },
-		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return ibnet.Write(w, s.Net) },
-		"ibsim":         func(w io.Writer, s *netfile.Source) error { return ibnet.WriteSim(w, s.Net) },
-		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return ibnet.WriteGUID2LID(w, s.Net) },
+		"yaml":          func(w io.Writer, s *netfile.Source) error { return netfile.WriteYAML(w, s.Net) },
+		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
+		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
+		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
 		"dot":           writeDot,
 	}[c.String("format")]
 	if !ok {

@@ -9,7 +9,7 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -23,7 +23,7 @@ func portStates(o Options) (recipes, error) {
 		return nil, fmt.Errorf("inject.fabric: %w", err)
 	}
 	defer f.Close()
-	n, err := ibnet.Read(f)
+	n, err := netfile.ReadIB(f)
 	if err != nil {
 		return nil, fmt.Errorf("inject.fabric: %s: %w", o.Fabric, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"evbench/companion/opensm"
 	"evbench/routing/ibtest"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -42,7 +42,7 @@ func write(t *testing.T, file string, n *network.Network) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(ibnet.Write(f, n), f.Close()); err != nil {
+	if err := errors.Join(netfile.WriteIB(f, n), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

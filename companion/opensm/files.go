@@ -10,7 +10,7 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/show"
 	"evbench/routing/lft"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 )
 
 // The files that Write makes.
@@ -39,7 +39,7 @@ func (r *Routes) files(dir string) ([]file, error) {
 	out := []file{{Name: LFTsFile}, {Name: PathsFile}, {Name: LIDsFile}, {Name: ConfFile}}
 	for i, write := range []func(io.Writer) error{
 		r.Tables.WriteDump, r.writePaths,
-		func(w io.Writer) error { return ibnet.WriteGUID2LID(w, r.Net) },
+		func(w io.Writer) error { return netfile.WriteGUID2LID(w, r.Net) },
 		func(w io.Writer) error { return r.writeConf(w, filepath.Join(dir, LFTsFile)) },
 	} {
 		if out[i].Name == PathsFile && r.Plan == nil {

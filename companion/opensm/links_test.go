@@ -14,7 +14,7 @@ import (
 	"evbench/failover"
 	"evbench/internal/trust"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 )
 
 // texts writes events as "leaf0-spine1 leaf down".
@@ -65,7 +65,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 			return nil, err
 		}
 		var b strings.Builder
-		err = ibnet.Write(&b, have)
+		err = netfile.WriteIB(&b, have)
 		return []byte(b.String()), err
 	}})
 	if err != nil {

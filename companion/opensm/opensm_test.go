@@ -15,7 +15,7 @@ import (
 	"evbench/routing/lft"
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -256,7 +256,7 @@ func TestFiles(t *testing.T) {
 	if err != nil || len(differences(r.Tables, back)) > 0 {
 		t.Errorf("tables read back differ, %v", err)
 	}
-	n, err := ibnet.ReadGUID2LID(strings.NewReader(text(LIDsFile)), r.Net)
+	n, err := netfile.ReadGUID2LID(strings.NewReader(text(LIDsFile)), r.Net)
 	if err != nil || n.Info(2) != r.Net.Info(2) {
 		t.Errorf("%+v, %v", n.Info(2), err)
 	}

@@ -14,7 +14,7 @@ import (
 	"evbench/plan"
 	"evbench/routing/lft"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -108,7 +108,7 @@ func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("discover the network: %w", err)
 	}
-	n, err := ibnet.Read(bytes.NewReader(text))
+	n, err := netfile.ReadIB(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("discover the network: %w", err)
 	}

@@ -43,9 +43,7 @@ var layers = []layer{
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
-	{"topology/ibnet", "topology/network", true},
-	{"topology/netyaml", "topology/network", true},
-	{"topology/netfile", "internal/atomicfile topology/ibnet topology/network topology/netyaml", false},
+	{"topology/netfile", "internal/atomicfile topology/network", false},
 
 	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/sizes", "scheduler topology", true},
@@ -55,7 +53,7 @@ var layers = []layer{
 	{"routing/sssp", "topology/network routing/lft", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/closed routing/lft routing/opensm routing/sssp", true},
-	{"routing/ibtest", "internal/proc internal/trust topology/network topology/ibnet routing/lft", false},
+	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
 	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing", true},
@@ -93,8 +91,8 @@ var layers = []layer{
 
 	{"companion", "failover plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel plan routing routing/lft topology", false},
-	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/ibnet topology/network", false},
-	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/ibnet topology/network", false},
+	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
@@ -104,7 +102,7 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
 
-	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/ibnet topology/network", false},
+	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/netfile topology/network", false},
 	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},

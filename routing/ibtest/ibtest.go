@@ -25,7 +25,7 @@ import (
 
 	"evbench/internal/proc"
 	"evbench/routing/lft"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -194,7 +194,7 @@ func (r *run) write(n *network.Network, roots []network.Node) error {
 	for _, s := range roots {
 		fmt.Fprintf(&list, "0x%016x\n", n.Info(s).GUID)
 	}
-	if err := errors.Join(ibnet.WriteSim(&net, n), ibnet.WriteGUID2LID(&pins, n)); err != nil {
+	if err := errors.Join(netfile.WriteSim(&net, n), netfile.WriteGUID2LID(&pins, n)); err != nil {
 		return err
 	}
 	for name, text := range map[string][]byte{"net": net.Bytes(), "guid2lid": pins.Bytes(), "roots": list.Bytes()} {

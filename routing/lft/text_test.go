@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"evbench/routing/lft"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -71,7 +71,7 @@ func TestReadFiles(t *testing.T) {
 	}
 	defer lids.Close()
 	n := parseNetwork(t, "FT(2;4,8)", 0)
-	four, err := ibnet.ReadGUID2LID(lids, n)
+	four, err := netfile.ReadGUID2LID(lids, n)
 	if err != nil {
 		t.Fatal(err)
 	}

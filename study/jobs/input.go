@@ -14,7 +14,7 @@ import (
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -140,7 +140,7 @@ func (o Options) network() (func(context.Context) (*network.Network, error), err
 	if o.Net != nil {
 		return func(context.Context) (*network.Network, error) { return o.Net, nil }, nil
 	}
-	return reading("discover", o.Discover, o.Wait, func(text []byte) (*network.Network, error) { return ibnet.Read(bytes.NewReader(text)) })
+	return reading("discover", o.Discover, o.Wait, func(text []byte) (*network.Network, error) { return netfile.ReadIB(bytes.NewReader(text)) })
 }
 
 // list returns what finds the jobs.

@@ -13,7 +13,7 @@ import (
 	"evbench/routing/lft"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -71,10 +71,10 @@ func TestJudgeFile(t *testing.T) {
 	want := judged(t, input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1"))
 	in := input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1")
 	var text bytes.Buffer
-	if err := ibnet.Write(&text, in.Net); err != nil {
+	if err := netfile.WriteIB(&text, in.Net); err != nil {
 		t.Fatal(err)
 	}
-	n, err := ibnet.Read(&text)
+	n, err := netfile.ReadIB(&text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,7 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
-	"evbench/topology/ibnet"
 	"evbench/topology/network"
-	"evbench/topology/netyaml"
 )
 
 // maxFile bounds what is read of a file, unpacked.
@@ -53,9 +51,9 @@ func Read(src string, lmc int) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
-	form, read := IB, ibnet.Read
+	form, read := IB, ReadIB
 	if isYAML(data) {
-		form, read = YAML, netyaml.Read
+		form, read = YAML, ReadYAML
 	}
 	n, err := read(bytes.NewReader(data))
 	if err != nil {
@@ -97,7 +95,7 @@ func WithLIDs(n *network.Network, name string) (*network.Network, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if n, err = ibnet.ReadGUID2LID(atomicfile.Bound(file, atomicfile.MaxList), n); err != nil {
+	if n, err = ReadGUID2LID(atomicfile.Bound(file, atomicfile.MaxList), n); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return n, nil

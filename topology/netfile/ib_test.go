@@ -1,4 +1,4 @@
-package ibnet_test
+package netfile_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -39,7 +39,7 @@ func text(t testing.TB, name string) string {
 
 func read(t testing.TB, s string) *network.Network {
 	t.Helper()
-	n, err := ibnet.Read(strings.NewReader(s))
+	n, err := netfile.ReadIB(strings.NewReader(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestReadSim(t *testing.T) {
 		{"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz", "ft2_4_8.guid2lid", parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7")},
 		{"pgft3_4_4_4.net.gz", "pgft3_4_4_4.guid2lid", parse(t, "FT(3;4,4,4)", 0)},
 	} {
-		n, err := ibnet.ReadGUID2LID(strings.NewReader(text(t, c.lids)), read(t, text(t, c.file)))
+		n, err := netfile.ReadGUID2LID(strings.NewReader(text(t, c.lids)), read(t, text(t, c.file)))
 		if err != nil {
 			t.Error(err)
 			continue
@@ -141,7 +141,7 @@ func TestWriteGUID2LID(t *testing.T) {
 		"ft2_4_8.guid2lid": parse(t, "FT(2;4,8)", 0), "ft2_4_8_lmc2.guid2lid": parse(t, "FT(2;4,8)", 2), "pgft3_4_4_4.guid2lid": parse(t, "FT(3;4,4,4)", 0),
 	} {
 		var out bytes.Buffer
-		if err := ibnet.WriteGUID2LID(&out, n); err != nil || out.String() != text(t, file) {
+		if err := netfile.WriteGUID2LID(&out, n); err != nil || out.String() != text(t, file) {
 			t.Errorf("%s: another file is written, %v:\n%.200s", file, err, out.String())
 		}
 	}
@@ -155,7 +155,7 @@ func TestWriteDiscovered(t *testing.T) {
 		"ft2_4_8_c_l0s0_l5s1_l3s2.txt.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
 		var out bytes.Buffer
-		if err := ibnet.Write(&out, n); err != nil {
+		if err := netfile.WriteIB(&out, n); err != nil {
 			t.Fatal(err)
 		}
 		blocks := func(s string) []string {
@@ -184,7 +184,7 @@ func TestWriteSim(t *testing.T) {
 		"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
 		var out bytes.Buffer
-		if err := ibnet.WriteSim(&out, n); err != nil {
+		if err := netfile.WriteSim(&out, n); err != nil {
 			t.Fatal(err)
 		}
 		blocks := func(s string) []string {
@@ -244,14 +244,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for i, n := range networks {
 		what := fmt.Sprintf("network %d, %s", i, cmp.Or(n.Notation, "odd"))
-		again := rewrite(t, ibnet.Write, n)
+		again := rewrite(t, netfile.WriteIB, n)
 		same(t, what, again, n)
-		same(t, what+", sim", withLIDs(t, rewrite(t, ibnet.WriteSim, n), n), n)
+		same(t, what+", sim", withLIDs(t, rewrite(t, netfile.WriteSim, n), n), n)
 		var first, second bytes.Buffer
-		if err := ibnet.Write(&first, again); err != nil {
+		if err := netfile.WriteIB(&first, again); err != nil {
 			t.Fatal(err)
 		}
-		if err := ibnet.Write(&second, rewrite(t, ibnet.Write, again)); err != nil || first.String() != second.String() {
+		if err := netfile.WriteIB(&second, rewrite(t, netfile.WriteIB, again)); err != nil || first.String() != second.String() {
 			t.Errorf("%s: a second round changes the text, %v", what, err)
 		}
 	}
@@ -270,10 +270,10 @@ func rewrite(t *testing.T, write func(io.Writer, *network.Network) error, n *net
 func withLIDs(t *testing.T, n, from *network.Network) *network.Network {
 	t.Helper()
 	var pins bytes.Buffer
-	if err := ibnet.WriteGUID2LID(&pins, from); err != nil {
+	if err := netfile.WriteGUID2LID(&pins, from); err != nil {
 		t.Fatal(err)
 	}
-	out, err := ibnet.ReadGUID2LID(&pins, n)
+	out, err := netfile.ReadGUID2LID(&pins, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,15 +287,15 @@ func TestWriteRefuses(t *testing.T) {
 		info[v] = n.Info(network.Node(v))
 	}
 	info[5].GUID = info[4].GUID
-	if err := ibnet.Write(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), `"s1_0" and "s1_1" have one GUID`) {
+	if err := netfile.WriteIB(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), `"s1_0" and "s1_1" have one GUID`) {
 		t.Errorf("error %v", err)
 	}
 	info[5].GUID++
 	info[1].GUID, info[1].Port = info[0].GUID, info[0].Port+0x1000 // one adapter
-	if err := ibnet.WriteSim(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), "one after the other") {
+	if err := netfile.WriteSim(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), "one after the other") {
 		t.Errorf("error %v", err)
 	}
-	if err := ibnet.Write(io.Discard, n.WithInfo(info)); err != nil {
+	if err := netfile.WriteIB(io.Discard, n.WithInfo(info)); err != nil {
 		t.Errorf("ibnetdiscover writes GUIDs of ports: %v", err)
 	}
 }
@@ -310,9 +310,9 @@ func TestSimPortGUID(t *testing.T) {
 		info[v].Port = info[v].GUID
 	}
 	n = n.WithInfo(info)
-	same(t, "discovered", rewrite(t, ibnet.Write, n), n)
+	same(t, "discovered", rewrite(t, netfile.WriteIB, n), n)
 	for v, i := range info {
-		if got := rewrite(t, ibnet.WriteSim, n).Info(network.Node(v)).Port; !slices.ContainsFunc(info, func(x network.Info) bool { return x.Port == got }) {
+		if got := rewrite(t, netfile.WriteSim, n).Info(network.Node(v)).Port; !slices.ContainsFunc(info, func(x network.Info) bool { return x.Port == got }) {
 			t.Errorf("%s has port GUID 0x%x", i.Name, got)
 		}
 	}

@@ -1,11 +1,11 @@
-package ibnet_test
+package netfile_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 )
 
 const tiny = `switchguid=0x100(100)
@@ -56,7 +56,7 @@ func TestReadRefuses(t *testing.T) {
 		{"left over", `[2] "B"[1] #`, `[2] "B"[1] x #`, `line 4: port 2 of "leaf": "x # `},
 		{"long", "4xSDR", strings.Repeat("x", 1<<17), "line 3: longer than"},
 	} {
-		_, err := ibnet.Read(strings.NewReader(strings.Replace(tiny, c.old, c.new, 1)))
+		_, err := netfile.ReadIB(strings.NewReader(strings.Replace(tiny, c.old, c.new, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v, want %q", c.what, err, c.want)
 		}
@@ -66,7 +66,7 @@ func TestReadRefuses(t *testing.T) {
 // TestLIDsTooLarge: LMC 7 for a host near the end.
 func TestLIDsTooLarge(t *testing.T) {
 	s := strings.NewReplacer("lid 8 lmc 2", "lid 49152 lmc 7", "lid 8 4xSDR", "lid 49152 4xSDR").Replace(tiny)
-	if _, err := ibnet.Read(strings.NewReader(s)); err == nil || !strings.Contains(err.Error(), "LID 49152 with LMC 7 reaches to 49279, beyond the last one, 49151") {
+	if _, err := netfile.ReadIB(strings.NewReader(s)); err == nil || !strings.Contains(err.Error(), "LID 49152 with LMC 7 reaches to 49279, beyond the last one, 49151") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestReadCut(t *testing.T) {
 				continue
 			}
 			tried++
-			n, err := ibnet.Read(strings.NewReader(whole[:i]))
+			n, err := netfile.ReadIB(strings.NewReader(whole[:i]))
 			if err != nil {
 				refused++
 				continue
@@ -95,7 +95,7 @@ func TestReadCut(t *testing.T) {
 			t.Errorf("%d of %d cuts refused", refused, tried)
 		}
 	}
-	_, err := ibnet.Read(strings.NewReader(tiny[:strings.Index(tiny, `"B"[1]`)+2]))
+	_, err := netfile.ReadIB(strings.NewReader(tiny[:strings.Index(tiny, `"B"[1]`)+2]))
 	if err == nil || !strings.Contains(err.Error(), "line 4: ") || !strings.Contains(err.Error(), "the text ends within this line") {
 		t.Errorf("error %v", err)
 	}
@@ -104,7 +104,7 @@ func TestReadCut(t *testing.T) {
 func TestGUID2LIDRefuses(t *testing.T) {
 	n := parse(t, "FT(1;2)", 0)
 	var out bytes.Buffer
-	if err := ibnet.WriteGUID2LID(&out, n); err != nil {
+	if err := netfile.WriteGUID2LID(&out, n); err != nil {
 		t.Fatal(err)
 	}
 	good := out.String()
@@ -120,7 +120,7 @@ func TestGUID2LIDRefuses(t *testing.T) {
 		{"0x0002c90300000001", "x", "line 1: \"x\" is not a GUID"},
 		{"0x0002c90300000011", "0x0002c90300000001", "line 3: port GUID 0x0002c90300000001 is given twice; first on line 1"},
 	} {
-		if _, err := ibnet.ReadGUID2LID(strings.NewReader(strings.Replace(good, c.old, c.new, 1)), n); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := netfile.ReadGUID2LID(strings.NewReader(strings.Replace(good, c.old, c.new, 1)), n); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s -> %s: error %v, want %q", c.old, c.new, err, c.want)
 		}
 	}
@@ -133,15 +133,15 @@ func FuzzRead(f *testing.F) {
 		f.Add(text(f, name))
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := ibnet.Read(strings.NewReader(s))
+		n, err := netfile.ReadIB(strings.NewReader(s))
 		if err != nil {
 			return
 		}
 		var out bytes.Buffer
-		if err := ibnet.Write(&out, n); err != nil {
+		if err := netfile.WriteIB(&out, n); err != nil {
 			return
 		}
-		again, err := ibnet.Read(strings.NewReader(out.String()))
+		again, err := netfile.ReadIB(strings.NewReader(out.String()))
 		if err != nil {
 			t.Fatalf("what is written cannot be read: %v\n%s", err, out.String())
 		}
@@ -154,12 +154,12 @@ func FuzzRead(f *testing.F) {
 func FuzzGUID2LID(f *testing.F) {
 	n := parse(f, "FT(2;2,2)", 0)
 	var out bytes.Buffer
-	if err := ibnet.WriteGUID2LID(&out, n); err != nil {
+	if err := netfile.WriteGUID2LID(&out, n); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(out.String())
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, err := ibnet.ReadGUID2LID(strings.NewReader(s), n); err == nil && got.MaxLID() > 0xBFFF {
+		if got, err := netfile.ReadGUID2LID(strings.NewReader(s), n); err == nil && got.MaxLID() > 0xBFFF {
 			t.Fatalf("LIDs to %d", got.MaxLID())
 		}
 	})
@@ -167,7 +167,7 @@ func FuzzGUID2LID(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	var out bytes.Buffer
-	if err := ibnet.Write(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)); err != nil {
+	if err := netfile.WriteIB(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)); err != nil {
 		b.Fatal(err)
 	}
 	b.SetBytes(int64(out.Len()))

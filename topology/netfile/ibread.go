@@ -1,10 +1,4 @@
-// Package ibnet reads and writes InfiniBand networks in the text form of
-// ibnetdiscover, and in the shorter one that people write for ibsim.
-//
-// Every cable is written at both of its ends, so a text that has lost a line is
-// noticed. A host of the network is a port of a channel adapter that has a
-// cable; an adapter with two such ports is two hosts, called NAME:1 and NAME:2.
-package ibnet
+package netfile
 
 import (
 	"bufio"
@@ -67,12 +61,17 @@ type reader struct {
 	report   bool      // of ports
 }
 
-// Read reads a network. Nodes without a GUID are numbered as ibsim does it. If
+// ReadIB reads a network in the text form of ibnetdiscover, or in the shorter one that people write
+// for ibsim. Every cable is written at both of its ends, so a text that has lost a line is noticed.
+// A host is a port of a channel adapter that has a cable; an adapter with two such ports is two
+// hosts, called NAME:1 and NAME:2.
+//
+// Nodes without a GUID are numbered as ibsim does it. If
 // all hosts have LIDs they are numbered in the order of LIDs, else as written;
 // so are the switches. Cables have the rates that their lines state ("4xHDR"). A text whose
 // first line is one of a report of ports (ibnetdiscover -p) is read as such. Errors name the line. Checked against what
 // ibnetdiscover of infiniband-diags 44 prints, with -f, too.
-func Read(r io.Reader) (*network.Network, error) {
+func ReadIB(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
 	begun := false
 	s := bufio.NewScanner(r)

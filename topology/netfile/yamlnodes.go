@@ -1,4 +1,4 @@
-package netyaml
+package netfile
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ibnet
+package netfile
 
 import (
 	"bufio"
@@ -111,10 +111,10 @@ func (a *adapters) distinct(switches []network.Node) error {
 	return nil
 }
 
-// Write writes a network as ibnetdiscover prints it, without the widths and
+// WriteIB writes a network as ibnetdiscover prints it, without the widths and
 // speeds of cables, which a Network does not know. Nodes without cables are left
 // out: no discovery finds them.
-func Write(w io.Writer, n *network.Network) error {
+func WriteIB(w io.Writer, n *network.Network) error {
 	a, switches := group(n), shown(n)
 	if err := a.distinct(switches); err != nil {
 		return err

@@ -1,6 +1,19 @@
-// Package netyaml reads and writes networks in YAML, for people.
-//
-// A network is either a notation,
+package netfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"evbench/topology/network"
+)
+
+const maxBytes = 256 << 20
+
+// ReadYAML reads a network, which is either a notation,
 //
 //	notation: FT(2;4,8)
 //	lmc: 2
@@ -21,29 +34,8 @@
 // 16 apart, and from 0x0002c90400000000 for switches; the port of a host has the
 // GUID after the host's, a switch's own port the switch's. Where no LIDs are
 // given, lmc at the top has them numbered. Cables name nodes by name, or by GUID
-// where a name occurs twice. What is down is written as for Network.Degrade.
-package netyaml
-
-import (
-	"errors"
-	"fmt"
-	"io"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
-
-	"evbench/topology/network"
-)
-
-const (
-	maxBytes = 256 << 20
-	maxPorts = 254
-	maxLMC   = 7
-	maxLID   = 0xBFFF // the last unicast LID
-)
-
-// Read reads a network. Errors name the line and the field.
-func Read(r io.Reader) (*network.Network, error) {
+// where a name occurs twice. What is down is written as for Network.Degrade. Errors name the line and the field.
+func ReadYAML(r io.Reader) (*network.Network, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package netyaml
+package netfile
 
 import (
 	"bufio"
@@ -11,10 +11,10 @@ import (
 	"evbench/topology/network"
 )
 
-// Write writes all nodes and cables of a network, so that Read returns the same.
+// WriteYAML writes all nodes and cables of a network, so that ReadYAML returns the same.
 // Ends of cables are written by name, or by the GUID of the port where two nodes
 // share the name.
-func Write(w io.Writer, n *network.Network) error {
+func WriteYAML(w io.Writer, n *network.Network) error {
 	out := bufio.NewWriter(w)
 	if n.Notation != "" {
 		fmt.Fprintf(out, "# %s\n", n.Notation)
@@ -45,7 +45,7 @@ func Write(w io.Writer, n *network.Network) error {
 	return out.Flush()
 }
 
-// guid returns a field, or nothing where there is no GUID: Read gives one.
+// guid returns a field, or nothing where there is no GUID: ReadYAML gives one.
 func guid(name string, x uint64) string {
 	if x == 0 {
 		return ""

@@ -1,4 +1,4 @@
-package netyaml_test
+package netfile_test
 
 import (
 	"bytes"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/topology/netfile"
 	"evbench/topology/network"
-	"evbench/topology/netyaml"
 )
 
-func read(t testing.TB, s string) *network.Network {
+func readYAML(t testing.TB, s string) *network.Network {
 	t.Helper()
-	n, err := netyaml.Read(strings.NewReader(s))
+	n, err := netfile.ReadYAML(strings.NewReader(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,26 +22,14 @@ func read(t testing.TB, s string) *network.Network {
 func write(t testing.TB, n *network.Network) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := netyaml.Write(&out, n); err != nil {
+	if err := netfile.WriteYAML(&out, n); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
 }
 
-func parse(t testing.TB, notation string, lmc int, down ...string) *network.Network {
-	t.Helper()
-	n, err := network.Parse(notation, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err = n.Degrade(down); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// same compares all but the notation.
-func same(a, b *network.Network) error {
+// sameYAML compares all but the notation.
+func sameYAML(a, b *network.Network) error {
 	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() {
 		return fmt.Errorf("%d hosts of %d nodes, %d of %d", a.Hosts(), a.Nodes(), b.Hosts(), b.Nodes())
 	}
@@ -75,15 +63,15 @@ func TestWrite(t *testing.T) {
 }
 
 func TestReadNotation(t *testing.T) {
-	n := read(t, "notation: FT(2;4,8)\nlmc: 2\ndown: [leaf0-spine0, s2_3, s1_5/6]\n")
-	if err := same(n, parse(t, "FT(2;4,8)", 2, "s1_0/5", "s2_3", "s1_5/6")); err != nil {
+	n := readYAML(t, "notation: FT(2;4,8)\nlmc: 2\ndown: [leaf0-spine0, s2_3, s1_5/6]\n")
+	if err := sameYAML(n, parse(t, "FT(2;4,8)", 2, "s1_0/5", "s2_3", "s1_5/6")); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestReadShort reads what a person would write.
 func TestReadShort(t *testing.T) {
-	n := read(t, `
+	n := readYAML(t, `
 hosts: [{name: h0}, {name: h1}]
 switches:
   - name: sw
@@ -102,7 +90,7 @@ down: [h1]
 	}
 }
 
-func TestRoundTrip(t *testing.T) {
+func TestRoundTripYAML(t *testing.T) {
 	var b network.Builder
 	for i, name := range []string{"true", "0x10", "a: b", `"`, "twin", "twin", "Ω", "", "h/1"} {
 		b.Host(network.Info{Name: name, GUID: 0x10, Port: 0x11 + uint64(i)})
@@ -125,18 +113,18 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for i, n := range networks {
 		text := write(t, n)
-		again, err := netyaml.Read(strings.NewReader(text))
+		again, err := netfile.ReadYAML(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("network %d: %v\n%.2000s", i, err, text)
 			continue
 		}
-		if err := same(again, n); err != nil {
+		if err := sameYAML(again, n); err != nil {
 			t.Errorf("network %d: %v", i, err)
 		}
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadRefusesYAML(t *testing.T) {
 	for _, c := range []struct{ what, old, new, want string }{
 		{"empty", golden, "", "empty; write a notation"},
 		{"not YAML", golden, "a: [", "line 1: "},
@@ -172,7 +160,7 @@ func TestReadRefuses(t *testing.T) {
 		{"down", "cables:", "down: [s9]\ncables:", `line 9: down[0]: no node, port or cable "s9"`},
 		{"no hosts", "hosts:", "hosts: []\n#", ""},
 	} {
-		_, err := netyaml.Read(strings.NewReader(strings.Replace(golden, c.old, c.new, 1)))
+		_, err := netfile.ReadYAML(strings.NewReader(strings.Replace(golden, c.old, c.new, 1)))
 		switch {
 		case c.what == "alias" && err != nil:
 			t.Error(err)
@@ -184,28 +172,28 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadYAML(f *testing.F) {
 	f.Add(golden)
 	f.Add("notation: FT(2;4,8)\nlmc: 2\ndown: [leaf0-spine0]\n")
 	f.Add("hosts: [{name: h0}]\nswitches: [{name: s, ports: 3}]\ncables: [[h0, s/1]]\nlmc: 1\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := netyaml.Read(strings.NewReader(s))
+		n, err := netfile.ReadYAML(strings.NewReader(s))
 		if err != nil {
 			return
 		}
-		again, err := netyaml.Read(strings.NewReader(write(t, n)))
+		again, err := netfile.ReadYAML(strings.NewReader(write(t, n)))
 		if err != nil {
 			t.Fatalf("what is written cannot be read: %v\n%s", err, write(t, n))
 		}
-		if err := same(again, n); err != nil {
+		if err := sameYAML(again, n); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-func BenchmarkRead(b *testing.B) {
+func BenchmarkReadYAML(b *testing.B) {
 	text := write(b, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0))
 	for b.Loop() {
-		read(b, text)
+		readYAML(b, text)
 	}
 }

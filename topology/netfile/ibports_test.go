@@ -1,11 +1,11 @@
-package ibnet_test
+package netfile_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"evbench/topology/ibnet"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
@@ -74,7 +74,7 @@ func TestReadPortsRefuses(t *testing.T) {
 		"cut":               {good[:len(good)-20], "the text ends within this line"},
 		"no port":           {strings.Replace(good, "  1 0x", "  0 0x", 1), "a port is 1..254"},
 	} {
-		if _, err := ibnet.Read(strings.NewReader(x[0])); err == nil || !strings.Contains(err.Error(), x[1]) {
+		if _, err := netfile.ReadIB(strings.NewReader(x[0])); err == nil || !strings.Contains(err.Error(), x[1]) {
 			t.Errorf("%s: error %v, want %q", name, err, x[1])
 		}
 	}

@@ -1,4 +1,4 @@
-package netyaml
+package netfile
 
 import (
 	"fmt"
@@ -102,12 +102,4 @@ func (f field) guid(none uint64) (uint64, error) {
 		return 0, f.errorf("%s: write a GUID as 0x0002c90300000001", brief(s))
 	}
 	return n, nil
-}
-
-// brief quotes what a file says, cut to what fits on a line.
-func brief(s string) string {
-	if len(s) > 80 {
-		return strconv.Quote(s[:77]) + "…"
-	}
-	return strconv.Quote(s)
 }
