@@ -319,7 +319,7 @@ func TestMeter(t *testing.T) {
 
 // The sizes of an exchange are those that a prediction takes.
 func TestMatrix(t *testing.T) {
-	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, spread: 0.5}\ncases: [{schedule: linear-shift}]\n"))
+	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{schedule: linear-shift}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

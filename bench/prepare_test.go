@@ -72,7 +72,7 @@ func TestPredictionOfUnequalFragments(t *testing.T) {
 	const text = `
 topology: FT(2;4,4)
 control: off
-event: {phase: 50ms, spread: 0.5}
+event: {phase: 50ms, sizes: {spread: 0.5}}
 cases: [{name: sync}, {name: unsync, mode: unsynchronised}]
 `
 	e := predicted(t, text)

@@ -187,7 +187,7 @@ func TestTryRate(t *testing.T) {
 		want  unit.Bytes
 	}{
 		{"", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
-		{"event: {phase: 10s, spread: 0.5}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
+		{"event: {phase: 10s, sizes: {spread: 0.5}}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 		{"event: {phase: 5ms}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 		{"event: {fragment: 2KiB}\n", 2048},
 		{"event: {fragment: 20MiB}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},

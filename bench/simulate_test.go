@@ -70,7 +70,7 @@ func TestSimChanges(t *testing.T) {
 topology: FT(2;4,4)
 control: off
 duration: 10s
-repeat: 2
+rounds: 2
 cases:
   - name: timed
     routing: minhop
@@ -111,7 +111,7 @@ topology: FT(2;4,4)
 control: off
 duration: 40s
 warmup: 2
-event: {spread: 0.5}
+event: {sizes: {spread: 0.5}}
 sim: {round: 0s, overhead: 0s}
 cases:
   - {name: healthy}

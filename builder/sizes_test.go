@@ -66,7 +66,7 @@ func table(sources int) (out []uint32) {
 	return out
 }
 
-// What event.spread gave before there were distributions it gives still.
+// A spread gives what it gave before there were other distributions.
 func TestSizesOfSpreadStay(t *testing.T) {
 	s := builder.Sizes{Mean: 620_383, Seed: 7, Distribution: builder.Distribution{Spread: 0.5}}
 	want := []int{469403, 627351, 692958, 542135, 858464, 494178, 351504, 436774, 393832, 592231, 718521, 903872}

@@ -177,7 +177,7 @@ func (d *document) inject(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
-	if o.Fields["transport"] == MPI && s.Launch.Kind == LaunchLocal {
+	if o["transport"] == MPI && s.Launch.Kind == LaunchLocal {
 		s.Launch.Kind = LaunchStarted
 	}
 	if err := s.checkCluster(); err != nil {

@@ -38,7 +38,7 @@ func TestCluster(t *testing.T) {
 // In a lab nothing of the real hosts is left.
 func TestClusterInTheLab(t *testing.T) {
 	s := read(t, cluster)
-	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": scenario.Lab}}); err != nil {
+	if err := s.Override(scenario.Overrides{"fabric": scenario.Lab}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Launch.Kind != scenario.LaunchLocal || s.Inject.Kind != "" || s.Fabric.Rate == 0 {
@@ -48,7 +48,7 @@ func TestClusterInTheLab(t *testing.T) {
 
 func TestOverrideTransport(t *testing.T) {
 	s := read(t, small+"fabric: hosts\ncases: [{}]")
-	if err := s.Override(scenario.Overrides{Fields: map[string]string{"transport": scenario.MPI, "io": scenario.IOCopy}}); err != nil {
+	if err := s.Override(scenario.Overrides{"transport": scenario.MPI, "io": scenario.IOCopy}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {

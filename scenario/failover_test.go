@@ -107,7 +107,7 @@ func TestOverrideFabricOfFailover(t *testing.T) {
 		{"failover: minhop", scenario.Emulate, ""},
 		{"failover: minhop", scenario.Hosts, "evbench routes follow"},
 	} {
-		err := read(t, small+"cases: [{"+tt.in+"}]").Override(scenario.Overrides{Fields: map[string]string{"fabric": tt.fabric}})
+		err := read(t, small+"cases: [{"+tt.in+"}]").Override(scenario.Overrides{"fabric": tt.fabric})
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s, %s: %v", tt.in, tt.fabric, err)

@@ -57,7 +57,6 @@ func topFields(t *top) group {
 		{"fabric", nested(either(enum(Kinds()...), object(fabricFields(&Fabric{})))), "what events are built on"},
 		{"event", nested(object(eventFields(&Event{}))), "size of the fragments"},
 		{"warmup", whole(&t.Warmup, 0, 1000), "exchanges thrown away at the start of each case"},
-		{"repeat", whole(&t.Rounds.Count, 1, maxRounds), "the older name of rounds with a number"},
 		{"trace", onOff(&t.Trace), "keep what each server did, for evbench trace and evbench why"},
 		{"control", onOff(&t.Control), "a healthy linear shift in every round, which the others are compared with"},
 		{"seed", seed(&t.Seed), "of everything random"},
@@ -104,7 +103,6 @@ func eventFields(e *Event) group {
 	return group{
 		{"fragment", to(&e.Fragment, sizeShape(), parseFragment), "payload of one fragment, mean, such as 600KiB"},
 		{"phase", lasts(&e.Phase, time.Microsecond, time.Minute), "instead of fragment: how long one fragment takes at the link rate"},
-		{"spread", upTo(&e.Sizes.Spread, builder.MaxSpread), "the older form of sizes: {spread: …}"},
 		{"sizes", nested(sizesShape), "how fragments differ in size"},
 	}
 }

@@ -4,19 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"evbench/internal/unit"
 )
 
-// Overrides are what the command line changes in a scenario. The zero value changes
-// nothing.
-type Overrides struct {
-	Fields   map[string]string // by name, as in a document: those of Flags but rate, and fabric, transport, trace; empty: as it is
-	Rate     unit.Rate
-	AutoRate bool   // --rate auto
-	Case     string // --case: only the case of this name
-	Repeat   int    // --repeat N, as --rounds N was called
-}
+// Overrides are what the command line changes in a scenario, by flag: those of Flags, and
+// case, fabric, transport, trace. What is empty stays as it is.
+type Overrides map[string]string
 
 // A Flag overrides a field of scenarios.
 type Flag struct {
@@ -57,7 +49,7 @@ func (s *Scenario) Override(o Overrides) error {
 // others decide.
 func (s *Scenario) overrideFields(o Overrides) error {
 	for _, r := range topFields(&top{Scenario: s}) {
-		text := o.Fields[r.name]
+		text := o[r.name]
 		if text == "" || r.set == nil || r.name == "interval" {
 			continue
 		}
@@ -72,7 +64,7 @@ func (s *Scenario) overrideFields(o Overrides) error {
 }
 
 func (s *Scenario) overrideFabric(o Overrides) error {
-	if kind := o.Fields["fabric"]; kind != "" {
+	if kind := o["fabric"]; kind != "" {
 		was := s.Fabric.Kind
 		if err := fabricFields(&s.Fabric)[0].set(kind); err != nil {
 			return fmt.Errorf("--fabric: %w", err)
@@ -82,17 +74,17 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 			return fmt.Errorf("--fabric %s: %w", kind, err)
 		}
 	}
-	if o.Rate != 0 {
-		if err := checkRate(o.Rate); err != nil {
+	switch rate := o["rate"]; {
+	case rate == Auto && s.Fabric.Kind == Hosts:
+		return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
+	case rate == Auto:
+		s.Fabric.auto(s.Tree)
+	case rate != "":
+		r, err := parseRate(rate)
+		if err != nil {
 			return fmt.Errorf("--rate: %w", err)
 		}
-		s.Fabric.Rate, s.Fabric.AutoRate = o.Rate, false
-	}
-	if o.AutoRate {
-		if s.Fabric.Kind == Hosts {
-			return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
-		}
-		s.Fabric.auto(s.Tree)
+		s.Fabric.Rate, s.Fabric.AutoRate = r, false
 	}
 	if s.Fabric.Rate == 0 {
 		s.Event.Phase = 0
@@ -133,15 +125,16 @@ func (s *Scenario) changedKind(was string) {
 }
 
 func (s *Scenario) overrideCase(o Overrides) error {
-	if o.Case == "" {
+	only := o["case"]
+	if only == "" {
 		return nil
 	}
-	i := slices.IndexFunc(s.Cases, func(c Case) bool { return c.Name == o.Case })
+	i := slices.IndexFunc(s.Cases, func(c Case) bool { return c.Name == only })
 	if i < 0 {
-		return fmt.Errorf("--case: no case %q; there are %s", o.Case, strings.Join(quoted(s.CaseNames()), ", "))
+		return fmt.Errorf("--case: no case %q; there are %s", only, strings.Join(quoted(s.CaseNames()), ", "))
 	}
 	s.Cases = s.Cases[i : i+1 : i+1]
-	s.Answer = slices.DeleteFunc(s.Answer, func(name string) bool { return name != o.Case })
+	s.Answer = slices.DeleteFunc(s.Answer, func(name string) bool { return name != only })
 	return nil
 }
 
@@ -161,7 +154,7 @@ func (s *Scenario) overrideTimes(o Overrides) error {
 		return err
 	}
 	name, least := s.shortest()
-	every := o.Fields["interval"]
+	every := o["interval"]
 	if every == "" {
 		s.Interval = min(s.Interval, least)
 		return nil
@@ -173,7 +166,7 @@ func (s *Scenario) overrideTimes(o Overrides) error {
 }
 
 func (s *Scenario) overrideDuration(o Overrides) error {
-	if o.Fields["duration"] == "" {
+	if o["duration"] == "" {
 		return nil
 	}
 	d := s.Duration

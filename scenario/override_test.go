@@ -17,7 +17,7 @@ cases:
 
 func TestOverride(t *testing.T) {
 	s := read(t, two)
-	err := s.Override(scenario.Overrides{Rate: 50_000_000, Case: "a", Repeat: 3, Fields: map[string]string{"fabric": "emulate", "duration": "2s", "interval": "500ms", "deliver": "discard", "trace": "on"}})
+	err := s.Override(scenario.Overrides{"rate": "50Mbit/s", "case": "a", "rounds": "3", "fabric": "emulate", "duration": "2s", "interval": "500ms", "deliver": "discard", "trace": "on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func TestOverrideNothing(t *testing.T) {
 func TestOverrideHosts(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
 	before := s.Event.Fragment
-	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}); err != nil {
+	if err := s.Override(scenario.Overrides{"fabric": "hosts"}); err != nil {
 		t.Fatal(err)
 	}
 	if s.Fabric.Rate != 0 || s.Event.Fragment != before {
 		t.Errorf("rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
 	}
-	if err := s.Override(scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}); err != nil || s.Fabric.Rate != 100_000_000 {
+	if err := s.Override(scenario.Overrides{"fabric": "lab"}); err != nil || s.Fabric.Rate != 100_000_000 {
 		t.Errorf("back in the lab: rate %s, %v", s.Fabric.Rate, err)
 	}
 }
@@ -60,39 +60,37 @@ func TestOverrideHosts(t *testing.T) {
 // A shorter case takes shorter intervals, unless they are asked for.
 func TestOverrideShortens(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
-	if err := s.Override(scenario.Overrides{Fields: map[string]string{"duration": "300ms"}}); err != nil || s.Interval != 300*time.Millisecond {
+	if err := s.Override(scenario.Overrides{"duration": "300ms"}); err != nil || s.Interval != 300*time.Millisecond {
 		t.Errorf("interval %s, %v", s.Interval, err)
 	}
 }
 
 func TestOverrideRefuses(t *testing.T) {
-	emulated := scenario.Overrides{Fields: map[string]string{"fabric": "emulate"}}
-	transport := scenario.Overrides{Fields: map[string]string{"transport": "mpi"}}
+	emulated := scenario.Overrides{"fabric": "emulate"}
+	transport := scenario.Overrides{"transport": "mpi"}
 	for _, tt := range []struct {
 		name, text string
 		o          scenario.Overrides
 		want       string
 	}{
-		{"fabric", two, scenario.Overrides{Fields: map[string]string{"fabric": "cloud"}}, "--fabric: no fabric"},
-		{"timed on hosts", two, scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, `--fabric hosts: case "b": evbench cannot take down`},
-		{"rate", two, scenario.Overrides{Rate: -1}, "--rate: rate"},
-		{"rate too small for the phase", two, scenario.Overrides{Rate: 1000}, "--rate 1kbit/s: phases of 20ms"},
-		{"case", two, scenario.Overrides{Case: "c"}, `--case: no case "c"; there are "a", "b"`},
-		{"repeat", two, scenario.Overrides{Repeat: -1}, `--repeat: "-1": write auto or a whole number 1..1000`},
-		{"rounds", two, scenario.Overrides{Fields: map[string]string{"rounds": "some"}}, `--rounds: "some": write auto or a whole number 1..1000`},
-		{"repeat and rounds", two, scenario.Overrides{Repeat: 2, Fields: map[string]string{"rounds": "2"}}, "--repeat: --rounds says the same"},
-		{"limit", two, scenario.Overrides{Fields: map[string]string{"limit": "1ms"}}, "--limit 1ms: must be 1s to 168h"},
-		{"limit of a number", two, scenario.Overrides{Fields: map[string]string{"limit": "1m", "rounds": "4"}}, "--limit: is for --rounds auto; there are 4"},
-		{"duration", two, scenario.Overrides{Fields: map[string]string{"duration": "1ms"}}, "--duration 1ms: must be 100ms to 24h"},
-		{"duration and failure", two, scenario.Overrides{Fields: map[string]string{"duration": "2s"}}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
-		{"interval", two, scenario.Overrides{Fields: map[string]string{"interval": "5s"}}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
-		{"deliver", two, scenario.Overrides{Fields: map[string]string{"deliver": "x"}}, "--deliver: no way to deliver"},
+		{"fabric", two, scenario.Overrides{"fabric": "cloud"}, "--fabric: no fabric"},
+		{"timed on hosts", two, scenario.Overrides{"fabric": "hosts"}, `--fabric hosts: case "b": evbench cannot take down`},
+		{"rate", two, scenario.Overrides{"rate": "0bit/s"}, "--rate: rate"},
+		{"rate too small for the phase", two, scenario.Overrides{"rate": "1kbit/s"}, "--rate 1kbit/s: phases of 20ms"},
+		{"case", two, scenario.Overrides{"case": "c"}, `--case: no case "c"; there are "a", "b"`},
+		{"rounds", two, scenario.Overrides{"rounds": "some"}, `--rounds: "some": write auto or a whole number 1..1000`},
+		{"limit", two, scenario.Overrides{"limit": "1ms"}, "--limit 1ms: must be 1s to 168h"},
+		{"limit of a number", two, scenario.Overrides{"limit": "1m", "rounds": "4"}, "--limit: is for --rounds auto; there are 4"},
+		{"duration", two, scenario.Overrides{"duration": "1ms"}, "--duration 1ms: must be 100ms to 24h"},
+		{"duration and failure", two, scenario.Overrides{"duration": "2s"}, `--duration 2s: case "b": failure of spine0: begins at 2s`},
+		{"interval", two, scenario.Overrides{"interval": "5s"}, `--interval 5s: must be 10ms to 2s, which is how long the control lasts`},
+		{"deliver", two, scenario.Overrides{"deliver": "x"}, "--deliver: no way to deliver"},
 		{"processes on clocks", small + "fabric: {workers: processes}\ncases: [{}]", emulated, "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"},
 		{"queues per output over clocks", small + "fabric: {lossless: {queues: per-output}}\ncases: [{}]", emulated, "--fabric emulate: fabric.lossless: an emulated fabric has one lane"},
 		{"spraying over clocks", small + "cases: [{name: a, routing: spray}]", emulated, `--fabric emulate: case "a": an emulated fabric delivers each connection in order`},
 		{"transport in the lab", small + "cases: [{}]", transport, "--transport mpi: transport mpi is for fabric hosts"},
-		{"transport", two, scenario.Overrides{Fields: map[string]string{"transport": "ib"}}, "--transport: no transport"},
-		{"io", two, scenario.Overrides{Fields: map[string]string{"io": "fast"}}, "--io: no way of input and output"},
+		{"transport", two, scenario.Overrides{"transport": "ib"}, "--transport: no transport"},
+		{"io", two, scenario.Overrides{"io": "fast"}, "--io: no way of input and output"},
 		{"transport of pinned paths", small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", transport, `case "p": transport mpi cannot choose paths`},
 	} {
 		err := read(t, tt.text).Override(tt.o)

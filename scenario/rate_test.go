@@ -54,11 +54,11 @@ func TestOverrideAutoRate(t *testing.T) {
 		rate         unit.Rate
 		auto         bool
 	}{
-		{"asked for", "fabric: {rate: 10Mbit/s}\n", scenario.Overrides{AutoRate: true}, 100e6, true},
-		{"given", "", scenario.Overrides{Rate: 10e6}, 10e6, false},
-		{"none on hosts", "", scenario.Overrides{Fields: map[string]string{"fabric": "hosts"}}, 0, false},
-		{"from hosts to the lab", "fabric: hosts\n", scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}, 100e6, true},
-		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{Fields: map[string]string{"fabric": "lab"}}, 1e9, false},
+		{"asked for", "fabric: {rate: 10Mbit/s}\n", scenario.Overrides{"rate": "auto"}, 100e6, true},
+		{"given", "", scenario.Overrides{"rate": "10Mbit/s"}, 10e6, false},
+		{"none on hosts", "", scenario.Overrides{"fabric": "hosts"}, 0, false},
+		{"from hosts to the lab", "fabric: hosts\n", scenario.Overrides{"fabric": "lab"}, 100e6, true},
+		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{"fabric": "lab"}, 1e9, false},
 	} {
 		s := read(t, small+tt.fabric+"cases: [{}]")
 		if err := s.Override(tt.o); err != nil {
@@ -68,7 +68,7 @@ func TestOverrideAutoRate(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, s.Fabric)
 		}
 	}
-	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{AutoRate: true, Fields: map[string]string{"fabric": "hosts"}})
+	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{"rate": "auto", "fabric": "hosts"})
 	if want := "--rate auto: evbench sets no link rate on hosts: auto is for lab and emulate"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -78,10 +78,10 @@ func TestOverrideAutoRate(t *testing.T) {
 func TestSettleRate(t *testing.T) {
 	const phase = 20 * time.Millisecond
 	for event, want := range map[string]unit.Bytes{
-		"{phase: 20ms}":               scenario.FragmentOf(25e6, phase, 9000),
-		"{phase: 20ms, spread: 0.5}":  scenario.FragmentOf(25e6, phase, 9000),
-		"{fragment: 64KiB}":           64 << 10,
-		"{fragment: 1B, spread: 0.1}": 1,
+		"{phase: 20ms}":                        scenario.FragmentOf(25e6, phase, 9000),
+		"{phase: 20ms, sizes: {spread: 0.5}}":  scenario.FragmentOf(25e6, phase, 9000),
+		"{fragment: 64KiB}":                    64 << 10,
+		"{fragment: 1B, sizes: {spread: 0.1}}": 1,
 	} {
 		s := read(t, small+"event: "+event+"\ncases: [{}]")
 		if err := s.SettleRate(25e6); err != nil || s.Event.Fragment != want || s.Fabric.Rate != 25e6 || s.Fabric.AutoRate {

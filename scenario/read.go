@@ -156,7 +156,7 @@ func (d *document) scenario(root field, s *Scenario) {
 }
 
 // judged are the fields of a scenario that are set where they are judged beside others.
-var judged = []string{"name", "topology", "spines", "rounds", "repeat", "limit", "duration", "interval", "preset"}
+var judged = []string{"name", "topology", "spines", "rounds", "limit", "duration", "interval", "preset"}
 
 // nameOf makes a name of a file name.
 func nameOf(file string) string {
@@ -243,11 +243,6 @@ func (f Fabric) suitsWorkers() error {
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	rows := eventFields(&s.Event)
 	f := d.mapping(at, rows)
-	d.set(f, rows, "spread")
-	if f.given("spread") && f.given("sizes") {
-		d.fail(f.get("spread"), "the older form of sizes: {spread: …}; give one of them")
-		return
-	}
 	if !d.sizes(f.get("sizes"), s, &s.Event.Sizes) {
 		return
 	}

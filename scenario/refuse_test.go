@@ -59,12 +59,11 @@ func TestRefuses(t *testing.T) {
 		{"fragment 0B", small + "event: {fragment: 0B}\n" + c, "must be 1B to 1GiB"},
 		{"fragment 10 GB", small + "event: {fragment: 10GB}\n" + c, "event.fragment: 10GB: must be 1B to 1GiB"},
 		{"fragment without unit", small + "event: {fragment: 600}\n" + c, `size "600": no unit`},
-		{"spread over 1 GiB", small + "event: {fragment: 1GiB, spread: 0.5}\n" + c, "reach 1536MiB; the most is 1GiB"},
+		{"spread over 1 GiB", small + "event: {fragment: 1GiB, sizes: {spread: 0.5}}\n" + c, "reach 1536MiB; the most is 1GiB"},
 		{"fragment and phase", small + "event: {fragment: 1MiB, phase: 5ms}\n" + c, "event.phase: give fragment or phase, not both"},
 		{"phase too short", small + "event: {phase: 1us}\n" + c, "event.phase: phases of 1µs at 100Mbit/s leave no room for a fragment"},
 		{"phase without rate", small + "fabric: {kind: hosts}\nevent: {phase: 1ms}\n" + c, "event.phase: the link rate is not known"},
-		{"spread", small + "event: {spread: 1}\n" + c, `event.spread: "1": write a number 0..0.9`},
-		{"spread and sizes", small + "event: {spread: 0.5, sizes: exponential}\n" + c, "test.yaml:2: event.spread: the older form of sizes: {spread: …}; give one of them"},
+		{"spread", small + "event: {sizes: {spread: 1}}\n" + c, `event.sizes.spread: "1": write a number 0..0.9`},
 		{"sizes", small + "event: {sizes: normal}\n" + c, `test.yaml:2: event.sizes.distribution: no distribution "normal"; there are uniform, exponential, log-normal`},
 		{"sizes of nothing", small + "event: {sizes: {by: source}}\n" + c, "event.sizes: says nothing; write a distribution"},
 		{"empty sizes", small + "event: {sizes: }\n" + c, "event.sizes: is empty"},
@@ -80,7 +79,7 @@ func TestRefuses(t *testing.T) {
 		{"sizes of a case", small + "cases: [{sizes: normal}]", `test.yaml:2: cases[0].sizes.distribution: no distribution "normal"`},
 		{"a case's file", small + "cases: [{sizes: {file: sizes.csv}}]", "cases[0].sizes.file: the sizes of a file are those of all cases; write event.sizes"},
 		{"a case over 1 GiB", small + "event: {fragment: 100MiB}\ncases: [{sizes: exponential}]", "cases[0].sizes: fragments of 100MiB on average reach 1600MiB"},
-		{"spread NaN", small + "event: {spread: NaN}\n" + c, "write a number 0..0.9"},
+		{"spread NaN", small + "event: {sizes: {spread: NaN}}\n" + c, "write a number 0..0.9"},
 
 		// Real hosts.
 		{"transport", small + "transport: carrier pigeon\n" + c, "there are tcp, mpi"},
@@ -108,9 +107,8 @@ func TestRefuses(t *testing.T) {
 		{"negative duration", small + "duration: -5s\n" + c, "must be 100ms to 24h"},
 		{"interval too long", small + "interval: 11s\n" + c, "interval: 11s is longer than the control, which lasts 10s"},
 		{"interval longer than a case", small + "interval: 2s\ncases: [{duration: 1s}]", `interval: 2s is longer than case "linear-shift ftree", which lasts 1s`},
-		{"repeat 0", small + "repeat: 0\n" + c, `repeat: "0": write a whole number 1..1000`},
 		{"rounds 0", small + "rounds: 0\n" + c, `rounds: "0": write auto or a whole number 1..1000`},
-		{"rounds and repeat", small + "rounds: 2\nrepeat: 2\n" + c, "repeat: rounds says the same; leave repeat out"},
+		{"rounds 0", small + "rounds: 0\n" + c, `rounds: "0": write auto or a whole number 1..1000`},
 		{"limit of a number", small + "rounds: 2\nlimit: 10s\n" + c, "limit: is for rounds: auto; there are 2"},
 		{"answer without cases", small + "answer: {}\n" + c, "answer: has no cases; write answer: {cases: [NAME, NAME]}"},
 		{"answer of no case", small + "answer: {cases: [x]}\n" + c, `answer.cases[0]: no case "x"; there are`},
@@ -229,7 +227,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(small + "matrix: {mode: [sync, unsync], failures: [[], [{random: {count: 2}}]]}")
 	f.Add(small + "cases: [&a {failures: [{link: spine0, at: 1s, for: 2s}]}, {<<: *a, name: x}]")
 	f.Add(small + "failover: {policy: fors+hold, hold: 4s}\nmatrix: {failover: [none, fors], failures: [[{link: spine0, at: 1s, for: 1s, every: 2s, times: 3}]]}")
-	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, spread: 0.5}\ncases: [{schedule: fors}]")
+	f.Add("topology: FT(2;3,5)\nfill: [3,3,3,2,2]\npreset: thesis\nevent: {fragment: 1MiB, sizes: {spread: 0.5}}\ncases: [{schedule: fors}]")
 	f.Add(small + "event: {sizes: {distribution: log-normal, sigma: 1, by: source-event, fanout: 3}}\ncases: [{}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := scenario.Read("f.yaml", strings.NewReader(text))

@@ -1,10 +1,8 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -29,16 +27,11 @@ const (
 	defaultSlice = 2 * time.Second
 )
 
-// rounds reads rounds, or repeat as it was called, and limit.
+// rounds reads rounds and limit.
 func (d *document) rounds(f fields, t *top) {
 	rounds := &t.Rounds
 	rounds.Limit = defaultLimit
-	d.set(f, topFields(t), "limit")
-	if f.given("rounds") && f.given("repeat") {
-		d.fail(f.get("repeat"), "rounds says the same; leave repeat out")
-		return
-	}
-	d.set(f, topFields(t), "repeat", "rounds")
+	d.set(f, topFields(t), "limit", "rounds")
 	if f.given("limit") && rounds.Count > 0 {
 		d.fail(f.get("limit"), "is for rounds: auto; there are %d", rounds.Count)
 	}
@@ -47,7 +40,7 @@ func (d *document) rounds(f fields, t *top) {
 // once leaves one round where more would say nothing: links that change while a case is
 // measured are to do so once, and a case alone is compared with nothing.
 func (d *document) once(f fields, s *Scenario) {
-	if f.given("rounds") || f.given("repeat") {
+	if f.given("rounds") {
 		return
 	}
 	alone := !s.Control && len(s.Cases) == 1
@@ -80,23 +73,11 @@ func (d *document) answer(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideRounds(o Overrides) error {
-	rounds, name := o.Fields["rounds"], "--rounds"
-	if o.Repeat != 0 {
-		if rounds != "" {
-			return errors.New("--repeat: --rounds says the same; give one of them")
-		}
-		rounds, name = strconv.Itoa(o.Repeat), "--repeat"
-		n, err := parseRounds(rounds)
-		if err != nil {
-			return fmt.Errorf("--repeat: %w", err)
-		}
-		s.Rounds.Count = n
-	}
 	switch {
-	case o.Fields["limit"] == "":
+	case o["limit"] == "":
 		return nil
-	case s.Rounds.Count > 0 && rounds != "":
-		return fmt.Errorf("--limit: is for %s %s; there are %d", name, Auto, s.Rounds.Count)
+	case s.Rounds.Count > 0 && o["rounds"] != "":
+		return fmt.Errorf("--limit: is for --rounds %s; there are %d", Auto, s.Rounds.Count)
 	}
 	s.Rounds.Count = 0
 	return nil

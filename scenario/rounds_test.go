@@ -20,7 +20,6 @@ func TestRounds(t *testing.T) {
 		{"nothing said", two, auto(100 * time.Second), 2 * time.Second},
 		{"auto", "rounds: auto\nlimit: 30s\n" + two, auto(30 * time.Second), 2 * time.Second},
 		{"a number", "rounds: 7\n" + two, scenario.Rounds{Count: 7, Limit: 100 * time.Second}, 10 * time.Second},
-		{"as it was called", "repeat: 3\nduration: 4s\n" + two, scenario.Rounds{Count: 3, Limit: 100 * time.Second}, 4 * time.Second},
 		{"links that change do so once", timed, scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 10 * time.Second},
 		{"as long as is written", "duration: 3s\n" + timed, scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 3 * time.Second},
 		{"unless that is asked for", "rounds: auto\n" + timed, auto(100 * time.Second), 10 * time.Second},
@@ -38,7 +37,7 @@ func TestAnswerFields(t *testing.T) {
 	if !slices.Equal(s.Answer, []string{"c", "a"}) {
 		t.Errorf("answer %q", s.Answer)
 	}
-	if err := s.Override(scenario.Overrides{Case: "a"}); err != nil || !slices.Equal(s.Answer, []string{"a"}) {
+	if err := s.Override(scenario.Overrides{"case": "a"}); err != nil || !slices.Equal(s.Answer, []string{"a"}) {
 		t.Errorf("answer of one case %q, %v", s.Answer, err)
 	}
 }

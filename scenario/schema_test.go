@@ -114,7 +114,7 @@ event: {phase: 25ms, sizes: {distribution: log-normal, sigma: 1.5, by: source-ev
 duration: 10s
 interval: 1s
 warmup: 1
-repeat: 2
+rounds: 2
 control: on
 seed: 1
 timeout: 10s
@@ -132,7 +132,7 @@ cases:
 `, `
 topology: FT(2;2,2)
 fabric: hosts
-event: {fragment: 600KiB, spread: 0.5}
+event: {fragment: 600KiB, sizes: {spread: 0.5}}
 rounds: auto
 limit: 20s
 preset: thesis

@@ -18,7 +18,6 @@ func TestSizes(t *testing.T) {
 		in   string
 		want builder.Distribution
 	}{
-		{"spread: 0.5", builder.Distribution{Spread: 0.5}},
 		{"sizes: {spread: 0.5}", builder.Distribution{Spread: 0.5}},
 		{"sizes: {distribution: uniform, spread: 0.5, by: event}", builder.Distribution{Kind: builder.Uniform, Spread: 0.5, By: builder.ByEvent}},
 		{"sizes: exponential", builder.Distribution{Kind: builder.Exponential}},
@@ -40,7 +39,7 @@ func TestSizes(t *testing.T) {
 
 // A case may have sizes of its own; a matrix varies them.
 func TestSizesOfCases(t *testing.T) {
-	s := read(t, small+"event: {fragment: 1000B, spread: 0.5}\ncases: [{}, {sizes: exponential}, {sizes: {spread: 0}}, {sizes: {spread: 0.25, by: source, fanout: 3}, mode: unsync}]")
+	s := read(t, small+"event: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{}, {sizes: exponential}, {sizes: {spread: 0}}, {sizes: {spread: 0.25, by: source, fanout: 3}, mode: unsync}]")
 	var got []string
 	for _, c := range s.Cases {
 		d := s.Sizes(c)

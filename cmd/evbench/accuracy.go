@@ -21,27 +21,11 @@ import (
 	"evbench/sim"
 )
 
-func accuracyCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "accuracy",
-		Usage:     "measure scenarios, and compare predictions with what was measured",
-		ArgsUsage: "SCENARIO|RESULTS...",
-		Flags: append(overrideFlags(),
-			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
-		),
-		Action: accuracyAction,
-	}, "  evbench accuracy scenarios/accuracy.yaml\n  evbench accuracy --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n\n"+
-		"RESULTS, a directory that evbench run wrote or an .h5 file, is not measured again.")
-}
-
 // predictionLimit is how long it may take to work out what to expect of a run, where that
 // is what was asked for.
 const predictionLimit = time.Minute
 
 func accuracyAction(c *cli.Context) error {
-	if !c.Args().Present() {
-		return usagef("SCENARIO is missing; see evbench accuracy --help")
-	}
 	todo, err := accuracyOf(c)
 	if err != nil {
 		return err
@@ -90,7 +74,7 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 		}
 		todo = append(todo, t)
 	}
-	if err := scenarioFlags(c, todo); err != nil {
+	if err := onlyResults(c, todo); err != nil {
 		return nil, err
 	}
 	for i := range todo {
@@ -145,13 +129,13 @@ func accuracyDir(c *cli.Context, s *scenario.Scenario) (string, error) {
 	return filepath.Join(dir, s.Name), nil
 }
 
-// scenarioFlags refuses flags that say how to measure where nothing is measured.
-func scenarioFlags(c *cli.Context, todo []toCompare) error {
+// onlyResults refuses flags that say how to measure where nothing is measured.
+func onlyResults(c *cli.Context, todo []toCompare) error {
 	if slices.ContainsFunc(todo, func(t toCompare) bool { return t.scenario != nil }) {
 		return nil
 	}
-	for _, name := range []string{"case", "rounds", "limit", "repeat", "duration", "interval", "rate", "deliver", "io", "out", "fabric"} {
-		if c.IsSet(name) {
+	for _, name := range c.LocalFlagNames() {
+		if !slices.Contains([]string{"json", "quiet", "verbose", "v"}, name) {
 			return usagef("--%s: is for scenarios, and all that is given are results", name)
 		}
 	}

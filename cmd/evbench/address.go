@@ -19,8 +19,3 @@ func secured(c *cli.Context, addr string) (string, error) {
 	}
 	return "tls:" + rest, nil
 }
-
-// tlsFlag is that of every command with a control connection.
-func tlsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "tls", Usage: "encrypt the control connection (docs/do/security.md says what that protects)"}
-}

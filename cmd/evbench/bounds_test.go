@@ -16,7 +16,7 @@ func TestBounds(t *testing.T) {
 	write(t, dir, "placed.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts}\n"+
 		"launch: {kind: ssh, hosts: \"n[0-3]\", placement: list}\ncases: [{name: a, schedule: fors}]\n")
 	write(t, dir, "long.yaml", "topology: FT(2;8,8)\nfabric: {kind: emulate, rate: 100Gbit/s}\nevent: {fragment: 64B}\ninterval: 10ms\nduration: 24h\n"+
-		"repeat: 1000\ncontrol: off\ncases: [{name: a, schedule: fors}]\n")
+		"rounds: 1000\ncontrol: off\ncases: [{name: a, schedule: fors}]\n")
 	write(t, dir, "list", "# text\n")
 	if err := os.Truncate("list", 1<<30); err != nil { // takes no room
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func TestBounds(t *testing.T) {
 		{[]string{"table", "lmc", "-t", "FT(2;254,254)"}, "64516 servers"},
 		{[]string{"plan", "-t", "FT(2;254,254)"}, "64516 servers"},
 		{[]string{"whatif", "-t", "FT(2;254,254)", "--sample", "1"}, "64516 servers"},
-		{append(tree, "routes", "check", "-e", "ftree", "--permutations", "1000000000000"), "--permutations 1000000000000: at most 1000000"},
-		{append(tree, "routes", "check", "-e", "ftree", "--bisections", "1000000000000"), "--bisections 1000000000000: at most"},
+		{append(tree, "routes", "check", "-e", "ftree", "--permutations", "1000000000000"), "--permutations 1000000000000: must be 0..1000000"},
+		{append(tree, "routes", "check", "-e", "ftree", "--bisections", "1000000000000"), "--bisections 1000000000000: must be 0..1000000"},
 		{append(tree, "routes", "jobs", "1x2", "--placement", "random", "--draws", "1000000000000"), "--draws 1000000000000: must be 1..1000000"},
 		{append(tree, "whatif", "--sample", "1000000000000"), "--sample 1000000000000: at most 1000000 sets"},
 		{[]string{"validate", "placed.yaml"}, "placement: list: more than "},
@@ -119,9 +119,9 @@ func TestWrongFlagsAreNamed(t *testing.T) {
 		"diff a b --fail-on phases,,paths":        `--fail-on "phases,,paths": name 2 is empty`,
 		"whatif -t FT(2;2,2) -s ,":                `--schedule ",": name 1 is empty`,
 		"whatif -t FT(2;2,2) -s fors -r pinned,":  `--routing "pinned,": name 2 is empty`,
-		worker + "--socket-buffer -5":             "--socket-buffer -5: must be 1..1073741824 bytes, or 0",
+		worker + "--socket-buffer -5":             "--socket-buffer -5: must be 0..1073741824",
 		worker + "--socket-buffer 10000000000000": "--socket-buffer 10000000000000: must be",
-		worker + "--wait -5s":                     "--wait -5s: must not be negative",
+		worker + "--wait -5s":                     "--wait -5s: must be 0 or more",
 		"validate clocks.yaml":                    "clocks.yaml:2: fabric.workers: links of the fabric emulate are clocks in one process",
 	} {
 		var out, said bytes.Buffer

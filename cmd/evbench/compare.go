@@ -10,35 +10,7 @@ import (
 	"evbench/results/store"
 )
 
-func compareCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "compare",
-		Usage:     "say what has changed between two runs, and fail when it is for the worse",
-		ArgsUsage: "BASE NEW",
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{
-				Name: "fail-if",
-				Usage: "exit 3 when a figure changes significantly and by more than `EXPR` allows, such as 'ratio_to_control < -3%'; " +
-					"several flags or a comma between: any of them. Figures: " + strings.Join(compare.Figures, ", "),
-			},
-			&cli.StringSliceFlag{Name: "metric", Usage: "show only these `FIGURES`, or all (default, as text: " + compare.Ratio + ", where both runs have controls and rounds)"},
-			&cli.BoolFlag{Name: "force", Usage: "compare runs of different plans, sizes or fabrics, and invalid repeats too"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "print `FORM`: text, csv"},
-			&cli.BoolFlag{Name: "json", Usage: "print the comparison as one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-		},
-		Action: compareAction,
-	}, "  evbench compare results/before results/after\n"+
-		"  evbench compare results/before results/after --metric all\n"+
-		"  evbench compare results/before results/after --fail-if 'ratio_to_control < -3%'\n\n"+
-		"BASE and NEW are directories of results, or .h5 files. With --fail-if: 3 for a regression,\n"+
-		"4 where a case is missing, invalid or measured too little to tell, 0 for neither.")
-}
-
 func compareAction(c *cli.Context) error {
-	if err := needArgs(c, 2, 2, "BASE and NEW, two directories of results,"); err != nil {
-		return err
-	}
 	conditions, err := conditionsOf(c.StringSlice("fail-if"))
 	if err != nil {
 		return err
@@ -46,9 +18,6 @@ func compareAction(c *cli.Context) error {
 	metrics, err := metricsOf(c.StringSlice("metric"))
 	if err != nil {
 		return err
-	}
-	if f := c.String("format"); f != "text" && f != "csv" {
-		return usagef("--format %q: must be text or csv", f)
 	}
 	base, err := loadSide(c.Args().Get(0))
 	if err != nil {

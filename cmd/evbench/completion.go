@@ -30,19 +30,7 @@ var shells = map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fis
 
 func shellNames() []string { return []string{"bash", "zsh", "fish"} }
 
-func completionCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "completion",
-		Usage:     "print the script by which a shell completes commands, flags and names",
-		ArgsUsage: "bash|zsh|fish",
-		Action:    completionAction,
-	}, "  eval \"$(evbench completion bash)\"\n  evbench completion zsh > ~/.zfunc/_evbench\n  evbench completion fish > ~/.config/fish/completions/evbench.fish")
-}
-
 func completionAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "SHELL"); err != nil {
-		return err
-	}
 	script, ok := shells[c.Args().First()]
 	if !ok {
 		return usagef("completion: no shell %q; there are %s", c.Args().First(), strings.Join(shellNames(), ", "))

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,29 +12,7 @@ import (
 	"evbench/scenario"
 )
 
-func controllerCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "controller",
-		Usage:     "measure a scenario on workers that join by themselves (fabric hosts)",
-		ArgsUsage: "SCENARIO",
-		Flags: append(overrideFlags(),
-			&cli.StringFlag{Name: "listen", Usage: "`ADDR` for workers: tcp:HOST:PORT, tls:HOST:PORT or unix:PATH, with the address of this machine that they reach"},
-			tlsFlag(),
-			serveFlag(),
-			traceFlag(),
-			requireFlag(),
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret that workers have, too"},
-			&cli.IntFlag{Name: "workers", Usage: "`N` workers must join (default, and only choice: the servers of the topology)"},
-			&cli.DurationFlag{Name: "join-timeout", Value: 60 * time.Second, Usage: "how long to wait for another worker to join, `D`"},
-		),
-		Action: controllerAction,
-	}, "  evbench controller --listen tcp:127.0.0.1:7777 --token-file token scenarios/hosts.yaml")
-}
-
 func controllerAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
-		return err
-	}
 	token, err := readToken(c)
 	if err != nil {
 		return err
@@ -66,9 +43,6 @@ func controllerAction(c *cli.Context) error {
 // could knock who reaches this machine in any way, and at one of them not the workers.
 func listenFlag(c *cli.Context) (string, error) {
 	listen := c.String("listen")
-	if listen == "" {
-		return "", usagef("--listen is missing: the address of this machine that workers reach, such as tcp:10.0.0.1:7777; tcp:0.0.0.0:7777 is at all that it has")
-	}
 	if err := wire.CheckAddress(listen); err != nil {
 		return "", usagef("--listen %w", err)
 	}

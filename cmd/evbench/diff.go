@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,24 +10,7 @@ import (
 	"evbench/plan"
 )
 
-func diffCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "diff",
-		Usage:     "say what one plan changes against another, and fail when it is worse",
-		ArgsUsage: "OLD NEW",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "fail-on", Usage: "exit 3 when one of `FIGURES` is greater in NEW: " + strings.Join(plan.Regressible, ",")},
-			&cli.BoolFlag{Name: "json", Usage: "print the difference as one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-		},
-		Action: diffAction,
-	}, "  evbench diff plan.txt plan.txt --fail-on phases,duration")
-}
-
 func diffAction(c *cli.Context) error {
-	if err := needArgs(c, 2, 2, "OLD and NEW, two plan files,"); err != nil {
-		return err
-	}
 	figures, err := listed(c, "fail-on")
 	if err != nil {
 		return err

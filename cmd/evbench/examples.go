@@ -9,20 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/show"
+	"evbench/internal/cmdline"
 	"evbench/scenario"
 	"evbench/scenarios"
 )
-
-func examplesCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "examples",
-		Usage:     "list the example scenarios, or print one",
-		ArgsUsage: "[NAME]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print the list as one JSON document"}},
-		Action:    examplesAction,
-	}, "  evbench examples\n  evbench examples quickstart > my.yaml")
-}
 
 type example struct {
 	Name  string `json:"name"`
@@ -30,9 +20,6 @@ type example struct {
 }
 
 func examplesAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 1, "NAME"); err != nil {
-		return err
-	}
 	if c.Args().Present() {
 		if c.Bool("json") {
 			return usagef("--json: is for the list; a scenario is YAML")
@@ -66,24 +53,16 @@ func exampleText(name string) (string, error) {
 	text, ok := scenarios.Example(name)
 	if !ok {
 		all := scenarios.Examples()
-		return "", usagef("no example %q; %sthere are %s", name, didYouMean(name, all), strings.Join(all, ", "))
+		return "", usagef("no example %q; %sthere are %s", name, cmdline.DidYouMean(name, all), strings.Join(all, ", "))
 	}
 	return text, nil
-}
-
-// didYouMean asks for the name that was meant, if one is near enough, as a part of an error.
-func didYouMean(name string, names []string) string {
-	if near := show.Nearest(name, names); near != "" {
-		return fmt.Sprintf("did you mean %s? ", near)
-	}
-	return ""
 }
 
 // chosen returns the scenario that run is told to measure, as it is written on the command
 // line: the name of a file, or --example and a name.
 func chosen(c *cli.Context) (string, error) {
 	if !c.IsSet("example") {
-		return c.Args().First(), needArgs(c, 1, 1, "SCENARIO")
+		return c.Args().First(), cmdline.Args(c, "run", []string{"SCENARIO"}, 1)
 	}
 	if c.Args().Present() {
 		return "", usagef("run: give a SCENARIO or --example, not both")

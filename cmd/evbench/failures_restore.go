@@ -12,23 +12,7 @@ import (
 	"evbench/scenario"
 )
 
-func restoreCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "restore",
-		Usage:     "bring up the links that a killed run has left down",
-		ArgsUsage: "[JOURNAL]",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be run, and run nothing"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-		},
-		Action: restoreAction,
-	}, "  evbench failures restore --dry-run\n  evbench failures restore evbench-injected.journal")
-}
-
 func restoreAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 1, "JOURNAL"); err != nil {
-		return err
-	}
 	path := c.Args().First()
 	if path == "" {
 		path = scenario.DefaultJournal

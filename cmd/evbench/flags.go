@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,55 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/topology"
 )
-
-// command completes what all commands share: how wrong use is reported, and help that ends
-// with an example; one with others below it does nothing itself, and one that names no
-// arguments takes none.
-func command(c *cli.Command, example string) *cli.Command {
-	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, c.Flags) }
-	c.Description = "Example:\n" + example
-	c.HideHelpCommand = true
-	c.BashComplete = cmdline.Complete(c, firstArguments[c.Name], flagValues)
-	switch action := c.Action; {
-	case len(c.Subcommands) > 0:
-		c.Action = noSubcommand
-	case c.ArgsUsage == "":
-		c.Action = func(c *cli.Context) error {
-			if err := needArgs(c, 0, 0, ""); err != nil {
-				return err
-			}
-			return action(c)
-		}
-	}
-	return c
-}
-
-// healthyFlags describe a tree without failures; treeOptions reads them.
-func healthyFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "fat tree in `NOTATION`, such as FT(2;4,8)"},
-		&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
-		&cli.IntFlag{Name: "spines", Usage: "number of spines, `N` (default: M0)"},
-	}
-}
-
-func seedFlag() cli.Flag {
-	return &cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of everything random, `N`"}
-}
-
-// treeFlags describe a tree; tree and anyTree read them.
-func treeFlags() []cli.Flag {
-	return append(healthyFlags(),
-		&cli.StringFlag{Name: "down", Usage: "dead links and spines, `NAME[,NAME…]`: leaf0-spine3, spine2"},
-		&cli.StringFlag{Name: "down-random", Usage: "`N` random dead links more, or N% of all"},
-		&cli.IntFlag{Name: "reduction", Usage: "`F` spines dead on all leaves: spines M0-F..M0-1"},
-		seedFlag(),
-	)
-}
 
 // tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
@@ -85,9 +40,6 @@ func anyTree(c *cli.Context) (*topology.Tree, error) {
 
 // treeOptions reads the tree whose notation is in a flag, with --fill and --spines.
 func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
-	if c.String(notation) == "" {
-		return topology.Options{}, usagef("--%s is missing, for example -t 'FT(2;4,8)'", notation)
-	}
 	o, err := topology.Parse(c.String(notation))
 	if err != nil {
 		return o, usagef("--%s: %w", notation, err)
@@ -97,11 +49,7 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 			return o, usagef("--fill: %w", err)
 		}
 	}
-	if c.IsSet("spines") {
-		if o.Spines = c.Int("spines"); o.Spines < 1 {
-			return o, usagef("--spines %d: must be 1..%d", o.Spines, topology.MaxPorts)
-		}
-	}
+	o.Spines = cmp.Or(c.Int("spines"), o.Spines)
 	return o, nil
 }
 
@@ -184,16 +132,6 @@ func downRandom(c *cli.Context, what string, all int) (int, error) {
 		n = n * all / 100
 	}
 	return n, nil
-}
-
-func needArgs(c *cli.Context, atLeast, atMost int, what string) error {
-	switch n := c.NArg(); {
-	case n < atLeast:
-		return usagef("%s: %s is missing; see evbench %s --help", c.Command.Name, what, c.Command.Name)
-	case n > atMost:
-		return usagef("%s: %q is one argument too many", c.Command.Name, c.Args().Get(atMost))
-	}
-	return nil
 }
 
 // printed prints a report for people, or with --json as one document.

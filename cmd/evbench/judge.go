@@ -3,8 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,36 +11,9 @@ import (
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/study/judge"
-	"evbench/study/judge/foreign"
 )
 
-func judgeCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:  "judge",
-		Usage: "is a measured all-to-all good for its network? what decides, what to repair first",
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "network", Aliases: []string{"t", "topology"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
-		}, networkFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "tables", Usage: "tables of the switches, `FILE|-`: OpenSM's dump, dump_lfts or JSON"},
-			&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "tables that an engine computes, `NAME` as for evbench routes compute"},
-			&cli.StringFlag{Name: "hosts", Usage: "hosts of the job in the order of ranks, `FILE`: a hostfile, node[001-016], mpirun's map, Slurm's variables, srun -l hostname (default: those of the result, else all)"},
-			&cli.StringFlag{Name: "result", Usage: "what was measured, `FILE|NUMBER`: output of a program, or 9.1Gbit/s that a host receives, 12.5ms a call, 61.6% of the link rate"},
-			&cli.StringFlag{Name: "format", Value: foreign.Auto, Usage: "form of the result, `FORM`: " + strings.Join(foreign.Formats(), ", ")},
-			&cli.StringFlag{Name: "rate", Usage: "rate of the links, `R` such as 100Gbit/s, for results that are times or rates (default: as ibnetdiscover states it)"},
-			&cli.StringFlag{Name: "size", Usage: "`BYTES` from a rank to each other: of the call, or the line of the output (default: the largest)"},
-			&cli.StringFlag{Name: "case", Usage: "case of our own summary.json, `NAME` (default: the only one that is no control)"},
-			&cli.Float64Flag{Name: "fail-below", Usage: "exit code 3 where less than `PERCENT` of what the network can do at most was measured"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the verdict as one HTML page to `FILE`, too, replacing it"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-		}),
-		Action: judgeAction,
-	}, "  evbench judge --network 'FT(2;4,4)' --down leaf0-spine0 --engine opensm-minhop --result 61.6%")
-}
-
 func judgeAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 0, ""); err != nil {
-		return err
-	}
 	in, err := judgeInput(c)
 	if err != nil {
 		return err
@@ -75,13 +46,8 @@ func judgeAction(c *cli.Context) error {
 
 // judgeInput reads what the flags name.
 func judgeInput(c *cli.Context) (*judge.Input, error) {
-	if c.String("network") == "" {
-		return nil, usagef("--network is missing, for example --network 'FT(2;4,8)'")
-	}
 	if p := c.Float64("fail-below"); !(p >= 0 && p <= 100) {
 		return nil, usagef("--fail-below %v: must be 0..100", p)
-	} else if c.IsSet("fail-below") && c.String("result") == "" {
-		return nil, usagef("--fail-below compares a result: give --result")
 	}
 	s, err := readSource(c, c.String("network"))
 	if err != nil {
@@ -110,8 +76,6 @@ func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 	switch {
 	case file == "" && engine == "":
 		return nil, nil
-	case file != "" && engine != "":
-		return nil, usagef("--tables and --engine both say which tables: give one")
 	case in.Net.MaxLID() == 0:
 		return nil, usagef("%s: no node has a LID, so there is nothing to route to; give --lids FILE or --lmc N", c.String("network"))
 	case file != "":

@@ -15,32 +15,7 @@ import (
 	"evbench/scenario"
 )
 
-func labCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:  "lab",
-		Usage: "a real fat tree of network namespaces on this machine, to look around in",
-		Subcommands: []*cli.Command{
-			command(&cli.Command{
-				Name:      "doctor",
-				Usage:     "say what this system allows and why not; exit 0 when the lab can run here",
-				ArgsUsage: "[SCENARIO]",
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-					&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-				},
-				Action: doctorAction,
-			}, "  evbench lab doctor\n  evbench lab doctor scenarios/lhcb-lab.yaml\n\n"+
-				"With a SCENARIO it measures a small lab, and says what that means for the scenario's:\n"+
-				"processes, memory, link rate and barriers."),
-			labUpCommand(), labExecCommand(), labDownCommand(),
-		},
-	}, "  evbench lab doctor\n  evbench lab up -t 'FT(2;4,4)' --down leaf0-spine0 -r minhop")
-}
-
 func doctorAction(c *cli.Context) error {
-	if err := needArgs(c, 0, 1, ""); err != nil {
-		return err
-	}
 	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
 		return judged(c, r.Possible(), text(r), document(struct {
 			Schema string `json:"schema"`

@@ -18,20 +18,6 @@ import (
 	"evbench/routing"
 )
 
-func labUpCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:  "up",
-		Usage: "build a lab and keep it up in the background",
-		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Value: routing.Ftree, Usage: "`NAME` of the tables: " + strings.Join(routing.TreeNames(), ", ")},
-			&cli.StringFlag{Name: "rate", Value: "100Mbit/s", Usage: "`RATE` of every link"},
-			&cli.IntFlag{Name: "mtu", Value: 9000, Usage: "`BYTES` of a packet"},
-			&cli.BoolFlag{Name: "foreground", Usage: "stay, until Ctrl-C takes the lab down"},
-		),
-		Action: labUpAction,
-	}, "  evbench lab up -t 'FT(2;4,4)' --down leaf0-spine0 -r minhop\n  evbench lab exec server0 ping -c 3 10.200.1.1")
-}
-
 func labUpAction(c *cli.Context) error {
 	if err := open.MayBuild(); err != nil {
 		return err
@@ -72,17 +58,6 @@ func labUpInBackground(c *cli.Context) error {
 	return err
 }
 
-func labExecCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "exec",
-		Usage:     "run a command on a server or switch of the lab that is up",
-		ArgsUsage: "NODE COMMAND [ARG…]",
-		// What follows belongs to the command that is run.
-		SkipFlagParsing: true,
-		Action:          labExecAction,
-	}, "  evbench lab exec leaf0 ip route\n  evbench lab exec server3 bash")
-}
-
 func labExecAction(c *cli.Context) error {
 	if a := c.Args().First(); a == "--help" || a == "-h" {
 		return cli.ShowSubcommandHelp(c)
@@ -108,14 +83,6 @@ func labExecAction(c *cli.Context) error {
 			"what mpirun gives to a remote shell goes through scripts/lab-mpirun", command)
 	}
 	return syscall.Exec(nsenter, args, os.Environ())
-}
-
-func labDownCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:   "down",
-		Usage:  "take down the lab that is up",
-		Action: labDownAction,
-	}, "  evbench lab down")
 }
 
 func labDownAction(c *cli.Context) error {

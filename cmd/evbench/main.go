@@ -73,15 +73,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.cause }
 
-// usage marks an error as wrong use or input.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{exitUsage, err}
-}
-
-func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+// usage and usagef mark an error as wrong use or input.
+var usage, usagef = proc.Usage, proc.Usagef
 
 // run is the program: it returns the exit code, and it alone prints errors. Whatever
 // commands print goes through writers that show control characters as escapes: texts of
@@ -95,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if cmdline.Completes(args) && slices.Contains(args, "--") {
 		return exitDone // cli would do what is written so far
 	}
-	args, err := cmdline.FlagsFirst(app, helpFirst(args))
+	args, err := cmdline.FlagsFirst(app, cmdline.HelpFirst(args))
 	if err != nil {
 		err = usage(err)
 	} else {
@@ -173,17 +166,22 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
 			"Start with: evbench run --example quickstart\n" +
 			"evbench help COMMAND says what a command takes.",
-		Writer:                stdout,
-		ErrWriter:             stderr,
-		Flags:                 []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version and what is built in"}},
-		HideVersion:           true,
-		ExitErrHandler:        func(*cli.Context, error) {}, // run decides
-		Action:                noCommand,
+		Writer:         stdout,
+		ErrWriter:      stderr,
+		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version and what is built in"}},
+		HideVersion:    true,
+		ExitErrHandler: func(*cli.Context, error) {}, // run decides
+		Action: func(c *cli.Context) error {
+			if c.Bool("version") && !c.Args().Present() {
+				return versionInfo().writeText(c.App.Writer)
+			}
+			return cmdline.NoCommand(c)
+		},
 		HideHelpCommand:       true,
 		EnableBashCompletion:  true,
 		CustomAppHelpTemplate: cmdline.HelpTemplate(all),
 		Commands:              cmdline.Commands(all),
 	}
-	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return wrongFlag(err, app.Flags) }
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return cmdline.WrongFlag(err, app.Flags) }
 	return app
 }

@@ -52,7 +52,7 @@ func TestScript(t *testing.T) {
 // oneRound adds --rounds 1 to arguments that name a scenario and do not say how many.
 func oneRound(args []string) []string {
 	scenario := slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, ".yaml") })
-	if !scenario || slices.Contains(args, "--rounds") || slices.Contains(args, "--repeat") {
+	if !scenario || slices.Contains(args, "--rounds") {
 		return args
 	}
 	return append([]string{"--rounds", "1"}, args...)

@@ -8,14 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func manCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:   "man",
-		Usage:  "print the manual page of evbench and its commands",
-		Action: manAction,
-	}, "  evbench man > evbench.1")
-}
-
 func manAction(c *cli.Context) error {
 	writeUsage("evbench", c.App.Commands)
 	c.App.UsageText = "evbench COMMAND [OPTION…] [ARGUMENT…]"

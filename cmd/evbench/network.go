@@ -12,19 +12,6 @@ import (
 // jobs, cables, hosts.
 const maxList = atomicfile.MaxList
 
-// networkFlags describe a network of any shape, but for where it comes from;
-// network reads them.
-func networkFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "down", Usage: "what is dead, `NAME[,NAME…]`: the cable at a port (s1_0/5), between two nodes (s1_0-s2_3, leaf0-spine3, of three levels pod1-spine0-top1), a whole node (s2_3)"},
-		&cli.StringFlag{Name: "down-random", Usage: "`N` random dead cables between switches more, or N% of them"},
-		seedFlag(),
-		&cli.IntFlag{Name: "lmc", Usage: "number the LIDs anew, 2^`N` to a host (a notation: default 0)"},
-		&cli.StringFlag{Name: "lids", Usage: "take LIDs from `FILE`, OpenSM's guid2lid"},
-		&cli.StringFlag{Name: "roots", Usage: "`FILE` with the top switches, a name or GUID on a line (default: they are found)"},
-	}
-}
-
 // readSource reads a notation or a file, and what the flags say of it.
 func readSource(c *cli.Context, src string) (*netfile.Source, error) {
 	s, err := readWhole(c, src)
@@ -44,9 +31,6 @@ func readSource(c *cli.Context, src string) (*netfile.Source, error) {
 
 // readWhole reads a notation or a file, with the LIDs that the flags say.
 func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
-	if c.IsSet("lmc") && c.IsSet("lids") {
-		return nil, usagef("--lids gives LIDs and LMC: --lmc says something else")
-	}
 	s, err := netfile.Read(src, c.Int("lmc"))
 	if err != nil {
 		return nil, usage(err)

@@ -16,32 +16,7 @@ import (
 	"evbench/topology"
 )
 
-func planCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:  "plan",
-		Usage: "compute a schedule and its paths for a fat tree with dead links",
-		Flags: append(treeFlags(),
-			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Value: scheduler.NameFORS, Usage: "`NAME`: " + strings.Join(scheduler.Names(), ", ")},
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME`: " + strings.Join(plan.Routings(), ", ") +
-				" (default: pinned where the schedule chooses spines, else ftree; three levels: pinned)"},
-			&cli.StringFlag{Name: "objective", Usage: "what fors makes least, `NAME`: phases, paths, balanced (default: phases)"},
-			&cli.StringFlag{Name: "sizes", Usage: "plan fragments of the sizes in `FILE`, CSV src,dst,bytes,exchange, without phases"},
-			&cli.BoolFlag{Name: "drop-unreachable", Usage: "leave out messages between leaves that dead links cut apart"},
-			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORM` of the plan: text, or json, which no command reads"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the plan to `FILE`, replacing it; FILE.gz is packed (default: standard output)"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --format json"},
-			&cli.BoolFlag{Name: "time", Usage: "print how long planning took"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing but the plan"},
-		),
-		Action: planAction,
-	}, "  evbench plan -t 'FT(2;4,8)' --down leaf0-spine0 -s fors -o plan.txt")
-}
-
 func planAction(c *cli.Context) error {
-	write, err := planWriter(c)
-	if err != nil {
-		return err
-	}
 	t, err := anyTree(c)
 	if err != nil {
 		return err
@@ -59,7 +34,11 @@ func planAction(c *cli.Context) error {
 	}
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	watch.stage("")
-	if err := writeOut(c, func(w io.Writer) error { return write(p, w) }); err != nil {
+	write := p.WriteText
+	if c.String("format") == "json" {
+		write = p.WriteJSON
+	}
+	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, write) }); err != nil {
 		return err
 	}
 	if !c.Bool("quiet") {
@@ -104,27 +83,6 @@ func buildPlan(c *cli.Context, t *topology.Tree, stage func(string)) (p *plan.Pl
 // withoutLinks names a tree and its dead links.
 func withoutLinks(t *topology.Tree) string {
 	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
-}
-
-// planForms write plans, by --format.
-var planForms = map[string]func(*plan.Plan, io.Writer) error{
-	"text": (*plan.Plan).WriteText, "json": (*plan.Plan).WriteJSON,
-}
-
-// planWriter returns what writes the plan: packed with gzip where the name of the file
-// ends in .gz.
-func planWriter(c *cli.Context) (func(*plan.Plan, io.Writer) error, error) {
-	form := c.String("format")
-	if c.Bool("json") {
-		form = "json"
-	}
-	write, ok := planForms[form]
-	if !ok {
-		return nil, usagef("--format %q: there are text and json", form)
-	}
-	return func(p *plan.Plan, w io.Writer) error {
-		return packed(c, w, func(w io.Writer) error { return write(p, w) })
-	}, nil
 }
 
 // packed writes through gzip where the name of the file ends in .gz.

@@ -19,14 +19,6 @@ const sizedPlans = 12
 
 // planSizes plans exchanges of fragments of unequal sizes.
 func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
-	for _, name := range []string{"schedule", "routing", "objective", "drop-unreachable"} {
-		if c.IsSet(name) {
-			return usagef("--%s is for plans with phases; --sizes makes one without", name)
-		}
-	}
-	if c.Bool("json") || c.String("format") != "text" {
-		return usagef("--format: a plan for --sizes is written as text only")
-	}
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
 	}

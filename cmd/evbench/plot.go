@@ -10,28 +10,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/cmdline"
 	"evbench/report/figure"
 )
-
-func plotCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "plot",
-		Usage:     "draw one figure of a run as SVG or PNG, or write its data as CSV",
-		ArgsUsage: "NAME RESULTS (or: list)",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, whose ending says how: .svg, .png or .csv (default: CSV on standard output)"},
-			&cli.StringFlag{Name: "case", Usage: "only the case of this `NAME`"},
-		},
-		Action: plotAction,
-	}, "  evbench plot throughput results/quickstart -o throughput.svg\n"+
-		"  evbench plot timeline --case FORS results/quickstart -o fors.png\n  evbench plot list")
-}
 
 func plotAction(c *cli.Context) error {
 	if c.NArg() == 1 && c.Args().First() == "list" {
 		return listFigures(c.App.Writer)
 	}
-	if err := needArgs(c, 2, 2, "NAME RESULTS, the name of a figure and the results of a run,"); err != nil {
+	if err := cmdline.Args(c, "plot", []string{"NAME", "RESULTS"}, 2); err != nil {
 		return err
 	}
 	name, out := c.Args().Get(0), c.String("out")

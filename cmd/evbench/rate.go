@@ -11,23 +11,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/results"
-	"evbench/scenario"
 )
-
-// overrideRate reads --rate.
-func overrideRate(c *cli.Context, o *scenario.Overrides) (err error) {
-	r := c.String("rate")
-	if o.AutoRate = r == scenario.Auto; r == "" || o.AutoRate {
-		return nil
-	}
-	if o.Rate, err = unit.ParseRate(r); err != nil {
-		return usagef("--rate: %w", err)
-	}
-	if o.Rate == 0 {
-		return usagef("--rate %s: must be above 0", r)
-	}
-	return nil
-}
 
 // findRate finds out which link rate this machine can carry, says it, and settles the
 // scenario on it. It returns the measurement with its cases planned anew and the search in

@@ -15,23 +15,7 @@ import (
 	"evbench/results/store"
 )
 
-func reportCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "report",
-		Usage:     "make one page of the results of runs, to be opened in a browser",
-		ArgsUsage: "RESULTS…",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "write the page to `FILE`"},
-			&cli.BoolFlag{Name: "quiet", Usage: "do not say what was written"},
-		},
-		Action: reportAction,
-	}, "  evbench report results/quickstart -o report.html\n  evbench report results/lab results/sim -o both.html")
-}
-
 func reportAction(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usagef("report: RESULTS is missing; see evbench report --help")
-	}
 	var runs []html.Input
 	for _, name := range c.Args().Slice() {
 		in, err := loadInput(name)

@@ -14,32 +14,8 @@ import (
 	"evbench/study/papers"
 )
 
-func reproduceCommand() *cli.Command {
-	return interruptible(&cli.Command{
-		Name:      "reproduce",
-		Usage:     "compute the figures of five documents, beside what their texts state; list shows all",
-		ArgsUsage: "FIG…|all|list",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "quick", Usage: "fewer draws, smaller networks, and no series of the model credit with 326 servers, which take minutes each"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write each figure, FIG.csv and FIG.svg, to `DIR` too"},
-			&cli.StringSliceFlag{Name: "log", Usage: "`FILE` with a subnet manager's log, for fig4.1, 4.3, 4.4 and sec4.4 (default: the drawn log of the examples, failures-lhcb.log)"},
-			&cli.IntFlag{Name: "year", Usage: "`Y` of the log's earliest line: OpenSM's times have none"},
-			&cli.StringFlag{Name: "cables", Usage: "`FILE` with the log's cables, called leaf0-spine3 (default: those of FT(2;20,18))"},
-			&cli.DurationFlag{Name: "merge", Value: 10 * time.Minute, Usage: "failures of a link less than `D` apart are one"},
-			&cli.StringSliceFlag{Name: "exclude", Usage: "leave out failures that begin in `FROM..TO`, test periods of the log"},
-			seedFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
-		},
-		Action: reproduceAction,
-	}, "  evbench reproduce all --quick -o figures\n  evbench reproduce fig4.4 sec4.4 --log opensm.log --year 2024")
-}
-
 // reproduceAction owns the clock. When it is interrupted it prints what is ready.
 func reproduceAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 100, "FIG, all or list"); err != nil {
-		return err
-	}
 	if c.NArg() == 1 && c.Args().First() == "list" {
 		if c.Bool("json") {
 			return papers.WriteListJSON(c.App.Writer)
@@ -92,9 +68,6 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 		Seed: c.Uint64("seed"), Quick: c.Bool("quick"), Merge: c.Duration("merge"),
 		Clock: func() time.Duration { return time.Since(start) },
 	}
-	if o.Merge <= 0 {
-		return o, usagef("--merge %s: must be more than 0", o.Merge)
-	}
 	var err error
 	if o.Exclude, err = logWords(c, nil, "").Periods(); err != nil {
 		return o, usage(err)
@@ -118,15 +91,7 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 func reproduceLog(c *cli.Context) (*failures.History, error) {
 	files := c.StringSlice("log")
 	if len(files) == 0 {
-		for _, flag := range []string{"year", "cables", "exclude"} {
-			if c.IsSet(flag) {
-				return nil, usagef("--%s is for logs of failures: give it with --log FILE", flag)
-			}
-		}
 		return nil, nil
-	}
-	if err := checkYear(c); err != nil {
-		return nil, err
 	}
 	cables, err := papers.Cables()
 	if err != nil {

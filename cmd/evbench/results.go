@@ -14,28 +14,7 @@ import (
 	"evbench/results/store"
 )
 
-func resultsCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:        "results",
-		Usage:       "convert results to HDF5 and back",
-		Subcommands: []*cli.Command{resultsExportCommand()},
-	}, "  evbench results export results/quickstart quickstart.h5")
-}
-
-func resultsExportCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "export",
-		Usage:     "make an HDF5 file of a directory of results, or such a directory of an HDF5 file",
-		ArgsUsage: "SRC DST",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "quiet", Usage: "do not say what was written"}},
-		Action:    exportAction,
-	}, "  evbench results export results/quickstart quickstart.h5\n  evbench results export quickstart.h5 quickstart-csv")
-}
-
 func exportAction(c *cli.Context) error {
-	if err := needArgs(c, 2, 2, "SRC DST"); err != nil {
-		return err
-	}
 	if !hdf5.Built {
 		return usage(hdf5.ErrNotBuilt)
 	}

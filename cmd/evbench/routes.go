@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,47 +20,8 @@ import (
 	"evbench/topology/network"
 )
 
-// routesCommands are the commands below "routes".
-func routesCommands() []*cli.Command {
-	return []*cli.Command{
-		routesComputeCommand(), routesCheckCommand(), routesDiffCommand(), routesExportCommand(),
-		routesInstallCommand(), routesFollowCommand(), routesJobsCommand(),
-	}
-}
-
-func routesCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:        "routes",
-		Usage:       "forwarding tables of a network: compute, check, compare, convert, install",
-		Subcommands: routesCommands(),
-	}, "  evbench routes check -t 'FT(2;4,8)' --down leaf0-spine0 -e opensm-minhop")
-}
-
-// routesFlags say which network tables are for, and which engine computes them;
-// routesNetwork and computeRoutes read them.
-func routesFlags() []cli.Flag {
-	return append(append([]cli.Flag{
-		&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
-		&cli.StringFlag{Name: "engine", Aliases: []string{"e"}, Usage: "`NAME`, or several with commas, tried from the left: " + strings.Join(routing.Names(), ", ")},
-	}, networkFlags()...),
-		&cli.StringFlag{Name: "file", Usage: "what the engine file reads, `FILE|-`: LFT text or JSON"},
-		&cli.StringFlag{Name: "previous", Usage: "tables that the switches have, `FILE`: opensm-minhop, updn and dnup keep what OpenSM keeps"},
-		&cli.StringFlag{Name: "previous-down", Usage: "what was dead when a dump of OpenSM, the file of --previous, was made, `NAME[,NAME…]` as in --down; '' if nothing was"},
-		&cli.StringFlag{Name: "previous-topology", Usage: "network that the dump was made for, `NOTATION|FILE` (default: that of --topology)"},
-		&cli.BoolFlag{Name: "restart", Usage: "OpenSM starts anew with the tables of --previous saved: keep what Table 1 of Zahavi and Kalka 2005 leaves valid"},
-		&cli.StringFlag{Name: "weights", Usage: "what each host receives, beside others, lines host,weight of `FILE`: for ftree-weighted, and for check"},
-		&cli.StringFlag{Name: "jobs", Usage: "the same from a list of jobs, `FILE` as for evbench routes jobs: a host receives from each other one of its jobs"},
-		&cli.BoolFlag{Name: "partial", Usage: "leave pairs that cannot be joined without a route, where the engine would refuse"},
-		&cli.IntFlag{Name: "lanes", Value: 8, Usage: "virtual lanes that an engine may use, `N`"},
-		&cli.BoolFlag{Name: "time", Usage: "print how long the engine took"},
-	)
-}
-
 // routesNetwork reads the network that tables are for.
 func routesNetwork(c *cli.Context) (*netfile.Source, error) {
-	if c.String("topology") == "" {
-		return nil, usagef("--topology is missing, for example -t 'FT(2;4,8)'")
-	}
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
 		return nil, err
@@ -103,9 +63,6 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	if name == "" {
 		return nil, usagef("--engine is missing; there are %s", strings.Join(routing.Names(), ", "))
 	}
-	if l := c.Int("lanes"); l < 1 || l > lft.MaxLanes {
-		return nil, usagef("--lanes %d: must be 1..%d", l, lft.MaxLanes)
-	}
 	o := routing.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
 	if o.Previous, err = previousRoutes(c, s); err != nil {
@@ -139,47 +96,9 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	return t, nil
 }
 
-func routesComputeCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:   "compute",
-		Usage:  "compute forwarding tables with an engine",
-		Flags:  slices.Concat(routesFlags(), routesOutFlags()),
-		Action: routesComputeAction,
-	}, "  evbench routes compute -t 'FT(2;4,8)' --down leaf0-spine0 -e ftree,minhop -o lft.txt\n"+enginesHelp())
-}
-
-// enginesHelp lists the engines.
-func enginesHelp() string {
-	var b strings.Builder
-	b.WriteString("\nEngines:")
-	for _, e := range routing.All() {
-		fmt.Fprintf(&b, "\n  %-15s %s", e.Name, e.Text)
-	}
-	return b.String()
-}
-
-func routesOutFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Value: "lft", Usage: "`FORM`: lft (OpenSM's dump, which its engine file loads), ip (for ip -batch, two levels), json, none"},
-		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE`, replacing it (default: standard output)"},
-		&cli.BoolFlag{Name: "quiet", Usage: "print nothing but the tables"},
-	}
-}
-
-// routesForm returns what writes tables in the form that the flags say; nil
-// writes nothing.
-func routesForm(c *cli.Context) (func(*lft.Tables, io.Writer) error, error) {
-	switch c.String("format") {
-	case "lft":
-		return (*lft.Tables).WriteSaved, nil
-	case "json":
-		return (*lft.Tables).WriteJSON, nil
-	case "ip":
-		return writeIP, nil
-	case "none":
-		return nil, nil
-	}
-	return nil, usagef("--format %q: there are lft, ip, json, none", c.String("format"))
+// routesForms write tables, by --format; that of none writes nothing.
+var routesForms = map[string]func(*lft.Tables, io.Writer) error{
+	"lft": (*lft.Tables).WriteSaved, "json": (*lft.Tables).WriteJSON, "ip": writeIP,
 }
 
 // writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
@@ -193,10 +112,6 @@ func writeIP(l *lft.Tables, w io.Writer) error {
 }
 
 func routesComputeAction(c *cli.Context) error {
-	write, err := routesForm(c)
-	if err != nil {
-		return err
-	}
 	s, err := routesNetwork(c)
 	if err != nil {
 		return err
@@ -205,10 +120,11 @@ func routesComputeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeRoutes(c, t, write)
+	return writeRoutes(c, t)
 }
 
-func writeRoutes(c *cli.Context, t *lft.Tables, write func(*lft.Tables, io.Writer) error) error {
+func writeRoutes(c *cli.Context, t *lft.Tables) error {
+	write := routesForms[c.String("format")]
 	if write != nil {
 		if err := writeOut(c, func(w io.Writer) error { return write(t, w) }); err != nil {
 			return err
@@ -223,24 +139,12 @@ func writeRoutes(c *cli.Context, t *lft.Tables, write func(*lft.Tables, io.Write
 	return nil
 }
 
-func routesExportCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "export",
-		Usage:     "write forwarding tables in another form",
-		ArgsUsage: "FILE|-",
-		Flags:     slices.Concat(routesFlags(), routesOutFlags()),
-		Action: func(c *cli.Context) error {
-			write, err := routesForm(c)
-			if err != nil {
-				return err
-			}
-			t, _, err := routesOf(c)
-			if err != nil {
-				return err
-			}
-			return writeRoutes(c, t, write)
-		},
-	}, "  evbench routes export lft.txt -t 'FT(2;4,8)' --format json -o lft.json")
+func routesExportAction(c *cli.Context) error {
+	t, _, err := routesOf(c)
+	if err != nil {
+		return err
+	}
+	return writeRoutes(c, t)
 }
 
 // routesOf reads the tables that the argument names, or computes them where there
@@ -248,9 +152,6 @@ func routesExportCommand() *cli.Command {
 func routesOf(c *cli.Context) (*lft.Tables, *netfile.Source, error) {
 	if c.Args().Present() == (c.String("engine") != "") {
 		return nil, nil, usagef("%s: either FILE, - for standard input, or --engine", c.Command.Name)
-	}
-	if err := needArgs(c, 0, 1, ""); err != nil {
-		return nil, nil, err
 	}
 	s, err := routesNetwork(c)
 	if err != nil {
@@ -265,22 +166,7 @@ func routesOf(c *cli.Context) (*lft.Tables, *netfile.Source, error) {
 	return t, s, err
 }
 
-func routesDiffCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "diff",
-		Usage:     "count the entries that differ, switch by switch",
-		ArgsUsage: "OLD NEW",
-		Flags: append(append([]cli.Flag{
-			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "network in `NOTATION|FILE`, as for evbench topo show"},
-		}, networkFlags()...), &cli.BoolFlag{Name: "json", Usage: "print one JSON document"}),
-		Action: routesDiffAction,
-	}, "  evbench routes diff old.txt new.txt -t 'FT(2;4,8)'")
-}
-
 func routesDiffAction(c *cli.Context) error {
-	if err := needArgs(c, 2, 2, "OLD NEW, files of tables,"); err != nil {
-		return err
-	}
 	if c.Args().Get(0) == "-" && c.Args().Get(1) == "-" {
 		return usage(errors.New("diff: only one of the two can be standard input"))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,30 +16,6 @@ import (
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
-
-func routesInstallCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "install",
-		Usage:     "put the paths of a plan onto switches: files for OpenSM or ip, checked; into a running OpenSM, read back",
-		ArgsUsage: "PLAN",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "target", Usage: "`opensm|iproute|lab`"},
-			&cli.StringFlag{Name: "dir", Usage: "`DIR` that the files go to, made if it is not there"},
-			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Usage: "opensm: the network in `NOTATION|FILE`, such as the output of ibnetdiscover (default: the plan's, with made-up GUIDs)"},
-			&cli.IntFlag{Name: "lmc", Usage: "opensm: at least 2^`N` LIDs for a host (default: what the plan needs)"},
-			&cli.IntFlag{Name: "capacity", Value: opensm.Capacity, Usage: "opensm: `ENTRIES` of a switch's forwarding table"},
-			&cli.IntFlag{Name: "pid", Usage: "opensm: have the process `N` load the files, and read them back; needs -t"},
-			&cli.StringFlag{Name: "log", Value: "/var/log/opensm.log", Usage: "opensm: `FILE` that the process logs to"},
-			&cli.StringFlag{Name: "dump", Value: "dump_lfts", Usage: "opensm: `COMMAND` that prints the tables of all switches"},
-			&cli.DurationFlag{Name: "wait", Value: 2 * time.Minute, Usage: "opensm: how long the process may take, `DURATION`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "check and describe, write nothing"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-		},
-		Action: routesInstallAction,
-	}, "  evbench plan -t 'FT(2;4,8)' --down leaf0-spine0 -s fors -o plan.txt\n"+
-		"  evbench routes install plan.txt --target opensm --dir . --dry-run")
-}
 
 // An installReport is what was made of a plan.
 type installReport struct {
@@ -54,17 +29,10 @@ type installReport struct {
 }
 
 func routesInstallAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "PLAN, a file or - for standard input,"); err != nil {
-		return err
-	}
 	targets := map[string]func(*cli.Context, *plan.Plan, *installReport) error{
 		"opensm": installOpenSM, "iproute": installIPRoute, "lab": installLab,
 	}
 	target := c.String("target")
-	install, ok := targets[target]
-	if !ok {
-		return usagef("--target %q: must be opensm, iproute or lab", target)
-	}
 	name := c.Args().First()
 	p, err := loadPlan(name)
 	if err != nil {
@@ -77,7 +45,7 @@ func routesInstallAction(c *cli.Context) error {
 		return usagef("--dir: %w", err)
 	}
 	r := &installReport{Schema: "evbench/routes-install/1", Plan: name, Target: target, Dir: c.String("dir")}
-	if err := install(c, p, r); err != nil {
+	if err := targets[target](c, p, r); err != nil {
 		return err
 	}
 	switch {
@@ -106,11 +74,6 @@ func installLab(*cli.Context, *plan.Plan, *installReport) error {
 }
 
 func installIPRoute(c *cli.Context, p *plan.Plan, r *installReport) error {
-	for _, name := range []string{"topology", "lmc", "pid", "capacity"} {
-		if c.IsSet(name) {
-			return usagef("--%s is for --target opensm", name)
-		}
-	}
 	b, err := linux.NewBatch(p)
 	if err != nil {
 		return usage(err)
@@ -125,15 +88,6 @@ func installIPRoute(c *cli.Context, p *plan.Plan, r *installReport) error {
 }
 
 func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
-	if c.IsSet("pid") && c.String("topology") == "" {
-		return usagef("--pid needs -t FILE, the network as OpenSM sees it: ibnetdiscover > FILE")
-	}
-	if l := c.Int("lmc"); l < 0 || l > 7 {
-		return usagef("--lmc %d: must be 0..7", l)
-	}
-	if n := c.Int("capacity"); n < 1 {
-		return usagef("--capacity %d: must be at least 1", n)
-	}
 	n, err := installNetwork(c, p)
 	if err != nil {
 		return err

@@ -21,12 +21,7 @@ func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 			told = flag
 		}
 	}
-	switch {
-	case file == "" && told != "":
-		return nil, usagef("--%s: there is no --previous", told)
-	case file == "" && c.Bool("restart"):
-		return nil, usagef("--restart: there is no --previous, the tables that were saved")
-	case file == "":
+	if file == "" {
 		return nil, nil
 	}
 	n, err := previousNetwork(c, s)

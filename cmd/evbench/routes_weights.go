@@ -23,8 +23,6 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 		return nil, usagef("engine %s: --weights or --jobs is missing", routing.FtreeWeighted)
 	case file == "" && list == "":
 		return nil, nil
-	case file != "" && list != "":
-		return nil, usagef("--jobs says what hosts receive, as --weights does: give one of them")
 	case list == "-":
 		return nil, usagef("--jobs -: give a file")
 	case !weighted && c.Command.Name != "check":

@@ -26,74 +26,20 @@ import (
 	"evbench/scenario"
 )
 
-// overrideFlags change a scenario from the command line.
-func overrideFlags() []cli.Flag {
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "case", Usage: "measure only the case of this `NAME`"},
-		&cli.IntFlag{Name: "repeat", Usage: "the same as --rounds `N`", Hidden: true},
-	}
-	for _, f := range scenario.Flags() {
-		if f.Lasts {
-			flags = append(flags, &cli.DurationFlag{Name: f.Name, Usage: f.Usage})
-		} else {
-			flags = append(flags, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
-		}
-	}
-	return append(flags,
-		&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/NAME-UTC)"},
-		&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
-		&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log what is odd but harmless, too"},
-	)
-}
-
 // overrides reads the flags that change a scenario.
-func overrides(c *cli.Context) (scenario.Overrides, error) {
-	o := scenario.Overrides{Case: c.String("case"), Repeat: c.Int("repeat"), Fields: map[string]string{"transport": c.String("transport")}}
+func overrides(c *cli.Context) scenario.Overrides {
+	o := scenario.Overrides{"case": c.String("case"), "transport": c.String("transport")}
 	if c.Bool("trace") {
-		o.Fields["trace"] = "on"
+		o["trace"] = "on"
 	}
 	for _, f := range scenario.Flags() {
 		if !f.Lasts {
-			o.Fields[f.Name] = c.String(f.Name)
+			o[f.Name] = c.String(f.Name)
 		} else if d := c.Duration(f.Name); d != 0 {
-			o.Fields[f.Name] = d.String()
+			o[f.Name] = d.String()
 		}
 	}
-	return o, overrideRate(c, &o)
-}
-
-// resolved is what --require takes.
-const resolved = "resolved"
-
-func requireFlag() cli.Flag {
-	return &cli.StringFlag{Name: "require", Usage: "with `resolved`, exit 4 also where a compared case is not resolved"}
-}
-
-func traceFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "trace", Usage: "keep what each server did, for evbench why and trace, as trace: on does"}
-}
-
-func runCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "run",
-		Usage:     "measure every case of a scenario",
-		ArgsUsage: "SCENARIO",
-		Flags: append(overrideFlags(),
-			serveFlag(),
-			traceFlag(),
-			requireFlag(),
-			&cli.StringFlag{Name: "example", Usage: "measure the example of this `NAME`; evbench examples lists them"},
-			&cli.StringFlag{Name: "fabric", Usage: "build events on `KIND`: lab, emulate, hosts (processes on this machine)"},
-			&cli.StringFlag{Name: "transport", Usage: "`KIND` of data connections: tcp, mpi"},
-			&cli.IntFlag{Name: "controller-rank", Usage: "of ranks that mpirun or srun has started, rank `N` is the controller"},
-			&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the secret of ranks that mpirun or srun has started (default: $EVBENCH_TOKEN)"},
-			tlsFlag(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "plan every case, print what validate prints, run nothing"},
-		),
-		Action: runAction,
-	}, "  evbench run scenarios/quickstart.yaml\n  evbench run --example quickstart\n  evbench run --fabric emulate --case FORS --duration 5s scenarios/quickstart.yaml\n"+
-		"  evbench run --require resolved --example quickstart\n  evbench run --serve :8080 --example quickstart\n  mpirun -n 9 evbench run scenarios/mpi-quickstart.yaml")
+	return o
 }
 
 func runAction(c *cli.Context) error {
@@ -140,14 +86,8 @@ func runAction(c *cli.Context) error {
 
 // loadNamed loads a scenario, or an example, with the flags of a command.
 func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
-	o, err := overrides(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Fields["fabric"] = fabric
-	if what := c.String("require"); what != "" && what != resolved {
-		return nil, nil, usagef("--require %q: must be %s", what, resolved)
-	}
+	o := overrides(c)
+	o["fabric"] = fabric
 	s, err := readChosen(c, name)
 	if err != nil {
 		return nil, nil, err
@@ -243,7 +183,7 @@ func measure(c *cli.Context, m measurement) (err error) {
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
-	return verdictOf(run.Summary, c.String("require") == resolved, err)
+	return verdictOf(run.Summary, c.IsSet("require"), err)
 }
 
 // measureInto runs the planned cases and writes results to dir. It returns manifest and

@@ -14,10 +14,6 @@ import (
 	"evbench/internal/printable"
 )
 
-func serveFlag() cli.Flag {
-	return &cli.StringFlag{Name: "serve", Usage: "show the run at `ADDR` while it goes on, to browsers, to Prometheus (/metrics) and as JSON (/api/progress): :PORT is for this machine alone, 0.0.0.0:PORT for all"}
-}
-
 // A livePage is where a run is watched; without a server nobody does.
 type livePage struct{ *live.Server }
 

@@ -15,6 +15,7 @@ import (
 	"evbench/bench"
 	"evbench/bench/progress"
 	"evbench/fabric/host"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/internal/unit"
 	"evbench/report"
@@ -23,38 +24,16 @@ import (
 	"evbench/sim"
 )
 
-func simCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "sim",
-		Usage:     "simulate a scenario in virtual time, and write what a run would write; or replay a log of failures under policies of fail-over",
-		ArgsUsage: "SCENARIO | --log LOG [--policy P] [SCENARIO]",
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "model", Usage: "`NAME` for all cases: phase (skips those that are not synchronised), fluid, credit: packets that wait for room (default: phase for synchronised cases, fluid for the others, credit for unsynchronised, sprayed and adaptive ones with fabric.lossless)"},
-			&cli.StringFlag{Name: "packet", Usage: "of the model credit: packets of `SIZE`, and input buffers that hold as many of them as of fabric.lossless.packet"},
-			&cli.DurationFlag{Name: "quantum", Usage: "of the fluid model: work rates out anew only every `D` (default: exact)"},
-			&cli.StringFlag{Name: "case", Usage: "work out only the case of this `NAME`"},
-			&cli.IntFlag{Name: "repeat", Usage: "work the list of cases out `N` times, with other seeds"},
-			&cli.DurationFlag{Name: "duration", Usage: "let each case last `D` of virtual time"},
-			&cli.DurationFlag{Name: "interval", Usage: "sample every `D`"},
-			&cli.StringFlag{Name: "rate", Usage: "link `RATE`, such as 200Gbit/s"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write results to `DIR` (default: results/NAME-sim-UTC)"},
-			&cli.BoolFlag{Name: "json", Usage: "print the summary as one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
-		}, simLogFlags()...),
-		Action: simAction,
-	}, "  evbench sim scenarios/sim-4x8.yaml\n  evbench sim --model phase scenarios/lhcb-fig65.yaml\n"+
-		"  evbench sim --log scenarios/failures-lhcb.log --policy fors+hold")
-}
-
 func simAction(c *cli.Context) error {
-	if err := checkLogFlags(c); err != nil {
+	needed := []string{"SCENARIO"}
+	if c.IsSet("log") {
+		needed = nil
+	}
+	if err := cmdline.Args(c, "sim", needed, 1); err != nil {
 		return err
 	}
 	if c.IsSet("log") {
-		return leavable(c, simLog)
-	}
-	if err := needArgs(c, 1, 1, "SCENARIO"); err != nil {
-		return err
+		return interruptible(simLog)(c)
 	}
 	s, planned, err := loadSim(c)
 	if err != nil {
@@ -88,16 +67,12 @@ func simAction(c *cli.Context) error {
 // nothing is controlled.
 func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	name := c.Args().First()
-	o, err := overrides(c)
-	if err != nil {
-		return nil, nil, err
-	}
 	s, err := scenario.ReadFile(name)
 	if err != nil {
 		return nil, nil, usage(err)
 	}
 	s.Control = false
-	if err := s.Override(o); err != nil {
+	if err := s.Override(overrides(c)); err != nil {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
@@ -123,17 +98,8 @@ func coarser(c *cli.Context, s *scenario.Scenario) error {
 	return nil
 }
 
-// modelled checks the flags on models, and leaves out the cases that the one asked for
-// cannot work out.
+// modelled leaves out the cases that the model asked for cannot work out.
 func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned) ([]bench.Planned, error) {
-	switch m := c.String("model"); m {
-	case "", sim.FluidModel, sim.PhaseModel, sim.CreditModel:
-	default:
-		return nil, usagef("--model: no model %q; there are %s, %s, %s", m, sim.PhaseModel, sim.FluidModel, sim.CreditModel)
-	}
-	if q := c.Duration("quantum"); q < 0 {
-		return nil, usagef("--quantum %s: must not be negative", q)
-	}
 	out, skipped := bench.Simulable(s, c.String("model"), planned)
 	for _, text := range skipped {
 		if len(out) == 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,58 +17,14 @@ import (
 	"evbench/study/policy"
 )
 
-// simLogFlags are those of sim that say something of a failure log.
-func simLogFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "log", Usage: "in place of a scenario's cases, what policies of fail-over lose over the failures of a subnet manager's log, `FILE`"},
-		&cli.StringFlag{Name: "policy", Usage: "with --log: `NAME[,NAME…]` of " + strings.Join(policyNames(), ", ") + ", or all (default: all)"},
-		&cli.DurationFlag{Name: "hold", Value: failover.DefaultHold, Usage: "with --log: fors+hold uses a link again when it has been up for `D`"},
-		&cli.StringFlag{Name: "times", Usage: "with --log: how long fail-over takes, `lab|thesis[,NAME=D…]`: seen, debounce, aid, plan, verify, install, update, clean, exchange, retransmit (default: lab)"},
-		&cli.StringFlag{Name: "measured", Usage: "with --log: take the times from the results of a run with fail-over, `RESULTS`; --times goes on top"},
-		&cli.IntFlag{Name: "year", Usage: "with --log: `Y` of the earliest line: OpenSM's times have none"},
-		&cli.StringFlag{Name: "cables", Usage: "with --log: `FILE` with the log's cables, called leaf0-spine3 (default: those of the network)"},
-		&cli.DurationFlag{Name: "merge", Usage: "with --log: failures of a link less than `D` apart are one (default: none are merged)"},
-		&cli.StringSliceFlag{Name: "exclude", Usage: "with --log: leave out failures that begin in `FROM..TO`"},
-	}
-}
-
-func policyNames() []string {
-	var out []string
-	for _, p := range failover.Policies() {
-		out = append(out, string(p))
-	}
-	return out
-}
-
-// checkLogFlags refuses flags for logs without a log, and those for a scenario's cases with one.
-func checkLogFlags(c *cli.Context) error {
-	if !c.IsSet("log") {
-		for _, f := range simLogFlags()[1:] {
-			if name := f.Names()[0]; c.IsSet(name) {
-				return usagef("--%s is for logs of failures: give it with --log FILE", name)
-			}
-		}
-		return nil
-	}
-	for _, name := range []string{"model", "quantum", "case", "repeat", "duration", "interval", "out"} {
-		if c.IsSet(name) {
-			return usagef("--%s is for the cases of a scenario: --log simulates none", name)
-		}
-	}
+// simLog prints what policies are worth over a log.
+func simLog(c *cli.Context) error {
 	if c.IsSet("rate") && !c.Args().Present() {
 		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
 	}
-	return needArgs(c, 0, 1, "SCENARIO")
-}
-
-// simLog prints what policies are worth over a log.
-func simLog(c *cli.Context) error {
 	policies, err := policy.ParsePolicies(c.String("policy"))
 	if err != nil {
 		return usagef("--policy: %w", err)
-	}
-	if c.IsSet("hold") && c.Duration("hold") <= 0 {
-		return usagef("--hold %s: must be more than 0", c.Duration("hold"))
 	}
 	setting, err := logSetting(c)
 	if err != nil {

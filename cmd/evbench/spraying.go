@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,40 +16,7 @@ import (
 	"evbench/topology"
 )
 
-func sprayingTable() *cli.Command {
-	return interruptible(&cli.Command{
-		Name:  "spraying",
-		Usage: "on a lossless network, planned event building beside packets sprayed over all paths",
-		Flags: append(formatFlags(),
-			&cli.StringFlag{Name: "topology", Aliases: []string{"t"}, Value: "FT(2;8,8)", Usage: "fat tree in `NOTATION`"},
-			&cli.StringFlag{Name: "fill", Usage: "servers on each leaf, `N,N,…` (default: all ports)"},
-			&cli.StringFlag{Name: "dead", Value: "0,1,3,9", Usage: "numbers of dead links, `N,N,…`"},
-			&cli.IntFlag{Name: "draws", Value: 3, Usage: "of dead links, `N` for each number"},
-			&cli.StringFlag{Name: "buffers", Value: "4,64", Usage: "packets that an input port and lane holds, `N,N,…`"},
-			&cli.StringFlag{Name: "lanes", Value: "1,4", Usage: "virtual lanes, `N,N,…`, of which a packet takes any"},
-			&cli.StringFlag{Name: "queues", Value: scenario.QueuesFIFO, Usage: "of an input port, `HOW`: fifo (one for each lane), per-output"},
-			&cli.StringFlag{Name: "order", Value: scenario.OrderTurns, Usage: "in which a server sends fragments, `HOW`: turns (a packet of each), first (one after the other)"},
-			&cli.StringFlag{Name: "fragment", Value: "512KiB", Usage: "`SIZE` of what a server sends to another for one event"},
-			&cli.StringFlag{Name: "packet", Value: "32KiB", Usage: "`SIZE` of a packet"},
-			&cli.StringFlag{Name: "rate", Value: "100Gbit/s", Usage: "`RATE` of every link"},
-			&cli.DurationFlag{Name: "round", Value: 2 * time.Microsecond, Usage: "one round of the barrier, `D`"},
-			&cli.StringFlag{Name: "barrier", Value: scenario.Tournament, Usage: "`NAME`: tournament, central, dissemination"},
-			&cli.DurationFlag{Name: "jitter", Value: time.Microsecond, Usage: "a server begins what is next up to `D` late"},
-			&cli.Float64Flag{Name: "exchanges", Value: 8, Usage: "let a case last `N` exchanges at the full rate"},
-			seedFlag(),
-			&cli.StringFlag{Name: "svg", Usage: "draw the shares against the number of dead links in `FILE`"},
-			&cli.BoolFlag{Name: "quick", Usage: "0 and 1 dead links, one draw"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"}),
-		Action: sprayingAction,
-	}, "  evbench table spraying --quick\n"+
-		"  evbench table spraying -t 'FT(2;20,18)' --fill 19,19,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18,18 --draws 1 --packet 64KiB --fragment 1MiB")
-}
-
 func sprayingAction(c *cli.Context) error {
-	write, err := tableWriter(c)
-	if err != nil {
-		return err
-	}
 	o, err := sprayingOptions(c)
 	if err != nil {
 		return err
@@ -68,7 +34,7 @@ func sprayingAction(c *cli.Context) error {
 			return err
 		}
 	}
-	return write(table, c.App.Writer)
+	return writeTable(c, table)
 }
 
 func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
@@ -118,16 +84,9 @@ func sprayingNetwork(c *cli.Context, o *survey.SprayingOptions) error {
 	if err != nil {
 		return usagef("--rate: %w", err)
 	}
-	queues, order := c.String("queues"), c.String("order")
-	if queues != scenario.QueuesFIFO && queues != scenario.QueuesPerOutput {
-		return usagef("--queues %q: there are %s, %s", queues, scenario.QueuesFIFO, scenario.QueuesPerOutput)
-	}
-	if order != scenario.OrderTurns && order != scenario.OrderFirst {
-		return usagef("--order %q: there are %s, %s", order, scenario.OrderTurns, scenario.OrderFirst)
-	}
 	o.BitPerSec, o.Fragment = float64(rate), int(fragment)
 	x := scenario.DefaultLossless()
-	x.Packet, x.Queues, x.Order = packet, queues, order
+	x.Packet, x.Queues, x.Order = packet, c.String("queues"), c.String("order")
 	o.Network = bench.LosslessOf(x)
 	return nil
 }

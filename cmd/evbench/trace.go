@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/results/store"
@@ -19,37 +20,8 @@ import (
 	"evbench/scenario"
 )
 
-func traceCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "trace",
-		Usage:     "write what each server of a traced run did, for chrome://tracing and Perfetto",
-		ArgsUsage: "RESULTS",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "case", Usage: "only the case `NAME`"},
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "trace.json", Usage: "write to `FILE`; -: standard output"},
-		},
-		Action: traceAction,
-	}, "  evbench trace results/latest -o trace.json")
-}
-
-func whyCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "why",
-		Usage:     "say which phases, pairs and links of a traced run took longer than predicted",
-		ArgsUsage: "RESULTS",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "case", Usage: "only the case `NAME` (default: every case)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document for each case"},
-		},
-		Action: whyAction,
-	}, "  evbench why results/latest --case FORS")
-}
-
 // traced reads a run and what was traced of it, of one case or all.
 func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
-	if err := needArgs(c, 1, 1, "RESULTS"); err != nil {
-		return store.Loaded{}, nil, err
-	}
 	name, only := c.Args().First(), c.String("case")
 	run, err := store.Load(name)
 	if err != nil {
@@ -60,7 +32,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 		names = append(names, x.Name)
 	}
 	if only != "" && !slices.Contains(names, only) {
-		return run, nil, usagef("--case: no case %q; %sthere are %s", only, didYouMean(only, names), strings.Join(names, ", "))
+		return run, nil, usagef("--case: no case %q; %sthere are %s", only, cmdline.DidYouMean(only, names), strings.Join(names, ", "))
 	}
 	var spans []results.Span
 	err = store.ReadTrace(name, func(s results.Span) {

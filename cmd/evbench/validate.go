@@ -17,20 +17,6 @@ import (
 	"evbench/scenario"
 )
 
-func validateCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "validate",
-		Usage:     "read scenarios and plan every case; run nothing",
-		ArgsUsage: "SCENARIO…",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-			&cli.BoolFlag{Name: "ranks", Usage: "print only how many ranks mpirun or srun has to start: one for each server, and the controller"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-		},
-		Action: validateAction,
-	}, "  evbench validate scenarios/quickstart.yaml")
-}
-
 // validated is one scenario of the JSON document.
 type validated struct {
 	File  string               `json:"file"`
@@ -40,16 +26,13 @@ type validated struct {
 }
 
 func validateAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1<<20, "SCENARIO"); err != nil {
-		return err
-	}
 	var all []validated
 	for _, name := range c.Args().Slice() {
 		s, err := scenario.ReadFile(name)
 		if err != nil {
 			return usage(err)
 		}
-		planned, err := prepare(c.Context, name, s, scenario.Overrides{})
+		planned, err := prepare(c.Context, name, s, nil)
 		if err != nil {
 			return err
 		}

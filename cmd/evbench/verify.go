@@ -10,30 +10,7 @@ import (
 	"evbench/plan/verify"
 )
 
-func verifyCommand() *cli.Command {
-	return computing(&cli.Command{
-		Name:      "verify",
-		Usage:     "judge a plan file: coverage, contention, dead links, bound, hash",
-		ArgsUsage: "PLAN",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "bound", Usage: "recompute the lower bound from its witness as well"},
-			&cli.StringFlag{Name: "sizes", Usage: "check a plan of version 2 against the sizes in `FILE`, CSV src,dst,bytes,exchange"},
-			&cli.BoolFlag{Name: "allow-contention", Usage: "two messages on one link in one phase are no offence"},
-			&cli.IntFlag{Name: "first", Value: 10, Usage: "print the first `N` offences"},
-			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "print nothing; the exit code says it"},
-		},
-		Action: verifyAction,
-	}, "  evbench verify plan.txt")
-}
-
 func verifyAction(c *cli.Context) error {
-	if err := needArgs(c, 1, 1, "PLAN, a file or - for standard input,"); err != nil {
-		return err
-	}
-	if c.Int("first") < 1 {
-		return usagef("--first %d: must be at least 1", c.Int("first"))
-	}
 	name := c.Args().First()
 	f, ordered, err := readPlan(name)
 	if err != nil {

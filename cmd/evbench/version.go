@@ -15,15 +15,6 @@ import (
 // version is set by the linker (see Makefile).
 var version = "devel"
 
-func versionCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:   "version",
-		Usage:  "print the version and what is built in",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print one JSON document"}},
-		Action: versionAction,
-	}, "  evbench version --json")
-}
-
 func versionAction(c *cli.Context) error {
 	b := versionInfo()
 	return printed(c, b.writeText, document(b))

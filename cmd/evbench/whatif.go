@@ -11,23 +11,6 @@ import (
 	"evbench/study/survey"
 )
 
-func whatifCommand() *cli.Command {
-	return interruptible(&cli.Command{
-		Name:  "whatif",
-		Usage: "plan every failure of k links, and of k switches above the leaves, and say what they cost",
-		Flags: append(treeFlags(),
-			&cli.IntFlag{Name: "k", Value: 1, Usage: "`N` links, or switches, die at once: 1, 2 or 3"},
-			&cli.IntFlag{Name: "sample", Usage: "plan `N` random sets of links and N of switches (default: all)"},
-			&cli.StringFlag{Name: "schedule", Aliases: []string{"s"}, Usage: "`NAME,…` of plan --schedule (default: linear-shift, fors)"},
-			&cli.StringFlag{Name: "routing", Aliases: []string{"r"}, Usage: "`NAME,…` of plan --routing, each with each schedule " +
-				"(default: pinned where the schedule chooses spines, else ftree, minhop, spread)"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON document"},
-			&cli.BoolFlag{Name: "quiet", Usage: "no progress"},
-		),
-		Action: whatifAction,
-	}, "  evbench whatif -t 'FT(2;4,8)' --k 2 --sample 200")
-}
-
 func whatifAction(c *cli.Context) error {
 	t, err := anyTree(c)
 	if err != nil {

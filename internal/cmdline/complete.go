@@ -17,10 +17,10 @@ func Completes(args []string) bool {
 // Names returns the words that may stand somewhere, such as scheduler.Names.
 type Names func() []string
 
-// Complete returns what completes a command: its commands and flags as cli does, its first
+// complete returns what completes a command: its commands and flags as cli does, its first
 // argument, nil if that is no name, and the values of flags by their first names. Where
 // another value or argument stands it prints nothing, so that a shell completes files.
-func Complete(c *cli.Command, argument Names, values map[string]Names) cli.BashCompleteFunc {
+func complete(c *cli.Command, argument Names, values map[string]Names) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		names, suggest := argument, cli.DefaultCompleteWithFlags(&cli.Command{Subcommands: c.Subcommands, Flags: c.VisibleFlags()})
 		switch last := os.Args[len(os.Args)-2]; { // as cli has it

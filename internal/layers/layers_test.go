@@ -37,7 +37,7 @@ var layers = []layer{
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
-	{"internal/cmdline", "", false},
+	{"internal/cmdline", "internal/proc internal/show", false},
 	{"internal/browsertest", "", false},
 
 	{"topology", "internal/unit", true},

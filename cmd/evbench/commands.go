@@ -1,0 +1,110 @@
+package main
+
+import (
+	_ "embed" // of the commands
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/companion/opensm"
+	"evbench/failover"
+	"evbench/internal/cmdline"
+	"evbench/plan"
+	"evbench/report/figure"
+	"evbench/results/compare"
+	"evbench/routing"
+	"evbench/scenario"
+	"evbench/scenarios"
+	"evbench/scheduler"
+	"evbench/study/judge/foreign"
+	"evbench/study/papers"
+)
+
+//go:embed commands.txt
+var described string
+
+// tasks makes all commands, with their flags.
+func tasks() []cmdline.Task {
+	return cmdline.Description{
+		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
+		Words: map[string]string{
+			"figures": join(compare.Figures), "regressible": strings.Join(plan.Regressible, ","), "formats": join(foreign.Formats()),
+			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(routing.Names()),
+			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
+			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
+		},
+		First: map[string]cmdline.Names{
+			"examples": scenarios.Examples, "completion": shellNames,
+			"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
+			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
+		},
+		Values: map[string]cmdline.Names{
+			"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": routing.Names, "fabric": scenario.Kinds,
+		},
+	}.Tasks()
+}
+
+// actions are what commands do. Those that compute may be left behind when a signal comes.
+var actions = map[string]cli.ActionFunc{
+	"run": runAction, "sim": simAction, "accuracy": accuracyAction, "validate": computing(validateAction),
+	"examples": computing(examplesAction), "schema": computing(schemaAction),
+
+	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
+	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
+
+	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(whatifAction),
+	"table slowdown": computing(slowdownAction), "table phases": computing(tableOf(phasesTable)), "table lmc": computing(tableOf(lmcTable)),
+	"table sizes": computing(tableOf(sizesTable)), "table tokens": computing(tableOf(tokensTable)), "table spraying": interruptible(sprayingAction),
+
+	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
+	"routes compute": computing(routesComputeAction), "routes check": computing(routesCheckAction), "routes diff": computing(routesDiffAction),
+	"routes export": computing(routesExportAction), "routes install": routesInstallAction, "routes follow": routesFollowAction, "routes jobs": routesJobsAction,
+	"failures stats": computing(statsAction), "failures replay": computing(replayAction), "failures restore": restoreAction,
+
+	"lab doctor": doctorAction, "lab up": labUpAction, "lab exec": labExecAction, "lab down": labDownAction,
+	"mpi wrap": mpiWrapAction, "host": hostAction, "controller": controllerAction, "worker": workerAction,
+
+	"reproduce": interruptible(reproduceAction), "completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
+}
+
+func init() { cli.HelpPrinter = cmdline.PrintHelp }
+
+func join[S ~string](names []S) string {
+	var out []string
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// enginesHelp lists the engines.
+func enginesHelp() string {
+	var b strings.Builder
+	b.WriteString("\nEngines:")
+	for _, e := range routing.All() {
+		fmt.Fprintf(&b, "\n  %-15s %s", e.Name, e.Text)
+	}
+	return b.String()
+}
+
+// scenarioFlags are those of the fields of scenarios.
+func scenarioFlags() (flags []cli.Flag) {
+	for _, f := range scenario.Flags() {
+		if f.Lasts {
+			flags = append(flags, &cli.DurationFlag{Name: f.Name, Usage: f.Usage})
+		} else {
+			flags = append(flags, &cli.StringFlag{Name: f.Name, Usage: f.Usage})
+		}
+	}
+	return flags
+}
+
+func schemaAction(c *cli.Context) error {
+	text, err := scenario.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = c.App.Writer.Write(text)
+	return err
+}

@@ -1,0 +1,88 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/proc"
+	"evbench/internal/show"
+)
+
+// HelpFirst makes "help COMMAND" of it what it means, "COMMAND --help".
+func HelpFirst(args []string) []string {
+	if len(args) < 2 || args[1] != "help" {
+		return args
+	}
+	if Completes(args) {
+		return slices.Concat(args[:1], args[2:])
+	}
+	words := slices.DeleteFunc(slices.Clone(args[2:]), func(a string) bool { return a == "help" || a == "--help" || a == "-h" })
+	return slices.Concat(args[:1], words, []string{"--help"})
+}
+
+// NoCommand is what a program does without a command, and with one that there is not.
+func NoCommand(c *cli.Context) error {
+	if !c.Args().Present() {
+		return cli.ShowAppHelp(c)
+	}
+	name := c.Args().First()
+	return proc.Usagef("no command %q; %s%s --help lists them", name, DidYouMean(name, namesOf(c.App.Commands)), c.App.Name)
+}
+
+// noSubcommand is NoCommand for a command that has others below it.
+func noSubcommand(c *cli.Context) error {
+	if !c.Args().Present() {
+		return cli.ShowSubcommandHelp(c)
+	}
+	name, names := c.Args().First(), namesOf(c.Command.Subcommands)
+	there := "there are"
+	if len(names) == 1 {
+		there = "there is"
+	}
+	return proc.Usagef("%s has no command %q; %s%s %s", c.Command.Name, name, DidYouMean(name, names), there, strings.Join(names, ", "))
+}
+
+func namesOf(commands []*cli.Command) (names []string) {
+	for _, c := range commands {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// DidYouMean asks for the name that was meant, if one is near enough, as a part of an error.
+func DidYouMean(name string, names []string) string {
+	if near := show.Nearest(name, names); near != "" {
+		return fmt.Sprintf("did you mean %s? ", near)
+	}
+	return ""
+}
+
+var (
+	undefined = regexp.MustCompile(`^flag provided but not defined: --?(.+)$`)
+	oneDash   = regexp.MustCompile(`(: |for |flag )-([a-z][a-z])`) // as package flag names flags
+)
+
+// WrongFlag returns wrong use of one of the flags; of one that there is not it says which
+// may be meant.
+func WrongFlag(err error, flags []cli.Flag) error {
+	err = errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))
+	m := undefined.FindStringSubmatch(err.Error())
+	if m == nil {
+		return proc.Usage(err)
+	}
+	var names []string
+	for _, f := range flags {
+		names = append(names, slices.DeleteFunc(f.Names(), func(name string) bool { return len(name) == 1 })...)
+	}
+	if near := show.Nearest(strings.TrimLeft(m[1], "-"), names); near != "" {
+		return proc.Usagef("%w; did you mean --%s?", err, near)
+	}
+	return proc.Usage(err)
+}
