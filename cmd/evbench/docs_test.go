@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/report/reporttest"
+	"evbench/results"
 	"evbench/results/store"
-	"evbench/topology"
 )
 
 // TestDocs has a shell run the commands of the README and of every document, in their
@@ -291,23 +291,35 @@ func (d *docDir) calls(t *testing.T) (ran, parsed int) {
 // docResults makes results that every command of the documents finds something in.
 func docResults(t *testing.T) string {
 	t.Helper()
-	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	if err != nil {
-		t.Fatal(err)
+	sec := func(x float64) *float64 { return &x }
+	start, stat := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), func(x float64) results.Stat { return results.NewStat([]float64{x, 1.01 * x}) }
+	run := &results.Run{
+		Manifest: results.Manifest{
+			Schema: results.ManifestSchema, Name: "made up", Seed: 1, Started: start, Ended: start.Add(time.Minute), Complete: true, Cores: 2,
+			Fabric: results.Fabric{Kind: "lab", RateBitPerSec: 100e6, Factor: 0.95, MTU: 1500}, Transport: "tcp", Versions: map[string]string{"evbench": "test"},
+		},
+		Summary: results.Summary{Schema: results.SummarySchema, Name: "made up", Complete: true},
 	}
-	var cases []reporttest.Case
 	for repeat := range 6 {
-		c := reporttest.Case{Name: "FORS", Schedule: "fors", Repeat: repeat, Policy: "fors"}
-		c.Failovers = append(c.Failovers, reporttest.Replanned(1, false, 1, 40))
-		cases = append(cases, c)
-	}
-	source := reporttest.Source(t, tree, 20, cases...)
-	for i := range source.Run.Summary.Cases {
-		c := &source.Run.Summary.Cases[i]
-		c.BarrierWaitSec = c.MeasuredSec * (1 - c.MeasuredEfficiency)
+		run.Summary.Cases = append(run.Summary.Cases, results.Case{
+			Name: "FORS", Repeat: repeat, Mode: "synchronised", Schedule: "fors", Failures: []string{}, Deliver: "buffer", Phases: 15, Bound: 15,
+			GoodputBitPerSec: stat(93e6), EventsPerSec: stat(1.2), PredictedEfficiency: 1, MeasuredEfficiency: 0.98, RatioToControl: 1,
+			Exchanges: 20, MeasuredSec: 10, BarrierWaitSec: 0.2, Failover: "fors", Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
+			Failovers: []results.Failover{{
+				ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, SetSec: sec(1), SeenSec: sec(1.0003), AidedSec: sec(1.0014), Routes: 18,
+				PlannedSec: sec(1.0031), VerifiedSec: sec(1.0036), InstalledSec: sec(1.0082), UpdatedSec: sec(1.012), LastOldSec: sec(1.02), FirstNewSec: sec(1.04),
+				CleanedSec: sec(1.046), BeforeEventsPerSec: sec(53), AfterEventsPerSec: sec(31), Source: "computed", Phases: 16, Attempts: 1, From: 3,
+			}},
+		})
+		for n := range 20 * 16 {
+			run.Samples = append(run.Samples, results.Sample{
+				Case: "FORS", Repeat: repeat, TSec: 0.5 * float64(1+n/16), IntervalSec: 0.5, Server: n % 16, Events: 1, EventBytes: 1 << 20,
+				PayloadBytes: 5.8e6, GoodputBitPerSec: 93e6, BarrierWaitSec: 0.01,
+			})
+		}
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	if err := store.Save(dir, source.Run); err != nil {
+	if err := store.Save(dir, run); err != nil {
 		t.Fatal(err)
 	}
 	return dir

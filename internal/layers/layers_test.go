@@ -112,7 +112,6 @@ var layers = []layer{
 
 	{"bench", "builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
-	{"report/reporttest", "plan report/figure results topology", false},
 	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
 	{"bench/progress/progresstest", "bench results scenario", false},

@@ -8,7 +8,6 @@ import (
 
 	"evbench/report/figure"
 	"evbench/report/html"
-	"evbench/report/reporttest"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -29,7 +28,7 @@ func TestSimulatedIsNotMeasured(t *testing.T) {
 	for _, tt := range []struct {
 		kind, head string
 	}{{"sim", ">simulated efficiency</th>"}, {"emulate", ">emulated efficiency</th>"}} {
-		s := simulated(reporttest.Small(t))
+		s := simulated(Small(t))
 		s.Run.Manifest.Fabric.Kind = tt.kind
 		page := write(t, input(s))
 		inOrder(t, page, tt.head)
@@ -46,7 +45,7 @@ func TestSimulatedIsNotMeasured(t *testing.T) {
 // Runs beside each other have one heading for each figure, their differences come first, and
 // their maps have one scale.
 func TestBeside(t *testing.T) {
-	base, next := reporttest.Resolved(t), reporttest.Resolved(t)
+	base, next := Resolved(t), Resolved(t)
 	slower(next.Run)
 	next.Run.Pairs = []results.PairCount{{Case: "healthy", Src: 0, Dst: 1, Bytes: 1e10, Sec: 1}}
 	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
@@ -81,7 +80,7 @@ func slower(run *results.Run) {
 
 // A page shows of two runs what compare does: slices that were rejected do not count in either.
 func TestBesideAsCompared(t *testing.T) {
-	base, next := reporttest.Resolved(t), reporttest.Resolved(t)
+	base, next := Resolved(t), Resolved(t)
 	slower(next.Run)
 	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
 	for _, c := range compare.Runs(base.Run, next.Run, compare.Options{}).Cases {
@@ -99,18 +98,18 @@ func TestBesideAsCompared(t *testing.T) {
 // Runs that were not made alike are compared by their ratios alone, and by their efficiencies
 // where one has none.
 func TestBesideSimulation(t *testing.T) {
-	page := write(t, html.Input{Name: "lab", Source: reporttest.Resolved(t)}, html.Input{Name: "virtual", Source: simulated(reporttest.Resolved(t))})
+	page := write(t, html.Input{Name: "lab", Source: Resolved(t)}, html.Input{Name: "virtual", Source: simulated(Resolved(t))})
 	inOrder(t, page, "virtual beside lab: ", "<h2>Differences</h2>", "Events/s are not compared: the runs were not made alike")
 	inOrder(t, page, ">ratio, first</th>")
-	other := simulated(reporttest.Resolved(t))
+	other := simulated(Resolved(t))
 	for i := range other.Run.Summary.Cases {
 		other.Run.Summary.Cases[i].RatioToControl = 0
 	}
-	inOrder(t, write(t, html.Input{Name: "lab", Source: reporttest.Resolved(t)}, html.Input{Name: "virtual", Source: other}), ">efficiency, first</th>")
-	strange := reporttest.Small(t)
+	inOrder(t, write(t, html.Input{Name: "lab", Source: Resolved(t)}, html.Input{Name: "virtual", Source: other}), ">efficiency, first</th>")
+	strange := Small(t)
 	for i := range strange.Run.Summary.Cases {
 		strange.Run.Summary.Cases[i].Name += "!"
 	}
-	inOrder(t, write(t, html.Input{Name: "a", Source: reporttest.Small(t)}, html.Input{Name: "b", Source: strange}),
+	inOrder(t, write(t, html.Input{Name: "a", Source: Small(t)}, html.Input{Name: "b", Source: strange}),
 		"b beside a: nothing to compare.", "Only in a: healthy, one dead, unsync.", "Only in b: healthy!, one dead!, unsync!.")
 }

@@ -14,7 +14,6 @@ import (
 	"evbench/internal/browsertest"
 	"evbench/report/figure"
 	"evbench/report/html"
-	"evbench/report/reporttest"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -40,7 +39,7 @@ const (
 )
 
 func TestBrowserSorts(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Small(t))))
+	b := open(t, write(t, input(Small(t))))
 	b.Is(t, "at first", firstCases, "healthy,one dead,unsync")
 	const column = `#verdict thead th:nth-child(9)` // measured efficiency
 	b.Do(t, chromedp.Click(column+" button"))
@@ -56,7 +55,7 @@ func TestBrowserSorts(t *testing.T) {
 }
 
 func TestBrowserSlider(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Small(t))))
+	b := open(t, write(t, input(Small(t))))
 	b.Is(t, "the case shown first", shown+`.dataset.title`, "one dead")
 	whole := b.Text(t, steps)
 	const label = shown + `.querySelector("output.phase").textContent`
@@ -80,7 +79,7 @@ func TestBrowserSlider(t *testing.T) {
 
 // Every load that the page unpacks is the one that the plan has.
 func TestBrowserUnpacks(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	b := open(t, write(t, input(s)))
 	loads := s.Trees()[1].Loads
 	for phase := range loads.Phases {
@@ -98,7 +97,7 @@ func TestBrowserUnpacks(t *testing.T) {
 
 // Figures of links are read with the pointer and with the keyboard alone.
 func TestBrowserReadsLinks(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Small(t))))
+	b := open(t, write(t, input(Small(t))))
 	const readout = shown + `.querySelector(".readout").textContent`
 	b.Do(t, chromedp.Focus(`.tree:not(.off) .tree-svg`), chromedp.KeyEvent(kb.ArrowRight))
 	b.Is(t, "the first link", readout, "leaf0-spine0: dead")
@@ -118,7 +117,7 @@ func TestBrowserReadsLinks(t *testing.T) {
 func TestBrowserLayout(t *testing.T) {
 	for _, name := range []string{"light", "dark", "print"} {
 		t.Run(name, func(t *testing.T) {
-			source := reporttest.Ten(t)
+			source := Ten(t)
 			b := open(t, write(t, html.Input{Name: "ten", Source: source}))
 			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}
 			if name == "print" {
@@ -138,7 +137,7 @@ func TestBrowserLayout(t *testing.T) {
 // A filter leaves the rows and the drawings of cases that have all words, and sorting puts the
 // drawings into the order of the table.
 func TestBrowserFilters(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Small(t))))
+	b := open(t, write(t, input(Small(t))))
 	const rows = `[...document.querySelectorAll("#cases tbody tr")].filter(e => e.getClientRects().length).map(e => e.querySelector("th").textContent).join()`
 	const drawn = `[...document.querySelectorAll("#servers .small")].filter(e => e.getClientRects().length).map(e => e.querySelector("figcaption").firstChild.textContent.trim()).join()`
 	b.Is(t, "drawn", drawn, "healthy,one dead,unsync")
@@ -156,7 +155,7 @@ func TestBrowserFilters(t *testing.T) {
 
 // What is under the pointer stands below the drawings, of a map of many servers, too.
 func TestBrowserTells(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Ten(t))))
+	b := open(t, write(t, input(Ten(t))))
 	const at = `(selector, x, y) => { const e = document.querySelector(selector), r = e.getBoundingClientRect(); ` +
 		`e.dispatchEvent(new PointerEvent("pointermove", {bubbles: true, clientX: r.left + x * r.width, clientY: r.top + y * r.height})); ` +
 		`return e.closest(".ofrun").querySelector(".panels + .readout").textContent }`
@@ -172,7 +171,7 @@ func TestBrowserTells(t *testing.T) {
 // On the screen of a phone nothing sticks out but what can be scrolled, and no text of a
 // drawing is smaller than can be read.
 func TestBrowserNarrow(t *testing.T) {
-	for name, source := range map[string]func(testing.TB) figure.Source{"noisy": reporttest.Noisy, "fail-over": reporttest.FailedOver, "LHCb": reporttest.Large} {
+	for name, source := range map[string]func(testing.TB) figure.Source{"noisy": Noisy, "fail-over": FailedOver, "LHCb": Large} {
 		t.Run(name, func(t *testing.T) {
 			one := html.Input{Name: "results/made-up", Source: source(t)}
 			two := html.Input{Name: "results/made-up-in-virtual-time", Source: simulated(source(t))}
@@ -188,7 +187,7 @@ func TestBrowserNarrow(t *testing.T) {
 
 // Without its script the page says the same, and shows no dead control.
 func TestBrowserWithoutScript(t *testing.T) {
-	text, _, _ := strings.Cut(write(t, input(reporttest.Small(t))), "<script>")
+	text, _, _ := strings.Cut(write(t, input(Small(t))), "<script>")
 	b := open(t, text)
 	b.Is(t, "trees", `String([...document.querySelectorAll(".tree")].filter(e => e.getClientRects().length).length)`, "3")
 	b.Is(t, "sliders", `String([...document.querySelectorAll("input, button")].filter(e => e.getClientRects().length).length)`, "0")
@@ -197,7 +196,7 @@ func TestBrowserWithoutScript(t *testing.T) {
 
 // The page prints.
 func TestBrowserPrints(t *testing.T) {
-	b := open(t, write(t, input(reporttest.Small(t))))
+	b := open(t, write(t, input(Small(t))))
 	pdf, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF())
 	if err != nil {
 		t.Fatal(err)

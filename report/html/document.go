@@ -26,12 +26,15 @@ type Part struct {
 	Table           Table
 }
 
-// A Table has a column for each head. Those of Numbers stand to the right.
+// A Table has a column for each head. Those that Numbers says stand to the right.
 type Table struct {
 	Head    []string
 	Numbers []bool
 	Rows    [][]string
 }
+
+// Right reports whether a column stands to the right.
+func (t Table) Right(column int) bool { return column < len(t.Numbers) && t.Numbers[column] }
 
 var (
 	//go:embed document.html
@@ -40,64 +43,13 @@ var (
 	documentStyle string
 )
 
-var documentTemplate = template.Must(template.New("document").Parse(documentText))
-
-type documentView struct {
-	Title, Answer, Lead string
-	Notes               []string
-	Style               template.CSS
-	Script              template.JS
-	Parts               []partView
-}
-
-type partView struct {
-	ID, Title, Text string
-	Facts           [][]string
-	Cables          *cablesView
-	Panels          []panelView
-	Columns         []head
-	Rows            [][]entry
-}
-
-type head struct {
-	Head  string
-	Right bool
-}
-
-type entry struct {
-	Text  string
-	Right bool
-}
+var _ = template.Must(pageTemplate.New("document").Parse(documentText))
 
 // WriteDocument writes a page, in one file that needs no other.
 func WriteDocument(w io.Writer, d Document) error {
-	v := documentView{
-		Title: d.Title, Answer: unbroken.Replace(d.Answer), Lead: unbroken.Replace(d.Lead), Notes: d.Notes,
-		Style: template.CSS(styleText + documentStyle), Script: template.JS(scriptText),
-	}
-	for _, p := range d.Parts {
-		part := partView{ID: p.ID, Title: p.Title, Text: p.Text, Facts: p.Facts}
-		if p.Cables != nil {
-			part.Cables = p.Cables.view(p.Title)
-		}
-		if p.Figure != nil {
-			var err error
-			if part.Panels, err = draw(p.Figure, 0); err != nil {
-				return err
-			}
-		}
-		right := func(i int) bool { return i < len(p.Table.Numbers) && p.Table.Numbers[i] }
-		for i, name := range p.Table.Head {
-			part.Columns = append(part.Columns, head{name, right(i)})
-		}
-		for _, row := range p.Table.Rows {
-			var line []entry
-			for i, text := range row {
-				line = append(line, entry{text, right(i)})
-			}
-			part.Rows = append(part.Rows, line)
-		}
-		v.Parts = append(v.Parts, part)
-	}
-	return documentTemplate.Execute(w, v)
+	return pageTemplate.ExecuteTemplate(w, "document", struct {
+		Document
+		Style  template.CSS
+		Script template.JS
+	}{d, template.CSS(styleText + documentStyle), template.JS(scriptText)})
 }

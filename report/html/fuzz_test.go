@@ -7,14 +7,13 @@ import (
 
 	"evbench/report/figure"
 	"evbench/report/html"
-	"evbench/report/reporttest"
 	"evbench/results"
 )
 
 // FuzzWrite: whatever results are read, there is a page of them, and no text of theirs is
 // markup in it.
 func FuzzWrite(f *testing.F) {
-	run := reporttest.Small(f).Run
+	run := Small(f).Run
 	var s, m strings.Builder
 	if err := run.Summary.Write(&s); err != nil {
 		f.Fatal(err)

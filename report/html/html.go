@@ -41,7 +41,11 @@ var (
 	scriptText string
 )
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"unbroken": unbroken.Replace,
+	"tree":     func(p Part) treeView { return p.Cables.view(p.Title) },
+	"panels":   func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
+}).Parse(pageText))
 
 // A page is what the template takes.
 type page struct {

@@ -11,7 +11,6 @@ import (
 
 	"evbench/report/figure"
 	"evbench/report/html"
-	"evbench/report/reporttest"
 	"evbench/results"
 )
 
@@ -49,7 +48,7 @@ func inOrder(t *testing.T, page string, texts ...string) {
 }
 
 func TestVerdictComesFirst(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	s.Run.Summary.Cases[1].Valid = false
 	s.Run.Summary.Cases[1].Reasons = []string{"2 events <lost>"}
 	page := write(t, input(s))
@@ -68,7 +67,7 @@ func TestVerdictComesFirst(t *testing.T) {
 // The answer is the first thing to read; below the table each reason stands once, with the
 // cases it is about, what to do where nothing is resolved, and what was left out.
 func TestRounds(t *testing.T) {
-	s := reporttest.Noisy(t)
+	s := Noisy(t)
 	page := write(t, input(s))
 	const reason, disturbed = "3 events lost</p>", "servers waited for a processor for more than 10\u00a0%"
 	inOrder(t, page,
@@ -89,8 +88,8 @@ func TestRounds(t *testing.T) {
 // Columns that say nothing are left out.
 func TestColumns(t *testing.T) {
 	var page, old string
-	t.Run("resolved", func(t *testing.T) { page = write(t, input(reporttest.Resolved(t))) })
-	t.Run("old", func(t *testing.T) { old = write(t, input(reporttest.Small(t))) })
+	t.Run("resolved", func(t *testing.T) { page = write(t, input(Resolved(t))) })
+	t.Run("old", func(t *testing.T) { old = write(t, input(Small(t))) })
 	inOrder(t, page, "Of 5 cases: 1 control, 4 resolved.</p>", ">predicted ratio</th>", ">measured efficiency</th>")
 	inOrder(t, old, "All 3 cases are valid.", ">ratio to control</th>", ">slowest server</th>")
 	for _, tt := range []struct{ what, page, not string }{
@@ -109,7 +108,7 @@ func TestColumns(t *testing.T) {
 
 // A page is one file: nothing in it leads to another.
 func TestSelfContained(t *testing.T) {
-	page := write(t, input(reporttest.Small(t)))
+	page := write(t, input(Small(t)))
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if !strings.HasPrefix(m[1], "#") && !strings.HasPrefix(m[1], "data:") {
 			t.Errorf("the page refers to %.80s", m[1])
@@ -122,7 +121,7 @@ func TestSelfContained(t *testing.T) {
 
 // What was not measured is labelled wherever it stands.
 func TestMixedIsLabelled(t *testing.T) {
-	lab, sim := reporttest.Small(t), reporttest.Small(t)
+	lab, sim := Small(t), Small(t)
 	sim.Run.Manifest.Fabric.Kind, sim.Run.Manifest.Fabric.Model = "sim", true
 	sim.Run.Summary.Name = "foretold"
 	page := write(t, html.Input{Name: "lab", Source: lab}, html.Input{Name: "virtual", Source: sim})
@@ -135,7 +134,7 @@ func TestMixedIsLabelled(t *testing.T) {
 }
 
 func TestKilledRun(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	s.Run.Summary = results.Salvage(s.Run.Manifest, s.Run.Samples)
 	page := write(t, html.Input{Name: "r", Source: s, Notes: []string{"the last line is cut off"}})
 	inOrder(t, page, "<strong>Incomplete.</strong>", "the last line is cut off", "Of 3 cases: 3 incomplete.", "the run was killed before it could judge")
@@ -154,7 +153,7 @@ func TestNothingToDraw(t *testing.T) {
 
 // Names come from files and may be anything.
 func TestNamesAreText(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	const evil = `</script><b onclick="x">`
 	s.Run.Summary.Cases[0].Name = evil
 	s.Run.Summary.Name = evil
@@ -171,7 +170,7 @@ func TestNamesAreText(t *testing.T) {
 }
 
 func TestTree(t *testing.T) {
-	page := write(t, input(reporttest.Small(t)))
+	page := write(t, input(Small(t)))
 	inOrder(t, page, `data-title="one dead" data-phases="5"`, "1 of 6 links are dead: leaf0-spine0.", `<g class="k dead"><title>leaf0-spine0: dead</title>`,
 		`<title>leaf0-spine1: up 8, down 8 messages in an exchange; carried 8.08 MB up, 8.08 MB down (planned 8 MB and 8 MB)</title>`)
 	inOrder(t, page, `data-title="unsync"`, "1 die while events are built.", `<g class="k timed"><title>leaf1-spine0:`, "dies at 0.7s")
@@ -185,7 +184,7 @@ var errFull = errors.New("full")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteError(t *testing.T) {
-	if err := html.Write(brokenWriter{}, []html.Input{input(reporttest.Small(t))}); !errors.Is(err, errFull) {
+	if err := html.Write(brokenWriter{}, []html.Input{input(Small(t))}); !errors.Is(err, errFull) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -196,7 +195,7 @@ func TestSize(t *testing.T) {
 		name   string
 		source func(testing.TB) figure.Source
 		most   int
-	}{{"ten cases, 64 servers", reporttest.Ten, 5 << 20}, {"LHCb", reporttest.Large, 5 << 20}} {
+	}{{"ten cases, 64 servers", Ten, 5 << 20}, {"LHCb", Large, 5 << 20}} {
 		t.Run(tt.name, func(t *testing.T) {
 			if page := write(t, input(tt.source(t))); len(page) > tt.most {
 				t.Errorf("%d bytes, more than %d", len(page), tt.most)
@@ -206,7 +205,7 @@ func TestSize(t *testing.T) {
 }
 
 func BenchmarkTenCases(b *testing.B) {
-	in := input(reporttest.Ten(b))
+	in := input(Ten(b))
 	var page bytes.Buffer
 	for b.Loop() {
 		page.Reset()
@@ -220,8 +219,8 @@ func BenchmarkTenCases(b *testing.B) {
 // Fail-overs follow on throughput over time, where there are any.
 func TestFailovers(t *testing.T) {
 	const head = "<h2>Fail-over</h2>"
-	inOrder(t, write(t, input(reporttest.FailedOver(t))), "<h2>Throughput over time</h2>", head, "link dies fors+hold · down at 5.00 s", "<h2>Spread over servers</h2>")
-	if strings.Contains(write(t, input(reporttest.Small(t))), head) {
+	inOrder(t, write(t, input(FailedOver(t))), "<h2>Throughput over time</h2>", head, "link dies fors+hold · down at 5.00 s", "<h2>Spread over servers</h2>")
+	if strings.Contains(write(t, input(Small(t))), head) {
 		t.Error("a page tells of fail-overs of a run that has none")
 	}
 }

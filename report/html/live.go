@@ -38,7 +38,7 @@ func Tree(id, title string, x *figure.CaseTree) (template.HTML, error) {
 	}
 	v := viewTree(id, title, "", x)
 	v.Phases, v.Data, v.Strip = 0, "", ""
-	v.SVG = template.HTML(strings.Replace(string(v.SVG), " Arrow keys go from link to link.", "", 1)) // the page's script does that
+	v.SVG = template.HTML(strings.Replace(string(v.SVG), " Arrow keys go from cable to cable.", "", 1)) // the page's script does that
 	return executed("tree", v)
 }
 

@@ -15,28 +15,6 @@ import (
 	"evbench/topology"
 )
 
-// mostLinks is how many cables between leaves and spines are drawn; more would
-// be a grey field, and a large file.
-const mostLinks = 1500
-
-// A treeView is the tree of one case.
-type treeView struct {
-	ID, Title string
-	Case      string // see row
-	SVG       template.HTML
-	Phases    int    // 0: no slider
-	Data      string // for the script: see pack
-	Unit      string // of the loads shown without a phase
-	Strip     template.HTML
-	Text      string // what there is to say in words
-	Steps     []swatch
-}
-
-// A swatch is one step of the legend.
-type swatch struct {
-	Class, Phase, Total string
-}
-
 func treeFigure(index int, s figure.Source) figureView {
 	run := runID(index)
 	v := figureView{
@@ -62,45 +40,30 @@ func treeFigure(index int, s figure.Source) figureView {
 }
 
 func viewTree(id, title, of string, x *figure.CaseTree) treeView {
-	v := treeView{ID: id, Title: title, Case: of, SVG: drawTree(x), Unit: "bytes", Text: words(x)}
+	t, totals := x.Tree, x.Totals()
+	c := Cables{Words: words(x), Unit: "bytes", Levels: make([][]Switch, 2), servers: true, gap: 296}
+	if x.Loads != nil {
+		c.Unit = "messages"
+	}
+	for leaf := range t.Leaves() {
+		c.Levels[0] = append(c.Levels[0], Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)})
+		for spine := range t.Spines() {
+			l, up, down := topology.Link{Leaf: leaf, Spine: spine}, totals[t.Up(leaf, spine)], totals[t.Down(leaf, spine)]
+			c.Most = max(c.Most, up, down)
+			c.Cables = append(c.Cables, Cable{
+				Low: Place{0, leaf}, High: Place{1, spine}, Up: up, Down: down, Title: linkTitle(x, l, totals), Dead: !t.Alive(leaf, spine), timed: x.Timed[l] != "",
+			})
+		}
+	}
+	for spine := range t.Spines() {
+		c.Levels[1] = append(c.Levels[1], Switch{Name: fmt.Sprintf("spine%d", spine)})
+	}
+	v := c.view(title)
+	v.ID, v.Case = id, of
 	if l := x.Loads; l != nil {
-		v.Unit, v.Phases = "messages", l.Phases
-		v.Data, v.Strip = pack(l), strip(l)
+		v.Phases, v.Data, v.Strip = l.Phases, pack(l), strip(l)
 	}
-	most := 0.0
-	for _, n := range x.Totals() {
-		most = max(most, n)
-	}
-	v.Steps = legend(most, x.Loads)
 	return v
-}
-
-// legend explains the steps in which loads are shown: of one phase, and of the
-// whole case.
-func legend(most float64, l *figure.Loads) []swatch {
-	phase := [...]string{"0", "1", "2", "3", "4–5", "6–8", "9 and more"}
-	out := []swatch{{"l0", "0", "0"}}
-	for i := 1; i <= 6; i++ {
-		text := amount(most*float64(i)/6, l != nil)
-		out = append(out, swatch{fmt.Sprintf("l%d", i), phase[i], "≤ " + text})
-	}
-	return out
-}
-
-// amount prints messages or bytes.
-func amount(x float64, messages bool) string {
-	if messages {
-		return fmt.Sprintf("%.4g", x)
-	}
-	return show.Amount(x, "B")
-}
-
-// step returns the step of the legend for a share of the largest load.
-func step(share float64) int {
-	if share <= 0 {
-		return 0
-	}
-	return min(6, 1+int(share*6-1e-9))
 }
 
 // words says what a reader of the drawing sees.
@@ -185,68 +148,6 @@ func many(yes bool) string {
 	return "few"
 }
 
-// The size of a drawing of a tree.
-const (
-	treeWidth = 1120
-	spineY    = 34
-	leafY     = 330
-)
-
-// drawTree draws the cables, with the loads of the whole case.
-func drawTree(x *figure.CaseTree) template.HTML {
-	t := x.Tree
-	var b strings.Builder
-	rows := serverRows(t)
-	fmt.Fprintf(&b, `<svg class="tree-svg" viewBox="0 0 %d %d" tabindex="0" role="group" aria-label="Links between %d leaves and %d spines. Arrow keys go from link to link.">`,
-		treeWidth, leafY+30+rows*9, t.Leaves(), t.Spines())
-	fmt.Fprintf(&b, `<g class="links %s">`, many(t.Leaves()*t.Spines() > 120))
-	totals := x.Totals()
-	most := 1e-9
-	for _, v := range totals {
-		most = max(most, v)
-	}
-	for leaf := range t.Leaves() {
-		for spine := range t.Spines() {
-			drawLink(&b, x, topology.Link{Leaf: leaf, Spine: spine}, totals, most)
-		}
-	}
-	b.WriteString(`</g>`)
-	drawDead(&b, x)
-	for spine := range t.Spines() {
-		drawSwitch(&b, "spine", spine, place(spine, t.Spines()), spineY, t.Spines())
-	}
-	for leaf := range t.Leaves() {
-		drawSwitch(&b, "leaf", leaf, place(leaf, t.Leaves()), leafY, t.Leaves())
-		drawServers(&b, t, leaf)
-	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String())
-}
-
-// place is where the i-th of n switches stands.
-func place(i, n int) float64 { return treeWidth * (float64(i) + 0.5) / float64(n) }
-
-// drawLink draws one cable: a wide line that nobody sees for the pointer, and one
-// for each direction.
-func drawLink(b *strings.Builder, x *figure.CaseTree, l topology.Link, totals []float64, most float64) {
-	x1, x2 := place(l.Leaf, x.Tree.Leaves()), place(l.Spine, x.Tree.Spines())
-	xm, ym := (x1+x2)/2, (leafY+spineY)/2.0
-	title := html(linkTitle(x, l, totals))
-	if !x.Tree.Alive(l.Leaf, l.Spine) {
-		fmt.Fprintf(b, `<g class="k dead"><title>%s</title><path class="h" d="M%.1f %dL%.1f %d"/></g>`, title, x1, leafY, x2, spineY)
-		return
-	}
-	class := "k"
-	if x.Timed[l] != "" {
-		class = "k timed"
-	}
-	up, down := step(totals[x.Tree.Up(l.Leaf, l.Spine)]/most), step(totals[x.Tree.Down(l.Leaf, l.Spine)]/most)
-	fmt.Fprintf(b, `<g class="%s"><title>%s</title><path class="h" d="M%.1f %dL%.1f %d"/><path class="l%d" d="M%.1f %dL%.1f %.0f"/><path class="l%d" d="M%.1f %.0fL%.1f %d"/></g>`,
-		class, title, x1, leafY, x2, spineY, up, x1, leafY, xm, ym, down, xm, ym, x2, spineY)
-}
-
-func html(s string) string { return template.HTMLEscapeString(s) }
-
 // linkTitle says what there is to say of a link over the whole case.
 func linkTitle(x *figure.CaseTree, l topology.Link, totals []float64) string {
 	if !x.Tree.Alive(l.Leaf, l.Spine) {
@@ -258,9 +159,9 @@ func linkTitle(x *figure.CaseTree, l topology.Link, totals []float64) string {
 		text += fmt.Sprintf(" up %.0f, down %.0f messages in an exchange;", totals[up], totals[down])
 	}
 	if x.Carried != nil {
-		text += fmt.Sprintf(" carried %s up, %s down", amount(x.Carried[up], false), amount(x.Carried[down], false))
+		text += fmt.Sprintf(" carried %s up, %s down", show.Amount(x.Carried[up], "B"), show.Amount(x.Carried[down], "B"))
 		if x.Planned != nil {
-			text += fmt.Sprintf(" (planned %s and %s)", amount(x.Planned[up], false), amount(x.Planned[down], false))
+			text += fmt.Sprintf(" (planned %s and %s)", show.Amount(x.Planned[up], "B"), show.Amount(x.Planned[down], "B"))
 		}
 		text += ";"
 	}
@@ -268,73 +169,6 @@ func linkTitle(x *figure.CaseTree, l topology.Link, totals []float64) string {
 		text += " dies " + when + ";"
 	}
 	return strings.TrimSuffix(text, ";")
-}
-
-// drawDead draws dead links over all others, and marks those that die later.
-func drawDead(b *strings.Builder, x *figure.CaseTree) {
-	b.WriteString(`<g class="marks" aria-hidden="true">`)
-	cross := func(l topology.Link, class string) {
-		x1, x2 := place(l.Leaf, x.Tree.Leaves()), place(l.Spine, x.Tree.Spines())
-		xm, ym := x1+(x2-x1)*0.2, leafY+(spineY-leafY)*0.2
-		if class == "dead" {
-			fmt.Fprintf(b, `<path class="gone" d="M%.1f %dL%.1f %d"/>`, x1, leafY, x2, spineY)
-		}
-		fmt.Fprintf(b, `<path class="x" d="M%.1f %.1fl10 10m0 -10l-10 10"/>`, xm-5, ym-5)
-		if class == "timed" {
-			fmt.Fprintf(b, `<circle class="ring" cx="%.1f" cy="%.1f" r="9"/>`, xm, ym)
-		}
-	}
-	for _, l := range x.Dead() {
-		cross(l, "dead")
-	}
-	for leaf := range x.Tree.Leaves() {
-		for spine := range x.Tree.Spines() {
-			if l := (topology.Link{Leaf: leaf, Spine: spine}); x.Timed[l] != "" {
-				cross(l, "timed")
-			}
-		}
-	}
-	b.WriteString(`</g>`)
-}
-
-func drawSwitch(b *strings.Builder, what string, index int, x float64, y, count int) {
-	name := fmt.Sprintf("%s%d", what, index)
-	text, class := name, "roomy"
-	width := min(64, treeWidth/float64(count)-4)
-	switch {
-	case width < 48:
-		text = fmt.Sprint(index)
-	case width < 60:
-		class = "tight"
-	}
-	fmt.Fprintf(b, `<g class="switch"><title>%s</title><rect x="%.1f" y="%d" width="%.1f" height="20" rx="4"/><text class="%s" x="%.1f" y="%d">%s</text></g>`,
-		name, x-width/2, y-10, width, class, x, y+4, text)
-}
-
-// perRow is how many servers stand side by side under a leaf.
-func perRow(t *topology.Tree) int { return max(1, int((treeWidth/float64(t.Leaves())-4)/8)) }
-
-func serverRows(t *topology.Tree) int {
-	most := 0
-	for _, n := range t.Fill() {
-		most = max(most, n)
-	}
-	return (most + perRow(t) - 1) / perRow(t)
-}
-
-// drawServers draws the servers of a leaf as dots, in rows.
-func drawServers(b *strings.Builder, t *topology.Tree, leaf int) {
-	n, across := t.On(leaf), perRow(t)
-	across = min(across, max(n, 1))
-	if n == 0 {
-		return
-	}
-	left := place(leaf, t.Leaves()) - 4*float64(across-1)
-	fmt.Fprintf(b, `<g class="servers"><title>leaf%d: %d servers</title>`, leaf, n)
-	for i := range n {
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%d" r="2.7"/>`, left+8*float64(i%across), leafY+19+9*(i/across))
-	}
-	b.WriteString(`</g>`)
 }
 
 // inline turns an SVG document of package figure into one that stands in a page:

@@ -19,7 +19,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 	if err != nil {
 		return nil, err
 	}
-	d := &html.Cables{Unit: "routes on a link"}
+	d := &html.Cables{Unit: "routes"}
 	at := make([]html.Place, f.whole.Nodes())
 	for i := range f.whole.Switches() {
 		s := f.whole.Switch(i)

@@ -1,4 +1,4 @@
-package figure_test
+package html_test
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"evbench/report/figure"
-	"evbench/report/reporttest"
 	"evbench/results"
 )
 
@@ -23,13 +22,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // small has a run with everything that figures show, measured pairs and fail-overs
 // included.
 func small(t *testing.T) figure.Source {
-	s := reporttest.InRounds(reporttest.Small(t), 6, reporttest.Rounds{
+	s := InRounds(Small(t), 6, Rounds{
 		Count:    8,
 		Noise:    func(n, round int) float64 { return 0.005 * float64((5*n+3*round*round)%7-3) },
 		Rejected: func(n, round int) bool { return n == 1 && round == 2 || n == 0 && round == 7 },
 	})
 	c := &s.Run.Summary.Cases[2]
-	c.Failover, c.Failovers = "fors", []results.Failover{reporttest.Replanned(1, false, 0.7, 250), reporttest.Replanned(2, true, 1.4, 250)}
+	c.Failover, c.Failovers = "fors", []results.Failover{Replanned(1, false, 0.7, 250), Replanned(2, true, 1.4, 250)}
 	c.Failovers[1].SeenSec, c.Failovers[1].FirstNewSec = nil, nil
 	for i, src := range []int{0, 1, 2, 3, 4, 5} {
 		for _, dst := range []int{0, 1, 2, 3, 4, 5} {
@@ -119,7 +118,7 @@ func wellFormed(t *testing.T, name, svg string) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestNoFigure(t *testing.T) {
 	for _, name := range figure.Names() {
 		f := build(t, name, figure.Source{Run: &results.Run{}})
 		if f.Missing == "" || len(f.Panels) > 0 {
@@ -138,7 +137,7 @@ func TestNothing(t *testing.T) {
 }
 
 func TestOnly(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	one, err := s.Only("one dead")
 	if err != nil || len(one.Run.Summary.Cases) != 1 || len(s.Run.Summary.Cases) != 3 {
 		t.Errorf("%d cases of %d, %v", len(one.Run.Summary.Cases), len(s.Run.Summary.Cases), err)
@@ -150,7 +149,7 @@ func TestOnly(t *testing.T) {
 
 // The loads of the phases add up to those that the plan itself counts.
 func TestLoadsAddUp(t *testing.T) {
-	s := reporttest.Ten(t)
+	s := Ten(t)
 	for name, p := range s.Plans {
 		want, _ := p.Loads(func(_, _ int) float64 { return 1 })
 		most := 0
@@ -173,7 +172,7 @@ func TestLoadsAddUp(t *testing.T) {
 
 // A case without a plan has the tree of the others, with its own dead links.
 func TestTreeWithoutPlan(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	s.Run.Summary.Cases[2].Failures = []string{"leaf2-spine1", "leaf1-spine0 at 700ms for 1s", "no such link"}
 	x := s.Trees()[2]
 	if dead := x.Tree.DownNames(); len(dead) != 1 || dead[0] != "leaf2-spine1" || len(x.Timed) != 1 || !x.Known() || x.Loads != nil {
@@ -183,19 +182,19 @@ func TestTreeWithoutPlan(t *testing.T) {
 
 // The last interval of a case is shorter, and not noise in a box.
 func TestShortIntervals(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	short := s.Run.Samples[0]
 	short.TSec, short.IntervalSec, short.GoodputBitPerSec = 2.01, 0.01, 9e9
 	s.Run.Samples = append(s.Run.Samples, short)
-	if got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", reporttest.Small(t)).Data.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
+	if got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", Small(t)).Data.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
 		t.Errorf("box %v, want %v", got, want)
 	}
 }
 
 // One panel for each case with a fail-over, each with its policy, and one for all. Of
 // many fail-overs of one case only two bars are drawn.
-func TestFailover(t *testing.T) {
-	s := reporttest.FailedOver(t)
+func TestFailoverFigure(t *testing.T) {
+	s := FailedOver(t)
 	f := build(t, "failover", s)
 	if len(f.Panels) != len(s.Run.Summary.Cases)+1 || f.Panels[len(f.Panels)-1].Case != -1 || f.Panels[6].Title != "flapping, fors" || f.Panels[4].Title != "link dies fors" {
 		t.Errorf("%d panels, the last but one %q", len(f.Panels), f.Panels[len(f.Panels)-2].Title)
@@ -215,14 +214,14 @@ func TestFailover(t *testing.T) {
 	if n := len(regexp.MustCompile(`>flapping, fors ·[^<]*</text>`).FindAllString(svg.String(), -1)); n != 2 {
 		t.Errorf("%d bars of the flapping link, want 2", n)
 	}
-	if reporttest.Ten(t).HasFailovers() || !s.HasFailovers() {
+	if Ten(t).HasFailovers() || !s.HasFailovers() {
 		t.Error("which runs have fail-overs?")
 	}
 }
 
 // A case with nothing but changes that were seen is drawn, too.
 func TestFailoverWithoutStages(t *testing.T) {
-	s, err := reporttest.FailedOver(t).Only("link dies none")
+	s, err := FailedOver(t).Only("link dies none")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,9 +234,9 @@ func TestFailoverWithoutStages(t *testing.T) {
 
 // What does not count is drawn hollow and says why; a run without rounds, or without
 // controls, says so; and one case alone still has its interval.
-func TestRounds(t *testing.T) {
+func TestRoundsFigure(t *testing.T) {
 	s := small(t)
-	if f := build(t, "rounds", reporttest.Ten(t)); !strings.Contains(f.Missing, "There are no rounds") || len(f.Data.Rows) > 0 {
+	if f := build(t, "rounds", Ten(t)); !strings.Contains(f.Missing, "There are no rounds") || len(f.Data.Rows) > 0 {
 		t.Errorf("without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
 	}
 	one, err := s.Only("one dead")
@@ -264,7 +263,7 @@ func TestRounds(t *testing.T) {
 // An interval is the same for all servers: one whose own was a little shorter than half the
 // usual one does not shift those after it.
 func TestMomentsStayTogether(t *testing.T) {
-	s := reporttest.Small(t)
+	s := Small(t)
 	for i := range s.Run.Samples {
 		if x := &s.Run.Samples[i]; x.Case == "healthy" && x.Server == 0 && x.TSec == 1 {
 			x.IntervalSec = 0.2

@@ -1,4 +1,4 @@
-package reporttest
+package html_test
 
 import (
 	"math"

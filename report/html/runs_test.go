@@ -1,6 +1,4 @@
-// Package reporttest makes runs for the tests of reports: cases on a tree of any
-// size, whose samples follow from a formula and whose plans are real.
-package reporttest
+package html_test
 
 import (
 	"fmt"
@@ -13,6 +11,9 @@ import (
 	"evbench/results"
 	"evbench/topology"
 )
+
+// The runs of these tests are made up: cases on a tree of any size, whose samples follow from a
+// formula and whose plans are real.
 
 // A Case is what a case is to be.
 type Case struct {
