@@ -169,18 +169,6 @@ func TestReadSummary(t *testing.T) {
 	}
 }
 
-func TestReadIperf(t *testing.T) {
-	got, err := readIperf(`{"end":{"sum_received":{"seconds":1,"bits_per_second":8e9}}}`)
-	if err != nil || got != (reading{1, 1000}) {
-		t.Errorf("readIperf() = %+v, %v", got, err)
-	}
-	for _, bad := range []string{"", "{}", `{"error":"unable to connect"}`} {
-		if _, err := readIperf(bad); err == nil {
-			t.Errorf("readIperf(%q) gave no error", bad)
-		}
-	}
-}
-
 func TestMpirunArgs(t *testing.T) {
 	for _, c := range []struct {
 		net     string
@@ -270,21 +258,12 @@ MPI      4  64 KiB  –     –       MB/s  –      –              –      l
 	}
 }
 
-func TestBusyBetween(t *testing.T) {
-	const before = "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1\n"
-	for after, want := range map[string]float64{
-		"cpu  100 0 100 890 110 0 0 0 0 0\n":   0,
-		"cpu  150 10 120 790 110 5 5 10 9 9\n": 0.5,
-		before:                                 0, // no time has passed
-	} {
-		if got, err := busyBetween(before, after); err != nil || got != want {
-			t.Errorf("busyBetween(%q) = %v, %v; want %v", after, got, err, want)
-		}
+func TestBusy(t *testing.T) {
+	if got := busy(results.Load{Cores: 4, WallSec: 2, OthersSec: new(3.0), StealSec: new(1.0)}); got != 0.5 {
+		t.Errorf("3 s of others and 1 s of steal in 2 s of 4 processors are %v", got)
 	}
-	for _, bad := range []string{"", "cpu 1 2", "cpu a 0 0 0 0 0 0 0"} {
-		if _, err := busyBetween(before, bad); err == nil {
-			t.Errorf("busyBetween(%q) gave no error", bad)
-		}
+	if got := busy(results.Load{Cores: 4, WallSec: 2}); got != 0 {
+		t.Errorf("what is not known is %v", got)
 	}
 }
 

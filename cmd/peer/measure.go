@@ -88,7 +88,7 @@ func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.
 // warmUp runs a side until it knows how much work takes about so many seconds.
 // The last of these slots is the warm-up.
 func warmUp(s side, r row, seconds float64, run func(amount int) (reading, error)) (amount int, err error) {
-	if s.kind == whole || s.kind == iperf { // they are told how long
+	if s.kind == whole { // it is told how long
 		amount = int(math.Ceil(1000 * seconds))
 		_, err = run(amount)
 		return amount, err

@@ -39,9 +39,9 @@ func (r Ratio) noisy() bool {
 	return !r.Sure || r.High-r.Median > noise*r.Median || r.Median-r.Low > noise*r.Median
 }
 
-// A Goal is what a ratio has to be. The zero value asks for nothing.
+// A Goal is what a ratio has to be.
 type Goal struct {
-	// Want is the least ratio; 0: none is asked for.
+	// Want is the least ratio.
 	Want float64 `json:"reach,omitempty"`
 	// AtMost: Want is the greatest ratio instead, because less is better.
 	AtMost bool `json:"reach_at_most,omitempty"`
@@ -50,7 +50,6 @@ type Goal struct {
 }
 
 const (
-	open    = "–" // nothing was asked for
 	reached = "reached"
 	missed  = "not reached"
 	noisy   = ", noisy"
@@ -61,10 +60,7 @@ const (
 // then come out otherwise when repeated.
 func (g Goal) Judge(r Ratio) string {
 	verdict := missed
-	switch {
-	case g.Want == 0:
-		verdict = open
-	case g.AtMost && r.Median <= g.Want, !g.AtMost && r.Median >= g.Want && r.High >= g.Touch:
+	if g.AtMost && r.Median <= g.Want || !g.AtMost && r.Median >= g.Want && r.High >= g.Touch {
 		verdict = reached
 	}
 	switch {

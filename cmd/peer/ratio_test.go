@@ -74,10 +74,8 @@ func TestJudge(t *testing.T) {
 		{"above at most", Goal{Want: 0.4, AtMost: true}, narrow(0.41), "not reached"},
 		{"interval touches", Goal{Want: 0.95, Touch: 1}, narrow(0.96), "reached"},
 		{"interval stays below", Goal{Want: 0.95, Touch: 1}, narrow(0.951), "not reached"},
-		{"nothing asked for", Goal{}, narrow(7), "–"},
 		{"wide above", Goal{Want: 1}, Ratio{Median: 1, Low: 0.99, High: 1.16, Sure: true}, "reached, noisy"},
 		{"wide below", Goal{Want: 2}, Ratio{Median: 1, Low: 0.84, High: 1.01, Sure: true}, "not reached, noisy"},
-		{"wide, nothing asked for", Goal{}, Ratio{Median: 1, Low: 0.5, High: 1, Sure: true}, "–, noisy"},
 		{"few slots", Goal{Want: 1}, Ratio{Median: 1, Low: 1, High: 1}, "reached, too few slots"},
 	} {
 		if got := c.goal.Judge(c.r); got != c.want {

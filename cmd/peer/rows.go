@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -16,7 +17,6 @@ const (
 	cProgram kind = iota // c/alltoall.c under mpirun
 	bare                 // package alltoall
 	whole                // evbench run: events, requests, a controller
-	iperf                // iperf3
 )
 
 const (
@@ -36,7 +36,6 @@ type side struct {
 	drop    bool   // bare: fragments are thrown away
 	shared  bool   // bare: all are sent the same memory
 	payload bool   // whole: check: payload
-	streams int    // iperf
 }
 
 // A row compares two sides at the same work.
@@ -68,22 +67,15 @@ func (s side) String() string {
 	words := []string{}
 	switch s.kind {
 	case cProgram:
-		words = append(words, "C", map[string]string{
-			"isend": "isend/waitall", "pairwise": "sendrecv", "alltoall": "MPI_Alltoall",
-			"phases": "phases + MPI_Barrier", barriers: "MPI_Barrier",
-		}[s.mode], "over", s.net)
+		words = append(words, "C", map[string]string{"isend": "isend/waitall", barriers: "MPI_Barrier"}[s.mode], "over", s.net)
 	case bare:
 		over := map[string]string{netTCP: "TCP", netShared: "MPI, shared memory"}[s.net]
-		words = append(words, "ours", map[string]string{
-			Unsync: "unsync", Phases: "phases", barriers: "tournament",
-		}[s.mode], "over", over)
+		words = append(words, "ours", map[string]string{Unsync: "unsync", Phases: "phases", barriers: "tournament"}[s.mode], "over", over)
 	case whole:
 		words = append(words, "evbench run", s.mode)
 		if s.payload {
 			words = append(words, "CRC-32C")
 		}
-	case iperf:
-		words = append(words, fmt.Sprintf("iperf3 × %d", s.streams))
 	}
 	if s.drop {
 		words = append(words, "discard")
@@ -103,12 +95,7 @@ const (
 )
 
 func rows() []row {
-	var all []row
-	all = append(all, tcpRows()...)
-	all = append(all, mpiRows()...)
-	all = append(all, barrierRows()...)
-	all = append(all, wholeRows()...)
-	return append(all, otherRows()...)
+	return slices.Concat(tcpRows(), mpiRows(), barrierRows(), wholeRows())
 }
 
 var (
@@ -185,34 +172,6 @@ func wholeRows() []row {
 	return append(header, crc...)
 }
 
-// otherRows have no figure to reach.
-func otherRows() []row {
-	phases, cPhases, pairwise, coll := ours, isend, isend, isend
-	phases.mode, cPhases.mode, pairwise.mode, coll.mode = Phases, "phases", "pairwise", "alltoall"
-	mpi, c := ours, isend
-	mpi.net, c.net = netShared, netShared
-	mpiBatch := mpi
-	mpiBatch.batch = atOnce
-	mpiPhases, cSharedPhases := mpi, c
-	mpiPhases.mode, cSharedPhases.mode = Phases, "phases"
-	const n = 4
-	var all []row
-	for _, size := range []int{kib64, mib} {
-		all = append(all,
-			row{"beside sendrecv", n, size, ours, pairwise, Goal{}},
-			row{"beside MPI_Alltoall", n, size, ours, coll, Goal{}},
-			row{"phases beside phases", n, size, phases, cPhases, Goal{}},
-			row{"MPI phases", n, size, mpiPhases, cSharedPhases, Goal{}},
-		)
-	}
-	return append(all,
-		row{"MPI one by one", n, kib64, mpi, c, Goal{}},
-		row{"MPI batched beside one by one", n, kib64, mpiBatch, c, Goal{}},
-		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: 1}, Goal{}},
-		row{"beside iperf3", n, mib, ours, side{kind: iperf, streams: n * (n - 1)}, Goal{}},
-	)
-}
-
 const schema = "evbench/peers/1"
 
 type document struct {
@@ -239,10 +198,7 @@ func printTable(w io.Writer, out []outcome) error {
 
 // figures are the columns ours to reach.
 func (o *outcome) figures() string {
-	reach := "–"
-	if o.Want > 0 {
-		reach = fmt.Sprintf("%s %.4g", map[bool]string{false: "≥", true: "≤"}[o.AtMost], o.Want)
-	}
+	reach := fmt.Sprintf("%s %.4g", map[bool]string{false: "≥", true: "≤"}[o.AtMost], o.Want)
 	if o.LeftOut != "" || o.Failed != "" {
 		return fmt.Sprintf("–\t–\t%s\t–\t–\t%s", o.Unit, reach)
 	}

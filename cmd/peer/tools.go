@@ -14,7 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"evbench/fabric/host"
 	"evbench/internal/proc"
+	"evbench/results"
 	"evbench/transport/mpi"
 )
 
@@ -64,10 +66,29 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 			return nil, errors.Join(err, t.close())
 		}
 	}
-	if t.machine.Busy, err = busyNow(ctx); err != nil {
-		return nil, errors.Join(err, t.close())
+	since := host.Watch()
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), t.close())
 	}
+	t.machine.Busy = busy(since())
 	return t, nil
+}
+
+// idleEnough is how busy the processors may be before we begin. Other load need
+// not hit both sides alike: MPI's ranks spin while they wait and ours sleep, so
+// a ratio may then be wrong, and not only noisy.
+const idleEnough = 0.1
+
+// busy is how much of all processors others use, 0..1; 0 where the kernel does not say.
+func busy(l results.Load) (share float64) {
+	for _, sec := range []*float64{l.OthersSec, l.StealSec} {
+		if sec != nil && l.WallSec > 0 {
+			share += *sec / (l.WallSec * float64(l.Cores))
+		}
+	}
+	return share
 }
 
 // mpi reports whether a side is started by mpirun.
@@ -108,7 +129,7 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// maxPrinted bounds what a side prints: iperf3 a document of a few kB a second.
+// maxPrinted bounds what a side prints.
 const maxPrinted = 64 << 20
 
 func (t *tools) output(cmd *exec.Cmd) (string, error) {
@@ -140,22 +161,15 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 		return t.runC(ctx, r, s, amount, false)
 	case whole:
 		return t.runWhole(ctx, r, s, amount)
-	case iperf:
-		return t.runIperf(ctx, s, amount)
 	}
-	w := workOf(r, s, amount)
-	var (
-		reports []report
-		err     error
-	)
+	run := t.runTCP
 	if s.net == netShared {
 		if !mpi.Built {
 			return reading{}, leftOut{"built without MPI (go build -tags mpi)"}
 		}
-		reports, err = t.runMPI(ctx, r.n, w)
-	} else {
-		reports, err = t.runTCP(ctx, r.n, w)
+		run = t.runMPI
 	}
+	reports, err := run(ctx, r.n, workOf(r, s, amount))
 	if err != nil {
 		return reading{}, err
 	}

@@ -142,8 +142,12 @@ func (j *judgement) replans() bool {
 // progress: events are built all the time, but for what the script explains.
 func (j *judgement) progress(c results.Case) {
 	most := (standing + j.s.Stopped()).Seconds()
-	if j.s.Kind == Wait {
-		most += j.parted().Seconds()
+	if j.s.Kind == Wait { // servers are parted for as long
+		parted := time.Duration(0)
+		for _, f := range j.s.failures {
+			parted = max(parted, f.For)
+		}
+		most += parted.Seconds()
 	}
 	if j.s.Hogs > 0 {
 		most *= 2
@@ -161,14 +165,6 @@ func (j *judgement) progress(c results.Case) {
 	if over := c.MeasuredSec - j.s.Duration.Seconds(); over > most {
 		j.slow("the case took %.1f s longer than its %s", over, j.s.Duration)
 	}
-}
-
-func (j *judgement) parted() time.Duration {
-	most := time.Duration(0)
-	for _, f := range j.s.failures {
-		most = max(most, f.For)
-	}
-	return most
 }
 
 // moments are the ends of intervals in which something was received anywhere.

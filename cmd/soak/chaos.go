@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -28,23 +29,53 @@ const (
 	Strangers      Kind = "strangers"       // others connect to the control port
 )
 
-func Kinds() []Kind {
-	return []Kind{Long, Links, Wait, End, KillWorker, KillController, Delay, Cut, Stall, Pause, Outside, Severed, Strangers}
+// A rule says of a kind of rounds how they are drawn, played and judged, and how long they take.
+type rule struct {
+	kind  Kind
+	draw  func(Plan, dice, *Script)
+	play  func(*stage, context.Context) error
+	judge func(*judgement)
+	takes func(*Script) time.Duration // about
 }
 
-// InLab reports whether a round is a run in the lab of which no process is killed: it has to
-// build events to the end, or end because servers cannot reach each other.
-func (k Kind) InLab() bool { return k.OnLinks() || k == Pause || k.byOthers() }
+var rules = []rule{
+	{Long, Plan.links, (*stage).links, (*judgement).long, inLab},
+	{Links, Plan.links, (*stage).links, (*judgement).whole, inLab},
+	{Wait, Plan.links, (*stage).links, (*judgement).whole, inLab},
+	{End, Plan.links, (*stage).links, (*judgement).ended, inLab},
+	{KillWorker, Plan.kill, (*stage).kill, (*judgement).victim, atMost(8 * time.Second)},
+	{KillController, Plan.kill, (*stage).kill, (*judgement).orphans, atMost(8 * time.Second)},
+	{Delay, Plan.control, (*stage).control, (*judgement).late, atMost(8 * time.Second)},
+	{Cut, Plan.control, (*stage).control, (*judgement).victim, atMost(8 * time.Second)},
+	{Stall, Plan.control, (*stage).control, (*judgement).victim, atMost(35 * time.Second)}, // a worker waits for a sign of its controller
+	{Pause, Plan.pause, (*stage).links, (*judgement).whole, inLab},
+	{Outside, Plan.outside, (*stage).links, (*judgement).outside, inLab},
+	{Severed, Plan.severed, (*stage).links, (*judgement).severed, atMost(2*ControlTimeout + 5*time.Second)},
+	{Strangers, Plan.strangers, (*stage).strangers, (*judgement).unnoticed, func(s *Script) time.Duration { return s.Duration + 5*time.Second }},
+}
+
+func Kinds() (all []Kind) {
+	for _, r := range rules {
+		all = append(all, r.kind)
+	}
+	return all
+}
+
+func inLab(s *Script) time.Duration { return s.Duration + s.Stopped() + 3*time.Second }
+
+func atMost(d time.Duration) func(*Script) time.Duration {
+	return func(*Script) time.Duration { return d }
+}
+
+func (k Kind) rule() rule {
+	return rules[slices.IndexFunc(rules, func(r rule) bool { return r.kind == k })]
+}
 
 // OnLinks reports whether links that die by the scenario are what a round is about.
 func (k Kind) OnLinks() bool { return k == Long || k == Links || k == Wait || k == End }
 
 // byOthers reports whether it is others who take links down.
 func (k Kind) byOthers() bool { return k == Outside || k == Severed }
-
-// OnControl reports whether a round has workers as processes of their own, which reach the
-// controller through a proxy.
-func (k Kind) OnControl() bool { return k == Delay || k == Cut || k == Stall }
 
 // A linkFailure is a link, or a whole spine, that is dead from At on and is back after For.
 type linkFailure struct {
@@ -113,43 +144,44 @@ type Strike struct {
 }
 
 // Strikes are what others do to links, in order.
-func (s *Script) Strikes() []Strike {
-	if !s.Kind.byOthers() {
-		return nil
-	}
-	var all []Strike
+func (s *Script) Strikes() (all []Strike) {
 	for _, f := range s.failures {
 		for _, l := range f.Links {
 			all = append(all, Strike{At: f.At, Link: l}, Strike{At: f.At + f.For, Link: l, Up: true})
 		}
 	}
+	if !s.Kind.byOthers() {
+		return nil
+	}
 	slices.SortStableFunc(all, func(a, b Strike) int { return cmp.Compare(a.At, b.At) })
 	return all
 }
 
-func (s *Script) Changes() int {
-	n := 0
+func (s *Script) Changes() (n int) {
 	for _, f := range s.failures {
 		n += 2 * len(f.Links)
 	}
 	return n
 }
 
-func (s *Script) Stopped() time.Duration {
-	sum := time.Duration(0)
+func (s *Script) Stopped() (sum time.Duration) {
 	for _, p := range s.Stops {
 		sum += p.For
 	}
 	return sum
 }
 
-func (s *Script) Tree() (*topology.Tree, error) {
+// Tree returns the tree of the round, which is one of our own.
+func (s *Script) Tree() *topology.Tree {
 	o, err := topology.Parse(s.Notation)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		o.Fill = s.Fill
+		var t *topology.Tree
+		if t, err = topology.New(o); err == nil {
+			return t
+		}
 	}
-	o.Fill = s.Fill
-	return topology.New(o)
+	panic(err)
 }
 
 type dice struct{ *rand.Rand }

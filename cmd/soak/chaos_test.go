@@ -82,10 +82,7 @@ func TestScriptsAreScenarios(t *testing.T) {
 func TestDisconnectsOnlyOnPurpose(t *testing.T) {
 	parted := map[Kind]int{}
 	rounds(t, func(t *testing.T, s *Script) {
-		tree, err := s.Tree()
-		if err != nil {
-			t.Fatal(err)
-		}
+		tree := s.Tree()
 		if s.Kind == Wait && !s.wait || s.Kind == End && s.wait {
 			t.Errorf("seed %d round %d: a round of kind %s waits: %v", s.Seed, s.Round, s.Kind, s.wait)
 		}

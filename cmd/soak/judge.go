@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,29 +87,7 @@ func (j *judgement) explained(why, format string, args ...any) {
 func Judge(s *Script, seen Seen) []Finding {
 	j := &judgement{s: s, seen: seen}
 	j.process()
-	switch {
-	case s.Kind == End:
-		j.ended()
-	case s.Kind.OnLinks(), s.Kind == Pause:
-		j.whole()
-	case s.Kind == Outside:
-		j.outside()
-	case s.Kind == Severed:
-		j.severed()
-	case s.Kind == Strangers:
-		j.unnoticed()
-	case s.Kind == KillWorker:
-		j.victim(true)
-	case s.Kind == KillController:
-		j.orphans()
-	case s.Kind == Delay:
-		j.late()
-	default: // Cut, Stall
-		j.victim(false)
-	}
-	if s.Kind == Long {
-		j.found = append(j.found, flat(seen.Usage)...)
-	}
+	s.Kind.rule().judge(j)
 	return j.found
 }
 
@@ -157,7 +136,7 @@ func (j *judgement) events(c results.Case) {
 		sampled += s.Events
 	}
 	// Samples are of the measured part; before it lies a warm-up.
-	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.servers()) < most) {
+	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
 		j.odd("%d events built, but samples tell of %d", most, sampled)
 	}
 }
@@ -165,14 +144,6 @@ func (j *judgement) events(c results.Case) {
 // warm is how many events of each server samples may miss: the warm-up, of one exchange
 // or, without phases, of what is in flight.
 const warm = 4
-
-func (j *judgement) servers() int {
-	t, err := j.s.Tree()
-	if err != nil {
-		return 0
-	}
-	return t.Servers()
-}
 
 // completed judges a run that has to go on to its end.
 func (j *judgement) completed() (results.Case, bool) {
@@ -216,6 +187,12 @@ func (j *judgement) reason(r string) {
 	}
 }
 
+// long judges a round in which nothing may grow, beside all else.
+func (j *judgement) long() {
+	j.whole()
+	j.found = append(j.found, flat(j.seen.Usage)...)
+}
+
 // whole judges a round of links that goes on to its end.
 func (j *judgement) whole() {
 	c, ok := j.completed()
@@ -244,16 +221,7 @@ func (j *judgement) ended() {
 
 // parts reports whether the script leaves servers without a path.
 func (j *judgement) parts() bool {
-	tree, err := j.s.Tree()
-	if err != nil {
-		return false
-	}
-	for _, f := range j.s.failures {
-		if !joined(tree, f.At, 0, j.s.failures) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.s.failures, func(f linkFailure) bool { return !joined(j.s.Tree(), f.At, 0, j.s.failures) })
 }
 
 // marked: what a run has measured that ended early says so.
@@ -265,13 +233,13 @@ func (j *judgement) marked() {
 
 // victim judges a round in which one server is lost: its process is killed, or its
 // connection is of no use any more.
-func (j *judgement) victim(killed bool) {
+func (j *judgement) victim() {
 	if !j.seen.Hit {
 		j.odd("nothing was done to server %d: the run ended before, with %d: %s", j.s.Victim, j.seen.Code, last(j.seen.Said))
 		return
 	}
 	most := swift
-	if !killed || j.s.Early {
+	if j.s.Kind != KillWorker || j.s.Early {
 		most += ControlTimeout // of silence
 	}
 	if j.s.Early && j.s.Hosts {

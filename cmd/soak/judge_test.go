@@ -266,10 +266,7 @@ func TestFlatOfFewReadings(t *testing.T) {
 }
 
 func TestLeafOf(t *testing.T) {
-	tree, err := (&Script{Notation: "FT(2;4,2)", Fill: []int{1, 2}}).Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := (&Script{Notation: "FT(2;4,2)", Fill: []int{1, 2}}).Tree()
 	link := func(names ...string) (text string) {
 		for i, n := range names {
 			text += fmt.Sprintf("%d: %s@if%d: <BROADCAST,UP> mtu 1500\\    link/ether 02:eb\n", i+1, n, i)

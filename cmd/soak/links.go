@@ -25,11 +25,7 @@ type generator struct {
 }
 
 func newGenerator(d dice, s *Script) *generator {
-	tree, err := s.Tree()
-	if err != nil {
-		panic(err) // the trees of scripts are our own
-	}
-	return &generator{d: d, s: s, tree: tree, strict: true}
+	return &generator{d: d, s: s, tree: s.Tree(), strict: true}
 }
 
 // fill draws as many link events as are wanted, spread over the case.

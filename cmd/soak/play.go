@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
+	"evbench/fabric/host"
 	"evbench/internal/proc"
+	"evbench/results"
 	"evbench/results/store"
 )
 
@@ -23,59 +26,52 @@ const (
 	socketFile   = "control"
 )
 
-// A stage is one round under way.
+// A stage is one round under way: a directory of its own, and a mark by which everything it has
+// started is found again.
 type stage struct {
-	*sandbox
-	s    *Script
-	main *program   // evbench run or controller
-	work []*program // workers that we have started, by rank
-	all  []*program // with busy loops
-	seen Seen
-	hit  time.Time // when a process was killed or a connection cut
+	dir     string
+	mark    string // of the environment
+	evbench string
+	s       *Script
+	main    *program   // evbench run or controller
+	work    []*program // workers that we have started, by rank
+	all     []*program // with busy loops
+	seen    Seen
+	hit     time.Time // when a process was killed or a connection cut
 }
 
 // play runs one round and judges it. Whatever happens, nothing is left of it.
 func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, err error) {
-	box, err := newSandbox(o.evbench)
+	dir, err := os.MkdirTemp("", "soak-")
 	if err != nil {
 		return out, seen, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	g := &stage{sandbox: box, s: s}
+	g := &stage{dir: dir, mark: "EVBENCH_SOAK=" + filepath.Base(dir), evbench: o.evbench, s: s}
 	defer func() {
 		stop()
-		err = errors.Join(err, box.close())
+		g.sweep()
+		g.gone(time.Now(), proc.Patience)
+		err = errors.Join(err, os.RemoveAll(dir))
 		for _, p := range g.all {
 			<-p.done
 		}
 	}()
-	before, began, cpu := readPlace(), time.Now(), readLoad()
+	before, began, load := readPlace(), time.Now(), host.Watch()
 	if err := g.write(scenarioFile, s.YAML()); err != nil {
 		return out, seen, err
 	}
-	if err := g.perform(ctx); err != nil {
+	if err := s.Kind.rule().play(g, ctx); err != nil {
 		return out, seen, err
 	}
 	<-g.main.done
-	g.end(before, cpu)
+	g.end(before, load)
 	out = g.outcome(time.Since(began))
 	out.Findings = Judge(s, g.seen)
 	if out.anomalies() > 0 {
 		out.Repeat = o.repeat(s.Round)
 	}
 	return out, g.seen, nil
-}
-
-func (g *stage) perform(ctx context.Context) error {
-	switch {
-	case g.s.Kind.InLab():
-		return g.links(ctx)
-	case g.s.Kind.OnControl():
-		return g.control(ctx)
-	case g.s.Kind == Strangers:
-		return g.strangers(ctx)
-	}
-	return g.kill(ctx)
 }
 
 func (g *stage) begin(ctx context.Context, args ...string) (*program, error) {
@@ -98,18 +94,13 @@ func (g *stage) beginRun(ctx context.Context) (err error) {
 
 // links lets the scenario do its work, which may take links down by itself, and disturbs it.
 func (g *stage) links(ctx context.Context) error {
-	stop := func() {}
-	if g.s.Hogs > 0 {
-		hogs, cancel := context.WithCancel(ctx)
-		stop = cancel
-		for range g.s.Hogs {
-			if _, err := g.add(proc.BusyLoop(hogs, g.dir)); err != nil {
-				cancel()
-				return err
-			}
+	hogs, stop := context.WithCancel(ctx)
+	defer stop()
+	for range g.s.Hogs {
+		if _, err := g.add(proc.BusyLoop(hogs, g.dir)); err != nil {
+			return err
 		}
 	}
-	defer stop()
 	if err := g.beginRun(ctx); err != nil {
 		return err
 	}
@@ -147,29 +138,31 @@ func (g *stage) stops() {
 }
 
 // end waits until all is gone and looks what is left.
-func (g *stage) end(before place, cpu load) {
+func (g *stage) end(before place, load func() results.Load) {
 	since := cmp.Or(g.hit, time.Now())
 	for _, p := range g.all {
 		if p.cmd.Path == g.evbench {
-			p.until(since.Add(patience))
+			p.until(since.Add(proc.Patience))
 		}
 	}
-	g.gone(since, patience)
+	g.gone(since, proc.Patience)
 	g.seen.Gone = time.Since(since)
 	g.seen.Residue = g.residue(before, g.s.Kind == KillController, scenarioFile, tokenFile, resultsDir)
 	if g.sweep() > 0 {
-		g.gone(time.Now(), patience)
+		g.gone(time.Now(), proc.Patience)
 	}
 	ours := time.Duration(0)
 	for _, p := range g.all {
 		<-p.done
-		ours += p.cpu()
+		ours += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
-	g.seen.Others = cpu.others(ours)
+	if l := load(); l.OthersSec != nil && l.WallSec > 0 {
+		g.seen.Others = max(0, *l.OthersSec-ours.Seconds()) / (l.WallSec * float64(l.Cores))
+	}
 	for rank, p := range g.work {
-		g.seen.Workers = append(g.seen.Workers, Exit{Server: rank, Code: p.code(), Said: p.heard.String()})
+		g.seen.Workers = append(g.seen.Workers, Exit{Server: rank, Code: p.cmd.ProcessState.ExitCode(), Said: p.heard.String()})
 	}
-	g.seen.Code, g.seen.Said = g.main.code(), g.main.heard.String()
+	g.seen.Code, g.seen.Said = g.main.cmd.ProcessState.ExitCode(), g.main.heard.String()
 	if r, err := store.Read(g.path(resultsDir)); err == nil {
 		g.seen.Run = r
 	} else if !errors.Is(err, os.ErrNotExist) {

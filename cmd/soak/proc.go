@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -97,9 +95,9 @@ func readPlace() place {
 // residue says what is still there of a round whose processes should have ended. A network
 // namespace lives as long as a process is in it or holds it open, or it is mounted. abandoned:
 // a killed program cannot remove its files.
-func (b *sandbox) residue(before place, abandoned bool, expected ...string) []string {
+func (g *stage) residue(before place, abandoned bool, expected ...string) []string {
 	var out []string
-	for _, p := range marked(b.mark) {
+	for _, p := range marked(g.mark) {
 		held := ""
 		if u, ok := usage(p.pid); ok && u.Namespaces > 0 {
 			held = fmt.Sprintf(", which holds %d network namespaces", u.Namespaces)
@@ -115,10 +113,10 @@ func (b *sandbox) residue(before place, abandoned bool, expected ...string) []st
 			out = append(out, "network interface "+name)
 		}
 	}
-	if sockets, _ := os.ReadFile("/proc/net/unix"); strings.Contains(string(sockets), b.dir) {
-		out = append(out, "a Unix socket in "+b.dir)
+	if sockets, _ := os.ReadFile("/proc/net/unix"); strings.Contains(string(sockets), g.dir) {
+		out = append(out, "a Unix socket in "+g.dir)
 	}
-	entries, _ := os.ReadDir(b.dir)
+	entries, _ := os.ReadDir(g.dir)
 	for _, e := range entries {
 		if !abandoned && !slices.Contains(expected, e.Name()) {
 			out = append(out, "file "+e.Name())
@@ -128,44 +126,10 @@ func (b *sandbox) residue(before place, abandoned bool, expected ...string) []st
 }
 
 // gone waits until nothing with the mark runs any more.
-func (b *sandbox) gone(since time.Time, most time.Duration) {
+func (g *stage) gone(since time.Time, most time.Duration) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for len(marked(b.mark)) > 0 && time.Since(since) < most {
+	for len(marked(g.mark)) > 0 && time.Since(since) < most {
 		<-tick.C
 	}
-}
-
-// A load is what processors have been used for, but for interrupts and the network.
-type load struct {
-	at   time.Time
-	used time.Duration
-	self time.Duration
-}
-
-func readLoad() load {
-	l := load{at: time.Now()}
-	stat, _ := os.ReadFile("/proc/stat")
-	line, _, _ := strings.Cut(string(stat), "\n")
-	if f := strings.Fields(line); len(f) > 3 && f[0] == "cpu" {
-		for _, word := range f[1:4] { // user, nice, system
-			n, _ := strconv.ParseInt(word, 10, 64)
-			l.used += time.Duration(n) * time.Second / ticksPerSecond
-		}
-	}
-	var mine syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &mine) == nil {
-		l.self = time.Duration(mine.Utime.Nano() + mine.Stime.Nano())
-	}
-	return l
-}
-
-// ticksPerSecond is the unit of /proc/stat on every Linux there is.
-const ticksPerSecond = 100
-
-// others returns which share of all processors neither we nor ours have used.
-func (l load) others(ours time.Duration) float64 {
-	now := readLoad()
-	foreign := now.used - l.used - (now.self - l.self) - ours
-	return max(0, foreign.Seconds()/(now.at.Sub(l.at).Seconds()*float64(runtime.NumCPU())))
 }

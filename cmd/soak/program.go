@@ -9,50 +9,22 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"evbench/internal/proc"
 )
 
-// patience is how long after a round its processes may stay before they are killed.
-const patience = proc.Patience
+func (g *stage) path(name string) string { return filepath.Join(g.dir, name) }
 
-// A sandbox is where one round runs: a directory of its own, and a mark by which everything
-// it has started is found again.
-type sandbox struct {
-	dir     string
-	mark    string // of the environment
-	evbench string
-}
-
-func newSandbox(evbench string) (*sandbox, error) {
-	dir, err := os.MkdirTemp("", "soak-")
-	if err != nil {
-		return nil, err
-	}
-	return &sandbox{dir: dir, mark: "EVBENCH_SOAK=" + filepath.Base(dir), evbench: evbench}, nil
-}
-
-func (b *sandbox) path(name string) string { return filepath.Join(b.dir, name) }
-
-func (b *sandbox) write(name, text string) error {
-	return os.WriteFile(b.path(name), []byte(text), 0o600)
+func (g *stage) write(name, text string) error {
+	return os.WriteFile(g.path(name), []byte(text), 0o600)
 }
 
 // sweep kills what is left of a round, which is only processes with its mark, and returns
 // how many there were.
-func (b *sandbox) sweep() int {
-	left := marked(b.mark)
+func (g *stage) sweep() int {
+	left := marked(g.mark)
 	for _, p := range left {
 		syscall.Kill(p.pid, syscall.SIGKILL) // an error says that it has ended
 	}
 	return len(left)
-}
-
-// close removes everything of a round.
-func (b *sandbox) close() error {
-	b.sweep()
-	b.gone(time.Now(), patience)
-	return os.RemoveAll(b.dir)
 }
 
 type program struct {
@@ -62,12 +34,12 @@ type program struct {
 }
 
 // start starts a proc.Command, whose end the caller waits for.
-func (b *sandbox) start(cmd *exec.Cmd) (*program, error) {
+func (g *stage) start(cmd *exec.Cmd) (*program, error) {
 	p := &program{cmd: cmd, done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})
-	p.cmd.Dir, p.cmd.Stderr = b.dir, &p.heard
+	p.cmd.Dir, p.cmd.Stderr = g.dir, &p.heard
 	// The race detector would keep each process for a second at its end.
-	p.cmd.Env = append(p.cmd.Env, "XDG_RUNTIME_DIR="+b.dir, "GORACE=atexit_sleep_ms=0", b.mark)
+	p.cmd.Env = append(p.cmd.Env, "XDG_RUNTIME_DIR="+g.dir, "GORACE=atexit_sleep_ms=0", g.mark)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -90,21 +62,13 @@ func (p *program) signalGroup(s syscall.Signal) error {
 }
 
 // holder is the process that has the lab of a program: without root a child with the same arguments.
-func (b *sandbox) holder(p *program) int {
-	for _, other := range marked(b.mark) {
+func (g *stage) holder(p *program) int {
+	for _, other := range marked(g.mark) {
 		if other.pid != p.cmd.Process.Pid && slices.Equal(other.args, p.cmd.Args) {
 			return other.pid
 		}
 	}
 	return p.cmd.Process.Pid
-}
-
-// code is how it ended, once it has: -1 by a signal.
-func (p *program) code() int { return p.cmd.ProcessState.ExitCode() }
-
-// cpu is what it and those it has waited for have used.
-func (p *program) cpu() time.Duration {
-	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
 // A watch keeps what a program says and notices when it begins to measure.

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
-	"syscall"
 	"time"
-	"unsafe"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -21,13 +21,9 @@ func (g *stage) pulse() {
 	if !ok {
 		return
 	}
-	link, err := openLink()
-	if err == nil {
-		defer link.close()
-	}
-	for next := time.Now(); g.main.until(next); next = time.Now().Add(beat) {
+	for next, err := time.Now(), error(nil); g.main.until(next); next = time.Now().Add(beat) {
 		if err == nil {
-			err = link.touch() // who is not allowed to has the clock alone
+			err = touch() // who is not allowed to has the clock alone
 		}
 		if late := time.Since(next); late > halting {
 			g.seen.Halts = append(g.seen.Halts, Stop{At: next.Sub(since), For: late})
@@ -35,41 +31,13 @@ func (g *stage) pulse() {
 	}
 }
 
-// A link asks the kernel to change a network interface.
-type link struct{ fd int }
-
-func openLink() (link, error) {
-	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, syscall.NETLINK_ROUTE)
-	return link{fd}, err
-}
-
-func (l link) close() { syscall.Close(l.fd) }
-
 // touch has the kernel set nothing about the loopback interface and returns when it has:
 // it takes the lock for that all the same.
-func (l link) touch() error {
-	const size = syscall.SizeofNlMsghdr + syscall.SizeofIfInfomsg
-	request := struct {
-		head syscall.NlMsghdr
-		info syscall.IfInfomsg
-	}{
-		syscall.NlMsghdr{Len: size, Type: syscall.RTM_SETLINK, Flags: syscall.NLM_F_REQUEST | syscall.NLM_F_ACK},
-		syscall.IfInfomsg{Family: syscall.AF_UNSPEC, Index: 1},
-	}
-	if err := syscall.Sendto(l.fd, (*[size]byte)(unsafe.Pointer(&request))[:], 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
-		return err
-	}
-	var answer [4096]byte
-	n, _, err := syscall.Recvfrom(l.fd, answer[:], 0)
-	if err != nil {
-		return err
-	}
-	all, err := syscall.ParseNetlinkMessage(answer[:n])
-	if err != nil || len(all) == 0 || len(all[0].Data) < 4 {
-		return errors.Join(err, errors.New("rtnetlink: no answer"))
-	}
-	if code := *(*int32)(unsafe.Pointer(&all[0].Data[0])); code != 0 {
-		return syscall.Errno(-code)
-	}
-	return nil
+func touch() error {
+	ask := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
+	about := nl.NewIfInfomsg(unix.AF_UNSPEC)
+	about.Index = 1
+	ask.AddData(about)
+	_, err := ask.Execute(unix.NETLINK_ROUTE, 0)
+	return err
 }

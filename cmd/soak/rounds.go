@@ -26,22 +26,7 @@ type Plan struct {
 func (p Plan) Round(n int) *Script {
 	s := &Script{Seed: p.Seed, Round: n, Kind: p.kind(n)}
 	d := newDice(p.Seed, n)
-	switch {
-	case s.Kind.OnLinks():
-		p.links(d, s)
-	case s.Kind == Pause:
-		p.pause(d, s)
-	case s.Kind == Outside:
-		p.outside(d, s)
-	case s.Kind == Severed:
-		severed(d, s)
-	case s.Kind == Strangers:
-		strangers(d, s)
-	case s.Kind.OnControl():
-		control(d, s)
-	default:
-		kill(d, s)
-	}
+	s.Kind.rule().draw(p, d, s)
 	// With dice of its own: what else a round is stays as it was before there was the mode.
 	s.Ordered = s.mayBeOrdered() && newDice(p.Seed^orderedDice, n).once(2)
 	return s
@@ -146,7 +131,7 @@ func (s *Script) small(d dice) int {
 	return servers
 }
 
-func control(d dice, s *Script) {
+func (Plan) control(d dice, s *Script) {
 	n := s.small(d)
 	s.Hosts, s.Duration = true, 6*time.Second
 	s.At, s.Reset = d.between(0, 4*time.Second), d.once(2)
@@ -164,7 +149,7 @@ func control(d dice, s *Script) {
 
 // kill is at a random moment: while all start, while events are built, or a few
 // milliseconds after a link has died.
-func kill(d dice, s *Script) {
+func (Plan) kill(d dice, s *Script) {
 	s.small(d)
 	s.Hosts, s.Early, s.Apart = d.once(2), d.once(4), true
 	s.Duration = time.Hour // nobody waits for that
@@ -223,7 +208,7 @@ func (p Plan) outside(d dice, s *Script) {
 }
 
 // severed takes a link down for good. Without a fail-over its routes stay.
-func severed(d dice, s *Script) {
+func (Plan) severed(d dice, s *Script) {
 	s.tree(d)
 	s.Duration = time.Hour // nobody waits for that
 	g := newGenerator(d, s)
@@ -233,7 +218,7 @@ func severed(d dice, s *Script) {
 
 // strangers come before the workers and all the time after: few that stay and say nothing,
 // hundreds at once, and those that say anything.
-func strangers(d dice, s *Script) {
+func (Plan) strangers(d dice, s *Script) {
 	s.small(d)
 	s.Hosts, s.Duration = true, 8*time.Second
 	for at := time.Duration(0); at < s.Duration; at += d.between(200*time.Millisecond, 2*time.Second) {

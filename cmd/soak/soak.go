@@ -33,8 +33,7 @@ type outcome struct {
 	Repeat     string    `json:"repeat,omitempty"` // where there are anomalies
 }
 
-func (o outcome) anomalies() int {
-	n := 0
+func (o outcome) anomalies() (n int) {
 	for _, f := range o.Findings {
 		if f.Anomaly() {
 			n++
@@ -70,7 +69,7 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 			break
 		}
 		s := plan.Round(n)
-		if len(done) > 0 && time.Since(began)+expected(s) > o.length() {
+		if len(done) > 0 && time.Since(began)+s.Kind.rule().takes(s) > o.length() {
 			break
 		}
 		fmt.Fprintf(stderr, "%s  round %d: %s\n", time.Since(began).Round(time.Second), n, describe(s))
@@ -110,20 +109,6 @@ func runnable(ctx context.Context, o *options) error {
 		return proc.Usagef("evbench lab doctor: %w\n%s", err, said.String())
 	}
 	return nil
-}
-
-func expected(s *Script) time.Duration {
-	switch {
-	case s.Kind == Severed:
-		return 2*ControlTimeout + 5*time.Second
-	case s.Kind.InLab():
-		return s.Duration + s.Stopped() + 3*time.Second
-	case s.Kind == Strangers:
-		return s.Duration + 5*time.Second
-	case s.Kind == Stall:
-		return 35 * time.Second // a worker waits for a sign of its controller
-	}
-	return 8 * time.Second
 }
 
 func describe(s *Script) string {

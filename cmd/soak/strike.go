@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"evbench/internal/proc"
 )
 
 // joinTimeout is how long a controller waits for workers, and they for it.
@@ -56,10 +58,7 @@ func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) s
 	if err := g.write(tokenFile, fmt.Sprintf("soak-%d\n", g.s.Seed)); err != nil {
 		return err
 	}
-	tree, err := g.s.Tree()
-	if err != nil {
-		return err
-	}
+	tree := g.s.Tree()
 	g.main, err = g.begin(ctx, "controller", "-v", scenarioFile, "--listen", at, "--token-file", tokenFile,
 		"-o", resultsDir, "--join-timeout", joinTimeout.String())
 	for rank := 0; err == nil && rank < tree.Servers(); rank++ {
@@ -76,10 +75,7 @@ func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) s
 // control starts workers that reach the controller through proxies, which do what the
 // script says.
 func (g *stage) control(ctx context.Context) error {
-	tree, err := g.s.Tree()
-	if err != nil {
-		return err
-	}
+	tree := g.s.Tree()
 	ctx, stop := context.WithCancel(ctx)
 	var proxies []*proxy
 	defer func() {
@@ -109,7 +105,7 @@ func (g *stage) control(ctx context.Context) error {
 	// The proxies stay until all have ended: a connection that is silent is not closed.
 	<-g.main.done
 	for _, p := range g.all {
-		p.until(time.Now().Add(patience))
+		p.until(time.Now().Add(proc.Patience))
 	}
 	return nil
 }

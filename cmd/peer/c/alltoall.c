@@ -7,10 +7,6 @@
  * as many from each. MODE says how:
  *
  *   isend     all receives and sends of BATCH exchanges at once, then Waitall
- *   pairwise  a linear shift by MPI_Sendrecv
- *   alltoall  MPI_Alltoall
- *   phases    a linear shift by Irecv, Isend and Waitall, with an MPI_Barrier
- *             after each phase
  *   barrier   nothing but MPI_Barrier
  *
  * Every fragment lands in the buffer of its event, and every rank has a fragment
@@ -108,48 +104,17 @@ static void isend(struct job *j, int exchanges)
 	MPI_Waitall(k, j->req, MPI_STATUSES_IGNORE);
 }
 
-static void pairwise(struct job *j)
-{
-	for (int d = 1; d < j->n; d++) {
-		int to = (j->rank + d) % j->n, from = (j->rank + j->n - d) % j->n;
-		MPI_Sendrecv(place(j, j->out, 0, to), j->size, MPI_BYTE, to, 0,
-			place(j, j->in, 0, from), j->size, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	}
-}
-
-static void phases(struct job *j)
-{
-	for (int d = 1; d < j->n; d++) {
-		int to = (j->rank + d) % j->n, from = (j->rank + j->n - d) % j->n;
-		MPI_Irecv(place(j, j->in, 0, from), j->size, MPI_BYTE, from, 0, MPI_COMM_WORLD, &j->req[0]);
-		MPI_Isend(place(j, j->out, 0, to), j->size, MPI_BYTE, to, 0, MPI_COMM_WORLD, &j->req[1]);
-		MPI_Waitall(2, j->req, MPI_STATUSES_IGNORE);
-		MPI_Barrier(MPI_COMM_WORLD);
-	}
-}
-
 /* Does up to max exchanges at once and returns how many it has done. */
-static int step(struct job *j, const char *mode, int max)
+static int step(struct job *j, int max)
 {
-	int did = 1;
-	if (!strcmp(mode, "isend")) {
-		did = max < j->batch ? max : j->batch;
-		isend(j, did);
-	} else if (!strcmp(mode, "pairwise")) {
-		pairwise(j);
-	} else if (!strcmp(mode, "alltoall")) {
-		MPI_Alltoall(j->out, j->size, MPI_BYTE, j->in, j->size, MPI_BYTE, MPI_COMM_WORLD);
-	} else if (!strcmp(mode, "phases")) {
-		phases(j);
-	} else {
-		fail("MODE is isend, pairwise, alltoall, phases or barrier");
-	}
+	int did = max < j->batch ? max : j->batch;
+	isend(j, did);
 	if (j->check)
 		verify(j);
 	return did;
 }
 
-static void exchange(struct job *j, const char *mode, int rounds, int warmup)
+static void exchange(struct job *j, int rounds, int warmup)
 {
 	size_t bytes = (size_t)j->batch * j->n * j->size;
 	j->out = need(bytes);
@@ -157,15 +122,15 @@ static void exchange(struct job *j, const char *mode, int rounds, int warmup)
 	j->req = need(sizeof *j->req * 2 * j->batch * j->n);
 	fill(j);
 	for (int i = 0; i < warmup;)
-		i += step(j, mode, warmup - i);
+		i += step(j, warmup - i);
 	MPI_Barrier(MPI_COMM_WORLD);
 	double began = now(), took, slowest;
 	for (int i = 0; i < rounds;)
-		i += step(j, mode, rounds - i);
+		i += step(j, rounds - i);
 	took = now() - began;
 	MPI_Reduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	if (j->rank == 0)
-		printf("mode=%s n=%d size=%d rounds=%d seconds=%.9f\n", mode, j->n, j->size, rounds, slowest);
+		printf("mode=isend n=%d size=%d rounds=%d seconds=%.9f\n", j->n, j->size, rounds, slowest);
 }
 
 static int rising(const void *a, const void *b)
@@ -211,13 +176,13 @@ int main(int argc, char **argv)
 	j.check = atoi(argv[6]);
 	if (j.size < 0 || rounds < 1 || warmup < 0 || j.batch < 1)
 		fail("SIZE and WARMUP are 0 or more, ROUNDS and BATCH 1 or more");
-	if (j.batch > 1 && strcmp(argv[1], "isend"))
-		fail("BATCH above 1 is for isend");
 	if (j.check && (rounds % j.batch || warmup % j.batch))
 		fail("with CHECK, ROUNDS and WARMUP are multiples of BATCH");
 	if (!strcmp(argv[1], "barrier"))
 		barrier(&j, rounds, warmup);
+	else if (!strcmp(argv[1], "isend"))
+		exchange(&j, rounds, warmup);
 	else
-		exchange(&j, argv[1], rounds, warmup);
+		fail("MODE is isend or barrier");
 	return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
 }
