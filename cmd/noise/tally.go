@@ -50,28 +50,39 @@ func raise(most **float64, x float64) {
 	}
 }
 
-// A Row is what the runs of one condition came to, or all runs.
+// A Row is what the runs of one condition came to, or all runs; or one case of them, of which
+// the runs are those in which it was measured.
 type Row struct {
 	Condition Condition `json:"condition"`
+	Case      string    `json:"case,omitempty"`
+	Mode      string    `json:"mode,omitempty"`
+	Predicted float64   `json:"predicted_ratio,omitempty"`
 	Runs      int       `json:"runs"`
 	Answered  int       `json:"answered"`
+	Resolved  int       `json:"resolved"` // cases
 	MedianSec float64   `json:"median_s"`
 	MaxSec    float64   `json:"max_s"`
 	Errors
-	Slices   int     `json:"slices"`
-	Rejected int     `json:"rejected_slices"`
-	Stopped  float64 `json:"stopped_share"` // of the time of its runs
+	Ratio    *results.Stat `json:"ratio_to_control,omitempty"` // of a case, over runs
+	Slices   int           `json:"slices"`
+	Rejected int           `json:"rejected_slices"`
+	Stopped  float64       `json:"stopped_share"` // of the time of its runs
 }
 
 // all names the row of all runs.
 const all Condition = "all"
 
-func newRow(c Condition, runs []Run) Row {
-	row := Row{Condition: c}
-	var times []float64
+// newRow counts the runs of a condition, or of all; of those of a name only that case.
+func newRow(c Condition, name string, runs []Run) Row {
+	row := Row{Condition: c, Case: name}
+	var times, ratios []float64
 	stopped, sum := 0.0, 0.0
 	for _, r := range runs {
-		if c != all && r.Condition != c {
+		cases := r.Cases
+		if name != "" {
+			cases = slices.DeleteFunc(slices.Clone(cases), func(x Case) bool { return x.Name != name || x.Ratio == 0 })
+		}
+		if c != all && r.Condition != c || name != "" && len(cases) == 0 {
 			continue
 		}
 		row.Runs++
@@ -80,10 +91,16 @@ func newRow(c Condition, runs []Run) Row {
 		}
 		times = append(times, r.Seconds)
 		sum, stopped = sum+r.Seconds, stopped+r.StoppedSec
-		for _, x := range r.Cases {
+		for _, x := range cases {
 			row.add(x)
+			if x.Verdict == results.Resolved {
+				row.Resolved++
+			}
 			row.Slices += x.Rounds + x.Rejected
 			row.Rejected += x.Rejected
+			if name != "" {
+				row.Mode, row.Predicted, ratios = x.Mode, x.Predicted, append(ratios, x.Ratio)
+			}
 		}
 	}
 	stat := results.NewStat(times)
@@ -91,74 +108,40 @@ func newRow(c Condition, runs []Run) Row {
 	if sum > 0 {
 		row.Stopped = stopped / sum
 	}
+	if len(ratios) > 0 {
+		row.Ratio = new(results.NewStat(ratios))
+	}
 	return row
 }
 
-// A CaseRow is what one case came to in the runs of one condition.
-type CaseRow struct {
-	Condition Condition    `json:"condition"`
-	Case      string       `json:"case"`
-	Mode      string       `json:"mode"`
-	Predicted float64      `json:"predicted_ratio"`
-	Ratio     results.Stat `json:"ratio_to_control"` // over runs
-	Runs      int          `json:"runs"`             // in which it was measured
-	Resolved  int          `json:"resolved"`
-	Errors
-	Slices   int `json:"slices"`
-	Rejected int `json:"rejected_slices"`
-}
-
 // caseRows returns a row for each case of a condition but the control, in the order of the run.
-func caseRows(c Condition, runs []Run) []CaseRow {
-	var rows []CaseRow
-	ratios := map[string][]float64{}
+func caseRows(c Condition, runs []Run) (rows []Row) {
+	var names []string
 	for _, r := range runs {
-		if r.Condition != c {
-			continue
-		}
 		for _, x := range r.Cases {
-			if x.Control || x.Ratio == 0 {
-				continue
+			if r.Condition == c && !x.Control && x.Ratio != 0 && !slices.Contains(names, x.Name) {
+				names = append(names, x.Name)
+				rows = append(rows, newRow(c, x.Name, runs))
 			}
-			i := slices.IndexFunc(rows, func(row CaseRow) bool { return row.Case == x.Name })
-			if i < 0 {
-				i = len(rows)
-				rows = append(rows, CaseRow{Condition: c, Case: x.Name, Mode: x.Mode, Predicted: x.Predicted})
-			}
-			rows[i].count(x)
-			ratios[x.Name] = append(ratios[x.Name], x.Ratio)
 		}
-	}
-	for i := range rows {
-		rows[i].Ratio = results.NewStat(ratios[rows[i].Case])
 	}
 	return rows
 }
 
-func (row *CaseRow) count(c Case) {
-	row.Runs++
-	if c.Verdict == results.Resolved {
-		row.Resolved++
-	}
-	row.add(c)
-	row.Slices += c.Rounds + c.Rejected
-	row.Rejected += c.Rejected
-}
-
 type Tally struct {
-	Passed   bool      `json:"passed"`
-	Failures []string  `json:"failures"` // why it is not passed
-	Rows     []Row     `json:"conditions"`
-	All      Row       `json:"all"`
-	Cases    []CaseRow `json:"cases"`
-	Runs     []Run     `json:"runs"`
+	Passed   bool     `json:"passed"`
+	Failures []string `json:"failures"` // why it is not passed
+	Rows     []Row    `json:"conditions"`
+	All      Row      `json:"all"`
+	Cases    []Row    `json:"cases"`
+	Runs     []Run    `json:"runs"`
 }
 
 // New counts runs. Conditions without a run have no row.
 func New(runs []Run) Tally {
-	t := Tally{Failures: []string{}, Rows: []Row{}, Cases: []CaseRow{}, Runs: runs, All: newRow(all, runs)}
+	t := Tally{Failures: []string{}, Rows: []Row{}, Cases: []Row{}, Runs: runs, All: newRow(all, "", runs)}
 	for _, c := range Conditions() {
-		if row := newRow(c, runs); row.Runs > 0 {
+		if row := newRow(c, "", runs); row.Runs > 0 {
 			t.Rows = append(t.Rows, row)
 			t.Cases = append(t.Cases, caseRows(c, runs)...)
 		}

@@ -239,7 +239,7 @@ func TestTable(t *testing.T) {
 			row: r, Work: "barrier", Ranks: 8, Unit: "µs", Theirs: "C", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
 			Ratio: Ratio{Median: 0.3, Low: 0.28, High: 0.32}, Goal: Goal{Want: 0.4, AtMost: true}, Verdict: "reached",
 		},
-		{row: r, Work: "MPI", Ranks: 4, Size: 64 << 10, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
+		{row: r, Work: "MPI", Ranks: 4, Size: 64 << 10, Unit: "MB/s", Goal: Goal{Want: 0.9}, Verdict: "left out: why", LeftOut: "why"},
 	}
 	var b bytes.Buffer
 	if err := printTable(&b, out); err != nil {
@@ -247,7 +247,7 @@ func TestTable(t *testing.T) {
 	}
 	const want = `work     n  size    ours  theirs        ratio  95 % interval  reach  verdict        beside
 barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C
-MPI      4  64 KiB  –     –       MB/s  –      –              –      left out: why  –
+MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  –
 `
 	if b.String() != want {
 		t.Errorf("table:\n%s\nwant\n%s", &b, want)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"evbench/internal/proc"
-	"evbench/results"
 )
 
 // An outcome is one round as it went.
@@ -180,29 +180,12 @@ func note(log, stderr io.Writer, s *Script, out outcome, seen Seen) error {
 		fmt.Fprintf(stderr, "  %s repeats it\n", out.Repeat)
 		line("%s repeats it; its scenario and what was said:\n%s\n%s", out.Repeat, s.YAML(), seen.Said)
 		if seen.Run != nil {
-			tell(&b, seen.Run.Summary)
+			err := json.NewEncoder(&b).Encode(seen.Run.Summary)
+			if err != nil {
+				return err
+			}
 		}
 	}
 	_, err := io.WriteString(log, b.String())
 	return err
-}
-
-// tell writes each change of links, and what became of it.
-func tell(w io.Writer, sum results.Summary) {
-	at := func(t *float64) string {
-		if t == nil {
-			return "-"
-		}
-		return fmt.Sprintf("%.4f", *t)
-	}
-	for _, c := range sum.Cases {
-		for _, e := range c.LinkEvents {
-			fmt.Fprintf(w, "  %.4f %s up %v: seen %.4f s later\n", e.TSec, e.Link, e.Up, e.SeenSec)
-		}
-	}
-	for _, f := range sum.Failovers() {
-		fmt.Fprintf(w, "  %d: down %v up %v dead %v held %v: seen %s aided %s planned %s installed %s updated %s first new %s cleaned %s, attempts %d, superseded %v %q\n",
-			f.ID, f.Down, f.Up, f.Dead, f.Held, at(f.SeenSec), at(f.AidedSec), at(f.PlannedSec), at(f.InstalledSec), at(f.UpdatedSec),
-			at(f.FirstNewSec), at(f.CleanedSec), f.Attempts, f.Superseded, f.Reason)
-	}
 }

@@ -65,11 +65,8 @@ func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]Pha
 
 // PhasesTable is Phases for printing. The closed form is one of two levels.
 func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
-	phaseSchedules := slices.Clone(phaseSchedules)
-	if t.Levels() == 3 {
-		phaseSchedules = slices.DeleteFunc(phaseSchedules, func(name string) bool { return name == scheduler.NameFORSClosed })
-	}
-	rows, err := Phases(t, level, phaseSchedules, seed)
+	names := slices.DeleteFunc(slices.Clone(phaseSchedules), func(name string) bool { return name == scheduler.NameFORSClosed && t.Levels() == 3 })
+	rows, err := Phases(t, level, names, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -84,21 +81,20 @@ func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
 		"the linear shifts and bandwidth-optimal ignore dead links and collide; the others do not, and bound is the fewest that such a schedule has",
 		reduced,
 	}}
-	for _, name := range phaseSchedules {
+	for _, name := range names {
 		out.columns = append(out.columns, Column{name, name + "_phases", 0})
 	}
 	out.columns = append(out.columns, Column{"bound", "bound_phases", 0}, Column{"proof", "bound_kind", 0})
 	for _, r := range rows {
-		row := []any{r.Reduction, "one"}
-		if r.All {
-			row[1] = "all"
+		row := []any{r.Reduction, oneOrAll(r.All)}
+		for j, n := range r.Phases {
+			if row = append(row, n); r.Refused[j] != nil {
+				row[len(row)-1] = nil
+			}
 		}
-		for _, n := range r.Phases {
-			row = append(row, orNil(n))
-		}
-		out.rows = append(out.rows, append(row, r.Bound.Phases, r.Bound.String()))
+		out.Add(append(row, r.Bound.Phases, r.Bound.String())...)
 	}
-	for j, name := range phaseSchedules {
+	for j, name := range names {
 		if note := refusals(rows, j); note != "" {
 			out.Notes = append(out.Notes, name+": "+note)
 		}
@@ -122,11 +118,11 @@ func refusals(rows []PhasesRow, j int) string {
 	return fmt.Sprintf("none in %d of %d rows, first: %v", count, len(rows), first)
 }
 
-func orNil(n int) any {
-	if n == 0 {
-		return nil
+func oneOrAll(all bool) string {
+	if all {
+		return "all"
 	}
-	return n
+	return "one"
 }
 
 var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
@@ -179,9 +175,7 @@ func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
 		{"most paths", "most_paths", 0}, {"LMC", "lmc_bits", 0}, {"LIDs", "lids", 0}, {"LFT entries", "lft_entries_per_switch", 0},
 	}}
 	for _, r := range rows {
-		out.rows = append(out.rows, []any{
-			r.Reduction, string(r.objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries,
-		})
+		out.Add(r.Reduction, string(r.objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries)
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"evbench/internal/parallel"
@@ -44,26 +45,29 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	if err := plannable(t); err != nil {
 		return nil, err
 	}
-	var measure func(t *topology.Tree, row *SlowdownRow) error
-	switch model {
-	case Count:
-		measure = countMeasure(t)
-	case Routed:
-		measure = routedMeasure(t, seed)
-	default:
+	measure, ok := map[string]func(*topology.Tree, uint64) func(*topology.Tree, *SlowdownRow) error{Count: countMeasure, Routed: routedMeasure}[model]
+	if !ok {
 		return nil, fmt.Errorf("no model %q; there are %s and %s", model, Count, Routed)
 	}
 	if t.Levels() == 3 {
 		return nil, fmt.Errorf("%s has three levels: this table takes trees of two, and FT(3;M0,M1,M2)", t.Notation())
 	}
-	rows := make([]SlowdownRow, 2*t.Spines())
-	err := parallel.Try(0, len(rows), func(i int) error {
-		rows[i].Reduction, rows[i].All = i%t.Spines(), i >= t.Spines()
-		reduced, err := Reduced(t, rows[i].Reduction, rows[i].All)
+	fill := measure(t, seed)
+	return slowdownRows(t.Spines(), func(r *SlowdownRow) error {
+		reduced, err := Reduced(t, r.Reduction, r.All)
 		if err != nil {
 			return err
 		}
-		return measure(reduced, &rows[i])
+		return fill(reduced, r)
+	})
+}
+
+// slowdownRows has the rows of reductions 0..links-1 of one subtree filled, then those of all.
+func slowdownRows(links int, fill func(*SlowdownRow) error) ([]SlowdownRow, error) {
+	rows := make([]SlowdownRow, 2*links)
+	err := parallel.Try(0, len(rows), func(i int) error {
+		rows[i].Reduction, rows[i].All = i%links, i >= links
+		return fill(&rows[i])
 	})
 	for i := range rows {
 		rows[i].HealthyPhases = rows[0].Phases
@@ -71,16 +75,18 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	return rows, err
 }
 
-func countMeasure(healthy *topology.Tree) func(*topology.Tree, *SlowdownRow) error {
+// count fills a row of the count model, whose adapted schedule lasts its phases.
+func (r *SlowdownRow) count(servers, shift, optimal, phases int) {
+	r.Ideal, r.LinearShift, r.BandwidthOptimal, r.Phases, r.Adapted = servers, shift, optimal, phases, phases
+}
+
+func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
 	shift := newCounter(scheduler.LinearShift(healthy), leaf, leaf, healthy.Leaves())
 	optimal := newCounter(scheduler.BandwidthOptimal(healthy), leaf, leaf, healthy.Leaves())
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		live := liveLinks(t)
-		row.Ideal = t.Servers()
-		row.LinearShift, row.BandwidthOptimal = shift.duration(live), optimal.duration(live)
-		row.Phases = FaultAdaptivePhases(t)
-		row.Adapted = row.Phases
+		row.count(t.Servers(), shift.duration(live), optimal.duration(live), FaultAdaptivePhases(t))
 		return nil
 	}
 }
@@ -130,16 +136,12 @@ func slowdownTable(notation, model, adapted string, where Column, notes []string
 		},
 	}
 	for _, r := range rows {
-		leaves := "one"
-		if r.All {
-			leaves = "all"
-		}
 		ideal := float64(r.Ideal)
 		ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
-		out.rows = append(out.rows, []any{
-			r.Reduction, leaves, ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
+		out.Add(
+			r.Reduction, oneOrAll(r.All), ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
 			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(notation, r.Reduction),
-		})
+		)
 	}
 	return out
 }
@@ -207,4 +209,71 @@ func stated(topology string, reduction int) string {
 		return notStated
 	}
 	return strings.Join(parts, ", ")
+}
+
+// SlowdownLevels is the count model of Slowdown on a full fat tree FT(L;M…) of any number
+// of levels: one row per reduction F = 0..Π_l-1 of the links between the first subtree of a
+// level, 1..L-1, and the switches above, and then one with all subtrees of the level
+// reduced. The adapted schedule has the phases of thesis equation 5.1.
+//
+// Thesis 5.3, Algorithm 2, counts at leaves; 5.4.1 says equation 5.1 of every level. What
+// leaves a subtree of level l has Π_l-F links, and elsewhere links suffice for whatever its
+// servers send.
+func SlowdownLevels(m scheduler.Levels, level int) ([]SlowdownRow, error) {
+	if err := plannableLevels(m); err != nil {
+		return nil, err
+	}
+	if level < 1 || level >= len(m) {
+		return nil, fmt.Errorf("level %d: the switches of %s with others above are those of levels 1..%d", level, levelsNotation(m), len(m)-1)
+	}
+	size := m.Below(level)
+	leaf, subtree := make([]int, m.Servers()), make([]int, m.Servers())
+	for s := range leaf {
+		leaf[s], subtree[s] = s/m[0], s/size
+	}
+	n := m.Servers() / size
+	shift := newCounter(m.LinearShift(), leaf, subtree, n)
+	optimal := newCounter(m.BandwidthOptimal(), leaf, subtree, n)
+	return slowdownRows(size, func(r *SlowdownRow) error {
+		live := slices.Repeat([]int{size}, n)
+		for q := range live {
+			if q == 0 || r.All {
+				live[q] -= r.Reduction
+			}
+		}
+		r.count(m.Servers(), shift.duration(live), optimal.duration(live), m.PhasesAtLeast(level, r.Reduction))
+		return nil
+	})
+}
+
+func plannableLevels(m scheduler.Levels) error {
+	n := 1
+	for _, x := range m {
+		if n *= x; n > scheduler.MaxServers {
+			return fmt.Errorf("%s: schedules of at most %d servers are made", levelsNotation(m), scheduler.MaxServers)
+		}
+	}
+	if n < 2 {
+		return fmt.Errorf("%s: %d servers: an all-to-all exchange needs at least 2", levelsNotation(m), n)
+	}
+	return nil
+}
+
+func levelsNotation(m scheduler.Levels) string {
+	return fmt.Sprintf("FT(%d;%s)", len(m), strings.ReplaceAll(strings.Trim(fmt.Sprint([]int(m)), "[]"), " ", ","))
+}
+
+// SlowdownLevelsTable is SlowdownLevels for printing.
+func SlowdownLevelsTable(m scheduler.Levels, level int) (*Table, error) {
+	rows, err := SlowdownLevels(m, level)
+	if err != nil {
+		return nil, err
+	}
+	return slowdownTable(levelsNotation(m), Count, "FS", Column{"subtrees", "subtrees_reduced", 0}, []string{
+		fmt.Sprintf("%s, %d servers: slowdown = duration of the exchange over S (thesis 5.3)", levelsNotation(m), m.Servers()),
+		fmt.Sprintf("model count: a phase lasts ⌈messages of a subtree of level %d (%d servers) / its live links to level %d⌉ (thesis Algorithm 2); collisions elsewhere are not seen",
+			level, m.Below(level), level+1),
+		"LS linear-shift, BO bandwidth-optimal, FS the thesis' fault-adaptive schedule with P_f phases (equation 5.1)",
+		"subtrees one: the first has lost links upwards; all: each has",
+	}, rows), nil
 }

@@ -1,12 +1,16 @@
 package survey
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
+	"evbench/internal/parallel"
 	"evbench/internal/unit"
 	"evbench/plan"
+	"evbench/report/figure"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -164,4 +168,159 @@ func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
 			f.Least.Median, f.Most.Median, 100*f.Early.Median, f.Held.Median/1024, 1e3*f.Half.Median, 1e3*f.Late.Median)
 	}
 	return out
+}
+
+// Spraying works everything out and hands the figures to give in order: by dead links, buffers,
+// lanes and ways. When ctx ends it stops and returns the error of ctx.
+func Spraying(ctx context.Context, o SprayingOptions, give func(SprayingFigure) error) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	for _, dead := range o.Dead {
+		trees, err := o.trees(dead)
+		if err != nil {
+			return err
+		}
+		plans, err := o.plans(ctx, trees)
+		if err != nil {
+			return err
+		}
+		for _, buffer := range o.Buffers {
+			for _, lanes := range o.Lanes {
+				g := sprayed{&o, dead, buffer, lanes, plans}
+				if err := g.work(ctx, give); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
+	if dead == 0 {
+		return []*topology.Tree{o.Tree}, nil
+	}
+	var out []*topology.Tree
+	for i := range o.Draws {
+		links, err := o.Tree.Random(dead, o.Seed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		t, err := o.Tree.Without(links...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (o *SprayingOptions) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.Plan, error) {
+	out := make([][]*plan.Plan, len(o.Ways))
+	for i := range out {
+		out[i] = make([]*plan.Plan, len(trees))
+	}
+	err := parallel.Try(o.Workers, len(o.Ways)*len(trees), func(i int) (err error) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w, d := i/len(trees), i%len(trees)
+		if out[w][d], err = o.Ways[w].planFor(trees[d], o.Seed); err != nil {
+			return fmt.Errorf("%s: %w", o.Ways[w].Name, err)
+		}
+		return nil
+	})
+	return out, err
+}
+
+type sprayed struct {
+	*SprayingOptions
+	dead, buffer, lanes int
+	plans               [][]*plan.Plan
+}
+
+func (g *sprayed) work(ctx context.Context, give func(SprayingFigure) error) error {
+	if g.Progress != nil {
+		g.Progress(fmt.Sprintf("%d dead, buffers of %d, lanes %d", g.dead, g.buffer, g.lanes))
+	}
+	draws := len(g.plans[0])
+	runs := make([]run, len(g.Ways)*draws)
+	err := parallel.Try(g.Workers, len(runs), func(i int) (err error) {
+		w, d := i/draws, i%draws
+		if runs[i], err = g.one(ctx, g.Ways[w], g.plans[w][d], g.Seed+uint64(d)); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s: %w", g.Ways[w].Name, err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for w, way := range g.Ways {
+		f := SprayingFigure{Dead: g.dead, Buffer: g.buffer, Lanes: g.lanes, Way: way, Runs: draws}
+		for k, stat := range f.stats() {
+			values := make([]float64, draws)
+			for d := range values {
+				values[d] = runs[w*draws+d][k]
+			}
+			*stat = results.NewStat(values)
+		}
+		if err := give(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A run is what one draw comes to, in the order of SprayingFigure.stats.
+type run [8]float64
+
+func (f *SprayingFigure) stats() [8]*results.Stat {
+	return [8]*results.Stat{&f.Share, &f.Least, &f.Most, &f.Phases, &f.Early, &f.Held, &f.Half, &f.Late}
+}
+
+func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run, error) {
+	j := &sim.Job{
+		Name: w.Name, Mode: w.Mode, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
+		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(g.buffer, g.lanes), Seed: seed,
+		Timing: sim.Timing{Round: g.Round, Jitter: g.Jitter},
+	}
+	if w.Mode == results.Sync {
+		j.Timing.Barrier = g.Barrier
+	}
+	o, err := sim.Packets(ctx, j, nil)
+	if err != nil {
+		return run{}, err
+	}
+	c := &o.Packets
+	share := results.NewStat(c.Share(g.BitPerSec))
+	early, phases := 0.0, 0.0
+	if c.All > 0 {
+		early = float64(c.Early) / float64(c.All)
+	}
+	if busy := o.Span - c.Barriers; busy > 0 {
+		phases = float64(c.All) * 8 / float64(len(c.Received)) / g.BitPerSec / busy.Seconds()
+	}
+	return run{share.Mean, share.Min, share.Max, phases, early, float64(c.Held), c.Late(0.5).Seconds(), c.Late(0.99).Seconds()}, nil
+}
+
+// DrawSpraying writes a chart for each size of buffers and number of lanes, with a line for each way.
+func DrawSpraying(w io.Writer, o SprayingOptions, queues string, figures []SprayingFigure) error {
+	var charts []figure.Chart
+	for _, buffer := range o.Buffers {
+		for _, lanes := range o.Lanes {
+			chart := figure.Chart{Title: fmt.Sprintf("queues %s, buffers of %d packets, lanes: %d", queues, buffer, lanes), X: "dead links", Y: "share of the link"}
+			for _, way := range o.Ways {
+				line := figure.Series{Name: way.Name}
+				for _, f := range figures {
+					if f.Buffer == buffer && f.Lanes == lanes && f.Way == way {
+						line.Points = append(line.Points, figure.Point{X: float64(f.Dead), Values: []float64{f.Share.Min, f.Share.Median, f.Share.Max}})
+					}
+				}
+				chart.Series = append(chart.Series, line)
+			}
+			charts = append(charts, chart)
+		}
+	}
+	return figure.WriteCharts(w, "Share of its link that a server receives", charts)
 }

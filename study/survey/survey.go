@@ -1,14 +1,8 @@
 // Package survey plans many trees and answers what failures cost: how much slower an
 // exchange becomes as links die (Slowdown), how many phases every schedule takes
-// (Phases), how many addresses a plan needs (LMC), what every failure of k links or
-// spines costs (WhatIf), and how fast the planner itself is (Planner).
-//
-// It plans with scheduler and routing, counts what the plans put on the links, and
-// reduces that to a few numbers; it decides nothing about a plan. It opens no file and
-// reads no clock: callers hand in the clock for measured times, and a function that
-// keeps plans. Durations of exchanges are in message times: how long one message takes
-// on one link. Equal input gives equal numbers for any number of CPUs; measured times
-// and memory excepted.
+// (Phases), how many addresses a plan needs (LMC), and what every failure of k links or
+// spines costs (WhatIf). Durations of exchanges are in message times: how long one message
+// takes on one link. Equal input gives equal numbers for any number of CPUs.
 package survey
 
 import (
