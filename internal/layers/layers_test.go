@@ -105,7 +105,7 @@ var layers = []layer{
 	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/netfile topology/network", false},
 	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/parallel plan results routing scheduler sim study/failures topology", true},
+	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},

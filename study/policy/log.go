@@ -94,32 +94,25 @@ type worst struct {
 
 // worst returns the link that failed most often; of equals the one that was down
 // longest, then the first. It is false if none failed.
-func (l Log) worst() (worst, bool) {
-	all := map[topology.Link]*worst{}
+func (l Log) worst() (w worst, ok bool) {
+	all := map[topology.Link]worst{}
 	since := map[topology.Link]time.Duration{}
 	for _, c := range l.changes {
-		w := all[c.link]
-		if w == nil {
-			w = &worst{link: c.link}
-			all[c.link] = w
-		}
-		if c.up {
-			w.down += c.at - since[c.link]
+		of := all[c.link]
+		if of.link = c.link; c.up {
+			of.down += c.at - since[c.link]
 		} else {
-			w.failures++
+			of.failures++
 			since[c.link] = c.at
 		}
+		all[c.link] = of
 	}
-	var found []worst
-	for _, w := range all {
-		found = append(found, *w)
+	for _, of := range all {
+		if !ok || cmp.Or(cmp.Compare(w.failures, of.failures), cmp.Compare(w.down, of.down), topology.Link.Compare(of.link, w.link)) < 0 {
+			w, ok = of, true
+		}
 	}
-	if len(found) == 0 {
-		return worst{}, false
-	}
-	return slices.MinFunc(found, func(a, b worst) int {
-		return cmp.Or(cmp.Compare(b.failures, a.failures), cmp.Compare(b.down, a.down), topology.Link.Compare(a.link, b.link))
-	}), true
+	return w, ok
 }
 
 // counts is how many failures of a link last; a link that has none is not in it.

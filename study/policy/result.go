@@ -75,14 +75,15 @@ const tbit = 1e12
 // AddUp adds up what a timeline builds. Its rates must have been learnt.
 func AddUp(s *Timeline, rates *Rates) *Result {
 	out := &Result{Policy: s.Policy, Healthy: rates.of(s.Policy, State{}) / tbit, Switches: s.switches}
-	var sec, lost [phases]float64
+	sec := [phases]*float64{&out.HealthySec, &out.ReplannedSec, &out.FirstAidSec, &out.StandingSec}
+	lost := [phases]*float64{new(0.0), &out.LostReplanned, &out.LostFirstAid, &out.LostStanding}
 	var hours []float64
 	stopped := false
 	for _, x := range s.Intervals {
 		rate := rates.of(s.Policy, x.state) / tbit
 		p := x.state.phase()
-		sec[p] += x.lasts.Seconds()
-		lost[p] += (out.Healthy - rate) * x.lasts.Seconds()
+		*sec[p] += x.lasts.Seconds()
+		*lost[p] += (out.Healthy - rate) * x.lasts.Seconds()
 		out.Built += rate * x.lasts.Seconds()
 		hours = spread(hours, x, out.Healthy-rate)
 		if x.state.stopped && !stopped {
@@ -90,9 +91,9 @@ func AddUp(s *Timeline, rates *Rates) *Result {
 		}
 		stopped = x.state.stopped
 	}
-	out.HealthySec, out.ReplannedSec, out.FirstAidSec, out.StandingSec = sec[healthyPhase], sec[replannedPhase], sec[firstAidPhase], sec[stoppedPhase]
-	out.LostReplanned, out.LostFirstAid, out.LostStanding = lost[replannedPhase], lost[firstAidPhase], lost[stoppedPhase]
-	out.Lost = lost[healthyPhase] + lost[replannedPhase] + lost[firstAidPhase] + lost[stoppedPhase]
+	for _, l := range lost {
+		out.Lost += *l
+	}
 	for h, l := range hours {
 		if l > out.WorstHourLost {
 			out.WorstHour, out.WorstHourLost = h, l

@@ -3,9 +3,12 @@ package policy
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"evbench/internal/show"
 )
 
 // WriteText writes the report for people, at most 120 columns wide.
@@ -13,7 +16,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	out := &strings.Builder{}
 	r.head(out)
 	r.amounts(out)
-	r.durations(out)
 	r.oneLink(out)
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -33,28 +35,36 @@ func (r *Report) head(w io.Writer) {
 
 func (r *Report) amounts(w io.Writer) {
 	fmt.Fprintf(w, "\nTb of all servers; lost against the same without failures\n")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "policy\tbuilt\tlost\tshare\tstanding\tre-routed\tre-planned\tworst hour\tlost\t")
-	for _, x := range r.Results {
+	r.rows(w, "policy\tbuilt\tlost\tshare\tstanding\tre-routed\tre-planned\tworst hour\tlost\t", func(x *Result) []any {
 		worst, lost := "–", "–"
 		if x.WorstHourLost > 0 {
 			worst = r.Log.From.Add(time.Duration(x.WorstHour) * time.Hour).Format("2006-01-02 15:04")
 			lost = amount(x.WorstHourLost)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f %%\t%s\t%s\t%s\t%s\t%s\t\n", x.Policy, amount(x.Built), amount(x.Lost), 100*x.lostShare(),
-			amount(x.LostStanding), amount(x.LostFirstAid), amount(x.LostReplanned), worst, lost)
-	}
-	t.Flush()
+		return []any{
+			amount(x.Built), amount(x.Lost), fmt.Sprintf("%.3f %%", 100*x.lostShare()),
+			amount(x.LostStanding), amount(x.LostFirstAid), amount(x.LostReplanned), worst, lost,
+		}
+	})
+	fmt.Fprintf(w, "\ntime in each plan, and links that were up but not used\n")
+	r.rows(w, "policy\thealthy\tre-planned\tre-routed\tstanding\tstops\tswitches\tlinks\ttimes\tlink time\tlongest\t", func(x *Result) []any {
+		return []any{
+			duration(x.HealthySec), duration(x.ReplannedSec), duration(x.FirstAidSec), duration(x.StandingSec),
+			x.Stops, x.Switches, x.UnusedLinks, x.UnusedTimes, duration(x.UnusedSec), duration(x.UnusedLongestSec),
+		}
+	})
 }
 
-func (r *Report) durations(w io.Writer) {
-	fmt.Fprintf(w, "\ntime in each plan, and links that were up but not used\n")
+// rows writes a table with a row for each policy.
+func (r *Report) rows(w io.Writer, head string, cells func(*Result) []any) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "policy\thealthy\tre-planned\tre-routed\tstanding\tstops\tswitches\tlinks\ttimes\tlink time\tlongest\t")
+	fmt.Fprintln(t, head)
 	for _, x := range r.Results {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t\n", x.Policy, duration(x.HealthySec), duration(x.ReplannedSec),
-			duration(x.FirstAidSec), duration(x.StandingSec), x.Stops, x.Switches, x.UnusedLinks, x.UnusedTimes,
-			duration(x.UnusedSec), duration(x.UnusedLongestSec))
+		fmt.Fprintf(t, "%s\t", x.Policy)
+		for _, c := range cells(x) {
+			fmt.Fprintf(t, "%v\t", c)
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 }
@@ -79,7 +89,11 @@ func (r *Report) oneLink(w io.Writer) {
 		{"without phases, tables by spread", o.UnsyncOther, 0},
 		{"FORS", o.FORS, 0},
 	} {
-		fmt.Fprintf(t, "%s\t%.1f\t%s\n", x.what, x.ours, stated(x.thesis, "%.1f"))
+		thesis := "not stated"
+		if x.thesis > 0 {
+			thesis = fmt.Sprintf("%.1f", x.thesis)
+		}
+		fmt.Fprintf(t, "%s\t%.1f\t%s\n", x.what, x.ours, thesis)
 	}
 	fmt.Fprintf(t, "difference over the time it was down, Tb\t%.2g\t%.2g\n", difference*o.DownSec, thesisLost)
 	fmt.Fprintf(t, "lost in phases against healthy in that time, Tb\t%.2g\tnot stated\n", (o.Healthy-o.Sync)*o.DownSec)
@@ -88,13 +102,6 @@ func (r *Report) oneLink(w io.Writer) {
 lose against no phases, both measured, not what failures cost. Ours counts all links of this log, against a network
 without failures, with what fail-over itself costs; in the model flows do not block each other, so that going without
 phases gains more than it did on the testbed.`)
-}
-
-func stated(x float64, format string) string {
-	if x == 0 {
-		return "not stated"
-	}
-	return fmt.Sprintf(format, x)
 }
 
 // amount writes whole Tb in groups of three digits, and small amounts to a tenth. Less
@@ -106,11 +113,7 @@ func amount(tb float64) string {
 	case tb < 99.95:
 		return fmt.Sprintf("%.1f", max(tb, 0))
 	}
-	s := fmt.Sprintf("%.0f", tb)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return show.Commas(int(math.RoundToEven(tb)))
 }
 
 func duration(sec float64) string {

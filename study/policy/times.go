@@ -45,14 +45,13 @@ func Thesis() Times {
 	return t
 }
 
-func (t *Times) fields() []struct {
+type timeField struct {
 	name string
 	at   *time.Duration
-} {
-	return []struct {
-		name string
-		at   *time.Duration
-	}{
+}
+
+func (t *Times) fields() []timeField {
+	return []timeField{
 		{"seen", &t.Seen}, {"debounce", &t.Debounce}, {"aid", &t.Aid}, {"plan", &t.Plan}, {"verify", &t.Verify},
 		{"install", &t.Install}, {"update", &t.Update}, {"clean", &t.Clean}, {"exchange", &t.Exchange}, {"retransmit", &t.retransmit},
 	}
@@ -112,39 +111,29 @@ func ParseTimes(text string, times Times, source string, first bool) (Times, str
 // they are. An exchange depends on the network and is not taken.
 func (t *Times) Measured(run *results.Run) int {
 	n := 0
-	var seen, aid, planned, verify, install, update, clean []float64
-	add := func(to *[]float64, from, until *float64) {
+	took := map[*time.Duration][]float64{}
+	add := func(to *time.Duration, from, until *float64) {
 		if from != nil && until != nil && *until >= *from {
-			*to = append(*to, *until-*from)
+			took[to] = append(took[to], *until-*from)
 		}
 	}
-	for _, x := range run.Summary.Cases {
-		for _, f := range x.Failovers {
-			if f.SeenSec == nil || f.Superseded {
-				continue
-			}
-			n++
-			add(&seen, f.SetSec, f.SeenSec)
-			add(&aid, f.SeenSec, f.AidedSec)
-			add(&planned, f.SeenSec, f.PlannedSec)
-			add(&verify, f.PlannedSec, f.VerifiedSec)
-			add(&install, f.VerifiedSec, f.InstalledSec)
-			add(&update, f.InstalledSec, f.UpdatedSec)
-			add(&clean, f.FirstNewSec, f.CleanedSec)
+	for _, f := range run.Summary.Failovers() {
+		if f.SeenSec == nil || f.Superseded {
+			continue
 		}
+		n++
+		add(&t.Seen, f.SetSec, f.SeenSec)
+		add(&t.Aid, f.SeenSec, f.AidedSec)
+		add(&t.Plan, f.SeenSec, f.PlannedSec)
+		add(&t.Verify, f.PlannedSec, f.VerifiedSec)
+		add(&t.Install, f.VerifiedSec, f.InstalledSec)
+		add(&t.Update, f.InstalledSec, f.UpdatedSec)
+		add(&t.Clean, f.FirstNewSec, f.CleanedSec)
 	}
-	for _, x := range []struct {
-		to   *time.Duration
-		from []float64
-	}{
-		{&t.Seen, seen}, {&t.Aid, aid}, {&t.Plan, planned}, {&t.Verify, verify},
-		{&t.Install, install}, {&t.Update, update}, {&t.Clean, clean},
-	} {
-		if len(x.from) > 0 {
-			*x.to = time.Duration(results.Middle(x.from) * float64(time.Second))
-		}
+	for to, sec := range took {
+		*to = time.Duration(results.Middle(sec) * float64(time.Second))
 	}
-	if len(planned) > 0 {
+	if len(took[&t.Plan]) > 0 {
 		t.Debounce = 0 // it is in the time until the plan is there
 	}
 	return n

@@ -139,8 +139,8 @@ func slowdownTable(notation, model, adapted string, where Column, notes []string
 		ideal := float64(r.Ideal)
 		ls, bo, fs := float64(r.LinearShift), float64(r.BandwidthOptimal), float64(r.Adapted)
 		out.Add(
-			r.Reduction, oneOrAll(r.All), ls / ideal, bo / ideal, fs / ideal, ls / bo, ls / fs, bo / fs,
-			r.Phases, float64(r.Phases) / float64(r.HealthyPhases), stated(notation, r.Reduction),
+			r.Reduction, oneOrAll(r.All), ls/ideal, bo/ideal, fs/ideal, ls/bo, ls/fs, bo/fs,
+			r.Phases, float64(r.Phases)/float64(r.HealthyPhases), stated(notation, r.Reduction),
 		)
 	}
 	return out

@@ -104,11 +104,8 @@ type outcome struct {
 // dead spines (of three levels, middle and top switches), of t, beyond what is dead there already. When ctx ends it returns
 // what is done, marked incomplete.
 func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfReport, error) {
-	if o.K < 1 || o.K > MaxK {
-		return nil, fmt.Errorf("k = %d things dead at once: must be 1..%d", o.K, MaxK)
-	}
-	if o.Sample < 0 {
-		return nil, fmt.Errorf("a sample of %d sets: must be 0, all, or more", o.Sample)
+	if _, err := CountSets(t, o); err != nil {
+		return nil, err
 	}
 	if o.Cases == nil {
 		o.Cases = DefaultCases()
