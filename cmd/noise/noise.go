@@ -1,14 +1,24 @@
+// Noise runs a scenario again and again while the machine is disturbed: beside busy loops,
+// while the program is stopped at random, and beside both. It says how often the run was
+// answered, how long that took, and how far the figures were from their predictions. make
+// noise runs it; docs/evidence/noise.md says what came out. Errors are in
+// points: a hundredth of the control's rate.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
+
+	"evbench/internal/proc"
 )
 
 const schema = "evbench/noise/1"
@@ -56,4 +66,85 @@ func show(w io.Writer, o *options, t Tally) error {
 	return json.NewEncoder(w).Encode(document{
 		Schema: schema, Scenario: o.scenario, CPUs: runtime.NumCPU(), Loops: o.loops, Seed: o.seed, Tally: t,
 	})
+}
+
+func main() { proc.Main(run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	var passed bool
+	if err == nil {
+		passed, err = measure(ctx, o, stdout, stderr)
+	}
+	return proc.Code(ctx, "noise", passed, err, stderr)
+}
+
+type options struct {
+	runs       int
+	conditions []Condition
+	scenario   string
+	loops      int
+	seed       uint64
+	verbose    bool
+	json       bool
+	evbench    string
+	further    []string // options of evbench run
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("noise", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprint(stderr, "Usage: noise [OPTIONS] [-- OPTIONS OF evbench run]\n")
+		f.PrintDefaults()
+	}
+	f.IntVar(&o.runs, "runs", 5, "run the scenario `N` times under each condition")
+	only := f.String("conditions", "", "only these conditions, a `LIST` of idle,loops,freeze,both")
+	f.StringVar(&o.scenario, "scenario", "scenarios/quickstart.yaml", "the scenario, `FILE`")
+	f.IntVar(&o.loops, "loops", 4, "run `N` busy loops beside")
+	f.Uint64Var(&o.seed, "seed", 1, "draw the moments at which the program is stopped by seed `N`")
+	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
+	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
+	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
+	if err := proc.Parse(f, args); err != nil {
+		return nil, err
+	}
+	o.further = f.Args()
+	return o, o.check(*only)
+}
+
+func (o *options) check(only string) (err error) {
+	if o.conditions, err = conditions(only); err != nil {
+		return err
+	}
+	switch {
+	case len(o.further) > 0 && !strings.HasPrefix(o.further[0], "-"):
+		return proc.Usagef("unexpected argument %q", o.further[0])
+	case o.runs < 1 || o.runs > 1000:
+		return proc.Usagef("--runs %d: must be 1 to 1000", o.runs)
+	case o.loops < 1 || o.loops > 1000:
+		return proc.Usagef("--loops %d: must be 1 to 1000", o.loops)
+	}
+	if _, err := os.Stat(o.scenario); err != nil {
+		return proc.Usagef("--scenario: %w", err)
+	}
+	o.evbench, err = proc.Evbench(o.evbench)
+	return err
+}
+
+// conditions reads a list of them, without repetition in the order in which they are taken;
+// "": all.
+func conditions(list string) ([]Condition, error) {
+	all := Conditions()
+	if list == "" {
+		return all, nil
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(all, Condition(name)) {
+			return nil, proc.Usagef("--conditions: no condition %q; there are %q", name, all)
+		}
+	}
+	return slices.DeleteFunc(all, func(c Condition) bool { return !slices.Contains(names, string(c)) }), nil
 }

@@ -1,14 +1,24 @@
+// Soak runs evbench for minutes while it takes links down, kills and stops processes,
+// keeps processors busy and delays or cuts control messages, and reports what these
+// failures do not explain. Rounds are drawn by a seed, and each can be repeated alone.
+// make soak runs it; docs/evidence/soak.md says how to read it.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"evbench/internal/proc"
@@ -188,4 +198,156 @@ func note(log, stderr io.Writer, s *Script, out outcome, seen Seen) error {
 	}
 	_, err := io.WriteString(log, b.String())
 	return err
+}
+
+type document struct {
+	Schema     string    `json:"schema"`
+	Seed       uint64    `json:"seed"`
+	Minutes    float64   `json:"minutes"`
+	CPUs       int       `json:"cpus"`
+	LinkEvents int       `json:"link_events"`
+	Anomalies  int       `json:"anomalies"`
+	Rounds     []outcome `json:"rounds"`
+}
+
+const schema = "evbench/soak/1"
+
+func show(w io.Writer, o *options, done []outcome) error {
+	d := document{Schema: schema, Seed: o.seed, Minutes: o.minutes, CPUs: runtime.NumCPU(), Rounds: []outcome{}}
+	for _, x := range done {
+		if x.Findings == nil {
+			x.Findings = []Finding{}
+		}
+		d.Rounds = append(d.Rounds, x)
+		d.LinkEvents += x.LinkEvents
+		d.Anomalies += x.anomalies()
+	}
+	if o.json {
+		return json.NewEncoder(w).Encode(d)
+	}
+	return d.print(w)
+}
+
+func (d document) print(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "round\tkind\tpolicy\tseed\ts\tlink events\tbuilt\tlost\tdoubled\tMiB\tfds\tthreads\tverdict\t")
+	built, lost, doubled := uint64(0), uint64(0), uint64(0)
+	for _, x := range d.Rounds {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t%s\n", x.Round, x.Kind, or(x.Policy, "–"), x.Seed, x.Seconds,
+			x.LinkEvents, x.Built, x.Lost, x.Duplicate, x.held(), x.verdict())
+		built, lost, doubled = built+x.Built, lost+x.Lost, doubled+x.Duplicate
+	}
+	fmt.Fprintf(t, "all\t\t\t\t\t%d\t%d\t%d\t%d\t\t\t\t\t\n", d.LinkEvents, built, lost, doubled)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nMiB, fds, threads: of the process, medians of the second and of the last quarter of the round.\n")
+	for _, x := range d.Rounds {
+		for _, f := range x.Findings {
+			if f.Anomaly() {
+				fmt.Fprintf(w, "round %d: %s\n", x.Round, f)
+			}
+		}
+		if x.Repeat != "" {
+			fmt.Fprintf(w, "  again: %s\n", x.Repeat)
+		}
+	}
+	_, err := fmt.Fprintf(w, "seed %d: %d rounds, %d link events, %d anomalies\n", d.Seed, len(d.Rounds), d.LinkEvents, d.Anomalies)
+	return err
+}
+
+func or(s, none string) string {
+	if s == "" {
+		return none
+	}
+	return s
+}
+
+// held is what the process held in the second and in the last quarter.
+func (o outcome) held() string {
+	if o.Second == nil {
+		return "–\t–\t–"
+	}
+	a, b := o.Second, o.Last
+	return fmt.Sprintf("%.0f→%.0f\t%d→%d\t%d→%d", float64(a.ResidentBytes)/(1<<20), float64(b.ResidentBytes)/(1<<20),
+		a.Descriptors, b.Descriptors, a.Threads, b.Threads)
+}
+
+func (o outcome) verdict() string {
+	switch n := o.anomalies(); {
+	case n > 0:
+		return fmt.Sprintf("%d ANOMALIES\t", n)
+	case len(o.Findings) > 0:
+		return "explained\t"
+	}
+	return "clean\t"
+}
+
+func main() { proc.Main(run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	var unexplained bool
+	if err == nil {
+		unexplained, err = playAll(ctx, o, stdout, stderr)
+	}
+	return proc.Code(ctx, "soak", !unexplained, err, stderr)
+}
+
+type options struct {
+	minutes float64
+	seed    uint64
+	round   int // 0: all that fit
+	only    *regexp.Regexp
+	show    bool
+	json    bool
+	log     string
+	evbench string
+}
+
+func (o *options) length() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
+
+func (o *options) repeat(round int) string {
+	return fmt.Sprintf("bin/soak --minutes %g --seed %d --round %d", o.minutes, o.seed, round)
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("soak", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Float64Var(&o.minutes, "minutes", 10, "begin rounds for `M` minutes; two fifths of that are the long round, which comes first")
+	f.Uint64Var(&o.seed, "seed", 0, "draw the rounds by seed `N` (default: from the clock)")
+	f.IntVar(&o.round, "round", 0, "run only round `N` (default: all that fit)")
+	only := f.String("only", "", "run only rounds whose kind matches `REGEX`, such as 'kill|cut'")
+	f.BoolVar(&o.show, "show", false, "print the scenario of --round, and run nothing")
+	f.BoolVar(&o.json, "json", false, "print one JSON document")
+	f.StringVar(&o.log, "log", "", "append to `FILE` what was odd, and all of rounds with anomalies (default: soak-<seed>.log among temporary files)")
+	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
+	if err := proc.Parse(f, args); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return nil, proc.Usagef("--only: %w", err)
+	}
+	if o.seed == 0 {
+		o.seed = uint64(time.Now().UnixNano()) % 1e9
+	}
+	if o.log == "" {
+		o.log = filepath.Join(os.TempDir(), fmt.Sprintf("soak-%d.log", o.seed))
+	}
+	switch {
+	case f.NArg() > 0:
+		return nil, proc.Usagef("unexpected argument %q", f.Arg(0))
+	case !(o.minutes >= 0.1 && o.minutes <= 7*24*60):
+		return nil, proc.Usagef("--minutes %v: must be 0.1 to 10080", o.minutes)
+	case o.round < 0:
+		return nil, proc.Usagef("--round %d: rounds count from 1", o.round)
+	case o.show && o.round == 0:
+		return nil, proc.Usagef("--show: of which --round?")
+	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
+		return nil, proc.Usagef("--only %s: matches none of %q", o.only, Kinds())
+	}
+	o.evbench, err = proc.Evbench(o.evbench)
+	return o, err
 }

@@ -2,12 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/results"
+	"evbench/topology"
 )
 
 // joinTimeout is how long a controller waits for workers, and they for it.
@@ -115,4 +125,169 @@ func (g *stage) delay(server int) time.Duration {
 		return g.s.Delays[server]
 	}
 	return 0
+}
+
+// strangers starts a controller and its workers on loopback, and connects to the control
+// port what has nothing to do with them.
+func (g *stage) strangers(ctx context.Context) error {
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := g.beginHosts(ctx, "tcp:"+addr, func(int) string { return "tcp:" + addr }); err != nil {
+		return err
+	}
+	var taken atomic.Int64
+	var waves sync.WaitGroup
+	for i, w := range g.s.Waves {
+		waves.Go(func() {
+			if g.main.until(began.Add(w.At)) {
+				taken.Add(int64(g.wave(ctx, addr, w, g.s.Seed+uint64(i))))
+			}
+		})
+	}
+	waves.Wait()
+	g.seen.Strange = int(taken.Load())
+	return nil
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// wave opens connections at once, says what it has to say and stays; it returns how many
+// were taken.
+func (g *stage) wave(ctx context.Context, addr string, w Wave, seed uint64) int {
+	garbage := make([]byte, w.Bytes)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i := range garbage {
+		garbage[i] = byte(rng.Uint32())
+	}
+	var all sync.WaitGroup
+	var taken atomic.Int64
+	for range w.Connections {
+		all.Go(func() {
+			c, err := g.knock(ctx, addr)
+			if err != nil {
+				return // there is no room
+			}
+			defer c.Close()
+			taken.Add(1)
+			c.Write(garbage) // an error says that the stranger was sent away
+			g.main.until(time.Now().Add(w.For))
+		})
+	}
+	all.Wait()
+	return int(taken.Load())
+}
+
+// knock connects to the control port, which nobody may listen on yet.
+func (g *stage) knock(ctx context.Context, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: knocking}
+	for {
+		c, err := d.DialContext(ctx, "tcp", addr)
+		if !errors.Is(err, syscall.ECONNREFUSED) || !g.main.until(time.Now().Add(10*time.Millisecond)) {
+			return c, err
+		}
+	}
+}
+
+// knocking is how long a stranger waits where the port does not take more.
+const knocking = 5 * time.Second
+
+// strikes takes links of the running lab down and up, as somebody at a terminal would.
+func (g *stage) strikes(ctx context.Context) {
+	list := g.s.Strikes()
+	if len(list) == 0 {
+		return
+	}
+	since, ok := g.main.measures()
+	if !ok {
+		return
+	}
+	doors, err := g.doors(ctx)
+	for _, x := range list {
+		if err != nil || !g.main.until(since.Add(x.At)) {
+			break
+		}
+		if err = doors[x.Link.Leaf].set(ctx, x.Link.Spine, x.Up); err == nil {
+			g.seen.Struck = append(g.seen.Struck, results.LinkEvent{Link: x.Link.String(), Up: x.Up, TSec: time.Since(since).Seconds()})
+		}
+		if g.s.Kind == Severed {
+			g.hit = time.Now()
+		}
+	}
+	if err != nil && g.main.until(time.Now().Add(time.Second)) { // else it has ended meanwhile
+		g.seen.Unstruck = err.Error()
+	}
+}
+
+// A door is how nsenter gets into a network namespace.
+type door []string
+
+// maxLinks bounds what ip prints of the links of a leaf.
+const maxLinks = 1 << 20
+
+// run runs a command there.
+func (d door) run(ctx context.Context, command ...string) (string, error) {
+	if d == nil {
+		return "", fmt.Errorf("no namespace of that leaf")
+	}
+	args := append(append([]string{}, d...), command...)
+	out, err := proc.Output(exec.CommandContext(ctx, "nsenter", args...), maxLinks)
+	if err != nil {
+		return "", fmt.Errorf("in %s: %w", strings.Join(args, " "), err)
+	}
+	return string(out), nil
+}
+
+// set takes the link of a leaf to a spine down, or up.
+func (d door) set(ctx context.Context, spine int, up bool) error {
+	how := "down"
+	if up {
+		how = "up"
+	}
+	_, err := d.run(ctx, "ip", "link", "set", Spine(spine), how)
+	return err
+}
+
+// doors finds the namespaces of the leaves: the program holds all of its lab open.
+func (g *stage) doors(ctx context.Context) (map[int]door, error) {
+	tree := g.s.Tree()
+	doors := map[int]door{}
+	for _, p := range marked(g.mark) {
+		if len(doors) < tree.Leaves() {
+			findDoors(ctx, p.pid, tree, doors)
+		}
+	}
+	if len(doors) < tree.Leaves() {
+		return nil, fmt.Errorf("only %d of %d leaves found among the namespaces of the run", len(doors), tree.Leaves())
+	}
+	return doors, nil
+}
+
+// findDoors adds what a process holds.
+func findDoors(ctx context.Context, pid int, tree *topology.Tree, doors map[int]door) {
+	dir := fmt.Sprintf("/proc/%d/fd/", pid)
+	var user door
+	own, _ := os.Readlink("/proc/self/ns/user")
+	if its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", pid)); err != nil || its != own {
+		user = door{fmt.Sprintf("--user=/proc/%d/ns/user", pid), "--preserve-credentials"}
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if to, _ := os.Readlink(dir + e.Name()); !strings.HasPrefix(to, "net:") {
+			continue
+		}
+		d := append(door{"--net=" + dir + e.Name()}, user...)
+		text, err := d.run(ctx, "ip", "-o", "link")
+		if leaf, ok := LeafOf(tree, text); err == nil && ok {
+			doors[leaf] = d
+		}
+	}
 }

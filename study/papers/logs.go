@@ -1,12 +1,20 @@
 package papers
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"evbench/failover"
+	"evbench/plan"
+	"evbench/results"
 	examples "evbench/scenarios"
+	"evbench/sim"
+	"evbench/sim/credit"
 	"evbench/study/failures"
+	"evbench/study/policy"
 	"evbench/topology"
 )
 
@@ -118,4 +126,115 @@ func days(w *work) {
 	w.add("days without failures", 0, "all", "days", float64(g.QuietDays))
 	w.add("consecutive days without failures, at most", 0, "all", "days", float64(g.LongestQuiet))
 	w.add("failures of a link on a day, at most", 0, worst, "", float64(most))
+}
+
+// A response is how events are built while links are dead.
+type response struct {
+	series string
+	as     failover.Policy // whose states and rates it has
+	held   bool            // a link that flaps stays out until it has been up for long enough
+	slow   bool            // left out if quick
+	plan   router
+	rate   rater
+}
+
+var policies = []response{
+	{"synchronised, Min-Hop", failover.MinHop, false, false, asToday, synchronised},
+	{"non-synchronised", failover.Unsync, false, true, asToday, unsynchronised},
+	{"FORS", failover.FORS, false, false, adapted, synchronised},
+	{"FORS, flapping link held out", failover.FORS, true, false, adapted, synchronised},
+}
+
+func asToday(n *routedTree, t *topology.Tree, _ uint64) *plan.Plan { return n.current(t) }
+
+func adapted(_ *routedTree, t *topology.Tree, seed uint64) *plan.Plan { return fors(t, seed) }
+
+func recommendation(w *work) {
+	l := w.openLog()
+	n := newRoutedTree(lhcb())
+	w.oneFailure(n)
+	raw, _ := failures.Pair(l.history)
+	raw = failures.Exclude(raw, w.Exclude)
+	whole := policy.FromFailures(n.tree, l.history, raw)
+	held := policy.FromFailures(n.tree, l.history, failures.Merge(raw, w.Merge))
+	w.Setup = append(l.setup(),
+		"throughput over FT(2;20,18), all ports, times 326; lost against the throughput without failures",
+		fmt.Sprintf("re-routing: nothing is built for %g s after each change; of the log %d of %d failures left out (no link of the tree, or no end)", rerouteSec, whole.Skipped, len(raw)),
+		fmt.Sprintf("held out: a link that fails again within %s counts as down from the first failure to the end of the last", w.Merge))
+	if w.Quick {
+		w.Setup = append(w.Setup, "quick: the log without the policy that does not synchronise")
+	}
+	rates := &policy.Rates{Work: n.policyRate(w.Seed)}
+	for i, p := range policies {
+		if p.slow && w.Quick {
+			continue
+		}
+		log := whole
+		if p.held {
+			log = held
+		}
+		w.tell("%s: %d changes", p.series, log.Moments())
+		timeline := must(policy.Instant(p.as, log, n.tree))
+		check(rates.Learn(w, timeline))
+		lost, rerouting := policy.AddUp(timeline, rates).Lost, float64(log.Moments())*rerouteSec*total(healthyGbit)
+		x := float64(i + 1)
+		w.add("lost while links were dead", x, p.series, "Tb", lost)
+		w.add("lost while re-routing", x, p.series, "Tb", rerouting)
+		w.add("lost", x, p.series, "Tb", lost+rerouting)
+	}
+}
+
+// oneFailure is the computation of thesis 4.4 with our medians of fig4.8, and with packets and
+// credits.
+func (w *work) oneFailure(n *routedTree) {
+	w.tell("one dead link")
+	names := []string{"one dead link, synchronised", "one dead link, non-synchronised"}
+	var medians [2]float64
+	if !w.Quick {
+		filled := newRoutedTree(topology.Options{Ports: 20, Leaves: 18, Fill: fillA})
+		for i, rate := range []rater{phased(credit.First), unphased(credit.First)} {
+			values := filled.rates(w, 1, creditDraws, w.Seed, series{plan: asToday, rate: rate})
+			for k := range values {
+				values[k] = total(values[k])
+			}
+			medians[i] = w.add(names[i]+", credit", 0, "total", tbit, values...).Value(Median)
+		}
+		w.add("one dead link, difference, credit", 0, "total", tbit, medians[1]-medians[0])
+	}
+	for i, rate := range []rater{synchronised, unsynchronised} {
+		values := n.rates(w, 1, w.draws(10, 2), w.Seed, series{plan: asToday, rate: rate})
+		slices.Sort(values)
+		medians[i] = total(results.Quantile(values, 0.5))
+		w.add(names[i], 0, "total", tbit, medians[i])
+	}
+	difference := medians[1] - medians[0]
+	w.add("one dead link, difference", 0, "total", tbit, difference)
+	w.add("one dead link, difference over 6.1e5 s", 0, "total", "Tb", difference*6.1e5)
+}
+
+// policyRate returns what tells the rates of a policy while links are dead, in bit/s of all
+// servers. Plans and tables are always those for what is dead.
+func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Policy, policy.Dead, []policy.Dead) ([]float64, error) {
+	return func(ctx context.Context, as failover.Policy, _ policy.Dead, avoided []policy.Dead) (out []float64, err error) {
+		p := policies[slices.IndexFunc(policies, func(p response) bool { return p.as == as })]
+		err = caught(func() {
+			for _, d := range avoided {
+				out = append(out, total(p.rate(ctx, p.plan(n, must(d.Without(n.tree)), seed)))*1e12)
+			}
+		})
+		return out, err
+	}
+}
+
+// Setting returns LHCb's network as sec4.4 computes with it: all ports in use, and totals
+// those of its servers.
+func Setting() (*policy.Setting, error) {
+	t, err := topology.New(lhcb())
+	if err != nil {
+		return nil, err
+	}
+	return &policy.Setting{
+		Tree: t, BitPerSec: linkGbit * 1e9, Fragment: fragmentBytes, Timing: sim.Timing{Overhead: seconds(overheadSec)},
+		Most: healthyGbit * 1e9, Servers: servers, Seed: 1,
+	}, nil
 }
