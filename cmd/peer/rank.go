@@ -71,6 +71,12 @@ func tcpRank(ctx context.Context, o order, in *json.Decoder, stdout io.Writer) (
 	if err := in.Decode(&addrs); err != nil {
 		return fmt.Errorf("addresses: %w", err)
 	}
+	// A rank that fails while others connect would have them tell of nothing but a broken connection.
+	if o.Work.Mode != barriers {
+		if err := o.Work.validate(len(addrs)); err != nil {
+			return err
+		}
+	}
 	p, err := connect(ctx, l, o, addrs)
 	if err != nil {
 		return err
