@@ -50,9 +50,9 @@ func TestRoundsGoOn(t *testing.T) {
 		{"a number, resolved", three, 2, time.Hour, false, true},
 		{"a number, done", three, 3, time.Hour, true, false},
 	} {
-		open := results.Case{Compared: true, Verdict: results.Unresolved}
+		open := results.Case{Assessment: results.Assessment{Compared: true, Verdict: results.Unresolved}}
 		if !tt.open {
-			open = results.Case{Verdict: results.Reference, Control: true}
+			open = results.Case{Assessment: results.Assessment{Verdict: results.Reference}, Control: true}
 		}
 		tt.r.done, tt.r.measured, tt.r.cases = tt.done, tt.done, 1
 		if got := tt.r.next(tt.elapsed, []results.Case{open}); (len(got) > 0) != tt.want {
@@ -65,9 +65,9 @@ func TestRoundsGoOn(t *testing.T) {
 func TestRoundsWanted(t *testing.T) {
 	c := func(compared bool, verdict string, n int) results.Case {
 		e := &results.Estimate{Of: results.OfRatio, Over: results.OverRounds, Interval: results.NewInterval(make([]float64, n))}
-		return results.Case{Compared: compared, Verdict: verdict, Estimate: e}
+		return results.Case{Assessment: results.Assessment{Compared: compared, Verdict: verdict, Estimate: e}}
 	}
-	control := results.Case{Control: true, Verdict: results.Reference}
+	control := results.Case{Control: true, Assessment: results.Assessment{Verdict: results.Reference}}
 	star := c(false, results.Resolved, 6)
 	star.Estimate.Over = results.OverExchanges
 	for _, tt := range []struct {
@@ -78,7 +78,7 @@ func TestRoundsWanted(t *testing.T) {
 		{"compared and open", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(true, results.Ordered, 6)}, []int{0, 1, 3}},
 		{"compared and settled", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(false, results.Unresolved, 6)}, []int{0, 2}},
 		{"over exchanges", []results.Case{control, c(true, results.Resolved, 6), star}, []int{0, 2}},
-		{"never counted", []results.Case{control, c(true, results.Resolved, 6), {Verdict: results.Unresolved}}, []int{0, 2}},
+		{"never counted", []results.Case{control, c(true, results.Resolved, 6), {Assessment: results.Assessment{Verdict: results.Unresolved}}}, []int{0, 2}},
 		{"without a control", []results.Case{c(true, results.Unresolved, 6), c(false, results.Unresolved, 1)}, []int{0}},
 		{"all is known", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 6)}, nil},
 		{"nothing but a control", []results.Case{control}, nil},
@@ -115,7 +115,7 @@ func TestRoundsMeasureAgain(t *testing.T) {
 
 func TestSettled(t *testing.T) {
 	c := func(verdict, over string, compared bool) results.Case {
-		return results.Case{Verdict: verdict, Compared: compared, Estimate: &results.Estimate{Over: over}}
+		return results.Case{Assessment: results.Assessment{Verdict: verdict, Compared: compared, Estimate: &results.Estimate{Over: over}}}
 	}
 	for _, tt := range []struct {
 		name  string

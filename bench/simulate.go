@@ -120,8 +120,8 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 		Ordered: p.Ordered, Job: j,
 		Case: results.Case{
 			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
-			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Phases: p.Prediction.Phases,
-			Sizes: s.Sizes(p.Case).String(), Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency,
+			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Sizes: s.Sizes(p.Case).String(),
+			Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency},
 		},
 	}, nil
 }

@@ -76,10 +76,13 @@ func (r *runner) result(m *measured) results.Case {
 	c := results.Case{
 		Name: m.Name, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
 		Failures: m.FailureTexts(), Sizes: r.s.Sizes(m.Case).String(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
-		PlanHash: m.Prediction.PlanHash, Phases: m.Prediction.Phases, Bound: m.Prediction.Bound,
-		Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
-		EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
-		BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads), LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
+		PlanHash: m.Prediction.PlanHash, Rates: results.Rates{Phases: m.Prediction.Phases, Bound: m.Prediction.Bound},
+		Counts: results.Counts{
+			Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,
+			EventsDuplicate: o.Duplicate + o.Unknown, FragmentsLate: o.LateFragments, Retransmits: o.Retransmits, Drops: m.drops,
+			BarrierWaitSec: o.BarrierWait.Seconds(), CPUBusy: results.Busy(o.Loads),
+		},
+		LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
 		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
 	}
 	if m.Mode == scenario.Unsync {
@@ -205,13 +208,8 @@ func (r *runner) efficiencies(name string) (out []float64) {
 }
 
 func (r *runner) judge(c *results.Case, m *measured) {
-	o := m.outcome
-	valid, reasons, warnings := results.Judge(results.Evidence{
-		Complete: o.Complete, RateKnown: r.f.Info().RateBitPerSec > 0, Measured: c.MeasuredEfficiency, Predicted: c.PredictedEfficiency,
-		Exchanges: c.Exchanges, Control: m.Control, ControlOff: !r.s.Control,
-		Lost: c.EventsLost, Duplicate: c.EventsDuplicate + o.DuplicateFragments, Corrupt: o.CorruptFragments + o.StrayFragments,
-		Late: o.LateFragments, Retransmits: c.Retransmits, Drops: c.Drops, CPUBusy: c.CPUBusy, Links: m.links,
-		Slices: r.efficiencies(c.Name),
+	c.Judge(results.Evidence{
+		Duplicate: m.outcome.DuplicateFragments, Corrupt: m.outcome.CorruptFragments + m.outcome.StrayFragments,
+		Links: m.links, Slices: r.efficiencies(c.Name), ControlOff: !r.s.Control,
 	})
-	c.Valid, c.Reasons, c.Warnings = valid, reasons, append(c.Warnings, warnings...)
 }

@@ -24,9 +24,9 @@ func stat(x float64) results.Stat {
 // measured is a case of the quick start with an efficiency.
 func measured(name, mode, schedule, routing string, phases int, predicted, got float64, dead ...string) results.Case {
 	return results.Case{
-		Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Phases: phases, Deliver: "buffer",
-		EventsPerSec: stat(got * 1.3333), GoodputBitPerSec: stat(got * 93.06e6),
-		PredictedEfficiency: predicted, PredictedRatio: predicted, MeasuredEfficiency: got,
+		Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Rates: results.Rates{Phases: phases, EventsPerSec: stat(got * 1.3333), GoodputBitPerSec: stat(got * 93.06e6),
+			PredictedEfficiency: predicted, PredictedRatio: predicted, MeasuredEfficiency: got},
+		Deliver:  "buffer",
 		Complete: true, Valid: true,
 	}
 }

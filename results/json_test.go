@@ -16,7 +16,7 @@ import (
 func told() (Summary, Manifest) {
 	sec := 1.5
 	c := Case{
-		Name: "FORS", Mode: "synchronised", Failures: []string{"leaf0-spine0"}, Estimate: &Estimate{Of: OfRatio}, Complete: true, Valid: true,
+		Name: "FORS", Mode: "synchronised", Failures: []string{"leaf0-spine0"}, Assessment: Assessment{Estimate: &Estimate{Of: OfRatio}}, Complete: true, Valid: true,
 		LinkEvents: []LinkEvent{{Link: "leaf0-spine0", TSec: 1}}, Reasons: []string{"a\nb"}, Warnings: []string{},
 		Failovers: []Failover{{ID: 1, Down: []string{"leaf0-spine0"}, SeenSec: &sec}},
 	}

@@ -26,23 +26,12 @@ const (
 	namedLinks = 3
 )
 
-// Evidence is what a case is judged by.
+// Evidence is what a case is judged by beside its own figures.
 type Evidence struct {
-	Complete  bool
-	Simulated bool // worked out, not measured: there is no machine to doubt, no control, and one exchange tells all
-	RateKnown bool // the rate of the links is stated; else there is no efficiency to judge
-
-	Measured, Predicted            float64 // efficiencies
-	Exchanges                      uint64  // whole ones; unsynchronised: events per server
-	Lost, Duplicate, Corrupt, Late uint64
-	Retransmits                    uint64
-	Drops                          uint64      // but those within 1 s of a timed failure
-	CPUBusy                        float64     // share of all cores; 0: not known
-	Links                          []LinkCount // those Planned are held against their plan
-
-	Control    bool      // the case is what others are compared with
-	Slices     []float64 // of the control: the efficiency of each slice that counts; without any, Measured tells
-	ControlOff bool      // the run has none
+	Duplicate, Corrupt uint64      // fragments that came twice, or not as they were sent
+	Links              []LinkCount // those Planned are held against their plan
+	Slices             []float64   // of the control: the efficiency of each slice that counts; without any, that of the case tells
+	ControlOff         bool        // the run has none
 }
 
 // A verdict is built up rule by rule.
@@ -56,47 +45,39 @@ func (v *verdict) odd(format string, args ...any) {
 	v.warnings = append(v.warnings, fmt.Sprintf(format, args...))
 }
 
-// Judge says whether anything about a measurement is wrong, what, and what else is odd
-// about it. The lists are never nil. Noise makes no measurement wrong: how much of it
-// there was is said by the interval of the case (see Estimate).
-func Judge(e Evidence) (valid bool, reasons, warnings []string) {
-	v := verdict{[]string{}, []string{}}
-	v.events(e)
-	if !e.Simulated {
-		v.machine(e)
-		v.links(e.Links, e.Retransmits)
-		v.control(e)
-	}
-	return len(v.reasons) == 0, v.reasons, v.warnings
-}
-
-func (v *verdict) events(e Evidence) {
-	if !e.Complete {
+// Judge says whether anything about a case is wrong, what, and what else is odd about it: it fills in
+// Valid, Reasons and Warnings. Noise makes no measurement wrong: how much of it there was is said by the
+// interval of the case (see Estimate). Of what was worked out there is no machine to doubt and no control.
+func (c *Case) Judge(e Evidence) {
+	v := verdict{[]string{}, append([]string{}, c.Warnings...)}
+	if !c.Complete {
 		v.wrong("not complete: the case ended before its time")
 	}
-	if e.Lost > 0 {
-		v.wrong("%d events lost", e.Lost)
+	some(c.EventsLost, v.wrong, "%d events lost")
+	some(c.EventsDuplicate+e.Duplicate, v.wrong, "%d events or fragments came twice")
+	some(e.Corrupt, v.wrong, "%d fragments corrupt")
+	some(c.FragmentsLate, v.odd, "%d fragments late")
+	if c.Simulated == "" {
+		v.machine(c)
+		v.links(e.Links, c.Retransmits)
+		v.control(c, e)
 	}
-	if e.Duplicate > 0 {
-		v.wrong("%d events or fragments came twice", e.Duplicate)
-	}
-	if e.Corrupt > 0 {
-		v.wrong("%d fragments corrupt", e.Corrupt)
-	}
-	if e.Late > 0 {
-		v.odd("%d fragments late", e.Late)
+	c.Valid, c.Reasons, c.Warnings = len(v.reasons) == 0, v.reasons, v.warnings
+}
+
+func some(n uint64, say func(string, ...any), format string) {
+	if n > 0 {
+		say(format, n)
 	}
 }
 
-func (v *verdict) machine(e Evidence) {
-	if e.Drops > 0 {
-		v.wrong("%d packets dropped more than 1 s away from any timed failure", e.Drops)
-	}
-	if e.CPUBusy > maxBusy {
+func (v *verdict) machine(c *Case) {
+	some(c.Drops, v.wrong, "%d packets dropped more than 1 s away from any timed failure")
+	if c.CPUBusy > maxBusy {
 		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*maxBusy)
 	}
-	if e.Measured > overOne {
-		v.odd("efficiency %.3f is above 1: bursts that the links let pass unshaped count for too much; take larger fragments", e.Measured)
+	if c.MeasuredEfficiency > overOne {
+		v.odd("efficiency %.3f is above 1: bursts that the links let pass unshaped count for too much; take larger fragments", c.MeasuredEfficiency)
 	}
 }
 
@@ -140,20 +121,21 @@ func percent(l LinkCount) string {
 
 // control looks at what the others are compared with. A busy machine slows some of its slices
 // down: it is wrong where even the upper end of its interval is too low.
-func (v *verdict) control(e Evidence) {
+func (v *verdict) control(c *Case, e Evidence) {
 	if e.ControlOff {
 		v.odd("no control: the scenario says control: off")
 	}
-	if !e.Control || e.Predicted <= 0 {
+	if !c.Control || c.PredictedEfficiency <= 0 {
 		return
 	}
 	i := NewInterval(e.Slices)
 	if i.N == 0 {
-		i.Median = e.Measured
+		i.Median = c.MeasuredEfficiency
 	}
-	got, most := i.Median/e.Predicted, i.Median/e.Predicted
+	got := i.Median / c.PredictedEfficiency
+	most := got
 	if i.Known() {
-		most = *i.Hi / e.Predicted
+		most = *i.Hi / c.PredictedEfficiency
 	}
 	switch {
 	case most < badControl:

@@ -8,15 +8,21 @@ import (
 	"evbench/results"
 )
 
+// judged is a case and what it is judged by.
+type judged struct {
+	results.Case
+	e results.Evidence
+}
+
 // good is evidence that nothing can be said against.
-func good() results.Evidence {
-	return results.Evidence{
-		Complete: true, RateKnown: true, Measured: 0.93, Exchanges: 12, CPUBusy: 0.3, Predicted: 0.94,
-		Links: []results.LinkCount{
+func good() judged {
+	return judged{
+		results.Case{Complete: true, Rates: results.Rates{MeasuredEfficiency: 0.93, PredictedEfficiency: 0.94}, Counts: results.Counts{Exchanges: 12, CPUBusy: 0.3}},
+		results.Evidence{Links: []results.LinkCount{
 			{Link: "leaf0-spine1", Direction: "up", Bytes: 101_000_000, PlannedBytes: 100_000_000, Planned: true},
 			{Link: "leaf1-spine1", Direction: "up", Bytes: 900_000, PlannedBytes: 0, Planned: true}, // acknowledgements
 			{Link: "leaf2-spine1", Direction: "up", Bytes: 7, PlannedBytes: 0},                      // no plan says
-		},
+		}},
 	}
 }
 
@@ -27,104 +33,104 @@ func tooSlow(share string) string {
 func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		change   func(*results.Evidence)
+		change   func(*judged)
 		reasons  []string
 		warnings []string
 	}{
-		{name: "good", change: func(*results.Evidence) {}},
+		{name: "good", change: func(*judged) {}},
 		{
 			name:    "interrupted",
-			change:  func(e *results.Evidence) { e.Complete = false },
+			change:  func(c *judged) { c.Complete = false },
 			reasons: []string{"not complete: the case ended before its time"},
 		},
 		{
 			name:     "events",
-			change:   func(e *results.Evidence) { e.Lost, e.Duplicate, e.Corrupt, e.Late = 3, 2, 1, 4 },
+			change:   func(c *judged) { c.EventsLost, c.EventsDuplicate, c.e.Corrupt, c.FragmentsLate = 3, 2, 1, 4 },
 			reasons:  []string{"3 events lost", "2 events or fragments came twice", "1 fragments corrupt"},
 			warnings: []string{"4 fragments late"},
 		},
 		{
 			name:    "drops",
-			change:  func(e *results.Evidence) { e.Drops = 7 },
+			change:  func(c *judged) { c.Drops = 7 },
 			reasons: []string{"7 packets dropped more than 1 s away from any timed failure"},
 		},
 		{
 			name:     "busy",
-			change:   func(e *results.Evidence) { e.CPUBusy = 0.97 },
+			change:   func(c *judged) { c.CPUBusy = 0.97 },
 			warnings: []string{"processors busy more than 90 % of the time, by this run or by others"},
 		},
 		{
 			name:     "too good",
-			change:   func(e *results.Evidence) { e.Measured = 1.08 },
+			change:   func(c *judged) { c.MeasuredEfficiency = 1.08 },
 			warnings: []string{"efficiency 1.080 is above 1: bursts that the links let pass unshaped count for too much; take larger fragments"},
 		},
 		{
 			name:     "slow control",
-			change:   func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0.6, 0.56 },
+			change:   func(c *judged) { c.Control, c.PredictedEfficiency, c.MeasuredEfficiency = true, 0.6, 0.56 },
 			warnings: []string{"the control reached 0.933 of its prediction, less than 0.95: the machine slows all cases down; ratios to the control suffer least"},
 		},
 		{
 			name:    "far too slow control",
-			change:  func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0.6, 0.53 },
+			change:  func(c *judged) { c.Control, c.PredictedEfficiency, c.MeasuredEfficiency = true, 0.6, 0.53 },
 			reasons: []string{tooSlow("0.883")},
 		},
 		{
 			name: "every slice of the control too slow",
-			change: func(e *results.Evidence) {
-				e.Control, e.Predicted, e.Slices = true, 1, []float64{0.8, 0.8, 0.8, 0.8, 0.8, 0.8}
+			change: func(c *judged) {
+				c.Control, c.PredictedEfficiency, c.e.Slices = true, 1, []float64{0.8, 0.8, 0.8, 0.8, 0.8, 0.8}
 			},
 			reasons: []string{tooSlow("0.800")},
 		},
 		{
 			name:    "one slice of the control, too slow",
-			change:  func(e *results.Evidence) { e.Control, e.Predicted, e.Slices = true, 1, []float64{0.8} },
+			change:  func(c *judged) { c.Control, c.PredictedEfficiency, c.e.Slices = true, 1, []float64{0.8} },
 			reasons: []string{tooSlow("0.800")},
 		},
 		{
 			name: "slow slices of the control, which may be noise",
-			change: func(e *results.Evidence) {
-				e.Control, e.Predicted, e.Slices = true, 1, []float64{0.5, 0.8, 0.88, 0.88, 0.88, 0.95}
+			change: func(c *judged) {
+				c.Control, c.PredictedEfficiency, c.e.Slices = true, 1, []float64{0.5, 0.8, 0.88, 0.88, 0.88, 0.95}
 			},
 			warnings: []string{"the control reached 0.880 of its prediction, less than 0.95: the machine slows all cases down; ratios to the control suffer least"},
 		},
 		{
 			name: "one slow slice of the control",
-			change: func(e *results.Evidence) {
-				e.Control, e.Predicted, e.Measured, e.Slices = true, 1, 0.9, []float64{0.2, 0.98, 0.99}
+			change: func(c *judged) {
+				c.Control, c.PredictedEfficiency, c.MeasuredEfficiency, c.e.Slices = true, 1, 0.9, []float64{0.2, 0.98, 0.99}
 			},
 		},
-		{name: "a control of unknown rate", change: func(e *results.Evidence) { e.Control, e.Predicted, e.Measured = true, 0, 0 }},
-		{name: "slow, but no control", change: func(e *results.Evidence) { e.Predicted, e.Measured = 0.6, 0.56 }},
+		{name: "a control of unknown rate", change: func(c *judged) { c.Control, c.PredictedEfficiency, c.MeasuredEfficiency = true, 0, 0 }},
+		{name: "slow, but no control", change: func(c *judged) { c.PredictedEfficiency, c.MeasuredEfficiency = 0.6, 0.56 }},
 		{
 			name:     "control off",
-			change:   func(e *results.Evidence) { e.ControlOff = true },
+			change:   func(c *judged) { c.e.ControlOff = true },
 			warnings: []string{"no control: the scenario says control: off"},
 		},
 		{
 			name:    "link off its plan",
-			change:  func(e *results.Evidence) { e.Links[0].Bytes = 106_000_000 },
+			change:  func(c *judged) { c.e.Links[0].Bytes = 106_000_000 },
 			reasons: []string{"link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)"},
 		},
 		{
 			name:   "segments sent again",
-			change: func(e *results.Evidence) { e.Links[0].Bytes, e.Retransmits = 106_000_000, 200 },
+			change: func(c *judged) { c.e.Links[0].Bytes, c.Retransmits = 106_000_000, 200 },
 		},
 		{
 			name:    "more than segments sent again come to",
-			change:  func(e *results.Evidence) { e.Links[0].Bytes, e.Retransmits = 121_000_000, 1e6 },
+			change:  func(c *judged) { c.e.Links[0].Bytes, c.Retransmits = 121_000_000, 1e6 },
 			reasons: []string{"link leaf0-spine1 up carried 121.00 MB, the plan puts 100.00 MB there (+21.0 %)"},
 		},
 		{
 			name:    "link that the plan leaves empty",
-			change:  func(e *results.Evidence) { e.Links[1].Bytes = 2_000_000 },
+			change:  func(c *judged) { c.e.Links[1].Bytes = 2_000_000 },
 			reasons: []string{"link leaf1-spine1 up carried 2.00 MB, the plan puts 0.00 MB there"},
 		},
 		{
 			name: "many links off, the worst first",
-			change: func(e *results.Evidence) {
-				e.Links = nil
+			change: func(c *judged) {
+				c.e.Links = nil
 				for i := range 6 {
-					e.Links = append(e.Links, results.LinkCount{Link: string(rune('a' + i)), Direction: "down", Bytes: uint64(i) * 5e6, PlannedBytes: 100e6, Planned: true})
+					c.e.Links = append(c.e.Links, results.LinkCount{Link: string(rune('a' + i)), Direction: "down", Bytes: uint64(i) * 5e6, PlannedBytes: 100e6, Planned: true})
 				}
 			},
 			reasons: []string{
@@ -135,9 +141,10 @@ func TestJudge(t *testing.T) {
 			},
 		},
 	} {
-		e := good()
-		tt.change(&e)
-		valid, reasons, warnings := results.Judge(e)
+		c := good()
+		tt.change(&c)
+		c.Judge(c.e)
+		valid, reasons, warnings := c.Valid, c.Reasons, c.Warnings
 		if !slices.Equal(reasons, tt.reasons) || !slices.Equal(warnings, tt.warnings) || valid != (len(tt.reasons) == 0) {
 			t.Errorf("%s: valid %v\nreasons  %q\nwant     %q\nwarnings %q\nwant     %q", tt.name, valid, reasons, tt.reasons, warnings, tt.warnings)
 		}
@@ -150,7 +157,7 @@ func TestJudge(t *testing.T) {
 func TestSummaryJSON(t *testing.T) {
 	in := results.Summary{Name: "x", Complete: true, Cases: []results.Case{{
 		Name: "a <b>", Repeat: 1, Mode: "synchronised", Routing: "ftree", Failures: []string{"leaf0-spine0"},
-		EventsPerSec: results.NewStat([]float64{1, 2}), Reasons: []string{}, Warnings: []string{"w"},
+		Rates: results.Rates{EventsPerSec: results.NewStat([]float64{1, 2})}, Reasons: []string{}, Warnings: []string{"w"},
 	}}}
 	var b strings.Builder
 	if err := in.Write(&b); err != nil {
@@ -187,12 +194,13 @@ func TestReadJSONRefuses(t *testing.T) {
 // A simulated case is valid without a word about machine, controls and length; but not
 // when it is not whole.
 func TestJudgeSimulated(t *testing.T) {
-	e := results.Evidence{Complete: true, Simulated: true, RateKnown: true, Measured: 1, Exchanges: 1, CPUBusy: 1}
-	if valid, reasons, warnings := results.Judge(e); !valid || len(reasons)+len(warnings) > 0 {
-		t.Errorf("valid %t, reasons %v, warnings %v", valid, reasons, warnings)
+	c := good()
+	c.Simulated, c.MeasuredEfficiency, c.CPUBusy = "phase", 1.1, 1
+	if c.Judge(c.e); !c.Valid || len(c.Reasons)+len(c.Warnings) > 0 {
+		t.Errorf("%+v", c)
 	}
-	e.Complete, e.Lost = false, 3
-	if valid, reasons, _ := results.Judge(e); valid || len(reasons) != 2 {
-		t.Errorf("valid %t, reasons %v", valid, reasons)
+	c.Complete, c.EventsLost = false, 3
+	if c.Judge(c.e); c.Valid || len(c.Reasons) != 2 {
+		t.Errorf("%+v", c)
 	}
 }

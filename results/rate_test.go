@@ -13,7 +13,7 @@ func TestRateText(t *testing.T) {
 		}
 	}
 	lo, hi := 8.45e6, 11.19e6
-	slow := Case{Name: "one", Mode: Sync, Schedule: "fors", Routing: "pinned", Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}
+	slow := Case{Name: "one", Mode: Sync, Schedule: "fors", Routing: "pinned", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
 	if got, want := clause([]Case{slow}, []int{0}, 0, true, false), "fors over pinned reaches 9.82 Mbit/s per server (±14 %)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -22,7 +22,7 @@ func TestRateText(t *testing.T) {
 func TestGoodputUnit(t *testing.T) {
 	at := func(bit ...float64) (cases []Case) {
 		for _, b := range bit {
-			cases = append(cases, Case{GoodputBitPerSec: Stat{Mean: b}})
+			cases = append(cases, Case{Rates: Rates{GoodputBitPerSec: Stat{Mean: b}}})
 		}
 		return cases
 	}

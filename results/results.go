@@ -95,6 +95,23 @@ type Case struct {
 	IO        string `json:"io,omitempty"` // how the transport moved payload, where it has a choice
 	PlanHash  string `json:"plan_hash" unit:""`
 
+	Rates
+	Assessment
+	Counts
+
+	LinkEvents []LinkEvent `json:"link_events,omitempty"`
+	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
+	Failover  string     `json:"failover,omitempty"`
+	Failovers []Failover `json:"failovers,omitempty"`
+
+	Complete bool     `json:"complete" unit:""`
+	Valid    bool     `json:"valid" unit:""`              // nothing about it is wrong; whether noise decides is the verdict's affair
+	Reasons  []string `json:"reasons" unit:"" join:"; "`  // why it is not valid
+	Warnings []string `json:"warnings" unit:"" join:"; "` // odd, but not fatal
+}
+
+// Rates are how fast a case was, and what was expected of it.
+type Rates struct {
 	EventsPerSec     Stat `json:"events_per_s" unit:"event/s"`    // per server
 	GoodputBitPerSec Stat `json:"goodput_bit_per_s" unit:"bit/s"` // per server, payload received over the network
 	Phases           int  `json:"phases" unit:"phase"`
@@ -104,16 +121,20 @@ type Case struct {
 	MeasuredEfficiency  float64 `json:"measured_efficiency" unit:"1"`
 	PredictedRatio      float64 `json:"predicted_ratio,omitempty"` // to the control's prediction
 	RatioToControl      float64 `json:"ratio_to_control" unit:"1"` // median over rounds
+}
 
-	// Estimate, Verdict, Compared and Equal are filled in by Assess. Older results and simulated
-	// ones have none.
+// An Assessment is filled in by Assess. Older results and simulated ones have none.
+type Assessment struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 	Verdict  string    `json:"verdict,omitempty"`
 	Compared bool      `json:"compared,omitempty"` // by the answer of the run
 	Equal    []string  `json:"equal,omitempty"`    // compared cases that differ from it by less than Tolerance
 	Rounds   int       `json:"rounds,omitempty"`   // slices that count
 	Rejected int       `json:"rejected,omitempty"` // slices that do not
+}
 
+// Counts are what workers and links of a case have counted.
+type Counts struct {
 	Exchanges       uint64  `json:"exchanges" unit:"exchange"`
 	MeasuredSec     float64 `json:"measured_s" unit:"s"` // first send to last receive of what is counted
 	EventsBuilt     uint64  `json:"events_built" unit:"event"`
@@ -127,16 +148,6 @@ type Case struct {
 	// fragment that one received of another.
 	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
 	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores, 0..1
-
-	LinkEvents []LinkEvent `json:"link_events,omitempty"`
-	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
-	Failover  string     `json:"failover,omitempty"`
-	Failovers []Failover `json:"failovers,omitempty"`
-
-	Complete bool     `json:"complete" unit:""`
-	Valid    bool     `json:"valid" unit:""`              // nothing about it is wrong; whether noise decides is the verdict's affair
-	Reasons  []string `json:"reasons" unit:"" join:"; "`  // why it is not valid
-	Warnings []string `json:"warnings" unit:"" join:"; "` // odd, but not fatal
 }
 
 // Modes of event building, as scenarios and results call them.

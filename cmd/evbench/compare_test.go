@@ -111,9 +111,9 @@ func (m *madeup) run() *results.Run {
 			}
 			goodput := float64(8*bytes) / seconds
 			c := results.Case{
-				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, MeasuredSec: seconds, Exchanges: bytes / m.size, Complete: true,
-				EventsPerSec: results.Stat{Mean: goodput / 8 / float64(m.size)}, GoodputBitPerSec: results.Stat{Mean: goodput},
-				MeasuredEfficiency: goodput / 100e6, BarrierWaitSec: 0.08, Valid: name != m.invalid, Reasons: []string{},
+				Name: name, Repeat: r, Mode: "synchronised", PlanHash: m.plan, Counts: results.Counts{MeasuredSec: seconds, Exchanges: bytes / m.size, BarrierWaitSec: 0.08}, Complete: true,
+				Rates: results.Rates{EventsPerSec: results.Stat{Mean: goodput / 8 / float64(m.size)}, GoodputBitPerSec: results.Stat{Mean: goodput},
+					MeasuredEfficiency: goodput / 100e6}, Valid: name != m.invalid, Reasons: []string{},
 			}
 			if c.Control = name == m.control; c.Control {
 				c.RatioToControl = 1

@@ -10,7 +10,7 @@ import (
 // Exit code 4 is for what is wrong; for what is not resolved where that is required.
 func TestVerdictOf(t *testing.T) {
 	one := func(valid bool, verdict string, compared bool) results.Summary {
-		return results.Summary{Cases: []results.Case{{Name: "a", Valid: true, Verdict: results.Reference}, {Name: "b", Valid: valid, Verdict: verdict, Compared: compared}}}
+		return results.Summary{Cases: []results.Case{{Name: "a", Valid: true, Assessment: results.Assessment{Verdict: results.Reference}}, {Name: "b", Valid: valid, Assessment: results.Assessment{Verdict: verdict, Compared: compared}}}}
 	}
 	for _, tt := range []struct {
 		name           string

@@ -81,10 +81,10 @@ func write(dir string, open bool) error {
 	s := results.Summary{Complete: true, Answer: &results.Answer{Cases: []string{"linear shift", "FORS"}}}
 	for i, predicted := range []float64{1, 0.577, 0.9375} {
 		c := results.Case{
-			Name: []string{"healthy", "linear shift", "FORS"}[i], Mode: "synchronised", Control: i == 0, Compared: i > 0, Valid: true,
-			PredictedRatio: predicted, RatioToControl: predicted, Verdict: results.Resolved, Rounds: 6, Rejected: i,
-			Estimate: &results.Estimate{Of: results.OfRatio, Interval: results.NewInterval(slices.Repeat([]float64{predicted}, 6))},
-		}
+			Name: []string{"healthy", "linear shift", "FORS"}[i], Mode: "synchronised", Control: i == 0, Assessment: results.Assessment{Compared: i > 0, Verdict: results.Resolved, Rounds: 6, Rejected: i,
+				Estimate: &results.Estimate{Of: results.OfRatio, Interval: results.NewInterval(slices.Repeat([]float64{predicted}, 6))}},
+			Valid: true,
+			Rates: results.Rates{PredictedRatio: predicted, RatioToControl: predicted}}
 		if open {
 			c.Verdict = results.Unresolved
 		}

@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // measured is a synchronised case with an interval of two points to either side.
 func measured(name string, predicted, ratio float64) results.Case {
 	c := results.Case{
-		Name: name, Mode: "synchronised", PredictedRatio: predicted, RatioToControl: ratio, Valid: true, Rounds: 6,
-		Verdict: results.Resolved, Compared: true,
+		Name: name, Mode: "synchronised", Rates: results.Rates{PredictedRatio: predicted, RatioToControl: ratio}, Valid: true, Assessment: results.Assessment{Rounds: 6,
+			Verdict: results.Resolved, Compared: true},
 	}
 	if ratio > 0 {
 		c.Estimate = &results.Estimate{Of: results.OfRatio, Over: results.OverRounds}

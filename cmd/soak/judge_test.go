@@ -32,7 +32,7 @@ func good() Seen {
 		}
 	}
 	c := results.Case{
-		Complete: true, Valid: true, EventsBuilt: 404, MeasuredSec: 10,
+		Complete: true, Valid: true, Counts: results.Counts{EventsBuilt: 404, MeasuredSec: 10},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: 2}, {Link: "leaf0-spine0", Up: true, TSec: 3}},
 		Failovers: []results.Failover{
 			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, SeenSec: sec(2.001), AidedSec: sec(2.002), FirstNewSec: sec(2.2)},

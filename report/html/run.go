@@ -37,7 +37,7 @@ func describe(index int, in Input) runView {
 	}
 	for _, p := range m.Predictions {
 		v.Predictions = append(v.Predictions, prediction{
-			p.Case, share(p.Efficiency).Text, phases(results.Case{Phases: p.Phases, Bound: p.Bound}).Text, p.PlanHash, clock(p.Made),
+			p.Case, share(p.Efficiency).Text, phases(results.Case{Rates: results.Rates{Phases: p.Phases, Bound: p.Bound}}).Text, p.PlanHash, clock(p.Made),
 		})
 	}
 	return v

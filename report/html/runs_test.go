@@ -95,9 +95,9 @@ func add(run *results.Run, c Case, p *plan.Plan, samples int) {
 	}
 	x := results.Case{
 		Name: c.Name, Repeat: c.Repeat, Mode: mode, Schedule: c.Schedule, Routing: p.Routing, Failures: append([]string{}, c.Down...), Deliver: "buffer",
-		PlanHash: p.Hash(), GoodputBitPerSec: results.NewStat(rates), EventsPerSec: results.NewStat(scaled(rates, 1/75e6)),
-		Phases: p.Phases(), Bound: p.Bound.Phases, PredictedEfficiency: predicted, MeasuredEfficiency: measured, RatioToControl: measured / 0.98,
-		Exchanges: 20, MeasuredSec: float64(samples) * c.Interval, LinkEvents: c.Events, Failover: c.Policy, Failovers: c.Failovers, Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
+		PlanHash: p.Hash(), Rates: results.Rates{GoodputBitPerSec: results.NewStat(rates), EventsPerSec: results.NewStat(scaled(rates, 1/75e6)),
+			Phases: p.Phases(), Bound: p.Bound.Phases, PredictedEfficiency: predicted, MeasuredEfficiency: measured, RatioToControl: measured / 0.98},
+		Counts: results.Counts{Exchanges: 20, MeasuredSec: float64(samples) * c.Interval}, LinkEvents: c.Events, Failover: c.Policy, Failovers: c.Failovers, Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
 	}
 	for _, e := range c.Events {
 		if !e.Up {

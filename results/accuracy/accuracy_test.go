@@ -11,7 +11,7 @@ import (
 // run is a run of which three cases were predicted by one model, and one by link loads alone.
 func run() *results.Run {
 	c := func(name string, events float64, valid bool) results.Case {
-		return results.Case{Name: name, EventsPerSec: results.Stat{Mean: events}, MeasuredEfficiency: 0.5, PredictedEfficiency: 0.6, Valid: valid}
+		return results.Case{Name: name, Rates: results.Rates{EventsPerSec: results.Stat{Mean: events}, MeasuredEfficiency: 0.5, PredictedEfficiency: 0.6}, Valid: valid}
 	}
 	p := func(name string) results.Prediction {
 		return results.Prediction{Case: name, Model: "phase", EventsPerSec: 100, ModelEfficiency: 0.55}

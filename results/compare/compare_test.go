@@ -21,7 +21,7 @@ func repeats(cases map[string][]float64) *results.Run {
 		for r, v := range cases[name] {
 			run.Summary.Cases = append(run.Summary.Cases, results.Case{
 				Name: name, Repeat: r, Valid: true, Complete: true, PlanHash: "sha256:" + name, Control: strings.HasPrefix(name, "control"),
-				EventsPerSec: results.Stat{Mean: v}, Exchanges: 10, BarrierWaitSec: 10 / (v + 1),
+				Rates: results.Rates{EventsPerSec: results.Stat{Mean: v}}, Counts: results.Counts{Exchanges: 10, BarrierWaitSec: 10 / (v + 1)},
 			})
 		}
 	}

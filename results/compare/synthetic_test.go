@@ -69,9 +69,9 @@ func summary(name string, repeat int, s synthetic, samples []results.Sample) res
 	}
 	sec := float64(s.intervals)
 	return results.Case{
-		Name: name, Repeat: repeat, Mode: "synchronised", PlanHash: "sha256:1", Complete: true, Valid: true, MeasuredSec: sec,
-		EventsPerSec:     results.Stat{Mean: bytes / sec / eventsOf},
-		GoodputBitPerSec: results.Stat{Mean: 8 * bytes / sec}, MeasuredEfficiency: 8 * bytes / sec / 100e6,
-		Exchanges: uint64(bytes / eventsOf), BarrierWaitSec: wait,
+		Name: name, Repeat: repeat, Mode: "synchronised", PlanHash: "sha256:1", Complete: true, Valid: true, Counts: results.Counts{MeasuredSec: sec,
+			Exchanges: uint64(bytes / eventsOf), BarrierWaitSec: wait},
+		Rates: results.Rates{EventsPerSec: results.Stat{Mean: bytes / sec / eventsOf},
+			GoodputBitPerSec: results.Stat{Mean: 8 * bytes / sec}, MeasuredEfficiency: 8 * bytes / sec / 100e6},
 	}
 }

@@ -66,7 +66,7 @@ func TestSummaryFails(t *testing.T) {
 	if err := w.Write(results.Manifest{Name: "first"}); err != nil {
 		t.Fatal(err)
 	}
-	bad := results.Summary{Cases: []results.Case{{CPUBusy: math.NaN()}}} // JSON has no NaN
+	bad := results.Summary{Cases: []results.Case{{Counts: results.Counts{CPUBusy: math.NaN()}}}} // JSON has no NaN
 	if err := w.Write(bad); err == nil || !strings.Contains(err.Error(), SummaryFile) {
 		t.Errorf("error %v", err)
 	}

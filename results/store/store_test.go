@@ -306,7 +306,7 @@ func TestLoad(t *testing.T) {
 		s := results.Sample{Case: "one", TSec: 1, IntervalSec: 1, Events: 7, EventBytes: 100, PayloadBytes: 700}
 		r := &results.Run{
 			Manifest: results.Manifest{Name: "small", Predictions: []results.Prediction{{Case: "one"}}}, Samples: []results.Sample{s, s},
-			Summary: results.Summary{Schema: results.SummarySchema, Complete: true, Cases: []results.Case{{Name: "one", Complete: true, Valid: true, Exchanges: 7}}},
+			Summary: results.Summary{Schema: results.SummarySchema, Complete: true, Cases: []results.Case{{Name: "one", Complete: true, Valid: true, Counts: results.Counts{Exchanges: 7}}}},
 		}
 		tt.spoil(r)
 		got, err := store.Load(save(t, r))

@@ -81,7 +81,7 @@ func TestExplain(t *testing.T) {
 	}
 	n := float64(p.Phases())
 	took := n*1.1 + 0.5
-	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}
+	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}}
 	w, err := Explain(all, c, 1, p)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestExplainLongest(t *testing.T) {
 	})
 	n := float64(p.Phases())
 	took := n*1.3 + 3.8/3
-	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took}),
+	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
 	w, err := Explain(Split(spans), c, 1, p)
 	if err != nil {
@@ -155,7 +155,7 @@ func TestExplainRepeats(t *testing.T) {
 	})
 	var first *Why
 	for range 50 {
-		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}, 1, p)
+		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}}, 1, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestExplainWholeExchanges(t *testing.T) {
 	p := fors(t)
 	spans := ring(p, 3, 0, func(int, int, int, int) float64 { return 1 })
 	n := float64(p.Phases())
-	c := results.Case{Name: "c", Mode: results.Sync, MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}
+	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}}
 	w, err := Explain(Split(spans[5:]), c, 1, p)
 	if err != nil || w.Exchanges != 2 {
 		t.Errorf("%+v, %v", w, err)
@@ -287,7 +287,7 @@ func TestExplainSpines(t *testing.T) {
 			}
 		}
 	}
-	c := results.Case{Name: "c", Mode: results.InOrder, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}
+	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 	w, err := Explain(Split(spans), c, 0.75, fors(t))
 	if err != nil {
 		t.Fatal(err)
@@ -328,7 +328,7 @@ func TestExplainWithoutPhases(t *testing.T) {
 				}
 			}
 		}
-		c := results.Case{Name: "c", Mode: tt.mode, MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}
+		c := results.Case{Name: "c", Mode: tt.mode, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 		w, err := Explain(Split(spans), c, 0.75, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -356,7 +356,7 @@ func TestExplainOrdered(t *testing.T) {
 			add(results.SpanSend, (server+2)%3, 1.5, 2.5)
 		}
 	}
-	c := results.Case{Name: "c", Mode: results.InOrder, MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}
+	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}}
 	w, err := Explain(Split(spans), c, 1, nil)
 	if err != nil {
 		t.Fatal(err)

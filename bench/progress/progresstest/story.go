@@ -64,8 +64,8 @@ func (x *Story) Slice(round, index int, rate float64, beside ...bench.Progress) 
 			x.Say(e)
 		}
 	}
-	one := results.Case{Name: c.Name, Schedule: c.Schedule, Routing: "pinned", Control: c.Control, MeasuredSec: c.Duration.Seconds(),
-		EventsPerSec: results.NewStat([]float64{rate}), MeasuredEfficiency: 0.9, PredictedEfficiency: 1, Complete: true, Valid: true}
+	one := results.Case{Name: c.Name, Schedule: c.Schedule, Routing: "pinned", Control: c.Control, Counts: results.Counts{MeasuredSec: c.Duration.Seconds()},
+		Rates: results.Rates{EventsPerSec: results.NewStat([]float64{rate}), MeasuredEfficiency: 0.9, PredictedEfficiency: 1}, Complete: true, Valid: true}
 	for _, e := range beside {
 		if e.Failover != nil {
 			one.Failovers = append(one.Failovers, *e.Failover)
