@@ -254,7 +254,7 @@ func (p *Plan) paths() func(src, dst int) int {
 	if p.Pinned() {
 		return p.Path
 	}
-	n, leaf := p.Tree.Servers(), leaves(p.Tree)
+	n, leaf := p.Tree.Servers(), p.Tree.LeafOfRanks()
 	table := make([]int32, p.Tree.Leaves()*n)
 	for l := range p.Tree.Leaves() {
 		for dst := range n {
@@ -271,21 +271,10 @@ func (p *Plan) paths() func(src, dst int) int {
 // through returns what a file says of the path of each message: its spine, and between
 // pods its top switch, else scheduler.None.
 func (p *Plan) through() func(src, dst int) (spine, top int) {
-	path, leaf := p.paths(), leaves(p.Tree)
+	path, leaf := p.paths(), p.Tree.LeafOfRanks()
 	return func(src, dst int) (spine, top int) {
 		return p.Tree.Through(leaf[src], leaf[dst], path(src, dst))
 	}
-}
-
-// leaves returns the leaf of each rank.
-func leaves(t *topology.Tree) []int {
-	out := make([]int, 0, t.Servers())
-	for l := range t.Leaves() {
-		for range t.On(l) {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // Messages returns the number of messages of one exchange.

@@ -124,7 +124,7 @@ func (p *Plan) ideal(w Weight) float64 {
 
 // eachPair calls f for every ordered pair of servers that exchange a message.
 func (p *Plan) eachPair(f func(src, dst int)) {
-	leaf, cut := leaves(p.Tree), p.cuts()
+	leaf, cut := p.Tree.LeafOfRanks(), p.cuts()
 	for src := range leaf {
 		for dst := range leaf {
 			if src != dst && !cut(leaf[src], leaf[dst]) {
@@ -144,7 +144,7 @@ type loads struct {
 }
 
 func (p *Plan) newLoads() *loads {
-	return &loads{tree: p.Tree, leaf: leaves(p.Tree), wire: make([]float64, p.Tree.Wires())}
+	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.Wires())}
 }
 
 // add puts a message on the wires of its path.

@@ -63,7 +63,7 @@ func reach(tables *routing.Tables, name string, cut [][2]int) error {
 	t := tables.Tree
 	e := &NoRouteError{routing: name, tree: t}
 	apart := pairSet(cut)
-	leaf := leaves(t)
+	leaf := t.LeafOfRanks()
 	for l := range t.Leaves() {
 		if t.On(l) == 0 {
 			continue

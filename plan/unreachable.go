@@ -40,7 +40,7 @@ func (p *Plan) drop() error {
 	if len(p.Unreachable) == 0 {
 		return nil
 	}
-	cut, leaf := p.cuts(), leaves(p.Tree)
+	cut, leaf := p.cuts(), p.Tree.LeafOfRanks()
 	dropped, left := 0, 0
 	for m := range p.Schedule.All() {
 		if cut(leaf[m.Src], leaf[m.Dst]) {

@@ -1,24 +1,5 @@
 package scheduler
 
-import "fmt"
-
-// MaxServers is the most servers of a schedule: its table of pairs takes 4 bytes
-// each.
-const MaxServers = 1 << 15
-
-// maxSplit bounds the memory of FORS: the table of pairs of leaves and spines, and
-// the states of a repair.
-const maxSplit = 1 << 28
-
-// check refuses trees that are too large to plan.
-func (f *fabric) check() error {
-	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
-		return fmt.Errorf("%d servers on %d leaves with %d spines are more than can be planned (at most %d servers, %d leaves²·spines)",
-			f.servers, f.leaves, f.spines, MaxServers, maxSplit)
-	}
-	return nil
-}
-
 // balance splits the messages of every pair of leaves over its spines such that
 // the largest link load is least, and not below S-1, which costs nothing. It
 // returns the split, whose ceiling is the number of phases, and the best lower
@@ -36,7 +17,7 @@ func (f *fabric) check() error {
 func (f *fabric) balance() (*split, Bound) {
 	f.share()
 	b := f.simpleBound()
-	w := newFluid(f, nil)
+	w := newFluid(f)
 	w.ceiling = float64(b.Phases)
 	for b = w.settle(b, sweeps); ; w.ceiling++ {
 		for try := range tries {
@@ -65,25 +46,16 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 		if i%8 != 0 {
 			continue
 		}
-		if w.above == nil && !w.hallKnown {
+		if w.tops == 0 && !w.hallKnown {
 			b, w.hallKnown = w.hall(b), true
 			w.ceiling = max(w.ceiling, float64(b.Phases))
 		}
 		for _, y := range w.weights() {
-			b = w.better(b, y)
+			if w.dual(y) > b.Phases {
+				b = w.witness(y)
+			}
 		}
 		w.ceiling = max(w.ceiling, float64(b.Phases))
-	}
-	return b
-}
-
-// better returns the bound that weights prove, if it is above b, else b.
-func (w *fluid) better(b Bound, y []int64) Bound {
-	switch {
-	case w.above != nil && w.above.dual(y) > b.Phases:
-		return w.above.witness(y)
-	case w.above == nil && w.dual(y) > b.Phases:
-		return w.witness(y)
 	}
 	return b
 }

@@ -59,36 +59,34 @@ func (b Bound) String() string {
 // servers, leaves and pods need; with DropUnreachable it bounds the phases of a
 // schedule without the pairs of servers that cannot reach each other.
 func LowerBound(t *topology.Tree, o Options) Bound {
-	apart := !o.DropUnreachable && t.Connected() != nil
-	if t.Levels() == 3 {
-		f := newPodFabric(t)
-		if apart || f.check() != nil {
-			return f.simpleBound()
-		}
-		f.meet()
-		return newPodFluid(f).settlePods(f.simpleBound())
-	}
 	f := newFabric(t)
-	if apart {
+	if !o.DropUnreachable && t.Connected() != nil || f.check() != nil {
 		return f.simpleBound()
 	}
-	if f.part(); f.check() != nil {
-		return f.simpleBound()
+	f.part()
+	if f.tops > 0 {
+		return newFluid(f).settlePods(f.simpleBound())
 	}
 	_, b := f.balance()
 	return b
 }
 
-// simpleBound returns the best of the server bound and the leaf bounds.
+// simpleBound returns the best of the server bound, the leaf and the pod bounds.
 func (f *fabric) simpleBound() Bound {
 	b := Bound{Kind: KindServer}
 	for i := range f.n {
 		b.Phases = max(b.Phases, f.sends(i))
 	}
-	for i, n := range f.n {
-		if out := n * f.reach[i]; f.live[i] > 0 && ceilDiv(out, f.live[i]) > b.Phases {
-			b = Bound{Phases: ceilDiv(out, f.live[i]), Kind: KindLeaf, Leaf: f.leaf[i]}
+	raise := func(out, live int, by Bound) {
+		if by.Phases = ceilDiv(out, max(live, 1)); live > 0 && by.Phases > b.Phases {
+			b = by
 		}
+	}
+	for i, n := range f.n {
+		raise(n*f.reach[i], f.live[i], Bound{Kind: KindLeaf, Leaf: f.leaf[i]})
+	}
+	for q, out := range f.leaving() {
+		raise(out, f.upperLinks(q), Bound{Kind: KindPod, Leaf: f.name[q]})
 	}
 	return b
 }
@@ -99,8 +97,9 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 // far below 2⁶³ on the largest tree.
 const weightScale = 1 << 16
 
-// dual returns what weights y, one for both directions of each link, prove.
-// O(leaves²·spines).
+// dual returns what weights of cables prove, one for both directions of each: those of
+// leaves by link, then those of top switches, by (pod·planes + plane)·tops + top.
+// O(leaves²·spines + pods²·planes·tops).
 func (f *fabric) dual(y []int64) int {
 	var load, sum int64
 	for _, w := range y {
@@ -109,11 +108,12 @@ func (f *fabric) dual(y []int64) int {
 	if sum == 0 {
 		return 0
 	}
+	over := f.over(y[len(f.alive):])
 	for _, p := range f.pairs {
 		least := int64(math.MaxInt64)
-		ya, yb := y[f.link(p.a, 0):], y[f.link(p.b, 0):]
+		ya, yb, way := y[f.link(p.a, 0):], y[f.link(p.b, 0):], over[f.between(f.pod[p.a], f.pod[p.b], 0):]
 		for _, k := range p.spines {
-			least = min(least, ya[k]+yb[k])
+			least = min(least, ya[k]+yb[k]+way[k])
 		}
 		load += least * int64(f.messages(p.a, p.b))
 	}
@@ -122,12 +122,19 @@ func (f *fabric) dual(y []int64) int {
 
 // witness returns the bound that y proves.
 func (f *fabric) witness(y []int64) Bound {
-	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, 2*f.tree.Leaves()*f.spines)}
+	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, 2*f.tree.AllLinks())}
+	if f.tops > 0 {
+		b.Weights = make([]int64, f.tree.Wires())
+	}
 	for i, l := range f.leaf {
 		for k := range f.spines {
 			w := y[f.link(i, k)]
 			b.Weights[f.tree.Up(l, k)], b.Weights[f.tree.Down(l, k)] = w, w
 		}
+	}
+	for i, w := range y[len(f.alive):] {
+		q, k := f.name[i/f.tops/f.spines], i/f.tops%f.spines
+		b.Weights[f.tree.TopUp(q, k, i%f.tops)], b.Weights[f.tree.TopDown(q, k, i%f.tops)] = w, w
 	}
 	return b
 }

@@ -174,7 +174,7 @@ func (c *byteCase) split() *fluid {
 	for i, n := range c.amount {
 		amount[i] = float64(n) * scale
 	}
-	w := newFluidOf(c.double, nil, amount)
+	w := newFluidOf(c.double, c.double.scales(), amount)
 	w.ceiling = float64(c.best.Time) * scale
 	for i := 1; i <= 3*sweeps && len(amount) > 0 && w.excess() > tolerance; i++ {
 		if i == sweeps {

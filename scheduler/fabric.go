@@ -1,23 +1,36 @@
 package scheduler
 
-import "evbench/topology"
+import (
+	"fmt"
 
-// A fabric is the planner's view of a tree: leaves with servers only, renumbered
-// 0..leaves-1, and dense tables indexed leaf·spines + spine.
+	"evbench/internal/coloring"
+	"evbench/topology"
+)
+
+// A fabric is the planner's view of a tree: leaves and pods with servers only, renumbered
+// from 0, and dense tables indexed leaf·spines + spine. On two levels there is one pod.
 type fabric struct {
 	tree    *topology.Tree
 	servers int
 	leaves  int
-	spines  int
+	spines  int // planes on three levels
+	pods    int
+	tops    int     // 0 on two levels
 	leaf    []int   // number in the tree
 	n       []int   // servers on it
 	first   []int   // rank of its first server
+	pod     []int   // of each leaf
+	name    []int   // number in the tree of each pod
 	alive   []bool  // by leaf·spines + spine
 	live    []int   // live spines of each leaf
 	reach   []int   // servers on other leaves that each leaf exchanges messages with
 	pairs   []pair  // a < b, in order, without those that share no spine
 	common  []int32 // the lists of the pairs
-	apart   []bool  // by a·leaves + b: they share no spine; nil until part
+	apart   []bool  // by a·leaves + b: no live path joins them; nil until part
+
+	alone  []int               // live top switches of a pod, by pod·planes + plane
+	shared []coloring.ColorSet // those of two pods, by between; nil until part
+	counts []int               // how many
 }
 
 // A pair is two leaves and the spines they share, rising: at least one.
@@ -27,7 +40,32 @@ type pair struct {
 }
 
 func newFabric(t *topology.Tree) *fabric {
-	f := &fabric{tree: t, servers: t.Servers(), spines: t.Spines()}
+	f := newLower(t)
+	if t.Levels() == 2 {
+		return f
+	}
+	f.tops, f.pods, f.name = t.Tops(), 0, nil
+	for i, l := range f.leaf {
+		if q := t.Pod(l); f.pods == 0 || f.name[f.pods-1] != q {
+			f.name = append(f.name, q)
+			f.pods++
+		}
+		f.pod[i] = f.pods - 1
+	}
+	f.alone = make([]int, f.pods*f.spines)
+	for i := range f.alone {
+		for top := range f.tops {
+			if t.TopAlive(f.name[i/f.spines], i%f.spines, top) {
+				f.alone[i]++
+			}
+		}
+	}
+	return f
+}
+
+// newLower leaves out the top switches of three levels.
+func newLower(t *topology.Tree) *fabric {
+	f := &fabric{tree: t, servers: t.Servers(), spines: t.Spines(), pods: 1, name: []int{0}, alone: make([]int, t.Spines())}
 	for l := range t.Leaves() {
 		if t.On(l) == 0 {
 			continue
@@ -36,35 +74,50 @@ func newFabric(t *topology.Tree) *fabric {
 		f.n = append(f.n, t.On(l))
 		f.first = append(f.first, t.First(l))
 		f.reach = append(f.reach, f.servers-t.On(l))
-		live := 0
+		f.live = append(f.live, 0)
 		for k := range f.spines {
 			f.alive = append(f.alive, t.Alive(l, k))
 			if t.Alive(l, k) {
-				live++
+				f.live[f.leaves]++
 			}
 		}
-		f.live = append(f.live, live)
+		f.leaves++
 	}
-	f.leaves = len(f.leaf)
+	f.pod = make([]int, f.leaves)
 	return f
 }
 
 // link returns the index of a leaf's link to a spine.
 func (f *fabric) link(leaf, spine int) int { return leaf*f.spines + spine }
 
-// part takes leaves that share no spine out of each other's reach. O(leaves²·spines),
-// but O(leaves²) where most are connected; once.
-func (f *fabric) part() { f.partBy(f.touch) }
+// between returns the index in shared of two pods and a plane.
+func (f *fabric) between(q, r, k int) int { return (q*f.pods+r)*f.spines + k }
 
-// partBy is part for leaves that meet where reach says so.
-func (f *fabric) partBy(reach func(a, b int) bool) {
+// topsOf returns how many top switches of a plane are alive from a pod.
+func (f *fabric) topsOf(q, k int) int { return f.alone[q*f.spines+k] }
+
+// part fills in what two pods share, and takes leaves between which no path is alive out of
+// each other's reach. O(leaves²·spines + pods²·spines·tops), but O(leaves²) where most are
+// connected; once.
+func (f *fabric) part() {
 	if f.apart != nil {
 		return
+	}
+	f.shared = make([]coloring.ColorSet, f.pods*f.pods*f.spines)
+	f.counts = make([]int, len(f.shared))
+	for i := range f.shared {
+		q, r, k := f.name[i/f.spines/f.pods], f.name[i/f.spines%f.pods], i%f.spines
+		for top := range f.tops {
+			if f.tree.TopAlive(q, k, top) && f.tree.TopAlive(r, k, top) {
+				f.shared[i].Add(top)
+				f.counts[i]++
+			}
+		}
 	}
 	f.apart = make([]bool, f.leaves*f.leaves)
 	for a := range f.leaves {
 		for b := range a {
-			if !reach(a, b) {
+			if !f.joined(a, b) {
 				f.apart[a*f.leaves+b], f.apart[b*f.leaves+a] = true, true
 				f.reach[a] -= f.n[b]
 				f.reach[b] -= f.n[a]
@@ -73,14 +126,19 @@ func (f *fabric) partBy(reach func(a, b int) bool) {
 	}
 }
 
-// touch reports whether two leaves share a live spine.
-func (f *fabric) touch(a, b int) bool {
+func (f *fabric) joined(a, b int) bool {
 	for k := range f.spines {
-		if f.alive[f.link(a, k)] && f.alive[f.link(b, k)] {
+		if f.usable(a, b, k) {
 			return true
 		}
 	}
 	return false
+}
+
+// usable reports whether messages between two leaves can go through a spine.
+func (f *fabric) usable(a, b, k int) bool {
+	return f.alive[f.link(a, k)] && f.alive[f.link(b, k)] &&
+		(f.pod[a] == f.pod[b] || f.counts[f.between(f.pod[a], f.pod[b], k)] > 0)
 }
 
 // share fills in the pairs. O(leaves²·spines), once.
@@ -97,7 +155,7 @@ func (f *fabric) share() {
 			}
 			start := len(f.common)
 			for k := range f.spines {
-				if f.alive[f.link(a, k)] && f.alive[f.link(b, k)] {
+				if f.usable(a, b, k) {
 					f.common = append(f.common, int32(k))
 				}
 			}
@@ -114,3 +172,61 @@ func (f *fabric) messages(a, b int) int { return f.n[a] * f.n[b] }
 
 // sends returns how many messages each server of leaf i sends.
 func (f *fabric) sends(i int) int { return f.n[i] - 1 + f.reach[i] }
+
+// leafOf returns the leaf of each rank.
+func (f *fabric) leafOf() []int32 {
+	out := make([]int32, 0, f.servers)
+	for l, n := range f.n {
+		for range n {
+			out = append(out, int32(l))
+		}
+	}
+	return out
+}
+
+// leavesAt returns how many leaves of a pod have a live link to a plane.
+func (f *fabric) leavesAt(q, k int) int {
+	n := 0
+	for l, r := range f.pod {
+		if r == q && f.alive[f.link(l, k)] {
+			n++
+		}
+	}
+	return n
+}
+
+// critical reports, for each plane, whether its top switches may be too few or
+// lack a common one: elsewhere, whatever the leaves put on the plane in a phase
+// goes through, as each of its pods sends and receives at most as many messages
+// as there are top switches (König).
+func (f *fabric) critical() []bool {
+	out := make([]bool, f.spines)
+	for q := range f.pods {
+		for k := range f.spines {
+			if n := f.leavesAt(q, k); f.pods > 1 && n > 0 && f.topsOf(q, k) < max(n, f.tops) {
+				out[k] = true
+			}
+		}
+	}
+	return out
+}
+
+// Limits on memory.
+const (
+	MaxServers  = 1 << 15 // of a schedule: its table of pairs takes 4 bytes each
+	maxSplit    = 1 << 28 // leaves²·spines, of FORS; and the states of a repair
+	maxPodState = 1 << 25 // phases times links of leaves, of a search on three levels
+	maxPodPairs = 1 << 22 // pods²·planes
+)
+
+// check refuses trees that are too large to plan.
+func (f *fabric) check() error {
+	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
+		return fmt.Errorf("%d servers on %d leaves with %d spines are more than can be planned (at most %d servers, %d leaves²·spines)",
+			f.servers, f.leaves, f.spines, MaxServers, maxSplit)
+	}
+	if f.pods*f.pods*f.spines > maxPodPairs {
+		return fmt.Errorf("%d pods with %d planes are more than can be planned (at most %d pods²·planes)", f.pods, f.spines, maxPodPairs)
+	}
+	return nil
+}

@@ -38,7 +38,6 @@ import (
 // cable of a link gets its excess as a weight.
 type fluid struct {
 	*fabric
-	above   *podFabric // nil on two levels
 	ceiling float64
 	slope   float64
 	scale   []float64 // 1/capacity of each link; 0 where it has none
@@ -59,23 +58,18 @@ const (
 )
 
 // newFluid divides the messages of each pair evenly over its spines.
-func newFluid(f *fabric, above *podFabric) *fluid {
+func newFluid(f *fabric) *fluid {
+	f.share()
 	amount := make([]float64, len(f.pairs))
 	for i, p := range f.pairs {
 		amount[i] = float64(f.messages(p.a, p.b))
 	}
-	return newFluidOf(f, above, amount)
+	return newFluidOf(f, f.scales(), amount)
 }
 
 // newFluidOf divides an amount of each pair evenly over its spines.
-func newFluidOf(f *fabric, above *podFabric, amount []float64) *fluid {
-	w := &fluid{fabric: f, above: above, amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
-	if above != nil {
-		w.scale = above.scales()
-	} else {
-		w.scale = slices.Repeat([]float64{1}, len(f.alive))
-	}
-	w.load = make([]float64, len(w.scale))
+func newFluidOf(f *fabric, scale, amount []float64) *fluid {
+	w := &fluid{fabric: f, scale: scale, load: make([]float64, len(scale)), amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
 	for n := range f.pairs {
 		p := &f.pairs[n]
 		even := amount[n] / float64(len(p.spines))
@@ -89,8 +83,11 @@ func newFluidOf(f *fabric, above *podFabric, amount []float64) *fluid {
 
 // put adds x of a pair on a spine.
 func (w *fluid) put(p *pair, k int32, x float64) {
-	if w.above != nil {
-		w.above.put(w.load, p, int(k), x)
+	if w.tops > 0 {
+		links, n := w.links(p.a, p.b, int(k))
+		for _, l := range links[:n] {
+			w.load[l] += x
+		}
 		return
 	}
 	w.load[p.a*w.spines+int(k)] += x
@@ -132,7 +129,7 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 	w.rest = slices.Grow(w.rest[:0], len(x))[:len(x)]
 	for i, k := range p.spines {
 		w.put(p, k, -x[i])
-		if w.above == nil {
+		if w.tops == 0 {
 			w.remain(&w.rest[i], p, int(k))
 		} else {
 			w.remainAbove(&w.rest[i], p, int(k))
@@ -155,7 +152,7 @@ func (w *fluid) remain(r *rest, p *pair, k int) {
 // remainAbove is remain on three levels.
 func (w *fluid) remainAbove(r *rest, p *pair, k int) {
 	*r = rest{}
-	links, n := w.above.links(p.a, p.b, k)
+	links, n := w.links(p.a, p.b, k)
 	for _, l := range links[:n] {
 		s := w.scale[l]
 		if s == 0 {
@@ -306,8 +303,8 @@ func (w *fluid) cables() []float64 {
 	for l := range out {
 		out[l] = over(l)
 	}
-	f := w.above
-	if f == nil {
+	f := w.fabric
+	if f.tops == 0 {
 		return out
 	}
 	out = append(out, make([]float64, f.pods*f.spines*f.tops)...)
@@ -318,11 +315,11 @@ func (w *fluid) cables() []float64 {
 	}
 	for q := range f.pods {
 		for k := range f.spines {
-			give(q, k, f.common[f.between(q, q, k)], over(f.podLinks()+q*f.spines+k))
+			give(q, k, f.shared[f.between(q, q, k)], over(f.podLinks()+q*f.spines+k))
 			for r := q + 1; r < f.pods; r++ {
 				e, i := over(f.pairLinks()+f.between(q, r, k)), f.between(q, r, k)
-				give(q, k, f.common[i], e/2)
-				give(r, k, f.common[i], e/2)
+				give(q, k, f.shared[i], e/2)
+				give(r, k, f.shared[i], e/2)
 			}
 		}
 	}

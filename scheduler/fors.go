@@ -65,14 +65,14 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.connected(t); err != nil {
 		return nil, Bound{}, err
 	}
-	if t.Levels() == 3 {
-		return forPods(t, o)
-	}
 	f := newFabric(t)
 	if err := f.check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
 	f.share()
+	if f.tops > 0 {
+		return f.forsAbove(o)
+	}
 	return f.fors(o)
 }
 

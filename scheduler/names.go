@@ -84,7 +84,7 @@ func podNames() []string {
 // plannable refuses trees that are too large.
 func plannable(t *topology.Tree) error {
 	if t.Levels() == 3 {
-		return newPodFabric(t).check()
+		return newFabric(t).check()
 	}
 	if n := t.Servers(); n > MaxServers {
 		return fmt.Errorf("%d servers are more than can be planned (at most %d)", n, MaxServers)

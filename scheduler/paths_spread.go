@@ -208,10 +208,3 @@ func (s *spread) can(i, j, from, to int) bool {
 
 // grainOf returns the grain between two nodes, that of the sending one.
 func (s *spread) grainOf(i, j int) int32 { return s.grain[min(i, j)] }
-
-// move moves a grain.
-func (s *spread) move(i, j, from, to int) {
-	g := s.grainOf(i, j)
-	s.add(i, j, from, -g)
-	s.add(i, j, to, g)
-}

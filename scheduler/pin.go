@@ -56,8 +56,8 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	out := unpinned(s)
 	out.Pinned = true
 	pin := x.pinSpines
-	if x.above != nil {
-		pin = x.above.pinPaths
+	if x.tops > 0 {
+		pin = x.pinPaths
 	}
 	if err := pin(out, o); err != nil {
 		return nil, err

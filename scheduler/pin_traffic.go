@@ -11,7 +11,6 @@ import (
 // named by its place src·ranks + dst in the slots of the schedule.
 type traffic struct {
 	*fabric
-	above *podFabric          // nil on two levels
 	lists []coloring.ColorSet // planes between two leaves by a·leaves + b; nil on two levels
 	ranks int
 	on    []int32             // leaf of each rank
@@ -22,15 +21,12 @@ type traffic struct {
 
 // newTraffic sorts the messages of s. Pairs that never meet have none. O(S²).
 func newTraffic(s *Schedule, t *topology.Tree) *traffic {
-	x := &traffic{}
-	if t.Levels() == 2 {
-		x.fabric = newFabric(t)
-	} else {
-		x.above = newPodFabric(t)
-		x.above.meet()
-		x.fabric, x.lists = x.above.fabric, x.above.planeLists()
+	f := newFabric(t)
+	x := &traffic{fabric: f}
+	if f.tops > 0 {
+		f.part()
+		x.lists = f.planeLists()
 	}
-	f := x.fabric
 	x.ranks, x.up, x.start = s.Ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.Phases+1)
 	for l, n := range f.n {
 		for range n {
@@ -90,7 +86,7 @@ func (x *traffic) reachable() error {
 		return nil
 	}
 	for _, m := range x.pair {
-		if a, b := x.across(m); x.choices(m) == 0 && x.above == nil {
+		if a, b := x.across(m); x.choices(m) == 0 && x.tops == 0 {
 			return &topology.UnreachableError{A: x.leaf[min(a, b)], B: x.leaf[max(a, b)]}
 		} else if x.choices(m) == 0 {
 			return err
@@ -109,7 +105,7 @@ func (x *traffic) choices(m uint32) int {
 // switch in common.
 func (x *traffic) both(m uint32) coloring.ColorSet {
 	a, b := x.across(m)
-	if x.above != nil {
+	if x.tops > 0 {
 		return x.lists[int(a)*x.leaves+int(b)]
 	}
 	return x.up[a].And(x.up[b])

@@ -3,11 +3,9 @@ package scheduler
 import (
 	"fmt"
 	"slices"
-
-	"evbench/topology"
 )
 
-// forPods is FORS on three levels.
+// forsAbove is FORS on three levels.
 //
 //   - Where the top switches of each plane suffice for its leaves and none of their
 //     links is dead, the two lower levels decide: they are planned with planes as
@@ -20,20 +18,10 @@ import (
 //
 // Links of leaves and of top switches cross: neither level's loads bound the
 // other's. So phases may be above the bound, which is the gap.
-func forPods(t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	f := newPodFabric(t)
-	if err := f.check(); err != nil {
-		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
-	}
-	f.meet()
+func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
 	if o.Objective == FewestPaths || o.Objective == Balanced {
-		return f.fewPaths(o)
+		return f.fewPathsAbove(o)
 	}
-	return f.fors(o)
-}
-
-// fors plans for the fewest phases. f has met.
-func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
 	plan := f.mixedPlan
 	if !slices.Contains(f.critical(), true) {
 		plan = f.lowerPlan
@@ -49,8 +37,8 @@ func (f *podFabric) fors(o Options) (*Schedule, Bound, error) {
 }
 
 // mixedPlan plans with top switches in view.
-func (f *podFabric) mixedPlan(o Options) (*Schedule, Bound, error) {
-	w := newPodFluid(f)
+func (f *fabric) mixedPlan(o Options) (*Schedule, Bound, error) {
+	w := newFluid(f)
 	b := w.settlePods(f.simpleBound())
 	w.relax()
 	var best *podTable
@@ -76,13 +64,13 @@ func (f *podFabric) mixedPlan(o Options) (*Schedule, Bound, error) {
 
 // attempts returns how often planning is tried again where the bound is not
 // reached: small trees, which have the larger gaps, are tried more often.
-func (f *podFabric) attempts(phases int) int {
+func (f *fabric) attempts(phases int) int {
 	return max(2, min(30, 1<<19/(phases*len(f.alive))))
 }
 
 // attempt plans with k phases, or a few more where not all messages fit; it
 // returns nil where that cannot be done.
-func (f *podFabric) attempt(w *fluid, k, try int, o Options) *podTable {
+func (f *fabric) attempt(w *fluid, k, try int, o Options) *podTable {
 	s := w.roundPods(k, try)
 	if !s.repair() {
 		return nil

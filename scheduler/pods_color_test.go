@@ -108,7 +108,7 @@ func TestListColorerFull(t *testing.T) {
 // the same units.
 func TestPodTableSwaps(t *testing.T) {
 	f := deadPods(t)
-	w := newPodFluid(f)
+	w := newFluid(f)
 	b := w.settlePods(f.simpleBound())
 	s := w.roundPods(b.Phases, 0)
 	if !s.repair() {

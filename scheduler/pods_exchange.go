@@ -16,9 +16,8 @@ import (
 // between pods find no top switches are mixed with others until they do.
 type podTable struct {
 	*table
-	fabric   *podFabric
 	nodes    int
-	link     []int32 // of each node, or none
+	linkOf   []int32 // of each node, or none
 	node     []int32 // of each link, or none
 	from, to []int32 // nodes of each unit
 	slot     []int32 // of each unit in the table, or none for a filler
@@ -42,14 +41,14 @@ func newPodTable(s *podSplit, o Options) *podTable {
 	n := s.servers
 	t := &podTable{
 		table:  &table{split: s.split, phases: int(s.split.ceiling), slots: make([]slot, n*n)},
-		fabric: s.podFabric, need: s.critical(),
+		need:   s.critical(),
 		random: rand.New(rand.NewPCG(o.Seed, 3)),
 	}
 	g := &linkGraph{table: t.table, node: slices.Repeat([]int32{none}, len(t.alive))}
 	for i, alive := range t.alive {
 		if alive {
 			g.node[i] = g.add()
-			t.link = append(t.link, int32(i))
+			t.linkOf = append(t.linkOf, int32(i))
 		}
 	}
 	for a := range t.leaves {
@@ -61,13 +60,13 @@ func newPodTable(s *podSplit, o Options) *podTable {
 		g.within(a)
 	}
 	t.nodes, t.node = int(g.nodes), g.node
-	for len(t.link) < t.nodes {
-		t.link = append(t.link, none)
+	for len(t.linkOf) < t.nodes {
+		t.linkOf = append(t.linkOf, none)
 	}
 	t.match(g.edges, o)
 	t.ways()
 	t.atPlane = make([][]int32, t.spines)
-	for i, l := range t.link {
+	for i, l := range t.linkOf {
 		if l != none {
 			t.atPlane[int(l)%t.spines] = append(t.atPlane[int(l)%t.spines], int32(i))
 		}
@@ -105,17 +104,17 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 // ways notes for each unit the pods and the plane, as an index of common, where it
 // is a message between pods, or none.
 func (t *podTable) ways() {
-	f := t.fabric
+	f := t
 	t.way = make([]int32, len(t.from))
 	t.podOf = make([]int32, t.nodes)
-	for i, l := range t.link {
+	for i, l := range t.linkOf {
 		if l != none {
 			t.podOf[i] = int32(f.pod[int(l)/t.spines])
 		}
 	}
 	for e := range t.way {
 		t.way[e] = none
-		l, m := t.link[t.from[e]], t.link[t.to[e]]
+		l, m := t.linkOf[t.from[e]], t.linkOf[t.to[e]]
 		// Between different leaves both links are of one plane.
 		if q, r := t.podOf[t.from[e]], t.podOf[t.to[e]]; l != none && m != none && q != r {
 			t.way[e] = int32(f.between(int(q), int(r), int(l)%t.spines))
@@ -137,7 +136,7 @@ func (t *podTable) excess(p, k int) int32 {
 	}
 	var e, f int32
 	for q := range out {
-		c := int32(t.fabric.live(q, k))
+		c := int32(t.topsOf(q, k))
 		e += max(0, out[q]-c)
 		f += max(0, in[q]-c)
 	}
@@ -147,11 +146,11 @@ func (t *podTable) excess(p, k int) int32 {
 // without colours the messages of a phase with the top switches of a plane and
 // returns how many are left.
 func (t *podTable) without(p, k, steps int) int32 {
-	f := t.fabric
+	f := t
 	t.colorer.start(f.pods, f.pods, f.tops)
 	for _, u := range t.atPlane[k] {
 		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {
-			t.colorer.add(int(t.podOf[u]), int(t.podOf[t.to[e]]), f.common[t.way[e]])
+			t.colorer.add(int(t.podOf[u]), int(t.podOf[t.to[e]]), f.shared[t.way[e]])
 		}
 	}
 	return int32(t.colorer.run(steps))
@@ -333,6 +332,3 @@ func (t *podTable) prices(p, q int, limit int32) (sum int32) {
 	}
 	return sum
 }
-
-// leafLink is link, which names something else here.
-func (t *podTable) leafLink(leaf, plane int) int { return leaf*t.spines + plane }

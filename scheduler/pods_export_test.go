@@ -3,7 +3,7 @@ package scheduler
 import "evbench/topology"
 
 // Raise returns a bound of the lower levels of a tree as one of all levels.
-func Raise(t *topology.Tree, b Bound) Bound { return newPodFabric(t).raise(b) }
+func Raise(t *topology.Tree, b Bound) Bound { return newFabric(t).raise(b) }
 
 // PodNames returns the names of schedules for three levels.
 func PodNames() []string { return podNames() }

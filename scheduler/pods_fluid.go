@@ -2,52 +2,27 @@ package scheduler
 
 import "slices"
 
-// newPodFluid divides the messages of each pair of leaves over the planes between
-// them. f has met.
-func newPodFluid(f *podFabric) *fluid {
-	if f.pairs == nil {
-		f.pairs = f.sharePlanes()
-	}
-	return newFluid(f.fabric, f)
-}
-
-// sharePlanes returns the pairs of leaves and the planes between them.
-func (f *podFabric) sharePlanes() []pair {
-	var out []pair
-	for a := range f.leaves {
-		for b := a + 1; b < f.leaves; b++ {
-			p := pair{a: a, b: b}
-			for k := range f.spines {
-				if f.usable(a, b, k) {
-					p.spines = append(p.spines, int32(k))
-				}
-			}
-			if p.spines != nil {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
-}
-
 // Links are numbered: leaf links, then pods and planes, then two pods and planes
 // as in common. The first of a level:
-func (f *podFabric) podLinks() int  { return f.leaves * f.spines }
-func (f *podFabric) pairLinks() int { return f.podLinks() + f.pods*f.spines }
+func (f *fabric) podLinks() int  { return f.leaves * f.spines }
+func (f *fabric) pairLinks() int { return f.podLinks() + f.pods*f.spines }
 
 // scales returns 1/capacity of each link, 0 where it has none.
-func (f *podFabric) scales() []float64 {
-	scale := make([]float64, f.pairLinks()+len(f.common))
+func (f *fabric) scales() []float64 {
+	if f.tops == 0 {
+		return slices.Repeat([]float64{1}, len(f.alive))
+	}
+	scale := make([]float64, f.pairLinks()+len(f.shared))
 	for i := range f.podLinks() {
 		scale[i] = 1
 	}
 	for q := range f.pods {
 		for k := range f.spines {
-			if n := f.live(q, k); n > 0 && n < f.leavesAt(q, k) {
+			if n := f.topsOf(q, k); n > 0 && n < f.leavesAt(q, k) {
 				scale[f.podLinks()+q*f.spines+k] = 1 / float64(n)
 			}
 			for r := range f.pods {
-				if n := f.counts[f.between(q, r, k)]; q < r && n > 0 && n < min(f.live(q, k), f.live(r, k)) {
+				if n := f.counts[f.between(q, r, k)]; q < r && n > 0 && n < min(f.topsOf(q, k), f.topsOf(r, k)) {
 					scale[f.pairLinks()+f.between(q, r, k)] = 1 / float64(n)
 				}
 			}
@@ -58,7 +33,7 @@ func (f *podFabric) scales() []float64 {
 
 // links returns the links that a message between two leaves uses on a plane, at
 // most five.
-func (f *podFabric) links(a, b, k int) (out [5]int, n int) {
+func (f *fabric) links(a, b, k int) (out [5]int, n int) {
 	out[0], out[1] = f.link(a, k), f.link(b, k)
 	q, r := f.pod[a], f.pod[b]
 	if q == r {
@@ -67,14 +42,6 @@ func (f *podFabric) links(a, b, k int) (out [5]int, n int) {
 	out[2], out[3] = f.podLinks()+q*f.spines+k, f.podLinks()+r*f.spines+k
 	out[4] = f.pairLinks() + f.between(min(q, r), max(q, r), k)
 	return out, 5
-}
-
-// put adds x of a pair on a plane to the loads of its links.
-func (f *podFabric) put(load []float64, p *pair, k int, x float64) {
-	links, n := f.links(p.a, p.b, k)
-	for _, l := range links[:n] {
-		load[l] += x
-	}
 }
 
 // settlePods is settle from the ceiling of b on, steep and then gentle.

@@ -8,7 +8,7 @@ import (
 )
 
 // deadPods returns FT(3;4,4,4) with dead links on both levels.
-func deadPods(t *testing.T) *podFabric {
+func deadPods(t *testing.T) *fabric {
 	t.Helper()
 	p, err := topology.New(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
 	if err != nil {
@@ -22,15 +22,15 @@ func deadPods(t *testing.T) *podFabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newPodFabric(p)
-	f.meet()
+	f := newFabric(p)
+	f.part()
 	return f
 }
 
 // TestPodRestInverse checks that at is the inverse of cost.
 func TestPodRestInverse(t *testing.T) {
 	f := deadPods(t)
-	w := newPodFluid(f)
+	w := newFluid(f)
 	w.ceiling = 60
 	for _, p := range w.pairs {
 		for _, k := range p.spines {
@@ -50,7 +50,7 @@ func TestPodRestInverse(t *testing.T) {
 // keep them.
 func TestPodSplitLoads(t *testing.T) {
 	f := deadPods(t)
-	w := newPodFluid(f)
+	w := newFluid(f)
 	s := w.roundPods(w.settlePods(f.simpleBound()).Phases-3, 0) // too few: something to repair
 	s.repair()
 	load := make([]int32, len(s.load))

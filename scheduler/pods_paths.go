@@ -16,10 +16,10 @@ import "slices"
 // two of a rotation, if they come with at most max(S, bound) phases; else it is the
 // schedule of fewest phases, as on two levels, but without a search in between.
 
-// fewPaths returns a schedule for the objectives paths and balanced. f has met.
-func (f *podFabric) fewPaths(o Options) (*Schedule, Bound, error) {
-	b := newPodFluid(f).settlePods(f.simpleBound())
-	g := &goal{fabric: f.fabric, o: o, bound: b, need: f.busiest()}
+// fewPathsAbove returns a schedule for the objectives paths and balanced. f has met.
+func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {
+	b := newFluid(f).settlePods(f.simpleBound())
+	g := &goal{fabric: f, o: o, bound: b, need: f.busiest()}
 	g.most = max(g.need, b.Phases)
 	if o.Objective == FewestPaths {
 		g.most = maxPhase - 1
@@ -41,13 +41,13 @@ func (f *podFabric) fewPaths(o Options) (*Schedule, Bound, error) {
 		return f.withTops(g.rotate(r, r.split(), false, planes), tops), b, nil
 	}
 	o.Objective = FewestPhases
-	return f.fors(o)
+	return f.forsAbove(o)
 }
 
 // podRotation returns the rotation of the planes on which no leaf has a dead link and
 // enough top switches are alive from all pods, with these planes and the top switches
 // of each; no planes where pods or leaves differ.
-func (f *podFabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
+func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
 	r, whole, ok := f.rotation()
 	m := f.leaves / f.pods // leaves of a pod
 	for l, q := range f.pod {
@@ -60,7 +60,7 @@ func (f *podFabric) podRotation() (r rotation, planes []int, tops map[int][]int)
 	for _, k := range whole {
 		all := allColors(f.tops)
 		for q := range f.pods {
-			all = all.And(f.common[f.between(q, q, k)])
+			all = all.And(f.shared[f.between(q, q, k)])
 		}
 		for t := all.Next(0); t != none; t = all.Next(t + 1) {
 			tops[k] = append(tops[k], t)
@@ -78,7 +78,7 @@ func (f *podFabric) podRotation() (r rotation, planes []int, tops map[int][]int)
 
 // withTops gives the messages between pods of a rotation the top switch of the
 // destination's leaf.
-func (f *podFabric) withTops(s *Schedule, tops map[int][]int) *Schedule {
+func (f *fabric) withTops(s *Schedule, tops map[int][]int) *Schedule {
 	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
 	leaf, m := f.leafOf(), f.leaves/f.pods
 	s.walk(func(src, dst int, x *slot) {
@@ -94,7 +94,7 @@ const maxStreams = 1 << 27
 
 // onePath returns the shortest schedule found with one path for each leaf and
 // destination, if it has no more phases than most; else nil.
-func (f *podFabric) onePath(g *goal, most int) *Schedule {
+func (f *fabric) onePath(g *goal, most int) *Schedule {
 	if f.leaves*f.servers*g.need > maxStreams {
 		return nil
 	}

@@ -21,7 +21,7 @@ import (
 // switches as leaves in a pod, it always succeeds (König, twice). Otherwise it is
 // a search: an *UnroutableError names the first phase in which it found nothing,
 // which proves that there is nothing only where a leaf or pod has too many messages.
-func (f *podFabric) pinPaths(out *Schedule, o Options) error {
+func (f *fabric) pinPaths(out *Schedule, o Options) error {
 	if err := f.assignPlanes(out, o); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (f *podFabric) pinPaths(out *Schedule, o Options) error {
 
 // assignPlanes gives each message between leaves a plane such that assignTops will
 // find top switches.
-func (f *podFabric) assignPlanes(s *Schedule, o Options) error {
+func (f *fabric) assignPlanes(s *Schedule, o Options) error {
 	start, order := s.byPhase()
 	pool := f.pinners()
 	return eachPhase(o, s.Name, s.Phases, func(p int) error {
@@ -55,7 +55,7 @@ func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 }
 
 // planeLists returns the planes between each two leaves.
-func (f *podFabric) planeLists() []coloring.ColorSet {
+func (f *fabric) planeLists() []coloring.ColorSet {
 	out := make([]coloring.ColorSet, f.leaves*f.leaves)
 	for a := range f.leaves {
 		for b := range f.leaves {
@@ -71,7 +71,7 @@ func (f *podFabric) planeLists() []coloring.ColorSet {
 
 // A podPinner is the working memory of one goroutine.
 type podPinner struct {
-	*podFabric
+	*fabric
 	lists  []coloring.ColorSet
 	leaf   []int32
 	need   []bool
@@ -166,12 +166,12 @@ func (w *podPinner) tooMany() error {
 		}
 	}
 	for l, n := range leaf {
-		if most := max(n[0], n[1]); most > w.fabric.live[l] {
-			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.fabric.leaf[l], most, w.fabric.live[l])
+		if most := max(n[0], n[1]); most > w.live[l] {
+			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.fabric.leaf[l], most, w.live[l])
 		}
 	}
 	for q, n := range pod {
-		links := w.podFabric.upper(q)
+		links := w.upperLinks(q)
 		if most := max(n[0], n[1]); most > links {
 			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.name[q], most, links)
 		}
@@ -262,7 +262,7 @@ func (w *podPinner) paint(k int) int {
 	for _, e := range w.place {
 		x := w.planes.edges[e]
 		if q, r := w.pod[x.u], w.pod[x.v]; int(w.planes.color[e]) == k && q != r {
-			w.upper.add(q, r, w.common[w.between(q, r, k)])
+			w.upper.add(q, r, w.shared[w.between(q, r, k)])
 		}
 	}
 	return w.upper.run(tabuSteps)

@@ -59,7 +59,7 @@ func (t *podTable) occupy() *podPlacer {
 			if t.slot[e] == none {
 				continue
 			}
-			l, m := t.link[t.from[e]], t.link[t.to[e]]
+			l, m := t.linkOf[t.from[e]], t.linkOf[t.to[e]]
 			if a, b := int(l)/t.spines, int(m)/t.spines; a != b {
 				p.occupyLink(phase, a, b, int(l)%t.spines)
 			}
@@ -87,15 +87,15 @@ func (p *podPlacer) grow() {
 }
 
 func (p *podPlacer) occupyLink(phase, a, b, k int) {
-	p.dest[phase*len(p.alive)+p.leafLink(a, k)] = int32(b)
-	p.origin[phase*len(p.alive)+p.leafLink(b, k)] = int32(a)
+	p.dest[phase*len(p.alive)+p.link(a, k)] = int32(b)
+	p.origin[phase*len(p.alive)+p.link(b, k)] = int32(a)
 	p.sends[phase*p.leaves+a]++
 	p.receives[phase*p.leaves+b]++
 }
 
 func (p *podPlacer) vacate(phase, a, b, k int) {
-	p.dest[phase*len(p.alive)+p.leafLink(a, k)] = none
-	p.origin[phase*len(p.alive)+p.leafLink(b, k)] = none
+	p.dest[phase*len(p.alive)+p.link(a, k)] = none
+	p.origin[phase*len(p.alive)+p.link(b, k)] = none
 	p.sends[phase*p.leaves+a]--
 	p.receives[phase*p.leaves+b]--
 }
@@ -103,11 +103,11 @@ func (p *podPlacer) vacate(phase, a, b, k int) {
 // paint colours a phase of a plane with top switches, from the occupied links, and
 // returns how many messages are left without.
 func (p *podPlacer) paint(phase, k, steps int) int {
-	f := p.fabric
+	f := p
 	p.colorer.start(f.pods, f.pods, f.tops)
 	for a := range p.leaves {
-		if b := p.dest[phase*len(p.alive)+p.leafLink(a, k)]; b != none && f.pod[a] != f.pod[b] {
-			p.colorer.add(f.pod[a], f.pod[b], f.common[f.between(f.pod[a], f.pod[b], k)])
+		if b := p.dest[phase*len(p.alive)+p.link(a, k)]; b != none && f.pod[a] != f.pod[b] {
+			p.colorer.add(f.pod[a], f.pod[b], f.shared[f.between(f.pod[a], f.pod[b], k)])
 		}
 	}
 	return p.colorer.run(steps)
@@ -136,12 +136,12 @@ func (p *podPlacer) evictFrom(phase, k int) []homeless {
 	var out []homeless
 	e := 0
 	for a := range p.leaves {
-		b := p.dest[phase*len(p.alive)+p.leafLink(a, k)]
-		if b == none || p.fabric.pod[a] == p.fabric.pod[b] {
+		b := p.dest[phase*len(p.alive)+p.link(a, k)]
+		if b == none || p.pod[a] == p.pod[b] {
 			continue
 		}
 		if p.colorer.color[e] == none {
-			out = append(out, homeless{p.slot[p.out[phase*p.nodes+int(p.node[p.leafLink(a, k)])]], a, int(b)})
+			out = append(out, homeless{p.slot[p.out[phase*p.nodes+int(p.node[p.link(a, k)])]], a, int(b)})
 			p.vacate(phase, a, int(b), k)
 		}
 		e++
@@ -170,11 +170,11 @@ func (p *podPlacer) settleIn(m homeless) {
 
 func (p *podPlacer) try(phase int, m homeless, k int) bool {
 	at := phase * len(p.alive)
-	if !p.fabric.usable(m.a, m.b, k) || p.dest[at+p.leafLink(m.a, k)] != none || p.origin[at+p.leafLink(m.b, k)] != none {
+	if !p.usable(m.a, m.b, k) || p.dest[at+p.link(m.a, k)] != none || p.origin[at+p.link(m.b, k)] != none {
 		return false
 	}
 	p.occupyLink(phase, m.a, m.b, k)
-	if p.fabric.pod[m.a] != p.fabric.pod[m.b] && p.paint(phase, k, 0) > 0 {
+	if p.pod[m.a] != p.pod[m.b] && p.paint(phase, k, 0) > 0 {
 		p.vacate(phase, m.a, m.b, k)
 		return false
 	}

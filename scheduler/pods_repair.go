@@ -10,9 +10,9 @@ import (
 const repairTries = 60
 
 // pinners returns the working memory of goroutines that choose paths.
-func (f *podFabric) pinners() *sync.Pool {
+func (f *fabric) pinners() *sync.Pool {
 	lists, leaf, need := f.planeLists(), f.leafOf(), f.critical()
-	return &sync.Pool{New: func() any { return &podPinner{podFabric: f, lists: lists, leaf: leaf, need: need} }}
+	return &sync.Pool{New: func() any { return &podPinner{fabric: f, lists: lists, leaf: leaf, need: need} }}
 }
 
 // pinPods gives the messages of a phase planes and top switches, as many as it can,
@@ -66,7 +66,7 @@ func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
 // repin gives all messages of a phase new paths, if all find some.
 func (x *room) repin(phase int, messages []uint32) bool {
 	if x.pinners == nil {
-		x.pinners = x.above.pinners()
+		x.pinners = x.fabric.pinners()
 	}
 	ways := x.ways(x.pinners, messages, phase)
 	for _, w := range ways {

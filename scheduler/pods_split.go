@@ -1,17 +1,15 @@
 package scheduler
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
-	"slices"
 )
 
 // A podSplit is a split of messages over planes that knows of top switches: the
 // loads of leaf links are those of the split, the links above are counted here,
 // once for each direction.
 type podSplit struct {
-	*podFabric
+	*fabric
 	split  *split
 	scale  []float64 // of links, as in fluid
 	room   []int32   // capacity times ceiling of each link, or a lot
@@ -23,7 +21,7 @@ type podSplit struct {
 func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 	f := w.fabric
 	s := &podSplit{
-		podFabric: w.above, scale: w.scale,
+		fabric: f, scale: w.scale,
 		split: &split{
 			fabric: f, ceiling: int32(ceiling),
 			x:    make([]int32, f.leaves*f.leaves*f.spines),
@@ -38,18 +36,7 @@ func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 			s.room[l] = int32(float64(ceiling)/scale + 0.5)
 		}
 	}
-	missing := make([]float64, len(s.load))
-	start := make([]int, len(w.pairs)+1)
-	order := make([]int, len(w.pairs))
-	for i, p := range w.pairs {
-		start[i+1], order[i] = start[i]+len(p.spines), i
-	}
-	s.random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	for _, i := range order {
-		p, x := w.pairs[i], w.x[start[i]:start[i+1]]
-		s.roundPair(p.a, p.b, p.spines, x, missing)
-		s.roundPair(p.b, p.a, p.spines, x, missing)
-	}
+	w.rounded(s.random, &rounding{missing: make([]float64, len(s.load)), scale: s.scale, add: s.add, links: s.directed})
 	return s
 }
 
@@ -72,41 +59,6 @@ func (s *podSplit) add(a, b, k int, d int32) {
 	links, n := s.directed(a, b, k)
 	for _, l := range links[:n] {
 		s.load[l] += d
-	}
-}
-
-func (s *podSplit) roundPair(a, b int, planes []int32, x []float64, missing []float64) {
-	note := func(k int32, d float64) {
-		links, n := s.directed(a, b, int(k))
-		for _, l := range links[:n] {
-			missing[l] += d
-		}
-	}
-	left := s.messages(a, b)
-	for i, k := range planes {
-		low := int(math.Floor(x[i] + 1e-6))
-		left -= low
-		s.add(a, b, int(k), int32(low))
-		note(k, x[i]-float64(low))
-	}
-	if left == 0 {
-		return
-	}
-	need := func(k int32) float64 {
-		links, n := s.directed(a, b, int(k))
-		sum := 0.0
-		for _, l := range links[:n] {
-			sum += float64(missing[l] * s.scale[l/2])
-		}
-		return sum
-	}
-	byNeed := slices.Clone(planes)
-	slices.SortStableFunc(byNeed, func(k, l int32) int { return cmp.Compare(need(l), need(k)) })
-	for i := 0; left > 0; i++ {
-		k := byNeed[i%len(byNeed)]
-		s.add(a, b, int(k), 1)
-		note(k, -1)
-		left--
 	}
 }
 

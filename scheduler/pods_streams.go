@@ -7,7 +7,7 @@ import (
 
 // A pathChoice gives each leaf one way to each destination.
 type pathChoice struct {
-	*podFabric
+	*fabric
 	on   []int32 // leaf of each rank
 	way  []way   // by leaf·servers + rank
 	load []int32 // of wires, numbered by wiresOf
@@ -16,9 +16,9 @@ type pathChoice struct {
 // choosePaths starts with planes by the place of the destination on its leaf and top
 // switches by that of its leaf, and then lets each leaf and destination choose again
 // what adds least to the sum of squared loads, in random order, until nothing changes.
-func (f *podFabric) choosePaths(seed uint64) *pathChoice {
+func (f *fabric) choosePaths(seed uint64) *pathChoice {
 	c := &pathChoice{
-		podFabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
+		fabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
 		load: make([]int32, 2*f.leaves*f.spines+2*f.pods*f.spines*f.tops),
 	}
 	var order []int32
@@ -49,7 +49,7 @@ func (f *podFabric) choosePaths(seed uint64) *pathChoice {
 const pathRounds = 20
 
 // wiresOf returns the wires between switches of a way from leaf a to leaf b.
-func (f *podFabric) wiresOf(a, b int, w way) (out [4]int, n int) {
+func (f *fabric) wiresOf(a, b int, w way) (out [4]int, n int) {
 	half := f.leaves * f.spines
 	out[0], out[1] = f.link(a, w.spine), half+f.link(b, w.spine)
 	if f.pod[a] == f.pod[b] {
@@ -94,7 +94,7 @@ func (c *pathChoice) best(a, d int, present way) way {
 			try(way{k, None})
 			continue
 		}
-		tops := &c.common[c.between(c.pod[a], c.pod[b], k)]
+		tops := &c.shared[c.between(c.pod[a], c.pod[b], k)]
 		for t := tops.Next(0); t != none; t = tops.Next(t + 1) {
 			try(way{k, t})
 		}

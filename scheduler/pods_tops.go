@@ -8,7 +8,7 @@ import (
 // assignTops gives each message between pods a top switch of its plane, phase by
 // phase. It is an error when the search finds none for some phase, which does not
 // happen where each plane's top switches suffice and all their links are alive.
-func (f *podFabric) assignTops(s *Schedule, o Options) error {
+func (f *fabric) assignTops(s *Schedule, o Options) error {
 	s.tops = make([]uint8, len(s.slots))
 	for i := range s.tops {
 		s.tops[i] = noSpine
@@ -51,17 +51,6 @@ func (s *Schedule) byPhase() (start []int, order []int32) {
 	return start[:s.Phases+1], order
 }
 
-// leafOf returns the leaf of each rank.
-func (f *podFabric) leafOf() []int32 {
-	out := make([]int32, 0, f.servers)
-	for l, n := range f.n {
-		for range n {
-			out = append(out, int32(l))
-		}
-	}
-	return out
-}
-
 // A topWriter is the working memory of one goroutine.
 type topWriter struct {
 	listColorer
@@ -69,7 +58,7 @@ type topWriter struct {
 }
 
 // phase chooses the top switches of one phase, plane after plane.
-func (w *topWriter) phase(f *podFabric, s *Schedule, leaf []int32, messages []int32) error {
+func (w *topWriter) phase(f *fabric, s *Schedule, leaf []int32, messages []int32) error {
 	if w.planes == nil {
 		w.planes = make([][]int32, f.spines)
 	}
@@ -89,7 +78,7 @@ func (w *topWriter) phase(f *podFabric, s *Schedule, leaf []int32, messages []in
 		w.start(f.pods, f.pods, f.tops)
 		for _, i := range list {
 			q, r := ends(i)
-			w.add(q, r, f.common[f.between(q, r, k)])
+			w.add(q, r, f.shared[f.between(q, r, k)])
 		}
 		if left := w.run(topSteps); left > 0 {
 			return fmt.Errorf("%d of %d messages between pods on plane %d find no top switch", left, len(list), k)

@@ -1,28 +1,9 @@
 package scheduler
 
-import "math/rand/v2"
-
-// repair moves messages between spines until no load is above the ceiling, and
-// reports whether it got there. It does not where no split of whole numbers is
-// found.
-func (s *split) repair() bool {
-	r := &repairer{
-		split: s, seen: make([]int32, len(s.load)*(s.spines+1)),
-		random: rand.New(rand.NewPCG(uint64(len(s.load)), uint64(s.over))),
-	}
-	for kicks := 0; s.over > 0; {
-		node, spine := r.next()
-		if r.relieve(node, spine) {
-			continue
-		}
-		if kicks == maxKicks || r.states > maxStates {
-			return false
-		}
-		kicks++
-		r.kick(node, spine)
-	}
-	return true
-}
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Where no link has room to spare and leaves share few spines, the search may
 // stop a few messages short. A message moved at random, which makes two links
@@ -33,47 +14,104 @@ const (
 	maxStates = 1 << 18 // of all searches of one repair
 )
 
-// A repairer takes single messages off links that are over the ceiling, by
-// chains of moves: a message between nodes i and j leaves spine k, which is over
-// at i, for a spine where i has room. If j has room there too, the chain ends.
-// Otherwise j is now over there, and just freed on k; a message between j and
-// some other node moves on.
+// none is the previous state of the first.
+const none = -1
+
+// A chain is a search for moves that take messages off a link above the ceiling:
+// those between nodes i and j leave spine k, which is over at i, for a spine where
+// i has room. If j has room there too, the chain ends. Otherwise j is now over
+// there, and just freed on k; others between j and some other node move on. A move
+// takes one message or, of a spread, a grain.
 //
 // The state of the search is therefore (node, spine over, spine just freed). The
 // freed spine matters where no link has room to spare: it is the only room there
 // is, and without it such cases end one over.
-type repairer struct {
+type chain struct {
 	*split
+	grains *spread // nil: single messages
 	seen   []int32 // the search that met a state last
 	round  int32
-	queue  []state
+	queue  []hop
 	states int // visited so far
 	turn   int // where loops over partners start: chains spread over all
 	cursor int // the link looked at last
 	random *rand.Rand
 }
 
-// next returns a link above the ceiling, in turn.
-func (r *repairer) next() (node, spine int) {
-	for r.load[r.cursor] <= r.ceiling {
-		r.cursor = (r.cursor + 1) % len(r.load)
+// A hop is a state of the search: node, spine over, and the hop before, whose
+// spine is the one just freed.
+type hop struct{ node, over, prev int32 }
+
+func newChain(s *split, grains *spread) *chain {
+	return &chain{
+		split: s, grains: grains, seen: make([]int32, len(s.load)*(s.spines+1)),
+		random: rand.New(rand.NewPCG(uint64(len(s.load)), uint64(s.over))),
 	}
-	return r.cursor / r.spines, r.cursor % r.spines
 }
 
-// kick moves a random message off a link, to a random spine, full or not.
-func (r *repairer) kick(node, spine int) {
-	leaf := node % r.leaves
-	for range 100 {
-		partner, to := r.random.IntN(r.leaves), r.random.IntN(r.spines)
-		j := r.opposite(node) + partner
-		if partner == leaf || to == spine || !r.alive[r.link(leaf, to)] || !r.alive[r.link(partner, to)] || r.x[r.at(node, j)+spine] == 0 {
+// repair moves messages between spines until no load is above the ceiling, and
+// reports whether it got there. It does not where no split of whole numbers is
+// found.
+func (s *split) repair() bool {
+	c := newChain(s, nil)
+	for kicks := 0; s.over > 0; {
+		node, spine := c.next()
+		if c.relieve(node, spine) {
 			continue
 		}
-		r.add(node, j, spine, -1)
-		r.add(node, j, to, 1)
-		return
+		if kicks == maxKicks || c.states > maxStates {
+			return false
+		}
+		kicks++
+		c.kick(node, spine)
 	}
+	return true
+}
+
+// lower moves grains until no link carries more than the ceiling. Where no chain
+// helps it kicks a link, that often at most, and it ends with the split that was
+// nearest. It reports whether it got there.
+func (s *spread) lower(ceiling, kicks int) bool {
+	s.ceiling, s.over = int32(ceiling), 0
+	for _, l := range s.load {
+		s.over += int(max(0, l-s.ceiling))
+	}
+	c := newChain(s.split, s)
+	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
+	for failed := 0; s.over > 0 && c.states <= maxStates; {
+		node, spine := c.next()
+		fits := kicks > 0 || c.load[c.cursor] >= c.ceiling+s.grain[node%c.leaves] // no more than is over
+		if fits && c.relieve(node, spine) {
+			if s.over < least {
+				least = s.over
+				copy(x, s.x)
+				copy(load, s.load)
+			}
+			continue
+		}
+		if failed++; kicks == 0 && failed < len(s.load) {
+			c.cursor = (c.cursor + 1) % len(s.load) // another link may be luckier
+			continue
+		}
+		if failed >= kicks {
+			break
+		}
+		c.kick(node, spine)
+	}
+	if s.over > least {
+		s.over = least
+		copy(s.x, x)
+		copy(s.load, load)
+	}
+	return s.over == 0
+}
+
+// next returns a link above the ceiling, in turn.
+func (c *chain) next() (node, spine int) {
+	for c.load[c.cursor] <= c.ceiling {
+		c.cursor = (c.cursor + 1) % len(c.load)
+	}
+	return c.cursor / c.spines, c.cursor % c.spines
 }
 
 // opposite returns the first node of the other side.
@@ -84,101 +122,110 @@ func (s *split) opposite(node int) int {
 	return 0
 }
 
-// A state was reached from state prev by moving one message between the two
-// nodes from spine prev.over to spine over. Its freed spine is prev.over.
-type state struct{ node, over, prev int32 }
+// grain returns how many messages between two nodes move at once.
+func (c *chain) grain(i, j int) int32 {
+	if c.grains == nil {
+		return 1
+	}
+	return c.grains.grainOf(i, j)
+}
 
-// relieve takes one message off a link by the shortest chain that exists and
-// reports whether there was one. O(leaves²·spines²) at most, breadth first.
-func (r *repairer) relieve(node, spine int) bool {
-	r.round++
-	r.queue = append(r.queue[:0], state{int32(node), int32(spine), none})
-	for at := 0; at < len(r.queue); at++ {
-		r.states++
-		if r.expand(at) {
-			return true
+// can reports whether a grain between two nodes can move to another spine.
+func (c *chain) can(i, j, from, to int) bool {
+	if c.grains != nil {
+		return c.grains.can(i, j, from, to)
+	}
+	return c.x[c.at(i, j)+from] > 0 && c.alive[c.link(i%c.leaves, to)] && c.alive[c.link(j%c.leaves, to)]
+}
+
+// move moves a grain.
+func (c *chain) move(i, j, from, to int) {
+	g := c.grain(i, j)
+	c.add(i, j, from, -g)
+	c.add(i, j, to, g)
+}
+
+// kick moves a grain off a link to a random spine, full or not.
+func (c *chain) kick(node, spine int) {
+	for range 100 {
+		partner, to := c.random.IntN(c.leaves), c.random.IntN(c.spines)
+		j := c.opposite(node) + partner
+		if partner != node%c.leaves && to != spine && c.can(node, j, spine, to) {
+			c.move(node, j, spine, to)
+			return
+		}
+	}
+}
+
+// relieve takes a grain off a link by the shortest chain that exists and reports
+// whether there was one. O(leaves²·spines²) moves looked at, breadth first.
+func (c *chain) relieve(node, spine int) bool {
+	c.round++
+	c.queue = append(c.queue[:0], hop{int32(node), int32(spine), none})
+	for at := 0; at < len(c.queue); at++ {
+		c.states++
+		q := c.queue[at]
+		freed := None
+		if q.prev != none {
+			freed = int(c.queue[q.prev].over)
+		}
+		for to := range c.spines {
+			if to != int(q.over) && c.try(at, to, to == freed) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// none is the previous state of the first.
-const none = -1
-
-// expand tries every move that helps a state.
-func (r *repairer) expand(at int) bool {
-	q := r.queue[at]
-	freed := int32(none)
-	if q.prev != none {
-		freed = r.queue[q.prev].over
+// try moves a grain of any partner to a spine. A partner with room there ends the
+// chain; the others become states.
+func (c *chain) try(at, to int, freed bool) bool {
+	i, over := int(c.queue[at].node), int(c.queue[at].over)
+	if c.grains == nil && !(c.alive[c.link(i%c.leaves, to)] && (freed || c.load[i*c.spines+to] < c.ceiling)) {
+		return false
 	}
-	node := int(q.node)
-	load := r.load[node*r.spines:]
-	for to := range int32(r.spines) {
-		if to != q.over && r.alive[r.link(node%r.leaves, int(to))] && (load[to] < r.ceiling || to == freed) && r.move(at, to) {
-			return true
-		}
-	}
-	return false
-}
-
-// move tries to move a message of any partner to spine to. A partner with room
-// there ends the chain; the others become states.
-func (r *repairer) move(at int, to int32) bool {
-	q := r.queue[at]
-	node := int(q.node)
-	r.turn++
-	for i := range r.leaves {
-		leaf := (i + r.turn) % r.leaves
-		j := r.opposite(node) + leaf
-		if leaf == node%r.leaves || !r.alive[r.link(leaf, int(to))] || r.x[r.at(node, j)+int(q.over)] == 0 {
+	c.turn++
+	for p := range c.leaves {
+		leaf := (p + c.turn) % c.leaves
+		j := c.opposite(i) + leaf
+		if leaf == i%c.leaves || !freed && c.load[i*c.spines+to]+c.grain(i, j) > c.ceiling || !c.can(i, j, over, to) {
 			continue
 		}
-		next := state{int32(j), to, int32(at)}
-		if r.load[j*r.spines+int(to)] < r.ceiling {
-			if r.apply(next) {
+		next := hop{int32(j), int32(to), int32(at)}
+		if c.load[j*c.spines+to]+c.grain(i, j) <= c.ceiling {
+			if c.apply(next) {
 				return true
 			}
 			continue
 		}
-		id := (j*r.spines+int(to))*(r.spines+1) + int(q.over)
-		if r.seen[id] != r.round {
-			r.seen[id] = r.round
-			r.queue = append(r.queue, next)
+		if id := (j*c.spines+to)*(c.spines+1) + over; c.seen[id] != c.round {
+			c.seen[id] = c.round
+			c.queue = append(c.queue, next)
 		}
 	}
 	return false
 }
 
 // apply makes the moves of a chain, the last first. A chain that passes a link
-// twice may ask for more than there is; then it is undone.
-func (r *repairer) apply(last state) bool {
-	before := r.over
-	done := []state{}
-	ok := true
-	for s := last; s.prev != none && ok; s = r.queue[s.prev] {
-		ok = r.shift(s, 1)
-		if ok {
-			done = append(done, s)
+// twice may ask for more than there is; one of unequal grains may not help. Then
+// it is undone.
+func (c *chain) apply(last hop) bool {
+	before, ok := c.over, true
+	var done []hop
+	for h := last; h.prev != none && ok; h = c.queue[h.prev] {
+		p := c.queue[h.prev]
+		if ok = c.can(int(p.node), int(h.node), int(p.over), int(h.over)); ok {
+			c.move(int(p.node), int(h.node), int(p.over), int(h.over))
+			done = append(done, h)
 		}
 	}
-	if ok && r.over < before {
+	if ok && c.over < before {
 		return true
 	}
-	for _, s := range done {
-		r.shift(s, -1)
+	for _, h := range done {
+		p := c.queue[h.prev]
+		c.move(int(p.node), int(h.node), int(h.over), int(p.over))
 	}
 	return false
-}
-
-// shift makes the move that led to a state, or undoes it with d = -1.
-func (r *repairer) shift(s state, d int32) bool {
-	p := r.queue[s.prev]
-	from, to := int(p.over), int(s.over)
-	if d > 0 && r.x[r.at(int(p.node), int(s.node))+from] == 0 {
-		return false
-	}
-	r.add(int(p.node), int(s.node), from, -d)
-	r.add(int(p.node), int(s.node), to, d)
-	return true
 }

@@ -15,22 +15,22 @@ func TestApplyUndoes(t *testing.T) {
 	}
 	f := newFabric(tr)
 	f.share()
-	w := newFluid(f, nil)
+	w := newFluid(f)
 	w.ceiling = 3
 	s := w.round(0) // 3 messages each way on each of 3 spines
 	const sender, receiver = 0, 3
 	s.add(sender, receiver, 0, -3)
 	s.add(sender, receiver, 1, 3)
-	r := &repairer{split: s, seen: make([]int32, len(s.load)*(s.spines+1))}
+	r := newChain(s, nil)
 	x, load, over := slices.Clone(s.x), slices.Clone(s.load), s.over
 	for _, tt := range []struct {
 		name  string
-		queue []state
+		queue []hop
 		want  bool
 	}{
-		{"to a full spine", []state{{sender, 1, none}, {receiver, 2, 0}}, false},
-		{"a message that is not there", []state{{sender, 1, none}, {receiver, 0, 0}, {sender, 2, 1}}, false},
-		{"to an empty spine", []state{{sender, 1, none}, {receiver, 0, 0}}, true},
+		{"to a full spine", []hop{{sender, 1, none}, {receiver, 2, 0}}, false},
+		{"a message that is not there", []hop{{sender, 1, none}, {receiver, 0, 0}, {sender, 2, 1}}, false},
+		{"to an empty spine", []hop{{sender, 1, none}, {receiver, 0, 0}}, true},
 	} {
 		r.queue = tt.queue
 		got := r.apply(tt.queue[len(tt.queue)-1])

@@ -50,7 +50,7 @@ func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error
 		return nil, Bound{}, err
 	}
 	r.out.Name, r.out.Pinned = name, true
-	if r.above != nil {
+	if r.tops > 0 {
 		r.out.tops = slices.Repeat([]uint8{noSpine}, len(r.out.slots))
 	}
 	r.run()
@@ -70,7 +70,7 @@ type rework struct {
 // put gives a message its place. A top switch is None on two levels and within a pod.
 func (r *rework) put(m uint32, phase int, w way) {
 	r.out.slots[m] = makeSlot(phase, w.spine)
-	if r.above != nil {
+	if r.tops > 0 {
 		r.out.tops[m] = uint8(w.top) // None is noSpine
 	}
 }
@@ -130,8 +130,8 @@ func (r *rework) settled(p int) bool {
 // can, and returns the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
-	if r.above != nil {
-		pinners := r.above.pinners()
+	if r.tops > 0 {
+		pinners := r.fabric.pinners()
 		parallel.Each(r.o.Workers, len(phases), func(_, i int) { over[i] = r.pinPods(pinners, phases[i], from+i) })
 		return slices.Concat(over...)
 	}

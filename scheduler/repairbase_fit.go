@@ -137,7 +137,7 @@ func (x *room) squeeze(m uint32) bool {
 			return false
 		}
 		all := append(slices.Clone(x.held[phase]), m)
-		if x.above != nil {
+		if x.tops > 0 {
 			return x.repin(phase, all)
 		}
 		g := x.graph(all)

@@ -15,13 +15,13 @@ type tier struct {
 // tiersOf returns the tiers, with what each lacks.
 func (r *rework) tiersOf() []tier {
 	out := []tier{{live: r.live, of: r.across}}
-	if f := r.above; f != nil {
+	if f := r.fabric; f.tops > 0 {
 		pods := tier{of: func(m uint32) (u, v int32) {
 			a, b := r.across(m)
 			return int32(f.pod[a]), int32(f.pod[b])
 		}}
 		for q := range f.pods {
-			pods.live = append(pods.live, f.upper(q))
+			pods.live = append(pods.live, f.upperLinks(q))
 		}
 		out = append(out, pods)
 	}

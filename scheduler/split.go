@@ -53,45 +53,83 @@ func (w *fluid) round(try int) *split {
 		x:    make([]int32, w.leaves*w.leaves*w.spines),
 		load: make([]int32, 2*w.leaves*w.spines),
 	}
-	missing := make([]float64, len(s.load)) // what the links should carry but do not yet
-	start := make([]int, len(w.pairs)+1)
-	order := make([]int, len(w.pairs))
-	for i, p := range w.pairs {
-		start[i+1], order[i] = start[i]+len(p.spines), i
-	}
+	var random *rand.Rand
 	if try > 0 {
-		rng := rand.New(rand.NewPCG(uint64(try), 0))
-		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		random = rand.New(rand.NewPCG(uint64(try), 0))
 	}
-	for _, i := range order {
-		p, x := w.pairs[i], w.x[start[i]:start[i+1]]
-		s.roundPair(p.a, s.leaves+p.b, p.spines, x, missing)
-		s.roundPair(p.b, s.leaves+p.a, p.spines, x, missing)
-	}
+	w.rounded(random, &rounding{
+		missing: make([]float64, len(s.load)),
+		add:     func(a, b, k int, d int32) { s.add(a, s.leaves+b, k, d) },
+		links: func(a, b, k int) ([5]int, int) {
+			return [5]int{a*s.spines + k, (s.leaves+b)*s.spines + k}, 2
+		},
+	})
 	return s
 }
 
-// roundPair rounds the messages from one node to another.
-func (s *split) roundPair(from, to int, spines []int32, x []float64, missing []float64) {
-	left := s.messages(from, to-s.leaves)
-	for i, k := range spines {
+// A rounding makes a split.
+type rounding struct {
+	missing []float64 // what links should carry but do not yet
+	scale   []float64 // 1/capacity by link/2; nil: all are 1
+	add     func(a, b, k int, d int32)
+	links   func(a, b, k int) ([5]int, int) // of a message from leaf a to leaf b
+}
+
+// rounded rounds the messages of all pairs, in random order if there is one.
+func (w *fluid) rounded(random *rand.Rand, r *rounding) {
+	start, order := make([]int, len(w.pairs)+1), make([]int, len(w.pairs))
+	for i, p := range w.pairs {
+		start[i+1], order[i] = start[i]+len(p.spines), i
+	}
+	if random != nil {
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	}
+	for _, i := range order {
+		p, x, n := w.pairs[i], w.x[start[i]:start[i+1]], w.messages(w.pairs[i].a, w.pairs[i].b)
+		r.pair(p, n, x)
+		p.a, p.b = p.b, p.a
+		r.pair(p, n, x)
+	}
+}
+
+// note changes what the links of a message miss.
+func (r *rounding) note(p pair, k int32, d float64) {
+	links, n := r.links(p.a, p.b, int(k))
+	for _, l := range links[:n] {
+		r.missing[l] += d
+	}
+}
+
+func (r *rounding) need(p pair, k int32) float64 {
+	links, n := r.links(p.a, p.b, int(k))
+	sum := 0.0
+	for _, l := range links[:n] {
+		if r.scale == nil {
+			sum += r.missing[l]
+		} else {
+			sum += float64(r.missing[l] * r.scale[l/2])
+		}
+	}
+	return sum
+}
+
+// pair rounds the messages from one leaf to another, of which there are left.
+func (r *rounding) pair(p pair, left int, x []float64) {
+	for i, k := range p.spines {
 		low := int(math.Floor(x[i] + 1e-6)) // a whole number may have come out a trace too small
 		left -= low
-		s.add(from, to, int(k), int32(low))
-		missing[from*s.spines+int(k)] += x[i] - float64(low)
-		missing[to*s.spines+int(k)] += x[i] - float64(low)
+		r.add(p.a, p.b, int(k), int32(low))
+		r.note(p, k, x[i]-float64(low))
 	}
 	if left == 0 {
 		return
 	}
-	byNeed := slices.Clone(spines)
-	need := func(k int32) float64 { return missing[from*s.spines+int(k)] + missing[to*s.spines+int(k)] }
-	slices.SortStableFunc(byNeed, func(k, l int32) int { return cmp.Compare(need(l), need(k)) })
+	byNeed := slices.Clone(p.spines)
+	slices.SortStableFunc(byNeed, func(k, l int32) int { return cmp.Compare(r.need(p, l), r.need(p, k)) })
 	for i := 0; left > 0; i++ {
-		k := int(byNeed[i%len(byNeed)])
-		s.add(from, to, k, 1)
-		missing[from*s.spines+k]--
-		missing[to*s.spines+k]--
+		k := byNeed[i%len(byNeed)]
+		r.add(p.a, p.b, int(k), 1)
+		r.note(p, k, -1)
 		left--
 	}
 }

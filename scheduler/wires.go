@@ -20,11 +20,11 @@ type wires struct {
 // wires returns all that are alive.
 func (x *traffic) wires() wires {
 	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
-	if f := x.above; f != nil {
+	if f := x.fabric; f.tops > 0 {
 		w.tops = make([]coloring.ColorSet, 0, 2*f.pods*f.spines)
 		for i := range 2 * f.pods {
 			q := i % f.pods
-			w.tops = append(w.tops, f.common[f.between(q, q, 0):][:f.spines]...)
+			w.tops = append(w.tops, f.shared[f.between(q, q, 0):][:f.spines]...)
 		}
 	}
 	return w
@@ -33,8 +33,8 @@ func (x *traffic) wires() wires {
 // upper returns what a message needs above a plane: its top switches upwards and
 // downwards; nil where it needs none.
 func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
-	f := w.of.above
-	if f == nil {
+	f := w.of
+	if f.tops == 0 {
 		return nil, nil
 	}
 	a, b := w.of.across(m)

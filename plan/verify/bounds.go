@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"evbench/topology"
 )
 
 // The kinds of witness, without the number of the leaf or pod.
@@ -39,12 +41,33 @@ func leafOf(name string) (leaf int, ok bool) {
 }
 
 // witnesses lists the kinds of witness, for error messages.
-func (f fabric) witnesses() string {
-	last := f.tree.Leaves() - 1
-	if f.tree.Levels() == 3 {
-		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, f.tree.Pods()-1)
+func witnesses(t *topology.Tree) string {
+	last := t.Leaves() - 1
+	if t.Levels() == 3 {
+		return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d, pod0..pod%d and lp", last, last, t.Pods()-1)
 	}
 	return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d and lp", last, last)
+}
+
+// claims judges what the header states, once the messages are counted.
+func (j *judge) claims() {
+	f, r := j.file, j.report
+	for _, p := range f.Unreachable {
+		if len(j.tree.LivePaths(p[0], p[1])) > 0 {
+			j.claim(ReachablePair, "the file leaves out leaf%d-leaf%d, but a live path leads from one to the other", p[0], p[1])
+		}
+	}
+	if f.Phases != 0 && f.Phases != r.Phases {
+		j.claim(WrongPhaseCount, "the file states %d phases; %d hold a message", f.Phases, r.Phases)
+	}
+	if f.Hash != "" && f.Hash != j.digest {
+		j.claim(WrongHash, "the file states hash %s; its canonical text has %s", f.Hash, j.digest)
+	}
+	if f.Bound.Phases != 0 {
+		j.bound()
+	} else if j.opt.Bound {
+		j.note("bound not checked: the file states none")
+	}
 }
 
 // bound judges the stated lower bound: first without its witness, then, if asked,

@@ -25,11 +25,11 @@ const maxWeight = 1<<62 - 1
 // exact: integers, no rounding but the last. O(leaves²·spines), in three levels
 // and O(pods²·planes·tops).
 func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
-	y, sum, err := j.fabric.spread(weights)
+	y, sum, err := spread(j.tree, weights)
 	if err != nil {
 		return nil, err
 	}
-	p := newPricer(j.fabric, y)
+	p := newPricer(j.tree, y)
 	var hi, lo uint64 // at most 64 + 2·8 + 2·12 bits
 	for a := range j.tree.Leaves() {
 		for b := range j.tree.Leaves() {
@@ -53,17 +53,17 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 }
 
 // spread returns the weights by wire, and their sum.
-func (f fabric) spread(weights []DualWeight) (y []uint64, sum *big.Int, err error) {
-	y, sum = make([]uint64, f.tree.Wires()), new(big.Int)
-	dead := f.deadWires()
+func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
+	y, sum = make([]uint64, t.Wires()), new(big.Int)
+	dead := deadWires(t)
 	for _, w := range weights {
 		switch {
 		case w.Weight < 0:
-			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", f.wireText(int(w.Wire)), w.Weight)
+			return nil, nil, fmt.Errorf("%s has weight %d, which is negative", wireText{t, w.Wire}, w.Weight)
 		case w.Weight > maxWeight:
-			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", f.wireText(int(w.Wire)), w.Weight, int64(maxWeight))
+			return nil, nil, fmt.Errorf("%s has weight %d; at most %d is judged", wireText{t, w.Wire}, w.Weight, int64(maxWeight))
 		case w.Weight > 0 && dead[w.Wire]:
-			return nil, nil, fmt.Errorf("%s has a weight, but is dead", f.wireText(int(w.Wire)))
+			return nil, nil, fmt.Errorf("%s has a weight, but is dead", wireText{t, w.Wire})
 		}
 		y[w.Wire] = uint64(w.Weight)
 		sum.Add(sum, big.NewInt(w.Weight))
@@ -80,16 +80,16 @@ const unpriced = math.MaxUint64
 // A pricer finds the cheapest paths. In three levels it keeps what the way from
 // one pod to all others costs.
 type pricer struct {
-	fabric
+	tree  *topology.Tree
 	y     []uint64 // [topology.Wire]
 	from  int      // the pod that across is of
 	cross []uint64 // [pod·planes + plane]: least weight of a live top switch, or unpriced
 }
 
-func newPricer(f fabric, y []uint64) *pricer {
-	p := &pricer{fabric: f, y: y, from: -1}
-	if f.tree.Levels() == 3 {
-		p.cross = make([]uint64, f.tree.Pods()*f.tree.Spines())
+func newPricer(t *topology.Tree, y []uint64) *pricer {
+	p := &pricer{tree: t, y: y, from: -1}
+	if t.Levels() == 3 {
+		p.cross = make([]uint64, t.Pods()*t.Spines())
 	}
 	return p
 }
@@ -134,17 +134,11 @@ func (p *pricer) depart(from int) {
 	}
 }
 
-// wireText names one direction of a link: "leaf0-spine3 (up)".
-func (f fabric) wireText(w int) string {
-	link, direction := f.tree.WireName(topology.Wire(w))
-	return fmt.Sprintf("%s (%s)", link, direction)
-}
-
 // deadWires marks the wires of dead links.
-func (f fabric) deadWires() []bool {
-	dead := make([]bool, f.tree.Wires())
-	for _, l := range f.tree.Dead() {
-		up := f.tree.UpWire(l)
+func deadWires(t *topology.Tree) []bool {
+	dead := make([]bool, t.Wires())
+	for _, l := range t.Dead() {
+		up := t.UpWire(l)
 		dead[up], dead[up+1] = true, true // the two wires of a cable are neighbours
 	}
 	return dead

@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+
+	"evbench/topology"
 )
 
 // hash returns "sha256:" and the digest of the canonical text: the lines that
 // describe the fabric, then one line per message.
-func hash(f fabric, messages []Message) string {
+func hash(t *topology.Tree, messages []Message) string {
 	h := sha256.New()
-	h.Write([]byte(f.lines()))
+	h.Write([]byte(fabricLines(t)))
 	const block = 1 << 15
-	w := newLineWriter(f)
+	w := newLineWriter(t)
 	buf := make([]byte, 0, block+maxLine)
 	for i := range messages {
 		buf = w.add(buf, &messages[i])
@@ -25,6 +28,18 @@ func hash(f fabric, messages []Message) string {
 	}
 	h.Write(buf)
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// fabricLines returns the header lines that the hash covers.
+func fabricLines(t *topology.Tree) string {
+	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), t.DownNames(), ""
+	if t.Levels() == 2 && t.Spines() != t.Ports() {
+		spines = fmt.Sprintf("# spines %d\n", t.Spines())
+	}
+	if len(down) == 0 {
+		down = []string{"none"}
+	}
+	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
 }
 
 // maxLine is more than the longest line: three numbers of ten digits and a path
@@ -56,14 +71,14 @@ func newChunk(s []byte) chunk {
 	return chunk{binary.LittleEndian.Uint64(text[:]), len(s)}
 }
 
-func newLineWriter(f fabric) *lineWriter {
-	w := &lineWriter{numbers: make([]chunk, f.tree.Leaves()*f.tree.Ports()), tops: 1 + f.tree.Tops(), phase: -1}
+func newLineWriter(t *topology.Tree) *lineWriter {
+	w := &lineWriter{numbers: make([]chunk, t.Leaves()*t.Ports()), tops: 1 + t.Tops(), phase: -1}
 	var s []byte
 	for i := range w.numbers {
 		s = append(strconv.AppendInt(s[:0], int64(i), 10), ' ')
 		w.numbers[i] = newChunk(s)
 	}
-	w.paths = make([]chunk, (1+f.tree.Spines())*w.tops)
+	w.paths = make([]chunk, (1+t.Spines())*w.tops)
 	for i := range w.paths {
 		w.paths[i] = newChunk(appendPath(s[:0], i/w.tops-1, i%w.tops-1))
 	}

@@ -57,7 +57,7 @@ func (h *header) apply(f *File) (err error) {
 		return err
 	}
 	if h.bound != nil {
-		f.Bound, err = h.lower(fabricOf(f.Tree))
+		f.Bound, err = h.lower(f.Tree)
 	}
 	return err
 }
@@ -163,20 +163,20 @@ func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 }
 
 // lower reads the stated bound. That it is proven is for Check to see.
-func (h *header) lower(f fabric) (Bound, error) {
+func (h *header) lower(t *topology.Tree) (Bound, error) {
 	b := Bound{Phases: h.bound.phases, Kind: h.bound.kind}
 	if b.Phases < 1 {
 		return b, h.wrong("bound", "a bound of %d phases: must be at least 1", b.Phases)
 	}
 	family, _, ok := witnessOf(b.Kind)
 	switch {
-	case !ok || family == byPod && f.tree.Levels() == 2:
-		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), f.witnesses())
+	case !ok || family == byPod && t.Levels() == 2:
+		return b, h.wrong("bound", "no witness %q; there are %s", shorten([]byte(b.Kind)), witnesses(t))
 	case h.bound.witness == nil:
 		return b, nil
 	case family == lp:
 		var err error
-		if b.Weights, err = f.weights(h.bound.witness); err != nil {
+		if b.Weights, err = weightsOf(t, h.bound.witness); err != nil {
 			return b, h.wrong("bound", "%w", err)
 		}
 		return b, nil
@@ -194,7 +194,7 @@ func (h *header) lower(f fabric) (Bound, error) {
 }
 
 // weights reads "leaf0-spine1/up=3" and the like.
-func (f fabric) weights(entries []string) (out []DualWeight, err error) {
+func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error) {
 	seen := map[topology.Wire]bool{}
 	for _, entry := range entries {
 		link, rest, _ := strings.Cut(entry, "/")
@@ -203,7 +203,7 @@ func (f fabric) weights(entries []string) (out []DualWeight, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: write a link, a direction and a weight, leaf0-spine1/up=3", shorten([]byte(entry)))
 		}
-		w, err := f.wireOf(link, direction)
+		w, err := wireOf(t, link, direction)
 		switch {
 		case err != nil:
 			return nil, err
@@ -217,17 +217,17 @@ func (f fabric) weights(entries []string) (out []DualWeight, err error) {
 }
 
 // wireOf returns one direction of a link between switches.
-func (f fabric) wireOf(link, direction string) (topology.Wire, error) {
-	links, err := f.tree.Links(link)
+func wireOf(t *topology.Tree, link, direction string) (topology.Wire, error) {
+	links, err := t.Links(link)
 	switch {
 	case err != nil:
 		return 0, err
 	case len(links) != 1 || links[0].String() != link:
 		return 0, fmt.Errorf("%q is not a link (leaf0-spine3)", link)
 	case direction == "up":
-		return f.tree.UpWire(links[0]), nil
+		return t.UpWire(links[0]), nil
 	case direction == "down":
-		return f.tree.UpWire(links[0]) + 1, nil // the two wires of a cable are neighbours
+		return t.UpWire(links[0]) + 1, nil // the two wires of a cable are neighbours
 	}
 	return 0, fmt.Errorf("direction %q: must be up (away from the servers) or down", direction)
 }

@@ -22,8 +22,7 @@ type seat struct {
 // A judge goes once through the messages. Everything it looks up on the way is
 // a flat slice.
 type judge struct {
-	fabric fabric
-	tree   *topology.Tree // fabric.tree
+	tree   *topology.Tree
 	file   *File
 	opt    Options
 	report *Report
@@ -51,7 +50,7 @@ func newJudge(f *File, o Options) *judge {
 	t := f.Tree
 	s := t.Servers()
 	j := &judge{
-		fabric: fabricOf(t), tree: t, file: f, opt: o,
+		tree: t, file: f, opt: o,
 		report:   &Report{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: s, Messages: len(f.Messages)},
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),
@@ -88,7 +87,7 @@ func (j *judge) leaveOut() {
 		j.partners[l] = s - j.tree.On(l)
 	}
 	for _, p := range j.file.Unreachable {
-		if j.fabric.reachable(p[0], p[1]) {
+		if len(j.tree.LivePaths(p[0], p[1])) > 0 {
 			continue
 		}
 		if j.cut == nil {
@@ -133,10 +132,10 @@ func (j *judge) accuse(k Kind, n int) {
 }
 
 // message accuses message i. The sentence is only written when it is kept.
-func (j *judge) message(k Kind, i int32, sentence func() string) {
+func (j *judge) message(k Kind, i int32, format string, args ...any) {
 	if j.room() {
 		m := &j.messages[i]
-		o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, fmt.Sprintf("phase %d: %s", m.Phase, sentence())}
+		o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, fmt.Sprintf("phase %d: ", m.Phase) + fmt.Sprintf(format, args...)}
 		if j.tree.Levels() == 3 {
 			o.Top = int(m.Top)
 		}

@@ -3,9 +3,7 @@ package verify
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -48,118 +46,63 @@ const (
 
 var orderedKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "window", "sizes", "time", "bound", "hash"}
 
-// An orderedReader reads an ordered plan line by line.
+// An orderedReader reads an ordered plan.
 type orderedReader struct {
-	*input
-	file   Ordered
-	h      header
-	values map[string]string
-	at     map[string]int
-	body   bool
-	limit  int
-	sum    int64 // of bytes and offsets
+	*lineReader
+	file Ordered
+	sum  int64 // of bytes and offsets
 }
 
 func readOrdered(in *input) (*Ordered, error) {
-	r := &orderedReader{input: in, values: map[string]string{}, at: map[string]int{}}
-	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
-	for first := true; ; r.line++ {
-		line, err := r.readLine()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		line = bytes.TrimSpace(line)
-		switch {
-		case first: // the version line
-			first = false
-		case len(line) == 0, bytes.HasPrefix(line, []byte("##")):
-		case line[0] != '#':
-			err = r.piece(line)
-		case r.body:
-			err = fmt.Errorf("%q: header lines come before the first piece", shorten(line))
-		default:
-			err = r.header(strings.Fields(string(line[1:])))
-		}
-		if err != nil {
-			return nil, r.placed(err)
-		}
-	}
-	if !r.body {
-		if err := r.endHeader(); err != nil {
-			return nil, r.placed(err)
-		}
+	r := &orderedReader{lineReader: newLineReader(in, firstOrdered, orderedKeys), file: Ordered{Window: 1}}
+	r.value, r.endHeader, r.line = r.key, r.fabric, r.piece
+	if err := r.read(); err != nil {
+		return nil, err
 	}
 	return &r.file, nil
 }
 
-// placed puts the line before an error that does not name one yet.
-func (r *orderedReader) placed(err error) error {
-	if strings.HasPrefix(err.Error(), "line ") {
-		return err
+// key takes a header line.
+func (r *orderedReader) key(key, value string) error {
+	ok, f := true, &r.file
+	switch key {
+	case "window":
+		var n int64
+		if n, ok = count(value); !ok || n < 1 || n > maxWindow {
+			return fmt.Errorf("window %q: must be a whole number of exchanges, 1..%d", shorten([]byte(value)), maxWindow)
+		}
+		f.Window = int(n)
+	case "sizes":
+		f.Sizes = value
+	case "time":
+		if f.Time, ok = count(value); !ok || f.Time < 1 {
+			return fmt.Errorf("time %q: must be a whole number of byte times, 1..%d", shorten([]byte(value)), int64(maxTime))
+		}
+	case "bound":
+		time, witness, _ := strings.Cut(value, " ")
+		if f.Bound.Time, ok = count(time); !ok || f.Bound.Time < 1 || witness == "" {
+			return fmt.Errorf("bound %q: write byte times and what proves them, for example 1200 send server3", shorten([]byte(value)))
+		}
+		f.Bound.Witness = witness
+	default:
+		return r.h.value(key, value)
 	}
-	return fmt.Errorf("line %d: %w", r.line, err)
+	return nil
 }
 
-// header keeps "key value".
-func (r *orderedReader) header(fields []string) error {
-	key, value, err := keyed(fields, orderedKeys, r.at, r.line)
-	if err == nil && key != "" {
-		r.values[key] = value
-	}
-	return err
-}
-
-// endHeader puts the header together when the first piece or the end is met.
-func (r *orderedReader) endHeader() (err error) {
-	r.body = true
-	v := r.values
-	r.h.topology = v["topology"]
-	if text, ok := v["fill"]; ok {
-		if r.h.fill, err = topology.ParseFill(text); err != nil {
-			return r.h.wrong("fill", "%w", err)
-		}
-	}
-	if text, ok := v["spines"]; ok {
-		if r.h.spines, err = number("spines", text); err != nil {
-			return r.h.wrong("spines", "%w", err)
-		}
-	}
-	if text, ok := v["down"]; ok {
-		r.h.down = names(text)
-	}
+// fabric puts the header together.
+func (r *orderedReader) fabric() error {
 	tree, err := r.h.tree()
 	switch {
 	case err != nil:
 		return err
 	case tree.Levels() == 3:
 		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
-	case v["routing"] != "" && v["routing"] != "pinned":
-		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(v["routing"])))
+	case r.h.routing != "" && r.h.routing != "pinned":
+		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(r.h.routing)))
 	}
-	r.file.Tree, r.file.Schedule, r.file.Sizes, r.file.Hash = tree, v["schedule"], v["sizes"], v["hash"]
-	r.file.Window = 1
-	if text, ok := v["window"]; ok {
-		n, ok := count(text)
-		if !ok || n < 1 || n > maxWindow {
-			return r.h.wrong("window", "window %q: must be a whole number of exchanges, 1..%d", shorten([]byte(text)), maxWindow)
-		}
-		r.file.Window = int(n)
-	}
+	r.file.Tree, r.file.Schedule, r.file.Hash = tree, r.h.schedule, r.h.hash
 	r.limit = min(r.room, r.file.Window*most(tree.Servers()))
-	if text, ok := v["time"]; ok {
-		if r.file.Time, ok = count(text); !ok || r.file.Time < 1 {
-			return r.h.wrong("time", "time %q: must be a whole number of byte times, 1..%d", shorten([]byte(text)), int64(maxTime))
-		}
-	}
-	if text, ok := v["bound"]; ok {
-		time, witness, _ := strings.Cut(text, " ")
-		if r.file.Bound.Time, ok = count(time); !ok || r.file.Bound.Time < 1 || witness == "" {
-			return r.h.wrong("bound", "bound %q: write byte times and what proves them, for example 1200 send server3", shorten([]byte(text)))
-		}
-		r.file.Bound.Witness = witness
-	}
 	return nil
 }
 
@@ -174,11 +117,6 @@ var pieceColumns = []string{"src", "dst", "spine", "start", "bytes", "offset", "
 
 // piece reads "src dst spine|- start bytes [offset [exchange]]".
 func (r *orderedReader) piece(line []byte) error {
-	if !r.body {
-		if err := r.endHeader(); err != nil {
-			return err
-		}
-	}
 	fields := bytes.Fields(line)
 	if len(fields) < 5 || len(fields) > 7 {
 		return fmt.Errorf("%d columns; a line is \"src dst spine|- start bytes [offset [exchange]]\"", len(fields))

@@ -89,12 +89,12 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 		return sum, nil
 	case "up", "down":
 		leaf, ok := leafOf(what)
-		if !ok || leaf >= j.file.Tree.Leaves() {
+		if !ok || leaf >= j.tree.Leaves() {
 			return nil, fmt.Errorf("no leaf %q", shorten([]byte(what)))
 		}
 		return j.dual(j.cables(leaf, kind == "down"))
 	case lp:
-		weights, err := j.fabric.weights(names(what))
+		weights, err := weightsOf(j.tree, names(what))
 		if err != nil {
 			return nil, err
 		}
@@ -105,12 +105,12 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 
 // cables gives the live links of a leaf the weight 1, in one direction.
 func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
-	for k := range j.file.Tree.Spines() {
-		w := j.file.Tree.Up(leaf, k)
+	for k := range j.tree.Spines() {
+		w := j.tree.Up(leaf, k)
 		if down {
-			w = j.file.Tree.Down(leaf, k)
+			w = j.tree.Down(leaf, k)
 		}
-		if j.file.Tree.Alive(leaf, k) {
+		if j.tree.Alive(leaf, k) {
 			out = append(out, DualWeight{w, 1})
 		}
 	}
@@ -120,11 +120,11 @@ func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
 // dual is the dual of plans of equal fragments with the bytes between leaves in place of
 // messages: ⌈ Σ bytes(a,b) · (least weight of a live path from a to b) / Σ y ⌉.
 func (j *orderedJudge) dual(weights []DualWeight) (*big.Int, error) {
-	y, sum, err := j.fabric.spread(weights)
+	y, sum, err := spread(j.tree, weights)
 	if err != nil {
 		return nil, err
 	}
-	t, p, load := j.file.Tree, newPricer(j.fabric, y), new(big.Int)
+	t, p, load := j.tree, newPricer(j.tree, y), new(big.Int)
 	between := make(map[[2]int]int64)
 	for _, s := range j.sizes {
 		if a, b := int(s.Src)/t.Ports(), int(s.Dst)/t.Ports(); a != b {

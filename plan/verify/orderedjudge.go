@@ -54,7 +54,7 @@ type OrderedBound struct {
 
 // An orderedJudge holds what it has counted.
 type orderedJudge struct {
-	fabric fabric
+	tree   *topology.Tree
 	file   *Ordered
 	opt    Options
 	pieces []Piece // by start and src
@@ -71,7 +71,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	if o.First == 0 {
 		o.First = 10
 	}
-	j := &orderedJudge{fabric: fabricOf(f.Tree), file: f, opt: o, pieces: f.Pieces}
+	j := &orderedJudge{tree: f.Tree, file: f, opt: o, pieces: f.Pieces}
 	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {
 		j.pieces = slices.Clone(j.pieces)
@@ -99,8 +99,8 @@ func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, a
 // scan holds every piece against the fabric, and every wire to one piece at a time.
 func (j *orderedJudge) scan() {
 	j.sound = make([]bool, len(j.pieces))
-	until := make([]int64, j.fabric.tree.Wires()) // when the piece on a wire that ends last ends
-	last := make([]int32, j.fabric.tree.Wires())
+	until := make([]int64, j.tree.Wires()) // when the piece on a wire that ends last ends
+	last := make([]int32, j.tree.Wires())
 	for i := range j.pieces {
 		p := &j.pieces[i]
 		j.report.Time = max(j.report.Time, p.Start+p.Bytes)
@@ -108,7 +108,7 @@ func (j *orderedJudge) scan() {
 		j.sound[i] = ok
 		for _, w := range wires {
 			if p.Start < until[w] {
-				j.overlap(int(w), p, &j.pieces[last[w]])
+				j.overlap(w, p, &j.pieces[last[w]])
 			}
 			if end := p.Start + p.Bytes; end > until[w] {
 				until[w], last[w] = end, int32(i)
@@ -119,7 +119,7 @@ func (j *orderedJudge) scan() {
 
 // wires returns what a piece occupies; not sound is one without a place in the fabric.
 func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
-	t := j.file.Tree
+	t := j.tree
 	src, ok := t.Rank(int(p.Src))
 	dst, ok2 := t.Rank(int(p.Dst))
 	switch {
@@ -160,16 +160,16 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 }
 
 // overlap accuses a piece of being on a wire that another is on.
-func (j *orderedJudge) overlap(w int, p, first *Piece) {
+func (j *orderedJudge) overlap(w topology.Wire, p, first *Piece) {
 	kind := Contention
-	if w >= 2*j.file.Tree.Leaves()*j.file.Tree.Spines() { // the wires of servers come last
+	if int(w) >= 2*j.tree.AllLinks() { // the wires of servers come last
 		if kind = SendsTwice; w%2 == 1 {
 			kind = ReceivesTwice
 		}
 	} else if j.opt.AllowContention {
 		return
 	}
-	j.accuse(kind, p.Src, p.Dst, p.Spine, "%s carries server%d to server%d from %d to %d and server%d to server%d from %d", j.fabric.wireText(w),
+	j.accuse(kind, p.Src, p.Dst, p.Spine, "%s carries server%d to server%d from %d to %d and server%d to server%d from %d", wireText{j.tree, w},
 		first.Src, first.Dst, first.Start, first.Start+first.Bytes, p.Src, p.Dst, p.Start)
 }
 
@@ -281,7 +281,7 @@ func (j *orderedJudge) sizesHash() string {
 
 // hash names the plan.
 func (j *orderedJudge) hash() string {
-	head := j.fabric.lines()
+	head := fabricLines(j.tree)
 	if j.file.Window > 1 {
 		head += fmt.Sprintf("# window %d\n", j.file.Window)
 	}

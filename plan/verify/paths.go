@@ -11,7 +11,7 @@ const pathsRoom = 1 << 22
 // take. Messages without a meaning are skipped.
 // O(messages), and again for every part of the fabric that does not fit.
 func (j *judge) countPaths() *Paths {
-	t, words := j.tree, (j.tree.Spines()*j.fabric.tops()+63)/64
+	t, words := j.tree, (j.tree.Spines()*max(1, j.tree.Tops())+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
 	seen, most := make([]uint64, part*row), 0
@@ -29,15 +29,10 @@ func (j *judge) countPaths() *Paths {
 	return pathsOf(most, t.Servers(), t.Switches())
 }
 
-// tops returns the number of ways on from a plane; 1 on two levels.
-func (f fabric) tops() int {
-	return max(1, f.tree.Tops())
-}
-
 // markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
 // from the leaves first..first+part-1. Within a pod the top is 0.
 func (j *judge) markPaths(seen []uint64, first, part, words int) {
-	spines, servers, tops := uint(j.tree.Spines()), j.tree.Servers(), j.fabric.tops()
+	spines, servers, tops := uint(j.tree.Spines()), j.tree.Servers(), max(1, j.tree.Tops())
 	for i := range j.messages {
 		m := &j.messages[i]
 		src, dst, k := j.at(m.Src), j.at(m.Dst), uint(m.Spine)

@@ -1,6 +1,10 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+
+	"evbench/topology"
+)
 
 // scan judges the messages one after another, phase by phase. Nearly every
 // message of a plan is right: usual takes those, so that what is wrong with the
@@ -97,11 +101,11 @@ func (j *judge) one(i int32) {
 		return
 	}
 	j.meet(i, src, dst)
-	if w := int(j.tree.FromServer(int(src.rank))); j.put(w, i) {
-		j.sendsTwice(i, w)
+	if w := j.tree.FromServer(int(src.rank)); j.put(w, i) {
+		j.message(SendsTwice, i, "server%d sends to server%d and to server%d", m.Src, j.messages[j.wires[w].first].Dst, m.Dst)
 	}
-	if w := int(j.tree.ToServer(int(dst.rank))); j.put(w, i) {
-		j.receivesTwice(i, w)
+	if w := j.tree.ToServer(int(dst.rank)); j.put(w, i) {
+		j.message(ReceivesTwice, i, "server%d receives from server%d and from server%d", m.Dst, j.messages[j.wires[w].first].Src, m.Src)
 	}
 	if src.leaf == dst.leaf || j.spines == open {
 		if m.Spine != NoSpine || j.tree.Levels() == 3 && m.Top != NoTop {
@@ -109,13 +113,16 @@ func (j *judge) one(i int32) {
 		}
 		return
 	}
-	if uint(m.Spine) >= uint(j.tree.Spines()) {
-		j.noSpine(i, src, dst)
-		return
-	}
-	j.leaves(i, src, dst)
-	if j.tree.Levels() == 3 {
-		j.pods(i, src, dst)
+	switch {
+	case m.Spine == NoSpine:
+		j.message(MissingSpine, i, "server%d on leaf%d sends to server%d on leaf%d through no spine", m.Src, src.leaf, m.Dst, dst.leaf)
+	case uint(m.Spine) >= uint(j.tree.Spines()):
+		j.message(NoSuchSpine, i, "server%d sends to server%d through spine%d; there are spine0..spine%d", m.Src, m.Dst, m.Spine, j.tree.Spines()-1)
+	default:
+		j.leaves(i, src, dst)
+		if j.tree.Levels() == 3 {
+			j.pods(i, src, dst)
+		}
 	}
 }
 
@@ -129,15 +136,15 @@ func (j *judge) at(position int32) seat {
 // meet notes that two servers have met. A pair that is left out should not, and
 // counts towards no plan.
 func (j *judge) meet(i int32, src, dst seat) {
-	left := j.cut != nil && j.left(int(src.leaf), int(dst.leaf))
+	left, m := j.cut != nil && j.left(int(src.leaf), int(dst.leaf)), &j.messages[i]
 	if left {
-		j.unreachable(i, src, dst)
+		j.message(UnreachableMessage, i, "server%d on leaf%d sends to server%d on leaf%d, but the file lists the leaves as unreachable", m.Src, src.leaf, m.Dst, dst.leaf)
 	}
 	bit := uint(src.rank)*uint(j.report.Servers) + uint(dst.rank)
 	word, mask := &j.met[bit>>6], uint64(1)<<(bit&63)
 	switch {
 	case *word&mask != 0:
-		j.repeated(i)
+		j.message(RepeatedMessage, i, "server%d sends to server%d again%s", m.Src, m.Dst, repeated{j, i})
 	case !left:
 		j.pairs++
 	}
@@ -146,7 +153,7 @@ func (j *judge) meet(i int32, src, dst seat) {
 
 // put loads a wire with message i and reports whether it carried another one in
 // this phase already.
-func (j *judge) put(w int, i int32) bool {
+func (j *judge) put(w topology.Wire, i int32) bool {
 	l := &j.wires[w]
 	if l.phase != j.now {
 		l.phase, l.n, l.first = j.now, 1, i
@@ -160,55 +167,68 @@ func (j *judge) put(w int, i int32) bool {
 
 // leaves judges the links between leaves and spines that a message takes.
 func (j *judge) leaves(i int32, src, dst seat) {
-	a, b, k := int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
-	if !j.tree.Alive(a, k) || !j.tree.Alive(b, k) {
-		j.deadLeaf(i, a, b)
+	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
+	if !t.Alive(a, k) || !t.Alive(b, k) {
+		dead := a
+		if t.Alive(a, k) {
+			dead = b
+		}
+		j.message(DeadLink, i, "server%d sends to server%d over leaf%d-spine%d, which is dead", m.Src, m.Dst, dead, k)
 	}
-	if up := int(j.tree.Up(a, k)); j.put(up, i) {
-		j.contention(i, up)
+	j.occupy(i, t.Up(a, k), t.Down(b, k))
+	if j.table == nil {
+		return
 	}
-	if down := int(j.tree.Down(b, k)); j.put(down, i) {
-		j.contention(i, down)
+	if first := enter(j.table, a*j.report.Servers+int(dst.rank), k); first != k {
+		j.message(Inconsistent, i, "leaf%d sends to server%d through spine%d, elsewhere through spine%d; routing %s has one path", a, m.Dst, k, first, j.file.Routing)
 	}
-	if j.table != nil && !enter(j.table, a*j.report.Servers+int(dst.rank), k) {
-		j.inconsistent(i, a, int(dst.rank))
+}
+
+// occupy loads the wires of a message upwards and downwards.
+func (j *judge) occupy(i int32, wires ...topology.Wire) {
+	for _, w := range wires {
+		if j.put(w, i) {
+			j.contention(i, w)
+		}
 	}
 }
 
 // pods judges the links between pods and top switches that a message takes.
 func (j *judge) pods(i int32, src, dst seat) {
-	p, m := j.tree, &j.messages[i]
-	a, b := p.Pod(int(src.leaf)), p.Pod(int(dst.leaf))
-	if a == b {
-		if m.Top != NoTop {
-			j.needlessTop(i, a)
+	t, m := j.tree, &j.messages[i]
+	a, b, k, top := t.Pod(int(src.leaf)), t.Pod(int(dst.leaf)), int(m.Spine), int(m.Top)
+	switch {
+	case a == b && m.Top != NoTop:
+		j.message(NeedlessTop, i, "server%d to server%d names top%d, but both sit in pod%d", m.Src, m.Dst, top, a)
+		return
+	case a == b:
+		return
+	case m.Top == NoTop:
+		j.message(MissingTop, i, "server%d in pod%d sends to server%d in pod%d through spine%d and no top switch", m.Src, a, m.Dst, b, k)
+		return
+	case uint(top) >= uint(t.Tops()):
+		j.message(NoSuchTop, i, "server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, top, k, t.Tops()-1)
+		return
+	case !t.TopAlive(a, k, top) || !t.TopAlive(b, k, top):
+		dead := a
+		if t.TopAlive(a, k, top) {
+			dead = b
 		}
+		j.message(DeadLink, i, "server%d sends to server%d over pod%d-spine%d-top%d, which is dead", m.Src, m.Dst, dead, k, top)
+	}
+	j.occupy(i, t.TopUp(a, k, top), t.TopDown(b, k, top))
+	if j.tops == nil {
 		return
 	}
-	if uint(m.Top) >= uint(p.Tops()) {
-		j.noTop(i, a, b)
-		return
-	}
-	k, top := int(m.Spine), int(m.Top)
-	if !p.TopAlive(a, k, top) || !p.TopAlive(b, k, top) {
-		j.deadTop(i, a, b)
-	}
-	if up := int(p.TopUp(a, k, top)); j.put(up, i) {
-		j.contention(i, up)
-	}
-	if down := int(p.TopDown(b, k, top)); j.put(down, i) {
-		j.contention(i, down)
-	}
-	if from := a*j.tree.Spines() + k; j.tops != nil && !enter(j.tops, from*j.report.Servers+int(dst.rank), top) {
-		j.inconsistentTop(i, a, int(dst.rank))
+	if first := enter(j.tops, (a*t.Spines()+k)*j.report.Servers+int(dst.rank), top); first != top {
+		j.message(Inconsistent, i, "pod%d sends to server%d through top%d of spine%d, elsewhere through top%d; routing %s has one path", a, m.Dst, top, k, first, j.file.Routing)
 	}
 }
 
-// enter notes a port in a forwarding table, or reports false when it holds
-// another one.
-func enter(table []uint8, entry, port int) bool {
+// enter notes a port in a forwarding table, unless it holds one, and returns what it holds.
+func enter(table []uint8, entry, port int) int {
 	if table[entry] == 0 {
 		table[entry] = uint8(port + 1)
 	}
-	return table[entry] == uint8(port+1)
+	return int(table[entry]) - 1
 }

@@ -1,160 +1,87 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
 
-// What is wrong with a message, and the sentence on it. Sentences are only
-// written for offences that are kept.
+	"evbench/topology"
+)
 
 // meaningless accuses a message of which an end is absent, or that has one only.
 func (j *judge) meaningless(i int32, src, dst seat) {
 	m := &j.messages[i]
 	if src.rank >= 0 && dst.rank >= 0 {
-		j.message(SelfMessage, i, func() string { return fmt.Sprintf("server%d sends to itself", m.Src) })
+		j.message(SelfMessage, i, "server%d sends to itself", m.Src)
 		return
 	}
 	if src.rank < 0 {
-		j.message(UnknownServer, i, func() string { return j.absent(m.Src) })
+		j.message(UnknownServer, i, "%s", absent{j, m.Src})
 	}
 	if dst.rank < 0 {
-		j.message(UnknownServer, i, func() string { return j.absent(m.Dst) })
+		j.message(UnknownServer, i, "%s", absent{j, m.Dst})
 	}
 }
 
-func (j *judge) absent(position int32) string {
-	if position < 0 || int(position) >= len(j.seats) {
-		return fmt.Sprintf("no server%d: %s has server0..server%d", position, j.tree.Notation(), len(j.seats)-1)
+// What takes long to say is said only in sentences that are kept.
+type (
+	absent struct {
+		*judge
+		position int32
 	}
-	leaf, slot := int(position)/j.tree.Ports(), int(position)%j.tree.Ports()
-	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", position, slot, leaf, j.tree.On(leaf))
+	repeated struct {
+		*judge
+		i int32
+	}
+	wireText struct {
+		*topology.Tree
+		wire topology.Wire
+	}
+)
+
+func (x absent) String() string {
+	if x.position < 0 || int(x.position) >= len(x.seats) {
+		return fmt.Sprintf("no server%d: %s has server0..server%d", x.position, x.tree.Notation(), len(x.seats)-1)
+	}
+	leaf, slot := int(x.position)/x.tree.Ports(), int(x.position)%x.tree.Ports()
+	return fmt.Sprintf("no server%d: it would sit in slot %d of leaf%d, where the fill puts %d servers", x.position, slot, leaf, x.tree.On(leaf))
 }
 
-// repeated looks for the first time the pair met, when that is told. O(messages).
-func (j *judge) repeated(i int32) {
-	j.message(RepeatedMessage, i, func() string {
-		m := &j.messages[i]
-		for _, first := range j.messages[:i] {
-			if first.Src == m.Src && first.Dst == m.Dst {
-				return fmt.Sprintf("server%d sends to server%d again, after phase %d", m.Src, m.Dst, first.Phase)
-			}
+// String names the phase in which the pair of a message met first. O(messages).
+func (x repeated) String() string {
+	m := &x.messages[x.i]
+	for _, first := range x.messages[:x.i] {
+		if first.Src == m.Src && first.Dst == m.Dst {
+			return fmt.Sprintf(", after phase %d", first.Phase)
 		}
-		return fmt.Sprintf("server%d sends to server%d again", m.Src, m.Dst)
-	})
+	}
+	return ""
 }
 
-func (j *judge) unreachable(i int32, src, dst seat) {
-	j.message(UnreachableMessage, i, func() string {
-		m := &j.messages[i]
-		return fmt.Sprintf("server%d on leaf%d sends to server%d on leaf%d, but the file lists the leaves as unreachable", m.Src, src.leaf, m.Dst, dst.leaf)
-	})
-}
-
-func (j *judge) sendsTwice(i int32, w int) {
-	j.message(SendsTwice, i, func() string {
-		m, first := &j.messages[i], &j.messages[j.wires[w].first]
-		return fmt.Sprintf("server%d sends to server%d and to server%d", m.Src, first.Dst, m.Dst)
-	})
-}
-
-func (j *judge) receivesTwice(i int32, w int) {
-	j.message(ReceivesTwice, i, func() string {
-		m, first := &j.messages[i], &j.messages[j.wires[w].first]
-		return fmt.Sprintf("server%d receives from server%d and from server%d", m.Dst, first.Src, m.Src)
-	})
+// String names one direction of a link: "leaf0-spine3 (up)".
+func (x wireText) String() string {
+	link, direction := x.WireName(x.wire)
+	return fmt.Sprintf("%s (%s)", link, direction)
 }
 
 // contention accuses message i of being on a wire that another one is on.
-func (j *judge) contention(i int32, w int) {
-	if j.opt.AllowContention {
-		return
+func (j *judge) contention(i int32, w topology.Wire) {
+	if m, first := &j.messages[i], &j.messages[j.wires[w].first]; !j.opt.AllowContention {
+		j.message(Contention, i, "%s carries server%d to server%d and server%d to server%d", wireText{j.tree, w}, first.Src, first.Dst, m.Src, m.Dst)
 	}
-	j.message(Contention, i, func() string {
-		m, first := &j.messages[i], &j.messages[j.wires[w].first]
-		return fmt.Sprintf("%s carries server%d to server%d and server%d to server%d", j.fabric.wireText(w), first.Src, first.Dst, m.Src, m.Dst)
-	})
 }
 
 // needless accuses a path inside a leaf, or where the routing leaves it open.
 func (j *judge) needless(i int32, src, dst seat) {
-	j.message(NeedlessSpine, i, func() string {
-		m := &j.messages[i]
-		why := fmt.Sprintf("routing %s leaves the spine open", j.file.Routing)
-		if src.leaf == dst.leaf {
-			why = fmt.Sprintf("both sit on leaf%d", src.leaf)
-		}
-		if m.Spine == NoSpine {
-			return fmt.Sprintf("server%d to server%d names top%d, but %s", m.Src, m.Dst, m.Top, why)
-		}
-		return fmt.Sprintf("server%d to server%d names spine%d, but %s", m.Src, m.Dst, m.Spine, why)
-	})
-}
-
-func (j *judge) needlessTop(i int32, pod int) {
-	j.message(NeedlessTop, i, func() string {
-		m := &j.messages[i]
-		return fmt.Sprintf("server%d to server%d names top%d, but both sit in pod%d", m.Src, m.Dst, m.Top, pod)
-	})
-}
-
-func (j *judge) noSpine(i int32, src, dst seat) {
-	m := &j.messages[i]
-	if m.Spine == NoSpine {
-		j.message(MissingSpine, i, func() string {
-			return fmt.Sprintf("server%d on leaf%d sends to server%d on leaf%d through no spine", m.Src, src.leaf, m.Dst, dst.leaf)
-		})
-		return
+	m, why := &j.messages[i], "routing "+j.file.Routing+" leaves the spine open"
+	if src.leaf == dst.leaf {
+		why = fmt.Sprintf("both sit on leaf%d", src.leaf)
 	}
-	j.message(NoSuchSpine, i, func() string {
-		return fmt.Sprintf("server%d sends to server%d through spine%d; there are spine0..spine%d", m.Src, m.Dst, m.Spine, j.tree.Spines()-1)
-	})
-}
-
-func (j *judge) noTop(i int32, a, b int) {
-	m := &j.messages[i]
-	if m.Top == NoTop {
-		j.message(MissingTop, i, func() string {
-			return fmt.Sprintf("server%d in pod%d sends to server%d in pod%d through spine%d and no top switch", m.Src, a, m.Dst, b, m.Spine)
-		})
-		return
+	switch what, n := "spine", m.Spine; {
+	case n == NoSpine:
+		what, n = "top", m.Top
+		fallthrough
+	default:
+		j.message(NeedlessSpine, i, "server%d to server%d names %s%d, but %s", m.Src, m.Dst, what, n, why)
 	}
-	j.message(NoSuchTop, i, func() string {
-		return fmt.Sprintf("server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, m.Top, m.Spine, j.tree.Tops()-1)
-	})
-}
-
-func (j *judge) deadLeaf(i int32, a, b int) {
-	j.message(DeadLink, i, func() string {
-		m, leaf := &j.messages[i], a
-		if j.tree.Alive(a, int(m.Spine)) {
-			leaf = b
-		}
-		return fmt.Sprintf("server%d sends to server%d over leaf%d-spine%d, which is dead", m.Src, m.Dst, leaf, m.Spine)
-	})
-}
-
-func (j *judge) deadTop(i int32, a, b int) {
-	j.message(DeadLink, i, func() string {
-		m, pod := &j.messages[i], a
-		if j.tree.TopAlive(a, int(m.Spine), int(m.Top)) {
-			pod = b
-		}
-		return fmt.Sprintf("server%d sends to server%d over pod%d-spine%d-top%d, which is dead", m.Src, m.Dst, pod, m.Spine, m.Top)
-	})
-}
-
-// inconsistent accuses a leaf of a second spine to one destination.
-func (j *judge) inconsistent(i int32, leaf, dst int) {
-	j.message(Inconsistent, i, func() string {
-		m, first := &j.messages[i], int(j.table[leaf*j.report.Servers+dst])-1
-		return fmt.Sprintf("leaf%d sends to server%d through spine%d, elsewhere through spine%d; routing %s has one path", leaf, m.Dst, m.Spine, first, j.file.Routing)
-	})
-}
-
-func (j *judge) inconsistentTop(i int32, pod, dst int) {
-	j.message(Inconsistent, i, func() string {
-		m := &j.messages[i]
-		first := int(j.tops[(pod*j.tree.Spines()+int(m.Spine))*j.report.Servers+dst]) - 1
-		return fmt.Sprintf("pod%d sends to server%d through top%d of spine%d, elsewhere through top%d; routing %s has one path", pod, m.Dst, m.Top, m.Spine, first, j.file.Routing)
-	})
 }
 
 // missing accuses the ordered pairs that never met. Only as many as are kept

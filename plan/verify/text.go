@@ -22,80 +22,133 @@ const (
 // textKeys are the header keys, in the order of a written file.
 var textKeys = []string{"topology", "fill", "spines", "down", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
 
-// A textReader reads a plan line by line.
-type textReader struct {
+// A lineReader reads the lines of a plan: a version line, header lines, then the body.
+type lineReader struct {
 	*input
-	file  File
-	at    map[string]int // line of each header key
-	h     header
-	begun bool // the version line was read
-	body  bool // the first message was read
-	limit int  // most messages
+	h       header
+	version string
+	keys    []string
+	at      map[string]int // line of each header key
+	begun   bool           // the version line was read
+	body    bool           // the first line of the body was read
+	limit   int            // most lines of the body
+
+	value     func(key, value string) error
+	endHeader func() error // when the first line of the body or the end is met
+	line      func([]byte) error
+	ahead     func() // reads more lines of the body, nil: it does not
 }
 
-func readText(in *input) (*File, error) {
-	r := &textReader{input: in, at: map[string]int{}}
+func newLineReader(in *input, version string, keys []string) *lineReader {
+	r := &lineReader{input: in, version: version, keys: keys, at: map[string]int{}}
 	r.h.where = func(key string) string { return fmt.Sprintf("line %d", r.at[key]) }
+	return r
+}
+
+// read reads to the end. Errors name the line.
+func (r *lineReader) read() error {
 	for {
 		line, err := r.readLine()
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, err
+			return err
 		}
-		if err := r.read(line); err != nil {
-			return nil, err
+		if err := r.one(bytes.TrimSpace(line)); err != nil {
+			return r.placed(err)
 		}
-		r.line++
-		if r.body {
-			ahead, _ := r.Peek(r.Buffered())
-			r.Discard(r.quick(ahead))
-		}
-	}
-	if !r.body {
-		if err := r.endHeader(); err != nil {
-			return nil, err
+		r.input.line++
+		if r.body && r.ahead != nil {
+			r.ahead()
 		}
 	}
-	return &r.file, nil
+	if !r.begun {
+		return r.placed(r.notAPlan(""))
+	}
+	return r.placed(r.end())
 }
 
-func (r *textReader) read(line []byte) error {
-	line = bytes.TrimSpace(line)
+// placed puts the line before an error that does not name one yet.
+func (r *lineReader) placed(err error) error {
+	if err == nil || strings.HasPrefix(err.Error(), "line ") || strings.HasPrefix(err.Error(), "no topology") {
+		return err
+	}
+	return fmt.Errorf("line %d: %w", r.input.line, err)
+}
+
+// end puts the header together, once.
+func (r *lineReader) end() error {
+	if r.body {
+		return nil
+	}
+	r.body = true
+	return r.endHeader()
+}
+
+func (r *lineReader) one(line []byte) error {
 	switch {
 	case len(line) == 0, bytes.HasPrefix(line, []byte("##")):
 		return nil
 	case line[0] != '#':
-		if !r.body {
-			if err := r.endHeader(); err != nil {
-				return err
-			}
-			r.body = true
+		if !r.begun {
+			return r.notAPlan("")
 		}
-		return r.message(line)
+		if err := r.end(); err != nil {
+			return err
+		}
+		return r.line(line)
 	case r.body:
-		return fmt.Errorf("line %d: %q: header lines come before the first message", r.line, shorten(line))
+		return fmt.Errorf("%q: header lines come before the first message", shorten(line))
 	}
-	return r.header(strings.Fields(string(line[1:])))
-}
-
-// header reads "key value", split at blanks.
-func (r *textReader) header(fields []string) error {
+	fields := strings.Fields(string(line[1:]))
 	if !r.begun {
 		first := strings.Join(fields, " ")
-		if r.begun = true; first != firstLine {
+		if r.begun = true; first != r.version {
 			return r.notAPlan(first)
 		}
 		return nil
 	}
-	key, value, err := keyed(fields, textKeys, r.at, r.line)
+	key, value, err := keyed(fields, r.keys, r.at, r.input.line)
 	if err == nil && key != "" {
 		err = r.value(key, value)
 	}
-	if err != nil {
-		return fmt.Errorf("line %d: %w", r.line, err)
+	return err
+}
+
+func (r *lineReader) notAPlan(line string) error {
+	if line == firstOrdered {
+		return ErrOrdered
 	}
-	return nil
+	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
+		return fmt.Errorf("plan version %q; version 1 is read", shorten([]byte(version)))
+	}
+	return fmt.Errorf("not a plan file: it starts with \"# %s\"", firstLine)
+}
+
+// A textReader reads a plan of equal fragments.
+type textReader struct {
+	*lineReader
+	file File
+}
+
+func readText(in *input) (*File, error) {
+	r := &textReader{lineReader: newLineReader(in, firstLine, textKeys)}
+	r.lineReader.value, r.line = r.h.value, r.message
+	r.endHeader = func() error {
+		if err := r.h.apply(&r.file); err != nil {
+			return err
+		}
+		r.limit = min(r.room, most(r.file.Tree.Servers()))
+		return nil
+	}
+	r.ahead = func() {
+		b, _ := r.Peek(r.Buffered())
+		r.Discard(r.quick(b))
+	}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return &r.file, nil
 }
 
 // keyed splits a header line into one of these keys and its value, and notes the line of the
@@ -120,8 +173,8 @@ func keyed(fields, known []string, at map[string]int, line int) (key, value stri
 	return key, value, nil
 }
 
-func (r *textReader) value(key, value string) (err error) {
-	switch h := &r.h; key {
+func (h *header) value(key, value string) (err error) {
+	switch key {
 	case "topology":
 		h.topology = value
 	case "fill":
@@ -144,28 +197,6 @@ func (r *textReader) value(key, value string) (err error) {
 		h.hash = value
 	}
 	return err
-}
-
-func (r *textReader) notAPlan(line string) error {
-	if line == firstOrdered {
-		return fmt.Errorf("line %d: %w", r.line, ErrOrdered)
-	}
-	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
-		return fmt.Errorf("line %d: plan version %q; version 1 is read", r.line, shorten([]byte(version)))
-	}
-	return fmt.Errorf("line %d: not a plan file: it starts with \"# %s\"", r.line, firstLine)
-}
-
-// endHeader puts the header together when the first message or the end is met.
-func (r *textReader) endHeader() error {
-	if !r.begun {
-		return r.notAPlan("")
-	}
-	if err := r.h.apply(&r.file); err != nil {
-		return err
-	}
-	r.limit = min(r.room, most(r.file.Tree.Servers()))
-	return nil
 }
 
 func number(key, value string) (*int, error) {

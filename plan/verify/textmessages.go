@@ -19,7 +19,7 @@ func limitOf(column int) int32 {
 func (r *textReader) message(line []byte) error {
 	m, err := parseMessage(line, r.file.Tree.Levels() == 3)
 	if err != nil {
-		return fmt.Errorf("line %d: %q: %w", r.line, shorten(line), err)
+		return fmt.Errorf("%q: %w", shorten(line), err)
 	}
 	if len(r.file.Messages) >= r.limit {
 		return r.tooMany(r.limit, r.file.Tree.Servers())
@@ -87,7 +87,7 @@ func (r *textReader) quick(b []byte) (read int) {
 			break
 		}
 		read += n
-		r.line++
+		r.input.line++
 		r.file.add(m)
 	}
 	return read

@@ -132,7 +132,7 @@ func Check(f *File, o Options) *Report {
 	j := newJudge(f, o)
 	var beside sync.WaitGroup
 	if f.Hash != "" {
-		beside.Go(func() { j.digest = hash(j.fabric, j.messages) })
+		beside.Go(func() { j.digest = hash(j.tree, j.messages) })
 	}
 	if j.spines != open {
 		beside.Go(func() { j.report.Paths = j.countPaths() })
