@@ -49,7 +49,6 @@ func (o *options) beside(ctx context.Context, cases []Case, stdout io.Writer) er
 	return nil
 }
 
-// maxPrinted bounds what BookSim prints of a case.
 const maxPrinted = 64 << 20
 
 func (r *Runs) addBookSim(ctx context.Context, binary string, k int) error {
@@ -99,7 +98,6 @@ sim_type=throughput; sample_period=%d; warmup_periods=%d; max_samples=%d; acc_st
 
 var acceptedRate = regexp.MustCompile(`(?m)^Accepted flit rate average = ([0-9.e+-]+)`)
 
-// booksimAccepted reads the accepted flits of a host in a cycle from what BookSim prints.
 func booksimAccepted(printed string) (float64, error) {
 	all := acceptedRate.FindAllStringSubmatch(printed, -1)
 	if len(all) == 0 {

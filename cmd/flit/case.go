@@ -65,14 +65,12 @@ func (c Case) seeds(asked int) int {
 // full reports whether as much is offered as links carry.
 func (c Case) full() bool { return c.number("offered") >= 1 }
 
-// permutation reports whether all hosts send to different ones at any time.
 func (c Case) permutation() bool { return strings.Contains(c["traffic"], "shift") }
 
 // comparable reports whether the model has what a case needs. BookSim's lanes share a link
 // flit by flit, those of InfiniBand packet by packet, so several lanes are not comparable.
 func (c Case) comparable() bool { return c["sim"] != booksim || c.int("vcs") == 1 }
 
-// counts are the columns that hold whole numbers, by simulator.
 var counts = map[string][]string{
 	booksim: {"vcs", "buf_flits", "packet_flits", "warmup_cycles", "measured_cycles", "seed"},
 	omnet:   {"msg_packets", "vls", "buf_flits", "packet_flits", "max_parallel_reads", "warm_us", "total_us", "seed"},

@@ -81,7 +81,6 @@ func check(r *Runs, quantity string, of quantity, theirs float64) Check {
 	return k
 }
 
-// curve is what the cases of one curve share.
 func curve(c Case) string {
 	var key []string
 	for _, f := range []string{"sim", "topology", "routing", "traffic", "pipeline", "vcs", "vls",
@@ -147,7 +146,6 @@ func (c Case) freeCycles() float64 {
 	return float64((n.Hosts() - 1) * int(packets) * c.int("packet_flits"))
 }
 
-// judgeFull compares the throughput of a saturated case.
 func (c Case) judgeFull(add func(string, quantity, float64)) {
 	theirs := c.number("accepted")
 	shift := c.full() && strings.HasPrefix(c["traffic"], "shift(")
@@ -170,7 +168,6 @@ func (c Case) judgeFull(add func(string, quantity, float64)) {
 	}
 }
 
-// judgePart compares throughput and latency of a case below saturation.
 func (c Case) judgePart(saturation float64, add func(string, quantity, float64)) {
 	offered := c.number("offered")
 	idle := c["sim"] == omnet && offered <= 0.05
@@ -219,7 +216,6 @@ type Order struct {
 
 const orderBy = 0.03
 
-// orderFields are the columns by which cases are ordered.
 var orderFields = []string{"topology", "routing", "buf_flits"}
 
 // orders compares the order of routings, buffers, and healthy against dead, of saturated
@@ -253,7 +249,6 @@ func (o *Order) compare(a, b *Runs, of quantity, field string) {
 	o.Ours, o.Theirs = x/y-1, a.Case.number(field)/b.Case.number(field)-1
 }
 
-// differ returns the one column of a case in which two differ.
 func differ(a, b Case) (of string, ok bool) {
 	for _, f := range []string{"sim", "traffic", "pipeline", "vcs", "vls", "packet_flits", "max_parallel_reads",
 		"msg_packets", "injection", "offered", "warmup_cycles", "measured_cycles", "warm_us", "total_us", "seed"} {

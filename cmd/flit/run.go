@@ -22,7 +22,6 @@ type Result struct {
 	Flits           int64   // delivered in the window
 }
 
-// A quantity is one of the figures of a Result.
 type quantity func(*Result) float64
 
 func accepted(r *Result) float64 { return r.Accepted }
@@ -108,7 +107,6 @@ func simulate(c Case) (*Result, error) {
 	return runOMNeT(c, n)
 }
 
-// engine returns the network of a case with its traffic.
 func engine(c Case, n *network.Network, w *credit.Wires, p credit.Params, t *credit.Traffic) (*credit.Engine, error) {
 	r, err := routes(c["routing"], n, w)
 	if err != nil {
@@ -160,7 +158,6 @@ func runBookSim(c Case, n *network.Network) (*Result, error) {
 	return out, nil
 }
 
-// booksimParams returns what the pipelines lean, lean-vct and default are.
 func booksimParams(c Case) credit.Params {
 	p := credit.Params{
 		Packet: c.int("packet_flits"), Lanes: c.int("vcs"), Buffer: c.int("buf_flits"),

@@ -19,7 +19,6 @@ import (
 	"evbench/results"
 )
 
-// A machine is where runs take place, with a directory for what they write.
 type machine struct {
 	*options
 	dir string
@@ -71,7 +70,6 @@ func (m *machine) startLoops(ctx context.Context, c Condition, dir string) (loop
 	return loops, nil
 }
 
-// resultsDir is where the program writes its results.
 const resultsDir = "out"
 
 // perform runs the program, stops it again and again where the condition asks for that, and

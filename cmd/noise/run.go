@@ -121,7 +121,6 @@ func because(o Outcome, sum results.Summary) string {
 	return strings.Join(out, "; ")
 }
 
-// same is how far apart two predictions are that are equal.
 const same = 1e-6
 
 // disorder says what about the order of the compared cases is not as predicted; "": nothing.
@@ -156,7 +155,6 @@ func (c Case) judged() bool {
 	return c.Mode == "sync" && !c.Control && c.Predicted > 0 && c.Ratio > 0
 }
 
-// points is how far the ratio is from its prediction.
 func (c Case) points() float64 { return 100 * math.Abs(c.Ratio-c.Predicted) }
 
 // String is the line that tells of the run when it has ended.

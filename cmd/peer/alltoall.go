@@ -268,7 +268,6 @@ func (r *rank) verify() error {
 	return nil
 }
 
-// sound looks at a fragment and wipes it out.
 func (r *rank) sound(body []byte, from int) error {
 	for k, b := range body {
 		if b != pattern(from, r.dest(r.rank), k) {

@@ -33,7 +33,6 @@ type outcome struct {
 	Failed  string `json:"failed,omitempty"`
 }
 
-// A leftOut error says why a row cannot be measured here.
 type leftOut struct{ why string }
 
 func (l leftOut) Error() string { return l.why }

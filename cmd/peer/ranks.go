@@ -69,7 +69,6 @@ func barrierTimes(reports []report) ([]float64, error) {
 	return took, nil
 }
 
-// A child is a rank that this program has started, and the pipes to it.
 type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -77,23 +76,22 @@ type child struct {
 	out *json.Decoder
 }
 
-// runTCP runs n ranks as processes of this machine over loopback.
 func (t *tools) runTCP(ctx context.Context, n int, w Work) ([]report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var children []*child
 	var err error
-	for r := range n {
+	for r := 0; r < n && err == nil; r++ {
 		var c *child
-		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Work: w}); err != nil {
-			stop()
-			break
+		if c, err = t.begin(ctx, order{Net: netTCP, Rank: r, Work: w}); err == nil {
+			children = append(children, c)
 		}
-		children = append(children, c)
 	}
 	reports := make([]report, n)
 	if err == nil {
 		err = talk(children, reports, stop)
+	} else {
+		stop()
 	}
 	for r, c := range children {
 		_ = c.in.Close() // it may have gone
@@ -177,34 +175,22 @@ func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool)
 	return readC(said, r, s, amount)
 }
 
-func readC(said string, r row, s side, amount int) (reading, error) {
-	want := map[string]string{"mode": s.mode, "n": strconv.Itoa(r.n), "rounds": strconv.Itoa(amount)}
-	got := map[string]string{}
-	for _, word := range strings.Fields(said) {
-		if key, value, ok := strings.Cut(word, "="); ok {
-			got[key] = value
-		}
+func readC(said string, r row, s side, amount int) (got reading, err error) {
+	if s.mode == barriers {
+		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=barrier n=%d rounds=%d seconds=%%g median_us=%%g", r.n, amount), &got.seconds, &got.value)
+	} else {
+		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=%s n=%d size=%d rounds=%d seconds=%%g", s.mode, r.n, r.size, amount), &got.seconds)
+		got.value = rate(r, amount, got.seconds)
 	}
-	for key, v := range want {
-		if got[key] != v {
-			return reading{}, fmt.Errorf("the C program printed %q, without %s=%s", strings.TrimSpace(said), key, v)
-		}
+	if err == nil && got.seconds <= 0 {
+		err = errors.New("no time has passed")
 	}
-	seconds, err := strconv.ParseFloat(got["seconds"], 64)
-	if err != nil || seconds <= 0 {
-		return reading{}, fmt.Errorf("the C program printed %q: seconds=%q is no time", strings.TrimSpace(said), got["seconds"])
-	}
-	if s.mode != barriers {
-		return reading{seconds, rate(r, amount, seconds)}, nil
-	}
-	median, err := strconv.ParseFloat(got["median_us"], 64)
 	if err != nil {
-		return reading{}, fmt.Errorf("the C program printed %q: median_us: %w", strings.TrimSpace(said), err)
+		return reading{}, fmt.Errorf("the C program printed %q: %w", strings.TrimSpace(said), err)
 	}
-	return reading{seconds, median}, nil
+	return got, nil
 }
 
-// runMPI runs n ranks of our side under mpirun, over shared memory.
 func (t *tools) runMPI(ctx context.Context, n int, w Work) ([]report, error) {
 	text, err := json.Marshal(order{Net: netShared, Work: w})
 	if err != nil {
@@ -246,7 +232,6 @@ cases:
 `, r.n, r.size, milliseconds, warmup, check, mode)
 }
 
-// runWhole runs evbench and takes the figures from its summary.
 func (t *tools) runWhole(ctx context.Context, r row, s side, milliseconds int) (out reading, err error) {
 	dir, err := os.MkdirTemp(t.dir, "whole-")
 	if err != nil {

@@ -24,10 +24,8 @@ const (
 	netShared = "shared memory"
 )
 
-// barriers is the mode of a side that does nothing but barriers.
 const barriers = "barrier"
 
-// A side is one of the two programs of a row.
 type side struct {
 	kind    kind
 	net     string
@@ -38,7 +36,6 @@ type side struct {
 	payload bool   // whole: check: payload
 }
 
-// A row compares two sides at the same work.
 type row struct {
 	work   string
 	n      int // ranks
@@ -196,7 +193,6 @@ func printTable(w io.Writer, out []outcome) error {
 	return tw.Flush()
 }
 
-// figures are the columns ours to reach.
 func (o *outcome) figures() string {
 	reach := fmt.Sprintf("%s %.4g", map[bool]string{false: "≥", true: "≤"}[o.AtMost], o.Want)
 	if o.LeftOut != "" || o.Failed != "" {

@@ -23,7 +23,6 @@ import (
 //go:embed c/alltoall.c
 var cSource []byte
 
-// killAfter is how long a program that was told to end may take.
 const killAfter = 5 * time.Second
 
 // Tools are what the sides run, and a directory for their files.
@@ -35,7 +34,6 @@ type tools struct {
 	machine  machine
 }
 
-// A machine is what a table of figures belongs to.
 type machine struct {
 	CPUs int    `json:"cpus"`
 	Go   string `json:"go"`
@@ -129,7 +127,6 @@ func (t *tools) command(ctx context.Context, name string, args ...string) *exec.
 	return cmd
 }
 
-// maxPrinted bounds what a side prints.
 const maxPrinted = 64 << 20
 
 func (t *tools) output(cmd *exec.Cmd) (string, error) {

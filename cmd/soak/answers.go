@@ -63,7 +63,6 @@ func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.
 // before is how long before an event a halt of the machine still delays it.
 const before = 500 * time.Millisecond
 
-// halted is how long the machine itself was slow between two moments.
 func (j *judgement) halted(from, to float64) float64 {
 	sum := 0.0
 	for _, h := range j.seen.Halts {
@@ -74,7 +73,6 @@ func (j *judgement) halted(from, to float64) float64 {
 	return sum
 }
 
-// level compares what was used at a moment with the links that had changed until then.
 func (j *judgement) level(events []results.LinkEvent, all []results.Failover, at float64) {
 	dead, since := map[string]bool{}, map[string]float64{}
 	for _, e := range events {
@@ -209,7 +207,6 @@ func (j *judgement) outside() {
 	j.progress(c)
 }
 
-// untouched finds a fail-over that takes a link for dead that nobody has struck.
 func (j *judgement) untouched(all []results.Failover) (id int, link string) {
 	for _, f := range all {
 		for _, l := range f.Dead {
@@ -221,7 +218,6 @@ func (j *judgement) untouched(all []results.Failover) (id int, link string) {
 	return 0, ""
 }
 
-// struck reports whether links were struck at all.
 func (j *judgement) struck() bool {
 	switch {
 	case j.seen.Unstruck != "":
@@ -261,7 +257,6 @@ func (j *judgement) severed() {
 
 var linkName = regexp.MustCompile(`\bleaf\d+-spine\d+\b`)
 
-// unnoticed judges a run to whose control port strangers come.
 func (j *judgement) unnoticed() {
 	if j.seen.Strange == 0 {
 		j.odd("no connection of strangers was taken")

@@ -65,7 +65,6 @@ const (
 // been killed.
 const swift = 10 * time.Second
 
-// A judgement grows finding by finding.
 type judgement struct {
 	s     *Script
 	seen  Seen
@@ -94,7 +93,6 @@ func Judge(s *Script, seen Seen) []Finding {
 // crash finds a program that did not end as programs should.
 var crash = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|WARNING: DATA RACE|SIG[A-Z]+: .*)$`)
 
-// process judges what holds for every round.
 func (j *judgement) process() {
 	if m := crash.FindString(j.seen.Said); m != "" {
 		j.odd("the program crashed: %s", m)
@@ -145,7 +143,6 @@ func (j *judgement) events(c results.Case) {
 // or, without phases, of what is in flight.
 const warm = 4
 
-// completed judges a run that has to go on to its end.
 func (j *judgement) completed() (results.Case, bool) {
 	switch {
 	case j.seen.Code != exitDone && j.seen.Code != exitInvalid:
@@ -219,12 +216,10 @@ func (j *judgement) ended() {
 	j.marked()
 }
 
-// parts reports whether the script leaves servers without a path.
 func (j *judgement) parts() bool {
 	return slices.ContainsFunc(j.s.failures, func(f linkFailure) bool { return !joined(j.s.Tree(), f.At, 0, j.s.failures) })
 }
 
-// marked: what a run has measured that ended early says so.
 func (j *judgement) marked() {
 	if j.seen.Run != nil && (j.seen.Run.Summary.Complete || j.seen.Run.Manifest.Complete) {
 		j.odd("the results of a run that ended early are not marked")
@@ -265,14 +260,12 @@ const keepAlive = 30 * time.Second
 // joining is how long a controller waits for workers, and workers for a controller.
 const joining = 30 * time.Second
 
-// soon: everything was gone in time.
 func (j *judgement) soon(most time.Duration) {
 	if j.seen.Gone > most {
 		j.slow("it took %.1f s until all processes had ended, more than %.0f s", j.seen.Gone.Seconds(), most.Seconds())
 	}
 }
 
-// names reports whether a text names a server, as "server 3" or "server3".
 func names(said string, server int) bool {
 	return regexp.MustCompile(fmt.Sprintf(`\bserver ?%d\b`, server)).MatchString(said)
 }

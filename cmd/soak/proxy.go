@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -39,10 +38,6 @@ func listen(ctx context.Context, to string, most time.Duration, seed uint64) (*p
 	p.running.Go(p.accept)
 	return p, nil
 }
-
-func (p *proxy) addr() string { return p.listener.Addr().String() }
-
-func (p *proxy) wait() { p.running.Wait() }
 
 func (p *proxy) accept() {
 	for {
@@ -142,21 +137,17 @@ func (p *proxy) late() time.Duration {
 
 // due waits until a message is due; false if it is never passed on.
 func (p *proxy) due(at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
 	case <-p.mute:
-		return false
 	case <-p.ctx.Done():
-		return false
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
+		select {
+		case <-p.mute:
+		default:
+			return true
+		}
 	}
-	select {
-	case <-p.mute:
-		return false
-	default:
-		return true
-	}
+	return false
 }
 
 // silence passes nothing on any more, and closes nothing.
@@ -170,8 +161,6 @@ func (p *proxy) cut(reset bool) {
 		if t, ok := c.(*net.TCPConn); ok && reset {
 			t.SetLinger(0)
 		}
-		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			continue // it is closed all the same
-		}
+		c.Close()
 	}
 }

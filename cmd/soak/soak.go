@@ -122,51 +122,32 @@ func runnable(ctx context.Context, o *options) error {
 }
 
 func describe(s *Script) string {
-	words := []string{string(s.Kind), s.Notation}
-	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	if s.Fill != nil {
-		add("filled %v", s.Fill)
+	text := fmt.Sprintf("%s, %s", s.Kind, s.Notation)
+	for _, x := range []struct {
+		is   bool
+		what string
+		of   []any
+	}{
+		{s.Fill != nil, "filled %v", []any{s.Fill}},
+		{s.Ordered, "ordered", nil},
+		{s.Policy != "", "%s", []any{s.Policy}},
+		{s.Hold > 0, "hold %s", []any{s.Hold}},
+		{s.Kind.OnLinks(), "%d link events in %s", []any{s.Changes(), s.Duration}},
+		{s.Kind.byOthers(), "%d link events by others", []any{s.Changes()}},
+		{s.Apart && s.Kind == Pause, "workers apart", nil},
+		{len(s.Waves) > 0, "%d waves", []any{len(s.Waves)}},
+		{s.Payload, "check payload", nil},
+		{s.Hogs > 0, "%d busy loops", []any{s.Hogs}},
+		{len(s.Stops) > 0, "stopped %d times, %s", []any{len(s.Stops), s.Stopped()}},
+		{s.Kind == KillWorker || s.Kind == Cut || s.Kind == Stall, "server %d", []any{s.Victim}},
+		{s.Kind == Delay, "late by %v", []any{s.Delays}},
+		{s.Hosts, "on loopback", nil},
+	} {
+		if x.is {
+			text += ", " + fmt.Sprintf(x.what, x.of...)
+		}
 	}
-	if s.Ordered {
-		add("ordered")
-	}
-	if s.Policy != "" {
-		add("%s", s.Policy)
-	}
-	if s.Hold > 0 {
-		add("hold %s", s.Hold)
-	}
-	if s.Kind.OnLinks() {
-		add("%d link events in %s", s.Changes(), s.Duration)
-	}
-	if n := len(s.Strikes()); n > 0 {
-		add("%d link events by others", n)
-	}
-	if s.Apart && s.Kind == Pause {
-		add("workers apart")
-	}
-	if len(s.Waves) > 0 {
-		add("%d waves", len(s.Waves))
-	}
-	if s.Payload {
-		add("check payload")
-	}
-	if s.Hogs > 0 {
-		add("%d busy loops", s.Hogs)
-	}
-	if len(s.Stops) > 0 {
-		add("stopped %d times, %s", len(s.Stops), s.Stopped())
-	}
-	switch s.Kind {
-	case KillWorker, Cut, Stall:
-		add("server %d", s.Victim)
-	case Delay:
-		add("late by %v", s.Delays)
-	}
-	if s.Hosts {
-		add("on loopback")
-	}
-	return strings.Join(words, ", ")
+	return text
 }
 
 // note writes to the log what was odd about a round, and all of it when that is not
@@ -190,8 +171,7 @@ func note(log, stderr io.Writer, s *Script, out outcome, seen Seen) error {
 		fmt.Fprintf(stderr, "  %s repeats it\n", out.Repeat)
 		line("%s repeats it; its scenario and what was said:\n%s\n%s", out.Repeat, s.YAML(), seen.Said)
 		if seen.Run != nil {
-			err := json.NewEncoder(&b).Encode(seen.Run.Summary)
-			if err != nil {
+			if err := json.NewEncoder(&b).Encode(seen.Run.Summary); err != nil {
 				return err
 			}
 		}

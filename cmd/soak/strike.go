@@ -91,17 +91,21 @@ func (g *stage) control(ctx context.Context) error {
 	defer func() {
 		stop()
 		for _, p := range proxies {
-			p.wait()
+			p.running.Wait()
 		}
 	}()
 	for server := range tree.Servers() {
-		p, err := listen(ctx, g.path(socketFile), g.delay(server), g.s.Seed+uint64(server))
+		delay := time.Duration(0)
+		if server < len(g.s.Delays) {
+			delay = g.s.Delays[server]
+		}
+		p, err := listen(ctx, g.path(socketFile), delay, g.s.Seed+uint64(server))
 		if err != nil {
 			return err
 		}
 		proxies = append(proxies, p)
 	}
-	if err := g.beginHosts(ctx, "unix:"+socketFile, func(server int) string { return "tcp:" + proxies[server].addr() }); err != nil {
+	if err := g.beginHosts(ctx, "unix:"+socketFile, func(server int) string { return "tcp:" + proxies[server].listener.Addr().String() }); err != nil {
 		return err
 	}
 	if g.s.Kind != Delay && g.moment(time.Now()) {
@@ -118,13 +122,6 @@ func (g *stage) control(ctx context.Context) error {
 		p.until(time.Now().Add(proc.Patience))
 	}
 	return nil
-}
-
-func (g *stage) delay(server int) time.Duration {
-	if server < len(g.s.Delays) {
-		return g.s.Delays[server]
-	}
-	return 0
 }
 
 // strangers starts a controller and its workers on loopback, and connects to the control

@@ -128,7 +128,6 @@ func days(w *work) {
 	w.add("failures of a link on a day, at most", 0, worst, "", float64(most))
 }
 
-// A response is how events are built while links are dead.
 type response struct {
 	series string
 	as     failover.Policy // whose states and rates it has

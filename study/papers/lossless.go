@@ -37,7 +37,6 @@ func lossless(packet int, choice credit.Choice) sim.Lossless {
 	}
 }
 
-// creditJob is one exchange, with fragments of a number of packets.
 func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *sim.Job {
 	j := job(p, mode)
 	j.Credits, j.Duration, j.Seed = 1, time.Nanosecond, 1
@@ -73,7 +72,6 @@ var creditNoteDrawn = fmt.Sprintf("%s, drawn %d times", creditNote, creditDraws)
 const adaptiveNote = "AR: a leaf takes the port of the tables while at most half of its credit is in use, else the live port with the least in use; " +
 	"AR by queue: nor a port for which another packet waits there; Best: always the live port with the least in use"
 
-// adaptiveCases are the series of fig4.5 with packets and credits.
 var adaptiveCases = []series{
 	{"Ftree, credit", false, true, true, anew("ftree"), phased(credit.First)},
 	{"Ftree-AR, credit", false, true, true, anew("ftree"), phased(credit.Relief)},

@@ -50,7 +50,6 @@ func lhcb() topology.Options { return topology.Options{Ports: 20, Leaves: 18} }
 // fillA is one way to put 326 servers on 18 leaves, 16 to 20 on each (thesis 4.3.3).
 var fillA = slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 16))
 
-// A routedTree is a tree without failures with what routes it.
 type routedTree struct {
 	tree  *topology.Tree
 	shift *scheduler.Schedule // linear shift by port

@@ -44,7 +44,6 @@ var quasiEngines = []quasiEngine{
 	{routing.QFT, routing.QFT, false},
 }
 
-// A quasiRun is what a curve of qft8 or qft9 is made of.
 type quasiRun struct {
 	network      string
 	loads        []float64 // share of the link

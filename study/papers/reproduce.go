@@ -184,7 +184,6 @@ func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	return w.Figure, nil
 }
 
-// A work is a figure under way.
 type work struct {
 	context.Context
 	*Options
@@ -206,7 +205,6 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// caught returns what do fails with.
 func caught(do func()) (err error) {
 	defer func() {
 		switch x := recover().(type) {
@@ -232,7 +230,6 @@ func empty(name string) *Figure {
 	panic("no row of items.csv has " + name)
 }
 
-// tell says what is being worked out.
 func (w *work) tell(format string, args ...any) {
 	check(w.Err())
 	if w.Progress != nil {
@@ -291,7 +288,6 @@ func each(ctx context.Context, n int, do func(i int)) {
 	}))
 }
 
-// draw returns the n values of f, worked out on all CPUs.
 func draw(ctx context.Context, n int, f func(i int) float64) []float64 {
 	out := make([]float64, n)
 	each(ctx, n, func(i int) { out[i] = f(i) })

@@ -63,7 +63,6 @@ func kept(first, then string, oneByOne bool) router {
 	}
 }
 
-// fills are how servers are put on FT(2;20,18), and what their series are called.
 var fills = []struct {
 	suffix string
 	fill   []int
@@ -87,7 +86,6 @@ func engines(w *work) {
 	}
 }
 
-// seriesRows adds the rows of all series for each number of dead links.
 func (w *work) seriesRows(n *routedTree, suffix string, numbers []int, all []series) {
 	for _, dead := range numbers {
 		for _, s := range all {
@@ -115,7 +113,6 @@ func many(dead, draws int) int {
 	return draws
 }
 
-// rates returns what a server receives over draws of dead links.
 func (n *routedTree) rates(ctx context.Context, dead, draws int, seed uint64, s series) []float64 {
 	return draw(ctx, draws, func(i int) float64 {
 		return s.rate(ctx, s.plan(n, n.dead(dead, seed+uint64(i)), seed+uint64(i)))
@@ -172,7 +169,6 @@ func synchronisation(w *work) {
 // A rater works out what a server receives with a plan, in Gbit/s.
 type rater func(context.Context, *plan.Plan) float64
 
-// currentCases are the series of fig4.8: OpenSM as it runs today.
 var currentCases = []series{
 	{"synchronised", false, false, false, asToday, synchronised},
 	{"synchronised, overhead by load", false, false, false, asToday, proportional},

@@ -58,7 +58,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return out.Flush()
 }
 
-// writeText writes a figure as a table, a line for each row and stated number.
 func (f *Figure) writeText(w io.Writer) {
 	fmt.Fprintf(w, "\n%s  %s (%s)\n", f.Name, f.Title, f.Source())
 	for _, s := range f.Setup {
@@ -113,7 +112,6 @@ func or(s, other string) string {
 	return s
 }
 
-// lines returns a row as cells: one line for each number that is stated, where in the paper.
 func (r *Row) lines(paper string) [][]string {
 	if len(r.Stated) == 0 {
 		return [][]string{{r.Label, r.Series, r.Unit, number(r.Value(Median)), r.spread(Median), notStated, "", ""}}
@@ -134,7 +132,6 @@ func (r *Row) spread(of Statistic) string {
 	return fmt.Sprintf("%s, %s..%s", of, number(r.Value(Min)), number(r.Value(Max)))
 }
 
-// difference of ours from what is stated.
 func difference(ours, stated float64) string { return fmt.Sprintf("%+.1f %%", percent(ours, stated)) }
 
 // percent is how far ours is from what is stated; nothing is 0 % from nothing.
@@ -219,7 +216,6 @@ var (
 	statedCSV string
 )
 
-// rows returns an embedded table without its head.
 func rows(table string) [][]string {
 	lines, err := csv.NewReader(strings.NewReader(table)).ReadAll()
 	if err != nil {

@@ -87,7 +87,6 @@ func (s *Setting) rateWith(ctx context.Context, p failover.Policy, planned Dead,
 	return out, nil
 }
 
-// shift is the rate of the linear shift over tables of an engine that avoid links.
 func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float64, error) {
 	t, err := avoided.Without(s.Tree)
 	if err != nil {
@@ -178,7 +177,6 @@ func (s *Setting) servers() float64 {
 	return float64(s.Tree.Servers())
 }
 
-// tables are the engines that route the policies without pinned paths.
 var tables = map[failover.Policy]string{
 	failover.None: routing.MinHop, failover.MinHop: routing.MinHop, failover.Spread: routing.Spread, failover.Unsync: routing.Spread,
 }

@@ -349,7 +349,6 @@ func (r *replayer) hole() bool {
 // longestRetry is TCP's longest wait between two attempts.
 const longestRetry = 2 * time.Minute
 
-// retry returns when TCP next sends again what was lost first; not before now.
 func (r *replayer) retry() time.Duration {
 	at, wait := r.since, r.o.Times.retransmit
 	if wait <= 0 {

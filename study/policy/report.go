@@ -203,7 +203,6 @@ func (r *Report) amounts(w io.Writer) {
 	})
 }
 
-// rows writes a table with a row for each policy.
 func (r *Report) rows(w io.Writer, head string, cells func(*Result) []any) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, head)

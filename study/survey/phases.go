@@ -102,7 +102,6 @@ func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
 	return out, nil
 }
 
-// refusals says how often there was no schedule j, and why the first time.
 func refusals(rows []PhasesRow, j int) string {
 	count, first := 0, error(nil)
 	for _, r := range rows {

@@ -26,7 +26,6 @@ type spread struct {
 
 func newSpread(t *topology.Tree) *spread { return &spread{tree: t, known: map[string]int{}} }
 
-// duration is order.duration with the spines of each phase chosen for it.
 func (s *spread) duration(o *order, leaf []int) int {
 	sum := 0
 	for p := range len(o.start) - 1 {
@@ -41,7 +40,6 @@ func (s *spread) duration(o *order, leaf []int) int {
 	return sum
 }
 
-// load returns the largest load that one phase needs.
 func (s *spread) load(edges [][2]int) int {
 	slices.SortFunc(edges, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	var key []byte
@@ -117,7 +115,6 @@ func (p *copies) place(edges [][2]int) bool {
 	return true
 }
 
-// may reports whether an edge may have a colour: its spine is alive at both ends.
 func (p *copies) may(e, color int) bool {
 	k := color / p.c
 	return p.tree.Alive(p.edges[e][0], k) && p.tree.Alive(p.edges[e][1], k)

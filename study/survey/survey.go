@@ -62,7 +62,6 @@ func levelsOf(t *topology.Tree) int {
 	return 1
 }
 
-// linksAt returns how many links a leaf (level 1) or pod (level 2) has to the switches above.
 func linksAt(t *topology.Tree, level int) int {
 	if level == 2 {
 		return t.Paths()

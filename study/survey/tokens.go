@@ -154,7 +154,6 @@ func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
 	return j
 }
 
-// window plans one, once for all jobs.
 func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64) (*sizes.Plan, error) {
 	if p := r.windows[of]; p != nil {
 		return p, nil
