@@ -14,7 +14,6 @@ package failures
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -32,7 +31,7 @@ import (
 // by being close in time.
 type Cables struct {
 	links []Link
-	ends  map[portKey]endRef
+	ends  map[port]endRef
 	nodes map[uint64][]int  // GUID of a node or of a host's port to its links
 	names map[string]uint64 // of switches
 }
@@ -42,19 +41,11 @@ type endRef struct {
 	end  uint8
 }
 
-// A portKey is a port by the GUID of its switch or, if that is not known, by name.
-type portKey struct {
-	guid uint64
-	name string
-	port int
-}
-
 func newCables() *Cables {
-	return &Cables{ends: map[portKey]endRef{}, nodes: map[uint64][]int{}, names: map[string]uint64{}}
+	return &Cables{ends: map[port]endRef{}, nodes: map[uint64][]int{}, names: map[string]uint64{}}
 }
 
-func (c *Cables) fabric() int {
-	n := 0
+func (c *Cables) fabric() (n int) {
 	for _, l := range c.links {
 		if l.class == Fabric {
 			n++
@@ -119,11 +110,12 @@ func (c *Cables) add(l Link) int {
 	return at
 }
 
-func keyOf(p port) portKey {
+// keyOf is a port by the GUID of its switch or, if that is not known, by name.
+func keyOf(p port) port {
 	if p.guid != 0 {
-		return portKey{guid: p.guid, port: p.port}
+		p.isSwitch = ""
 	}
-	return portKey{name: p.isSwitch, port: p.port}
+	return p
 }
 
 // linkName names s1_3/5 to s2_0/4 leaf3-spine0, and others by both ends.
@@ -153,7 +145,10 @@ func ReadCables(r io.Reader) (*Cables, error) {
 	c, s := newCables(), bufio.NewScanner(r)
 	named := map[string]bool{}
 	for line := 1; s.Scan(); line++ {
-		words := withoutComment(strings.Fields(s.Text()))
+		words := strings.Fields(s.Text())
+		if i := slices.IndexFunc(words, func(w string) bool { return w[0] == '#' }); i >= 0 {
+			words = words[:i]
+		}
 		if len(words) == 0 {
 			continue
 		}
@@ -182,13 +177,6 @@ func ReadCables(r io.Reader) (*Cables, error) {
 		return nil, fmt.Errorf("no cable in it; write lines such as: s1_0/5 s2_0/1 leaf0-spine0")
 	}
 	return c, nil
-}
-
-func withoutComment(words []string) []string {
-	if i := slices.IndexFunc(words, func(w string) bool { return w[0] == '#' }); i >= 0 {
-		return words[:i]
-	}
-	return words
 }
 
 func readCable(words []string) (Link, error) {
@@ -228,10 +216,6 @@ func readPort(s string) (port, error) {
 		return port{guid: guid, port: n}, nil
 	}
 	return port{isSwitch: s[:i], port: n}, nil
-}
-
-func comparePorts(a, b port) int {
-	return cmp.Or(cmp.Compare(a.guid, b.guid), cmp.Compare(a.isSwitch, b.isSwitch), cmp.Compare(a.port, b.port))
 }
 
 // A Class tells links between switches from links to servers.

@@ -176,14 +176,14 @@ type joiner struct {
 	h      *History
 	cables *Cables
 	names  map[string]uint64
-	ends   map[portKey]endRef
+	ends   map[port]endRef
 	links  map[int]int // of the cable map to those of the history
 	sweep  sweep
 	down   map[int]bool // upstream: links that are down
 }
 
 func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
-	j := &joiner{h: h, cables: c, names: map[string]uint64{}, ends: map[portKey]endRef{}, links: map[int]int{}, down: map[int]bool{}}
+	j := &joiner{h: h, cables: c, names: map[string]uint64{}, ends: map[port]endRef{}, links: map[int]int{}, down: map[int]bool{}}
 	for _, l := range logs {
 		for name, guid := range l.switches {
 			if old, ok := j.names[name]; !ok || guid < old {
@@ -211,7 +211,7 @@ func (j *joiner) end(r record) endRef {
 	at, ok := endRef{}, false
 	if j.cables != nil {
 		if at, ok = j.cables.ends[key]; !ok && p.isSwitch != "" {
-			at, ok = j.cables.ends[portKey{name: p.isSwitch, port: p.port}]
+			at, ok = j.cables.ends[port{isSwitch: p.isSwitch, port: p.port}]
 		}
 		if ok {
 			at.link = j.cable(at.link)
@@ -249,7 +249,10 @@ func (j *joiner) finish() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return comparePorts(h.Links[a].ends[0], h.Links[b].ends[0]) })
+	slices.SortFunc(order, func(a, b int) int {
+		x, y := h.Links[a].ends[0], h.Links[b].ends[0]
+		return cmp.Or(cmp.Compare(x.guid, y.guid), cmp.Compare(x.isSwitch, y.isSwitch), cmp.Compare(x.port, y.port))
+	})
 	links, number := make([]Link, len(order)), make([]int, len(order))
 	for at, old := range order {
 		links[at], number[old] = h.Links[old], at

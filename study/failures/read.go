@@ -3,6 +3,7 @@ package failures
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -220,7 +221,7 @@ func (l *Log) readCSV(r io.Reader) error {
 			return fmt.Errorf("%s:%d: %w", l.name, l.lines, l.full())
 		}
 	}
-	slices.SortStableFunc(l.records, func(a, b record) int { return int(sign(a.at.micros() - b.at.micros())) })
+	slices.SortStableFunc(l.records, func(a, b record) int { return cmp.Compare(a.at.micros(), b.at.micros()) })
 	l.dated, l.stated = true, true
 	if n := len(l.records); n == 0 && l.losses.Cut > 0 {
 		return fmt.Errorf("%s: no row was understood: there should be a time (2024-03-08T14:00:00), a switch (0x2c90401000000), a port (1) "+

@@ -91,10 +91,6 @@ func (s *Script) step(h *History, f Failure) (Step, bool) {
 		s.Skipped.NoLink++
 		return Step{}, false
 	}
-	if f.startUnknown || f.EndUnknown {
-		s.Skipped.NoDuration++
-		return Step{}, false
-	}
 	at, late := s.scaled(f.Down)
 	up, open := s.scaled(f.Up)
 	step := Step{link: links[0], at: at, lasts: up - at}
@@ -102,6 +98,8 @@ func (s *Script) step(h *History, f Failure) (Step, bool) {
 		step.lasts = 0
 	}
 	switch {
+	case f.startUnknown || f.EndUnknown:
+		s.Skipped.NoDuration++
 	case late || at >= s.duration:
 		s.Skipped.Late++
 	case up-at < time.Millisecond && step.lasts == up-at:
@@ -174,20 +172,11 @@ func (s Script) WriteScenario(w io.Writer) error {
 
 // Lines says what was left out and why.
 func (k Skipped) Lines() []string {
-	var out []string
-	for _, r := range []struct {
-		n   int
-		why string
-	}{
-		{k.NoLink, "not a live link between a leaf and a spine of the topology"},
-		{k.NoDuration, "no known begin or end"},
-		{k.Short, "shorter than 1ms at this speed"},
-		{k.Late, "after the end of the case"},
-		{k.Parting, "would leave servers without a path"},
-	} {
-		if r.n > 0 {
-			out = append(out, fmt.Sprintf("%d failures: %s", r.n, r.why))
-		}
-	}
-	return out
+	return counted([]count{
+		{k.NoLink, "failures: not a live link between a leaf and a spine of the topology"},
+		{k.NoDuration, "failures: no known begin or end"},
+		{k.Short, "failures: shorter than 1ms at this speed"},
+		{k.Late, "failures: after the end of the case"},
+		{k.Parting, "failures: would leave servers without a path"},
+	})
 }

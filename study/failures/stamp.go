@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -108,7 +109,7 @@ func (c *clock) tick(at int64) (s stamp, held bool) {
 func firstYears(spans [][2]stamp) []int {
 	best, length := []int(nil), int64(0)
 	starts := slices.Clone(spans)
-	slices.SortFunc(starts, func(a, b [2]stamp) int { return int(sign(a[0].at - b[0].at)) })
+	slices.SortFunc(starts, func(a, b [2]stamp) int { return cmp.Compare(a[0].at, b[0].at) })
 	for _, start := range starts {
 		years, last := make([]int, len(spans)), int64(0)
 		for i, s := range spans {
@@ -122,16 +123,6 @@ func firstYears(spans [][2]stamp) []int {
 		}
 	}
 	return best
-}
-
-func sign(x int64) int64 {
-	switch {
-	case x < 0:
-		return -1
-	case x > 0:
-		return 1
-	}
-	return 0
 }
 
 var layouts = []string{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -161,11 +162,23 @@ func (g Group) writeDays(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
+// counted writes what happened at all, behind how often: "3 ups lost".
+func counted(rows []count) (lines []string) {
+	for _, r := range rows {
+		if r.n > 0 {
+			lines = append(lines, fmt.Sprintf("%d %s", r.n, r.what))
+		}
+	}
+	return lines
+}
+
+type count struct {
+	n    int
+	what string
+}
+
 func (l Losses) writeText(t io.Writer) {
-	rows := []struct {
-		n    int
-		what string
-	}{
+	lines := counted([]count{
 		{l.Cut, "lines cut short, skipped"},
 		{l.Duplicate, "events that two logs hold, counted once"},
 		{l.ClockSteps, "times the clock was set back"},
@@ -179,13 +192,9 @@ func (l Losses) writeText(t io.Writer) {
 		{l.Inferred, "events inferred, as upstream OpenSM names no port that comes up"},
 		{l.Unresolved, "notices of switches of which the port is not known; run opensm with -D 0x47, and give the cables"},
 		{l.UnknownPorts, "ports that the cable map does not have: links of their own, unclassified"},
-	}
-	head := "\nwhat the logs lack\n"
-	for _, r := range rows {
-		if r.n > 0 {
-			fmt.Fprintf(t, "%s  %d %s\n", head, r.n, r.what)
-			head = ""
-		}
+	})
+	if len(lines) > 0 {
+		fmt.Fprintf(t, "\nwhat the logs lack\n  %s\n", strings.Join(lines, "\n  "))
 	}
 }
 
