@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -213,7 +214,7 @@ func (d document) print(w io.Writer) error {
 	fmt.Fprintln(t, "round\tkind\tpolicy\tseed\ts\tlink events\tbuilt\tlost\tdoubled\tMiB\tfds\tthreads\tverdict\t")
 	built, lost, doubled := uint64(0), uint64(0), uint64(0)
 	for _, x := range d.Rounds {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t%s\n", x.Round, x.Kind, or(x.Policy, "–"), x.Seed, x.Seconds,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%.0f\t%d\t%d\t%d\t%d\t%s\t%s\n", x.Round, x.Kind, cmp.Or(x.Policy, "–"), x.Seed, x.Seconds,
 			x.LinkEvents, x.Built, x.Lost, x.Duplicate, x.held(), x.verdict())
 		built, lost, doubled = built+x.Built, lost+x.Lost, doubled+x.Duplicate
 	}
@@ -234,13 +235,6 @@ func (d document) print(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "seed %d: %d rounds, %d link events, %d anomalies\n", d.Seed, len(d.Rounds), d.LinkEvents, d.Anomalies)
 	return err
-}
-
-func or(s, none string) string {
-	if s == "" {
-		return none
-	}
-	return s
 }
 
 // held is what the process held in the second and in the last quarter.

@@ -159,12 +159,11 @@ func Names() []string {
 }
 
 func find(name string) (fill func(*work), err error) {
-	for _, m := range makers {
-		if m.name == name {
-			return m.fill, nil
-		}
+	i := slices.Index(Names(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(Names(), ", "))
 	}
-	return nil, fmt.Errorf("no figure %q; there are all, %s", name, strings.Join(Names(), ", "))
+	return makers[i].fill, nil
 }
 
 // Make works out a figure. When ctx ends it returns the context's error.

@@ -2,6 +2,7 @@ package papers
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed" // of the tables
 	"encoding/csv"
 	"encoding/json"
@@ -64,7 +65,7 @@ func (f *Figure) writeText(w io.Writer) {
 		writeComment(w, "", s)
 	}
 	writeComment(w, "why ours differ: ", f.Differs)
-	lines := [][]string{{or(f.X, "at"), "series", "unit", "ours", "of draws", "paper", "differs", "where"}}
+	lines := [][]string{{cmp.Or(f.X, "at"), "series", "unit", "ours", "of draws", "paper", "differs", "where"}}
 	for i := range f.Rows {
 		if !f.Rows[i].Detail {
 			lines = append(lines, f.Rows[i].lines(f.Paper)...)
@@ -103,13 +104,6 @@ func writeComment(w io.Writer, head, text string) {
 		line, begun = line+word, true
 	}
 	fmt.Fprintln(w, line)
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 func (r *Row) lines(paper string) [][]string {
@@ -185,24 +179,19 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 
 // Choose returns the figures that are asked for by name, in that order, each once; all are
 // all there are.
-func Choose(names []string) ([]string, error) {
-	var out []string
-	add := func(name string) {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
+func Choose(names []string) (out []string, err error) {
 	for _, name := range names {
+		list := []string{name}
 		if name == "all" {
-			for _, m := range makers {
-				add(m.name)
-			}
-			continue
-		}
-		if _, err := find(name); err != nil {
+			list = Names()
+		} else if _, err := find(name); err != nil {
 			return nil, err
 		}
-		add(name)
+		for _, name := range list {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
 	}
 	return out, nil
 }
@@ -311,7 +300,7 @@ func WriteList(w io.Writer) error {
 	var lines [][]string
 	for _, d := range all {
 		for _, item := range d.Items {
-			lines = append(lines, []string{or(item.Figure, "-"), string(item.State), item.Of + ": " + item.Title})
+			lines = append(lines, []string{cmp.Or(item.Figure, "-"), string(item.State), item.Of + ": " + item.Title})
 		}
 	}
 	var table strings.Builder

@@ -1,10 +1,17 @@
 package survey_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"evbench/results"
+	"evbench/sim"
 	"evbench/study/survey"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -50,5 +57,135 @@ func TestTokensTable(t *testing.T) {
 	}
 	if _, err := survey.TokensTable(pods, 1); err == nil {
 		t.Error("three levels have a table")
+	}
+}
+
+// By sizes no plan is worse than its phases; where nine of sixteen links cannot be dead
+// without cutting leaves apart, there are no rows.
+func TestSizesTable(t *testing.T) {
+	for ports, rows := range map[int]int{2: 14, 4: 21} {
+		table, err := survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: ports, Leaves: 4}), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := table.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ Rows []map[string]any }
+		if err := json.Unmarshal([]byte(b.String()), &doc); err != nil || len(doc.Rows) != rows {
+			t.Fatalf("%d rows, want %d; error %v of %s", len(doc.Rows), rows, err, b.String())
+		}
+		for _, r := range doc.Rows {
+			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
+			if phases > planned+1e-9 || planned > 1 || planned < 0.6 {
+				t.Errorf("%v", r)
+			}
+			for _, name := range []string{"window2_ratio", "window3_ratio", "window4_ratio"} {
+				if e := r[name].(float64); e > 1 || e < 0.6 {
+					t.Errorf("%s of %v", name, r)
+				}
+			}
+		}
+	}
+	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := survey.SizesTable(pods, 1); err == nil {
+		t.Error("three levels have a table")
+	}
+}
+
+// tiny is a network of six servers.
+func tiny(t *testing.T) survey.SprayingOptions {
+	return survey.SprayingOptions{
+		Tree: topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}), Dead: []int{0, 1}, Draws: 2,
+		Buffers: []int{1, 4}, Lanes: []int{1, 2}, BitPerSec: 1e11, Fragment: 32 << 10, Exchanges: 4,
+		Network: sim.Lossless{Packet: 4096, Delay: 130 * time.Nanosecond, Cable: 50 * time.Nanosecond},
+		Barrier: "tournament", Round: 500 * time.Nanosecond, Jitter: 200 * time.Nanosecond, Ways: survey.Ways(), Seed: 1,
+	}
+}
+
+func worked(t *testing.T, o survey.SprayingOptions) (all []survey.SprayingFigure) {
+	t.Helper()
+	err := survey.Spraying(t.Context(), o, func(f survey.SprayingFigure) error { all = append(all, f); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The table of a tiny network, to the letter, whatever the number of processors.
+func TestSprayingTable(t *testing.T) {
+	o := tiny(t)
+	figures := worked(t, o)
+	o.Workers = 1
+	if again := worked(t, o); !reflect.DeepEqual(figures, again) {
+		t.Error("one worker has other figures")
+	}
+	var got bytes.Buffer
+	if err := survey.SprayingTable(o, figures).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "spraying.txt", got.Bytes())
+}
+
+// What holds of every row: servers around their mean, packets in order where paths are given
+// and there is one lane (on several they overtake each other), and a synchronised shift
+// without dead links at about the full rate between barriers (servers are late by 0.1 of a
+// fragment, and cables and switches take as long).
+func TestSpraying(t *testing.T) {
+	for _, f := range worked(t, tiny(t)) {
+		sprayed := strings.HasSuffix(f.Way.Name, "spray") || strings.HasSuffix(f.Way.Name, "adaptive")
+		switch {
+		case f.Least.Median > f.Share.Median || f.Most.Median < f.Share.Median || f.Most.Max > 1.001:
+			t.Errorf("%+v: servers", f)
+		case !sprayed && f.Lanes == 1 && (f.Early.Max > 0 || f.Held.Max > 0):
+			t.Errorf("%+v: out of order on one path", f)
+		case sprayed && f.Early.Max > 0 && f.Held.Max == 0:
+			t.Errorf("%+v: early, and nothing held", f)
+		case f.Half.Median <= 0 || f.Late.Median < f.Half.Median:
+			t.Errorf("%+v: times", f)
+		case f.Runs != max(1, 2*f.Dead):
+			t.Errorf("%+v: draws", f)
+		case f.Way.Mode == results.Sync && f.Dead == 0 && !sprayed && f.Buffer > 1 && f.Phases.Median < 0.8:
+			t.Errorf("%+v: a shift over whole leaves has no contention", f)
+		}
+	}
+}
+
+func TestSprayingRefuses(t *testing.T) {
+	for want, change := range map[string]func(*survey.SprayingOptions){
+		"at least two servers": func(o *survey.SprayingOptions) { o.Tree = nil },
+		"at least one each":    func(o *survey.SprayingOptions) { o.Ways = nil },
+		"draws: 0":             func(o *survey.SprayingOptions) { o.Draws = 0 },
+		"fragment: 0 bytes":    func(o *survey.SprayingOptions) { o.Fragment = 0 },
+		"exchanges: 0":         func(o *survey.SprayingOptions) { o.Exchanges = 0 },
+		"links carry nothing":  func(o *survey.SprayingOptions) { o.BitPerSec = 0 },
+		"cannot be negative":   func(o *survey.SprayingOptions) { o.Jitter = -1 },
+		"buffer: 0 packets":    func(o *survey.SprayingOptions) { o.Buffers = []int{0} },
+		"6 random dead links":  func(o *survey.SprayingOptions) { o.Dead = []int{6} },
+		"lanes: 16":            func(o *survey.SprayingOptions) { o.Lanes = []int{16} },
+		"dead links already": func(o *survey.SprayingOptions) {
+			o.Tree = topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
+		},
+		`shift in step, tables: no barrier "wall"`: func(o *survey.SprayingOptions) { o.Barrier = "wall" },
+	} {
+		o := tiny(t)
+		change(&o)
+		if err := survey.Spraying(t.Context(), o, func(survey.SprayingFigure) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// An interrupt ends the work with what has been given.
+func TestSprayingInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	given := 0
+	err := survey.Spraying(ctx, tiny(t), func(survey.SprayingFigure) error { given++; cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || given != len(survey.Ways()) {
+		t.Errorf("%v after %d figures", err, given)
 	}
 }
