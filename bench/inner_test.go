@@ -281,7 +281,7 @@ func TestBetween(t *testing.T) {
 	if got := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, events)(3, 1); got != float64(want) {
 		t.Errorf("unequal fragments: %v, want %d", got, want)
 	}
-	balanced := between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync, Assign: scenario.AssignBalanced}}, []uint64{8, 8, 8, 8})
+	balanced := between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync, Assign: builder.AssignBalanced}}, []uint64{8, 8, 8, 8})
 	sync := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, []uint64{8, 8, 8, 8})
 	for src := range 4 { // the same events, by other servers
 		got, want := 0.0, 0.0

@@ -60,7 +60,7 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	switch {
 	case sizes.Equal():
 		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }
-	case p.Mode == scenario.Unsync && p.Assign != scenario.AssignBalanced:
+	case p.Mode == scenario.Unsync && p.Assign != builder.AssignBalanced:
 		return nil
 	}
 	n, built := s.Tree.Servers(), builders(s, p.Case)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
@@ -162,7 +163,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 // controllerCase says to the controller what it needs to know of a case. The error says why
 // the workers cannot open what it needs.
 func (r *runner) controllerCase(m *measured) (controller.Case, error) {
-	c := controller.Case{Duration: m.Duration, Balanced: m.Assign == scenario.AssignBalanced}
+	c := controller.Case{Duration: m.Duration, Balanced: m.Assign == builder.AssignBalanced}
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,

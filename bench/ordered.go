@@ -42,7 +42,7 @@ func simJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim
 	return sim.Job{
 		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
 		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
-		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == scenario.AssignBalanced},
+		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
 		Windows: sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 			return WindowPlan(s, c, after, first, exchanges)
 		}},

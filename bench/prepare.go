@@ -6,12 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"evbench/barrier"
 	"evbench/builder"
 	"evbench/failover"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -51,7 +53,7 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 		return cases
 	}
 	return append([]scenario.Case{{
-		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: scenario.Tournament, Schedule: shift,
+		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: barrier.Tournament, Schedule: shift,
 		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
@@ -60,14 +62,14 @@ func controlSchedule(cases []scenario.Case) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(cases, func(c scenario.Case) bool { return c.Schedule == name })
 	}
-	if has(scenario.LinearShiftPorts) && !has(scenario.LinearShift) {
-		return scenario.LinearShiftPorts
+	if has(scheduler.NameLinearShiftPorts) && !has(scheduler.NameLinearShift) {
+		return scheduler.NameLinearShiftPorts
 	}
-	return scenario.LinearShift
+	return scheduler.NameLinearShift
 }
 
 func isControl(c scenario.Case, shift string) bool {
-	return c.Mode == scenario.Sync && c.Barrier == scenario.Tournament && c.Schedule == shift &&
+	return c.Mode == scenario.Sync && c.Barrier == barrier.Tournament && c.Schedule == shift &&
 		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
@@ -175,7 +177,7 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
 	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed}
 	if c.Mode == scenario.Ordered {
-		o.Schedule = scenario.FORS
+		o.Schedule = scheduler.NameFORS
 	}
 	switch policyOf(c) {
 	case failover.MinHop:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/barrier"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/routing"
@@ -166,9 +167,9 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 
 // SimTiming is what events cost beside the bytes on the wires. MPI's own barrier counts as
 // dissemination, in which as many rounds follow each other.
-func SimTiming(s *scenario.Scenario, barrier string) sim.Timing {
-	if barrier == scenario.MPIBarrier {
-		barrier = scenario.Dissemination
+func SimTiming(s *scenario.Scenario, kind string) sim.Timing {
+	if kind == barrier.MPI {
+		kind = barrier.Dissemination
 	}
-	return sim.Timing{Barrier: barrier, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter}
+	return sim.Timing{Barrier: kind, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter}
 }

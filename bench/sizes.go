@@ -24,7 +24,7 @@ func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64
 		for rank := range events {
 			events[rank] = first + uint64(exchange*n+rank)
 		}
-		if c.Assign != scenario.AssignBalanced {
+		if c.Assign != builder.AssignBalanced {
 			return events
 		}
 		if exchange%builder.Ahead == 0 {

@@ -7,6 +7,11 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"evbench/barrier"
+	"evbench/builder"
+	"evbench/routing"
+	"evbench/scheduler"
 )
 
 // noSchedule may be written where a case without a schedule is meant.
@@ -173,9 +178,9 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if c.Mode == Ordered && s.Tree.Levels() == 3 {
 		d.fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
 	}
-	if n := s.Tree.Servers(); c.Schedule == XOR && bits.OnesCount(uint(n)) != 1 {
+	if n := s.Tree.Servers(); c.Schedule == scheduler.NameXOR && bits.OnesCount(uint(n)) != 1 {
 		d.fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
-			n, LinearShift, BandwidthOptimal, FORS)
+			n, scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.NameFORS)
 	}
 }
 
@@ -190,18 +195,18 @@ func (c *Case) settle() (name string, err error) {
 		return name, err
 	}
 	if c.Mode == Sync && c.Barrier == "" {
-		c.Barrier = Tournament
+		c.Barrier = barrier.Tournament
 	}
 	if c.Mode == Ordered {
 		return c.settleOrdered()
 	}
 	if c.Schedule == "" && c.Mode != Unsync && !none {
-		c.Schedule = LinearShift
+		c.Schedule = scheduler.NameLinearShift
 	}
 	if c.Routing == "" {
-		c.Routing = ftree
+		c.Routing = routing.Ftree
 		if c.choosesPaths() {
-			c.Routing = pinned
+			c.Routing = routing.Pinned
 		}
 	}
 	switch {
@@ -211,10 +216,10 @@ func (c *Case) settle() (name string, err error) {
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(schedules(), ", "))
 	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
-	case c.Routing == pinned && c.Schedule == "":
+	case c.Routing == routing.Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, and there is none; write schedule: fors, or one of %s",
 			strings.Join(Routings()[:len(Routings())-1], ", "))
-	case c.Mode == Unsync && c.Schedule != "" && c.Routing != pinned:
+	case c.Mode == Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
 		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil
@@ -226,11 +231,11 @@ func (c *Case) settleOrdered() (name string, err error) {
 	switch {
 	case c.Barrier != "":
 		return "barrier", errors.New("only synchronised cases have a barrier, and the mode is ordered; leave it out")
-	case c.Schedule != "" && c.Schedule != FORS:
-		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", FORS)
+	case c.Schedule != "" && c.Schedule != scheduler.NameFORS:
+		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", scheduler.NameFORS)
 	}
 	if c.Routing == "" {
-		c.Routing = pinned
+		c.Routing = routing.Pinned
 	}
 	return "", nil
 }
@@ -239,7 +244,7 @@ func (c *Case) settleOrdered() (name string, err error) {
 // is worked out it can; runs ask mayMeasure, too.
 func (c *Case) maySpray(f *Fabric) error {
 	switch {
-	case c.Routing == Adaptive && !f.Lossless.On:
+	case c.Routing == routing.Adaptive && !f.Lossless.On:
 		return errors.New("routing adaptive goes by credits, which this fabric has not; write fabric.lossless and work the case out with evbench sim, or take spray or ecmp")
 	case f.Lossless.On:
 		return nil
@@ -250,9 +255,9 @@ func (c *Case) maySpray(f *Fabric) error {
 // mayMeasure reports why a fabric cannot choose a path for each packet in a run.
 func (c *Case) mayMeasure(kind string) error {
 	switch {
-	case c.Routing == Adaptive:
+	case c.Routing == routing.Adaptive:
 		return errors.New("routing adaptive goes by credits, and no fabric of evbench run has switches that do so; evbench sim works the case out")
-	case c.Routing != Spray:
+	case c.Routing != routing.Spray:
 		return nil
 	case kind == Emulate:
 		return errors.New("an emulated fabric delivers each connection in order, so it cannot show what spraying costs; take fabric lab, or routing ecmp")
@@ -278,7 +283,7 @@ func (s *Scenario) Measurable() error {
 // choosesPaths reports whether the schedule comes with its paths. Those of others
 // are looked for where the routing is pinned, and may not exist.
 func (c *Case) choosesPaths() bool {
-	return strings.HasPrefix(c.Schedule, FORS) || strings.HasPrefix(c.Schedule, Repair)
+	return strings.HasPrefix(c.Schedule, scheduler.NameFORS) || strings.HasPrefix(c.Schedule, scheduler.RepairPrefix)
 }
 
 // numbers reads sources, assign, window and credits, where the mode has them.
@@ -288,7 +293,7 @@ func (d *document) numbers(f fields, rows group, s *Scenario, c *Case) {
 		c.Credits = defaultCredits
 	}
 	if c.Mode == Unsync {
-		c.Assign = AssignNext
+		c.Assign = builder.AssignNext
 	}
 	if c.Mode == Ordered {
 		c.Window = defaultWindow

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"evbench/barrier"
+	"evbench/routing"
 )
 
 // Transports.
@@ -118,34 +121,13 @@ func (s *Scenario) checkCluster() error {
 }
 
 func (d *document) launch(at field, s *Scenario) {
-	l := &s.Launch
-	*l = localLaunch
-	if !at.given() {
-		return
-	}
-	rows := launchFields(l)
-	f := d.mapping(at, rows)
-	if !f.given("kind") {
-		d.fail(at, "kind is missing; there are %s", strings.Join(launches(), ", "))
-		return
-	}
-	good := d.set(f, rows, "kind")
-	d.set(f, rows[1:])
-	if l.Kind == LaunchStarted && !f.given("data_port") {
-		l.DataPort = 0
-	}
-	if good && l.Kind == LaunchSSH && !f.given("hosts") {
-		d.fail(at, `hosts is missing: where servers are started, such as "node[001-326]"`)
-	}
-	if f.given("interface") && f.given("network") {
-		d.fail(f.get("network"), "give interface or network, not both: each says which address a host is reached by")
-	}
-	if good && l.Kind != LaunchSSH {
-		for _, name := range []string{"user", "port", "config", "remote_dir"} {
-			if f.given(name) {
-				d.fail(f.get(name), "is for launch by ssh; the kind is %s", l.Kind)
-			}
-		}
+	s.Launch = localLaunch
+	f, _ := d.section(at, launchFields(&s.Launch), "kind: needed; there are "+strings.Join(launches(), ", "),
+		`hosts: needed with kind=ssh: where servers are started, such as "node[001-326]"`,
+		"network: not with interface: each says which address a host is reached by",
+		"user port config remote_dir: only with kind=ssh")
+	if s.Launch.Kind == LaunchStarted && !f.given("data_port") {
+		s.Launch.DataPort = 0
 	}
 }
 
@@ -153,27 +135,9 @@ func (d *document) inject(at field, s *Scenario) {
 	if !at.given() {
 		return
 	}
-	i := &s.Inject
-	i.Timeout, i.Journal = defaultInject, DefaultJournal
-	rows := injectFields(i)
-	f := d.mapping(at, rows)
-	if !f.given("kind") {
-		d.fail(at, "kind is missing; there are %s", strings.Join(injects(), ", "))
-		return
-	}
-	good := d.set(f, rows, "kind")
-	d.set(f, rows[1:])
-	if !good {
-		return
-	}
-	needs := map[string][]string{
-		InjectCommand: {"down", "up", "probe"}, InjectSSH: {"host", "down", "up", "probe"}, InjectIBPortState: {"fabric"}, InjectLab: {"lab"},
-	}[i.Kind]
-	for _, name := range needs {
-		if !f.given(name) {
-			d.fail(at, "%s is missing, which kind %s needs", name, i.Kind)
-		}
-	}
+	s.Inject.Timeout, s.Inject.Journal = defaultInject, DefaultJournal
+	d.section(at, injectFields(&s.Inject), "kind: needed; there are "+strings.Join(injects(), ", "),
+		"down up probe: needed with kind=command|ssh", "host: needed with kind=ssh", "fabric: needed with kind=ibportstate", "lab: needed with kind=lab")
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
@@ -199,12 +163,12 @@ func (s *Scenario) checkTransport() error {
 // suits reports why a case cannot run over a transport.
 func (c *Case) suits(transport string) error {
 	switch {
-	case transport == MPI && c.Routing == pinned:
+	case transport == MPI && c.Routing == routing.Pinned:
 		return errors.New("transport mpi cannot choose paths, so a pinned plan would be ignored; " +
 			"write transport: tcp, or a routing whose tables choose, and have the network follow it")
 	case transport != MPI && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
 		return fmt.Errorf("the plan of an ordered case brings its paths, which routing %s does not take; leave routing out", c.Routing)
-	case transport != MPI && c.Barrier == MPIBarrier:
+	case transport != MPI && c.Barrier == barrier.MPI:
 		return errors.New("barrier mpi needs transport mpi")
 	}
 	return nil

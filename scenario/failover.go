@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/failover"
+	"evbench/routing"
+	"evbench/scheduler"
 )
 
 // Policies of fail-over, as package failover has them.
@@ -70,48 +70,21 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 	if !at.given() {
 		return base.clone()
 	}
-	f := &Failover{}
-	rows := failoverFields(f)
-	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
-		d.scalar(at, rows[0].value)
-		f.fill(base)
-		return f
+	f := &Failover{Debounce: defaultDebounce, OnDisconnect: End}
+	if base != nil {
+		f.Debounce, f.OnDisconnect = base.Debounce, base.OnDisconnect
 	}
-	m := d.mapping(at, rows)
-	if at.node.Kind == yaml.MappingNode && !m.given("policy") {
-		d.fail(at, "policy is missing; there are %s", strings.Join(policies(), ", "))
-	}
-	if m.given("policy") && d.set(m, rows, "policy") {
-		f.fill(base)
-		if !d.failoverRules(m, f) || !d.set(m, rows[1:]) {
-			f.Policy = ""
+	m, good := d.section(at.inFull("policy"), failoverFields(f), "policy: needed; there are "+strings.Join(policies(), ", "), "hold: only with policy="+policyFORSHold)
+	switch {
+	case !good:
+		f.Policy = ""
+	case f.Policy == policyFORSHold && !m.given("hold"):
+		f.Hold = failover.DefaultHold
+		if base != nil && base.Hold > 0 {
+			f.Hold = base.Hold
 		}
 	}
 	return f
-}
-
-// failoverRules reports whether the policy has what it is told.
-func (d *document) failoverRules(m fields, f *Failover) bool {
-	if m.given("hold") && f.Policy != policyFORSHold {
-		d.fail(m.get("hold"), "only "+policyFORSHold+" keeps links out that have come back, and the policy is %s; leave it out", f.Policy)
-		return false
-	}
-	return true
-}
-
-// fill sets what a policy is not told, from base where there is one.
-func (f *Failover) fill(base *Failover) {
-	f.Debounce, f.OnDisconnect = defaultDebounce, End
-	if f.Policy == policyFORSHold {
-		f.Hold = failover.DefaultHold
-	}
-	if base == nil {
-		return
-	}
-	f.Debounce, f.OnDisconnect = base.Debounce, base.OnDisconnect
-	if f.Hold > 0 && base.Hold > 0 {
-		f.Hold = base.Hold
-	}
 }
 
 // wrong reports whether there is an error in what was written.
@@ -160,11 +133,11 @@ func (c *Case) adopt(none bool) (name string, err error) {
 
 // adoptUnsync: phases over tables, until a link dies.
 func (c *Case) adoptUnsync() (name string, err error) {
-	if c.Routing == pinned {
+	if c.Routing == routing.Pinned {
 		return "routing", errors.New("policy unsync goes over to building without phases on tables; take spread, minhop or another routing of tables")
 	}
 	if c.Routing == "" {
-		c.Routing = spread
+		c.Routing = routing.Spread
 	}
 	return "", nil
 }
@@ -173,17 +146,17 @@ func (c *Case) adoptUnsync() (name string, err error) {
 func (c *Case) adoptFORS(none bool) (name string, err error) {
 	p := c.Failover.Policy
 	if c.Schedule == "" && !none {
-		c.Schedule = FORS
+		c.Schedule = scheduler.NameFORS
 	}
 	switch {
 	case none:
-		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, FORS)
+		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, scheduler.NameFORS)
 	case !c.choosesPaths():
-		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, FORS)
-	case c.Routing != "" && c.Routing != pinned:
+		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, scheduler.NameFORS)
+	case c.Routing != "" && c.Routing != routing.Pinned:
 		return "routing", fmt.Errorf("policy %s changes to plans that bring their paths, which routing %s does not take; leave it out", p, c.Routing)
 	}
-	c.Routing = pinned
+	c.Routing = routing.Pinned
 	return "", nil
 }
 
@@ -195,7 +168,7 @@ func (c *Case) mayFailOver(kind string) error {
 	case kind == Hosts:
 		return errors.New("evbench does not set the routes of plain hosts while events are built; " +
 			"leave failover out, and have evbench routes follow keep the routes of the network")
-	case kind == Emulate && c.Routing == pinned:
+	case kind == Emulate && c.Routing == routing.Pinned:
 		return errors.New("an emulated fabric cannot lead pinned paths another way while events are built; " +
 			"take fabric lab, or a case on tables with policy minhop, spread or unsync")
 	}

@@ -119,15 +119,15 @@ func TestOverrideFabricOfFailover(t *testing.T) {
 
 func TestFailoverRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
-		{"policy", "cases: [{failover: four}]", `test.yaml:2: cases[0].failover: no policy "four"; there are none, minhop, spread, unsync, fors, fors+hold`},
+		{"policy", "cases: [{failover: four}]", `test.yaml:2: cases[0].failover.policy: no policy "four"; there are none, minhop, spread, unsync, fors, fors+hold`},
 		{"policy in fields", "cases: [{failover: {policy: four}}]", `cases[0].failover.policy: no policy "four"`},
-		{"policy at the top", "failover: four\ncases: [{}]", `test.yaml:2: failover: no policy "four"`},
-		{"policy in the matrix", "matrix:\n  failover: [none,\n    four]", `test.yaml:4: matrix.failover[1]: no policy "four"`},
+		{"policy at the top", "failover: four\ncases: [{}]", `test.yaml:2: failover.policy: no policy "four"`},
+		{"policy in the matrix", "matrix:\n  failover: [none,\n    four]", `test.yaml:4: matrix.failover[1].policy: no policy "four"`},
 		{"empty", "cases: [{failover: }]", "cases[0].failover: is empty; write"},
 		{"a list", "cases: [{failover: [fors]}]", "cases[0].failover: is a list; write fields"},
 		{"no policy", "cases: [{failover: {hold: 4s}}]", "cases[0].failover: policy is missing; there are none,"},
 		{"unknown field", "failover: {policy: fors, holdd: 4s}\ncases: [{}]", "failover.holdd: unknown field; did you mean hold?"},
-		{"hold of fors", "failover: {policy: fors, hold: 4s}\ncases: [{}]", "failover.hold: only fors+hold keeps links out that have come back, and the policy is fors; leave it out"},
+		{"hold of fors", "failover: {policy: fors, hold: 4s}\ncases: [{}]", "failover.hold: only with policy=fors+hold"},
 		{"hold without unit", "failover: {policy: fors+hold, hold: 4}\ncases: [{}]", `failover.hold: duration "4": no unit`},
 		{"debounce", "failover: {policy: fors, debounce: 1m}\ncases: [{}]", "failover.debounce: 1m: must be 0s to 10s"},
 		{"on_disconnect", "failover: {policy: fors, on_disconnect: stop}\ncases: [{}]", `failover.on_disconnect: no way to go on "stop"; there are end, wait`},
@@ -141,8 +141,8 @@ func TestFailoverRefuses(t *testing.T) {
 		{"hosts", "fabric: hosts\nfailover: minhop\ncases: [{failures: [{link: spine0, at: 1s}]}]", "test.yaml:3: failover: evbench does not set the routes of plain hosts"},
 		{"emulated and pinned", "fabric: emulate\ncases: [{failover: fors}]", "cases[0].failover: an emulated fabric cannot lead pinned paths"},
 
-		{"flapping without times", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s}]}]", "cases[0].failures[0]: times is missing; a flapping link is {link:"},
-		{"flapping without for", "cases: [{failures: [{link: spine0, at: 1s, every: 2s, times: 2}]}]", "for is missing; a flapping link is"},
+		{"flapping without times", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s}]}]", "cases[0].failures[0]: times is missing, needed with every or times; a flapping link is {link:"},
+		{"flapping without for", "cases: [{failures: [{link: spine0, at: 1s, every: 2s, times: 2}]}]", "for is missing, needed with every or times; a flapping link is"},
 		{"flapping without a pause", "cases: [{failures: [{link: spine0, at: 1s, for: 2s, every: 2s, times: 2}]}]", "failures[0].every: 2s is not longer than for, 2s"},
 		{"flapping once", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s, times: 1}]}]", `times: "1": write a whole number 2..1000`},
 		{"flapping too long", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s, times: 6}]}]", "failures[0]: begins at 11s, but the case ends at 10s"},

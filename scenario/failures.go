@@ -99,15 +99,7 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology.Link, string, bool) {
 	at := d.mapping(f, randomFailure).get("random")
 	count := 0
-	rows := randomFields(&count, &seed, view.AllLinks())
-	r := d.mapping(at, rows)
-	if !r.given("count") {
-		if at.given() && at.node.Kind == yaml.MappingNode {
-			d.fail(at, "count is missing: how many links, as in {random: {count: 3}}")
-		}
-		return nil, "", false
-	}
-	if !d.set(r, rows) {
+	if _, good := d.section(at, randomFields(&count, &seed, view.AllLinks()), "count: needed: how many links, as in {random: {count: 3}}"); !good {
 		return nil, "", false
 	}
 	if view.Connected() != nil {

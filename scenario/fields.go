@@ -3,6 +3,7 @@ package scenario
 import (
 	"maps"
 	"math"
+	"net/netip"
 	"regexp"
 	"slices"
 	"time"
@@ -36,6 +37,11 @@ var (
 	cpusRE = regexp.MustCompile(`^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$`)
 )
 
+func isNetwork(s string) bool {
+	_, err := netip.ParsePrefix(s)
+	return err == nil
+}
+
 // A top is what the fields of a document set.
 type top struct {
 	*Scenario
@@ -46,7 +52,7 @@ type top struct {
 // topFields are those of a scenario. docs/reference/scenario.md has defaults and more.
 func topFields(t *top) group {
 	return group{
-		{"name", to(&t.Name, matching(nameRE), parseName), "of the run (default: the file's)"},
+		{"name", matching(&t.Name, nameRE, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
 		{"topology", to(&t.tree, anyWord, topology.Parse), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p)"},
 		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
 		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
@@ -79,7 +85,7 @@ func topFields(t *top) group {
 func fabricFields(f *Fabric) group {
 	return group{
 		{"kind", choice(&f.Kind, "fabric", Kinds()...), "lab: network namespaces; emulate: clocks in one process; hosts: a real network"},
-		{"rate", to(&f.Rate, either(enum(Auto), withUnit("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")), parseRate).flag("link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
+		{"rate", to(f, either(enum(Auto), withUnit("Tbit/s", "Gbit/s", "Mbit/s", "kbit/s", "bit/s")), f.withRate).flag("link `RATE`, such as 100Mbit/s, or auto: lab and emulate find out what this machine can carry"), "of each direction of each link, such as 100Mbit/s; auto: what the machine can carry"},
 		{"mtu", whole(&f.MTU, 576, 65_535), "bytes"},
 		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
 		{"lossless", nested(either(onOff(nil).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
@@ -101,7 +107,7 @@ func losslessFields(x *Lossless) group {
 
 func eventFields(e *Event) group {
 	return group{
-		{"fragment", to(&e.Fragment, sizeShape(), parseFragment), "payload of one fragment, mean, such as 600KiB"},
+		{"fragment", size(&e.Fragment, minFragment, maxFragment), "payload of one fragment, mean, such as 600KiB"},
 		{"phase", lasts(&e.Phase, time.Microsecond, time.Minute), "instead of fragment: how long one fragment takes at the link rate"},
 		{"sizes", nested(sizesShape), "how fragments differ in size"},
 	}
@@ -196,8 +202,8 @@ func launchFields(l *Launch) group {
 		{"placement", plain(&l.Placement), "file that says which host is on which leaf"},
 		{"control", plain(&l.Control), "where workers reach the controller: tcp:HOST:PORT or tls:HOST:PORT"},
 		{"interface", plain(&l.Interface), "whose address of a host the others use, such as ib0"},
-		{"cpus", to(&l.CPUs, matching(cpusRE), parseCPUs), "processors that workers stay on, such as 0-15,32"},
-		{"network", to(&l.Network, anyWord, parseNetwork), "which address of a host the others use, such as 10.1.0.0/16"},
+		{"cpus", matching(&l.CPUs, cpusRE, "a list of processors, such as 0-15,32"), "processors that workers stay on, such as 0-15,32"},
+		{"network", tested(&l.Network, anyWord, isNetwork, "a network, such as 10.1.0.0/16"), "which address of a host the others use, such as 10.1.0.0/16"},
 		{"port", whole(&l.SSHPort, 1, 65_535), "ssh -p"},
 		{"data_port", whole(&l.DataPort, 1, 65_535), "of the first server on a host"},
 		{"preflight", onOff(&l.Preflight), "check reach and leaf of every pair before the first case"},

@@ -54,11 +54,7 @@ func (d *document) lossless(at field) Lossless {
 		return x
 	}
 	x.On = true
-	rows := losslessFields(&x)
-	f := d.mapping(at, rows)
-	good := d.set(f, rows[:2])
-	d.set(f, rows[2:])
-	if good && x.Buffer < x.Packet {
+	if _, good := d.section(at, losslessFields(&x)); good && x.Buffer < x.Packet {
 		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
 	}
 	return x

@@ -1,8 +1,12 @@
 package scenario
 
 import (
+	"cmp"
+	"evbench/barrier"
+	"evbench/builder"
 	"evbench/topology"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,36 +73,37 @@ func parseCaseName(s string) (string, error) {
 	return s, nil
 }
 
+// A trait is what a case has of a field: in names that a matrix makes, and, unless that is
+// usual, in the name of a case that has none.
+type trait struct {
+	field, text string
+	usual       bool
+}
+
+func (c Case) traits() []trait {
+	return []trait{
+		{"mode", c.Mode, c.Mode == Sync},
+		{"schedule", cmp.Or(c.Schedule, "no schedule"), c.Schedule == ""},
+		{"routing", c.Routing, false},
+		{"barrier", c.Barrier, c.Mode != Sync || c.Barrier == barrier.Tournament},
+		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},
+		{"assign", c.Assign, c.Assign != builder.AssignBalanced},
+		{"credits", fmt.Sprintf("credits %d", c.Credits), !asynchronous(c.Mode) || c.Credits == defaultCredits},
+		{"sizes", c.sizes(), c.Sizes == nil},
+		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != Ordered || c.Window == defaultWindow},
+		{"failures", c.dead(), c.dead() == ""},
+		{"failure_seed", c.dead(), true},
+		{"failover", c.policy(), true},
+	}
+}
+
 // defaultName says what sets the case apart: "fors pinned leaf0-spine0".
 func (c Case) defaultName() string {
 	var parts []string
-	if c.Mode != Sync {
-		parts = append(parts, c.Mode)
-	}
-	if c.Schedule != "" {
-		parts = append(parts, c.Schedule)
-	}
-	parts = append(parts, c.Routing)
-	if c.Mode == Sync && c.Barrier != Tournament {
-		parts = append(parts, c.Barrier)
-	}
-	if c.Sources > 0 {
-		parts = append(parts, fmt.Sprintf("sources %d", c.Sources))
-	}
-	if c.Assign == AssignBalanced {
-		parts = append(parts, c.Assign)
-	}
-	if asynchronous(c.Mode) && c.Credits != defaultCredits {
-		parts = append(parts, fmt.Sprintf("credits %d", c.Credits))
-	}
-	if c.Sizes != nil {
-		parts = append(parts, c.sizes())
-	}
-	if c.Mode == Ordered && c.Window != defaultWindow {
-		parts = append(parts, fmt.Sprintf("window %d", c.Window))
-	}
-	if dead := c.dead(); dead != "" {
-		parts = append(parts, dead)
+	for _, t := range c.traits() {
+		if !t.usual {
+			parts = append(parts, t.text)
+		}
 	}
 	if c.Failover != nil {
 		parts = append(parts, "failover "+c.Failover.Policy)
@@ -167,7 +172,8 @@ func (c Case) timedTexts() []string {
 func (c Case) labels(varied []string) []string {
 	var out []string
 	for _, name := range varied {
-		out = append(out, c.label(name))
+		i := slices.IndexFunc(c.traits(), func(t trait) bool { return t.field == name })
+		out = append(out, cmp.Or(c.traits()[i].text, "healthy"))
 	}
 	return out
 }
@@ -181,19 +187,4 @@ func (c Case) sizes() string {
 		return "equal sizes"
 	}
 	return "sizes " + c.Sizes.String()
-}
-
-func (c Case) label(name string) string {
-	text := map[string]string{
-		"mode": c.Mode, "barrier": c.Barrier, "schedule": c.Schedule, "routing": c.Routing, "failures": c.dead(),
-		"sources": fmt.Sprintf("sources %d", c.Sources), "credits": fmt.Sprintf("credits %d", c.Credits), "window": fmt.Sprintf("window %d", c.Window),
-		"assign": c.Assign, "failure_seed": c.dead(), "failover": c.policy(), "sizes": c.sizes(),
-	}[name]
-	switch {
-	case text != "":
-		return text
-	case name == "schedule":
-		return "no schedule"
-	}
-	return "healthy"
 }

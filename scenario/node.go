@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"evbench/internal/rules"
 	"evbench/internal/show"
 )
 
@@ -93,6 +95,14 @@ func (fs fields) get(name string) field { return fs.at[name] }
 
 func (fs fields) given(name string) bool { return fs.at[name].given() }
 
+// value returns what is written for a field that has a single value.
+func (fs fields) value(name string) string {
+	if f := fs.get(name); f.given() {
+		return cmp.Or(f.node.Value, " ")
+	}
+	return ""
+}
+
 // with returns fs and the entries of more, which win.
 func (fs fields) with(more fields) fields {
 	out := fields{at: map[string]field{}, order: slices.Clone(fs.order)}
@@ -157,10 +167,27 @@ func (d *document) unknown(f field, name string, known []string) {
 	d.fail(f, "unknown field; %sthere are %s", hint, strings.Join(sorted, ", "))
 }
 
-// group reads a mapping and sets its fields. It reports whether those are right.
-func (d *document) group(f field, g group) (fields, bool) {
-	m := d.mapping(f, g)
-	return m, d.set(m, g)
+// section reads a mapping, sets its fields that have a single value, and holds it against
+// rules. It reports whether all that was right.
+func (d *document) section(at field, g group, lines ...string) (f fields, good bool) {
+	f = d.mapping(at, g)
+	good = d.set(f, g)
+	if !at.given() || at.node.Kind != yaml.MappingNode {
+		return f, good && !at.given()
+	}
+	for _, line := range lines {
+		b := rules.Parse(line).Broken(f.given, f.value)
+		switch {
+		case b == nil:
+			continue
+		case b.Missing:
+			d.fail(at, "%s %s", b.Name, b.Reason)
+		default:
+			d.fail(f.get(b.Name), "%s", b.Reason)
+		}
+		return f, false
+	}
+	return f, good
 }
 
 // inFull is a single value written as the mapping that it is short for.

@@ -74,17 +74,17 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 			return fmt.Errorf("--fabric %s: %w", kind, err)
 		}
 	}
-	switch rate := o["rate"]; {
-	case rate == Auto && s.Fabric.Kind == Hosts:
-		return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
-	case rate == Auto:
-		s.Fabric.auto(s.Tree)
-	case rate != "":
-		r, err := parseRate(rate)
+	if rate := o["rate"]; rate != "" {
+		f, err := s.Fabric.withRate(rate)
 		if err != nil {
 			return fmt.Errorf("--rate: %w", err)
 		}
-		s.Fabric.Rate, s.Fabric.AutoRate = r, false
+		if s.Fabric = f; f.AutoRate && f.Kind == Hosts {
+			return fmt.Errorf("--rate %s: %w", Auto, errAutoHosts)
+		}
+		if f.AutoRate {
+			s.Fabric.auto(s.Tree)
+		}
 	}
 	if s.Fabric.Rate == 0 {
 		s.Event.Phase = 0

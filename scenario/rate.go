@@ -48,22 +48,20 @@ func (s *Scenario) SettleRate(r unit.Rate) error {
 	return s.Event.settle(s.Fabric)
 }
 
-// rate reads the link rate, and reports whether it is settled as fabric does. Where none
+// rate settles the link rate, and reports whether it is settled as fabric does. Where none
 // is given, a rate that evbench sets is found out.
-func (d *document) rate(f fields, rows group, s *Scenario) bool {
-	at := f.get("rate")
-	hosts := s.Fabric.Kind == Hosts
-	auto := at.given() && at.node.Value == Auto
-	switch {
-	case auto && hosts:
+func (d *document) rate(at field, s *Scenario) bool {
+	f := &s.Fabric
+	switch hosts := f.Kind == Hosts; {
+	case f.AutoRate && hosts:
 		d.fail(at, "%v", errAutoHosts)
 		return false
-	case at.given() && !auto:
-		return d.set(f, rows, "rate")
+	case at.given() && !f.AutoRate:
+		return true
 	case s.Tree == nil:
 		return false
 	case !hosts:
-		s.Fabric.auto(s.Tree)
+		f.auto(s.Tree)
 	}
 	return true
 }

@@ -146,7 +146,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.rounds(f, t)
 	d.cluster(f, s)
 	s.Sim = defaultSim(s.Fabric.Kind)
-	d.group(f.get("sim"), simFields(&s.Sim))
+	d.section(f.get("sim"), simFields(&s.Sim))
 	length := d.times(f, t)
 	d.everyFailover(f.get("failover"))
 	d.cases(root, f, s, length)
@@ -217,19 +217,15 @@ func (d *document) fill(f field, o *topology.Options) bool {
 // fabric reports whether the link rate is settled: known, or known not to be.
 func (d *document) fabric(at field, s *Scenario) bool {
 	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
-	rows := fabricFields(&s.Fabric)
-	f := d.mapping(at.inFull("kind"), rows)
+	f, good := d.section(at.inFull("kind"), fabricFields(&s.Fabric))
 	s.Fabric.Lossless = d.lossless(f.get("lossless"))
-	good := d.set(f, rows, "kind", "mtu")
-	if f.given("workers") && d.set(f, rows, "workers") {
-		if err := s.Fabric.suitsWorkers(); err != nil {
-			d.fail(f.get("workers"), "%v", err)
-		}
+	if err := s.Fabric.suitsWorkers(); err != nil {
+		d.fail(f.get("workers"), "%v", err)
 	}
 	if err := s.Fabric.suitsLossless(); err != nil {
 		d.fail(f.get("lossless"), "%v", err)
 	}
-	return d.rate(f, rows, s) && good
+	return d.rate(f.get("rate"), s) && good
 }
 
 // suitsWorkers says whether the workers of a fabric can be what is asked for.
@@ -241,13 +237,11 @@ func (f Fabric) suitsWorkers() error {
 }
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
-	rows := eventFields(&s.Event)
-	f := d.mapping(at, rows)
+	f, good := d.section(at, eventFields(&s.Event), "phase: not with fragment: one follows from the other")
 	if !d.sizes(f.get("sizes"), s, &s.Event.Sizes) {
 		return
 	}
-	if f.given("fragment") && f.given("phase") {
-		d.fail(f.get("phase"), "give fragment or phase, not both: one follows from the other")
+	if !good {
 		return
 	}
 	where := at
@@ -258,9 +252,6 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	case f.given("fragment"), f.given("phase"):
 		if where = f.get("fragment"); !where.given() {
 			where = f.get("phase")
-		}
-		if !d.set(f, rows, "fragment", "phase") {
-			return
 		}
 	case s.Event.Sizes.Table != nil:
 		s.Event.stated = true

@@ -51,14 +51,7 @@ func (d *document) once(f fields, s *Scenario) {
 
 // answer reads which cases the answer compares.
 func (d *document) answer(at field, s *Scenario) {
-	f := d.mapping(at, answerFields)
-	if !at.given() {
-		return
-	}
-	if !f.given("cases") {
-		d.fail(at, "has no cases; write answer: {cases: [NAME, NAME]}")
-		return
-	}
+	f, _ := d.section(at, answerFields, "cases: needed; write answer: {cases: [NAME, NAME]}")
 	for _, e := range d.list(f.get("cases")) {
 		name := ""
 		if !d.scalar(e, word(&name)) {

@@ -93,38 +93,6 @@ const (
 	Ordered     = results.InOrder
 )
 
-// Barriers between the phases of a synchronised exchange.
-const (
-	Tournament    = barrier.Tournament
-	Dissemination = barrier.Dissemination
-	MPIBarrier    = barrier.MPI // over transport mpi only
-)
-
-// Schedules, as on the command line. Repair goes before the name of one of the others.
-const (
-	LinearShift      = scheduler.NameLinearShift
-	LinearShiftPorts = scheduler.NameLinearShiftPorts
-	XOR              = scheduler.NameXOR
-	BandwidthOptimal = scheduler.NameBandwidthOptimal
-	FORS             = scheduler.NameFORS
-	Repair           = scheduler.RepairPrefix
-)
-
-// Routings, as on the command line.
-const (
-	ftree    = routing.Ftree
-	spread   = routing.Spread
-	Spray    = routing.Spray
-	Adaptive = routing.Adaptive
-	pinned   = routing.Pinned
-)
-
-// Who builds which event without a schedule.
-const (
-	AssignNext     = builder.AssignNext
-	AssignBalanced = builder.AssignBalanced
-)
-
 // What becomes of a fragment's payload, and how much of it is checked.
 const (
 	Buffer       = builder.DeliverBuffer
@@ -135,15 +103,15 @@ const (
 
 // modes, barriers, schedules, Routings, Kinds list the valid names.
 func modes() []string    { return []string{Sync, Unsync, FreeRunning, Ordered} }
-func barriers() []string { return append(barrier.Kinds(), MPIBarrier) }
+func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
 func schedules() []string {
 	return append(scheduler.Names(),
-		Repair+LinearShift, Repair+LinearShiftPorts, Repair+XOR, Repair+BandwidthOptimal)
+		scheduler.RepairPrefix+scheduler.NameLinearShift, scheduler.RepairPrefix+scheduler.NameLinearShiftPorts, scheduler.RepairPrefix+scheduler.NameXOR, scheduler.RepairPrefix+scheduler.NameBandwidthOptimal)
 }
 func Routings() []string {
 	return []string{
-		ftree, routing.MinHop, spread, routing.ECMP, Spray, Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
-		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, pinned,
+		routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray, routing.Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
+		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, routing.Pinned,
 	}
 }
 func Kinds() []string { return []string{Lab, Emulate, Hosts} }
@@ -231,9 +199,9 @@ func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
 }
 
 // Pinned reports whether the plan says which path each message takes.
-func (c Case) Pinned() bool { return c.Routing == pinned }
+func (c Case) Pinned() bool { return c.Routing == routing.Pinned }
 
-func (c Case) tables() bool { return c.Routing != pinned }
+func (c Case) tables() bool { return c.Routing != routing.Pinned }
 
 // asynchronous reports whether events, not exchanges, are in flight.
 func asynchronous(mode string) bool { return slices.Contains([]string{Unsync, FreeRunning}, mode) }

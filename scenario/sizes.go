@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/results/hdf5"
@@ -39,71 +41,57 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	if !at.given() {
 		return true
 	}
+	fileGiven := at.node.Kind == yaml.MappingNode && has(at.node, "file")
 	x := sizesOf{Distribution: *to, by: builder.Bys(), servers: maxServers}
+	if fileGiven {
+		x.Distribution, x.by = builder.Distribution{By: builder.ByEvent, Scale: 1}, builder.TableBys()
+	}
 	if s.Tree != nil {
 		x.servers = max(2, s.Tree.Servers())
 	}
-	before := len(d.errs)
-	rows := sizesFields(&x)
 	at = at.inFull("distribution")
-	f := d.mapping(at, rows)
-	if f.given("file") && to != &s.Event.Sizes {
-		d.fail(f.get("file"), "the sizes of a file are those of all cases; write event.sizes")
-		return false
+	f, good := d.section(at, sizesFields(&x),
+		"distribution fanout spread sigma: not with file, which states the sizes",
+		"spread: needed with distribution=uniform", "spread: not with distribution="+builder.Exponential+"|"+builder.LogNormal,
+		"sigma: only with distribution="+builder.LogNormal)
+	if fileGiven {
+		return good && d.sizesFile(f.get("file"), s, &x, to)
 	}
-	if f.given("file") {
-		d.sizesFile(f, s)
-		return len(d.errs) == before
-	}
-	d.set(f, rows, "distribution", "by")
-	if s.Tree != nil {
-		d.set(f, rows, "fanout")
-	}
-	d.set(f, rows, "spread", "sigma")
 	*to = x.Distribution
-	for _, x := range []struct{ name, of string }{{"spread", builder.Uniform}, {"sigma", builder.LogNormal}} {
-		if f.given(x.name) && to.Kind != x.of && (x.of != builder.Uniform || to.Kind != "") {
-			d.fail(f.get(x.name), "only with distribution: %s", x.of)
-		}
-	}
 	if to.Kind == builder.LogNormal && !f.given("sigma") {
 		to.Sigma = defaultSigma
 	}
 	switch {
-	case len(d.errs) > before:
-	case to.Kind == builder.Uniform && !f.given("spread"):
-		d.fail(at, "uniform in mean·(1±spread): spread is missing")
+	case !good:
 	case !f.given("distribution") && !f.given("spread") && !f.given("fanout"):
 		d.fail(at, "says nothing; write a distribution, such as exponential, or fanout, or file")
+		return false
 	case f.given("by") && f.given("fanout") && len(f.order) == 2:
 		d.fail(f.get("by"), "says nothing where all fragments have one size")
+		return false
 	}
-	return len(d.errs) == before
+	return good
 }
 
-// sizesFile reads the sizes that a file states.
-func (d *document) sizesFile(f fields, s *Scenario) {
-	for _, name := range f.order {
-		if name != "file" && name != "by" {
-			d.fail(f.get(name), "the file states the sizes: nothing but by goes with it")
-		}
-	}
-	x := sizesOf{Distribution: builder.Distribution{By: builder.ByEvent, Scale: 1}, by: builder.TableBys(), servers: maxServers}
-	rows, at := sizesFields(&x), f.get("file")
-	d.set(f, rows, "by")
-	if !d.set(f, rows, "file") || s.Tree == nil {
-		return
-	}
-	if d.open == nil {
+// sizesFile reads the sizes that a file states, which are those of all cases.
+func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Distribution) bool {
+	switch {
+	case to != &s.Event.Sizes:
+		d.fail(at, "the sizes of a file are those of all cases; write event.sizes")
+		return false
+	case s.Tree == nil:
+		return true
+	case d.open == nil:
 		d.fail(at, "only a scenario that is a file itself takes sizes from a file")
-		return
+		return false
 	}
 	var err error
 	if x.Table, err = d.table(x.file, s.Tree.Servers()); err != nil {
 		d.fail(at, "%v", err)
-		return
+		return false
 	}
-	s.Event.Sizes = x.Distribution
+	*to = x.Distribution
+	return true
 }
 
 // table reads a file of sizes, CSV or HDF5, and names it in its errors.

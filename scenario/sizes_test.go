@@ -136,7 +136,7 @@ func TestSizesFileRefused(t *testing.T) {
 	if err := os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: the file states the sizes: nothing but by goes with it") {
+	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: not with file, which states the sizes") {
 		t.Errorf("fanout beside a file: %v", err)
 	}
 }

@@ -13,50 +13,29 @@ import (
 // {…, every: 1s, times: 5} makes of it.
 func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	var t Timed
-	rows := timedFields(&t)
-	m := d.mapping(f, slices.Concat(rows, randomFailure))
-	for _, name := range []string{"link", "at"} {
-		if !m.given(name) {
-			d.fail(f, "%s is missing; a timed failure is {link: leaf0-spine3, at: 3s, for: 5s}, a random one {random: {count: 3}}", name)
-			return nil, false
-		}
-	}
-	good := d.set(m, rows, "link")
-	if good {
-		links, err := tree.Links(t.Name)
-		if t.Links = links; err != nil {
-			d.fail(m.get("link"), "%v", err)
-			good = false
-		}
-	}
-	if good = d.set(m, rows, "at", "for") && good; !good {
+	m, good := d.section(f, slices.Concat(timedFields(&t), randomFailure),
+		"link at: needed; a timed failure is {link: leaf0-spine3, at: 3s, for: 5s}, a random one {random: {count: 3}}",
+		"for every times: needed with every or times; a flapping link is {link: leaf0-spine3, at: 1s, for: 300ms, every: 1s, times: 5}")
+	if !good {
 		return nil, false
 	}
-	return d.flapping(f, m, &t)
-}
-
-// flapping makes of a failure those of a link that dies again and again.
-func (d *document) flapping(f field, m fields, first *Timed) ([]Timed, bool) {
-	if !m.given("every") && !m.given("times") {
-		return []Timed{*first}, true
-	}
-	for _, name := range []string{"for", "every", "times"} {
-		if !m.given(name) {
-			d.fail(f, "%s is missing; a flapping link is {link: leaf0-spine3, at: 1s, for: 300ms, every: 1s, times: 5}", name)
-			return nil, false
-		}
-	}
-	if !d.set(m, timedFields(first), "every", "times") {
+	links, err := tree.Links(t.Name)
+	if err != nil {
+		d.fail(m.get("link"), "%v", err)
 		return nil, false
 	}
-	if every := first.flap.every; every <= first.For {
-		d.fail(m.get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(every), short(first.For))
+	t.Links = links
+	if t.flap.times == 0 {
+		return []Timed{t}, true
+	}
+	if t.flap.every <= t.For {
+		d.fail(m.get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(t.flap.every), short(t.For))
 		return nil, false
 	}
-	out := make([]Timed, first.flap.times)
+	out := make([]Timed, t.flap.times)
 	for i := range out {
-		out[i] = *first
-		out[i].At += time.Duration(i) * first.flap.every
+		out[i] = t
+		out[i].At += time.Duration(i) * t.flap.every
 		out[i].flap.nth = i
 	}
 	return out, true

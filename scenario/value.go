@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -85,17 +84,15 @@ func choice(p *string, what string, names ...string) value {
 }
 
 func word(p *string) value {
-	return to(p, anyWord, func(s string) (string, error) { return s, nil })
+	return tested(p, anyWord, func(string) bool { return true }, "")
 }
 
 // plain is a text that a remote shell takes for one word.
 func plain(p *string) value {
-	return to(p, anyWord, func(s string) (string, error) {
-		if s == "" || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}") {
-			return "", fmt.Errorf("%q: write one word, without quotes, blanks or signs that a shell knows", s)
-		}
-		return s, nil
-	})
+	good := func(s string) bool {
+		return s != "" && s[0] != '-' && !strings.ContainsAny(s, " \t\n'\"`$;&|<>()\\!*?{}")
+	}
+	return tested(p, anyWord, good, "one word, without quotes, blanks or signs that a shell knows")
 }
 
 func whole(p *int, low, high int) value {
@@ -177,24 +174,21 @@ func withUnit(units ...string) shape {
 	return shape{"type": "string", "pattern": `^\s*[-+]?[0-9.][-+0-9.eE]*\s*(` + strings.Join(units, "|") + `)\s*$`}
 }
 
-func matching(pattern *regexp.Regexp) shape {
+// matching is a text of a pattern; hint says how it is written.
+func matching(p *string, pattern *regexp.Regexp, hint string) value {
 	is := maps.Clone(anyWord)
 	is["pattern"] = pattern.String()
-	return is
+	return tested(p, is, pattern.MatchString, hint)
 }
 
-func parseFragment(s string) (unit.Bytes, error) {
-	b, err := unit.ParseBytes(s)
-	if s == "0" {
-		b, err = 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	if b < minFragment || b > maxFragment {
-		return 0, fmt.Errorf("%s: must be %s to %s", s, minFragment, maxFragment)
-	}
-	return b, nil
+// tested is a text that is good.
+func tested(p *string, is shape, good func(string) bool, hint string) value {
+	return to(p, is, func(s string) (string, error) {
+		if !good(s) {
+			return "", fmt.Errorf("%q: write %s", s, hint)
+		}
+		return s, nil
+	})
 }
 
 // oneOf returns a parser of names. alias may give other spellings.
@@ -210,33 +204,17 @@ func oneOf(what string, choices []string, alias map[string]string) func(string) 
 	}
 }
 
-func parseName(s string) (string, error) {
-	if !nameRE.MatchString(s) {
-		return "", fmt.Errorf("%q: write up to 64 letters, digits, dots, dashes and underscores; folders are named by it", s)
+// withRate is the fabric with the rate in text, or one that is found out.
+func (f *Fabric) withRate(s string) (Fabric, error) {
+	out := *f
+	if out.AutoRate = s == Auto; out.AutoRate {
+		return out, nil
 	}
-	return s, nil
-}
-
-func parseCPUs(s string) (string, error) {
-	if !cpusRE.MatchString(s) {
-		return "", fmt.Errorf("%q: write a list of processors, such as 0-15,32", s)
+	var err error
+	if out.Rate, err = unit.ParseRate(s); err == nil {
+		err = checkRate(out.Rate)
 	}
-	return s, nil
-}
-
-func parseNetwork(s string) (string, error) {
-	if _, err := netip.ParsePrefix(s); err != nil {
-		return "", fmt.Errorf("%q: write a network, such as 10.1.0.0/16", s)
-	}
-	return s, nil
-}
-
-func parseRate(s string) (unit.Rate, error) {
-	r, err := unit.ParseRate(s)
-	if err != nil {
-		return 0, err
-	}
-	return r, checkRate(r)
+	return out, err
 }
 
 func parseRounds(text string) (int, error) {
@@ -252,12 +230,7 @@ func parseRounds(text string) (int, error) {
 
 // short prints a duration without empty units: 1m0s is 1m.
 func short(v time.Duration) string {
-	s := v.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return emptyUnits.ReplaceAllString(v.String(), "$1$2")
 }
+
+var emptyUnits = regexp.MustCompile(`(?:(h)0m0s|(m)0s)$`)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/barrier"
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/failover"
@@ -87,7 +88,7 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
 		return nil, errors.New("topology: a log is replayed on trees of two levels")
 	}
-	timing := bench.SimTiming(s, scenario.Tournament)
+	timing := bench.SimTiming(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
 		timing = bench.SimTiming(s, planned[i].Barrier)
 	}

@@ -113,9 +113,9 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 		return err
 	}
 	for _, p := range planned {
-		if p.Assign == scenario.AssignBalanced {
+		if p.Assign == builder.AssignBalanced {
 			next := p.Case
-			next.Assign = scenario.AssignNext
+			next.Assign = builder.AssignNext
 			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
 				p.Name, builder.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
 		}

@@ -14,6 +14,7 @@ import (
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
 	"evbench/transport/tcp"
@@ -41,7 +42,7 @@ const labSockBuf = 64 << 10
 func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	l, err := lab.Start(ctx, lab.Options{
 		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
-		Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == scenario.Spray }),
+		Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"evbench/internal/rules"
 )
 
 var flagLine = regexp.MustCompile(`^--(\S+) (\S+?)(?:\[(\S*)\])?( hidden)? +(.*)$`)
@@ -107,42 +109,17 @@ func inRange(name, limits string, read func(string) int64) check {
 	}
 }
 
-var ruleLine = regexp.MustCompile(`^(--.+?): (not with|only with|needed with|needed|one of them) ?([^,:]*)(.*)$`)
-
 // rule reads which flags go together.
 func rule(line string) check {
-	m := ruleLine.FindStringSubmatch(line)
-	flags, verb, with, more := strings.Fields(strings.ReplaceAll(m[1], "--", "")), m[2], m[3], m[4]
-	holds := condition(with)
+	r := rules.Parse(line)
 	return func(c *cli.Context) error {
-		given := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return !c.IsSet(f) || c.String(f) == "" })
-		switch {
-		case verb == "one of them" && len(given) == 0:
-			return errors.New("--" + strings.Join(flags, " or --") + " is missing" + more)
-		case verb == "one of them" && len(given) > 1:
-			return errors.New("--" + strings.Join(flags, " and --") + ": give one of them")
-		case verb == "not with" && len(given) > 0 && holds(c), verb == "only with" && len(given) > 0 && !holds(c):
-			return fmt.Errorf("--%s: %s %s%s", given[0], verb, with, more)
-		case verb == "needed" || verb == "needed with" && holds(c):
-			for _, f := range flags {
-				if !slices.Contains(given, f) {
-					return errors.New(strings.TrimSuffix("--"+f+" is missing, "+verb+" "+with, ", needed ") + more)
-				}
-			}
+		switch b := r.Broken(c.IsSet, c.String); {
+		case b == nil:
+			return nil
+		case b.Missing:
+			return errors.New(b.Name + " " + b.Reason)
+		default:
+			return errors.New(b.Name + ": " + b.Reason)
 		}
-		return nil
-	}
-}
-
-// condition reports whether a flag is given, or has one of some values: "--dir or --form=lft|json".
-func condition(text string) func(*cli.Context) bool {
-	return func(c *cli.Context) bool {
-		for one := range strings.SplitSeq(text, " or ") {
-			name, values, valued := strings.Cut(strings.TrimPrefix(one, "--"), "=")
-			if valued && slices.Contains(strings.Split(values, "|"), c.String(name)) || !valued && c.IsSet(name) && c.String(name) != "false" {
-				return true
-			}
-		}
-		return false
 	}
 }

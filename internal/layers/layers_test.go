@@ -37,7 +37,8 @@ var layers = []layer{
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
-	{"internal/cmdline", "internal/proc internal/show", false},
+	{"internal/rules", "", true},
+	{"internal/cmdline", "internal/proc internal/rules internal/show", false},
 	{"internal/browsertest", "", false},
 
 	{"topology", "internal/unit", true},
@@ -78,7 +79,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/show internal/unit results results/hdf5 routing scheduler topology", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit results results/hdf5 routing scheduler topology", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/proc topology internal/unit", false},
@@ -110,7 +111,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
+	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
 	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/progress", "bench internal/printable plan report results topology", true},
