@@ -4,70 +4,186 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"evbench/results"
 )
 
-// columnsOf are those that the cases need. Columns that say nothing are left out: the
+// A Column of the table of cases, as text and on a page.
+type Column struct {
+	column        // as text
+	Page   string // its head on a page; "": it is in text alone
+	place  int    // on a page
+	cell   func(results.Case) Cell
+}
+
+// Cell is what the column says of a case.
+func (x Column) Cell(c results.Case) Cell { return x.cell(c) }
+
+// Left reports whether cells stand to the left.
+func (x Column) Left() bool { return !x.right }
+
+// A Cell of a table that can be sorted: Value sorts, Text is shown.
+type Cell struct {
+	Text, Value string
+	Half        string // of the interval, beside the text
+	Halves      bool   // other cells of the column have one
+	Title       string
+	Bar         *Bar
+	text        string // in text, where that is not Text
+}
+
+// A Bar shows a share of 1, all in percent of its width.
+type Bar struct {
+	At       float64
+	Interval bool
+	Low      float64
+	Span     float64
+}
+
+// Columns are those of pages that say something of the cases, those that decide first. how is the way in which
+// all figures came about, "" where it differs.
+func Columns(cases []results.Case, how string) []Column {
+	all := slices.DeleteFunc(columnsOf(cases, how, true), func(x Column) bool { return x.Page == "" })
+	slices.SortFunc(all, func(a, b Column) int { return a.place - b.place })
+	return all
+}
+
+// columnsOf are the columns that the cases need. Those that say nothing are left out: the
 // spread over servers where all are equal by design, what was lost where nothing was.
-func columnsOf(cases []results.Case) []column {
-	spread := slices.ContainsFunc(cases, func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
-	lost := slices.ContainsFunc(cases, func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
-	paired := slices.ContainsFunc(cases, func(c results.Case) bool { return c.RatioToControl > 0 })
-	known := slices.ContainsFunc(cases, func(c results.Case) bool { return c.MeasuredEfficiency > 0 })
+func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
+	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
+	spread := some(func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
+	lost := some(func(c results.Case) bool { return c.EventsLost+c.EventsDuplicate > 0 })
+	paired := some(func(c results.Case) bool { return c.RatioToControl > 0 })
+	known, predicted := some(func(c results.Case) bool { return c.MeasuredEfficiency > 0 }), paired
+	if page {
+		known = known || some(func(c results.Case) bool { return c.PredictedEfficiency > 0 })
+		predicted = some(func(c results.Case) bool { return c.PredictedRatio > 0 })
+	}
 	goodput := results.GoodputUnit(cases)
 	beside := 0 // efficiencies go before ratios do
 	if paired {
 		beside = 4
 	}
-	all := []struct {
-		column
+	text := func(of func(results.Case) string) func(results.Case) Cell {
+		return func(c results.Case) Cell { return Cell{Text: orNone(of(c)), Value: of(c)} }
+	}
+	number := func(head, over string, optional int) column {
+		return column{head: head, over: over, right: true, optional: optional}
+	}
+	for _, x := range []struct {
+		Column
 		show bool
 	}{
-		{column{head: "case", wrap: true, cell: func(c results.Case) string { return c.Name }}, true},
-		{column{head: "schedule", cell: schedule}, true},
-		{column{head: "routing", cell: func(c results.Case) string { return orNone(c.Routing) }}, true},
-		{column{head: "dead", right: true, cell: func(c results.Case) string { return strconv.Itoa(len(c.Failures)) }}, true},
-		{column{head: "phases", right: true, optional: 2, cell: func(c results.Case) string { return phases(c.Phases) }}, true},
-		{column{head: "events/s", right: true, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Mean) }}, true},
-		{column{head: "min", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Min) }}, spread},
-		{column{head: "max", right: true, optional: 3, cell: func(c results.Case) string { return Rate(c.EventsPerSec.Max) }}, spread},
-		{column{head: goodput.Name, right: true, optional: 1, cell: func(c results.Case) string { return figures(c.GoodputBitPerSec.Mean/goodput.Size, 3) }}, true},
-		{column{head: "pred.", right: true, over: "efficiency", optional: beside, cell: func(c results.Case) string { return share(c.PredictedEfficiency) }}, known},
-		{column{head: "meas.", right: true, optional: beside, cell: func(c results.Case) string { return share(c.MeasuredEfficiency) }}, known},
-		{column{head: "pred.", right: true, over: "ratio to control", cell: func(c results.Case) string { return share(c.PredictedRatio) }}, paired},
-		{column{head: "measured", right: true, cell: estimate}, paired},
-		{column{head: "lost", right: true, cell: func(c results.Case) string { return fmt.Sprintf("%d/%d", c.EventsLost, c.EventsDuplicate) }}, lost},
-		{column{head: "verdict", wrap: true, cell: verdict, style: verdictStyle}, true},
-	}
-	var out []column
-	for _, x := range all {
+		{Column{column{head: "case", wrap: true}, "", 0, text(func(c results.Case) string { return c.Name })}, true},
+		{Column{column{head: "schedule"}, "schedule", 9, text(schedule)}, true},
+		{Column{column{head: "routing"}, "routing", 10, text(func(c results.Case) string { return c.Routing })}, true},
+		{Column{number("dead", "", 0), "dead", 11, dead}, true},
+		{Column{number("phases", "", 2), "phases /\u00a0bound", 12, func(c results.Case) Cell { return Phases(c.Phases, c.Bound) }}, true},
+		{Column{number("events/s", "", 0), "events/s per server", 3, func(c results.Case) Cell { return scaled(c.EventsPerSec.Mean, 1, 4) }}, true},
+		{Column{number("min", "", 3), "slowest server", 4, func(c results.Case) Cell { return scaled(c.EventsPerSec.Min, 1, 4) }}, spread},
+		{Column{number("max", "", 3), "fastest server", 5, func(c results.Case) Cell { return scaled(c.EventsPerSec.Max, 1, 4) }}, spread},
+		{Column{number(goodput.Name, "", 1), goodput.Name + " per server", 6, func(c results.Case) Cell { return scaled(c.GoodputBitPerSec.Mean, goodput.Size, 3) }}, true},
+		{Column{number("pred.", "efficiency", beside), "predicted efficiency", 7, func(c results.Case) Cell { return shared(c.PredictedEfficiency) }}, known},
+		{Column{number("meas.", "", beside), strings.TrimSpace(how + " efficiency"), 8, func(c results.Case) Cell { return shared(c.MeasuredEfficiency) }}, known},
+		{Column{number("pred.", "ratio to control", 0), "predicted ratio", 2, func(c results.Case) Cell { return shared(c.PredictedRatio) }}, predicted},
+		{Column{number("measured", "", 0), "ratio to control", 1, barred(cases)}, paired},
+		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
+		{Column{column{head: "verdict", wrap: true, style: verdictStyle}, "", 0, text(verdict)}, true},
+	} {
 		if x.show {
-			out = append(out, x.column)
+			out = append(out, x.Column)
 		}
-	}
-	return out
-}
-
-// rowOf are the cells of a case, which is called name.
-func rowOf(c results.Case, name string, columns []column) []string {
-	c.Name = name
-	out := make([]string, len(columns))
-	for i, x := range columns {
-		out[i] = x.cell(c)
 	}
 	return out
 }
 
 // schedule is the schedule of a case, and how it is followed where that is not in phases.
 func schedule(c results.Case) string {
-	switch mode := c.ShortMode(); {
-	case mode == "sync" || mode == "":
-		return orNone(c.Schedule)
-	case c.Schedule == "":
-		return mode
-	default:
-		return mode + " " + c.Schedule
+	mode := c.ShortMode()
+	if mode == "sync" {
+		mode = ""
+	}
+	return strings.TrimSpace(mode + " " + c.Schedule)
+}
+
+func dead(c results.Case) Cell {
+	n := strconv.Itoa(len(c.Failures))
+	return Cell{Text: n, Value: n, Title: strings.Join(c.Failures, ", ")}
+}
+
+// Phases are those of a schedule, with their bound, 0 where it is not known.
+func Phases(n, bound int) Cell {
+	if n == 0 {
+		return Cell{Text: none}
+	}
+	text := strconv.Itoa(n)
+	out := Cell{Text: text, Value: text, text: text}
+	if bound > 0 {
+		out.Text += " / " + strconv.Itoa(bound)
+	}
+	return out
+}
+
+func lostCell(c results.Case) Cell {
+	return Cell{Text: fmt.Sprintf("%d/%d", c.EventsLost, c.EventsDuplicate), Value: strconv.FormatUint(c.EventsLost+c.EventsDuplicate, 10)}
+}
+
+// scaled is x/unit with about n significant digits.
+func scaled(x, unit float64, n int) Cell { return Cell{Text: figures(x/unit, n), Value: Exact(x)} }
+
+// shared is an efficiency or a ratio; 0 is "not given".
+func shared(x float64) Cell {
+	if x == 0 {
+		return Cell{Text: none}
+	}
+	return Cell{Text: Share(x), Value: Exact(x)}
+}
+
+// Exact prints x so that it can be read back.
+func Exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// widest is what a bar shows at most of an interval: a wild one does not make all bars short.
+const widest = 1.5
+
+// barred shows the ratio to the control, its interval, and both as a bar; all bars of the
+// cases have one scale.
+func barred(cases []results.Case) func(results.Case) Cell {
+	most, halves := 1.0, false
+	for _, c := range cases {
+		most = max(most, c.RatioToControl)
+		if c.Estimate != nil {
+			halves = true
+			if c.Estimate.Of == results.OfRatio && c.Estimate.Known() {
+				most = max(most, min(*c.Estimate.Hi, widest))
+			}
+		}
+	}
+	percent := func(x float64) float64 { return 100 * min(1, max(0, x/most)) }
+	return func(c results.Case) Cell {
+		out := shared(c.RatioToControl)
+		out.Halves, out.text = halves, estimate(c)
+		if c.RatioToControl == 0 {
+			return out
+		}
+		out.Bar = &Bar{At: percent(c.RatioToControl)}
+		e := c.Estimate
+		if e == nil || e.Of != results.OfRatio {
+			return out
+		}
+		if c.Control {
+			out.Text = "1"
+			return out
+		}
+		if e.Known() {
+			out.Half = fmt.Sprintf("±%.3f", e.HalfWidth())
+			out.Bar.Interval, out.Bar.Low, out.Bar.Span = true, percent(*e.Lo), percent(*e.Hi)-percent(*e.Lo)
+		}
+		if e.Over == results.OverExchanges {
+			out.Half += "*"
+		}
+		return out
 	}
 }
 
@@ -77,7 +193,7 @@ func estimate(c results.Case) string {
 	case c.Control && c.RatioToControl > 0:
 		return "1"
 	case c.Estimate == nil:
-		return share(c.RatioToControl)
+		return Share(c.RatioToControl)
 	case c.Estimate.Of != results.OfRatio:
 		return none
 	}
@@ -92,7 +208,7 @@ func Estimate(e *results.Estimate) string {
 		u := results.RateUnitOf(median)
 		median, half, unit = median/u.Size, half/u.Size, " "+u.Name
 	}
-	text := share(median)
+	text := Share(median)
 	if e.Known() {
 		text += fmt.Sprintf(" ±%.3f", half)
 		if e.Over == results.OverExchanges {
@@ -129,7 +245,7 @@ func verdictStyle(cell string) string {
 	for _, x := range []struct{ word, style string }{
 		{"INCOMPLETE", red}, {"WRONG", red}, {results.Unresolved, yellow}, {results.Ordered, green}, {results.Resolved, green},
 	} {
-		if len(cell) >= len(x.word) && cell[:len(x.word)] == x.word {
+		if strings.HasPrefix(cell, x.word) {
 			return x.style
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"evbench/internal/printable"
-	"evbench/results"
 )
 
 // A column of a grid.
@@ -17,8 +16,7 @@ type column struct {
 	// optional, if not 0, lets the column go when the grid is too wide, the least first.
 	optional int
 
-	cell  func(results.Case) string // of a case; nil where rows are made otherwise
-	style func(cell string) string  // of a terminal; nil: none
+	style func(cell string) string // of a terminal; nil: none
 }
 
 // A grid is a table of text.

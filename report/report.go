@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -69,9 +70,19 @@ func Standing(b *strings.Builder, cases []results.Case, o Options) {
 }
 
 func gridOf(cases []results.Case, o Options) grid {
-	g := grid{columns: columnsOf(cases), gap: 2, colour: o.Colour}
+	g := grid{gap: 2, colour: o.Colour}
+	columns := columnsOf(cases, "", false)
+	for _, x := range columns {
+		g.columns = append(g.columns, x.column)
+	}
 	for _, c := range cases {
-		g.rows = append(g.rows, rowOf(c, results.Label(c, cases), g.columns))
+		c.Name = results.Label(c, cases)
+		row := make([]string, len(columns))
+		for i, x := range columns {
+			cell := x.cell(c)
+			row[i] = cmp.Or(cell.text, cell.Text)
+		}
+		g.rows = append(g.rows, row)
 	}
 	return g
 }
@@ -86,22 +97,10 @@ func Warnings(w io.Writer, warnings []string, o Options) error {
 	return err
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return none
-	}
-	return s
-}
+func orNone(s string) string { return cmp.Or(s, none) }
 
-func phases(n int) string {
-	if n == 0 {
-		return none
-	}
-	return strconv.Itoa(n)
-}
-
-// share prints an efficiency or a ratio; 0 is "not given".
-func share(x float64) string {
+// Share prints an efficiency or a ratio; 0 is "not given".
+func Share(x float64) string {
 	if x == 0 {
 		return none
 	}

@@ -101,7 +101,7 @@ var layers = []layer{
 	{"report", "results internal/printable internal/unit", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "plan results scheduler topology", true},
-	{"report/html", "internal/parallel internal/show report/figure results results/compare topology", true},
+	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
 	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/netfile topology/network", false},
 	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/report"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -64,12 +65,12 @@ func differenceOf(base, other Input, id string) difference {
 	if !alikeMade {
 		d.Notes = append(d.Notes, notAlike(refused))
 	}
-	report := compare.Runs(a, b, compare.Options{})
+	compared := compare.Runs(a, b, compare.Options{})
 	share := compare.Ratio
-	if len(report.NoControl) > 0 {
+	if len(compared.NoControl) > 0 {
 		share = efficiency
 	}
-	for _, c := range report.Cases {
+	for _, c := range compared.Cases {
 		row := differenceRow{Case: c.Name}
 		for _, f := range c.Figures {
 			switch {
@@ -77,7 +78,7 @@ func differenceOf(base, other Input, id string) difference {
 				row.Share, d.Shares = changeOf(f, shareText, signed(f.New.Median-f.Base.Median)), shareHeads[share]
 			case f.Name == eventRate && alikeMade && f.Change != nil:
 				row.Rate, d.Rates = changeOf(f, rateText, minus(fmt.Sprintf("%+.2f\u00a0%%", *f.Change))), true
-				row.Rate.Value = exact(*f.Change)
+				row.Rate.Value = report.Exact(*f.Change)
 			}
 		}
 		d.Rows = append(d.Rows, row)
@@ -85,7 +86,7 @@ func differenceOf(base, other Input, id string) difference {
 	for _, x := range []struct {
 		where string
 		names []string
-	}{{base.Name, report.Missing}, {other.Name, report.Added}} {
+	}{{base.Name, compared.Missing}, {other.Name, compared.Added}} {
 		if len(x.names) > 0 {
 			d.Notes = append(d.Notes, fmt.Sprintf("Only in %s: %s.", x.where, strings.Join(x.names, ", ")))
 		}
@@ -157,7 +158,7 @@ func (d *difference) text() string {
 
 // changeOf is what package compare says of a figure.
 func changeOf(f compare.Figure, text func(results.Interval) string, change string) pairOf {
-	out := pairOf{Base: text(f.Base), Other: text(f.New), Change: change, Value: exact(f.New.Median - f.Base.Median), Class: "control", Word: alike}
+	out := pairOf{Base: text(f.Base), Other: text(f.New), Change: change, Value: report.Exact(f.New.Median - f.Base.Median), Class: "control", Word: alike}
 	switch {
 	case f.Unsaid != "":
 		out.Class, out.Word = "open", unknown
@@ -181,9 +182,9 @@ func signed(x float64) string { return minus(fmt.Sprintf("%+.3f", x)) }
 func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }
 
 func rateText(i results.Interval) string {
-	text := events(i.Median).Text
+	text := report.Rate(i.Median)
 	if i.Lo != nil && i.Hi != nil && *i.Lo < *i.Hi {
-		text += fmt.Sprintf(" (%s to %s)", events(*i.Lo).Text, events(*i.Hi).Text)
+		text += fmt.Sprintf(" (%s to %s)", report.Rate(*i.Lo), report.Rate(*i.Hi))
 	}
 	return text
 }

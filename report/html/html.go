@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"evbench/internal/parallel"
+	"evbench/report"
 	"evbench/report/figure"
 	"evbench/results"
 )
@@ -54,7 +55,7 @@ type page struct {
 	Script  template.JS
 	Several bool // more than one run
 	Mixed   string
-	Columns []column
+	Columns []report.Column
 	Rows    []row
 	Count   string
 	Legend  string
@@ -80,7 +81,7 @@ func Write(w io.Writer, runs []Input) error {
 	for _, in := range runs {
 		cases = append(cases, in.Source.Run.Summary.Cases...)
 	}
-	p.Columns, p.Legend = columnsOf(cases, howOf(runs)), legendOf(cases)
+	p.Columns, p.Legend = report.Columns(cases, howOf(runs)), legendOf(cases)
 	runs = oneScale(runs)
 	for i, in := range runs {
 		p.Rows = append(p.Rows, rowsOf(i, in, p.Columns)...)

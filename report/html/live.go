@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"strings"
 
+	"evbench/report"
 	"evbench/report/figure"
 	"evbench/results"
 )
@@ -24,7 +25,7 @@ func Lead(run *results.Run) string { return lead(run.Manifest, run.Summary.Round
 
 // Verdict returns the table of the cases of a run, and what explains its columns.
 func Verdict(run *results.Run) (table template.HTML, legend string, err error) {
-	p := page{Columns: columnsOf(run.Summary.Cases, figure.Source{Run: run}.How())}
+	p := page{Columns: report.Columns(run.Summary.Cases, figure.Source{Run: run}.How())}
 	p.Rows = rowsOf(0, Input{Source: figure.Source{Run: run}}, p.Columns)
 	table, err = executed("verdict", p)
 	return table, legendOf(run.Summary.Cases), err

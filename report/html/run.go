@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/report"
 	"evbench/results"
 )
 
@@ -37,7 +39,7 @@ func describe(index int, in Input) runView {
 	}
 	for _, p := range m.Predictions {
 		v.Predictions = append(v.Predictions, prediction{
-			p.Case, share(p.Efficiency).Text, phases(results.Case{Rates: results.Rates{Phases: p.Phases, Bound: p.Bound}}).Text, p.PlanHash, clock(p.Made),
+			p.Case, report.Share(p.Efficiency), report.Phases(p.Phases, p.Bound).Text, p.PlanHash, clock(p.Made),
 		})
 	}
 	return v
@@ -99,7 +101,7 @@ func facts(m results.Manifest) []fact {
 		{"ended", clock(m.Ended)},
 		{"complete", strconv.FormatBool(m.Complete)},
 		{"host", m.Host},
-		{"processor", fmt.Sprintf("%s, %d cores", orNone(m.CPU), m.Cores)},
+		{"processor", fmt.Sprintf("%s, %d cores", cmp.Or(m.CPU, none), m.Cores)},
 		{"kernel", m.Kernel},
 		{"fabric", fabricText(m.Fabric)},
 		{"transport", strings.TrimSpace(m.Transport + " " + m.IO)},
@@ -120,7 +122,7 @@ func facts(m results.Manifest) []fact {
 }
 
 func fabricText(f results.Fabric) string {
-	text := orNone(f.Kind)
+	text := cmp.Or(f.Kind, none)
 	if f.RateBitPerSec > 0 {
 		text += fmt.Sprintf(", links of %s, of which messages get %.3f", rate(float64(f.RateBitPerSec)), f.Factor)
 	}

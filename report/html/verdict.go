@@ -1,11 +1,12 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"evbench/report"
 	"evbench/results"
 )
 
@@ -18,18 +19,18 @@ type row struct {
 	Case       string
 	ID         string // of the case, for the script
 	Kind       kind
-	Verdict    string // one of verdicts
-	Cells      []cell // by columns
+	Verdict    string        // one of verdicts
+	Cells      []report.Cell // by columns
 }
 
 // rowsOf makes the rows of the verdict of a run.
-func rowsOf(index int, in Input, columns []column) []row {
+func rowsOf(index int, in Input, columns []report.Column) []row {
 	cases := in.Source.Run.Summary.Cases
 	var out []row
 	for i, c := range cases {
 		r := row{Run: in.Name, RunID: runID(index), ID: caseID(index, i), Case: results.Label(c, cases), Kind: kindOf(in.Source.Run), Verdict: verdict(c)}
 		for _, x := range columns {
-			r.Cells = append(r.Cells, x.cell(c))
+			r.Cells = append(r.Cells, x.Cell(c))
 		}
 		out = append(out, r)
 	}
@@ -59,48 +60,6 @@ func verdict(c results.Case) string {
 	}
 	return "valid"
 }
-
-func phases(c results.Case) cell {
-	if c.Phases == 0 {
-		return cell{Text: none}
-	}
-	text := strconv.Itoa(c.Phases)
-	if c.Bound > 0 {
-		text += " / " + strconv.Itoa(c.Bound)
-	}
-	return cell{Text: text, Value: strconv.Itoa(c.Phases)}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return none
-	}
-	return s
-}
-
-// share prints an efficiency or a ratio; 0 is "not given".
-func share(x float64) cell {
-	if x == 0 {
-		return cell{Text: none}
-	}
-	return cell{Text: strconv.FormatFloat(x, 'f', 3, 64), Value: exact(x)}
-}
-
-// figures prints x/unit with about n significant digits and without an exponent.
-func figures(x, unit float64, n int) cell {
-	value := x
-	x /= unit
-	decimals := n - 1
-	for limit := 10.0; x >= limit && decimals > 0; limit *= 10 {
-		decimals--
-	}
-	if x > 0 && x < 0.1 {
-		decimals++
-	}
-	return cell{Text: strconv.FormatFloat(x, 'f', decimals, 64), Value: exact(value)}
-}
-
-func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // verdictLine says in one line what came out.
 func verdictLine(rows []row) string {
@@ -143,7 +102,7 @@ func kindOf(run *results.Run) kind {
 	case f.Model:
 		return kind{"model", "A model (" + f.Kind + "), not measured on a network."}
 	}
-	return kind{orNone(run.Manifest.Fabric.Kind), "Fabric: " + orNone(run.Manifest.Fabric.Kind) + "."}
+	return kind{cmp.Or(run.Manifest.Fabric.Kind, none), "Fabric: " + cmp.Or(run.Manifest.Fabric.Kind, none) + "."}
 }
 
 // mixed warns of a page that has figures of different kinds side by side.
@@ -157,4 +116,29 @@ func mixed(runs []Input) string {
 		return ""
 	}
 	return "This page has " + strings.Join(words, " and ") + " runs side by side; each row and each part says which it is."
+}
+
+// legendOf explains the columns of the verdict, and its words.
+func legendOf(cases []results.Case) string {
+	text := "Efficiency is ideal time / time."
+	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
+	if some(func(c results.Case) bool { return c.RatioToControl > 0 }) {
+		text += " Ratio: to the healthy control of the same run"
+		if some(func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Of == results.OfRatio }) {
+			text += ", median over rounds, ± half of its 95 % interval"
+		}
+		text += "."
+	}
+	if some(func(c results.Case) bool { return c.RatioToControl > 1.0005 }) {
+		text += " Above 1 a case was faster than its control; that is no link beyond its rate."
+	}
+	if some(func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Over == results.OverExchanges }) {
+		text += " *: too few rounds, the interval is over exchanges."
+	}
+	if some(func(c results.Case) bool { return c.Verdict != "" }) {
+		text += fmt.Sprintf(" Resolved: that half is at most %s of the figure. Ordered: it is more, but the interval is apart from those that it is compared with, or the two differ by less than %[1]s. Unresolved: neither.",
+			results.ToleranceText())
+	}
+	return unbroken.Replace(text) + " unsync: unsynchronised, free: free-running. Dead: dead links and timed failures. " +
+		"Bound: the least number of phases in which no link is shared. " + none + ": not given."
 }
