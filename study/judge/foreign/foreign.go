@@ -52,91 +52,74 @@ type Options struct {
 	Case   string // of our own results; "": the only one that is no control
 }
 
-// The formats.
+// The names of formats that others ask for.
 const (
-	Auto     = "auto"
-	OSU      = "osu"
-	IMB      = "imb"
-	MPIGraph = "mpigraph"
-	NCCL     = "nccl"
-	Iperf3   = "iperf3"
-	Own      = "evbench"
-	Number   = "number"
+	Auto   = "auto"
+	OSU    = "osu"
+	NCCL   = "nccl"
+	Own    = "evbench"
+	Number = "number"
 )
 
+// A format is the output of a program: how it is known, and read. The first that is known counts.
+type format struct {
+	name string
+	is   func(data []byte) bool
+	read func(data []byte, o Options) (*Result, error)
+}
+
+var formats = []format{
+	{OSU, osuTitle.Match, readOSU},
+	{"imb", containing(imbTitle), readIMB},
+	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
+	{NCCL, isNCCL, readNCCL},
+	{"iperf3", func(data []byte) bool {
+		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
+	}, readIperf3},
+	{Own, isJSON, readOwn},
+}
+
+func containing(text string) func([]byte) bool {
+	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
+}
+
 // Formats are the names that Options.Format takes.
-func Formats() []string { return []string{Auto, OSU, IMB, MPIGraph, NCCL, Iperf3, Own} }
+func Formats() []string {
+	names := []string{Auto}
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
 
 // tagged is a line to which a launcher has put where it is from.
 var tagged = regexp.MustCompile(`(?m)^(?:\[\S+\]<std(?:out|err)>:|\d+: +#).*`)
 
 // Read reads the output of a program.
 func Read(data []byte, o Options) (*Result, error) {
-	format := o.Format
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	if line := tagged.Find(data); line != nil && !isJSON(data) {
 		return nil, fmt.Errorf("lines such as %q begin with where they are from: run it without --tag-output of mpirun and -l of srun", short(string(line)))
 	}
-	if format == "" || format == Auto {
-		if format = detect(data); format == "" {
-			return nil, fmt.Errorf("the output of no program that is known here; there are %s", strings.Join(Formats()[1:], ", "))
+	auto := o.Format == "" || o.Format == Auto
+	for _, f := range formats {
+		if auto && f.is(data) || f.name == o.Format {
+			r, err := f.read(data, o)
+			if r != nil {
+				r.Format = f.name
+			}
+			return r, err
 		}
 	}
-	switch format {
-	case OSU:
-		return readOSU(data, o.Size)
-	case IMB:
-		return readIMB(data, o.Size)
-	case MPIGraph:
-		return readMPIGraph(data)
-	case NCCL:
-		switch {
-		case isRCCL(data):
-			return readRCCLJSON(data, o.Size)
-		case isJSON(data):
-			return readNCCLJSON(data, o.Size)
-		}
-		return readNCCL(data, o.Size, o.Format == NCCL)
-	case Iperf3:
-		return readIperf3(data)
-	case Own:
-		return readOwn(data, o.Case)
+	if auto {
+		return nil, fmt.Errorf("the output of no program that is known here; there are %s", strings.Join(Formats()[1:], ", "))
 	}
-	return nil, fmt.Errorf("format %q: there are %s", format, strings.Join(Formats(), ", "))
-}
-
-func detect(data []byte) string {
-	switch {
-	case osuTitle.Match(data):
-		return OSU
-	case bytes.Contains(data, []byte(imbTitle)):
-		return IMB
-	case bytes.Contains(data, []byte(mpiGraphTitle)):
-		return MPIGraph
-	case isRCCL(data):
-		return NCCL
-	case isJSON(data):
-		return detectJSON(data)
-	case bytes.Contains(data, []byte("algbw")) && bytes.Contains(data, []byte("busbw")):
-		return NCCL
-	}
-	return ""
+	return nil, fmt.Errorf("format %q: there are %s", o.Format, strings.Join(Formats(), ", "))
 }
 
 func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) }
-
-// detectJSON tells documents apart by keys that only one of them has.
-func detectJSON(data []byte) string {
-	switch {
-	case bytes.Contains(data, []byte(ncclKeys[0])) || bytes.Contains(data, []byte(ncclKeys[1])):
-		return NCCL
-	case bytes.Contains(data, []byte(`"connecting_to"`)) || bytes.Contains(data, []byte(`"iperf 3`)):
-		return Iperf3
-	}
-	return Own
-}
 
 // ParseNumber reads a plain number with its unit: a rate ("9.1Gbit/s", what each host
 // receives from others), the time of a call ("12.5ms", with the size of the message from a

@@ -60,7 +60,7 @@ type iperfSum struct {
 //
 // What the receiver got counts. With -R the server sends; with --bidir both do. Tests that
 // overlap for more than half of the shorter ran at the same time.
-func readIperf3(data []byte) (*Result, error) {
+func readIperf3(data []byte, _ Options) (*Result, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	t := &iperfTests{at: map[string]int{}}
 	for n := 1; ; n++ {
@@ -81,7 +81,7 @@ func readIperf3(data []byte) (*Result, error) {
 		return nil, err
 	}
 	t.pairs.spans(t.from, t.to)
-	r := &Result{Format: Iperf3, What: fmt.Sprintf("%s, tests: %d", t.version, t.tests), Pairs: &t.pairs}
+	r := &Result{What: fmt.Sprintf("%s, tests: %d", t.version, t.tests), Pairs: &t.pairs}
 	if t.held > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d tests were held to a rate, %v a stream at most (iperf3 -b, or UDP): they say nothing of what is above it", t.held, t.tests, t.target))
 	}

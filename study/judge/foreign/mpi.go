@@ -23,8 +23,8 @@ var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Te
 //
 // Size is what a rank sends to each other. Avg is the mean over the ranks; Max, which -f adds, is that of the slowest rank,
 // with which the exchange ends. The number of ranks is not printed.
-func readOSU(data []byte, size int64) (*Result, error) {
-	out := table{format: OSU}
+func readOSU(data []byte, o Options) (*Result, error) {
+	out := table{}
 	title, at := "", 0 // at: the column of the time
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
@@ -64,7 +64,7 @@ func readOSU(data []byte, size int64) (*Result, error) {
 	if at == 0 {
 		return nil, fmt.Errorf("no line %q of osu_alltoall", "# Size       Avg Latency(us)")
 	}
-	return out.result(size)
+	return out.result(o.Size)
 }
 
 // readIMB reads what IMB-MPI1 Alltoall and Alltoallv of the Intel MPI Benchmarks print; checked
@@ -79,7 +79,7 @@ func readOSU(data []byte, size int64) (*Result, error) {
 //
 // #bytes is what a rank sends to each other. t_max is the time of the slowest rank, with which the exchange ends. Of runs with several numbers of processes that
 // with the most counts; of both benchmarks Alltoall.
-func readIMB(data []byte, size int64) (*Result, error) {
+func readIMB(data []byte, o Options) (*Result, error) {
 	type run struct {
 		name      string
 		processes int
@@ -134,7 +134,7 @@ func readIMB(data []byte, size int64) (*Result, error) {
 	if best.processes == 0 {
 		return nil, fmt.Errorf("no table of the benchmark Alltoall")
 	}
-	return table{format: IMB, what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(size)
+	return table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(o.Size)
 }
 
 // timed makes a row of a size and a time in µs.
@@ -159,10 +159,10 @@ func slowest(n int, size, mean, usec string) (row, error) {
 
 // A table is what a program printed of an exchange, by size.
 type table struct {
-	format, what string
-	ranks        int    // 0: not known
-	limit        string // as in Result
-	rows         []row
+	what  string
+	ranks int    // 0: not known
+	limit string // as in Result
+	rows  []row
 }
 
 // result is that of a size, 0 of the largest.
@@ -175,7 +175,7 @@ func (t table) result(size int64) (*Result, error) {
 		return nil, fmt.Errorf("the time of %d bytes is 0", r.bytes)
 	}
 	return &Result{
-		Format: t.format, What: fmt.Sprintf("%s, %d bytes from a rank to each other", t.what, r.bytes),
+		What:  fmt.Sprintf("%s, %d bytes from a rank to each other", t.what, r.bytes),
 		Ranks: t.ranks, Seconds: r.seconds, Bytes: r.bytes, Limit: t.limit,
 	}, nil
 }

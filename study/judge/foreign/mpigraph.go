@@ -26,7 +26,7 @@ const mib = 8 << 20
 // In each of Procs-1 phases task i sends to task i+k and receives from task i-k. Numbers are
 // MiB/s (2²⁰ bytes). Its table of receives is read, in which row and column say who receives
 // of whom; that of sends ends when the data is out of the program.
-func readMPIGraph(data []byte) (*Result, error) {
+func readMPIGraph(data []byte, _ Options) (*Result, error) {
 	g := &mpiGraph{}
 	if err := lines(data, func(n int, text string, f []string) error { return g.line(n, text, f) }); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func readMPIGraph(data []byte) (*Result, error) {
 	if err := g.p.check(); err != nil {
 		return nil, err
 	}
-	return &Result{Format: MPIGraph, What: g.title + ", linear shift of pairs" + g.size, Ranks: len(g.p.Names), Pairs: &g.p}, nil
+	return &Result{What: g.title + ", linear shift of pairs" + g.size, Ranks: len(g.p.Names), Pairs: &g.p}, nil
 }
 
 type mpiGraph struct {

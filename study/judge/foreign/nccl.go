@@ -14,7 +14,26 @@ const meanNCCL = "the time is the mean of the ranks, and a call ends with the sl
 // otherNCCL are the other programs of nccl-tests.
 var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
 
-// readNCCL reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
+// isNCCL tells outputs of nccl-tests and rccl-tests by keys of JSON that no other has, and columns of text.
+func isNCCL(data []byte) bool {
+	if isRCCL(data) || !isJSON(data) {
+		return isRCCL(data) || containing("algbw")(data) && containing("busbw")(data)
+	}
+	return containing(`"nccl_version"`)(data) || containing(`"rccl_version"`)(data)
+}
+
+// readNCCL reads any of them.
+func readNCCL(data []byte, o Options) (*Result, error) {
+	switch {
+	case isRCCL(data):
+		return readRCCLJSON(data, o.Size)
+	case isJSON(data):
+		return readNCCLJSON(data, o.Size)
+	}
+	return readNCCLText(data, o.Size, o.Format == NCCL)
+}
+
+// readNCCLText reads the text that alltoall_perf of nccl-tests and rccl-tests prints; checked
 // against the forms of nccl-tests with NCCL 2.26 and 2.30, of nccl-tests 2.17 to the source of 2.19.6 (with -T and -I, too), and of
 // rccl-tests 2.17:
 //
@@ -27,7 +46,7 @@ var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hy
 // The columns of the exchange out of place are read. Only newer versions name the program,
 // and all_gather_perf prints the same columns: where the text does not name alltoall_perf,
 // sure must say that it is of that program.
-func readNCCL(data []byte, size int64, sure bool) (*Result, error) {
+func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
 		return nil, fmt.Errorf("it does not say of which program of nccl-tests it is: if it is alltoall_perf, say so by the format %s", NCCL)
 	}
@@ -89,5 +108,5 @@ func readNCCL(data []byte, size int64, sure bool) (*Result, error) {
 			kept = append(kept, r)
 		}
 	}
-	return table{NCCL, "alltoall_perf", ranks, meanNCCL, kept}.result(size)
+	return table{"alltoall_perf", ranks, meanNCCL, kept}.result(size)
 }

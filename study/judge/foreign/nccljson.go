@@ -34,9 +34,6 @@ type ncclTimed struct {
 	Wrong *float64 `json:"nwrong"`
 }
 
-// ncclKeys are in the reports of nccl-tests and rccl-tests.
-var ncclKeys = []string{`"nccl_version"`, `"rccl_version"`}
-
 // readNCCLJSON reads the file that alltoall_perf of nccl-tests and rccl-tests writes with -J;
 // checked against the source of nccl-tests from October 2025, where it begins, to 2.19.6
 // (versions 1 to 3 of the form), and of rccl-tests of 2025 (version 1).
@@ -83,7 +80,7 @@ func readNCCLJSON(data []byte, size int64) (*Result, error) {
 			rows = append(rows, row{b, *t.Time / 1e6})
 		}
 	}
-	out := table{NCCL, "alltoall_perf", ranks, meanNCCL, rows}
+	out := table{"alltoall_perf", ranks, meanNCCL, rows}
 	if x.slowest() {
 		out.limit = ""
 	}

@@ -13,7 +13,7 @@ import (
 const ownSchema = "evbench/summary/1"
 
 // readOwn reads summary.json of a run of ours.
-func readOwn(data []byte, name string) (*Result, error) {
+func readOwn(data []byte, o Options) (*Result, error) {
 	var s results.Summary
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("no summary.json: %w", err)
@@ -21,7 +21,7 @@ func readOwn(data []byte, name string) (*Result, error) {
 	if s.Schema != ownSchema {
 		return nil, fmt.Errorf("schema %q: a summary.json has %s", short(s.Schema), ownSchema)
 	}
-	c, err := ownCase(s.Cases, name)
+	c, err := ownCase(s.Cases, o.Case)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func readOwn(data []byte, name string) (*Result, error) {
 		return nil, fmt.Errorf("case %s: efficiency and goodput are at least 0", c.Name)
 	}
 	r := &Result{
-		Format: Own, What: fmt.Sprintf("case %s of %s, %s", c.Name, s.Name, c.Mode),
+		What:       fmt.Sprintf("case %s of %s, %s", c.Name, s.Name, c.Mode),
 		Efficiency: c.MeasuredEfficiency, Down: c.Failures, DownKnown: len(c.LinkEvents) == 0,
 	}
 	if c.Simulated != "" {

@@ -181,7 +181,7 @@ func TestPairsRefused(t *testing.T) {
 		{"iperf3, itself", iperf("a", "a", 1, 5, ""), "", "a sends to itself"},
 		{"iperf3, nothing", iperf("a", "b", 1, 0, ""), "", "no rate"},
 		{"iperf3, no end", iperfStream[:strings.Index(iperfStream, `{"event":"end"`)], "", "has no end"},
-		{"iperf3, other JSON", `{"a":1}`, Iperf3, "no JSON of iperf3"},
+		{"iperf3, other JSON", `{"a":1}`, "iperf3", "no JSON of iperf3"},
 	} {
 		if r, err := Read([]byte(x.text), Options{Format: x.format}); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %+v, error %v, want %q", x.name, r, err, x.want)

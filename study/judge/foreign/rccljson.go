@@ -69,7 +69,7 @@ func readRCCLJSON(data []byte, size int64) (*Result, error) {
 			rows = append(rows, row{b, r.Time / 1e6})
 		}
 	}
-	return table{NCCL, "alltoall_perf", ranks, meanNCCL, rows}.result(size)
+	return table{"alltoall_perf", ranks, meanNCCL, rows}.result(size)
 }
 
 // rcclResults reads a list, or one object after the other.
