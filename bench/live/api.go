@@ -5,13 +5,12 @@ import (
 	"io"
 	"net/http"
 
-	"evbench/bench/progress"
 	"evbench/results"
 	"evbench/topology"
 )
 
 // api serves a document of the state of now as JSON.
-func (s *Server) api(write func(io.Writer, *progress.State) error) http.HandlerFunc {
+func (s *Server) api(write func(io.Writer, *State) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = write(w, s.snapshot()) // whoever asked may be gone
@@ -51,7 +50,7 @@ type failoverDocument struct {
 	results.Failover
 }
 
-func writeProgress(w io.Writer, s *progress.State) error {
+func writeProgress(w io.Writer, s *State) error {
 	b := s.Last
 	d := progressDocument{
 		Schema: progressSchema, Ended: s.Ended, Stage: b.Stage, Case: b.Case, Round: b.Round, Rounds: b.Rounds,
@@ -74,7 +73,7 @@ func writeProgress(w io.Writer, s *progress.State) error {
 }
 
 // writeSummary writes what summary.json would be now.
-func writeSummary(w io.Writer, s *progress.State) error {
+func writeSummary(w io.Writer, s *State) error {
 	sum := s.Summary
 	if sum.Schema == "" {
 		sum = results.Summary{Schema: results.SummarySchema, Cases: []results.Case{}}
@@ -83,7 +82,7 @@ func writeSummary(w io.Writer, s *progress.State) error {
 }
 
 // writeManifest writes what manifest.json was when the run began, null before.
-func writeManifest(w io.Writer, s *progress.State) error {
+func writeManifest(w io.Writer, s *State) error {
 	if s.Manifest == nil {
 		_, err := io.WriteString(w, "null\n")
 		return err
@@ -106,7 +105,7 @@ type linkDocument struct {
 	Drops     uint64 `json:"drops"`
 }
 
-func writeLinks(w io.Writer, s *progress.State) error {
+func writeLinks(w io.Writer, s *State) error {
 	d := linksDocument{Schema: "evbench/links/1", Links: []linkDocument{}}
 	for _, c := range s.Cases {
 		for _, l := range s.Links[c.Name] {

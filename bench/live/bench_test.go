@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/bench/progress/progresstest"
 	"evbench/topology"
 )
 
@@ -33,7 +32,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 	s := Serve(l, slog.New(slog.DiscardHandler))
 	defer s.End("") //nolint:errcheck // nobody is there
-	x := progresstest.New(b, strings.TrimSpace(text)+"\n", s.Take)
+	x := NewStory(b, strings.TrimSpace(text)+"\n", s.Take)
 	for i := range x.Cases {
 		x.Slice(1, i, 5)
 	}

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"evbench/bench/live"
-	"evbench/bench/progress/progresstest"
 	"evbench/transport/transporttest"
 )
 
@@ -75,7 +74,7 @@ func counting(t *testing.T, log slog.Handler, errs ...error) (*live.Server, *cou
 // follows the run stays, and who asks for something is answered.
 func TestStrangersStay(t *testing.T) {
 	s, all := counting(t, slog.DiscardHandler)
-	x := progresstest.New(t, scenarioText, s.Take)
+	x := live.NewStory(t, scenarioText, s.Take)
 	watching, err := http.Get(s.URL() + "events")
 	if err != nil {
 		t.Fatal(err)

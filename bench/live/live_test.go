@@ -15,7 +15,6 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/live"
-	"evbench/bench/progress/progresstest"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -44,7 +43,7 @@ func listen(t *testing.T, log slog.Handler) *live.Server {
 }
 
 // serve serves a run of scenarioText that has begun.
-func serve(t *testing.T) (*live.Server, *progresstest.Story) {
+func serve(t *testing.T) (*live.Server, *live.Story) {
 	t.Helper()
 	s := listen(t, slog.DiscardHandler)
 	t.Cleanup(func() {
@@ -52,11 +51,11 @@ func serve(t *testing.T) (*live.Server, *progresstest.Story) {
 			t.Error(err)
 		}
 	})
-	return s, progresstest.New(t, scenarioText, s.Take)
+	return s, live.NewStory(t, scenarioText, s.Take)
 }
 
 // dies is what happens to the links of the third case.
-func dies(x *progresstest.Story) []bench.Progress {
+func dies(x *live.Story) []bench.Progress {
 	link := []topology.Link{{Leaf: 2, Spine: 1}}
 	return []bench.Progress{
 		{Stage: bench.LinksChanged, Down: link},
@@ -67,7 +66,7 @@ func dies(x *progresstest.Story) []bench.Progress {
 }
 
 // measured tells the first round, and the begin of the second.
-func measured(x *progresstest.Story) {
+func measured(x *live.Story) {
 	x.Slice(1, 0, 5)
 	x.Slice(1, 1, 3)
 	x.Slice(1, 2, 4, dies(x)...)

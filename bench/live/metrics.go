@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"evbench/bench/progress"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -20,7 +19,7 @@ func (s *Server) metrics() http.Handler {
 }
 
 // A collector makes metrics of a state when it is asked for them.
-type collector struct{ state func() *progress.State }
+type collector struct{ state func() *State }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("evbench_"+name, help, labels, nil)
@@ -123,7 +122,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	collectFailovers(to, s.Failovers)
 }
 
-func collectCases(to chan<- prometheus.Metric, s *progress.State) {
+func collectCases(to chan<- prometheus.Metric, s *State) {
 	for _, c := range s.Summary.Cases {
 		for _, m := range caseMetrics {
 			if v, ok := m.of(c); ok {
@@ -143,7 +142,7 @@ func collectCases(to chan<- prometheus.Metric, s *progress.State) {
 }
 
 // collectLinks says which links of the case under way are alive, and what all have carried.
-func collectLinks(to chan<- prometheus.Metric, s *progress.State) {
+func collectLinks(to chan<- prometheus.Metric, s *State) {
 	p, dead := s.Plan(s.Case(s.Last.Case))
 	gone := map[topology.Link]bool{}
 	for _, l := range dead {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/bench/progress"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/report/figure"
@@ -89,7 +88,7 @@ func (s *Server) draw() (parts []part, last bool, err error) {
 	return s.parts, last, nil
 }
 
-func drawPart(id string, s *progress.State, note string) (template.HTML, error) {
+func drawPart(id string, s *State, note string) (template.HTML, error) {
 	switch id {
 	case partWhere:
 		return executed(id, whereOf(s, note))
@@ -114,7 +113,7 @@ func drawPart(id string, s *progress.State, note string) (template.HTML, error) 
 }
 
 // runOf is the run as far as it has come.
-func runOf(s *progress.State) *results.Run {
+func runOf(s *State) *results.Run {
 	run := &results.Run{Summary: s.Summary}
 	if s.Manifest != nil {
 		run.Manifest = *s.Manifest
@@ -138,8 +137,8 @@ type whereView struct {
 	Note                       string
 }
 
-func whereOf(s *progress.State, note string) whereView {
-	v := whereView{Text: progress.Where(s), Left: progress.LeftText(s), Case: s.Last.Case, Spark: sparkOf(s), Ended: s.Ended, Note: note}
+func whereOf(s *State, note string) whereView {
+	v := whereView{Text: Where(s), Left: LeftText(s), Case: s.Last.Case, Spark: sparkOf(s), Ended: s.Ended, Note: note}
 	if s.Manifest != nil {
 		run := runOf(s)
 		v.Name, v.Lead = s.Manifest.Name, html.Lead(run)
@@ -165,7 +164,7 @@ const (
 )
 
 // sparkOf returns nil where there are not two points to be drawn.
-func sparkOf(s *progress.State) *spark {
+func sparkOf(s *State) *spark {
 	if len(s.Rates) == 0 || s.Ended {
 		return nil
 	}
@@ -177,12 +176,12 @@ func sparkOf(s *progress.State) *spark {
 	if built := sum * last.Seconds() / float64(len(s.Rates)); built > 0 {
 		each = max(each, int(math.Ceil(leastEvents*float64(len(s.Rates))/built)))
 	}
-	var points []progress.Rate
+	var points []Rate
 	for some := range slices.Chunk(s.Rates, each) {
 		if len(some) < each {
 			break
 		}
-		p := progress.Rate{At: some[each-1].At}
+		p := Rate{At: some[each-1].At}
 		for _, r := range some {
 			p.EventsPerSec += r.EventsPerSec / float64(each)
 		}
@@ -191,7 +190,7 @@ func sparkOf(s *progress.State) *spark {
 	if len(points) < 2 {
 		return nil
 	}
-	by := func(a, b progress.Rate) int { return cmp.Compare(a.EventsPerSec, b.EventsPerSec) }
+	by := func(a, b Rate) int { return cmp.Compare(a.EventsPerSec, b.EventsPerSec) }
 	least, most := slices.MinFunc(points, by).EventsPerSec, slices.MaxFunc(points, by).EventsPerSec
 	end := max(s.Last.Duration, last)
 	var b strings.Builder
@@ -220,7 +219,7 @@ type roundsCell struct {
 	Rejected    bool
 }
 
-func roundsOf(s *progress.State) roundsView {
+func roundsOf(s *State) roundsView {
 	last := 0
 	for _, x := range s.Summary.Slices {
 		last = max(last, x.Round+1)
@@ -269,7 +268,7 @@ type failoversView struct {
 // mostFailovers is how many are shown, the last ones.
 const mostFailovers = 50
 
-func failoversOf(s *progress.State) (v failoversView) {
+func failoversOf(s *State) (v failoversView) {
 	v.More = max(0, len(s.Failovers)-mostFailovers)
 	v.Heads, v.Rows, v.Legend = report.FailoverRows(s.Failovers[v.More:])
 	slices.Reverse(v.Rows)
@@ -278,7 +277,7 @@ func failoversOf(s *progress.State) (v failoversView) {
 
 // drawTree draws the tree of a case with the links that are dead now, with loads by the plan
 // in use, and what links carried.
-func drawTree(s *progress.State, c *bench.Planned) (template.HTML, error) {
+func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 	p, dead := s.Plan(c)
 	v := struct {
 		Case string
@@ -297,7 +296,7 @@ func drawTree(s *progress.State, c *bench.Planned) (template.HTML, error) {
 	return executed("tree", v)
 }
 
-func caseTree(s *progress.State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*figure.CaseTree, error) {
+func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*figure.CaseTree, error) {
 	source := figure.Source{Run: &results.Run{Links: s.Links[c.Name]}, Plans: map[string]*plan.Plan{c.Name: p}}
 	source.Run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts()}}
 	x := source.Trees()[0]

@@ -1,6 +1,6 @@
-// Package live answers: how is a run watched from a browser, by Prometheus and by programs?
-// It serves a page that follows the run by server-sent events, metrics, and JSON, all made
-// of the State of package progress. It only reads: no request changes anything. It draws
+// Package live answers: where does a run stand, and how is it watched on a terminal, from a browser, by
+// Prometheus and by programs? The events of the run are added up to a State, which is all that is shown.
+// It reads no clock for that: events carry their times. A server only reads: no request changes anything. It draws
 // when somebody looks, and not more often than a few times in a second.
 package live
 
@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/bench/progress"
 )
 
 const (
@@ -45,7 +44,7 @@ type Server struct {
 	visiting crowd
 
 	mu      sync.Mutex
-	state   progress.State
+	state   State
 	stale   map[string]bool // parts that have to be drawn anew
 	changed chan struct{}   // closed at each change
 	over    bool            // nothing changes any more
@@ -147,7 +146,7 @@ func (s *Server) End(note string) error {
 }
 
 // snapshot is the state as it is now.
-func (s *Server) snapshot() *progress.State {
+func (s *Server) snapshot() *State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	copied := s.state

@@ -13,7 +13,6 @@ import (
 	"evbench/bench"
 	"evbench/fabric/open"
 	"evbench/results"
-	"evbench/results/accuracy"
 	"evbench/results/compare"
 	"evbench/results/hdf5"
 	"evbench/results/store"
@@ -30,7 +29,7 @@ func accuracyAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	table := accuracy.New()
+	table := compare.NewAccuracy()
 	var failed error
 	for _, t := range todo {
 		run, err := t.get(c)

@@ -7,14 +7,14 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"evbench/bench/progress"
+	"evbench/bench/live"
 	"evbench/internal/printable"
 	"evbench/report"
 )
 
 // newTerminal is what progress is shown on: w and, where that is a terminal, its screen.
-func newTerminal(w io.Writer, quiet bool) *progress.Terminal {
-	t := &progress.Terminal{To: w, Quiet: quiet}
+func newTerminal(w io.Writer, quiet bool) *live.Terminal {
+	t := &live.Terminal{To: w, Quiet: quiet}
 	if f, ok := terminal(w); ok {
 		t.Screen, t.Size = f, func() (columns, rows int) {
 			columns, rows, _ = term.GetSize(int(f.Fd())) // 0 where it does not know
@@ -25,9 +25,9 @@ func newTerminal(w io.Writer, quiet bool) *progress.Terminal {
 }
 
 // newShow shows a run on standard error.
-func newShow(c *cli.Context) *progress.Show {
+func newShow(c *cli.Context) *live.Show {
 	t := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
-	return &progress.Show{Terminal: t, Verbose: c.Bool("verbose"), Options: func() report.Options { return textOptions(c.App.ErrWriter) }}
+	return &live.Show{Terminal: t, Verbose: c.Bool("verbose"), Options: func() report.Options { return textOptions(c.App.ErrWriter) }}
 }
 
 // terminal returns the terminal that is written to, if it is one.

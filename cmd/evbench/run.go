@@ -16,7 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/bench/progress"
+	"evbench/bench/live"
 	"evbench/companion/linux"
 	"evbench/controller/wire"
 	"evbench/fabric/open"
@@ -148,7 +148,7 @@ type measurement struct {
 	// page is where the run is shown while it goes on; nil: at none that has been opened.
 	page net.Listener
 	// bar shows who sits at the terminal what goes on.
-	bar *progress.Show
+	bar *live.Show
 	// tell is told what goes on, too; nil: nobody.
 	tell func(bench.Progress)
 	// describe has more to say in the manifest; nil: nothing.

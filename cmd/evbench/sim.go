@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/bench/progress"
+	"evbench/bench/live"
 	"evbench/fabric/host"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -182,15 +182,15 @@ func modelNames(cases []results.Case) string {
 }
 
 // simProgress shows where a simulation stands.
-type simProgress struct{ *progress.Terminal }
+type simProgress struct{ *live.Terminal }
 
 func (s simProgress) step(x sim.Step) {
 	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
 	switch {
 	case x.Result != nil:
 		s.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
-			x.Result.EventsPerSec.Mean, progress.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
+			x.Result.EventsPerSec.Mean, live.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
 	default:
-		s.Passing("%s%s of %s", head, progress.Seconds(x.Done), progress.Seconds(x.Of))
+		s.Passing("%s%s of %s", head, live.Seconds(x.Done), live.Seconds(x.Of))
 	}
 }

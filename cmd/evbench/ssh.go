@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/bench/progress"
+	"evbench/bench/live"
 	"evbench/fabric/open"
 	"evbench/scenario"
 )
@@ -37,7 +37,7 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 }
 
 // showSteps tells how far a step over all hosts is.
-func showSteps(t *progress.Terminal) func(step string, done, all int) {
+func showSteps(t *live.Terminal) func(step string, done, all int) {
 	return func(step string, done, all int) {
 		switch {
 		case t.Live() && done < all:

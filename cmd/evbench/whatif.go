@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/progress"
+	"evbench/bench/live"
 	"evbench/study/survey"
 )
 
@@ -29,7 +29,7 @@ func whatifAction(c *cli.Context) error {
 	}
 	if !c.Bool("quiet") {
 		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
-		p := progress.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
+		p := live.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
 		o.Progress = p.Update
 		defer p.End()
 	}

@@ -68,7 +68,6 @@ var layers = []layer{
 
 	{"results", "internal/printable", true},
 	{"results/hdf5", "results", false},
-	{"results/accuracy", "internal/show results", true},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
 	{"results/compare", "results internal/printable internal/show internal/unit", true},
@@ -114,9 +113,7 @@ var layers = []layer{
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
 	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
-	{"bench/progress", "bench internal/printable plan report results topology", true},
-	{"bench/progress/progresstest", "bench results scenario", false},
-	{"bench/live", "bench bench/progress plan report report/figure report/html results topology", false},
+	{"bench/live", "bench internal/printable plan report report/figure report/html results topology", false},
 }
 
 // touching are the standard packages that reach the world outside.

@@ -1,4 +1,4 @@
-package progress_test
+package live_test
 
 import (
 	"bytes"
@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"evbench/bench"
-	"evbench/bench/progress"
-	"evbench/bench/progress/progresstest"
+	"evbench/bench/live"
 	"evbench/report"
 	"evbench/results"
 	"evbench/topology"
@@ -34,11 +33,11 @@ func TestLeft(t *testing.T) {
 		{twoCases, "about 40s|about 38s|about 38s|about 33s|about 30s|about 36s|about 36s|about 34s|about 34s|about 29s|about 24s|about 24s|about 24s|about 24s|about 22s|about 22s|about 17s|about 12s|about 12s"},
 		{strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 60s", 1), "at most 1m0s|at most 58s|at most 58s|at most 53s|at most 48s|at most 48s"},
 	} {
-		var s progress.State
+		var s live.State
 		var got []string
-		x := progresstest.New(t, tt.text, func(e bench.Progress) {
+		x := live.NewStory(t, tt.text, func(e bench.Progress) {
 			s.Take(e)
-			got = append(got, strings.TrimSuffix(progress.LeftText(&s), " left"))
+			got = append(got, strings.TrimSuffix(live.LeftText(&s), " left"))
 		})
 		got = nil
 		x.Slice(1, 0, 5)
@@ -51,7 +50,7 @@ func TestLeft(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", text, tt.want)
 		}
 		x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
-		if progress.LeftText(&s) != "" || progress.Where(&s) != "" {
+		if live.LeftText(&s) != "" || live.Where(&s) != "" {
 			t.Error("something is left of a run that has ended")
 		}
 	}
@@ -59,14 +58,14 @@ func TestLeft(t *testing.T) {
 
 // A round that has one of two cases leaves the time of that one.
 func TestLeftOfSomeCases(t *testing.T) {
-	var s progress.State
+	var s live.State
 	var got []string
-	x := progresstest.New(t, strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 1s", 1), func(e bench.Progress) {
+	x := live.NewStory(t, strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 1s", 1), func(e bench.Progress) {
 		if e.Count > 0 && e.Round == 2 {
 			e.Index, e.Count = 0, 1
 		}
 		s.Take(e)
-		got = append(got, strings.TrimSuffix(progress.LeftText(&s), " left"))
+		got = append(got, strings.TrimSuffix(live.LeftText(&s), " left"))
 	})
 	x.Slice(1, 0, 5)
 	x.Slice(1, 1, 5)
@@ -80,10 +79,10 @@ func TestLeftOfSomeCases(t *testing.T) {
 // Links that die are dead while the case goes on, and not in the next; what others do to
 // links is known from fail-overs.
 func TestStateLinks(t *testing.T) {
-	var s progress.State
+	var s live.State
 	link := topology.Link{Leaf: 1, Spine: 1}
 	var dead []string
-	x := progresstest.New(t, twoCases, func(e bench.Progress) {
+	x := live.NewStory(t, twoCases, func(e bench.Progress) {
 		s.Take(e)
 		if c := s.Case(s.Last.Case); c != nil {
 			_, links := s.Plan(c)
@@ -111,8 +110,8 @@ func TestStateLinks(t *testing.T) {
 func TestPlainLines(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var b bytes.Buffer
-		show := &progress.Show{Terminal: &progress.Terminal{To: &b}, Verbose: verbose}
-		x := progresstest.New(t, twoCases, show.Update)
+		show := &live.Show{Terminal: &live.Terminal{To: &b}, Verbose: verbose}
+		x := live.NewStory(t, twoCases, show.Update)
 		x.Slice(1, 0, 5, bench.Progress{Stage: bench.LinksChanged})
 		if !verbose {
 			x.Slice(1, 1, 3)
@@ -172,10 +171,10 @@ func (s *screen) String() string { return strings.Join(s.rows, "\n") }
 func TestTable(t *testing.T) {
 	on := &screen{t: t}
 	columns, rows := 80, 24
-	term := &progress.Terminal{To: on, Screen: on, Size: func() (int, int) { return columns, rows }}
-	show := &progress.Show{Terminal: term, Options: func() report.Options { return report.Options{Width: columns} }}
+	term := &live.Terminal{To: on, Screen: on, Size: func() (int, int) { return columns, rows }}
+	show := &live.Show{Terminal: term, Options: func() report.Options { return report.Options{Width: columns} }}
 	var during []string
-	x := progresstest.New(t, twoCases, func(e bench.Progress) {
+	x := live.NewStory(t, twoCases, func(e bench.Progress) {
 		show.Update(e)
 		during = append(during, on.String())
 	})
@@ -222,7 +221,7 @@ func TestTable(t *testing.T) {
 // Colours have no width, and end where their text is cut.
 func TestCutColours(t *testing.T) {
 	var b bytes.Buffer
-	term := &progress.Terminal{To: &b, Screen: &b, Size: func() (int, int) { return 6, 0 }}
+	term := &live.Terminal{To: &b, Screen: &b, Size: func() (int, int) { return 6, 0 }}
 	term.Pass("ab\x1b[31mcdefgh\x1b[0mij")
 	if got, want := b.String(), "\r\x1b[Jab\x1b[31mcde\x1b[0m"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -1,6 +1,4 @@
-// Package progresstest tells the events of runs that are made up, for tests of what shows
-// them. Their cases and plans are real.
-package progresstest
+package live
 
 import (
 	"strings"
@@ -12,7 +10,7 @@ import (
 	"evbench/scenario"
 )
 
-// A Story is the events of a run, told one after the other.
+// A Story is the events of a run that is made up, told one after the other. Its cases and plans are real.
 type Story struct {
 	tell     func(bench.Progress)
 	at       time.Time
@@ -22,8 +20,8 @@ type Story struct {
 	measured map[string]results.Case
 }
 
-// New begins a run of a scenario.
-func New(t testing.TB, text string, tell func(bench.Progress)) *Story {
+// NewStory begins a run of a scenario.
+func NewStory(t testing.TB, text string, tell func(bench.Progress)) *Story {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
 	if err != nil {

@@ -1,7 +1,4 @@
-// Package accuracy answers: how far was what was predicted of a run from what was measured?
-// It takes results with their predictions, and writes a table or JSON. It predicts and
-// measures nothing. Events per second are those of one server.
-package accuracy
+package compare
 
 import (
 	"cmp"
@@ -17,39 +14,40 @@ import (
 	"evbench/results"
 )
 
-// A Table has cases of runs, and how far each model was off.
-type Table struct {
-	Schema string  `json:"schema"`
-	Cases  []Case  `json:"cases"`
-	Worst  []Worst `json:"worst"` // by model; of the valid cases
+// Accuracy says how far predictions of runs were from measurements. Events per second are those of one server.
+type Accuracy struct {
+	Schema string      `json:"schema"`
+	Cases  []Predicted `json:"cases"`
+	Worst  []Worst     `json:"worst"` // by model; of the valid cases
 }
 
-// New returns an empty table.
-func New() *Table { return &Table{Schema: "evbench/accuracy/1", Cases: []Case{}, Worst: []Worst{}} }
+// NewAccuracy returns one without cases.
+func NewAccuracy() *Accuracy {
+	return &Accuracy{Schema: "evbench/accuracy/1", Cases: []Predicted{}, Worst: []Worst{}}
+}
 
 // Valid reports whether all cases are.
-func (t *Table) Valid() bool {
-	return !slices.ContainsFunc(t.Cases, func(x Case) bool { return !x.Valid })
+func (t *Accuracy) Valid() bool {
+	return !slices.ContainsFunc(t.Cases, func(x Predicted) bool { return !x.Valid })
 }
 
-// A Case is one case, with what was expected of it and what came out.
-type Case struct {
-	Results   string  `json:"results"`
-	Case      string  `json:"case"`
-	Repeat    int     `json:"repeat"`
-	Mode      string  `json:"mode"`
-	Model     string  `json:"model"`
-	Why       string  `json:"not_simulated,omitempty"` // for the model loads
-	Predicted Figures `json:"predicted"`
-	Measured  Figures `json:"measured"`
+// A Predicted is one case, with what was expected of it and what came out.
+type Predicted struct {
+	Results   string `json:"results"`
+	Case      string `json:"case"`
+	Repeat    int    `json:"repeat"`
+	Mode      string `json:"mode"`
+	Model     string `json:"model"`
+	Why       string `json:"not_simulated,omitempty"` // for the model loads
+	Predicted speed  `json:"predicted"`
+	Measured  speed  `json:"measured"`
 	// Error is predicted/measured - 1, of events per second.
 	Error   float64  `json:"error"`
 	Valid   bool     `json:"valid"`
 	Reasons []string `json:"reasons"`
 }
 
-// Figures are what a case comes to.
-type Figures struct {
+type speed struct {
 	EventsPerSec float64 `json:"events_per_s"` // per server
 	Efficiency   float64 `json:"efficiency"`
 }
@@ -67,7 +65,7 @@ type Worst struct {
 const loadsModel = "loads"
 
 // Add takes the cases of a run. What was not measured has nothing to be compared with.
-func (t *Table) Add(dir string, run *results.Run) {
+func (t *Accuracy) Add(dir string, run *results.Run) {
 	if run == nil {
 		return
 	}
@@ -76,7 +74,7 @@ func (t *Table) Add(dir string, run *results.Run) {
 		of[p.Case] = p
 	}
 	for _, c := range run.Summary.Cases {
-		x := caseOf(dir, c, of[c.Name])
+		x := predictedOf(dir, c, of[c.Name])
 		t.Cases = append(t.Cases, x)
 		if x.Valid {
 			t.count(x)
@@ -84,16 +82,16 @@ func (t *Table) Add(dir string, run *results.Run) {
 	}
 }
 
-// caseOf holds a case against its prediction. Where no simulation was made, results of
+// predictedOf holds a case against its prediction. Where no simulation was made, results of
 // older versions among them, the efficiency that the link loads allow stands in.
-func caseOf(dir string, c results.Case, p results.Prediction) Case {
-	x := Case{
+func predictedOf(dir string, c results.Case, p results.Prediction) Predicted {
+	x := Predicted{
 		Results: dir, Case: c.Name, Repeat: c.Repeat, Mode: c.Mode, Model: p.Model, Why: p.NotSimulated,
-		Predicted: Figures{p.EventsPerSec, p.ModelEfficiency}, Measured: Figures{c.EventsPerSec.Mean, c.MeasuredEfficiency},
+		Predicted: speed{p.EventsPerSec, p.ModelEfficiency}, Measured: speed{c.EventsPerSec.Mean, c.MeasuredEfficiency},
 		Valid: c.Valid, Reasons: append([]string{}, c.Reasons...),
 	}
 	if x.Model == "" {
-		x.Model, x.Predicted = loadsModel, Figures{Efficiency: c.PredictedEfficiency}
+		x.Model, x.Predicted = loadsModel, speed{Efficiency: c.PredictedEfficiency}
 		if c.MeasuredEfficiency > 0 {
 			x.Predicted.EventsPerSec = c.EventsPerSec.Mean * c.PredictedEfficiency / c.MeasuredEfficiency
 		}
@@ -105,7 +103,7 @@ func caseOf(dir string, c results.Case, p results.Prediction) Case {
 }
 
 // count has the worst of a model be the case, where that was further off.
-func (t *Table) count(x Case) {
+func (t *Accuracy) count(x Predicted) {
 	i, ok := slices.BinarySearchFunc(t.Worst, x.Model, func(w Worst, model string) int { return cmp.Compare(w.Model, model) })
 	if !ok {
 		t.Worst = slices.Insert(t.Worst, i, Worst{Model: x.Model})
@@ -116,7 +114,7 @@ func (t *Table) count(x Case) {
 	}
 }
 
-func caseName(x Case) string {
+func caseName(x Predicted) string {
 	if x.Repeat == 0 {
 		return x.Case
 	}
@@ -124,10 +122,10 @@ func caseName(x Case) string {
 }
 
 // WriteJSON writes one document, schema evbench/accuracy/1.
-func (t *Table) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(t) }
+func (t *Accuracy) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(t) }
 
 // WriteText writes the table, a line for each model, and what is to be known of single cases.
-func (t *Table) WriteText(w io.Writer) error {
+func (t *Accuracy) WriteText(w io.Writer) error {
 	if len(t.Cases) == 0 {
 		return nil
 	}
@@ -138,9 +136,15 @@ func (t *Table) WriteText(w io.Writer) error {
 			dir = x.Results
 			fmt.Fprintf(tab, "%s\ncase\tmode\tmodel\tevents/s: pred.\tmeas.\tefficiency: pred.\tmeas.\terror\tverdict\n", dir)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%.3f\t%.3f\t%s\t%s\n", caseName(x), x.Mode, x.Model,
-			rateText(x.Predicted.EventsPerSec), rateText(x.Measured.EventsPerSec), x.Predicted.Efficiency, x.Measured.Efficiency,
-			errorText(x), verdictText(x))
+		off, verdict := "–", "valid"
+		if x.Measured.EventsPerSec > 0 {
+			off = fmt.Sprintf("%+.1f %%", 100*x.Error)
+		}
+		if !x.Valid {
+			verdict = "invalid: not counted"
+		}
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%.4g\t%.4g\t%.3f\t%.3f\t%s\t%s\n", caseName(x), x.Mode, x.Model,
+			x.Predicted.EventsPerSec, x.Measured.EventsPerSec, x.Predicted.Efficiency, x.Measured.Efficiency, off, verdict)
 	}
 	if err := tab.Flush(); err != nil {
 		return err
@@ -149,24 +153,8 @@ func (t *Table) WriteText(w io.Writer) error {
 	return err
 }
 
-func rateText(x float64) string { return fmt.Sprintf("%.4g", x) }
-
-func errorText(x Case) string {
-	if x.Measured.EventsPerSec == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%+.1f %%", 100*x.Error)
-}
-
-func verdictText(x Case) string {
-	if x.Valid {
-		return "valid"
-	}
-	return "invalid: not counted"
-}
-
 // notes are what stands below the table.
-func (t *Table) notes() string {
+func (t *Accuracy) notes() string {
 	var b strings.Builder
 	b.WriteString("\nerror: predicted / measured - 1, of events per second and server\n")
 	for _, x := range t.Worst {

@@ -1,7 +1,4 @@
-// Package progress answers: where does a run stand, and how does a terminal show it? The
-// events of the run are added up to a State, which is all that terminals, pages and
-// metrics show. It reads no clock: events carry their times.
-package progress
+package live
 
 import (
 	"maps"

@@ -1,15 +1,15 @@
-package accuracy_test
+package compare_test
 
 import (
 	"strings"
 	"testing"
 
 	"evbench/results"
-	"evbench/results/accuracy"
+	"evbench/results/compare"
 )
 
-// run is a run of which three cases were predicted by one model, and one by link loads alone.
-func run() *results.Run {
+// predicted is a run of which three cases were predicted by one model, and one by link loads alone.
+func predicted() *results.Run {
 	c := func(name string, events float64, valid bool) results.Case {
 		return results.Case{Name: name, Rates: results.Rates{EventsPerSec: results.Stat{Mean: events}, MeasuredEfficiency: 0.5, PredictedEfficiency: 0.6}, Valid: valid}
 	}
@@ -23,9 +23,9 @@ func run() *results.Run {
 }
 
 // The worst of a model is the valid case that it was furthest from, on either side.
-func TestWorst(t *testing.T) {
-	table := accuracy.New()
-	table.Add("dir", run())
+func TestAccuracyWorst(t *testing.T) {
+	table := compare.NewAccuracy()
+	table.Add("dir", predicted())
 	table.Add("dir", nil)
 	if table.Valid() || len(table.Cases) != 4 || len(table.Worst) != 2 {
 		t.Fatalf("%+v", table)
@@ -37,9 +37,9 @@ func TestWorst(t *testing.T) {
 }
 
 // What was not simulated is held against link loads, and the reason is told.
-func TestText(t *testing.T) {
-	table := accuracy.New()
-	table.Add("dir", run())
+func TestAccuracyText(t *testing.T) {
+	table := compare.NewAccuracy()
+	table.Add("dir", predicted())
 	var b strings.Builder
 	if err := table.WriteText(&b); err != nil {
 		t.Fatal(err)
