@@ -17,31 +17,26 @@ func restoreAction(c *cli.Context) error {
 	if path == "" {
 		path = scenario.DefaultJournal
 	}
-	out := inject.NewAccount(path, c.Bool("dry-run"))
-	said, quiet := c.App.ErrWriter, c.Bool("json")
-	if out.DryRun {
+	dry, quiet := c.Bool("dry-run"), c.Bool("json")
+	said := c.App.ErrWriter
+	if dry {
 		said = c.App.Writer
 	}
 	var sayErr error
-	show := func(h inject.Header, pending []inject.Pending) bool {
-		if text := out.Begin(h, pending); !quiet {
-			_, sayErr = io.WriteString(said, text)
-		}
-		return !out.DryRun
-	}
-	r, err := inject.Restore(c.Context, path, show, func(l inject.Restored) {
-		if row := out.Add(l); !quiet {
-			_, err := fmt.Fprintln(c.App.Writer, row)
+	say := func(w io.Writer, text string) {
+		if !quiet {
+			_, err := io.WriteString(w, text)
 			sayErr = errors.Join(sayErr, err)
 		}
-	})
+	}
+	out, err := inject.Restore(c.Context, path, dry, func(text string) { say(said, text) },
+		func(l inject.Row) { say(c.App.Writer, l.String()+"\n") })
 	if c.Context.Err() != nil {
 		return err // it is in the journal still
 	}
 	if err != nil {
 		return usage(err)
 	}
-	out.Host, out.Torn = r.Header.Host, r.Torn
 	if err := errors.Join(sayErr, endRestore(c, out)); err != nil {
 		return err
 	}

@@ -83,10 +83,8 @@ func TestInjectBySSH(t *testing.T) {
 
 	write(t, dir, "journal", string(journal))
 	write(t, dir, "leaf0-spine3", "")
-	account := inject.NewAccount(o.Journal, false)
 	var outcomes []string
-	if _, err := inject.Restore(t.Context(), o.Journal, func(inject.Header, []inject.Pending) bool { return true }, func(r inject.Restored) {
-		row := account.Add(r)
+	if _, err := inject.Restore(t.Context(), o.Journal, false, func(string) {}, func(row inject.Row) {
 		outcomes = append(outcomes, row.Link+" "+row.Outcome)
 	}); err != nil {
 		t.Error(err)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-const foreignJournal = `evbench injected links 1
-by {"host":"another-host","pid":7,"since":"2026-03-02T09:59:00Z","kind":"command","dir":"%s","timeout_ns":600000000000}
-down leaf0-spine1 2026-03-02T10:00:00Z {"up":{"args":["sh","-c","echo ran >ran"]},"probe":[{"args":["test","-e","ran"],"env":["A=b c"]}]}
+const foreignJournal = `{"journal":"evbench injected links 2",` +
+	`"by":{"host":"another-host","pid":7,"since":"2026-03-02T09:59:00Z","kind":"command","dir":"%s","timeout_ns":600000000000},"down":[` +
+	`{"link":"leaf0-spine1","since":"2026-03-02T10:00:00Z","up":{"args":["sh","-c","echo ran >ran"]},"probe":[{"args":["test","-e","ran"],"env":["A=b c"]}]}]}
 `
 
 // A journal tells what to run: one that others may have written is not believed.

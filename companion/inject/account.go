@@ -1,9 +1,12 @@
 package inject
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +20,11 @@ type Account struct {
 	Host    string `json:"host,omitempty"` // of the run
 	Dir     string `json:"dir,omitempty"`  // where commands are run
 	Links   []Row  `json:"links"`
-	Torn    string `json:"torn,omitempty"`
+	// Torn is the unfinished last line of the journal: the machine died while it was written,
+	// before the link was touched.
+	Torn string `json:"torn,omitempty"`
 
-	DryRun bool `json:"-"` // nothing is run
+	dry bool // nothing is run
 }
 
 // A Row is what an account says of a link.
@@ -32,58 +37,91 @@ type Row struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-const dryRun = "dry run"
-
-func rowOf(p Pending, outcome string) Row {
-	row := Row{Link: p.link.String(), Since: p.since, Outcome: outcome, Up: p.Up.String()}
-	for _, probe := range p.Probe {
-		row.Probe = append(row.Probe, probe.String())
-	}
-	return row
-}
-
-func (l Row) commands() string {
-	return fmt.Sprintf("%s: look: %s\n%s: up:   %s\n", l.Link, strings.Join(l.Probe, "; or "), l.Link, l.Up)
-}
+// The outcomes of a link.
+const (
+	dryRun    = "dry run" // nothing was run
+	broughtUp = "brought up"
+	wasUp     = "was up"
+	stillDown = "still down"
+)
 
 // String is a row for people.
 func (l Row) String() string {
-	s := fmt.Sprintf("%s: %s (taken down at %s)", l.Link, l.Outcome, l.Since.UTC().Format(time.RFC3339))
+	s := fmt.Sprintf("%s: %s (taken down at %s)", l.Link, l.Outcome, stamp(l.Since))
 	if l.Error != "" {
 		s += ": " + l.Error
 	}
 	return s
 }
 
-// NewAccount returns the account of a journal of which nothing is known yet.
-func NewAccount(journal string, dry bool) *Account {
-	return &Account{Schema: "evbench/failures-restore/1", Journal: journal, Links: []Row{}, DryRun: dry}
-}
-
-// Begin returns in words what will be run, before it is; of a dry run that is the account.
-func (a *Account) Begin(h Header, pending []Pending) string {
-	a.Dir = h.Dir
-	if len(pending) == 0 {
-		return ""
+// Restore brings up what a journal says is down, and removes the journal when all is up. It tells
+// show in words what it is about to run, which in a dry run is all, and each of a link when it is done
+// with it. A journal that does not exist has nothing to bring up; one that others than the user or
+// root may have written is a *trust.Error.
+func Restore(ctx context.Context, path string, dry bool, show func(string), each func(Row)) (a *Account, err error) {
+	a = &Account{Schema: "evbench/failures-restore/1", Journal: path, Links: []Row{}, dry: dry}
+	j, err := openJournal(path, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
 	}
-	text := fmt.Sprintf("journal %s: to be run in %s:\n", a.Journal, strconv.Quote(h.Dir))
-	for _, p := range pending {
-		row := rowOf(p, dryRun)
-		if text += row.commands(); a.DryRun {
-			a.Links = append(a.Links, row)
+	if err != nil {
+		return a, err
+	}
+	a.Host, a.Dir, a.Torn = j.By.Host, j.By.Dir, j.torn
+	text := fmt.Sprintf("journal %s: to be run in %s:\n", path, strconv.Quote(j.By.Dir))
+	var rows []Row
+	for _, p := range j.Down {
+		l := Row{Link: p.Link.String(), Since: p.Since, Outcome: dryRun, Up: p.Up.String()}
+		for _, probe := range p.Probe {
+			l.Probe = append(l.Probe, probe.String())
+		}
+		rows = append(rows, l)
+		text += fmt.Sprintf("%s: look: %s\n%s: up:   %s\n", l.Link, strings.Join(l.Probe, "; or "), l.Link, l.Up)
+	}
+	if len(rows) > 0 {
+		show(text)
+	}
+	if dry {
+		a.Links = append(a.Links, rows...)
+		return a, j.file.Close()
+	}
+	defer func() { err = closing(err, j) }()
+	if j.torn != "" {
+		if err := j.write(j.state); err != nil {
+			return a, err
 		}
 	}
-	return text
+	for i, p := range slices.Clone(j.Down) {
+		row := rows[i]
+		if err := restore(ctx, operator{j.By}, p, &row); err != nil {
+			return a, err
+		}
+		if row.Error == "" {
+			if err := j.up(p.Link.Link); err != nil {
+				return a, err
+			}
+		}
+		a.Links = append(a.Links, row)
+		each(row)
+	}
+	return a, nil
 }
 
-// Add adds what came of a link.
-func (a *Account) Add(l Restored) Row {
-	row := rowOf(l.Pending, l.outcome)
-	if l.err != nil {
-		row.Error = l.err.Error()
+// restore brings one link up. It returns an error only when ctx has ended.
+func restore(ctx context.Context, o operator, p Pending, row *Row) error {
+	row.Outcome = wasUp
+	a, err := o.probe(ctx, p.Probe)
+	if err != nil || a.state == linkUp {
+		return err
 	}
-	a.Links = append(a.Links, row)
-	return row
+	row.Outcome = broughtUp
+	if err = o.raise(ctx, p.Link.Link, p.Remedy); err != nil && ctx.Err() == nil {
+		row.Outcome, row.Error = stillDown, err.Error()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // Failed reports whether links are still down.
@@ -101,7 +139,7 @@ func (a *Account) Notes(host string) (notes []string) {
 			"the machine stopped while it was written, before the link was touched", a.Journal))
 	}
 	ran := "have run"
-	if a.DryRun {
+	if a.dry {
 		ran = "would run"
 	}
 	if host != "" && a.Host != "" && a.Host != host {

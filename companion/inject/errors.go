@@ -68,39 +68,14 @@ func exitText(code int) string {
 	return fmt.Sprintf("exit code %d", code)
 }
 
-// A pendingError says that an earlier run has left links down.
-type pendingError struct {
-	Journal string
-	Host    string
-	Pending []Pending
-}
-
-func (e *pendingError) Error() string {
-	return fmt.Sprintf("journal %s: %s left down by a run on %s at %s; evbench failures restore %s",
-		e.Journal, wasOrWere(e.Pending), e.Host, stamp(e.Pending[0].since), e.Journal)
-}
-
-func wasOrWere(pending []Pending) string {
-	if len(pending) == 1 {
-		return pending[0].link.String() + " was"
+// leftDown says that an earlier run has left links down.
+func leftDown(j *journal) error {
+	were := " was"
+	if len(j.Down) > 1 {
+		were = " were"
 	}
-	var links []topology.Link
-	for _, p := range pending {
-		links = append(links, p.link)
-	}
-	return names(links) + " were"
-}
-
-type busyError struct {
-	Journal string
-	By      Header // zero where it could not be read
-}
-
-func (e *busyError) Error() string {
-	if e.By.PID == 0 {
-		return fmt.Sprintf("journal %s is in use by another run", e.Journal)
-	}
-	return fmt.Sprintf("journal %s is in use by a run on %s, process %d, since %s", e.Journal, e.By.Host, e.By.PID, stamp(e.By.Since))
+	return fmt.Errorf("journal %s: %s left down by a run on %s at %s; evbench failures restore %s",
+		j.path, names(j.links())+were, j.By.Host, stamp(j.Down[0].Since), j.path)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -73,7 +73,7 @@ type Injector struct {
 }
 
 // Open locks the journal and touches no link. It refuses a journal in which
-// links are down still, with a *pendingError, and one that another run uses.
+// links are down still, and one that another run uses.
 func Open(o Options) (*Injector, error) {
 	recipe, err := newRecipes(o)
 	if err != nil {
@@ -90,9 +90,8 @@ func Open(o Options) (*Injector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(j.pending) > 0 {
-		err := &pendingError{Journal: o.Journal, Host: j.header.Host, Pending: j.pending}
-		return nil, closing(err, j)
+	if len(j.Down) > 0 {
+		return nil, closing(leftDown(j), j)
 	}
 	if err := j.begin(h); err != nil {
 		return nil, closing(err, j)
@@ -149,11 +148,11 @@ func (i *Injector) take(ctx context.Context, l topology.Link) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := i.journal.find(l); !ok {
+	if i.journal.index(l) < 0 {
 		if err := i.check(ctx, l); err != nil {
 			return err
 		}
-		if err := i.journal.down(Pending{link: l, since: time.Now().UTC(), Remedy: r.Remedy}); err != nil {
+		if err := i.journal.down(Pending{linkName{l}, time.Now().UTC(), r.Remedy}); err != nil {
 			return err
 		}
 	}
@@ -176,14 +175,14 @@ func (i *Injector) Up(ctx context.Context, links []topology.Link) error {
 func (i *Injector) raise(ctx context.Context, links []topology.Link) error {
 	var errs []error
 	for _, l := range links {
-		p, ok := i.journal.find(l)
-		if !ok {
+		at := i.journal.index(l)
+		if at < 0 {
 			continue
 		}
 		delete(i.down, l)
-		err := i.operate.raise(ctx, l, p.Remedy)
+		err := i.operate.raise(ctx, l, i.journal.Down[at].Remedy)
 		if err == nil {
-			err = i.journal.up(l, time.Now())
+			err = i.journal.up(l)
 		}
 		if err != nil {
 			errs = append(errs, err)

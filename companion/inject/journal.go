@@ -1,160 +1,201 @@
 package inject
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"syscall"
+	"strconv"
 	"time"
 
-	"evbench/internal/atomicfile"
 	"evbench/internal/trust"
 	"evbench/topology"
 )
 
-// A journal is the file, open and locked: only one process has it. Every line is
-// on disk before what it announces is done.
-type journal struct {
-	record
-	path string
-	f    *os.File
-	size int64 // of what is whole
+// magic is what a journal calls itself.
+const magic = "evbench injected links 2"
+
+// A state is what a journal says. It is on disk before what it announces is done.
+type state struct {
+	Journal string    `json:"journal"` // magic
+	By      Header    `json:"by"`
+	Down    []Pending `json:"down"` // in the order in which they were taken down
 }
 
-const maxJournal = 64 << 20
-
-// openJournal opens and locks a journal, and reads it. Without create it returns
-// fs.ErrNotExist where there is none.
-func openJournal(path string, create bool) (*journal, error) {
-	j := &journal{path: path}
-	if err := j.lock(create); err != nil {
-		return nil, err
-	}
-	var err error
-	if j.record, err = read(j.f); err != nil {
-		return nil, fmt.Errorf("journal %s: %w", path, errors.Join(err, j.f.Close()))
-	}
-	j.size = j.whole
-	return j, nil
+// A Header says who wrote a journal, and how its programs are run.
+type Header struct {
+	Host    string        `json:"host"`
+	PID     int           `json:"pid"`
+	Since   time.Time     `json:"since"`
+	Kind    string        `json:"kind"`
+	Dir     string        `json:"dir"` // where programs are run
+	Timeout time.Duration `json:"timeout_ns"`
 }
 
-func read(r io.Reader) (record, error) {
-	text, err := io.ReadAll(atomicfile.Bound(r, maxJournal))
+func newHeader(o Options) (Header, error) {
+	host, err := os.Hostname()
 	if err != nil {
-		return record{}, err
+		return Header{}, err
 	}
-	return parse(text)
+	dir, err := os.Getwd()
+	return Header{Host: host, PID: os.Getpid(), Since: time.Now().UTC(), Kind: o.Kind, Dir: dir, Timeout: o.Timeout}, err
 }
 
-// lock opens and locks the file. It says what to run: it must be the user's own.
-func (j *journal) lock(create bool) (err error) {
-	flags := os.O_RDWR
-	if create {
-		flags |= os.O_CREATE
+// A Pending link is down, or may be.
+type Pending struct {
+	Link  linkName  `json:"link"`
+	Since time.Time `json:"since"`
+	Remedy
+}
+
+// A linkName is a link that is written by its name.
+type linkName struct{ topology.Link }
+
+// MarshalText implements encoding.TextMarshaler.
+func (l linkName) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+var linkRE = regexp.MustCompile(`^leaf(0|[1-9]\d{0,4})-spine(0|[1-9]\d{0,4})$`)
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *linkName) UnmarshalText(name []byte) error {
+	m := linkRE.FindSubmatch(name)
+	if m == nil {
+		return fmt.Errorf("%q is not a link", name)
 	}
-	j.f, err = trust.Lock(j.path, flags)
-	switch {
-	case errors.Is(err, trust.ErrLocked):
-		return &busyError{Journal: j.path, By: user(j.path)}
-	case err != nil:
-		return fmt.Errorf("journal: %w", err)
+	l.Leaf, _ = strconv.Atoi(string(m[1])) // at most five digits
+	l.Spine, _ = strconv.Atoi(string(m[2]))
+	return nil
+}
+
+// parse reads the line of a journal that counts; of none, nobody has written yet.
+func parse(line []byte) (s state, err error) {
+	if len(line) == 0 {
+		return s, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err = d.Decode(&s); err == nil && d.InputOffset() != int64(len(line)) {
+		err = errors.New("more follows")
+	}
+	if err != nil {
+		return state{}, fmt.Errorf("not a journal of injected links: %w", err)
+	}
+	return s, s.check()
+}
+
+func (s *state) check() error {
+	switch h := s.By; {
+	case s.Journal != magic:
+		return fmt.Errorf("not a journal of injected links: it is no %q", magic)
+	case fields[h.Kind] == nil:
+		return fmt.Errorf("unknown kind %q", h.Kind)
+	case h.Host == "" || h.Dir == "" || h.PID < 1 || h.Since.IsZero():
+		return errors.New("host, pid, since and dir are wanted")
+	case h.Timeout <= 0:
+		return errors.New("timeout_ns must be above 0")
+	}
+	for i, p := range s.Down {
+		switch noName := func(p Program) bool { return len(p.Args) == 0 || p.Args[0] == "" }; {
+		case s.index(p.Link.Link) != i:
+			return fmt.Errorf("%s is down twice", p.Link)
+		case p.Since.IsZero():
+			return fmt.Errorf("%s: since is wanted", p.Link)
+		case noName(p.Up) || slices.ContainsFunc(p.Probe, noName):
+			return fmt.Errorf("%s: how it is brought up: a program without a name", p.Link)
+		case len(p.Probe) == 0:
+			return fmt.Errorf("%s: how it is brought up: no probe", p.Link)
+		}
 	}
 	return nil
 }
 
-func user(path string) Header {
-	f, err := trust.Open(path, os.O_RDONLY)
-	if err != nil {
-		return Header{}
-	}
-	defer f.Close()
-	r, err := read(f)
-	if err != nil {
-		return Header{}
-	}
-	return r.header
+func (s *state) index(l topology.Link) int {
+	return slices.IndexFunc(s.Down, func(p Pending) bool { return p.Link.Link == l })
 }
 
-// begin empties a journal in which all is up, and says who uses it now.
-func (j *journal) begin(h Header) error {
-	if err := j.f.Truncate(0); err != nil {
-		return err
-	}
-	j.size, j.header, j.torn = 0, h, ""
-	if err := j.write(headLines(h)); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(j.path)) // the name must survive, too
-}
-
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// write appends whole lines and returns when they are on disk. After an error
-// the file ends where it did.
-func (j *journal) write(lines []byte) error {
-	_, err := j.f.WriteAt(lines, j.size)
-	if err == nil {
-		err = j.f.Sync()
-	}
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", j.path, errors.Join(err, j.f.Truncate(j.size)))
-	}
-	j.size += int64(len(lines))
-	return nil
-}
-
-func (j *journal) down(p Pending) error {
-	if err := j.write(downLine(p)); err != nil {
-		return err
-	}
-	j.pending = append(j.pending, p)
-	return nil
-}
-
-func (j *journal) up(l topology.Link, at time.Time) error {
-	if err := j.write(upLine(l, at)); err != nil {
-		return err
-	}
-	i := j.index(l)
-	j.pending = slices.Delete(j.pending, i, i+1)
-	return nil
-}
-
-func (j *journal) find(l topology.Link) (Pending, bool) {
-	if i := j.index(l); i >= 0 {
-		return j.pending[i], true
-	}
-	return Pending{}, false
-}
-
-func (j *journal) links() []topology.Link {
+func (s *state) links() []topology.Link {
 	var out []topology.Link
-	for _, p := range j.pending {
-		out = append(out, p.link)
+	for _, p := range s.Down {
+		out = append(out, p.Link.Link)
 	}
 	return out
 }
 
-// cut drops a torn last line, so that what is written next stands on a line of
-// its own.
-func (j *journal) cut() error { return j.f.Truncate(j.size) }
+// A journal is open and locked: only one process has it.
+type journal struct {
+	state
+	path string
+	torn string // what a process that died had begun to write
+	file *trust.Record
+}
 
-// close gives the journal up, and removes it when nothing is down: while it is
-// locked, so that nobody else's is removed. The lock is undone expressly: a child
-// that has just been forked still has the file, until it runs its own program.
-func (j *journal) close() error {
-	var err error
-	if len(j.pending) == 0 {
-		err = os.Remove(j.path)
+// openJournal opens and locks a journal, which must be the user's own, and reads it. Without create
+// it returns fs.ErrNotExist where there is none.
+func openJournal(path string, create bool) (*journal, error) {
+	flags := os.O_RDWR
+	if create {
+		flags |= os.O_CREATE
 	}
-	return errors.Join(err, syscall.Flock(int(j.f.Fd()), syscall.LOCK_UN), j.f.Close())
+	file, line, torn, err := trust.OpenRecord(path, flags)
+	switch {
+	case errors.Is(err, trust.ErrLocked):
+		return nil, busy(path)
+	case err != nil:
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	s, err := parse(line)
+	if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", path, errors.Join(err, file.Close()))
+	}
+	return &journal{s, path, torn, file}, nil
+}
+
+// busy says who uses a journal, as far as it says so.
+func busy(path string) error {
+	line, err := trust.ReadRecord(path)
+	if s, bad := parse(line); err == nil && bad == nil && s.By.PID > 0 {
+		return fmt.Errorf("journal %s is in use by a run on %s, process %d, since %s", path, s.By.Host, s.By.PID, stamp(s.By.Since))
+	}
+	return fmt.Errorf("journal %s is in use by another run", path)
+}
+
+// begin says who uses a journal in which all is up.
+func (j *journal) begin(h Header) error {
+	if err := j.write(state{magic, h, nil}); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(j.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close()) // the name must survive, too
+}
+
+func (j *journal) write(s state) error {
+	if err := j.file.Write(s); err != nil {
+		return fmt.Errorf("journal %s: %w", j.path, err)
+	}
+	j.state = s
+	return nil
+}
+
+func (j *journal) down(p Pending) error {
+	return j.write(state{magic, j.By, append(slices.Clone(j.Down), p)})
+}
+
+func (j *journal) up(l topology.Link) error {
+	i := j.index(l)
+	return j.write(state{magic, j.By, slices.Delete(slices.Clone(j.Down), i, i+1)})
+}
+
+// close gives the journal up, and removes it when nothing is down.
+func (j *journal) close() error {
+	if len(j.Down) == 0 {
+		return j.file.Remove()
+	}
+	return j.file.Close()
 }

@@ -1,10 +1,9 @@
 package inject
 
 import (
-	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -18,104 +17,72 @@ var (
 	remedy = Remedy{Up: Program{Args: []string{"sh", "-c", "ip 'x' \"y\"\n<z>"}}, Probe: []Program{{Args: []string{"p"}, Env: []string{"A=b"}}}}
 )
 
-// text is a journal of some lines after the head.
-func text(lines ...string) string { return string(headLines(header)) + strings.Join(lines, "") }
+// lines is what a journal says that has been written to in turn.
+func lines(t *testing.T, all ...state) string {
+	t.Helper()
+	var out strings.Builder
+	for _, s := range all {
+		if err := json.NewEncoder(&out).Encode(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
 
 func TestParse(t *testing.T) {
-	down := string(downLine(Pending{link, since, remedy}))
-	other := string(downLine(Pending{other, since, remedy}))
-	up := string(upLine(link, since))
+	down := func(all ...Pending) string { return strings.TrimSpace(lines(t, state{magic, header, all})) }
+	good := down(Pending{linkName{link}, since, remedy})
 	for _, tt := range []struct {
 		name, text string
 		pending    int
-		torn, err  string
+		err        string
 	}{
 		{name: "empty"},
-		{name: "only the head", text: text()},
-		{name: "down", text: text(down), pending: 1},
-		{name: "down and up", text: text(down, up)},
-		{name: "down, up, down", text: text(down, up, down), pending: 1},
-		{name: "two, one up", text: text(down, other, up), pending: 1},
-		{name: "torn down", text: text(down, other[:20]), pending: 1, torn: other[:20]},
-		{name: "torn up", text: text(down, up[:len(up)-1]), pending: 1, torn: up[:len(up)-1]},
-		{name: "torn head", text: magic, torn: magic},
-		{name: "another file", text: "hello\n", err: "line 1: not a journal of injected links"},
-		{name: "another version", text: magic + "2\n", err: "line 1: not a journal"},
-		{name: "no by", text: magic + "\n" + down, err: "line 2: by is missing"},
-		{name: "by twice", text: text("by {}\n"), err: `line 3: unknown word "by"`},
-		{name: "unknown kind", text: strings.Replace(text(), `"command"`, `"magic"`, 1), err: `line 2: unknown kind "magic"`},
-		{name: "no timeout", text: strings.Replace(text(), `1000000000`, `0`, 1), err: "line 2: timeout_ns must be above 0"},
-		{name: "no dir", text: strings.Replace(text(), `/tmp`, ``, 1), err: "line 2: host, pid, since and dir are wanted"},
-		{name: "unknown field", text: strings.Replace(text(), `"dir"`, `"cwd"`, 1), err: `line 2: by: json: unknown field "cwd"`},
-		{name: "more follows", text: text(strings.Replace(down, "\n", " x\n", 1)), err: "line 3: leaf0-spine3: how it is brought up: more follows"},
-		{name: "twice down", text: text(down, down), err: "line 4: leaf0-spine3 goes down twice"},
-		{name: "up alone", text: text(up), err: "line 3: leaf0-spine3 comes up, but was not down"},
-		{name: "not a link", text: text("down leaf00-spine1 x\n"), err: `line 3: "leaf00-spine1" is not a link`},
-		{name: "not a time", text: text("down leaf0-spine1 noon {}\n"), err: `line 3: leaf0-spine1: "noon" is not a time`},
-		{name: "not a time up", text: text(down, "up leaf0-spine3 noon\n"), err: `line 4: leaf0-spine3: "noon" is not a time`},
-		{name: "no remedy", text: text("down leaf0-spine1 2026-03-02T10:00:00Z {}\n"), err: "a program without a name"},
-		{name: "no probe", text: text(`down leaf0-spine1 2026-03-02T10:00:00Z {"up":{"args":["x"]},"probe":[]}` + "\n"), err: "no probe"},
-		{name: "empty line", text: text("\n", down), err: `line 3: unknown word ""`},
+		{name: "none down", text: down()},
+		{name: "down", text: good, pending: 1},
+		{name: "two", text: down(Pending{linkName{link}, since, remedy}, Pending{linkName{other}, since, remedy}), pending: 2},
+		{name: "another file", text: "hello", err: "not a journal of injected links"},
+		{name: "another version", text: strings.Replace(good, "links 2", "links 3", 1), err: "not a journal"},
+		{name: "no by", text: `{"journal":"` + magic + `"}`, err: "unknown kind"},
+		{name: "unknown kind", text: strings.Replace(good, `"command"`, `"magic"`, 1), err: `unknown kind "magic"`},
+		{name: "no timeout", text: strings.Replace(good, `1000000000`, `0`, 1), err: "timeout_ns must be above 0"},
+		{name: "no dir", text: strings.Replace(good, `/tmp`, ``, 1), err: "host, pid, since and dir are wanted"},
+		{name: "unknown field", text: strings.Replace(good, `"dir"`, `"cwd"`, 1), err: `json: unknown field "cwd"`},
+		{name: "more follows", text: good + " x", err: "more follows"},
+		{name: "twice down", text: down(Pending{linkName{link}, since, remedy}, Pending{linkName{link}, since, remedy}), err: "leaf0-spine3 is down twice"},
+		{name: "not a link", text: strings.Replace(good, "leaf0-", "leaf00-", 1), err: `"leaf00-spine3" is not a link`},
+		{name: "not a time", text: strings.ReplaceAll(good, "2026-03-02", "noon"), err: "cannot parse"},
+		{name: "no time", text: down(Pending{linkName{link}, time.Time{}, remedy}), err: "since is wanted"},
+		{name: "no remedy", text: down(Pending{linkName{link}, since, Remedy{Probe: remedy.Probe}}), err: "a program without a name"},
+		{name: "no probe", text: down(Pending{linkName{link}, since, Remedy{Up: remedy.Up}}), err: "no probe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := parse([]byte(tt.text))
+			s, err := parse([]byte(tt.text))
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("error %v, want %q", err, tt.err)
 				}
-				return
-			}
-			if err != nil || len(r.pending) != tt.pending || r.torn != tt.torn || int(r.whole) != len(tt.text)-len(tt.torn) {
-				t.Errorf("%+v, %v", r, err)
+			} else if err != nil || len(s.Down) != tt.pending || lines(t, s) != tt.text+"\n" && tt.text != "" {
+				t.Errorf("%+v, %v", s, err)
 			}
 		})
 	}
 }
 
-// FuzzParse: what is read can be written and read again, and is the same.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(text(string(downLine(Pending{link, since, remedy})), string(upLine(link, since)))))
-	f.Add([]byte(text(string(downLine(Pending{link, since, remedy})), "down leaf1")))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := parse(in)
-		if err != nil || r.header.PID == 0 {
-			return
-		}
-		var out bytes.Buffer
-		out.Write(headLines(r.header))
-		for _, p := range r.pending {
-			out.Write(downLine(p))
-		}
-		again, err := parse(out.Bytes())
-		if err != nil {
-			t.Fatalf("%v of %q", err, out.String())
-		}
-		if len(again.pending) != len(r.pending) || !again.header.Since.Equal(r.header.Since) {
-			t.Fatalf("%+v became %+v", r, again)
-		}
-		for i, p := range again.pending {
-			if q := r.pending[i]; p.link != q.link || !p.since.Equal(q.since) || !reflect.DeepEqual(p.Up.Args, q.Up.Args) {
-				t.Fatalf("%+v became %+v", q, p)
-			}
-		}
-	})
-}
-
 // A torn line is dropped, told, and does not spoil what is written after it.
 func TestTorn(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "journal")
+	path := filepath.Join(t.TempDir(), "journal")
 	r := Remedy{Up: Program{Args: []string{"true"}}, Probe: []Program{{Args: []string{"false"}}}}
 	h := header
 	h.Timeout = time.Second / 4
-	lines := string(headLines(h)) + string(downLine(Pending{link, since, r})) + "down leaf1-sp"
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+	const torn = `{"journal":"evb`
+	if err := os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{linkName{link}, since, r}}})+torn), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := restored(t, path); got.Torn != "down leaf1-sp" || len(got.links) != 1 || got.links[0].outcome != stillDown {
+	if got := restored(t, path); got.Torn != torn || len(got.Links) != 1 || got.Links[0].Outcome != stillDown {
 		t.Errorf("%+v", got)
 	}
-	if got := restored(t, path); got.Torn != "" || len(got.links) != 1 {
+	if got := restored(t, path); got.Torn != "" || len(got.Links) != 1 {
 		t.Errorf("the second time: %+v", got)
 	}
 }
@@ -130,7 +97,7 @@ func TestOpenRefuses(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		{func(o *Options) { o.Journal = junk }, "junk: line 1: not a journal of injected links"},
+		{func(o *Options) { o.Journal = junk }, "junk: not a journal of injected links"},
 		{func(o *Options) { o.Journal = dir }, "is a directory"},
 		{func(o *Options) { o.Journal = "/dev/null" }, "/dev/null: is not a file"},
 		{func(o *Options) { o.Journal = "" }, "inject.journal is missing"},

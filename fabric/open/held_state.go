@@ -1,18 +1,15 @@
 package open
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"evbench/fabric/lab"
-	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
 )
@@ -65,16 +62,20 @@ func readString(file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-const maxState = 16 << 20
-
 // FindLab returns the lab that is up, or being built, and its process, or errNone. A
 // file is believed only if it is the user's own, and a process only if it is the one
 // that has written it.
 func FindLab() (h HeldLab, p *trust.Process, err error) {
 	name, _ := stateFile()
 	err = trust.Folder(filepath.Dir(name))
+	var line []byte
 	if err == nil {
-		h, err = readState(name)
+		line, err = trust.ReadRecord(name)
+	}
+	if err == nil {
+		if h, err = parse(line); err != nil && !errors.Is(err, errNone) {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNone):
@@ -88,35 +89,13 @@ func FindLab() (h HeldLab, p *trust.Process, err error) {
 	return h, p, err
 }
 
-func readState(name string) (HeldLab, error) {
-	f, err := trust.Open(name, os.O_RDONLY)
-	if err != nil {
-		return HeldLab{}, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(atomicfile.Bound(f, maxState))
-	if err != nil {
-		return HeldLab{}, err
-	}
-	h, err := parse(text)
-	if err != nil {
-		return HeldLab{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return h, nil
-}
-
-// parse reads a state file. Its last line counts: the first is written before the
-// lab is built, the second when it is up; one without an end is being written. An empty
-// file is one whose user has not come to write yet.
-func parse(text []byte) (HeldLab, error) {
-	if len(text) == 0 {
+// parse reads the state of a lab: one line before it is built, one when it is up. An empty file is
+// one whose user has not come to write yet.
+func parse(line []byte) (h HeldLab, err error) {
+	if len(line) == 0 {
 		return HeldLab{}, errNone
 	}
-	if end := bytes.LastIndexByte(text, '\n'); end >= 0 {
-		text = text[:end]
-	}
-	var h HeldLab
-	if err := json.Unmarshal(text[bytes.LastIndexByte(text, '\n')+1:], &h); err != nil {
+	if err := json.Unmarshal(line, &h); err != nil {
 		return HeldLab{}, err
 	}
 	if err := h.ID.Check(); err != nil {
@@ -145,7 +124,7 @@ func MayBuild() error {
 // A claim is the state file while this process has it, so that there is one lab of a
 // user at a time.
 type claim struct {
-	f *os.File
+	f *trust.Record
 	h HeldLab
 }
 
@@ -166,10 +145,7 @@ func claimed(text string) (*claim, error) {
 	if err != nil {
 		return nil, proc.Usage(err)
 	}
-	if err = c.f.Truncate(0); err == nil { // that of a lab which was killed
-		err = c.write()
-	}
-	if err != nil {
+	if err = c.f.Write(c.h); err != nil {
 		return nil, errors.Join(err, c.release())
 	}
 	return c, nil
@@ -177,15 +153,15 @@ func claimed(text string) (*claim, error) {
 
 // lockState makes the folder and locks the file in it. Whoever has taken a lab down
 // meanwhile has removed both.
-func lockState(name string) (*os.File, error) {
+func lockState(name string) (*trust.Record, error) {
 	for {
 		err := os.MkdirAll(filepath.Dir(name), 0o700)
 		if err == nil {
 			err = trust.Folder(filepath.Dir(name))
 		}
-		var f *os.File
+		var f *trust.Record
 		if err == nil {
-			f, err = trust.Lock(name, os.O_RDWR|os.O_CREATE)
+			f, _, _, err = trust.OpenRecord(name, os.O_RDWR|os.O_CREATE)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return f, err
@@ -198,22 +174,14 @@ func (c *claim) up(l *lab.Lab) error {
 	for n := range l.Nodes() {
 		c.h.Nodes[l.Name(lab.Node(n))] = l.Descriptor(lab.Node(n))
 	}
-	return c.write()
-}
-
-func (c *claim) write() error {
-	line, err := json.Marshal(c.h)
-	if err == nil {
-		_, err = c.f.Write(append(line, '\n'))
-	}
-	return err
+	return c.f.Write(c.h)
 }
 
 // release removes the file, while it is locked, and evbench's own folder unless there is
 // something else in it.
 func (c *claim) release() error {
 	name, own := stateFile()
-	err := errors.Join(os.Remove(name), c.f.Close())
+	err := c.f.Remove()
 	if own {
 		_ = os.Remove(filepath.Dir(name))
 	}

@@ -92,7 +92,7 @@ var layers = []layer{
 	{"companion", "failover plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel plan routing routing/lft topology", false},
 	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
-	{"companion/inject", "companion/opensm internal/atomicfile internal/proc internal/trust topology topology/netfile topology/network", false},
+	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},

@@ -147,3 +147,33 @@ func TestFindProcess(t *testing.T) {
 		}
 	}
 }
+
+// The last whole line of a record counts, and what is written after a torn one stands for itself.
+func TestRecord(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "record")
+	if err := os.WriteFile(name, []byte("1\n2\n333333"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, last, torn, err := OpenRecord(name, os.O_RDWR)
+	if err != nil || string(last) != "2" || torn != "333333" {
+		t.Fatalf("%q, torn %q, %v", last, torn, err)
+	}
+	if _, _, _, err := OpenRecord(name, os.O_RDWR); !errors.Is(err, ErrLocked) {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := r.Write(4); err != nil {
+		t.Error(err)
+	}
+	if last, err := ReadRecord(name); err != nil || string(last) != "4" {
+		t.Errorf("read %q, %v", last, err)
+	}
+	if text, err := os.ReadFile(name); err != nil || string(text) != "1\n2\n4\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := r.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadRecord(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after Remove: %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package trust
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// A Record is a locked file of JSON, a state a line, of which the last whole one counts: a
+// process that dies while it writes leaves the state before.
+type Record struct {
+	f    *os.File
+	size int64 // of what is whole
+}
+
+const maxRecord = 64 << 20
+
+// OpenRecord opens and locks a record as Lock does. last is its state, empty where there is none,
+// and torn what a process that died had begun to write.
+func OpenRecord(name string, flags int) (r *Record, last []byte, torn string, err error) {
+	f, err := Lock(name, flags)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	text, err := readRecord(f)
+	if err != nil {
+		return nil, nil, "", errors.Join(err, f.Close())
+	}
+	end := bytes.LastIndexByte(text, '\n') + 1
+	return &Record{f, int64(end)}, lastLine(text), string(text[end:]), nil
+}
+
+// ReadRecord returns the state of a record that another process may have locked.
+func ReadRecord(name string) (last []byte, err error) {
+	f, err := Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readRecord(f)
+	return lastLine(text), err
+}
+
+func readRecord(f *os.File) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(f, maxRecord+1))
+	if len(text) > maxRecord {
+		return nil, fmt.Errorf("%s: larger than %d bytes", f.Name(), maxRecord)
+	}
+	return text, err
+}
+
+func lastLine(text []byte) []byte {
+	text = bytes.TrimSuffix(text[:bytes.LastIndexByte(text, '\n')+1], []byte("\n"))
+	return text[bytes.LastIndexByte(text, '\n')+1:]
+}
+
+// Write adds a state, and returns when it is on disk. After an error the one before counts.
+func (r *Record) Write(state any) error {
+	line, err := json.Marshal(state)
+	if err == nil {
+		err = r.f.Truncate(r.size)
+	}
+	if err == nil {
+		_, err = r.f.WriteAt(append(line, '\n'), r.size)
+	}
+	if err == nil {
+		err = r.f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, r.f.Truncate(r.size))
+	}
+	r.size += int64(len(line) + 1)
+	return nil
+}
+
+// Remove removes the file while it is locked, so that nobody else's is removed, and closes it.
+func (r *Record) Remove() error { return errors.Join(os.Remove(r.f.Name()), r.Close()) }
+
+// Close gives the record up. The lock is undone expressly: a child that has just been forked still
+// has the file, until it runs its own program.
+func (r *Record) Close() error {
+	return errors.Join(syscall.Flock(int(r.f.Fd()), syscall.LOCK_UN), r.f.Close())
+}
