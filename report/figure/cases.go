@@ -14,6 +14,36 @@ import (
 // wide is the width of a drawing that has all cases.
 const wide = vg.Length(840)
 
+// caseRows is a drawing with a row for each case.
+type caseRows struct {
+	cases   []results.Case
+	label   string   // of the X axis, from 0
+	most    float64  // on it
+	texts   []string // of the rows, "" where nothing is said
+	limit   float64  // drawn across all rows, 0: none
+	drawRow func(c draw.Canvas, p *plot.Plot, i int, row float64)
+}
+
+// panel draws the rows, and gives each its text.
+func (r caseRows) panel() []Panel {
+	p := newPlot()
+	p.X.Label.Text = r.label
+	p.X.Min, p.X.Max = 0, r.most
+	nominal(p, labels(r.cases))
+	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+		if r.limit > 0 {
+			x := at(c, p, r.limit, 0).X
+			c.StrokeLine2(dashed(vermilion, 1), x, c.Min.Y, x, c.Max.Y)
+		}
+		for i := range r.cases {
+			row := rowAt(i, len(r.cases))
+			r.drawRow(c, p, i, row)
+			sayRow(c, p, row, r.texts[i])
+		}
+	}))
+	return []Panel{{Case: -1, Says: sentences(r.texts), plot: p, width: wide, height: rowsHeight(len(r.cases)), Slim: panelWidth}}
+}
+
 // efficiency shows the prediction of each case beside what was measured.
 func efficiency(s Source, f *Figure) {
 	how := s.How()
@@ -49,21 +79,13 @@ func efficiency(s Source, f *Figure) {
 	if spread {
 		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times what the control came to."
 	}
-	p := newPlot()
-	p.X.Label.Text = "efficiency"
-	p.X.Min, p.X.Max = 0, most*1.02
-	nominal(p, labels(cases))
 	texts := make([]string, len(cases))
 	for i, x := range cases {
 		texts[i] = efficiencyText(results.Label(x, cases), x, spans[i], how)
 	}
-	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
-		for i, x := range cases {
-			drawEfficiency(c, p, x, spans[i], rowAt(i, len(cases)))
-			sayRow(c, p, rowAt(i, len(cases)), texts[i])
-		}
-	}))
-	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+	f.Panels = caseRows{cases: cases, label: "efficiency", most: most * 1.02, texts: texts, drawRow: func(c draw.Canvas, p *plot.Plot, i int, row float64) {
+		drawEfficiency(c, p, cases[i], spans[i], row)
+	}}.panel()
 }
 
 // efficiencyText says what a row of efficiencies shows.
@@ -179,36 +201,27 @@ func throughput(s Source, f *Figure) {
 		f.Missing = "There are no samples."
 		return
 	}
-	u := rateUnit(most)
-	limit := s.linkLimit() / u.size
-	p := newPlot()
-	p.X.Label.Text = "goodput of one server, " + u.name
-	p.X.Min, p.X.Max = 0, max(most/u.size, limit)*1.03
-	nominal(p, labels(cases))
+	u := results.RateUnitOf(most)
+	limit := s.linkLimit() / u.Size
 	texts := make([]string, len(cases))
 	for i, b := range boxes {
 		if b[4] > 0 {
 			texts[i] = fmt.Sprintf("%s: median %s, middle half %s to %s, %s to %s in all, mean %s", results.Label(cases[i], cases),
-				figuresOf(b[2]/u.size), figuresOf(b[1]/u.size), figuresOf(b[3]/u.size), figuresOf(b[0]/u.size), figuresOf(b[4]/u.size), rateText(b[5], u))
+				figuresOf(b[2]/u.Size), figuresOf(b[1]/u.Size), figuresOf(b[3]/u.Size), figuresOf(b[0]/u.Size), figuresOf(b[4]/u.Size), rateText(b[5], u))
 		}
 	}
-	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
-		if limit > 0 {
-			x := at(c, p, limit, 0).X
-			c.StrokeLine2(dashed(vermilion, 1), x, c.Min.Y, x, c.Max.Y)
+	rows := caseRows{cases: cases, label: "goodput of one server, " + u.Name, most: max(most/u.Size, limit) * 1.03, texts: texts, limit: limit}
+	rows.drawRow = func(c draw.Canvas, p *plot.Plot, i int, row float64) {
+		b := boxes[i]
+		for n := range b {
+			b[n] /= u.Size
 		}
-		for i, b := range boxes {
-			for n := range b {
-				b[n] /= u.size
-			}
-			drawBox(c, p, b, rowAt(i, len(boxes)))
-			sayRow(c, p, rowAt(i, len(boxes)), texts[i])
-		}
-	}))
+		drawBox(c, p, b, row)
+	}
+	f.Panels = rows.panel()
 	if limit > 0 {
 		f.Caption += " The dashed line is what a link leaves for messages." + s.beyond(most)
 	}
-	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
 }
 
 // linkLimit is what a link leaves for messages, 0 where its rate is not known.
@@ -267,28 +280,19 @@ func waits(s Source, f *Figure) {
 		f.Missing = "There are no samples."
 		return
 	}
-	p := newPlot()
-	p.X.Label.Text = "share of the time"
-	p.X.Min, p.X.Max = 0, 1.02
-	nominal(p, labels(cases))
 	texts := make([]string, len(cases))
 	for i, w := range share {
 		if w >= 0 {
 			texts[i] = fmt.Sprintf("%s: %.1f %% in barriers", results.Label(cases[i], cases), 100*w)
 		}
 	}
-	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
-		for i, w := range share {
-			if w >= 0 {
-				row := rowAt(i, len(share))
-				sayRow(c, p, row, texts[i])
-				c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, 1-w, row+0.3)))
-				hatch(c, at(c, p, 1-w, row-0.3), at(c, p, 1, row+0.3))
-				outline(c, line(Ink, 0.75), box(at(c, p, 0, row-0.3), at(c, p, 1, row+0.3)))
-			}
+	f.Panels = caseRows{cases: cases, label: "share of the time", most: 1.02, texts: texts, drawRow: func(c draw.Canvas, p *plot.Plot, i int, row float64) {
+		if w := share[i]; w >= 0 {
+			c.FillPolygon(blue, box(at(c, p, 0, row-0.3), at(c, p, 1-w, row+0.3)))
+			hatch(c, at(c, p, 1-w, row-0.3), at(c, p, 1, row+0.3))
+			outline(c, line(Ink, 0.75), box(at(c, p, 0, row-0.3), at(c, p, 1, row+0.3)))
 		}
-	}))
-	f.Panels = []Panel{{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(cases)), Slim: panelWidth}}
+	}}.panel()
 }
 
 // hatch fills a rectangle with orange and slanted lines, from its lower left to its

@@ -101,7 +101,7 @@ func (s Source) failoverTimes(cases []results.Case) (out []Panel) {
 		}
 	}
 	most := s.mostOver(cases)
-	u := rateUnit(most)
+	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 && most > 0 {
 			p := s.timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)

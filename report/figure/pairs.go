@@ -75,7 +75,7 @@ func pairs(s Source, f *Figure) {
 			"with a request open; free-running, where nobody can tell, in all that counts. "
 		if limit := s.linkLimit(); limit > 0 && mostOf(grids) > limit*1.001 {
 			f.Caption += fmt.Sprintf("Some are above the %s that a link leaves for messages: a fragment that came early waits in a buffer, and is read faster than a link carries. ",
-				rateText(limit, rateUnit(limit)))
+				rateText(limit, results.RateUnitOf(limit)))
 		}
 	}
 	if planned {
@@ -190,7 +190,7 @@ func (g *grid) picture(most float64) *image.Paletted {
 // A mapScale is what the colours of a map mean: cells times by, from 0 to most, in a unit.
 type mapScale struct {
 	by, most float64
-	u        unit
+	u        results.RateUnit
 }
 
 // mostOf is the greatest goodput of a pair that was counted.
@@ -219,11 +219,11 @@ func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
 	if most == 0 {
 		most = 1
 	}
-	counted := mapScale{1, most, rateUnit(most)}
+	counted := mapScale{1, most, results.RateUnitOf(most)}
 	if limit == 0 {
-		return map[bool]mapScale{true: counted, false: {1, 1, unit{"share of a link", 1}}}
+		return map[bool]mapScale{true: counted, false: {1, 1, results.RateUnit{Name: "share of a link", Size: 1}}}
 	}
-	return map[bool]mapScale{true: counted, false: {limit, most, rateUnit(most)}}
+	return map[bool]mapScale{true: counted, false: {limit, most, results.RateUnitOf(most)}}
 }
 
 // MostOfPairs is what the scale of the maps of a run must reach to, in bit/s: see PairsMost.
@@ -284,16 +284,16 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	}
 	out := Panel{Title: title, Says: says, Case: index, plot: p, width: panelWidth, height: panelWidth * 0.86}
 	if len(g.positions) > mostSquares {
-		out.Cells = &Cells{g.positions, make([]float64, len(cells)), most / u.size, u.name}
+		out.Cells = &Cells{g.positions, make([]float64, len(cells)), most / u.Size, u.Name}
 		for i, v := range cells {
-			out.Cells.Values[i] = v / u.size
+			out.Cells.Values[i] = v / u.Size
 		}
 	}
 	return out
 }
 
 // extent says what the least, the middle and the greatest square are.
-func (g *grid) extent(u unit) string {
+func (g *grid) extent(u results.RateUnit) string {
 	var order []int
 	for i, v := range g.cells {
 		if !math.IsNaN(v) {
@@ -308,8 +308,8 @@ func (g *grid) extent(u unit) string {
 	if g.cells[least] == g.cells[most] {
 		return fmt.Sprintf("All pairs have %s.", rateText(g.cells[most], u))
 	}
-	return fmt.Sprintf("From %s (%s) to %s (%s), median %s.", figuresOf(g.cells[least]/u.size), g.pair(least),
-		figuresOf(g.cells[most]/u.size), g.pair(most), rateText(g.cells[middle], u))
+	return fmt.Sprintf("From %s (%s) to %s (%s), median %s.", figuresOf(g.cells[least]/u.Size), g.pair(least),
+		figuresOf(g.cells[most]/u.Size), g.pair(most), rateText(g.cells[middle], u))
 }
 
 // pair names the servers of a square.
@@ -319,7 +319,7 @@ func (g *grid) pair(i int) string {
 }
 
 // say gives each square its text or, where they are many, the map what there is to say of it.
-func (g *grid) say(c draw.Canvas, p *plot.Plot, u unit, says string) {
+func (g *grid) say(c draw.Canvas, p *plot.Plot, u results.RateUnit, says string) {
 	n := len(g.positions)
 	if n > mostSquares {
 		sayClass(c, at(c, p, -0.5, -0.5), at(c, p, float64(n)-0.5, float64(n)-0.5), "cells", says)
@@ -364,7 +364,7 @@ func scaleLabel(v float64) string {
 }
 
 // drawScale draws the scale of colours to the right of the grid.
-func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u unit) {
+func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u results.RateUnit) {
 	left, right := n*1.04, n*1.08
 	y := func(share float64) float64 { return n*share - 0.5 }
 	for i := range steps { // each up to the top, so that no seam shows between two
@@ -376,7 +376,7 @@ func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u unit) {
 	for _, share := range []float64{0, 0.5, 1} {
 		pt := at(c, p, right, y(share))
 		pt.X += 3
-		label := scaleLabel(most * share / u.size)
+		label := scaleLabel(most * share / u.Size)
 		if share == 1 {
 			pt.Y -= 4
 		}
@@ -385,5 +385,5 @@ func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u unit) {
 	style.Rotation = math.Pi / 2
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 	pt := at(c, p, right, y(0.25))
-	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, u.name)
+	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, u.Name)
 }

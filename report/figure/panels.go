@@ -43,7 +43,7 @@ func timeline(s Source, f *Figure) {
 		f.Missing = "There are no samples."
 		return
 	}
-	u := rateUnit(most)
+	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
 			f.Panels = append(f.Panels, s.timePanel(results.Label(c, cases), i, c.LinkEvents, all[i], u, most))
@@ -61,9 +61,9 @@ func (s Source) limitCaption(most float64) string {
 }
 
 // drawLimit draws what a link leaves for messages across a panel.
-func (s Source) drawLimit(c draw.Canvas, p *plot.Plot, u unit) {
+func (s Source) drawLimit(c draw.Canvas, p *plot.Plot, u results.RateUnit) {
 	if limit := s.linkLimit(); limit > 0 {
-		level(c, p, limit/u.size, dashed(vermilion, 0.75))
+		level(c, p, limit/u.Size, dashed(vermilion, 0.75))
 	}
 }
 
@@ -74,17 +74,17 @@ func upDown(up bool) string {
 	return "down"
 }
 
-func (s Source) timePanel(title string, index int, events []results.LinkEvent, list []moment, u unit, most float64) Panel {
+func (s Source) timePanel(title string, index int, events []results.LinkEvent, list []moment, u results.RateUnit, most float64) Panel {
 	p := newPlot()
-	p.X.Label.Text, p.Y.Label.Text = "s", u.name
-	p.Y.Min, p.Y.Max = 0, most/u.size*1.05
+	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
+	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
 	p.X.Min, p.X.Max = 0, list[len(list)-1].t*1.03
 	p.Add(horizontals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		var mean, band, back []vg.Point
 		for _, m := range list {
-			mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.size))
-			band = append(band, at(c, p, m.t, m.goodput.Max/u.size))
-			back = append(back, at(c, p, m.t, m.goodput.Min/u.size))
+			mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.Size))
+			band = append(band, at(c, p, m.t, m.goodput.Max/u.Size))
+			back = append(back, at(c, p, m.t, m.goodput.Min/u.Size))
 		}
 		for i := range back {
 			band = append(band, back[len(back)-1-i])
@@ -113,7 +113,7 @@ func (s Source) timePanel(title string, index int, events []results.LinkEvent, l
 const mostMoments = 120
 
 // sayMoments gives texts to intervals, to each or, of many, to one out of some.
-func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u unit) {
+func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u results.RateUnit) {
 	stride := 1 + len(list)/mostMoments
 	for i := 0; i < len(list); i += stride {
 		left, right := c.Min.X, c.Max.X
@@ -125,19 +125,19 @@ func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u unit) {
 		}
 		m := list[i]
 		sayBox(c, vg.Point{X: left, Y: c.Min.Y}, vg.Point{X: right, Y: c.Max.Y - 10},
-			fmt.Sprintf("at %.2f s: mean %s, servers from %s to %s", m.t, rateText(m.goodput.Mean, u), figuresOf(m.goodput.Min/u.size), figuresOf(m.goodput.Max/u.size)))
+			fmt.Sprintf("at %.2f s: mean %s, servers from %s to %s", m.t, rateText(m.goodput.Mean, u), figuresOf(m.goodput.Min/u.Size), figuresOf(m.goodput.Max/u.Size)))
 	}
 }
 
 // timeText says what is seen of a case over time.
-func timeText(events []results.LinkEvent, list []moment, u unit) string {
+func timeText(events []results.LinkEvent, list []moment, u results.RateUnit) string {
 	var mean float64
 	low, high := list[0].goodput.Min, 0.0
 	for _, m := range list {
 		mean += m.goodput.Mean / float64(len(list))
 		low, high = min(low, m.goodput.Min), max(high, m.goodput.Max)
 	}
-	parts := []string{fmt.Sprintf("Mean %s, servers and intervals from %s to %s", rateText(mean, u), figuresOf(low/u.size), figuresOf(high/u.size))}
+	parts := []string{fmt.Sprintf("Mean %s, servers and intervals from %s to %s", rateText(mean, u), figuresOf(low/u.Size), figuresOf(high/u.Size))}
 	for _, e := range events {
 		parts = append(parts, fmt.Sprintf("%s %s at %.2f s", e.Link, upDown(e.Up), e.TSec))
 	}
@@ -173,7 +173,7 @@ func servers(s Source, f *Figure) {
 		f.Missing = "There are no samples."
 		return
 	}
-	u := rateUnit(most)
+	u := results.RateUnitOf(most)
 	ports := s.ports()
 	for i, c := range cases {
 		if len(all[i]) > 0 {
@@ -191,16 +191,16 @@ func (s Source) ports() int {
 	return 0
 }
 
-func (s Source) serverPanel(title string, index int, list []served, ports int, u unit, most float64) Panel {
+func (s Source) serverPanel(title string, index int, list []served, ports int, u results.RateUnit, most float64) Panel {
 	p := newPlot()
-	p.X.Label.Text, p.Y.Label.Text = "server", u.name
+	p.X.Label.Text, p.Y.Label.Text = "server", u.Name
 	p.X.Tick.Marker = wholeTicks{}
-	p.Y.Min, p.Y.Max = 0, most/u.size*1.05
+	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
 	last := float64(list[len(list)-1].server)
 	p.X.Min, p.X.Max = -0.5, last+0.5
 	mean, least, best := 0.0, list[0], list[0]
 	for _, x := range list {
-		mean += x.goodput / u.size / float64(len(list))
+		mean += x.goodput / u.Size / float64(len(list))
 		if x.goodput < least.goodput {
 			least = x
 		}
@@ -209,7 +209,7 @@ func (s Source) serverPanel(title string, index int, list []served, ports int, u
 		}
 	}
 	says := fmt.Sprintf("From %s of server %d to %s of server %d, mean %s.",
-		figuresOf(least.goodput/u.size), least.server, figuresOf(best.goodput/u.size), best.server, rateText(mean*u.size, u))
+		figuresOf(least.goodput/u.Size), least.server, figuresOf(best.goodput/u.Size), best.server, rateText(mean*u.Size, u))
 	p.Add(horizontals(p), brush(func(c draw.Canvas, p *plot.Plot) {
 		for n := ports; ports > 0 && float64(n) <= last; n += ports {
 			x := at(c, p, float64(n)-0.5, 0).X
@@ -223,7 +223,7 @@ func (s Source) serverPanel(title string, index int, list []served, ports int, u
 			radius = 1.3
 		}
 		for _, x := range list {
-			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: radius, Shape: draw.CircleGlyph{}}, at(c, p, float64(x.server), x.goodput/u.size))
+			c.DrawGlyph(draw.GlyphStyle{Color: blue, Radius: radius, Shape: draw.CircleGlyph{}}, at(c, p, float64(x.server), x.goodput/u.Size))
 			low, high := at(c, p, float64(x.server)-0.5, 0).X, at(c, p, float64(x.server)+0.5, 0).X
 			sayBox(c, vg.Point{X: low, Y: c.Min.Y}, vg.Point{X: high, Y: c.Max.Y}, fmt.Sprintf("server %d: %s", x.server, rateText(x.goodput, u)))
 		}

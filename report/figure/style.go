@@ -135,21 +135,6 @@ func (wholeTicks) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// A unit of rates that suits a drawing.
-type unit struct {
-	name string
-	size float64
-}
-
-func rateUnit(most float64) unit {
-	for _, u := range []unit{{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
-		if most >= u.size {
-			return u
-		}
-	}
-	return unit{"bit/s", 1}
-}
-
 // brush draws things by hand in the coordinates of a plot.
 type brush func(c draw.Canvas, p *plot.Plot)
 

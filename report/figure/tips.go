@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"evbench/results"
 )
 
 // A noted canvas keeps the texts that stand under the pointer.
@@ -121,7 +123,7 @@ func (f *Figure) says() string {
 }
 
 // rateText prints a rate in a unit, with three digits or more.
-func rateText(x float64, u unit) string { return figuresOf(x/u.size) + " " + u.name }
+func rateText(x float64, u results.RateUnit) string { return figuresOf(x/u.Size) + " " + u.Name }
 
 // figuresOf prints a number with three digits or more, and without an exponent.
 func figuresOf(x float64) string {
@@ -156,5 +158,5 @@ func (s Source) beyond(most float64) string {
 		return ""
 	}
 	return fmt.Sprintf(" Some are above the %s that a link leaves for messages: a fragment counts in the interval in which the last of it came, so a short interval can have more than a link carries.",
-		rateText(limit, rateUnit(limit)))
+		rateText(limit, results.RateUnitOf(limit)))
 }
