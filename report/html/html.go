@@ -44,8 +44,16 @@ var (
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"unbroken": unbroken.Replace,
-	"tree":     func(p Part) treeView { return p.Cables.view(p.Title) },
-	"panels":   func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
+	"words":    func(s ...string) string { return strings.TrimSpace(strings.Join(s, " ")) },
+	"join":     func(s []string) string { return strings.Join(s, ", ") },
+	"share":    report.Share,
+	"phases":   func(n, bound int) string { return report.Phases(n, bound).Text },
+	"clock":    clock,
+	"class": func(head string) string {
+		return map[string]string{results.Wrong: "bad", results.Unresolved: "open"}[head]
+	},
+	"tree":   func(p Part) treeView { return p.Cables.view(p.Title) },
+	"panels": func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
 }).Parse(pageText))
 
 // A page is what the template takes.
@@ -172,14 +180,11 @@ type runView struct {
 	Answer, Lead   string
 	Incomplete     bool
 	Notes          []string
-	Below          []note // the verdict
+	Below          []results.Note // the verdict
 	Warnings       []string
 	Figures        []figureView
 	Facts          []fact
-	Scenario       string
-	Preflight      []string
-	Hosts          []hostView
-	Predictions    []prediction
+	Manifest       results.Manifest
 }
 
 // A figureView is one figure as the template shows it.

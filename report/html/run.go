@@ -9,16 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"evbench/report"
 	"evbench/results"
 )
 
 // A fact is one line of the manifest.
 type fact struct{ Name, Text string }
-
-type hostView struct{ Server, Host, Addresses, NIC, MTU, CPU, Kernel string }
-
-type prediction struct{ Case, Efficiency, Phases, Hash, Made string }
 
 func runID(index int) string { return "run" + strconv.Itoa(index+1) }
 
@@ -27,30 +22,13 @@ func describe(index int, in Input) runView {
 	run := in.Source.Run
 	m := run.Manifest
 	v := runView{
-		ID: runID(index), Name: run.Summary.Name, Path: in.Name, Kind: kindOf(run), Lead: lead(m, run.Summary.Rounds), Answer: answer(run.Summary),
-		Incomplete: !run.Summary.Complete, Notes: in.Notes, Below: notesOf(run.Summary), Warnings: warnings(run),
-		Facts: facts(m), Scenario: m.Scenario, Preflight: m.Preflight,
+		ID: runID(index), Name: run.Summary.Name, Path: in.Name, Kind: kindOf(run), Lead: lead(m, run.Summary.Rounds), Manifest: m,
+		Incomplete: !run.Summary.Complete, Notes: in.Notes, Below: run.Summary.Notes(), Warnings: warnings(run), Facts: facts(m),
 	}
-	for _, h := range m.Hosts {
-		v.Hosts = append(v.Hosts, hostView{
-			strconv.Itoa(h.Server), h.Host, strings.Join(h.Addresses, ", "), strings.TrimSpace(h.Interface + " " + h.NIC), strconv.Itoa(h.MTU),
-			h.CPU, h.Kernel,
-		})
-	}
-	for _, p := range m.Predictions {
-		v.Predictions = append(v.Predictions, prediction{
-			p.Case, report.Share(p.Efficiency), report.Phases(p.Phases, p.Bound).Text, p.PlanHash, clock(p.Made),
-		})
+	if run.Summary.Answer != nil {
+		v.Answer = unbroken.Replace(run.Summary.Answer.Text)
 	}
 	return v
-}
-
-// answer is what the run says in words, "" where it compares nothing.
-func answer(s results.Summary) string {
-	if s.Answer == nil {
-		return ""
-	}
-	return unbroken.Replace(s.Answer.Text)
 }
 
 // lead says in one line what was run, and where.
@@ -135,18 +113,5 @@ func fabricText(f results.Fabric) string {
 	return text
 }
 
-// A note stands below the verdict.
-type note struct{ Class, Head, Text string }
-
 // unbroken keeps per cents and intervals with their numbers.
 var unbroken = strings.NewReplacer(" %", "\u00a0%", " (±", "\u00a0(±")
-
-// notesOf are the notes of a run as the template shows them.
-func notesOf(s results.Summary) []note {
-	classes := map[string]string{results.Wrong: "bad", results.Unresolved: "open"}
-	var out []note
-	for _, n := range s.Notes() {
-		out = append(out, note{classes[n.Head], n.Head, unbroken.Replace(n.Text)})
-	}
-	return out
-}
