@@ -59,10 +59,10 @@ func TestEveryEngine(t *testing.T) {
 			if r := lft.Check(tables, lft.Options{}); !r.OK() || tables.Engine != name {
 				t.Errorf("%s, %s without %v: %+v", tables.Engine, c.text, c.down, r)
 			}
-			if d := lft.Deadlock(tables, 0); !d.Free() {
+			if d := lft.Deadlock(tables); !d.Free() {
 				t.Errorf("%s, %s without %v: %v", name, c.text, c.down, d.Names)
 			}
-			if s := lft.Congest(tables, lft.Shifts(n.Hosts()), 0); (c.down == nil) != (s.Slowdown == 1) {
+			if s := lft.Congest(tables, lft.Shifts(n.Hosts())); (c.down == nil) != (s.Slowdown == 1) {
 				t.Errorf("%s, %s without %v: slowdown %v", name, c.text, c.down, s.Slowdown)
 			}
 		}

@@ -157,7 +157,7 @@ func compete(t *testing.T, x trial, c contest) verdict {
 	if used := got.Engine; c.theirs != "file" && strings.TrimPrefix(used, "opensm-") != r.Engine {
 		t.Errorf("%s became %s, OpenSM used %s", c.ours, used, r.Engine)
 	}
-	v := verdict{engine: r.Engine, lost: lft.Check(got, lft.Options{}).Unreachable, free: lft.Deadlock(got, 0).Free()}
+	v := verdict{engine: r.Engine, lost: lft.Check(got, lft.Options{}).Unreachable, free: lft.Deadlock(got).Free()}
 	for s := range x.net.Switches() {
 		if x.net.Isolated(x.net.Switch(s)) {
 			continue // OpenSM does not see it
@@ -176,7 +176,7 @@ func compete(t *testing.T, x trial, c contest) verdict {
 }
 
 func shift(tables *lft.Tables) float64 {
-	return lft.Congest(tables, lft.Shifts(tables.Net.Hosts()), 0).Slowdown
+	return lft.Congest(tables, lft.Shifts(tables.Net.Hosts())).Slowdown
 }
 
 // written puts tables into a file.

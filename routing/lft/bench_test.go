@@ -61,11 +61,11 @@ func BenchmarkLarge(b *testing.B) {
 	}{
 		{"reach", func() { mustReach(b, lft.Check(t, lft.Options{})) }},
 		{"updown", func() { mustReach(b, lft.Check(t, lft.Options{Ranks: ranks})) }},
-		{"deadlock", func() { lft.Deadlock(t, 0) }},
-		{"load", func() { lft.Load(t, 0) }},
-		{"shift/16", func() { lft.Congest(t, lft.SomeShifts(t.Net.Hosts(), 16, 1), 0) }},
-		{"permutations/16", func() { lft.Congest(t, lft.Permutations(16, 1), 0) }},
-		{"minimal", func() { lft.Minimal(t.Net, 0) }},
+		{"deadlock", func() { lft.Deadlock(t) }},
+		{"load", func() { lft.Load(t) }},
+		{"shift/16", func() { lft.Congest(t, lft.SomeShifts(t.Net.Hosts(), 16, 1)) }},
+		{"permutations/16", func() { lft.Congest(t, lft.Permutations(16, 1)) }},
+		{"minimal", func() { lft.Minimal(t.Net) }},
 	} {
 		b.Run(f.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -15,8 +15,6 @@ type Options struct {
 	Ranks []int
 	// First is how many offences are kept. 0 means 10.
 	First int
-	// Workers share the LIDs. 0 means one a processor.
-	Workers int
 }
 
 // A Report says what tables do to all ordered pairs of a host and a LID of
@@ -61,7 +59,7 @@ func (r *Report) OK() bool { return r.Unreachable == 0 }
 // O(S · LIDs) time, O(S) memory for each worker.
 func Check(t *Tables, o Options) *Report {
 	g := newGraph(t.Net)
-	visitors := make([]*checker, parallel.Workers(o.Workers))
+	visitors := make([]*checker, parallel.Workers(0))
 	for w := range visitors {
 		visitors[w] = newChecker(t, g, o)
 	}

@@ -44,9 +44,9 @@ type Congestion struct {
 
 // Congest follows the routes of all messages of a pattern, to the first LID of
 // each destination. O(phases · hosts · hops).
-func Congest(t *Tables, p Pattern, workerCount int) *Congestion {
+func Congest(t *Tables, p Pattern) *Congestion {
 	g := newGraph(t.Net)
-	tracers := make([]*tracer, parallel.Workers(workerCount))
+	tracers := make([]*tracer, parallel.Workers(0))
 	phases := make([]Phase, p.Phases)
 	parallel.Each(len(tracers), p.Phases, func(w, k int) {
 		if tracers[w] == nil {

@@ -30,11 +30,11 @@ func (d *Deadlocks) Free() bool { return len(d.Cyclic) == 0 }
 // dependencies of routes between hosts count, as far as these get; entries that
 // no route uses do not. O((S + leaves) · LIDs) time, and C·P bits for each lane
 // with C channels of switches with P ports.
-func Deadlock(t *Tables, workerCount int) *Deadlocks {
+func Deadlock(t *Tables) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
 	d.bits = make([]uint64, d.lanes*len(g.far)*d.words)
-	visitors := make([]*dependant, parallel.Workers(workerCount))
+	visitors := make([]*dependant, parallel.Workers(0))
 	for w := range visitors {
 		visitors[w] = &dependant{dependencies: d, t: t, seen: make([]int32, d.lanes*t.Net.Switches())}
 	}

@@ -52,28 +52,28 @@ func Examine(t *Tables, x Extent) *Examination {
 	}
 	r.Report = Check(t, Options{Ranks: ranks, First: x.First})
 	r.Valid = r.OK()
-	r.Deadlocks = Deadlock(t, 0)
+	r.Deadlocks = Deadlock(t)
 	if x.ReachOnly {
 		return r
 	}
 	hosts, seed := t.Net.Hosts(), x.Seed
-	r.Loads = Load(t, 0)
+	r.Loads = Load(t)
 	if x.Weights != nil {
-		r.Weighted = LoadWeighted(t, x.Weights, 0)
+		r.Weighted = LoadWeighted(t, x.Weights)
 	}
-	r.Alternatives = Minimal(t.Net, 0)
+	r.Alternatives = Minimal(t.Net)
 	shifts := x.Shifts
 	if shifts == 0 {
 		if shifts = hosts; hosts > allShifts {
 			shifts = someShifts
 		}
 	}
-	r.Shift = Congest(t, SomeShifts(hosts, shifts, seed), 0)
+	r.Shift = Congest(t, SomeShifts(hosts, shifts, seed))
 	if n := x.Permutations; n > 0 {
-		r.Permutations = Congest(t, Permutations(n, seed), 0)
+		r.Permutations = Congest(t, Permutations(n, seed))
 	}
 	if n := x.Bisections; n > 0 {
-		r.Bisections = Congest(t, Bisections(n, seed), 0)
+		r.Bisections = Congest(t, Bisections(n, seed))
 	}
 	return r
 }

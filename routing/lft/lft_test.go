@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestOffences(t *testing.T) {
 	row("s2_0")[2], row("s1_1")[2] = 2, 4 // h1
 	row("s1_2")[2], row("s2_1")[2] = 4, 2
 	row("s1_1")[2], row("s2_1")[2] = 3, 1
-	r := lft.Check(tables, lft.Options{First: 100, Workers: 2})
+	r := lft.Check(tables, lft.Options{First: 100})
 	var got []string
 	for _, o := range r.Offences {
 		got = append(got, o.Text)
@@ -119,7 +120,7 @@ func TestLanesBreakCycles(t *testing.T) {
 		}
 		tables.Row(i)[i+1] = 1
 	}
-	d := lft.Deadlock(tables, 2)
+	d := lft.Deadlock(tables)
 	if d.Free() || d.Dependencies != 4 || !slices.Equal(d.Names, []string{"r0/2", "r1/2", "r2/2", "r3/2"}) {
 		t.Errorf("%+v", d)
 	}
@@ -128,7 +129,7 @@ func TestLanesBreakCycles(t *testing.T) {
 			tables.LaneRow(i)[lid] = 1
 		}
 	}
-	if d = lft.Deadlock(tables, 2); !d.Free() || d.Lanes != 2 {
+	if d = lft.Deadlock(tables); !d.Free() || d.Lanes != 2 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -166,11 +167,11 @@ func TestPatterns(t *testing.T) {
 // TestFullBisection holds the estimate against trees where it is known.
 func TestFullBisection(t *testing.T) {
 	one := parseNetwork(t, "FT(2;8,1)", 0) // a single leaf: nothing is shared
-	if c := lft.Congest(shortest(one), lft.Bisections(20, 1), 0); c.Throughput != 1 || c.Least != 1 || c.Conflicts != 0 {
+	if c := lft.Congest(shortest(one), lft.Bisections(20, 1)); c.Throughput != 1 || c.Least != 1 || c.Conflicts != 0 {
 		t.Errorf("%+v", c)
 	}
 	thin := parseNetwork(t, "PGFT(2;8,2;1,1;1,1)", 0) // two leaves, one cable each
-	c := lft.Congest(shortest(thin), lft.Shifts(16), 0)
+	c := lft.Congest(shortest(thin), lft.Shifts(16))
 	if c.PerPhase[8].Max != 8 || c.PerPhase[8].Mean != 8 || c.PerPhase[8].MeanThroughput != 0.125 {
 		t.Errorf("%+v", c.PerPhase[8])
 	}
@@ -188,7 +189,7 @@ func TestMinimal(t *testing.T) {
 		{"PGFT(2;2,2;1,2;1,3)", nil, lft.Alternatives{Pairs: 2, Least: 6, Mean: 6, Count: []int64{0, 0, 0, 0, 0, 0, 2}}},
 		{"FT(2;4,1)", nil, lft.Alternatives{Count: []int64{}}},
 	} {
-		if got := lft.Minimal(parseNetwork(t, c.text, 0, c.down...), 2); !reflect.DeepEqual(*got, c.want) {
+		if got := lft.Minimal(parseNetwork(t, c.text, 0, c.down...)); !reflect.DeepEqual(*got, c.want) {
 			t.Errorf("%s without %v: %+v, want %+v", c.text, c.down, *got, c.want)
 		}
 	}
@@ -228,16 +229,17 @@ s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 	}
 }
 
-// TestWorkers checks that nothing depends on their number.
+// TestWorkers checks that nothing depends on how many there are.
 func TestWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	n := parseNetwork(t, "PGFT(3;4,4,4;1,4,4;1,1,1)", 2)
 	tables := arbitrary(n, rng, 0.01)
 	ranks := make([]int, n.Nodes())
-	all := func(w int) []any {
+	all := func(cores int) []any {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 		return []any{
-			lft.Check(tables, lft.Options{Ranks: ranks, Workers: w}), lft.Deadlock(tables, w), lft.Load(tables, w),
-			lft.Congest(tables, lft.Permutations(9, 1), w), lft.Minimal(n, w),
+			lft.Check(tables, lft.Options{Ranks: ranks}), lft.Deadlock(tables), lft.Load(tables),
+			lft.Congest(tables, lft.Permutations(9, 1)), lft.Minimal(n),
 		}
 	}
 	if one, many := all(1), all(5); !reflect.DeepEqual(one, many) {
@@ -256,18 +258,18 @@ func TestNothing(t *testing.T) {
 		if r := lft.Check(tables, lft.Options{}); r.Pairs != want || r.NoCable != want || r.OK() != (want == 0) {
 			t.Errorf("%+v", r)
 		}
-		if d := lft.Deadlock(tables, 0); !d.Free() {
+		if d := lft.Deadlock(tables); !d.Free() {
 			t.Errorf("%+v", d)
 		}
-		if l := lft.Load(tables, 0); l.Cables != 0 || l.Max != 0 {
+		if l := lft.Load(tables); l.Cables != 0 || l.Max != 0 {
 			t.Errorf("%+v", l)
 		}
 		for _, p := range []lft.Pattern{lft.Shifts(n.Hosts()), lft.SomeShifts(n.Hosts(), 1, 1), lft.Permutations(2, 1), lft.Bisections(2, 1)} {
-			if c := lft.Congest(tables, p, 0); c.Worst > 1 || c.Conflicts != 0 || n.Hosts() > 0 && c.Unreachable == 0 && p.Name == "linear shift" {
+			if c := lft.Congest(tables, p); c.Worst > 1 || c.Conflicts != 0 || n.Hosts() > 0 && c.Unreachable == 0 && p.Name == "linear shift" {
 				t.Errorf("%s: %+v", p.Name, c)
 			}
 		}
-		if a := lft.Minimal(n, 0); a.Pairs != 0 {
+		if a := lft.Minimal(n); a.Pairs != 0 {
 			t.Errorf("%+v", a)
 		}
 	}

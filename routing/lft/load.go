@@ -29,14 +29,14 @@ type PortLoad struct {
 
 // Load counts the routes of an all-to-all exchange on each cable.
 // O((S + leaves·hops) · hosts).
-func Load(t *Tables, workerCount int) *Loads {
-	return load(t, workerCount, func(network.Node) int64 { return 1 })
+func Load(t *Tables) *Loads {
+	return load(t, func(network.Node) int64 { return 1 })
 }
 
 // load is Load where a route counts as much as its destination weighs.
-func load(t *Tables, workerCount int, weight func(dst network.Node) int64) *Loads {
+func load(t *Tables, weight func(dst network.Node) int64) *Loads {
 	g := newGraph(t.Net)
-	visitors := make([]*counter, parallel.Workers(workerCount))
+	visitors := make([]*counter, parallel.Workers(0))
 	for w := range visitors {
 		visitors[w] = &counter{g: g, weight: weight, tree: newForest(g), routes: make([]int64, len(g.far))}
 	}

@@ -19,9 +19,9 @@ type Alternatives struct {
 
 // Minimal counts the ports of every leaf that begin a shortest way to each other
 // leaf, of whatever form. O(leaves · cables).
-func Minimal(n *network.Network, workerCount int) *Alternatives {
+func Minimal(n *network.Network) *Alternatives {
 	g := newGraph(n)
-	count := make([][]int64, parallel.Workers(workerCount))
+	count := make([][]int64, parallel.Workers(0))
 	search := make([]breadth, len(count))
 	parallel.Each(len(count), len(g.leaves), func(w, k int) {
 		if count[w] == nil {

@@ -127,10 +127,10 @@ func TestReferences(t *testing.T) {
 			if report.UpAfterDown != 0 || report.Loops != 0 || len(report.Offences) != 0 || report.DeadEntries != 0 {
 				t.Errorf("%+v", report)
 			}
-			if d := lft.Deadlock(tables, 0); !d.Free() != r.Cycle || d.Dependencies == 0 {
+			if d := lft.Deadlock(tables); !d.Free() != r.Cycle || d.Dependencies == 0 {
 				t.Errorf("%+v; want cycle %v", d, r.Cycle)
 			}
-			c := lft.Congest(tables, lft.Shifts(r.N), 0)
+			c := lft.Congest(tables, lft.Shifts(r.N))
 			if math.Abs(c.Slowdown-r.Slow) > 1e-9 || c.Worst != r.Worst || c.Conflicts != r.Conflicts || c.Unreachable != 0 {
 				t.Errorf("%+v; want slowdown %v, worst %d, %d conflicts", c, r.Slow, r.Worst, r.Conflicts)
 			}

@@ -254,7 +254,7 @@ func TestAgainstSlow(t *testing.T) {
 			ranks[v] = 1 + rng.IntN(3)
 		}
 		want := slowly(tables, ranks)
-		got := lft.Check(tables, lft.Options{Ranks: ranks, Workers: 1 + int(seed%3)})
+		got := lft.Check(tables, lft.Options{Ranks: ranks})
 		offences := got.Offences
 		if got.Offences = nil; !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: %+v\nwant %+v", seed, got, want)
@@ -262,7 +262,7 @@ func TestAgainstSlow(t *testing.T) {
 		if (len(offences) > 0) != (want.Unreachable > 0 && want.Unreachable > want.NoCable || want.UpAfterDown > 0) && want.NoCable == 0 {
 			t.Errorf("seed %d: %d offences", seed, len(offences))
 		}
-		d := lft.Deadlock(tables, 1+int(seed%3))
+		d := lft.Deadlock(tables)
 		for lane := range lanes {
 			want := cyclic(tables, lane)
 			if slices.Contains(d.Cyclic, lane) != want {
@@ -307,7 +307,7 @@ func TestLoadsAgainstSlow(t *testing.T) {
 				}
 			}
 		}
-		l := lft.Load(tables, 1+int(seed%3))
+		l := lft.Load(tables)
 		most, sum := int64(0), int64(0)
 		for _, r := range l.Routes {
 			if r.Routes != want[r.End] {
@@ -328,7 +328,7 @@ func TestCongestAgainstSlow(t *testing.T) {
 		n := somewhere(t, rng)
 		tables := arbitrary(n, rng, 0.01)
 		for _, p := range []lft.Pattern{lft.Shifts(n.Hosts()), lft.SomeShifts(n.Hosts(), 5, seed), lft.Permutations(5, seed), lft.Bisections(5, seed)} {
-			c := lft.Congest(tables, p, 2)
+			c := lft.Congest(tables, p)
 			dst := make([]int32, n.Hosts())
 			for k := range p.Phases {
 				p.Fill(k, dst)

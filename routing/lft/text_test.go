@@ -219,8 +219,8 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		lft.Check(got, lft.Options{Workers: 1})
-		lft.Deadlock(got, 1)
+		lft.Check(got, lft.Options{})
+		lft.Deadlock(got)
 		var b bytes.Buffer
 		if err := got.WriteJSON(&b); err != nil {
 			t.Fatal(err)

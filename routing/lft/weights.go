@@ -98,7 +98,7 @@ type WeightedLoad struct {
 }
 
 // LoadWeighted adds up weights as Load counts routes.
-func LoadWeighted(t *Tables, w *Weights, workerCount int) *WeightedLoad {
-	l := load(t, workerCount, func(dst network.Node) int64 { return int64(w.of[dst]) })
+func LoadWeighted(t *Tables, w *Weights) *WeightedLoad {
+	l := load(t, func(dst network.Node) int64 { return int64(w.of[dst]) })
 	return &WeightedLoad{float64(l.Max) * w.unit, l.Mean * w.unit, l.Port}
 }

@@ -84,7 +84,7 @@ func TestLoadWeighted(t *testing.T) {
 			}
 		}
 	}
-	got, most := lft.LoadWeighted(tables, w, 2), 0.0
+	got, most := lft.LoadWeighted(tables, w), 0.0
 	for _, x := range sum {
 		most = max(most, x)
 	}
@@ -92,7 +92,7 @@ func TestLoadWeighted(t *testing.T) {
 	if got.Max != most || sum[got.Port] != most || math.Abs(got.Mean-mean) > 1e-9 {
 		t.Errorf("%+v, want %g, mean %g", got, most, mean)
 	}
-	if plain := lft.Load(tables, 1); fmt.Sprint(plain.Max) == fmt.Sprint(got.Max) {
+	if plain := lft.Load(tables); fmt.Sprint(plain.Max) == fmt.Sprint(got.Max) {
 		t.Error("weights do not count")
 	}
 }

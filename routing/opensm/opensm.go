@@ -87,33 +87,24 @@ func (v *view) cables() {
 // look finds the largest part and puts its switches in order. A part without
 // hosts has no subnet manager and is not seen.
 func (v *view) look() {
-	reached := make([]bool, len(v.seen))
-	var best []int32
 	most := 0
-	for s := range reached {
-		if reached[s] {
+	for _, part := range v.net.SwitchParts() {
+		hosts := 0
+		for _, s := range part {
+			hosts += len(v.hosts[s])
+		}
+		if hosts <= most {
 			continue
 		}
-		reached[s] = true
-		part, hosts := []int32{int32(s)}, 0
-		for i := 0; i < len(part); i++ {
-			hosts += len(v.hosts[part[i]])
-			for _, t := range v.peers(part[i]) {
-				if t != none && !reached[t] {
-					reached[t] = true
-					part = append(part, t)
-				}
-			}
-		}
-		if hosts > most {
-			best, most = part, hosts
+		v.order, most = v.order[:0], hosts
+		for _, s := range part {
+			v.order = append(v.order, int32(s))
 		}
 	}
-	for _, s := range best {
+	for _, s := range v.order {
 		v.seen[s] = true
 	}
-	slices.SortFunc(best, func(a, b int32) int { return cmp.Compare(v.key(a), v.key(b)) })
-	v.order = best
+	slices.SortFunc(v.order, func(a, b int32) int { return cmp.Compare(v.key(a), v.key(b)) })
 }
 
 func (v *view) peers(s int32) []int32 { return v.peer[v.first[s]:v.first[s+1]] }

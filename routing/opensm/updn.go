@@ -2,7 +2,6 @@ package opensm
 
 import (
 	"errors"
-	"math"
 
 	"evbench/internal/parallel"
 	"evbench/routing/lft"
@@ -142,26 +141,15 @@ func (v *view) detect() []int32 {
 	return roots
 }
 
-// unranked is the rank of a switch out of sight.
-const unranked = math.MaxInt32
-
+// ranks returns the distance of each switch in sight from the nearest of some.
 func (v *view) ranks(first []int32) []int32 {
-	rank := make([]int32, len(v.seen))
-	for s := range rank {
-		rank[s] = unranked
-	}
+	var from []network.Node
 	for _, s := range first {
-		rank[s] = 0
+		from = append(from, v.net.Switch(int(s)))
 	}
-	todo := append([]int32(nil), first...)
-	for i := 0; i < len(todo); i++ {
-		s := todo[i]
-		for _, t := range v.peers(s) {
-			if t != none && rank[t] > rank[s]+1 {
-				rank[t] = rank[s] + 1
-				todo = append(todo, t)
-			}
-		}
+	rank := make([]int32, len(v.seen))
+	for s, d := range v.net.Distances(from...) {
+		rank[s] = int32(d)
 	}
 	return rank
 }

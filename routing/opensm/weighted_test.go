@@ -91,10 +91,10 @@ func TestWeightedIsNoWorse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := lft.Check(weighted, lft.Options{}); !r.OK() || !lft.Deadlock(weighted, 0).Free() {
+			if r := lft.Check(weighted, lft.Options{}); !r.OK() || !lft.Deadlock(weighted).Free() {
 				t.Fatalf("%s, seed %d: %+v", c.g, seed, r)
 			}
-			x, y := lft.LoadWeighted(weighted, w, 1).Max, lft.LoadWeighted(plain, w, 1).Max
+			x, y := lft.LoadWeighted(weighted, w).Max, lft.LoadWeighted(plain, w).Max
 			sum, other = sum+x, other+y
 			if x > y {
 				worse++
@@ -140,7 +140,7 @@ func TestHeavyHostsOnSpines(t *testing.T) {
 	}
 	// The busiest cables carry as much for both: one leads down to a heavy host from twelve
 	// senders; over ftree's spine four hosts of a leaf send to three heavy ones.
-	if a, b := lft.LoadWeighted(tables, w, 1), lft.LoadWeighted(plain, w, 1); a.Max != 1200 || b.Max != 1200 || a.Mean != b.Mean {
+	if a, b := lft.LoadWeighted(tables, w), lft.LoadWeighted(plain, w); a.Max != 1200 || b.Max != 1200 || a.Mean != b.Mean {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }

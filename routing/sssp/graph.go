@@ -110,29 +110,19 @@ func (g *graph) switchLID(v int32) int { return int(g.net.Info(g.net.Switch(int(
 
 // largest returns the switches of the part with most hosts, the first of equals.
 func largest(n *network.Network) (best []int32) {
-	reached, most := make([]bool, n.Switches()), 0
-	for s := range reached {
-		if reached[s] {
-			continue
-		}
-		reached[s] = true
-		part, hosts := []int32{int32(s)}, 0
-		for i := 0; i < len(part); i++ {
-			for _, e := range n.Ends(n.Switch(int(part[i]))) {
-				switch {
-				case e.Node == network.NoNode:
-				case n.IsHost(e.Node):
-					if n.Info(e.Node).LID != 0 {
-						hosts++
-					}
-				case !reached[n.Index(e.Node)]:
-					reached[n.Index(e.Node)] = true
-					part = append(part, int32(n.Index(e.Node)))
+	most := 0
+	for _, part := range n.SwitchParts() {
+		hosts, switches := 0, make([]int32, len(part))
+		for k, i := range part {
+			switches[k] = int32(i)
+			for _, e := range n.Ends(n.Switch(i)) {
+				if e.Node != network.NoNode && n.IsHost(e.Node) && n.Info(e.Node).LID != 0 {
+					hosts++
 				}
 			}
 		}
 		if hosts > most {
-			best, most = part, hosts
+			best, most = switches, hosts
 		}
 	}
 	return best

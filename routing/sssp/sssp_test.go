@@ -103,7 +103,7 @@ func acyclic(t testing.TB, name string, tables *lft.Tables) {
 	if !free(tables) {
 		t.Errorf("%s: %d lanes, and a cycle", name, tables.Lanes())
 	}
-	if !lft.Deadlock(tables, 1).Free() {
+	if !lft.Deadlock(tables).Free() {
 		t.Errorf("%s: the check of package lft finds a cycle", name)
 	}
 }

@@ -129,11 +129,11 @@ func (r *Routed) Route(n *network.Network, p sssp.Placement, lanes int) (*lft.Ta
 		return nil, err
 	}
 	last := len(tables) - 1
-	if r.CanLock = !lft.Deadlock(tables[last], 0).Free(); r.CanLock && lanes > 0 {
+	if r.CanLock = !lft.Deadlock(tables[last]).Free(); r.CanLock && lanes > 0 {
 		if tables[last], err = sssp.Jobs(n, p, lanes); err != nil {
 			return nil, err
 		}
-		if d := lft.Deadlock(tables[last], 0); !d.Free() {
+		if d := lft.Deadlock(tables[last]); !d.Free() {
 			return nil, fmt.Errorf("with %d virtual lanes routes still wait for each other: %s", d.Lanes, strings.Join(d.Names, ", "))
 		}
 		r.CanLock = false

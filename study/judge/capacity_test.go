@@ -88,7 +88,7 @@ func TestPhasedIsCongest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := lft.Congest(in.Tables, f.shift(), 0).Slowdown
+	want := lft.Congest(in.Tables, f.shift()).Slowdown
 	if got := f.phased(in.Tables, f.shift()); math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v, want %v", got, want)
 	}

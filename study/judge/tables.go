@@ -91,13 +91,13 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	out.Counted = p.Phases
 	slowdown := 0.0
 	if f.even {
-		slowdown = lft.Congest(t, p, 0).Slowdown
+		slowdown = lft.Congest(t, p).Slowdown
 	} else {
 		slowdown = f.phased(t, p)
 	}
 	out.Phases = slowdown * float64(h-1)
 	out.Phased = 1 / slowdown
-	out.loads = lft.Load(t, 0).Routes
+	out.loads = lft.Load(t).Routes
 	f.fullest(out)
 	return out, nil
 }

@@ -141,8 +141,8 @@ func risk(w *work) {
 // riskIn returns the most messages on a cable in shifts, the same in permutations, and how
 // many percent of the pairs have no route.
 func riskIn(t *lft.Tables, permutations int, seed uint64) []float64 {
-	shifts := lft.Congest(t, lft.Shifts(t.Net.Hosts()), 1)
-	drawn := lft.Congest(t, lft.Permutations(permutations, seed), 1)
+	shifts := lft.Congest(t, lft.Shifts(t.Net.Hosts()))
+	drawn := lft.Congest(t, lft.Permutations(permutations, seed))
 	pairs := float64(t.Net.Hosts()) * float64(t.Net.Hosts()-1)
 	return []float64{float64(shifts.Worst), drawn.Slowdown, 100 * float64(shifts.Unreachable) / pairs}
 }

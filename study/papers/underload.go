@@ -70,8 +70,8 @@ func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float6
 	}
 	full.Pattern = credit.RandomShifts(hosts, seed)
 	return []float64{
-		sum, lft.Congest(t, drawn, 1).Throughput,
-		must(fabric.Run(w, full)).Accepted, lft.Congest(t, lft.Shifts(hosts), 1).Throughput,
+		sum, lft.Congest(t, drawn).Throughput,
+		must(fabric.Run(w, full)).Accepted, lft.Congest(t, lft.Shifts(hosts)).Throughput,
 	}
 }
 

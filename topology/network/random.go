@@ -132,3 +132,18 @@ func (n *Network) Parts() [][]Node {
 	slices.SortStableFunc(out, func(a, b []Node) int { return len(b) - len(a) })
 	return out
 }
+
+// SwitchParts returns the switches, by index, that reach each other over switches: each part
+// ascending, parts by their first switch. O(cables · α).
+func (n *Network) SwitchParts() [][]int {
+	f := newForest(n.Nodes())
+	for _, c := range n.SwitchCables() {
+		f.join(c.A.Node, c.B.Node)
+	}
+	at := make([][]int, n.Switches())
+	for i := range at {
+		r := n.Index(f.root(n.Switch(i)))
+		at[r] = append(at[r], i)
+	}
+	return slices.DeleteFunc(at, func(p []int) bool { return len(p) == 0 })
+}
