@@ -394,7 +394,7 @@ func TestFailoverProgress(t *testing.T) {
 	told := map[string][]string{}
 	s, planned := read(t, failing+"fors\n")
 	synctest.Test(t, func(t *testing.T) {
-		_, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+		_, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
 			switch p.Stage {
 			case bench.LinksChanged:
 				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, topology.LinkNames(p.Down), topology.LinkNames(p.Up)))

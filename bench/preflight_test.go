@@ -56,7 +56,7 @@ func lookAt(t *testing.T, text string, at []string, host func(int) results.Host)
 	f := &measurable{at: at, host: host}
 	var err error
 	synctest.Test(t, func(t *testing.T) {
-		_, err = bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{Listener: f.listen(), Token: "secret"})
+		_, err = bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{Listener: f.listen(), Token: "secret"})
 	})
 	return sink, err
 }

@@ -68,12 +68,20 @@ type runner struct {
 	sinkErr  error
 }
 
-// Run measures the planned cases of a scenario. open is called once all workers
-// have joined: a run that does not come so far leaves no results. The summary is
-// that of what was measured, also when an error or ctx ended the run early; it
-// is then marked.
-func Run(ctx context.Context, s *scenario.Scenario, cases []Planned, f fabric.Fabric, open func() (results.Sink, error), o Options) (results.Summary, error) {
-	r := &runner{s: s, o: o, f: f, open: open, cases: cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(cases)}}
+// Work is what is measured: the planned cases of a scenario, on a fabric.
+type Work struct {
+	Scenario *scenario.Scenario
+	Cases    []Planned
+	Fabric   fabric.Fabric
+	// Open is called once all workers have joined: a run that does not come so far leaves no results.
+	Open func() (results.Sink, error)
+}
+
+// Run measures. The summary is that of what was measured, also when an error or ctx ended the run
+// early; it is then marked.
+func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
+	s := w.Scenario
+	r := &runner{s: s, o: o, f: w.Fabric, open: w.Open, cases: w.Cases, plan: rounds{Rounds: s.Rounds, seed: s.Seed, cases: len(w.Cases)}}
 	if r.o.JoinTimeout == 0 {
 		r.o.JoinTimeout = 30 * time.Second
 	}

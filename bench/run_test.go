@@ -241,7 +241,7 @@ func run(t *testing.T, text string, f virtual, sink results.Sink) (sum results.S
 	t.Helper()
 	s, planned := read(t, text)
 	synctest.Test(t, func(t *testing.T) {
-		sum, err = bench.Run(t.Context(), s, planned, f, into(sink), bench.Options{Listener: f.listen(), Token: "secret"})
+		sum, err = bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{Listener: f.listen(), Token: "secret"})
 	})
 	return sum, err
 }
@@ -261,7 +261,7 @@ func TestRunWorkerFails(t *testing.T) {
 	s, planned := read(t, small)
 	synctest.Test(t, func(t *testing.T) {
 		began, f := time.Now(), startless{&inProcess{}}
-		_, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret"})
+		_, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret"})
 		if !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
@@ -471,7 +471,7 @@ func interrupted(t *testing.T) {
 	sink := &memory{}
 	s, planned := read(t, strings.Replace(small, "150ms", "1h", 1))
 	f := &inProcess{}
-	sum, err := bench.Run(ctx, s, planned, f, into(sink), bench.Options{
+	sum, err := bench.Run(ctx, bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{
 		Listener: f.listen(), Token: "secret",
 		Progress: func(p bench.Progress) {
 			if p.Elapsed > 0 {
@@ -499,7 +499,7 @@ func TestProgress(t *testing.T) {
 		var stages []string
 		var last bench.Progress
 		rate := map[string]float64{}
-		sum, err := bench.Run(t.Context(), s, planned, f, into(&memory{}), bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+		sum, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
 			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
 				stages = append(stages, p.Stage)
 			}

@@ -34,7 +34,7 @@ func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open fun
 		return tried, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	sum, err := Run(ctx, at, planned, f, func() (results.Sink, error) { return nowhere{}, nil }, o)
+	sum, err := Run(ctx, Work{at, planned, f, func() (results.Sink, error) { return nowhere{}, nil }}, o)
 	if len(sum.Cases) > 0 {
 		tried.Efficiency = sum.Cases[0].MeasuredEfficiency
 	}

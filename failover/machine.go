@@ -11,7 +11,7 @@ import (
 // A Machine is the state machine. The zero value is not usable.
 //
 // It is driven by levels, not by edges: after every event it compares what is in place
-// with what should be, and asks for the next step (steps.go). So an answer that comes
+// with what should be, and asks for the next step (decide.go). So an answer that comes
 // late, fails or belongs to a change that is over needs no case of its own.
 type Machine struct {
 	o       Options

@@ -222,10 +222,11 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 			m.describe(to)
 		}
 	}
-	sum, err := bench.Run(c.Context, m.scenario, m.planned, under, func() (sink results.Sink, err error) {
+	sum, err := bench.Run(c.Context, bench.Work{Scenario: m.scenario, Cases: m.planned, Fabric: under, Open: func() (results.Sink, error) {
+		var err error
 		files, err = createResults(dir, c.App.ErrWriter)
 		return files, err
-	}, o)
+	}}, o)
 	bar.Terminal.End()
 	if files == nil {
 		return run, err
