@@ -44,7 +44,7 @@ func expected(ctx context.Context, s *scenario.Scenario, p Planned, budget time.
 	if x[0].Model == sim.FluidModel && x[0].FluidTime(int(s.Event.Fragment)) > budget {
 		return results.Case{}, tooLong
 	}
-	sum, err := sim.Run(ctx, x, nowhere{}, sim.Options{Fluid: sim.Fluid, Now: time.Now})
+	sum, err := sim.Run(ctx, x, nowhere{}, sim.Options{Now: time.Now})
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return results.Case{}, tooLong

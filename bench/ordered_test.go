@@ -18,8 +18,8 @@ func TestOrderedEfficiency(t *testing.T) {
 	}{
 		{"phase: 20ms", "", 1 - 1e-6, 1 + 1e-6},
 		{"phase: 20ms", "leaf0-spine0", 0.93, 0.94}, // 16 phases of 15
-		{"phase: 20ms, spread: 0.5", "", 0.93, 1},
-		{"phase: 20ms, spread: 0.5", "leaf0-spine0", 0.85, 1},
+		{"phase: 20ms, sizes: {spread: 0.5}", "", 0.93, 1},
+		{"phase: 20ms, sizes: {spread: 0.5}", "leaf0-spine0", 0.85, 1},
 		{"phase: 20ms, sizes: exponential", "leaf0-spine0", 0.85, 1},
 		{"fragment: 100KiB, sizes: {fanout: 5}", "", 0.7, 1},
 	} {

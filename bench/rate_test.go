@@ -192,7 +192,7 @@ func TestTryRate(t *testing.T) {
 		{"event: {fragment: 2KiB}\n", 2048},
 		{"event: {fragment: 20MiB}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 	} {
-		s, _ := read(t, "topology: FT(2;2,2)\ncases: [{}]\n"+tt.event+"warmup: 7\nrepeat: 3\nduration: 1h\n")
+		s, _ := read(t, "topology: FT(2;2,2)\ncases: [{}]\n"+tt.event+"warmup: 7\nrounds: 3\nduration: 1h\n")
 		before := *s
 		f := &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
 		got, opened, err := tryRate(t, nil, s, f)

@@ -14,6 +14,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 const mega = 1_000_000
@@ -23,7 +24,7 @@ func equal(uint64, int) int { return mega - 40 }
 // small is a job on FT(2;4,4): a fragment takes 1 ms alone, an exchange 15 ms.
 func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
-	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 4}, down...)
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, down...)
 	return &Job{
 		Name: "small", Repeat: 2, Mode: mode, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
 		Size: equal, Header: 40, Requests: Requests{Credits: 1}, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,
@@ -178,7 +179,7 @@ func TestFluidFreeRunningWithoutContention(t *testing.T) {
 }
 
 func TestFluidOverheadIsPaidInTurn(t *testing.T) {
-	tr := treeOf(t, topology.Options{Ports: 3, Leaves: 1})
+	tr := topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 1})
 	j := small(t, results.Unsync, "", "ftree")
 	j.Plan = planOf(t, tr, plan.Options{Routing: "ftree"})
 	j.Timing.Overhead = 100 * time.Microsecond
@@ -266,7 +267,7 @@ func TestFluidRefuses(t *testing.T) {
 			p.Routing, j.Plan = plan.NoRouting, &p
 		}},
 		{"change 0: the plan is for another tree", func(j *Job) {
-			j.Changes = []Change{{0, planOf(t, treeOf(t, topology.Options{Ports: 2, Leaves: 2}), plan.Options{})}}
+			j.Changes = []Change{{0, planOf(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), plan.Options{})}}
 		}},
 		{"change 1: 1s comes after 2s", func(j *Job) { j.Changes = []Change{{2e9, j.Plan}, {1e9, j.Plan}} }},
 	} {

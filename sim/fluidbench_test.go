@@ -8,6 +8,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // lhcbA is the fabric of 326 servers: two leaves have 19 servers and sixteen 18.
@@ -18,25 +19,7 @@ func lhcbA(tb testing.TB, down ...string) *topology.Tree {
 		fill[i] = 18
 	}
 	fill[0], fill[1] = 19, 19
-	return treeOf(tb, topology.Options{Ports: 20, Leaves: 18, Fill: fill}, down...)
-}
-
-func treeOf(tb testing.TB, o topology.Options, down ...string) *topology.Tree {
-	tb.Helper()
-	t, err := topology.New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, name := range down {
-		links, err := t.Links(name)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if t, err = t.Without(links...); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return t
+	return topologytest.Tree(tb, topology.Options{Ports: 20, Leaves: 18, Fill: fill}, down...)
 }
 
 func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {

@@ -8,11 +8,12 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // Two leaves of one server and two spines: ftree sends 0 to 1 over spine 1.
 func pairJob(t *testing.T, q time.Duration) *Job {
-	tr := treeOf(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
 		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
 		Interval: time.Second, Quantum: q,
@@ -148,7 +149,7 @@ func TestFluidQuantumError(t *testing.T) {
 
 func quantumError(t *testing.T, size func(uint64, int) int, down []string, credits int, duration time.Duration, most float64) {
 	t.Helper()
-	tr := treeOf(t, topology.Options{Ports: 4, Leaves: 8}, down...)
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, down...)
 	j := &Job{
 		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Requests: Requests{Credits: credits},
 		BitPerSec: 8e9, Interval: time.Second, Duration: duration,

@@ -9,12 +9,13 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // drawn is a random job on a small tree.
 func drawn(t *testing.T, rng *rand.Rand) *Job {
 	t.Helper()
-	tr := treeOf(t, topology.Options{Ports: 2 + rng.IntN(3), Leaves: 2 + rng.IntN(5)})
+	tr := topologytest.Tree(t, topology.Options{Ports: 2 + rng.IntN(3), Leaves: 2 + rng.IntN(5)})
 	for range rng.IntN(4) {
 		cut, err := tr.Without(topology.Link{Leaf: rng.IntN(tr.Leaves()), Spine: rng.IntN(tr.Ports())})
 		if err == nil {

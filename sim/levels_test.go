@@ -8,12 +8,13 @@ import (
 	"evbench/results"
 	"evbench/sim/credit"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // threeLevels is small on FT(3;2,2,2).
 func threeLevels(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
-	tr := treeOf(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, down...)
+	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, down...)
 	j := small(t, mode, "linear-shift", "ftree")
 	j.Plan = planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1})
 	j.Duration = 150 * time.Millisecond

@@ -8,46 +8,17 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
-
-func tree(t *testing.T, o topology.Options, down ...string) *topology.Tree {
-	t.Helper()
-	out, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range down {
-		links, err := out.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out, err = out.Without(links...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
 
 func planned(t *testing.T, tr *topology.Tree, schedule, route string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(tr, plan.Options{Schedule: schedule, Routing: route, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return planOf(t, tr, plan.Options{Schedule: schedule, Routing: route, Seed: 1})
 }
 
-func podPlan(t *testing.T, o topology.Options) *plan.Plan {
+func podPlan(t testing.TB, o topology.Options) *plan.Plan {
 	t.Helper()
-	tree, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.Build(tree, plan.Options{Schedule: "fors", Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return planOf(t, topologytest.Tree(t, o), plan.Options{Schedule: "fors", Seed: 1})
 }
 
 // TestNetworkLoads adds up one exchange over the paths of the network: each wire
@@ -59,10 +30,10 @@ func TestNetworkLoads(t *testing.T) {
 		name string
 		plan *plan.Plan
 	}{
-		{"ftree", planned(t, tree(t, whole), "linear-shift", "ftree")},
-		{"minhop with failures", planned(t, tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "", "minhop")},
-		{"pinned", planned(t, tree(t, whole, "leaf0-spine0"), "fors", "pinned")},
-		{"gaps and an empty leaf", planned(t, tree(t, partly, "leaf0-spine2"), "linear-shift", "spread")},
+		{"ftree", planned(t, topologytest.Tree(t, whole), "linear-shift", "ftree")},
+		{"minhop with failures", planned(t, topologytest.Tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "", "minhop")},
+		{"pinned", planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "fors", "pinned")},
+		{"gaps and an empty leaf", planned(t, topologytest.Tree(t, partly, "leaf0-spine2"), "linear-shift", "spread")},
 		{"three levels", podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4})},
 	} {
 		want, ok := c.plan.Loads(plan.Equal)
@@ -126,7 +97,7 @@ func alike(got, want string) bool {
 // TestHashedPaths: under ecmp a pair keeps its path, another seed gives others, every
 // path is alive, and the busiest wire is on average as busy as plan.Cost says.
 func TestHashedPaths(t *testing.T) {
-	p := planned(t, tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0"), "", routing.ECMP)
+	p := planned(t, topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, "leaf0-spine0"), "", routing.ECMP)
 	const draws = 64
 	sum, differ := 0.0, 0
 	first := networkOf(p, 0)

@@ -14,6 +14,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // ordered is a job of mode ordered on FT(2;4,4), whose windows are planned for the sizes
@@ -214,7 +215,7 @@ func TestOrderedChange(t *testing.T) {
 	j.Timing, j.Duration = overheads, 200*time.Millisecond
 	healthy := phase(t, j)
 	j.Changes = []Change{
-		{At: 40 * time.Millisecond, Plan: planOf(t, treeOf(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine1"), plan.Options{Schedule: "fors", Seed: 1})},
+		{At: 40 * time.Millisecond, Plan: planOf(t, topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine1"), plan.Options{Schedule: "fors", Seed: 1})},
 		{At: 120 * time.Millisecond, Plan: j.Plan},
 	}
 	o := phase(t, j)

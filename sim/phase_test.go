@@ -15,6 +15,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // job is a results.Sync job of one-second messages: fragments of 100 bytes with their
@@ -47,13 +48,13 @@ func plans(t *testing.T) map[string]*plan.Plan {
 	partly := topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 4, 0, 2}}
 	whole := topology.Options{Ports: 4, Leaves: 8}
 	return map[string]*plan.Plan{
-		"healthy":       planned(t, tree(t, whole), "linear-shift", "ftree"),
-		"dead link":     planned(t, tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
-		"dead spine":    planned(t, tree(t, whole, "spine1"), "linear-shift", "opensm-minhop"),
-		"fors":          planned(t, tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "fors", "pinned"),
-		"partly filled": planned(t, tree(t, partly, "leaf0-spine2"), "linear-shift", "spread"),
-		"by port":       planned(t, tree(t, partly), "linear-shift-ports", "ftree"),
-		"optimal":       planned(t, tree(t, whole), "bandwidth-optimal", "pinned"),
+		"healthy":       planned(t, topologytest.Tree(t, whole), "linear-shift", "ftree"),
+		"dead link":     planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
+		"dead spine":    planned(t, topologytest.Tree(t, whole, "spine1"), "linear-shift", "opensm-minhop"),
+		"fors":          planned(t, topologytest.Tree(t, whole, "leaf0-spine0", "leaf3-spine1"), "fors", "pinned"),
+		"partly filled": planned(t, topologytest.Tree(t, partly, "leaf0-spine2"), "linear-shift", "spread"),
+		"by port":       planned(t, topologytest.Tree(t, partly), "linear-shift-ports", "ftree"),
+		"optimal":       planned(t, topologytest.Tree(t, whole), "bandwidth-optimal", "pinned"),
 		"three levels":  podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4}),
 	}
 }
@@ -228,8 +229,8 @@ func TestRounds(t *testing.T) {
 // tables the next phase takes over; the plan of other phases waits for the next
 // exchange.
 func TestPhaseChange(t *testing.T) {
-	healthy := tree(t, topology.Options{Ports: 4, Leaves: 4})
-	dead := tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
+	healthy := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4})
+	dead := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
 	a, b := planned(t, healthy, "linear-shift", "minhop"), planned(t, dead, "linear-shift", "minhop")
 	fors := planned(t, dead, "fors", "pinned")
 	each := func(p *plan.Plan) (out []float64) {
@@ -283,8 +284,8 @@ func TestPhaseChange(t *testing.T) {
 }
 
 func TestPhaseRefuses(t *testing.T) {
-	p := planned(t, tree(t, topology.Options{Ports: 2, Leaves: 2}), "linear-shift", "ftree")
-	other := planned(t, tree(t, topology.Options{Ports: 2, Leaves: 3}), "linear-shift", "ftree")
+	p := planned(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "linear-shift", "ftree")
+	other := planned(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}), "linear-shift", "ftree")
 	for _, c := range []struct {
 		name   string
 		change func(j *Job)
@@ -313,7 +314,7 @@ func TestPhaseRefuses(t *testing.T) {
 
 // TestPhaseProgress: what is told rises to the end.
 func TestPhaseProgress(t *testing.T) {
-	j := job(planned(t, tree(t, topology.Options{Ports: 2, Leaves: 2}), "linear-shift", "ftree"))
+	j := job(planned(t, topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "linear-shift", "ftree"))
 	j.Duration = time.Hour
 	last := time.Duration(0)
 	if _, err := Phase(context.Background(), j, func(done, of time.Duration) {
@@ -327,18 +328,7 @@ func TestPhaseProgress(t *testing.T) {
 }
 
 func benchmarkPlan(b *testing.B, o topology.Options, down ...topology.Link) *plan.Plan {
-	t, err := topology.New(o)
-	if err == nil {
-		t, err = t.Without(down...)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := plan.Build(t, plan.Options{Schedule: "fors", Seed: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
+	return planOf(b, topologytest.Without(b, o, down...), plan.Options{Schedule: "fors", Seed: 1})
 }
 
 var nineDead = []topology.Link{

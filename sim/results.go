@@ -140,8 +140,10 @@ func (c *Case) mean() float64 {
 
 // Memory estimates the bytes that a run of the cases takes at most, beside their plans:
 // all outcomes, which wait for those before them to be written, and the work on the
-// largest of as many cases as there are workers (0: processors).
-func Memory(cases []*Case, workers int) uint64 {
+// largest of as many cases as there are processors.
+func Memory(cases []*Case) uint64 { return memory(cases, parallel.Workers(0)) }
+
+func memory(cases []*Case, workers int) uint64 {
 	var total uint64
 	var work []uint64
 	for _, c := range cases {
@@ -149,7 +151,7 @@ func Memory(cases []*Case, workers int) uint64 {
 		work = append(work, c.flows())
 	}
 	slices.SortFunc(work, func(a, b uint64) int { return cmp.Compare(b, a) })
-	for _, w := range work[:min(len(work), parallel.Workers(workers))] {
+	for _, w := range work[:min(len(work), workers)] {
 		total += w
 	}
 	return total

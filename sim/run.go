@@ -20,10 +20,6 @@ type Options struct {
 	// Manifest is what the run says about itself: name, scenario, seed, fabric,
 	// predictions, machine. Times and Complete are filled in.
 	Manifest results.Manifest
-	// phase and Fluid are the models. phase nil means the one of this package.
-	phase, Fluid Model
-	// workers is how many cases are worked out at once. 0 means all processors.
-	workers int
 	// Now is the clock that stamps the manifest.
 	Now func() time.Time
 	// Progress is told what goes on, one call at a time; nil is allowed.
@@ -105,7 +101,7 @@ func (r *runner) all(ctx context.Context) error {
 	g.Go(func() error { return r.write(ctx) })
 	g.Go(func() error {
 		work, ctx := errgroup.WithContext(ctx)
-		work.SetLimit(parallel.Workers(r.o.workers))
+		work.SetLimit(parallel.Workers(0))
 		for i := range r.cases {
 			work.Go(func() error { return r.one(ctx, i) })
 		}
@@ -120,9 +116,9 @@ func (r *runner) one(ctx context.Context, i int) error {
 		return err
 	}
 	c := r.cases[i]
-	model, err := r.model(c)
-	if err != nil {
-		return err
+	model, ok := models[c.Model]
+	if !ok {
+		return fmt.Errorf("case %q: no model %q", c.Name, c.Model)
 	}
 	o, err := model(ctx, &c.Job, func(done, of time.Duration) {
 		r.progress(Step{Index: i, Case: c, Done: done, Of: of})
@@ -136,19 +132,7 @@ func (r *runner) one(ctx context.Context, i int) error {
 	return nil
 }
 
-func (r *runner) model(c *Case) (Model, error) {
-	switch {
-	case c.Model == PhaseModel && r.o.phase == nil:
-		return Phase, nil
-	case c.Model == PhaseModel:
-		return r.o.phase, nil
-	case c.Model == FluidModel && r.o.Fluid != nil:
-		return r.o.Fluid, nil
-	case c.Model == CreditModel:
-		return Packets, nil
-	}
-	return nil, fmt.Errorf("case %q: no model %q", c.Name, c.Model)
-}
+var models = map[string]Model{PhaseModel: Phase, FluidModel: Fluid, CreditModel: Packets}
 
 func (r *runner) progress(s Step) {
 	if r.o.Progress == nil {

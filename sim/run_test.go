@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // A book is a sink that keeps what it is given, and the order of it.
@@ -62,9 +64,9 @@ func cases(t *testing.T) []*Case {
 	whole := topology.Options{Ports: 4, Leaves: 4}
 	var out []*Case
 	for name, p := range map[string]*plan.Plan{
-		"a": planned(t, tree(t, whole), "linear-shift", "ftree"),
-		"b": planned(t, tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
-		"c": planned(t, tree(t, whole, "leaf0-spine0"), "fors", "pinned"),
+		"a": planned(t, topologytest.Tree(t, whole), "linear-shift", "ftree"),
+		"b": planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "linear-shift", "minhop"),
+		"c": planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "fors", "pinned"),
 	} {
 		c := &Case{Job: *job(p), Model: PhaseModel}
 		c.Name, c.Duration, c.Interval = name, time.Minute, 10*time.Second
@@ -83,9 +85,9 @@ func options() Options {
 // TestRun: whatever the number of workers, a run writes the same in the same order.
 func TestRun(t *testing.T) {
 	var first *book
-	for _, workers := range []int{1, 2, 0} {
+	for _, workers := range []int{1, 2, 4} {
 		b, o := &book{}, options()
-		o.workers = workers
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 		steps := map[string]int{}
 		o.Progress = func(s Step) {
 			if s.Result != nil {
@@ -153,7 +155,7 @@ func TestRunFails(t *testing.T) {
 	all := cases(t)
 	all[1].Mode = "free-running"
 	b, o := &book{}, options()
-	o.workers = 1
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // cases are begun one after the other
 	sum, err := Run(context.Background(), all, b, o)
 	if err == nil || !strings.Contains(err.Error(), `case "b": the phase model`) {
 		t.Errorf("error %v", err)
@@ -163,8 +165,8 @@ func TestRunFails(t *testing.T) {
 	}
 
 	all = cases(t)
-	all[2].Model = FluidModel
-	if _, err := Run(context.Background(), all, &book{}, options()); err == nil || !strings.Contains(err.Error(), `no model "fluid"`) {
+	all[2].Model = "none"
+	if _, err := Run(context.Background(), all, &book{}, options()); err == nil || !strings.Contains(err.Error(), `no model "none"`) {
 		t.Errorf("error %v", err)
 	}
 
@@ -182,13 +184,13 @@ func TestRunFails(t *testing.T) {
 // workers.
 func TestMemory(t *testing.T) {
 	all := cases(t)
-	one := Memory(all, 1)
+	one := memory(all, 1)
 	all[0].Interval /= 10
-	if more := Memory(all, 1); more != one+54*16*sampleBytes {
+	if more := memory(all, 1); more != one+54*16*sampleBytes {
 		t.Errorf("%d bytes more, want %d", more-one, 54*16*sampleBytes)
 	}
 	all[0].Model, all[1].Model = FluidModel, FluidModel
-	if a, b := Memory(all, 1), Memory(all, 2); b-a != 16*15*flowBytes {
+	if a, b := memory(all, 1), memory(all, 2); b-a != 16*15*flowBytes {
 		t.Errorf("a second worker takes %d bytes, want %d", b-a, 16*15*flowBytes)
 	}
 }

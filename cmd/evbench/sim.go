@@ -53,7 +53,7 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
-	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases, 0)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
+	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
 		return err
 	}
 	dir, err := outDir(c, s.Name+"-sim")
@@ -113,7 +113,7 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 // simulateCases works the cases out and prints what came of it.
 func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned, cases []*sim.Case, dir string) error {
 	fmt.Fprintf(said, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual(cases),
-		unit.Bytes(max(sim.Memory(cases, 0)>>20, 1)<<20))
+		unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
 	sayExact(said, cases)
 	files, err := createResults(dir, c.App.ErrWriter)
 	if err != nil {
@@ -123,7 +123,7 @@ func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned
 	describeMachine(&manifest)
 	show := simProgress{newTerminal(said, c.Bool("quiet"))}
 	sum, err := sim.Run(c.Context, cases, files, sim.Options{
-		Manifest: manifest, Fluid: sim.Fluid, Now: time.Now, Progress: show.step,
+		Manifest: manifest, Now: time.Now, Progress: show.step,
 	})
 	show.End()
 	err = errors.Join(err, files.Close())
