@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 )
 
 func TestStepsOfTournament(t *testing.T) {
@@ -37,9 +38,7 @@ func TestPartnersAreMutual(t *testing.T) {
 		for n := 1; n <= 40; n++ {
 			for r := range n {
 				ps, err := barrier.Partners(kind, r, n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if slices.Contains(ps, r) || !slices.IsSorted(ps) {
 					t.Errorf("%s n=%d: partners of %d are %v", kind, n, r, ps)
 				}
@@ -214,9 +213,7 @@ func holdsBack(t *testing.T, kind string, n, missing int) {
 
 func TestWaitEndsWithContext(t *testing.T) {
 	b, err := barrier.New(barrier.Tournament, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := newWires(2)
@@ -228,9 +225,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 
 func TestWaitReportsAStrangeSignal(t *testing.T) {
 	b, err := barrier.New(barrier.Central, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c := newWires(2)
 	c[0][1] <- 7
 	if err := b.Wait(t.Context(), wires{1, 2, c}); !errors.Is(err, errSeq) {
@@ -241,8 +236,6 @@ func TestWaitReportsAStrangeSignal(t *testing.T) {
 func steps(t *testing.T, kind string, rank, n int) []barrier.Step {
 	t.Helper()
 	s, err := barrier.Steps(kind, rank, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -14,13 +15,9 @@ import (
 func preparedOf(t *testing.T, text string) (*scenario.Scenario, []Planned) {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	planned, err := Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s, planned
 }
 

@@ -15,6 +15,7 @@ import (
 	"evbench/bench"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -98,9 +99,7 @@ cases:
 func failOver(t *testing.T, policy string, f virtual) results.Case {
 	t.Helper()
 	sum, err := run(t, failing+policy+"\n", f, &memory{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return sum.Cases[0]
 }
 
@@ -192,9 +191,7 @@ func TestLinksChangedFromOutside(t *testing.T) {
 			}
 			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n", "", 1)
 			sum, err := run(t, strings.Replace(text, "control: off", "control: off\nrounds: 1", 1)+policy+"\n", f, &memory{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			c := sum.Cases[0]
 			if len(c.Failovers) != 2 || c.EventsLost != 0 || c.EventsDuplicate != 0 || c.EventsBuilt == 0 || !c.Complete {
 				t.Fatalf("%d fail-overs; %+v", len(c.Failovers), c)
@@ -405,9 +402,7 @@ func TestFailoverProgress(t *testing.T) {
 				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, x.ID, x.Down, x.Up, x.SetSec != nil, x.FirstNewSec != nil))
 			}
 		}})
-		if err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, err)
 	})
 	want := map[string][]string{
 		bench.LinksChanged: {"x[leaf0-spine1] []", "x[] [leaf0-spine1]"},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -47,9 +48,7 @@ func TestForecast(t *testing.T) {
 		text := "topology: FT(2;20,18)\nfill: [19, 19, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18]\n" +
 			"fabric: {rate: 4Mbit/s}\nevent: " + tt.event + "\ncases: " + tt.cases + "\n"
 		s, err := scenario.Read("big", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		f := NewForecast(s, m, tt.inOne, tt.free)
 		if got := f.String(); got != tt.want || f.Fits() != tt.fits {
 			t.Errorf("%s %s: fits %v, want %v\n%s\nwant\n%s", tt.event, tt.cases, f.Fits(), tt.fits, got, tt.want)

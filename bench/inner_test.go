@@ -15,6 +15,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -45,9 +46,7 @@ func TestCountsPairs(t *testing.T) {
 		{"FT(2;16,32)", 0, sinkOfPairs{takes: true}, false, 1},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		r := &runner{plan: rounds{Rounds: scenario.Rounds{Count: tt.rounds}}, s: s, sink: tt.sink}
 		if got := r.countsPairs(); got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
 			t.Errorf("%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
@@ -181,9 +180,7 @@ func TestTimeline(t *testing.T) {
 		link := topology.Link{Leaf: 0, Spine: 3}
 		f := &stage{t0: time.Now()}
 		line := &timeline{fabric: f, tell: func(Progress) {}, start: time.Now()}
-		if err := line.play(t.Context(), steps([]scenario.Timed{{Links: []topology.Link{link}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}, 20*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, line.play(t.Context(), steps([]scenario.Timed{{Links: []topology.Link{link}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}, 20*time.Second)))
 		line.records = []failover.Record{
 			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Aided: 3*time.Second + 3*time.Millisecond, AidRoutes: 7},
 		}
@@ -225,21 +222,15 @@ func TestCaseEndsWhileLinksChange(t *testing.T) {
 		defer cancel()
 		line := &timeline{fabric: &slowLinks{stage{t0: time.Now()}}, tell: func(Progress) {}, start: time.Now()}
 		timed := []scenario.Timed{{Links: []topology.Link{{Spine: 3}}, Name: "x", At: 3 * time.Second}}
-		if err := line.play(ctx, steps(timed, 20*time.Second)); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, line.play(ctx, steps(timed, 20*time.Second)))
 	})
 }
 
 func TestCarried(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 1, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
 	var before, after []results.LinkCount
 	for w := range tree.Wires() {
@@ -267,9 +258,7 @@ func TestCarried(t *testing.T) {
 // are assigned on the way.
 func TestBetween(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s := &scenario.Scenario{Tree: tree, Warmup: 1, Seed: 3, Event: scenario.Event{Fragment: 1000}}
 	events := []uint64{1, 2, 3, 4}
 	if got := between(s, Planned{}, events)(0, 2); got != 3*(1000+builder.HeaderSize) {
@@ -320,13 +309,9 @@ func TestMeter(t *testing.T) {
 // The sizes of an exchange are those that a prediction takes.
 func TestMatrix(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{schedule: linear-shift}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m, err := Matrix(s, s.Cases[0], 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	w := weight(s, s.Cases[0], []uint64{20, 21, 22, 23})
 	for src := range 4 {
 		for dst := range 4 {
@@ -343,9 +328,7 @@ func TestHeaviest(t *testing.T) {
 		"{spread: 0}": {3000, 3000}, "{spread: 0.5}": {4500, 4500}, "{distribution: exponential, by: event}": {20_000, 48_000}, "{fanout: 1}": {3000, 3000},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: "+sizes+"}\ncases: [{mode: unsync}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		most, of := heaviest(s, s.Cases[0]), s.FragmentSizes(s.Cases[0])
 		if most < want[0] || most > want[1] {
 			t.Errorf("%s: %v bytes, want %v", sizes, most, want)
@@ -378,9 +361,7 @@ duration: 1400s
 cases:
   - {mode: ordered, failover: fors, failures: [{link: leaf0-spine0, at: 1s, for: 500ms, every: 1s, times: 700}]}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	worked := 0
 	mean, err := overTime(s.Cases[0], s.Tree, func(t *topology.Tree) (float64, error) {
 		worked++
@@ -407,9 +388,7 @@ func TestRefusedBeforehand(t *testing.T) {
 		{"paths of phases", "cases: [{schedule: fors, failover: fors}]", 95, ""},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nfabric: {kind: lab, rate: 100Mbit/s}\ncontrol: off\n"+tt.text+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		planned, err := Prepare(s)
 		if err == nil {
 			err = MayOpen(planned, func(_, connections int) error {

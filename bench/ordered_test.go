@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scenario"
 )
@@ -24,25 +25,17 @@ func TestOrderedEfficiency(t *testing.T) {
 		{"fragment: 100KiB, sizes: {fanout: 5}", "", 0.7, 1},
 	} {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nevent: {"+tt.event+"}\ncases: [{schedule: fors, failures: ["+tt.dead+"]}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		c := s.Cases[0]
 		tree, err := s.Tree.Without(c.Failures...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		p, err := plan.Build(tree, plan.Options{Schedule: "fors"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		phases := efficiencyOf(s, c, p)
 		c.Schedule = "" // the order that is best, not that of FORS
 		of := func(window int) float64 {
 			e, err := orderedEfficiency(s, c, p, window)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			return e
 		}
 		three, one := of(3), of(1)

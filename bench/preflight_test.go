@@ -12,6 +12,7 @@ import (
 	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/fabric"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/worker"
 )
@@ -82,9 +83,7 @@ func TestPreflight(t *testing.T) {
 		}
 		return h
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m := sink.manifests[0]
 	if !slices.ContainsFunc(m.Preflight, func(s string) bool { return strings.HasSuffix(s, "they are as the file says") }) {
 		t.Errorf("preflight %q", m.Preflight)
@@ -110,9 +109,7 @@ func TestPreflightRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sink, err := lookAt(t, short, tt.at, alike)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want %q", err, tt.want)
-			}
+			expect.Error(t, err, tt.want)
 			if len(sink.manifests) > 0 {
 				t.Error("something was written")
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/bench"
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -83,9 +84,7 @@ cases: [{name: sync}, {name: unsync, mode: unsynchronised}]
 
 func TestPrepareNamesTheCase(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s.Cases[0].Schedule = "xor"
 	if _, err := bench.Prepare(s); err == nil || !strings.Contains(err.Error(), `case "odd one": `) {
 		t.Errorf("error = %v", err)

@@ -14,6 +14,7 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric"
+	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -35,9 +36,7 @@ func always(d time.Duration) func() time.Duration { return func() time.Duration 
 func (m machine) find(t *testing.T, text string) bench.FoundRate {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	search := bench.NewRateSearch(s)
 	now, longest := time.Duration(0), time.Duration(0)
 	for range 100 {
@@ -196,9 +195,7 @@ func TestTryRate(t *testing.T) {
 		before := *s
 		f := &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
 		got, opened, err := tryRate(t, nil, s, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got.RateBitPerSec != 25e6 || got.Predicted != 1 || got.Efficiency <= 0 || len(f.installed) != 1 {
 			t.Errorf("%q: %+v, installed %q", tt.event, got, f.installed)
 		}

@@ -17,6 +17,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover/loop"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -177,9 +178,7 @@ func (m *memory) Write(r results.Record) error {
 func TestRunCountsPairs(t *testing.T) {
 	sink := &memory{keeps: results.Keeps{Pairs: true}}
 	sum, err := run(t, small, &inProcess{}, sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	type key struct {
 		name   string
 		repeat int
@@ -226,13 +225,9 @@ cases:
 func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
 	s, err := scenario.Read("small.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	planned, err := bench.Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s, planned
 }
 
@@ -281,9 +276,7 @@ func TestRunAnswerFirst(t *testing.T) {
 	text := strings.Replace(small, "rounds: 2", "rounds: auto\nanswer: {cases: [dead]}", 1)
 	text = strings.Replace(text, "{mode: unsynchronised,", "{name: beside, mode: unsynchronised,", 1)
 	sum, err := run(t, strings.Replace(text, "{schedule: fors,", "{name: dead, schedule: fors,", 1), &inProcess{}, &memory{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	rounds := map[string][]int{}
 	for _, s := range sum.Slices {
 		rounds[s.Case] = append(rounds[s.Case], s.Round)
@@ -302,9 +295,7 @@ func TestRunAnswerFirst(t *testing.T) {
 func TestRun(t *testing.T) {
 	f, sink := &inProcess{}, &memory{}
 	sum, err := run(t, small, f, sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var names []string
 	for _, c := range sum.Cases {
 		names = append(names, c.Name)
@@ -363,9 +354,7 @@ rounds: 1
 matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, fors]}
 cases: [{mode: ordered}]
 `, &inProcess{}, &memory{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(sum.Cases) != 17 {
 		t.Errorf("%d cases", len(sum.Cases))
 	}
@@ -397,9 +386,7 @@ cases:
   - {name: repaired, schedule: "repair:linear-shift-ports", failures: [leaf0-spine0]}
   - {name: free, mode: free-running, schedule: linear-shift-ports}
 `, &inProcess{}, &memory{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(sum.Cases) != 5 || !sum.Cases[0].Control {
 		t.Fatalf("%d cases, the first is the control: %v", len(sum.Cases), sum.Cases[0].Control)
 	}
@@ -415,9 +402,7 @@ cases:
 func TestRunWithRate(t *testing.T) {
 	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
 	sum, err := run(t, text, &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range sum.Cases {
 		if c.MeasuredEfficiency <= 0 || c.PredictedEfficiency <= 0 {
 			t.Errorf("%s: measured %v, predicted %v", c.Name, c.MeasuredEfficiency, c.PredictedEfficiency)
@@ -523,9 +508,7 @@ func TestProgress(t *testing.T) {
 			}
 			last = p
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		slice := []string{bench.Installing, bench.WarmingUp, bench.Measuring, bench.Done}
 		want := []string{bench.Begun}
 		for range s.Rounds.Count {

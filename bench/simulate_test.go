@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 	"evbench/sim"
 )
@@ -18,15 +19,11 @@ func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
 	s, planned := preparedOf(t, text)
 	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	out := make([]float64, len(cases))
 	for i, c := range cases {
 		o, err := sim.Phase(context.Background(), &c.Job, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		busiest := 0.0
 		for _, bytes := range o.Wires[len(o.Wires)-2*s.Tree.Servers():] {
 			busiest = max(busiest, bytes)
@@ -149,13 +146,9 @@ cases:
 			t.Errorf("%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		}
 		o, err := sim.Fluid(t.Context(), &x.Job, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		p, err := sim.Phase(t.Context(), &x.Job, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if d := (o.Span - p.Span).Abs(); d > p.Span/1_000_000 && len(x.Changes) == 0 {
 			t.Errorf("%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
 		}
@@ -165,13 +158,9 @@ cases:
 // Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	planned, err := Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	fit, skipped := Simulable(s, "", planned)
 	if len(fit) != 1 || fit[0].Name != "b" || len(skipped) != 1 || !strings.HasSuffix(skipped[0], `: "a"`) {
 		t.Errorf("simulated %v, skipped %q", fit, skipped)
@@ -186,26 +175,20 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 // on these; where OpenSM kept no entries they would be 78.
 func TestThesisPhase(t *testing.T) {
 	s, err := scenario.ReadFile("../scenarios/lhcb-fig65.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s.Duration = time.Second
 	s.Cases = slices.DeleteFunc(s.Cases, func(c scenario.Case) bool {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
 	planned, err := Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
 	if err != nil || len(cases) != 2 {
 		t.Fatal(len(cases), err)
 	}
 	for i, want := range []float64{142.7, 81.8} {
 		o, err := sim.Phase(context.Background(), &cases[i].Job, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		got := 8 * float64(o.Received[0]) / o.Span.Seconds() / 1e9
 		if math.Abs(got-want) > 0.01*want {
 			t.Errorf("%s: %.1f Gbit/s of a server, want %.1f", cases[i].Name, got, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/scenario"
 	"evbench/scheduler/sizes"
 )
@@ -27,20 +28,14 @@ fabric: {kind: hosts}
 event: {fragment: 4KiB, sizes: %s}
 cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
 `, 2+seed%3, 2+seed%4, seed, drawn[seed%len(drawn)], []string{"", ", schedule: fors"}[seed%2])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tree, err := s.Tree.Without(s.Cases[0].Failures...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		n := tree.Servers()
 		o, from, before := newOrderer(s, s.Cases[0], tree, nil), uint64(0), make([]int, n)
 		for k, count := range []int{1, 3, 2} {
 			parts, err := o.Next(from, count, k == 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			across += checkParts(t, parts, count, before)
 			from += uint64(count)
 			for r, w := range parts {
@@ -64,13 +59,9 @@ fabric: {kind: hosts, rate: 1Gbit/s}
 event: {fragment: 4KiB, sizes: {spread: 0.9, fanout: 3}}
 cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 `, warmup)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		planned, err := prepare(s, s.Cases[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		o := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil)
 		if warmup > 0 {
 			if _, err := o.Next(0, warmup, true); err != nil {
@@ -78,9 +69,7 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 			}
 		}
 		parts, err := o.Next(uint64(warmup), 4, warmup == 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		again := newOrderer(s, s.Cases[0], o.t, planned.Ordered.Plan)
 		if p, err := again.plan(uint64(warmup), 4); p != again.first {
 			t.Errorf("warm-up %d: the first window is planned again (%v)", warmup, err)
@@ -105,13 +94,9 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 func TestEveryWindowJudged(t *testing.T) {
 	for _, event := range []string{"", ", sizes: {spread: 0.9}"} {
 		s, err := scenario.Read("t.yaml", strings.NewReader("topology: FT(2;3,3)\nfabric: {kind: hosts, rate: 1Gbit/s}\nevent: {fragment: 4KiB"+event+"}\ncases: [{mode: ordered}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		planned, err := prepare(s, s.Cases[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for bad := range 4 {
 			o, window := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil), 0
 			whole := o.order

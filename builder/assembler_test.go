@@ -163,7 +163,7 @@ func TestAgainstMap(t *testing.T) {
 			next++
 		}
 		h := frag(next-min(next, uint64(r.IntN(5)))+uint64(r.IntN(2)), uint32(r.IntN(sources)))
-		want := expect(got, done, h, sources)
+		want := verdict(got, done, h, sources)
 		if v := a.Add(0, h, true); v != want {
 			t.Fatalf("event %d source %d: %v, want %v", h.Event, h.Source, v, want)
 		}
@@ -173,7 +173,7 @@ func TestAgainstMap(t *testing.T) {
 	}
 }
 
-func expect(got map[uint64]map[uint32]bool, done map[uint64]bool, h builder.Header, sources int) builder.Verdict {
+func verdict(got map[uint64]map[uint32]bool, done map[uint64]bool, h builder.Header, sources int) builder.Verdict {
 	switch e := got[h.Event]; {
 	case done[h.Event]:
 		return builder.Duplicate

@@ -19,6 +19,7 @@ import (
 
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 )
 
 // A logbook is what the controller said of its control port.
@@ -45,9 +46,7 @@ func listen(t *testing.T) (*controller.Controller, *logbook) {
 	c := controller.New(controller.Options{
 		Token: "secret", Servers: []int{3, 5, 8}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	if err := c.Listen("unix:" + filepath.Join(t.TempDir(), "control")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, c.Listen("unix:"+filepath.Join(t.TempDir(), "control")))
 	t.Cleanup(func() { _ = c.Close() })
 	return c, &log
 }
@@ -55,9 +54,7 @@ func listen(t *testing.T) (*controller.Controller, *logbook) {
 func dial(t *testing.T, c *controller.Controller) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", strings.TrimPrefix(c.Addr(), "unix:"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -78,9 +75,7 @@ func TestStrangers(t *testing.T) {
 	}
 	frame := func(m wire.Message) []byte {
 		b, err := wire.Append(nil, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return b
 	}
 	other := frame(wire.Hello{Server: 5})
@@ -103,9 +98,7 @@ func TestStrangers(t *testing.T) {
 			if _, err := conn.Write(tt.bytes); err != nil {
 				t.Fatal(err)
 			}
-			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, conn.(*net.UnixConn).CloseWrite())
 			if m, err := wire.Read(conn, wire.MaxHello); err != nil {
 				t.Error(err)
 			} else if _, ok := m.(wire.Challenge); !ok {
@@ -161,9 +154,7 @@ func waitFor(t *testing.T, log *logbook, text string) {
 func TestJoin(t *testing.T) {
 	c, _ := listen(t)
 	hello(t, c, "secret", 5)
-	if err := c.Join(t.Context(), 1); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, c.Join(t.Context(), 1))
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no more patience"))
 	defer cancel()
 	err := c.Join(ctx, 0)
@@ -174,18 +165,14 @@ func TestJoin(t *testing.T) {
 	go func() { done <- c.Join(t.Context(), 0) }()
 	hello(t, c, "secret", 3)
 	hello(t, c, "secret", 8)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, <-done)
 }
 
 // A worker that has left may come back.
 func TestRejoin(t *testing.T) {
 	c, log := listen(t)
 	w, _ := hello(t, c, "secret", 5)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, w.Close())
 	waitFor(t, log, "worker left")
 	if _, err := hello(t, c, "secret", 5); err != nil {
 		t.Error(err)
@@ -230,12 +217,8 @@ func (p pipes) dial() net.Conn {
 func joins(t *testing.T, conn net.Conn, server int) {
 	t.Helper()
 	w := wire.NewConn(conn, wire.MaxFrame)
-	if err := w.Introduce("secret", wire.Hello{Server: server}); err != nil {
-		t.Error(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, w.Introduce("secret", wire.Hello{Server: server}))
+	expect.OK(t, w.Close())
 }
 
 // Who sends a byte now and then does not hold a place for ever, nor keep others
@@ -246,9 +229,7 @@ func TestSlowStranger(t *testing.T) {
 		c := controller.New(controller.Options{Token: "secret"})
 		c.Serve(p)
 		b, err := wire.Append(nil, wire.Hello{Server: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		began, slow, sent := time.Now(), p.dial(), 0
 		if _, err := wire.Read(slow, wire.MaxHello); err != nil {
 			t.Fatal(err)
@@ -265,9 +246,7 @@ func TestSlowStranger(t *testing.T) {
 			t.Errorf("cut off after %v and %d bytes", d, sent)
 		}
 		joins(t, p.dial(), 1)
-		if err := errors.Join(slow.Close(), c.Close()); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, errors.Join(slow.Close(), c.Close()))
 	})
 }
 
@@ -302,9 +281,7 @@ func TestOutOfFiles(t *testing.T) {
 			t.Errorf("the stranger stayed for %v, %v", time.Since(began), err)
 		}
 		joins(t, p.dial(), 2)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, c.Close())
 	})
 }
 
@@ -318,9 +295,7 @@ func TestStrangersTakeAllPlaces(t *testing.T) {
 			defer p.dial().Close()
 		}
 		joins(t, p.dial(), 1)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, c.Close())
 	})
 }
 
@@ -333,9 +308,7 @@ func TestSlowLeave(t *testing.T) {
 		var all sync.WaitGroup
 		for server := range 3 {
 			w := wire.NewConn(p.dial(), wire.MaxFrame)
-			if err := w.Introduce("secret", wire.Hello{Server: server}); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, w.Introduce("secret", wire.Hello{Server: server}))
 			all.Go(func() {
 				defer w.Close()
 				time.Sleep(time.Duration(server+1) * time.Second)
@@ -344,9 +317,7 @@ func TestSlowLeave(t *testing.T) {
 				}
 			})
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, c.Close())
 		all.Wait()
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -32,9 +33,7 @@ func TestMachine(t *testing.T) {
 
 func play(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s := script{}
 	var out strings.Builder
 	for i, block := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
@@ -53,9 +52,7 @@ func play(t *testing.T, file string) {
 		fmt.Fprintf(&out, "%s----\n%s\n", commands, got.String())
 	}
 	if *rewrite {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(file, []byte(out.String()), 0o644))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -103,9 +104,7 @@ func TestMeanTookAtRandom(t *testing.T) {
 				own[i] = time.Duration(random.Int64N(int64(time.Second)))
 			}
 			all, times = append(all, took(own, 1<<random.IntN(4))), append(times, own)
-			if err := checkTook(all[len(all)-1]); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, checkTook(all[len(all)-1]))
 		}
 		first := uint64(0)
 		for _, e := range meanTook(all).Times() {

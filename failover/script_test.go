@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -60,9 +61,7 @@ func play(t *testing.T, o Options, script string) *Machine {
 func duration(t *testing.T, s string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return d
 }
 

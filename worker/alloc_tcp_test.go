@@ -9,6 +9,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
 )
@@ -51,9 +52,7 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 			begin <- true
 		}
 		for range n {
-			if err := <-end; err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, <-end)
 		}
 	}
 	for range warm {
@@ -72,17 +71,13 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 // builderOf returns a function that builds one event while another worker does
 // the same; built counts the events of both.
 func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport.Endpoint, built *atomic.Int64) (func() error, *loop) {
-	if err := check(c, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, check(c, 0))
 	ctx, d := t.Context(), newMailbox()
 	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
 	case wire.Sync:
 		s, err := newSynchronised(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return func() error { return s.exchange(ctx) }, l
 	case wire.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
@@ -143,9 +138,7 @@ func tcpEndpoints(t *testing.T, n int, io string) []*tcp.Endpoint {
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	t.Cleanup(func() {
 		for _, e := range eps {
 			_ = e.Close()

@@ -7,6 +7,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -122,16 +123,12 @@ func one(tb testing.TB, mode string, n int) (build func(), l *loop) {
 }
 
 func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
-	if err := check(c, 0); err != nil {
-		tb.Fatal(err)
-	}
+	expect.Must(tb, check(c, 0))
 	ep, d := newMirror(c), newMailbox()
 	l = newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	ctx := tb.Context()
 	must := func(err error) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		expect.Must(tb, err)
 	}
 	switch c.Mode {
 	case wire.Sync:

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -73,13 +73,9 @@ func TestCheckRefuses(t *testing.T) {
 	} {
 		c := configured(wire.Sync)
 		change(&c)
-		if err := check(c, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("check() = %v, want %q", err, want)
-		}
+		expect.Error(t, check(c, 0), want)
 	}
-	if err := check(configured(wire.Sync), 10_000); err == nil || !strings.Contains(err.Error(), "there are 10000") {
-		t.Errorf("check() = %v, want one about memory", err)
-	}
+	expect.Error(t, check(configured(wire.Sync), 10_000), "there are 10000")
 }
 
 // A counted endpoint says how much memory was asked for.
@@ -138,9 +134,7 @@ func FuzzConfigure(f *testing.F) {
 func follow(t *testing.T, l *loop, row []wire.Step) {
 	for _, op := range opsOf(row, l.c.Rank, l.n) {
 		op.Head = make([]byte, transport.HeadSize)
-		if err := op.Check(l.c.Rank, l.n); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, op.Check(l.c.Rank, l.n))
 		if op.Kind == transport.Recv {
 			l.fragments.buffer(0, op.Peer)
 			l.fragments.sources.await(op.Peer, 0)
@@ -157,8 +151,6 @@ func follow(t *testing.T, l *loop, row []wire.Step) {
 
 func marshal(f *testing.F, m wire.Message) []byte {
 	b, err := json.Marshal(m)
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, err)
 	return b
 }

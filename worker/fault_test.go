@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,19 +12,11 @@ import (
 	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
 )
-
-func wantError(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	for _, p := range parts {
-		if err == nil || !strings.Contains(err.Error(), p) {
-			t.Errorf("error %v\nlacks %q", err, p)
-		}
-	}
-}
 
 // data returns the header of a fragment on its way, and whether it is one.
 func data(m *transporttest.Message) (builder.Header, bool) {
@@ -105,9 +96,7 @@ func TestDamage(t *testing.T) {
 					c := newCase(n, mode)
 					c.Check = tt.check
 					o, err := r.ctl.RunCase(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					if !o.Complete || o.Lost != tt.lost || o.Built != o.Assigned-tt.lost || o.Duplicate != 0 ||
 						o.DuplicateFragments != tt.duplicate || o.CorruptFragments != tt.corrupt || o.StrayFragments != tt.odd {
 						t.Errorf("outcome %+v", o)
@@ -153,7 +142,7 @@ func TestLostFragment(t *testing.T) {
 				if mode == wire.Ordered { // servers cannot tell what is lost from what waits its turn
 					want, lost = "no fragment from server 11; server 11 sent it", 0
 				}
-				wantError(t, err, "measurement", want)
+				expect.Error(t, err, "measurement", want)
 				if d := time.Since(began); d > c.Timeout {
 					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
 				}
@@ -179,7 +168,7 @@ func TestKilledWorker(t *testing.T) {
 				c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[3]) }
 				began := time.Now()
 				o, err := r.ctl.RunCase(t.Context(), c)
-				wantError(t, err, "measurement", "server 13: control connection lost")
+				expect.Error(t, err, "measurement", "server 13: control connection lost")
 				var ce *controller.CaseError
 				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) || len(ce.Waiting) == 0 {
 					t.Errorf("error %#v; want server 13 at fault, and who waits for it", ce)
@@ -191,7 +180,7 @@ func TestKilledWorker(t *testing.T) {
 					t.Errorf("outcome %+v", o)
 				}
 				_, err = r.ctl.RunCase(t.Context(), withPeers(c))
-				wantError(t, err, "not connected: server 13")
+				expect.Error(t, err, "not connected: server 13")
 				r.stop(3)
 			})
 		})
@@ -253,7 +242,7 @@ func TestHungWorker(t *testing.T) {
 				c.Exchanges, c.Duration = 0, time.Hour
 				began := time.Now()
 				_, err := r.ctl.RunCase(t.Context(), c)
-				wantError(t, err, "server 13: does not answer", "waited for by")
+				expect.Error(t, err, "server 13: does not answer", "waited for by")
 				var ce *controller.CaseError
 				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) {
 					t.Errorf("error %#v; want server 13 at fault", ce)

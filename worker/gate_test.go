@@ -9,6 +9,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -33,9 +34,7 @@ func TestGateOfTheTransport(t *testing.T) {
 	var ends [n]*withBarrier
 	for r, ep := range transporttest.New(n, nil) {
 		b, err := barrier.New(barrier.Central, r, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		ends[r] = &withBarrier{ep, b, 0}
 		c := testCase(wire.Sync, n)
 		c.Rank, c.Barrier, c.Row = r, wire.BarrierMPI, nil
@@ -53,9 +52,7 @@ func TestGateOfTheTransport(t *testing.T) {
 			return s.run(t.Context())
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	for r, e := range ends {
 		if want := events * (n - 1); e.waits != want {
 			t.Errorf("rank %d waited %d times, want %d", r, e.waits, want)

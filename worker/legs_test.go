@@ -14,6 +14,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -272,7 +273,7 @@ func TestKilledDuringUpdate(t *testing.T) {
 		}
 		_, runErr := r.ctl.RunCase(t.Context(), c)
 		wg.Wait()
-		wantError(t, runErr, "server 13: control connection lost")
+		expect.Error(t, runErr, "server 13: control connection lost")
 		if !errors.Is(err, controller.ErrCaseOver) {
 			t.Errorf("Update: %v", err)
 		}
@@ -309,7 +310,7 @@ func TestUpdatesRefused(t *testing.T) {
 				t.Error(runErr, o)
 			}
 			wg.Wait()
-			wantError(t, err, tt.want)
+			expect.Error(t, err, tt.want)
 			r.stop()
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -50,9 +51,7 @@ func TestLoads(t *testing.T) {
 				r.start()
 				for i := range 2 {
 					o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					if w.began != 2*(i+1) || len(o.Loads) != 2 || o.Loads[0].Host != "host0" || o.Loads[1].Host != "host2" {
 						t.Fatalf("case %d: %d times begun, loads %+v", i, w.began, o.Loads)
 					}
@@ -107,7 +106,7 @@ func TestLoadRefused(t *testing.T) {
 		}
 		r.start()
 		o, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))
-		wantError(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
+		expect.Error(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
 		if len(o.Loads) > 2 || o.Servers[0].Load != nil {
 			t.Errorf("loads %+v", o.Loads)
 		}
@@ -126,9 +125,7 @@ func TestTook(t *testing.T) {
 					c := newCase(3, mode)
 					c.Exchanges, c.Interval = exchanges, time.Minute
 					o, err := r.ctl.RunCase(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					var mean, sum float64
 					for _, s := range o.Servers {
 						var all time.Duration

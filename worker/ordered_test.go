@@ -12,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -137,7 +138,7 @@ func TestDamagedTokens(t *testing.T) {
 					if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{to}) || !ce.Stuck {
 						t.Errorf("error %#v; want server %d at fault", ce, to)
 					}
-					wantError(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
+					expect.Error(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
 					if d := time.Since(began); d > c.Timeout+time.Second {
 						t.Errorf("ended after %v, time-out %v", d, c.Timeout)
 					}
@@ -170,7 +171,7 @@ func TestBadWindows(t *testing.T) {
 				c := ordered(4)
 				c.Windows = windows
 				_, err := r.ctl.RunCase(t.Context(), c)
-				wantError(t, err, want)
+				expect.Error(t, err, want)
 				r.stop()
 			})
 		})

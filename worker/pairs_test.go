@@ -10,6 +10,7 @@ import (
 
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -51,9 +52,7 @@ func TestPairs(t *testing.T) {
 					c := pairsCase(n, mode)
 					samples := collect(&c)
 					o, err := r.ctl.RunCase(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					checkPairs(t, o, mode)
 					var sampled, counted uint64
 					for _, s := range *samples {
@@ -136,9 +135,7 @@ func TestSlowPair(t *testing.T) {
 			}
 			r.start()
 			o, err := r.ctl.RunCase(t.Context(), pairsCase(n, wire.Sync))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			for _, s := range o.Servers {
 				for src, f := range s.Sources {
 					want := 6 * linkTime

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/transport"
 )
@@ -132,7 +133,7 @@ func bearing(t *testing.T, mode string, back bool) {
 	o, err := r.ctl.RunCase(t.Context(), c)
 	switch d := time.Since(began); {
 	case !back:
-		wantError(t, err, "measurement", "server 12")
+		expect.Error(t, err, "measurement", "server 12")
 		if d < cut || d > cut+2*c.Timeout {
 			t.Errorf("ended after %v", d)
 		}

@@ -12,6 +12,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -97,7 +98,7 @@ func TestPlanUpdateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
 		_, err := r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1}, nil)
-		wantError(t, err, "no case is under way")
+		expect.Error(t, err, "no case is under way")
 		c := newCase(3, wire.Sync)
 		c.Exchanges, c.Duration = 0, time.Hour
 		bad := rows(3)
@@ -106,7 +107,7 @@ func TestPlanUpdateRefused(t *testing.T) {
 			time.AfterFunc(time.Second, func() { _, _ = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Rows: bad}, nil) })
 		}
 		_, err = r.ctl.RunCase(t.Context(), c)
-		wantError(t, err, "server 11: plan update: row: phase 0: receive from rank 1")
+		expect.Error(t, err, "server 11: plan update: row: phase 0: receive from rank 1")
 		r.stop()
 	})
 }

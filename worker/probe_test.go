@@ -13,6 +13,7 @@ import (
 
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -46,16 +47,12 @@ func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.Pro
 			})
 		})
 	}
-	if err := p.ctl.Join(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.ctl.Join(t.Context(), n))
 	return p
 }
 
 func (p *probers) stop() {
-	if err := p.ctl.Close(); err != nil {
-		p.t.Error(err)
-	}
+	expect.OK(p.t, p.ctl.Close())
 	p.wg.Wait()
 	for _, cancel := range p.kill {
 		cancel()
@@ -104,9 +101,7 @@ func TestSurvey(t *testing.T) {
 			defer p.stop()
 			began := time.Now()
 			s, err := p.ctl.Survey(t.Context(), time.Hour, firstTwo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			for from := range n {
 				for to := range n {
 					var want []wire.Reach

@@ -10,6 +10,7 @@ import (
 	"evbench/barrier"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
@@ -60,9 +61,7 @@ func (r *rig) start() *rig {
 		r.kill = append(r.kill, cancel)
 		r.wg.Go(func() { r.ends[rank] = r.work(ctx, rank) })
 	}
-	if err := r.ctl.Join(r.t.Context(), r.n); err != nil {
-		r.t.Fatal(err)
-	}
+	expect.Must(r.t, r.ctl.Join(r.t.Context(), r.n))
 	return r
 }
 
@@ -98,16 +97,12 @@ func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Co
 func (r *rig) stop(killed ...int) {
 	r.t.Helper()
 	r.ctl.Quit()
-	if err := r.ctl.Close(); err != nil {
-		r.t.Error(err)
-	}
+	expect.OK(r.t, r.ctl.Close())
 	r.wg.Wait()
 	for _, rank := range killed {
 		r.ends[rank] = nil
 	}
-	if err := errors.Join(r.ends...); err != nil {
-		r.t.Error(err)
-	}
+	expect.OK(r.t, errors.Join(r.ends...))
 	for _, cancel := range r.kill {
 		cancel()
 	}

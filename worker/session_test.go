@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/worker"
 )
 
@@ -46,24 +47,16 @@ func TestSilentController(t *testing.T) {
 		}()
 		c := wire.NewConn(there, wire.MaxFrame)
 		_, welcome, err := c.Examine("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Send(welcome); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
+		expect.Must(t, c.Send(welcome))
 		for range 3 {
 			<-time.After(50 * time.Second)
-			if err := c.Send(wire.Ping{}); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, c.Send(wire.Ping{}))
 			if m, err := c.Receive(); err != nil || m != (wire.Pong{}) {
 				t.Fatalf("ping answered with %v, %v", m, err)
 			}
 		}
-		if err := <-ended; err == nil || !strings.Contains(err.Error(), "control connection") {
-			t.Errorf("Run = %v", err)
-		}
+		expect.Error(t, <-ended, "control connection")
 		if d := time.Since(began); d != 210*time.Second {
 			t.Errorf("ended after %v, want a minute after the third ping", d)
 		}
@@ -90,11 +83,9 @@ func TestNotWelcome(t *testing.T) {
 		if _, _, err := c.Examine("secret"); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Send(tt.answer); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, c.Send(tt.answer))
 		err := <-ended
-		wantError(t, err, tt.want)
+		expect.Error(t, err, tt.want)
 		if _, refused := tt.answer.(wire.Refused); refused != errors.Is(err, worker.ErrRefused) || errors.Is(err, worker.ErrNotJoined) {
 			t.Errorf("%v: ErrRefused %v", err, refused)
 		}
@@ -126,9 +117,7 @@ func TestNoWelcome(t *testing.T) {
 				go func() {
 					ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Token: "secret", Wait: 3 * time.Second})
 				}()
-				if err := tt.says(wire.NewConn(there, wire.MaxFrame)); err != nil {
-					t.Error(err)
-				}
+				expect.OK(t, tt.says(wire.NewConn(there, wire.MaxFrame)))
 				err := <-ended
 				if !errors.Is(err, worker.ErrNotJoined) || !strings.Contains(err.Error(), tt.because) || time.Since(began) != tt.after {
 					t.Errorf("after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)

@@ -12,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -27,9 +28,7 @@ func TestModes(t *testing.T) {
 					paused := 0
 					c.OnMeasure = func() { paused++ }
 					o, err := r.ctl.RunCase(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					if paused != 1 {
 						t.Errorf("OnMeasure called %d times", paused)
 					}
@@ -199,9 +198,7 @@ func TestDuration(t *testing.T) {
 				c := newCase(n, mode)
 				c.Exchanges, c.Duration = 0, time.Second
 				o, err := r.ctl.RunCase(t.Context(), c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if o.Built != o.Assigned || o.Span < 900*time.Millisecond || o.Span > 1100*time.Millisecond {
 					t.Errorf("built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
 				}
@@ -240,7 +237,7 @@ func TestRefusedConfiguration(t *testing.T) {
 			c := newCase(3, wire.Sync)
 			tt.change(&c)
 			_, err := r.ctl.RunCase(t.Context(), c)
-			wantError(t, err, tt.want)
+			expect.Error(t, err, tt.want)
 		}
 		if _, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil {
 			t.Errorf("after the refusals: %v", err)

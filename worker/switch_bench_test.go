@@ -10,6 +10,7 @@ import (
 
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -38,9 +39,7 @@ func (e resting) Exchange(ctx context.Context, ops []transport.Op) error {
 func BenchmarkUpdate(b *testing.B) {
 	const n = 64
 	ctl := controller.New(controller.Options{Token: "secret"})
-	if err := ctl.Listen("unix:" + filepath.Join(b.TempDir(), "control")); err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, ctl.Listen("unix:"+filepath.Join(b.TempDir(), "control")))
 	nets := transporttest.New(n, nil)
 	var wg sync.WaitGroup
 	for rank := range n {
@@ -54,14 +53,10 @@ func BenchmarkUpdate(b *testing.B) {
 					},
 				})
 			}
-			if err != nil {
-				b.Error(err)
-			}
+			expect.OK(b, err)
 		})
 	}
-	if err := ctl.Join(b.Context(), n); err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, ctl.Join(b.Context(), n))
 	c := newCase(n, wire.Sync)
 	c.Exchanges, c.Duration, c.Timeout, c.Interval, c.Check = 0, time.Hour, time.Minute, time.Hour, wire.CheckHeader
 	c.Warmup, c.Fragment = 0, 8
@@ -78,9 +73,7 @@ func BenchmarkUpdate(b *testing.B) {
 	plan := rows(n)
 	for epoch := uint32(1); b.Loop(); epoch++ {
 		sw, err := ctl.Update(ctx, controller.PlanChange{Epoch: epoch, Rows: plan}, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, err)
 		held, placed = append(held, sw.Held), append(placed, sw.InPlace)
 		switched = append(switched, sw.FirstNew)
 	}
@@ -94,8 +87,6 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(float64(placed[len(placed)-1].Microseconds())/1000, "placed-max-ms")
 	cancel()
 	<-over
-	if err := ctl.Close(); err != nil {
-		b.Error(err)
-	}
+	expect.OK(b, ctl.Close())
 	wg.Wait()
 }

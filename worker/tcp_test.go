@@ -12,6 +12,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -69,17 +70,13 @@ func openTCP(l *tcp.Listener) worker.OpenFunc {
 func TestOverTCP(t *testing.T) {
 	const n = 4
 	ctl := controller.New(controller.Options{Token: "secret"})
-	if err := ctl.Listen("unix:" + filepath.Join(t.TempDir(), "control")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, ctl.Listen("unix:"+filepath.Join(t.TempDir(), "control")))
 	var wg sync.WaitGroup
 	var kill context.CancelFunc
 	ends := make([]error, n)
 	for rank := range n {
 		l, err := tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "secret"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		kill = cancel
@@ -95,9 +92,7 @@ func TestOverTCP(t *testing.T) {
 			})
 		})
 	}
-	if err := ctl.Join(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, ctl.Join(t.Context(), n))
 	for _, mode := range modes {
 		c := newCase(n, mode)
 		if mode == wire.Ordered {
@@ -125,14 +120,10 @@ func TestOverTCP(t *testing.T) {
 	c.Exchanges, c.Duration, c.Timeout = 0, time.Hour, time.Minute
 	c.OnMeasure = func() { time.AfterFunc(50*time.Millisecond, kill) }
 	_, err := ctl.RunCase(t.Context(), c)
-	wantError(t, err, "server 13: control connection lost")
-	if err := ctl.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.Error(t, err, "server 13: control connection lost")
+	expect.OK(t, ctl.Close())
 	wg.Wait()
-	if err := errors.Join(ends[:n-1]...); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, errors.Join(ends[:n-1]...))
 }
 
 // everyPath is one path of each rank to each other.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 )
 
 // A floor is servers that do drawn windows, and a second account of ports and links. What is
@@ -163,9 +164,7 @@ func TestTurns(t *testing.T) {
 			for k := range 1 + rng.IntN(5) {
 				count := 1 + rng.IntN(4)
 				parts, err := d.Next(at, count, k == 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				for r, p := range parts {
 					p.From, p.Count, p.Quiet = at, count, k == 0
 					f.parts[r] = append(f.parts[r], p)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -27,9 +28,7 @@ func BenchmarkFollow(b *testing.B) {
 		text += "  - {name: " + name + ", schedule: fors, failures: [leaf0-spine0]}\n"
 	}
 	l, err := Listen(b.Context(), "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	s := Serve(l, slog.New(slog.DiscardHandler))
 	defer s.End("") //nolint:errcheck // nobody is there
 	x := NewStory(b, strings.TrimSpace(text)+"\n", s.Take)
@@ -50,9 +49,7 @@ func BenchmarkFollow(b *testing.B) {
 			if err == nil {
 				err = out.parts(parts, sent)
 			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.Must(b, err)
 		}
 	}
 	b.Run("interval", func(b *testing.B) {

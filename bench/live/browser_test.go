@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/browsertest"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -51,9 +52,7 @@ func TestBrowserFollows(t *testing.T) {
 	sum := x.Standing()
 	sum.Answer = &results.Answer{Text: "One dead cable costs nothing."}
 	x.Say(bench.Progress{Stage: bench.Ended, Summary: sum})
-	if err := s.End("Results: here."); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End("Results: here."))
 	b.Do(t, until(`document.documentElement.classList.contains("ended")`))
 	b.Is(t, "the answer", `document.querySelector(".answer").textContent`, "One dead cable costs nothing.")
 	b.Is(t, "in the end", `document.querySelector("#where").textContent.includes("The run has ended.") && document.querySelector("#where").textContent.includes("Results: here.") ? "said" : "not said"`, "said")
@@ -92,9 +91,7 @@ func TestBrowserLayout(t *testing.T) {
 				if err == nil {
 					err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("live-%d-%s.png", tt.width, tt.face)), picture, 0o600)
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				expect.OK(t, err)
 			}
 		})
 	}

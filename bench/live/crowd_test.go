@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evbench/bench/live"
+	"evbench/internal/expect"
 	"evbench/transport/transporttest"
 )
 
@@ -60,9 +61,7 @@ func (c *counted) Close() error {
 func counting(t *testing.T, log slog.Handler, errs ...error) (*live.Server, *counter) {
 	t.Helper()
 	l, err := live.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c := &counter{Listener: l, errs: make(chan error, len(errs))}
 	for _, err := range errs {
 		c.errs <- err
@@ -76,16 +75,12 @@ func TestStrangersStay(t *testing.T) {
 	s, all := counting(t, slog.DiscardHandler)
 	x := live.NewStory(t, scenarioText, s.Take)
 	watching, err := http.Get(s.URL() + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer watching.Body.Close()
 	var strangers []net.Conn
 	for i := range 400 {
 		c, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		strangers = append(strangers, c)
 		const host = " HTTP/1.1\r\nHost: localhost\r\n"
 		said := []string{"", "GET / HT", "GET /metrics" + host + "\r\n", "POST /" + host + "Content-Length: 9\r\n\r\n"}[i%4]
@@ -103,9 +98,7 @@ func TestStrangersStay(t *testing.T) {
 		c.Close()
 	}
 	x.Slice(1, 0, 5)
-	if err := s.End("over"); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End("over"))
 	text, err := io.ReadAll(watching.Body)
 	if err != nil || !bytes.Contains(text, []byte("event: end")) {
 		t.Errorf("who followed the run was sent away: %v, %q", err, text)
@@ -117,9 +110,7 @@ func TestServerLogs(t *testing.T) {
 	var log bytes.Buffer // read when nothing is served any more
 	s, _ := counting(t, slog.NewTextHandler(&log, nil), &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)})
 	get(t, s.URL())
-	if err := s.End(""); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End(""))
 	if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "too many open files") {
 		t.Errorf("logged %q", text)
 	}
@@ -151,9 +142,7 @@ func TestAnswersEnd(t *testing.T) {
 		if text, err := io.ReadAll(slow); len(text) > 0 || err != nil {
 			t.Errorf("after ten minutes there is an answer still: %q, %v", text, err)
 		}
-		if err := s.End("over"); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, s.End("over"))
 		if text := <-told; !strings.Contains(text, "event: end") {
 			t.Errorf("who follows the run is told %q", text)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/live"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -36,9 +37,7 @@ func sec(x float64) *float64 { return &x }
 func listen(t *testing.T, log slog.Handler) *live.Server {
 	t.Helper()
 	l, err := live.Listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return live.Serve(l, slog.New(log))
 }
 
@@ -47,9 +46,7 @@ func serve(t *testing.T) (*live.Server, *live.Story) {
 	t.Helper()
 	s := listen(t, slog.DiscardHandler)
 	t.Cleanup(func() {
-		if err := s.End("over"); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, s.End("over"))
 	})
 	return s, live.NewStory(t, scenarioText, s.Take)
 }
@@ -77,21 +74,15 @@ func measured(x *live.Story) {
 func request(t *testing.T, method, url, host string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if host != "" {
 		r.Host = host
 	}
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return answer, string(text)
 }
 
@@ -171,9 +162,7 @@ func TestDocuments(t *testing.T) {
 	}
 	read := func() {
 		t.Helper()
-		if err := json.Unmarshal([]byte(get(t, s.URL()+"api/progress")), &p); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, json.Unmarshal([]byte(get(t, s.URL()+"api/progress")), &p))
 	}
 	if read(); p.Schema != "evbench/progress/1" || p.Stage != bench.Begun || p.LeftSec != 60 {
 		t.Errorf("at first %+v", p)
@@ -203,9 +192,7 @@ func TestBeforeTheRun(t *testing.T) {
 			t.Errorf("/%s: no %q in %s", path, want, text)
 		}
 	}
-	if err := s.End("It failed: no workers."); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End("It failed: no workers."))
 }
 
 // Names of metrics are as Prometheus has it, and figures are those of the run.
@@ -214,9 +201,7 @@ func TestMetrics(t *testing.T) {
 	measured(x)
 	text := get(t, s.URL()+"metrics")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -246,9 +231,7 @@ func TestMetrics(t *testing.T) {
 func TestEvents(t *testing.T) {
 	s, x := serve(t)
 	answer, err := http.Get(s.URL() + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Error(kind)
@@ -266,9 +249,7 @@ func TestEvents(t *testing.T) {
 		t.Error(text)
 	}
 	x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
-	if err := s.End("Results: here."); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End("Results: here."))
 	var last []string
 	for name := ""; name != "end"; {
 		var text string
@@ -316,13 +297,9 @@ func (r *reader) event() (name, data string) {
 func TestEndWithoutReader(t *testing.T) {
 	s, x := serve(t)
 	c, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer c.Close()
 	fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	measured(x)
-	if err := s.End(""); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.End(""))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -24,13 +25,9 @@ type Story struct {
 func NewStory(t testing.TB, text string, tell func(bench.Progress)) *Story {
 	t.Helper()
 	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	planned, err := bench.Prepare(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	x := &Story{tell: tell, Rounds: s.Rounds.Count, Cases: planned, at: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), measured: map[string]results.Case{}}
 	x.Say(bench.Progress{Stage: bench.Begun, Manifest: &results.Manifest{Name: "x"}, Cases: planned, Limit: s.Rounds.Limit})
 	return x

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -161,9 +162,7 @@ func TestPositionIsProved(t *testing.T) {
 func listenTLS(t *testing.T) (addr string, accepted <-chan net.Conn) {
 	t.Helper()
 	l, err := wire.Listen("tls:127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	conns := make(chan net.Conn, 1)
 	done := make(chan struct{})
 	go func() {
@@ -199,9 +198,7 @@ func TestTLS(t *testing.T) {
 	if err == nil {
 		err = c.Send(w)
 	}
-	if err := errors.Join(err, <-joined); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, errors.Join(err, <-joined))
 }
 
 // Somebody between the two, who speaks TLS with both and hands on what they say, is
@@ -246,20 +243,14 @@ func TestSomebodyBetween(t *testing.T) {
 // Who has no TLS is told so.
 func TestNoTLSThere(t *testing.T) {
 	l, err := wire.Listen("tcp:127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	joined := introduce(t, "tls:"+l.Addr().String())
 	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer c.Close()
 	_, _, _ = wire.NewConn(c, wire.MaxHello).Examine("secret") // what it hears is no frame
-	if err := <-joined; err == nil || !strings.Contains(err.Error(), "TLS with 127.0.0.1:") {
-		t.Errorf("got %v", err)
-	}
+	expect.Error(t, <-joined, "TLS with 127.0.0.1:")
 }
 
 // What others say to people is bounded where it comes in.
@@ -273,9 +264,7 @@ func TestTextsAreCut(t *testing.T) {
 	} {
 		b := encode(t, m)
 		m, err := wire.Read(bytes.NewReader(b), wire.MaxFrame)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if n := len(encode(t, m)); n > 9*wire.MaxText+2000 {
 			t.Errorf("%T: %d bytes are left of %d", m, n, len(b))
 		}

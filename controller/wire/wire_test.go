@@ -18,6 +18,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scheduler"
 )
@@ -73,9 +74,7 @@ var all = []wire.Message{
 func encode(t testing.TB, m wire.Message) []byte {
 	t.Helper()
 	b, err := wire.Append(nil, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return b
 }
 
@@ -242,30 +241,20 @@ func TestListenAndDial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "control")
 	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0", "tls:127.0.0.1:0"} {
 		l, err := wire.Listen(addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		accepted := make(chan net.Conn, 1)
 		go func() {
 			c, err := l.Accept()
-			if err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, err)
 			if c, ok := c.(*tls.Conn); ok {
-				if err := c.Handshake(); err != nil {
-					t.Error(err)
-				}
+				expect.OK(t, c.Handshake())
 			}
 			accepted <- c
 		}()
 		c, err := wire.Dial(t.Context(), l.Addr().Network()+":"+l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		other := wire.NewConn(<-accepted, wire.MaxFrame)
-		if err := c.Send(wire.Grant{Until: 7}); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, c.Send(wire.Grant{Until: 7}))
 		if m, err := other.Receive(); err != nil || m != (wire.Grant{Until: 7}) {
 			t.Errorf("%s: received %v, %v", addr, m, err)
 		}
@@ -274,9 +263,7 @@ func TestListenAndDial(t *testing.T) {
 				t.Errorf("socket %v, %v; want only the user to reach it", s, err)
 			}
 		}
-		if err := errors.Join(c.Close(), other.Close(), l.Close()); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, errors.Join(c.Close(), other.Close(), l.Close()))
 	}
 }
 

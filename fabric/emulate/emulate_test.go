@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/fabric/emulate"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 )
@@ -28,20 +29,14 @@ func fabric(t *testing.T, notation string, dead ...topology.Link) (*topology.Tre
 func lossless(t *testing.T, buffer int, notation string, dead ...topology.Link) (*topology.Tree, *emulate.Fabric) {
 	t.Helper()
 	o, err := topology.Parse(notation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	tree, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if tree, err = tree.Without(dead...); err != nil {
 		t.Fatal(err)
 	}
 	f, err := emulate.New(emulate.Options{Tree: tree, Rate: rate, Buffer: buffer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree, f
 }
 
@@ -147,9 +142,7 @@ func TestPhases(t *testing.T) {
 	} {
 		tree, f := fabric(t, c.notation, c.dead...)
 		p, err := plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		phases := make([][]flow, p.Schedule.Phases)
 		for _, m := range p.Schedule.Messages() {
 			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})
@@ -189,9 +182,7 @@ func checkCounters(t *testing.T, tree *topology.Tree, f *emulate.Fabric, phases 
 func TestDeadLinkHoldsBack(t *testing.T) {
 	tree, f := fabric(t, "FT(2;2,2)")
 	dead, err := tree.Without(topology.Link{Leaf: 1, Spine: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f.SetTree(dead)
 	now := epoch
 	for range 100 { // it asks again and again

@@ -10,6 +10,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/fabric/emulate"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/transport"
@@ -22,9 +23,7 @@ func endpoints(t testing.TB, n int, p tcp.Pacer) []*tcp.Endpoint {
 	ls, peers := make([]*tcp.Listener, n), make([]tcp.Peer, n)
 	for r := range n {
 		l, err := tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Pace: p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		t.Cleanup(func() { _ = l.Close() })
 		ls[r], peers[r].Addrs = l, []string{l.Addr()}
 	}
@@ -45,9 +44,7 @@ func endpoints(t testing.TB, n int, p tcp.Pacer) []*tcp.Endpoint {
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	t.Cleanup(func() {
 		for _, e := range eps {
 			_ = e.Close()
@@ -80,9 +77,7 @@ func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, i
 func TestOutage(t *testing.T) {
 	healthy, f := fabric(t, "FT(2;1,2)")
 	dead, err := healthy.Without(topology.Link{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f.Install(dead, func(int, int) int { return 0 })
 	m := &mender{Fabric: f, left: 4, mend: func() { f.SetTree(healthy) }}
 	eps := endpoints(t, 2, m)
@@ -90,9 +85,7 @@ func TestOutage(t *testing.T) {
 	for _, e := range eps {
 		g.Go(func() error { return e.Exchange(t.Context(), messages(1-e.Rank(), 1-e.Rank(), 100_000)) })
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	if m.left > 0 {
 		t.Errorf("the dead link held back %d chunks only", 4-m.left)
 	}
@@ -119,21 +112,13 @@ func BenchmarkLinearShift(b *testing.B) {
 func benchLinearShift(b *testing.B, dead []topology.Link) {
 	const size = 625_000 // 50 ms at 100 Mbit/s
 	healthy, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	tree, err := healthy.Without(dead...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	f, err := emulate.New(emulate.Options{Tree: tree, Rate: rate, Route: p.Spine})
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	n := tree.Servers()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
 	eps := endpoints(b, n, f)
@@ -142,9 +127,7 @@ func benchLinearShift(b *testing.B, dead []topology.Link) {
 	for _, e := range eps {
 		g.Go(func() error { return exchanges(b, e, n, size) })
 	}
-	if err := g.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, g.Wait())
 	const goodput = float64(9000-52) / (9000 + 14) // what the headers of full packets leave
 	ideal := float64(b.N*(n-1)*size) * 8 / rate / goodput
 	b.ReportMetric(ideal/b.Elapsed().Seconds(), "efficiency")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 var want = Needs{System: "Linux x86_64", Version: "v1", Bytes: 10 << 20, Dir: ".evbench"}
@@ -108,9 +110,7 @@ func TestReach(t *testing.T) {
 
 func TestCounted(t *testing.T) {
 	servers, err := Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if got := Counted(servers); !slices.Equal(got, []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}) {
 		t.Errorf("%v", got)
 	}

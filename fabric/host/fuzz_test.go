@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // FuzzReadProbe: whatever a host says, its report is one line for each fact, and an error is
 // short.
 func FuzzReadProbe(f *testing.F) {
 	answer, err := json.Marshal(Answer{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, err)
 	begin := "welcome\n" + probeBegin + "\n" + probeSystem + "Linux x86_64\n" + probeSpace + "/dev/x 100 1 99 1% /tmp\n"
 	f.Add(begin + probeReady + "\n" + string(answer))
 	f.Add(begin + probeCopy + "\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -35,16 +36,10 @@ func (k kernel) write(t *testing.T) string {
 	}
 	for name, text := range files {
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	if err := os.Symlink("42", filepath.Join(dir, "self")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Symlink("42", filepath.Join(dir, "self")))
 	return dir
 }
 
@@ -88,9 +83,7 @@ func TestReadLoadNothing(t *testing.T) {
 // This machine tells what every Linux does, and nothing that a controller would refuse.
 func TestWatch(t *testing.T) {
 	l := Watch()()
-	if err := l.Check(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, l.Check())
 	if l.Cores < 1 || l.CPUSec == nil || l.OthersSec == nil || l.StealSec == nil {
 		t.Errorf("%+v", l)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"evbench/internal/expect"
 )
 
 func file(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
@@ -63,9 +65,7 @@ func TestReadNothing(t *testing.T) {
 
 func TestReadHere(t *testing.T) {
 	f, err := Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if f.Cores < 1 || f.Kernel == "" {
 		t.Errorf("got %+v", f)
 	}

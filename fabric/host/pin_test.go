@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/expect"
 )
 
 // pinTest has this program pin itself and say what came of it: pinning the
@@ -47,9 +49,7 @@ func allowed() []string {
 func one(t *testing.T) string {
 	t.Helper()
 	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, unix.SchedGetaffinity(0, &set))
 	for n := maxCPU; n >= 0; n-- {
 		if set.IsSet(n) {
 			return strconv.Itoa(n)

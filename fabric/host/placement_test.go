@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -13,18 +14,14 @@ import (
 func tree(t *testing.T, ports, leaves int, fill ...int) *topology.Tree {
 	t.Helper()
 	tr, err := topology.New(topology.Options{Ports: ports, Leaves: leaves, Fill: fill})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tr
 }
 
 func expand(t *testing.T, list string) []string {
 	t.Helper()
 	out, err := Expand(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return out
 }
 
@@ -58,14 +55,10 @@ func cabled(t *testing.T, switches map[string]string, order ...string) *Placemen
 		}
 	}
 	for _, c := range cables {
-		if err := b.Cable(c[0], c[1]); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(c[0], c[1]))
 	}
 	p, err := Cabled(b.Build())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -75,9 +68,7 @@ func readPlacement(t *testing.T, text string) *Placement {
 		t.Fatalf("not taken for a placement: %s", text)
 	}
 	p, err := ReadPlacement([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -137,10 +128,8 @@ func TestPlaceRefuses(t *testing.T) {
 			"leaf0 (s1) has 1 host for 2 servers: n1; leaf1 (s2) has 3 hosts for 2 servers: n[2-4]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Place(tt.tree, expand(t, tt.hosts), tt.p)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s, %v; want %s", placed(got), err, tt.want)
-			}
+			_, err := Place(tt.tree, expand(t, tt.hosts), tt.p)
+			expect.Error(t, err, tt.want)
 		})
 	}
 }

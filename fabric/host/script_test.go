@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 var oddWords = []string{"plain", "", "two words", "it's", `a"b`, `back\slash`, "$HOME", "`id`", "a;b", "*", "~", "new\nline", "-o", "ä", `\'`, `'"'"'`}
@@ -99,9 +101,7 @@ func TestReadProbe(t *testing.T) {
 // The binary is there whole or not at all.
 func TestReceive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Mkdir(dir, 0o755))
 	binary := []byte("#!/bin/sh\necho \"$@\"\n")
 	sum := sha256.Sum256(binary)
 	r := remote{dir: dir, sum: hex.EncodeToString(sum[:])}
@@ -138,9 +138,7 @@ func TestReceive(t *testing.T) {
 	if said := probe(); !strings.HasSuffix(said, "\nready\nhost --json --network a b\n") {
 		t.Errorf("with the binary: %s", said)
 	}
-	if err := os.WriteFile(r.binary(), []byte("other"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(r.binary(), []byte("other"), 0o755))
 	if said := probe(); !strings.HasSuffix(said, "copy\n") {
 		t.Errorf("with another binary: %s", said)
 	}

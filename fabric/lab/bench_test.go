@@ -5,27 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
 func BenchmarkLab(b *testing.B) {
 	for _, size := range []topology.Options{{Ports: 4, Leaves: 4}, {Ports: 4, Leaves: 8}, {Ports: 8, Leaves: 8}} {
 		tree, err := topology.New(size)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, err)
 		b.Run(tree.Notation(), func(b *testing.B) {
 			var setUp, tearDown time.Duration
 			for b.Loop() {
 				start := time.Now()
 				l, err := Start(context.Background(), Options{Tree: tree, Rate: 100e6})
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, err)
 				built := time.Now()
-				if err := l.Close(); err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, l.Close())
 				setUp += built.Sub(start)
 				tearDown += time.Since(built)
 			}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestCure(t *testing.T) {
@@ -75,9 +77,7 @@ func TestReport(t *testing.T) {
 func TestParseProbe(t *testing.T) {
 	checks := []Check{{Name: checkVeth, Mode: modeUserNamespace, OK: true}}
 	text, err := json.Marshal(checks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if got, err := parseProbe(text); err != nil || !reflect.DeepEqual(got, checks) {
 		t.Errorf("got %v, %v", got, err)
 	}

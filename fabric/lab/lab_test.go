@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -29,13 +30,9 @@ func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.T
 func start(t testing.TB, tree *topology.Tree) *Lab {
 	t.Helper()
 	l, err := Start(t.Context(), Options{Tree: tree, Rate: 1e9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, l.Close())
 	})
 	return l
 }
@@ -59,13 +56,9 @@ func (c *countdown) Err() error {
 func held(t *testing.T) (descriptors int, strayed []string) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	tasks, err := filepath.Glob("/proc/self/task/*/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	home := namespaceName("/proc/self/ns/net")
 	for _, task := range tasks {
 		if n := namespaceName(task); n != "" && n != home {
@@ -89,9 +82,7 @@ func TestCancelledStart(t *testing.T) {
 		}
 		return err
 	}
-	if err := begin(1 << 30); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, begin(1<<30))
 	before, _ := held(t)
 	for steps := int32(1); ; steps++ {
 		err := begin(steps)
@@ -117,13 +108,9 @@ func TestFailedStart(t *testing.T) {
 	tree := newTree(t, 2, 2)
 	fail := func() error {
 		home, err := openNamespace()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		o := Options{Tree: tree}
-		if err := o.validate(); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, o.validate())
 		y := newLayout(o)
 		y.cables[5].ends[0].index = y.cables[2].ends[0].index
 		y.cables[5].ends[0].node = y.cables[2].ends[0].node
@@ -193,9 +180,7 @@ func TestBucketsAndSettings(t *testing.T) {
 	l := start(t, newTree(t, 2, 2))
 	for n := range l.nodes {
 		qdiscs, err := l.nodes[n].handle.QdiscList(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		shaped, priorities := map[int]bool{}, 0
 		for _, q := range qdiscs {
 			if a := q.Attrs(); q.Type() == "pfifo_fast" && a.Parent == netlink.MakeHandle(1, 1) {
@@ -244,12 +229,8 @@ func TestCommand(t *testing.T) {
 		cmd := player("namespace")
 		var out strings.Builder
 		cmd.Stdout = &out
-		if err := l.StartCommand(Node(n), cmd); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.StartCommand(Node(n), cmd))
+		expect.Must(t, cmd.Wait())
 		var want string
 		if err := l.In(Node(n), func() error { want = namespaceName(threadNamespace); return nil }); err != nil {
 			t.Fatal(err)
@@ -258,35 +239,23 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%s: command in %s, want %s", l.Name(Node(n)), got, want)
 		}
 	}
-	if err := l.StartCommand(0, exec.Command("/no/such/program")); err == nil || !strings.Contains(err.Error(), "leaf0: start /no/such/program") {
-		t.Errorf("error %v, want node and program", err)
-	}
+	expect.Error(t, l.StartCommand(0, exec.Command("/no/such/program")), "leaf0: start /no/such/program")
 }
 
 func TestCloseKillsCommands(t *testing.T) {
 	l, err := Start(t.Context(), Options{Tree: newTree(t, 2, 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd := player("hang")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer in.Close()
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.StartCommand(l.Server(1), cmd); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, l.StartCommand(l.Server(1), cmd))
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatal(line, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, l.Close())
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		t.Errorf("command ended with %v, want killed", err)
@@ -321,17 +290,13 @@ func TestWatchCables(t *testing.T) {
 	}{{"leaf1-spine1", l.cable(topology.Link{Leaf: 1, Spine: 1})}, {"server2-leaf1", int(tree.FromServer(2)) / 2}} {
 		for _, e := range l.cables[tt.id].ends {
 			for _, up := range []bool{false, true} {
-				if err := l.nodes[e.node].setUp(e.index, up); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, l.nodes[e.node].setUp(e.index, up))
 				next(tt.cable, up)
 			}
 		}
 	}
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, <-done)
 }
 
 func TestWatch(t *testing.T) {
@@ -368,9 +333,7 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 		t.Errorf("%d ends told their state, want %d", len(state), 2*tree.AllLinks())
 	}
 	for _, up := range []bool{false, true} {
-		if err := l.SetLinks(t.Context(), []topology.Link{link}, up); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.SetLinks(t.Context(), []topology.Link{link}, up))
 		leaf, spine := end{link, true}, end{link, false}
 		for state[leaf] != up || state[spine] != up {
 			if e := next(); e.Link != link {
@@ -379,9 +342,7 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 		}
 	}
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, <-done)
 }
 
 // Links that somebody else has taken down, at either end, or brought up, are as they should be
@@ -396,16 +357,12 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 		up   bool
 	}{{topology.Link{}, 0, false}, {topology.Link{Leaf: 1}, 1, false}, {dead, 0, true}} {
 		e := l.cables[tree.LinkID(x.link)].ends[x.end]
-		if err := l.nodes[e.node].setUp(e.index, x.up); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.nodes[e.node].setUp(e.index, x.up))
 	}
 	if got, err := l.Dead(); err != nil || !slices.Equal(got, []topology.Link{{}, {Leaf: 1}}) {
 		t.Errorf("dead are %v, %v", got, err)
 	}
-	if err := l.SetDead(t.Context(), tree.Dead()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, l.SetDead(t.Context(), tree.Dead()))
 	if got, err := l.Dead(); err != nil || !slices.Equal(got, tree.Dead()) {
 		t.Errorf("dead are %v, %v", got, err)
 	}
@@ -418,7 +375,5 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, <-done)
 }

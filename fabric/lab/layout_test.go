@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -12,9 +13,7 @@ import (
 
 func TestAddresses(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 3, Leaves: 4, Fill: []int{3, 1, 0, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	a := Addresses{tree}
 	for _, test := range []struct {
 		rank, path int
@@ -118,9 +117,7 @@ func TestValidate(t *testing.T) {
 		fill := make([]int, leaves)
 		fill[0] = 2
 		v, err := topology.New(topology.Options{Ports: ports, Leaves: leaves, Spines: spines, Fill: fill})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return v
 	}
 	for _, test := range []struct {

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -115,13 +116,9 @@ func greet() int {
 // Who is outside reaches a program in a namespace by the listener that it was handed.
 func TestHanded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f, err := l.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd := player("rootless greet")
 	cmd.Env = append(cmd.Env, marker+"=") // also where the tests are inside already
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{f}, os.Stderr
@@ -129,17 +126,13 @@ func TestHanded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer c.Close()
 	text, err := io.ReadAll(c)
 	if name := string(text); err != nil || !strings.HasPrefix(name, "net:[") || name == namespaceName("/proc/self/ns/net") {
 		t.Errorf("greeted with %q, %v, want another namespace than the own", text, err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, cmd.Wait())
 }
 
 // refused calls Enter in a user namespace in which nobody may create another
@@ -206,12 +199,8 @@ func startHolder(t *testing.T, mode string) *holder {
 	// process that they are sent to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	h := &holder{cmd: cmd}
 	r := bufio.NewScanner(out)
@@ -244,14 +233,10 @@ func newCanary(t *testing.T, pid, fd int) *canary {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	ns, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer unix.Close(ns)
 	home, err := openNamespace()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c := &canary{lab: &Lab{layout: &layout{names: []string{"canary"}}, home: home, nodes: []namespace{{fd: -1}}}}
 	t.Cleanup(func() { c.lab.Close() })
 	if err := onThread(home, func() (err error) {
@@ -275,9 +260,7 @@ func newCanary(t *testing.T, pid, fd int) *canary {
 		{name: "canary", index: canaryIndex, mac: mac(1, 0)},
 		{name: "canary", index: canaryIndex + 1, mac: mac(1, 1)},
 	}}
-	if err := c.lab.nodes[0].addCable(w, ns, 1500, newShape(0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, c.lab.nodes[0].addCable(w, ns, 1500, newShape(0, 0)))
 	return c
 }
 
@@ -301,9 +284,7 @@ func references(t *testing.T, names []string) []string {
 	var found []string
 	for _, pattern := range []string{"/proc/[0-9]*/task/[0-9]*/ns/net", "/proc/[0-9]*/fd/[0-9]*"} {
 		paths, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, p := range paths {
 			if slices.Contains(names, namespaceName(p)) {
 				found = append(found, p)
@@ -344,13 +325,9 @@ func TestNothingStays(t *testing.T) {
 			}
 			c := newCanary(t, h.pid, h.fd)
 			process, err := unix.PidfdOpen(h.pid, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer unix.Close(process)
-			if err := h.cmd.Process.Signal(test.signal); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, h.cmd.Process.Signal(test.signal))
 			err = h.cmd.Wait()
 			if code := h.cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d (%v), want %d", code, err, test.code)
@@ -389,9 +366,7 @@ func TestDoctor(t *testing.T) {
 
 func TestEnterRefused(t *testing.T) {
 	out, err := player("rootless refused").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	const want = "false lab: this system refuses what it needs: " +
 		"direct: create a network namespace: no space left on device (cure: sysctl -w user.max_net_namespaces=15000 (now 0)); " +
 		"user namespace: create a user namespace: no space left on device (cure: sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000 (now 0 and 0))\n"

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // The file of a group is read whole, or refused with what is wrong in it.
@@ -21,9 +23,7 @@ func TestReadMembers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "group")
-			if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, os.WriteFile(name, []byte(tt.text), 0o600))
 			got, err := ReadMembers(name)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, %v; want %q", got, err, tt.want)

@@ -3,6 +3,8 @@ package open
 import (
 	"encoding/json"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // However a state file is read, it names a process that could be there, and descriptors.
@@ -28,9 +30,7 @@ func FuzzState(f *testing.F) {
 			}
 		}
 		line, err := json.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if again, err := parse(line); err != nil || again.ID != h.ID || len(again.Nodes) != len(h.Nodes) {
 			t.Errorf("%+v, then %+v, %v", h, again, err)
 		}

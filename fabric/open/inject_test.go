@@ -9,6 +9,7 @@ import (
 
 	"evbench/companion/inject"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -16,37 +17,27 @@ import (
 // ends of the link, in order and once.
 func TestInjectedChangesAreSeen(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	dir := t.TempDir()
 	down := filepath.Join(dir, "{link}.down")
 	i, err := inject.Open(inject.Options{
 		Kind: "command", Down: "touch " + down, Up: "rm " + down, Probe: "test ! -e " + down,
 		Timeout: time.Minute, Journal: filepath.Join(dir, "journal"), Tree: tree,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f := &injectedFabric{injector: i, changes: make(chan linkChange)}
 	net, err := f.Network(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	seen := make(chan failover.LinkEvent, 4)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if err := net.Watch(ctx, seen); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, net.Watch(ctx, seen))
 	})
 	link := topology.Link{Leaf: 1}
 	for _, up := range []bool{false, true} {
 		asked := time.Now()
-		if err := f.SetLinks(ctx, []topology.Link{link}, up); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, f.SetLinks(ctx, []topology.Link{link}, up))
 		for _, leaf := range []bool{true, false} {
 			if e := <-seen; e.Link != link || e.Leaf != leaf || e.Up != up || !e.Seen.After(asked) {
 				t.Errorf("up %v: %+v", up, e)

@@ -3,6 +3,8 @@ package open
 import (
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestReadPlace(t *testing.T) {
@@ -42,9 +44,7 @@ func TestReadPlace(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ReadPlace(envOf(tt.env))
 			if tt.wrong != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
-					t.Errorf("error = %v, want %q", err, tt.wrong)
-				}
+				expect.Error(t, err, tt.wrong)
 			} else if err != nil || got != tt.want {
 				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"evbench/internal/expect"
 	"evbench/internal/port"
 )
 
@@ -14,9 +15,7 @@ import (
 func dataPort(t *testing.T, addr string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,9 +37,7 @@ func echoAt(t *testing.T, token string, addrs ...string) {
 	t.Helper()
 	s, err := Listen(addrs, token)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, s.Close())
 	})
 	if err != nil {
 		t.Skip(err)
@@ -116,9 +113,7 @@ func TestServeSaysWhere(t *testing.T) {
 	if err == nil {
 		t.Error("no error")
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, s.Close())
 }
 
 func TestParse(t *testing.T) {

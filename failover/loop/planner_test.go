@@ -11,6 +11,7 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 )
@@ -21,9 +22,7 @@ func newTree(t *testing.T, dead ...topology.Link) *topology.Tree {
 	if err == nil {
 		tree, err = tree.Without(dead...)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }
 
@@ -34,9 +33,7 @@ func build(t *topology.Tree) (*plan.Plan, error) {
 func newPlan(t *testing.T, tree *topology.Tree) *plan.Plan {
 	t.Helper()
 	p, err := build(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -126,23 +123,15 @@ func TestForgets(t *testing.T) {
 	built := 0
 	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { built++; return build(t) }}
 	big, err := topology.New(topology.Options{Ports: 9, Leaves: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	first, err := build(big)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p.Keep(first)
 	ask := func(l ...topology.Link) failover.Source {
 		tree, err := big.Without(l...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		m, err := p.Plan(t.Context(), tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return m.Source
 	}
 	for i := range 81 {

@@ -13,6 +13,7 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 )
@@ -126,9 +127,7 @@ func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64))
 func tree(t *testing.T) *topology.Tree {
 	t.Helper()
 	tr, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tr
 }
 
@@ -146,9 +145,7 @@ func play(t *testing.T, policy failover.Policy, hold time.Duration, change func(
 	t.Helper()
 	r := &rig{network: &network{events: make(chan failover.LinkEvent), refuse: map[string]int{}}, planner: &planner{}, workers: &workers{}}
 	base, err := plan.Build(tree(t), plan.Options{Schedule: "fors"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	o := loop.Options{
 		Machine: policy.Options(base.Tree, hold), Plan: base, Network: r.network, Planner: r.planner, Workers: r.workers,
 		Stop: func(reason string) { r.stopped = reason },
@@ -374,9 +371,7 @@ func TestEndInTheMiddle(t *testing.T) {
 	for after := range 40 {
 		synctest.Test(t, func(t *testing.T) {
 			base, err := plan.Build(tree(t), plan.Options{Schedule: "fors"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			n := &network{events: make(chan failover.LinkEvent), refuse: map[string]int{}}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
@@ -387,9 +382,7 @@ func TestEndInTheMiddle(t *testing.T) {
 			_, err = loop.Run(ctx, loop.Options{
 				Machine: failover.FORS.Options(base.Tree, 0), Plan: base, Network: n, Planner: &planner{}, Workers: &workers{},
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, err)
 		})
 	}
 }

@@ -39,6 +39,7 @@ var layers = []layer{
 	{"internal/proc", "", false},
 	{"internal/rules", "", true},
 	{"internal/cmdline", "internal/proc internal/rules internal/show", false},
+	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
 
 	{"topology", "internal/unit", true},

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -27,20 +28,14 @@ type fleet struct {
 func newFleet(t *testing.T, n int) *fleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mpi") // the test's own may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "s")
 	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd := mpirun(t, n, "serve", envSocket+"="+path)
 	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.Wait()
@@ -59,13 +54,9 @@ func newFleet(t *testing.T, n int) *fleet {
 	})
 	for range n {
 		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		c, rank := rpc.NewClient(conn), 0
-		if err := c.Call("Servant.Rank", 0, &rank); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, c.Call("Servant.Rank", 0, &rank))
 		f.ranks[rank] = c
 	}
 	return f
@@ -83,9 +74,7 @@ func (f *fleet) open(t *testing.T, n int) []*standIn {
 	for r := range n {
 		g.Rank = r
 		c := f.ranks[g.Ranks[r]]
-		if err := c.Call("Servant.Open", g, new(int)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, c.Call("Servant.Open", g, new(int)))
 		s := &standIn{c: c, group: g.ID, rank: r, pending: map[uint64]transport.Op{}}
 		t.Cleanup(func() { _ = s.Close() })
 		out = append(out, s)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -46,9 +47,7 @@ func TestMain(m *testing.M) {
 func mpirun(t *testing.T, n int, part string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	args := []string{
 		"--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n),
 		"--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo",
@@ -102,16 +101,12 @@ func testDrop(t *testing.T, f *fleet) {
 	first, second := message(transport.Send, 1, 100_000), message(transport.Send, 1, 5)
 	first.Head[7], second.Head[7] = 1, 2
 	copy(second.Body, "hello")
-	if err := p[0].Post([]transport.Op{first, second}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p[0].Post([]transport.Op{first, second}))
 	drop, keep := message(transport.Recv, 0, 0), message(transport.Recv, 0, 10)
 	drop.Drop = 200_000
 	for i, op := range []transport.Op{drop, keep} {
 		ops := []transport.Op{op}
-		if err := p[1].Exchange(t.Context(), ops); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, p[1].Exchange(t.Context(), ops))
 		if want := []int{100_000, 5}[i]; ops[0].N != want || ops[0].Head[7] != byte(i+1) {
 			t.Errorf("receive %d took %d bytes, head %v; want %d", i, ops[0].N, ops[0].Head[7], want)
 		}

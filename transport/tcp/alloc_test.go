@@ -3,6 +3,7 @@ package tcp
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -39,9 +40,7 @@ func allocations(t *testing.T, eps []*Endpoint, work func(t *testing.T, e *Endpo
 			begin <- true
 		}
 		for range eps {
-			if err := <-end; err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, <-end)
 		}
 	}
 	for range 10 {

@@ -7,14 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
 func TestArena(t *testing.T) {
 	a, err := newArena()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer a.close()
 	var all [][]byte
 	for i, n := range []int{1, 100, pieceSize, 5*pieceSize + 1, 4096, 1, pieceSize - 8192} {
@@ -151,12 +150,8 @@ func TestSendfileFallsBack(t *testing.T) {
 	}
 	end := make(chan error)
 	go func() { end <- postAll(t, eps[0], sends)() }()
-	if err := postAll(t, eps[1], receives)(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-end; err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, postAll(t, eps[1], receives)())
+	expect.Must(t, <-end)
 	for i, r := range receives {
 		if !bytes.Equal(r.Body, bodies[i]) {
 			t.Errorf("body %d of %d bytes is not what was sent", i, len(bodies[i]))
@@ -167,8 +162,6 @@ func TestSendfileFallsBack(t *testing.T) {
 // After Close memory is still to be had, if not from the arena.
 func TestAllocAfterClose(t *testing.T) {
 	e := groupOf(t, 2, Options{}, Group{IO: Sendfile}, "", transport.Single)[0]
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, e.Close())
 	clear(e.Alloc(wholePages))
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -43,9 +44,7 @@ func benchBarrier(b *testing.B, kind string, n int) {
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, g.Wait())
 	reportMedian(b, exits)
 }
 
@@ -85,9 +84,7 @@ func BenchmarkExchange(b *testing.B) {
 				for _, e := range eps {
 					g.Go(func() error { return phases(b, e, n, size) })
 				}
-				if err := g.Wait(); err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, g.Wait())
 			})
 		}
 	}

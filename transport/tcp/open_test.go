@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -44,9 +45,7 @@ func listen(t *testing.T, o Options) *Listener {
 		o.Addr = "127.0.0.1:0"
 	}
 	l, err := Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -61,9 +60,7 @@ func pair(id uint32, ls ...*Listener) (a, b Group) {
 func connect(t *testing.T, l *Listener, g Group) *Endpoint {
 	t.Helper()
 	e, err := l.Connect(t.Context(), g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -75,9 +72,7 @@ func op(k transport.Kind, peer, path int, body string) transport.Op {
 // carries sends one message and checks that it arrives.
 func carries(t *testing.T, from, to *Endpoint, path int) {
 	t.Helper()
-	if err := from.Post([]transport.Op{op(transport.Send, to.Rank(), path, "hello")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, from.Post([]transport.Op{op(transport.Send, to.Rank(), path, "hello")}))
 	if _, err := from.Poll(t.Context(), make([]transport.Op, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +87,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	ls := []*Listener{listen(t, Options{Token: "right", Log: book.log}), listen(t, Options{Token: "right"})}
 	say := func(b string) (answer []byte) {
 		c, err := net.Dial("tcp", ls[0].Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer func() { _ = c.Close() }()
 		if _, err := io.WriteString(c, b); err != nil {
 			t.Fatal(err)
@@ -119,9 +112,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 	// One who says nothing at all keeps nobody from connecting.
 	silent, err := net.Dial("tcp", ls[0].Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer func() { _ = silent.Close() }()
 	a, b := pair(1, ls...)
 	e, f := connect(t, ls[0], a), connect(t, ls[1], b)
@@ -140,9 +131,7 @@ func TestSilentStrangers(t *testing.T) {
 	ls := []*Listener{listen(t, Options{Token: "right"}), listen(t, Options{Token: "right"})}
 	for range strangers {
 		c, err := net.Dial("tcp", ls[0].Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer func() { _ = c.Close() }()
 	}
 	a, b := pair(1, ls...)
@@ -175,15 +164,11 @@ func TestWrongTokenIsToldSo(t *testing.T) {
 func TestImpostorIsNotAPeer(t *testing.T) {
 	l := listen(t, Options{Token: "right"})
 	impostor, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	done := make(chan error, 1)
 	defer func() {
 		_ = impostor.Close()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, <-done)
 	}()
 	go func() {
 		c, err := impostor.Accept()
@@ -252,21 +237,15 @@ func TestExtend(t *testing.T) {
 		t.Error("a message was taken for a path that is not open")
 	}
 	// A receive may be posted before the peer has opened the path.
-	if err := eps[1].Post([]transport.Op{op(transport.Recv, 0, 3, ".....")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, eps[1].Post([]transport.Op{op(transport.Recv, 0, 3, ".....")}))
 	if eps[0].Opened([]Path{{1, 3}, {1, 0}}) {
 		t.Error("a path counts as open that is not")
 	}
-	if err := eps[0].Extend(t.Context(), []Path{{1, 3}, {1, 0}, {1, 3}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, eps[0].Extend(t.Context(), []Path{{1, 3}, {1, 0}, {1, 3}}))
 	if !eps[0].Opened([]Path{{1, 3}, {1, 0}, {1, transport.Single}}) {
 		t.Error("open paths do not count as open")
 	}
-	if err := eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}))
 	done := make([]transport.Op, 1)
 	if n, err := eps[1].Poll(t.Context(), done); n != 1 || err != nil || string(done[0].Body) != "hello" {
 		t.Errorf("Poll() = %d, %v: %q", n, err, done[0].Body)
@@ -284,9 +263,7 @@ func TestSourceAddress(t *testing.T) {
 		eps[0].run.Lock() // peers' connections may still come in
 		sa, err := unix.Getsockname(eps[0].find[key{1, path, true}].fd)
 		eps[0].run.Unlock()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got := sa.(*unix.SockaddrInet4).Addr; got != want {
 			t.Errorf("path %d leaves from %v, want %v", path, got, want)
 		}
@@ -296,17 +273,11 @@ func TestSourceAddress(t *testing.T) {
 func TestConnectNamesWhoIsMissing(t *testing.T) {
 	l := listen(t, Options{})
 	nobody, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // holds a port, but does not listen
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer func() { _ = unix.Close(nobody) }()
-	if err := unix.Bind(nobody, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, unix.Bind(nobody, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	sa, err := unix.Getsockname(nobody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	port := sa.(*unix.SockaddrInet4).Port
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{fmt.Sprintf("127.0.0.1:%d", port)}}}
 	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, 2}}})
@@ -319,9 +290,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 func TestConnectEndsWithContext(t *testing.T) {
 	l := listen(t, Options{})
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer func() { _ = mute.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -333,9 +302,7 @@ func TestConnectEndsWithContext(t *testing.T) {
 		if err == nil {
 			_, err = io.ReadFull(c, make([]byte, prefaceSize))
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, err)
 		cancel()
 	}()
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{mute.Addr().String()}}}
@@ -422,12 +389,8 @@ func TestSockBuf(t *testing.T) {
 }
 
 func TestCheckFiles(t *testing.T) {
-	if err := CheckFiles(10); err != nil {
-		t.Error(err)
-	}
-	if err := CheckFiles(1 << 40); err == nil || !strings.Contains(err.Error(), "ulimit") {
-		t.Errorf("CheckFiles(2^40) = %v", err)
-	}
+	expect.OK(t, CheckFiles(10))
+	expect.Error(t, CheckFiles(1<<40), "ulimit")
 }
 
 func TestCloseLeavesNoFiles(t *testing.T) {
@@ -464,9 +427,7 @@ func TestCloseLeavesNoFiles(t *testing.T) {
 		wg.Wait()
 	}
 	for _, l := range ls {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, l.Close())
 	}
 	if n := wanted.Load(); n != asked {
 		t.Errorf("%d files counted before, %d after", asked, n)

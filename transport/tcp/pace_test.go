@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -91,9 +92,7 @@ func testEveryByte(t *testing.T, io string) {
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	for _, k := range [][3]int{{0, 1, 1}, {1, 0, 1}} {
 		if got := s.bytes[k]; got != 2*(size+frameSize) {
 			t.Errorf("%v: asked for %d bytes, want %d", k, got, 2*(size+frameSize))

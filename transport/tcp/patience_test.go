@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/expect"
 )
 
 // A call puts up with a peer that has no route yet, for as long as it may, and with nothing else.
@@ -34,25 +36,17 @@ func TestPatience(t *testing.T) {
 // queue of the listener is too short for all.
 func TestConnectAgain(t *testing.T) {
 	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer unix.Close(l)
 	err = errors.Join(unix.Bind(l, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(l, 0))
 	at, nameErr := unix.Getsockname(l)
-	if err := errors.Join(err, nameErr); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(err, nameErr))
 	for range 8 {
 		c := &call{to: fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port)}
-		if err := c.socket(&Options{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, c.socket(&Options{}))
 		defer unix.Close(c.fd)
 		for range 3 {
-			if err := c.connect(); err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, c.connect())
 		}
 	}
 }
@@ -60,14 +54,10 @@ func TestConnectAgain(t *testing.T) {
 // A call whose time has come is begun, others wait.
 func TestDue(t *testing.T) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer unix.Close(fd)
 	l, err := Listen(Options{Addr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	now := &call{fd: fd, to: l.Addr(), again: time.Now()}
 	later := &call{fd: -1, again: time.Now().Add(time.Hour)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/port"
 	"evbench/transport"
 )
@@ -22,9 +23,7 @@ func speak(t testing.TB, p preface, dialler, listener string) (s speech, err err
 	s.theirs = port.Nonce()
 	s.greeting = greeting(s.theirs)
 	n, err := readGreeting(s.greeting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s.preface = p.encode(dialler, n, port.Nonce())
 	got, own, err := decode(s.preface, listener, s.theirs)
 	if err == nil && got != p {
@@ -37,9 +36,7 @@ func speak(t testing.TB, p preface, dialler, listener string) (s speech, err err
 func TestPreface(t *testing.T) {
 	good := preface{kind: kindData, group: 7, src: 3, dst: 4, path: 2}
 	s, err := speak(t, good, "secret", "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if _, err := speak(t, good, "secret", "Secret"); err != badToken {
 		t.Errorf("another token: %v", err)
 	}
@@ -90,15 +87,11 @@ func prove(b []byte, token string, theirs nonce) {
 // of the other.
 func TestNothingIsReplayed(t *testing.T) {
 	s, err := speak(t, preface{src: 3, dst: 4, path: 2}, "secret", "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if _, _, err := decode(s.preface, "secret", port.Nonce()); err != badToken {
 		t.Errorf("the preface of another connection: %v", err)
 	}
-	if err := readAnswer(s.answer, "secret", s.theirs, s.preface); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, readAnswer(s.answer, "secret", s.theirs, s.preface))
 	own := proof(s.preface[prefaceSize-port.ProofSize:])
 	for name, b := range map[string][]byte{"what was said": answer(accepted, own), "nothing": answer(accepted, proof{})} {
 		if err := readAnswer(b, "secret", s.theirs, s.preface); !errors.Is(err, badToken) {
@@ -115,9 +108,7 @@ func TestNothingIsReplayed(t *testing.T) {
 
 func TestAnswer(t *testing.T) {
 	s, err := speak(t, preface{src: 1}, "t", "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, b := range [][]byte{answer(badToken, s.own), []byte("HTTP/1.1"), {'e', 'v', 'b', 'e', 'n', 'c', 9, 0}} {
 		b = append(b, make([]byte, answerSize)...)[:answerSize]
 		if readAnswer(b, "t", s.theirs, s.preface) == nil {
@@ -153,9 +144,7 @@ func FuzzPreface(f *testing.F) {
 func FuzzAnswers(f *testing.F) {
 	p := preface{group: 1, src: 2, dst: 3, path: transport.Single}
 	s, err := speak(f, p, "t", "t")
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, err)
 	f.Add(s.greeting, s.answer)
 	f.Fuzz(func(t *testing.T, greeting, answer []byte) {
 		if len(greeting) != greetingSize || len(answer) != answerSize {

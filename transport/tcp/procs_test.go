@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -204,36 +205,24 @@ func start(t testing.TB, j job) []rank {
 	for r := range j.N {
 		j.Rank = r
 		text, err := json.Marshal(j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env, c.Stderr = append(os.Environ(), rankEnv+"="+string(text)), os.Stderr
 		in, err := c.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
+		expect.Must(t, c.Start())
 		ranks = append(ranks, rank{c, in, json.NewEncoder(in), json.NewDecoder(out)})
 		t.Cleanup(func() { _ = in.Close(); _ = c.Wait() })
 	}
 	for _, r := range ranks {
 		var a string
-		if err := r.out.Decode(&a); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, r.out.Decode(&a))
 		addrs = append(addrs, a)
 	}
 	for _, r := range ranks {
-		if err := r.to.Encode(addrs); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, r.to.Encode(addrs))
 	}
 	return ranks
 }
@@ -263,9 +252,7 @@ func TestSleepLetsTheRuntimeWork(t *testing.T) {
 	ranks := start(t, job{N: 2, Work: "collect"})
 	for range waits {
 		var i int
-		if err := errors.Join(ranks[0].out.Decode(&i), ranks[1].to.Encode(i)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(ranks[0].out.Decode(&i), ranks[1].to.Encode(i)))
 	}
 	end(t, ranks)
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -35,9 +36,7 @@ func TestMessagesShorterThanExpected(t *testing.T) {
 	for from := 0; from < messages; { // a few at a time: the first of them finds nothing read
 		to := min(messages, from+1+r.IntN(4))
 		for k, ops := range [][]transport.Op{sends[from:to], receives[from:to]} {
-			if err := postAndPoll(t.Context(), eps[k], ops, done); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, postAndPoll(t.Context(), eps[k], ops, done))
 		}
 		from = to
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -48,9 +49,7 @@ func groupOf(t testing.TB, n int, o Options, like Group, kind string, paths ...i
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 	t.Cleanup(func() {
 		for _, e := range eps {
 			_ = e.Close()
@@ -67,9 +66,7 @@ func listeners(t testing.TB, n int, o Options, paths []int) ([]*Listener, []Peer
 		o := o
 		o.Addr = "0.0.0.0:0"
 		l, err := Listen(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		t.Cleanup(func() { _ = l.Close() })
 		ls[r] = l
 		_, port, _ := net.SplitHostPort(l.Addr())
@@ -153,7 +150,5 @@ func TestDone(t *testing.T) {
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, g.Wait())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -48,9 +49,7 @@ func TestFault(t *testing.T) {
 	})
 	for _, what = range []transporttest.Action{transporttest.Deliver, transporttest.Drop, transporttest.Duplicate} {
 		body := message(transport.Send, 1, "a")
-		if err := ep[0].Exchange(t.Context(), []transport.Op{body}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, ep[0].Exchange(t.Context(), []transport.Op{body}))
 		if string(body.Body) != "a" {
 			t.Error("the sender's own buffer was corrupted")
 		}
@@ -67,9 +66,7 @@ func TestFault(t *testing.T) {
 func TestLostMessageUnderSynctest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ep := transporttest.New(2, func(*transporttest.Message) transporttest.Action { return transporttest.Drop })
-		if err := ep[0].Exchange(t.Context(), []transport.Op{message(transport.Send, 1, "a")}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, ep[0].Exchange(t.Context(), []transport.Op{message(transport.Send, 1, "a")}))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
