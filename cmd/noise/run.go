@@ -41,30 +41,15 @@ type Outcome struct {
 // A Run is an outcome with what was measured.
 type Run struct {
 	Outcome
-	Answered bool     `json:"answered"`
-	Reasons  []string `json:"reasons"` // why it is not answered
-	Answer   string   `json:"answer,omitempty"`
-	Cases    []Case   `json:"cases"`
-}
-
-// A Case is what one case of a run came to. The control is among them for its slices.
-type Case struct {
-	Name      string   `json:"name"`
-	Mode      string   `json:"mode"`
-	Control   bool     `json:"control,omitempty"`
-	Compared  bool     `json:"compared"`
-	Predicted float64  `json:"predicted_ratio"` // 0: nothing is predicted
-	Ratio     float64  `json:"ratio_to_control"`
-	Lo        *float64 `json:"lo"` // of the interval of the ratio; nil, and Hi, where there is none
-	Hi        *float64 `json:"hi"`
-	Verdict   string   `json:"verdict"`
-	Rounds    int      `json:"rounds"`   // slices that count
-	Rejected  int      `json:"rejected"` // slices that do not
+	Answered bool           `json:"answered"`
+	Reasons  []string       `json:"reasons"` // why it is not answered
+	Answer   string         `json:"answer,omitempty"`
+	Cases    []results.Case `json:"cases"`
 }
 
 // NewRun judges a run. sum is what it has written, nil where it wrote nothing.
 func NewRun(o Outcome, sum *results.Summary) Run {
-	r := Run{Outcome: o, Reasons: []string{}, Cases: []Case{}}
+	r := Run{Outcome: o, Reasons: []string{}, Cases: []results.Case{}}
 	if sum == nil {
 		r.Reasons = append(r.Reasons, fmt.Sprintf("no results, exit code %d: %s", o.ExitCode, o.Said))
 		return r
@@ -76,25 +61,12 @@ func NewRun(o Outcome, sum *results.Summary) Run {
 	if sum.Answer != nil {
 		r.Answer, compared = sum.Answer.Text, sum.Answer.Cases
 	}
-	for _, c := range sum.Cases {
-		r.Cases = append(r.Cases, newCase(c, compared))
-	}
+	r.Cases = append(r.Cases, sum.Cases...)
 	if why := disorder(r.Cases, compared); why != "" {
 		r.Reasons = append(r.Reasons, why)
 	}
 	r.Answered = len(r.Reasons) == 0
 	return r
-}
-
-func newCase(c results.Case, compared []string) Case {
-	out := Case{
-		Name: c.Name, Mode: c.ShortMode(), Control: c.Control, Compared: slices.Contains(compared, c.Name),
-		Predicted: c.PredictedRatio, Ratio: c.RatioToControl, Verdict: c.Verdict, Rounds: c.Rounds, Rejected: c.Rejected,
-	}
-	if e := c.Estimate; e != nil && e.Of == results.OfRatio {
-		out.Lo, out.Hi = e.Lo, e.Hi
-	}
-	return out
 }
 
 // exitNoAnswer is with what evbench ends that has measured, but not what was asked.
@@ -124,14 +96,14 @@ func because(o Outcome, sum results.Summary) string {
 const same = 1e-6
 
 // disorder says what about the order of the compared cases is not as predicted; "": nothing.
-func disorder(cases []Case, compared []string) string {
-	var all []Case
+func disorder(cases []results.Case, compared []string) string {
+	var all []results.Case
 	for _, name := range compared {
-		i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
-		if i < 0 || cases[i].Ratio == 0 {
+		i := slices.IndexFunc(cases, func(c results.Case) bool { return c.Name == name })
+		if i < 0 || cases[i].RatioToControl == 0 {
 			return name + " was not measured"
 		}
-		if cases[i].Predicted == 0 {
+		if cases[i].PredictedRatio == 0 {
 			return "nothing is predicted for " + name
 		}
 		all = append(all, cases[i])
@@ -141,8 +113,8 @@ func disorder(cases []Case, compared []string) string {
 	}
 	for _, a := range all {
 		for _, b := range all {
-			if a.Predicted+same < b.Predicted && a.Ratio >= b.Ratio {
-				return fmt.Sprintf("wrong order: %s %.3f, %s %.3f; predicted %.3f, %.3f", a.Name, a.Ratio, b.Name, b.Ratio, a.Predicted, b.Predicted)
+			if a.PredictedRatio+same < b.PredictedRatio && a.RatioToControl >= b.RatioToControl {
+				return fmt.Sprintf("wrong order: %s %.3f, %s %.3f; predicted %.3f, %.3f", a.Name, a.RatioToControl, b.Name, b.RatioToControl, a.PredictedRatio, b.PredictedRatio)
 			}
 		}
 	}
@@ -151,11 +123,11 @@ func disorder(cases []Case, compared []string) string {
 
 // judged reports whether the ratio can be held against its prediction. Of cases without
 // phases the prediction is only an upper bound.
-func (c Case) judged() bool {
-	return c.Mode == "sync" && !c.Control && c.Predicted > 0 && c.Ratio > 0
+func judged(c results.Case) bool {
+	return c.Mode == results.Sync && !c.Control && c.PredictedRatio > 0 && c.RatioToControl > 0
 }
 
-func (c Case) points() float64 { return 100 * math.Abs(c.Ratio-c.Predicted) }
+func off(c results.Case) float64 { return 100 * math.Abs(c.RatioToControl-c.PredictedRatio) }
 
 // String is the line that tells of the run when it has ended.
 func (r Run) String() string {
@@ -165,8 +137,8 @@ func (r Run) String() string {
 	}
 	sep := "; "
 	for _, c := range r.Cases {
-		if c.judged() {
-			text += fmt.Sprintf("%s%s %.3f (predicted %.3f)", sep, c.Name, c.Ratio, c.Predicted)
+		if judged(c) {
+			text += fmt.Sprintf("%s%s %.3f (predicted %.3f)", sep, c.Name, c.RatioToControl, c.PredictedRatio)
 			sep = ", "
 		}
 	}

@@ -26,22 +26,23 @@ type Errors struct {
 	HeldNear      int      `json:"held_within_1_point"` // the same with an allowance of a point at either end
 }
 
-func (e *Errors) add(c Case) {
-	if !c.judged() {
+func (e *Errors) add(c results.Case) {
+	if !judged(c) {
 		return
 	}
-	raise(&e.Worst, c.points())
+	raise(&e.Worst, off(c))
 	if c.Verdict == results.Resolved {
-		raise(&e.WorstResolved, c.points())
+		raise(&e.WorstResolved, off(c))
 	}
-	if c.Lo == nil || c.Hi == nil || c.Verdict != results.Resolved && c.Verdict != results.Ordered {
+	of := c.Estimate
+	if of == nil || of.Of != results.OfRatio || !of.Known() || c.Verdict != results.Resolved && c.Verdict != results.Ordered {
 		return
 	}
 	e.Intervals++
-	if *c.Lo <= c.Predicted && c.Predicted <= *c.Hi {
+	if *of.Lo <= c.PredictedRatio && c.PredictedRatio <= *of.Hi {
 		e.Held++
 	}
-	if *c.Lo-allowance <= c.Predicted && c.Predicted <= *c.Hi+allowance {
+	if *of.Lo-allowance <= c.PredictedRatio && c.PredictedRatio <= *of.Hi+allowance {
 		e.HeldNear++
 	}
 }
@@ -82,7 +83,7 @@ func newRow(c Condition, name string, runs []Run) Row {
 	for _, r := range runs {
 		cases := r.Cases
 		if name != "" {
-			cases = slices.DeleteFunc(slices.Clone(cases), func(x Case) bool { return x.Name != name || x.Ratio == 0 })
+			cases = slices.DeleteFunc(slices.Clone(cases), func(x results.Case) bool { return x.Name != name || x.RatioToControl == 0 })
 		}
 		if c != all && r.Condition != c || name != "" && len(cases) == 0 {
 			continue
@@ -101,7 +102,7 @@ func newRow(c Condition, name string, runs []Run) Row {
 			row.Slices += x.Rounds + x.Rejected
 			row.Rejected += x.Rejected
 			if name != "" {
-				row.Mode, row.Predicted, ratios = x.Mode, x.Predicted, append(ratios, x.Ratio)
+				row.Mode, row.Predicted, ratios = x.ShortMode(), x.PredictedRatio, append(ratios, x.RatioToControl)
 			}
 		}
 	}
@@ -121,7 +122,7 @@ func caseRows(c Condition, runs []Run) (rows []Row) {
 	var names []string
 	for _, r := range runs {
 		for _, x := range r.Cases {
-			if r.Condition == c && !x.Control && x.Ratio != 0 && !slices.Contains(names, x.Name) {
+			if r.Condition == c && !x.Control && x.RatioToControl != 0 && !slices.Contains(names, x.Name) {
 				names = append(names, x.Name)
 				rows = append(rows, newRow(c, x.Name, runs))
 			}
@@ -164,8 +165,8 @@ func (r Run) failures() []string {
 		add(why)
 	}
 	for _, c := range r.Cases {
-		if c.judged() && c.Verdict == results.Resolved && c.points() > maxPoints {
-			add(fmt.Sprintf("%s is resolved at %.3f, %.1f points from its prediction of %.3f", c.Name, c.Ratio, c.points(), c.Predicted))
+		if judged(c) && c.Verdict == results.Resolved && off(c) > maxPoints {
+			add(fmt.Sprintf("%s is resolved at %.3f, %.1f points from its prediction of %.3f", c.Name, c.RatioToControl, off(c), c.PredictedRatio))
 		}
 	}
 	return out
