@@ -46,7 +46,7 @@ referee:
 
 # Our model of lossless networks beside two simulators: CASES are their results.csv, by
 # default those beside this checkout, else a few rows of them. REFEREE_FLIT is what else
-# cmd/flit is told, such as REFEREE_FLIT='--quiet --seeds 5'.
+# cmd/flit is told, such as REFEREE_FLIT=--quiet.
 CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard cmd/flit/testdata/*.csv))
 referee-flit:
 	$(GO) build -trimpath -o bin/flit ./cmd/flit

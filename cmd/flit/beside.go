@@ -32,7 +32,7 @@ func (o *options) beside(ctx context.Context, cases []Case, stdout io.Writer) er
 			continue
 		}
 		b := Beside{Runs{Case: c}, Runs{Case: c}}
-		for k := range c.seeds(o.seeds) {
+		for k := range c.seeds() {
 			if err := b.Theirs.addBookSim(ctx, o.booksim, k); err != nil {
 				return fmt.Errorf("case %s: %s: %w", c["case"], o.booksim, err)
 			}

@@ -50,16 +50,14 @@ func (c Case) seeded(k int) Case {
 	return other
 }
 
-// seeds returns how many seeds a case is run with: as many as asked for, or if that is 0 as
-// are usual; where nothing is drawn, one.
-func (c Case) seeds(asked int) int {
-	switch tables := choices[c["routing"]] == credit.First; {
-	case tables && c.permutation() && (c["offered"] == "batch" || c["sim"] == omnet && c.full()):
+// seeds returns how many seeds a case is run with: one where nothing is drawn, and more of
+// OMNeT's, whose windows are short.
+func (c Case) seeds() int {
+	tables := choices[c["routing"]] == credit.First
+	if tables && c.permutation() && (c["offered"] == "batch" || c["sim"] == omnet && c.full()) {
 		return 1
-	case asked > 0:
-		return asked
 	}
-	return map[string]int{booksim: 3, omnet: 8}[c["sim"]] // OMNeT's windows are short
+	return map[string]int{booksim: 3, omnet: 8}[c["sim"]]
 }
 
 // full reports whether as much is offered as links carry.

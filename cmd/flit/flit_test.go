@@ -25,7 +25,7 @@ func TestReferees(t *testing.T) {
 		}
 		cases = append(cases, more...)
 	}
-	all, err := runAll(context.Background(), cases, 3)
+	all, err := runAll(context.Background(), cases)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,29 +26,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 type options struct {
-	seeds   int
 	quiet   bool
-	only    []string
 	booksim string
 }
 
 func (o *options) parse(args []string, stderr io.Writer) (files []string, err error) {
 	f := flag.NewFlagSet("flit [options] results.csv…", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.IntVar(&o.seeds, "seeds", 0, "average `N` seeds of each case (default: 3 of BookSim's, 8 of OMNeT's, whose windows are short)")
 	f.BoolVar(&o.quiet, "quiet", false, "print only what is out of tolerance, and the summary")
 	f.StringVar(&o.booksim, "referee", "", "run the cases that a BookSim without additions can run with `BINARY` too, in turn with ours, and nothing else")
-	f.Func("case", "run only the case `NAME`; may be repeated", func(s string) error {
-		o.only = append(o.only, s)
-		return nil
-	})
 	err = proc.Parse(f, args)
-	switch {
-	case err != nil:
-	case f.NArg() == 0:
+	if err == nil && f.NArg() == 0 {
 		err = proc.Usagef("which results.csv?")
-	case o.seeds < 0:
-		err = proc.Usagef("--seeds %d: must be at least 1", o.seeds)
 	}
 	return f.Args(), err
 }
@@ -68,7 +57,6 @@ func (o *options) referee(ctx context.Context, files []string, stdout io.Writer)
 		}
 		cases = append(cases, more...)
 	}
-	cases = slices.DeleteFunc(cases, func(c Case) bool { return len(o.only) > 0 && !slices.Contains(o.only, c["case"]) })
 	given := len(cases)
 	cases = slices.DeleteFunc(cases, func(c Case) bool { return !c.comparable() })
 	switch left := given - len(cases); {
@@ -81,7 +69,7 @@ func (o *options) referee(ctx context.Context, files []string, stdout io.Writer)
 	case left > 0:
 		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", left)
 	}
-	all, err := runAll(ctx, cases, o.seeds)
+	all, err := runAll(ctx, cases)
 	if err != nil {
 		return false, err
 	}

@@ -76,14 +76,13 @@ func processor() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// runAll runs cases with a number of seeds each, or as many as are usual, on all processors.
-func runAll(ctx context.Context, cases []Case, seeds int) ([]Runs, error) {
+func runAll(ctx context.Context, cases []Case) ([]Runs, error) {
 	all := make([]Runs, len(cases))
 	err := parallel.Try(0, len(cases), func(i int) error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		all[i].Case = cases[i]
-		for k := range cases[i].seeds(seeds) {
+		for k := range cases[i].seeds() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ type machine struct {
 
 func newMachine(o *options) (*machine, error) {
 	dir, err := os.MkdirTemp("", "noise-")
-	return &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(o.seed, 0))}, err
+	return &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}, err
 }
 
 // play runs the scenario once under a condition. Whatever happens, nothing is left of it.
@@ -37,14 +37,12 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	loops, err := m.startLoops(ctx, c, dir)
-	defer func() {
-		for _, g := range loops {
-			g.end()
+	for i := 0; c.Loops() && i < loops; i++ {
+		g, err := start(proc.BusyLoop(ctx, dir))
+		if err != nil {
+			return r, err
 		}
-	}()
-	if err != nil {
-		return r, err
+		defer g.end()
 	}
 	o := Outcome{Condition: c, Number: number}
 	if err := m.perform(ctx, &o, dir); err != nil {
@@ -57,18 +55,8 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 	return NewRun(o, sum), nil
 }
 
-// startLoops starts the busy loops of a condition, and returns those that run even where
-// one does not start.
-func (m *machine) startLoops(ctx context.Context, c Condition, dir string) (loops []*group, err error) {
-	for i := 0; c.Loops() && i < m.loops; i++ {
-		g, err := start(proc.BusyLoop(ctx, dir))
-		if err != nil {
-			return loops, err
-		}
-		loops = append(loops, g)
-	}
-	return loops, nil
-}
+// loops is how many busy loops run beside, where a condition has them.
+const loops = 4
 
 const resultsDir = "out"
 

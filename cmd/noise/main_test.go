@@ -257,12 +257,11 @@ func TestInterrupted(t *testing.T) {
 func TestWrongUse(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--runs 0", "--runs 0: must be 1 to 1000"},
-		{"--loops 0", "--loops 0: must be 1 to 1000"},
 		{"--conditions idle,busy", `--conditions: no condition "busy"; there are ["idle" "loops" "freeze" "both"]`},
 		{"--scenario /nowhere", "--scenario: stat /nowhere"},
 		{"--evbench /nowhere", "make build makes it"},
 		{"more", `unexpected argument "more"`},
-		{"--seed x", "invalid value"},
+		{"--runs x", "invalid value"},
 	} {
 		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != proc.ExitUsage || !strings.Contains(said, tt.want) {
 			t.Errorf("%s: ended with %d: %s", tt.args, code, said)

@@ -28,7 +28,6 @@ type document struct {
 	Scenario string `json:"scenario"`
 	CPUs     int    `json:"cpus"`
 	Loops    int    `json:"loops"`
-	Seed     uint64 `json:"seed"`
 	Tally
 }
 
@@ -64,7 +63,7 @@ func show(w io.Writer, o *options, t Tally) error {
 		return t.Print(w, o.verbose)
 	}
 	return json.NewEncoder(w).Encode(document{
-		Schema: schema, Scenario: o.scenario, CPUs: runtime.NumCPU(), Loops: o.loops, Seed: o.seed, Tally: t,
+		Schema: schema, Scenario: o.scenario, CPUs: runtime.NumCPU(), Loops: loops, Tally: t,
 	})
 }
 
@@ -83,8 +82,6 @@ type options struct {
 	runs       int
 	conditions []Condition
 	scenario   string
-	loops      int
-	seed       uint64
 	verbose    bool
 	json       bool
 	evbench    string
@@ -102,8 +99,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.runs, "runs", 5, "run the scenario `N` times under each condition")
 	only := f.String("conditions", "", "only these conditions, a `LIST` of idle,loops,freeze,both")
 	f.StringVar(&o.scenario, "scenario", "scenarios/quickstart.yaml", "the scenario, `FILE`")
-	f.IntVar(&o.loops, "loops", 4, "run `N` busy loops beside")
-	f.Uint64Var(&o.seed, "seed", 1, "draw the moments at which the program is stopped by seed `N`")
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
 	f.BoolVar(&o.json, "json", false, "print one JSON document with every run")
 	f.StringVar(&o.evbench, "evbench", "bin/evbench", "the evbench binary, `FILE`")
@@ -123,8 +118,6 @@ func (o *options) check(only string) (err error) {
 		return proc.Usagef("unexpected argument %q", o.further[0])
 	case o.runs < 1 || o.runs > 1000:
 		return proc.Usagef("--runs %d: must be 1 to 1000", o.runs)
-	case o.loops < 1 || o.loops > 1000:
-		return proc.Usagef("--loops %d: must be 1 to 1000", o.loops)
 	}
 	if _, err := os.Stat(o.scenario); err != nil {
 		return proc.Usagef("--scenario: %w", err)

@@ -37,30 +37,21 @@ func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]Pha
 	if _, err := ReducedAt(t, level, 0, false); err != nil {
 		return nil, err
 	}
-	most := linksAt(t, level)
-	rows := make([]PhasesRow, 2*most)
-	err := parallel.Try(0, len(rows), func(i int) error {
-		r := PhasesRow{
-			Reduction: i % most, All: i >= most,
-			Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules)),
-		}
-		reduced, err := ReducedAt(t, level, r.Reduction, r.All)
+	return reductions(linksAt(t, level), func(f int, all bool) (PhasesRow, error) {
+		r := PhasesRow{Reduction: f, All: all, Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules))}
+		reduced, err := ReducedAt(t, level, f, all)
 		if err != nil {
-			return err
+			return r, err
 		}
 		for j, name := range schedules {
 			s, _, err := scheduler.ByName(name, reduced, scheduler.Options{Seed: seed, Workers: 1})
-			if err != nil {
-				r.Refused[j] = err
-				continue
+			if r.Refused[j] = err; err == nil {
+				r.Phases[j] = s.Phases
 			}
-			r.Phases[j] = s.Phases
 		}
 		r.Bound = scheduler.LowerBound(reduced, scheduler.Options{})
-		rows[i] = r
-		return nil
+		return r, nil
 	})
-	return rows, err
 }
 
 // PhasesTable is Phases for printing. The closed form is one of two levels.

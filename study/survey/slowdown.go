@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -64,10 +63,10 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 
 // slowdownRows has the rows of reductions 0..links-1 of one subtree filled, then those of all.
 func slowdownRows(links int, fill func(*SlowdownRow) error) ([]SlowdownRow, error) {
-	rows := make([]SlowdownRow, 2*links)
-	err := parallel.Try(0, len(rows), func(i int) error {
-		rows[i].Reduction, rows[i].All = i%links, i >= links
-		return fill(&rows[i])
+	rows, err := reductions(links, func(f int, all bool) (SlowdownRow, error) {
+		r := SlowdownRow{Reduction: f, All: all}
+		err := fill(&r)
+		return r, err
 	})
 	for i := range rows {
 		rows[i].HealthyPhases = rows[0].Phases

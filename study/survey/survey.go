@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/parallel"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -67,6 +68,15 @@ func linksAt(t *topology.Tree, level int) int {
 		return t.Paths()
 	}
 	return t.Spines()
+}
+
+// reductions works out a row for each reduction 0..links-1 of one leaf or pod, then of all.
+func reductions[R any](links int, row func(f int, all bool) (R, error)) ([]R, error) {
+	rows := make([]R, 2*links)
+	return rows, parallel.Try(0, len(rows), func(i int) (err error) {
+		rows[i], err = row(i%links, i >= links)
+		return err
+	})
 }
 
 // plannable refuses trees that have no schedules, before one takes their memory.
@@ -132,10 +142,9 @@ func (w *whatIf) summary(g *Group, base []outcome) GroupReport {
 			continue
 		}
 		r.Chosen++
-		switch j.state {
-		case planned:
+		if j.results != nil {
 			done = append(done, j)
-		case unreachable:
+		} else if j.done {
 			if r.Unreachable++; r.First == nil {
 				r.First, _ = g.Set(j.number)
 			}
@@ -153,13 +162,13 @@ func caseReport(r CaseReport, i int, g *Group, done []*job) CaseReport {
 	var phases []int
 	var efficiency []float64
 	for _, j := range done {
-		if err := j.refused[i]; err != nil {
+		o := j.results[i]
+		if o.refused != nil {
 			if r.Refused++; r.Reason == "" {
-				r.Reason = err.Error()
+				r.Reason = o.refused.Error()
 			}
 			continue
 		}
-		o := j.outcomes[i]
 		sets, phases, efficiency = append(sets, j), append(phases, o.Phases), append(efficiency, o.Efficiency)
 		if o.bound > 0 && o.Phases > o.bound {
 			r.AboveBound++

@@ -146,21 +146,18 @@ type whatIf struct {
 	ended bool // what comes now comes too late
 }
 
+// A job is a set; without results once it is done, it leaves servers unreachable.
 type job struct {
-	group    *Group
-	number   int64
-	state    state
-	outcomes []outcome
-	refused  []error // by case, where there is no plan
+	group   *Group
+	number  int64
+	done    bool
+	results []result // by case
 }
 
-type state uint8
-
-const (
-	waiting state = iota
-	planned
-	unreachable
-)
+type result struct {
+	outcome
+	refused error // where there is no plan
+}
 
 func (w *whatIf) add(g *Group) {
 	for _, i := range g.sample(w.opt.Sample, w.opt.Seed) {
@@ -218,25 +215,24 @@ func (w *whatIf) plan(j *job) error {
 	if err != nil {
 		return err
 	}
-	if t.Connected() != nil {
-		w.finish(j, unreachable, nil, nil)
-		return nil
+	var results []result
+	if t.Connected() == nil {
+		for _, c := range w.opt.Cases {
+			out, err := w.outcome(t, c)
+			results = append(results, result{out, err})
+		}
 	}
-	outcomes, refused := make([]outcome, len(w.opt.Cases)), make([]error, len(w.opt.Cases))
-	for i, c := range w.opt.Cases {
-		outcomes[i], refused[i] = w.outcome(t, c)
-	}
-	w.finish(j, planned, outcomes, refused)
+	w.finish(j, results)
 	return nil
 }
 
-func (w *whatIf) finish(j *job, s state, outcomes []outcome, refused []error) {
+func (w *whatIf) finish(j *job, results []result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
 		return
 	}
-	j.state, j.outcomes, j.refused = s, outcomes, refused
+	j.done, j.results = true, results
 	w.done++
 	if w.opt.Progress != nil {
 		w.opt.Progress(w.done, len(w.jobs))
