@@ -118,7 +118,6 @@ const (
 // missing stands for a figure that there is not. Figures are never negative.
 const missing = -1
 
-// durations returns the figures of a fail-over.
 func durations(f results.Failover) []float64 {
 	out := make([]float64, figCount)
 	out[figSeen] = between(f.SetSec, f.SeenSec)
@@ -154,7 +153,6 @@ func between(from, to *float64) float64 {
 	return max(0, *to-*from) * 1e3
 }
 
-// cells print the figures of a fail-over.
 func cells(x []float64, source string) []string {
 	print := func(i int, f func(float64) string) string {
 		if x[i] == missing {

@@ -7,7 +7,6 @@ import (
 	"evbench/internal/printable"
 )
 
-// A column of a grid.
 type column struct {
 	head  string
 	over  string // stands above the head and may reach over the columns after it
@@ -19,7 +18,6 @@ type column struct {
 	style func(cell string) string // of a terminal; nil: none
 }
 
-// A grid is a table of text.
 type grid struct {
 	columns []column
 	rows    [][]string
@@ -92,7 +90,6 @@ func pick[T any](all []T, places []int) []T {
 	return out
 }
 
-// needed is what every column needs.
 func (g *grid) needed() []int {
 	widths := make([]int, len(g.columns))
 	for i, c := range g.columns {

@@ -21,7 +21,6 @@ func legend(cases []results.Case, columns []column) []string {
 	return out
 }
 
-// explained are the columns in words.
 func explained(cases []results.Case, columns []column) string {
 	text := "dead: dead links and timed failures. events/s: of one server, mean over servers."
 	if slices.ContainsFunc(columns, func(c column) bool { return c.over == "efficiency" }) {
@@ -88,7 +87,6 @@ func linkNote(e results.LinkEvent) string {
 
 func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }
 
-// models say what the models of simulated cases count.
 var models = []struct{ name, text string }{
 	{"phase", "phase: simulated, not measured; each phase takes as long as its busiest link, and then comes the barrier."},
 	{"phase, ordered", "phase, ordered cases: simulated, not measured; the longest path through the messages, each of which waits for its tokens."},
@@ -104,7 +102,6 @@ func model(c results.Case) string {
 	return c.Simulated
 }
 
-// simulated explains the models that worked cases out.
 func simulated(cases []results.Case) (out []string) {
 	for _, m := range models {
 		if slices.ContainsFunc(cases, func(c results.Case) bool { return model(c) == m.name }) {

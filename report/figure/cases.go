@@ -14,7 +14,6 @@ import (
 // wide is the width of a drawing that has all cases.
 const wide = vg.Length(840)
 
-// caseRows is a drawing with a row for each case.
 type caseRows struct {
 	cases   []results.Case
 	label   string   // of the X axis, from 0
@@ -24,7 +23,6 @@ type caseRows struct {
 	drawRow func(c draw.Canvas, p *plot.Plot, i int, row float64)
 }
 
-// panel draws the rows, and gives each its text.
 func (r caseRows) panel() []Panel {
 	p := newPlot()
 	p.X.Label.Text = r.label
@@ -44,7 +42,6 @@ func (r caseRows) panel() []Panel {
 	return []Panel{{Case: -1, Says: sentences(r.texts), plot: p, width: wide, height: rowsHeight(len(r.cases)), Slim: panelWidth}}
 }
 
-// efficiency shows the prediction of each case beside what was measured.
 func efficiency(s Source, f *Figure) {
 	how := s.How()
 	f.Title = "Predicted and " + how + " efficiency"
@@ -88,7 +85,6 @@ func efficiency(s Source, f *Figure) {
 	}}.panel()
 }
 
-// efficiencyText says what a row of efficiencies shows.
 func efficiencyText(name string, x results.Case, span []float64, how string) string {
 	var parts []string
 	if x.PredictedEfficiency > 0 {
@@ -106,7 +102,6 @@ func efficiencyText(name string, x results.Case, span []float64, how string) str
 	return name + ": " + strings.Join(parts, ", ")
 }
 
-// sayRow gives a text to the row of a case.
 func sayRow(c draw.Canvas, p *plot.Plot, row float64, text string) {
 	if text != "" {
 		sayBox(c, vg.Point{X: c.Min.X, Y: at(c, p, p.X.Min, row-0.45).Y}, vg.Point{X: c.Max.X, Y: at(c, p, p.X.Min, row+0.45).Y}, text)
@@ -146,7 +141,6 @@ func span(c results.Case, control float64) []float64 {
 	return []float64{*e.Lo * control, *e.Hi * control}
 }
 
-// drawEfficiency draws one case: prediction, measurement, and the span of its interval.
 func drawEfficiency(c draw.Canvas, p *plot.Plot, x results.Case, span []float64, row float64) {
 	a, b := at(c, p, x.PredictedEfficiency, row), at(c, p, x.MeasuredEfficiency, row)
 	if x.PredictedEfficiency > 0 && x.MeasuredEfficiency > 0 {
@@ -163,7 +157,6 @@ func drawEfficiency(c draw.Canvas, p *plot.Plot, x results.Case, span []float64,
 	}
 }
 
-// whisker draws a lying bar with ends.
 func whisker(c draw.Canvas, a, b vg.Point) {
 	const tall = 7
 	c.StrokeLine2(line(blue, 2), a.X, a.Y, b.X, b.Y)
@@ -229,7 +222,6 @@ func (s Source) linkLimit() float64 {
 	return float64(s.Run.Manifest.Fabric.RateBitPerSec) * s.Run.Manifest.Fabric.Factor
 }
 
-// drawBox draws one lying box plot of quartiles and a mean.
 func drawBox(c draw.Canvas, p *plot.Plot, b [6]float64, row float64) {
 	const half = 0.3
 	for _, w := range [][2]float64{{b[0], b[1]}, {b[3], b[4]}} {
@@ -254,7 +246,6 @@ func diamond(c draw.Canvas, m vg.Point, r vg.Length) {
 	outline(c, line(Ink, 0.75), pts)
 }
 
-// waits shows which share of the time servers waited in barriers.
 func waits(s Source, f *Figure) {
 	f.Caption = "Share of the time that a server spent waiting in barriers (hatched, right) and not (plain, left: sending, receiving, and waiting for data); means over servers. " +
 		"Cases without a barrier have no hatched part."

@@ -132,7 +132,6 @@ func (c Chart) places() []float64 {
 	return slices.Compact(out)
 }
 
-// draw draws title, plot and legend below each other.
 func (c Chart) draw(canvas draw.Canvas) {
 	heading(canvas, c.Title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y - titleGap + 6}, textSize)
 	p := newPlot()
@@ -220,7 +219,6 @@ func (c Chart) valueAxis(a *plot.Axis) {
 	}
 }
 
-// decades are ticks at powers of ten.
 type decades struct{}
 
 // Ticks returns the ticks of a range.

@@ -99,7 +99,6 @@ const (
 	gap      = vg.Length(14)
 )
 
-// rows are the panels as they stand.
 func (f *Figure) rows() (out [][]Panel) {
 	for _, p := range f.Panels {
 		n := len(out)

@@ -62,7 +62,6 @@ func failover(s Source, f *Figure) {
 // HasFailovers reports whether any case has fail-overs.
 func (s Source) HasFailovers() bool { return len(s.Run.Summary.Failovers()) > 0 }
 
-// stages adds a fail-over to the data.
 func (f *Figure) stages(x *results.Failover) {
 	add := func(name string, t *float64) {
 		if t == nil {
@@ -226,7 +225,6 @@ func combined(list []bar, label string, quartile int) bar {
 	return b
 }
 
-// last is when the last stage that was done was.
 func (b bar) last() (ms float64) {
 	for _, t := range b.ms {
 		ms = max(ms, t)
@@ -234,7 +232,6 @@ func (b bar) last() (ms float64) {
 	return ms
 }
 
-// ending is what stands behind the bar of a fail-over.
 func (b bar) ending(f *results.Failover) string {
 	switch last := b.last(); {
 	case f.Superseded:
@@ -255,7 +252,6 @@ func milliseconds(ms float64) string {
 	return fmt.Sprintf("%.0f ms", ms)
 }
 
-// shortest is the least time that is drawn, in ms.
 const shortest = 0.1
 
 // barPanel draws the bars below a legend of their marks.
@@ -296,7 +292,6 @@ func barPanel(rows []bar) Panel {
 	return Panel{Case: -1, Says: sentences(texts), plot: p, width: wide, height: rowsHeight(len(rows)) + 24*legendRows}
 }
 
-// words says what a bar shows.
 func (b bar) words() string {
 	var parts []string
 	for k, t := range b.ms {
@@ -313,7 +308,6 @@ func (b bar) words() string {
 // legendRows is the room of the legend, in rows of the panel.
 const legendRows = 1.2
 
-// draw draws a bar: each stage a part, with its mark at the end.
 func (b bar) draw(c draw.Canvas, p *plot.Plot, row float64) {
 	const half = 0.24
 	from, done := p.X.Min, 0
@@ -353,7 +347,6 @@ func stageEntries() []entry {
 	return measured(out)
 }
 
-// diamondGlyph is the mark of what was reached.
 type diamondGlyph struct{}
 
 // DrawGlyph draws the mark.

@@ -52,7 +52,6 @@ var shades = func() color.Palette {
 	return p
 }()
 
-// shade is the place of a number in shades.
 func shade(v, most float64) uint8 {
 	switch {
 	case math.IsNaN(v):
@@ -71,7 +70,6 @@ func (h Heat) columns() int {
 	return most
 }
 
-// extent says what the greatest number is, and how often there is none.
 func (h Heat) extent() string {
 	most, none := 0.0, 0
 	for _, row := range h.Cells {
@@ -142,7 +140,6 @@ func (h Heat) say(c draw.Canvas, p *plot.Plot, x, of string) {
 	}
 }
 
-// names are the rows, as many as have room.
 func (h Heat) names() (out []plot.Tick) {
 	for i := 0; i < len(h.Rows); i += 1 + len(h.Rows)/40 {
 		out = append(out, plot.Tick{Value: rowAt(i, len(h.Rows)), Label: h.Rows[i]})

@@ -104,7 +104,6 @@ func (s Source) Trees() []*CaseTree {
 	return out
 }
 
-// shape returns the tree of the run, healthy.
 func (s Source) shape() *topology.Tree {
 	for _, name := range slices.Sorted(maps.Keys(s.Plans)) {
 		if p := s.Plans[name]; p.Tree.Levels() == 2 {

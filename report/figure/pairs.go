@@ -167,7 +167,6 @@ var ramp = func() color.Palette {
 	return p
 }()
 
-// steps are the colours of the ramp.
 const steps = 64
 
 // picture paints the grid, the first sender at the top, with so many pixels to a
@@ -312,7 +311,6 @@ func (g *grid) extent(u results.RateUnit) string {
 		figuresOf(g.cells[most]/u.Size), g.pair(most), rateText(g.cells[middle], u))
 }
 
-// pair names the servers of a square.
 func (g *grid) pair(i int) string {
 	n := len(g.positions)
 	return fmt.Sprintf("%d to %d", g.positions[i/n], g.positions[i%n])
@@ -363,7 +361,6 @@ func scaleLabel(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// drawScale draws the scale of colours to the right of the grid.
 func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u results.RateUnit) {
 	left, right := n*1.04, n*1.08
 	y := func(share float64) float64 { return n*share - 0.5 }

@@ -16,7 +16,6 @@ const (
 	panelHeight = vg.Length(170)
 )
 
-// timeline shows the goodput of each case over time, and when links died.
 func timeline(s Source, f *Figure) {
 	f.Caption = "Goodput of one server in each interval: the line is the mean over servers, the band reaches from the slowest to the fastest. " +
 		"Triangles on the dashed lines are links that died (▼) or came back (▲) while events were built."
@@ -52,7 +51,6 @@ func timeline(s Source, f *Figure) {
 	f.Caption += s.limitCaption(most)
 }
 
-// limitCaption says what the line of the limit is, and why something is above it.
 func (s Source) limitCaption(most float64) string {
 	if s.linkLimit() == 0 {
 		return ""
@@ -60,7 +58,6 @@ func (s Source) limitCaption(most float64) string {
 	return " The dashed line across is what a link leaves for messages." + s.beyond(most)
 }
 
-// drawLimit draws what a link leaves for messages across a panel.
 func (s Source) drawLimit(c draw.Canvas, p *plot.Plot, u results.RateUnit) {
 	if limit := s.linkLimit(); limit > 0 {
 		level(c, p, limit/u.Size, dashed(vermilion, 0.75))
@@ -129,7 +126,6 @@ func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u results.RateUni
 	}
 }
 
-// timeText says what is seen of a case over time.
 func timeText(events []results.LinkEvent, list []moment, u results.RateUnit) string {
 	var mean float64
 	low, high := list[0].goodput.Min, 0.0
@@ -155,7 +151,6 @@ func failureMark(c draw.Canvas, x vg.Length, up bool) {
 	c.FillPolygon(vermilion, []vg.Point{{X: x - 5, Y: base}, {X: x + 5, Y: base}, {X: x, Y: tip}})
 }
 
-// servers shows what each server received in each case.
 func servers(s Source, f *Figure) {
 	f.Caption = "Mean goodput of each server over the part that counts. Lines part the leaves, where the plan says which server sits where; the thin dashed line is the mean."
 	f.Data.Columns = []string{"case", "repeat", "server", "goodput_bit_per_s", "barrier_wait_s"}

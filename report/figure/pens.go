@@ -44,7 +44,6 @@ func (k pen) stroke() draw.LineStyle {
 	return draw.LineStyle{Color: k.hue, Width: 1.4, Dashes: k.dashes}
 }
 
-// line draws a series as a line through its medians.
 func (s Series) line(c draw.Canvas, p *plot.Plot) {
 	k := s.pen
 	points := s.sorted()
@@ -104,7 +103,6 @@ func statedMark(c draw.Canvas, m vg.Point) {
 	outline(c, line(vermilion, 1.5), pts)
 }
 
-// An entry is one line of a legend.
 type entry struct {
 	name  string
 	wide  vg.Length
@@ -137,7 +135,6 @@ func (c Chart) entries() []entry {
 	return measured(out)
 }
 
-// measured says how wide entries are.
 func measured(list []entry) []entry {
 	face := font.DefaultCache.Lookup(sans(smallSize), smallSize)
 	for i := range list {
@@ -146,7 +143,6 @@ func measured(list []entry) []entry {
 	return list
 }
 
-// legendHeight is what entries need in lines of a width.
 func legendHeight(list []entry, width vg.Length) vg.Length {
 	rows, used := vg.Length(1), vg.Length(0)
 	for _, e := range list {
@@ -158,7 +154,6 @@ func legendHeight(list []entry, width vg.Length) vg.Length {
 	return rows*legendRow + 6
 }
 
-// drawLegend writes entries one behind the other, in lines below top.
 func drawLegend(c draw.Canvas, list []entry, top vg.Length) {
 	m := vg.Point{X: c.Min.X, Y: top - legendRow/2}
 	for _, e := range list {

@@ -18,7 +18,6 @@ type trial struct {
 	leftOut       string // why it does not count; "": it does
 }
 
-// rounds shows how each slice compares with the control of its round.
 func rounds(s Source, f *Figure) {
 	f.Caption = "Each dot is one slice: what it came to, over what the control of the same round came to. Hollow dots do not count: something on the machine disturbed them, or the control of their round. " +
 		"The line is the median of those that count, the band its 95 % interval, the dashed line what was predicted; the thin line at 1 is the control. Dots outside the axis stand at its edge."
@@ -63,7 +62,6 @@ func controlsOf(slices []results.Slice) map[int]results.Slice {
 	return out
 }
 
-// trialsOf are the slices of a case for which there is a ratio.
 func trialsOf(name string, slices []results.Slice, base map[int]results.Slice) (out []trial) {
 	for _, x := range slices {
 		control := base[x.Round]
@@ -123,7 +121,6 @@ func ratioRange(cases []results.Case, all [][]trial) (low, high float64) {
 	return max(0, low-room), high + room
 }
 
-// roundsPanel draws the slices of one case.
 func roundsPanel(title string, index int, c results.Case, list []trial, last int, low, high float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "round", "ratio to control"
@@ -159,7 +156,6 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 	return Panel{Title: title, Says: roundsText(c, list), Case: index, plot: p, width: panelWidth, height: panelHeight}
 }
 
-// because says why a slice does not count.
 func because(leftOut string) string {
 	if leftOut == "" {
 		return ""
@@ -167,7 +163,6 @@ func because(leftOut string) string {
 	return ", does not count: " + leftOut
 }
 
-// roundsText says what is seen of the rounds of a case.
 func roundsText(c results.Case, list []trial) string {
 	counting := 0
 	for _, x := range list {
@@ -189,7 +184,6 @@ func roundsText(c results.Case, list []trial) string {
 	return sentences(parts)
 }
 
-// level draws a line at a value of the Y axis.
 func level(c draw.Canvas, p *plot.Plot, y float64, s draw.LineStyle) {
 	m := at(c, p, 0, y)
 	c.StrokeLine2(s, c.Min.X, m.Y, c.Max.X, m.Y)

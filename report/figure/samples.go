@@ -7,7 +7,6 @@ import (
 	"evbench/results"
 )
 
-// A key names one measured case.
 type key struct {
 	name   string
 	repeat int
@@ -55,7 +54,6 @@ func each(list []results.Sample, of func(results.Sample) float64) []float64 {
 	return out
 }
 
-// A server's share of a case.
 type served struct {
 	server  int
 	goodput float64 // bit/s, payload received, mean over time
@@ -87,7 +85,6 @@ func byServer(list []results.Sample) []served {
 	return out
 }
 
-// A moment is one interval of a case over all servers.
 type moment struct {
 	t       float64 // s, the mean end of the interval
 	servers int

@@ -43,7 +43,6 @@ func dashed(c color.Color, width vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width, Dashes: []vg.Length{4, 3}}
 }
 
-// newPlot returns an empty plot in the style of all figures.
 func newPlot() *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = Paper
@@ -121,7 +120,6 @@ func number(x, step float64) string {
 	return s
 }
 
-// wholeTicks are fewTicks without fractions.
 type wholeTicks struct{}
 
 // Ticks returns the ticks of a range.
@@ -135,7 +133,6 @@ func (wholeTicks) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// brush draws things by hand in the coordinates of a plot.
 type brush func(c draw.Canvas, p *plot.Plot)
 
 // Plot calls the brush.
@@ -147,7 +144,6 @@ func at(c draw.Canvas, p *plot.Plot, x, y float64) vg.Point {
 	return vg.Point{X: tx(x), Y: ty(y)}
 }
 
-// verticals draws a faint line at each tick of the X axis.
 func verticals(p *plot.Plot) brush {
 	return func(c draw.Canvas, _ *plot.Plot) {
 		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
@@ -159,7 +155,6 @@ func verticals(p *plot.Plot) brush {
 	}
 }
 
-// horizontals draws a faint line at each tick of the Y axis.
 func horizontals(p *plot.Plot) brush {
 	return func(c draw.Canvas, _ *plot.Plot) {
 		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
@@ -169,7 +164,6 @@ func horizontals(p *plot.Plot) brush {
 	}
 }
 
-// ring draws a circle.
 func ring(c draw.Canvas, s draw.LineStyle, m vg.Point, r vg.Length) {
 	var p vg.Path
 	p.Move(vg.Point{X: m.X + r, Y: m.Y})
@@ -184,7 +178,6 @@ func box(a, b vg.Point) []vg.Point {
 	return []vg.Point{a, {X: b.X, Y: a.Y}, b, {X: a.X, Y: b.Y}}
 }
 
-// outline strokes a closed polygon.
 func outline(c draw.Canvas, s draw.LineStyle, pts []vg.Point) {
 	c.StrokeLines(s, append(pts[:len(pts):len(pts)], pts[0]))
 }

@@ -33,7 +33,6 @@ func say(c draw.Canvas, m vg.Point, format string, values ...any) {
 	sayBox(c, vg.Point{X: m.X - room, Y: m.Y - room}, vg.Point{X: m.X + room, Y: m.Y + room}, fmt.Sprintf(format, values...))
 }
 
-// sayBox gives a text to what lies between two corners.
 func sayBox(c draw.Canvas, a, b vg.Point, text string) { sayClass(c, a, b, "", text) }
 
 func sayClass(c draw.Canvas, a, b vg.Point, class, text string) {
@@ -91,13 +90,11 @@ func drawSVG(width, height vg.Length, says string, paint func(draw.Canvas)) (str
 	return strings.Replace(svg, "</svg>", t.String(), 1), nil
 }
 
-// opening is the first tag of a document.
 var opening = regexp.MustCompile(`<svg[^>]*>`)
 
 // mostSaid is of how many cases a description says each figure.
 const mostSaid = 24
 
-// sentences joins what there is to say of each case.
 func sentences(parts []string) string {
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if n := len(parts) - mostSaid; n > 0 {
@@ -109,7 +106,6 @@ func sentences(parts []string) string {
 	return strings.Join(parts, "; ") + "."
 }
 
-// says is all that is said of the panels of a figure.
 func (f *Figure) says() string {
 	var parts []string
 	for _, p := range f.Panels {

@@ -100,7 +100,6 @@ func (x *CaseTree) panel(title string, index int) Panel {
 	return Panel{Title: title, Says: x.says(totals, most), Case: index, plot: p, width: 420, height: 230}
 }
 
-// says names the cable that carries most, and dead ones.
 func (x *CaseTree) says(totals []float64, most float64) string {
 	busiest := 0
 	for w := range totals {
@@ -124,7 +123,6 @@ func (x *CaseTree) amount(load float64) string {
 	return fmt.Sprintf("%.4g MB", load/1e6)
 }
 
-// half draws half a link by its share of the greatest load.
 func half(c draw.Canvas, a, b vg.Point, share float64) {
 	if share == 0 {
 		c.StrokeLine2(line(Faint, 0.4), a.X, a.Y, b.X, b.Y)
@@ -142,7 +140,6 @@ func deadLink(c draw.Canvas, a, b vg.Point) {
 	}
 }
 
-// node draws a switch with its number.
 func node(c draw.Canvas, m vg.Point, name string, count float64) {
 	half := min(9, vg.Length(0.42*float64(c.Max.X-c.Min.X)/count))
 	b := box(vg.Point{X: m.X - half, Y: m.Y - 7}, vg.Point{X: m.X + half, Y: m.Y + 7})

@@ -20,14 +20,12 @@ type difference struct {
 	Notes                []string
 }
 
-// A differenceRow is a case that both runs hold.
 type differenceRow struct {
 	Case  string
 	Share pairOf
 	Rate  pairOf
 }
 
-// A pairOf is one figure in two runs.
 type pairOf struct {
 	Base, Other, Change string
 	Value               string // of the change, to sort by
@@ -41,7 +39,6 @@ const (
 	unknown = "not known"
 )
 
-// differencesOf compares each run with the first.
 func differencesOf(runs []Input) (out []difference) {
 	for i := 1; i < len(runs); i++ {
 		out = append(out, differenceOf(runs[0], runs[i], runID(i)))
@@ -115,7 +112,6 @@ func notAlike(why []compare.Difference) string {
 	return text + "."
 }
 
-// text names the cases that differ.
 func (d *difference) text() string {
 	var differ []string
 	open, all := 0, 0
@@ -156,7 +152,6 @@ func (d *difference) text() string {
 	return text + "."
 }
 
-// changeOf is what package compare says of a figure.
 func changeOf(f compare.Figure, text func(results.Interval) string, change string) pairOf {
 	out := pairOf{Base: text(f.Base), Other: text(f.New), Change: change, Value: report.Exact(f.New.Median - f.Base.Median), Class: "control", Word: alike}
 	switch {

@@ -124,7 +124,6 @@ func (c *Cables) view(title string) treeView {
 	return v
 }
 
-// amount prints a load.
 func (c *Cables) amount(x float64) string {
 	if c.Unit == "bytes" {
 		return show.Amount(x, "B")

@@ -56,7 +56,6 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"panels": func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
 }).Parse(pageText))
 
-// A page is what the template takes.
 type page struct {
 	Title   string
 	Style   template.CSS
@@ -72,7 +71,6 @@ type page struct {
 	Beside  []difference // of the runs behind the first
 }
 
-// A part is one figure of all runs.
 type part struct {
 	ID, Title string
 	Of        []figureView
@@ -173,7 +171,6 @@ func title(runs []Input) string {
 	return "several runs"
 }
 
-// A runView is one run as the template shows it.
 type runView struct {
 	ID, Name, Path string
 	Kind           kind
@@ -187,7 +184,6 @@ type runView struct {
 	Manifest       results.Manifest
 }
 
-// A figureView is one figure as the template shows it.
 type figureView struct {
 	ID, Name, Title, Caption, Missing string
 	Run                               string // the path of the run

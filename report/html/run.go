@@ -12,12 +12,10 @@ import (
 	"evbench/results"
 )
 
-// A fact is one line of the manifest.
 type fact struct{ Name, Text string }
 
 func runID(index int) string { return "run" + strconv.Itoa(index+1) }
 
-// describe says what a run is, without its figures.
 func describe(index int, in Input) runView {
 	run := in.Source.Run
 	m := run.Manifest
@@ -31,7 +29,6 @@ func describe(index int, in Input) runView {
 	return v
 }
 
-// lead says in one line what was run, and where.
 func lead(m results.Manifest, rounds int) string {
 	var parts []string
 	if m.Host != "" {
@@ -70,7 +67,6 @@ func warnings(run *results.Run) []string {
 	return append(slices.Clone(run.Manifest.Warnings), results.Grouped(run.Summary.Cases, func(c results.Case) []string { return c.Warnings })...)
 }
 
-// facts are the manifest but for what is shown elsewhere.
 func facts(m results.Manifest) []fact {
 	all := []fact{
 		{"name", m.Name},

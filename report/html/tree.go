@@ -66,7 +66,6 @@ func viewTree(id, title, of string, x *figure.CaseTree) treeView {
 	return v
 }
 
-// words says what a reader of the drawing sees.
 func words(x *figure.CaseTree) string {
 	var parts []string
 	if dead := x.Dead(); len(dead) > 0 {
@@ -148,7 +147,6 @@ func many(yes bool) string {
 	return "few"
 }
 
-// linkTitle says what there is to say of a link over the whole case.
 func linkTitle(x *figure.CaseTree, l topology.Link, totals []float64) string {
 	if !x.Tree.Alive(l.Leaf, l.Spine) {
 		return l.String() + ": dead"

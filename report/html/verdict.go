@@ -10,10 +10,8 @@ import (
 	"evbench/results"
 )
 
-// none is shown for a figure that is not given.
 const none = "–"
 
-// A row is one case of the verdict.
 type row struct {
 	Run, RunID string
 	Case       string
@@ -23,7 +21,6 @@ type row struct {
 	Cells      []report.Cell // by columns
 }
 
-// rowsOf makes the rows of the verdict of a run.
 func rowsOf(index int, in Input, columns []report.Column) []row {
 	cases := in.Source.Run.Summary.Cases
 	var out []row
@@ -61,7 +58,6 @@ func verdict(c results.Case) string {
 	return "valid"
 }
 
-// verdictLine says in one line what came out.
 func verdictLine(rows []row) string {
 	count := map[string]int{}
 	for _, r := range rows {
@@ -86,7 +82,6 @@ func verdictLine(rows []row) string {
 	return text
 }
 
-// A kind says how results came about.
 type kind struct{ Word, Text string }
 
 func kindOf(run *results.Run) kind {
@@ -118,7 +113,6 @@ func mixed(runs []Input) string {
 	return "This page has " + strings.Join(words, " and ") + " runs side by side; each row and each part says which it is."
 }
 
-// legendOf explains the columns of the verdict, and its words.
 func legendOf(cases []results.Case) string {
 	text := "Efficiency is ideal time / time."
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }

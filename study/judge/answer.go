@@ -34,7 +34,6 @@ func (v *Verdict) share() string {
 	return ""
 }
 
-// slowest says how many pairs are slow, and where to look.
 func (v *Verdict) slowest() string {
 	p := v.Pairs
 	switch {
@@ -91,7 +90,6 @@ func (v *Verdict) byTables() string {
 	return text + "."
 }
 
-// firstRepair says which link to repair first.
 func (v *Verdict) firstRepair() string {
 	if len(v.Repairs) == 0 {
 		return ""

@@ -70,7 +70,6 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 	return d, nil
 }
 
-// drawingWords say what a drawing shows.
 func drawingWords(cables []html.Cable, routes bool) string {
 	dead, slow, deciding := 0, 0, 0
 	for _, k := range cables {

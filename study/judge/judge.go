@@ -203,7 +203,6 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	return &b.Bound, nil
 }
 
-// planned says what a schedule gives.
 func (v *Verdict) planned(f *fabric) {
 	t := f.tree
 	if !f.even {
@@ -249,7 +248,6 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
 
-// reason says in words what a bound proves.
 func (f *fabric) reason(b scheduler.Bound) string {
 	t := f.tree
 	s := t.Servers()
@@ -287,7 +285,6 @@ func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
 	return leaves
 }
 
-// deadOf names the dead links of leaves.
 func (f *fabric) deadOf(leaves ...int) string {
 	var names []string
 	for _, l := range f.tree.Dead() {
@@ -301,7 +298,6 @@ func (f *fabric) deadOf(leaves ...int) string {
 	return show.Few(names) + " dead"
 }
 
-// measure compares the result with what was possible.
 func (v *Verdict) measure(in Input) error {
 	switch p := in.Result.Pairs; {
 	case p == nil && in.Result.Ranks == 0 && in.Result.Seconds > 0 && in.Hosts.Names == nil:
@@ -381,7 +377,6 @@ func efficiency(in Input) (float64, error) {
 // engines are those that are tried in place of the tables.
 var engines = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
 
-// reroute tries other engines.
 func (v *Verdict) reroute(f *fabric, in Input) {
 	switch {
 	case in.Tables == nil:

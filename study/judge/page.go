@@ -44,7 +44,6 @@ func (v *Verdict) networkPart() html.Part {
 	return p
 }
 
-// sharingPart lists who shares the fullest links, by destination.
 func (v *Verdict) sharingPart() html.Part {
 	t := v.Tables
 	p := html.Part{ID: "sharing", Title: "Who shares the fullest links"}
@@ -72,7 +71,6 @@ func (v *Verdict) sharingPart() html.Part {
 	return p
 }
 
-// pairsPart is the matrix of rates, and the slowest pairs.
 func (v *Verdict) pairsPart() html.Part {
 	gigabit := func(x float64) string { return fmt.Sprintf("%.3g", x/1e9) }
 	p, text := v.Pairs, ""

@@ -100,7 +100,6 @@ type pair struct {
 	sharing  float64
 }
 
-// pairs judges the rates of pairs.
 func (f *fabric) pairs(in Input) (*Pairs, error) {
 	list, err := f.ways(in)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"evbench/internal/show"
 )
 
-// summary says in a sentence what is usual and how many pairs are slow.
 func (p *Pairs) summary() string {
 	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
 	if p.OfRate > 0 {
@@ -22,7 +21,6 @@ func (p *Pairs) summary() string {
 	return text
 }
 
-// lines add what is said of pairs.
 func (p *Pairs) lines(add func(string, string, ...any)) {
 	add("pairs", "%s", p.summary())
 	if p.Above > 0 {

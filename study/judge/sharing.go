@@ -11,7 +11,6 @@ type HostPair struct {
 	Dst string `json:"dst"`
 }
 
-// mostPairs is how many pairs are named for a link.
 const mostPairs = 100
 
 // sharers names pairs whose routes leave by a port, the first by receiver and then sender. It follows the

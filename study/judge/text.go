@@ -49,7 +49,6 @@ func (v *Verdict) Lines() (rows [][]string) {
 // readTables is what package lft calls the engine of tables that it has read.
 const readTables = "file"
 
-// origin says where tables are from.
 func origin(engine string) string {
 	if engine == readTables {
 		return "the tables given"
@@ -62,7 +61,6 @@ const aboveTables = "This is more than these tables allow: others were in place,
 
 func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
 
-// answer is the first lines.
 func (v *Verdict) answer(add func(string, string, ...any)) {
 	if m := v.Measured; m != nil {
 		text := percent(m.Efficiency) + " of the link rate"
@@ -103,7 +101,6 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 	add("network", "%s, %s, %s%s", v.Network, show.Plural(v.Hosts, "host", "hosts"), ranks, dead)
 }
 
-// links names the links that decide.
 func (v *Verdict) links(add func(string, string, ...any)) {
 	t := v.Tables
 	if !t.Decides {
@@ -129,10 +126,8 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 	}
 }
 
-// textPairs is how many pairs are named in a line.
 const textPairs = 5
 
-// pairs names some pairs that share a link.
 func (l LinkLoad) pairs() string {
 	var names []string
 	for _, p := range l.Pairs[:min(len(l.Pairs), textPairs)] {
@@ -145,7 +140,6 @@ func (l LinkLoad) pairs() string {
 	return text
 }
 
-// mostSteps is how many steps of repairs are shown as text.
 const mostSteps = 12
 
 // repairs writes a line for each repair that brings something, with those before it that
@@ -183,7 +177,6 @@ func (v *Verdict) repairs(add func(string, string, ...any)) {
 	}
 }
 
-// advice says what can be done.
 func (v *Verdict) advice(add func(string, string, ...any)) {
 	v.repairs(add)
 	var all []string

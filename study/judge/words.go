@@ -64,7 +64,6 @@ func (w Words) hosts(in *Input, file func(name string) ([]byte, error)) (h netwo
 	return network.AllHosts(in.Net), nil
 }
 
-// result reads the file of a result, if there is one, else a number.
 func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
 	o := foreign.Options{Format: w.Format, Case: w.Case}
 	if !slices.Contains(foreign.Formats(), o.Format) {

@@ -88,7 +88,6 @@ func readIperf3(data []byte, _ Options) (*Result, error) {
 	return r, nil
 }
 
-// iperfTests are the tests so far.
 type iperfTests struct {
 	pairs    Pairs
 	from, to []float64 // seconds, by pair

@@ -165,7 +165,6 @@ type table struct {
 	rows  []row
 }
 
-// result is that of a size, 0 of the largest.
 func (t table) result(size int64) (*Result, error) {
 	r, err := choose(t.rows, size)
 	if err != nil {

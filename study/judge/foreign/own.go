@@ -9,10 +9,8 @@ import (
 	"evbench/results"
 )
 
-// ownSchema is that of summary.json.
 const ownSchema = "evbench/summary/1"
 
-// readOwn reads summary.json of a run of ours.
 func readOwn(data []byte, o Options) (*Result, error) {
 	var s results.Summary
 	if err := json.Unmarshal(data, &s); err != nil {
