@@ -2,12 +2,10 @@ package figure
 
 import (
 	"fmt"
-	"image"
 	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -84,33 +82,18 @@ func (h Heat) extent() string {
 	return fmt.Sprintf("at most %s, %d without", scaleLabel(most), none)
 }
 
-// picture paints the map, the first row at the top.
-func (h Heat) picture(most float64) *image.Paletted {
-	rows, columns := len(h.Cells), h.columns()
-	side := max(1, 500/max(rows, columns, 1))
-	img := image.NewPaletted(image.Rect(0, 0, columns*side, rows*side), shades)
-	for i, row := range h.Cells {
-		for k, v := range row {
-			for y := i * side; y < (i+1)*side; y++ {
-				for x := k * side; x < (k+1)*side; x++ {
-					img.Pix[y*img.Stride+x] = shade(v, most)
-				}
-			}
-		}
-	}
-	return img
-}
-
 func (h Heat) panel(index int, x, y, of string, most float64) Panel {
 	rows, columns := float64(len(h.Cells)), float64(h.columns())
-	p := newPlot()
+	p := squares(len(h.Cells), h.columns(), shades, func(i, k int) uint8 {
+		if k >= len(h.Cells[i]) {
+			return 0
+		}
+		return shade(h.Cells[i][k], most)
+	})
 	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.X.Min, p.X.Max = -0.5, columns*1.2
-	p.Y.Min, p.Y.Max = -0.5, rows-0.5
-	p.X.LineStyle.Width, p.Y.LineStyle.Width = 0, 0
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.ConstantTicks(h.numbers()), plot.ConstantTicks(h.names())
 	p.Y.Tick.Length = 0
-	p.Add(plotter.NewImage(h.picture(most), -0.5, -0.5, columns-0.5, rows-0.5), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
 		for i := 1.0; i < rows && rows <= 40; i++ {
 			a, b := at(c, p, -0.5, i-0.5), at(c, p, columns-0.5, i-0.5)
 			c.StrokeLine2(line(Paper, 0.75), a.X, a.Y, b.X, b.Y)
@@ -119,7 +102,7 @@ func (h Heat) panel(index int, x, y, of string, most float64) Panel {
 			a, b := at(c, p, i-0.5, -0.5), at(c, p, i-0.5, rows-0.5)
 			c.StrokeLine2(line(Paper, 0.75), a.X, a.Y, b.X, b.Y)
 		}
-		h.scale(c, p, most, of)
+		drawScale(c, p, colourScale{columns, rows, shades[1:], most, of})
 		h.say(c, p, x, of)
 	}))
 	return Panel{Title: h.Title + ": " + h.extent(), Says: "In each row: " + y + ".", Case: index, plot: p, width: panelWidth, height: min(max(150, 50+vg.Length(12*rows)), 520)}
@@ -156,26 +139,6 @@ func (h Heat) numbers() (out []plot.Tick) {
 		}
 	}
 	return out
-}
-
-// scale draws the colours to the right of the map, 0 at the bottom.
-func (h Heat) scale(c draw.Canvas, p *plot.Plot, most float64, of string) {
-	rows, columns := float64(len(h.Cells)), float64(h.columns())
-	left, right := columns*1.03, columns*1.07
-	y := func(share float64) float64 { return rows*share - 0.5 }
-	for i := range steps + 1 { // each up to the top, so that no seam shows between two
-		c.FillPolygon(shades[1+i], box(at(c, p, left, y(float64(i)/(steps+1))), at(c, p, right, y(1))))
-	}
-	style := textStyle(smallSize-0.5, Ink)
-	for _, share := range []float64{0, 0.5, 1} {
-		pt := at(c, p, right, y(share))
-		pt.Y -= vg.Length(share) * (smallSize - 1)
-		c.FillText(style, vg.Point{X: pt.X + 3, Y: pt.Y}, scaleLabel(most*share))
-	}
-	style.Rotation = math.Pi / 2
-	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
-	pt := at(c, p, right, y(0.28))
-	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, of)
 }
 
 // Add puts a number into a column of a row, which is the last row or a new one. Columns rise; what

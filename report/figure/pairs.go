@@ -169,21 +169,22 @@ var ramp = func() color.Palette {
 
 const steps = 64
 
-// picture paints the grid, the first sender at the top, with so many pixels to a
-// square that no viewer blurs them much.
-func (g *grid) picture(most float64) *image.Paletted {
-	n := len(g.positions)
-	side := max(1, (500+n-1)/n)
-	img := image.NewPaletted(image.Rect(0, 0, n*side, n*side), ramp)
-	for y := range n * side {
-		row := img.Pix[y*img.Stride : y*img.Stride+n*side]
-		for x := range row {
-			if v := g.cells[y/side*n+x/side]; !math.IsNaN(v) {
-				row[x] = 1 + uint8(math.Round(min(1, v/most)*(steps-1)))
-			}
+// squares is a plot of squares in the colours of a palette, the first row at the top, with room for their
+// scale. Squares have so many pixels that no viewer blurs them much.
+func squares(rows, columns int, palette color.Palette, colour func(row, column int) uint8) *plot.Plot {
+	side := max(1, (499+max(rows, columns))/max(rows, columns, 1))
+	img := image.NewPaletted(image.Rect(0, 0, columns*side, rows*side), palette)
+	for y := range rows * side {
+		for x := range columns * side {
+			img.Pix[y*img.Stride+x] = colour(y/side, x/side)
 		}
 	}
-	return img
+	p := newPlot()
+	p.X.Min, p.X.Max = -0.5, float64(columns)*1.22
+	p.Y.Min, p.Y.Max = -0.5, float64(rows)-0.5
+	p.X.LineStyle.Width, p.Y.LineStyle.Width = 0, 0
+	p.Add(plotter.NewImage(img, -0.5, -0.5, float64(columns)-0.5, float64(rows)-0.5))
+	return p
 }
 
 // A mapScale is what the colours of a map mean: cells times by, from 0 to most, in a unit.
@@ -266,16 +267,19 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	}
 	g = &grid{g.positions, cells, g.measured}
 	says := g.extent(u)
-	p := newPlot()
+	p := squares(len(g.positions), len(g.positions), ramp, func(src, dst int) uint8 {
+		v := g.cells[src*len(g.positions)+dst]
+		if math.IsNaN(v) {
+			return 0
+		}
+		return 1 + uint8(math.Round(min(1, v/most)*(steps-1)))
+	})
 	p.X.Label.Text, p.Y.Label.Text = "receiver", "sender"
-	p.X.Min, p.X.Max = -0.5, n*1.22
-	p.Y.Min, p.Y.Max = -0.5, n-0.5
-	p.X.LineStyle.Width, p.Y.LineStyle.Width = 0, 0
 	p.X.Tick.Marker = plot.ConstantTicks(g.ticks(false))
 	p.Y.Tick.Marker = plot.ConstantTicks(g.ticks(true))
-	p.Add(plotter.NewImage(g.picture(most), -0.5, -0.5, n-0.5, n-0.5), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
 		outline(c, line(Faint, 0.75), box(at(c, p, -0.5, -0.5), at(c, p, n-0.5, n-0.5)))
-		drawScale(c, p, n, most, u)
+		drawScale(c, p, colourScale{n, n, ramp[1:], most / u.Size, u.Name})
 		g.say(c, p, u, says)
 	}))
 	if !g.measured {
@@ -361,26 +365,32 @@ func scaleLabel(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-func drawScale(c draw.Canvas, p *plot.Plot, n, most float64, u results.RateUnit) {
-	left, right := n*1.04, n*1.08
-	y := func(share float64) float64 { return n*share - 0.5 }
-	for i := range steps { // each up to the top, so that no seam shows between two
-		c.FillPolygon(ramp[1+i], box(at(c, p, left, y(float64(i)/steps)), at(c, p, right, y(1))))
+// A colourScale stands to the right of squares: colours for numbers from 0 to most.
+type colourScale struct {
+	columns, rows float64
+	colours       color.Palette
+	most          float64
+	unit          string
+}
+
+func drawScale(c draw.Canvas, p *plot.Plot, s colourScale) {
+	left, right := s.columns*1.04, s.columns*1.08
+	y := func(share float64) float64 { return s.rows*share - 0.5 }
+	for i, colour := range s.colours { // each up to the top, so that no seam shows between two
+		c.FillPolygon(colour, box(at(c, p, left, y(float64(i)/float64(len(s.colours)))), at(c, p, right, y(1))))
 	}
 	outline(c, line(Faint, 0.75), box(at(c, p, left, y(0)), at(c, p, right, y(1))))
 	style := textStyle(smallSize-0.5, Ink)
 	style.YAlign = draw.YCenter
 	for _, share := range []float64{0, 0.5, 1} {
 		pt := at(c, p, right, y(share))
-		pt.X += 3
-		label := scaleLabel(most * share / u.Size)
-		if share == 1 {
+		if pt.X += 3; share == 1 {
 			pt.Y -= 4
 		}
-		c.FillText(style, pt, label)
+		c.FillText(style, pt, scaleLabel(s.most*share))
 	}
 	style.Rotation = math.Pi / 2
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 	pt := at(c, p, right, y(0.25))
-	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, u.Name)
+	c.FillText(style, vg.Point{X: pt.X + 4, Y: pt.Y}, s.unit)
 }
