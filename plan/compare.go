@@ -50,7 +50,6 @@ type Figures struct {
 	Hash                  string  `json:"hash"`
 }
 
-// figures returns what the plan costs.
 func (p *Plan) figures() Figures {
 	c := p.Cost(Equal, 0)
 	f := Figures{
@@ -126,7 +125,6 @@ func (p *Plan) says() []Line {
 	}
 }
 
-// moves compares message by message.
 func moves(older, newer *Plan) *Moves {
 	m := &Moves{First: []Move{}}
 	a, b := older.places(), newer.places()
@@ -144,7 +142,6 @@ func moves(older, newer *Plan) *Moves {
 // A place is where a message is in a plan; phase -1 for nowhere.
 type place struct{ phase, spine, top int }
 
-// places returns the place of each message.
 func (p *Plan) places() func(src, dst int) place {
 	through := func(_, _ int) (spine, top int) { return scheduler.None, scheduler.None }
 	if p.static() {
@@ -160,7 +157,6 @@ func (p *Plan) places() func(src, dst int) place {
 	}
 }
 
-// written returns a place as a Diff names it.
 func (x place) written() *Place {
 	if x.phase < 0 {
 		return nil
@@ -225,7 +221,6 @@ func (d Diff) Worse(names []string) ([]Regression, error) {
 	return out, nil
 }
 
-// figure returns a figure of Regressible, and whether the plan has it.
 func (f Figures) figure(name string) (value float64, known bool) {
 	switch name {
 	case "phases":

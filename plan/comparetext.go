@@ -29,7 +29,6 @@ func (d Diff) WriteText(w io.Writer, worse []Regression) error {
 	return nil
 }
 
-// table has columns for a name, both plans and the change.
 func (d Diff) table() [][]string {
 	t := [][]string{{"", "old", "new", ""}}
 	row := func(name, old, new, change string) { t = append(t, []string{name, old, new, change}) }
@@ -87,7 +86,6 @@ func (p *Place) text() string {
 	return fmt.Sprintf("phase %d spine %s", p.Phase, p.Spine)
 }
 
-// change writes a difference with its sign, and none as nothing.
 func change(by float64) string {
 	switch {
 	case by == 0:

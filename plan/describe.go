@@ -55,7 +55,6 @@ func (p *Plan) distance(cost Cost) string {
 	return fmt.Sprintf("%d: %.6g message times above the bound (%s)", p.Bound.Phases, over, p.Proof())
 }
 
-// boundText names the lower bound and what proves it.
 func (p *Plan) boundText() string {
 	if p.Bound.Phases == 0 {
 		return "not known"
@@ -63,7 +62,6 @@ func (p *Plan) boundText() string {
 	return fmt.Sprintf("%d (%s)", p.Bound.Phases, p.Proof())
 }
 
-// aim names an objective other than the usual one.
 func (p *Plan) aim() string {
 	if p.Objective == "" || p.Objective == scheduler.FewestPhases {
 		return ""

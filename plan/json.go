@@ -77,7 +77,6 @@ func (p *Plan) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// document returns the JSON form without its messages.
 func (p *Plan) document() document {
 	cost := p.Cost(Equal, 0)
 	d := document{
@@ -131,7 +130,6 @@ func (p *Plan) writeMessages(w io.Writer) error {
 	return err
 }
 
-// bound is the certificate as the file states it.
 func (p *Plan) bound() *bound {
 	b := &bound{Phases: p.Bound.Phases, Kind: p.Bound.String()}
 	if p.Bound.Kind == scheduler.KindHall {

@@ -32,7 +32,6 @@ func (p *Ordered) WriteText(w io.Writer) error {
 	return p.writeBody(w)
 }
 
-// windowLine is the header of a plan of several exchanges.
 func (p *Ordered) windowLine() string {
 	if n := len(p.Window); n > 1 {
 		return fmt.Sprintf("# window %d\n", n)

@@ -1,15 +1,11 @@
-// Package plan joins a tree, a schedule and routes into the Plan that bench, companion,
-// workers and files share, and answers what it costs: its duration, its lower bound,
-// and the efficiency that its link loads predict. It writes plans down, reads them
-// back, and says what differs between two.
-//
-// It decides nothing of its own. scheduler orders and pins the messages,
-// routing computes next hops; a plan joins the two and counts what they put on
-// each wire. Times are in message times: how long one fragment takes on one
-// link. The only I/O is on io.Reader and io.Writer; there is no clock.
+// Package plan joins a tree, a schedule and routes into the Plan that bench, companion, workers
+// and files share, and answers what it costs: its duration, its lower bound, and the efficiency
+// that its link loads predict. It writes plans down, reads them back, and says what differs
+// between two. scheduler and routing decide; times are in message times.
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -73,35 +69,25 @@ type Options struct {
 	Stage func(name string)
 }
 
-// stage tells who asked that a part of the work begins.
 func (o Options) stage(name string) {
 	if o.Stage != nil {
 		o.Stage(name)
 	}
 }
 
-// forScheduler are the options that the scheduler takes.
 func (o Options) forScheduler() scheduler.Options {
 	return scheduler.Options{Seed: o.Seed, Objective: o.Objective, DropUnreachable: o.DropUnreachable}
 }
 
 // objective checks the objective, and returns it as the plan states it.
 func (o Options) objective() (scheduler.Objective, error) {
-	known := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 	switch {
 	case o.Schedule != scheduler.NameFORS && o.Objective == "":
 		return "", nil
 	case o.Schedule != scheduler.NameFORS:
 		return "", fmt.Errorf("objective %s: only the schedule fors has objectives, not %q", o.Objective, o.Schedule)
-	case o.Objective == "":
-		return scheduler.FewestPhases, nil
 	}
-	for _, k := range known {
-		if o.Objective == k {
-			return k, nil
-		}
-	}
-	return "", fmt.Errorf("no objective %q; there are %s, %s, %s", o.Objective, known[0], known[1], known[2])
+	return cmp.Or(o.Objective, scheduler.FewestPhases), o.Objective.Check()
 }
 
 // Build plans for a tree and its dead links. Pairs of leaves without a live path
@@ -134,7 +120,6 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// begin looks at what is asked for.
 func (p *Plan) begin(o Options) (err error) {
 	if n := p.Tree.Servers(); o.Schedule != "" && n > scheduler.MaxServers {
 		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, scheduler.MaxServers)
@@ -147,7 +132,6 @@ func (p *Plan) begin(o Options) (err error) {
 	return err
 }
 
-// schedule fills in the schedule and its bound.
 func (p *Plan) schedule(o Options) (err error) {
 	p.Schedule, p.Bound, err = scheduler.ByName(o.Schedule, p.Tree, o.forScheduler())
 	if err != nil {
@@ -164,7 +148,6 @@ func (p *Plan) schedule(o Options) (err error) {
 
 func (p *Plan) pinnable() bool { return p.Schedule != nil && p.Schedule.Pinned }
 
-// route fills in the tables.
 func (p *Plan) route() (err error) {
 	name := p.Routing
 	switch name {
@@ -180,7 +163,6 @@ func (p *Plan) route() (err error) {
 	return err
 }
 
-// count fills in the paths.
 func (p *Plan) count() {
 	if p.Schedule != nil && p.static() {
 		p.Paths = routing.CountPaths(p.Tree, p.paths())

@@ -110,7 +110,6 @@ func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 	return c
 }
 
-// ideal is the most that one server sends or receives in one exchange.
 func (p *Plan) ideal(w Weight) float64 {
 	n := p.Tree.Servers()
 	both := make([]float64, 2*n)
@@ -147,7 +146,6 @@ func (p *Plan) newLoads() *loads {
 	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.Wires())}
 }
 
-// add puts a message on the wires of its path.
 func (l *loads) add(src, dst, path int, size float64) {
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)
@@ -156,7 +154,6 @@ func (l *loads) add(src, dst, path int, size float64) {
 	}
 }
 
-// between puts a message on the wires of its path between two leaves.
 func (l *loads) between(a, b, path int, size float64) {
 	spine, top := l.tree.Through(a, b, path)
 	l.put(l.tree.Up(a, spine), size)
@@ -167,7 +164,6 @@ func (l *loads) between(a, b, path int, size float64) {
 	}
 }
 
-// share puts a message on the wires of all its paths, in equal parts.
 func (l *loads) share(tables *routing.Tables, src, dst int, size float64) {
 	l.put(l.tree.FromServer(src), size)
 	l.put(l.tree.ToServer(dst), size)

@@ -17,14 +17,10 @@ import (
 	"evbench/scheduler"
 )
 
-// Read reads a plan file, packed with gzip or not, into the plan that it was written from:
-// the same tree, messages, bound and hash. Tables, paths and figures are computed anew. What
-// a file does not carry stays empty: the objective, and the weights of a bound where it does
-// not state them.
-//
-// It takes what verify has read and finds valid; contention is an offence where the routing
-// is pinned. The spines of other routings must be those of their tables. Anything else is
-// an error that names the line or the first offence. A plan of version 2 is verify.ErrOrdered.
+// Read reads a plan file, packed with gzip or not, into the plan that it was written from; the
+// objective, and weights of a bound that are not stated, stay empty. It takes what verify finds
+// valid, contention included where the routing is pinned; spines of other routings must be those
+// of their tables. A plan of version 2 is verify.ErrOrdered.
 func Read(r io.Reader) (*Plan, error) { return ReadAtMost(r, math.MaxInt) }
 
 // ReadAtMost is Read for at most so many messages. Reading takes up to 100 bytes for
@@ -46,7 +42,6 @@ func notComplete(reason string) error {
 
 var nameRE = regexp.MustCompile(`^[!-~]{1,100}$`)
 
-// restore makes a plan of a file that has been judged.
 func restore(f *verify.File) (*Plan, error) {
 	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
@@ -73,7 +68,6 @@ func restore(f *verify.File) (*Plan, error) {
 	return p, nil
 }
 
-// messagesOf returns the messages of a file by rank.
 func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	rank := make([]int, p.Tree.Leaves()*p.Tree.Ports())
 	for r := range p.Tree.Servers() {
@@ -88,7 +82,6 @@ func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	}
 }
 
-// boundOf returns the bound that a file states.
 func boundOf(f *verify.File) scheduler.Bound {
 	kind := strings.TrimRight(f.Bound.Kind, "0123456789")
 	leaf, _ := strconv.Atoi(f.Bound.Kind[len(kind):]) // none of server and lp
@@ -122,7 +115,6 @@ func (p *Plan) follows(ms iter.Seq[scheduler.Message]) error {
 	return nil
 }
 
-// pathText is a path as a plan file names it.
 func pathText(spine, top int) string {
 	switch {
 	case spine == scheduler.None:

@@ -31,7 +31,6 @@ func (p *Plan) writeText(w io.Writer, proof string) error {
 	return body.write(w)
 }
 
-// header returns the header lines, with what proves the bound.
 func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
 	b.WriteString("# evbench plan 1\n" + p.fabricLines())
@@ -88,7 +87,6 @@ func (p *Plan) Hash() string {
 	return p.hashOf((&body{plan: p}).write)
 }
 
-// hashOf returns the hash of a body that write writes.
 func (p *Plan) hashOf(write func(io.Writer) error) string {
 	h := sha256.New()
 	io.WriteString(h, p.fabricLines())
@@ -188,7 +186,6 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	}
 }
 
-// positions returns the positions of all ranks as text.
 func (p *Plan) positions() []decimal {
 	out := make([]decimal, p.Tree.Servers())
 	for r := range out {
@@ -210,7 +207,6 @@ func newDecimal(n int) decimal {
 	return d
 }
 
-// newDecimals returns the numbers below n.
 func newDecimals(n int) []decimal {
 	out := make([]decimal, n)
 	for i := range out {

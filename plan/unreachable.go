@@ -58,7 +58,6 @@ func (p *Plan) drop() error {
 	return nil
 }
 
-// cuts returns whether two leaves are one of the unreachable pairs.
 func (p *Plan) cuts() func(a, b int) bool { return pairSet(p.Unreachable) }
 
 // pairSet returns whether two leaves are one of the pairs, which are rising.
@@ -74,7 +73,6 @@ func pairSet(pairs [][2]int) func(a, b int) bool {
 	}
 }
 
-// pairNames returns pairs of leaves as a plan file lists them.
 func pairNames(pairs [][2]int) []string {
 	out := make([]string, len(pairs))
 	for i, c := range pairs {

@@ -1,19 +1,13 @@
 package scheduler
 
-// balance splits the messages of every pair of leaves over its spines such that
-// the largest link load is least, and not below S-1, which costs nothing. It
-// returns the split, whose ceiling is the number of phases, and the best lower
-// bound proven on the way. The two are equal in all of some 50,000 trees tried;
-// whether whole numbers always reach the bound is not known (the general
-// problem, 3-D transportation, is NP-hard).
+// balance splits the messages of every pair of leaves over its spines such that the largest
+// link load, the number of phases, is least and not below S-1. It returns the best bound
+// proven on the way. The two were equal in all trees tried; whether whole numbers always
+// reach the bound is not known (3-D transportation is NP-hard).
 //
-// The ceiling starts at what servers and leaves need, and, where that does not
-// prove enough at once, sets of leaves (hall). A fractional split is pushed below
-// it, or proves it too low, which raises it; then the split is rounded and
-// repaired. If that fails, the fraction is looked at more closely,
-// and in the end the ceiling is raised without proof.
-//
-// No seed but its own is used: the number of phases depends on the tree alone.
+// A fractional split is pushed below a ceiling, or proves it too low, which raises it; then
+// it is rounded and repaired. Where that fails the ceiling is raised without proof in the
+// end. Its seed is its own: the number of phases depends on the tree alone.
 func (f *fabric) balance() (*split, Bound) {
 	f.share()
 	b := f.simpleBound()

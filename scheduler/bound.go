@@ -7,26 +7,17 @@ import (
 	"evbench/topology"
 )
 
-// A Bound is a number of phases below which no contention-free schedule exists,
-// with the witness that proves it.
+// A Bound is a number of phases below which no contention-free schedule exists, with the
+// witness that proves it, in integers.
 //
 //   - server: a server has S-1 messages to send, one in a phase.
-//   - leaf: the n servers of a leaf have n·(S-n) messages for other leaves, which
-//     go through the leaf's live links, one per link and phase (thesis 5.4.1).
-//     Where pairs are left out (Options.DropUnreachable), both kinds count only
-//     the servers that those of the leaf reach; server is that which reaches most.
-//   - hall: the n servers of a leaf have n·m messages for the m servers of a set
-//     of leaves, and as many from them. They go through the leaf's links to
-//     spines that it shares with a leaf of the set.
-//   - lp: weights y ≥ 0 on the directed links. Whatever spines the messages take,
-//     those from leaf a to leaf b put at least
-//     n_a·n_b·min over common live spines k of (y(a,k,up) + y(b,k,down))
-//     on the links in weighted load, and a phase carries at most Σy. This is the
-//     dual of the linear program "split the messages over the spines such that
-//     the largest link load is least".
-//
-// The numbers are exact: weights are integers, and the quotient is rounded up
-// only in the end.
+//   - leaf, pod: what its n servers have for others, n·(S-n) messages, goes through its live
+//     links upwards, one per link and phase (thesis 5.4.1). Pairs left out do not count.
+//   - hall: the n servers of a leaf have n·m messages for the m servers of a set of leaves;
+//     they go through the leaf's links to spines that it shares with a leaf of the set.
+//   - lp: weights y ≥ 0 on the directed links. Those from leaf a to leaf b put at least
+//     n_a·n_b·min over live paths of the weights on it on the links, and a phase carries at
+//     most Σy: the dual of "split the messages such that the largest link load is least".
 type Bound struct {
 	Phases int
 	Kind   string // "server", "leaf", "hall" or "lp"
@@ -71,7 +62,6 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 	return b
 }
 
-// simpleBound returns the best of the server bound, the leaf and the pod bounds.
 func (f *fabric) simpleBound() Bound {
 	b := Bound{Kind: KindServer}
 	for i := range f.n {
@@ -120,7 +110,6 @@ func (f *fabric) dual(y []int64) int {
 	return int((load + sum - 1) / sum)
 }
 
-// witness returns the bound that y proves.
 func (f *fabric) witness(y []int64) Bound {
 	b := Bound{Phases: f.dual(y), Kind: KindLP, Weights: make([]int64, 2*f.tree.AllLinks())}
 	if f.tops > 0 {

@@ -8,19 +8,13 @@ import (
 	"evbench/topology"
 )
 
-// A ByteBound is a time below which no order sends fragments of given sizes without
-// two on a port or a link at a time, in byte times: what one byte takes on one link.
-// It holds also where fragments are split and each part takes a spine of its own.
+// A ByteBound is a time below which no order sends fragments of given sizes, also in parts,
+// without two on a port or a link at a time, in byte times: what one byte takes on one link.
 //
 //   - send, receive: the bytes that a server sends, or receives.
-//   - up, down: the bytes that a leaf sends to other leaves, or receives from
-//     them, over the number of its live links.
-//   - lp: weights y ≥ 0 on the directed links. The bytes from leaf a to leaf b are at
-//     least their number times min over common live spines k of (y(a,k,up) +
-//     y(b,k,down)) in weighted load, and a byte time carries at most Σy.
-//
-// Up and down are lp with the weight 1 on the live links of a leaf. The quotient is
-// exact and rounded up, as bytes are whole.
+//   - up, down: the bytes that a leaf sends to other leaves, or receives from them, over the
+//     number of its live links.
+//   - lp: weights as those of Bound, with bytes in place of messages, rounded up.
 type ByteBound struct {
 	Time int64
 	Kind string // send, receive, up, down, lp
@@ -53,13 +47,11 @@ func (s *Shares) Of(a, b int) []float64 {
 // MaxShares bounds leaves²·spines where fragments have sizes.
 const MaxShares = 1 << 24
 
-// BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of
-// fragments between ranks of a two-level tree, and a split near it. The sum of all
-// sizes is at most 2⁵³. Leaves that have bytes for each other share a live spine, else
-// it is a *topology.UnreachableError. The simpler witness wins a tie.
-//
-// The linear program is that of FORS, with a direction for each pair of leaves: fluid
-// on a fabric in which a leaf is two, one that sends and one that receives.
+// BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments
+// between ranks of a two-level tree, at most 2⁵³ together, and a split near it. Leaves that
+// have bytes for each other share a live spine, else it is a *topology.UnreachableError.
+// The linear program is that of FORS on a fabric in which a leaf is two, one that sends and
+// one that receives.
 func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {
@@ -84,14 +76,12 @@ type byteCase struct {
 	amount  []int64 // bytes of the pairs of double
 }
 
-// raise keeps the larger bound.
 func (c *byteCase) raise(b ByteBound) {
 	if b.Time > c.best.Time || c.best.Kind == "" {
 		c.best = b
 	}
 }
 
-// ports adds up the bytes of servers and of pairs of leaves.
 func (c *byteCase) ports(size func(src, dst int) int64) {
 	s, leaf, leaves := c.tree.Servers(), c.tree.LeafOfRanks(), c.tree.Leaves()
 	send, receive := make([]int64, s), make([]int64, s)
@@ -114,7 +104,6 @@ func (c *byteCase) ports(size func(src, dst int) int64) {
 	}
 }
 
-// connect makes the doubled fabric.
 func (c *byteCase) connect() error {
 	t, leaves := c.tree, c.tree.Leaves()
 	c.double = &fabric{tree: t, spines: t.Spines(), leaves: 2 * leaves}
@@ -146,7 +135,6 @@ func (c *byteCase) connect() error {
 	return nil
 }
 
-// uplinks takes the bounds of leaves.
 func (c *byteCase) uplinks() {
 	leaves := c.tree.Leaves()
 	for a := range leaves {
@@ -219,7 +207,6 @@ func (c *byteCase) dual(y []int64) int64 {
 	return int64(time)
 }
 
-// byWire returns the weights of the doubled links by wire.
 func (c *byteCase) byWire(y []int64) []int64 {
 	links := c.tree.Leaves() * c.tree.Spines()
 	out := make([]int64, 2*links)

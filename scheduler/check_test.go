@@ -18,7 +18,7 @@ func wrong(t *topology.Tree, s *scheduler.Schedule) error {
 	n := t.Servers()
 	met, busy := make([]bool, n*n), slices.Repeat([]int{-1}, t.Wires())
 	before := scheduler.Message{Phase: -1, Src: n}
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		switch {
 		case m.Src == m.Dst:
 			return fmt.Errorf("%+v: a message to self", m)

@@ -6,18 +6,14 @@ import (
 	"evbench/topology"
 )
 
-// ForsClosed returns a contention-free schedule with a spine for every message
-// between leaves, in closed form, for a full tree whose failures reduce the
-// bandwidth of every leaf alike (uniform). It has max(S-1, ⌈M0²·q/w⌉) phases,
-// with q = M1-1 and w the spines that are alive at every leaf, at most M0: that
-// is the lower bound, so none has fewer.
+// ForsClosed returns a contention-free schedule with a spine for every message between
+// leaves, in closed form, for a full tree whose failures reduce the bandwidth of every leaf
+// alike (uniform); any other is an error. With q = M1-1 and w the spines that are alive at
+// every leaf, at most M0, it has max(S-1, ⌈M0²·q/w⌉) phases: none has fewer. It is what
+// thesis 6.3 sets out to do: all servers shift at the same place of one line (see Published).
+// O(S²), with lift O(S²·log S).
 //
-// It does what thesis 6.3, Algorithms 4 and 5, set out to do, corrected. There
-// servers count their own messages, start at different ones, and shift slot or
-// leaf after lcm(M0, q) of them: where gcd(M0, q) > 1, servers that start later
-// also shift later, and two messages meet at one server (see Published). Here
-// the messages of a leaf stand in one line, n = 0..M0²·q-1, of which each phase
-// takes the next w, and all servers shift at the same place of the line:
+// The messages of a leaf stand in that line, n = 0..M0²·q-1; each phase takes the next w:
 //
 //	phase       ⌊n/w⌋
 //	source      slot n mod M0
@@ -25,22 +21,10 @@ import (
 //	            1 + (n + [g>1]·⌊n/L⌋) mod q leaves further on
 //	spine       the one at n mod w of those that are alive everywhere
 //
-// with L = lcm(M0, q) and g = gcd(M0, q). When g = 1 nothing repeats within
-// M0·q messages and there is no shift by L. Every leaf sends the same line, so it
-// also receives it: no two of the w messages that enter it take one spine.
-// Two leaves meet ⌈w/q⌉ times in a phase at most: once if w ≤ q, and more cannot
-// be avoided otherwise, since w messages go to q leaves.
-//
-// Messages within a leaf are not in the thesis. They go where both ends are
-// idle: from slot α to slot α+δ while the line is in its part δ of M0·q
-// messages, where senders and receivers are δ slots apart and so idle together
-// (f > ⌊M0/M1⌋, with f = M0-w), or in M0-1 phases at the end (f = 0). Between
-// the two there is not enough idle time at the right places; there the table of
-// leaves, phases and spines is kept and the servers are chosen by two edge
-// colourings, as FORS does (lift).
-//
-// Checked on all (M0, M1, f) with M0 and M1 in 2..24. A tree that is not full,
-// or not reduced uniformly, is an error. O(S²), with lift O(S²·log S).
+// with L = lcm(M0, q) and g = gcd(M0, q). Messages within a leaf, of which the thesis says
+// nothing, go where both ends are idle (f = M0-w > ⌊M0/M1⌋), or in M0-1 phases at the end
+// (f = 0). Between the two the leaves, phases and spines are kept and the servers chosen by
+// two edge colourings, as FORS does.
 func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	const name = NameFORSClosed
 	live, err := uniform(t)
@@ -121,7 +105,6 @@ type slots struct {
 
 const busy = -1
 
-// idle returns the slots of the pattern so far.
 func (p *pattern) idle() *slots {
 	s := &slots{p.m0, make([]int32, p.phases*p.m0), make([]int32, p.phases*p.m0)}
 	for _, h := range p.rides {

@@ -66,12 +66,10 @@ func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h
 	return s
 }
 
-// ends returns the ranks between which a leaf's ride goes.
 func (p *pattern) ends(leaf int, h ride) (src, dst int) {
 	return leaf*p.m0 + h.src, (leaf+h.step)%(p.q+1)*p.m0 + h.dst
 }
 
-// check refuses a tree to which patterns do not apply, and one too large.
 func (p *pattern) check(t *topology.Tree) error {
 	if err := newFabric(t).check(); err != nil {
 		return err
@@ -124,7 +122,6 @@ func untouched(t *topology.Tree) (live []int, least int) {
 	return live, least
 }
 
-// gcd returns the greatest common divisor; gcd(a, 0) = a.
 func gcd(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

@@ -49,7 +49,7 @@ func closed(t *testing.T, tr *topology.Tree, live []int) {
 	}
 	want := line(m0, m1, live)
 	if f := m0 - w; f > 0 && f <= m0/m1 { // lifted: only the leaves are known
-		between := slices.DeleteFunc(s.Messages(), func(m scheduler.Message) bool { return m.Src/m0 == m.Dst/m0 })
+		between := slices.DeleteFunc(slices.Collect(s.All()), func(m scheduler.Message) bool { return m.Src/m0 == m.Dst/m0 })
 		if got, want := leaves(between, m0), leaves(want, m0); !slices.Equal(got, want) {
 			t.Fatalf("%s, %v alive: leaves, phases and spines are not those of the closed form", tr.Notation(), live)
 		}
@@ -190,7 +190,7 @@ func TestForsClosedWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(a.Messages(), b.Messages()) {
+		if !slices.Equal(slices.Collect(a.All()), slices.Collect(b.All())) {
 			t.Errorf("seed %d: one worker and three differ", seed)
 		}
 	}

@@ -101,7 +101,7 @@ func rows(t *testing.T, s *scheduler.Schedule) {
 			}
 		}
 	}
-	if n := len(s.Messages()); n != steps {
+	if n := len(slices.Collect(s.All())); n != steps {
 		t.Fatalf("rows hold %d messages, the list %d", steps, n)
 	}
 }
@@ -158,7 +158,7 @@ func TestDropNothing(t *testing.T) {
 		if (err == nil) != (other == nil) {
 			t.Errorf("%s: error %v with the option, %v without", name, err, other)
 		}
-		if err == nil && (!slices.Equal(with.Messages(), without.Messages()) || bound.Phases != scheduler.LowerBound(tr, scheduler.Options{}).Phases) {
+		if err == nil && (!slices.Equal(slices.Collect(with.All()), slices.Collect(without.All())) || bound.Phases != scheduler.LowerBound(tr, scheduler.Options{}).Phases) {
 			t.Errorf("%s: the option changes the schedule or the bound of a connected tree", name)
 		}
 	}
@@ -173,7 +173,7 @@ func TestDropWorkers(t *testing.T) {
 	one, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: 1})
 	for _, workers := range []int{0, 2, 7} {
 		s, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: workers})
-		if !slices.Equal(s.Messages(), one.Messages()) {
+		if !slices.Equal(slices.Collect(s.All()), slices.Collect(one.All())) {
 			t.Errorf("%d workers make another schedule than one", workers)
 		}
 	}

@@ -87,13 +87,11 @@ func newLower(t *topology.Tree) *fabric {
 	return f
 }
 
-// link returns the index of a leaf's link to a spine.
 func (f *fabric) link(leaf, spine int) int { return leaf*f.spines + spine }
 
 // between returns the index in shared of two pods and a plane.
 func (f *fabric) between(q, r, k int) int { return (q*f.pods+r)*f.spines + k }
 
-// topsOf returns how many top switches of a plane are alive from a pod.
 func (f *fabric) topsOf(q, k int) int { return f.alone[q*f.spines+k] }
 
 // part fills in what two pods share, and takes leaves between which no path is alive out of
@@ -135,7 +133,6 @@ func (f *fabric) joined(a, b int) bool {
 	return false
 }
 
-// usable reports whether messages between two leaves can go through a spine.
 func (f *fabric) usable(a, b, k int) bool {
 	return f.alive[f.link(a, k)] && f.alive[f.link(b, k)] &&
 		(f.pod[a] == f.pod[b] || f.counts[f.between(f.pod[a], f.pod[b], k)] > 0)
@@ -167,13 +164,10 @@ func (f *fabric) share() {
 // meets reports whether two leaves exchange messages. A leaf does with itself.
 func (f *fabric) meets(a, b int) bool { return !f.apart[a*f.leaves+b] }
 
-// messages returns how many messages leaf a has for a leaf b that it meets.
 func (f *fabric) messages(a, b int) int { return f.n[a] * f.n[b] }
 
-// sends returns how many messages each server of leaf i sends.
 func (f *fabric) sends(i int) int { return f.n[i] - 1 + f.reach[i] }
 
-// leafOf returns the leaf of each rank.
 func (f *fabric) leafOf() []int32 {
 	out := make([]int32, 0, f.servers)
 	for l, n := range f.n {
@@ -184,7 +178,6 @@ func (f *fabric) leafOf() []int32 {
 	return out
 }
 
-// leavesAt returns how many leaves of a pod have a live link to a plane.
 func (f *fabric) leavesAt(q, k int) int {
 	n := 0
 	for l, r := range f.pod {
@@ -219,7 +212,6 @@ const (
 	maxPodPairs = 1 << 22 // pods²·planes
 )
 
-// check refuses trees that are too large to plan.
 func (f *fabric) check() error {
 	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
 		return fmt.Errorf("%d servers on %d leaves with %d spines are more than can be planned (at most %d servers, %d leaves²·spines)",

@@ -6,36 +6,22 @@ import (
 	"evbench/internal/coloring"
 )
 
-// A fluid is a fractional split: the messages between leaves a and b, each way,
-// divided over their common spines in parts x ≥ 0 of any size, the same for both
-// directions. It is improved one pair of leaves after the other (block
-// descent) on
+// A fluid is a fractional split: the messages between leaves a and b, each way, divided over
+// their common spines in parts x ≥ 0, the same for both directions. It is improved one pair
+// of leaves after the other (block descent) on
 //
 //	Σ over links of  slope/2·load² + 1/2·max(0, load-ceiling)²,
 //
-// whose minimum has no load above the ceiling, but for a trace, whenever any
-// split has none. Otherwise the excess loads y at the minimum prove the ceiling
-// too low, as weights of a Bound: two leaves use only the spines on which the sum
-// of their excesses is least, so what y proves is
+// whose minimum has no load above the ceiling, but for a trace, whenever any split has none.
+// Otherwise the excess loads y at the minimum prove the ceiling too low, as weights of a
+// Bound: Σ load·y / Σ y = ceiling + Σ y² / Σ y. Products that are added are converted to
+// float64 first, so that all machines round alike.
 //
-//	Σ load·y / Σ y  =  ceiling + Σ y² / Σ y  >  ceiling.
-//
-// Products that are added are converted to float64 first, which keeps machines
-// with a fused multiply-add from rounding differently: a plan made on one kind of
-// machine can be made again on another.
-//
-// On three levels spines are planes, and three kinds of links have a capacity in
-// messages per phase:
-//
-//   - leaf and plane: 1;
-//   - pod and plane: the live top switches, where they are fewer than the leaves;
-//   - two pods and a plane: the top switches alive from both, where they are fewer
-//     than from either.
-//
-// The share of each top switch is left open; what no such link shows, as when a
-// pod has few top switches in common with several others, is left to the search
-// that follows, and missing in the bound. Loads are then per capacity, and each
-// cable of a link gets its excess as a weight.
+// On three levels, where spines are planes, links have a capacity in messages per phase:
+// leaf and plane 1; pod and plane the live top switches, where they are fewer than the
+// leaves; two pods and a plane the top switches alive from both, where they are fewer than
+// from either. Loads are per capacity. What no such link shows is left to the search that
+// follows, and missing in the bound.
 type fluid struct {
 	*fabric
 	ceiling float64
@@ -57,7 +43,6 @@ const (
 	gentle = 1e-6
 )
 
-// newFluid divides the messages of each pair evenly over its spines.
 func newFluid(f *fabric) *fluid {
 	f.share()
 	amount := make([]float64, len(f.pairs))
@@ -67,7 +52,6 @@ func newFluid(f *fabric) *fluid {
 	return newFluidOf(f, f.scales(), amount)
 }
 
-// newFluidOf divides an amount of each pair evenly over its spines.
 func newFluidOf(f *fabric, scale, amount []float64) *fluid {
 	w := &fluid{fabric: f, scale: scale, load: make([]float64, len(scale)), amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
 	for n := range f.pairs {
@@ -81,7 +65,6 @@ func newFluidOf(f *fabric, scale, amount []float64) *fluid {
 	return w
 }
 
-// put adds x of a pair on a spine.
 func (w *fluid) put(p *pair, k int32, x float64) {
 	if w.tops > 0 {
 		links, n := w.links(p.a, p.b, int(k))
@@ -94,7 +77,6 @@ func (w *fluid) put(p *pair, k int32, x float64) {
 	w.load[p.b*w.spines+int(k)] += x
 }
 
-// excess returns by how much the largest load per capacity is above the ceiling.
 func (w *fluid) excess() float64 {
 	most := 0.0
 	for l, load := range w.load {
@@ -124,7 +106,6 @@ type rest struct {
 // A bend has the rise of the cost behind it, too.
 type bend struct{ from, rise, behind float64 }
 
-// fill divides n of a pair anew, given all others.
 func (w *fluid) fill(p *pair, n float64, x []float64) {
 	w.rest = slices.Grow(w.rest[:0], len(x))[:len(x)]
 	for i, k := range p.spines {
@@ -141,7 +122,6 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 	}
 }
 
-// remain sets the rest of a spine.
 func (w *fluid) remain(r *rest, p *pair, k int) {
 	a, b := w.load[w.link(p.a, k)], w.load[w.link(p.b, k)]
 	r.base, r.rise, r.bends = a+b, 2, 2
@@ -225,7 +205,6 @@ func (s *newton) next(n, sum, rise float64) bool {
 	return false
 }
 
-// exact scales x to sum n.
 func exact(n float64, x []float64) {
 	sum := 0.0
 	for _, v := range x {

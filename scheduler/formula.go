@@ -6,13 +6,10 @@ import (
 	"evbench/topology"
 )
 
-// LinearShift returns the schedule in which the server of rank s sends to
-// (s+p+1) mod S in phase p: S-1 phases (thesis 2.2.3, from Zahavi et al. 2009;
-// without its phase 0, in which every server would send to itself). It is valid
-// for any number of servers. With spine = destination rank mod M0 no two messages
-// share a link of a full tree without failures; where leaves are partly filled the
-// wrap-around collides, which LinearShiftPorts avoids. When links die it suffers
-// most: in most phases every server of a leaf sends to another leaf. O(S²).
+// LinearShift returns the schedule in which the server of rank s sends to (s+p+1) mod S in
+// phase p: S-1 phases (thesis 2.2.3, without its phase 0). With spine = destination rank mod
+// M0 no two messages share a link of a full tree without failures; where leaves are partly
+// filled the wrap-around collides, which LinearShiftPorts avoids. O(S²).
 func LinearShift(t *topology.Tree) *Schedule {
 	return linearShift(t.Servers())
 }
@@ -24,17 +21,10 @@ func linearShift(servers int) *Schedule {
 	return s
 }
 
-// LinearShiftPorts returns the linear shift over ports: in phase p the server at
-// position s sends to position (s+p+1) mod M0·M1, if a server is there. On full
-// leaves it is LinearShift.
-//
-// Thesis 2.2.3 has d = (s+p) mod S, which counts servers; here ports are counted, also
-// those without a server. In a phase a leaf then sends to positions side by side, so
-// that spine = position mod M0, and OpenSM's ftree, stay free of contention with any
-// fill, as the thesis says of its 326 servers on 360 ports (2.3.3, 4.2.2). Servers
-// without a partner are idle for a phase, and phases without a message are left out:
-// S-1 phases on full leaves, at most M0·M1-1 on others, and each server sends in S-1 of
-// them. O(S²).
+// LinearShiftPorts returns the linear shift over ports: in phase p the server at position s
+// sends to position (s+p+1) mod M0·M1, if a server is there. So spine = position mod M0, and
+// OpenSM's ftree, stay free of contention with any fill, as the thesis says of its 326 servers
+// on 360 ports (4.2.2). Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
 	s := newSchedule(NameLinearShiftPorts, t.Servers())
 	ports := t.Ports() * t.Leaves()
@@ -45,7 +35,6 @@ func LinearShiftPorts(t *topology.Tree) *Schedule {
 	return s
 }
 
-// positions returns the position of each rank.
 func positions(t *topology.Tree) []int {
 	at := make([]int, t.Servers())
 	for r := range at {
@@ -79,23 +68,15 @@ func below2(n int) int {
 	return p
 }
 
-// BandwidthOptimal returns the bandwidth-optimal schedule of Prisacari et al. in
-// the form of thesis 5.3, Algorithm 1, which reproduces thesis Table 5.4: in phase p
-// the server at position s sends to position
+// BandwidthOptimal returns the bandwidth-optimal schedule of Prisacari et al. (thesis 5.3,
+// Algorithm 1, which reproduces Table 5.4): in phase p the server at position s sends to
 //
-//	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1).
+//	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1);
 //
-// The modulus printed there, M[kPerm[k]-1], belongs to the wrong level; it is
-// M[k] here. A tree of three levels has that of Levels.
-//
-// In each phase at most M0-⌊M0/M1⌋ messages leave a leaf, and as many enter it,
-// so it has bandwidth to spare when links die, if M0 ≥ M1. But no rule that
-// fixes one path for each destination routes it without contention: it needs a
-// spine chosen anew in each phase.
-//
-// The formula has M0·M1 phases over all positions, each of which holds a message
-// between two servers unless servers are missing. Messages of absent servers are
-// dropped, and so are phases that are left without one. O((M0·M1)²) at most.
+// the modulus printed there belongs to the wrong level. Three levels have that of Levels. In
+// each phase at most M0-⌊M0/M1⌋ messages leave a leaf, but it needs a spine chosen anew in
+// each phase. Messages of absent servers are dropped, and so are phases that are left without
+// one: at most M0·M1. O((M0·M1)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
 	levels := Levels{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	return levels.bandwidthOptimal(positions(t))

@@ -60,7 +60,7 @@ func ranks(tr *topology.Tree) []int {
 func leavers(s *scheduler.Schedule, subtree int) int {
 	n := make(map[[3]int]int)
 	most := 0
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		if a, b := m.Src/subtree, m.Dst/subtree; a != b {
 			for _, end := range [][3]int{{m.Phase, 0, a}, {m.Phase, 1, b}} {
 				n[end]++
@@ -133,7 +133,7 @@ func TestBandwidthOptimalTwoLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := scheduler.BandwidthOptimal(p); !slices.Equal(got.Messages(), want.Messages()) {
+		if got := scheduler.BandwidthOptimal(p); !slices.Equal(slices.Collect(got.All()), slices.Collect(want.All())) {
 			t.Errorf("%s: not the schedule of two levels", p.Notation())
 		}
 	}

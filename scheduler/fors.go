@@ -32,34 +32,25 @@ const (
 	Balanced     Objective = "balanced" // such spines, with at most max(S, ⌈L*⌉) phases
 )
 
-// FORS returns a contention-free schedule with a spine for every message between
-// leaves, of the fewest phases, for any dead links that leave every pair of
-// servers a common spine, any servers missing and any number of spines. The
-// bound proves how few there can be; where the schedule has one more, the
-// difference is a gap that nobody has closed. An unconnected tree is a
-// *topology.UnreachableError, unless Options.DropUnreachable leaves out the pairs
+// FORS returns a contention-free schedule with a path for every message between leaves, of
+// the fewest phases, for any dead links that leave every pair of servers a path, any servers
+// missing and any number of spines. The bound proves how few there can be. An unconnected
+// tree is a *topology.UnreachableError, unless Options.DropUnreachable leaves out the pairs
 // of servers that cannot reach each other.
 //
-// The name and the aim are those of thesis ch. 6; the construction is not. The
-// thesis finds phases by a closed form and paths by an integer program, for
-// full leaves. Here everything follows from König's theorem, in three steps:
+// Name and aim are those of thesis ch. 6, which takes an integer program; here everything
+// follows from König's theorem:
 //
-//  1. Split the n_a·n_b messages of each ordered pair of leaves over their
-//     common spines such that the largest link load K is least (balance).
-//  2. Colour with K colours, the phases, the bipartite multigraph of links
-//     leaf→spine and spine→leaf, one edge for each message (phases).
-//  3. So far a message has leaves, a phase and a spine. Choose its servers by two
-//     more edge colourings (lift).
+//  1. Split the n_a·n_b messages of each ordered pair of leaves over their common spines
+//     such that the largest link load K is least (balance): max(S-1, K) phases.
+//  2. Colour with the phases the bipartite multigraph of links leaf→spine and spine→leaf,
+//     one edge for each message (phases).
+//  3. Choose the servers of each message by two more edge colourings (lift).
 //
-// Step 1 decides the number of phases: K = max(S-1, largest link load); with
-// pairs left out, what the busiest server sends takes the place of S-1. The
-// others always succeed.
-//
-// On leaves with equally many servers, and as many spines that no failure
-// touches, linear shift needs no more phases and no search; there the seed
-// changes nothing. On three levels the paths have top switches, too (forPods).
+// On leaves with equally many servers, and as many spines that no failure touches, linear
+// shift needs no more phases and no search. Three levels: forsAbove.
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	if err := o.Objective.check(); err != nil {
+	if err := o.Objective.Check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
 	if err := o.connected(t); err != nil {
@@ -144,7 +135,6 @@ func (f *fabric) shift() *Schedule {
 	return s
 }
 
-// schedule takes steps 2 and 3.
 func (s *split) schedule(bound Bound, o Options) *Schedule {
 	out := newSchedule(NameFORS, s.servers)
 	out.Phases, out.Pinned = int(s.ceiling), true

@@ -271,12 +271,12 @@ func TestFORSWorkers(t *testing.T) {
 	one, _ := plan(t, tr, scheduler.Options{Seed: 7, Workers: 1})
 	for _, workers := range []int{0, 2, 7} {
 		s, _ := plan(t, tr, scheduler.Options{Seed: 7, Workers: workers})
-		if !slices.Equal(s.Messages(), one.Messages()) {
+		if !slices.Equal(slices.Collect(s.All()), slices.Collect(one.All())) {
 			t.Errorf("%d workers make another schedule than one", workers)
 		}
 	}
 	other, _ := plan(t, tr, scheduler.Options{Seed: 8, Workers: 1})
-	if slices.Equal(other.Messages(), one.Messages()) {
+	if slices.Equal(slices.Collect(other.All()), slices.Collect(one.All())) {
 		t.Errorf("seeds 7 and 8 make the same schedule")
 	}
 	if other.Phases != one.Phases {
@@ -301,7 +301,7 @@ func TestFORSShift(t *testing.T) {
 		tr := tree(t, tt.o, tt.down...)
 		s, b := plan(t, tr, scheduler.Options{})
 		shift, spine := scheduler.LinearShift(tr), make(map[int]int)
-		for _, m := range s.Messages() {
+		for m := range s.All() {
 			if p, _ := shift.At(m.Src, m.Dst); p != m.Phase {
 				t.Fatalf("%s: %+v; linear shift has phase %d", tr.Notation(), m, p)
 			}

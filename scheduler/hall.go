@@ -2,14 +2,10 @@ package scheduler
 
 // hall returns the best bound of kind hall that is better than b, or b.
 //
-// Whether m phases are too few for leaf l is a transportation problem: each leaf
-// b that it meets supplies n_l·n_b messages, each live link of l takes m of them,
-// and b uses only the links to spines it is connected to. What cannot be sent
-// (max-flow) gives a set of leaves that needs more than m phases (min-cut), m is
-// raised to what that set needs, and so on: Dinkelbach's method for the largest
-// ratio, in whole numbers. m always has a witness and in the end no set needs
-// more, so the result is exact. O(leaves·spines) memory; a leaf on which m is
-// enough, nearly all, costs one flow.
+// Whether m phases are too few for leaf l is a transportation problem: each leaf b that it
+// meets supplies n_l·n_b messages, each live link of l takes m of them. What cannot be sent
+// (max-flow) gives a set of leaves that needs more phases (min-cut), m is raised to that, and
+// so on: Dinkelbach's method for the largest ratio, exact in whole numbers.
 func (f *fabric) hall(b Bound) Bound {
 	for l := range f.n {
 		t := f.transport(l)
@@ -89,7 +85,6 @@ func (t *transport) send(m int) {
 	}
 }
 
-// push sends n more messages of a row through a column.
 func (t *transport) push(row, column, n int) {
 	t.flow[row*len(t.columns)+column] += n
 	t.left[row] -= n

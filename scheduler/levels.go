@@ -37,18 +37,11 @@ func (m Levels) LinearShift() *Schedule { return linearShift(m.Servers()) }
 // BandwidthOptimal returns the bandwidth-optimal schedule: with F_k = Π_{j>k} M_j, in
 // phase p server s sends to server
 //
-//	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j.
+//	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j,
 //
-// Thesis 5.3, Algorithm 1, means this. The factors and places printed there are
-// right for two levels; for three only if M0 = M1, for more never.
-//
-// The digits of the destination are those of s and p, read in the opposite order
-// and added without carry: each server meets each in one phase, and is met by
-// each. The subtree with N = M_0·…·M_{k-1} servers that a destination is in, one
-// of Q = M_k·…·M_{L-1}, depends on s mod Q alone, one to one. Of N servers side by side
-// at least ⌊N/Q⌋ hit each, so in each phase at most N-⌊N/Q⌋ messages leave any such
-// subtree: of three levels at most M0-⌊M0/(M1·M2)⌋ a leaf, and M0·M1-⌊M0·M1/M2⌋ a pod.
-// S phases; O(S²).
+// which is what thesis 5.3, Algorithm 1, means. The digits of the destination are those of s
+// and p, read in the opposite order and added without carry. Of three levels at most
+// M0-⌊M0/(M1·M2)⌋ messages leave a leaf in a phase, and M0·M1-⌊M0·M1/M2⌋ a pod. O(S²).
 func (m Levels) BandwidthOptimal() *Schedule {
 	at := make([]int, m.Servers())
 	for s := range at {

@@ -8,19 +8,15 @@ import (
 	"evbench/internal/parallel"
 )
 
-// lift gives the slots of the table to servers. Each ordered pair of leaves a, b
-// has n_a·n_b slots, and no phase more than n_a that leave a or n_b that enter b.
+// lift gives the slots of the table to servers. Each ordered pair of leaves a, b has n_a·n_b
+// slots, and no phase more than n_a that leave a or n_b that enter b.
 //
-//  1. For each destination leaf b, colour the bipartite graph of phases and
-//     groups, the slots of a block taken n_b at a time, with n_b colours: the
-//     destination servers. A phase then reaches each server of b at most once,
-//     and of each group one slot goes to each server.
-//  2. For each source leaf a, colour the graph of phases and destination servers,
-//     which have n_a slots each from a, with n_a colours: the source servers.
+//  1. For each destination leaf b, colour the bipartite graph of phases and groups, the slots
+//     of a block taken n_b at a time, with n_b colours: the destination servers.
+//  2. For each source leaf a, colour the graph of phases and destination servers, which have
+//     n_a slots each from a, with n_a colours: the source servers.
 //
-// Leaves that do not meet have no part in it. No node has more edges than there
-// are colours, so both exist (König). Both permute slots within the memory of one
-// leaf. O(S²·log n) in all.
+// Both exist (König), and permute slots within the memory of one leaf. O(S²·log n) in all.
 func (t *table) lift(o Options) {
 	pool := sync.Pool{New: func() any { return &lifter{table: t, seed: o.Seed} }}
 	for _, step := range []func(*lifter, int){(*lifter).destinations, (*lifter).sources} {
@@ -46,7 +42,6 @@ func (l *lifter) color(n, leaf int) []int32 {
 	return coloring.Rows(n, l.right, l.phases+1, coloring.Options{Seed: l.seed ^ uint64(leaf+1)<<32, Memory: &l.memory})
 }
 
-// destinations orders every group of slots towards leaf b by destination server.
 func (l *lifter) destinations(b int) {
 	n := l.n[b]
 	l.right = slices.Grow(l.right[:0], n*l.servers)

@@ -45,14 +45,13 @@ type meeting struct {
 // of all.
 func (s *Schedule) starts() []int {
 	start := make([]int, s.Phases+1)
-	s.used(func(_, _ int, x slot) { start[x.phase()+1]++ })
+	s.walk(func(_, _ int, x *slot) { start[x.phase()+1]++ })
 	for p := range s.Phases {
 		start[p+1] += start[p]
 	}
 	return start
 }
 
-// band returns the messages of phases low..high-1, in order.
 func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 	n := start[high] - start[low]
 	buf = slices.Grow(buf[:0], n)[:n]
@@ -60,7 +59,7 @@ func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 	for p := range next {
 		next[p] = start[low+p] - start[low]
 	}
-	s.used(func(src, dst int, x slot) { // rising src within each phase
+	s.walk(func(src, dst int, x *slot) { // rising src within each phase
 		p := x.phase() - low
 		if uint(p) >= uint(len(next)) {
 			return
@@ -69,21 +68,10 @@ func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 		if s.tops != nil {
 			top = s.tops[src*s.Ranks+dst]
 		}
-		buf[next[p]] = meeting{uint16(src), uint16(dst), uint8(x), top}
+		buf[next[p]] = meeting{uint16(src), uint16(dst), uint8(*x), top}
 		next[p]++
 	})
 	return buf
-}
-
-// used calls f for every pair that meets, rising.
-func (s *Schedule) used(f func(src, dst int, x slot)) {
-	for src := range s.Ranks {
-		for dst, x := range s.slots[src*s.Ranks:][:s.Ranks] {
-			if src != dst && x != absent {
-				f(src, dst, x)
-			}
-		}
-	}
 }
 
 // FromMessages returns the schedule of t that consists of the given messages, ranks and

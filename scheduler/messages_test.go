@@ -30,7 +30,7 @@ func TestFromMessagesRestores(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ms := s.Messages()
+				ms := slices.Collect(s.All())
 				if all := slices.Collect(s.All()); !slices.Equal(all, ms) {
 					t.Fatalf("%s on %s: All and Messages differ", name, tr.Notation())
 				}
@@ -38,7 +38,7 @@ func TestFromMessagesRestores(t *testing.T) {
 				rng.Shuffle(len(ms), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 				again := scheduler.FromMessages(name, tr, s.Pinned, slices.Values(shuffled))
 				passes(t, tr, again)
-				if again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(again.Messages(), ms) {
+				if again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms) {
 					t.Fatalf("%s on %s: another schedule comes back", name, tr.Notation())
 				}
 			}

@@ -76,12 +76,10 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	return s, LowerBound(t, o), nil
 }
 
-// podNames returns the names of schedules for three levels.
 func podNames() []string {
 	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
 }
 
-// plannable refuses trees that are too large.
 func plannable(t *topology.Tree) error {
 	if t.Levels() == 3 {
 		return newFabric(t).check()

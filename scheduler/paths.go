@@ -2,21 +2,16 @@ package scheduler
 
 import "fmt"
 
-// InfiniBand encodes the spine in the destination address, so what a plan costs
-// in addresses and table entries is decided by how many spines a leaf uses
-// towards one destination: its paths. FORS as it is uses many. The objectives
-// paths and balanced start from the other end: they choose the spines of each
-// leaf and destination first, and then phases for the messages.
+// InfiniBand encodes the spine in the destination address: how many spines a leaf uses
+// towards one destination, its paths, decides the addresses and table entries of a plan
+// (thesis 6.7.2, where it is a mixed integer program). The objectives paths and balanced
+// choose the spines of each leaf and destination first, and then phases:
 //
-//  1. Where leaves are alike, a rotation needs no search at all.
-//  2. Otherwise a spread gives each leaf and destination one spine, or parts of a
-//     few, such that no link carries more than the phases allow, and a timing
-//     finds the phases. Messages of one phase then differ not only in their links
-//     but also in their destinations, which König's theorem does not provide: a
-//     timing searches, and may not succeed.
-//
-// Thesis 6.7.2 states the problem of fewest paths as a mixed integer program; it
-// does not shorten schedules, and was solved up to 12 switches and 32 servers.
+//  1. Where leaves are alike, a rotation needs no search.
+//  2. Otherwise a spread gives each leaf and destination one spine, or parts of a few, such
+//     that no link carries more than the phases allow, and a timing searches the phases.
+//     Messages of one phase then differ in their destinations, too, which König's theorem
+//     does not provide: it may not succeed.
 
 // A goal is a schedule of few paths in the making.
 type goal struct {
@@ -73,8 +68,8 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	return s.schedule(bound, o)
 }
 
-// check refuses objectives that there are not.
-func (o Objective) check() error {
+// Check refuses objectives that there are not.
+func (o Objective) Check() error {
 	switch o {
 	case "", FewestPhases, FewestPaths, Balanced:
 		return nil
@@ -92,7 +87,6 @@ func (f *fabric) busiest() int {
 	return most
 }
 
-// rotate makes the schedule of a rotation.
 func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *Schedule {
 	out, c := g.start(phases)
 	c.rotate(r, r.timetable(phases, whole, spines, g.o))

@@ -5,14 +5,10 @@ import (
 	"evbench/internal/parallel"
 )
 
-// columns is a schedule without source servers. Towards each destination server
-// a leaf of n servers has a column of n slots; which of its servers sends in
-// which is free, as long as each sends once in a column. So what a leaf and a
-// destination were given, a spine or two, stays theirs.
-//
-// The columns of a leaf follow each other by destination rank; those of all
-// leaves fill the array of the schedule, in which sources turns them into rows.
-// In a phase at most one slot has a destination and at most n are of one leaf.
+// columns is a schedule without source servers. Towards each destination server a leaf of n
+// servers has a column of n slots; which of its servers sends in which is free, as long as
+// each sends once in a column. The columns of a leaf follow each other by destination rank;
+// those of all leaves fill the array of the schedule, in which sources turns them into rows.
 // Columns of leaves that are not to meet hold the slot absent.
 type columns struct {
 	*fabric
@@ -24,7 +20,6 @@ type columns struct {
 	slots     []slot
 }
 
-// column returns the slots of leaf a towards a destination.
 func (c *columns) column(a, dst int) []slot {
 	n := c.n[a]
 	at := c.first[a]*c.servers + dst*n

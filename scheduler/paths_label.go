@@ -65,7 +65,6 @@ func (l *labeller) pair(b int) {
 	}
 }
 
-// pop takes a waiting destination, that of spine k if it waits.
 func (l *labeller) pop(k int) int {
 	i := max(0, slices.IndexFunc(l.open, func(d int) bool { return l.native[d] == k }))
 	d := l.open[i]

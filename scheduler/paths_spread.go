@@ -5,13 +5,9 @@ import (
 	"slices"
 )
 
-// A spread is a split on its way to few paths: each leaf has for each destination
-// first one spine, then as few as a ceiling allows.
-//
-// A destination has a native spine, its own among those of its leaf. What comes
-// through native spines cannot collide at the destination without colliding on
-// the link before. So messages leave their native spine only where a link of it
-// is dead or would carry too much.
+// A spread is a split on its way to few paths: each leaf has for each destination first one
+// spine, then as few as a ceiling allows. A destination has a native spine, its own among
+// those of its leaf; messages leave it only where a link of it is dead or would carry too much.
 type spread struct {
 	*split
 	native []int   // by destination rank; None where a leaf has more servers than spines
@@ -84,7 +80,6 @@ func (s *spread) chooseNatives() {
 	}
 }
 
-// byDeadLinks returns the place of each spine in the order of dead links.
 func (s *spread) byDeadLinks() []int {
 	dead, order, rank := make([]int, s.spines), make([]int, s.spines), make([]int, s.spines)
 	for i, alive := range s.alive {
@@ -102,7 +97,6 @@ func (s *spread) byDeadLinks() []int {
 	return rank
 }
 
-// settle places the messages from leaf a to leaf b, if the two meet.
 func (s *spread) settle(a, b int) {
 	homeless := 0
 	for _, k := range s.native[s.first[b] : s.first[b]+s.n[b]] {
@@ -181,7 +175,6 @@ func (s *spread) portions(ceiling, parts int) bool {
 	return s.lower(ceiling, maxKicks)
 }
 
-// can reports whether a grain between two nodes can move to another spine.
 func (s *spread) can(i, j, from, to int) bool {
 	g, n := s.grainOf(i, j), int32(s.n[min(i, j)])
 	x := s.x[s.at(i, j):][:s.spines]

@@ -88,13 +88,9 @@ func (t *timing) twist(p int) {
 	t.down[v*t.phases+p], t.down[x*t.phases+p] = f, e
 }
 
-// swap exchanges the units of phases p and q along the cycle through left node u,
-// unless the number of colliding pairs then rises by more than the limit: links
-// stay as good as they were, destinations change. It returns the change, and
-// whether the swap was made.
-//
-// A cycle goes from a left node by its unit of p to a right node, and back by
-// that node's unit of q. The graph being regular, it comes back to its start.
+// swap exchanges the units of phases p and q along the cycle through left node u, unless the
+// number of colliding pairs then rises by more than the limit; the cycle goes right by a unit
+// of p, and back by one of q. It returns the change, and whether the swap was made.
 func (t *timing) swap(u, p, q, limit int) (change int, done bool) {
 	end := u
 	for w := u; ; {
@@ -180,7 +176,6 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 	return 0, false
 }
 
-// fits reports whether the column of e has few enough spines when e takes that of f.
 func (t *timing) fits(e, f int32) bool {
 	d := int(t.dest[e])
 	a := t.home[t.left[e]]
@@ -201,7 +196,6 @@ func (t *timing) fits(e, f int32) bool {
 	return true
 }
 
-// trade swaps the places of e in phase p and f in phase q.
 func (t *timing) trade(e, f int32, p, q int) {
 	k := t.phases
 	t.up[int(t.left[e])*k+p], t.up[int(t.left[f])*k+q] = f, e

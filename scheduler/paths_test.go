@@ -16,7 +16,7 @@ import (
 func mostSpines(tr *topology.Tree, s *scheduler.Schedule) int {
 	spines := make([]uint64, tr.Leaves()*tr.Servers())
 	most := 0
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		if m.Spine != scheduler.None {
 			i := tr.Leaf(m.Src)*tr.Servers() + m.Dst
 			spines[i] |= 1 << m.Spine
@@ -255,7 +255,7 @@ func TestPathsWorkers(t *testing.T) {
 				t.Fatal(err)
 			}
 			passes(t, tr, s)
-			return s.Messages()
+			return slices.Collect(s.All())
 		}
 		one := plan(7, 1)
 		for _, workers := range []int{0, 2, 7} {

@@ -8,15 +8,10 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A timing gives phases to labelled columns. A message knows its two links and
-// its destination; in a phase no two may share any of these. Colouring the graph
-// of the links alone is König's theorem once more. The destinations that then
-// get two messages in a phase are relieved by swaps.
-//
-// The graph is that of table.color: regular, as what links lack is made up by
-// edges within leaves and to idle nodes, and left nodes are links up, right nodes
-// links down. So in every phase as many messages enter a leaf as leave it, at
-// most one for each of its servers, and a swap keeps it so.
+// A timing gives phases to labelled columns: it colours the graph of links, as table.color
+// does, and then relieves destinations that get two messages in a phase by swaps. The graph
+// is regular, as what links lack is made up by edges within leaves and to idle nodes: in every
+// phase as many messages enter a leaf as leave it, and a swap keeps it so.
 type timing struct {
 	*columns
 	node        []int32 // by link
@@ -79,7 +74,6 @@ func (t *timing) add() int32 {
 	return int32(t.nodes - 1)
 }
 
-// between adds an edge for each run of slots with one spine.
 func (t *timing) between(a, b, d int) {
 	col := t.column(a, d)
 	at := t.first[a]*t.servers + d*t.n[a]
@@ -96,7 +90,6 @@ func (t *timing) between(a, b, d int) {
 	}
 }
 
-// owner returns the destination of the column in which a slot is.
 func (t *timing) owner(slot int32) int32 {
 	a := 0
 	for a+1 < t.leaves && int(slot) >= t.first[a+1]*t.servers {

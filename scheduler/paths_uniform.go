@@ -5,15 +5,12 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A rotation is a schedule of few paths for L leaves with n servers each and w
-// spines that every leaf reaches. All leaves do the same at the same time: what
-// leaf a does with leaf a+b, leaf a' does with leaf a'+b (mod L).
+// A rotation is a schedule of few paths for L leaves with n servers each and w spines that
+// every leaf reaches: what leaf a does with leaf a+b, leaf a' does with a'+b (mod L).
 //
-// A class is a distance b = 1..L-1 and a destination slot β; it stands for the n
-// messages of each leaf a to slot β of leaf a+b. As all leaves move together, a
-// class on a spine in a phase takes one message up and one down each link of
-// that spine. So two classes collide only on the same spine or at the same β,
-// and edge colouring of β × spines, with the phases as colours, excludes both.
+// A class is a distance b = 1..L-1 and a destination slot β: the n messages of each leaf a to
+// slot β of leaf a+b. Two classes collide only on the same spine or at the same β, and edge
+// colouring of β × spines, with the phases as colours, excludes both.
 type rotation struct {
 	servers, leaves, n, w int
 }
@@ -104,7 +101,6 @@ func (r rotation) timetable(phases int, whole bool, spines []int, o Options) tim
 	return t
 }
 
-// rotate fills the columns of every leaf from the timetable of one.
 func (c *columns) rotate(r rotation, t timetable) {
 	for a := range c.leaves {
 		for b := range c.leaves {

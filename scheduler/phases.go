@@ -14,7 +14,6 @@ type table struct {
 	slots  []slot
 }
 
-// block returns the index of the first slot of a block.
 func (t *table) block(a, b int) int { return t.first[a]*t.servers + t.n[a]*t.first[b] }
 
 // dropsSelf reports whether messages of the servers of leaf a to themselves,
@@ -24,27 +23,19 @@ func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
 
 // color gives every slot of the table its phase and spine.
 //
-// The graph has a left node for each live link leaf→spine, a right node for each
-// live link spine→leaf and an edge for each message that uses both. With K
-// colours a link carries one message in a phase. But a leaf of n servers must
-// also send at most n, receive at most n, and exchange what is left within
-// itself, in every phase. That is built into the graph by making it K-regular:
+// The graph has a left node for each live link leaf→spine, a right node for each live link
+// spine→leaf and an edge for each message that uses both. But a leaf of n servers must also
+// send and receive at most n in every phase. So the graph is made K-regular:
 //
-//   - A leaf with at most as many live links as servers: what its links lack is
-//     filled with edges from its up-links to its down-links. They stand for
-//     messages within the leaf. Servers without a link of their own talk within
-//     the leaf all the time. So in each phase as many messages enter the leaf as
-//     leave it.
-//   - A leaf with |A| > n live links gets |A|-n idle nodes on either side, each
-//     with K edges to its links: in each phase |A|-n up-links and as many
-//     down-links are idle, and n of either are in use.
+//   - What the links of a leaf with at most n live ones lack is filled with edges from its
+//     up-links to its down-links: messages within the leaf. Servers without a link of their
+//     own talk within the leaf all the time.
+//   - A leaf with |A| > n live links gets |A|-n idle nodes on either side, each with K edges
+//     to its links.
 //
-// A leaf then has n·K slots: n·r for the r servers that it reaches on other
-// leaves (S-n unless pairs are left out) and n·(K-r) within. It needs n² within,
-// messages to self included. At K ≥ n+r it has them, the surplus is time to rest.
-// At K = n+r-1 it has n·(n-1), full in every phase; one more phase is added in
-// which its servers talk within the leaf, while leaves that have time to rest do
-// so, and lift sees to it that they talk to themselves.
+// A leaf of which the servers reach r others has n·(K-r) slots within and needs n², messages
+// to self included. At K = n+r-1 it has n·(n-1): one more phase is added in which its servers
+// talk within the leaf, and lift sees to it that they talk to themselves.
 func (t *table) color(o Options) {
 	g := &linkGraph{table: t, node: make([]int32, len(t.alive)), edges: make([]coloring.Edge, 0, t.countEdges())}
 	for i, alive := range t.alive {
@@ -92,7 +83,6 @@ func (g *linkGraph) add() int32 {
 	return g.nodes - 1
 }
 
-// between adds the messages from one leaf to another; their spine is known.
 func (g *linkGraph) between(a, b int) {
 	at := g.block(a, b)
 	if !g.meets(a, b) {

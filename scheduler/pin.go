@@ -27,21 +27,15 @@ func (e *UnroutableError) Error() string {
 	return fmt.Sprintf("schedule %s: no routing without contention was found for phase %d: %s", e.Schedule, e.Phase, e.Reason)
 }
 
-// Pin returns the schedule s with a spine for each message between leaves, such
-// that no directed link carries two messages in one phase; spines that s may have
-// are forgotten. Phases and name stay. On three levels it chooses planes, and top
-// switches of them (pinPaths).
+// Pin returns the schedule s with a path for each message between leaves, such that no
+// directed link carries two messages in one phase; paths that s may have are forgotten.
 //
-// A phase is a bipartite graph of source leaves and destination leaves, an edge
-// for each message, and spines are colours of which each edge may have those
-// alive at both ends: list edge colouring, done by coloring.ListGraph where the
-// thesis (6.4 and 6.5) has a rule for uniform failures and an integer program for
-// others. Phases between the same leaves are coloured once.
+// A phase is a bipartite graph of source leaves and destination leaves, an edge for each
+// message, and spines are colours of which each edge may have those alive at both ends: list
+// edge colouring. Phases between the same leaves are coloured once. Three levels: pinPaths.
 //
-// If a phase cannot be routed the error is an *UnroutableError, of the first such
-// phase; if s has a message between leaves without a live path, it is a
-// *topology.UnreachableError. Not every schedule can be routed on a connected
-// tree. O(S²), and a list colouring for each pattern of leaves.
+// If a phase cannot be routed the error is an *UnroutableError, of the first such phase; if s
+// has a message between leaves without a live path, it is a *topology.UnreachableError.
 func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if err := plannable(t); err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
@@ -65,7 +59,6 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	return out, nil
 }
 
-// pinSpines chooses the spines on two levels.
 func (x *traffic) pinSpines(out *Schedule, o Options) error {
 	patterns := x.patterns()
 	return parallel.Try(o.Workers, len(patterns), func(i int) error {
@@ -84,7 +77,6 @@ func (x *traffic) pinSpines(out *Schedule, o Options) error {
 	})
 }
 
-// unpinned returns a copy of s without spines.
 func unpinned(s *Schedule) *Schedule {
 	out := &Schedule{Name: s.Name, Ranks: s.Ranks, Phases: s.Phases, slots: make([]slot, len(s.slots))}
 	for i, x := range s.slots {
@@ -93,7 +85,6 @@ func unpinned(s *Schedule) *Schedule {
 	return out
 }
 
-// unroutable puts into words why a phase has no colouring.
 func (x *traffic) unroutable(name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
 	e := &UnroutableError{Schedule: name, Phase: phase, Proven: c.Outcome == coloring.Impossible}
 	switch cert := c.Certificate; {
@@ -140,7 +131,6 @@ func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
 	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, x.names(far), spines)
 }
 
-// among describes the messages of a certificate.
 func (x *traffic) among(g *coloring.ListGraph, c *coloring.Certificate) string {
 	in := make([]bool, x.leaves)
 	for _, i := range c.Edges {
@@ -149,7 +139,6 @@ func (x *traffic) among(g *coloring.ListGraph, c *coloring.Certificate) string {
 	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), x.names(in))
 }
 
-// most describes how many messages each spine can carry.
 func (x *traffic) most(c *coloring.Certificate) string {
 	sum, k := 0, -1
 	parts := make([]string, len(c.Most))
@@ -161,7 +150,6 @@ func (x *traffic) most(c *coloring.Certificate) string {
 	return fmt.Sprintf("%d (%s)", sum, shorten(parts))
 }
 
-// names lists leaves.
 func (x *traffic) names(in []bool) string {
 	var out []string
 	for l, ok := range in {
@@ -184,7 +172,6 @@ func names(spines coloring.ColorSet) string {
 	return " (" + shorten(out) + ")"
 }
 
-// shorten joins words and leaves out what would make a line too long.
 func shorten(words []string) string {
 	const most = 8
 	if len(words) > most {

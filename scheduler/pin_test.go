@@ -79,7 +79,7 @@ func TestPinLarge(t *testing.T) {
 		s, _ := plan(t, random(t, o, dead, 1), scheduler.Options{})
 		one := pin(t, random(t, o, dead, 1), s, scheduler.Options{Seed: 3, Workers: 1})
 		for _, workers := range []int{0, 5} {
-			if p := pin(t, random(t, o, dead, 1), s, scheduler.Options{Seed: 3, Workers: workers}); !slices.Equal(p.Messages(), one.Messages()) {
+			if p := pin(t, random(t, o, dead, 1), s, scheduler.Options{Seed: 3, Workers: workers}); !slices.Equal(slices.Collect(p.All()), slices.Collect(one.All())) {
 				t.Errorf("%d dead links: %d workers choose other spines than one", dead, workers)
 			}
 		}
@@ -116,7 +116,7 @@ func routable(tr *topology.Tree, messages [][2]int) bool {
 // firstUnroutable returns the first phase that is not routable, or -1.
 func firstUnroutable(tr *topology.Tree, s *scheduler.Schedule) int {
 	phases := make([][][2]int, s.Phases)
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		if a, b := tr.Leaf(m.Src), tr.Leaf(m.Dst); a != b {
 			phases[m.Phase] = append(phases[m.Phase], [2]int{a, b})
 		}

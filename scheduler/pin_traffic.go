@@ -67,13 +67,10 @@ func (x *traffic) between(s *Schedule, f func(phase int, m uint32)) {
 	}
 }
 
-// of returns the messages of a phase.
 func (x *traffic) of(phase int) []uint32 { return x.pair[x.start[phase]:x.start[phase+1]] }
 
-// ends returns the servers of a message.
 func (x *traffic) ends(m uint32) (src, dst int) { return int(m) / x.ranks, int(m) % x.ranks }
 
-// across returns the leaves of a message.
 func (x *traffic) across(m uint32) (a, b int32) {
 	src, dst := x.ends(m)
 	return x.on[src], x.on[dst]
@@ -95,7 +92,6 @@ func (x *traffic) reachable() error {
 	return nil
 }
 
-// choices returns how many spines a message may take.
 func (x *traffic) choices(m uint32) int {
 	both := x.both(m)
 	return both.Len()
@@ -152,7 +148,6 @@ func (x *traffic) hash(phase int) uint64 {
 	return h
 }
 
-// same reports whether two phases have messages between the same leaves.
 func (x *traffic) same(p, q int) bool {
 	return slices.EqualFunc(x.of(p), x.of(q), func(m, n uint32) bool {
 		a, b := x.across(m)

@@ -5,19 +5,12 @@ import (
 	"slices"
 )
 
-// forsAbove is FORS on three levels.
-//
-//   - Where the top switches of each plane suffice for its leaves and none of their
-//     links is dead, the two lower levels decide: they are planned with planes as
-//     spines, and any phase then finds top switches by an edge colouring of the
-//     messages between pods. As many phases as the bound, S-1 without failures.
-//   - Otherwise messages are split over planes with top switches in view, coloured
-//     with phases, and phases exchange messages until each plane finds top switches
-//     (podTable); what is left over moves to other planes and phases, or to added
-//     ones.
-//
-// Links of leaves and of top switches cross: neither level's loads bound the
-// other's. So phases may be above the bound, which is the gap.
+// forsAbove is FORS on three levels. Where the top switches of each plane suffice for its
+// leaves and none of their links is dead, the two lower levels are planned with planes as
+// spines, and any phase then finds top switches by an edge colouring. Otherwise messages are
+// split over planes with top switches in view, coloured with phases, and phases exchange
+// messages until each plane finds top switches (podTable); what is left over moves to other
+// planes and phases, or to added ones. So phases may be above the bound, which is the gap.
 func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
 	if o.Objective == FewestPaths || o.Objective == Balanced {
 		return f.fewPathsAbove(o)
@@ -36,7 +29,6 @@ func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
 	return s, b, nil
 }
 
-// mixedPlan plans with top switches in view.
 func (f *fabric) mixedPlan(o Options) (*Schedule, Bound, error) {
 	w := newFluid(f)
 	b := w.settlePods(f.simpleBound())
@@ -84,7 +76,6 @@ func (f *fabric) attempt(w *fluid, k, try int, o Options) *podTable {
 	return t
 }
 
-// schedule gives the slots of the table to servers.
 func (t *podTable) schedule(b Bound, o Options) *Schedule {
 	out := &Schedule{Name: NameFORS, Ranks: t.servers, Phases: t.phases, Pinned: true, slots: t.slots}
 	t.lift(o)

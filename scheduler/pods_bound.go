@@ -2,14 +2,10 @@ package scheduler
 
 import "math"
 
-// KindPod is a kind of Bound on three levels: the n servers of a pod have n·(S-n)
-// messages for other pods, which go through the live links between the pod and
-// top switches. Bound.Leaf is the number of the pod. Weights of kind "lp" are
-// then by topology.Wire of the topology.Pods; the path between two pods has two
-// wires more.
+// KindPod is a kind of Bound on three levels; Bound.Leaf is the number of the pod. Weights of
+// kind "lp" are then by all wires of the tree.
 const KindPod = "pod"
 
-// leaving returns how many messages leave each pod.
 func (f *fabric) leaving() []int {
 	out := make([]int, f.pods)
 	for a, q := range f.pod {
@@ -23,7 +19,6 @@ func (f *fabric) leaving() []int {
 	return out
 }
 
-// upperLinks returns how many links of a pod to top switches are alive.
 func (f *fabric) upperLinks(q int) int {
 	live := 0
 	for k := range f.spines {

@@ -13,7 +13,6 @@ func common(s, t *coloring.ColorSet) coloring.ColorSet {
 	return coloring.ColorSet{s[0] & t[0], s[1] & t[1], s[2] & t[2], s[3] & t[3]}
 }
 
-// allColors returns the set of colours 0..n-1.
 func allColors(n int) coloring.ColorSet {
 	var s coloring.ColorSet
 	for c := range n {
@@ -22,20 +21,12 @@ func allColors(n int) coloring.ColorSet {
 	return s
 }
 
-// A listColorer colours the edges of a small bipartite multigraph, each with a
-// colour of its list, such that edges with a common end differ: the messages of
-// one phase between pods with the top switches of a plane, or between leaves with
-// planes.
-//
-// Each edge in turn gets a colour free at both ends, if need be after an exchange
-// of two colours along an alternating path whose lists allow it; without lists
-// that always succeeds when no node has more edges than there are colours
-// (König). What is left is tried by tabu search on partial colourings (Blöchliger
-// and Zufferey's PARTIALCOL, for edges): an edge takes a colour from those that
-// hold it, which may not take it back for a while.
-//
-// The result depends on the edges and their order only. The search proves
-// nothing: what it leaves may still be possible.
+// A listColorer colours the edges of a small bipartite multigraph, each with a colour of its
+// list, such that edges with a common end differ: the messages of one phase between pods with
+// the top switches of a plane, or between leaves with planes. Each edge in turn gets a colour
+// free at both ends, if need be after an exchange of two colours along an alternating path;
+// what is left is tried by tabu search (Blöchliger and Zufferey's PARTIALCOL, for edges). It
+// proves nothing: what it leaves may still be possible.
 type listColorer struct {
 	colors int
 	edges  []listEdge
@@ -71,7 +62,6 @@ func (s *side) reset(nodes, colors int) {
 	}
 }
 
-// start empties the graph.
 func (c *listColorer) start(left, right, colors int) {
 	c.colors = colors
 	c.edges, c.color = c.edges[:0], c.color[:0]
@@ -171,7 +161,6 @@ func (c *listColorer) exchange(from, to *side, node int32, a, b int, left bool) 
 	return true
 }
 
-// search is the tabu search; left holds the edges without a colour.
 func (c *listColorer) search(left []int32, steps int) int {
 	c.tabu = slices.Grow(c.tabu[:0], len(c.edges)*c.colors)[:len(c.edges)*c.colors]
 	clear(c.tabu)

@@ -8,12 +8,10 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A podTable is a table whose phases are kept as perfect matchings of the graph
-// of links that table.color builds: in every phase each link, and each idle node,
-// has one unit, which is a message or a filler. Two phases together are cycles,
-// along any of which their units may be exchanged: leaves and links keep their
-// loads, while the messages that meet in a plane change. So phases whose messages
-// between pods find no top switches are mixed with others until they do.
+// A podTable is a table whose phases are kept as perfect matchings of the graph of links that
+// table.color builds: each link, and each idle node, has one unit, a message or a filler. Two
+// phases together are cycles, along any of which their units may be exchanged; so phases whose
+// messages between pods find no top switches are mixed with others until they do.
 type podTable struct {
 	*table
 	nodes    int
@@ -36,7 +34,6 @@ type podTable struct {
 	round    int32
 }
 
-// newPodTable colours the messages of a split with phases.
 func newPodTable(s *podSplit, o Options) *podTable {
 	n := s.servers
 	t := &podTable{
@@ -212,7 +209,6 @@ func (t *podTable) bad() int {
 	return n
 }
 
-// mend tries other phases for one that does not fit, until it does.
 func (t *podTable) mend(p, k, effort int) {
 	for range effort {
 		if t.cost[p*t.spines+k] == 0 || t.phases == 1 {
@@ -285,7 +281,6 @@ func (t *podTable) walk(p, q int, u int32) bool {
 	}
 }
 
-// swap exchanges the cycle of two phases through a node.
 func (t *podTable) swap(p, q int, u int32) {
 	for v := u; ; {
 		e, g := t.out[p*t.nodes+int(v)], t.out[q*t.nodes+int(v)]
@@ -299,7 +294,6 @@ func (t *podTable) swap(p, q int, u int32) {
 	}
 }
 
-// sum returns what the planes touched cost in two phases.
 func (t *podTable) sum(p, q int) int32 {
 	var sum int32
 	for _, k := range t.touched {

@@ -7,7 +7,6 @@ import "slices"
 func (f *fabric) podLinks() int  { return f.leaves * f.spines }
 func (f *fabric) pairLinks() int { return f.podLinks() + f.pods*f.spines }
 
-// scales returns 1/capacity of each link, 0 where it has none.
 func (f *fabric) scales() []float64 {
 	if f.tops == 0 {
 		return slices.Repeat([]float64{1}, len(f.alive))

@@ -2,19 +2,14 @@ package scheduler
 
 import "slices"
 
-// The objectives paths and balanced on three levels, where a path from a leaf to a
-// destination is a plane and, between pods, a top switch of it.
+// The objectives paths and balanced on three levels, where a path from a leaf to a destination
+// is a plane and, between pods, a top switch of it: where pods and leaves are alike, the
+// rotation of two levels over planes that no failure touches, in which leaf l of a pod is
+// reached by top switch l; otherwise one path for each leaf and destination such that the
+// busiest wire carries little (pathChoice), and phases by list scheduling (streams).
 //
-//  1. Where pods and leaves are alike, the rotation of two levels, over planes that no
-//     failure touches. In a phase all leaves of a pod that use a plane send to leaves
-//     side by side. So with m leaves a pod, the top switch number l mod m for leaf l
-//     meets nobody, neither on the way up nor on the way down.
-//  2. Otherwise one path for each leaf and destination such that the busiest wire
-//     carries little (pathChoice), and phases by list scheduling (streams).
-//
-// paths takes the shorter of the two with one path. balanced takes one path, else the
-// two of a rotation, if they come with at most max(S, bound) phases; else it is the
-// schedule of fewest phases, as on two levels, but without a search in between.
+// paths takes the shorter of the two with one path. balanced takes one path, else the two of
+// a rotation, within max(S, bound) phases; else it is the schedule of fewest phases.
 
 // fewPathsAbove returns a schedule for the objectives paths and balanced. f has met.
 func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {

@@ -9,18 +9,12 @@ import (
 	"evbench/internal/parallel"
 )
 
-// pinPaths chooses a plane and a top switch for every message such that no two of a
-// phase share a wire. Each phase is a problem of its own:
-//
-//  1. Colour the messages between leaves with planes, each from those that are
-//     alive at both leaves and have a top switch in common.
-//  2. Colour the messages between pods on each plane with its top switches. Where
-//     that fails, exchange two planes along paths of messages until it succeeds.
-//
-// Without dead links, with as many planes as servers on a leaf and as many top
-// switches as leaves in a pod, it always succeeds (König, twice). Otherwise it is
-// a search: an *UnroutableError names the first phase in which it found nothing,
-// which proves that there is nothing only where a leaf or pod has too many messages.
+// pinPaths chooses a plane and a top switch for every message such that no two of a phase
+// share a wire: first planes, by list colouring of the messages between leaves, then top
+// switches on each plane; where that fails, two planes are exchanged along paths of messages
+// until it succeeds. Without dead links, with as many planes as servers on a leaf and as many
+// top switches as leaves in a pod, it always does (König, twice). An *UnroutableError proves
+// that there is nothing only where a leaf or pod has too many messages.
 func (f *fabric) pinPaths(out *Schedule, o Options) error {
 	if err := f.assignPlanes(out, o); err != nil {
 		return err
@@ -54,7 +48,6 @@ func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 	})
 }
 
-// planeLists returns the planes between each two leaves.
 func (f *fabric) planeLists() []coloring.ColorSet {
 	out := make([]coloring.ColorSet, f.leaves*f.leaves)
 	for a := range f.leaves {
@@ -90,7 +83,6 @@ const (
 	restarts   = 12   // of both, with the messages in another order
 )
 
-// phase chooses the planes of one phase.
 func (w *podPinner) phase(s *Schedule, messages []int32) error {
 	w.sent = w.sent[:0]
 	for _, i := range messages {
@@ -118,12 +110,10 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 	return nil
 }
 
-// ends returns the leaves of a message.
 func (w *podPinner) ends(s *Schedule, i int32) (a, b int) {
 	return int(w.leaf[int(i)/s.Ranks]), int(w.leaf[int(i)%s.Ranks])
 }
 
-// try searches planes for the messages between leaves in one order.
 func (w *podPinner) try(s *Schedule) error {
 	at := make([]int32, len(w.place))
 	for i, e := range w.place {
@@ -237,7 +227,6 @@ func (w *podPinner) swap(k, other int) int {
 	return d
 }
 
-// pick returns a random message of a plane that has some.
 func (w *podPinner) pick(k int) int32 {
 	e := w.random.IntN(len(w.planes.edges))
 	for w.planes.color[e] != int32(k) {

@@ -36,7 +36,6 @@ func (t *podTable) place() bool {
 	return true
 }
 
-// write puts the phases into the slots.
 func (t *podTable) write() {
 	for phase := range t.phases {
 		for _, e := range t.out[phase*t.nodes : (phase+1)*t.nodes] {
@@ -47,7 +46,6 @@ func (t *podTable) write() {
 	}
 }
 
-// occupy notes who uses what.
 func (t *podTable) occupy() *podPlacer {
 	p := &podPlacer{podTable: t}
 	for range t.phases {
@@ -76,7 +74,6 @@ func (t *podTable) occupy() *podPlacer {
 	return p
 }
 
-// grow adds a phase.
 func (p *podPlacer) grow() {
 	for range len(p.alive) {
 		p.dest, p.origin = append(p.dest, none), append(p.origin, none)

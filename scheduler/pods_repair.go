@@ -9,7 +9,6 @@ import (
 // repair: those that find no top switch may move, so less is tried than by Pin.
 const repairTries = 60
 
-// pinners returns the working memory of goroutines that choose paths.
 func (f *fabric) pinners() *sync.Pool {
 	lists, leaf, need := f.planeLists(), f.leafOf(), f.critical()
 	return &sync.Pool{New: func() any { return &podPinner{fabric: f, lists: lists, leaf: leaf, need: need} }}
@@ -63,7 +62,6 @@ func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
 	return out
 }
 
-// repin gives all messages of a phase new paths, if all find some.
 func (x *room) repin(phase int, messages []uint32) bool {
 	if x.pinners == nil {
 		x.pinners = x.fabric.pinners()

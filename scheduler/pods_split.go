@@ -53,7 +53,6 @@ func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
 	return out, n
 }
 
-// add changes the messages from leaf a to leaf b on a plane.
 func (s *podSplit) add(a, b, k int, d int32) {
 	s.split.add(a, s.leaves+b, k, d)
 	links, n := s.directed(a, b, k)
@@ -126,7 +125,6 @@ func (s *podSplit) relieve(link int) bool {
 	return least < 0
 }
 
-// change returns how a move changes the sum of squared excesses.
 func (s *podSplit) change(a, b, from, to int) int {
 	d := 0
 	links, n := s.directed(a, b, from)

@@ -48,7 +48,6 @@ func (f *fabric) choosePaths(seed uint64) *pathChoice {
 
 const pathRounds = 20
 
-// wiresOf returns the wires between switches of a way from leaf a to leaf b.
 func (f *fabric) wiresOf(a, b int, w way) (out [4]int, n int) {
 	half := f.leaves * f.spines
 	out[0], out[1] = f.link(a, w.spine), half+f.link(b, w.spine)
@@ -102,7 +101,6 @@ func (c *pathChoice) best(a, d int, present way) way {
 	return out
 }
 
-// busiest returns the messages of the wire with most of them.
 func (c *pathChoice) busiest() int { return int(slices.Max(c.load)) }
 
 // streams are the messages from each leaf to each destination, in phases by list
@@ -125,7 +123,6 @@ type streams struct {
 	phases int
 }
 
-// streams begins a list schedule.
 func (c *pathChoice) streams(seed uint64) *streams {
 	s := &streams{
 		pathChoice: c, uses: make([][]int32, len(c.way)), todo: make([]int32, len(c.way)), at: make([][]int32, len(c.way)),
@@ -151,7 +148,6 @@ func (c *pathChoice) streams(seed uint64) *streams {
 	return s
 }
 
-// resources returns the wires and the destination of a stream.
 func (s *streams) resources(i int) (out []int32) {
 	a, d := i/s.servers, i%s.servers
 	if b := int(s.on[d]); a != b {
@@ -163,7 +159,6 @@ func (s *streams) resources(i int) (out []int32) {
 	return append(out, int32(len(s.load)+d))
 }
 
-// count adds messages of a stream to what its resources and its leaf have to carry.
 func (s *streams) count(i int, d int32) {
 	for _, x := range s.uses[i] {
 		s.need[x] += d
@@ -236,7 +231,6 @@ func (s *streams) take(i int) {
 	s.count(i, -1)
 }
 
-// schedule chooses the source servers.
 func (s *streams) schedule(g *goal) *Schedule {
 	out, c := g.start(s.phases)
 	c.dropsSelf = true

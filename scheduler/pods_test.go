@@ -345,15 +345,15 @@ func TestPodsWorkers(t *testing.T) {
 	}
 	for _, workers := range []int{0, 2, 7} {
 		s, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: workers})
-		if !slices.Equal(s.Messages(), one.Messages()) {
+		if !slices.Equal(slices.Collect(s.All()), slices.Collect(one.All())) {
 			t.Errorf("%d workers make another schedule than one", workers)
 		}
-		if !slices.Equal(pin(workers).Messages(), pin(1).Messages()) {
+		if !slices.Equal(slices.Collect(pin(workers).All()), slices.Collect(pin(1).All())) {
 			t.Errorf("%d workers pin in another way than one", workers)
 		}
 	}
 	other, _ := planPods(t, p, scheduler.Options{Seed: 8, Workers: 1})
-	if slices.Equal(other.Messages(), one.Messages()) {
+	if slices.Equal(slices.Collect(other.All()), slices.Collect(one.All())) {
 		t.Error("seeds 7 and 8 make the same schedule")
 	}
 }
@@ -498,8 +498,8 @@ func TestCheckPods(t *testing.T) {
 // plane and pod.
 func sharedTop(p *topology.Tree, s *scheduler.Schedule) *scheduler.Schedule {
 	pod := func(rank int) int { return p.Pod(p.Leaf(rank)) }
-	for _, m := range s.Messages() {
-		for _, n := range s.Messages() {
+	for m := range s.All() {
+		for n := range s.All() {
 			if m != n && m.Phase == n.Phase && m.Spine == n.Spine && m.Top != n.Top && m.Top >= 0 && n.Top >= 0 && pod(m.Src) == pod(n.Src) {
 				return scheduler.MoveTop(s, m.Src, m.Dst, m.Phase, m.Spine, n.Top)
 			}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -26,29 +27,13 @@ func (f *fabric) assignTops(s *Schedule, o Options) error {
 // byPhase returns the messages, as indices of slots, sorted by phase and then
 // source; those of phase p are order[start[p]:start[p+1]].
 func (s *Schedule) byPhase() (start []int, order []int32) {
-	start = make([]int, s.Phases+2)
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if s.Meets(src, dst) {
-				start[s.slots[src*s.Ranks+dst].phase()+2]++
-			}
-		}
-	}
-	for p := range s.Phases {
-		start[p+2] += start[p+1]
-	}
-	order = make([]int32, start[s.Phases+1])
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if s.Meets(src, dst) {
-				i := src*s.Ranks + dst
-				p := s.slots[i].phase()
-				order[start[p+1]] = int32(i)
-				start[p+1]++
-			}
-		}
-	}
-	return start[:s.Phases+1], order
+	start = s.starts()
+	next, order := slices.Clone(start), make([]int32, start[s.Phases])
+	s.walk(func(src, dst int, x *slot) {
+		order[next[x.phase()]] = int32(src*s.Ranks + dst)
+		next[x.phase()]++
+	})
+	return start, order
 }
 
 // A topWriter is the working memory of one goroutine.
@@ -57,7 +42,6 @@ type topWriter struct {
 	planes [][]int32 // messages between pods, by plane
 }
 
-// phase chooses the top switches of one phase, plane after plane.
 func (w *topWriter) phase(f *fabric, s *Schedule, leaf []int32, messages []int32) error {
 	if w.planes == nil {
 		w.planes = make([][]int32, f.spines)

@@ -30,46 +30,24 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("schedule %s is wrong as published for %s: %s", e.Schedule, e.Shape, e.Offence)
 }
 
-// Published returns the schedule of thesis 6.3, Algorithms 4 and 5, as the listing
-// prints them, with the spines of thesis 6.4, Algorithm 6. It is here for
-// reproduction: ForsClosed does the same without its faults, FORS does more.
+// Published returns the schedule of thesis 6.3, Algorithms 4 and 5, as the listing prints
+// them, with the spines of thesis 6.4, Algorithm 6, for reproduction: ForsClosed does the
+// same without its faults, FORS does more.
 //
 // With f = M0-w links lost at each leaf, q = M1-1 and Θ̃(i) = ⌈i·M0/w⌉, the server
 // in slot α sends its i-th message for other leaves, i = 0..M0·q-1, in phase
-// Θ̃(i+θ)-α, where θ = ⌊(α-1)·w/M0⌋+1, to
+// Θ̃(i+θ)-α, where θ = ⌊(α-1)·w/M0⌋+1 (floor towards -∞), to
 //
 //	slot (n + ⌊i/lcm(M0, q)⌋) mod M0, 1 + n mod q leaves further on, n = i+θ.
 //
-// PublishedText adds ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The floor
-// in θ is towards -∞: it matters for α = 0. The messages of a phase take the w
-// spines without dead links in turn, in order of source.
+// PublishedText adds ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The messages of a phase
+// take the w spines without dead links in turn, in order of source. Messages within a leaf,
+// of which the thesis says nothing, take phases in which both ends are idle, or follow.
 //
-// The thesis says nothing of messages within a leaf. Here they take phases in
-// which both ends are idle; those that find none follow in phases of their own.
-// Where the published part is right, the thesis' condition f > ⌊M0/M1⌋ holds and
-// M0 and M1 are at most 24, all find one, but for FT(2;4,5) with one link lost as
-// listed: there slot 0 receives in every phase in which slot 1 does not send.
-//
-// Each server sends once in a phase and meets each other once, always. But the
-// result is wrong, an *InvalidError, where
-//
-//   - a server receives twice in a phase (listing), or more than ⌈w/q⌉ messages
-//     go from one leaf to another in a phase (text; the thesis claims one, which
-//     w ≤ q allows). It happens only if g = gcd(M0, q) > 1: servers in different
-//     slots reach the shift at different phases. Of the trees with M0 and M1 in
-//     2..24 and f in 0..M0-1 it does in 561 of 1,781 with w ≤ q, and in 539
-//     (listing) or 311 (text) of 843 with w > q. All 4,253 with g = 1 are right.
-//   - two messages share a link. Algorithm 6 counts on w messages from every
-//     leaf, but where w does not divide M0²·q the last phase has fewer, and the
-//     count shifts from leaf to leaf: 59 and 54 times on FT(2;20,18) with one and
-//     two links lost. Of the same trees this leaves 4,596 (listing) and 4,701
-//     (text) of 6,877 right.
-//
-// The thesis takes this schedule for f > ⌊M0/M1⌋ only, and the bandwidth-optimal one
-// below; the listing does not ask for f, nor does this.
-//
-// A tree with servers missing, with other than M0 spines, with one leaf, or not
-// reduced uniformly is an error of another kind: the algorithms do not apply.
+// The result is wrong, an *InvalidError, where gcd(M0, q) > 1 and a server receives twice in
+// a phase (listing), or more than ⌈w/q⌉ messages go from one leaf to another (text); or where
+// w does not divide M0²·q and two messages share a link. A tree with servers missing, with
+// other than M0 spines, with one leaf, or not reduced uniformly is an error of another kind.
 // O(S²).
 func Published(t *topology.Tree) (*Schedule, error) { return asListed.schedule(t) }
 
@@ -136,7 +114,6 @@ func (p *pattern) print(v variant) {
 	}
 }
 
-// perPhase returns how many messages leave a leaf in each phase.
 func (p *pattern) perPhase() []int {
 	out := make([]int, p.phases)
 	for _, h := range p.rides {
@@ -151,7 +128,6 @@ func (p *pattern) turn(leaf int, h ride, perPhase []int) int {
 	return (leaf*perPhase[h.phase] + h.line) % p.w
 }
 
-// in returns the hops of a phase.
 func (p *pattern) in(phase int) []ride {
 	by := func(h ride, phase int) int { return h.phase - phase }
 	from, _ := slices.BinarySearchFunc(p.rides, phase, by)
@@ -159,7 +135,6 @@ func (p *pattern) in(phase int) []ride {
 	return p.rides[from:to]
 }
 
-// floorDiv returns ⌊a/b⌋ for b > 0.
 func floorDiv(a, b int) int {
 	if a < 0 {
 		return -ceilDiv(-a, b)

@@ -6,12 +6,9 @@ import "evbench/internal/coloring"
 // what is left. Up to M0 = M1 = 24 it takes less than 6.
 const fitting = 20
 
-// fit adds the messages within a leaf to a pattern, in phases in which both ends
-// are idle. A message takes the first phase in which they are; if there is none,
-// the one that moves on the fewest others, those that have been moved often
-// counting more. What finds no place follows in as few phases of its own as
-// possible: as many as the busiest slot has messages left (König). The order is
-// fixed, so equal patterns get equal schedules. O(M0²·phases) as a rule.
+// fit adds the messages within a leaf to a pattern: each takes the first phase in which both
+// ends are idle or, if there is none, the one that moves on the fewest others, those moved
+// often counting more. What finds no place follows in as few phases as possible (König).
 func (p *pattern) fit() {
 	s := p.idle()
 	var queue, left []int
@@ -78,7 +75,6 @@ func (s *slots) evict(phase, a, b int) []int {
 	return out
 }
 
-// collect adds what was placed to the pattern.
 func (p *pattern) collect(s *slots) {
 	for i, m := range s.send {
 		if m > 0 {
@@ -87,7 +83,6 @@ func (p *pattern) collect(s *slots) {
 	}
 }
 
-// extra adds phases with the messages left.
 func (p *pattern) extra(left []int) {
 	g := &coloring.Graph{Left: p.m0, Right: p.m0}
 	for i, m := range left {

@@ -106,7 +106,6 @@ func (s *spread) lower(ceiling, kicks int) bool {
 	return s.over == 0
 }
 
-// next returns a link above the ceiling, in turn.
 func (c *chain) next() (node, spine int) {
 	for c.load[c.cursor] <= c.ceiling {
 		c.cursor = (c.cursor + 1) % len(c.load)
@@ -122,7 +121,6 @@ func (s *split) opposite(node int) int {
 	return 0
 }
 
-// grain returns how many messages between two nodes move at once.
 func (c *chain) grain(i, j int) int32 {
 	if c.grains == nil {
 		return 1
@@ -138,14 +136,12 @@ func (c *chain) can(i, j, from, to int) bool {
 	return c.x[c.at(i, j)+from] > 0 && c.alive[c.link(i%c.leaves, to)] && c.alive[c.link(j%c.leaves, to)]
 }
 
-// move moves a grain.
 func (c *chain) move(i, j, from, to int) {
 	g := c.grain(i, j)
 	c.add(i, j, from, -g)
 	c.add(i, j, to, g)
 }
 
-// kick moves a grain off a link to a random spine, full or not.
 func (c *chain) kick(node, spine int) {
 	for range 100 {
 		partner, to := c.random.IntN(c.leaves), c.random.IntN(c.spines)

@@ -10,32 +10,19 @@ import (
 	"evbench/topology"
 )
 
-// repaired returns a contention-free schedule made from the schedule of the name
-// base, and the bound of the tree. Its name is "repair:" and the base.
+// repaired returns a contention-free schedule made from the schedule of the name base, and
+// the bound of the tree. What the live links cannot carry in a phase moves, mostly to phases
+// added at the end, as in the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
 //
-// The idea is that of the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
-// what the live links cannot carry in a phase moves to phases added at the end.
-// Algorithm 3 may move all messages of an overloaded leaf and leaves it to an
-// integer program which of them stay and where the others go, within a number
-// of added phases fixed beforehand; it counts links and leaves spines open. Here:
-//
-//  1. Each phase keeps what the live links of its leaves carry: a largest
-//     b-matching of leaves, changed where that spreads the moved messages more
-//     evenly over servers and leaves, as each can make up for so many in a phase.
-//  2. The messages kept get spines by list colouring (Pin). What it leaves over, as
-//     it may where spines differ from leaf to leaf, moves too.
+//  1. Each phase keeps what the live links of its leaves, and pods, carry: a largest
+//     b-matching, changed where that spreads the moved messages more evenly.
+//  2. The messages kept get spines by list colouring (Pin). What it leaves over moves too.
 //  3. A moved message goes where a phase has its servers and a spine free.
-//  4. The others go into as few added phases as servers and leaves allow, by
-//     König's theorem (addPhases), and get spines as in 2. What is left over goes
-//     through 3 again, with more phases added.
+//  4. The others go into as few added phases as servers and leaves allow, by König's theorem
+//     (addPhases), and get spines as in 2. What is left over goes through 3 again.
 //
-// With a uniform reduction every message gets a spine in step 2. The result is
-// not optimal, FORS is: a base phase that uses fewer links than are alive is not
-// filled up except by step 3. O(S²·log S) and a list colouring for each phase.
-//
-// On three levels planes are the spines. Step 1 is done for leaves and then, with the
-// messages between pods, for pods; wherever a message gets a plane it gets a top
-// switch too, and phases are added for what pods lack as well.
+// The result is not optimal, FORS is. O(S²·log S) and a list colouring for each phase. On
+// three levels planes are the spines, and whatever gets a plane gets a top switch too.
 func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	name := RepairPrefix + base
 	if strings.HasPrefix(base, RepairPrefix) {
@@ -151,19 +138,13 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	return slices.Concat(over...)
 }
 
-// addPhases spreads messages over phases that it adds to the schedule: as few as
-// the server with most messages, and the leaf with most for its live links,
-// need. No server then sends or receives twice in a phase, no leaf more than its
-// live links carry.
+// addPhases spreads messages over as few phases as the server with most messages, and the
+// leaf with most for its live links, need, and adds these to the schedule.
 //
-// The messages are edges from source servers to destination servers, and phases
-// are colours. A leaf of n servers whose messages need w in each phase on average,
-// rounded up, gets n-w idle nodes on the other side with an edge to some server of
-// the leaf in each phase: n-w servers are kept busy, and at most w send. With P
-// phases the servers of the leaf have room for n·P edges; the idle nodes take
-// (n-w)·P and leave w·P, which the messages of the leaf do not exceed. No node has
-// more than P edges, so P colours do (König). As w is the average, also where more
-// links are alive, phases are as easy to give spines as can be.
+// The messages are edges from source servers to destination servers, phases are colours. A
+// leaf of n servers whose messages need w in each phase on average, rounded up, gets n-w idle
+// nodes on the other side with an edge to some server of the leaf in each phase: at most w
+// servers send. No node has more edges than there are phases (König).
 func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	edges := make([]coloring.Edge, 0, len(messages))
 	for i, m := range messages {

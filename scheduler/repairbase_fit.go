@@ -74,7 +74,6 @@ func ones(rows, phases int) bitset {
 	return slices.Repeat(row, rows)
 }
 
-// take notes that a message is in a phase.
 func (x *room) take(m uint32, phase int, w way) {
 	src, dst := x.ends(m)
 	x.servers.clear(src, x.words, phase)
@@ -158,7 +157,6 @@ func (x *room) squeeze(m uint32) bool {
 	})
 }
 
-// redo gives all messages of a phase new paths.
 func (x *room) redo(phase int, messages []uint32, ways []way) {
 	x.links[phase] = x.wires()
 	x.held[phase] = x.held[phase][:0]

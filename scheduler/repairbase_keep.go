@@ -12,7 +12,6 @@ type tier struct {
 	short []int32 // phases missing, by who sends and by len(live) + who receives
 }
 
-// tiersOf returns the tiers, with what each lacks.
 func (r *rework) tiersOf() []tier {
 	out := []tier{{live: r.live, of: r.across}}
 	if f := r.fabric; f.tops > 0 {
@@ -124,7 +123,6 @@ func (k *keeper) lossOf(i int32) int32 {
 	return k.lost[src] + k.lost[k.ranks+dst] + k.tier.short[a] + k.tier.short[b]
 }
 
-// lose counts a moved message.
 func (r *rework) lose(m uint32) {
 	src, dst := r.ends(m)
 	r.lost[src]++
@@ -262,7 +260,6 @@ func onCycle(arcs []exchange, by []int32) int32 {
 	return None
 }
 
-// cycle returns the messages on the cycle through a node.
 func cycle(arcs []exchange, by []int32, start int32) []int32 {
 	var out []int32
 	for node := start; ; {

@@ -1,23 +1,17 @@
-// Package scheduler decides who sends to whom, in which phase, and, where the
-// schedule decides it, through which spine.
+// Package scheduler decides who sends to whom, in which phase, and, where the schedule decides
+// it, through which spine.
 //
-// A Schedule is a list of phases. In one phase a server sends to at most one
-// server and hears from at most one; over all phases every ordered pair of
-// different servers meets exactly once, or, where pairs that cannot reach each
-// other are left out (Options.DropUnreachable), each of the others. A server's
-// message to itself is memory only and is not part of a schedule.
+// In one phase a server sends to at most one server and hears from at most one; over all phases
+// every ordered pair of different servers meets exactly once, or each that can reach each
+// other (Options.DropUnreachable). ByName makes a schedule: LinearShift(Ports), XOR and
+// BandwidthOptimal are formulas; Published prints the algorithms of thesis ch. 6 as they stand,
+// ForsClosed corrects them; FORS computes: balance (fluid, split, repair), phases, lift, and
+// paths*.go for few paths; "repair:" (repairbase*.go) moves what cannot be routed into added
+// phases. Pin looks for the paths of a schedule that has none. The files pods*.go serve three
+// levels.
 //
-// ByName makes a schedule. LinearShift(Ports), XOR and BandwidthOptimal are formulas;
-// Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed
-// corrects them. FORS computes: balance (fluid, split, repair), phases, lift; the
-// files paths*.go serve the objectives of few paths, hall.go and bound.go the
-// proof. Pin looks for the spines of a schedule that has none, Repair (repairbase*.go)
-// moves what cannot be routed into added phases. The files pods*.go do all this on
-// three levels.
-//
-// Servers are ranks 0..S-1 of a topology.Tree. The package does no I/O, reads
-// no clock and draws no random number except from the seed it is given: equal
-// input, equal schedule, for any number of CPUs.
+// Servers are ranks 0..S-1 of a topology.Tree. The only random numbers are those of the seed:
+// equal input, equal schedule, for any number of CPUs.
 package scheduler
 
 import (
@@ -77,7 +71,6 @@ func newSchedule(name string, servers int) *Schedule {
 	return &Schedule{Name: name, Ranks: servers, slots: make([]slot, servers*servers)}
 }
 
-// meet fills an unpinned schedule: phase says when src sends to dst.
 func (s *Schedule) meet(phase func(src, dst int) int) {
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
@@ -116,7 +109,6 @@ func (s *Schedule) dropEmpty() {
 	s.Phases = next
 }
 
-// walk calls f with every message, by src and then dst.
 func (s *Schedule) walk(f func(src, dst int, x *slot)) {
 	for src := range s.Ranks {
 		row := s.slots[src*s.Ranks:][:s.Ranks]
@@ -155,23 +147,6 @@ func (s *Schedule) Top(src, dst int) int {
 		return k
 	}
 	return None
-}
-
-// Messages returns every message, ordered by phase and then src: the order of a
-// plan file. It costs O(S²) time and 40 bytes a message.
-func (s *Schedule) Messages() []Message {
-	start := make([]int, s.Phases+1)
-	s.walk(func(_, _ int, x *slot) { start[x.phase()+1]++ })
-	for p := range s.Phases {
-		start[p+1] += start[p]
-	}
-	out := make([]Message, start[s.Phases])
-	s.walk(func(src, dst int, x *slot) { // rising src within each phase
-		at := &start[x.phase()]
-		out[*at] = Message{x.phase(), src, dst, x.spine(), s.Top(src, dst)}
-		*at++
-	})
-	return out
 }
 
 // A Step is what one server does in one phase. To and From are ranks, or Idle.

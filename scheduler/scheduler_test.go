@@ -78,11 +78,11 @@ func TestLinearShiftPorts(t *testing.T) {
 			t.Fatalf("%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
 		}
 		sends(t, tr, s, func(src, p int) int { return to(src, shifts[p]) })
-		if tr.Full() && !slices.Equal(s.Messages(), scheduler.LinearShift(tr).Messages()) {
+		if tr.Full() && !slices.Equal(slices.Collect(s.All()), slices.Collect(scheduler.LinearShift(tr).All())) {
 			t.Errorf("%s: not the linear shift", tr.Notation())
 		}
 		used := map[[4]int]bool{} // phase, leaf, spine, up or down
-		for _, m := range s.Messages() {
+		for m := range s.All() {
 			k := tr.Position(m.Dst) % tr.Ports()
 			up, down := [4]int{m.Phase, tr.Leaf(m.Src), k, 0}, [4]int{m.Phase, tr.Leaf(m.Dst), k, 1}
 			if up[1] == down[1] {
@@ -181,7 +181,7 @@ func TestBandwidthOptimalLeaves(t *testing.T) {
 			tr := tree(t, topology.Options{Ports: m0, Leaves: m1})
 			s := scheduler.BandwidthOptimal(tr)
 			out := make([]int, s.Phases*m1)
-			for _, m := range s.Messages() {
+			for m := range s.All() {
 				if l := tr.Leaf(m.Src); l != tr.Leaf(m.Dst) {
 					out[m.Phase*m1+l]++
 				}
@@ -212,7 +212,7 @@ func TestViewsAgree(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		if phase, spine := s.At(m.Src, m.Dst); phase != m.Phase || spine != m.Spine {
 			t.Errorf("%+v; At says phase %d, spine %d", m, phase, spine)
 		}

@@ -30,7 +30,6 @@ func (s *split) at(i, j int) int {
 	return (i*s.leaves + j - s.leaves) * s.spines
 }
 
-// add changes the messages between two nodes on a spine.
 func (s *split) add(i, j, k int, d int32) {
 	s.x[s.at(i, j)+k] += d
 	s.addLoad(i*s.spines+k, d)
@@ -75,7 +74,6 @@ type rounding struct {
 	links   func(a, b, k int) ([5]int, int) // of a message from leaf a to leaf b
 }
 
-// rounded rounds the messages of all pairs, in random order if there is one.
 func (w *fluid) rounded(random *rand.Rand, r *rounding) {
 	start, order := make([]int, len(w.pairs)+1), make([]int, len(w.pairs))
 	for i, p := range w.pairs {
@@ -92,7 +90,6 @@ func (w *fluid) rounded(random *rand.Rand, r *rounding) {
 	}
 }
 
-// note changes what the links of a message miss.
 func (r *rounding) note(p pair, k int32, d float64) {
 	links, n := r.links(p.a, p.b, int(k))
 	for _, l := range links[:n] {

@@ -17,7 +17,6 @@ type wires struct {
 	tops   []coloring.ColorSet // by pod·planes + plane, upwards, then downwards; nil on two levels
 }
 
-// wires returns all that are alive.
 func (x *traffic) wires() wires {
 	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
 	if f := x.fabric; f.tops > 0 {
@@ -45,7 +44,6 @@ func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
 	return &w.tops[q*f.spines+plane], &w.tops[(f.pods+r)*f.spines+plane]
 }
 
-// has reports whether the wires of a way are free.
 func (w *wires) has(m uint32, x way) bool {
 	a, b := w.of.across(m)
 	if x.spine == None || !w.spines[a].Has(x.spine) || !w.spines[w.of.leaves+int(b)].Has(x.spine) {
@@ -55,7 +53,6 @@ func (w *wires) has(m uint32, x way) bool {
 	return up == nil || x.top != None && up.Has(x.top) && down.Has(x.top)
 }
 
-// take takes the wires of a way.
 func (w *wires) take(m uint32, x way) {
 	a, b := w.of.across(m)
 	w.spines[a].Remove(x.spine)
@@ -66,7 +63,6 @@ func (w *wires) take(m uint32, x way) {
 	}
 }
 
-// first returns the first way that is free, or false.
 func (w *wires) first(m uint32) (way, bool) {
 	a, b := w.of.across(m)
 	both := w.spines[a].And(w.spines[w.of.leaves+int(b)])

@@ -11,18 +11,11 @@ import (
 
 var notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
 
-// Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or, with three
-// levels, FT(3;M0,M1,M2); or that of a parallel-ports generalised fat tree of
-// Zahavi, PGFT(2;m1,m2;w1,w2;p1,p2) or PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3), in
-// which a switch of level l has m_l children, a node of level l-1 has w_l parents,
-// and p_l parallel cables lead to each; or kary(k;n), the k-ary n-tree of Petrini
-// and Vanneschi, FT(n;k,…,k): k^n servers and n levels of k^(n-1) switches. White
-// space beside a number is ignored.
-//
-// A server has one cable here: w1 = p1 = 1. So do two switches, p2 = p3 = 1: a plan names a
-// path by its switches, and could not say which of two cables a message takes.
-//
-// The Options have Pods on three levels.
+// Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or FT(3;M0,M1,M2); that of a
+// parallel-ports generalised fat tree of Zahavi, PGFT(L;m1,…;w1,…;p1,…), in which a switch of
+// level l has m_l children, a node of level l-1 has w_l parents, and p_l parallel cables lead to
+// each; or kary(k;n) = FT(n;k,…,k). Here a server has one cable and so do two switches, w1 = p1 =
+// p2 = p3 = 1: a plan could not say which of two cables a message takes.
 func Parse(notation string) (Options, error) {
 	kind, groups, err := split(notation)
 	if err != nil {
@@ -120,7 +113,6 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// fatTree returns the options of FT(2;m) and FT(3;m).
 func fatTree(m []int) Options {
 	if len(m) == 2 {
 		return Options{Ports: m[0], Leaves: m[1]}

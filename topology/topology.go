@@ -139,7 +139,6 @@ func (t *Tree) Without(links ...Link) (*Tree, error) {
 	return &v, nil
 }
 
-// choices says which switches there are, for error messages.
 func (t *Tree) choices() string {
 	if t.tops > 0 {
 		return fmt.Sprintf("%s has leaf0..leaf%d, pod0..pod%d, spine0..spine%d and top0..top%d of each spine",

@@ -144,7 +144,7 @@ func TestPhases(t *testing.T) {
 		p, err := plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing})
 		expect.Must(t, err)
 		phases := make([][]flow, p.Schedule.Phases)
-		for _, m := range p.Schedule.Messages() {
+		for m := range p.Schedule.All() {
 			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})
 		}
 		var took time.Duration

@@ -1,22 +1,15 @@
-// Package coloring answers: how are the edges of a bipartite multigraph coloured such
-// that edges with a common end differ, with as few colours as possible?
+// Package coloring answers: how are the edges of a bipartite multigraph coloured such that
+// edges with a common end differ, with as few colours as possible (Color), or each with a
+// colour of its list (ListGraph)?
 //
-// It knows nothing of networks: nodes are dense integers, an edge is a pair of
-// them with a multiplicity. By König's theorem k colours suffice whenever no
-// node has more than k edges, and Color always finds such a colouring.
+// Nodes are dense integers, an edge is a pair of them with a multiplicity. By König's theorem
+// k colours suffice whenever no node has more than k edges. Time is O(E log k) expected: an
+// even degree is halved by an Euler split, an odd one is lowered by a perfect matching, found
+// by the random walks of Goel, Kapralov and Khanna (STOC 2010). Parallel edges are kept as one
+// with a weight for as long as that is shorter (Gabow and Kariv, 1982).
 //
-// Time is O(E log k) expected: an even degree is halved by an Euler split, an
-// odd one is lowered by one perfect matching, found by the random walks of
-// Goel, Kapralov and Khanna ("Perfect matchings in O(n log n) time in regular
-// bipartite graphs", STOC 2010). Parallel edges are kept as one edge with a
-// weight for as long as that is shorter, so that the first log(weight) halvings
-// cost only the number of distinct edges (as in Gabow and Kariv, 1982).
-//
-// Its memory is 20 bytes for each unit of a part that is small enough to be
-// listed unit by unit, and 12 bytes for each distinct edge and halving above.
-//
-// Random numbers come only from the seed, and each part of the recursion draws
-// its own: equal input, equal colouring, for any number of workers.
+// Random numbers come only from the seed, and each part of the recursion draws its own: equal
+// input, equal colouring, for any number of workers.
 package coloring
 
 import (
@@ -55,7 +48,6 @@ type Memory struct {
 	graph   multigraph
 }
 
-// colorer returns one for a graph with that many nodes on each side.
 func (o Options) colorer(nodes int) (*colorer, *worker) {
 	m := o.Memory
 	n := max(o.Workers, 1)

@@ -157,7 +157,6 @@ func (g *ListGraph) Color(o ListOptions) *ListColoring {
 	return g.exact(s, limit(o.Nodes))
 }
 
-// start returns a first partial colouring.
 func (g *ListGraph) start(seed uint64) *listState {
 	s := newListState(g)
 	s.seed(seed)
@@ -220,7 +219,6 @@ func (s *listState) result(c *Certificate) *ListColoring {
 	return r
 }
 
-// colors returns all colours of all lists.
 func (g *ListGraph) colors() ColorSet {
 	var s ColorSet
 	for i := range g.Edges {

@@ -29,7 +29,6 @@ type Certificate struct {
 	Most []int
 }
 
-// all returns the indices of all edges.
 func (g *ListGraph) all() []int32 {
 	out := make([]int32, len(g.Edges))
 	for i := range out {
@@ -66,7 +65,6 @@ func (g *ListGraph) crowded() *Certificate {
 	return worst
 }
 
-// byNode returns the edges at each node, the left nodes first.
 func (g *ListGraph) byNode() [][]int32 {
 	out := make([][]int32, g.Left+g.Right)
 	for i, e := range g.Edges {
@@ -197,7 +195,6 @@ func (g *ListGraph) matching(edges []int32, color int) int {
 	return n
 }
 
-// components returns the edges of each connected part of the graph.
 func (g *ListGraph) components() [][]int32 {
 	root := make([]int, g.Left+g.Right)
 	for i := range root {

@@ -38,7 +38,6 @@ func newListState(g *ListGraph) *listState {
 
 func (s *listState) free() int { return len(s.open) }
 
-// ends returns the nodes of an edge.
 func (s *listState) ends(e int32) (u, v int) {
 	x := &s.g.Edges[e]
 	return int(x.U), s.g.Left + int(x.V)
@@ -56,7 +55,6 @@ func (s *listState) give(e int32, color int) {
 	s.open, s.place[e] = s.open[:len(s.open)-1], none
 }
 
-// take makes an edge open again.
 func (s *listState) take(e int32) {
 	u, v := s.ends(e)
 	color := int(s.color[e])
@@ -68,7 +66,6 @@ func (s *listState) take(e int32) {
 	s.open = append(s.open, e)
 }
 
-// left returns the colours that an edge could be given at once.
 func (s *listState) left(e int32) ColorSet {
 	u, v := s.ends(e)
 	return s.g.Edges[e].List.Without(s.used[u]).Without(s.used[v])
@@ -183,16 +180,11 @@ func (s *listState) urgent() (edge int32, color int) {
 	return edge, color
 }
 
-// tabu colours open edges, one in each step: one of those whose neighbours lose
-// fewest colours for it; and forbids the losers their color for a while. Where an
-// exchange of colours serves, no one loses. It leaves the best partial colouring
-// met in s.
-//
-// This is PartialCol (Blöchliger and Zufferey, "A graph coloring heuristic using
-// partial solutions and a reactive tabu scheme", 2008) with Kempe chains. The while
-// is 20 to 79 steps and one more for each open edge, several times that of the paper:
-// with the last one or two edges open, the short one went round in circles.
-// O(open·colours) a step.
+// tabu colours open edges, one in each step: one of those whose neighbours lose fewest colours
+// for it; and forbids the losers their color for 20 to 79 steps and one more for each open
+// edge. Where an exchange of colours serves, no one loses. It leaves the best partial colouring
+// met in s. This is PartialCol (Blöchliger and Zufferey 2008) with Kempe chains and longer
+// tabus: short ones went round in circles. O(open·colours) a step.
 func (s *listState) tabu(seed uint64, steps int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(s.color))))
 	until := make([]int32, len(s.color)*s.width) // by edge·width + color
@@ -269,7 +261,6 @@ func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (l
 	return m, ties > 0
 }
 
-// restore goes back to a colouring.
 func (s *listState) restore(color []int16) {
 	for e, c := range s.color {
 		if c != none && color[e] != c {

@@ -5,22 +5,15 @@ import (
 	"slices"
 )
 
-// stable colours by stable matchings, or returns nil where it is not certain
-// to succeed.
+// stable colours by stable matchings, or returns nil where it is not certain to succeed
+// (Galvin, "The list chromatic index of a bipartite multigraph", JCTB 1995).
 //
-// Take a proper edge colouring c without regard to lists. Let a left node prefer
-// its edges of high c, a right node those of low c. For each color in turn, the
-// edges not yet coloured that allow it have a stable matching, and get the color.
-// An edge left out is adjacent to one in the matching that one of its ends
-// prefers; of those it has r(e) = #(c above at its left end) + #(c below at its
-// right end). So it is coloured before its list ends if r(e) < |list(e)| (Galvin,
-// "The list chromatic index of a bipartite multigraph", JCTB 1995). With Δ
-// colours in c, r(e) < Δ for every edge.
-//
-// Borodin, Kostochka and Woodall (JCTB 1997) show that |list(uv)| ≥ max(deg u,
-// deg v) suffices. The order of preference that their proof takes is not built
-// here: r(e) is computed for c and its mirror image, and where neither will do,
-// the searches take over. O(E·(Δ + colours)).
+// Take a proper edge colouring c without regard to lists. Let a left node prefer its edges of
+// high c, a right node those of low c. For each color in turn, the edges not yet coloured that
+// allow it have a stable matching, and get the color. An edge left out is adjacent to one in
+// the matching that an end prefers, of which it has r(e) = #(c above at its left end) + #(c
+// below at its right end): it is coloured before its list ends if r(e) < |list(e)|. That is
+// computed for c and its mirror image. O(E·(Δ + colours)).
 func (g *ListGraph) stable(seed uint64) *ListColoring {
 	least, degree := MaxListColors, int32(0)
 	for i := range g.Edges {
@@ -44,7 +37,6 @@ func (g *ListGraph) stable(seed uint64) *ListColoring {
 	return g.matchings(c)
 }
 
-// certain reports whether r(e) < |list(e)| for each edge.
 func (g *ListGraph) certain(c []int16) bool {
 	at := make([]ColorSet, g.Left+g.Right) // values of c
 	for i, e := range g.Edges {
@@ -75,7 +67,6 @@ func upTo(c int) ColorSet {
 	return s
 }
 
-// matchings gives each color in turn to a stable matching.
 func (g *ListGraph) matchings(c []int16) *ListColoring {
 	r := &ListColoring{Color: make([]int16, len(g.Edges))}
 	order := make([]int32, len(g.Edges)) // by left node, what it prefers first

@@ -8,17 +8,13 @@ import (
 // A step is how a walk leaves a left node: by which edge, to which right node.
 type step struct{ edge, v int32 }
 
-// match finds a perfect matching of a regular graph: s.taken[u] is the edge of
-// left node u, s.mate[v] the left node of right node v. pick returns an edge of
-// u at random.
+// match finds a perfect matching of a regular graph: s.taken[u] is the edge of left node u,
+// s.mate[v] the left node of right node v. pick returns an edge of u at random.
 //
-// From each left node that is still free, a random walk takes a random edge to
-// the right and the matched edge back until it meets a free right node. The
-// last exits of the nodes it came through, followed from the start, are the
-// walk without its loops: an augmenting path. Expected O(n log n) steps in all
-// (Goel, Kapralov, Khanna). The walk may pick the matched edge itself, which
-// the paper forbids; that step comes back to u and costs at most a factor
-// k/(k-1).
+// From each left node that is still free, a random walk takes a random edge to the right and
+// the matched edge back until it meets a free right node. The last exits of the nodes it came
+// through are the walk without its loops: an augmenting path. Expected O(n log n) steps in all
+// (Goel, Kapralov, Khanna).
 func (s *worker) match(nodes int, pick func(u int32) step) {
 	s.mate, s.taken, s.exit = sized(s.mate, nodes), sized(s.taken, nodes), sized(s.exit, nodes)
 	for v := range s.mate {

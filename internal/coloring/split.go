@@ -22,7 +22,6 @@ type part struct {
 	left, right []int32
 }
 
-// fill makes m the graph of the given parts.
 func (m *multigraph) fill(nodes int, parts ...part) *multigraph {
 	m.nodes, m.start = nodes, sized(m.start, nodes+1)
 	clear(m.start)
@@ -214,7 +213,6 @@ func (c *colorer) expand(m *multigraph, p *piece) {
 	}
 }
 
-// color gives the units of a piece the colours from color upwards.
 func (c *colorer) color(p *piece, w *worker, color int32) {
 	w.spare = sized(w.spare, len(p.units))
 	c.units(p, p.units, w.spare, w, int32(p.degree), color)

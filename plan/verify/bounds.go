@@ -34,13 +34,11 @@ func witnessOf(kind string) (family string, number int, ok bool) {
 	return m[1], number, err == nil
 }
 
-// leafOf reads "leaf3".
 func leafOf(name string) (leaf int, ok bool) {
 	family, leaf, ok := witnessOf(name)
 	return leaf, ok && family == byLeaf
 }
 
-// witnesses lists the kinds of witness, for error messages.
 func witnesses(t *topology.Tree) string {
 	last := t.Leaves() - 1
 	if t.Levels() == 3 {
@@ -130,7 +128,6 @@ func (j *judge) witness() bool {
 	return err == nil && n.Cmp(big.NewInt(int64(b.Phases))) == 0
 }
 
-// proves returns the bound that a witness proves.
 func (j *judge) proves(b Bound) (*big.Int, error) {
 	if b.Kind == lp {
 		return j.dual(b.Weights)
@@ -229,7 +226,6 @@ func (j *judge) podBound(pod int) (phases int, err error) {
 	return ceil(out, live, fmt.Sprintf("pod%d", pod))
 }
 
-// ceil returns ⌈messages / links⌉.
 func ceil(messages, links int, who string) (int, error) {
 	switch {
 	case messages == 0:

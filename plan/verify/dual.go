@@ -13,17 +13,12 @@ import (
 // maxWeight bounds a weight, so that four of them fit into 64 bits.
 const maxWeight = 1<<62 - 1
 
-// dual returns the lower bound on phases that weights y on the wires between
-// switches prove:
+// dual returns the lower bound on phases that weights y on the wires between switches prove:
 //
 //	⌈ Σ_{a≠b} n_a·n_b · (least weight of a live path from a to b) / Σ y ⌉
 //
-// over ordered pairs of leaves that are not left out. Whatever paths the messages
-// from a to b take, they put at least that much weighted load on the wires, and
-// K phases can carry at most K·Σy. A path weighs y(a,k,up) + y(b,k,down); between
-// pods the up wire to a top switch and the down wire from it come on top. It is
-// exact: integers, no rounding but the last. O(leaves²·spines), in three levels
-// and O(pods²·planes·tops).
+// over ordered pairs of leaves that are not left out: K phases carry at most K·Σy. It is
+// exact. O(leaves²·spines), in three levels and O(pods²·planes·tops).
 func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := spread(j.tree, weights)
 	if err != nil {
@@ -52,7 +47,6 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	return load.Quo(load, sum), nil
 }
 
-// spread returns the weights by wire, and their sum.
 func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
 	y, sum = make([]uint64, t.Wires()), new(big.Int)
 	dead := deadWires(t)
@@ -134,7 +128,6 @@ func (p *pricer) depart(from int) {
 	}
 }
 
-// deadWires marks the wires of dead links.
 func deadWires(t *topology.Tree) []bool {
 	dead := make([]bool, t.Wires())
 	for _, l := range t.Dead() {

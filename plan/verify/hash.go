@@ -30,7 +30,6 @@ func hash(t *topology.Tree, messages []Message) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// fabricLines returns the header lines that the hash covers.
 func fabricLines(t *topology.Tree) string {
 	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), t.DownNames(), ""
 	if t.Levels() == 2 && t.Spines() != t.Ports() {
@@ -85,7 +84,6 @@ func newLineWriter(t *topology.Tree) *lineWriter {
 	return w
 }
 
-// add appends one line.
 func (w *lineWriter) add(b []byte, m *Message) []byte {
 	if m.Phase != w.phase {
 		w.phase, w.prefix = m.Phase, newChunk(append(strconv.AppendInt(nil, int64(m.Phase), 10), ' '))

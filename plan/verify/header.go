@@ -38,7 +38,6 @@ func (h *header) wrong(key, format string, args ...any) error {
 	return fmt.Errorf("%s: "+format, append([]any{h.where(key)}, args...)...)
 }
 
-// apply fills in the file from the header.
 func (h *header) apply(f *File) (err error) {
 	if f.Tree, err = h.tree(); err != nil {
 		return err
@@ -62,10 +61,12 @@ func (h *header) apply(f *File) (err error) {
 	return err
 }
 
+var errNoTopology = errors.New("no topology: a plan file states one, for example FT(2;4,8)")
+
 // tree builds the tree key by key, so that an error names the right one.
 func (h *header) tree() (*topology.Tree, error) {
 	if h.topology == "" {
-		return nil, errors.New("no topology: a plan file states one, for example FT(2;4,8)")
+		return nil, errNoTopology
 	}
 	o, err := topology.Parse(h.topology)
 	if err != nil {
@@ -216,7 +217,6 @@ func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error)
 	return out, nil
 }
 
-// wireOf returns one direction of a link between switches.
 func wireOf(t *topology.Tree, link, direction string) (topology.Wire, error) {
 	links, err := t.Links(link)
 	switch {

@@ -16,7 +16,6 @@ type input struct {
 	room int // most messages that may be held
 }
 
-// newInput unpacks a file that is packed with gzip.
 func newInput(r io.Reader, room int) (*input, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -70,7 +69,6 @@ func (in *input) readLine() ([]byte, error) {
 	return nil, fmt.Errorf("read plan: after line %d: %w", in.line-1, err)
 }
 
-// skipBlank skips white space.
 func (in *input) skipBlank() error {
 	for {
 		c, err := in.ReadByte()

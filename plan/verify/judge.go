@@ -106,7 +106,6 @@ func (j *judge) leaveOut() {
 	j.report.LeftOut = pairs(s) - j.expected
 }
 
-// left reports whether the messages between two leaves are left out.
 func (j *judge) left(a, b int) bool { return j.cut != nil && j.cut[a*j.tree.Leaves()+b] }
 
 func (j *judge) noteContention() {
@@ -122,10 +121,8 @@ func (j *judge) note(format string, args ...any) {
 	j.report.Notes = append(j.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// room reports whether another offence is kept in full.
 func (j *judge) room() bool { return len(j.report.Offences) < j.opt.First }
 
-// accuse counts n offences of a kind.
 func (j *judge) accuse(k Kind, n int) {
 	j.report.Total += n
 	j.report.Counts[k] += n
@@ -144,7 +141,6 @@ func (j *judge) message(k Kind, i int32, format string, args ...any) {
 	j.accuse(k, 1)
 }
 
-// claim accuses a statement of the file's header.
 func (j *judge) claim(k Kind, format string, args ...any) {
 	if j.room() {
 		j.report.Offences = append(j.report.Offences, Offence{k, -1, -1, -1, -1, -1, fmt.Sprintf(format, args...)})

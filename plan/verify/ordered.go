@@ -56,13 +56,16 @@ type orderedReader struct {
 func readOrdered(in *input) (*Ordered, error) {
 	r := &orderedReader{lineReader: newLineReader(in, firstOrdered, orderedKeys), file: Ordered{Window: 1}}
 	r.value, r.endHeader, r.line = r.key, r.fabric, r.piece
+	if _, err := r.readLine(); err != nil { // the version, which has been looked at
+		return nil, err
+	}
+	r.begun, r.input.line = true, r.input.line+1
 	if err := r.read(); err != nil {
 		return nil, err
 	}
 	return &r.file, nil
 }
 
-// key takes a header line.
 func (r *orderedReader) key(key, value string) error {
 	ok, f := true, &r.file
 	switch key {
@@ -90,7 +93,6 @@ func (r *orderedReader) key(key, value string) error {
 	return nil
 }
 
-// fabric puts the header together.
 func (r *orderedReader) fabric() error {
 	tree, err := r.h.tree()
 	switch {

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// claims judges what the file says about itself.
 func (j *orderedJudge) claims() {
 	f, r := j.file, j.report
 	if f.Sizes == "" {
@@ -29,7 +28,6 @@ func (j *orderedJudge) claims() {
 	}
 }
 
-// bound judges the stated bound against the ports, the time and, on demand, its witness.
 func (j *orderedJudge) bound() {
 	stated, r := j.file.Bound, j.report
 	r.Bound = &OrderedBound{Time: stated.Time, Witness: stated.Witness}
@@ -71,7 +69,6 @@ func (j *orderedJudge) ports() int64 {
 	return most
 }
 
-// proves returns the byte times that a witness proves.
 func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 	kind, what, _ := strings.Cut(witness, " ")
 	switch kind {
@@ -103,7 +100,6 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 	return nil, fmt.Errorf("no witness %q; there are send server3, receive server3, up leaf1, down leaf1 and lp leaf0-spine1/up=3,…", shorten([]byte(witness)))
 }
 
-// cables gives the live links of a leaf the weight 1, in one direction.
 func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
 	for k := range j.tree.Spines() {
 		w := j.tree.Up(leaf, k)

@@ -87,7 +87,6 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	return j.report
 }
 
-// accuse counts an offence and keeps the first.
 func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, args ...any) {
 	j.report.Total++
 	j.report.Counts[kind]++
@@ -159,7 +158,6 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 	return wires, true
 }
 
-// overlap accuses a piece of being on a wire that another is on.
 func (j *orderedJudge) overlap(w topology.Wire, p, first *Piece) {
 	kind := Contention
 	if int(w) >= 2*j.tree.AllLinks() { // the wires of servers come last
@@ -205,7 +203,6 @@ func (j *orderedJudge) cover() {
 	j.report.Fragments = len(j.sizes)
 }
 
-// name says which fragment it is.
 func (j *orderedJudge) name(s *Size) string {
 	text := fmt.Sprintf("server%d to server%d", s.Src, s.Dst)
 	if j.file.Window > 1 || s.Exchange > 0 {
@@ -236,7 +233,6 @@ func (j *orderedJudge) against(sizes []Size) {
 	}
 }
 
-// compareFragments is the order of orderedJudge.sizes.
 func compareFragments(a, b Size) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
@@ -256,7 +252,6 @@ func digest(head string, n int, line func(b []byte, i int) []byte) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// appendNumbers appends numbers with what stands between them.
 func appendNumbers(b []byte, between byte, numbers ...int64) []byte {
 	for i, n := range numbers {
 		if i > 0 {
@@ -279,7 +274,6 @@ func (j *orderedJudge) sizesHash() string {
 	})
 }
 
-// hash names the plan.
 func (j *orderedJudge) hash() string {
 	head := fabricLines(j.tree)
 	if j.file.Window > 1 {

@@ -70,7 +70,6 @@ func (j *judge) usual(i int) int {
 	return i
 }
 
-// endPhase counts a phase that held a message between two servers.
 func (j *judge) endPhase() {
 	if j.most > 0 {
 		j.report.Phases++
@@ -165,7 +164,6 @@ func (j *judge) put(w topology.Wire, i int32) bool {
 	return true
 }
 
-// leaves judges the links between leaves and spines that a message takes.
 func (j *judge) leaves(i int32, src, dst seat) {
 	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
 	if !t.Alive(a, k) || !t.Alive(b, k) {
@@ -193,7 +191,6 @@ func (j *judge) occupy(i int32, wires ...topology.Wire) {
 	}
 }
 
-// pods judges the links between pods and top switches that a message takes.
 func (j *judge) pods(i int32, src, dst seat) {
 	t, m := j.tree, &j.messages[i]
 	a, b, k, top := t.Pod(int(src.leaf)), t.Pod(int(dst.leaf)), int(m.Spine), int(m.Top)

@@ -62,7 +62,6 @@ func (x wireText) String() string {
 	return fmt.Sprintf("%s (%s)", link, direction)
 }
 
-// contention accuses message i of being on a wire that another one is on.
 func (j *judge) contention(i int32, w topology.Wire) {
 	if m, first := &j.messages[i], &j.messages[j.wires[w].first]; !j.opt.AllowContention {
 		j.message(Contention, i, "%s carries server%d to server%d and server%d to server%d", wireText{j.tree, w}, first.Src, first.Dst, m.Src, m.Dst)

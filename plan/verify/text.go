@@ -70,13 +70,12 @@ func (r *lineReader) read() error {
 
 // placed puts the line before an error that does not name one yet.
 func (r *lineReader) placed(err error) error {
-	if err == nil || strings.HasPrefix(err.Error(), "line ") || strings.HasPrefix(err.Error(), "no topology") {
+	if err == nil || strings.HasPrefix(err.Error(), "line ") || err == errNoTopology && r.version == firstLine {
 		return err
 	}
 	return fmt.Errorf("line %d: %w", r.input.line, err)
 }
 
-// end puts the header together, once.
 func (r *lineReader) end() error {
 	if r.body {
 		return nil
@@ -207,7 +206,6 @@ func number(key, value string) (*int, error) {
 	return &n, nil
 }
 
-// names reads a comma separated list, or "none".
 func names(value string) []string {
 	if value == "none" {
 		return nil

@@ -8,7 +8,6 @@ import (
 // columns name the numbers of a message.
 var columns = [5]string{"phase", "src", "dst", "spine", "top"}
 
-// limitOf returns the largest number of a column.
 func limitOf(column int) int32 {
 	if column >= 3 {
 		return maxSpine
@@ -61,7 +60,6 @@ func parseMessage(line []byte, three bool) (m Message, err error) {
 	return Message{v[0], v[1], v[2], int16(v[3]), int16(v[4])}, nil
 }
 
-// parseNumber reads one number of a message.
 func parseNumber(field []byte, column int) (n int32, err error) {
 	for _, d := range field {
 		if d-'0' >= 10 {

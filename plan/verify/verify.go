@@ -1,16 +1,11 @@
-// Package verify judges plan files: does every ordered pair of servers meet exactly
-// once, does each server send and receive at most once in a phase, does every message
-// take live links, does any link carry two messages in one phase, and is what the file
-// claims about itself true?
+// Package verify judges plan files: does every ordered pair of servers meet exactly once, does
+// each server send and receive at most once in a phase, does every message take live links,
+// does any link carry two messages in one phase, and is what the file claims about itself true?
 //
-// It shares no code with what makes plans. It reads the file with a parser of
-// its own, counts everything again, and takes from topology only what describes
-// the fabric (names, positions, dead links). It never repairs a plan and never
-// makes one. Servers are named and counted by position; times are in message
-// times, how long one message takes on one link.
-//
-// A plan is for a tree of two levels or of three. In the latter, spines are the
-// planes, and a message between pods names a top switch of its plane as well.
+// It shares no code with what makes plans: it has a parser of its own, counts everything again,
+// and takes from topology only what describes the fabric. Servers are named and counted by
+// position; times are in message times. In a tree of three levels spines are the planes, and a
+// message between pods names a top switch of its plane as well.
 package verify
 
 import (
@@ -175,7 +170,6 @@ func writeFindings(w io.Writer, notes []string, first []Offence, total int) {
 	}
 }
 
-// writeFigures writes what a valid plan costs.
 func (r *Report) writeFigures(w io.Writer) {
 	if r.Duration > 0 {
 		fmt.Fprintf(w, "duration %d message times, predicted efficiency %.3f\n", r.Duration, r.PredictedEfficiency)
@@ -188,7 +182,6 @@ func (r *Report) writeFigures(w io.Writer) {
 	}
 }
 
-// distance says how far a plan is from the proven bound.
 func (r *Report) distance() string {
 	switch {
 	case r.Optimal():

@@ -16,7 +16,6 @@ type priority struct {
 	seed       uint64
 }
 
-// priorityOf returns the priority of the n-th run.
 func priorityOf(n int, seed uint64) priority {
 	p := priority{size: []int64{2, 8, 0}[n/3%3], link: 4, hold: []float64{0.87, 0, 0.8}[n%3], seed: seed*1_000_003 + uint64(n)}
 	if n > 0 {
@@ -90,7 +89,6 @@ func (l *lister) end(id int32) {
 	}
 }
 
-// release frees a resource, and notes who may start now.
 func (l *lister) release(r resource) {
 	s := &l.side[r.side]
 	if r.spine == scheduler.None {
@@ -225,7 +223,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// meet reports whether a spine is free between leaf a, on one side, and leaf b on the other.
 func (l *lister) meet(near, far *side, a, b int32) bool {
 	y := far.free[int(b)*l.wide:]
 	for n, x := range near.free[int(a)*l.wide : (int(a)+1)*l.wide] {
@@ -251,7 +248,6 @@ func (l *lister) spine(a, b int) int {
 	return best
 }
 
-// place starts what a layer has from i to j.
 func (l *lister) place(now int64, e, i, j int) {
 	n, k := l.layers[e].Size(i, j), scheduler.None
 	leaf := [2]int{int(l.leaf[i]), int(l.leaf[j])}

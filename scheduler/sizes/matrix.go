@@ -153,7 +153,6 @@ func Read(in io.Reader, t *topology.Tree) ([]*Matrix, error) {
 	return r.window, nil
 }
 
-// grow makes room for so many exchanges.
 func (r *reader) grow(exchanges int) error {
 	for len(r.window) < exchanges {
 		m, err := NewMatrix(r.tree)
@@ -214,7 +213,6 @@ func server(t *topology.Tree, name string) (int, error) {
 	return rank, nil
 }
 
-// brief keeps a quoted field readable.
 func brief(s string) string {
 	if s = strings.TrimSpace(s); len(s) > 40 {
 		return s[:40] + "…"

@@ -127,7 +127,6 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// add returns the sizes of all exchanges of a window together.
 func add(t *topology.Tree, window []*Matrix) (*Matrix, error) {
 	if len(window) == 0 || len(window) > MaxWindow {
 		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), MaxWindow)
@@ -150,7 +149,6 @@ func add(t *topology.Tree, window []*Matrix) (*Matrix, error) {
 	return sum, nil
 }
 
-// search tries the portfolio.
 func (p *Plan) search(l *lister, o Options) error {
 	if o.Overhead < 0 || o.Overhead > MaxBytes {
 		return fmt.Errorf("overhead %d: must be 0..%d byte times", o.Overhead, int64(MaxBytes))
@@ -231,7 +229,6 @@ func (p *Plan) lists(l *lister, o Options) {
 	}
 }
 
-// similar reports whether the order of FORS is worth a try.
 func (p *Plan) similar(l *lister) bool {
 	largest := int64(0)
 	for _, m := range p.Window {
@@ -262,7 +259,6 @@ func (p *Plan) keep(l *lister, order string, overhead int64) {
 	}
 }
 
-// meanFree is when a port is free, on average.
 func (l *lister) meanFree() int64 {
 	sum := int64(0)
 	for i := range l.servers {

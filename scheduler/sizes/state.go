@@ -8,13 +8,10 @@ import (
 	"evbench/topology"
 )
 
-// A lister makes list schedules (Graham 1966, here with four resources to a fragment in place
-// of one machine): at time 0, and whenever a fragment has ended, it starts what fits. Only
-// what uses a resource that became free is looked at again.
-//
-// In what follows d is a side: 0 sends over up-links, 1 receives over down-links. i is a
-// server on that side and j one on the other; a, b are leaves, k is a spine, e a layer, x a
-// fragment that has its start. Sets are bits in words.
+// A lister makes list schedules (Graham 1966, with four resources to a fragment): at time 0,
+// and whenever a fragment has ended, it starts what fits. In what follows d is a side: 0 sends
+// over up-links, 1 receives over down-links; i is a server on that side and j one on the other;
+// a, b are leaves, k is a spine, e a layer, x a fragment that has its start.
 type lister struct {
 	tree            *topology.Tree
 	window          []*Matrix // the exchanges, oldest first
@@ -176,7 +173,6 @@ func (l *lister) await(end int64, r resource) {
 	l.late = append(l.late, r)
 }
 
-// add notes a fragment between server i, on side d, and server j.
 func (l *lister) add(d, e, i, j int, n int64) {
 	s := &l.fresh.side[d]
 	s.left[(e*l.servers+i)*l.words+j/64] |= 1 << (j % 64)

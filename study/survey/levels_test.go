@@ -31,7 +31,7 @@ func smallTrees() (out []scheduler.Levels) {
 // The count model message by message, for every level, both schedules and all reductions.
 func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 	for _, m := range smallTrees() {
-		shift, optimal := m.LinearShift().Messages(), m.BandwidthOptimal().Messages()
+		shift, optimal := slices.Collect(m.LinearShift().All()), slices.Collect(m.BandwidthOptimal().All())
 		for level := 1; level < len(m); level++ {
 			rows, err := survey.SlowdownLevels(m, level)
 			if err != nil {

@@ -109,7 +109,7 @@ func listing(t *topology.Tree, s *scheduler.Schedule) int {
 	for p := range s.Phases {
 		from[p], to[p] = map[int]int{}, map[int]int{}
 	}
-	for _, m := range s.Messages() {
+	for m := range s.All() {
 		if a, b := t.Leaf(m.Src), t.Leaf(m.Dst); a != b {
 			from[m.Phase][a]++
 			to[m.Phase][b]++
