@@ -173,7 +173,7 @@ func newDocDir(t *testing.T, results string) *docDir {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"results/latest", "results/before", "results/after", "results/healthy", "results/broken", "BASE", "NEW", "RESULTS"} {
+	for _, name := range []string{"runs/latest", "runs/before", "runs/after", "runs/healthy", "runs/broken", "BASE", "NEW", "RESULTS"} {
 		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)); err != nil {
 			t.Fatal(err)
 		}

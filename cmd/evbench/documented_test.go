@@ -118,7 +118,7 @@ func TestDocumented(t *testing.T) {
 	}{
 		{"accuracy scenarios/accuracy.yaml", exitDone, "parsed"},
 		{"accuracy scenarios/absent.yaml", exitUsage, "parsed"},
-		{"accuracy results/absent", exitUsage, "parsed"},
+		{"accuracy runs/absent", exitUsage, "parsed"},
 		{"accuracy --magic scenarios/accuracy.yaml", exitUsage, "parsed"},
 		{"lab up -t FT(2;4,4) --down", exitUsage, "parsed"},
 		{"reproduce fig99", exitUsage, "parsed"},

@@ -53,7 +53,7 @@ func exportAction(c *cli.Context) error {
 
 // resultsRoot is where results go that were not sent elsewhere. A link in it leads to the
 // last run of this working directory, wherever its results went.
-const resultsRoot = "results"
+const resultsRoot = "runs"
 
 // outDir returns where the results of a run of this name go. It is asked before anything
 // else, so that a run that would overwrite some starts nothing and asks no host.
@@ -68,7 +68,7 @@ func outDir(c *cli.Context, name string) (string, error) {
 	return dir, nil
 }
 
-// createResults makes the files of a run, and has results/latest lead to them. That the
+// createResults makes the files of a run, and has runs/latest lead to them. That the
 // link could not be made is said, and is no error.
 func createResults(dir string, said io.Writer) (*store.Files, error) {
 	files, err := store.Create(dir)
