@@ -34,12 +34,12 @@ func tasks() []cmdline.Task {
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
 		},
-		First: map[string]cmdline.Names{
+		First: map[string]cmdline.Words{
 			"examples": scenarios.Examples, "completion": shellNames,
 			"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
 			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 		},
-		Values: map[string]cmdline.Names{
+		Values: map[string]cmdline.Words{
 			"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": routing.Names, "fabric": scenario.Kinds,
 		},
 	}.Tasks()

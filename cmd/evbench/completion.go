@@ -7,13 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/cmdline"
-	"evbench/report/figure"
-	"evbench/routing"
-	"evbench/scenario"
-	"evbench/scenarios"
-	"evbench/scheduler"
-	"evbench/study/papers"
 )
 
 // Scripts for shells. Each asks the program, so none knows the commands.
@@ -37,16 +30,4 @@ func completionAction(c *cli.Context) error {
 	}
 	_, err := io.WriteString(c.App.Writer, script)
 	return err
-}
-
-// firstArguments are the commands whose first argument is a name.
-var firstArguments = map[string]cmdline.Names{
-	"examples": scenarios.Examples, "completion": shellNames,
-	"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
-	"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
-}
-
-// flagValues are the flags whose value is a name.
-var flagValues = map[string]cmdline.Names{
-	"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": routing.Names, "fabric": scenario.Kinds,
 }

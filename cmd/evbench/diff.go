@@ -7,14 +7,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/host"
+	"evbench/internal/cmdline"
 	"evbench/plan"
 )
 
 func diffAction(c *cli.Context) error {
-	figures, err := listed(c, "fail-on")
-	if err != nil {
-		return err
-	}
 	var plans [2]*plan.Plan
 	for i := range plans {
 		p, err := loadPlan(c.Args().Get(i))
@@ -24,7 +21,7 @@ func diffAction(c *cli.Context) error {
 		plans[i] = p
 	}
 	d := plan.Compare(plans[0], plans[1])
-	worse, err := d.Worse(figures)
+	worse, err := d.Worse(cmdline.Names(c, "fail-on"))
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/topology"
 )
@@ -53,25 +54,9 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 	return o, nil
 }
 
-// listed returns the names that a flag lists with commas; none where it is empty.
-func listed(c *cli.Context, flag string) ([]string, error) {
-	if c.String(flag) == "" {
-		return nil, nil
-	}
-	names := strings.Split(c.String(flag), ",")
-	for i := range names {
-		if names[i] = strings.TrimSpace(names[i]); names[i] == "" {
-			return nil, usagef("--%s %q: name %d is empty; write names with a comma between two", flag, c.String(flag), i+1)
-		}
-	}
-	return names, nil
-}
-
 // downNames returns the names of what is dead by --down and --reduction.
 func downNames(c *cli.Context, spines int) (names []string, err error) {
-	if names, err = listed(c, "down"); err != nil {
-		return nil, err
-	}
+	names = cmdline.Names(c, "down")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)

@@ -13,7 +13,7 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
-	"evbench/internal/unit"
+	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/routing"
 )
@@ -25,10 +25,6 @@ func labUpAction(c *cli.Context) error {
 	t, err := anyTree(c)
 	if err != nil {
 		return err
-	}
-	rate, err := unit.ParseRate(c.String("rate"))
-	if err != nil {
-		return usagef("--rate: %w", err)
 	}
 	p, err := plan.Build(t, plan.Options{Routing: c.String("routing")})
 	if err != nil {
@@ -43,7 +39,7 @@ func labUpAction(c *cli.Context) error {
 	if err := enterLab(nil); err != nil {
 		return err
 	}
-	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: rate, MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
 // labUpInBackground starts the holder and waits until its lab is up.

@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -50,14 +51,9 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 
 // degrade takes away what --down and --down-random say.
 func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
-	names, err := listed(c, "down")
+	n, err := n.Degrade(cmdline.Names(c, "down"))
 	if err != nil {
-		return nil, err
-	}
-	if len(names) > 0 {
-		if n, err = n.Degrade(names); err != nil {
-			return nil, usagef("--down: %w", err)
-		}
+		return nil, usagef("--down: %w", err)
 	}
 	count, err := downRandom(c, "cables", len(n.SwitchCables()))
 	if count == 0 || err != nil {

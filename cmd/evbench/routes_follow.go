@@ -40,9 +40,6 @@ func routesFollowAction(c *cli.Context) error {
 
 // readFollowing is what the flags ask for.
 func readFollowing(c *cli.Context) (o opensm.Following, err error) {
-	if len(strings.Fields(c.String("discover"))) == 0 {
-		return o, usagef("--discover: names no command")
-	}
 	if err := canLoad(c); err != nil {
 		return o, err
 	}
@@ -73,9 +70,6 @@ func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 
 // canLoad checks that OpenSM, its log and its directory are there.
 func canLoad(c *cli.Context) error {
-	if len(strings.Fields(c.String("dump"))) == 0 {
-		return usagef("--dump: names no command")
-	}
 	if err := isDir(c.String("dir")); err != nil {
 		return usagef("--dir: %w", err)
 	}

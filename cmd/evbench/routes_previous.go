@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/cmdline"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/topology/netfile"
@@ -63,11 +64,8 @@ func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error
 		}
 		n = old.Whole
 	}
-	names, err := listed(c, "previous-down")
+	n, err := n.Degrade(cmdline.Names(c, "previous-down"))
 	if err != nil {
-		return nil, err
-	}
-	if n, err = n.Degrade(names); err != nil {
 		return nil, usagef("--previous-down: %w", err)
 	}
 	return n, nil

@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/internal/unit"
 	"evbench/scenario"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -48,17 +47,14 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	o = survey.SprayingOptions{
 		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
 		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
+		Dead: cmdline.Numbers(c, "dead"), Buffers: cmdline.Numbers(c, "buffers"), Lanes: cmdline.Numbers(c, "lanes"),
+		BitPerSec: float64(cmdline.Rate(c, "rate")), Fragment: int(cmdline.Size(c, "fragment")),
 	}
+	x := scenario.DefaultLossless() // switches and cables are as in scenarios that say no more than fabric.lossless
+	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
+	o.Network = bench.LosslessOf(x)
 	if o.Tree, err = topology.New(t); err != nil {
 		return o, usage(err)
-	}
-	for _, list := range []struct {
-		flag string
-		to   *[]int
-	}{{"dead", &o.Dead}, {"buffers", &o.Buffers}, {"lanes", &o.Lanes}} {
-		if *list.to, err = numbers(c, list.flag); err != nil {
-			return o, err
-		}
 	}
 	if c.Bool("quick") {
 		o.Dead, o.Draws = []int{0, 1}, 1
@@ -66,54 +62,5 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	if !c.Bool("quiet") {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
-	return o, sprayingNetwork(c, &o)
-}
-
-// sprayingNetwork reads what the network is like. Switches and cables are as in scenarios
-// that say no more than fabric.lossless.
-func sprayingNetwork(c *cli.Context, o *survey.SprayingOptions) error {
-	packet, err := sizeOf(c, "packet")
-	if err != nil {
-		return err
-	}
-	fragment, err := sizeOf(c, "fragment")
-	if err != nil {
-		return err
-	}
-	rate, err := unit.ParseRate(c.String("rate"))
-	if err != nil {
-		return usagef("--rate: %w", err)
-	}
-	o.BitPerSec, o.Fragment = float64(rate), int(fragment)
-	x := scenario.DefaultLossless()
-	x.Packet, x.Queues, x.Order = packet, c.String("queues"), c.String("order")
-	o.Network = bench.LosslessOf(x)
-	return nil
-}
-
-// sizeOf reads the size of something that is sent.
-func sizeOf(c *cli.Context, flag string) (unit.Bytes, error) {
-	size, err := unit.ParseBytes(c.String(flag))
-	if err == nil && (size < 64 || size > 1<<30) {
-		err = fmt.Errorf("%s: must be 64B to 1GiB", size)
-	}
-	if err != nil {
-		return 0, usagef("--%s: %w", flag, err)
-	}
-	return size, nil
-}
-
-// numbers reads a list of whole numbers.
-func numbers(c *cli.Context, flag string) ([]int, error) {
-	names, err := listed(c, flag)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]int, len(names))
-	for i, s := range names {
-		if out[i], err = strconv.Atoi(s); err != nil || out[i] < 0 || out[i] > 1<<20 {
-			return nil, usagef("--%s %q: write whole numbers with commas, such as 1,4", flag, c.String(flag))
-		}
-	}
-	return out, nil
+	return o, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench/live"
+	"evbench/internal/cmdline"
 	"evbench/study/survey"
 )
 
@@ -16,9 +17,8 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o := survey.WhatIfOptions{K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed")}
-	if o.Cases, err = cases(c); err != nil {
-		return err
+	o := survey.WhatIfOptions{
+		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")),
 	}
 	sets, err := survey.CountSets(t, o)
 	if err != nil {
@@ -38,17 +38,4 @@ func whatifAction(c *cli.Context) error {
 		return usage(err)
 	}
 	return printed(c, report.WriteText, report.WriteJSON)
-}
-
-// cases joins the schedules and routings of the flags.
-func cases(c *cli.Context) ([]survey.Case, error) {
-	schedules, err := listed(c, "schedule")
-	if err != nil {
-		return nil, err
-	}
-	routings, err := listed(c, "routing")
-	if err != nil {
-		return nil, err
-	}
-	return survey.Cases(schedules, routings), nil
 }

@@ -14,13 +14,13 @@ func Completes(args []string) bool {
 	return args[len(args)-1] == "--"+cli.BashCompletionFlag.Names()[0]
 }
 
-// Names returns the words that may stand somewhere, such as scheduler.Names.
-type Names func() []string
+// Words returns the words that may stand somewhere, such as scheduler.Names.
+type Words func() []string
 
 // complete returns what completes a command: its commands and flags as cli does, its first
 // argument, nil if that is no name, and the values of flags by their first names. Where
 // another value or argument stands it prints nothing, so that a shell completes files.
-func complete(c *cli.Command, argument Names, values map[string]Names) cli.BashCompleteFunc {
+func complete(c *cli.Command, argument Words, values map[string]Words) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		names, suggest := argument, cli.DefaultCompleteWithFlags(&cli.Command{Subcommands: c.Subcommands, Flags: c.VisibleFlags()})
 		switch last := os.Args[len(os.Args)-2]; { // as cli has it

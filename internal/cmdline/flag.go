@@ -1,7 +1,6 @@
 package cmdline
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,9 +13,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/rules"
+	"evbench/internal/unit"
 )
 
 var flagLine = regexp.MustCompile(`^--(\S+) (\S+?)(?:\[(\S*)\])?( hidden)? +(.*)$`)
+
+// readers read values that have a range.
+var readers = map[string]func(string) (int64, error){
+	"int": whole, "uint": whole, "number": whole,
+	"time": func(s string) (int64, error) { d, err := time.ParseDuration(s); return int64(d), err },
+	"size": func(s string) (int64, error) { b, err := unit.ParseBytes(s); return int64(b), err },
+	"rate": func(s string) (int64, error) { r, err := unit.ParseRate(s); return int64(r), err },
+}
+
+func whole(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
 // readFlag makes a flag, and the check of its value.
 func readFlag(line string) (cli.Flag, check) {
@@ -28,19 +38,28 @@ func readFlag(line string) (cli.Flag, check) {
 	}
 	name, also := names[0], names[1:]
 	kind, value, _ := strings.Cut(m[2], "=")
+	n := int64(0)
+	if read := readers[kind]; read != nil && value != "" {
+		n = limit(read, value)
+	}
+	text := &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: value}
 	switch kind {
 	case "text":
-		return &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: value}, nil
+		return text, nil
+	case "size", "rate":
+		return text, inRange(name, m[3], readers[kind])
+	case "names", "numbers", "command":
+		return text, listed(name, kind)
 	case "texts":
 		return &cli.StringSliceFlag{Name: name, Aliases: also, Usage: usage}, nil
 	case "int":
-		return &cli.IntFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: int(whole(value))}, inRange(name, m[3], whole)
+		return &cli.IntFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: int(n)}, inRange(name, m[3], whole)
 	case "uint":
-		return &cli.Uint64Flag{Name: name, Aliases: also, Usage: usage, Value: uint64(whole(value))}, nil
+		return &cli.Uint64Flag{Name: name, Aliases: also, Usage: usage, Value: uint64(n)}, nil
 	case "number":
-		return &cli.Float64Flag{Name: name, Aliases: also, Usage: usage, Value: float64(whole(value))}, nil
+		return &cli.Float64Flag{Name: name, Aliases: also, Usage: usage, Value: float64(n)}, nil
 	case "time":
-		return &cli.DurationFlag{Name: name, Aliases: also, Usage: usage, Value: time.Duration(duration(value))}, inRange(name, m[3], duration)
+		return &cli.DurationFlag{Name: name, Aliases: also, Usage: usage, Value: time.Duration(n)}, inRange(name, m[3], readers[kind])
 	case "on":
 		return &cli.BoolFlag{Name: name, Aliases: also, Usage: usage}, sets(name, value)
 	}
@@ -48,22 +67,66 @@ func readFlag(line string) (cli.Flag, check) {
 	return &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Value: choices[0]}, oneOf(name, choices)
 }
 
-func whole(text string) int64 {
-	n, err := strconv.ParseInt(cmp.Or(text, "0"), 10, 64)
-	must(err)
+// limit reads a number of the description.
+func limit(read func(string) (int64, error), text string) int64 {
+	n, err := read(text)
+	if err != nil {
+		panic(err)
+	}
 	return n
 }
 
-func duration(text string) int64 {
-	d, err := time.ParseDuration(cmp.Or(text, "0"))
-	must(err)
-	return int64(d)
+// Size is the value of a flag of that type; 0 where it has none.
+func Size(c *cli.Context, name string) unit.Bytes {
+	b, _ := unit.ParseBytes(c.String(name)) // checked before the action
+	return b
 }
 
-// must is for what the description says wrong.
-func must(err error) {
-	if err != nil {
-		panic(err)
+// Rate is the value of a flag of that type; 0 where it has none.
+func Rate(c *cli.Context, name string) unit.Rate {
+	r, _ := unit.ParseRate(c.String(name))
+	return r
+}
+
+// Names are the values of a flag of that type, which has a comma between two; none where it is empty.
+func Names(c *cli.Context, name string) (names []string) {
+	for text := range strings.SplitSeq(c.String(name), ",") {
+		if text = strings.TrimSpace(text); text != "" {
+			names = append(names, text)
+		}
+	}
+	return names
+}
+
+// Numbers are the values of a flag of that type.
+func Numbers(c *cli.Context, name string) (numbers []int) {
+	for _, text := range Names(c, name) {
+		n, _ := strconv.Atoi(text)
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// listed checks names, numbers, or the words of a command.
+func listed(name, kind string) check {
+	return func(c *cli.Context) error {
+		text := c.String(name)
+		if kind == "command" && strings.TrimSpace(text) == "" && (text != "" || c.IsSet(name)) {
+			return fmt.Errorf("--%s: names no command", name)
+		}
+		if kind == "command" || text == "" {
+			return nil
+		}
+		for i, one := range strings.Split(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(one))
+			switch {
+			case kind == "numbers" && (err != nil || n < 0 || n > 1<<20):
+				return fmt.Errorf("--%s %q: write whole numbers with commas, such as 1,4", name, text)
+			case strings.TrimSpace(one) == "":
+				return fmt.Errorf("--%s %q: name %d is empty; write names with a comma between two", name, text, i+1)
+			}
+		}
+		return nil
 	}
 }
 
@@ -87,22 +150,25 @@ func oneOf(name string, choices []string) check {
 	}
 }
 
-// inRange checks the value of a flag that is given: "LOW..HIGH", "LOW..", ">0".
-func inRange(name, limits string, read func(string) int64) check {
+// inRange checks the value of a flag that is not empty: "LOW..HIGH", "LOW..", ">0".
+func inRange(name, limits string, read func(string) (int64, error)) check {
 	low, high, must := int64(1), int64(math.MaxInt64), "more than 0"
 	if a, b, ok := strings.Cut(limits, ".."); ok {
-		low, must = read(a), "at least "+a
+		low, must = limit(read, a), "at least "+a
 		if b != "" {
-			high, must = read(b), limits
+			high, must = limit(read, b), limits
 		} else if low == 0 {
 			must = "0 or more"
 		}
 	}
 	return func(c *cli.Context) error {
-		if limits == "" || !c.IsSet(name) {
+		if limits == "" || !c.IsSet(name) || c.String(name) == "" {
 			return nil
 		}
-		if v := read(c.String(name)); v < low || v > high {
+		switch v, err := read(c.String(name)); {
+		case err != nil:
+			return fmt.Errorf("--%s: %w", name, err)
+		case v < low || v > high:
 			return fmt.Errorf("--%s %s: must be %s", name, c.String(name), must)
 		}
 		return nil

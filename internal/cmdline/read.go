@@ -17,8 +17,8 @@ type Description struct {
 	Words  map[string]string         // for {NAME} in the text
 	Groups map[string][]cli.Flag     // beside those of the text
 	Do     map[string]cli.ActionFunc // by full name: "routes check"; none for commands with others below them
-	First  map[string]Names          // completes the first argument, by full name
-	Values map[string]Names          // completes values, by the first name of the flag
+	First  map[string]Words          // completes the first argument, by full name
+	Values map[string]Words          // completes values, by the first name of the flag
 }
 
 // A section is a group of flags or a command.

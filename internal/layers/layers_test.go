@@ -38,7 +38,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
 	{"internal/rules", "", true},
-	{"internal/cmdline", "internal/proc internal/rules internal/show", false},
+	{"internal/cmdline", "internal/proc internal/rules internal/show internal/unit", false},
 	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
 
