@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
 )
 
 // Scripts for shells. Each asks the program, so none knows the commands.
