@@ -112,10 +112,8 @@ func equals(cases []Case, group []int) (sentences []string) {
 	return sentences
 }
 
-// upper begins a sentence.
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// gains reports whether a case is faster than the control.
 func (c Case) gains() bool {
 	return c.Estimate != nil && c.Estimate.Of == OfRatio && math.Round(100*c.Estimate.Median) > 100
 }

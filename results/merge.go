@@ -1,9 +1,9 @@
 package results
 
-// A sliceID names a slice.
-type sliceID struct {
-	name   string
-	repeat int
+// A SliceID names a slice.
+type SliceID struct {
+	Case   string
+	Repeat int
 }
 
 // Measured are the cases as they were measured, one for each slice with the figures of
@@ -42,67 +42,44 @@ func (r *Run) Merge() *Run {
 	if r.Summary.Slices == nil {
 		return r
 	}
-	begin := map[sliceID]float64{} // of each slice that counts, since its case began
+	begin := map[SliceID]float64{} // of each slice that counts, since its case began
 	passed := map[string]float64{}
 	for _, s := range r.Summary.Slices {
 		if s.Counts() {
-			begin[sliceID{s.Case, s.Repeat}] = passed[s.Case]
+			begin[SliceID{s.Case, s.Repeat}] = passed[s.Case]
 			passed[s.Case] += s.MeasuredSec
 		}
 	}
+	counts := func(name string, repeat int) bool { _, ok := begin[SliceID{name, repeat}]; return ok }
 	out := &Run{Manifest: r.Manifest, Summary: r.Summary, Samples: make([]Sample, 0, len(r.Samples))}
 	for _, s := range r.Samples {
-		if at, ok := begin[sliceID{s.Case, s.Repeat}]; ok {
-			s.Repeat, s.TSec = 0, s.TSec+at
+		if counts(s.Case, s.Repeat) {
+			s.Repeat, s.TSec = 0, s.TSec+begin[SliceID{s.Case, s.Repeat}]
 			out.Samples = append(out.Samples, s)
 		}
 	}
-	out.Links = mergeLinks(r.Links, begin)
-	out.Pairs = mergePairs(r.Pairs, begin)
+	out.Links = merged(r.Links, func(l LinkCount) (LinkCount, bool) {
+		return LinkCount{Case: l.Case, Link: l.Link, Direction: l.Direction, Planned: true}, counts(l.Case, l.Repeat)
+	}, (*LinkCount).Add)
+	out.Pairs = merged(r.Pairs, func(p PairCount) (PairCount, bool) {
+		return PairCount{Case: p.Case, Src: p.Src, Dst: p.Dst}, counts(p.Case, p.Repeat)
+	}, func(sum *PairCount, p PairCount) { sum.Bytes, sum.Sec = sum.Bytes+p.Bytes, sum.Sec+p.Sec })
 	return out
 }
 
-func mergeLinks(links []LinkCount, counts map[sliceID]float64) []LinkCount {
-	var out []LinkCount
-	at := map[[3]string]int{}
-	for _, l := range links {
-		if _, ok := counts[sliceID{l.Case, l.Repeat}]; !ok {
+// merged adds rows that count to what of gives: a row of the same thing, empty.
+func merged[T comparable](rows []T, of func(T) (empty T, counts bool), add func(sum *T, row T)) (out []T) {
+	at := map[T]int{}
+	for _, row := range rows {
+		empty, counts := of(row)
+		if !counts {
 			continue
 		}
-		k := [3]string{l.Case, l.Link, l.Direction}
-		i, ok := at[k]
+		i, ok := at[empty]
 		if !ok {
-			at[k] = len(out)
-			l.Repeat = 0
-			out = append(out, l)
-			continue
+			i, at[empty], out = len(out), len(out), append(out, empty)
 		}
-		out[i].Add(l)
-	}
-	return out
-}
-
-func mergePairs(pairs []PairCount, counts map[sliceID]float64) []PairCount {
-	type pair struct {
-		name     string
-		src, dst int
-	}
-	var out []PairCount
-	at := map[pair]int{}
-	for _, p := range pairs {
-		if _, ok := counts[sliceID{p.Case, p.Repeat}]; !ok {
-			continue
-		}
-		k := pair{p.Case, p.Src, p.Dst}
-		i, ok := at[k]
-		if !ok {
-			at[k] = len(out)
-			p.Repeat = 0
-			out = append(out, p)
-			continue
-		}
-		out[i].Bytes += p.Bytes
-		out[i].Sec += p.Sec
+		add(&out[i], row)
 	}
 	return out
 }

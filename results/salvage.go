@@ -9,14 +9,10 @@ const killed = "the run was killed before it could judge its cases; what is show
 // in the order in which they were measured, each incomplete and not valid. It
 // holds what the samples and the predictions say, and nothing else.
 func Salvage(m Manifest, samples []Sample) Summary {
-	type id struct {
-		name   string
-		repeat int
-	}
-	var order []id
-	of := map[id][]Sample{}
+	var order []SliceID
+	of := map[SliceID][]Sample{}
 	for _, s := range samples {
-		k := id{s.Case, s.Repeat}
+		k := SliceID{s.Case, s.Repeat}
 		if of[k] == nil {
 			order = append(order, k)
 		}
@@ -24,8 +20,8 @@ func Salvage(m Manifest, samples []Sample) Summary {
 	}
 	sum := Summary{Schema: SummarySchema, Name: m.Name, Cases: []Case{}}
 	for _, k := range order {
-		c := Case{Name: k.name, Repeat: k.repeat, Model: m.Fabric.Model, Failures: []string{}, Reasons: []string{killed}, Warnings: []string{}}
-		if i := slices.IndexFunc(m.Predictions, func(p Prediction) bool { return p.Case == k.name }); i >= 0 {
+		c := Case{Name: k.Case, Repeat: k.Repeat, Model: m.Fabric.Model, Failures: []string{}, Reasons: []string{killed}, Warnings: []string{}}
+		if i := slices.IndexFunc(m.Predictions, func(p Prediction) bool { return p.Case == k.Case }); i >= 0 {
 			p := m.Predictions[i]
 			c.Schedule, c.Routing, c.PlanHash, c.Phases, c.Bound = p.Schedule, p.Routing, p.PlanHash, p.Phases, p.Bound
 			c.PredictedEfficiency = p.Efficiency

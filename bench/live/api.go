@@ -9,7 +9,6 @@ import (
 	"evbench/topology"
 )
 
-// api serves a document of the state of now as JSON.
 func (s *Server) api(write func(io.Writer, *State) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -17,7 +16,6 @@ func (s *Server) api(write func(io.Writer, *State) error) http.HandlerFunc {
 	}
 }
 
-// progressSchema is the form of /api/progress.
 const progressSchema = "evbench/progress/1"
 
 // A progressDocument says where the run stands. Times are seconds.
@@ -72,7 +70,6 @@ func writeProgress(w io.Writer, s *State) error {
 	return json.NewEncoder(w).Encode(d)
 }
 
-// writeSummary writes what summary.json would be now.
 func writeSummary(w io.Writer, s *State) error {
 	sum := s.Summary
 	if sum.Schema == "" {

@@ -63,7 +63,6 @@ func (s *Server) change() <-chan struct{} {
 
 var errGone = errors.New("the browser is gone")
 
-// next waits for something new to draw.
 func (s *Server) next(r *http.Request, out stream, changed <-chan struct{}) error {
 	early := time.NewTimer(pause)
 	defer early.Stop()
@@ -120,7 +119,6 @@ func (s stream) event(name string, data any) error {
 	return err
 }
 
-// still shows that the connection lives.
 func (s stream) still() error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(patience))
 	if _, err := fmt.Fprint(s.w, ":\n\n"); err != nil {

@@ -18,7 +18,6 @@ func (s *Server) metrics() http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: mostWatching})
 }
 
-// A collector makes metrics of a state when it is asked for them.
 type collector struct{ state func() *State }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -44,7 +43,6 @@ var (
 	failovers = desc(failoverName, failoverHelp, "case", "step")
 )
 
-// A caseMetric is a figure of each case that has been measured.
 type caseMetric struct {
 	*prometheus.Desc
 	kind prometheus.ValueType
@@ -160,10 +158,8 @@ func collectLinks(to chan<- prometheus.Metric, s *State) {
 	}
 }
 
-// bounds are those of the buckets of fail-over times.
 var bounds = []float64{1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, .1, .25, .5, 1, 2.5, 5, 10}
 
-// collectFailovers makes a histogram of each step of the fail-overs of each case.
 func collectFailovers(to chan<- prometheus.Metric, all []results.Failover) {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "evbench", Name: failoverName, Help: failoverHelp, Buckets: bounds}, []string{"case", "step"})
 	for _, f := range all {

@@ -21,7 +21,6 @@ import (
 	"evbench/topology"
 )
 
-// A part is a piece of the page that is drawn, and sent, by itself.
 type part struct {
 	ID      string        `json:"id"`
 	HTML    template.HTML `json:"html"`
@@ -112,7 +111,6 @@ func drawPart(id string, s *State, note string) (template.HTML, error) {
 	return drawTree(s, c)
 }
 
-// runOf is the run as far as it has come.
 func runOf(s *State) *results.Run {
 	run := &results.Run{Summary: s.Summary}
 	if s.Manifest != nil {
@@ -126,7 +124,6 @@ type casesView struct {
 	Legend string
 }
 
-// A whereView is where the run stands.
 type whereView struct {
 	Name, Kind, KindText, Lead string
 	Text, Left                 string
@@ -150,7 +147,6 @@ func whereOf(s *State, note string) whereView {
 	return v
 }
 
-// A spark is the rate of a server over the slice under way.
 type spark struct {
 	Points                 string // of a polyline, 1000 wide and 100 high
 	Now, Least, Most, Upto string
@@ -200,7 +196,6 @@ func sparkOf(s *State) *spark {
 	return &spark{b.String(), report.Rate(points[len(points)-1].EventsPerSec), report.Rate(least), report.Rate(most), end.Round(100 * time.Millisecond).String()}
 }
 
-// mostRounds is how many rounds are shown, the last ones.
 const mostRounds = 40
 
 // A roundsView is the rate of each case in each round, the last round first.
@@ -265,7 +260,6 @@ type failoversView struct {
 	More   int
 }
 
-// mostFailovers is how many are shown, the last ones.
 const mostFailovers = 50
 
 func failoversOf(s *State) (v failoversView) {
@@ -341,7 +335,6 @@ func executed(name string, data any) (template.HTML, error) {
 	return template.HTML(b.String()), err
 }
 
-// A pageView is what the whole page is made of.
 type pageView struct {
 	Style  template.CSS
 	Script template.JS

@@ -145,7 +145,6 @@ func (s *Server) End(note string) error {
 	return err
 }
 
-// snapshot is the state as it is now.
 func (s *Server) snapshot() *State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +152,6 @@ func (s *Server) snapshot() *State {
 	return &copied
 }
 
-// handler is all that is served.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", s.page)

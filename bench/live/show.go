@@ -40,7 +40,6 @@ func (s *Show) Update(e bench.Progress) {
 	}
 }
 
-// tell tells an event in a line, if it is one that is told.
 func (s *Show) tell(b bench.Progress) {
 	head := fmt.Sprintf("%s[%d/%d] %s: ", roundText(b), b.Index+1, b.Count, b.Case)
 	switch b.Stage {

@@ -76,7 +76,6 @@ func (s *State) Take(e bench.Progress) {
 	}
 }
 
-// change notes links that have died and come back.
 func (s *State) change(down, up []topology.Link) {
 	s.dead = slices.Concat(topology.Minus(s.dead, slices.Concat(down, up)), down)
 	slices.SortFunc(s.dead, topology.Link.Compare)
@@ -172,7 +171,6 @@ func (s *State) Left() (left time.Duration, most bool) {
 	return left, false
 }
 
-// leftOfRound is how long the round under way still takes.
 func (s *State) leftOfRound() time.Duration {
 	measured := map[string]bool{}
 	for _, x := range s.Summary.Slices {
@@ -195,7 +193,6 @@ func (s *State) leftOfRound() time.Duration {
 	return max(0, left)
 }
 
-// sum is how long slices of some cases take.
 func (s *State) sum(of func(bench.Planned) bool) (sum time.Duration) {
 	for _, c := range s.Cases {
 		if of(c) {

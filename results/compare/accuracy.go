@@ -153,7 +153,6 @@ func (t *Accuracy) WriteText(w io.Writer) error {
 	return err
 }
 
-// notes are what stands below the table.
 func (t *Accuracy) notes() string {
 	var b strings.Builder
 	b.WriteString("\nerror: predicted / measured - 1, of events per second and server\n")

@@ -1,45 +1,24 @@
-// Package compare answers: has anything changed between two runs, by how much,
-// and may that be said at all? It takes results, returns statistics and writes them as
-// text, CSV or JSON; it reads no file.
+// Package compare answers: has anything changed between two runs, by how much, and may that be said at all? And
+// how far were predictions from measurements? It takes results, returns statistics and writes them as text, CSV
+// or JSON; it reads no file.
 //
-// What is compared first is the ratio to the control of the same round: between two runs a
-// machine that others use changes by more than most changes of a network do. It takes
-// rounds; absolute figures need a machine that is as quiet in both runs.
+// The ratio to the control of the same round comes first: between two runs a machine that others use changes by
+// more than most changes of a network do. Absolute figures need a machine that is as quiet in both runs.
 //
-// # What is observed
-//
-// A sample is what one server counted in one interval. Samples are not
-// independent observations: the servers of one interval share links and wait for
-// each other, and neighbouring intervals share an exchange. Counting them as
-// such would call noise a change. So
-//
-//   - where both runs hold a case at least minObservations times, each repeat is
-//     one observation: the figure of the whole repeat, as summary.json has it. The
-//     slices of a run in rounds are repeats; those that were rejected do not count;
-//   - where one of them does not, each repeat is cut into blocks of intervals. A
-//     block is one observation: the mean over its servers and its time. Blocks
-//     are as long as it takes for their autocorrelation to vanish in the noise,
-//     and at most MostBlocks come from one repeat. If fewer than minObservations
-//     are left, nothing is said. Blocks show how much a run differs from itself,
-//     not how much two runs of the same differ; where there are repeats, a change
-//     therefore also needs that no repeat of one run lies among those of the other;
-//   - simulated runs that give the same figure in each repeat are exact: any
-//     difference is one.
-//
-// An event counts in the block in which its bytes arrive, by their share:
-// counting whole events would round to one exchange.
-//
-// # What is said of it
+// Samples are not independent observations: the servers of one interval share links and wait for each other, and
+// neighbouring intervals share an exchange. Where both runs hold a case at least minObservations times, each
+// repeat, or slice, is one observation. Where one of them does not, each repeat is cut into blocks of intervals, as long
+// as it takes for their autocorrelation to vanish in the noise; an event counts in a block by the share of its
+// bytes. Blocks show how much a run differs from itself, not how much two runs of the same differ: a
+// change therefore also needs that no repeat of one run lies among those of the other. Simulated runs that
+// give the same figure in each repeat are exact: any difference is one.
 //
 // The centre is the median with its interval (results.Interval); a change counts when
-// the Mann-Whitney U test of golang.org/x/perf/benchmath gives p <= 0.05. Both assume no
-// distribution.
+// the Mann-Whitney U test of golang.org/x/perf/benchmath gives p <= 0.05. Both assume no distribution.
 package compare
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"evbench/results"
@@ -169,25 +148,19 @@ type series struct {
 	cases map[string][]repeat
 }
 
-// key finds the samples of a case and repeat.
-type key struct {
-	name   string
-	repeat int
-}
-
 func split(run *results.Run) series {
-	samples := map[key][]results.Sample{}
+	samples := map[results.SliceID][]results.Sample{}
 	for _, s := range run.Samples {
-		k := key{s.Case, s.Repeat}
+		k := results.SliceID{Case: s.Case, Repeat: s.Repeat}
 		samples[k] = append(samples[k], s)
 	}
-	rejected := map[key]bool{}
+	rejected := map[results.SliceID]bool{}
 	for _, s := range run.Summary.Slices {
-		rejected[key{s.Case, s.Repeat}] = s.Rejected != ""
+		rejected[results.SliceID{Case: s.Case, Repeat: s.Repeat}] = s.Rejected != ""
 	}
 	out := series{cases: map[string][]repeat{}}
 	for _, c := range run.Summary.Measured() {
-		k := key{c.Name, c.Repeat}
+		k := results.SliceID{Case: c.Name, Repeat: c.Repeat}
 		out.cases[c.Name] = append(out.cases[c.Name], repeat{c, samples[k], isSimulated(run), rejected[k]})
 	}
 	for _, c := range run.Summary.Cases { // which has the order of the scenario
@@ -198,7 +171,6 @@ func split(run *results.Run) series {
 	return out
 }
 
-// controlled reports whether a case has a ratio to a control.
 func (s series) controlled() bool {
 	for _, all := range s.cases {
 		if slices.ContainsFunc(all, func(r repeat) bool { return ratio(r) > 0 }) {
@@ -208,7 +180,6 @@ func (s series) controlled() bool {
 	return false
 }
 
-// pair compares one case.
 func pair(name string, base, next []repeat, o Options) Case {
 	c := Case{Name: name, Control: base[0].Control, LeftOut: []string{}, Figures: []Figure{}}
 	base, c.Rejected.Base = c.counted("base", base, o)
@@ -245,9 +216,9 @@ func (c *Case) counted(side string, all []repeat, o Options) (out []repeat, reje
 // Check sees that the parts of a run belong together: what was sampled of a case
 // is what its summary counts. A file that was cut between two lines shows here.
 func Check(run *results.Run) error {
-	seen := map[key]bool{}
+	seen := map[results.SliceID]bool{}
 	for _, c := range run.Summary.Measured() {
-		k := key{c.Name, c.Repeat}
+		k := results.SliceID{Case: c.Name, Repeat: c.Repeat}
 		if seen[k] {
 			return fmt.Errorf("the summary holds repeat %d of case %q twice", c.Repeat, c.Name)
 		}
@@ -284,6 +255,3 @@ func (r repeat) whole() error {
 	}
 	return nil
 }
-
-// ordered returns the keys of m in order.
-func ordered[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -85,7 +85,6 @@ func (u Undecided) String() string {
 	return strings.Join(append(parts, u.Reason), ": ")
 }
 
-// refuse names what makes two runs incomparable.
 func refuse(base, next Side, differences []Difference) error {
 	var lines []string
 	if isSimulated(base.run) != isSimulated(next.run) {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -28,10 +29,8 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s%s: %s in the base, %s in the new run", where, d.What, d.Base, d.New)
 }
 
-// simulatedKind is what fabric runs in virtual time name.
 const simulatedKind = "sim"
 
-// isSimulated reports whether a run was simulated, not measured.
 func isSimulated(run *results.Run) bool { return run.Manifest.Fabric.Kind == simulatedKind }
 
 // Differences lists what two runs do not have in common: first what makes them
@@ -63,21 +62,14 @@ type differences struct{ refused, noted []Difference }
 
 func (d *differences) add(name, what, base, next string) {
 	if base != next {
-		d.refused = append(d.refused, Difference{name, what, orNone(base), orNone(next), false})
+		d.refused = append(d.refused, Difference{name, what, cmp.Or(base, "none"), cmp.Or(next, "none"), false})
 	}
 }
 
 func (d *differences) note(name, what, base, next string) {
 	if base != next {
-		d.noted = append(d.noted, Difference{name, what, orNone(base), orNone(next), true})
+		d.noted = append(d.noted, Difference{name, what, cmp.Or(base, "none"), cmp.Or(next, "none"), true})
 	}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 func rateText(f results.Fabric) string {
@@ -97,18 +89,10 @@ func (d *differences) cases(name string, base, next []repeat) {
 	d.note(name, "mode", a.Mode, b.Mode)
 	d.note(name, "barrier", a.Barrier, b.Barrier)
 	d.note(name, "failures", strings.Join(a.Failures, ", "), strings.Join(b.Failures, ", "))
-	d.note(name, "fail-over", policy(a), policy(b))
+	d.note(name, "fail-over", cmp.Or(a.Failover, "not asked for"), cmp.Or(b.Failover, "not asked for"))
 	d.note(name, "deliver", a.Deliver, b.Deliver)
 	d.note(name, "check", a.Check, b.Check)
 	d.note(name, "io", a.IO, b.IO)
-}
-
-// policy is what is done about dead links; one is called none.
-func policy(c results.Case) string {
-	if c.Failover == "" {
-		return "not asked for"
-	}
-	return c.Failover
 }
 
 // short shortens a hash, unless the other begins alike.

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,92 +36,46 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.reason) }
 
-// ParseCondition reads a condition such as "events_per_s < -3%".
-func ParseCondition(text string) (c Condition, err error) {
-	p := parser{text: text}
-	if c.Figure, err = p.figure(); err != nil {
-		return c, err
-	}
-	if c.Above, err = p.operator(); err != nil {
-		return c, err
-	}
-	c.Limit, err = p.limit(c.Above)
-	return c, err
-}
+// grammar takes what is there of a condition: figure, operator, number, %, and where anything else begins.
+var grammar = regexp.MustCompile(`^[ \t]*(\w*)[ \t]*([<>=!]*)[ \t]*([-+.0-9]*)[ \t]*(%*)[ \t]*()`)
 
-// A parser stands before byte at of a condition.
-type parser struct {
-	text string
-	at   int
-}
-
-// word skips blanks and takes the bytes that belong.
-func (p *parser) word(belongs func(byte) bool) (word string, from int) {
-	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
-		p.at++
+// ParseCondition reads a condition such as "events_per_s < -3%". It refuses what would hold for a run that has not
+// changed, or for none.
+func ParseCondition(text string) (Condition, error) {
+	at := grammar.FindStringSubmatchIndex(text)
+	word := func(i int) string { return text[at[2*i]:at[2*i+1]] }
+	x, err := strconv.ParseFloat(word(3), 64)
+	c := Condition{word(1), word(2) == ">", x}
+	wrong := func(i int, format string, args ...any) (Condition, error) {
+		return c, &SyntaxError{at[2*i] + 1, fmt.Sprintf(format, args...)}
 	}
-	from = p.at
-	for p.at < len(p.text) && belongs(p.text[p.at]) {
-		p.at++
+	rest := func(i int) string {
+		if at[2*i] == len(text) {
+			return "the end"
+		}
+		return strconv.Quote(text[at[2*i]:])
 	}
-	return p.text[from:p.at], from
-}
-
-func wrong(at int, format string, args ...any) error {
-	return &SyntaxError{at + 1, fmt.Sprintf(format, args...)}
-}
-
-// rest names what stands at a place.
-func (p *parser) rest(from int) string {
-	if from >= len(p.text) {
-		return "the end"
-	}
-	return strconv.Quote(p.text[from:])
-}
-
-func (p *parser) figure() (string, error) {
-	word, from := p.word(func(b byte) bool {
-		return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
-	})
-	switch {
-	case word == "":
-		return "", wrong(from, "a figure is wanted, not %s; there are %s", p.rest(from), strings.Join(Figures, ", "))
-	case !slices.Contains(Figures, word):
-		return "", wrong(from, "no figure %q; there are %s", word, strings.Join(Figures, ", "))
-	}
-	return word, nil
-}
-
-func (p *parser) operator() (above bool, err error) {
-	word, from := p.word(func(b byte) bool { return strings.IndexByte("<>=!", b) >= 0 })
-	if word != "<" && word != ">" {
-		return false, wrong(from, "< or > is wanted, not %s", p.rest(from))
-	}
-	return word == ">", nil
-}
-
-// limit refuses what would hold for a run that has not changed, or for none.
-func (p *parser) limit(above bool) (float64, error) {
-	word, from := p.word(func(b byte) bool { return strings.IndexByte("+-.0123456789", b) >= 0 })
-	x, err := strconv.ParseFloat(word, 64)
-	if err != nil {
-		return 0, wrong(from, "a change in per cent is wanted, such as -3%%, not %s", p.rest(from))
-	}
-	if sign, at := p.word(func(b byte) bool { return b == '%' }); sign != "%" {
-		return 0, wrong(at, "%% is wanted behind %s, not %s", word, p.rest(at))
-	}
-	if _, at := p.word(func(byte) bool { return false }); at < len(p.text) {
-		return 0, wrong(at, "nothing may follow but %s does; write one condition per flag, or a comma between", p.rest(at))
-	}
-	switch {
-	case above && x < 0:
-		return 0, wrong(from, "> %s%% would hold where nothing changed; > takes 0%% or more", word)
-	case !above && x > 0:
-		return 0, wrong(from, "< %s%% would hold where nothing changed; < takes 0%% or less, such as -3%%", word)
+	switch there := strings.Join(Figures, ", "); {
+	case c.Figure == "":
+		return wrong(1, "a figure is wanted, not %s; there are %s", rest(1), there)
+	case !slices.Contains(Figures, c.Figure):
+		return wrong(1, "no figure %q; there are %s", c.Figure, there)
+	case word(2) != "<" && !c.Above:
+		return wrong(2, "< or > is wanted, not %s", rest(2))
+	case err != nil:
+		return wrong(3, "a change in per cent is wanted, such as -3%%, not %s", rest(3))
+	case word(4) != "%":
+		return wrong(4, "%% is wanted behind %s, not %s", word(3), rest(4))
+	case at[10] < len(text):
+		return wrong(5, "nothing may follow but %s does; write one condition per flag, or a comma between", rest(5))
+	case c.Above && x < 0:
+		return wrong(3, "> %s%% would hold where nothing changed; > takes 0%% or more", word(3))
+	case !c.Above && x > 0:
+		return wrong(3, "< %s%% would hold where nothing changed; < takes 0%% or less, such as -3%%", word(3))
 	case x < -100:
-		return 0, wrong(from, "nothing falls by more than 100%%")
+		return wrong(3, "nothing falls by more than 100%%")
 	}
-	return x, nil
+	return c, nil
 }
 
 // A Regression is a change that is significant and too much.

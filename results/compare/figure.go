@@ -83,7 +83,7 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 	if o.kind == Blocks {
 		a, b = f.parts(wholeBase, o.base), f.parts(wholeNew, o.next)
 	}
-	if len(a) == 0 || len(b) == 0 || most(wholeBase) == 0 && most(wholeNew) == 0 {
+	if len(a) == 0 || len(b) == 0 || slices.Max(slices.Concat(wholeBase, wholeNew)) == 0 {
 		return x, false
 	}
 	x = Figure{Name: f.name, Observed: o.kind, BlockSec: o.blockSec, P: 1, Unsaid: o.unsaid}
@@ -102,7 +102,6 @@ func (f figure) compare(base, next []repeat) (x Figure, ok bool) {
 	return x, true
 }
 
-// whole returns the figure of each repeat.
 func (f figure) whole(repeats []repeat) []float64 {
 	out := make([]float64, 0, len(repeats))
 	for _, r := range repeats {
@@ -131,19 +130,11 @@ func (f figure) parts(whole []float64, repeats [][]interval) (out []float64) {
 	return out
 }
 
-func most(x []float64) float64 {
-	if len(x) == 0 {
-		return 0
-	}
-	return slices.Max(x)
-}
-
 // apart reports whether all of a lie on one side of all of b.
 func apart(a, b []float64) bool {
 	return slices.Max(a) < slices.Min(b) || slices.Max(b) < slices.Min(a)
 }
 
-// test fills in medians, intervals and the outcome of the test.
 func (x *Figure) test(a, b []float64, apart bool) {
 	thresholds := benchmath.Thresholds{CompareAlpha: alpha}
 	s, t := benchmath.NewSample(slices.Clone(a), &thresholds), benchmath.NewSample(slices.Clone(b), &thresholds)

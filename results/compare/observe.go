@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -42,7 +43,7 @@ func (r repeat) intervals() (list []interval, usual float64) {
 		ticks[tick] = sum{x.sec + s.IntervalSec, x.payload + float64(s.PayloadBytes), x.wait + s.BarrierWaitSec}
 		servers[s.Server] = true
 	}
-	for _, tick := range ordered(ticks) {
+	for _, tick := range slices.Sorted(maps.Keys(ticks)) {
 		x := ticks[tick]
 		if sec := x.sec / float64(len(servers)); sec >= leastInterval*usual {
 			list = append(list, interval{sec, x.payload / x.sec, x.wait / x.sec})
@@ -121,7 +122,6 @@ func cut(base, next []repeat, rate func(interval) float64) observed {
 	}
 }
 
-// A side holds the intervals of all repeats of a case in one run.
 type side struct {
 	repeats [][]interval
 	usual   float64 // length of an interval, seconds

@@ -30,7 +30,6 @@ func (c *Comparison) Only(names []string) {
 	c.Geomean = slices.DeleteFunc(c.Geomean, func(g Geomean) bool { return !slices.Contains(names, g.Figure) })
 }
 
-// tables are the figures that text shows.
 func (c *Comparison) tables() []string {
 	switch {
 	case len(c.shown) > 0:
@@ -41,7 +40,6 @@ func (c *Comparison) tables() []string {
 	return Figures
 }
 
-// says reports whether something is said of a figure of some case.
 func (c *Comparison) says(figure string) bool {
 	return slices.ContainsFunc(c.Cases, func(x Case) bool {
 		return slices.ContainsFunc(x.Figures, func(f Figure) bool { return f.Name == figure && f.Unsaid == "" })

@@ -208,24 +208,20 @@ func Load(name string) (Loaded, error) {
 // checkSamples holds the samples against the summary: every case that came to an
 // end has some, and there are none of other cases.
 func checkSamples(run *results.Run) error {
-	type id struct {
-		name   string
-		repeat int
-	}
-	missing := map[id]bool{} // by case; false: it has samples, or needs none
+	missing := map[results.SliceID]bool{} // by case; false: it has samples, or needs none
 	measured, file := run.Summary.Measured(), fileOf(results.Samples)
 	for _, c := range measured {
-		missing[id{c.Name, c.Repeat}] = c.Complete && c.Exchanges > 0
+		missing[results.SliceID{Case: c.Name, Repeat: c.Repeat}] = c.Complete && c.Exchanges > 0
 	}
 	for i, s := range run.Samples {
-		k := id{s.Case, s.Repeat}
+		k := results.SliceID{Case: s.Case, Repeat: s.Repeat}
 		if _, ok := missing[k]; !ok {
 			return fmt.Errorf("%s: line %d: case %q, repeat %d, is not in %s", file, i+2, s.Case, s.Repeat, SummaryFile)
 		}
 		missing[k] = false
 	}
 	for _, c := range measured {
-		if missing[id{c.Name, c.Repeat}] {
+		if missing[results.SliceID{Case: c.Name, Repeat: c.Repeat}] {
 			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing", file, c.Name, c.Repeat, SummaryFile)
 		}
 	}

@@ -33,16 +33,12 @@ func (s *Slice) Servers() []int {
 // Split sorts spans into slices, by case in the order in which cases come first, and
 // repeat, and puts the clocks of each slice together.
 func Split(spans []results.Span) []*Slice {
-	type id struct {
-		name   string
-		repeat int
-	}
-	at, order := map[id]*Slice{}, map[string]int{}
+	at, order := map[results.SliceID]*Slice{}, map[string]int{}
 	var out []*Slice
 	for _, x := range spans {
-		k := id{x.Case, x.Repeat}
-		if _, known := order[k.name]; !known {
-			order[k.name] = len(order)
+		k := results.SliceID{Case: x.Case, Repeat: x.Repeat}
+		if _, known := order[k.Case]; !known {
+			order[k.Case] = len(order)
 		}
 		s := at[k]
 		if s == nil {
