@@ -54,7 +54,8 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 		return Survey{}, err
 	}
 	defer c.end(s)
-	out := Survey{Reached: make([][][]wire.Reach, len(peers))}
+	round := surveying{stage: s, run: run, peers: peers, reached: make([][][]wire.Reach, len(peers))}
+	out := Survey{Reached: round.reached}
 	for i, p := range peers {
 		out.Servers = append(out.Servers, p.Server)
 		out.Reached[i] = make([][]wire.Reach, len(peers))
@@ -70,15 +71,23 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 				s.members[rank].post(wire.Probe{Run: run, Peer: to.Server, Data: to.Addrs[0], Routers: routers(from.Server, to.Server)})
 			}
 		}
-		if err := answers(ctx, s, run, peers, partner, out.Reached); err != nil {
+		if err := round.answers(ctx, partner); err != nil {
 			return Survey{}, fmt.Errorf("reach of every pair: %w", err)
 		}
 	}
 	return out, nil
 }
 
+// surveying is what has been found out so far.
+type surveying struct {
+	*stage
+	run     uint32
+	peers   []wire.Peer
+	reached [][][]wire.Reach
+}
+
 // answers waits for what every rank has to say of its partner, and keeps it.
-func answers(ctx context.Context, s *stage, run uint32, peers []wire.Peer, partner []int, reached [][][]wire.Reach) error {
+func (s *surveying) answers(ctx context.Context, partner []int) error {
 	waiting := map[int]bool{}
 	for rank, other := range partner {
 		if other >= 0 {
@@ -92,15 +101,15 @@ func answers(ctx context.Context, s *stage, run uint32, peers []wire.Peer, partn
 		case a := <-s.inbox:
 			switch m := a.msg.(type) {
 			case lost:
-				return fmt.Errorf("server %d has left: %w", peers[a.rank].Server, m.err)
+				return fmt.Errorf("server %d has left: %w", s.peers[a.rank].Server, m.err)
 			case wire.Probed:
-				if other := partner[a.rank]; m.Run == run && other >= 0 && m.Peer == peers[other].Server {
-					reached[a.rank][other] = m.Reached
+				if other := partner[a.rank]; m.Run == s.run && other >= 0 && m.Peer == s.peers[other].Server {
+					s.reached[a.rank][other] = m.Reached
 					delete(waiting, a.rank)
 				}
 			}
 		case <-late.C:
-			return errors.New("no answer from " + names(positionsOf(peers, waiting)))
+			return errors.New("no answer from " + names(positionsOf(s.peers, waiting)))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

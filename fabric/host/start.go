@@ -20,29 +20,33 @@ type Worker struct {
 	Args []string // after "worker"
 }
 
-// Start starts workers and gives each a line with the token on its standard
-// input, which stays open: a worker ends when that ends, so also when this
-// process is killed. It returns when all workers run, or with an error that names
-// all that do not, after it has ended the others. Hosts are started side by side,
-// the workers of one host one after the other.
-//
-// Workers are told to end when ctx ends; starting stops when abort ends, too.
-// wait returns when all have ended, with what those said that failed before they
-// were told to end; failed is called as soon as one has.
-func (s *SSH) Start(ctx, abort context.Context, workers []Worker, token string, failed func()) (wait func() error, err error) {
+// A Start is what is started, and until when.
+type Start struct {
+	Workers []Worker
+	Token   string
+	Abort   context.Context // ends starting, too
+	Failed  func()          // is called as soon as a worker has failed
+}
+
+// Start starts workers and gives each a line with the token on its standard input, which stays
+// open: a worker ends when that ends, so also when this process is killed. It returns when all
+// workers run, or with an error that names all that do not, after it has ended the others. Workers
+// are told to end when ctx ends. wait returns when all have ended, with what those said that failed
+// before they were told to end.
+func (s *SSH) Start(ctx context.Context, o Start) (wait func() error, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
-	undo := context.AfterFunc(abort, func() { stop(context.Cause(abort)) })
-	byHost := grouped(workers)
-	f := &fleet{ctx: ctx, total: len(byHost), alert: failed}
+	undo := context.AfterFunc(o.Abort, func() { stop(context.Cause(o.Abort)) })
+	byHost := grouped(o.Workers)
+	f := &fleet{ctx: ctx, total: len(byHost), alert: o.Failed}
 	s.each("starting workers", len(byHost), func(i int) {
 		for _, w := range byHost[i] {
-			if ctx.Err() != nil || !f.start(s, w, token) {
+			if ctx.Err() != nil || !f.start(s, w, o.Token) {
 				return
 			}
 		}
 	})
 	undo()
-	if err := f.failed(abort); err != nil {
+	if err := f.failed(o.Abort); err != nil {
 		stop(err)
 		f.running.Wait()
 		return nil, err

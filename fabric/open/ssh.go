@@ -229,5 +229,5 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 		}
 		start = append(start, host.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})
 	}
-	return r.Client.Start(ctx, r.abort, start, j.Token, j.Failed)
+	return r.Client.Start(ctx, host.Start{Workers: start, Token: j.Token, Abort: r.abort, Failed: j.Failed})
 }
