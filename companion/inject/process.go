@@ -32,7 +32,7 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 		cmd.Path, cmd.Err = "/proc/self/exe", nil
 		cmd.Args[0] = os.Args[0]
 	}
-	out, said := &keeper{keep: 64 << 10}, &keeper{keep: 4 << 10, last: true}
+	out, said := &beginning{}, &proc.Tail{}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(os.Environ(), p.Env...), out, said
 	cmd.WaitDelay = drainAfter
 	cmd.SysProcAttr = proc.Group(0)
@@ -47,27 +47,19 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 	if cmd.ProcessState == nil {
 		return ended{code: -1, said: err.Error()}
 	}
-	e := ended{code: cmd.ProcessState.ExitCode(), out: string(out.text), said: lastLine(string(said.text))}
+	e := ended{code: cmd.ProcessState.ExitCode(), out: string(out.text), said: lastLine(said.String())}
 	if _, exited := errors.AsType[*exec.ExitError](err); exited && e.said == "" && e.code < 0 {
 		e.said = err.Error()
 	}
 	return e
 }
 
-type keeper struct {
-	keep int
-	last bool
-	text []byte
-}
+// A beginning keeps the first 64 KiB of what is written to it.
+type beginning struct{ text []byte }
 
-func (k *keeper) Write(b []byte) (int, error) {
-	if k.last {
-		k.text = append(k.text, b...)
-		k.text = k.text[max(0, len(k.text)-k.keep):]
-	} else {
-		k.text = append(k.text, b[:min(len(b), k.keep-len(k.text))]...)
-	}
-	return len(b), nil
+func (b *beginning) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 64<<10-len(b.text))]...)
+	return len(p), nil
 }
 
 func lastLine(s string) string {

@@ -77,9 +77,7 @@ func (e *InstallError) Unwrap() error { return e.cause }
 // earlier files back in the same way and returns an *InstallError. Other errors mean that nothing
 // was changed. It cannot change LIDs: the routes must have kept those of the network.
 func Install(ctx context.Context, r *Routes, o InstallOptions) error {
-	i := newInstaller(r, o)
-	i.loads = 1
-	return i.install(ctx)
+	return newInstaller(r, o).install(ctx)
 }
 
 // An installer brings routes into one OpenSM.
@@ -101,14 +99,18 @@ type installer struct {
 // be of an earlier loading.
 const buffersLoads = 2
 
-func newInstaller(r *Routes, o InstallOptions) *installer {
+func (o InstallOptions) withDefaults() InstallOptions {
 	if o.Wait <= 0 {
 		o.Wait = defaultWait
 	}
 	if o.find == nil {
 		o.find = Running
 	}
-	return &installer{o: o, r: r, step: func(string, time.Time) {}}
+	return o
+}
+
+func newInstaller(r *Routes, o InstallOptions) *installer {
+	return &installer{o: o.withDefaults(), r: r, loads: 1, step: func(string, time.Time) {}}
 }
 
 func (i *installer) install(ctx context.Context) error {
@@ -117,7 +119,11 @@ func (i *installer) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := i.places(files); err != nil {
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Join(i.o.Dir, f.Name))
+	}
+	if err := atomicfile.Check(names...); err != nil {
 		return err
 	}
 	if err := i.ready(ctx); err != nil {
@@ -242,14 +248,6 @@ func (i *installer) put(files []file) error {
 		}
 	}
 	return write(i.o.Dir, files)
-}
-
-func (i *installer) places(files []file) error {
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Join(i.o.Dir, f.Name))
-	}
-	return atomicfile.Check(names...)
 }
 
 func (i *installer) load(ctx context.Context) error {

@@ -81,23 +81,20 @@ func (p *Places) find(t *topology.Tree, n *network.Network) error {
 	default:
 		return fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
 	}
-	if t.Levels() == 3 {
-		return p.threeLevels(t, n, x)
-	}
-	leaf, okLeaf := named(x, "leaf", t.Leaves())
-	spine, okSpine := named(x, "spine", t.Spines())
-	if okLeaf && okSpine {
-		p.Leaf, p.Spine = leaf, spine
+	switch err := p.switchesByName(t, x); {
+	case err == nil:
 		return p.hostsByName(t, n, x)
+	case t.Levels() == 3:
+		return err
 	}
+	p.Leaf, p.Spine = nil, nil
 	return p.byOrder(t, n)
 }
 
-// threeLevels finds switches and servers by name.
-func (p *Places) threeLevels(t *topology.Tree, n *network.Network, x *network.Index) error {
+func (p *Places) switchesByName(t *topology.Tree, x *network.Index) error {
 	levels := []*[]network.Node{&p.Leaf, &p.Spine, &p.top}
 	sw := 0
-	for i, count := range []int{t.Leaves(), t.Middles(), t.Paths()} {
+	for i, count := range []int{t.Leaves(), t.Middles(), t.Switches() - t.Leaves() - t.Middles()} {
 		for k := range count {
 			v, err := x.Node(t.SwitchName(sw))
 			if err != nil {
@@ -110,6 +107,10 @@ func (p *Places) threeLevels(t *topology.Tree, n *network.Network, x *network.In
 			sw++
 		}
 	}
+	return nil
+}
+
+func (p *Places) hostsByName(t *topology.Tree, n *network.Network, x *network.Index) error {
 	for r := range t.Servers() {
 		v, err := x.Node(t.ServerName(r))
 		if err != nil {
@@ -137,19 +138,6 @@ func named(x *network.Index, word string, count int) ([]network.Node, bool) {
 	return out, true
 }
 
-func (p *Places) hostsByName(t *topology.Tree, n *network.Network, x *network.Index) error {
-	for r := range t.Servers() {
-		v, err := x.Node(t.ServerName(r))
-		if err != nil {
-			return err
-		}
-		if err := p.host(t, n, r, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (p *Places) host(t *topology.Tree, n *network.Network, rank int, v network.Node) error {
 	if want := p.Leaf[t.Leaf(rank)]; !n.IsHost(v) || n.Leaf(v).Node != want {
 		return fmt.Errorf("%s has no cable to %s, its leaf", n.Info(v).Name, n.Info(want).Name)
@@ -162,12 +150,7 @@ func (p *Places) byOrder(t *topology.Tree, n *network.Network) error {
 	var hosts [][]network.Node // of each leaf, by port
 	for i := range n.Switches() {
 		s := n.Switch(i)
-		var own []network.Node
-		for _, e := range n.Ends(s) {
-			if e.Node != network.NoNode && n.IsHost(e.Node) {
-				own = append(own, e.Node)
-			}
-		}
+		own := hostsOn(n, s)
 		if len(own) == 0 {
 			p.Spine = append(p.Spine, s)
 			continue
@@ -281,7 +264,7 @@ func (p *Places) dead(t *topology.Tree) []network.Cable {
 func TreeOf(n *network.Network) (*topology.Tree, error) {
 	var leaves []network.Node
 	for i := range n.Switches() {
-		if s := n.Switch(i); hostsOn(n, s) > 0 {
+		if s := n.Switch(i); len(hostsOn(n, s)) > 0 {
 			leaves = append(leaves, s)
 		}
 	}
@@ -293,19 +276,19 @@ func TreeOf(n *network.Network) (*topology.Tree, error) {
 		}
 	}
 	for _, s := range leaves {
-		o.Fill = append(o.Fill, hostsOn(n, s))
-		o.Ports = max(o.Ports, hostsOn(n, s))
+		o.Fill = append(o.Fill, len(hostsOn(n, s)))
+		o.Ports = max(o.Ports, len(hostsOn(n, s)))
 	}
 	o.Ports = cmp.Or(o.Ports, 1)
 	return topology.New(o)
 }
 
-func hostsOn(n *network.Network, s network.Node) int {
-	count := 0
+// hostsOn returns the hosts of a switch, by port.
+func hostsOn(n *network.Network, s network.Node) (hosts []network.Node) {
 	for _, e := range n.Ends(s) {
 		if e.Node != network.NoNode && n.IsHost(e.Node) {
-			count++
+			hosts = append(hosts, e.Node)
 		}
 	}
-	return count
+	return hosts
 }

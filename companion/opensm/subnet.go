@@ -67,12 +67,7 @@ func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, 
 	if o.Discover == nil {
 		return nil, errors.New("no way to discover the network")
 	}
-	if o.Wait <= 0 {
-		o.Wait = defaultWait
-	}
-	if o.find == nil {
-		o.find = Running
-	}
+	o.InstallOptions = o.InstallOptions.withDefaults()
 	s := &Subnet{o: o, net: n, places: places, tree: t.Healthy(), links: newLinks(t, places, n), calm: make(chan struct{})}
 	close(s.calm)
 	return s, nil
