@@ -147,7 +147,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		return func() {
 			until++
 			for d.grant(until); f.done < until; {
-				must(f.turn(ctx))
+				must(f.turn(ctx, f))
 			}
 		}, l
 	}

@@ -28,9 +28,6 @@ type freeRunning struct {
 	// When the oldest open event last came nearer to its end, and when the send
 	// under way was posted.
 	moved, posted time.Duration
-
-	post     []transport.Op
-	finished []transport.Op
 }
 
 // sendID marks the send under way; other operations are the inbox'.
@@ -38,41 +35,15 @@ const sendID = 1 << idShift
 
 func newFreeRunning(l *loop) *freeRunning {
 	credits := l.c.Credits
+	l.post, l.finished = make([]transport.Op, 0, credits*l.n+1), make([]transport.Op, 64)
 	return &freeRunning{
 		loop: l, inbox: newInbox(l.fragments, credits), open: make([]bool, credits), began: make([]time.Duration, credits),
-		post: make([]transport.Op, 0, credits*l.n+1), finished: make([]transport.Op, 64),
 	}
 }
 
-func (f *freeRunning) run(ctx context.Context) error {
-	f.mailbox.onChange(f.ep.Wake)
-	for !f.finish {
-		if err := f.turn(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (f *freeRunning) run(ctx context.Context) error { return f.drive(ctx, f) }
 
-// turn takes up what is new, starts what can be started and waits for
-// something to be done.
-func (f *freeRunning) turn(ctx context.Context) error {
-	if err := f.take(ctx); err != nil || f.finish {
-		return err
-	}
-	if err := f.step(); err != nil {
-		return err
-	}
-	n, err := f.ep.Poll(ctx, f.finished)
-	if err != nil {
-		return err
-	}
-	for i := range f.finished[:n] {
-		f.did(&f.finished[i])
-	}
-	f.upkeep()
-	return f.overdue()
-}
+func (f *freeRunning) hear(ctx context.Context) error { return f.take(ctx) }
 
 func (f *freeRunning) step() error {
 	credits := uint64(len(f.open))
@@ -82,12 +53,7 @@ func (f *freeRunning) step() error {
 		}
 	}
 	f.send()
-	if len(f.post) == 0 {
-		return nil
-	}
-	err := f.ep.Post(f.post)
-	f.post = f.post[:0]
-	return err
+	return nil
 }
 
 // expect opens the event of the next exchange and posts its receives.

@@ -42,6 +42,9 @@ type loop struct {
 	next      int
 	spare     []uint64
 	at        wire.Position
+
+	post     []transport.Op // to be posted, and room for what Poll returns: without phases
+	finished []transport.Op
 }
 
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {
@@ -139,6 +142,57 @@ func opsOf(row []wire.Step, rank, n int) []transport.Op {
 		}
 	}
 	return ops
+}
+
+// A turner does without phases, in turns.
+type turner interface {
+	hear(ctx context.Context) error // takes up what is new
+	step() error                    // adds what can be started to post
+	did(op *transport.Op)           // handles a finished operation
+	overdue() error
+}
+
+// drive has a turner go on until the end of the case.
+func (l *loop) drive(ctx context.Context, t turner) error {
+	l.mailbox.onChange(l.ep.Wake)
+	defer l.mailbox.onChange(nil)
+	for !l.finish {
+		if err := l.turn(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) turn(ctx context.Context, t turner) error {
+	if err := t.hear(ctx); err != nil || l.finish {
+		return err
+	}
+	if err := t.step(); err != nil {
+		return err
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	n, err := l.ep.Poll(ctx, l.finished)
+	if err != nil {
+		return err
+	}
+	for i := range l.finished[:n] {
+		t.did(&l.finished[i])
+	}
+	l.upkeep()
+	return t.overdue()
+}
+
+// flush posts what was added to post.
+func (l *loop) flush() error {
+	if len(l.post) == 0 {
+		return nil
+	}
+	err := l.ep.Post(l.post)
+	l.post = l.post[:0]
+	return err
 }
 
 // upkeep reads the transport's counters when the sampler has asked for it.

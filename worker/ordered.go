@@ -33,8 +33,6 @@ type ordered struct {
 	left  time.Duration // the fragment that left last
 	sent  wire.Span     // the fragment under way
 
-	post     []transport.Op
-	finished []transport.Op
 }
 
 // ongoing is an exchange with its event under construction.
@@ -60,47 +58,20 @@ const (
 
 func newOrdered(l *loop) *ordered {
 	most := max(l.c.Credits, 1)
+	l.post, l.finished = make([]transport.Op, 0, (most+4)*l.n), make([]transport.Op, 64)
 	return &ordered{
 		loop: l, near: min(l.c.Fragment/nearShare, mostNear), turns: &turns{rank: l.c.Rank, n: l.n}, inbox: newInbox(l.fragments, most), built: make([]ongoing, 2*most),
 		tells: newHeaders(4 * l.n), told: make([][transport.HeadSize]byte, l.n),
-		post: make([]transport.Op, 0, (most+4)*l.n), finished: make([]transport.Op, 64),
 	}
 }
 
 func (o *ordered) run(ctx context.Context) error {
-	o.mailbox.onChange(o.ep.Wake)
-	defer o.mailbox.onChange(nil)
 	for peer := range o.n {
 		if peer != o.c.Rank {
 			o.offer(peer)
 		}
 	}
-	for !o.finish {
-		if err := o.turn(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// turn takes up what is new, starts what can be started and waits for something to be
-// done.
-func (o *ordered) turn(ctx context.Context) error {
-	if err := o.hear(ctx); err != nil || o.finish {
-		return err
-	}
-	if err := o.step(); err != nil {
-		return err
-	}
-	n, err := o.ep.Poll(ctx, o.finished)
-	if err != nil {
-		return err
-	}
-	for i := range o.finished[:n] {
-		o.did(&o.finished[i])
-	}
-	o.upkeep()
-	return o.overdue()
+	return o.drive(ctx, o)
 }
 
 // hear takes up what the controller has said. Windows of a plan that has been replaced
@@ -147,12 +118,7 @@ func (o *ordered) step() error {
 		}
 		o.advance()
 	}
-	if len(o.post) == 0 {
-		return nil
-	}
-	err := o.ep.Post(o.post)
-	o.post = o.post[:0]
-	return err
+	return nil
 }
 
 // open opens the events of a window and posts its receives.

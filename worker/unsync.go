@@ -29,8 +29,6 @@ type unsynchronised struct {
 	service  []*service
 	offered  map[stream]bool // has its services
 	serving  int             // fragments on their way out
-	post     []transport.Op
-	finished []transport.Op // filled by Poll
 }
 
 type building struct {
@@ -93,10 +91,10 @@ func (h *headers) put(i int) { h.free = append(h.free, i) }
 
 func newUnsynchronised(l *loop) *unsynchronised {
 	credits := inFlight(l.c)
+	l.post, l.finished = make([]transport.Op, 0, 4*credits*l.n), make([]transport.Op, 64)
 	u := &unsynchronised{
 		loop: l, inbox: newInbox(l.fragments, credits), limit: l.c.Sources, slots: make([]building, credits),
 		asked: newHeaders(2 * credits * l.n), offered: make(map[stream]bool),
-		post: make([]transport.Op, 0, 4*credits*l.n), finished: make([]transport.Op, 64),
 	}
 	u.follow(&l.plans[0])
 	if u.limit == 0 {
@@ -193,15 +191,6 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 		u.did(&u.finished[i])
 	}
 	return nil
-}
-
-func (u *unsynchronised) flush() error {
-	if len(u.post) == 0 {
-		return nil
-	}
-	err := u.ep.Post(u.post)
-	u.post = u.post[:0]
-	return err
 }
 
 // begin opens assigned events while there is room for them.
