@@ -56,8 +56,8 @@ func TestTCPRanksDeliverEveryByte(t *testing.T) {
 }
 
 func TestTCPBarrierSlot(t *testing.T) {
-	r := row{n: 3, ours: side{kind: bare, net: netTCP, mode: barriers}}
-	got, err := testTools(t).slot(t.Context(), r, r.ours, 20)
+	r := row{Ranks: 3, Ours: side{kind: bare, net: netTCP, mode: barriers}}
+	got, err := testTools(t).slot(t.Context(), r, r.Ours, 20)
 	if err != nil || got.value <= 0 || got.seconds <= 0 {
 		t.Errorf("slot: %+v, %v", got, err)
 	}
@@ -98,7 +98,7 @@ func TestBarrierTimes(t *testing.T) {
 }
 
 func TestTheSlowestRankCounts(t *testing.T) {
-	r := row{n: 3, size: 1_000_000}
+	r := row{Ranks: 3, Size: 1_000_000}
 	got, err := judge(r, side{kind: bare, mode: Unsync}, 10, []report{{Seconds: 1}, {Seconds: 3}, {Seconds: 2}})
 	if want := (reading{3, 20}); err != nil || got != want { // 6 pairs · 10 MB / 3 s
 		t.Errorf("judge() = %+v, %v, want %+v", got, err, want)
@@ -130,7 +130,7 @@ func TestScale(t *testing.T) {
 
 func TestWarmUpFindsTheAmount(t *testing.T) {
 	var tried []int
-	amount, err := warmUp(isend, row{n: 4, size: 1 << 20}, 1, func(k int) (reading, error) {
+	amount, err := warmUp(isend, row{Ranks: 4, Size: 1 << 20}, 1, func(k int) (reading, error) {
 		tried = append(tried, k)
 		return reading{seconds: float64(k) / 1000}, nil
 	})
@@ -140,7 +140,7 @@ func TestWarmUpFindsTheAmount(t *testing.T) {
 }
 
 func TestReadC(t *testing.T) {
-	r, s := row{n: 4, size: 500_000}, side{kind: cProgram, mode: "isend"}
+	r, s := row{Ranks: 4, Size: 500_000}, side{kind: cProgram, mode: "isend"}
 	const line = "mode=isend n=4 size=500000 rounds=10 seconds=2.000000000\n"
 	if got, err := readC(line, r, s, 10); err != nil || got != (reading{2, 30}) {
 		t.Errorf("readC() = %+v, %v", got, err)
@@ -158,7 +158,7 @@ func TestReadC(t *testing.T) {
 
 func TestReadSummary(t *testing.T) {
 	const good = `{"complete":true,"cases":[{"valid":true,"exchanges":10,"measured_s":2,"reasons":[]}]}`
-	r := row{n: 4, size: 500_000}
+	r := row{Ranks: 4, Size: 500_000}
 	if got, err := readSummary(good, r); err != nil || got != (reading{2, 30}) {
 		t.Errorf("readSummary() = %+v, %v", got, err)
 	}
@@ -198,10 +198,10 @@ func TestRowsDiffer(t *testing.T) {
 			t.Errorf("twice: %s", s)
 		}
 		seen[s] = true
-		if r.ours == r.theirs || r.ours.kind == cProgram || strings.Contains(s, "  ") {
+		if r.Ours == r.Theirs || r.Ours.kind == cProgram || strings.Contains(s, "  ") {
 			t.Errorf("odd row: %s", s)
 		}
-		if (r.size == 0) != (r.ours.mode == barriers) || r.n < 2 {
+		if (r.Size == 0) != (r.Ours.mode == barriers) || r.Ranks < 2 {
 			t.Errorf("odd work: %s", s)
 		}
 	}
@@ -235,28 +235,27 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	goal := Goal{Want: 0.4, AtMost: true}
-	r := row{work: "barrier", n: 8, ours: side{kind: bare, mode: barriers}, goal: goal}
 	out := []outcome{
 		{
-			row: r, Work: "barrier", Ranks: 8, Unit: "µs", Theirs: "C", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
-			Ratio: Ratio{Median: 0.3, Low: 0.28, High: 0.32}, Goal: Goal{Want: 0.4, AtMost: true}, Verdict: "reached",
+			row:  row{Work: "barrier", Ranks: 8, Ours: side{kind: bare, mode: barriers}, Theirs: side{mode: barriers, net: netTCP}, Goal: Goal{Want: 0.4, AtMost: true}},
+			Unit: "µs", OurSlots: []float64{30, 31, 29}, Slots: []float64{100, 99, 101},
+			Ratio: Ratio{Median: 0.3, Low: 0.28, High: 0.32}, Verdict: "reached",
 		},
-		{row: r, Work: "MPI", Ranks: 4, Size: 64 << 10, Unit: "MB/s", Goal: Goal{Want: 0.9}, Verdict: "left out: why", LeftOut: "why"},
+		{row: row{Work: "MPI", Ranks: 4, Size: 64 << 10, Theirs: isend, Goal: Goal{Want: 0.9}}, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
 	}
 	var b bytes.Buffer
 	if err := printTable(&b, out); err != nil {
 		t.Fatal(err)
 	}
 	const want = `work     n  size    ours  theirs        ratio  95 % interval  reach  verdict        beside
-barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C
-MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  –
+barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C MPI_Barrier over TCP
+MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  C isend/waitall over TCP
 `
 	if b.String() != want {
 		t.Errorf("table:\n%s\nwant\n%s", &b, want)
 	}
 	text, err := json.Marshal(document{Schema: schema, Rows: out})
-	if err != nil || !strings.Contains(string(text), `"our_slots":[30,31,29],"their_slots":[100,99,101]`) {
+	if err != nil || !strings.Contains(string(text), `"theirs":"C MPI_Barrier over TCP","reach":0.4,"reach_at_most":true,"unit":"µs","our_slots":[30,31,29],"their_slots":[100,99,101]`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -17,17 +17,11 @@ type reading struct {
 }
 
 type outcome struct {
-	row      row
-	Work     string    `json:"work"`
-	Ranks    int       `json:"ranks"`
-	Size     int       `json:"size_bytes,omitempty"`
+	row
 	Unit     string    `json:"unit"`
-	Ours     string    `json:"ours"`
-	Theirs   string    `json:"theirs"`
 	OurSlots []float64 `json:"our_slots"`
 	Slots    []float64 `json:"their_slots"`
 	Ratio
-	Goal
 	Verdict string `json:"verdict"`
 	LeftOut string `json:"left_out,omitempty"` // why, if something it needs is not there
 	Failed  string `json:"failed,omitempty"`
@@ -40,9 +34,7 @@ func (l leftOut) Error() string { return l.why }
 // measure does the slots of a row, both sides in turn. The one that begins
 // changes from slot to slot.
 func measure(ctx context.Context, t *tools, r row, o *options, progress io.Writer) outcome {
-	out := outcome{
-		row: r, Work: r.work, Ranks: r.n, Size: r.size, Unit: r.unit(), Ours: r.ours.String(), Theirs: r.theirs.String(), Goal: r.goal,
-	}
+	out := outcome{row: r, Unit: r.unit()}
 	err := out.fill(ctx, t, o, progress)
 	if why := (leftOut{}); errors.As(err, &why) {
 		out.LeftOut, out.Verdict = why.why, "left out: "+why.why
@@ -53,14 +45,14 @@ func measure(ctx context.Context, t *tools, r row, o *options, progress io.Write
 }
 
 func (r row) unit() string {
-	if r.ours.mode == barriers {
+	if r.Ours.mode == barriers {
 		return "µs"
 	}
 	return "MB/s"
 }
 
 func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.Writer) error {
-	sides := [2]side{out.row.ours, out.row.theirs}
+	sides := [2]side{out.Ours, out.Theirs}
 	var amounts [2]int
 	for i, s := range sides {
 		run := func(k int) (reading, error) { return t.slot(ctx, out.row, s, k) }
@@ -115,7 +107,7 @@ func first(s side, r row) int {
 		return 100
 	}
 	step := max(s.batch, 1)
-	return scale(1, 64<<20, float64(r.n*(r.n-1)*r.size), step)
+	return scale(1, 64<<20, float64(r.Ranks*(r.Ranks-1)*r.Size), step)
 }
 
 // scale returns how much work takes as long as wanted when amount took so long:

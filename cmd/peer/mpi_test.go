@@ -28,7 +28,7 @@ func TestCDeliversEveryByte(t *testing.T) {
 		} {
 			s.kind, s.net = cProgram, net
 			for _, size := range []int{70, 200_000} { // eager, and by rendezvous
-				got, err := tools.runC(t.Context(), row{n: 3, size: size}, s, 6, true)
+				got, err := tools.runC(t.Context(), row{Ranks: 3, Size: size}, s, 6, true)
 				if err != nil || got.seconds <= 0 || got.value <= 0 {
 					t.Errorf("%s, %d bytes: %+v, %v", s, size, got, err)
 				}
@@ -39,7 +39,7 @@ func TestCDeliversEveryByte(t *testing.T) {
 
 func TestCRefusesBadArguments(t *testing.T) {
 	tools := mpiTools(t)
-	_, err := tools.runC(t.Context(), row{n: 2, size: 10}, side{mode: "fast", net: netShared}, 1, false)
+	_, err := tools.runC(t.Context(), row{Ranks: 2, Size: 10}, side{mode: "fast", net: netShared}, 1, false)
 	if err == nil || !strings.Contains(err.Error(), "MODE is") {
 		t.Errorf("a mode that does not exist: %v", err)
 	}

@@ -21,7 +21,7 @@ import (
 
 func workOf(r row, s side, amount int) Work {
 	w := Work{
-		Mode: s.mode, Size: r.size, Exchanges: amount, Warmup: warmup, Batch: max(s.batch, 1), Drop: s.drop, Shared: s.shared,
+		Mode: s.mode, Size: r.Size, Exchanges: amount, Warmup: warmup, Batch: max(s.batch, 1), Drop: s.drop, Shared: s.shared,
 	}
 	w.Warmup = (w.Warmup + w.Batch - 1) / w.Batch * w.Batch
 	return w
@@ -29,8 +29,8 @@ func workOf(r row, s side, amount int) Work {
 
 // judge makes one reading of what the ranks report: the slowest counts.
 func judge(r row, s side, amount int, reports []report) (reading, error) {
-	if len(reports) != r.n {
-		return reading{}, fmt.Errorf("%d of %d ranks reported", len(reports), r.n)
+	if len(reports) != r.Ranks {
+		return reading{}, fmt.Errorf("%d of %d ranks reported", len(reports), r.Ranks)
 	}
 	out := reading{}
 	for _, p := range reports {
@@ -166,8 +166,8 @@ func mpirunArgs(n int, net string, root bool) []string {
 func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool) (reading, error) {
 	batch := max(s.batch, 1)
 	before := (warmup + batch - 1) / batch * batch
-	args := append(mpirunArgs(r.n, s.net, os.Geteuid() == 0), t.alltoall, s.mode,
-		strconv.Itoa(r.size), strconv.Itoa(amount), strconv.Itoa(before), strconv.Itoa(batch), map[bool]string{false: "0", true: "1"}[check])
+	args := append(mpirunArgs(r.Ranks, s.net, os.Geteuid() == 0), t.alltoall, s.mode,
+		strconv.Itoa(r.Size), strconv.Itoa(amount), strconv.Itoa(before), strconv.Itoa(batch), map[bool]string{false: "0", true: "1"}[check])
 	said, err := t.output(t.command(ctx, "mpirun", args...))
 	if err != nil {
 		return reading{}, err
@@ -177,9 +177,9 @@ func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool)
 
 func readC(said string, r row, s side, amount int) (got reading, err error) {
 	if s.mode == barriers {
-		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=barrier n=%d rounds=%d seconds=%%g median_us=%%g", r.n, amount), &got.seconds, &got.value)
+		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=barrier n=%d rounds=%d seconds=%%g median_us=%%g", r.Ranks, amount), &got.seconds, &got.value)
 	} else {
-		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=%s n=%d size=%d rounds=%d seconds=%%g", s.mode, r.n, r.size, amount), &got.seconds)
+		_, err = fmt.Sscanf(said, fmt.Sprintf("mode=%s n=%d size=%d rounds=%d seconds=%%g", s.mode, r.Ranks, r.Size, amount), &got.seconds)
 		got.value = rate(r, amount, got.seconds)
 	}
 	if err == nil && got.seconds <= 0 {
@@ -229,7 +229,7 @@ deliver: buffer
 check: %[5]s
 cases:
   - {name: whole, mode: %[6]s}
-`, r.n, r.size, milliseconds, warmup, check, mode)
+`, r.Ranks, r.Size, milliseconds, warmup, check, mode)
 }
 
 func (t *tools) runWhole(ctx context.Context, r row, s side, milliseconds int) (out reading, err error) {

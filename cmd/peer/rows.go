@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -37,20 +36,20 @@ type side struct {
 }
 
 type row struct {
-	work   string
-	n      int // ranks
-	size   int // bytes of a fragment; 0: no fragments
-	ours   side
-	theirs side
-	goal   Goal
+	Work   string `json:"work"`
+	Ranks  int    `json:"ranks"`
+	Size   int    `json:"size_bytes,omitempty"` // of a fragment; 0: no fragments
+	Ours   side   `json:"ours"`
+	Theirs side   `json:"theirs"`
+	Goal
 }
 
 func (r row) String() string {
-	s := fmt.Sprintf("%s, n=%d", r.work, r.n)
-	if r.size > 0 {
-		s += ", " + sizeText(r.size)
+	s := fmt.Sprintf("%s, n=%d", r.Work, r.Ranks)
+	if r.Size > 0 {
+		s += ", " + sizeText(r.Size)
 	}
-	return fmt.Sprintf("%s: %s / %s", s, r.ours, r.theirs)
+	return fmt.Sprintf("%s: %s / %s", s, r.Ours, r.Theirs)
 }
 
 func sizeText(size int) string {
@@ -59,6 +58,9 @@ func sizeText(size int) string {
 	}
 	return fmt.Sprintf("%d KiB", size>>10)
 }
+
+// MarshalText is String.
+func (s side) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func (s side) String() string {
 	words := []string{}
@@ -188,7 +190,7 @@ func printTable(w io.Writer, out []outcome) error {
 		if o.Size > 0 {
 			size = sizeText(o.Size)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\n", o.Work, o.Ranks, size, o.figures(), o.Verdict, cmp.Or(o.Theirs, "–"))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\t%s\n", o.Work, o.Ranks, size, o.figures(), o.Verdict, o.Theirs)
 	}
 	return tw.Flush()
 }

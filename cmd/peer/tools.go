@@ -45,7 +45,7 @@ type machine struct {
 // prepare finds or makes what the rows need; the caller closes it.
 func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	needs := func(f func(side) bool) bool {
-		return slices.ContainsFunc(rs, func(r row) bool { return f(r.ours) || f(r.theirs) })
+		return slices.ContainsFunc(rs, func(r row) bool { return f(r.Ours) || f(r.Theirs) })
 	}
 	t = &tools{machine: machine{CPUs: runtime.NumCPU(), Go: runtime.Version()}}
 	if needs(func(s side) bool { return s.kind == whole }) {
@@ -166,7 +166,7 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 		}
 		run = t.runMPI
 	}
-	reports, err := run(ctx, r.n, workOf(r, s, amount))
+	reports, err := run(ctx, r.Ranks, workOf(r, s, amount))
 	if err != nil {
 		return reading{}, err
 	}
@@ -175,5 +175,5 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 
 // rate is what all ranks together send, in MB/s.
 func rate(r row, exchanges int, seconds float64) float64 {
-	return float64(r.n*(r.n-1)*r.size) * float64(exchanges) / seconds / 1e6
+	return float64(r.Ranks*(r.Ranks-1)*r.Size) * float64(exchanges) / seconds / 1e6
 }
