@@ -27,9 +27,7 @@ func TestStepsOfTournament(t *testing.T) {
 		{send(4), await(4)},
 	}
 	for r, w := range want {
-		if got := steps(t, barrier.Tournament, r, 6); !slices.Equal(got, w) {
-			t.Errorf("rank %d: %v, want %v", r, got, w)
-		}
+		expect.Equal(t, steps(t, barrier.Tournament, r, 6), w, "rank %d", r)
 	}
 }
 

@@ -410,8 +410,6 @@ func TestFailoverProgress(t *testing.T) {
 		bench.FailedOver:   {"x1 [leaf0-spine1] [] true true", "x2 [] [leaf0-spine1] true true"},
 	}
 	for stage := range want {
-		if !slices.Equal(told[stage], want[stage]) {
-			t.Errorf("%s: %q, want %q", stage, told[stage], want[stage])
-		}
+		expect.Equal(t, told[stage], want[stage], "%s", stage)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -65,9 +64,7 @@ func TestPairCounts(t *testing.T) {
 	want := []results.PairCount{
 		{Src: 10, Dst: 12, Bytes: 5, Sec: 60}, {Src: 11, Dst: 10, Bytes: 7, Sec: 1}, {Src: 11, Dst: 12, Bytes: 6, Sec: 60}, {Src: 12, Dst: 10},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	expect.Equal(t, got, want, "got")
 }
 
 func TestSteps(t *testing.T) {
@@ -100,9 +97,7 @@ func TestSteps(t *testing.T) {
 				t.Fatalf("got %v, want %v", got, tt.want)
 			}
 			for i := range got {
-				if got[i] != tt.want[i] {
-					t.Errorf("step %d: got %v, want %v", i, got[i], tt.want[i])
-				}
+				expect.Equal(t, got[i], tt.want[i], "step %d", i)
 			}
 		})
 	}
@@ -124,9 +119,7 @@ func TestStepsWithoutFailover(t *testing.T) {
 		for _, s := range stepsOf(c) {
 			got = append(got, s.at.String())
 		}
-		if g := strings.Join(got, " "); g != tt.want {
-			t.Errorf("%v: %s, want %s", tt.timed, g, tt.want)
-		}
+		expect.Equal(t, strings.Join(got, " "), tt.want, "%v", tt.timed)
 	}
 }
 
@@ -169,9 +162,7 @@ func TestBlame(t *testing.T) {
 		{"c", "w", broke, `case "x": measurement: c; w; server 3: closed; server 4: closed`},
 	} {
 		line := &timeline{cut: tt.cut, waits: tt.waits}
-		if got := line.blame(&tt.err).Error(); got != tt.want {
-			t.Errorf("got %s, want %s", got, tt.want)
-		}
+		expect.Equal(t, line.blame(&tt.err).Error(), tt.want, "blame")
 	}
 }
 
@@ -245,9 +236,7 @@ func TestCarried(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	if n := drops(got); n != uint64(2*tree.Wires()) {
-		t.Errorf("%d drops", n)
-	}
+	expect.Equal(t, drops(got), uint64(2*tree.Wires()), "drops")
 	planned.Timed = []scenario.Timed{{}}
 	if plannedBytes(planned, thrice) != nil {
 		t.Error("bytes are planned though routes change")
@@ -261,9 +250,7 @@ func TestBetween(t *testing.T) {
 	expect.Must(t, err)
 	s := &scenario.Scenario{Tree: tree, Warmup: 1, Seed: 3, Event: scenario.Event{Fragment: 1000}}
 	events := []uint64{1, 2, 3, 4}
-	if got := between(s, Planned{}, events)(0, 2); got != 3*(1000+builder.HeaderSize) {
-		t.Errorf("equal fragments: %v", got)
-	}
+	expect.Equal(t, between(s, Planned{}, events)(0, 2), 3*(1000+builder.HeaderSize), "equal fragments")
 	s.Event.Sizes.Spread = 0.5
 	sizes := builder.Sizes{Mean: 1000, Distribution: builder.Distribution{Spread: 0.5}, Seed: 3}
 	want := sizes.Of(4+1, 3) + sizes.Of(8+1, 3) + 2*builder.HeaderSize
@@ -346,9 +333,7 @@ func TestHeaviest(t *testing.T) {
 func TestPerWindow(t *testing.T) {
 	sec := []float64{5, 1, 0, 4, 2, 0, 9}
 	for window, want := range map[int][]float64{0: sec, 1: sec, 3: {6, 6}, 7: {21}, 8: nil} {
-		if got := perWindow(sec, window); !slices.Equal(got, want) {
-			t.Errorf("windows of %d: %v, want %v", window, got, want)
-		}
+		expect.Equal(t, perWindow(sec, window), want, "windows of %d", window)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
@@ -33,13 +34,9 @@ func TestUnused(t *testing.T) {
 		for _, f := range outages(tt.in, tt.hold, 20) {
 			got = append(got, fmt.Sprintf("%s %d+%d", f.Name, f.At, f.For))
 		}
-		if s := strings.Join(got, " "); s != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, s, tt.want)
-		}
+		expect.Equal(t, strings.Join(got, " "), tt.want, "%s", tt.name)
 	}
-	if d := longestOutage([]scenario.Timed{{At: 3, For: 4}, {At: 14}}, 20); d != 6 {
-		t.Errorf("longest outage %d, want 6", d)
-	}
+	expect.Equal(t, longestOutage([]scenario.Timed{{At: 3, For: 4}, {At: 14}}, 20), 6, "longest outage")
 }
 
 // Rates are of whole intervals between two moments.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
 )
@@ -23,13 +24,9 @@ func TestRoundsOrder(t *testing.T) {
 		}
 		different[string(rune(order[0]))] = true
 	}
-	if len(different) != 5 {
-		t.Errorf("of 20 rounds only %d cases come first", len(different))
-	}
+	expect.Equal(t, len(different), 5, "of 20 rounds only: cases come first")
 	r.Count = 1
-	if order := r.order(0); !slices.Equal(order, all) {
-		t.Errorf("a round alone: %v", order)
-	}
+	expect.Equal(t, r.order(0), all, "a round alone")
 }
 
 func TestRoundsGoOn(t *testing.T) {
@@ -84,9 +81,7 @@ func TestRoundsWanted(t *testing.T) {
 		{"nothing but a control", []results.Case{control}, nil},
 	} {
 		r := rounds{Rounds: scenario.Rounds{Limit: time.Minute}, seed: 7, cases: len(tt.cases), done: 1, measured: len(tt.cases)}
-		if got := slices.Sorted(slices.Values(r.next(time.Second, tt.cases))); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		expect.Equal(t, slices.Sorted(slices.Values(r.next(time.Second, tt.cases))), tt.want, "%s", tt.name)
 		if r.done = 0; len(r.next(0, nil)) != len(tt.cases) {
 			t.Errorf("%s: the first round leaves cases out", tt.name)
 		}
@@ -107,9 +102,7 @@ func TestRoundsMeasureAgain(t *testing.T) {
 		{"often enough", auto, mostTries, time.Second, false},
 		{"a number of rounds", two, 2, time.Hour, true},
 	} {
-		if got := tt.r.again(tt.tries, tt.elapsed, time.Second); got != tt.want {
-			t.Errorf("%s: again: %t", tt.name, got)
-		}
+		expect.Equal(t, tt.r.again(tt.tries, tt.elapsed, time.Second), tt.want, "%s: again", tt.name)
 	}
 }
 
@@ -127,8 +120,6 @@ func TestSettled(t *testing.T) {
 		{"over exchanges", []results.Case{c(results.Resolved, results.OverExchanges, true)}, false},
 		{"ordered", []results.Case{c(results.Resolved, results.OverRounds, true), c(results.Ordered, results.OverRounds, true)}, false},
 	} {
-		if got := settled(tt.cases); got != tt.want {
-			t.Errorf("%s: settled: %t", tt.name, got)
-		}
+		expect.Equal(t, settled(tt.cases), tt.want, "%s: settled", tt.name)
 	}
 }

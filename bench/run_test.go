@@ -284,9 +284,7 @@ func TestRunAnswerFirst(t *testing.T) {
 	for name, want := range map[string][]int{
 		"healthy": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "dead": {0, 1, 2, 3, 4, 5}, "beside": {0, 6, 7, 8, 9, 10},
 	} {
-		if !slices.Equal(rounds[name], want) {
-			t.Errorf("%s is measured in rounds %v, want %v", name, rounds[name], want)
-		}
+		expect.Equal(t, rounds[name], want, "rounds of %s", name)
 	}
 }
 
@@ -317,9 +315,7 @@ func TestRun(t *testing.T) {
 		seen[s.Case] = append(seen[s.Case], s.Round)
 	}
 	for _, name := range names {
-		if !slices.Equal(seen[name], []int{0, 1}) {
-			t.Errorf("%s has slices in rounds %v", name, seen[name])
-		}
+		expect.Equal(t, seen[name], []int{0, 1}, "rounds of slices of %s", name)
 	}
 	took := map[string]float64{}
 	for _, x := range sink.exchanges {
@@ -355,9 +351,7 @@ matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, 
 cases: [{mode: ordered}]
 `, &inProcess{}, &memory{})
 	expect.Must(t, err)
-	if len(sum.Cases) != 17 {
-		t.Errorf("%d cases", len(sum.Cases))
-	}
+	expect.Equal(t, len(sum.Cases), 17, "cases")
 	for _, c := range sum.Cases {
 		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate+c.FragmentsLate > 0 {
 			t.Errorf("%s: %+v", c.Name, c)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 const me = 1 // the rank of every assembler here
@@ -68,15 +69,11 @@ func TestAdd(t *testing.T) {
 				}
 			}
 			for i, s := range tt.steps {
-				if got := a.Add(0, s.h, !s.broken); got != s.want {
-					t.Errorf("step %d: %v, want %v", i, got, s.want)
-				}
+				expect.Equal(t, a.Add(0, s.h, !s.broken), s.want, "step %d", i)
 				want[s.want]++
 			}
 			for v := builder.Accepted; v <= builder.WrongEpoch; v++ {
-				if a.Count(v) != want[v] {
-					t.Errorf("count of %v: %d, want %d", v, a.Count(v), want[v])
-				}
+				expect.Equal(t, a.Count(v), want[v], "count of %v", v)
 			}
 		})
 	}
@@ -89,9 +86,7 @@ func TestAbandonedEventIsLate(t *testing.T) {
 	}
 	a.Abandon(7)
 	a.Abandon(7) // the second time there is nothing to give up
-	if got := a.Add(0, frag(7, 0), true); got != builder.Late {
-		t.Errorf("fragment of an abandoned event: %v, want late", got)
-	}
+	expect.Equal(t, a.Add(0, frag(7, 0), true), builder.Late, "fragment of an abandoned event")
 	a.Spoiled()
 	if a.Lost() != 1 || a.Count(builder.Late) != 1 || a.Count(builder.Corrupt) != 1 {
 		t.Errorf("lost %d, late %d, corrupt %d; want 1 each", a.Lost(), a.Count(builder.Late), a.Count(builder.Corrupt))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 var sample = builder.Header{Kind: builder.Data, Epoch: 3, Event: 1 << 40, Source: 5, Dest: 7, Size: 625000, Sum: 0xdeadbeef}
@@ -96,7 +97,5 @@ func TestHeaderAllocatesNothing(t *testing.T) {
 			t.Fatal("damaged header accepted")
 		}
 	})
-	if n != 0 {
-		t.Errorf("%v allocations per header, want 0", n)
-	}
+	expect.Equal(t, n, 0, "allocations of a header")
 }

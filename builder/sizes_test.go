@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 // drawn are distributions of 1,000 bytes for 16 servers.
@@ -72,9 +73,7 @@ func TestSizesOfSpreadStay(t *testing.T) {
 	want := []int{469403, 627351, 692958, 542135, 858464, 494178, 351504, 436774, 393832, 592231, 718521, 903872}
 	for i, event := range []uint64{0, 1, 17, 1 << 40} {
 		for j, source := range []int{0, 5, 325} {
-			if got := s.Of(event, source); got != want[3*i+j] {
-				t.Errorf("event %d, source %d: %d, want %d", event, source, got, want[3*i+j])
-			}
+			expect.Equal(t, s.Of(event, source), want[3*i+j], "event %d, source %d", event, source)
 		}
 	}
 	widest, one := builder.Distribution{Spread: 0.9}, builder.Sizes{Mean: 1}

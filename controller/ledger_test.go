@@ -8,6 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 )
 
 func TestCheckRanges(t *testing.T) {
@@ -31,9 +32,7 @@ func TestCheckRanges(t *testing.T) {
 		{"sections in one", rs{{From: 0, To: 3}}, rs{{From: 0, To: 2}, {From: 2, To: 3}}, check{assigned: 3, built: 3}},
 		{"between sections", rs{{From: 0, To: 5}, {From: 7, To: 8}}, rs{{From: 0, To: 3}, {From: 7, To: 9}}, check{assigned: 5, built: 4, lost: 1, unknown: 2}},
 	} {
-		if got := checkRanges(tt.done, tt.granted); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		expect.Equal(t, checkRanges(tt.done, tt.granted), tt.want, "%s", tt.name)
 	}
 }
 
@@ -92,9 +91,7 @@ func TestSpare(t *testing.T) {
 		{1000, 1000 * ms, 50}, {1000, 10000 * ms, 5}, // what 50 ms take
 		{100000, 5000000 * ms, 1}, {100000, 5001000 * ms, 0},
 	} {
-		if got := spare(tt.counted, tt.took); got != tt.want {
-			t.Errorf("%d events in %v: %d in advance, want %d", tt.counted, tt.took, got, tt.want)
-		}
+		expect.Equal(t, spare(tt.counted, tt.took), tt.want, "in advance, of %d events in %v", tt.counted, tt.took)
 	}
 }
 

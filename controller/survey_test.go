@@ -1,6 +1,10 @@
 package controller
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 // Everyone meets everyone once, one at a time, in as few rounds as there can be.
 func TestPairings(t *testing.T) {
@@ -25,9 +29,7 @@ func TestPairings(t *testing.T) {
 			t.Errorf("%d servers: %d ordered pairs meet, want %d", n, len(met), n*(n-1))
 		}
 		for pair, times := range met {
-			if times != 1 {
-				t.Errorf("%d servers: %v meet %d times", n, pair, times)
-			}
+			expect.Equal(t, times, 1, "%d servers: times that %v meet", n, pair)
 		}
 	}
 }

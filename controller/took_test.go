@@ -3,7 +3,6 @@ package controller
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,9 +71,7 @@ func TestMeanTook(t *testing.T) {
 		{"fewer than one entry", []wire.Took{{Stride: 1, Events: 3, Durations: secs(1, 2, 3)}, {Stride: 4, Events: 5, Durations: secs(20, 6)}},
 			Durations{}},
 	} {
-		if got := meanTook(tt.all); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		expect.Equal(t, meanTook(tt.all), tt.want, "%s", tt.name)
 	}
 }
 
@@ -125,7 +122,5 @@ func TestMeanTookAtRandom(t *testing.T) {
 func TestTimes(t *testing.T) {
 	got := Durations{Stride: 4, Exchanges: 6, Sec: []float64{2, 1}}.Times()
 	want := []results.ExchangeTime{{Exchanges: 4, DurationSec: 2}, {Exchange: 4, Exchanges: 2, DurationSec: 1}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	expect.Equal(t, got, want, "got")
 }

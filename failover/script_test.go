@@ -49,9 +49,7 @@ func play(t *testing.T, o Options, script string) *Machine {
 		for e := range strings.SplitSeq(events, "+") {
 			all = append(all, parseEvent(t, now, strings.Fields(e))...)
 		}
-		if got := format(m.Handle(now, all...)); got != strings.TrimSpace(want) {
-			t.Errorf("%s\n\tgot  %s", line, got)
-		}
+		expect.Equal(t, format(m.Handle(now, all...)), strings.TrimSpace(want), "%s", line)
 		checkState(t, m, line, state)
 	}
 	checkRecords(t, m)

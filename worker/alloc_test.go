@@ -174,9 +174,7 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			for range 5 {
 				build()
 			}
-			if n := testing.AllocsPerRun(200, build); n != 0 {
-				t.Errorf("%s, %s: %v allocations per event of 8 fragments", mode, deliver, n)
-			}
+			expect.Equal(t, testing.AllocsPerRun(200, build), 0, "%s, %s: allocations per event of 8 fragments", mode, deliver)
 			if got := l.meter.events.Load(); got != 206 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 				t.Errorf("%s, %s: built %d, want 206", mode, deliver, got)
 			}

@@ -87,25 +87,22 @@ func TestDamage(t *testing.T) {
 		{"twice", wire.CheckHeader, func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, 0, 1, 0, 0},
 	} {
 		for _, mode := range modes {
-			t.Run(tt.name+"/"+mode, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					const n = 4
-					r := newRig(t, n)
-					r.fault = once(tt.fault)
-					r.start()
-					c := newCase(n, mode)
-					c.Check = tt.check
-					o, err := r.ctl.RunCase(t.Context(), c)
-					expect.Must(t, err)
-					if !o.Complete || o.Lost != tt.lost || o.Built != o.Assigned-tt.lost || o.Duplicate != 0 ||
-						o.DuplicateFragments != tt.duplicate || o.CorruptFragments != tt.corrupt || o.StrayFragments != tt.odd {
-						t.Errorf("outcome %+v", o)
-					}
-					if s := o.Servers[2]; s.Lost != tt.lost {
-						t.Errorf("server 12 lost %d, want %d", s.Lost, tt.lost)
-					}
-					r.stop()
-				})
+			virtual(t, tt.name+"/"+mode, func(t *testing.T) {
+				const n = 4
+				r := newRig(t, n)
+				r.fault = once(tt.fault)
+				r.start()
+				c := newCase(n, mode)
+				c.Check = tt.check
+				o, err := r.ctl.RunCase(t.Context(), c)
+				expect.Must(t, err)
+				if !o.Complete || o.Lost != tt.lost || o.Built != o.Assigned-tt.lost || o.Duplicate != 0 ||
+					o.DuplicateFragments != tt.duplicate || o.CorruptFragments != tt.corrupt || o.StrayFragments != tt.odd {
+					t.Errorf("outcome %+v", o)
+				}
+				if s := o.Servers[2]; s.Lost != tt.lost {
+					t.Errorf("server 12 lost %d, want %d", s.Lost, tt.lost)
+				}
 			})
 		}
 	}
@@ -122,69 +119,57 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 		if o, err := r.ctl.RunCase(t.Context(), c); err != nil || o.Built != o.Assigned || o.CorruptFragments != 0 {
 			t.Errorf("outcome %+v, %v", o, err)
 		}
-		r.stop()
 	})
 }
 
 // A fragment that never comes ends the case with an error that names both ends.
 func TestLostFragment(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 4)
-				r.fault = once(func(*transporttest.Message) transporttest.Action { return transporttest.Drop })
-				r.start()
-				c := newCase(4, mode)
-				c.Exchanges, c.Duration = 0, time.Hour
-				began := time.Now()
-				o, err := r.ctl.RunCase(t.Context(), c)
-				want, lost := "server 12: nothing for 2s from server 11", uint64(1)
-				if mode == wire.Ordered { // servers cannot tell what is lost from what waits its turn
-					want, lost = "no fragment from server 11; server 11 sent it", 0
-				}
-				expect.Error(t, err, "measurement", want)
-				if d := time.Since(began); d > c.Timeout {
-					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
-				}
-				if o.Complete || o.Lost != lost || o.Servers[2].Lost != lost {
-					t.Errorf("outcome %+v; want %d events lost", o, lost)
-				}
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 4)
+		r.fault = once(func(*transporttest.Message) transporttest.Action { return transporttest.Drop })
+		r.start()
+		c := lasting(4, mode, time.Hour)
+		began := time.Now()
+		o, err := r.ctl.RunCase(t.Context(), c)
+		want, lost := "server 12: nothing for 2s from server 11", uint64(1)
+		if mode == wire.Ordered { // servers cannot tell what is lost from what waits its turn
+			want, lost = "no fragment from server 11; server 11 sent it", 0
+		}
+		expect.Error(t, err, "measurement", want)
+		if d := time.Since(began); d > c.Timeout {
+			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+		}
+		if o.Complete || o.Lost != lost || o.Servers[2].Lost != lost {
+			t.Errorf("outcome %+v; want %d events lost", o, lost)
+		}
+	})
 }
 
 // A worker that dies is named at once, with who waited for it, and the next
 // case says that it is not there.
 func TestKilledWorker(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 5).start()
-				c := newCase(5, mode)
-				c.Exchanges, c.Duration = 0, time.Hour
-				samples := collect(&c)
-				c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[3]) }
-				began := time.Now()
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Error(t, err, "measurement", "server 13: control connection lost")
-				var ce *controller.CaseError
-				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) || len(ce.Waiting) == 0 {
-					t.Errorf("error %#v; want server 13 at fault, and who waits for it", ce)
-				}
-				if d := time.Since(began); d > 2*time.Second {
-					t.Errorf("ended after %v", d)
-				}
-				if o.Complete || len(*samples) == 0 || o.Servers[3].Reported || !o.Servers[0].Reported {
-					t.Errorf("outcome %+v", o)
-				}
-				_, err = r.ctl.RunCase(t.Context(), withPeers(c))
-				expect.Error(t, err, "not connected: server 13")
-				r.stop(3)
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 5).start()
+		c := lasting(5, mode, time.Hour)
+		samples := collect(&c)
+		c.OnMeasure = func() { time.AfterFunc(time.Second, r.kill[3]) }
+		began := time.Now()
+		o, err := r.ctl.RunCase(t.Context(), c)
+		expect.Error(t, err, "measurement", "server 13: control connection lost")
+		var ce *controller.CaseError
+		if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) || len(ce.Waiting) == 0 {
+			t.Errorf("error %#v; want server 13 at fault, and who waits for it", ce)
+		}
+		if d := time.Since(began); d > 2*time.Second {
+			t.Errorf("ended after %v", d)
+		}
+		if o.Complete || len(*samples) == 0 || o.Servers[3].Reported || !o.Servers[0].Reported {
+			t.Errorf("outcome %+v", o)
+		}
+		_, err = r.ctl.RunCase(t.Context(), withPeers(c))
+		expect.Error(t, err, "not connected: server 13")
+		r.stop(3)
+	})
 }
 
 func withPeers(c controller.Case) controller.Case {
@@ -224,35 +209,29 @@ func (s stuck) Poll(ctx context.Context, done []transport.Op) (int, error) {
 // A worker that hangs, but whose control connection still answers, is named
 // within the time-out.
 func TestHungWorker(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 5)
-				hang := stuck{after: new(atomic.Int64), freed: make(chan struct{})}
-				hang.after.Store(100)
-				r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-					if rank != 3 {
-						return ep
-					}
-					hang.Endpoint = ep
-					return hang
-				}
-				r.start()
-				c := newCase(5, mode)
-				c.Exchanges, c.Duration = 0, time.Hour
-				began := time.Now()
-				_, err := r.ctl.RunCase(t.Context(), c)
-				expect.Error(t, err, "server 13: does not answer", "waited for by")
-				var ce *controller.CaseError
-				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) {
-					t.Errorf("error %#v; want server 13 at fault", ce)
-				}
-				if d := time.Since(began); d > c.Timeout+time.Second {
-					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
-				}
-				close(hang.freed)
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 5)
+		hang := stuck{after: new(atomic.Int64), freed: make(chan struct{})}
+		hang.after.Store(100)
+		r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
+			if rank != 3 {
+				return ep
+			}
+			hang.Endpoint = ep
+			return hang
+		}
+		r.start()
+		c := lasting(5, mode, time.Hour)
+		began := time.Now()
+		_, err := r.ctl.RunCase(t.Context(), c)
+		expect.Error(t, err, "server 13: does not answer", "waited for by")
+		var ce *controller.CaseError
+		if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) {
+			t.Errorf("error %#v; want server 13 at fault", ce)
+		}
+		if d := time.Since(began); d > c.Timeout+time.Second {
+			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+		}
+		close(hang.freed)
+	})
 }

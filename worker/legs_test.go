@@ -108,7 +108,6 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 		}
 	}
 	s.check(t)
-	r.stop()
 }
 
 func (s *switcher) check(t *testing.T) {
@@ -184,7 +183,6 @@ func lateFragments(t *testing.T, to string) {
 	if o.DuplicateFragments+o.LateFragments != uint64(twice)+1 || o.LateFragments != 1 || o.StrayFragments != 0 || o.CorruptFragments != 1 {
 		t.Errorf("%d duplicate, %d late, %d stray, %d corrupt; %d were sent twice", o.DuplicateFragments, o.LateFragments, o.StrayFragments, o.CorruptFragments, twice)
 	}
-	r.stop()
 }
 
 // A stalling endpoint stands still in its exchanges while it is told to.
@@ -219,8 +217,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 			return stalling{ep, func() <-chan struct{} { mu.Lock(); defer mu.Unlock(); return dead }}
 		}
 		r.start()
-		c := newCase(n, wire.Sync)
-		c.Exchanges, c.Duration = 0, 3*time.Second
+		c := lasting(n, wire.Sync, 3*time.Second)
 		var wg sync.WaitGroup
 		var sw failover.Switch
 		var err error
@@ -252,7 +249,6 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		if left := o.Exchanges; left < sw.From+30 {
 			t.Errorf("%d exchanges, %d on the new plan", left, left-sw.From)
 		}
-		r.stop()
 	})
 }
 
@@ -311,7 +307,6 @@ func TestUpdatesRefused(t *testing.T) {
 			}
 			wg.Wait()
 			expect.Error(t, err, tt.want)
-			r.stop()
 		})
 	}
 }

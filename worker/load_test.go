@@ -42,30 +42,25 @@ func (w *watch) load(rank int) func() func() results.Load {
 // Those that can say what their machine did say so, in order of rank, of the counted part of
 // each case.
 func TestLoads(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &watch{ranks: []int{2, 0}}
-				r := newRig(t, 4)
-				r.load = w.load
-				r.start()
-				for i := range 2 {
-					o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
-					expect.Must(t, err)
-					if w.began != 2*(i+1) || len(o.Loads) != 2 || o.Loads[0].Host != "host0" || o.Loads[1].Host != "host2" {
-						t.Fatalf("case %d: %d times begun, loads %+v", i, w.began, o.Loads)
-					}
-					for j, l := range o.Loads {
-						s := o.Servers[2*j]
-						if l.WallSec < s.LastReceive.Seconds() || l.WallSec > s.LastReceive.Seconds()+1 || l.StealSec == nil || l.CPUSec != nil {
-							t.Errorf("rank %d: %+v, its last receive was after %v", s.Rank, l, s.LastReceive)
-						}
-					}
+	inModes(t, func(t *testing.T, mode string) {
+		w := &watch{ranks: []int{2, 0}}
+		r := newRig(t, 4)
+		r.load = w.load
+		r.start()
+		for i := range 2 {
+			o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
+			expect.Must(t, err)
+			if w.began != 2*(i+1) || len(o.Loads) != 2 || o.Loads[0].Host != "host0" || o.Loads[1].Host != "host2" {
+				t.Fatalf("case %d: %d times begun, loads %+v", i, w.began, o.Loads)
+			}
+			for j, l := range o.Loads {
+				s := o.Servers[2*j]
+				if l.WallSec < s.LastReceive.Seconds() || l.WallSec > s.LastReceive.Seconds()+1 || l.StealSec == nil || l.CPUSec != nil {
+					t.Errorf("rank %d: %+v, its last receive was after %v", s.Rank, l, s.LastReceive)
 				}
-				r.stop()
-			})
-		})
-	}
+			}
+		}
+	})
 }
 
 // A case that ends early has loads; one that does not begin has none, and nobody watches.
@@ -80,8 +75,7 @@ func TestLoadsOfFailures(t *testing.T) {
 		if o, err := r.ctl.RunCase(t.Context(), bad); err == nil || o.Loads != nil || w.began != 0 {
 			t.Errorf("refused: %v, loads %+v, %d times begun", err, o.Loads, w.began)
 		}
-		long := newCase(3, wire.Sync)
-		long.Exchanges, long.Duration = 0, time.Hour
+		long := lasting(3, wire.Sync, time.Hour)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		o, err := r.ctl.RunCase(ctx, long)
@@ -91,7 +85,6 @@ func TestLoadsOfFailures(t *testing.T) {
 		if o.Took.Exchanges == 0 || o.Took.Exchanges > o.Events/3 {
 			t.Errorf("%d exchanges have a duration, %d events are built", o.Took.Exchanges, o.Events)
 		}
-		r.stop()
 	})
 }
 
@@ -110,7 +103,6 @@ func TestLoadRefused(t *testing.T) {
 		if len(o.Loads) > 2 || o.Servers[0].Load != nil {
 			t.Errorf("loads %+v", o.Loads)
 		}
-		r.stop()
 	})
 }
 
@@ -119,37 +111,34 @@ func TestLoadRefused(t *testing.T) {
 func TestTook(t *testing.T) {
 	for _, mode := range modes {
 		for _, exchanges := range []uint64{6, 1500} {
-			t.Run(fmt.Sprint(mode, exchanges), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, 3).start()
-					c := newCase(3, mode)
-					c.Exchanges, c.Interval = exchanges, time.Minute
-					o, err := r.ctl.RunCase(t.Context(), c)
-					expect.Must(t, err)
-					var mean, sum float64
-					for _, s := range o.Servers {
-						var all time.Duration
-						for _, d := range s.Took.Durations {
-							all += d
-						}
-						if all != s.LastReceive-s.FirstSend || s.Took.Events != exchanges {
-							t.Errorf("rank %d: %d durations make %v, from first to last are %v", s.Rank, s.Took.Events, all, s.LastReceive-s.FirstSend)
-						}
-						mean += all.Seconds() / 3
+			virtual(t, fmt.Sprint(mode, exchanges), func(t *testing.T) {
+				r := newRig(t, 3).start()
+				c := newCase(3, mode)
+				c.Exchanges, c.Interval = exchanges, time.Minute
+				o, err := r.ctl.RunCase(t.Context(), c)
+				expect.Must(t, err)
+				var mean, sum float64
+				for _, s := range o.Servers {
+					var all time.Duration
+					for _, d := range s.Took.Durations {
+						all += d
 					}
-					var first uint64
-					for _, e := range o.Took.Times() {
-						if e.Exchange != first || e.Exchanges < 1 {
-							t.Fatalf("%+v, want exchange %d", e, first)
-						}
-						first += uint64(e.Exchanges)
-						sum += e.DurationSec
+					if all != s.LastReceive-s.FirstSend || s.Took.Events != exchanges {
+						t.Errorf("rank %d: %d durations make %v, from first to last are %v", s.Rank, s.Took.Events, all, s.LastReceive-s.FirstSend)
 					}
-					if first != exchanges || sum < mean*(1-1e-9) || sum > mean*(1+1e-9) {
-						t.Errorf("%d exchanges in %v s, want %d in %v s", first, sum, exchanges, mean)
+					mean += all.Seconds() / 3
+				}
+				var first uint64
+				for _, e := range o.Took.Times() {
+					if e.Exchange != first || e.Exchanges < 1 {
+						t.Fatalf("%+v, want exchange %d", e, first)
 					}
-					r.stop()
-				})
+					first += uint64(e.Exchanges)
+					sum += e.DurationSec
+				}
+				if first != exchanges || sum < mean*(1-1e-9) || sum > mean*(1+1e-9) {
+					t.Errorf("%d exchanges in %v s, want %d in %v s", first, sum, exchanges, mean)
+				}
 			})
 		}
 	}

@@ -42,7 +42,6 @@ func TestOrdered(t *testing.T) {
 			if most := 3 * 20 * uint64(n*(n-1)); o.Tokens == 0 && n > 2 || o.Tokens > most {
 				t.Errorf("seed %d: %d tokens, at most %d", seed, o.Tokens, most)
 			}
-			r.stop()
 		})
 	}
 }
@@ -83,7 +82,6 @@ func TestOrderedEarly(t *testing.T) {
 		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.CorruptFragments+o.DuplicateFragments != 0 {
 			t.Errorf("%v, outcome %+v", err, o)
 		}
-		r.stop()
 	})
 }
 
@@ -117,36 +115,33 @@ func TestDamagedTokens(t *testing.T) {
 			return transporttest.Deliver
 		}, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 5)
-				done := false
-				var from, to int
-				r.fault = func(m *transporttest.Message) transporttest.Action {
-					if h, ok := token(m); !ok || done || h.Event < 4 {
-						return transporttest.Deliver
-					}
-					done, from, to = true, 10+m.Src, 10+m.Dst
-					return tt.fault(m)
+		virtual(t, tt.name, func(t *testing.T) {
+			r := newRig(t, 5)
+			done := false
+			var from, to int
+			r.fault = func(m *transporttest.Message) transporttest.Action {
+				if h, ok := token(m); !ok || done || h.Event < 4 {
+					return transporttest.Deliver
 				}
-				r.start()
-				began := time.Now()
-				c := ordered(5)
-				o, err := r.ctl.RunCase(t.Context(), c)
-				if tt.lost {
-					var ce *controller.CaseError
-					if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{to}) || !ce.Stuck {
-						t.Errorf("error %#v; want server %d at fault", ce, to)
-					}
-					expect.Error(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
-					if d := time.Since(began); d > c.Timeout+time.Second {
-						t.Errorf("ended after %v, time-out %v", d, c.Timeout)
-					}
-				} else if err != nil || o.Built != o.Assigned || o.CorruptFragments != 1 {
-					t.Errorf("%v, outcome %+v", err, o)
+				done, from, to = true, 10+m.Src, 10+m.Dst
+				return tt.fault(m)
+			}
+			r.start()
+			began := time.Now()
+			c := ordered(5)
+			o, err := r.ctl.RunCase(t.Context(), c)
+			if tt.lost {
+				var ce *controller.CaseError
+				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{to}) || !ce.Stuck {
+					t.Errorf("error %#v; want server %d at fault", ce, to)
 				}
-				r.stop()
-			})
+				expect.Error(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
+				if d := time.Since(began); d > c.Timeout+time.Second {
+					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
+				}
+			} else if err != nil || o.Built != o.Assigned || o.CorruptFragments != 1 {
+				t.Errorf("%v, outcome %+v", err, o)
+			}
 		})
 	}
 }
@@ -165,15 +160,12 @@ func TestBadWindows(t *testing.T) {
 		"window: send 0: exchange 7":          bad(func(_ uint64, w []wire.Window) error { w[3].Sends[0].Exchange = 7; return nil }),
 		"window: token 0: after receive 9999": bad(func(_ uint64, w []wire.Window) error { w[2].Tells[0].After = 9999; return nil }),
 	} {
-		t.Run(want, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 4).start()
-				c := ordered(4)
-				c.Windows = windows
-				_, err := r.ctl.RunCase(t.Context(), c)
-				expect.Error(t, err, want)
-				r.stop()
-			})
+		virtual(t, want, func(t *testing.T) {
+			r := newRig(t, 4).start()
+			c := ordered(4)
+			c.Windows = windows
+			_, err := r.ctl.RunCase(t.Context(), c)
+			expect.Error(t, err, want)
 		})
 	}
 }
@@ -225,7 +217,6 @@ func TestOrderedReplan(t *testing.T) {
 				o.Lost+o.Duplicate+o.CorruptFragments+o.StrayFragments+o.LateFragments != 0 {
 				t.Errorf("seed %d: %v, outcome %+v", seed, err, o)
 			}
-			r.stop()
 		})
 	}
 }
@@ -247,6 +238,5 @@ func TestOrderedFanout(t *testing.T) {
 		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.Servers[0].SentBytes != 20*1000 {
 			t.Errorf("%v, outcome %+v", err, o)
 		}
-		r.stop()
 	})
 }

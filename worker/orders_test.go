@@ -1,6 +1,10 @@
 package worker
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 // A loop is woken for events only if it needs them, and for all else always. What
 // came before it waits, it is told of.
@@ -24,9 +28,7 @@ func TestDeskWakes(t *testing.T) {
 			t.Errorf("%s: news before there are any", tt.name)
 		}
 		d.change(tt.change)
-		if woken != tt.woken {
-			t.Errorf("%s: woken %v, want %v", tt.name, woken, tt.woken)
-		}
+		expect.Equal(t, woken, tt.woken, "%s: woken", tt.name)
 		if !d.expects(tt.needs) {
 			t.Errorf("%s: told of nothing new", tt.name)
 		}

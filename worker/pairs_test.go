@@ -46,31 +46,26 @@ func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 func TestPairs(t *testing.T) {
 	for _, mode := range modes {
 		for _, n := range []int{2, 5, 8} {
-			t.Run(fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, n).start()
-					c := pairsCase(n, mode)
-					samples := collect(&c)
-					o, err := r.ctl.RunCase(t.Context(), c)
-					expect.Must(t, err)
-					checkPairs(t, o, mode)
-					var sampled, counted uint64
-					for _, s := range *samples {
-						sampled += s.PayloadBytes
-					}
-					for _, s := range o.Servers {
-						for src, f := range s.Sources {
-							counted += f.Bytes
-							if src != s.Rank && f.Bytes < 6*500 {
-								t.Errorf("rank %d has %d bytes of %d in six events", s.Rank, f.Bytes, src)
-							}
+			virtual(t, fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
+				r := newRig(t, n).start()
+				c := pairsCase(n, mode)
+				samples := collect(&c)
+				o, err := r.ctl.RunCase(t.Context(), c)
+				expect.Must(t, err)
+				checkPairs(t, o, mode)
+				var sampled, counted uint64
+				for _, s := range *samples {
+					sampled += s.PayloadBytes
+				}
+				for _, s := range o.Servers {
+					for src, f := range s.Sources {
+						counted += f.Bytes
+						if src != s.Rank && f.Bytes < 6*500 {
+							t.Errorf("rank %d has %d bytes of %d in six events", s.Rank, f.Bytes, src)
 						}
 					}
-					if sampled != counted {
-						t.Errorf("%d bytes by source, %d sampled", counted, sampled)
-					}
-					r.stop()
-				})
+				}
+				expect.Equal(t, sampled, counted, "bytes sampled, by source")
 			})
 		}
 	}
@@ -78,23 +73,18 @@ func TestPairs(t *testing.T) {
 
 // An interrupted case has what came until then.
 func TestPairsInterrupted(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 4).start()
-				c := pairsCase(4, mode)
-				c.Exchanges, c.Duration = 0, time.Hour
-				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
-				defer cancel()
-				o, err := r.ctl.RunCase(ctx, c)
-				if err == nil || o.Complete || o.Events == 0 {
-					t.Errorf("error %v, %+v", err, o)
-				}
-				checkPairs(t, o, mode)
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 4).start()
+		c := pairsCase(4, mode)
+		c.Exchanges, c.Duration = 0, time.Hour
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
+		defer cancel()
+		o, err := r.ctl.RunCase(ctx, c)
+		if err == nil || o.Complete || o.Events == 0 {
+			t.Errorf("error %v, %+v", err, o)
+		}
+		checkPairs(t, o, mode)
+	})
 }
 
 // A laggard's fragments take longer from one source than from the others.
@@ -145,12 +135,9 @@ func TestSlowPair(t *testing.T) {
 					case s.Rank == 2 && src == 4 && !own:
 						want += 6 * late
 					}
-					if f.Took != want {
-						t.Errorf("own sends late %v: %d to %d took %v, want %v", own, src, s.Rank, f.Took, want)
-					}
+					expect.Equal(t, f.Took, want, "own sends late %v: %d to %d took", own, src, s.Rank)
 				}
 			}
-			r.stop()
 		})
 	}
 }

@@ -17,28 +17,23 @@ import (
 // Who writes samples may stand still for longer than any time-out: the case goes on, and all
 // samples are there in the end.
 func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 4).start()
-				c := newCase(4, mode)
-				c.Exchanges, c.Duration, c.Timeout = 0, 3*time.Second, time.Second
-				all := collect(&c)
-				write := c.OnSample
-				c.OnSample = func(s results.Sample) {
-					if len(*all) == 20 {
-						time.Sleep(3 * c.Timeout)
-					}
-					write(s)
-				}
-				o, err := r.ctl.RunCase(t.Context(), c)
-				if err != nil || !o.Complete || o.Samples != len(*all) || o.Samples == 0 {
-					t.Errorf("%d samples written of %d, complete %v: %v", len(*all), o.Samples, o.Complete, err)
-				}
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 4).start()
+		c := newCase(4, mode)
+		c.Exchanges, c.Duration, c.Timeout = 0, 3*time.Second, time.Second
+		all := collect(&c)
+		write := c.OnSample
+		c.OnSample = func(s results.Sample) {
+			if len(*all) == 20 {
+				time.Sleep(3 * c.Timeout)
+			}
+			write(s)
+		}
+		o, err := r.ctl.RunCase(t.Context(), c)
+		if err != nil || !o.Complete || o.Samples != len(*all) || o.Samples == 0 {
+			t.Errorf("%d samples written of %d, complete %v: %v", len(*all), o.Samples, o.Complete, err)
+		}
+	})
 }
 
 // Setting up a case may take longer than any time-out, as long as it gets on.
@@ -57,7 +52,6 @@ func TestOpeningTakesItsTime(t *testing.T) {
 		if err != nil || !o.Complete {
 			t.Errorf("complete %v: %v", o.Complete, err)
 		}
-		r.stop()
 	})
 }
 
@@ -140,5 +134,4 @@ func bearing(t *testing.T, mode string, back bool) {
 	case err != nil || !o.Complete || o.Lost != 0 || o.Built != o.Assigned || d < c.Duration:
 		t.Errorf("after %v, outcome %+v, %v", d, o, err)
 	}
-	r.stop()
 }

@@ -21,64 +21,60 @@ import (
 // on: path, order and epoch; no event is lost over it.
 func TestPlanUpdate(t *testing.T) {
 	for _, mode := range []string{wire.Sync, wire.FreeRunning} {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const n, later = 4, 9 // the new plan's spine
-				var mu sync.Mutex
-				var opened []int                                     // number of operations of each call
-				newest, oldest := map[int]uint64{}, map[int]uint64{} // exchange, by path new or old
-				r := newRig(t, n)
-				r.extend = func(_ context.Context, ops []transport.Op) error {
-					mu.Lock()
-					defer mu.Unlock()
-					opened = append(opened, len(ops))
-					return nil
-				}
-				r.fault = func(m *transporttest.Message) transporttest.Action {
-					h, _ := data(m)
-					e := h.Event / n
-					switch {
-					case m.Path == later && h.Epoch == 5:
-						if x, ok := oldest[later]; !ok || e < x {
-							oldest[later] = e
-						}
-					case m.Path != later && h.Epoch == 0:
-						newest[0] = max(newest[0], e)
-					default:
-						t.Errorf("exchange %d: path %d, epoch %d", e, m.Path, h.Epoch)
+		virtual(t, mode, func(t *testing.T) {
+			const n, later = 4, 9 // the new plan's spine
+			var mu sync.Mutex
+			var opened []int                                     // number of operations of each call
+			newest, oldest := map[int]uint64{}, map[int]uint64{} // exchange, by path new or old
+			r := newRig(t, n)
+			r.extend = func(_ context.Context, ops []transport.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
+				opened = append(opened, len(ops))
+				return nil
+			}
+			r.fault = func(m *transporttest.Message) transporttest.Action {
+				h, _ := data(m)
+				e := h.Event / n
+				switch {
+				case m.Path == later && h.Epoch == 5:
+					if x, ok := oldest[later]; !ok || e < x {
+						oldest[later] = e
 					}
-					return transporttest.Deliver
+				case m.Path != later && h.Epoch == 0:
+					newest[0] = max(newest[0], e)
+				default:
+					t.Errorf("exchange %d: path %d, epoch %d", e, m.Path, h.Epoch)
 				}
-				r.start()
-				c := newCase(n, mode)
-				c.Exchanges, c.Duration = 0, 2*time.Second
-				var sw failover.Switch
-				var err error
-				told := uint64(0)
-				updated := make(chan struct{})
-				c.OnMeasure = func() {
-					time.AfterFunc(time.Second, func() {
-						defer close(updated)
-						p := controller.PlanChange{Epoch: 5, Rows: backwards(rows(n), later)}
-						sw, err = r.ctl.Update(t.Context(), p, func(from uint64) { told = from })
-					})
-				}
-				o, runErr := r.ctl.RunCase(t.Context(), c)
-				<-updated
-				if runErr != nil || err != nil {
-					t.Fatal(runErr, err)
-				}
-				if o.Built != o.Assigned || o.StrayFragments != 0 {
-					t.Errorf("built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
-				}
-				if from := sw.From; from == 0 || told != from || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
-					t.Errorf("update from %d, %d: old plan until %d, new one from %d, %d exchanges", from, told, newest[0], oldest[later], o.Exchanges)
-				}
-				if !slices.Equal(opened, []int{6, 6, 6, 6}) {
-					t.Errorf("opened %v; want the three sends and three receives of each server", opened)
-				}
-				r.stop()
-			})
+				return transporttest.Deliver
+			}
+			r.start()
+			c := lasting(n, mode, 2*time.Second)
+			var sw failover.Switch
+			var err error
+			told := uint64(0)
+			updated := make(chan struct{})
+			c.OnMeasure = func() {
+				time.AfterFunc(time.Second, func() {
+					defer close(updated)
+					p := controller.PlanChange{Epoch: 5, Rows: backwards(rows(n), later)}
+					sw, err = r.ctl.Update(t.Context(), p, func(from uint64) { told = from })
+				})
+			}
+			o, runErr := r.ctl.RunCase(t.Context(), c)
+			<-updated
+			if runErr != nil || err != nil {
+				t.Fatal(runErr, err)
+			}
+			if o.Built != o.Assigned || o.StrayFragments != 0 {
+				t.Errorf("built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
+			}
+			if from := sw.From; from == 0 || told != from || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
+				t.Errorf("update from %d, %d: old plan until %d, new one from %d, %d exchanges", from, told, newest[0], oldest[later], o.Exchanges)
+			}
+			if !slices.Equal(opened, []int{6, 6, 6, 6}) {
+				t.Errorf("opened %v; want the three sends and three receives of each server", opened)
+			}
 		})
 	}
 }
@@ -99,8 +95,7 @@ func TestPlanUpdateRefused(t *testing.T) {
 		r := newRig(t, 3).start()
 		_, err := r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1}, nil)
 		expect.Error(t, err, "no case is under way")
-		c := newCase(3, wire.Sync)
-		c.Exchanges, c.Duration = 0, time.Hour
+		c := lasting(3, wire.Sync, time.Hour)
 		bad := rows(3)
 		bad[1][0].From = 1
 		c.OnMeasure = func() {
@@ -108,7 +103,6 @@ func TestPlanUpdateRefused(t *testing.T) {
 		}
 		_, err = r.ctl.RunCase(t.Context(), c)
 		expect.Error(t, err, "server 11: plan update: row: phase 0: receive from rank 1")
-		r.stop()
 	})
 }
 
@@ -185,10 +179,7 @@ func TestOutstandingRequests(t *testing.T) {
 					t.Errorf("%+v: event %d: %d outstanding, asked %v", tt, event, most, seen.order[event])
 				}
 			}
-			if seen.inFlight != tt.credits {
-				t.Errorf("%+v: %d events in flight", tt, seen.inFlight)
-			}
-			r.stop()
+			expect.Equal(t, seen.inFlight, tt.credits, "%+v: events in flight", tt)
 		})
 	}
 }
@@ -211,16 +202,13 @@ func TestPathsOfRequests(t *testing.T) {
 				if m.Request { // it asks for what goes the other way
 					src, dst = dst, src
 				}
-				if m.Path != want(src, dst) {
-					t.Errorf("%d to %d through %d, want %d", m.Src, m.Dst, m.Path, want(src, dst))
-				}
+				expect.Equal(t, m.Path, want(src, dst), "%d to %d through", m.Src, m.Dst)
 				return transporttest.Deliver
 			}
 			r.start()
 			if _, err := r.ctl.RunCase(t.Context(), c); err != nil {
 				t.Error(err)
 			}
-			r.stop()
 		})
 	}
 }

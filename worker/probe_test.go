@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -111,9 +110,7 @@ func TestSurvey(t *testing.T) {
 							want[0].Router = "asked for"
 						}
 					}
-					if got := s.Reached[from][to]; !reflect.DeepEqual(got, want) {
-						t.Errorf("from %d to %d: %+v, want %+v", from, to, got, want)
-					}
+					expect.Equal(t, s.Reached[from][to], want, "from %d to %d", from, to)
 				}
 			}
 			if rounds := n - 1 + n%2; time.Since(began) != time.Duration(rounds)*probeTime {
@@ -157,7 +154,6 @@ func TestSurveyWithoutProbe(t *testing.T) {
 		if out, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil || !out.Complete {
 			t.Errorf("the case after it: %+v, %v", out, err)
 		}
-		r.stop()
 	})
 }
 
@@ -180,17 +176,15 @@ func TestSurveyFails(t *testing.T) {
 		{"is silent", func(*probers, context.CancelCauseFunc) {}, "no answer from server 11"},
 		{"interrupted", func(_ *probers, cancel context.CancelCauseFunc) { cancel(why) }, "interrupt"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newProbers(t, 4, hang)
-				defer p.stop()
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				time.AfterFunc(time.Second, func() { tt.do(p, cancel) })
-				if _, err := p.ctl.Survey(ctx, time.Hour, nobody); err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("got %v, want %q", err, tt.want)
-				}
-			})
+		virtual(t, tt.name, func(t *testing.T) {
+			p := newProbers(t, 4, hang)
+			defer p.stop()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			time.AfterFunc(time.Second, func() { tt.do(p, cancel) })
+			if _, err := p.ctl.Survey(ctx, time.Hour, nobody); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
 		})
 	}
 }
@@ -203,8 +197,6 @@ func TestHosts(t *testing.T) {
 			{Server: 10, Host: "node0", MTU: 9000, Addresses: []string{"0"}},
 			{Server: 11, Host: "node1", MTU: 9000, Addresses: []string{"1"}},
 		}
-		if got := p.ctl.Hosts(); !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v", got)
-		}
+		expect.Equal(t, p.ctl.Hosts(), want, "hosts")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"evbench/barrier"
@@ -40,9 +41,10 @@ type rig struct {
 	mu   sync.Mutex
 	nets map[uint32][]*transporttest.Endpoint
 
-	kill []context.CancelFunc // by rank
-	ends []error
-	wg   sync.WaitGroup
+	kill  []context.CancelFunc // by rank
+	ends  []error
+	wg    sync.WaitGroup
+	ended bool
 }
 
 const linkTime = 5 * time.Millisecond
@@ -54,10 +56,11 @@ func newRig(t *testing.T, n int) *rig {
 	return r
 }
 
-// start lets all workers join.
+// start lets all workers join. The session ends with the test, if not before.
 func (r *rig) start() *rig {
+	r.t.Cleanup(func() { r.stop() })
 	for rank := range r.n {
-		ctx, cancel := context.WithCancel(r.t.Context())
+		ctx, cancel := context.WithCancel(context.Background()) // that of the test ends before the session does
 		r.kill = append(r.kill, cancel)
 		r.wg.Go(func() { r.ends[rank] = r.work(ctx, rank) })
 	}
@@ -96,6 +99,10 @@ func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Co
 // were killed.
 func (r *rig) stop(killed ...int) {
 	r.t.Helper()
+	if r.ended {
+		return
+	}
+	r.ended = true
 	r.ctl.Quit()
 	expect.OK(r.t, r.ctl.Close())
 	r.wg.Wait()
@@ -121,6 +128,13 @@ func rows(n int) [][]wire.Step {
 	return out
 }
 
+// lasting is a case of a duration.
+func lasting(n int, mode string, d time.Duration) controller.Case {
+	c := newCase(n, mode)
+	c.Exchanges, c.Duration = 0, d
+	return c
+}
+
 func newCase(n int, mode string) controller.Case {
 	c := controller.Case{Rows: rows(n), Exchanges: 6, Case: wire.Case{
 		Name: mode, Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
@@ -143,6 +157,20 @@ func collect(c *controller.Case) *[]results.Sample {
 	var all []results.Sample
 	c.OnSample = func(s results.Sample) { all = append(all, s) }
 	return &all
+}
+
+// virtual runs a test in virtual time.
+func virtual(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// inModes runs a test in virtual time for each mode.
+func inModes(t *testing.T, test func(t *testing.T, mode string)) {
+	t.Helper()
+	for _, mode := range modes {
+		virtual(t, mode, func(t *testing.T) { test(t, mode) })
+	}
 }
 
 var modes = []string{wire.Sync, wire.Unsync, wire.FreeRunning, wire.Ordered}

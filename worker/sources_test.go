@@ -1,11 +1,11 @@
 package worker
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 )
 
 // Fragments of one source that are awaited at once take their time once; what is
@@ -25,9 +25,7 @@ func TestSources(t *testing.T) {
 	s.came(1, 301)
 	s.await(1, 400)
 	want := []wire.Source{{}, {Bytes: 1500, Took: 51}, {Took: 10}}
-	if got := s.report(); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	expect.Equal(t, s.report(), want, "sources")
 }
 
 // Nobody asked: nothing is kept, and nothing sent.

@@ -20,22 +20,17 @@ import (
 func TestModes(t *testing.T) {
 	for _, mode := range modes {
 		for _, n := range []int{2, 5, 8} {
-			t.Run(fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, n).start()
-					c := newCase(n, mode)
-					samples := collect(&c)
-					paused := 0
-					c.OnMeasure = func() { paused++ }
-					o, err := r.ctl.RunCase(t.Context(), c)
-					expect.Must(t, err)
-					if paused != 1 {
-						t.Errorf("OnMeasure called %d times", paused)
-					}
-					checkOutcome(t, o, n, mode)
-					checkSamples(t, *samples, o)
-					r.stop()
-				})
+			virtual(t, fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
+				r := newRig(t, n).start()
+				c := newCase(n, mode)
+				samples := collect(&c)
+				paused := 0
+				c.OnMeasure = func() { paused++ }
+				o, err := r.ctl.RunCase(t.Context(), c)
+				expect.Must(t, err)
+				expect.Equal(t, paused, 1, "calls of OnMeasure")
+				checkOutcome(t, o, n, mode)
+				checkSamples(t, *samples, o)
 			})
 		}
 	}
@@ -125,7 +120,6 @@ func TestSession(t *testing.T) {
 				t.Errorf("%s: damaged fragments: %+v", tt.name, o)
 			}
 		}
-		r.stop()
 	})
 }
 
@@ -164,7 +158,6 @@ func TestSizesDiffer(t *testing.T) {
 				}
 			}
 		}
-		r.stop()
 	})
 }
 
@@ -190,27 +183,21 @@ func checkBytes(t *testing.T, c controller.Case, o controller.Outcome) {
 // By duration, all servers run the same number of whole exchanges, and the last
 // ends soon after the time is over.
 func TestDuration(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const n = 4
-				r := newRig(t, n).start()
-				c := newCase(n, mode)
-				c.Exchanges, c.Duration = 0, time.Second
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Must(t, err)
-				if o.Built != o.Assigned || o.Span < 900*time.Millisecond || o.Span > 1100*time.Millisecond {
-					t.Errorf("built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
-				}
-				for _, s := range o.Servers {
-					if mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1) {
-						t.Errorf("server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
-					}
-				}
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		const n = 4
+		r := newRig(t, n).start()
+		c := lasting(n, mode, time.Second)
+		o, err := r.ctl.RunCase(t.Context(), c)
+		expect.Must(t, err)
+		if o.Built != o.Assigned || o.Span < 900*time.Millisecond || o.Span > 1100*time.Millisecond {
+			t.Errorf("built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
+		}
+		for _, s := range o.Servers {
+			if mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1) {
+				t.Errorf("server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
+			}
+		}
+	})
 }
 
 // What the workers refuse names the field, and leaves them fit for the next case.
@@ -242,31 +229,24 @@ func TestRefusedConfiguration(t *testing.T) {
 		if _, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil {
 			t.Errorf("after the refusals: %v", err)
 		}
-		r.stop()
 	})
 }
 
 // Ctrl-C ends a case within two seconds and keeps what was measured.
 func TestInterrupt(t *testing.T) {
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, 4).start()
-				c := newCase(4, mode)
-				c.Exchanges, c.Duration = 0, time.Hour
-				samples := collect(&c)
-				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
-				defer cancel()
-				began := time.Now()
-				o, err := r.ctl.RunCase(ctx, c)
-				if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
-					t.Errorf("after %v: %v", time.Since(began), err)
-				}
-				if o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync {
-					t.Errorf("outcome %+v", o)
-				}
-				r.stop()
-			})
-		})
-	}
+	inModes(t, func(t *testing.T, mode string) {
+		r := newRig(t, 4).start()
+		c := lasting(4, mode, time.Hour)
+		samples := collect(&c)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
+		defer cancel()
+		began := time.Now()
+		o, err := r.ctl.RunCase(ctx, c)
+		if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		if o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync {
+			t.Errorf("outcome %+v", o)
+		}
+	})
 }

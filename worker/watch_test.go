@@ -3,6 +3,8 @@ package worker
 import (
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // What stands still is told from what nobody looked at, and from what is allowed.
@@ -28,9 +30,7 @@ func TestWatch(t *testing.T) {
 		w := newWatch(0, 8*time.Second)
 		w.allowed = time.Duration(tt.allowed) * time.Second
 		for _, l := range tt.looks {
-			if got := w.still(time.Duration(l.at)*time.Second, l.moves, !l.idle); got != l.still {
-				t.Errorf("%s: at %d s: still %v, want %v", tt.name, l.at, got, l.still)
-			}
+			expect.Equal(t, w.still(time.Duration(l.at)*time.Second, l.moves, !l.idle), l.still, "%s: at %d s: still", tt.name, l.at)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // Without a screen progress is a line every ten seconds.
@@ -15,7 +17,5 @@ func TestSets(t *testing.T) {
 		now = now.Add(time.Second)
 		p.Update(int(5*now.Unix()), 2016)
 	}
-	if got := b.String(); got != "50 of 2016 sets, 5/s, about 6m33.2s left\n" {
-		t.Errorf("%q", got)
-	}
+	expect.Equal(t, b.String(), "50 of 2016 sets, 5/s, about 6m33.2s left\n", "line")
 }

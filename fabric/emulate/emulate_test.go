@@ -214,9 +214,7 @@ func TestTables(t *testing.T) {
 		}
 		for w, c := range f.Counters() {
 			used := slices.Contains(tree.Path(nil, 0, 2, spine), topology.Wire(w))
-			if carried := c.Bytes > before[w].Bytes; carried != used {
-				t.Errorf("spine %d: wire %d carried something: %v", spine, w, carried)
-			}
+			expect.Equal(t, c.Bytes > before[w].Bytes, used, "spine %d: wire %d carried something", spine, w)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package host
 import (
 	"testing"
 	"testing/fstest"
+
+	"evbench/internal/expect"
 )
 
 const (
@@ -55,12 +57,8 @@ func TestAvailableInGroups(t *testing.T) {
 		for name, text := range tt.files {
 			root["sys/fs/cgroup/"+name] = file(text)
 		}
-		if got := available(root); got != tt.want {
-			t.Errorf("%s: %d bytes, want %d", tt.name, got, tt.want)
-		}
+		expect.Equal(t, available(root), tt.want, "bytes of %s", tt.name)
 	}
 	known := fstest.MapFS{"proc/self/mountinfo": file(v2), "proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.max": file("7"), "sys/fs/cgroup/memory.current": file("3")}
-	if got := available(known); got != 4 {
-		t.Errorf("of a machine that says nothing itself: %d bytes", got)
-	}
+	expect.Equal(t, available(known), 4, "bytes of a machine that says nothing itself")
 }

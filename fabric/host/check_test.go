@@ -1,7 +1,6 @@
 package host
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,16 +101,12 @@ func TestReach(t *testing.T) {
 			}
 			reports = append(reports, r)
 		}
-		if got := Reach(reports, here); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.from, got, tt.want)
-		}
+		expect.Equal(t, Reach(reports, here), tt.want, "%s", tt.from)
 	}
 }
 
 func TestCounted(t *testing.T) {
 	servers, err := Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil)
 	expect.Must(t, err)
-	if got := Counted(servers); !slices.Equal(got, []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}) {
-		t.Errorf("%v", got)
-	}
+	expect.Equal(t, Counted(servers), []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}, "hosts counted")
 }

@@ -48,19 +48,13 @@ func TestRead(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if n := available(machine); n != 64<<10 {
-		t.Errorf("%d bytes available, want 65536", n)
-	}
+	expect.Equal(t, available(machine), 64<<10, "bytes available")
 }
 
 // What a system does not show is empty.
 func TestReadNothing(t *testing.T) {
-	if got := read(fstest.MapFS{}, nil); !reflect.DeepEqual(got, Facts{}) {
-		t.Errorf("got %+v", got)
-	}
-	if n := available(fstest.MapFS{}); n != 0 {
-		t.Errorf("%d bytes available", n)
-	}
+	expect.Equal(t, read(fstest.MapFS{}, nil), Facts{}, "read")
+	expect.Equal(t, available(fstest.MapFS{}), 0, "bytes available")
 }
 
 func TestReadHere(t *testing.T) {

@@ -67,9 +67,7 @@ func TestWithoutHost(t *testing.T) {
 		"mkdir: cannot create directory '/n3/x': Permission denied":        "mkdir: cannot create directory '/n3/x': Permission denied",
 		"kex_exchange_identification: read: Connection reset by peer\r\nA": "kex_exchange_identification: read: Connection reset by peer\nA",
 	} {
-		if got := withoutHost(said, "n3"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.Equal(t, withoutHost(said, "n3"), want, "without the host")
 	}
 }
 

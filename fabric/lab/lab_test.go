@@ -329,9 +329,7 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 			t.Errorf("first event %+v", e)
 		}
 	}
-	if len(state) != 2*tree.AllLinks() {
-		t.Errorf("%d ends told their state, want %d", len(state), 2*tree.AllLinks())
-	}
+	expect.Equal(t, len(state), 2*tree.AllLinks(), "ends told their state")
 	for _, up := range []bool{false, true} {
 		expect.Must(t, l.SetLinks(t.Context(), []topology.Link{link}, up))
 		leaf, spine := end{link, true}, end{link, false}

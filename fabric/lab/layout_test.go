@@ -45,9 +45,7 @@ func TestLayout(t *testing.T) {
 	for port := range 600 {
 		gateways[gateway(port).String()] = true
 	}
-	if len(gateways) != 600 {
-		t.Errorf("%d gateways for 600 ports", len(gateways))
-	}
+	expect.Equal(t, len(gateways), 600, "gateways for 600 ports")
 }
 
 func testLayout(t *testing.T, tree *topology.Tree) {
@@ -103,9 +101,7 @@ func TestShape(t *testing.T) {
 		{25e6, 50 * time.Millisecond, shape{3125e3, 20480, 16 << 20, 18432, 0}},
 	} {
 		got := newShape(test.rate, test.phase)
-		if got != test.want {
-			t.Errorf("%s, phase %s: %+v, want %+v", test.rate, test.phase, got, test.want)
-		}
+		expect.Equal(t, got, test.want, "%s, phase %s", test.rate, test.phase)
 		if got.rate > 0 && got.burst <= got.gsoMax {
 			t.Errorf("%s: the bucket holds no super-packet", test.rate)
 		}

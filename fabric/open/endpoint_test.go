@@ -1,10 +1,10 @@
 package open
 
 import (
-	"slices"
 	"testing"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
 )
@@ -17,12 +17,8 @@ func TestNeeds(t *testing.T) {
 		Row: wire.Steps{{To: 2, ToSpine: 1, From: 0}, {To: wire.Idle, From: 2}, {To: 0, ToSpine: 3, From: wire.Idle}},
 	}
 	want := []tcp.Path{{Peer: 2, Spine: 4}, {Peer: 2, Spine: 1}, {Peer: 0, Spine: 3}}
-	if got := needs(c); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, needs(c), want, "needs")
 	c.Row = nil
 	want = []tcp.Path{{Peer: 2, Spine: 4}, {Peer: 0, Spine: transport.Single}, {Peer: 2, Spine: transport.Single}}
-	if got := needs(c); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, needs(c), want, "needs")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -51,9 +52,7 @@ func TestListenOn(t *testing.T) {
 		"tcp:elsewhere:7777": "tcp::7777", "tcp:unknown:7777": "tcp::7777",
 		"tcp:127.0.0.1:7777": "tcp:127.0.0.1:7777", "tcp:[fd00::1]:7": "tcp:[fd00::1]:7", "unix:/a": "unix:/a",
 	} {
-		if got := listenOn(control, here, lookup); got != want {
-			t.Errorf("listenOn(%q) = %q, want %q", control, got, want)
-		}
+		expect.Equal(t, listenOn(control, here, lookup), want, "listenOn(%q)", control)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/expect"
 )
 
 // said is what the kernel hands over with a packet that came back.
@@ -43,9 +45,7 @@ func TestOffender(t *testing.T) {
 		{"cut short", said(unix.IPPROTO_IPV6, unix.IPV6_RECVERR, unix.SO_EE_ORIGIN_ICMP6, timeExceeded6, unix.AF_INET6, 1, 2, 3, 4), ""},
 		{"no address", said(unix.IPPROTO_IP, unix.IP_RECVERR, unix.SO_EE_ORIGIN_ICMP, timeExceeded4, unix.AF_INET), ""},
 	} {
-		if got := offender(tt.control); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+		expect.Equal(t, offender(tt.control), tt.want, "%s", tt.name)
 	}
 }
 
@@ -54,10 +54,6 @@ func TestOffender(t *testing.T) {
 func TestRouterOfNone(t *testing.T) {
 	a := dataPort(t, "127.0.0.1:0")
 	echoAt(t, "secret", a)
-	if at := router(t.Context(), a, "secret", 1); at != "" {
-		t.Errorf("%q", at)
-	}
-	if at := router(t.Context(), "no port", "secret", 1); at != "" {
-		t.Errorf("%q", at)
-	}
+	expect.Equal(t, router(t.Context(), a, "secret", 1), "", "router")
+	expect.Equal(t, router(t.Context(), "no port", "secret", 1), "", "router")
 }

@@ -113,9 +113,7 @@ func TestPlansOverlap(t *testing.T) {
 		})
 	}
 	asked.Wait()
-	if n := int(builds.Load()); n != len(trees) {
-		t.Errorf("%d plans computed, want %d", n, len(trees))
-	}
+	expect.Equal(t, int(builds.Load()), len(trees), "plans computed")
 }
 
 // What is kept has a bound, and the first plan stays.

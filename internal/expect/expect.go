@@ -2,6 +2,7 @@
 package expect
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -37,10 +38,10 @@ func Error(t testing.TB, err error, parts ...string) {
 	}
 }
 
-// Equal fails the test unless got is want, as reflect.DeepEqual has it; what says of what they are values.
-func Equal[T any](t testing.TB, what any, got, want T) {
+// Equal fails the test unless got is want, as reflect.DeepEqual has it. What it is of is said as by fmt.Sprintf.
+func Equal[T any](t testing.TB, got, want T, what string, args ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v: %+v, want %+v", what, got, want)
+		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
 	}
 }

@@ -98,9 +98,7 @@ func TestChoiceOfIO(t *testing.T) {
 		{"told to copy", Group{IO: Copy, Async: true, Message: 1 << 20}, false, Copy},
 		{"told to send files", Group{IO: Sendfile, Message: 10}, true, Sendfile},
 	} {
-		if got := tt.g.io(tt.paced); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
+		expect.Equal(t, tt.g.io(tt.paced), tt.want, "%s", tt.name)
 	}
 	if err := (&Group{IO: "magic", Peers: []Peer{{[]string{"x"}}}}).validate(); err == nil {
 		t.Error(`io "magic" was taken`)
@@ -118,9 +116,7 @@ func TestEndpointSaysItsIO(t *testing.T) {
 		{Group{IO: Sendfile}, Sendfile, wholePages},
 	} {
 		e := groupOf(t, 2, Options{}, tt.like, "", transport.Single)[0]
-		if e.IO() != tt.want {
-			t.Errorf("%+v: IO() = %s, want %s", tt.like, e.IO(), tt.want)
-		}
+		expect.Equal(t, e.IO(), tt.want, "%+v: IO()", tt.like)
 		b := e.Alloc(2 * worthwhile)
 		for _, size := range []int{wholePages - 1, wholePages, worthwhile - 1, worthwhile, 2 * worthwhile} {
 			_, got := e.mapped(b[:size])

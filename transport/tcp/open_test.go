@@ -223,9 +223,7 @@ func TestMoved(t *testing.T) {
 	moved := 0
 	g.Moved, g.Partners = func() { moved++ }, []int{1}
 	e := connect(t, ls[0], g)
-	if moved != 2 {
-		t.Errorf("told of %d connections, want 2", moved)
-	}
+	expect.Equal(t, moved, 2, "connections told of")
 	if moved = 0; len(e.Alloc(2*populated+1)) != 2*populated+1 || moved != 3 {
 		t.Errorf("told of %d parts of memory, want 3", moved)
 	}
@@ -264,9 +262,7 @@ func TestSourceAddress(t *testing.T) {
 		sa, err := unix.Getsockname(eps[0].find[key{1, path, true}].fd)
 		eps[0].run.Unlock()
 		expect.Must(t, err)
-		if got := sa.(*unix.SockaddrInet4).Addr; got != want {
-			t.Errorf("path %d leaves from %v, want %v", path, got, want)
-		}
+		expect.Equal(t, sa.(*unix.SockaddrInet4).Addr, want, "path %d leaves from", path)
 	}
 }
 
@@ -429,9 +425,7 @@ func TestCloseLeavesNoFiles(t *testing.T) {
 	for _, l := range ls {
 		expect.OK(t, l.Close())
 	}
-	if n := wanted.Load(); n != asked {
-		t.Errorf("%d files counted before, %d after", asked, n)
-	}
+	expect.Equal(t, wanted.Load(), asked, "files counted")
 	// The poller of the runtime keeps two or three for itself.
 	if after := count(); after > before+3 {
 		t.Errorf("%d files open before, %d after", before, after)

@@ -94,9 +94,7 @@ func testEveryByte(t *testing.T, io string) {
 	}
 	expect.Must(t, g.Wait())
 	for _, k := range [][3]int{{0, 1, 1}, {1, 0, 1}} {
-		if got := s.bytes[k]; got != 2*(size+frameSize) {
-			t.Errorf("%v: asked for %d bytes, want %d", k, got, 2*(size+frameSize))
-		}
+		expect.Equal(t, s.bytes[k], 2*(size+frameSize), "bytes asked for, %v", k)
 	}
 	if len(s.bytes) != 2 || s.largest != (size+frameSize)/chunksPerMessage {
 		t.Errorf("asked for %v in chunks of up to %d", s.bytes, s.largest)

@@ -1,6 +1,10 @@
 package tcp
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
 	var s spinner
@@ -13,9 +17,7 @@ func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
 		if s.until(never) {
 			t.Fatal("it is never ready")
 		}
-		if tried := looks > before; tried != w {
-			t.Errorf("wait %d: tried %v, want %v", i, tried, w)
-		}
+		expect.Equal(t, looks > before, w, "wait %d: tried", i)
 	}
 	for range 1000 {
 		s.until(never)
