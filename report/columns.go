@@ -6,22 +6,23 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
 // A Column of the table of cases, as text and on a page.
 type Column struct {
-	column        // as text
-	Page   string // its head on a page; "": it is in text alone
-	place  int    // on a page
-	cell   func(results.Case) Cell
+	show.Column        // as text
+	Page        string // its head on a page; "": it is in text alone
+	place       int    // on a page
+	cell        func(results.Case) Cell
 }
 
 // Cell is what the column says of a case.
 func (x Column) Cell(c results.Case) Cell { return x.cell(c) }
 
 // Left reports whether cells stand to the left.
-func (x Column) Left() bool { return !x.right }
+func (x Column) Left() bool { return !x.Right }
 
 // A Cell of a table that can be sorted: Value sorts, Text is shown.
 type Cell struct {
@@ -69,16 +70,16 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	text := func(of func(results.Case) string) func(results.Case) Cell {
 		return func(c results.Case) Cell { return Cell{Text: orNone(of(c)), Value: of(c)} }
 	}
-	number := func(head, over string, optional int) column {
-		return column{head: head, over: over, right: true, optional: optional}
+	number := func(head, over string, optional int) show.Column {
+		return show.Column{Head: head, Over: over, Right: true, Optional: optional}
 	}
 	for _, x := range []struct {
 		Column
-		show bool
+		there bool
 	}{
-		{Column{column{head: "case", wrap: true}, "", 0, text(func(c results.Case) string { return c.Name })}, true},
-		{Column{column{head: "schedule"}, "schedule", 9, text(schedule)}, true},
-		{Column{column{head: "routing"}, "routing", 10, text(func(c results.Case) string { return c.Routing })}, true},
+		{Column{show.Column{Head: "case", Wrap: true}, "", 0, text(func(c results.Case) string { return c.Name })}, true},
+		{Column{show.Column{Head: "schedule"}, "schedule", 9, text(schedule)}, true},
+		{Column{show.Column{Head: "routing"}, "routing", 10, text(func(c results.Case) string { return c.Routing })}, true},
 		{Column{number("dead", "", 0), "dead", 11, dead}, true},
 		{Column{number("phases", "", 2), "phases /\u00a0bound", 12, func(c results.Case) Cell { return Phases(c.Phases, c.Bound) }}, true},
 		{Column{number("events/s", "", 0), "events/s per server", 3, func(c results.Case) Cell { return scaled(c.EventsPerSec.Mean, 1, 4) }}, true},
@@ -90,9 +91,9 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		{Column{number("pred.", "ratio to control", 0), "predicted ratio", 2, func(c results.Case) Cell { return shared(c.PredictedRatio) }}, predicted},
 		{Column{number("measured", "", 0), "ratio to control", 1, barred(cases)}, paired},
 		{Column{number("lost", "", 0), "lost /\u00a0twice", 13, lostCell}, lost},
-		{Column{column{head: "verdict", wrap: true, style: verdictStyle}, "", 0, text(verdict)}, true},
+		{Column{show.Column{Head: "verdict", Wrap: true}, "", 0, text(verdict)}, true},
 	} {
-		if x.show {
+		if x.there {
 			out = append(out, x.Column)
 		}
 	}

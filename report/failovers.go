@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
@@ -14,37 +15,37 @@ const failoverWidth = 120
 // manyFailovers is how many fail-overs of one case are told one by one.
 const manyFailovers = 12
 
-var failoverTable = []column{
-	{head: "case", wrap: true}, {head: "what", wrap: true}, {head: "at s", right: true},
-	{head: "seen", right: true},
-	{head: "aid", right: true, over: "ms after it was seen"}, {head: "plan", right: true}, {head: "source"},
-	{head: "routes", right: true}, {head: "workers", right: true}, {head: "in use", right: true},
-	{head: "before", right: true, over: "events/s, % of it"}, {head: "during", right: true}, {head: "after", right: true},
-	{head: "lost", right: true},
+var failoverTable = []show.Column{
+	{Head: "case", Wrap: true}, {Head: "what", Wrap: true}, {Head: "at s", Right: true},
+	{Head: "seen", Right: true},
+	{Head: "aid", Right: true, Over: "ms after it was seen"}, {Head: "plan", Right: true}, {Head: "source"},
+	{Head: "routes", Right: true}, {Head: "workers", Right: true}, {Head: "in use", Right: true},
+	{Head: "before", Right: true, Over: "events/s, % of it"}, {Head: "during", Right: true}, {Head: "after", Right: true},
+	{Head: "lost", Right: true},
 }
 
 // failovers writes what was done about links that died or came back, as a table of at
 // most width columns, if anything was.
 func failovers(b *strings.Builder, cases []results.Case, width int) {
-	g := grid{columns: failoverTable, gap: 2}
+	t := show.Table{Columns: failoverTable}
 	var notes []string
 	for _, c := range cases {
 		label := results.Label(c, cases)
 		if c.Failover != "" && !strings.Contains(label, c.Failover) {
 			label += ", " + c.Failover
 		}
-		g.rows = append(g.rows, failoverRows(c, label)...)
+		t.Rows = append(t.Rows, failoverRows(c, label)...)
 		notes = append(notes, failoverNotes(c, label)...)
 	}
-	if len(g.rows) == 0 {
+	if len(t.Rows) == 0 {
 		return
 	}
 	b.WriteString("\nFailovers\n")
-	g.draw(b, width)
+	t.Draw(b, width)
 	b.WriteByte('\n')
-	paragraph(b, failoverLegend+failoverLost+failoverNone, width)
+	show.Paragraph(b, failoverLegend+failoverLost+failoverNone, width)
 	for _, text := range notes {
-		paragraph(b, text, width)
+		show.Paragraph(b, text, width)
 	}
 }
 
@@ -61,7 +62,7 @@ const (
 // case first, and the columns in words.
 func FailoverRows(list []results.Failover) (heads []string, rows [][]string, legend string) {
 	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
-		heads = append(heads, c.head)
+		heads = append(heads, c.Head)
 	}
 	for _, f := range list {
 		rows = append(rows, failoverRow(f, f.Case))

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
 // legend explains the columns, and the labels that a figure must not be quoted
 // without.
-func legend(cases []results.Case, columns []column) []string {
+func legend(cases []results.Case, columns []show.Column) []string {
 	out := []string{explained(cases, columns)}
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Model }) {
 		out = append(out, "model: measured on emulated links, clocks in this program, not on a network.")
@@ -21,9 +22,9 @@ func legend(cases []results.Case, columns []column) []string {
 	return out
 }
 
-func explained(cases []results.Case, columns []column) string {
+func explained(cases []results.Case, columns []show.Column) string {
 	text := "dead: dead links and timed failures. events/s: of one server, mean over servers."
-	if slices.ContainsFunc(columns, func(c column) bool { return c.over == "efficiency" }) {
+	if slices.ContainsFunc(columns, func(c show.Column) bool { return c.Over == "efficiency" }) {
 		text += " efficiency: ideal time / time."
 	}
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Estimate != nil && c.Estimate.Of == results.OfRatio }) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/results"
 )
 
@@ -40,22 +41,22 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	width := o.width()
 	var b strings.Builder
 	if !s.Complete {
-		paragraph(&b, "The run ended early. This is what was measured until then; it is marked incomplete.", width)
+		show.Paragraph(&b, "The run ended early. This is what was measured until then; it is marked incomplete.", width)
 		b.WriteByte('\n')
 	}
 	if s.Answer != nil {
 		var text strings.Builder
-		paragraph(&text, s.Answer.Text, width)
+		show.Paragraph(&text, s.Answer.Text, width)
 		b.WriteString(paint(o.Colour, bold, text.String()) + "\n")
 	}
-	g := gridOf(s.Cases, o)
-	g.draw(&b, width)
+	t := tableOf(s.Cases, o)
+	t.Draw(&b, width)
 	b.WriteByte('\n')
-	for _, text := range legend(s.Cases, g.columns) {
-		paragraph(&b, text, width)
+	for _, text := range legend(s.Cases, t.Columns) {
+		show.Paragraph(&b, text, width)
 	}
 	for _, text := range notes(s) {
-		paragraph(&b, text, width)
+		show.Paragraph(&b, text, width)
 	}
 	failovers(&b, s.Cases, max(width, failoverWidth))
 	_, err := io.WriteString(w, b.String())
@@ -65,15 +66,18 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 // Standing writes a row for each case, with the heads of the columns and nothing else: also of
 // a run that goes on.
 func Standing(b *strings.Builder, cases []results.Case, o Options) {
-	g := gridOf(cases, o)
-	g.draw(b, o.width())
+	t := tableOf(cases, o)
+	t.Draw(b, o.width())
 }
 
-func gridOf(cases []results.Case, o Options) grid {
-	g := grid{gap: 2, colour: o.Colour}
+func tableOf(cases []results.Case, o Options) *show.Table {
+	t := &show.Table{}
 	columns := columnsOf(cases, "", false)
 	for _, x := range columns {
-		g.columns = append(g.columns, x.column)
+		t.Columns = append(t.Columns, x.Column)
+	}
+	if o.Colour { // the verdict is last
+		t.Columns[len(columns)-1].Paint = func(cell, line string) string { return paint(true, verdictStyle(cell), line) }
 	}
 	for _, c := range cases {
 		c.Name = results.Label(c, cases)
@@ -82,16 +86,16 @@ func gridOf(cases []results.Case, o Options) grid {
 			cell := x.cell(c)
 			row[i] = cmp.Or(cell.text, cell.Text)
 		}
-		g.rows = append(g.rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	return g
+	return t
 }
 
 // Warnings writes what is odd about the machines of a run, each as a paragraph.
 func Warnings(w io.Writer, warnings []string, o Options) error {
 	var b strings.Builder
 	for _, text := range warnings {
-		paragraph(&b, "warning: "+text, o.width())
+		show.Paragraph(&b, "warning: "+text, o.width())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -30,7 +30,7 @@ var layers = []layer{
 	{"internal/coloring", "", true},
 	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
-	{"internal/show", "", true},
+	{"internal/show", "internal/printable", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
 	{"internal/port", "", false},
@@ -98,7 +98,7 @@ var layers = []layer{
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/tcp worker", false},
 
-	{"report", "results internal/printable internal/unit", false},
+	{"report", "internal/show internal/unit results", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},

@@ -1,14 +1,11 @@
-// Package show answers: how are counts, lists of names and columns shown to people?
-// Widths are counted in characters, of which each takes one place. It knows nothing of
-// networks, and colours nothing.
+// Package show answers: how are counts, lists of names, tables and paragraphs shown to people?
+// It knows nothing of networks.
 package show
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Commas writes a number in groups of three digits.
@@ -48,52 +45,4 @@ func Few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few-1], ", "), len(names))
-}
-
-// A Column of a table.
-type Column struct {
-	Right bool // aligned, as numbers are
-	Tight bool // one blank to the next column, in place of two
-}
-
-// Align writes lines of cells as columns. No line ends with blanks. Columns that are not
-// described are aligned to the left.
-func Align(w io.Writer, lines [][]string, columns ...Column) error {
-	width := widths(lines)
-	described := make([]Column, len(width))
-	copy(described, columns)
-	var b strings.Builder
-	for _, line := range lines {
-		b.WriteString(strings.TrimRight(aligned(line, width, described), " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func widths(lines [][]string) (width []int) {
-	for _, line := range lines {
-		for i, cell := range line {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	return width
-}
-
-func aligned(line []string, width []int, columns []Column) string {
-	var b strings.Builder
-	for i, cell := range line {
-		space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-		if columns[i].Right {
-			b.WriteString(space + cell)
-		} else {
-			b.WriteString(cell + space)
-		}
-		if b.WriteByte(' '); !columns[i].Tight {
-			b.WriteByte(' ')
-		}
-	}
-	return b.String()
 }
