@@ -62,6 +62,33 @@ func (t *stage) wake(m moment) {
 	heap.Push(&t.moments, m)
 }
 
+// begin sends a fragment on a stream once its sender has been late and made it ready.
+func (t *stage) begin(j *Job, stream int, step uint64, x fragment) (at float64) {
+	at = t.now + late(j, stream, step) + j.Timing.Overhead.Seconds()
+	t.meter.first = min(t.meter.first, at)
+	if at == t.now {
+		t.send(int32(stream), x)
+	} else {
+		t.wake(moment{at: at, kind: aStart, a: stream, x: x})
+	}
+	return at
+}
+
+// dispatch does what is due until a moment.
+func (t *stage) dispatch(until float64, r rule, change func(plan int)) {
+	for len(t.moments) > 0 && t.moments[0].at <= until {
+		m := heap.Pop(&t.moments).(moment)
+		switch m.kind {
+		case aChange:
+			change(m.a)
+		case aStart:
+			t.send(int32(m.a), m.x)
+		default:
+			r.due(t, m)
+		}
+	}
+}
+
 func (t *stage) over(r rule) error {
 	if who := r.idle(); who != "" {
 		return fmt.Errorf("event building stands still at %v: %s", seconds(t.now), who)
@@ -191,17 +218,7 @@ func (f *flows) step() bool {
 	for _, s := range over {
 		f.finish(s)
 	}
-	for len(f.moments) > 0 && f.moments[0].at <= f.now+f.same {
-		m := heap.Pop(&f.moments).(moment)
-		switch m.kind {
-		case aChange:
-			f.change(m.a)
-		case aStart:
-			f.send(int32(m.a), m.x)
-		default:
-			f.rule.due(&f.stage, m)
-		}
-	}
+	f.dispatch(f.now+f.same, f.rule, f.change)
 	return true
 }
 

@@ -113,14 +113,7 @@ func (o *orders) send(f *stage, s int) {
 	t.busy = true
 	t.step++
 	p := &x.pieces[i]
-	at := f.now + late(o.j, s, t.step) + o.j.Timing.Overhead.Seconds()
-	f.meter.first = min(f.meter.first, at)
-	x.sent(p, at)
-	if at == f.now {
-		f.send(int32(s), o.fragment(x.window, p))
-	} else {
-		f.wake(moment{at: at, kind: aStart, a: s, x: o.fragment(x.window, p)})
-	}
+	x.sent(p, f.begin(o.j, s, t.step, o.fragment(x.window, p)))
 }
 
 func (o *orders) ended(f *stage, stream int32, _ *fragment) {

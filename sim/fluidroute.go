@@ -16,12 +16,9 @@ type routes struct {
 }
 
 func newRoutes(j *Job) *routes {
-	r := &routes{servers: j.Plan.Tree.Servers(), stride: 4, plans: []*plan.Plan{j.Plan}}
+	r := &routes{servers: j.Plan.Tree.Servers(), stride: 4, plans: j.plans()}
 	if j.Plan.Tree.Levels() == 3 {
 		r.stride = 6
-	}
-	for _, c := range j.Changes {
-		r.plans = append(r.plans, c.Plan)
 	}
 	for _, p := range r.plans {
 		n := networkOf(p, j.Seed)

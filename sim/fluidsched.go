@@ -117,13 +117,7 @@ func (l *lockstep) start(f *stage) {
 		l.left[s]++
 		l.left[to]++
 		l.moving++
-		at := f.now + late(l.job, s, l.onPhase) + l.job.Timing.Overhead.Seconds()
-		f.meter.first = min(f.meter.first, at)
-		if at == f.now {
-			f.send(int32(s), l.calendar.fragment(l.exchange, s, int(to)))
-			continue
-		}
-		f.wake(moment{at: at, kind: aStart, a: s, x: l.calendar.fragment(l.exchange, s, int(to))})
+		f.begin(l.job, s, l.onPhase, l.calendar.fragment(l.exchange, s, int(to)))
 	}
 }
 
@@ -247,14 +241,7 @@ func (r *runners) send(f *stage, s int) {
 		t.phase++
 		t.busy = true
 		t.step++
-		x := r.calendar.fragment(t.exchange, s, to)
-		at := f.now + late(r.job, s, t.step) + r.job.Timing.Overhead.Seconds()
-		f.meter.first = min(f.meter.first, at)
-		if at == f.now {
-			f.send(int32(s), x)
-		} else {
-			f.wake(moment{at: at, kind: aStart, a: s, x: x})
-		}
+		f.begin(r.job, s, t.step, r.calendar.fragment(t.exchange, s, to))
 	}
 }
 

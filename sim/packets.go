@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -307,17 +306,7 @@ func (c *packetStage) Received(_ *credit.Engine, _, _ int32, m credit.Message, n
 func (c *packetStage) Called(_ *credit.Engine, now credit.Time) {
 	c.now = max(c.now, float64(now)/1e12)
 	c.asked = 0
-	for len(c.moments) > 0 && c.moments[0].at <= c.now {
-		m := heap.Pop(&c.moments).(moment)
-		switch m.kind {
-		case aChange:
-			c.change(m.a)
-		case aStart:
-			c.put(int32(m.a), m.x)
-		default:
-			c.rule.due(&c.stage, m)
-		}
-	}
+	c.dispatch(c.now, c.rule, c.change)
 	c.ask()
 }
 

@@ -103,21 +103,14 @@ type phaser struct {
 type message struct{ src, dst, end int } // end of its path in paths
 
 func newPhaser(j *Job) (*phaser, error) {
-	x := &phaser{j: j, n: j.Plan.Tree.Servers()}
-	x.plans = append(x.plans, j.Plan)
-	for _, c := range j.Changes {
-		x.plans = append(x.plans, c.Plan)
-	}
-	switch {
-	case j.Mode != results.Sync:
+	x := &phaser{j: j, n: j.Plan.Tree.Servers(), plans: j.plans()}
+	if j.Mode != results.Sync {
 		return nil, fmt.Errorf("the phase model is for synchronised and ordered event building; %s is for the fluid model", j.Mode)
-	case j.BitPerSec <= 0:
-		return nil, errors.New("the rate of the links is not known")
+	}
+	if err := fits(j); err != nil {
+		return nil, err
 	}
 	for _, p := range x.plans {
-		if err := usable(p, j.Plan); err != nil {
-			return nil, err
-		}
 		x.nets = append(x.nets, networkOf(p, j.Seed))
 	}
 	r, err := rounds(j.Timing.Barrier, x.n)
@@ -129,19 +122,6 @@ func newPhaser(j *Job) (*phaser, error) {
 	x.load = make([]float64, x.nets[0].wires)
 	x.own, x.delays = make([]float64, x.n), make([]float64, x.n)
 	return x, nil
-}
-
-func usable(p, first *plan.Plan) error {
-	switch {
-	case p.Schedule == nil:
-		return errors.New("the phase model needs a schedule, and the plan has none")
-	case p.Routing == plan.NoRouting:
-		return errors.New("the plan has no routes: nothing is known of its links")
-	case p.Tree.Servers() != first.Tree.Servers() || p.Notation() != first.Notation():
-		return fmt.Errorf("a change from %s with %d servers to %s with %d: only links may change",
-			first.Notation(), first.Tree.Servers(), p.Notation(), p.Tree.Servers())
-	}
-	return nil
 }
 
 func (j *Job) inForce(at float64) int {

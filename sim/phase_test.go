@@ -294,8 +294,8 @@ func TestPhaseRefuses(t *testing.T) {
 		{"mode", func(j *Job) { j.Mode = "unsynchronised" }, "the fluid model"},
 		{"rate", func(j *Job) { j.BitPerSec = 0 }, "rate"},
 		{"schedule", func(j *Job) { j.Plan = planned(t, p.Tree, "", "ftree") }, "schedule"},
-		{"routes", func(j *Job) { j.Plan = planned(t, p.Tree, "linear-shift", plan.NoRouting) }, "no routes"},
-		{"tree", func(j *Job) { j.Changes = []Change{{Plan: other}} }, "only links may change"},
+		{"routes", func(j *Job) { j.Plan = planned(t, p.Tree, "linear-shift", plan.NoRouting) }, "without paths"},
+		{"tree", func(j *Job) { j.Changes = []Change{{Plan: other}} }, "another tree"},
 		{"barrier", func(j *Job) { j.Timing.Barrier = "magic" }, "magic"},
 		{"too many", func(j *Job) { j.BitPerSec, j.Duration = 1e15, 24*time.Hour }, "larger fragments"},
 	} {

@@ -94,6 +94,15 @@ func (j *Job) more(begun int, at float64) bool {
 	return begun == 0 || at < j.Duration.Seconds()
 }
 
+// plans are those of a job, the first and then one a change.
+func (j *Job) plans() []*plan.Plan {
+	out := []*plan.Plan{j.Plan}
+	for _, c := range j.Changes {
+		out = append(out, c.Plan)
+	}
+	return out
+}
+
 // A Change is a plan that takes over while events are built.
 type Change struct {
 	At   time.Duration

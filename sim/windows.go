@@ -39,10 +39,7 @@ type windows struct {
 }
 
 func newWindows(j *Job) *windows {
-	w := &windows{j: j, plans: []*plan.Plan{j.Plan}, by: -1}
-	for _, c := range j.Changes {
-		w.plans = append(w.plans, c.Plan)
-	}
+	w := &windows{j: j, plans: j.plans(), by: -1}
 	w.first, w.again = make([]*window, len(w.plans)), make([]*window, len(w.plans))
 	return w
 }
