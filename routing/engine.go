@@ -18,7 +18,6 @@ import (
 	"evbench/routing/closed"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
-	"evbench/routing/sssp"
 	"evbench/topology/network"
 )
 
@@ -91,9 +90,9 @@ var engines = []Engine{
 	{DModK, "d-mod-k, closed form for whole PGFTs", alone(closed.Dmodk)},
 	{DModC, "d-mod-k for degraded trees", dmodc(false)},
 	{DModCDownCost, "dmodc that never goes up after down, for nets that are only like trees", dmodc(true)},
-	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", alone(sssp.SSSP)},
+	{SSSP, "as OpenSM's sssp: shortest ways over cables that grow heavier", alone(opensm.SSSP)},
 	{DFSSSP, "as OpenSM's dfsssp: sssp, and virtual lanes without deadlock", func(n *network.Network, o Options) (*lft.Tables, error) {
-		return sssp.DFSSSP(n, cmp.Or(o.Lanes, 8))
+		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
 	{MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(MinHop)},

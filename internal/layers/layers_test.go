@@ -52,9 +52,8 @@ var layers = []layer{
 
 	{"routing/lft", "topology/network internal/parallel", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
-	{"routing/sssp", "topology/network routing/lft", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
-	{"routing", "topology topology/network routing/closed routing/lft routing/opensm routing/sssp", true},
+	{"routing", "topology topology/network routing/closed routing/lft routing/opensm", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
@@ -103,13 +102,13 @@ var layers = []layer{
 	{"report/figure", "plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
-	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/sssp topology/netfile topology/network", false},
+	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
 	{"study/survey", "builder internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm routing/sssp scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 

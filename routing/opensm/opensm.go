@@ -1,8 +1,13 @@
 // Package opensm computes forwarding tables as the subnet manager OpenSM 3.3.23
-// does, entry by entry: its engines minhop, updn, dnup and ftree. Each is
+// does, entry by entry: its engines minhop, updn, dnup, ftree, sssp and dfsssp; and sar,
+// sssp that looks at the jobs that run (Jobs). Each is
 // written anew from what the original does, as seen from its tables, its memo
 // on scalable routing (Zahavi and Kalka, "OpenSM Unicast Routing Enhancements
-// for Scalability", 2005) and its source files, which the functions name.
+// for Scalability", 2005) and its source files, which the functions name. Engines of
+// shortest paths are those of Hoefler, Schneider and Lumsdaine ("Optimized Routing for
+// Large-Scale InfiniBand Networks", 2009), Domke, Hoefler and Nagel ("Deadlock-Free
+// Oblivious Routing for Arbitrary Topologies", 2011), and Domke and Hoefler
+// ("Scheduling-Aware Routing for Supercomputers").
 //
 // An engine sees what a subnet manager sees: the largest connected part of a
 // network, counted in hosts. Switches and hosts outside it have no entries.

@@ -13,7 +13,7 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/report/figure"
-	"evbench/routing/sssp"
+	"evbench/routing/opensm"
 	"evbench/topology/network"
 )
 
@@ -43,7 +43,7 @@ func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len
 
 // DrawPlacements scatters jobs of some sizes over the hosts, again and again, and routes
 // for them each time, in each of some ways.
-func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int, ways []sssp.Steps) (*Draws, error) {
+func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int, ways []opensm.Steps) (*Draws, error) {
 	d := &Draws{Schema: "evbench/routes-jobs-random/1", Sizes: sizes, Seed: seed, Draws: draws}
 	for draw := range draws {
 		placed, err := scatter(sizes, n.Hosts(), seed, uint64(draw))
@@ -65,8 +65,8 @@ func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed u
 	return d, nil
 }
 
-func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) error {
-	var p sssp.Placement
+func (d *Draws) draw(n *network.Network, placed [][]int, ways []opensm.Steps) error {
+	var p opensm.Placement
 	for _, hosts := range placed {
 		var job []network.Node
 		for _, h := range hosts {
@@ -74,7 +74,7 @@ func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) erro
 		}
 		p.Jobs = append(p.Jobs, job)
 	}
-	p.Jobs = sssp.MultiSwitch(n, p.Jobs)
+	p.Jobs = opensm.MultiSwitch(n, p.Jobs)
 	tables, err := tablesFor(n, p, ways)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *Draws) draw(n *network.Network, placed [][]int, ways []sssp.Steps) erro
 		}
 	}
 	for i, t := range tables {
-		efi := sssp.Index(t, p.Jobs)
+		efi := opensm.Index(t, p.Jobs)
 		d.Routings[i].Max = append(d.Routings[i].Max, efi.Max)
 		d.Routings[i].Spread += efi.Spread
 		if efi.Max > 0 && hasHosts(n, n.At(efi.At.Node, int(efi.At.Port)).Node) {

@@ -11,7 +11,7 @@ import (
 
 	"evbench/internal/show"
 	"evbench/routing/lft"
-	"evbench/routing/sssp"
+	"evbench/routing/opensm"
 	"evbench/topology/network"
 )
 
@@ -40,7 +40,7 @@ type Routed struct {
 // A Load is the edge forwarding index of the jobs under one routing.
 type Load struct {
 	Routing string `json:"routing"`
-	*sssp.EFI
+	*opensm.EFI
 }
 
 // NewRouted returns what is known of a network of that name before anything is routed.
@@ -64,8 +64,8 @@ func hostsByName(n *network.Network) map[string][]network.Node {
 
 // Place finds the hosts of jobs and classes. Jobs come in the order of their hosts, whatever
 // the order of the list, so that equal placements have equal routes.
-func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Placement {
-	var p sssp.Placement
+func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.Placement {
+	var p opensm.Placement
 	at := hostsByName(n)
 	for _, j := range list {
 		var hosts []network.Node
@@ -78,7 +78,7 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Pl
 		p.Jobs = append(p.Jobs, hosts)
 	}
 	all := len(p.Jobs)
-	p.Jobs = sssp.MultiSwitch(n, p.Jobs)
+	p.Jobs = opensm.MultiSwitch(n, p.Jobs)
 	slices.SortFunc(p.Jobs, slices.Compare)
 	r.Jobs, r.OneSwitch = len(p.Jobs), all-len(p.Jobs)
 	for _, j := range p.Jobs {
@@ -101,17 +101,17 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) sssp.Pl
 // Compared are the routings that are compared, by the steps they leave out: without a look at
 // jobs, as published, and better. AllWays are all that there can be.
 var (
-	Compared = []sssp.Steps{sssp.AllSteps, sssp.LookAhead, 0}
-	AllWays  = []sssp.Steps{
-		sssp.AllSteps, sssp.LookAhead | sssp.OwnRoutes, sssp.LookAhead | sssp.BySize, sssp.LookAhead,
-		sssp.BySize | sssp.OwnRoutes, sssp.OwnRoutes, sssp.BySize, 0,
+	Compared = []opensm.Steps{opensm.AllSteps, opensm.LookAhead, 0}
+	AllWays  = []opensm.Steps{
+		opensm.AllSteps, opensm.LookAhead | opensm.OwnRoutes, opensm.LookAhead | opensm.BySize, opensm.LookAhead,
+		opensm.BySize | opensm.OwnRoutes, opensm.OwnRoutes, opensm.BySize, 0,
 	}
 )
 
-func tablesFor(n *network.Network, p sssp.Placement, ways []sssp.Steps) ([]*lft.Tables, error) {
+func tablesFor(n *network.Network, p opensm.Placement, ways []opensm.Steps) ([]*lft.Tables, error) {
 	var tables []*lft.Tables
 	for _, p.Without = range ways {
-		t, err := sssp.Jobs(n, p, 0)
+		t, err := opensm.Jobs(n, p, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -123,14 +123,14 @@ func tablesFor(n *network.Network, p sssp.Placement, ways []sssp.Steps) ([]*lft.
 // Route routes for the jobs, and returns the tables that are best for them. If those can
 // deadlock they get lanes, up to so many; 0 leaves them as they are. Others than its author
 // judge them.
-func (r *Routed) Route(n *network.Network, p sssp.Placement, lanes int) (*lft.Tables, error) {
+func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.Tables, error) {
 	tables, err := tablesFor(n, p, Compared)
 	if err != nil {
 		return nil, err
 	}
 	last := len(tables) - 1
 	if r.CanLock = !lft.Deadlock(tables[last]).Free(); r.CanLock && lanes > 0 {
-		if tables[last], err = sssp.Jobs(n, p, lanes); err != nil {
+		if tables[last], err = opensm.Jobs(n, p, lanes); err != nil {
 			return nil, err
 		}
 		if d := lft.Deadlock(tables[last]); !d.Free() {
@@ -140,7 +140,7 @@ func (r *Routed) Route(n *network.Network, p sssp.Placement, lanes int) (*lft.Ta
 	}
 	r.Lanes = tables[last].Lanes()
 	for _, t := range tables {
-		r.Routings = append(r.Routings, Load{t.Engine, sssp.Index(t, p.Jobs)})
+		r.Routings = append(r.Routings, Load{t.Engine, opensm.Index(t, p.Jobs)})
 	}
 	return tables[last], nil
 }

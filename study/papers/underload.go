@@ -6,7 +6,7 @@ import (
 
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/routing/sssp"
+	"evbench/routing/opensm"
 	"evbench/sim/credit"
 	"evbench/study/jobs"
 	"evbench/topology/network"
@@ -78,8 +78,8 @@ func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float6
 // jobWays are the routings of jobs-load: what of sar is left out.
 var jobWays = []struct {
 	series  string
-	without sssp.Steps
-}{{"sssp", sssp.AllSteps}, {"sar-published", sssp.LookAhead}, {"sar", 0}}
+	without opensm.Steps
+}{{"sssp", opensm.AllSteps}, {"sar-published", opensm.LookAhead}, {"sar", 0}}
 
 // jobsUnderLoad fills jobs-load: what hosts of the slides' three jobs receive from full load,
 // beside the greatest number of routes on a cable, which is what the slides judge by.
@@ -118,8 +118,8 @@ func jobsUnderLoad(w *work) {
 
 // ofJobs returns what hosts of jobs receive, mean and least, by shifts and at random, and the
 // routes of the fullest cable.
-func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without sssp.Steps) []float64 {
-	p := sssp.Placement{Without: without}
+func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without opensm.Steps) []float64 {
+	p := opensm.Placement{Without: without}
 	var others []credit.Pattern
 	for _, job := range jobs {
 		var nodes []network.Node
@@ -128,13 +128,13 @@ func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without ss
 		}
 		p.Jobs, others = append(p.Jobs, nodes), append(others, credit.Others(len(job)))
 	}
-	t := must(sssp.Jobs(n, p, 0))
+	t := must(opensm.Jobs(n, p, 0))
 	fabric := must(credit.NewFabric(t))
 	full := r.jobLoads(n.Hosts(), jobs)[0]
 	shifts := must(fabric.Run(w, full))
 	full.Pattern = credit.Jobs(n.Hosts(), jobs, others)
 	random := must(fabric.Run(w, full))
-	return []float64{shifts.Accepted, shifts.Worst, random.Accepted, random.Worst, float64(sssp.Index(t, p.Jobs).Max)}
+	return []float64{shifts.Accepted, shifts.Worst, random.Accepted, random.Worst, float64(opensm.Index(t, p.Jobs).Max)}
 }
 
 // The example of the slides is a fat tree with full bisection and 180 nodes, and three jobs of

@@ -1,4 +1,4 @@
-package sssp
+package opensm
 
 import (
 	"evbench/routing/lft"

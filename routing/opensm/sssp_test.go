@@ -1,8 +1,6 @@
-package sssp
+package opensm
 
 import (
-	"bufio"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -16,11 +14,11 @@ import (
 	"evbench/topology/network"
 )
 
-// TestReferenceTables compares with tables of OpenSM 3.3.23 on ibsim.
-func TestReferenceTables(t *testing.T) {
-	files, _ := filepath.Glob("testdata/ft2_4_8/*/*.lft.txt.gz")
+// TestReferenceTablesSSSP compares with tables of OpenSM 3.3.23 on ibsim.
+func TestReferenceTablesSSSP(t *testing.T) {
+	files, _ := filepath.Glob("testdata/sssp/ft2_4_8/*/*.lft.txt.gz")
 	if len(files) != 6 {
-		t.Errorf("%d reference tables", len(files))
+		t.Errorf("%d ssspReference tables", len(files))
 	}
 	for _, file := range files {
 		down, err := os.ReadFile(filepath.Join(filepath.Dir(file), "down.txt"))
@@ -29,7 +27,7 @@ func TestReferenceTables(t *testing.T) {
 		}
 		n := parse(t, "FT(2;4,8)", 0)
 		for line := range strings.Lines(string(down)) {
-			n = degraded(t, n, strings.Join(strings.Fields(line), "/"))
+			n = ssspDegraded(t, n, strings.Join(strings.Fields(line), "/"))
 		}
 		got := plain(t, n)
 		if strings.HasPrefix(filepath.Base(file), "df") {
@@ -39,35 +37,6 @@ func TestReferenceTables(t *testing.T) {
 		}
 		t.Run(file, func(t *testing.T) { same(t, got, reference(t, n, file)) })
 	}
-}
-
-// reference reads lines "switch port port …", LID 1 first.
-func reference(t testing.TB, n *network.Network, file string) *lft.Tables {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, names := lft.New("reference", n), network.Names(n)
-	scan := bufio.NewScanner(z)
-	for scan.Scan() {
-		fields := strings.Fields(scan.Text())
-		s, err := names.Node(fields[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for lid, field := range fields[1:] {
-			if field != "-" {
-				fmt.Sscan(field, &tables.Row(n.Index(s))[lid+1])
-			}
-		}
-	}
-	return tables
 }
 
 // shortest checks that routes between all hosts arrive over as few switches as
@@ -100,7 +69,7 @@ func shortest(t testing.TB, name string, tables *lft.Tables) {
 // of every pair, and takes away channels that nothing leads to until none is left.
 func acyclic(t testing.TB, name string, tables *lft.Tables) {
 	t.Helper()
-	if !free(tables) {
+	if !lockFree(tables) {
 		t.Errorf("%s: %d lanes, and a cycle", name, tables.Lanes())
 	}
 	if !lft.Deadlock(tables).Free() {
@@ -113,7 +82,7 @@ type channel struct {
 	end  network.End
 }
 
-func free(tables *lft.Tables) bool {
+func lockFree(tables *lft.Tables) bool {
 	n, next, into := tables.Net, map[channel]map[channel]bool{}, map[channel]int{}
 	add := func(x network.Node, lid int) {
 		path, _ := tables.Route(x, lid)
@@ -173,7 +142,7 @@ func TestLanesBreakCycles(t *testing.T) {
 		shortest(t, name, tables)
 		acyclic(t, name, tables)
 		_, err = DFSSSP(n, 1)
-		if free(plain(t, n)) {
+		if lockFree(plain(t, n)) {
 			continue
 		}
 		cyclic++
@@ -206,7 +175,7 @@ func TestLanes(t *testing.T) {
 // count along whole routes. Which of two equals is chosen is for OpenSM to say.
 func TestDistances(t *testing.T) {
 	for seed := range 15 {
-		name, n := draw(t, seed, 0)
+		name, n := ssspDraw(t, seed, 0)
 		r, err := newRouter(n, "sssp")
 		if err != nil {
 			t.Fatal(err)
@@ -253,7 +222,7 @@ func bellman(g *graph, root int32) []uint64 {
 	return dist
 }
 
-func TestOddNetworks(t *testing.T) {
+func TestOddNetworksSSSP(t *testing.T) {
 	var empty network.Builder
 	if _, err := SSSP(empty.Build()); !errors.Is(err, errNoHosts) {
 		t.Errorf("no nodes: %v", err)

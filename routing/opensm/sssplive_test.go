@@ -1,4 +1,4 @@
-package sssp
+package opensm
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"evbench/topology/network"
 )
 
-// TestEqualToOpenSM routes degraded trees and tangles with OpenSM, whose LMC is
+// TestEqualToOpenSMSSSP routes ssspDegraded trees and tangles with OpenSM, whose LMC is
 // 0, 1 or 2, and compares all entries. No entry is excepted.
-func TestEqualToOpenSM(t *testing.T) {
+func TestEqualToOpenSMSSSP(t *testing.T) {
 	ibtest.Need(t)
 	var entries atomic.Int64
 	t.Run("network", func(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEqualToOpenSM(t *testing.T) {
 			if testing.Short() && seed%6 != 3 {
 				continue
 			}
-			name, n := draw(t, seed, []int{0, 0, 0, 1, 0, 2, 0}[seed%7])
+			name, n := ssspDraw(t, seed, []int{0, 0, 0, 1, 0, 2, 0}[seed%7])
 			if seed >= 20 {
 				name, n = fmt.Sprint("tangle ", seed), tangle(t, 12, 12, 3, rand.New(rand.NewPCG(uint64(seed), 1)))
 			}
@@ -33,14 +33,14 @@ func TestEqualToOpenSM(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				entries.Add(int64(same(t, got, referee(t, n, "sssp").Tables)))
+				entries.Add(int64(same(t, got, ssspReferee(t, n, "sssp").Tables)))
 			})
 		}
 	})
 	t.Logf("%d entries compared", entries.Load())
 }
 
-func referee(t testing.TB, n *network.Network, engine string, args ...string) *ibtest.Result {
+func ssspReferee(t testing.TB, n *network.Network, engine string, args ...string) *ibtest.Result {
 	t.Helper()
 	r, err := ibtest.Route(t.Context(), n, engine, nil, args...)
 	if err != nil {
@@ -66,14 +66,14 @@ func TestLanesOfOpenSM(t *testing.T) {
 		if testing.Short() && seed%4 != 1 {
 			continue
 		}
-		name, n := draw(t, seed, []int{0, 0, 1}[seed%3])
+		name, n := ssspDraw(t, seed, []int{0, 0, 1}[seed%3])
 		if seed >= 6 {
 			r := rand.New(rand.NewPCG(uint64(seed), 2))
 			name, n = fmt.Sprint("tangle ", seed), tangle(t, 8+seed, 4+2*seed, 2, r)
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			res := referee(t, n, "dfsssp", "-Q")
+			res := ssspReferee(t, n, "dfsssp", "-Q")
 			r, err := routed(n, "dfsssp")
 			if err == nil {
 				err = r.lanes(8, true)

@@ -1,11 +1,10 @@
-package sssp
+package opensm
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
 
-	"evbench/routing/lft"
 	"evbench/topology/network"
 )
 
@@ -18,7 +17,7 @@ func parse(t testing.TB, notation string, lmc int) *network.Network {
 	return n
 }
 
-func degraded(t testing.TB, n *network.Network, down ...string) *network.Network {
+func ssspDegraded(t testing.TB, n *network.Network, down ...string) *network.Network {
 	t.Helper()
 	n, err := n.Degrade(down)
 	if err != nil {
@@ -27,37 +26,17 @@ func degraded(t testing.TB, n *network.Network, down ...string) *network.Network
 	return n
 }
 
-// same compares all entries and returns how many.
-func same(t testing.TB, got, want *lft.Tables) (entries int) {
-	t.Helper()
-	n, wrong := want.Net, 0
-	for i := range n.Switches() {
-		for lid := 1; lid < want.LIDs; lid++ {
-			entries++
-			if g, w := got.Row(i)[lid], want.Row(i)[lid]; g != w {
-				if wrong++; wrong <= 3 {
-					t.Errorf("%s LID %d: port %d, want %d", n.Info(n.Switch(i)).Name, lid, g, w)
-				}
-			}
-		}
-	}
-	if wrong > 3 {
-		t.Errorf("… %d of %d entries differ", wrong, entries)
-	}
-	return entries
-}
-
-var shapes = []string{
+var ssspShapes = []string{
 	"PGFT(2;4,8;1,4;1,1)", "PGFT(3;3,3,4;1,3,3;1,1,1)", "PGFT(3;4,2,3;1,2,4;1,2,1)",
 	"PGFT(2;6,4;1,3;1,3)", "PGFT(4;2,2,2,3;1,2,2,2;1,1,1,1)",
 }
 
-// draw returns a tree with cables gone, and with GUIDs and LIDs that say nothing
+// ssspDraw returns a tree with cables gone, and with GUIDs and LIDs that say nothing
 // about where a node is. Every fifth is whole.
-func draw(t testing.TB, seed, lmc int) (string, *network.Network) {
+func ssspDraw(t testing.TB, seed, lmc int) (string, *network.Network) {
 	t.Helper()
-	shape := shapes[seed%len(shapes)]
-	n, lost := parse(t, shape, lmc), []int{1, 3, 10, 6, 0}[(seed/len(shapes))%5]
+	shape := ssspShapes[seed%len(ssspShapes)]
+	n, lost := parse(t, shape, lmc), []int{1, 3, 10, 6, 0}[(seed/len(ssspShapes))%5]
 	r := rand.New(rand.NewPCG(uint64(seed), 11))
 	cables := n.Cables()
 	r.Shuffle(len(cables), func(i, j int) { cables[i], cables[j] = cables[j], cables[i] })
