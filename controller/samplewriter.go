@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"sync"
 
 	"evbench/results"
 )
@@ -10,12 +9,8 @@ import (
 // A sampleWriter passes samples on beside the case, in their order: who writes them to a file
 // system that stands still must not keep the case from listening to its workers.
 type sampleWriter struct {
-	write func(results.Sample)
-	bell  chan struct{} // holds one ring
-	done  chan struct{}
-
-	mu      sync.Mutex
-	waiting []results.Sample
+	waiting chan *results.Sample
+	done    chan struct{}
 }
 
 // mostWaiting bounds the samples that wait to be written: those of 64 servers and 20 s at 20
@@ -23,46 +18,29 @@ type sampleWriter struct {
 const mostWaiting = 1 << 16
 
 func newSampleWriter(write func(results.Sample)) *sampleWriter {
-	s := &sampleWriter{write: write, bell: make(chan struct{}, 1), done: make(chan struct{})}
-	if write == nil {
-		s.write = func(results.Sample) {}
-	}
-	go s.run()
+	s := &sampleWriter{make(chan *results.Sample, mostWaiting), make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		for x := range s.waiting {
+			if write != nil {
+				write(*x)
+			}
+		}
+	}()
 	return s
 }
 
-func (s *sampleWriter) run() {
-	defer close(s.done)
-	for range s.bell {
-		for _, x := range s.take() {
-			s.write(x)
-		}
-	}
-}
-
-func (s *sampleWriter) take() []results.Sample {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.waiting
-	s.waiting = nil
-	return all
-}
-
 func (s *sampleWriter) put(x results.Sample) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.waiting) >= mostWaiting {
-		return fmt.Errorf("%d samples wait to be written: what takes them does not keep up", len(s.waiting))
-	}
-	s.waiting = append(s.waiting, x)
 	select {
-	case s.bell <- struct{}{}:
+	case s.waiting <- &x:
+		return nil
 	default:
+		return fmt.Errorf("%d samples wait to be written: what takes them does not keep up", mostWaiting)
 	}
-	return nil
 }
 
+// end waits until all are written.
 func (s *sampleWriter) end() {
-	close(s.bell)
+	close(s.waiting)
 	<-s.done
 }

@@ -82,7 +82,7 @@ func (r reader) route(entry []byte) (h held, table int, err error) {
 	h.route.Prefix = netip.PrefixFrom(netip.IPv4Unspecified(), int(entry[1]))
 	known := protocol == unix.RTPROT_STATIC
 	single := hop{flags: byte(flags)}
-	err = attributes(entry[unix.SizeofRtMsg:], func(kind uint16, value []byte) error {
+	err = lab.Attributes(entry[unix.SizeofRtMsg:], func(kind uint16, value []byte) error {
 		switch kind {
 		case unix.RTA_DST:
 			h.route.Prefix = netip.PrefixFrom(addressOf(value), int(entry[1]))
@@ -136,7 +136,7 @@ func (r reader) hops(b []byte, h *held, known *bool) error {
 			return errors.New("route message: next hop of a wrong length")
 		}
 		p := hop{index: number(b[4:8]), flags: b[2]}
-		if err := attributes(b[unix.SizeofRtNexthop:n], func(kind uint16, value []byte) error {
+		if err := lab.Attributes(b[unix.SizeofRtNexthop:n], func(kind uint16, value []byte) error {
 			if kind == unix.RTA_GATEWAY {
 				p.gateway = addressOf(value)
 			}
@@ -145,22 +145,6 @@ func (r reader) hops(b []byte, h *held, known *bool) error {
 			return err
 		}
 		r.hop(p, h, known)
-		b = b[min(len(b), (n+3)&^3):]
-	}
-	return nil
-}
-
-// attributes calls f with each attribute: its length with this header, its type, and
-// the value padded to four bytes.
-func attributes(b []byte, f func(kind uint16, value []byte) error) error {
-	for len(b) >= unix.SizeofRtAttr {
-		n := int(binary.NativeEndian.Uint16(b))
-		if n < unix.SizeofRtAttr || n > len(b) {
-			return fmt.Errorf("route message: attribute of %d bytes in %d", n, len(b))
-		}
-		if err := f(binary.NativeEndian.Uint16(b[2:]), b[unix.SizeofRtAttr:n]); err != nil {
-			return err
-		}
 		b = b[min(len(b), (n+3)&^3):]
 	}
 	return nil

@@ -172,7 +172,7 @@ func (t *Target) marks(n lab.Node) (sprays, error) {
 		if len(entry) < 4 {
 			return fmt.Errorf("rule of %d bytes", len(entry))
 		}
-		return attributes(entry[4:], func(kind uint16, value []byte) error {
+		return lab.Attributes(entry[4:], func(kind uint16, value []byte) error {
 			if kind != unix.NFTA_RULE_USERDATA || len(value) < 3 {
 				return nil
 			}

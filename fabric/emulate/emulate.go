@@ -32,32 +32,11 @@ type Options struct {
 	Tree *topology.Tree
 	// Rate of each direction of each cable.
 	Rate unit.Rate
-	// MTU in bytes, 576..65535. 0 means 9000.
+	// MTU in bytes.
 	MTU int
 	// Buffer is the room of each input of a switch, in bytes on the wire, that a
 	// chunk must find before it is sent there. 0: buffers have no end.
 	Buffer int
-	// Route is the path (topology.Tree.PathOf) that the routing tables choose from src
-	// to dst (ranks on different leaves), below 0 where they have no route. It is
-	// called under a lock. nil: paths are all pinned.
-	Route func(src, dst int) int
-}
-
-func (o *Options) validate() error {
-	if o.MTU == 0 {
-		o.MTU = 9000
-	}
-	switch {
-	case o.Tree == nil:
-		return fmt.Errorf("emulate: no tree")
-	case o.Rate < 8:
-		return fmt.Errorf("emulate: rate %s: must be at least 8bit/s", o.Rate)
-	case o.MTU < 576 || o.MTU > 65535:
-		return fmt.Errorf("emulate: MTU %d: must be 576..65535", o.MTU)
-	case o.Buffer < 0:
-		return fmt.Errorf("emulate: a buffer of %d bytes", o.Buffer)
-	}
-	return nil
 }
 
 // A Fabric is the model. It is safe for concurrent use.
@@ -83,20 +62,18 @@ type wire struct {
 type span struct{ from, to int64 }
 
 // New returns a fabric whose wires are all free.
-func New(o Options) (*Fabric, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
+func New(o Options) *Fabric {
 	f := &Fabric{o: o, wires: make([]wire, o.Tree.Wires())}
 	if o.Buffer > 0 {
 		f.credits = newCredits(len(f.wires), o.Buffer)
 	}
-	f.Install(o.Tree, o.Route)
-	return f, nil
+	f.Install(o.Tree, nil)
+	return f
 }
 
-// Install replaces the dead links, by those of a view of the same tree, and the
-// tables. Chunks that ask from now on go by them.
+// Install replaces the dead links, by those of a view of the same tree, and the tables, which
+// choose the path (topology.Tree.PathOf) from src to dst on different leaves, below 0 where they have
+// no route; nil: paths are all pinned. route is called under a lock.
 func (f *Fabric) Install(t *topology.Tree, route func(src, dst int) int) {
 	if t.Wires() != f.o.Tree.Wires() {
 		panic(fmt.Sprintf("emulate: a view of %s for a fabric of %s", t.Notation(), f.o.Tree.Notation()))

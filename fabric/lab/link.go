@@ -230,29 +230,37 @@ func parseState(message []byte) (state, error) {
 		return state{}, errors.New("short link message")
 	}
 	info := nl.DeserializeIfInfomsg(message)
-	oper, err := attribute(message[unix.SizeofIfInfomsg:], unix.IFLA_OPERSTATE)
-	if err != nil {
+	const carries = unix.IFF_UP | unix.IFF_LOWER_UP
+	open := false
+	err := Attributes(message[unix.SizeofIfInfomsg:], func(kind uint16, value []byte) error {
+		if kind != unix.IFLA_OPERSTATE {
+			return nil
+		}
+		open = len(value) > 0 && value[0] == operUp
+		return errFound
+	})
+	if err != nil && err != errFound {
 		return state{}, err
 	}
-	const carries = unix.IFF_UP | unix.IFF_LOWER_UP
-	running := info.Flags&carries == carries && len(oper) > 0 && oper[0] == operUp
-	return state{int(info.Index), running}, nil
+	return state{int(info.Index), open && info.Flags&carries == carries}, nil
 }
 
-// attribute returns the value of the first attribute of a type, or nil. Each is
-// its length with this header, its type, and the value padded to four bytes.
-func attribute(b []byte, kind uint16) ([]byte, error) {
+var errFound = errors.New("found")
+
+// Attributes calls f with each netlink attribute: its length with this header, its type, and the
+// value padded to four bytes.
+func Attributes(b []byte, f func(kind uint16, value []byte) error) error {
 	for len(b) >= unix.SizeofRtAttr {
 		n := int(binary.NativeEndian.Uint16(b))
 		if n < unix.SizeofRtAttr || n > len(b) {
-			return nil, fmt.Errorf("link message: attribute of %d bytes in %d", n, len(b))
+			return fmt.Errorf("netlink: attribute of %d bytes in %d", n, len(b))
 		}
-		if binary.NativeEndian.Uint16(b[2:]) == kind {
-			return b[unix.SizeofRtAttr:n], nil
+		if err := f(binary.NativeEndian.Uint16(b[2:]), b[unix.SizeofRtAttr:n]); err != nil {
+			return err
 		}
 		b = b[min(len(b), (n+3)&^3):]
 	}
-	return nil, nil
+	return nil
 }
 
 // reason prefers the end of ctx over the error of the socket it has closed.

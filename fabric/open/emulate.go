@@ -39,10 +39,7 @@ func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		o.Buffer = int(x.Buffer)
 		nic += fmt.Sprintf(", inputs of switches hold %s", x.Buffer)
 	}
-	model, err := emulate.New(o)
-	if err != nil {
-		return nil, err
-	}
+	model := emulate.New(o)
 	f := &emulatedFabric{model: model, info: info(s.Fabric), seed: s.Seed, tree: s.Tree, changes: make(chan linkChange, 1)}
 	f.info.Model = true
 	f.info.NIC = nic
