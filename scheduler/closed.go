@@ -35,34 +35,34 @@ func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
 	if err := p.check(t); err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)
 	}
-	p.stair()
+	p.fillLine()
 	if !p.within() {
 		return p.lifted(name, t, live, o), nil
 	}
-	return p.schedule(name, t, func(_ int, h ride) int { return live[h.line] }), nil
+	return p.schedule(name, t, func(_ int, h transfer) int { return live[h.line] }), nil
 }
 
-// stair fills the pattern with the line of a leaf's messages for other leaves.
-func (p *pattern) stair() {
+// fillLine fills the pattern with the line of a leaf's messages for other leaves.
+func (p *pattern) fillLine() {
 	part := p.m0 * p.q
-	p.rides = make([]ride, 0, p.m0*part+p.m0*p.m0)
+	p.transfers = make([]transfer, 0, p.m0*part+p.m0*p.m0)
 	for n := range p.m0 * part {
 		at := n
 		if p.g() > 1 {
 			at += n / p.cycle()
 		}
-		p.rides = append(p.rides, ride{phase: n / p.w, src: n % p.m0, step: 1 + at%p.q, dst: (n + n/part) % p.m0, line: n % p.w})
+		p.transfers = append(p.transfers, transfer{phase: n / p.w, src: n % p.m0, step: 1 + at%p.q, dst: (n + n/part) % p.m0, line: n % p.w})
 	}
 }
 
-// within adds the messages within a leaf to a stair, or reports that there is no
+// within adds the messages within a leaf to a line, or reports that there is no
 // place for them.
 func (p *pattern) within() bool {
 	switch {
 	case p.f() == 0:
 		for d := 1; d < p.m0; d++ {
 			for a := range p.m0 {
-				p.rides = append(p.rides, ride{phase: p.phases, src: a, dst: (a + d) % p.m0})
+				p.transfers = append(p.transfers, transfer{phase: p.phases, src: a, dst: (a + d) % p.m0})
 			}
 			p.phases++
 		}
@@ -89,7 +89,7 @@ func (p *pattern) shifts(s *slots) bool {
 				return false
 			}
 			s.put(phase, a, b)
-			p.rides = append(p.rides, ride{phase: phase, src: a, dst: b})
+			p.transfers = append(p.transfers, transfer{phase: phase, src: a, dst: b})
 		}
 	}
 	return true
@@ -107,7 +107,7 @@ const busy = -1
 
 func (p *pattern) idle() *slots {
 	s := &slots{p.m0, make([]int32, p.phases*p.m0), make([]int32, p.phases*p.m0)}
-	for _, h := range p.rides {
+	for _, h := range p.transfers {
 		s.send[h.phase*p.m0+h.src], s.recv[h.phase*p.m0+h.dst] = busy, busy
 	}
 	return s
@@ -122,9 +122,9 @@ func (s *slots) put(phase, a, b int) {
 	s.send[phase*s.m0+a], s.recv[phase*s.m0+b] = m, m
 }
 
-// lifted keeps of a stair what it says about leaves, phases and spines, fills
+// lifted keeps of a line what it says about leaves, phases and spines, fills
 // every phase up with messages within each leaf, and chooses the servers anew.
-// It needs max(S-1, phases of the stair): in S-1 phases there are n(n-1) places
+// It needs max(S-1, phases of the line): in S-1 phases there are n(n-1) places
 // for messages within a leaf, and lift lets the self messages vanish.
 func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
 	s := newSchedule(name, t.Servers())
@@ -137,7 +137,7 @@ func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *
 		for to := range next {
 			next[to] = table.block(leaf, to)
 		}
-		for _, h := range p.rides {
+		for _, h := range p.transfers {
 			to := (leaf + h.step) % table.leaves
 			s.slots[next[to]] = makeSlot(h.phase, live[h.line])
 			next[to]++
@@ -152,7 +152,7 @@ func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *
 // the phase that lift adds for self messages.
 func (p *pattern) rest(t *table, leaf int) {
 	leaving := make([]int, t.phases+1)
-	for _, h := range p.rides {
+	for _, h := range p.transfers {
 		leaving[h.phase]++
 	}
 	if !t.dropsSelf(leaf) {

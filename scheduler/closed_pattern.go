@@ -6,21 +6,21 @@ import (
 	"evbench/topology"
 )
 
-// A ride is one message of a pattern: in a phase, the server in slot src of a
+// A transfer is one message of a pattern: in a phase, the server in slot src of a
 // leaf sends to slot dst of the leaf that is step leaves further on, cyclically.
 // Step 0 stays on the leaf. The line is its place among the messages that leave
 // the leaf in the phase, modulo w; it decides the spine.
-type ride struct{ phase, src, step, dst, line int }
+type transfer struct{ phase, src, step, dst, line int }
 
 // A pattern is a schedule of a full tree that looks the same from every leaf:
 // M0 servers on a leaf, q = M1-1 other leaves, and w messages that may leave and
 // enter a leaf in a phase, which are the spines left, at most M0. As every leaf
-// sends each ride, the receivers in slot β of all leaves are busy in the same
+// sends each transfer, the receivers in slot β of all leaves are busy in the same
 // phases, and a leaf receives as many messages as it sends.
 type pattern struct {
-	m0, q, w int
-	phases   int    // of the messages between leaves
-	rides    []ride // by phase, then src
+	m0, q, w  int
+	phases    int        // of the messages between leaves
+	transfers []transfer // by phase, then src
 }
 
 // newPattern returns a pattern without hops, for that many spines alive at every
@@ -48,12 +48,12 @@ func (p *pattern) cycle() int { return p.m0 / p.g() * p.q }
 // they have for their own leaf needs no phase of its own (thesis 6.3).
 func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 
-// schedule writes the pattern down for every leaf of a tree. The spine of a ride
-// between leaves is spine(leaf, ride). O(S²).
-func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h ride) int) *Schedule {
+// schedule writes the pattern down for every leaf of a tree. The spine of a transfer
+// between leaves is spine(leaf, transfer). O(S²).
+func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h transfer) int) *Schedule {
 	s := newSchedule(name, t.Servers())
 	s.Phases, s.Pinned = p.phases, true
-	for _, h := range p.rides {
+	for _, h := range p.transfers {
 		for leaf := range t.Leaves() {
 			k := None
 			if h.step > 0 {
@@ -66,7 +66,7 @@ func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h
 	return s
 }
 
-func (p *pattern) ends(leaf int, h ride) (src, dst int) {
+func (p *pattern) ends(leaf int, h transfer) (src, dst int) {
 	return leaf*p.m0 + h.src, (leaf+h.step)%(p.q+1)*p.m0 + h.dst
 }
 

@@ -98,15 +98,15 @@ func (s *spread) byDeadLinks() []int {
 }
 
 func (s *spread) settle(a, b int) {
-	homeless := 0
+	left := 0
 	for _, k := range s.native[s.first[b] : s.first[b]+s.n[b]] {
 		if k != None && s.alive[s.link(a, k)] {
 			s.add(a, s.leaves+b, k, s.grain[a])
 		} else {
-			homeless++
+			left++
 		}
 	}
-	for range homeless {
+	for range left {
 		if k := s.lightest(a, b); k != None {
 			s.add(a, s.leaves+b, k, s.grain[a])
 		}

@@ -11,8 +11,8 @@ type podPlacer struct {
 	receives []int32
 }
 
-// A homeless is a slot of the table whose message has no place.
-type homeless struct {
+// An unplaced is a slot of the table whose message has no place.
+type unplaced struct {
 	slot int32
 	a, b int
 }
@@ -26,7 +26,7 @@ func (t *podTable) place() bool {
 		return true
 	}
 	p := t.occupy()
-	left := p.evict()
+	left := p.takeOut()
 	if len(left) > 0 && t.phases < t.busiest() {
 		return false
 	}
@@ -114,23 +114,23 @@ func (p *podPlacer) paint(phase, k, steps int) int {
 // coloured with the same effort when top switches are written down.
 const topSteps = 300
 
-// evict takes messages out of phases and planes whose top switches do not suffice
+// takeOut takes messages out of phases and planes whose top switches do not suffice
 // until they do.
-func (p *podPlacer) evict() []homeless {
-	var out []homeless
+func (p *podPlacer) takeOut() []unplaced {
+	var out []unplaced
 	for phase := range p.phases {
 		for k, need := range p.need {
 			for need && p.cost[phase*p.spines+k] > 0 && p.paint(phase, k, topSteps) > 0 {
-				out = append(out, p.evictFrom(phase, k)...)
+				out = append(out, p.takeOutFrom(phase, k)...)
 			}
 		}
 	}
 	return out
 }
 
-// evictFrom takes out what the last paint left uncoloured.
-func (p *podPlacer) evictFrom(phase, k int) []homeless {
-	var out []homeless
+// takeOutFrom takes out what the last paint left uncoloured.
+func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
+	var out []unplaced
 	e := 0
 	for a := range p.leaves {
 		b := p.dest[phase*len(p.alive)+p.link(a, k)]
@@ -138,7 +138,7 @@ func (p *podPlacer) evictFrom(phase, k int) []homeless {
 			continue
 		}
 		if p.colorer.color[e] == none {
-			out = append(out, homeless{p.slot[p.out[phase*p.nodes+int(p.node[p.link(a, k)])]], a, int(b)})
+			out = append(out, unplaced{p.slot[p.out[phase*p.nodes+int(p.node[p.link(a, k)])]], a, int(b)})
 			p.vacate(phase, a, int(b), k)
 		}
 		e++
@@ -148,7 +148,7 @@ func (p *podPlacer) evictFrom(phase, k int) []homeless {
 
 // settleIn finds a place for a message. The last phase added takes every message
 // when it is empty, as each has a path.
-func (p *podPlacer) settleIn(m homeless) {
+func (p *podPlacer) settleIn(m unplaced) {
 	for phase := 0; ; phase++ {
 		if phase == p.phases {
 			p.phases++
@@ -165,7 +165,7 @@ func (p *podPlacer) settleIn(m homeless) {
 	}
 }
 
-func (p *podPlacer) try(phase int, m homeless, k int) bool {
+func (p *podPlacer) try(phase int, m unplaced, k int) bool {
 	at := phase * len(p.alive)
 	if !p.usable(m.a, m.b, k) || p.dest[at+p.link(m.a, k)] != none || p.origin[at+p.link(m.b, k)] != none {
 		return false

@@ -64,7 +64,7 @@ func (v variant) schedule(t *topology.Tree) (*Schedule, error) {
 	}
 	perPhase := p.perPhase()
 	p.fit()
-	return p.schedule(string(v), t, func(leaf int, h ride) int { return live[p.turn(leaf, h, perPhase)] }), nil
+	return p.schedule(string(v), t, func(leaf int, h transfer) int { return live[p.turn(leaf, h, perPhase)] }), nil
 }
 
 // pattern returns the messages between leaves, and the spines without dead links.
@@ -87,14 +87,14 @@ func (v variant) pattern(t *topology.Tree) (*pattern, []int, error) {
 	return p, live, nil
 }
 
-// print fills the pattern as Algorithms 4 and 5 do. The line of a ride is its index
+// print fills the pattern as Algorithms 4 and 5 do. The line of a transfer is its index
 // among those of its leaf and phase. O(M0·phases).
 func (p *pattern) print(v variant) {
 	theta, sent := make([]int, p.m0), make([]int, p.m0)
 	for a := range theta {
 		theta[a] = floorDiv((a-1)*p.w, p.m0) + 1
 	}
-	p.rides = make([]ride, 0, p.m0*p.m0*(p.q+1))
+	p.transfers = make([]transfer, 0, p.m0*p.m0*(p.q+1))
 	for phase := range p.phases {
 		line := 0
 		for a := range p.m0 {
@@ -103,11 +103,11 @@ func (p *pattern) print(v variant) {
 				continue
 			}
 			shift := sent[a] / p.cycle()
-			h := ride{phase: phase, src: a, step: 1 + n%p.q, dst: (n + shift) % p.m0, line: line}
+			h := transfer{phase: phase, src: a, step: 1 + n%p.q, dst: (n + shift) % p.m0, line: line}
 			if v == inText {
 				h.step, h.dst = 1+(n+shift)%p.q, n%p.m0
 			}
-			p.rides = append(p.rides, h)
+			p.transfers = append(p.transfers, h)
 			sent[a]++
 			line++
 		}
@@ -116,23 +116,23 @@ func (p *pattern) print(v variant) {
 
 func (p *pattern) perPhase() []int {
 	out := make([]int, p.phases)
-	for _, h := range p.rides {
+	for _, h := range p.transfers {
 		out[h.phase]++
 	}
 	return out
 }
 
-// turn returns the index of the spine that Algorithm 6 gives to a leaf's ride: it
+// turn returns the index of the spine that Algorithm 6 gives to a leaf's transfer: it
 // deals the spines to all messages of a phase in turn, in order of source.
-func (p *pattern) turn(leaf int, h ride, perPhase []int) int {
+func (p *pattern) turn(leaf int, h transfer, perPhase []int) int {
 	return (leaf*perPhase[h.phase] + h.line) % p.w
 }
 
-func (p *pattern) in(phase int) []ride {
-	by := func(h ride, phase int) int { return h.phase - phase }
-	from, _ := slices.BinarySearchFunc(p.rides, phase, by)
-	to, _ := slices.BinarySearchFunc(p.rides, phase+1, by)
-	return p.rides[from:to]
+func (p *pattern) in(phase int) []transfer {
+	by := func(h transfer, phase int) int { return h.phase - phase }
+	from, _ := slices.BinarySearchFunc(p.transfers, phase, by)
+	to, _ := slices.BinarySearchFunc(p.transfers, phase+1, by)
+	return p.transfers[from:to]
 }
 
 func floorDiv(a, b int) int {

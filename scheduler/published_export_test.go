@@ -6,7 +6,7 @@ import (
 	"evbench/topology"
 )
 
-// A Hop is a ride without its line.
+// A Hop is a transfer without its line.
 type Hop struct{ Phase, Src, Step, Dst int }
 
 // Judged says of a published schedule whether it offends, else how many messages
@@ -38,10 +38,10 @@ func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
 		panic(err)
 	}
 	p := newPattern(t, len(live))
-	p.stair()
+	p.fillLine()
 	within = p.within()
 	return func(yield func(Hop) bool) {
-		for _, h := range p.rides {
+		for _, h := range p.transfers {
 			if !yield(Hop{h.phase, h.src, h.step, h.dst}) {
 				return
 			}

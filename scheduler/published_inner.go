@@ -26,7 +26,7 @@ func (p *pattern) fit() {
 			left = append(left, m)
 			continue
 		}
-		for _, x := range s.evict(phase, m/p.m0, m%p.m0) {
+		for _, x := range s.vacate(phase, m/p.m0, m%p.m0) {
 			moved[x]++
 			queue = append(queue, x)
 		}
@@ -62,8 +62,8 @@ func (s *slots) cheapest(a, b int, moved []int) int {
 	return best
 }
 
-// evict takes away what keeps slot a from sending to slot b in a phase.
-func (s *slots) evict(phase, a, b int) []int {
+// vacate takes away what keeps slot a from sending to slot b in a phase.
+func (s *slots) vacate(phase, a, b int) []int {
 	var out []int
 	i := phase * s.m0
 	for _, m := range [2]int32{s.send[i+a], s.recv[i+b]} {
@@ -78,7 +78,7 @@ func (s *slots) evict(phase, a, b int) []int {
 func (p *pattern) collect(s *slots) {
 	for i, m := range s.send {
 		if m > 0 {
-			p.rides = append(p.rides, ride{phase: i / p.m0, src: int(m-1) / p.m0, dst: int(m-1) % p.m0})
+			p.transfers = append(p.transfers, transfer{phase: i / p.m0, src: int(m-1) / p.m0, dst: int(m-1) % p.m0})
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (p *pattern) extra(left []int) {
 	}
 	g.Color(n, coloring.Options{}, func(unit, color int32) {
 		m := left[unit]
-		p.rides = append(p.rides, ride{phase: p.phases + int(color), src: m / p.m0, dst: m % p.m0})
+		p.transfers = append(p.transfers, transfer{phase: p.phases + int(color), src: m / p.m0, dst: m % p.m0})
 	})
 	p.phases += n
 }

@@ -30,8 +30,8 @@ func (p *pattern) judge(v variant, t *topology.Tree) error {
 // messages go from one leaf to another. One leaf tells: all send the same.
 func (p *pattern) offence() (phase int, wrong bool) {
 	received, sent := make([]int, p.m0), make([]int, p.q+1) // the phase after that in which a slot last received; messages by step
-	for i, h := range p.rides {
-		if i > 0 && p.rides[i-1].phase != h.phase {
+	for i, h := range p.transfers {
+		if i > 0 && p.transfers[i-1].phase != h.phase {
 			clear(sent)
 		}
 		sent[h.step]++

@@ -49,7 +49,7 @@ func witnesses(t *topology.Tree) string {
 
 // claims judges what the header states, once the messages are counted.
 func (j *judge) claims() {
-	f, r := j.file, j.report
+	f, r := j.file, j.Report
 	for _, p := range f.Unreachable {
 		if len(j.tree.LivePaths(p[0], p[1])) > 0 {
 			j.claim(ReachablePair, "the file leaves out leaf%d-leaf%d, but a live path leads from one to the other", p[0], p[1])
@@ -72,10 +72,10 @@ func (j *judge) claims() {
 // what the witness proves.
 func (j *judge) bound() {
 	b := j.file.Bound
-	r := &BoundReport{Phases: b.Phases, Kind: b.Kind, Gap: j.report.Phases - b.Phases}
-	j.report.Bound = r
-	if j.report.ContentionChecked && r.Gap < 0 {
-		j.claim(BelowBound, "the plan has %d phases, fewer than its stated lower bound of %d", j.report.Phases, b.Phases)
+	r := &BoundReport{Phases: b.Phases, Kind: b.Kind, Gap: j.Report.Phases - b.Phases}
+	j.Report.Bound = r
+	if j.Report.ContentionChecked && r.Gap < 0 {
+		j.claim(BelowBound, "the plan has %d phases, fewer than its stated lower bound of %d", j.Report.Phases, b.Phases)
 	}
 	for _, kind := range j.strongest() {
 		if n, err := j.simple(kind, nil); err == nil && b.Phases < n {

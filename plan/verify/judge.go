@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"fmt"
-
 	"evbench/topology"
 )
 
@@ -22,10 +20,10 @@ type seat struct {
 // A judge goes once through the messages. Everything it looks up on the way is
 // a flat slice.
 type judge struct {
-	tree   *topology.Tree
-	file   *File
-	opt    Options
-	report *Report
+	tree *topology.Tree
+	file *File
+	opt  Options
+	*Report
 
 	messages []Message // canonical order
 	seats    []seat    // [position]
@@ -51,7 +49,7 @@ func newJudge(f *File, o Options) *judge {
 	s := t.Servers()
 	j := &judge{
 		tree: t, file: f, opt: o,
-		report:   &Report{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: s, Messages: len(f.Messages)},
+		Report:   &Report{Findings: newFindings(o), Servers: s, Messages: len(f.Messages)},
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),
 		met:      make([]uint64, (s*s+63)/64),
@@ -73,7 +71,7 @@ func newJudge(f *File, o Options) *judge {
 		}
 	}
 	j.leaveOut()
-	j.report.ContentionChecked = j.spines != open && !o.AllowContention
+	j.Report.ContentionChecked = j.spines != open && !o.AllowContention
 	j.noteContention()
 	return j
 }
@@ -81,7 +79,7 @@ func newJudge(f *File, o Options) *judge {
 // leaveOut works out which messages there have to be. A listed pair that is
 // reachable changes nothing; claims accuses it.
 func (j *judge) leaveOut() {
-	leaves, s := j.tree.Leaves(), j.report.Servers
+	leaves, s := j.tree.Leaves(), j.Report.Servers
 	j.partners = make([]int, leaves)
 	for l := range leaves {
 		j.partners[l] = s - j.tree.On(l)
@@ -103,7 +101,7 @@ func (j *judge) leaveOut() {
 			j.ideal = max(j.ideal, n-1+partners)
 		}
 	}
-	j.report.LeftOut = pairs(s) - j.expected
+	j.Report.LeftOut = pairs(s) - j.expected
 }
 
 func (j *judge) left(a, b int) bool { return j.cut != nil && j.cut[a*j.tree.Leaves()+b] }
@@ -117,33 +115,12 @@ func (j *judge) noteContention() {
 	}
 }
 
-func (j *judge) note(format string, args ...any) {
-	j.report.Notes = append(j.report.Notes, fmt.Sprintf(format, args...))
-}
-
-func (j *judge) room() bool { return len(j.report.Offences) < j.opt.First }
-
-func (j *judge) accuse(k Kind, n int) {
-	j.report.Total += n
-	j.report.Counts[k] += n
-}
-
-// message accuses message i. The sentence is only written when it is kept.
+// message accuses message i.
 func (j *judge) message(k Kind, i int32, format string, args ...any) {
-	if j.room() {
-		m := &j.messages[i]
-		o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, fmt.Sprintf("phase %d: ", m.Phase) + fmt.Sprintf(format, args...)}
-		if j.tree.Levels() == 3 {
-			o.Top = int(m.Top)
-		}
-		j.report.Offences = append(j.report.Offences, o)
+	m := &j.messages[i]
+	o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, ""}
+	if j.tree.Levels() == 3 {
+		o.Top = int(m.Top)
 	}
-	j.accuse(k, 1)
-}
-
-func (j *judge) claim(k Kind, format string, args ...any) {
-	if j.room() {
-		j.report.Offences = append(j.report.Offences, Offence{k, -1, -1, -1, -1, -1, fmt.Sprintf(format, args...)})
-	}
-	j.accuse(k, 1)
+	j.offence(o, "phase %d: "+format, append([]any{m.Phase}, args...)...)
 }

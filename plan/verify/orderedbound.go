@@ -11,16 +11,16 @@ import (
 func (j *orderedJudge) claims() {
 	f, r := j.file, j.report
 	if f.Sizes == "" {
-		r.Notes = append(r.Notes, "the file states no hash of its sizes")
+		r.note("the file states no hash of its sizes")
 	} else if is := j.sizesHash(); f.Sizes != is {
-		j.accuse(WrongSizes, -1, -1, -1, "the sizes are stated as %s, the pieces add up to %s", shorten([]byte(f.Sizes)), is)
+		r.claim(WrongSizes, "the sizes are stated as %s, the pieces add up to %s", shorten([]byte(f.Sizes)), is)
 	}
 	if f.Time > 0 && f.Time != r.Time {
-		j.accuse(WrongTime, -1, -1, -1, "the time is stated as %d byte times, the last piece ends at %d", f.Time, r.Time)
+		r.claim(WrongTime, "the time is stated as %d byte times, the last piece ends at %d", f.Time, r.Time)
 	}
 	if f.Hash != "" {
 		if is := j.hash(); f.Hash != is {
-			j.accuse(WrongHash, -1, -1, -1, "the hash is stated as %s, it is %s", shorten([]byte(f.Hash)), is)
+			r.claim(WrongHash, "the hash is stated as %s, it is %s", shorten([]byte(f.Hash)), is)
 		}
 	}
 	if f.Bound.Time > 0 {
@@ -35,21 +35,21 @@ func (j *orderedJudge) bound() {
 		r.Bound.Ratio = float64(stated.Time) / float64(r.Time)
 	}
 	if stated.Time > r.Time {
-		j.accuse(BelowBound, -1, -1, -1, "the plan takes %d byte times, the stated bound is %d", r.Time, stated.Time)
+		r.claim(BelowBound, "the plan takes %d byte times, the stated bound is %d", r.Time, stated.Time)
 	}
 	if need := j.ports(); stated.Time < need {
-		j.accuse(WeakBound, -1, -1, -1, "the bound is stated as %d byte times, one server needs %d", stated.Time, need)
+		r.claim(WeakBound, "the bound is stated as %d byte times, one server needs %d", stated.Time, need)
 	}
 	if !j.opt.Bound {
-		r.Notes = append(r.Notes, "the bound was not recomputed (--bound)")
+		r.note("the bound was not recomputed (--bound)")
 		return
 	}
 	is, err := j.proves(stated.Witness)
 	switch {
 	case err != nil:
-		j.accuse(WrongBound, -1, -1, -1, "the witness of the bound: %v", err)
+		r.claim(WrongBound, "the witness of the bound: %v", err)
 	case is.Cmp(big.NewInt(stated.Time)) != 0:
-		j.accuse(WrongBound, -1, -1, -1, "the bound is stated as %d byte times, its witness proves %s", stated.Time, is)
+		r.claim(WrongBound, "the bound is stated as %d byte times, its witness proves %s", stated.Time, is)
 	default:
 		r.Bound.Proven = true
 	}
@@ -156,6 +156,6 @@ func (r *OrderedReport) WriteText(w io.Writer, name string) error {
 			fmt.Fprintf(w, "bound T* %d proven by %s: T*/T %.4f\n", b.Time, kind, b.Ratio)
 		}
 	}
-	writeFindings(w, r.Notes, r.Offences, r.Total)
+	r.write(w)
 	return err
 }

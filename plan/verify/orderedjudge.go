@@ -28,11 +28,7 @@ type Size struct {
 
 // An OrderedReport is the judgement of one ordered plan.
 type OrderedReport struct {
-	Valid    bool         `json:"valid"` // no offence
-	Total    int          `json:"offences_total"`
-	Counts   map[Kind]int `json:"counts"`
-	Offences []Offence    `json:"offences"` // the first of Total
-	Notes    []string     `json:"notes"`    // what was not checked, and why
+	Findings
 
 	Servers   int   `json:"servers"`
 	Exchanges int   `json:"exchanges"`
@@ -72,7 +68,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 		o.First = 10
 	}
 	j := &orderedJudge{tree: f.Tree, file: f, opt: o, pieces: f.Pieces}
-	j.report = &OrderedReport{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
+	j.report = &OrderedReport{Findings: newFindings(o), Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {
 		j.pieces = slices.Clone(j.pieces)
 		slices.SortFunc(j.pieces, comparePieces)
@@ -88,11 +84,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 }
 
 func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, args ...any) {
-	j.report.Total++
-	j.report.Counts[kind]++
-	if len(j.report.Offences) < j.opt.First {
-		j.report.Offences = append(j.report.Offences, Offence{kind, -1, int(src), int(dst), int(spine), -1, fmt.Sprintf(format, args...)})
-	}
+	j.report.offence(Offence{kind, -1, int(src), int(dst), int(spine), -1, ""}, format, args...)
 }
 
 // scan holds every piece against the fabric, and every wire to one piece at a time.

@@ -27,10 +27,10 @@ func (j *judge) scan() {
 		j.endPhase()
 	}
 	if j.spines == open {
-		j.report.Duration = 0
+		j.Report.Duration = 0
 	}
-	if d := j.report.Duration; d > 0 {
-		j.report.PredictedEfficiency = float64(j.ideal) / float64(d)
+	if d := j.Report.Duration; d > 0 {
+		j.Report.PredictedEfficiency = float64(j.ideal) / float64(d)
 	}
 }
 
@@ -42,7 +42,7 @@ func (j *judge) usual(i int) int {
 		return i
 	}
 	t, seats, wires, met, now := j.tree, j.seats, j.wires, j.met, j.now
-	begin, phase, servers, spines := i, j.messages[i].Phase, uint(j.report.Servers), uint(t.Spines())
+	begin, phase, servers, spines := i, j.messages[i].Phase, uint(j.Report.Servers), uint(t.Spines())
 	for ; i < len(j.messages); i++ {
 		m := &j.messages[i]
 		if m.Phase != phase || uint(m.Src) >= uint(len(seats)) || uint(m.Dst) >= uint(len(seats)) || uint(m.Spine) >= spines {
@@ -72,9 +72,9 @@ func (j *judge) usual(i int) int {
 
 func (j *judge) endPhase() {
 	if j.most > 0 {
-		j.report.Phases++
+		j.Report.Phases++
 	}
-	j.report.Duration += int(j.most)
+	j.Report.Duration += int(j.most)
 	j.most = 0
 }
 
@@ -85,7 +85,7 @@ func (j *judge) gap(last, next int32) {
 		return
 	}
 	for p := int(last) + 1; p < int(next) && j.room(); p++ {
-		j.report.Offences = append(j.report.Offences, Offence{PhaseGap, p, -1, -1, -1, -1, fmt.Sprintf("phase %d holds no message", p)})
+		j.Report.Offences = append(j.Report.Offences, Offence{PhaseGap, p, -1, -1, -1, -1, fmt.Sprintf("phase %d holds no message", p)})
 	}
 	j.accuse(PhaseGap, empty)
 }
@@ -139,7 +139,7 @@ func (j *judge) meet(i int32, src, dst seat) {
 	if left {
 		j.message(UnreachableMessage, i, "server%d on leaf%d sends to server%d on leaf%d, but the file lists the leaves as unreachable", m.Src, src.leaf, m.Dst, dst.leaf)
 	}
-	bit := uint(src.rank)*uint(j.report.Servers) + uint(dst.rank)
+	bit := uint(src.rank)*uint(j.Report.Servers) + uint(dst.rank)
 	word, mask := &j.met[bit>>6], uint64(1)<<(bit&63)
 	switch {
 	case *word&mask != 0:
@@ -177,7 +177,7 @@ func (j *judge) leaves(i int32, src, dst seat) {
 	if j.table == nil {
 		return
 	}
-	if first := enter(j.table, a*j.report.Servers+int(dst.rank), k); first != k {
+	if first := enter(j.table, a*j.Report.Servers+int(dst.rank), k); first != k {
 		j.message(Inconsistent, i, "leaf%d sends to server%d through spine%d, elsewhere through spine%d; routing %s has one path", a, m.Dst, k, first, j.file.Routing)
 	}
 }
@@ -217,7 +217,7 @@ func (j *judge) pods(i int32, src, dst seat) {
 	if j.tops == nil {
 		return
 	}
-	if first := enter(j.tops, (a*t.Spines()+k)*j.report.Servers+int(dst.rank), top); first != top {
+	if first := enter(j.tops, (a*t.Spines()+k)*j.Report.Servers+int(dst.rank), top); first != top {
 		j.message(Inconsistent, i, "pod%d sends to server%d through top%d of spine%d, elsewhere through top%d; routing %s has one path", a, m.Dst, top, k, first, j.file.Routing)
 	}
 }

@@ -86,7 +86,7 @@ func (j *judge) needless(i int32, src, dst seat) {
 // missing accuses the ordered pairs that never met. Only as many as are kept
 // are looked for.
 func (j *judge) missing() {
-	s := j.report.Servers
+	s := j.Report.Servers
 	never := j.expected - j.pairs
 	for bit, found := 0, 0; found < never && j.room(); bit++ {
 		src, dst := bit/s, bit%s
@@ -95,7 +95,7 @@ func (j *judge) missing() {
 		}
 		found++
 		a, b := j.tree.Position(src), j.tree.Position(dst)
-		j.report.Offences = append(j.report.Offences, Offence{MissingMessage, -1, a, b, -1, -1, fmt.Sprintf("server%d never sends to server%d", a, b)})
+		j.Report.Offences = append(j.Report.Offences, Offence{MissingMessage, -1, a, b, -1, -1, fmt.Sprintf("server%d never sends to server%d", a, b)})
 	}
 	if never > 0 {
 		j.accuse(MissingMessage, never)

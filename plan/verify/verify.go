@@ -66,13 +66,50 @@ type Offence struct {
 	Text  string `json:"text"` // one sentence with names
 }
 
-// A Report is the judgement of one plan.
-type Report struct {
+// Findings are what is wrong with a plan.
+type Findings struct {
 	Valid    bool         `json:"valid"` // no offence
 	Total    int          `json:"offences_total"`
 	Counts   map[Kind]int `json:"counts"`
 	Offences []Offence    `json:"offences"` // the first of Total: by phase and source, then missing messages, then claims
 	Notes    []string     `json:"notes"`    // what was not checked, and why
+
+	first int // Options.First
+}
+
+func newFindings(o Options) Findings {
+	return Findings{Counts: map[Kind]int{}, Offences: []Offence{}, Notes: []string{}, first: o.First}
+}
+
+// room reports whether another offence is kept in full.
+func (f *Findings) room() bool { return len(f.Offences) < f.first }
+
+func (f *Findings) accuse(k Kind, n int) {
+	f.Total += n
+	f.Counts[k] += n
+}
+
+// claim accuses a statement of the file's header.
+func (f *Findings) claim(k Kind, format string, args ...any) {
+	f.offence(Offence{k, -1, -1, -1, -1, -1, ""}, format, args...)
+}
+
+// offence accuses once. The sentence is only written when it is kept.
+func (f *Findings) offence(o Offence, format string, args ...any) {
+	if f.room() {
+		o.Text = fmt.Sprintf(format, args...)
+		f.Offences = append(f.Offences, o)
+	}
+	f.accuse(o.Kind, 1)
+}
+
+func (f *Findings) note(format string, args ...any) {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+}
+
+// A Report is the judgement of one plan.
+type Report struct {
+	Findings
 
 	Servers  int `json:"servers"`
 	Phases   int `json:"phases"` // phases that hold a message
@@ -130,14 +167,14 @@ func Check(f *File, o Options) *Report {
 		beside.Go(func() { j.digest = hash(j.tree, j.messages) })
 	}
 	if j.spines != open {
-		beside.Go(func() { j.report.Paths = j.countPaths() })
+		beside.Go(func() { j.Report.Paths = j.countPaths() })
 	}
 	j.scan()
 	beside.Wait()
 	j.missing()
 	j.claims()
-	j.report.Valid = j.report.Total == 0
-	return j.report
+	j.Report.Valid = j.Report.Total == 0
+	return j.Report
 }
 
 // WriteText writes what was found in the plan of that name.
@@ -153,20 +190,20 @@ func (r *Report) WriteText(w io.Writer, name string) error {
 	if r.Valid {
 		r.writeFigures(w)
 	}
-	writeFindings(w, r.Notes, r.Offences, r.Total)
+	r.write(w)
 	return err
 }
 
-// writeFindings writes notes, and the first offences of all there are.
-func writeFindings(w io.Writer, notes []string, first []Offence, total int) {
-	for _, n := range notes {
+// write writes notes, and the first offences of all there are.
+func (f *Findings) write(w io.Writer) {
+	for _, n := range f.Notes {
 		fmt.Fprintln(w, "note:", n)
 	}
-	for _, o := range first {
+	for _, o := range f.Offences {
 		fmt.Fprintf(w, "%s: %s\n", o.Kind, o.Text)
 	}
-	if more := total - len(first); more > 0 {
-		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, total)
+	if more := f.Total - len(f.Offences); more > 0 {
+		fmt.Fprintf(w, "… and %d more; --first %d shows all\n", more, f.Total)
 	}
 }
 
