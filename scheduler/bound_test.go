@@ -25,6 +25,22 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 	case scheduler.KindHall:
 		return needs(t, b.Leaf, b.Subset)
 	}
+	if b.Kind == scheduler.KindPod {
+		out, live := 0, 0
+		for l := range t.Leaves() {
+			for _, to := range met(t, l) {
+				if t.Pod(l) == b.Leaf && t.Pod(to) != b.Leaf {
+					out += t.On(l) * t.On(to)
+				}
+			}
+		}
+		for i := range t.Spines() * t.Tops() {
+			if t.TopAlive(b.Leaf, i%t.Spines(), i/t.Spines()) {
+				live++
+			}
+		}
+		return quotient(out, live)
+	}
 	var load, sum int64
 	for _, w := range b.Weights {
 		sum += w
@@ -32,8 +48,13 @@ func proven(t *topology.Tree, b scheduler.Bound) int {
 	for from := range t.Leaves() {
 		for _, to := range met(t, from) {
 			least := sum
-			for _, k := range t.CommonSpines(from, to) {
-				least = min(least, b.Weights[t.Up(from, k)]+b.Weights[t.Down(to, k)])
+			for _, path := range t.LivePaths(from, to) {
+				k, top := t.Through(from, to, path)
+				w := b.Weights[t.Up(from, k)] + b.Weights[t.Down(to, k)]
+				if top >= 0 {
+					w += b.Weights[t.TopUp(t.Pod(from), k, top)] + b.Weights[t.TopDown(t.Pod(to), k, top)]
+				}
+				least = min(least, w)
 			}
 			load += least * int64(t.On(from)*t.On(to))
 		}

@@ -2,11 +2,13 @@ package scheduler_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // wrong returns what is wrong with s as an all-to-all exchange on t, or nil: every ordered
@@ -100,3 +102,52 @@ func passes(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 		t.Fatalf("%s on %s, fill %v, %d spines, down %v: %v", s.Name, tree.Notation(), tree.Fill(), tree.Spines(), tree.DownNames(), err)
 	}
 }
+
+// A schedule does not depend on the number of workers, but, where it is searched, on the
+// seed; the number of phases depends on the tree alone.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	wide := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 30, 1)
+	apart := evenly(t, topology.Options{Ports: 12, Leaves: 10}, 9, rand.New(rand.NewPCG(1, 2)))
+	pods := deadOf(t, tree(t, topology.Options{Ports: 4, Leaves: 16, Pods: 4}), 5, 9, rand.New(rand.NewPCG(3, 3)))
+	for _, tt := range []struct {
+		name   string
+		tree   *topology.Tree
+		o      scheduler.Options
+		seeded bool
+	}{
+		{"fors", wide, scheduler.Options{}, true},
+		{"fors", wide, scheduler.Options{Objective: scheduler.FewestPaths}, true},
+		{"fors", wide, scheduler.Options{Objective: scheduler.Balanced}, true},
+		{"fors", apart, dropping, false},
+		{"fors", pods, scheduler.Options{}, true},
+		{"fors-closed", uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, 1, 3), scheduler.Options{}, false},
+	} {
+		planned := func(seed uint64, workers int) *scheduler.Schedule {
+			tt.o.Seed, tt.o.Workers = seed, workers
+			s, _, err := scheduler.ByName(tt.name, tt.tree, tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			passes(t, tt.tree, s)
+			return s
+		}
+		same := func(a, b *scheduler.Schedule) bool {
+			return slices.Equal(slices.Collect(a.All()), slices.Collect(b.All()))
+		}
+		one := planned(7, 1)
+		for _, workers := range []int{0, 2, 7} {
+			if !same(planned(7, workers), one) {
+				t.Errorf("%s %s on %s: %d workers make another schedule than one", tt.name, tt.o.Objective, tt.tree.Notation(), workers)
+			}
+			if tt.tree == pods && !same(pin(t, pods, one, scheduler.Options{Workers: workers}), pin(t, pods, one, scheduler.Options{Workers: 1})) {
+				t.Errorf("%d workers pin in another way than one", workers)
+			}
+		}
+		if other := planned(8, 1); tt.seeded && same(other, one) || tt.o.Objective == "" && other.Phases != one.Phases {
+			t.Errorf("%s %s on %s: seeds 7 and 8 make the same schedule, or one of other length", tt.name, tt.o.Objective, tt.tree.Notation())
+		}
+	}
+}
+
+var tree = topologytest.Without

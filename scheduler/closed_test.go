@@ -178,24 +178,6 @@ func TestForsClosedLarge(t *testing.T) {
 	}
 }
 
-// TestForsClosedWorkers shows that the lifted schedule depends on the seed alone.
-func TestForsClosedWorkers(t *testing.T) {
-	tr := uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, 1, 3)
-	for _, seed := range []uint64{0, 1} {
-		a, err := scheduler.ForsClosed(tr, scheduler.Options{Seed: seed, Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := scheduler.ForsClosed(tr, scheduler.Options{Seed: seed, Workers: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(slices.Collect(a.All()), slices.Collect(b.All())) {
-			t.Errorf("seed %d: one worker and three differ", seed)
-		}
-	}
-}
-
 func TestForsClosedDoesNotApply(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -163,18 +163,3 @@ func TestDropNothing(t *testing.T) {
 		}
 	}
 }
-
-func TestDropWorkers(t *testing.T) {
-	t.Parallel()
-	tr := evenly(t, topology.Options{Ports: 12, Leaves: 10}, 9, rand.New(rand.NewPCG(1, 2)))
-	if tr.Connected() == nil {
-		t.Fatal("want leaves that share no spine")
-	}
-	one, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: 1})
-	for _, workers := range []int{0, 2, 7} {
-		s, _ := plan(t, tr, scheduler.Options{DropUnreachable: true, Workers: workers})
-		if !slices.Equal(slices.Collect(s.All()), slices.Collect(one.All())) {
-			t.Errorf("%d workers make another schedule than one", workers)
-		}
-	}
-}

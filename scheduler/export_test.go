@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"iter"
 	"slices"
 
 	"evbench/topology"
@@ -33,4 +34,61 @@ func Move(s *Schedule, src, dst, phase, spine int) *Schedule {
 	c.slots = slices.Clone(s.slots)
 	c.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
 	return &c
+}
+
+// Raise returns a bound of the lower levels of a tree as one of all levels.
+func Raise(t *topology.Tree, b Bound) Bound { return newFabric(t).raise(b) }
+
+// MoveTop returns a copy of s in which one message has another place and top switch.
+func MoveTop(s *Schedule, src, dst, phase, spine, top int) *Schedule {
+	c := Move(s, src, dst, phase, spine)
+	c.tops = append([]uint8(nil), s.tops...)
+	c.tops[src*s.Ranks+dst] = uint8(top)
+	if top == None {
+		c.tops[src*s.Ranks+dst] = noSpine
+	}
+	return c
+}
+
+// A Hop is a transfer without its line.
+type Hop struct{ Phase, Src, Step, Dst int }
+
+// Judged says of a published schedule whether it offends, else how many messages
+// are second on a link, else, if asked to find places for them, how many phases
+// messages within a leaf add.
+func Judged(t *topology.Tree, name string, fit bool) (wrong bool, conflicts, added int) {
+	p, _, err := variant(name).pattern(t)
+	if err != nil {
+		panic(err)
+	}
+	if _, wrong = p.offence(); wrong {
+		return wrong, 0, 0
+	}
+	if conflicts, _ = p.conflicts(t); conflicts > 0 {
+		return false, conflicts, 0
+	}
+	between := p.phases
+	if fit {
+		p.fit()
+	}
+	return false, 0, p.phases - between
+}
+
+// Stair returns the messages of a leaf in closed form, the phases they take, and
+// whether those within the leaf are among them.
+func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
+	live, err := uniform(t)
+	if err != nil {
+		panic(err)
+	}
+	p := newPattern(t, len(live))
+	p.fillLine()
+	within = p.within()
+	return func(yield func(Hop) bool) {
+		for _, h := range p.transfers {
+			if !yield(Hop{h.phase, h.src, h.step, h.dst}) {
+				return
+			}
+		}
+	}, p.phases, within
 }

@@ -244,31 +244,6 @@ func TestPathsExhaustive(t *testing.T) {
 	}
 }
 
-// TestPathsWorkers checks that schedules depend on the seed but not on the workers.
-func TestPathsWorkers(t *testing.T) {
-	t.Parallel()
-	tr := random(t, topology.Options{Ports: 12, Leaves: 10, Spines: 14}, 30, 1)
-	for _, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
-		plan := func(seed uint64, workers int) []scheduler.Message {
-			s, _, err := scheduler.FORS(tr, scheduler.Options{Objective: objective, Seed: seed, Workers: workers})
-			if err != nil {
-				t.Fatal(err)
-			}
-			passes(t, tr, s)
-			return slices.Collect(s.All())
-		}
-		one := plan(7, 1)
-		for _, workers := range []int{0, 2, 7} {
-			if !slices.Equal(plan(7, workers), one) {
-				t.Errorf("%s: %d workers make another schedule than one", objective, workers)
-			}
-		}
-		if slices.Equal(plan(8, 1), one) {
-			t.Errorf("%s: seeds 7 and 8 make the same schedule", objective)
-		}
-	}
-}
-
 func TestUnknownObjective(t *testing.T) {
 	t.Parallel()
 	want := `schedule fors: no objective "speed"; there are phases, paths, balanced`

@@ -14,7 +14,7 @@ import (
 func BenchmarkPods(b *testing.B) {
 	for _, dead := range [][2]int{{0, 0}, {6, 0}, {0, 6}, {6, 6}, {30, 30}, {0, 120}} {
 		b.Run(fmt.Sprintf("dead=%d+%d", dead[0], dead[1]), func(b *testing.B) {
-			p := deadOf(b, threeLevels(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), dead[0], dead[1], rand.New(rand.NewPCG(1, 1)))
+			p := deadOf(b, tree(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), dead[0], dead[1], rand.New(rand.NewPCG(1, 1)))
 			b.ReportAllocs()
 			for b.Loop() {
 				s, bound, err := scheduler.FORS(p, scheduler.Options{})
@@ -29,7 +29,7 @@ func BenchmarkPods(b *testing.B) {
 
 // BenchmarkPodsPin pins linear shift on the same tree without dead links.
 func BenchmarkPodsPin(b *testing.B) {
-	p := threeLevels(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8})
+	p := tree(b, topology.Options{Ports: 8, Leaves: 64, Pods: 8})
 	s := scheduler.LinearShift(p)
 	b.ReportAllocs()
 	for b.Loop() {

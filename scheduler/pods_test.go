@@ -11,15 +11,6 @@ import (
 	"evbench/topology"
 )
 
-func threeLevels(t testing.TB, o topology.Options) *topology.Tree {
-	t.Helper()
-	p, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // above returns the link between a pod and a top switch.
 func above(pod, spine, top int) topology.Link {
 	return topology.Link{Leaf: pod, Spine: spine, Above: true, Top: top}
@@ -82,63 +73,6 @@ func randomPods(t testing.TB, rng *rand.Rand, kind, most int, odd bool) *topolog
 	}
 }
 
-// provenPods returns what the witness of a bound proves, straight from its
-// definition.
-func provenPods(p *topology.Tree, b scheduler.Bound) int {
-	t := p
-	n := t.Servers()
-	on := func(pod int) (servers, live int) {
-		for l := range t.Leaves() {
-			if p.Pod(l) == pod {
-				servers += t.On(l)
-			}
-		}
-		for k := range t.Spines() {
-			for top := range p.Tops() {
-				if p.TopAlive(pod, k, top) {
-					live++
-				}
-			}
-		}
-		return servers, live
-	}
-	switch b.Kind {
-	case scheduler.KindServer, scheduler.KindLeaf:
-		return proven(t, b)
-	case scheduler.KindPod:
-		servers, live := on(b.Leaf)
-		return (servers*(n-servers) + live - 1) / live
-	}
-	var load, sum int64
-	for _, w := range b.Weights {
-		sum += w
-	}
-	for a := range t.Leaves() {
-		for c := range t.Leaves() {
-			least := sum
-			for k := range t.Spines() {
-				for top := range p.Tops() {
-					if a == c || !t.Alive(a, k) || !t.Alive(c, k) {
-						continue
-					}
-					w := b.Weights[t.Up(a, k)] + b.Weights[t.Down(c, k)]
-					if q, r := p.Pod(a), p.Pod(c); q != r {
-						if !p.TopAlive(q, k, top) || !p.TopAlive(r, k, top) {
-							continue
-						}
-						w += b.Weights[p.TopUp(q, k, top)] + b.Weights[p.TopDown(r, k, top)]
-					}
-					least = min(least, w)
-				}
-			}
-			if a != c {
-				load += least * int64(t.On(a)*t.On(c))
-			}
-		}
-	}
-	return int((load + sum - 1) / sum)
-}
-
 // planPods returns the schedule after checking it and the witness of its bound.
 func planPods(t testing.TB, p *topology.Tree, o scheduler.Options) (*scheduler.Schedule, scheduler.Bound) {
 	t.Helper()
@@ -147,7 +81,7 @@ func planPods(t testing.TB, p *topology.Tree, o scheduler.Options) (*scheduler.S
 		t.Fatalf("%s, fill %v, down %v: %v", p.Notation(), p.Fill(), p.DownNames(), err)
 	}
 	passes(t, p, s)
-	if got := provenPods(p, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
+	if got := proven(p, b); s.Phases < b.Phases || got != b.Phases || !s.Pinned {
 		t.Fatalf("%s, fill %v, down %v: %d phases, bound %d by %v, which proves %d",
 			p.Notation(), p.Fill(), p.DownNames(), s.Phases, b.Phases, b, got)
 	}
@@ -207,12 +141,12 @@ func TestPodsHealthy(t *testing.T) {
 				if m0*m1*m2 < 2 {
 					continue
 				}
-				p := threeLevels(t, topology.Options{Ports: m0, Leaves: m1 * m2, Pods: m2})
+				p := tree(t, topology.Options{Ports: m0, Leaves: m1 * m2, Pods: m2})
 				s, b := planPods(t, p, scheduler.Options{})
 				if s.Phases != m0*m1*m2-1 || b.String() != "server" {
 					t.Errorf("%s: %d phases, bound by %v", p.Notation(), s.Phases, b)
 				}
-				for _, name := range scheduler.PodNames() {
+				for _, name := range []string{"linear-shift", "linear-shift-ports", "xor", "bandwidth-optimal", "fors"} {
 					s, _, err := scheduler.ByName(name, p, scheduler.Options{})
 					if err != nil {
 						if name != "xor" {
@@ -221,32 +155,8 @@ func TestPodsHealthy(t *testing.T) {
 						continue
 					}
 					passes(t, p, s)
-					pinnedPods(t, p, s)
+					pin(t, p, s, scheduler.Options{})
 				}
-			}
-		}
-	}
-}
-
-// pinned pins a schedule and checks that its phases stay.
-func pinnedPods(t testing.TB, p *topology.Tree, s *scheduler.Schedule) {
-	t.Helper()
-	out, err := scheduler.Pin(s, p, scheduler.Options{})
-	if err != nil {
-		t.Fatalf("%s on %s, down %v: %v", s.Name, p.Notation(), p.DownNames(), err)
-	}
-	passes(t, p, out)
-	if out.Name != s.Name || out.Phases != s.Phases || !out.Pinned {
-		t.Errorf("%s of %d phases was pinned to %s of %d", s.Name, s.Phases, out.Name, out.Phases)
-	}
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if src == dst {
-				continue
-			}
-			before, _ := s.At(src, dst)
-			if after, _ := out.At(src, dst); before != after {
-				t.Fatalf("%d -> %d moved from phase %d to %d", src, dst, before, after)
 			}
 		}
 	}
@@ -302,7 +212,7 @@ func TestPodsKnown(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Fill = tt.fill
-			p := threeLevels(t, o)
+			p := tree(t, o)
 			for _, name := range tt.down {
 				links, err := p.Links(name)
 				if err != nil {
@@ -325,42 +235,16 @@ func TestPodsKnown(t *testing.T) {
 func TestPodsLarge(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		p := deadOf(t, threeLevels(t, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), 6, 6, rand.New(rand.NewPCG(seed, 2)))
+		p := deadOf(t, tree(t, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), 6, 6, rand.New(rand.NewPCG(seed, 2)))
 		if s, b := planPods(t, p, scheduler.Options{}); s.Phases > b.Phases+b.Phases/20 {
 			t.Errorf("%d phases, bound %d", s.Phases, b.Phases)
 		}
 	}
 }
 
-func TestPodsWorkers(t *testing.T) {
-	t.Parallel()
-	p := deadOf(t, threeLevels(t, topology.Options{Ports: 4, Leaves: 16, Pods: 4}), 5, 9, rand.New(rand.NewPCG(3, 3)))
-	one, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: 1})
-	pin := func(workers int) *scheduler.Schedule {
-		s, err := scheduler.Pin(one, p, scheduler.Options{Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	for _, workers := range []int{0, 2, 7} {
-		s, _ := planPods(t, p, scheduler.Options{Seed: 7, Workers: workers})
-		if !slices.Equal(slices.Collect(s.All()), slices.Collect(one.All())) {
-			t.Errorf("%d workers make another schedule than one", workers)
-		}
-		if !slices.Equal(slices.Collect(pin(workers).All()), slices.Collect(pin(1).All())) {
-			t.Errorf("%d workers pin in another way than one", workers)
-		}
-	}
-	other, _ := planPods(t, p, scheduler.Options{Seed: 8, Workers: 1})
-	if slices.Equal(slices.Collect(other.All()), slices.Collect(one.All())) {
-		t.Error("seeds 7 and 8 make the same schedule")
-	}
-}
-
 func TestPodsRefuses(t *testing.T) {
 	t.Parallel()
-	whole := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	whole := tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	cut, err := whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -380,7 +264,7 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
 		}
 	}
-	alone, err := threeLevels(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
+	alone, err := tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,7 +273,7 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s without a message: error %v", name, err)
 		}
 	}
-	huge := threeLevels(t, topology.Options{Ports: 20, Leaves: 4000, Pods: 1000, Tops: 1})
+	huge := tree(t, topology.Options{Ports: 20, Leaves: 4000, Pods: 1000, Tops: 1})
 	for _, tt := range []struct {
 		name string
 		p    *topology.Tree
@@ -400,7 +284,7 @@ func TestPodsRefuses(t *testing.T) {
 		{"fors", whole, scheduler.Options{Objective: "time"}, `schedule fors: no objective "time"; there are phases, paths, balanced`},
 		{"repair:repair:xor", whole, scheduler.Options{}, "the base is itself a repaired schedule"},
 		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
-		{"xor", threeLevels(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
+		{"xor", tree(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
 	} {
 		if _, _, err := scheduler.ByName(tt.name, tt.p, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
@@ -427,7 +311,7 @@ func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 		want string
 	}{
 		{cut, "leaf0 and leaf2 have no live path"},
-		{threeLevels(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), "schedule linear-shift has 8 servers, FT(3;2,1,2) has 4"},
+		{tree(t, topology.Options{Ports: 2, Leaves: 2, Pods: 2}), "schedule linear-shift has 8 servers, FT(3;2,1,2) has 4"},
 		{without(topology.Link{Leaf: 1}), "schedule linear-shift: phase 1 cannot be routed without contention: leaf1 has 2 messages for other leaves, or from them, and 1 live links"},
 		{without(above(1, 0, 1)), "schedule linear-shift: phase 3 cannot be routed without contention: pod1 has 4 messages for other pods, or from them, and 3 live links"},
 	} {
@@ -440,21 +324,21 @@ func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 // TestRaise checks that a bound of the lower levels holds on all: that of a set of
 // leaves in weights.
 func TestRaise(t *testing.T) {
-	p := threeLevels(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
+	p := tree(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
 	p, err := p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
 	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{2}})
-	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.Wires() || provenPods(p, b) < 16 {
-		t.Errorf("bound %+v proves %d", b, provenPods(p, b))
+	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.Wires() || proven(p, b) < 16 {
+		t.Errorf("bound %+v proves %d", b, proven(p, b))
 	}
 }
 
 // TestCheckPods shows that the check the other tests rely on finds offences.
 func TestCheckPods(t *testing.T) {
-	p := threeLevels(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
+	p := tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	s, _ := planPods(t, p, scheduler.Options{})
 	shift := scheduler.LinearShift(p)
 	phase, plane := s.At(0, 4)
