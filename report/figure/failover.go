@@ -50,13 +50,13 @@ func failover(s Source, f *Figure) {
 		f.Missing = "No case has a fail-over."
 		return
 	}
-	f.Panels = s.failoverTimes(cases)
+	most := s.failoverTimes(f)
 	var rows []bar
 	for _, c := range cases {
 		rows = append(rows, bars(c, policyLabel(c, cases))...)
 	}
 	f.Panels = append(f.Panels, barPanel(rows))
-	f.Caption += s.limitCaption(s.mostOver(cases))
+	f.Caption += s.limitCaption(most)
 }
 
 // HasFailovers reports whether any case has fail-overs.
@@ -90,37 +90,27 @@ func policyLabel(c results.Case, all []results.Case) string {
 	return name + ", " + c.Failover
 }
 
-// failoverTimes draws throughput over time of each case that has fail-overs.
-func (s Source) failoverTimes(cases []results.Case) (out []Panel) {
-	samples := samplesByCase(s.Run)
+// failoverTimes draws throughput over time of each case that has fail-overs. It returns the greatest, at
+// least what a link carries.
+func (s Source) failoverTimes(f *Figure) (most float64) {
+	cases, samples := s.Run.Summary.Cases, samplesByCase(s.Run)
 	all := make([][]moment, len(cases))
+	most = s.linkLimit()
 	for i, c := range cases {
 		if len(c.Failovers) > 0 {
 			all[i] = moments(samples[keyOf(c)])
 		}
+		for _, m := range all[i] {
+			most = max(most, m.goodput.Max)
+		}
 	}
-	most := s.mostOver(cases)
 	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 && most > 0 {
-			p := s.timePanel(policyLabel(c, cases), i, changes(c), all[i], u, most)
+			p := s.timePanel(changes(c), all[i], u, most)
 			p.plot.Y.Max *= 1.3 // room for the marks
 			p.plot.Add(reactions(c.Failovers))
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// mostOver is the greatest goodput of cases with fail-overs, at least what a link carries.
-func (s Source) mostOver(cases []results.Case) float64 {
-	samples := samplesByCase(s.Run)
-	most := s.linkLimit()
-	for _, c := range cases {
-		if len(c.Failovers) > 0 {
-			for _, m := range moments(samples[keyOf(c)]) {
-				most = max(most, m.goodput.Max)
-			}
+			f.addOf(i, policyLabel(c, cases), p)
 		}
 	}
 	return most

@@ -70,6 +70,12 @@ type Panel struct {
 	Slim          vg.Length // a width for small screens, on which it can be read, too; 0: none
 }
 
+// addOf adds the drawing of one case.
+func (f *Figure) addOf(index int, title string, p Panel) {
+	p.Case, p.Title = index, title
+	f.Panels = append(f.Panels, p)
+}
+
 // kinds are all figures, in the order in which a report shows them.
 var kinds = []struct {
 	name, title string

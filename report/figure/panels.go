@@ -45,7 +45,7 @@ func timeline(s Source, f *Figure) {
 	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, s.timePanel(results.Label(c, cases), i, c.LinkEvents, all[i], u, most))
+			f.addOf(i, results.Label(c, cases), s.timePanel(c.LinkEvents, all[i], u, most))
 		}
 	}
 	f.Caption += s.limitCaption(most)
@@ -71,7 +71,7 @@ func upDown(up bool) string {
 	return "down"
 }
 
-func (s Source) timePanel(title string, index int, events []results.LinkEvent, list []moment, u results.RateUnit, most float64) Panel {
+func (s Source) timePanel(events []results.LinkEvent, list []moment, u results.RateUnit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
 	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
@@ -103,7 +103,7 @@ func (s Source) timePanel(title string, index int, events []results.LinkEvent, l
 			}
 		}
 	}))
-	return Panel{Title: title, Says: timeText(events, list, u), Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: timeText(events, list, u), plot: p, width: panelWidth, height: panelHeight}
 }
 
 // mostMoments is how many texts stand along a line at most: more cannot be pointed at.
@@ -172,7 +172,7 @@ func servers(s Source, f *Figure) {
 	ports := s.ports()
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, s.serverPanel(results.Label(c, cases), i, all[i], ports, u, most))
+			f.addOf(i, results.Label(c, cases), s.serverPanel(all[i], ports, u, most))
 		}
 	}
 	f.Caption += s.limitCaption(most)
@@ -186,7 +186,7 @@ func (s Source) ports() int {
 	return 0
 }
 
-func (s Source) serverPanel(title string, index int, list []served, ports int, u results.RateUnit, most float64) Panel {
+func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "server", u.Name
 	p.X.Tick.Marker = wholeTicks{}
@@ -223,5 +223,5 @@ func (s Source) serverPanel(title string, index int, list []served, ports int, u
 			sayBox(c, vg.Point{X: low, Y: c.Min.Y}, vg.Point{X: high, Y: c.Max.Y}, fmt.Sprintf("server %d: %s", x.server, rateText(x.goodput, u)))
 		}
 	}))
-	return Panel{Title: title, Says: says, Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: says, plot: p, width: panelWidth, height: panelHeight}
 }

@@ -43,7 +43,7 @@ func rounds(s Source, f *Figure) {
 	low, high := ratioRange(cases, all)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.Panels = append(f.Panels, roundsPanel(results.Label(c, cases), i, c, all[i], last, low, high))
+			f.addOf(i, results.Label(c, cases), roundsPanel(c, all[i], last, low, high))
 		}
 	}
 	if f.Panels == nil {
@@ -121,7 +121,7 @@ func ratioRange(cases []results.Case, all [][]trial) (low, high float64) {
 	return max(0, low-room), high + room
 }
 
-func roundsPanel(title string, index int, c results.Case, list []trial, last int, low, high float64) Panel {
+func roundsPanel(c results.Case, list []trial, last int, low, high float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "round", "ratio to control"
 	p.X.Tick.Marker = wholeTicks{}
@@ -153,7 +153,7 @@ func roundsPanel(title string, index int, c results.Case, list []trial, last int
 			}
 		}
 	}))
-	return Panel{Title: title, Says: roundsText(c, list), Case: index, plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: roundsText(c, list), plot: p, width: panelWidth, height: panelHeight}
 }
 
 func because(leftOut string) string {

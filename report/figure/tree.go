@@ -24,7 +24,7 @@ func tree(s Source, f *Figure) {
 			continue
 		}
 		x.addTo(&f.Data, cases[i])
-		f.Panels = append(f.Panels, x.panel(results.Label(cases[i], cases), i))
+		f.addOf(i, results.Label(cases[i], cases), x.panel())
 	}
 	if f.Panels == nil {
 		f.Missing = "No plan of two levels says what the tree looks like, or nothing is known of its links."
@@ -55,7 +55,7 @@ func (x *CaseTree) addTo(t *Table, c results.Case) {
 	}
 }
 
-func (x *CaseTree) panel(title string, index int) Panel {
+func (x *CaseTree) panel() Panel {
 	p := newPlot()
 	p.HideAxes()
 	leaves, spines := x.Tree.Leaves(), x.Tree.Spines()
@@ -97,7 +97,7 @@ func (x *CaseTree) panel(title string, index int) Panel {
 		style := textStyle(smallSize-1, Ink)
 		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "leaves, and below them how many servers each has; the darkest cable carries "+x.amount(most))
 	}))
-	return Panel{Title: title, Says: x.says(totals, most), Case: index, plot: p, width: 420, height: 230}
+	return Panel{Says: x.says(totals, most), plot: p, width: 420, height: 230}
 }
 
 func (x *CaseTree) says(totals []float64, most float64) string {
