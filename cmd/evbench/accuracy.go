@@ -77,11 +77,13 @@ func accuracyOf(c *cli.Context) ([]toCompare, error) {
 		return nil, err
 	}
 	for i := range todo {
-		if todo[i].scenario == nil {
+		t := &todo[i]
+		if t.scenario == nil {
 			continue
 		}
 		var err error
-		if todo[i].open, err = fabricFor(todo[i].scenario, nil); err != nil {
+		t.open, err = fabricFor(t.scenario, nil)
+		if t.planned, err = plans(c, t.name, t.scenario, err); err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +106,7 @@ func readToCompare(c *cli.Context, name string) (toCompare, error) {
 		}
 		return toCompare{name: name, dir: name, run: run}, nil
 	}
-	s, planned, err := loadNamed(c, name, c.String("fabric"))
+	s, err := readNamed(c, name, c.String("fabric"))
 	if err != nil {
 		return toCompare{}, err
 	}
@@ -115,7 +117,7 @@ func readToCompare(c *cli.Context, name string) (toCompare, error) {
 		return toCompare{}, usagef("%s: launch.kind %s: measure it with evbench run, then give its results to evbench accuracy", name, s.Launch.Kind)
 	}
 	dir, err := accuracyDir(c, s)
-	return toCompare{name: name, dir: dir, scenario: s, planned: planned}, err
+	return toCompare{name: name, dir: dir, scenario: s}, err
 }
 
 // accuracyDir is where the results of a scenario go: into a directory of its own where

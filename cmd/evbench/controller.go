@@ -22,7 +22,8 @@ func controllerAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, planned, err := loadNamed(c, c.Args().First(), scenario.Hosts)
+	s, err := readNamed(c, c.Args().First(), scenario.Hosts)
+	planned, err := plans(c, c.Args().First(), s, err)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -28,11 +27,10 @@ func diffAction(c *cli.Context) error {
 	switch {
 	case c.Bool("quiet"):
 	case c.Bool("json"):
-		err = json.NewEncoder(c.App.Writer).Encode(struct {
-			Schema string `json:"schema"`
+		err = document("evbench/diff/1", struct {
 			plan.Diff
 			Worse []plan.Regression `json:"worse"`
-		}{"evbench/diff/1", d, worse})
+		}{d, worse})(c.App.Writer)
 	default:
 		err = d.WriteText(c.App.Writer, worse)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -36,10 +35,9 @@ func examplesAction(c *cli.Context) error {
 		all = append(all, example{name, scenarios.About(text)})
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(struct {
-			Schema   string    `json:"schema"`
+		return document("evbench/examples/1", struct {
 			Examples []example `json:"examples"`
-		}{"evbench/examples/1", all})
+		}{all})(c.App.Writer)
 	}
 	tab := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	for _, e := range all {

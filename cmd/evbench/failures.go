@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -30,10 +29,7 @@ func statsAction(c *cli.Context) error {
 		case "csv":
 			return r.WriteCSV(w)
 		case "json":
-			return json.NewEncoder(w).Encode(struct {
-				Schema string `json:"schema"`
-				failures.Report
-			}{"evbench/failures-stats/1", r})
+			return document("evbench/failures-stats/1", r)(w)
 		}
 		return r.WriteText(w)
 	})

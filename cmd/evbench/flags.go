@@ -146,8 +146,15 @@ func text(x fmt.Stringer) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := fmt.Fprint(w, x); return err }
 }
 
-func document(x any) func(io.Writer) error {
-	return func(w io.Writer) error { return json.NewEncoder(w).Encode(x) }
+// document returns what writes x, a struct, as JSON that begins with the name of its schema.
+func document(schema string, x any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		text, err := json.Marshal(x)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "{\"schema\":%q,%s\n", schema, text[1:])
+		}
+		return err
+	}
 }
 
 // writeOut writes to --out, or to standard output.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
 	"os"
 	"time"
 
@@ -26,5 +28,5 @@ func hostAction(c *cli.Context) error {
 		a.Ports = host.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
-	return printed(c, a.WriteText, document(a))
+	return printed(c, a.WriteText, func(w io.Writer) error { return json.NewEncoder(w).Encode(a) })
 }

@@ -17,20 +17,16 @@ import (
 
 func doctorAction(c *cli.Context) error {
 	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
-		return judged(c, r.Possible(), text(r), document(struct {
-			Schema string `json:"schema"`
-			lab.Report
-		}{"evbench/lab-doctor/1", r}))
+		return judged(c, r.Possible(), text(r), document("evbench/lab-doctor/1", r))
 	}
 	f, err := forecast(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	return judged(c, f.Fits(), text(f), document(struct {
-		Schema string `json:"schema"`
-		Fits   bool   `json:"fits"`
+	return judged(c, f.Fits(), text(f), document("evbench/lab-forecast/1", struct {
+		Fits bool `json:"fits"`
 		bench.Forecast
-	}{"evbench/lab-forecast/1", f.Fits(), f}))
+	}{f.Fits(), f}))
 }
 
 // forecast measures a small lab for the one of a scenario.

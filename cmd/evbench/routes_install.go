@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 // An installReport is what was made of a plan.
 type installReport struct {
-	Schema    string      `json:"schema"`
 	Plan      string      `json:"plan"`
 	Target    string      `json:"target"`
 	Dir       string      `json:"dir,omitempty"`
@@ -43,7 +41,7 @@ func routesInstallAction(c *cli.Context) error {
 	if err := isDir(c.String("dir")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return usagef("--dir: %w", err)
 	}
-	r := &installReport{Schema: "evbench/routes-install/1", Plan: name, Target: target, Dir: c.String("dir")}
+	r := &installReport{Plan: name, Target: target, Dir: c.String("dir")}
 	if err := targets[target](c, p, r); err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func routesInstallAction(c *cli.Context) error {
 	case c.Bool("quiet"):
 		return nil
 	case c.Bool("json"):
-		return json.NewEncoder(c.App.Writer).Encode(r)
+		return document("evbench/routes-install/1", r)(c.App.Writer)
 	}
 	return r.describe(c)
 }

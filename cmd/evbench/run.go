@@ -51,7 +51,11 @@ func runAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	s, planned, err := loadNamed(c, name, c.String("fabric"))
+	s, err := readNamed(c, name, c.String("fabric"))
+	if err == nil && s.Launch.Kind == scenario.LaunchLocal && !c.Bool("dry-run") {
+		return quietly(at, runHere(c, name, s, at), 0)
+	}
+	planned, err := plans(c, name, s, err)
 	switch {
 	case err != nil:
 		return quietly(at, err, c.Int("controller-rank"))
@@ -67,8 +71,14 @@ func runAction(c *cli.Context) error {
 	if err := alone(at, s); err != nil {
 		return quietly(at, err, 0)
 	}
-	if s.Launch.Kind == scenario.LaunchSSH {
-		return runSSH(c, s, planned)
+	return runSSH(c, s, planned)
+}
+
+// runHere measures on this machine. A lab is entered before plans are made: the process that
+// enters it starts anew.
+func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) error {
+	if err := alone(at, s); err != nil {
+		return err
 	}
 	if c.Bool("tls") {
 		return usagef("--tls: the control connection of this run is a Unix socket, which does not leave this machine")
@@ -78,27 +88,28 @@ func runAction(c *cli.Context) error {
 		return err
 	}
 	open, err := fabricFor(s, page)
+	planned, err := plans(c, name, s, err)
 	if err != nil {
 		return err
 	}
 	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl, page: page})
 }
 
-// loadNamed loads a scenario, or an example, with the flags of a command.
-func loadNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, []bench.Planned, error) {
+// readNamed reads a scenario, or an example, with the flags of a command.
+func readNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, error) {
 	o := overrides(c)
 	o["fabric"] = fabric
 	s, err := readChosen(c, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	planned, err := prepare(c.Context, name, s, o)
-	if err == nil {
-		if err = s.Measurable(); err != nil {
-			err = usagef("%s: %w", name, err)
-		}
+	if err = s.Override(o); err == nil {
+		err = s.Measurable()
 	}
-	return s, planned, err
+	if err != nil {
+		return nil, usagef("%s: %w", name, err)
+	}
+	return s, nil
 }
 
 // A control is the control connection of a run.

@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/bench/live"
 	"evbench/fabric/host"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -112,18 +108,16 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 
 // simulateCases works the cases out and prints what came of it.
 func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned, cases []*sim.Case, dir string) error {
-	fmt.Fprintf(said, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual(cases),
-		unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
-	sayExact(said, cases)
+	bench.WriteSimulated(said, cases)
 	files, err := createResults(dir, c.App.ErrWriter)
 	if err != nil {
 		return err
 	}
 	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
 	describeMachine(&manifest)
-	show := simProgress{newTerminal(said, c.Bool("quiet"))}
+	show := newTerminal(said, c.Bool("quiet"))
 	sum, err := sim.Run(c.Context, cases, files, sim.Options{
-		Manifest: manifest, Now: time.Now, Progress: show.step,
+		Manifest: manifest, Now: time.Now, Progress: show.Simulated,
 	})
 	show.End()
 	err = errors.Join(err, files.Close())
@@ -131,26 +125,6 @@ func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned
 		err = printErr
 	}
 	return verdictOf(sum, false, err)
-}
-
-// sayExact says for how many cases of the fluid model a quantum changes nothing.
-func sayExact(said io.Writer, cases []*sim.Case) {
-	exact := 0
-	for _, c := range cases {
-		if c.Model == sim.FluidModel && c.Quantum > 0 && !c.Quantised() {
-			exact++
-		}
-	}
-	if exact > 0 {
-		fmt.Fprintf(said, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
-	}
-}
-
-func virtual(cases []*sim.Case) (sum time.Duration) {
-	for _, c := range cases {
-		sum += c.Duration
-	}
-	return sum
 }
 
 func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, dir string) error {
@@ -164,33 +138,6 @@ func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, d
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nsimulated by the model%s at %s per link; barrier round %s, overhead %s, jitter %s\nresults in %s\n",
-		modelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
+		bench.ModelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
 	return err
-}
-
-// modelNames lists the models of cases, behind a word that may be singular.
-func modelNames(cases []results.Case) string {
-	used := map[string]bool{}
-	for _, c := range cases {
-		used[c.Simulated] = true
-	}
-	names := slices.Sorted(maps.Keys(used))
-	if len(names) > 1 {
-		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	}
-	return " " + names[0]
-}
-
-// simProgress shows where a simulation stands.
-type simProgress struct{ *live.Terminal }
-
-func (s simProgress) step(x sim.Step) {
-	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
-	switch {
-	case x.Result != nil:
-		s.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
-			x.Result.EventsPerSec.Mean, live.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
-	default:
-		s.Passing("%s%s of %s", head, live.Seconds(x.Done), live.Seconds(x.Of))
-	}
 }

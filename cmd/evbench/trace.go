@@ -13,11 +13,9 @@ import (
 	"evbench/bench"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/plan"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/results/trace"
-	"evbench/scenario"
 )
 
 // traced reads a run and what was traced of it, of one case or all.
@@ -71,31 +69,6 @@ func traceAction(c *cli.Context) error {
 	return err
 }
 
-// planOf returns the plan that results have of a case. One without phases is made again of the
-// scenario, for its links; nil where that is not the plan that was measured, or not all the time.
-func planOf(run store.Loaded, x results.Case) *plan.Plan {
-	if p := run.Plans[x.Name]; p != nil {
-		return p
-	}
-	s, err := scenario.Read(run.Run.Manifest.Name, strings.NewReader(run.Run.Manifest.Scenario))
-	if err != nil {
-		return nil
-	}
-	i := slices.IndexFunc(s.Cases, func(c scenario.Case) bool { return c.Name == x.Name })
-	if i < 0 || x.Mode != results.InOrder && len(s.Cases[i].Timed) > 0 {
-		return nil
-	}
-	t, err := s.Tree.Without(s.Cases[i].Failures...)
-	if err != nil {
-		return nil
-	}
-	p, err := bench.PlanFor(s, s.Cases[i], t)
-	if err != nil || x.Mode != results.InOrder && p.Hash() != x.PlanHash {
-		return nil
-	}
-	return p
-}
-
 func whyAction(c *cli.Context) error {
 	run, all, err := traced(c)
 	if err != nil {
@@ -111,7 +84,7 @@ func whyAction(c *cli.Context) error {
 		if !slices.ContainsFunc(all, func(s *trace.Slice) bool { return s.Case == x.Name }) {
 			continue
 		}
-		why, err := trace.Explain(all, x, predicted[x.Name], planOf(run, x))
+		why, err := trace.Explain(all, x, predicted[x.Name], bench.PlanOf(&run.Run.Manifest, run.Plans, x))
 		if err != nil {
 			return usage(err)
 		}

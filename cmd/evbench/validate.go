@@ -1,16 +1,12 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/builder"
 	"evbench/fabric/open"
 	"evbench/internal/proc"
 	"evbench/results"
@@ -32,7 +28,7 @@ func validateAction(c *cli.Context) error {
 		if err != nil {
 			return usage(err)
 		}
-		planned, err := prepare(c.Context, name, s, nil)
+		planned, err := plans(c, name, s, nil)
 		if err != nil {
 			return err
 		}
@@ -63,24 +59,22 @@ func validatedAs(name string, s *scenario.Scenario, planned []bench.Planned) val
 }
 
 func writeValidated(w io.Writer, all ...validated) error {
-	return json.NewEncoder(w).Encode(struct {
-		Schema    string      `json:"schema"`
+	return document("evbench/validate/1", struct {
 		Scenarios []validated `json:"scenarios"`
-	}{"evbench/validate/1", all})
+	}{all})(w)
 }
 
-// prepare changes a scenario as the command line says, and plans all its cases. name is
-// what errors call it.
-func prepare(ctx context.Context, name string, s *scenario.Scenario, o scenario.Overrides) ([]bench.Planned, error) {
-	if err := s.Override(o); err != nil {
-		return nil, usagef("%s: %w", name, err)
+// plans plans all cases of a scenario, unless there has been an error. name is what errors call it.
+func plans(c *cli.Context, name string, s *scenario.Scenario, err error) ([]bench.Planned, error) {
+	if err != nil {
+		return nil, err
 	}
 	if s.Launch.Kind == scenario.LaunchSSH {
 		if _, err := open.PlaceServers(s); err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}
 	}
-	planned, err := proc.Made(ctx, func() ([]bench.Planned, error) { return bench.Prepare(s) })
+	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
 	if err == nil {
 		err = bench.MayOpen(planned, open.MayOpen(s))
 	}
@@ -99,28 +93,7 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 			return err
 		}
 	}
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
-	for _, p := range planned {
-		schedule, phases := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases())
-		if p.Plan.Schedule == nil {
-			phases = "-"
-		}
-		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
-			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
-	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	for _, p := range planned {
-		if p.Assign == builder.AssignBalanced {
-			next := p.Case
-			next.Assign = builder.AssignNext
-			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
-				p.Name, builder.Ahead, bench.Balance(s, p.Case), bench.Balance(s, next))
-		}
-	}
-	return nil
+	return bench.WriteCases(w, s, planned)
 }
 
 func fabricText(f scenario.Fabric) string {

@@ -22,21 +22,19 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document(struct {
-			Schema string `json:"schema"`
-			Plan   string `json:"plan"`
+		return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document("evbench/verify/2", struct {
+			Plan string `json:"plan"`
 			*verify.OrderedReport
-		}{"evbench/verify/2", name, report}))
+		}{name, report}))
 	}
 	if c.IsSet("sizes") {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document(struct {
-		Schema string `json:"schema"`
-		Plan   string `json:"plan"`
+	return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document("evbench/verify/1", struct {
+		Plan string `json:"plan"`
 		*verify.Report
-	}{"evbench/verify/1", name, report}))
+	}{name, report}))
 }
 
 // readPlan reads a plan of either version, right or wrong, from a file or, "-", standard

@@ -17,12 +17,11 @@ var version = "devel"
 
 func versionAction(c *cli.Context) error {
 	b := versionInfo()
-	return printed(c, b.writeText, document(b))
+	return printed(c, b.writeText, document("evbench/version/1", b))
 }
 
 // A build says what this binary can do.
 type build struct {
-	Schema     string            `json:"schema"`
 	Version    string            `json:"version"`
 	Go         string            `json:"go"`
 	Platform   string            `json:"platform"`
@@ -52,7 +51,7 @@ var parts = []struct {
 
 func versionInfo() build {
 	b := build{
-		Schema: "evbench/version/1", Version: version, Go: runtime.Version(),
+		Version: version, Go: runtime.Version(),
 		Platform:   runtime.GOOS + "/" + runtime.GOARCH,
 		Transports: []string{"tcp"}, Fabrics: fabrics, Results: []string{"csv", "json"},
 		Modules: map[string]string{}, Tags: []string{}, Without: []missing{},

@@ -113,7 +113,7 @@ var layers = []layer{
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology", false},
 
 	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
-	{"bench/live", "bench internal/printable plan report report/figure report/html results topology", false},
+	{"bench/live", "bench internal/printable plan report report/figure report/html results sim topology", false},
 }
 
 // touching are the standard packages that reach the world outside.

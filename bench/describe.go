@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"evbench/builder"
+	"evbench/internal/unit"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/scenario"
+	"evbench/sim"
+)
+
+// WriteCases prints what a scenario would run, and what is expected of it.
+func WriteCases(w io.Writer, s *scenario.Scenario, planned []Planned) error {
+	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
+	for _, p := range planned {
+		schedule, phases := p.Plan.ScheduleName(), fmt.Sprint(p.Plan.Phases())
+		if p.Plan.Schedule == nil {
+			phases = "-"
+		}
+		fmt.Fprintf(tab, "  %s\t%s\t%s\t%s\t%d\t%s\t%d\t%.3f\n", p.Name, p.Mode, schedule, p.Plan.Routing,
+			len(p.Failures), phases, p.Plan.Bound.Phases, p.Prediction.Efficiency)
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	for _, p := range planned {
+		if p.Assign == builder.AssignBalanced {
+			next := p.Case
+			next.Assign = builder.AssignNext
+			fmt.Fprintf(w, "  %s: of %d events, the mean server receives %.2f of what the busiest does; in order of their numbers %.2f\n",
+				p.Name, builder.Ahead, Balance(s, p.Case), Balance(s, next))
+		}
+	}
+	return nil
+}
+
+// WriteSimulated prints how much there is to simulate, and for how many cases of the fluid model a
+// quantum changes nothing.
+func WriteSimulated(w io.Writer, cases []*sim.Case) {
+	exact, virtual := 0, time.Duration(0)
+	for _, c := range cases {
+		virtual += c.Duration
+		if c.Model == sim.FluidModel && c.Quantum > 0 && !c.Quantised() {
+			exact++
+		}
+	}
+	fmt.Fprintf(w, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual, unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
+	if exact > 0 {
+		fmt.Fprintf(w, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
+	}
+}
+
+// ModelNames lists the models of cases, behind a word that may be singular.
+func ModelNames(cases []results.Case) string {
+	used := map[string]bool{}
+	for _, c := range cases {
+		used[c.Simulated] = true
+	}
+	names := slices.Sorted(maps.Keys(used))
+	if len(names) > 1 {
+		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	return " " + names[0]
+}
+
+// PlanOf returns the plan that results have of a case. One without phases is made again of the
+// scenario, for its links; nil where that is not the plan that was measured, or not all the time.
+func PlanOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *plan.Plan {
+	if p := kept[x.Name]; p != nil {
+		return p
+	}
+	s, err := scenario.Read(m.Name, strings.NewReader(m.Scenario))
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Cases, func(c scenario.Case) bool { return c.Name == x.Name })
+	if i < 0 || x.Mode != results.InOrder && len(s.Cases[i].Timed) > 0 {
+		return nil
+	}
+	t, err := s.Tree.Without(s.Cases[i].Failures...)
+	if err != nil {
+		return nil
+	}
+	p, err := PlanFor(s, s.Cases[i], t)
+	if err != nil || x.Mode != results.InOrder && p.Hash() != x.PlanHash {
+		return nil
+	}
+	return p
+}
