@@ -58,7 +58,6 @@ func neighbours(t *topology.Tree) []*topology.Tree {
 	return out
 }
 
-// withDead returns t with exactly these links dead, which are its own.
 func withDead(t *topology.Tree, dead []topology.Link) *topology.Tree {
 	out, err := t.Healthy().Without(dead...)
 	if err != nil {

@@ -39,7 +39,6 @@ func place(p wire.Position) string {
 	return fmt.Sprintf("exchange %d, phase %d, %s", p.Exchange, p.Phase, p.Stage)
 }
 
-// names lists servers, at most six of them.
 func names(servers []int) string {
 	const most = 6
 	s := make([]string, 0, most)

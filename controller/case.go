@@ -117,7 +117,6 @@ func (c Case) inFlight() uint64 {
 	return uint64(c.Credits)
 }
 
-// configure is the first message of a case to one rank.
 func (c Case) configure(run uint32, rank int) wire.Configure {
 	cfg := wire.Configure{Run: run, Rank: rank, Case: c.Case}
 	cfg.Timeout = c.Timeout / 2

@@ -111,7 +111,6 @@ func (m *machine) mayReplan(p PlanChange) error {
 // been granted.
 func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != wire.Unsync }
 
-// mode is the one that a change leads to.
 func (p PlanChange) mode(now string) string {
 	if p.Mode == "" {
 		return now

@@ -130,7 +130,6 @@ func (c *Controller) dismiss(g port.Stranger) {
 	_ = g.Conn.Close()
 }
 
-// handle takes one connection from its first byte to its end.
 func (c *Controller) handle(w *wire.NetConn, from string) {
 	m, err := c.greet(w)
 	if err != nil {
@@ -199,7 +198,6 @@ func (c *Controller) changed() {
 	c.joined = make(chan struct{})
 }
 
-// drop forgets a member whose connection has ended.
 func (c *Controller) drop(m *member, err error) {
 	c.mu.Lock()
 	delete(c.members, m.hello.Server)

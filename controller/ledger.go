@@ -254,7 +254,6 @@ func checkRanges(done, granted []wire.Range) check {
 	return c
 }
 
-// overlap counts what of r is in any of the ranges.
 func overlap(r wire.Range, in []wire.Range) (n uint64) {
 	for _, g := range in {
 		if from, to := max(r.From, g.From), min(r.To, g.To); from < to {

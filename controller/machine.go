@@ -104,7 +104,6 @@ type (
 	}
 )
 
-// abortWait bounds how long the machine waits after an abort for another report.
 const abortWait = time.Second
 
 func newMachine(c Case, run uint32) *machine {
@@ -150,7 +149,6 @@ func (m *machine) start(now time.Duration) {
 	}
 }
 
-// receive handles a message of the worker of a rank.
 func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	w := &m.workers[rank]
 	w.heard = now
@@ -421,7 +419,6 @@ func (m *machine) placed(at wire.Position) wire.Position {
 	return at
 }
 
-// maybeOver ends the case when nothing more can come.
 func (m *machine) maybeOver(now time.Duration) {
 	if m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
 		m.end(now)

@@ -53,7 +53,6 @@ type Outcome struct {
 	IO          string // how the transport moved payload; "": it has no choice, or the case did not begin
 }
 
-// outcome sums up; the machine is over.
 func (m *machine) outcome() Outcome {
 	o := Outcome{Complete: m.err == nil, Samples: m.samples, IO: m.workers[0].io}
 	c, granted := m.ledger.check(), m.granted

@@ -153,7 +153,6 @@ func (p plans) at(exchange uint64) *plan {
 	return &p[i]
 }
 
-// knows reports whether any of the plans has an epoch.
 func (p plans) knows(epoch uint32) bool {
 	for i := range p {
 		if p[i].epoch == epoch {

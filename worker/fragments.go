@@ -78,7 +78,6 @@ func (p *fragments) buffer(slot, source int) (body []byte, drop int) {
 	return p.bufs[slot][source], 0
 }
 
-// begin opens an event and puts the worker's own fragment into it.
 func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
 	slot, err = p.asm.Begin(now, id, epoch)
 	if err != nil {
@@ -122,7 +121,6 @@ func (p *fragments) outgoing(head []byte, epoch uint32, id uint64, dest int) (bo
 	return p.window.Payload(id, p.rank, size)
 }
 
-// request writes the header that asks source for its fragment.
 func (p *fragments) request(head []byte, epoch uint32, id uint64, source int) {
 	h := builder.Header{Kind: builder.Request, Epoch: epoch, Event: id, Source: uint32(source), Dest: uint32(p.rank)}
 	h.Append(head[:0])
@@ -173,7 +171,6 @@ func (p *fragments) intact(h builder.Header, op *transport.Op) bool {
 	return !p.payload || builder.Checksum(op.Body[:op.N]) == h.Sum && p.window.Sum(h.Event, op.Peer, op.N) == h.Sum
 }
 
-// damage fills in what went wrong since the case began.
 func (p *fragments) damage(t *wire.Totals) {
 	t.Lost = p.asm.Lost()
 	t.Late = p.asm.Count(builder.Late) + p.stale

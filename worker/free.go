@@ -56,7 +56,6 @@ func (f *freeRunning) step() error {
 	return nil
 }
 
-// expect opens the event of the next exchange and posts its receives.
 func (f *freeRunning) expect() error {
 	e := f.opened
 	p, now := f.plans.at(e), f.now()

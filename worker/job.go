@@ -89,7 +89,6 @@ func (j *job) open(ctx context.Context) (Connections, error) {
 	return conns, err
 }
 
-// play runs the loop of the case's mode with the goroutines beside it.
 func (j *job) play(ctx context.Context, conns Connections) error {
 	report := newReporter(j.o.Conn, j.c)
 	mode, err := j.mode(conns, report)

@@ -10,7 +10,6 @@ import (
 	"evbench/transport"
 )
 
-// single is the path of what the plan does not pin.
 const single = transport.Single
 
 // A loop is what the modes have in common. One goroutine runs it; meter, mailbox,
@@ -66,7 +65,6 @@ func inFlight(c wire.Configure) int {
 	return c.Credits
 }
 
-// now is the worker's clock.
 func (l *loop) now() time.Duration { return time.Since(l.base) }
 
 // take takes up what the controller has said since the last call. It allocates
@@ -185,7 +183,6 @@ func (l *loop) turn(ctx context.Context, t turner) error {
 	return t.overdue()
 }
 
-// flush posts what was added to post.
 func (l *loop) flush() error {
 	if len(l.post) == 0 {
 		return nil

@@ -71,14 +71,12 @@ func (m *meter) read(at time.Duration) reading {
 	}
 }
 
-// addTo puts what was counted since a reading before into the totals.
 func (r reading) addTo(t *wire.Totals, before reading) {
 	t.Events, t.EventBytes = r.events-before.events, r.eventBytes-before.eventBytes
 	t.ReceivedBytes = r.payload - before.payload
 	t.BarrierWait, t.Retransmits = r.barrierWait-before.barrierWait, r.retransmits-before.retransmits
 }
 
-// sample is what was counted from one reading to the next.
 func sample(from, to reading, began time.Duration) results.Sample {
 	s := results.Sample{
 		TSec: (to.at - began).Seconds(), IntervalSec: (to.at - from.at).Seconds(),
@@ -149,7 +147,6 @@ func (t *tally) firstSend(now time.Duration) {
 	}
 }
 
-// built notes that an event is complete.
 func (t *tally) built(now time.Duration) {
 	if !t.counts {
 		return

@@ -98,7 +98,6 @@ func (o *ordered) hear(ctx context.Context) error {
 	return nil
 }
 
-// step posts what may be posted now.
 func (o *ordered) step() error {
 	for w := o.turns.mayBegin(); w != nil && o.mailbox.begin(w.To()-1); w = o.turns.mayBegin() {
 		w.begun = true
@@ -121,7 +120,6 @@ func (o *ordered) step() error {
 	return nil
 }
 
-// open opens the events of a window and posts its receives.
 func (o *ordered) open(w *window) error {
 	w.opened = true
 	now := o.now()
@@ -193,7 +191,6 @@ func (o *ordered) tell(all []note) {
 	}
 }
 
-// offer posts a place for the next token of a peer.
 func (o *ordered) offer(peer int) {
 	o.post = append(o.post, transport.Op{
 		Kind: transport.RecvRequest, Peer: peer, Path: single, ID: opToken | uint64(peer), Head: o.told[peer][:],
@@ -269,7 +266,6 @@ func (o *ordered) received(op *transport.Op) {
 	}
 }
 
-// complete notes that the event of an exchange is.
 func (o *ordered) complete(now time.Duration, exchange uint64) {
 	e := o.ongoing(exchange)
 	e.whole = true
@@ -295,7 +291,6 @@ func (o *ordered) overdue() error {
 	return &lateError{o.turns.awaits(), o.c.Timeout, o.c.Peers}
 }
 
-// A lateError says for whom a worker waited in vain.
 type lateError struct {
 	awaited
 	limit time.Duration

@@ -8,7 +8,6 @@ import (
 	"evbench/transport"
 )
 
-// Orders are what the controller has said and the loop has not taken up yet.
 type orders struct {
 	until   uint64 // exchanges below it may run
 	granted bool   // that is new
@@ -103,7 +102,6 @@ func (d *mailbox) attach(hurry func(), open func([]transport.Op) bool) {
 	d.hurry, d.open = hurry, open
 }
 
-// ready reports whether all that a plan needs is open.
 func (d *mailbox) ready(ops []transport.Op) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -54,7 +54,6 @@ func (s sources) came(rank int, now time.Duration) {
 	f.awaited--
 }
 
-// got counts what was good.
 func (s sources) got(rank, bytes int) {
 	if s != nil {
 		s[rank].bytes += uint64(bytes)

@@ -109,7 +109,6 @@ func (s *synchronised) exchange(ctx context.Context) error {
 	return nil
 }
 
-// transfer is one phase without its barrier.
 func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot int) error {
 	step := &p.row[s.phase]
 	n := 0
@@ -221,7 +220,6 @@ func (s *synchronised) close(id uint64) {
 	s.advance()
 }
 
-// position says where the loop stopped and for whom it waited.
 func (s *synchronised) position(err error) wire.Position {
 	at := wire.Position{Exchange: s.done, Phase: s.phase, Stage: wire.StageIdle, Peers: peersOf(err)}
 	switch {

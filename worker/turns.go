@@ -291,7 +291,6 @@ func (t *turns) mayOpen() *window {
 	return nil
 }
 
-// close notes that the event of an exchange is complete, or given up.
 func (t *turns) close(exchange uint64) {
 	w := t.window(exchange)
 	w.closed[exchange-w.From] = true

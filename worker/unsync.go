@@ -49,7 +49,6 @@ type service struct {
 	head  [transport.HeadSize]byte
 }
 
-// A stream is what a peer's requests come on.
 type stream struct{ peer, path int }
 
 // The kinds of operation, in the top byte of Op.ID.
@@ -62,7 +61,6 @@ const (
 	idMask     = 1<<idShift - 1
 )
 
-// headers are buffers for requests on their way.
 type headers struct {
 	buf  [][transport.HeadSize]byte
 	free []int
@@ -129,7 +127,6 @@ func (u *unsynchronised) over() bool {
 	return u.finish || next > u.inUse.from && u.until > next
 }
 
-// serveAll makes room for the requests of all peers.
 func (u *unsynchronised) serveAll() {
 	for peer, path := range u.to {
 		s := stream{peer, path}
@@ -193,7 +190,6 @@ func (u *unsynchronised) poll(ctx context.Context) error {
 	return nil
 }
 
-// begin opens assigned events while there is room for them.
 func (u *unsynchronised) begin() error {
 	for u.next < len(u.queue) && u.open < len(u.slots) {
 		id, now := u.queue[u.next], u.now()
@@ -233,7 +229,6 @@ func (u *unsynchronised) ask(slot int, now time.Duration) {
 	}
 }
 
-// offer posts a place for a request.
 func (u *unsynchronised) offer(i int) {
 	s := u.service[i]
 	u.post = append(u.post, transport.Op{

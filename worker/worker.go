@@ -124,7 +124,6 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// A session is one worker's time with one controller.
 type session struct {
 	o   Options
 	job *job // the case under way, or the last one

@@ -68,7 +68,6 @@ func exitText(code int) string {
 	return fmt.Sprintf("exit code %d", code)
 }
 
-// leftDown says that an earlier run has left links down.
 func leftDown(j *journal) error {
 	were := " was"
 	if len(j.Down) > 1 {

@@ -142,7 +142,6 @@ func (i *Injector) Down(ctx context.Context, links []topology.Link) error {
 	return nil
 }
 
-// take writes the journal, then takes one link down.
 func (i *Injector) take(ctx context.Context, l topology.Link) error {
 	r, err := i.recipe(l)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"evbench/topology/network"
 )
 
-// portStates finds the ports of a tree's links in a file of ibnetdiscover.
 func portStates(o Options) (recipes, error) {
 	if o.Tree == nil {
 		return nil, errors.New("inject: kind ibportstate needs the topology")

@@ -54,7 +54,6 @@ func start(ctx context.Context, dir string, p Program, bound bool) ended {
 	return e
 }
 
-// A beginning keeps the first 64 KiB of what is written to it.
 type beginning struct{ text []byte }
 
 func (b *beginning) Write(p []byte) (int, error) {

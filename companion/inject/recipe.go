@@ -59,7 +59,6 @@ type recipe struct {
 
 type recipes func(topology.Link) (recipe, error)
 
-// newRecipes checks the options and returns the recipes of their kind.
 func newRecipes(o Options) (recipes, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -128,7 +127,6 @@ func fill(text string, l topology.Link) string {
 	).Replace(text)
 }
 
-// shellRecipe runs the user's commands here or by ssh.
 func shellRecipe(o Options, l topology.Link) recipe {
 	program := func(text string) Program {
 		text = fill(text, l)
@@ -161,7 +159,6 @@ func labRecipe(dir string, l topology.Link) recipe {
 	}
 }
 
-// verdict is what a probe of a kind says with its exit code and output.
 func verdict(kind string, exit int, out string) linkState {
 	switch kind {
 	case kindIBPortState:

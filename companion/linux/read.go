@@ -163,7 +163,6 @@ func number(value []byte) uint32 {
 	return binary.NativeEndian.Uint32(value)
 }
 
-// live returns what the routes mean, sorted by prefix.
 func live(have []held) []companion.Route {
 	out := make([]companion.Route, 0, len(have))
 	for _, h := range have {

@@ -29,7 +29,6 @@ import (
 // most 200 paths.
 const maxSpray = 250
 
-// filterName is that of the table of the packet filter.
 const filterName = "evbench"
 
 type sprays map[netip.Prefix]int
@@ -151,7 +150,6 @@ func big(kind uint16, v uint32) []byte {
 
 func text(kind uint16, s string) []byte { return padded(kind, append([]byte(s), 0)) }
 
-// padded is an attribute of any length.
 func padded(kind uint16, value []byte) []byte {
 	b := attribute(nil, kind, value)
 	return append(b, make([]byte, -len(b)&3)...)

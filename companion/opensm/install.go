@@ -80,7 +80,6 @@ func Install(ctx context.Context, r *Routes, o InstallOptions) error {
 	return newInstaller(r, o).install(ctx)
 }
 
-// An installer brings routes into one OpenSM.
 type installer struct {
 	o InstallOptions
 	r *Routes
@@ -275,7 +274,6 @@ func (i *installer) load(ctx context.Context) error {
 	return errors.Join(err, sm.Close())
 }
 
-// read returns what the switches hold, without comparing.
 func (i *installer) read(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
 	defer cancel()

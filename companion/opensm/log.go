@@ -81,7 +81,6 @@ func (t *tail) cut() error {
 	return err
 }
 
-// replaced returns the file that has the name now, nil if it is the same.
 func (t *tail) replaced() (*os.File, error) {
 	next, err := os.Open(t.name)
 	if errors.Is(err, fs.ErrNotExist) {

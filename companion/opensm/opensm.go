@@ -197,7 +197,6 @@ func groups(t *topology.Tree) int {
 	return t.Leaves()
 }
 
-// A builder lays paths onto LIDs.
 type builder struct {
 	tree   *topology.Tree
 	places *Places

@@ -170,7 +170,6 @@ func (p *Places) byOrder(t *topology.Tree, n *network.Network) error {
 	return nil
 }
 
-// take has these hosts stand for the ranks.
 func (p *Places) take(hosts []network.Node, n *network.Network) error {
 	if len(hosts) != len(p.Host) {
 		return fmt.Errorf("%d hosts for %d servers", len(hosts), len(p.Host))
@@ -283,7 +282,6 @@ func TreeOf(n *network.Network) (*topology.Tree, error) {
 	return topology.New(o)
 }
 
-// hostsOn returns the hosts of a switch, by port.
 func hostsOn(n *network.Network, s network.Node) (hosts []network.Node) {
 	for _, e := range n.Ends(s) {
 		if e.Node != network.NoNode && n.IsHost(e.Node) {

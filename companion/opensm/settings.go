@@ -14,7 +14,6 @@ import (
 // defaultConf is the configuration that OpenSM reads, if it is there, when it is given none.
 const defaultConf = "/etc/opensm/opensm.conf"
 
-// infoLevel is the level of the log at which OpenSM says what it has done.
 const infoLevel = 0x02
 
 // withValue are the short options of OpenSM that take a value.

@@ -59,7 +59,6 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	return j, err
 }
 
-// treeOf returns the tree with the hosts of a job and without the dead links.
 func treeOf(full *topology.Tree, places *opensm.Places, net *network.Network, hosts []Host) (*topology.Tree, error) {
 	o := topology.Options{Ports: full.Ports(), Leaves: full.Leaves(), Spines: full.Spines(), Fill: make([]int, full.Leaves())}
 	for i, h := range hosts {

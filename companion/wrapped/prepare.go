@@ -109,7 +109,6 @@ func taken(file string, s *Session, r *Report) error {
 	return err
 }
 
-// hostsOf are those of the job, with the names that they have where names count.
 func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 	list := network.AllHosts(o.Source.Net)
 	if !o.ByRank {

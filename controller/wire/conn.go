@@ -23,7 +23,6 @@ type Conn interface {
 	Close() error
 }
 
-// sendTimeout bounds how long a Send waits for a peer that does not read.
 const sendTimeout = 10 * time.Second
 
 // A NetConn is a Conn over a byte stream.

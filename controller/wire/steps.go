@@ -101,7 +101,6 @@ func (l *list[T, E]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// number takes one off the front.
 func number(b []byte, v *int) (rest []byte, err error) {
 	x, n := binary.Varint(b)
 	if n <= 0 || x < math.MinInt32 || x > math.MaxInt32 {

@@ -34,7 +34,6 @@ func (c *NetConn) binding() ([]byte, error) {
 	return s.ExportKeyingMaterial(bindingLabel, nil, 32)
 }
 
-// encrypted makes a listener speak TLS.
 func encrypted(l net.Listener) (net.Listener, error) {
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {

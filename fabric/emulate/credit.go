@@ -42,7 +42,6 @@ type flight struct {
 	lands      int64 // known once it is on its last wire, else 0
 }
 
-// An end is when the last of a chunk leaves a wire, which is hop of its path.
 type end struct {
 	at  int64
 	c   *flight

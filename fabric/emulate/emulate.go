@@ -154,7 +154,6 @@ func (f *Fabric) find(src, dst, path int) bool {
 	return true
 }
 
-// forget drops what is over.
 func (w *wire) forget(now int64) {
 	n := 0
 	for n < len(w.busy) && w.busy[n].to <= now {

@@ -33,7 +33,6 @@ func readLoad(proc string) reading {
 	return r
 }
 
-// ownTime is the processor time of a process, with that of threads that have ended.
 func ownTime(p procfs.Proc) *float64 {
 	s, err := p.Stat()
 	if err != nil {

@@ -157,7 +157,6 @@ func freeKiB(line string) int64 {
 	return -1
 }
 
-// copyTo sends the binary to hosts; what fails is in their reports.
 func (s *SSH) copyTo(ctx context.Context, asks []Ask, which []int, reports []Report) {
 	s.each("copying evbench", len(which), func(n int) {
 		i := which[n]

@@ -21,7 +21,6 @@ const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 // line, without single quotes and exclamation marks, which csh knows.
 func inShell(script string) string { return "exec sh -c " + quoteWord(script) }
 
-// A remote says where the binary is on a host.
 type remote struct {
 	dir string // absolute or below the home directory, where ssh begins
 	sum string // SHA-256 of the binary, hexadecimal

@@ -171,7 +171,6 @@ type firstLine struct {
 	done bool
 }
 
-// Write implements io.Writer; one goroutine calls it.
 func (l *firstLine) Write(p []byte) (int, error) {
 	if !l.done {
 		if l.said.Len() < maxFirst {

@@ -78,7 +78,6 @@ func (m Message) append(to []byte, seq uint32) []byte {
 	return append(to, m.Data...)
 }
 
-// answers reads until the answer to the last of n requests.
 func answers(fd int, first uint32, n int) (out []error, err error) {
 	buf := make([]byte, 8<<10)
 	for done := false; !done; {

@@ -47,7 +47,6 @@ func Enter(files ...*os.File) (code int, done bool, err error) {
 // namespace has of the one that started it.
 const handed = "EVBENCH_LAB_FILES"
 
-// firstHanded is the descriptor of the first of them, as exec.Cmd has it.
 const firstHanded = 3
 
 // Handed returns the files that this process has of the one whose Enter has

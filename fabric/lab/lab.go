@@ -35,7 +35,6 @@ type Options struct {
 	Packets bool
 }
 
-// defaultMTU is that of jumbo frames, in bytes.
 const defaultMTU = 9000
 
 // Limits of the address plan 10.<path>.<leaf>.<slot+1>.

@@ -136,7 +136,6 @@ func (y *layout) server(r int) Node { return Node(y.tree.Switches() + r) }
 
 func (y *layout) switches() int { return y.tree.Switches() }
 
-// A shape is the token bucket of one direction of a cable.
 type shape struct {
 	rate   uint64 // byte/s; 0: no bucket
 	burst  uint32 // bytes that may leave at once

@@ -158,7 +158,6 @@ type state struct {
 	running bool // up, with carrier, and its queue open
 }
 
-// A subscription receives link messages of one namespace.
 type subscription struct {
 	ctx    context.Context
 	socket *nl.NetlinkSocket
@@ -356,7 +355,6 @@ func (b *Lab) follow(ctx context.Context, take func(ctx context.Context, x said)
 	return nil
 }
 
-// follow passes on what is news, until the error that ends it.
 func (s *subscription) follow(take func(said) error) error {
 	known := tracker{running: map[int]bool{}, stale: map[int]bool{}}
 	for all := true; ; {

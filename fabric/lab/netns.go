@@ -65,7 +65,6 @@ func Inside(path string) (in func(f func() error) error, leave func() error, err
 		func() error { return errors.Join(unix.Close(ns), unix.Close(home)) }, nil
 }
 
-// unshare moves the calling thread, which must be locked, into a new namespace.
 func unshare() error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("create network namespace: %w", err)
@@ -73,7 +72,6 @@ func unshare() error {
 	return nil
 }
 
-// A sysctl is a setting under /proc/sys/net.
 type sysctl struct{ key, value string }
 
 // Both "all" and "default": the kernel combines the first with each interface's

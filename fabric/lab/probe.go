@@ -60,7 +60,6 @@ func probe(mode Mode, f facts) []Check {
 	return checks
 }
 
-// probeSteps moves the calling thread into a namespace that ends with it.
 func probeSteps(mode Mode, f facts) []Check {
 	var c *conn
 	defer func() {

@@ -13,7 +13,6 @@ import (
 	"evbench/worker"
 )
 
-// sends are the paths that the sends among operations take.
 func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
 	for _, o := range ops {

@@ -49,7 +49,6 @@ func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (e
 	return err
 }
 
-// textOf says what is up, for people.
 func textOf(p *plan.Plan) string {
 	down := "no link dead"
 	if names := p.Tree.DownNames(); len(names) > 0 {

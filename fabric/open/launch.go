@@ -22,7 +22,6 @@ import (
 	"evbench/worker"
 )
 
-// killAfter is how long a worker process may take to end before it is killed.
 const killAfter = time.Second
 
 // Threads is the launcher that runs every server in this process.
@@ -107,7 +106,6 @@ func (Threads) MayOpen(servers, connections int) error {
 	return tcp.CheckFiles(openFiles(servers, servers) + servers*connections)
 }
 
-// ended drops the error of a worker that was told to end.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -169,7 +167,6 @@ type process struct {
 	cmd  *exec.Cmd
 }
 
-// startAll starts the processes, and returns those that have started.
 func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []process, err error) {
 	if p.Inside == nil {
 		for rank := range j.Tree.Servers() {

@@ -48,7 +48,6 @@ func (c linkChange) tell(ctx context.Context, events chan<- failover.LinkEvent) 
 	}
 }
 
-// selfHealing is a network that needs nobody to change its routes.
 type selfHealing struct{ changes <-chan linkChange }
 
 func (n selfHealing) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {

@@ -96,5 +96,4 @@ func numbers(env Lookup, to map[string]*int) error {
 	return nil
 }
 
-// oneMachine reports whether all ranks are known to be on this machine.
 func (p Place) oneMachine() bool { return p.Size > 0 && p.Locals == p.Size }

@@ -18,7 +18,6 @@ import (
 	"evbench/worker"
 )
 
-// controlPort is where the controller listens when nothing else is said.
 const controlPort = "7777"
 
 // ControlMPI is the control connection that MPI carries. Every rank of the job

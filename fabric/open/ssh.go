@@ -140,7 +140,6 @@ func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 	return r.listen(reports)
 }
 
-// questions are what to ask the hosts, each once.
 func (r *SSH) questions() ([]host.Ask, host.Needs, error) {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {

@@ -21,7 +21,6 @@ func ReadToken(name string) (string, error) {
 	return string(bytes.TrimSpace(b)), err
 }
 
-// firstLine reads a line and nothing behind it.
 func firstLine(in io.Reader) ([]byte, error) {
 	var line []byte
 	for b := make([]byte, 1); len(line) < maxToken; {

@@ -30,7 +30,6 @@ const (
 	reply   = 2 // is not answered: two servers cannot keep each other busy
 )
 
-// role of the proofs: the kind is in what is proved.
 const role = "evbench echo"
 
 type (
@@ -54,7 +53,6 @@ type heard struct {
 	nonce  nonce
 }
 
-// parse returns what a packet of a kind says, if it is one.
 func parse(b []byte, token string, kind byte) (h heard, ok bool) {
 	if len(b) != packetSize || b[0] != kind || !port.Proven(b[proofAt:], token, role, b[:proofAt]) {
 		return h, false

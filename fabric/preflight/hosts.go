@@ -55,7 +55,6 @@ func split(hosts []results.Host, of func(results.Host) string) map[string][]stri
 	return by
 }
 
-// describe names the hosts of every value but of the most frequent one.
 func describe(by map[string][]string) string {
 	values := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		if d := len(by[b]) - len(by[a]); d != 0 {

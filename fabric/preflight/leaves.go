@@ -119,7 +119,6 @@ func (s Survey) matrix(of func(wire.Reach) int64, known func(a, b int, v int64) 
 	return out
 }
 
-// values returns all known values, rising.
 func (s Survey) values(m measure) []int64 {
 	var all []int64
 	for a, row := range m.value {

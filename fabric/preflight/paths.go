@@ -87,7 +87,6 @@ func (s Survey) paths(r *Report) {
 // nameless is what routers without an address call themselves (RFC 7600).
 const nameless = "192.0.0.8"
 
-// unseen is why the switch half way is not known, or "".
 func (s Survey) unseen(w way) string {
 	_, known := s.Switches[w.Router]
 	switch {

@@ -108,7 +108,6 @@ func (s Survey) coverage() []string {
 	return []string{fmt.Sprintf("every pair of %d servers was tried, in both directions, %d connections", n, addresses)}
 }
 
-// counts says which servers have not the addresses that pinned plans need.
 func (s Survey) counts() []string {
 	counts := map[int][]string{}
 	for to := range s.Servers {

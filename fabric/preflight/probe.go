@@ -71,7 +71,6 @@ func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire
 	return out
 }
 
-// connect returns why a connection does not come about, or "".
 func connect(ctx context.Context, addr string) (reason string) {
 	d := net.Dialer{Timeout: connectTime}
 	for range connects {

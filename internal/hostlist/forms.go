@@ -216,7 +216,6 @@ func hostfile(lines []Line) (out []Entry, err error) {
 	return out, nil
 }
 
-// parseHosts reads a line: names, and how many slots each has.
 func parseHosts(text string) (names []string, slots int, err error) {
 	f := strings.Fields(text)
 	expr, slots := f[0], 1

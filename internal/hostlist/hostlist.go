@@ -118,7 +118,6 @@ func product(names []string, literal string, ends []string) []string {
 	return out
 }
 
-// expandRanges expands what is in brackets.
 func expandRanges(s string, room int) (numbers []string, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, isRange := strings.Cut(part, "-")

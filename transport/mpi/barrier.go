@@ -48,7 +48,6 @@ func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
 	return e.err
 }
 
-// word readies a slot for a signal.
 func (e *Endpoint) word(ctx context.Context, kind, peer int) (*C.evb_slot, error) {
 	if err := e.ready(ctx); err != nil {
 		return nil, err

@@ -226,7 +226,6 @@ func (k *conn) Write(p []byte) (int, error) {
 	return sent, nil
 }
 
-// reserve waits for room for at most n bytes.
 func (k *conn) reserve(n int) (int, error) {
 	for {
 		expired := k.writes.expired()
@@ -288,7 +287,6 @@ func (k *conn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// A deadline closes a channel when its time has come.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer

@@ -128,7 +128,6 @@ func (c *control) knock(rank int, theirs uint32) {
 	}
 }
 
-// conn makes the end of a stream; mu is held.
 func (c *control) conn(rank int) *conn {
 	c.last++
 	k := newConn(c, rank, c.last)
@@ -222,7 +221,6 @@ func (l *listener) next() *conn {
 	return k
 }
 
-// Close ends Accept and refuses those who still dial.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		c := l.c

@@ -79,7 +79,6 @@ func (e *Endpoint) work(first *C.evb_slot, posted C.int) C.int {
 // what Close frees.
 func (e *Endpoint) lookUp() { atomic.StoreInt32(e.look, 1) }
 
-// failure says what went wrong in C.
 func (e *Endpoint) failure() error {
 	f := e.c.err
 	var err error

@@ -160,7 +160,6 @@ func head(s *C.evb_slot) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s.head[0])), transport.HeadSize)
 }
 
-// settle hands back a slot whose operation is done.
 func (e *Endpoint) settle(i int, o *transport.Op) {
 	s := e.slots.at[i]
 	o.N = int(s.n)
@@ -196,7 +195,6 @@ func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	return nil
 }
 
-// ready starts a call.
 func (e *Endpoint) ready(ctx context.Context) error {
 	if err := e.usable(); err != nil {
 		return err

@@ -73,7 +73,6 @@ func (m *memory) has(body []byte) bool {
 	return i >= 0 && p+uintptr(len(body)) <= m.blocks[i].start()+m.blocks[i].n
 }
 
-// bin returns room for n bytes that nobody will read.
 func (m *memory) bin(n int) unsafe.Pointer {
 	m.mu.Lock()
 	defer m.mu.Unlock()

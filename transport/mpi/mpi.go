@@ -61,7 +61,6 @@ func (f *frame) head() (h [frameHead]byte) {
 	return h
 }
 
-// parseFrame reads a frame, whose body is that of b.
 func parseFrame(b []byte) (frame, error) {
 	if len(b) < frameHead {
 		return frame{}, fmt.Errorf("%d bytes: %w", len(b), errFrame)

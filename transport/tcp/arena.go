@@ -57,7 +57,6 @@ func newArena() (*arena, error) {
 	return &arena{fd: fd}, nil
 }
 
-// alloc returns n bytes, or nil when the system has no more.
 func (a *arena) alloc(n int) []byte {
 	if n == 0 {
 		return []byte{}

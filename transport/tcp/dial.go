@@ -50,7 +50,6 @@ const (
 
 func (c *call) where() Path { return Path{c.dst, c.path} }
 
-// calls returns what has to be opened for some paths.
 func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 	var out []*call
 	for _, p := range paths {
@@ -233,10 +232,8 @@ func finish(ctx context.Context, calls []*call, moved func()) error {
 	}
 }
 
-// underWay reports whether a call waits for its socket.
 func (c *call) underWay() bool { return c.stage != opened && c.again.IsZero() }
 
-// advance goes through the calls that are under way, which fds lists in order.
 func advance(calls []*call, fds []unix.PollFd) error {
 	for _, c := range calls {
 		if !c.underWay() {
@@ -275,7 +272,6 @@ func (c *call) events() int16 {
 	return unix.POLLIN
 }
 
-// step does what a ready socket allows.
 func (c *call) step() error {
 	switch c.stage {
 	case connecting:

@@ -47,7 +47,6 @@ func (f *flying) landed(pacer Pacer, now time.Time) (ok bool) {
 	return ok
 }
 
-// room reports whether another chunk may be on its way.
 func (p *pacing) room() bool {
 	if p.n > 0 && p.flying[p.n-1].flight != 0 {
 		return p.n < chunksUnknown
@@ -92,7 +91,6 @@ func (p *pacing) asOf(now time.Time) time.Time {
 	return p.as
 }
 
-// next returns when there may be more to write.
 func (p *pacing) next() time.Time {
 	if p.n > 0 {
 		return p.flying[0].ready

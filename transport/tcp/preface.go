@@ -92,7 +92,6 @@ func (p *preface) fields() []byte {
 	return b
 }
 
-// encode returns the preface that answers a greeting.
 func (p *preface) encode(token string, theirs, ours nonce) []byte {
 	b := append(p.fields(), ours[:]...)
 	own := port.Proof(token, roleDialler, theirs[:], b)

@@ -24,7 +24,6 @@ func (o *Options) tune(fd int) error {
 	return nil
 }
 
-// bound limits what is on its way on an open connection, before any data is.
 func bound(fd, sockBuf int) error {
 	if sockBuf == 0 {
 		return nil
@@ -103,7 +102,6 @@ func outOfFiles(err error) error {
 	return err
 }
 
-// again calls a system call until no signal interrupts it.
 func again(f func() (int, error)) (int, error) {
 	for {
 		n, err := f()

@@ -13,7 +13,6 @@ import (
 // non-blocking sockets are nothing but work. A call that may sleep keeps the
 // processor only as long as nobody else can need it, see alone.
 
-// open counts the endpoints of this process.
 var open atomic.Int32
 
 // wanted is how many files the endpoints of this process need. A listener that runs out of

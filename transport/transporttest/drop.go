@@ -15,7 +15,6 @@ func drop(ep transport.Endpoint, peer, what, size int) transport.Op {
 	return op
 }
 
-// checkDropped looks at the head of a message whose body is gone.
 func checkDropped(t *testing.T, rank int, op transport.Op, what, size int) {
 	t.Helper()
 	if op.N != size || op.Body != nil {
