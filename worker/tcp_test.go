@@ -8,62 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"evbench/barrier"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/fabric/open"
 	"evbench/failover"
 	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
-
-// sends are the paths that a new plan's sends need.
-func sends(ops []transport.Op) []tcp.Path {
-	var need []tcp.Path
-	for _, op := range ops {
-		if op.Kind == transport.Send {
-			need = append(need, tcp.Path{Peer: op.Peer, Spine: op.Path})
-		}
-	}
-	return need
-}
-
-// openTCP opens the connections of a case over loopback.
-func openTCP(l *tcp.Listener) worker.OpenFunc {
-	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
-		g := tcp.Group{ID: c.Run, Rank: c.Rank, Moved: moved}
-		for rank, p := range c.Peers {
-			g.Peers = append(g.Peers, tcp.Peer{Addrs: p.Addrs})
-			if rank != c.Rank && len(c.Row) == 0 {
-				g.Need = append(g.Need, tcp.Path{Peer: rank, Spine: transport.Single})
-			}
-		}
-		for _, s := range c.Row {
-			if s.To != wire.Idle {
-				g.Need = append(g.Need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
-			}
-		}
-		for _, p := range c.Standby {
-			g.Need = append(g.Need, tcp.Path(p))
-		}
-		if c.Mode == wire.Sync {
-			var err error
-			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
-				return worker.Connections{}, err
-			}
-		}
-		e, err := l.Connect(ctx, g)
-		if err != nil {
-			return worker.Connections{}, err
-		}
-		return worker.Connections{
-			Endpoint: e, Signals: e, IO: e.IO(),
-			Extend: func(ctx context.Context, ops []transport.Op) error { return e.Extend(ctx, sends(ops)) },
-			Opened: func(ops []transport.Op) bool { return e.Opened(sends(ops)) },
-		}, nil
-	}
-}
 
 // The whole stack over real sockets: every mode, a change of plan, and a
 // worker that goes away.
@@ -88,7 +41,7 @@ func TestOverTCP(t *testing.T) {
 				return
 			}
 			ends[rank] = worker.Run(ctx, worker.Options{
-				Conn: conn, Token: "secret", Server: 10 + rank, Data: l.Addr(), Open: openTCP(l),
+				Conn: conn, Token: "secret", Server: 10 + rank, Data: l.Addr(), Open: open.Sockets{Virtual: true}.Open(l),
 			})
 		})
 	}

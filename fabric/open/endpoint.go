@@ -33,7 +33,7 @@ type Sockets struct {
 	Buffer int
 }
 
-func (how Sockets) open(l *tcp.Listener) worker.OpenFunc {
+func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
 			ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,

@@ -64,7 +64,7 @@ func (p Process) run(ctx context.Context) error {
 	}
 	probe, stop := reachable(data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
-		Token: p.Token, Server: p.Server, Data: data.String(), Open: p.Sockets.open(l), Log: p.Log,
+		Token: p.Token, Server: p.Server, Data: data.String(), Open: p.Sockets.Open(l), Log: p.Log,
 		Host: Describe(p.Machine, data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
 	}), stop(), l.Close())
 }
