@@ -81,7 +81,7 @@ func (j *job) open(ctx context.Context) (Connections, error) {
 	}()
 	conns, err := j.o.Open(ctx, j.c, func() {
 		j.steps.Add(1)
-		ring(moved)
+		transport.Ring(moved)
 	})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)

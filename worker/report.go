@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+
+	"evbench/transport"
 )
 
 // The least time between two reports, but for one near the end of what is
@@ -43,9 +45,9 @@ func newReporter(conn wire.Conn, c wire.Configure) *reporter {
 // progress says that all exchanges below done are done.
 func (r *reporter) progress(done uint64, urgent bool) {
 	r.done.Store(done)
-	ring(r.bell)
+	transport.Ring(r.bell)
 	if urgent {
-		ring(r.urgent)
+		transport.Ring(r.urgent)
 	}
 }
 
@@ -59,21 +61,14 @@ func (r *reporter) closed(id uint64, lost, urgent bool) {
 		r.built = append(r.built, id)
 	}
 	r.mu.Unlock()
-	ring(r.bell)
+	transport.Ring(r.bell)
 	if urgent {
-		ring(r.urgent)
+		transport.Ring(r.urgent)
 	}
 }
 
 // hurry has what is done reported at once, if it is not yet.
-func (r *reporter) hurry() { ring(r.urgent) }
-
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (r *reporter) hurry() { transport.Ring(r.urgent) }
 
 // serve reports until ctx ends, and then what no report has told of: of a case that ends
 // badly as well, no event that was built may count as lost.

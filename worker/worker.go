@@ -144,7 +144,7 @@ func (s *session) serve(ctx context.Context) error {
 		if err != nil {
 			return s.broken(ctx, err)
 		}
-		ring(heard)
+		transport.Ring(heard)
 		if _, quit := m.(wire.Quit); quit {
 			return nil
 		}

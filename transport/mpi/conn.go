@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"evbench/transport"
 )
 
 type addr int
@@ -94,7 +96,7 @@ func (k *conn) accepted(theirs uint32) {
 	k.mu.Lock()
 	k.theirs, k.open = theirs, true
 	k.mu.Unlock()
-	ring(k.opened)
+	transport.Ring(k.opened)
 }
 
 // errWindow: the other side has sent, or allowed, more than there is room for.
@@ -110,7 +112,7 @@ func (k *conn) arrived(b []byte) {
 	if over {
 		k.broke(errWindow)
 	}
-	ring(k.readable)
+	transport.Ring(k.readable)
 }
 
 func (k *conn) widened(n int) {
@@ -123,7 +125,7 @@ func (k *conn) widened(n int) {
 	if over {
 		k.broke(errWindow)
 	}
-	ring(k.writable)
+	transport.Ring(k.writable)
 }
 
 func (k *conn) ended() { k.broke(io.EOF) }
@@ -134,9 +136,9 @@ func (k *conn) broke(err error) {
 		k.end = err
 	}
 	k.mu.Unlock()
-	ring(k.opened)
-	ring(k.readable)
-	ring(k.writable)
+	transport.Ring(k.opened)
+	transport.Ring(k.readable)
+	transport.Ring(k.writable)
 }
 
 func (k *conn) error(op string, err error) error {

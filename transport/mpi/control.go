@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"unsafe"
+
+	"evbench/transport"
 )
 
 // control is the byte streams between ranks: frames on a communicator of their
@@ -124,7 +126,7 @@ func (c *control) knock(rank int, theirs uint32) {
 	k.theirs = theirs
 	c.backlog = append(c.backlog, k)
 	if c.listener != nil {
-		ring(c.listener.bell)
+		transport.Ring(c.listener.bell)
 	}
 }
 
@@ -159,13 +161,6 @@ func (c *control) close() {
 	}
 }
 
-func ring(bell chan struct{}) {
-	select {
-	case bell <- struct{}{}:
-	default: // nobody has looked since the last one
-	}
-}
-
 type listener struct {
 	c    *control
 	bell chan struct{}
@@ -184,7 +179,7 @@ func (w *World) Listen() (net.Listener, error) {
 	}
 	c.refuse = false
 	c.listener = &listener{c: c, bell: make(chan struct{}, 1), over: make(chan struct{})}
-	ring(c.listener.bell)
+	transport.Ring(c.listener.bell)
 	return c.listener, nil
 }
 

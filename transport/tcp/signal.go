@@ -48,7 +48,7 @@ func (s *signals) add(rank, fd int) {
 		return
 	}
 	s.fds[rank] = fd
-	s.ring()
+	transport.Ring(s.bell)
 }
 
 // napping has reads of a blocking socket return when a nap is over, or when the
@@ -69,13 +69,6 @@ const signalRTO = 20 * time.Millisecond
 // impatient has signals sent again soon, where the kernel can.
 func impatient(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, tcpRTOMin, int(signalRTO.Microseconds()))
-}
-
-func (s *signals) ring() {
-	select {
-	case s.bell <- struct{}{}:
-	default: // nobody has looked since the last one
-	}
 }
 
 func (s *signals) get(rank int) (fd int, partner bool) {
@@ -109,7 +102,7 @@ func (s *signals) kill() {
 			_ = unix.Shutdown(fd, unix.SHUT_RDWR)
 		}
 	}
-	s.ring()
+	transport.Ring(s.bell)
 }
 
 func (s *signals) close() {

@@ -206,7 +206,7 @@ func (e *Endpoint) match(q *queue) {
 			e.finish(w, len(m.Body))
 		}
 	}
-	e.ring()
+	transport.Ring(e.bell)
 }
 
 func (e *Endpoint) finish(w want, n int) {
@@ -217,13 +217,6 @@ func (e *Endpoint) finish(w want, n int) {
 	}
 	w.op.N = n
 	e.done = append(e.done, w.op)
-}
-
-func (e *Endpoint) ring() {
-	select {
-	case e.bell <- struct{}{}:
-	default: // it has not yet looked since the last ring
-	}
 }
 
 // wait returns when ok, which is called under the lock, or with why not.
@@ -282,7 +275,7 @@ func (e *Endpoint) Wake() {
 	e.net.mu.Lock()
 	defer e.net.mu.Unlock()
 	e.woken = true
-	e.ring()
+	transport.Ring(e.bell)
 }
 
 func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
@@ -296,7 +289,7 @@ func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 		return &transport.PeerError{Peer: to, Op: "signal", Err: io.ErrClosedPipe}
 	}
 	dst.signals[e.rank] = append(dst.signals[e.rank], seq)
-	dst.ring()
+	transport.Ring(dst.bell)
 	return nil
 }
 
@@ -329,7 +322,7 @@ func (e *Endpoint) Close() error {
 	defer e.net.mu.Unlock()
 	e.closed = true
 	for _, other := range e.net.all {
-		other.ring()
+		transport.Ring(other.bell)
 	}
 	return nil
 }
