@@ -97,14 +97,12 @@ func randomJobs(c *cli.Context) error {
 	if c.Bool("steps") {
 		ways = jobs.AllWays
 	}
-	draws, err := jobs.DrawPlacements(c.Context, s.Net, sizes, c.Uint64("seed"), c.Int("draws"), ways)
-	switch {
-	case c.Context.Err() != nil:
+	draws := &jobs.Draws{Source: c.String("topology"), Sizes: sizes, Seed: c.Uint64("seed"), Draws: c.Int("draws")}
+	if err := draws.Place(c.Context, s.Net, ways); c.Context.Err() != nil {
 		return err
-	case err != nil:
+	} else if err != nil {
 		return usage(err)
 	}
-	draws.Source = c.String("topology")
 	return printed(c, draws.WriteText, draws.WriteJSON)
 }
 

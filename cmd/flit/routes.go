@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"evbench/sim/credit"
 	"evbench/topology/network"
 )
@@ -32,7 +34,11 @@ func routes(name string, n *network.Network, w *credit.Wires) (*credit.Routes, e
 				}
 			}
 			if r.Choice == credit.First && len(links) > 1 {
-				links = []int32{rule(n, w, sw, level[sw], dst, links)}
+				k, at := len(n.Ends(sw))/2, dst
+				for range level[sw] - 1 {
+					at /= k // d-mod-k: (destination div k^h) mod k
+				}
+				links = []int32{nextLive(w, sw, k, at, links)}
 			}
 			r.Set(i, dst, links...)
 		}
@@ -43,20 +49,12 @@ func routes(name string, n *network.Network, w *credit.Wires) (*credit.Routes, e
 	return r, nil
 }
 
-// rule picks the up-link of d-mod-k: (destination div k^h) mod k, and where that is dead
-// the next live one.
-func rule(n *network.Network, w *credit.Wires, sw network.Node, level, dst int, links []int32) int32 {
-	k := len(n.Ends(sw)) / 2
-	at := dst
-	for range level - 1 {
-		at /= k
-	}
+// nextLive picks of the k up-links of a switch the one at a place or, where that is dead, the
+// next that is alive.
+func nextLive(w *credit.Wires, sw network.Node, k, at int, links []int32) int32 {
 	for i := range k {
-		want := w.Link(sw, k+1+(at+i)%k)
-		for _, l := range links {
-			if l == want {
-				return l
-			}
+		if want := w.Link(sw, k+1+(at+i)%k); slices.Contains(links, want) {
+			return want
 		}
 	}
 	return links[0]
@@ -65,10 +63,7 @@ func rule(n *network.Network, w *credit.Wires, sw network.Node, level, dst int, 
 // shortest returns the number of links from each node to a host, -1 where it is not
 // reached.
 func shortest(n *network.Network, dst network.Node) []int {
-	ways := make([]int, n.Nodes())
-	for i := range ways {
-		ways[i] = -1
-	}
+	ways := slices.Repeat([]int{-1}, n.Nodes())
 	ways[dst] = 0
 	for next := []network.Node{dst}; len(next) > 0; next = next[1:] {
 		for _, far := range n.Ends(next[0]) {
@@ -81,56 +76,45 @@ func shortest(n *network.Network, dst network.Node) []int {
 	return ways
 }
 
-// balance picks links as OpenSM's min-hop counters roughly do: destination mod k if it is
-// live, else the least used of the leaf, ties to the lower.
+// balance picks links of leaves as OpenSM's min-hop counters roughly do: destination mod k if
+// it is live, else the least used of the leaf, ties to the lower.
 func balance(r *credit.Routes, n *network.Network, w *credit.Wires) {
 	for i := range n.Switches() {
 		sw := n.Switch(i)
-		if far := n.Ends(sw)[0].Node; far != network.NoNode && n.IsHost(far) {
-			balanceLeaf(r, n, w, i, sw)
-		}
-	}
-}
-
-func balanceLeaf(r *credit.Routes, n *network.Network, w *credit.Wires, i int, sw network.Node) {
-	k := len(n.Ends(sw)) / 2
-	used := make(map[int32]int)
-	var broken []int
-	for dst := range n.Hosts() {
-		if n.Leaf(network.Node(dst)).Node == sw {
+		if far := n.Ends(sw)[0].Node; far == network.NoNode || !n.IsHost(far) {
 			continue
 		}
-		want := w.Link(sw, k+1+dst%k)
-		if alive(n, w, want, dst) {
-			used[want]++
-			r.Set(i, dst, want)
-		} else {
-			broken = append(broken, dst)
+		k := len(n.Ends(sw)) / 2
+		used := map[int32]int{}
+		set := func(dst int, l int32) {
+			used[l]++
+			r.Set(i, dst, l)
 		}
-	}
-	for _, dst := range broken {
-		best := int32(-1)
-		for p := range k {
-			l := w.Link(sw, k+1+p)
-			if alive(n, w, l, dst) && (best < 0 || used[l] < used[best]) {
-				best = l
+		var broken []int
+		for dst := range n.Hosts() {
+			if want := w.Link(sw, k+1+dst%k); n.Leaf(network.Node(dst)).Node == sw {
+				continue
+			} else if alive(n, w, want, dst) {
+				set(dst, want)
+			} else {
+				broken = append(broken, dst)
 			}
 		}
-		used[best]++
-		r.Set(i, dst, best)
+		for _, dst := range broken {
+			best := int32(-1)
+			for p := range k {
+				l := w.Link(sw, k+1+p)
+				if alive(n, w, l, dst) && (best < 0 || used[l] < used[best]) {
+					best = l
+				}
+			}
+			set(dst, best)
+		}
 	}
 }
 
 // alive reports whether an up-link and the spine's link to a destination's leaf are.
 func alive(n *network.Network, w *credit.Wires, l int32, dst int) bool {
 	spine := network.Node(w.To[l])
-	if spine < 0 {
-		return false
-	}
-	for _, far := range n.Ends(spine) {
-		if far.Node == n.Leaf(network.Node(dst)).Node {
-			return true
-		}
-	}
-	return false
+	return spine >= 0 && slices.ContainsFunc(n.Ends(spine), func(far network.End) bool { return far.Node == n.Leaf(network.Node(dst)).Node })
 }

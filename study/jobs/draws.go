@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,28 +42,25 @@ type Distribution struct {
 
 func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
 
-// DrawPlacements scatters jobs of some sizes over the hosts, again and again, and routes
-// for them each time, in each of some ways.
-func DrawPlacements(ctx context.Context, n *network.Network, sizes []int, seed uint64, draws int, ways []opensm.Steps) (*Draws, error) {
-	d := &Draws{Schema: "evbench/routes-jobs-random/1", Sizes: sizes, Seed: seed, Draws: draws}
-	for draw := range draws {
-		placed, err := scatter(sizes, n.Hosts(), seed, uint64(draw))
-		if err != nil {
-			return nil, err
+// Place scatters jobs of the sizes over the hosts, as many draws as there are, and routes for
+// them each time, in each of some ways.
+func (d *Draws) Place(ctx context.Context, n *network.Network, ways []opensm.Steps) error {
+	d.Schema = "evbench/routes-jobs-random/1"
+	for draw := range d.Draws {
+		placed, err := scatter(d.Sizes, n.Hosts(), d.Seed, uint64(draw))
+		if err == nil {
+			err = d.draw(n, placed, ways)
 		}
-		if err := d.draw(n, placed, ways); err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
 		}
 	}
-	d.Mean /= float64(draws)
+	d.Mean /= float64(d.Draws)
 	for i, r := range d.Routings {
 		slices.Sort(r.Max)
-		d.Routings[i].Spread /= float64(draws)
+		d.Routings[i].Spread /= float64(d.Draws)
 	}
-	return d, nil
+	return nil
 }
 
 func (d *Draws) draw(n *network.Network, placed [][]int, ways []opensm.Steps) error {

@@ -195,7 +195,8 @@ func jobsEFI(w *work) {
 		w.add(l.Routing, 1, "unused there", "cables", float64(l.Unused))
 	}
 	w.tell("%d random placements", draws)
-	d := must(jobs.DrawPlacements(w, n, []int{60, 60, 60}, w.Seed, draws, jobs.AllWays))
+	d := jobs.Draws{Sizes: []int{60, 60, 60}, Seed: w.Seed, Draws: draws}
+	check(d.Place(w, n, jobs.AllWays))
 	for x, of := range []struct {
 		label, unit string
 		values      func(jobs.Distribution) []float64
