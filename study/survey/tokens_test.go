@@ -17,23 +17,29 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// Order with tokens is better than phases with barriers where sizes differ by half or more;
-// without the tokens for links it is worse; what comes late costs all.
-func TestTokensTable(t *testing.T) {
-	table, err := survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 3}), 1)
+// tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.
+func tableRows(t *testing.T, make func(*topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
+	t.Helper()
+	table, err := make(topologytest.Tree(t, of), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
+	var b bytes.Buffer
 	if err := table.WriteJSON(&b); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct{ Rows []map[string]any }
-	if err := json.Unmarshal([]byte(b.String()), &doc); err != nil || len(doc.Rows) != 40 {
-		t.Fatalf("%d rows; error %v of %s", len(doc.Rows), err, b.String())
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || len(doc.Rows) != n {
+		t.Fatalf("%d rows, want %d; error %v of %s", len(doc.Rows), n, err, &b)
 	}
+	return doc.Rows
+}
+
+// Order with tokens is better than phases with barriers where sizes differ by half or more;
+// without the tokens for links it is worse; what comes late costs all.
+func TestTokensTable(t *testing.T) {
 	portsOnly := 0
-	for _, r := range doc.Rows {
+	for _, r := range tableRows(t, survey.TokensTable, topology.Options{Ports: 3, Leaves: 3}, 40) {
 		of := func(name string) float64 { return r[name+"_ratio"].(float64) }
 		for _, name := range []string{"phases", "fors_order", "planned", "ports_only", "phases_stragglers", "planned_stragglers"} {
 			if x := of(name); x < 0.2 || x > 1 {
@@ -51,11 +57,7 @@ func TestTokensTable(t *testing.T) {
 	if portsOnly < 13 {
 		t.Errorf("without tokens for links %d rows of 16 are worse", portsOnly)
 	}
-	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := survey.TokensTable(pods, 1); err == nil {
+	if _, err := survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1); err == nil {
 		t.Error("three levels have a table")
 	}
 }
@@ -64,19 +66,7 @@ func TestTokensTable(t *testing.T) {
 // without cutting leaves apart, there are no rows.
 func TestSizesTable(t *testing.T) {
 	for ports, rows := range map[int]int{2: 14, 4: 21} {
-		table, err := survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: ports, Leaves: 4}), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		if err := table.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
-		var doc struct{ Rows []map[string]any }
-		if err := json.Unmarshal([]byte(b.String()), &doc); err != nil || len(doc.Rows) != rows {
-			t.Fatalf("%d rows, want %d; error %v of %s", len(doc.Rows), rows, err, b.String())
-		}
-		for _, r := range doc.Rows {
+		for _, r := range tableRows(t, survey.SizesTable, topology.Options{Ports: ports, Leaves: 4}, rows) {
 			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
 			if phases > planned+1e-9 || planned > 1 || planned < 0.6 {
 				t.Errorf("%v", r)
@@ -88,11 +78,7 @@ func TestSizesTable(t *testing.T) {
 			}
 		}
 	}
-	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := survey.SizesTable(pods, 1); err == nil {
+	if _, err := survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1); err == nil {
 		t.Error("three levels have a table")
 	}
 }
