@@ -31,7 +31,7 @@ type document struct {
 	Duration             float64             `json:"duration"`
 	PredictedEfficiency  float64             `json:"predicted_efficiency"`
 	UnsynchronisedAtMost float64             `json:"unsynchronised_efficiency_at_most"`
-	Paths                *paths              `json:"paths,omitempty"`
+	Paths                *routing.Paths      `json:"paths,omitempty"`
 	Moved                int                 `json:"moved,omitempty"`
 	Hash                 string              `json:"hash"`
 	Messages             json.RawMessage     `json:"messages,omitempty"`
@@ -49,13 +49,6 @@ type weight struct {
 	Link      string `json:"link"`
 	Direction string `json:"direction"`
 	Weight    int64  `json:"weight"`
-}
-
-type paths struct {
-	Most    int `json:"most"`
-	LMC     int `json:"lmc"`
-	LIDs    int `json:"lids"`
-	Entries int `json:"lft_entries"`
 }
 
 // WriteJSON writes the plan as one JSON document, schema evbench/plan/1.
@@ -97,7 +90,7 @@ func (p *Plan) document() document {
 		d.Bound, d.Gap = p.bound(), &gap
 	}
 	if p.Paths != (routing.Paths{}) {
-		d.Paths = &paths{p.Paths.Most, p.Paths.LMC, p.Paths.LIDs, p.Paths.Entries}
+		d.Paths = &p.Paths
 	}
 	return d
 }

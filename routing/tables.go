@@ -89,10 +89,10 @@ func Mix(seed, index uint64) uint64 {
 // Paths says what a pinned plan asks of an InfiniBand subnet, where a path is
 // chosen by the destination address (LID): a server has 2^LMC of them.
 type Paths struct {
-	Most    int // most distinct paths from one leaf to one server of another
-	LMC     int // LID mask control: ⌈log2 Most⌉
-	LIDs    int // addresses in the subnet: 2^LMC for each server, one for each switch
-	Entries int // of the forwarding table of each switch: all addresses but its own
+	Most    int `json:"most"`        // most distinct paths from one leaf to one server of another
+	LMC     int `json:"lmc"`         // LID mask control: ⌈log2 Most⌉
+	LIDs    int `json:"lids"`        // addresses in the subnet: 2^LMC for each server, one for each switch
+	Entries int `json:"lft_entries"` // of the forwarding table of each switch: all addresses but its own
 }
 
 // CountPaths counts the paths of a plan; path returns that of the message from

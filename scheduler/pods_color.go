@@ -29,10 +29,11 @@ func allColors(n int) coloring.ColorSet {
 // proves nothing: what it leaves may still be possible.
 type listColorer struct {
 	colors int
+	lefts  int32 // nodes of the left side; those of the right follow
 	edges  []listEdge
-	color  []int32 // of each edge, or none
-	left   side
-	right  side
+	color  []int32             // of each edge, or none
+	at     []int32             // by node·colors + colour: the edge that has it there, or none
+	free   []coloring.ColorSet // by node: the colours that no edge has there
 	path   []int32
 	tabu   []int32
 	random *rand.PCG
@@ -43,36 +44,27 @@ type listEdge struct {
 	list coloring.ColorSet
 }
 
-// A side is one side of the graph: which edge has a colour at a node, by
-// node·colours + colour, and the colours of which none does.
-type side struct {
-	at   []int32
-	free []coloring.ColorSet
-}
-
-func (s *side) reset(nodes, colors int) {
-	s.at = slices.Grow(s.at[:0], nodes*colors)[:nodes*colors]
-	for i := range s.at {
-		s.at[i] = none
-	}
-	s.free = s.free[:0]
-	all := allColors(colors)
-	for range nodes {
-		s.free = append(s.free, all)
-	}
-}
-
 func (c *listColorer) start(left, right, colors int) {
-	c.colors = colors
-	c.edges, c.color = c.edges[:0], c.color[:0]
-	c.left.reset(left, colors)
-	c.right.reset(right, colors)
+	c.colors, c.lefts = colors, int32(left)
+	c.edges, c.color, c.free = c.edges[:0], c.color[:0], c.free[:0]
+	n := (left + right) * colors
+	c.at = slices.Grow(c.at[:0], n)[:n]
+	for i := range c.at {
+		c.at[i] = none
+	}
+	all := allColors(colors)
+	for range left + right {
+		c.free = append(c.free, all)
+	}
 }
 
 func (c *listColorer) add(u, v int, list coloring.ColorSet) {
 	c.edges = append(c.edges, listEdge{int32(u), int32(v), list})
 	c.color = append(c.color, none)
 }
+
+// ends returns the nodes of an edge.
+func (c *listColorer) ends(e int32) (u, v int32) { return c.edges[e].u, c.lefts + c.edges[e].v }
 
 // run colours the graph with at most that many steps of tabu search and returns
 // how many edges are left without a colour.
@@ -90,26 +82,28 @@ func (c *listColorer) run(steps int) int {
 }
 
 func (c *listColorer) set(e int32, color int) {
-	x := c.edges[e]
 	c.color[e] = int32(color)
-	c.left.at[int(x.u)*c.colors+color], c.right.at[int(x.v)*c.colors+color] = e, e
-	c.left.free[x.u].Remove(color)
-	c.right.free[x.v].Remove(color)
+	u, v := c.ends(e)
+	c.at[int(u)*c.colors+color], c.at[int(v)*c.colors+color] = e, e
+	c.free[u].Remove(color)
+	c.free[v].Remove(color)
 }
 
 func (c *listColorer) clear(e int32) {
-	x, color := c.edges[e], int(c.color[e])
+	color := int(c.color[e])
 	c.color[e] = none
-	c.left.at[int(x.u)*c.colors+color], c.right.at[int(x.v)*c.colors+color] = none, none
-	c.left.free[x.u].Add(color)
-	c.right.free[x.v].Add(color)
+	u, v := c.ends(e)
+	c.at[int(u)*c.colors+color], c.at[int(v)*c.colors+color] = none, none
+	c.free[u].Add(color)
+	c.free[v].Add(color)
 }
 
 // insert colours an edge without taking a colour from another for good, and
 // reports whether it could.
 func (c *listColorer) insert(e int32) bool {
-	x := c.edges[e]
-	atU, atV := common(&x.list, &c.left.free[x.u]), common(&x.list, &c.right.free[x.v])
+	list := &c.edges[e].list
+	u, v := c.ends(e)
+	atU, atV := common(list, &c.free[u]), common(list, &c.free[v])
 	both := common(&atU, &atV)
 	if free := both.Next(0); free != none {
 		c.set(e, free)
@@ -117,11 +111,11 @@ func (c *listColorer) insert(e int32) bool {
 	}
 	for a := atU.Next(0); a != none; a = atU.Next(a + 1) {
 		for b := atV.Next(0); b != none; b = atV.Next(b + 1) {
-			if c.exchange(&c.right, &c.left, x.v, a, b, false) {
+			if c.exchange(v, a, b) {
 				c.set(e, a)
 				return true
 			}
-			if c.exchange(&c.left, &c.right, x.u, b, a, true) {
+			if c.exchange(u, b, a) {
 				c.set(e, b)
 				return true
 			}
@@ -130,13 +124,13 @@ func (c *listColorer) insert(e int32) bool {
 	return false
 }
 
-// exchange swaps colours a and b on the path that starts at a node of one side
-// with its edge of colour a, if all lists on it allow that. The node has no edge
-// of colour b, or is on a cycle of the two.
-func (c *listColorer) exchange(from, to *side, node int32, a, b int, left bool) bool {
+// exchange swaps colours a and b on the path that starts at a node with its edge of
+// colour a, if all lists on it allow that. The node has no edge of colour b, or is on
+// a cycle of the two.
+func (c *listColorer) exchange(node int32, a, b int) bool {
 	c.path = c.path[:0]
 	for want, other := a, b; ; want, other = other, want {
-		e := from.at[int(node)*c.colors+want]
+		e := c.at[int(node)*c.colors+want]
 		if e == none || len(c.path) > 0 && e == c.path[0] {
 			break
 		}
@@ -144,11 +138,8 @@ func (c *listColorer) exchange(from, to *side, node int32, a, b int, left bool) 
 			return false
 		}
 		c.path = append(c.path, e)
-		node = c.edges[e].u
-		if left {
-			node = c.edges[e].v
-		}
-		from, to, left = to, from, !left
+		u, v := c.ends(e)
+		node = u + v - node
 	}
 	for _, e := range c.path {
 		now := c.color[e] ^ int32(a^b)
@@ -159,6 +150,22 @@ func (c *listColorer) exchange(from, to *side, node int32, a, b int, left bool) 
 		c.set(e, int(c.color[e]))
 	}
 	return true
+}
+
+// end returns an end of the path of two colours through an edge of the first, with
+// the colour of the edge there first; on a cycle, the left end of the edge.
+func (c *listColorer) end(e int32, a, b int) (node int32, first, second int) {
+	for node, _ = c.ends(e); ; a, b = b, a {
+		next := c.at[int(node)*c.colors+b]
+		if next == none {
+			return node, a, b
+		}
+		u, v := c.ends(next)
+		if next == e {
+			return u, int(c.color[e]), int(c.color[e]) ^ a ^ b
+		}
+		node = u + v - node
+	}
 }
 
 func (c *listColorer) search(left []int32, steps int) int {
@@ -189,16 +196,17 @@ func (c *listColorer) search(left []int32, steps int) int {
 // it may take now; equal ones by lot.
 func (c *listColorer) choose(e int32, step int32) int {
 	x := c.edges[e]
+	u, v := c.ends(e)
 	best, least, ties := none, 3, uint64(0)
 	for k := x.list.Next(0); k != none; k = x.list.Next(k + 1) {
 		if c.tabu[int(e)*c.colors+k] > step {
 			continue
 		}
 		held := 0
-		if !c.left.free[x.u].Has(k) {
+		if !c.free[u].Has(k) {
 			held++
 		}
-		if !c.right.free[x.v].Has(k) {
+		if !c.free[v].Has(k) {
 			held++
 		}
 		if held > least {
@@ -218,8 +226,8 @@ func (c *listColorer) choose(e int32, step int32) int {
 // take gives an edge a colour and returns left with the edges that lost it and
 // found no other.
 func (c *listColorer) take(left []int32, e int32, color int, step int32) []int32 {
-	x := c.edges[e]
-	for _, loser := range []int32{c.left.at[int(x.u)*c.colors+color], c.right.at[int(x.v)*c.colors+color]} {
+	u, v := c.ends(e)
+	for _, loser := range []int32{c.at[int(u)*c.colors+color], c.at[int(v)*c.colors+color]} {
 		if loser == none || c.color[loser] != int32(color) {
 			continue
 		}

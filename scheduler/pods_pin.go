@@ -209,18 +209,14 @@ func (w *podPinner) costly(at int) int {
 // first, unless that costs more, and returns the change of cost.
 func (w *podPinner) swap(k, other int) int {
 	c := &w.planes
-	node, left, first, second := c.end(w.pick(k), k, other)
-	from, to := &c.left, &c.right
-	if !left {
-		from, to = to, from
-	}
-	if !c.exchange(from, to, node, first, second, left) {
+	node, first, second := c.end(w.pick(k), k, other)
+	if !c.exchange(node, first, second) {
 		return 0
 	}
 	a, b := w.price(k), w.price(other)
 	d := a + b - w.cost[k] - w.cost[other]
 	if d > 0 {
-		c.exchange(from, to, node, second, first, left)
+		c.exchange(node, second, first)
 		return 0
 	}
 	w.cost[k], w.cost[other] = a, b
@@ -255,29 +251,4 @@ func (w *podPinner) paint(k int) int {
 		}
 	}
 	return w.upper.run(tabuSteps)
-}
-
-// end returns an end of the path of two colours through an edge of the first, with
-// the colour of the edge there first; on a cycle, the left end of the edge.
-func (c *listColorer) end(e int32, a, b int) (node int32, left bool, first, second int) {
-	node, left = c.edges[e].u, true
-	for {
-		s := &c.right
-		if left {
-			s = &c.left
-		}
-		next := s.at[int(node)*c.colors+b]
-		if next == none {
-			return node, left, a, b
-		}
-		if next == e {
-			return c.edges[e].u, true, int(c.color[e]), int(c.color[e]) ^ a ^ b
-		}
-		node = c.edges[next].u
-		if left {
-			node = c.edges[next].v
-		}
-		left = !left
-		a, b = b, a
-	}
 }
