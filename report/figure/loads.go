@@ -172,6 +172,3 @@ func (x *CaseTree) Totals() []float64 {
 	}
 	return x.Carried
 }
-
-// Dead returns the dead links, by leaf and spine.
-func (x *CaseTree) Dead() []topology.Link { return x.Tree.Dead() }

@@ -68,7 +68,7 @@ func viewTree(id, title, of string, x *figure.CaseTree) treeView {
 
 func words(x *figure.CaseTree) string {
 	var parts []string
-	if dead := x.Dead(); len(dead) > 0 {
+	if dead := x.Tree.Dead(); len(dead) > 0 {
 		names := make([]string, len(dead))
 		for i, l := range dead {
 			names[i] = l.String()

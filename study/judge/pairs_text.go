@@ -27,28 +27,21 @@ func (p *Pairs) lines(add func(string, string, ...any)) {
 		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
 			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
 	}
-	for i, x := range p.Common {
-		head := ""
-		if i == 0 {
-			head = "in common"
-		}
+	for _, x := range p.Common {
 		or := ""
 		for _, port := range x.Or {
 			or += " or port " + port
 		}
-		add(head, "%s to %s (port %s)%s: %d of the %d pairs over it are slow", x.From, x.To, x.Port, or, x.Slow, x.Pairs)
+		add("in common", "%s to %s (port %s)%s: %d of the %d pairs over it are slow", x.From, x.To, x.Port, or, x.Slow, x.Pairs)
 	}
 	if p.Scattered > 0 && len(p.Common) > 0 {
 		add("", "%s no link in common", show.Plural(p.Scattered, "slow pair has", "slow pairs have"))
 	}
 	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
-		head, more := "", ""
-		if i == 0 {
-			head = "slow"
-		}
+		more := ""
 		if i == textPairs-1 && p.Slow > textPairs {
 			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
 		}
-		add(head, "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
+		add("slow", "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
 	}
 }

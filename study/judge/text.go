@@ -18,7 +18,15 @@ func (v *Verdict) WriteText(w io.Writer) error { return show.Align(w, v.Lines())
 // Lines are what the verdict says: what each line is about, which is empty where it goes on,
 // and the line.
 func (v *Verdict) Lines() (rows [][]string) {
-	add := func(head, text string, a ...any) { rows = append(rows, []string{head, fmt.Sprintf(text, a...)}) }
+	last := ""
+	add := func(head, text string, a ...any) {
+		if head == last && head != "note" {
+			head = "" // the line goes on
+		} else if head != "" {
+			last = head
+		}
+		rows = append(rows, []string{head, fmt.Sprintf(text, a...)})
+	}
 	v.answer(add)
 	if a := v.AtMost; a != nil {
 		healthy := "without dead links"
@@ -108,10 +116,7 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 		return
 	}
 	for i, l := range t.Links {
-		head, more := "", ""
-		if i == 0 {
-			head = "links"
-		}
+		more := ""
 		if i == len(t.Links)-1 && t.LinksAt > len(t.Links) {
 			more = fmt.Sprintf(", and %d more", t.LinksAt-len(t.Links))
 		}
@@ -119,7 +124,7 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 		if l.Capacity > 0 {
 			rate = fmt.Sprintf(" at %s of the link rate", percent(l.Capacity))
 		}
-		add(head, "%s to %s (port %s): %d routes%s, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, rate, v.Hosts-1, more)
+		add("links", "%s to %s (port %s): %d routes%s, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, rate, v.Hosts-1, more)
 		if i == 0 {
 			add("", "of %s", l.pairs())
 		}
@@ -145,7 +150,7 @@ const mostSteps = 12
 // repairs writes a line for each repair that brings something, with those before it that
 // bring nothing alone.
 func (v *Verdict) repairs(add func(string, string, ...any)) {
-	head, steps := "repair", 0
+	steps := 0
 	var names []string
 	for i, r := range v.Repairs {
 		before := v.AtMost.Efficiency
@@ -169,11 +174,11 @@ func (v *Verdict) repairs(add func(string, string, ...any)) {
 			first, together = fmt.Sprintf("%d to %d", i+2-len(names), i+1), " together"
 		}
 		if r.Efficiency == before {
-			add(head, "%s. %s: nothing more for this exchange", first, show.Few(names))
+			add("repair", "%s. %s: nothing more for this exchange", first, show.Few(names))
 			return
 		}
-		add(head, "%s. %s%s: at most %s → %s", first, show.Few(names), together, percent(before), percent(r.Efficiency))
-		head, names = "", nil
+		add("repair", "%s. %s%s: at most %s → %s", first, show.Few(names), together, percent(before), percent(r.Efficiency))
+		names = nil
 	}
 }
 

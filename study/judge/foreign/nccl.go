@@ -99,14 +99,15 @@ func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
 	if ranks < 2 {
 		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", ranks)
 	}
+	return ofBuffers(rows, ranks, meanNCCL).result(size)
+}
+
+// ofBuffers is the table of rows whose size is the whole buffer of a rank. Below a byte for each rank it is
+// no exchange.
+func ofBuffers(rows []row, ranks int, limit string) table {
 	for i := range rows {
 		rows[i].bytes /= int64(ranks)
 	}
-	kept := rows[:0] // sizes below a byte for each rank are no exchange
-	for _, r := range rows {
-		if r.bytes > 0 {
-			kept = append(kept, r)
-		}
-	}
-	return table{"alltoall_perf", ranks, meanNCCL, kept}.result(size)
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.bytes == 0 })
+	return table{"alltoall_perf", ranks, limit, rows}
 }

@@ -76,15 +76,13 @@ func readNCCLJSON(data []byte, size int64) (*Result, error) {
 		case r.Size < 0 || !(*t.Time >= 0):
 			return nil, fmt.Errorf("results[%d]: size and time are at least 0", i)
 		}
-		if b := r.Size / int64(ranks); b > 0 { // below a byte for each rank it is no exchange
-			rows = append(rows, row{b, *t.Time / 1e6})
-		}
+		rows = append(rows, row{r.Size, *t.Time / 1e6})
 	}
-	out := table{"alltoall_perf", ranks, meanNCCL, rows}
+	limit := meanNCCL
 	if x.slowest() {
-		out.limit = ""
+		limit = ""
 	}
-	return out.result(size)
+	return ofBuffers(rows, ranks, limit).result(size)
 }
 
 // slowest reports whether the times are of the slowest rank: -a 3, of which the last counts.

@@ -65,11 +65,11 @@ func readRCCLJSON(data []byte, size int64) (*Result, error) {
 			return nil, fmt.Errorf("result %d: %d bytes in %v µs", i+1, r.Size, r.Time)
 		}
 		ranks = n
-		if b := r.Size / int64(n); b > 0 && r.InPlace == 0 { // below a byte for each rank it is no exchange
-			rows = append(rows, row{b, r.Time / 1e6})
+		if r.InPlace == 0 {
+			rows = append(rows, row{r.Size, r.Time / 1e6})
 		}
 	}
-	return table{"alltoall_perf", ranks, meanNCCL, rows}.result(size)
+	return ofBuffers(rows, ranks, meanNCCL).result(size)
 }
 
 // rcclResults reads a list, or one object after the other.
