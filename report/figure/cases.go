@@ -28,7 +28,7 @@ func (r caseRows) panel() []Panel {
 	p.X.Label.Text = r.label
 	p.X.Min, p.X.Max = 0, r.most
 	nominal(p, labels(r.cases))
-	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		if r.limit > 0 {
 			x := at(c, p, r.limit, 0).X
 			c.StrokeLine2(dashed(vermilion, 1), x, c.Min.Y, x, c.Max.Y)

@@ -142,7 +142,7 @@ func (c Chart) draw(canvas draw.Canvas) {
 	places := c.places()
 	x := c.axis(&p.X, places)
 	c.valueAxis(&p.Y)
-	p.Add(gridlines(!c.Boxes), brush(func(on draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(!c.Boxes, true), brush(func(on draw.Canvas, p *plot.Plot) {
 		for i, s := range c.Series {
 			if c.Boxes {
 				s.boxes(on, p, x, i, len(c.Series))
@@ -156,22 +156,6 @@ func (c Chart) draw(canvas draw.Canvas) {
 		Min: vg.Point{X: canvas.Min.X, Y: bottom}, Max: vg.Point{X: canvas.Max.X, Y: canvas.Max.Y - titleGap},
 	}})
 	drawLegend(canvas, c.entries(), bottom-4)
-}
-
-// gridlines draws a faint line at each tick. Unlike horizontals it never asks where 0 is,
-// which a logarithmic axis does not know.
-func gridlines(both bool) brush {
-	return func(c draw.Canvas, p *plot.Plot) {
-		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			y := at(c, p, p.X.Min, t.Value).Y
-			c.StrokeLine2(line(Faint, 0.5), c.Min.X, y, c.Max.X, y)
-		}
-		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-			if x := at(c, p, t.Value, p.Y.Min).X; both {
-				c.StrokeLine2(line(Faint, 0.5), x, c.Min.Y, x, c.Max.Y)
-			}
-		}
-	}
 }
 
 // axis prepares the X axis and returns where a place is on it.

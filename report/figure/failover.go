@@ -266,7 +266,7 @@ func barPanel(rows []bar) Panel {
 	p.X.Max = math.Pow(10, math.Ceil(math.Log10(most)*2+0.3)/2) // to half a decade
 	nominal(p, names)
 	p.Y.Max += legendRows
-	p.Add(verticals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(true, false), brush(func(c draw.Canvas, p *plot.Plot) {
 		for i, b := range rows {
 			b.draw(c, p, rowAt(i, len(rows)))
 			sayRow(c, p, rowAt(i, len(rows)), b.words())

@@ -76,7 +76,7 @@ func (s Source) timePanel(events []results.LinkEvent, list []moment, u results.R
 	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
 	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
 	p.X.Min, p.X.Max = 0, list[len(list)-1].t*1.03
-	p.Add(horizontals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(false, true), brush(func(c draw.Canvas, p *plot.Plot) {
 		var mean, band, back []vg.Point
 		for _, m := range list {
 			mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.Size))
@@ -205,7 +205,7 @@ func (s Source) serverPanel(list []served, ports int, u results.RateUnit, most f
 	}
 	says := fmt.Sprintf("From %s of server %d to %s of server %d, mean %s.",
 		figuresOf(least.goodput/u.Size), least.server, figuresOf(best.goodput/u.Size), best.server, rateText(mean*u.Size, u))
-	p.Add(horizontals(p), brush(func(c draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(false, true), brush(func(c draw.Canvas, p *plot.Plot) {
 		for n := ports; ports > 0 && float64(n) <= last; n += ports {
 			x := at(c, p, float64(n)-0.5, 0).X
 			c.StrokeLine2(line(Faint, 0.75), x, c.Min.Y, x, c.Max.Y)

@@ -131,7 +131,7 @@ func roundsPanel(c results.Case, list []trial, last int, low, high float64) Pane
 	if last > 60 {
 		radius = 1.8
 	}
-	p.Add(horizontals(p), brush(func(on draw.Canvas, p *plot.Plot) {
+	p.Add(gridlines(false, true), brush(func(on draw.Canvas, p *plot.Plot) {
 		level(on, p, 1, line(Ink, 0.75))
 		if e := ratioOf(c); e != nil {
 			if e.Known() {

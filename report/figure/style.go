@@ -144,22 +144,19 @@ func at(c draw.Canvas, p *plot.Plot, x, y float64) vg.Point {
 	return vg.Point{X: tx(x), Y: ty(y)}
 }
 
-func verticals(p *plot.Plot) brush {
-	return func(c draw.Canvas, _ *plot.Plot) {
-		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-			if t.Label != "" {
-				x := at(c, p, t.Value, 0).X
-				c.StrokeLine2(line(Faint, 0.5), x, c.Min.Y, x, c.Max.Y)
+// gridlines draws a faint line at each tick of the axes that are asked for. It never asks where 0 is,
+// which a logarithmic axis does not know.
+func gridlines(x, y bool) brush {
+	return func(c draw.Canvas, p *plot.Plot) {
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+			if at := at(c, p, p.X.Min, t.Value).Y; y {
+				c.StrokeLine2(line(Faint, 0.5), c.Min.X, at, c.Max.X, at)
 			}
 		}
-	}
-}
-
-func horizontals(p *plot.Plot) brush {
-	return func(c draw.Canvas, _ *plot.Plot) {
-		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-			y := at(c, p, 0, t.Value).Y
-			c.StrokeLine2(line(Faint, 0.5), c.Min.X, y, c.Max.X, y)
+		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			if at := at(c, p, t.Value, p.Y.Min).X; x && t.Label != "" {
+				c.StrokeLine2(line(Faint, 0.5), at, c.Min.Y, at, c.Max.Y)
+			}
 		}
 	}
 }
