@@ -6,12 +6,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A Chart is one drawing of series of numbers, for figures that are not those of a run.
@@ -77,25 +75,24 @@ func WriteCharts(w io.Writer, title string, charts []Chart) error {
 		}
 		height += heights[i]
 	}
-	svg := vgsvg.New(vg.Length(across)*(wide+gap)+gap, height)
-	c := draw.New(svg)
-	c.FillPolygon(Paper, box(c.Min, c.Max))
-	heading(c, title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
-	top := c.Max.Y - titleGap - gap
-	for i, row := range rows {
-		for k, chart := range row {
-			left := c.Min.X + gap + vg.Length(k)*(wide+gap)
-			chart.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: left, Y: top - heights[i] + gap}, Max: vg.Point{X: left + wide, Y: top},
-			}})
+	svg, err := drawSVG(vg.Length(across)*(wide+gap)+gap, height, "", func(c draw.Canvas) {
+		c.FillPolygon(Paper, box(c.Min, c.Max))
+		heading(c, title, vg.Point{X: c.Min.X + gap, Y: c.Max.Y - titleGap}, textSize+2)
+		top := c.Max.Y - titleGap - gap
+		for i, row := range rows {
+			for k, chart := range row {
+				left := c.Min.X + gap + vg.Length(k)*(wide+gap)
+				chart.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+					Min: vg.Point{X: left, Y: top - heights[i] + gap}, Max: vg.Point{X: left + wide, Y: top},
+				}})
+			}
+			top -= heights[i]
 		}
-		top -= heights[i]
-	}
-	var b strings.Builder
-	if _, err := svg.WriteTo(&b); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, finish(b.String()))
+	_, err = io.WriteString(w, svg)
 	return err
 }
 
