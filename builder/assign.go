@@ -18,11 +18,10 @@ func Assigners() []string { return []string{AssignNext, AssignBalanced} }
 // Ahead is how many events of each server are known, and assigned, at once.
 const Ahead = 8
 
-// Lead is how many events a server may be ahead of the slowest, beyond those it
-// has in flight. An exchange is one event of each server, in every mode: all
-// build equally many, and a server behind a congested link holds up the others
-// in the end, as it would where sources keep an event's fragments until it is
-// built. Without a limit the fast ones would build the events of the slow.
+// Lead is how many events a server may be ahead of the slowest, beyond those it has in flight. An
+// exchange is one event of each server, in every mode: all build equally many, and a server behind
+// a congested link holds up the others in the end, as it would where sources keep an event's
+// fragments until it is built. Without a limit the fast ones would build the events of the slow.
 const Lead = 2
 
 // Quota returns how many events each server may have been assigned when the slowest has built

@@ -14,8 +14,7 @@ type Diff struct {
 	// SameServers says that the two are for the same servers, so that their
 	// messages can be compared.
 	SameServers bool `json:"same_servers"`
-	// SameHash says that the two are the same plan: tree, dead links, phases and
-	// paths.
+	// SameHash says that the two are the same plan: tree, dead links, phases and paths.
 	SameHash bool `json:"same_hash"`
 	// Lines are the lines of their headers that differ.
 	Lines []Line `json:"lines"`

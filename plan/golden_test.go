@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden plans")
 func TestGolden(t *testing.T) {
 	ft23 := topology.Options{Ports: 2, Leaves: 3}
 	ft33 := topology.Options{Ports: 3, Leaves: 3}
+	pods, thin := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, topology.Options{Ports: 1, Leaves: 4, Pods: 2}
 	for _, tt := range []struct {
 		file string
 		tree topology.Options
@@ -50,32 +51,11 @@ func TestGolden(t *testing.T) {
 		{"golden/fors-published-text-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-published-text"}},
 		{"golden/repair-linear-shift-dead-link", ft23, []string{"leaf0-spine0"}, plan.Options{Schedule: "repair:linear-shift"}},
 		{"golden/repair-bandwidth-optimal-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "repair:bandwidth-optimal"}},
-	} {
-		t.Run(tt.file, func(t *testing.T) {
-			tt.o.Seed = 1
-			p, err := plan.Build(topologytest.Tree(t, tt.tree, tt.down...), tt.o)
-			built(t, err)
-			golden(t, tt.file, p)
-		})
-	}
-}
-
-// The same in three levels.
-func TestGoldenPods(t *testing.T) {
-	for _, tt := range []struct {
-		file string
-		tree topology.Options
-		down []string
-		o    plan.Options
-	}{
-		{"golden/pods-fors-healthy", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, nil, plan.Options{Schedule: "fors"}},
-		{"golden/pods-fors-dead-links", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}},
-			[]string{"leaf0-spine1", "pod1-spine0-top1"}, plan.Options{Schedule: "fors"}},
-		{"golden/pods-linear-shift-pinned", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil, plan.Options{Schedule: "linear-shift", Routing: "pinned"}},
-		{"golden/pods-linear-shift-ports-pinned", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}, nil,
-			plan.Options{Schedule: "linear-shift-ports", Routing: "pinned"}},
-		{"golden/pods-bandwidth-optimal-none", topology.Options{Ports: 1, Leaves: 4, Pods: 2}, nil,
-			plan.Options{Schedule: "bandwidth-optimal", Routing: "none"}},
+		{"golden/pods-fors-healthy", pods, nil, plan.Options{Schedule: "fors"}},
+		{"golden/pods-fors-dead-links", pods, []string{"leaf0-spine1", "pod1-spine0-top1"}, plan.Options{Schedule: "fors"}},
+		{"golden/pods-linear-shift-pinned", thin, nil, plan.Options{Schedule: "linear-shift", Routing: "pinned"}},
+		{"golden/pods-linear-shift-ports-pinned", pods, nil, plan.Options{Schedule: "linear-shift-ports", Routing: "pinned"}},
+		{"golden/pods-bandwidth-optimal-none", thin, nil, plan.Options{Schedule: "bandwidth-optimal", Routing: "none"}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			tt.o.Seed = 1

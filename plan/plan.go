@@ -18,20 +18,17 @@ import (
 // nothing said about contention.
 const NoRouting = "none"
 
-// A Plan is everything that is decided before the network is touched. It is
-// immutable.
+// A Plan is everything that is decided before the network is touched. It is immutable.
 type Plan struct {
 	Tree     *topology.Tree      // with the dead links
 	Schedule *scheduler.Schedule // nil for event building without a schedule
 	Routing  string              // a name of Routings
 
-	// Objective is what fors made least; "" for other schedules, and where a
-	// file does not say.
+	// Objective is what fors made least; "" for other schedules, and where a file does not say.
 	Objective scheduler.Objective
 
-	// Tables are the routes by destination. With pinned routing they are the
-	// spread tables, which carry what the schedule does not: the barrier. nil
-	// without routing.
+	// Tables are the routes by destination. With pinned routing they are the spread tables, which
+	// carry what the schedule does not: the barrier. nil without routing.
 	Tables *routing.Tables
 
 	// Bound is the least number of phases that any contention-free plan has.
@@ -90,11 +87,10 @@ func (o Options) objective() (scheduler.Objective, error) {
 	return cmp.Or(o.Objective, scheduler.FewestPhases), o.Objective.Check()
 }
 
-// Build plans for a tree and its dead links. Pairs of leaves without a live path
-// are an *UnreachableError unless they are dropped. With
-// pinned routing and a schedule that does not choose spines they are chosen
-// here; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
-// that leave out a pair of servers are a *NoRouteError.
+// Build plans for a tree and its dead links. Pairs of leaves without a live path are an
+// *UnreachableError unless they are dropped. With pinned routing and a schedule that does not
+// choose spines they are chosen here; a phase that cannot be routed is a
+// *scheduler.UnroutableError. Tables that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
 	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
 	if err := p.begin(o); err != nil {

@@ -16,8 +16,7 @@ func Equal(_, _ int) float64 { return 1 }
 
 // Cost is what one exchange costs, in message times.
 type Cost struct {
-	// Ideal is the most that one server sends or receives: S-1 for equal
-	// fragments.
+	// Ideal is the most that one server sends or receives: S-1 for equal fragments.
 	Ideal float64
 	// Duration is the sum over the phases of the largest load of one wire in
 	// it; 0 without a schedule.
@@ -47,13 +46,12 @@ func ratio(a, b float64) float64 {
 // ecmpDraws is how many outcomes of the kernel's hash Cost averages over.
 const ecmpDraws = 64
 
-// Cost counts the loads of one exchange. Under ecmp every pair of servers keeps
-// the path that the kernel's hash gives it; the costs are then means over 64
-// draws, with seed, seed+1 and so on: the first is that of a run with this seed. Under
-// spray and adaptive a message counts in equal shares on its spines: a bound for spray, since
-// packets drawn at random meet, and those that arrive out of order may be sent twice. Without routing
-// there is nothing to count: the zero Cost.
-// O(S² + phases · wires), times the draws.
+// Cost counts the loads of one exchange. Under ecmp every pair of servers keeps the path that the
+// kernel's hash gives it; the costs are then means over 64 draws, with seed, seed+1 and so on: the
+// first is that of a run with this seed. Under spray and adaptive a message counts in equal shares
+// on its spines: a bound for spray, since packets drawn at random meet, and those that arrive out
+// of order may be sent twice. Without routing there is nothing to count: the zero Cost. O(S² +
+// phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
@@ -79,8 +77,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	return sum
 }
 
-// cost counts messages on the path of each, or, where path is nil, on all that the
-// tables give.
+// cost counts messages on the path of each, or, where path is nil, on all that the tables give.
 func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 	c := Cost{Ideal: p.ideal(w)}
 	total := p.newLoads()

@@ -12,10 +12,9 @@ import (
 	"evbench/topology"
 )
 
-// WriteText writes the plan file: header lines, then one line
-// "phase src dst spine" per message, servers by position, sorted by phase and
-// src. In three levels the spine column of a message between pods is
-// "plane.top". Without a schedule there is no plan file.
+// WriteText writes the plan file: header lines, then one line "phase src dst spine" per message,
+// servers by position, sorted by phase and src. In three levels the spine column of a message
+// between pods is "plane.top". Without a schedule there is no plan file.
 func (p *Plan) WriteText(w io.Writer) error {
 	if p.Schedule == nil {
 		return errors.New("a plan without a schedule has no text form")
@@ -45,8 +44,7 @@ func (p *Plan) header(proof, hash string) string {
 	return b.String()
 }
 
-// Proof names what proves the lower bound: "server", "leaf3", "hall3
-// leaf1,leaf4", "pod1", "lp".
+// Proof names what proves the lower bound: "server", "leaf3", "hall3 leaf1,leaf4", "pod1", "lp".
 func (p *Plan) Proof() string {
 	proof := p.Bound.String()
 	if p.Bound.Kind == scheduler.KindHall {
@@ -74,9 +72,8 @@ func leafNames(leaves []int) []string {
 	return out
 }
 
-// Hash names the plan: "sha256:" and the digest of its fabric lines and its
-// canonical body. Plans without a schedule are named by their fabric and
-// routing.
+// Hash names the plan: "sha256:" and the digest of its fabric lines and its canonical body. Plans
+// without a schedule are named by their fabric and routing.
 func (p *Plan) Hash() string {
 	if p.Schedule == nil {
 		return p.hashOf(func(w io.Writer) error {
@@ -220,8 +217,7 @@ func (d *decimal) add(c byte) {
 	d.n++
 }
 
-// append appends all bytes, which is a few moves, and takes back those that are
-// not text.
+// append appends all bytes, which is a few moves, and takes back those that are not text.
 func (d *decimal) append(b []byte) []byte {
 	return append(b, d.digits[:]...)[:len(b)+int(d.n)]
 }

@@ -31,8 +31,7 @@ func NewTables(engine string, t *topology.Tree) *Tables {
 	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
 }
 
-// Ports returns the ports towards a destination rank. The caller must not
-// change the slice.
+// Ports returns the ports towards a destination rank. The caller must not change the slice.
 func (t *Tables) Ports(sw Switch, dst int) []Port {
 	return t.sets[t.entries[int(sw)*t.Tree.Servers()+dst]]
 }
@@ -95,11 +94,10 @@ type Paths struct {
 	Entries int `json:"lft_entries"` // of the forwarding table of each switch: all addresses but its own
 }
 
-// CountPaths counts the paths of a plan; path returns that of the message from
-// one rank to another, on another leaf, and something negative where there is
-// none. The numbers follow thesis 6.7.2: LMC 5 for 326 servers and 38 switches
-// is 32·326 + 37 = 10,469 entries. It needs no path for switches, whatever their
-// number is. O(S² + M1·S·paths/64).
+// CountPaths counts the paths of a plan; path returns that of the message from one rank to
+// another, on another leaf, and something negative where there is none. The numbers follow thesis
+// 6.7.2: LMC 5 for 326 servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path
+// for switches, whatever their number is. O(S² + M1·S·paths/64).
 func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 	p := Paths{}
 	words := (t.Paths() + 63) / 64

@@ -31,19 +31,16 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // destination that cannot be reached from a leaf has no entry there; Walk
 // finds it. O(leaves · S · spines), and on three levels as much for each plane.
 //
-// All single-path engines first place every destination as if no link were
-// dead, and then move the broken entries, those whose spine has lost its link
-// to the source leaf or to the destination's:
+// All single-path engines first place every destination as if no link were dead, and then move the
+// broken entries, those whose spine has lost its link to the source leaf or to the destination's:
 //
-//   - ftree puts destination rank d on spine d mod spines, which keeps a linear
-//     shift over full leaves contention-free (d-mod-k, IEEE Micro 2020 §2), and
-//     then on top switch ⌊d/spines⌋ mod tops;
-//     broken entries as minhop. Plans take it on whole trees of two levels only,
-//     and OpenSM's engine of the same name (package routing) on others.
-//   - minhop takes, at each leaf and for destinations on other leaves in order
-//     of rank, the spine with the fewest destinations so far, ties to the
-//     lowest. Broken entries are taken out of the counts, then placed in order
-//     of rank among the spines alive at both ends by the same rule.
+//   - ftree puts destination rank d on spine d mod spines, which keeps a linear shift over full
+//     leaves contention-free (d-mod-k, IEEE Micro 2020 §2), and then on top switch ⌊d/spines⌋ mod
+//     tops; broken entries as minhop. Plans take it on whole trees of two levels only, and
+//     OpenSM's engine of the same name (package routing) on others.
+//   - minhop takes, at each leaf and for destinations on other leaves in order of rank, the spine
+//     with the fewest destinations so far, ties to the lowest. Broken entries are taken out of the
+//     counts, then placed in order of rank among the spines alive at both ends by the same rule.
 //   - spread differs in the ties of broken entries only: they go to the first
 //     candidate in cyclic order from index (leaf mod candidates), so that
 //     different leaves do not all move the same destination to the same spine.

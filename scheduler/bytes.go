@@ -47,11 +47,10 @@ func (s *Shares) Of(a, b int) []float64 {
 // MaxShares bounds leaves²·spines where fragments have sizes.
 const MaxShares = 1 << 24
 
-// BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments
-// between ranks of a two-level tree, at most 2⁵³ together, and a split near it. Leaves that
-// have bytes for each other share a live spine, else it is a *topology.UnreachableError.
-// The linear program is that of FORS on a fabric in which a leaf is two, one that sends and
-// one that receives.
+// BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
+// ranks of a two-level tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for
+// each other share a live spine, else it is a *topology.UnreachableError. The linear program is
+// that of FORS on a fabric in which a leaf is two, one that sends and one that receives.
 func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {

@@ -6,12 +6,11 @@ import (
 	"evbench/topology"
 )
 
-// ForsClosed returns a contention-free schedule with a spine for every message between
-// leaves, in closed form, for a full tree whose failures reduce the bandwidth of every leaf
-// alike (uniform); any other is an error. With q = M1-1 and w the spines that are alive at
-// every leaf, at most M0, it has max(S-1, ⌈M0²·q/w⌉) phases: none has fewer. It is what
-// thesis 6.3 sets out to do: all servers shift at the same place of one line (see Published).
-// O(S²), with lift O(S²·log S).
+// ForsClosed returns a contention-free schedule with a spine for every message between leaves, in
+// closed form, for a full tree whose failures reduce the bandwidth of every leaf alike (uniform);
+// any other is an error. With q = M1-1 and w the spines that are alive at every leaf, at most M0,
+// it has max(S-1, ⌈M0²·q/w⌉) phases: none has fewer. It is what thesis 6.3 sets out to do: all
+// servers shift at the same place of one line (see Published). O(S²), with lift O(S²·log S).
 //
 // The messages of a leaf stand in that line, n = 0..M0²·q-1; each phase takes the next w:
 //
@@ -55,8 +54,7 @@ func (p *pattern) fillLine() {
 	}
 }
 
-// within adds the messages within a leaf to a line, or reports that there is no
-// place for them.
+// within adds the messages within a leaf to a line, or reports that there is no place for them.
 func (p *pattern) within() bool {
 	switch {
 	case p.f() == 0:
@@ -95,9 +93,8 @@ func (p *pattern) shifts(s *slots) bool {
 	return true
 }
 
-// slots says which slots of a leaf send and receive in which phase: 0 is idle,
-// busy is a message between leaves, and m+1 the message within the leaf from
-// slot m/M0 to slot m mod M0.
+// slots says which slots of a leaf send and receive in which phase: 0 is idle, busy is a message
+// between leaves, and m+1 the message within the leaf from slot m/M0 to slot m mod M0.
 type slots struct {
 	m0         int
 	send, recv []int32 // by phase·m0 + slot

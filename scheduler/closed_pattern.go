@@ -12,11 +12,10 @@ import (
 // the leaf in the phase, modulo w; it decides the spine.
 type transfer struct{ phase, src, step, dst, line int }
 
-// A pattern is a schedule of a full tree that looks the same from every leaf:
-// M0 servers on a leaf, q = M1-1 other leaves, and w messages that may leave and
-// enter a leaf in a phase, which are the spines left, at most M0. As every leaf
-// sends each transfer, the receivers in slot β of all leaves are busy in the same
-// phases, and a leaf receives as many messages as it sends.
+// A pattern is a schedule of a full tree that looks the same from every leaf: M0 servers on a
+// leaf, q = M1-1 other leaves, and w messages that may leave and enter a leaf in a phase, which
+// are the spines left, at most M0. As every leaf sends each transfer, the receivers in slot β of
+// all leaves are busy in the same phases, and a leaf receives as many messages as it sends.
 type pattern struct {
 	m0, q, w  int
 	phases    int        // of the messages between leaves
@@ -40,8 +39,7 @@ func (p *pattern) f() int { return p.m0 - p.w }
 // g returns gcd(M0, q), which is M0 for a single leaf.
 func (p *pattern) g() int { return gcd(p.m0, p.q) }
 
-// cycle returns lcm(M0, q), after which slots and leaves counted side by side
-// repeat.
+// cycle returns lcm(M0, q), after which slots and leaves counted side by side repeat.
 func (p *pattern) cycle() int { return p.m0 / p.g() * p.q }
 
 // roomy reports whether f > ⌊M0/M1⌋: servers are then idle so often that what

@@ -188,10 +188,9 @@ func (f *fabric) leavesAt(q, k int) int {
 	return n
 }
 
-// critical reports, for each plane, whether its top switches may be too few or
-// lack a common one: elsewhere, whatever the leaves put on the plane in a phase
-// goes through, as each of its pods sends and receives at most as many messages
-// as there are top switches (König).
+// critical reports, for each plane, whether its top switches may be too few or lack a common one:
+// elsewhere, whatever the leaves put on the plane in a phase goes through, as each of its pods
+// sends and receives at most as many messages as there are top switches (König).
 func (f *fabric) critical() []bool {
 	out := make([]bool, f.spines)
 	for q := range f.pods {

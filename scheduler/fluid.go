@@ -17,11 +17,10 @@ import (
 // Bound: Σ load·y / Σ y = ceiling + Σ y² / Σ y. Products that are added are converted to
 // float64 first, so that all machines round alike.
 //
-// On three levels, where spines are planes, links have a capacity in messages per phase:
-// leaf and plane 1; pod and plane the live top switches, where they are fewer than the
-// leaves; two pods and a plane the top switches alive from both, where they are fewer than
-// from either. Loads are per capacity. What no such link shows is left to the search that
-// follows, and missing in the bound.
+// On three levels, where spines are planes, links have a capacity in messages per phase: leaf and
+// plane 1; pod and plane the live top switches, where they are fewer than the leaves; two pods and
+// a plane the top switches alive from both, where they are fewer than from either. Loads are per
+// capacity. What no such link shows is left to the search that follows, and missing in the bound.
 type fluid struct {
 	*fabric
 	ceiling float64
@@ -94,9 +93,8 @@ func (w *fluid) sweep() {
 	}
 }
 
-// A rest is the cost of one spine, given what the other pairs put on its links:
-// slope·(base + x·rise), and above each of the bends, rising, its rise more for
-// each x.
+// A rest is the cost of one spine, given what the other pairs put on its links: slope·(base +
+// x·rise), and above each of the bends, rising, its rise more for each x.
 type rest struct {
 	base, rise float64
 	bend       [5]bend
@@ -155,10 +153,9 @@ func (w *fluid) remainAbove(r *rest, p *pair, k int) {
 	}
 }
 
-// level pours n over the spines (water-filling): the x with sum n whose marginal
-// costs are equal wherever x > 0. The sum is a rising piecewise linear function of
-// that cost; Newton's method solves it exactly in a few steps, kept between
-// brackets, as it may cycle without.
+// level pours n over the spines (water-filling): the x with sum n whose marginal costs are equal
+// wherever x > 0. The sum is a rising piecewise linear function of that cost; Newton's method
+// solves it exactly in a few steps, kept between brackets, as it may cycle without.
 func (w *fluid) level(n float64, x []float64) {
 	lo, hi := w.rest[0].cost(0, w.slope), w.rest[0].cost(n, w.slope)
 	for i := range w.rest[1:] {
@@ -242,9 +239,8 @@ func (r *rest) at(cost, slope float64) (x, rise float64) {
 	return x, 1 / d
 }
 
-// weights returns candidates for the weights of a Bound, by cable: the excess loads
-// on several scales, as small integers hide what has not converged, and the cables
-// above a height.
+// weights returns candidates for the weights of a Bound, by cable: the excess loads on several
+// scales, as small integers hide what has not converged, and the cables above a height.
 func (w *fluid) weights() [][]int64 {
 	excess := w.cables()
 	top := slices.Max(excess)

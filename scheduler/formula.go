@@ -43,11 +43,10 @@ func positions(t *topology.Tree) []int {
 	return at
 }
 
-// XOR returns the schedule in which the server of rank s sends to s xor (p+1) in
-// phase p: servers exchange in pairs (thesis 2.2.3 names it, with a reference to
-// Izzi and Massini 2022; p = 0, each with itself, is left out). It exists only for
-// a power of two of servers, as s xor p must be a server, and then has S-1 phases.
-// Any other number is an error. O(S²).
+// XOR returns the schedule in which the server of rank s sends to s xor (p+1) in phase p: servers
+// exchange in pairs (thesis 2.2.3 names it, with a reference to Izzi and Massini 2022; p = 0, each
+// with itself, is left out). It exists only for a power of two of servers, as s xor p must be a
+// server, and then has S-1 phases. Any other number is an error. O(S²).
 func XOR(t *topology.Tree) (*Schedule, error) {
 	n := t.Servers()
 	if n&(n-1) != 0 {

@@ -103,10 +103,9 @@ func (o Options) connected(t *topology.Tree) error {
 
 var errSilent = errors.New("no two servers can reach each other: there is no message to plan")
 
-// shift returns linear shift with the spines that no failure touches, by
-// destination, or nil where it would collide. The messages that leave a leaf in a
-// phase go to neighbouring ranks, so n spines and the n servers of a leaf are
-// taken once each.
+// shift returns linear shift with the spines that no failure touches, by destination, or nil where
+// it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so n
+// spines and the n servers of a leaf are taken once each.
 func (f *fabric) shift() *Schedule {
 	n := f.n[0]
 	var spines []int

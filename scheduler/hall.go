@@ -151,9 +151,8 @@ func (t *transport) augment(column int) {
 	}
 }
 
-// stuck returns the rows that the last search, which found nothing, reached, and
-// how many columns they are connected to: these are full, and take messages of
-// no other row. nil when all is sent.
+// stuck returns the rows that the last search, which found nothing, reached, and how many columns
+// they are connected to: these are full, and take messages of no other row. nil when all is sent.
 func (t *transport) stuck() (rows []int, columns int) {
 	for r, seen := range t.seen {
 		if seen {

@@ -101,8 +101,7 @@ func (l *lifter) sources(a int) {
 	copy(l.slots[l.first[a]*l.servers:], l.out)
 }
 
-// column calls f with the slots of a block, those of the first destination server
-// first.
+// column calls f with the slots of a block, those of the first destination server first.
 func (l *lifter) column(a, b int, f func(s slot)) {
 	n := l.n[b]
 	block := l.slots[l.block(a, b):][:l.n[a]*n]
@@ -113,10 +112,9 @@ func (l *lifter) column(a, b int, f func(s slot)) {
 	}
 }
 
-// selfToSelf renames the source servers of leaf a such that in the added phase
-// each sends to itself. In that phase all n servers of the leaf send to, and
-// hear from, servers of the leaf: a permutation. Names of source servers are
-// free, so it may be made the identity.
+// selfToSelf renames the source servers of leaf a such that in the added phase each sends to
+// itself. In that phase all n servers of the leaf send to, and hear from, servers of the leaf: a
+// permutation. Names of source servers are free, so it may be made the identity.
 func (l *lifter) selfToSelf(a int, row []int32) {
 	n := l.n[a]
 	name := make([]int32, n)

@@ -41,8 +41,7 @@ type meeting struct {
 	spine, top uint8
 }
 
-// starts returns the number of messages before each phase, and in the end that
-// of all.
+// starts returns the number of messages before each phase, and in the end that of all.
 func (s *Schedule) starts() []int {
 	start := make([]int, s.Phases+1)
 	s.walk(func(_, _ int, x *slot) { start[x.phase()+1]++ })

@@ -32,11 +32,10 @@ const (
 	maxUnits = 1 << 27 // of a timing, of 20 bytes each
 )
 
-// fewPaths returns a schedule for the objectives paths and balanced: s is a split
-// whose ceiling is enough phases when paths do not matter. With paths it is the
-// shortest found with one spine for each leaf and destination; with balanced, the
-// one of fewest such spines found with no more than max(S, ceiling) phases. Where
-// none is found it is the schedule that FORS makes otherwise.
+// fewPaths returns a schedule for the objectives paths and balanced: s is a split whose ceiling is
+// enough phases when paths do not matter. With paths it is the shortest found with one spine for
+// each leaf and destination; with balanced, the one of fewest such spines found with no more than
+// max(S, ceiling) phases. Where none is found it is the schedule that FORS makes otherwise.
 func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	g := &goal{fabric: s.fabric, o: o, bound: bound, need: s.busiest()}
 	g.most = max(g.need, int(s.ceiling))

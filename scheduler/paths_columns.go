@@ -13,9 +13,8 @@ import (
 type columns struct {
 	*fabric
 	phases int // without the added one
-	// dropsSelf says that phase number `phases` is an added one, in which every
-	// server hears from its own leaf: sources makes that itself, and the phase is
-	// then none of the schedule's.
+	// dropsSelf says that phase number `phases` is an added one, in which every server hears from
+	// its own leaf: sources makes that itself, and the phase is then none of the schedule's.
 	dropsSelf bool
 	slots     []slot
 }
@@ -26,9 +25,8 @@ func (c *columns) column(a, dst int) []slot {
 	return c.slots[at : at+n : at+n]
 }
 
-// sources chooses the source servers: for each leaf, the bipartite graph of
-// phases and destinations, which have n slots each, is coloured with n colours
-// (König). O(S²·log n) in all.
+// sources chooses the source servers: for each leaf, the bipartite graph of phases and
+// destinations, which have n slots each, is coloured with n colours (König). O(S²·log n) in all.
 func (c *columns) sources(o Options) {
 	parallel.Each(o.Workers, c.leaves, func(_, a int) { c.rows(a, o.Seed) })
 }

@@ -2,10 +2,9 @@ package scheduler
 
 import "slices"
 
-// label fills the columns with slots that have a spine but no phase yet: it says
-// which destinations the messages of a spine between two leaves are for, such
-// that few spines serve one destination, the native one first. Slots of one
-// spine are next to each other in a column.
+// label fills the columns with slots that have a spine but no phase yet: it says which
+// destinations the messages of a spine between two leaves are for, such that few spines serve one
+// destination, the native one first. Slots of one spine are next to each other in a column.
 func (s *spread) label(c *columns) {
 	for a := range s.leaves {
 		for b := range s.leaves {

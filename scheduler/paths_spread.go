@@ -53,10 +53,9 @@ func (s *spread) setGrain(n int) {
 	}
 }
 
-// chooseNatives gives the servers of each leaf different live spines. As many
-// spines as the fullest leaf has servers, those with fewest dead links, are
-// enough for all leaves; others are left for what cannot take its native one.
-// Leaves with fewer servers leave out different spines.
+// chooseNatives gives the servers of each leaf different live spines. As many spines as the
+// fullest leaf has servers, those with fewest dead links, are enough for all leaves; others are
+// left for what cannot take its native one. Leaves with fewer servers leave out different spines.
 func (s *spread) chooseNatives() {
 	s.native = slices.Repeat([]int{None}, s.servers)
 	rank, taken := s.byDeadLinks(), make([]int, s.spines)
@@ -160,9 +159,8 @@ func (s *spread) whole(ceiling int) bool {
 	return s.lower(ceiling, maxKicks)
 }
 
-// portions is whole with smaller moves, the largest first: they make fewer portions.
-// Between two leaves there are at most that many portions then, so a destination
-// has at most that many spines.
+// portions is whole with smaller moves, the largest first: they make fewer portions. Between two
+// leaves there are at most that many portions then, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
 	s.parts = parts
 	for n := slices.Max(s.n) - 1; n > 1; n-- {

@@ -68,10 +68,9 @@ func (t *timing) relieve(d, p int) int {
 	return 0
 }
 
-// twist makes two edges within a random leaf exchange their right nodes in phase
-// p. They stand for nothing but links without a message, so this changes nothing
-// but the cycles: on a small tree they are often so few that all swaps of a
-// message move those it collides with along.
+// twist makes two edges within a random leaf exchange their right nodes in phase p. They stand for
+// nothing but links without a message, so this changes nothing but the cycles: on a small tree
+// they are often so few that all swaps of a message move those it collides with along.
 func (t *timing) twist(p int) {
 	nodes := t.of[t.random.IntN(t.leaves)]
 	if len(nodes) < 2 {

@@ -43,13 +43,11 @@ func (f *fabric) rotation() (r rotation, spines []int, ok bool) {
 // classes returns their number, n·(L-1).
 func (r rotation) classes() int { return r.n * (r.leaves - 1) }
 
-// whole returns the fewest phases when a class has one spine: a spine takes
-// ⌊K/n⌋ classes. The message of a server to itself is left out where that saves
-// a phase.
+// whole returns the fewest phases when a class has one spine: a spine takes ⌊K/n⌋ classes. The
+// message of a server to itself is left out where that saves a phase.
 func (r rotation) whole() int { return max(r.servers-1, r.n*ceilDiv(r.classes(), r.w)) }
 
-// split returns the fewest phases when a class may have two spines: as many as
-// the links need.
+// split returns the fewest phases when a class may have two spines: as many as the links need.
 func (r rotation) split() int { return max(r.servers-1, ceilDiv(r.n*r.classes(), r.w)) }
 
 // A timetable says what one leaf does: [b·n + β] the n slots towards slot β of

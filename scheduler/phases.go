@@ -16,9 +16,8 @@ type table struct {
 
 func (t *table) block(a, b int) int { return t.first[a]*t.servers + t.n[a]*t.first[b] }
 
-// dropsSelf reports whether messages of the servers of leaf a to themselves,
-// which need no time, get a phase of their own, which is then no phase of the
-// schedule.
+// dropsSelf reports whether messages of the servers of leaf a to themselves, which need no time,
+// get a phase of their own, which is then no phase of the schedule.
 func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
 
 // color gives every slot of the table its phase and spine.

@@ -97,8 +97,7 @@ func (x *traffic) choices(m uint32) int {
 	return both.Len()
 }
 
-// both returns the spines that a message may take. Between pods they have a top
-// switch in common.
+// both returns the spines that a message may take. Between pods they have a top switch in common.
 func (x *traffic) both(m uint32) coloring.ColorSet {
 	a, b := x.across(m)
 	if x.tops > 0 {
@@ -107,8 +106,7 @@ func (x *traffic) both(m uint32) coloring.ColorSet {
 	return x.up[a].And(x.up[b])
 }
 
-// graph returns the messages as edges between leaves, with the spines that they
-// may take as lists.
+// graph returns the messages as edges between leaves, with the spines that they may take as lists.
 func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
 	g := &coloring.ListGraph{Left: x.leaves, Right: x.leaves, Edges: make([]coloring.ListEdge, len(messages))}
 	for i, m := range messages {

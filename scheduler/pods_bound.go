@@ -60,9 +60,8 @@ func (f *fabric) lowerPlan(o Options) (*Schedule, Bound, error) {
 	return s, f.raise(b), nil
 }
 
-// raise returns a bound of the lower levels as one of all: what leaves and planes
-// need is needed whatever lies above. A set of leaves becomes weights on the links
-// that it shares with the leaf.
+// raise returns a bound of the lower levels as one of all: what leaves and planes need is needed
+// whatever lies above. A set of leaves becomes weights on the links that it shares with the leaf.
 func (f *fabric) raise(b Bound) Bound {
 	if b.Kind == KindHall {
 		w := Bound{Phases: b.Phases, Kind: KindLP, Weights: make([]int64, f.tree.Wires())}

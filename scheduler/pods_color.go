@@ -124,9 +124,8 @@ func (c *listColorer) insert(e int32) bool {
 	return false
 }
 
-// exchange swaps colours a and b on the path that starts at a node with its edge of
-// colour a, if all lists on it allow that. The node has no edge of colour b, or is on
-// a cycle of the two.
+// exchange swaps colours a and b on the path that starts at a node with its edge of colour a, if
+// all lists on it allow that. The node has no edge of colour b, or is on a cycle of the two.
 func (c *listColorer) exchange(node int32, a, b int) bool {
 	c.path = c.path[:0]
 	for want, other := a, b; ; want, other = other, want {
@@ -223,8 +222,7 @@ func (c *listColorer) choose(e int32, step int32) int {
 	return best
 }
 
-// take gives an edge a colour and returns left with the edges that lost it and
-// found no other.
+// take gives an edge a colour and returns left with the edges that lost it and found no other.
 func (c *listColorer) take(left []int32, e int32, color int, step int32) []int32 {
 	u, v := c.ends(e)
 	for _, loser := range []int32{c.at[int(u)*c.colors+color], c.at[int(v)*c.colors+color]} {

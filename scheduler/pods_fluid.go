@@ -30,8 +30,7 @@ func (f *fabric) scales() []float64 {
 	return scale
 }
 
-// links returns the links that a message between two leaves uses on a plane, at
-// most five.
+// links returns the links that a message between two leaves uses on a plane, at most five.
 func (f *fabric) links(a, b, k int) (out [5]int, n int) {
 	out[0], out[1] = f.link(a, k), f.link(b, k)
 	q, r := f.pod[a], f.pod[b]

@@ -71,8 +71,7 @@ func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
 	return r, planes, tops
 }
 
-// withTops gives the messages between pods of a rotation the top switch of the
-// destination's leaf.
+// withTops gives the messages between pods of a rotation the top switch of the destination's leaf.
 func (f *fabric) withTops(s *Schedule, tops map[int][]int) *Schedule {
 	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
 	leaf, m := f.leafOf(), f.leaves/f.pods

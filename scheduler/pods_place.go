@@ -1,8 +1,7 @@
 package scheduler
 
-// A podPlacer places the messages that a podTable leaves without a top switch: on
-// any plane in any phase where their leaves, links and top switches are free, and
-// in added phases.
+// A podPlacer places the messages that a podTable leaves without a top switch: on any plane in any
+// phase where their leaves, links and top switches are free, and in added phases.
 type podPlacer struct {
 	*podTable
 	dest     []int32 // leaf to which a link carries a message, or none, by phase·links + link
@@ -114,8 +113,7 @@ func (p *podPlacer) paint(phase, k, steps int) int {
 // coloured with the same effort when top switches are written down.
 const topSteps = 300
 
-// takeOut takes messages out of phases and planes whose top switches do not suffice
-// until they do.
+// takeOut takes messages out of phases and planes whose top switches do not suffice until they do.
 func (p *podPlacer) takeOut() []unplaced {
 	var out []unplaced
 	for phase := range p.phases {

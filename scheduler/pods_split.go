@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// A podSplit is a split of messages over planes that knows of top switches: the
-// loads of leaf links are those of the split, the links above are counted here,
-// once for each direction.
+// A podSplit is a split of messages over planes that knows of top switches: the loads of leaf
+// links are those of the split, the links above are counted here, once for each direction.
 type podSplit struct {
 	*fabric
 	split  *split
@@ -40,8 +39,7 @@ func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 	return s
 }
 
-// directed returns the links of a message from leaf a to leaf b on a plane, with
-// their directions.
+// directed returns the links of a message from leaf a to leaf b on a plane, with their directions.
 func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
 	out, n = s.links(a, b, k)
 	for i := range n {
@@ -61,10 +59,9 @@ func (s *podSplit) add(a, b, k int, d int32) {
 	}
 }
 
-// repair moves single messages between planes while that lowers what is above the
-// ceiling, or at least does not raise it, and reports whether no leaf link is above
-// it in the end. Links above may stay so: what does not fit is placed otherwise
-// later.
+// repair moves single messages between planes while that lowers what is above the ceiling, or at
+// least does not raise it, and reports whether no leaf link is above it in the end. Links above
+// may stay so: what does not fit is placed otherwise later.
 func (s *podSplit) repair() bool {
 	for idle := 0; idle < 4; idle++ {
 		for l := range s.load {
@@ -142,8 +139,7 @@ func (s *podSplit) change(a, b, from, to int) int {
 	return d
 }
 
-// users calls f for the pairs of leaves, and the plane, that may use a link in its
-// direction.
+// users calls f for the pairs of leaves, and the plane, that may use a link in its direction.
 func (s *podSplit) users(link int, f func(a, b, k int)) {
 	l, down := link/2, link%2 == 1
 	k := l % s.spines

@@ -18,8 +18,7 @@ const (
 	inText   variant = NameFORSPublishedText
 )
 
-// An InvalidError says that a published algorithm gives a wrong result for a
-// tree that it accepts.
+// An InvalidError says that a published algorithm gives a wrong result for a tree that it accepts.
 type InvalidError struct {
 	Schedule string // as on the command line
 	Shape    string // the tree, the reduction, and what about them goes wrong
@@ -44,11 +43,10 @@ func (e *InvalidError) Error() string {
 // take the w spines without dead links in turn, in order of source. Messages within a leaf,
 // of which the thesis says nothing, take phases in which both ends are idle, or follow.
 //
-// The result is wrong, an *InvalidError, where gcd(M0, q) > 1 and a server receives twice in
-// a phase (listing), or more than ⌈w/q⌉ messages go from one leaf to another (text); or where
-// w does not divide M0²·q and two messages share a link. A tree with servers missing, with
-// other than M0 spines, with one leaf, or not reduced uniformly is an error of another kind.
-// O(S²).
+// The result is wrong, an *InvalidError, where gcd(M0, q) > 1 and a server receives twice in a
+// phase (listing), or more than ⌈w/q⌉ messages go from one leaf to another (text); or where w does
+// not divide M0²·q and two messages share a link. A tree with servers missing, with other than M0
+// spines, with one leaf, or not reduced uniformly is an error of another kind. O(S²).
 func Published(t *topology.Tree) (*Schedule, error) { return asListed.schedule(t) }
 
 // PublishedText returns the schedule of thesis 6.3 as its formulas say. See Published.

@@ -68,11 +68,10 @@ func (p *pattern) describe(phase int, t *topology.Tree) string {
 	panic("scheduler: no offence in the phase")
 }
 
-// conflicts returns how many messages are not the first on their link in their
-// phase, and describes the first of them. The links up from a leaf never carry
-// two: at most w messages leave it, next to each other in turn. So a phase with
-// w messages from each leaf has none downwards either: messages of equal turn
-// come from the same place in every leaf's list and go as far.
+// conflicts returns how many messages are not the first on their link in their phase, and
+// describes the first of them. The links up from a leaf never carry two: at most w messages leave
+// it, next to each other in turn. So a phase with w messages from each leaf has none downwards
+// either: messages of equal turn come from the same place in every leaf's list and go as far.
 func (p *pattern) conflicts(t *topology.Tree) (count int, first string) {
 	live, _ := untouched(t)
 	perPhase := p.perPhase()

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Where no link has room to spare and leaves share few spines, the search may
-// stop a few messages short. A message moved at random, which makes two links
-// worse, then opens other ways: some ten such kicks were enough in most cases
-// met, 400 in the worst.
+// Where no link has room to spare and leaves share few spines, the search may stop a few messages
+// short. A message moved at random, which makes two links worse, then opens other ways: some ten
+// such kicks were enough in most cases met, 400 in the worst.
 const (
 	maxKicks  = 1000
 	maxStates = 1 << 18 // of all searches of one repair
@@ -17,11 +16,10 @@ const (
 // none is the previous state of the first.
 const none = -1
 
-// A chain is a search for moves that take messages off a link above the ceiling:
-// those between nodes i and j leave spine k, which is over at i, for a spine where
-// i has room. If j has room there too, the chain ends. Otherwise j is now over
-// there, and just freed on k; others between j and some other node move on. A move
-// takes one message or, of a spread, a grain.
+// A chain is a search for moves that take messages off a link above the ceiling: those between
+// nodes i and j leave spine k, which is over at i, for a spine where i has room. If j has room
+// there too, the chain ends. Otherwise j is now over there, and just freed on k; others between j
+// and some other node move on. A move takes one message or, of a spread, a grain.
 //
 // The state of the search is therefore (node, spine over, spine just freed). The
 // freed spine matters where no link has room to spare: it is the only room there
@@ -49,9 +47,8 @@ func newChain(s *split, grains *spread) *chain {
 	}
 }
 
-// repair moves messages between spines until no load is above the ceiling, and
-// reports whether it got there. It does not where no split of whole numbers is
-// found.
+// repair moves messages between spines until no load is above the ceiling, and reports whether it
+// got there. It does not where no split of whole numbers is found.
 func (s *split) repair() bool {
 	c := newChain(s, nil)
 	for kicks := 0; s.over > 0; {
@@ -203,9 +200,8 @@ func (c *chain) try(at, to int, freed bool) bool {
 	return false
 }
 
-// apply makes the moves of a chain, the last first. A chain that passes a link
-// twice may ask for more than there is; one of unequal grains may not help. Then
-// it is undone.
+// apply makes the moves of a chain, the last first. A chain that passes a link twice may ask for
+// more than there is; one of unequal grains may not help. Then it is undone.
 func (c *chain) apply(last hop) bool {
 	before, ok := c.over, true
 	var done []hop

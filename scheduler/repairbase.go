@@ -174,8 +174,7 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	return out
 }
 
-// phasesFor returns how many phases messages need for their servers, leaves and
-// pairs of leaves.
+// phasesFor returns how many phases messages need for their servers, leaves and pairs of leaves.
 func (r *rework) phasesFor(messages []uint32) int {
 	busy := r.busy(messages)
 	phases := int(slices.Max(busy))
@@ -201,8 +200,7 @@ func (r *rework) phasesFor(messages []uint32) int {
 	return phases
 }
 
-// busy returns how many of the messages each server sends, and, at ranks + its
-// rank, receives.
+// busy returns how many of the messages each server sends, and, at ranks + its rank, receives.
 func (r *rework) busy(messages []uint32) []int32 {
 	n := make([]int32, 2*r.ranks)
 	for _, m := range messages {

@@ -43,9 +43,8 @@ func (t *tier) count(messages []uint32) []int {
 	return n
 }
 
-// keep returns messages of one phase of which no leaf, or pod, sends or receives more
-// than its live links carry, as many as it can or nearly so, and appends the others to
-// moved.
+// keep returns messages of one phase of which no leaf, or pod, sends or receives more than its
+// live links carry, as many as it can or nearly so, and appends the others to moved.
 func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 	half := len(t.live)
 	k := &keeper{rework: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
@@ -152,10 +151,9 @@ func (k *keeper) nodes(i int32) (a, b int32) {
 	return a, b + int32(len(k.tier.live))
 }
 
-// augment keeps one message more by an alternating path from leaf a, which has
-// room, to a leaf with room on the other side: messages on it that are not kept
-// are from then on, and the other way round. It reports whether there is one.
-// O(messages).
+// augment keeps one message more by an alternating path from leaf a, which has room, to a leaf
+// with room on the other side: messages on it that are not kept are from then on, and the other
+// way round. It reports whether there is one. O(messages).
 func (k *keeper) augment(a int) bool {
 	k.from = slices.Repeat([]int32{None}, len(k.at))
 	queue := []int32{int32(a)}

@@ -2,13 +2,12 @@
 // it, through which spine.
 //
 // In one phase a server sends to at most one server and hears from at most one; over all phases
-// every ordered pair of different servers meets exactly once, or each that can reach each
-// other (Options.DropUnreachable). ByName makes a schedule: LinearShift(Ports), XOR and
-// BandwidthOptimal are formulas; Published prints the algorithms of thesis ch. 6 as they stand,
-// ForsClosed corrects them; FORS computes: balance (fluid, split, repair), phases, lift, and
-// paths*.go for few paths; "repair:" (repairbase*.go) moves what cannot be routed into added
-// phases. Pin looks for the paths of a schedule that has none. The files pods*.go serve three
-// levels.
+// every ordered pair of different servers meets exactly once, or each that can reach each other
+// (Options.DropUnreachable). ByName makes a schedule: LinearShift(Ports), XOR and BandwidthOptimal
+// are formulas; Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed corrects
+// them; FORS computes: balance (fluid, split, repair), phases, lift, and paths*.go for few paths;
+// "repair:" (repairbase*.go) moves what cannot be routed into added phases. Pin looks for the
+// paths of a schedule that has none. The files pods*.go serve three levels.
 //
 // Servers are ranks 0..S-1 of a topology.Tree. The only random numbers are those of the seed:
 // equal input, equal schedule, for any number of CPUs.
@@ -120,9 +119,8 @@ func (s *Schedule) walk(f func(src, dst int, x *slot)) {
 	}
 }
 
-// At returns the phase in which src sends to dst, and the spine it goes
-// through, or None; twice None where the pair is left out (Meets). src and dst
-// differ.
+// At returns the phase in which src sends to dst, and the spine it goes through, or None; twice
+// None where the pair is left out (Meets). src and dst differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
 	x := s.slots[src*s.Ranks+dst]
 	if x == absent {

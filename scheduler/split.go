@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// A split says how many of the messages from each leaf to each other take which
-// spine. The two directions of a pair of leaves are independent: forcing them to
-// be equal can cost a phase (three leaves with an odd number of messages
-// between each two, say).
+// A split says how many of the messages from each leaf to each other take which spine. The two
+// directions of a pair of leaves are independent: forcing them to be equal can cost a phase (three
+// leaves with an odd number of messages between each two, say).
 //
 // A node is one side of a leaf: node a < leaves sends, node leaves+b receives.
 type split struct {

@@ -2,8 +2,7 @@ package topology
 
 import "fmt"
 
-// What plans, models, fabrics and their routes ask of a tree is the same in two levels and
-// three:
+// What plans, models, fabrics and their routes ask of a tree is the same in two levels and three:
 //
 //   - servers by rank and their leaves (Servers, Leaf, First, On);
 //   - paths. A path between two leaves is one number, 0..Paths()-1: the spine or, of three

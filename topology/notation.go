@@ -89,8 +89,7 @@ func split(notation string) (kind string, groups [][]int, err error) {
 	return "FT", [][]int{{n}, slices.Repeat([]int{k}, n)}, nil
 }
 
-// maxNumber is the largest number in a notation; products of two stay far from
-// overflow.
+// maxNumber is the largest number in a notation; products of two stay far from overflow.
 const maxNumber = 1 << 16
 
 // parseNumbers reads "4,8".
@@ -251,10 +250,9 @@ func atoi(digits string) int {
 // draws bounds how often Random tries before it gives up.
 const draws = 10_000
 
-// Random returns count links, drawn uniformly from the live ones by the seed
-// such that every pair of servers still has a path when they die too; draws
-// that disconnect a pair are thrown away. It is an error when there are fewer
-// live links or when 10,000 draws all disconnect a pair.
+// Random returns count links, drawn uniformly from the live ones by the seed such that every pair
+// of servers still has a path when they die too; draws that disconnect a pair are thrown away. It
+// is an error when there are fewer live links or when 10,000 draws all disconnect a pair.
 func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
 	var live []Link
 	for id, dead := range t.dead {

@@ -11,11 +11,10 @@
 // pod. A message between leaves of a pod chooses a plane, one between pods a plane and a top
 // switch of it. A tree of two levels is one pod, without top switches.
 //
-// A server has two numbers. Its position slot + leaf·M0 is its name and never
-// changes when other servers are missing. Its rank 0..S-1 is its place among
-// the servers present, in order of position; formulas, schedules and tables
-// count in ranks. Names ("leaf0", "server17", "leaf0-spine3") are made and read
-// here, at the edge, and nowhere else.
+// A server has two numbers. Its position slot + leaf·M0 is its name and never changes when other
+// servers are missing. Its rank 0..S-1 is its place among the servers present, in order of
+// position; formulas, schedules and tables count in ranks. Names ("leaf0", "server17",
+// "leaf0-spine3") are made and read here, at the edge, and nowhere else.
 //
 // The package holds no routes and reads no clock.
 package topology
@@ -168,8 +167,7 @@ func (t *Tree) Levels() int {
 // Pods returns the number of pods; 1 on two levels.
 func (t *Tree) Pods() int { return t.pods }
 
-// PodLeaves returns the number of leaves of a pod; those of pod q are q·PodLeaves() and the
-// next.
+// PodLeaves returns the number of leaves of a pod; those of pod q are q·PodLeaves() and the next.
 func (t *Tree) PodLeaves() int { return t.leaves / t.pods }
 
 // Pod returns the pod of a leaf.

@@ -2,10 +2,9 @@ package topology
 
 import "fmt"
 
-// A Wire is one direction of a cable, by dense ID: first the leaf-spine cables
-// (2·LinkID upwards, leaf to spine; 2·LinkID+1 downwards), then the server
-// cables by rank (up: server to leaf), then those of the top switches, as LinkID has
-// them. Link loads are slices indexed by Wire.
+// A Wire is one direction of a cable, by dense ID: first the leaf-spine cables (2·LinkID upwards,
+// leaf to spine; 2·LinkID+1 downwards), then the server cables by rank (up: server to leaf), then
+// those of the top switches, as LinkID has them. Link loads are slices indexed by Wire.
 type Wire int
 
 // Wires returns the number of wires: two of each cable between switches, and 2·S.

@@ -23,8 +23,7 @@ import (
 // with a negative First are coloured but not reported.
 type Edge struct{ U, V, N, First int32 }
 
-// A Graph is a bipartite multigraph with left nodes 0..Left-1 and right nodes
-// 0..Right-1.
+// A Graph is a bipartite multigraph with left nodes 0..Left-1 and right nodes 0..Right-1.
 type Graph struct {
 	Left, Right int
 	Edges       []Edge
@@ -139,10 +138,9 @@ func Rows(k int, right []int32, nodes int, o Options) []int32 {
 // within an edge to it leaves it negative.
 const unreported = math.MinInt32
 
-// regular returns a k-regular graph that contains g. Nodes whose degrees
-// together are at most k become one node, which only makes the colouring
-// stricter and keeps the result below twice the size of g; what is missing is
-// filled with edges that are not reported.
+// regular returns a k-regular graph that contains g. Nodes whose degrees together are at most k
+// become one node, which only makes the colouring stricter and keeps the result below twice the
+// size of g; what is missing is filled with edges that are not reported.
 func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	left, right := g.degrees()
 	binL, degL := merge(left, k)

@@ -105,9 +105,8 @@ const (
 // A ListColoring is what ListGraph.Color found.
 type ListColoring struct {
 	Outcome Outcome
-	// Color is the color of each edge, or -1. Edges with a common end differ. Not
-	// all edges have one unless Outcome is Colored; then many have, but it is not
-	// proven that no more could.
+	// Color is the color of each edge, or -1. Edges with a common end differ. Not all edges have
+	// one unless Outcome is Colored; then many have, but it is not proven that no more could.
 	Color       []int16
 	Uncolored   int
 	Certificate *Certificate // if Outcome is Impossible
@@ -117,10 +116,9 @@ type ListColoring struct {
 // differ, or shows that this cannot be, or gives up. It tries, in this order:
 //
 //   - All lists equal: König's theorem (Graph.Color).
-//   - Every list longer than the number of edges that an orientation of the line
-//     graph puts before its edge: stable matchings (Galvin), which then always
-//     succeed. This is so wherever each list has as many colours as the largest
-//     degree.
+//   - Every list longer than the number of edges that an orientation of the line graph puts before
+//     its edge: stable matchings (Galvin), which then always succeed. This is so wherever each
+//     list has as many colours as the largest degree.
 //   - The part of a proper colouring without lists that the lists allow, then
 //     greedily the edge with fewest colours left (DSATUR, Brélaz 1979).
 //   - Hall certificates.
@@ -206,8 +204,7 @@ func limit(n int) int {
 	return max(n, 0)
 }
 
-// result returns the colouring found; a certificate shows that there is no
-// better outcome.
+// result returns the colouring found; a certificate shows that there is no better outcome.
 func (s *listState) result(c *Certificate) *ListColoring {
 	r := &ListColoring{Color: s.color, Uncolored: s.free(), Certificate: c}
 	switch {
@@ -253,8 +250,7 @@ func (g *ListGraph) proper(seed uint64) ([]int16, int) {
 	return color, k
 }
 
-// koenig colours a graph of which all lists are equal and long enough, or
-// returns nil.
+// koenig colours a graph of which all lists are equal and long enough, or returns nil.
 func (g *ListGraph) koenig(seed uint64) *ListColoring {
 	if len(g.Edges) == 0 {
 		return &ListColoring{}

@@ -6,9 +6,8 @@ type CertificateKind int
 const (
 	// Hall: edges at one node have fewer colours together than they are.
 	Hall CertificateKind = iota
-	// Count: each color can be given to so many edges at once, the size of a largest
-	// matching of the edges that allow it; these numbers sum to less than the
-	// edges there are.
+	// Count: each color can be given to so many edges at once, the size of a largest matching of
+	// the edges that allow it; these numbers sum to less than the edges there are.
 	Count
 	// Exhausted: a search through all colourings found none. This is a statement,
 	// not a proof that can be checked in less time.
@@ -37,10 +36,9 @@ func (g *ListGraph) all() []int32 {
 	return out
 }
 
-// crowded returns a Hall certificate of the node that has most edges too many, or
-// nil: at each node a matching of edges and colours decides (Hall). O(Σ deg²·|list|)
-// at worst; nodes of which each list has as many colours as they have edges cost
-// next to nothing.
+// crowded returns a Hall certificate of the node that has most edges too many, or nil: at each
+// node a matching of edges and colours decides (Hall). O(Σ deg²·|list|) at worst; nodes of which
+// each list has as many colours as they have edges cost next to nothing.
 func (g *ListGraph) crowded() *Certificate {
 	var worst *Certificate
 	over := 0
@@ -74,9 +72,8 @@ func (g *ListGraph) byNode() [][]int32 {
 	return out
 }
 
-// hall matches edges to colours. Where some edge stays over, the edges that
-// alternating paths lead to from all such edges are the set that has most edges
-// too many; hall returns it, or nil.
+// hall matches edges to colours. Where some edge stays over, the edges that alternating paths lead
+// to from all such edges are the set that has most edges too many; hall returns it, or nil.
 func (g *ListGraph) hall(at []int32) *Certificate {
 	var owner [MaxListColors]int32 // index in at + 1, by color
 	var tried ColorSet
@@ -122,8 +119,7 @@ func (g *ListGraph) hall(at []int32) *Certificate {
 	return cert
 }
 
-// scarce returns a Count certificate of all edges or of the edges of one
-// component, or nil.
+// scarce returns a Count certificate of all edges or of the edges of one component, or nil.
 func (g *ListGraph) scarce() *Certificate {
 	if c := g.count(g.all()); c != nil {
 		return c
@@ -158,8 +154,7 @@ func (g *ListGraph) count(edges []int32) *Certificate {
 	return cert
 }
 
-// matching returns the size of a largest matching of the edges that allow a
-// color. O(Left·E).
+// matching returns the size of a largest matching of the edges that allow a color. O(Left·E).
 func (g *ListGraph) matching(edges []int32, color int) int {
 	next := make([][]int32, g.Left)
 	for _, e := range edges {

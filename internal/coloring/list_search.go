@@ -125,8 +125,7 @@ func (s *listState) kempe() bool {
 
 const chainEdges = 8 // more open edges hardly ever have a chain that fewer have not
 
-// chain looks for a color that is free at one end of e and can be made free at
-// the other.
+// chain looks for a color that is free at one end of e and can be made free at the other.
 func (s *listState) chain(e int32, near, far int) bool {
 	here := s.g.Edges[e].List.Without(s.used[near])
 	there := s.colors.Without(s.used[far])
@@ -274,9 +273,8 @@ func (s *listState) restore(color []int16) {
 	}
 }
 
-// exact looks through all colourings, the edge with fewest colours left first,
-// and says so where the search came to its end; best is what to return where it
-// did not.
+// exact looks through all colourings, the edge with fewest colours left first, and says so where
+// the search came to its end; best is what to return where it did not.
 func (g *ListGraph) exact(best *listState, nodes int) *ListColoring {
 	x := &listSearch{listState: newListState(g), nodes: nodes}
 	switch {

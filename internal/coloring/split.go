@@ -99,9 +99,8 @@ func (c *colorer) fork(edges int, w *worker, a, b func(*worker)) {
 	b(w)
 }
 
-// weighted colours a k-regular graph with the colours from color upwards. It
-// turns to single edges when the weights no longer save anything and units have
-// room for the numbers.
+// weighted colours a k-regular graph with the colours from color upwards. It turns to single edges
+// when the weights no longer save anything and units have room for the numbers.
 func (c *colorer) weighted(m *multigraph, w *worker, k, color int32) {
 	units := int(k) * c.nodes
 	if units <= 2*len(m.arcs) && uint64(k) <= 1<<c.shift {
@@ -174,10 +173,9 @@ func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
 	return hi
 }
 
-// A unit is a single edge of a piece, grouped by left node, which is therefore
-// implied by its index: k units for each node of a k-regular graph. It holds the
-// right node, shifted, and the index among the units that its left node had in
-// the beginning.
+// A unit is a single edge of a piece, grouped by left node, which is therefore implied by its
+// index: k units for each node of a k-regular graph. It holds the right node, shifted, and the
+// index among the units that its left node had in the beginning.
 type unit uint32
 
 func (c *colorer) unit(v, index int32) unit { return unit(v)<<c.shift | unit(index) }
@@ -238,9 +236,8 @@ func (c *colorer) units(p *piece, e, buf []unit, w *worker, k, color int32) {
 
 const none = -1
 
-// split deals the edges of a graph in which every node has an even degree into
-// lo and hi such that every node keeps half of its edges in each (Euler split).
-// O(E).
+// split deals the edges of a graph in which every node has an even degree into lo and hi such that
+// every node keeps half of its edges in each (Euler split). O(E).
 func (w *worker) split(c *colorer, e, lo, hi []unit) {
 	side := w.cycles(c, e)
 	for i := range lo {
@@ -250,15 +247,13 @@ func (w *worker) split(c *colorer, e, lo, hi []unit) {
 	}
 }
 
-// cycles decides the sides of the edges of a graph in which every node has an
-// even degree. Edges 2i and 2i+1 are a pair at their left node; edges are also
-// paired at their right node. Each edge is in two pairs, so the pairs form even
-// cycles, along which the edges go to lo and hi in turn. The result at index 2i
-// is odd when edge 2i+1 goes to lo and edge 2i to hi, and else even.
+// cycles decides the sides of the edges of a graph in which every node has an even degree. Edges
+// 2i and 2i+1 are a pair at their left node; edges are also paired at their right node. Each edge
+// is in two pairs, so the pairs form even cycles, along which the edges go to lo and hi in turn.
+// The result at index 2i is odd when edge 2i+1 goes to lo and edge 2i to hi, and else even.
 //
-// Edge i has place i+2 in pair, so that 0 stands for none, in waiting (the edge
-// that still looks for its pair, by right node), and takes what belongs nowhere:
-// pairing needs no branch.
+// Edge i has place i+2 in pair, so that 0 stands for none, in waiting (the edge that still looks
+// for its pair, by right node), and takes what belongs nowhere: pairing needs no branch.
 func (w *worker) cycles(c *colorer, e []unit) []int32 {
 	w.pair = sized(w.pair, len(e)+2)
 	if len(w.waiting) < c.nodes {

@@ -88,8 +88,7 @@ func (j *judge) bound() {
 	}
 }
 
-// strongest returns the labels of the server bound, the strongest leaf's and the
-// strongest pod's.
+// strongest returns the labels of the server bound, the strongest leaf's and the strongest pod's.
 func (j *judge) strongest() []string {
 	labels := []string{byServer}
 	pick := func(family string, count int, bound func(int) (int, error)) {
@@ -197,8 +196,7 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	return ceil(j.tree.On(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
 }
 
-// podBound returns ⌈messages / live links⌉ of what leaves a pod through its links
-// to top switches.
+// podBound returns ⌈messages / live links⌉ of what leaves a pod through its links to top switches.
 func (j *judge) podBound(pod int) (phases int, err error) {
 	p := j.tree
 	if p.Levels() == 2 || pod >= p.Pods() {

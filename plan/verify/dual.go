@@ -88,8 +88,7 @@ func newPricer(t *topology.Tree, y []uint64) *pricer {
 	return p
 }
 
-// cheapest returns the least weight of a live path from leaf a to leaf b, or
-// unpriced.
+// cheapest returns the least weight of a live path from leaf a to leaf b, or unpriced.
 func (p *pricer) cheapest(a, b int) uint64 {
 	var cross []uint64
 	if p.tree.Levels() == 3 && p.tree.Pod(a) != p.tree.Pod(b) {

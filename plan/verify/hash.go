@@ -41,8 +41,7 @@ func fabricLines(t *topology.Tree) string {
 	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
 }
 
-// maxLine is more than the longest line: three numbers of ten digits and a path
-// of two with five.
+// maxLine is more than the longest line: three numbers of ten digits and a path of two with five.
 const maxLine = 64
 
 // A lineWriter writes messages as text. Each part of a line is a short text that

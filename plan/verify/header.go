@@ -99,9 +99,8 @@ func (h *header) tree() (*topology.Tree, error) {
 	return h.without(t)
 }
 
-// build makes a tree. A large one is refused before anything of its size is made. A factor
-// left out is one that another states: planes are M0, top switches M1 unless the notation
-// says so.
+// build makes a tree. A large one is refused before anything of its size is made. A factor left
+// out is one that another states: planes are M0, top switches M1 unless the notation says so.
 func build(o topology.Options) (*topology.Tree, error) {
 	planes, tops := cmp.Or(o.Spines, o.Ports), cmp.Or(o.Tops, o.Leaves/max(1, o.Pods))
 	if o.Pods > maxTopLinks || o.Pods > 0 && (planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops)) {

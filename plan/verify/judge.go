@@ -17,8 +17,7 @@ type seat struct {
 	leaf int32
 }
 
-// A judge goes once through the messages. Everything it looks up on the way is
-// a flat slice.
+// A judge goes once through the messages. Everything it looks up on the way is a flat slice.
 type judge struct {
 	tree *topology.Tree
 	file *File

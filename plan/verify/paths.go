@@ -6,10 +6,9 @@ import "math/bits"
 // 4,096 servers takes a sixteenth of it.
 const pathsRoom = 1 << 22
 
-// countPaths returns the distinct spines, on three levels planes with their top
-// switches, from one leaf to one server on another leaf, and what addresses they
-// take. Messages without a meaning are skipped.
-// O(messages), and again for every part of the fabric that does not fit.
+// countPaths returns the distinct spines, on three levels planes with their top switches, from one
+// leaf to one server on another leaf, and what addresses they take. Messages without a meaning are
+// skipped. O(messages), and again for every part of the fabric that does not fit.
 func (j *judge) countPaths() *Paths {
 	t, words := j.tree, (j.tree.Spines()*max(1, j.tree.Tops())+63)/64
 	row := t.Servers() * words // one leaf's
@@ -50,9 +49,8 @@ func (j *judge) markPaths(seen []uint64, first, part, words int) {
 	}
 }
 
-// pathsOf returns the addresses that so many paths take. Destinations have
-// 2^LMC addresses, switches one; a switch needs no entry for itself (thesis
-// 6.7.2: 32·326 + 37 entries).
+// pathsOf returns the addresses that so many paths take. Destinations have 2^LMC addresses,
+// switches one; a switch needs no entry for itself (thesis 6.7.2: 32·326 + 37 entries).
 func pathsOf(most, servers, switches int) *Paths {
 	p := &Paths{Most: most}
 	if most > 1 {

@@ -48,8 +48,7 @@ type File struct {
 	Messages    []Message // in the order of the file
 }
 
-// A Bound is a lower bound on the phases of any plan without contention, and
-// what proves it.
+// A Bound is a lower bound on the phases of any plan without contention, and what proves it.
 type Bound struct {
 	Phases  int
 	Kind    string       // "server", "leaf3", "hall3", "pod1" or LP
@@ -121,9 +120,8 @@ const (
 	PieceBytes   = 240
 )
 
-// ReadEither reads a plan of version 1, or an ordered plan, one of version 2;
-// the other is nil. Reading and judging take up to so many bytes of memory; a file that
-// needs more is an error.
+// ReadEither reads a plan of version 1, or an ordered plan, one of version 2; the other is nil.
+// Reading and judging take up to so many bytes of memory; a file that needs more is an error.
 func ReadEither(r io.Reader, memory int) (*File, *Ordered, error) {
 	in, err := begin(r, memory/MessageBytes)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"evbench/topology"
 )
 
-// scan judges the messages one after another, phase by phase. Nearly every
-// message of a plan is right: usual takes those, so that what is wrong with the
-// others costs them nothing.
+// scan judges the messages one after another, phase by phase. Nearly every message of a plan is
+// right: usual takes those, so that what is wrong with the others costs them nothing.
 func (j *judge) scan() {
 	last := int32(-1)
 	for i := 0; i < len(j.messages); {

@@ -83,8 +83,7 @@ func (j *judge) needless(i int32, src, dst seat) {
 	}
 }
 
-// missing accuses the ordered pairs that never met. Only as many as are kept
-// are looked for.
+// missing accuses the ordered pairs that never met. Only as many as are kept are looked for.
 func (j *judge) missing() {
 	s := j.Report.Servers
 	never := j.expected - j.pairs

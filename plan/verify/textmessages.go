@@ -75,9 +75,8 @@ func parseNumber(field []byte, column int) (n int32, err error) {
 	return n, nil
 }
 
-// quick reads the messages at the start of b that are written with single blanks,
-// nearly all of a file, and returns the bytes they take. What it is not sure of,
-// it leaves to message.
+// quick reads the messages at the start of b that are written with single blanks, nearly all of a
+// file, and returns the bytes they take. What it is not sure of, it leaves to message.
 func (r *textReader) quick(b []byte) (read int) {
 	for len(b)-read >= maxLine && len(r.file.Messages) < r.limit {
 		m, n := quickLine(b[read:read+maxLine], r.file.Tree.Levels() == 3)

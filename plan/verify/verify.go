@@ -120,9 +120,8 @@ type Report struct {
 
 	// ContentionChecked says that every wire was held to one message a phase.
 	ContentionChecked bool `json:"contention_checked"`
-	// Duration is the sum over the phases of the largest number of messages on
-	// one wire, server wires included. 0 where the file does not know the
-	// spines (routing none, ecmp, spray).
+	// Duration is the sum over the phases of the largest number of messages on one wire, server
+	// wires included. 0 where the file does not know the spines (routing none, ecmp, spray).
 	Duration int `json:"duration"`
 	// PredictedEfficiency is the most messages of one server (S-1 when none is
 	// left out) over Duration, or 0 without a duration.
@@ -130,8 +129,7 @@ type Report struct {
 
 	// Bound is the stated lower bound, nil when there is none.
 	Bound *BoundReport `json:"bound,omitempty"`
-	// Paths are counted where the file knows the spines,
-	// nil otherwise.
+	// Paths are counted where the file knows the spines, nil otherwise.
 	Paths *Paths `json:"paths,omitempty"`
 }
 
@@ -139,8 +137,7 @@ type Report struct {
 type BoundReport struct {
 	Phases int    `json:"phases"`
 	Kind   string `json:"kind"`
-	// Proven says that the witness was recomputed (Options.Bound) and proves
-	// exactly this number.
+	// Proven says that the witness was recomputed (Options.Bound) and proves exactly this number.
 	Proven bool `json:"proven"`
 	// Gap is the phases of the plan above the bound. It is negative only for a
 	// plan with contention, which no bound binds, and for a wrong one.
@@ -153,10 +150,9 @@ func (r *Report) Optimal() bool {
 	return r.Valid && r.ContentionChecked && r.Bound != nil && r.Bound.Proven && r.Bound.Gap == 0
 }
 
-// Check judges a file. O(messages + servers² / 64), and the cost of sorting
-// when the messages are not in canonical order. It counts what is independent of
-// each other on up to three goroutines; the report does not depend on how they
-// are scheduled.
+// Check judges a file. O(messages + servers² / 64), and the cost of sorting when the messages are
+// not in canonical order. It counts what is independent of each other on up to three goroutines;
+// the report does not depend on how they are scheduled.
 func Check(f *File, o Options) *Report {
 	if o.First == 0 {
 		o.First = 10

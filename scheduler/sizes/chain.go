@@ -30,8 +30,7 @@ type Token struct {
 	Back  int32 // how many windows ago that one is planned, 0: in this one
 	Piece int32 // its place in the Pieces of its window
 	Rank  int32 // its receiver, who tells
-	// Take numbers what Rank receives: 0 is the first of this window, -1 the last of those
-	// before.
+	// Take numbers what Rank receives: 0 is the first of this window, -1 the last of those before.
 	Take int32
 }
 

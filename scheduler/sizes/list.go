@@ -152,8 +152,7 @@ func (l *lister) begin(now int64) {
 	}
 }
 
-// consider puts a server with its best partner, in the first layer that has one, into
-// the queue.
+// consider puts a server with its best partner, in the first layer that has one, into the queue.
 func (l *lister) consider(d int, i int32) {
 	l.looks++
 	for e := l.old; e < len(l.layers); e++ {

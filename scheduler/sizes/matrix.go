@@ -110,11 +110,10 @@ type reader struct {
 	named  [][]bool // pairs that a line names, by exchange
 }
 
-// Read reads the sizes of a window: lines "src,dst,bytes" or "src,dst,bytes,exchange", in
-// any order. A server is its position or its name (server17); exchanges count from 0,
-// which is where none is stated. A pair that no line names has no fragment. The first
-// line may name the fields; blank lines and lines that start with # say nothing. An
-// error names the line and the field.
+// Read reads the sizes of a window: lines "src,dst,bytes" or "src,dst,bytes,exchange", in any
+// order. A server is its position or its name (server17); exchanges count from 0, which is where
+// none is stated. A pair that no line names has no fragment. The first line may name the fields;
+// blank lines and lines that start with # say nothing. An error names the line and the field.
 func Read(in io.Reader, t *topology.Tree) ([]*Matrix, error) {
 	r := &reader{tree: t}
 	if err := r.grow(1); err != nil {

@@ -100,12 +100,11 @@ func Make(t *topology.Tree, m *Matrix, o Options) (*Plan, error) {
 	return MakeWindow(t, []*Matrix{m}, o)
 }
 
-// MakeWindow plans exchanges back to back on a two-level tree: a server that has nothing
-// to do in the oldest exchange goes on with the next. The bound is that of all together.
-// It keeps the best of a portfolio: the order of FORS' phases where sizes are similar, and
-// list schedules with several priorities and seeds. It ends early at the bound. Leaves
-// that share no live spine and have bytes for each other are a
-// *topology.UnreachableError.
+// MakeWindow plans exchanges back to back on a two-level tree: a server that has nothing to do in
+// the oldest exchange goes on with the next. The bound is that of all together. It keeps the best
+// of a portfolio: the order of FORS' phases where sizes are similar, and list schedules with
+// several priorities and seeds. It ends early at the bound. Leaves that share no live spine and
+// have bytes for each other are a *topology.UnreachableError.
 func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	sum, err := add(t, window)
 	if err != nil {
