@@ -169,7 +169,6 @@ func cells(x []float64, source string) []string {
 	}
 }
 
-// whatChanged says what died and what came back: "leaf0-spine0 down".
 func whatChanged(f results.Failover) string {
 	var parts []string
 	for _, x := range []struct {
@@ -231,7 +230,6 @@ func inUse(list []results.Failover) (n int) {
 	return n
 }
 
-// sources names where the plans of several fail-overs came from.
 func sources(list []results.Failover) string {
 	var names []string
 	for _, f := range list {

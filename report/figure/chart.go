@@ -114,7 +114,6 @@ func penned(charts []Chart) []Chart {
 	return out
 }
 
-// crowded says that a chart needs the whole width.
 func (c Chart) crowded() bool { return c.Boxes && len(c.places()) > 5 }
 
 // places are all X, rising.
@@ -155,7 +154,6 @@ func (c Chart) draw(canvas draw.Canvas) {
 	drawLegend(canvas, c.entries(), bottom-4)
 }
 
-// axis prepares the X axis and returns where a place is on it.
 func (c Chart) axis(a *plot.Axis, places []float64) func(float64) float64 {
 	if c.Boxes {
 		ticks := make([]plot.Tick, len(places))
@@ -212,7 +210,6 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// positive leaves out the points that a logarithmic axis has no place for.
 func positive(list []Series) []Series {
 	out := slices.Clone(list)
 	for i, s := range out {

@@ -20,7 +20,6 @@ type stage struct {
 	mark        draw.GlyphDrawer
 }
 
-// stages follow on a failure having been seen.
 var stages = []stage{
 	{"aided", "first aid", func(f *results.Failover) *float64 { return f.AidedSec }, draw.PyramidGlyph{}},
 	{"planned", "planned", func(f *results.Failover) *float64 { return f.PlannedSec }, draw.RingGlyph{}},
@@ -81,7 +80,6 @@ func (f *Figure) stages(x *results.Failover) {
 	add("cleaned", x.CleanedSec)
 }
 
-// policyLabel is the name of a case with its policy, unless that is in it.
 func policyLabel(c results.Case, all []results.Case) string {
 	name := results.Label(c, all)
 	if strings.Contains(name, c.Failover) {
@@ -244,7 +242,6 @@ func milliseconds(ms float64) string {
 
 const shortest = 0.1
 
-// barPanel draws the bars below a legend of their marks.
 func barPanel(rows []bar) Panel {
 	names := make([]string, len(rows))
 	least, most := math.Inf(1), 0.0
@@ -295,7 +292,6 @@ func (b bar) words() string {
 	return b.label + ": " + strings.Join(parts, ", ")
 }
 
-// legendRows is the room of the legend, in rows of the panel.
 const legendRows = 1.2
 
 func (b bar) draw(c draw.Canvas, p *plot.Plot, row float64) {

@@ -70,7 +70,6 @@ type Panel struct {
 	Slim          vg.Length // a width for small screens, on which it can be read, too; 0: none
 }
 
-// addOf adds the drawing of one case.
 func (f *Figure) addOf(index int, title string, p Panel) {
 	p.Case, p.Title = index, title
 	f.Panels = append(f.Panels, p)
@@ -159,7 +158,6 @@ func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 func whole(n int) string { return strconv.Itoa(n) }
 
-// bits prints a rate to the bit per second.
 func bits(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
 // decimals prints seconds, shares and loads.

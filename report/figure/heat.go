@@ -130,7 +130,6 @@ func (h Heat) names() (out []plot.Tick) {
 	return out
 }
 
-// numbers are the columns, counted from 1.
 func (h Heat) numbers() (out []plot.Tick) {
 	step := max(1, int(stepOf(float64(h.columns()), 6)))
 	for i := range h.columns() {

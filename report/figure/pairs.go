@@ -193,7 +193,6 @@ type mapScale struct {
 	u        results.RateUnit
 }
 
-// mostOf is the greatest goodput of a pair that was counted.
 func mostOf(grids []*grid) (most float64) {
 	for _, g := range grids {
 		if g == nil || !g.measured {

@@ -96,7 +96,6 @@ func (s Series) boxes(c draw.Canvas, p *plot.Plot, place func(float64) float64, 
 	}
 }
 
-// statedMark is an open diamond.
 func statedMark(c draw.Canvas, m vg.Point) {
 	const r = 4.5
 	pts := []vg.Point{{X: m.X - r, Y: m.Y}, {X: m.X, Y: m.Y + r}, {X: m.X + r, Y: m.Y}, {X: m.X, Y: m.Y - r}}

@@ -80,10 +80,9 @@ func nominal(p *plot.Plot, names []string) {
 // rowAt is where the i-th of n rows is on the Y axis.
 func rowAt(i, n int) float64 { return float64(n - 1 - i) }
 
-// rows is the height of a drawing with a row for each of n cases.
+// rowsHeight is that of a drawing with a row for each of n cases.
 func rowsHeight(n int) vg.Length { return 58 + 24*vg.Length(n) }
 
-// fewTicks are at most seven round numbers.
 type fewTicks struct{}
 
 // Ticks returns the ticks of a range.
@@ -138,7 +137,6 @@ type brush func(c draw.Canvas, p *plot.Plot)
 // Plot calls the brush.
 func (b brush) Plot(c draw.Canvas, p *plot.Plot) { b(c, p) }
 
-// at turns coordinates of a plot into a point of its canvas.
 func at(c draw.Canvas, p *plot.Plot, x, y float64) vg.Point {
 	tx, ty := p.Transforms(&c)
 	return vg.Point{X: tx(x), Y: ty(y)}

@@ -118,7 +118,6 @@ func (f *Figure) says() string {
 	return strings.Join(parts, " ")
 }
 
-// rateText prints a rate in a unit, with three digits or more.
 func rateText(x float64, u results.RateUnit) string { return figuresOf(x/u.Size) + " " + u.Name }
 
 // figuresOf prints a number with three digits or more, and without an exponent.

@@ -115,7 +115,6 @@ func (x *CaseTree) says(totals []float64, most float64) string {
 	return sentences(parts)
 }
 
-// amount prints what a cable carries in the whole case.
 func (x *CaseTree) amount(load float64) string {
 	if x.Loads != nil {
 		return fmt.Sprintf("%.0f messages", load)

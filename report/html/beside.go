@@ -46,7 +46,6 @@ func differencesOf(runs []Input) (out []difference) {
 	return out
 }
 
-// shareHeads are the heads of the columns of shares, by figure.
 var shareHeads = map[string]string{compare.Ratio: "ratio", efficiency: "efficiency"}
 
 const (
@@ -92,7 +91,6 @@ func differenceOf(base, other Input, id string) difference {
 	return d
 }
 
-// notAlike says why events per second of two runs are not compared.
 func notAlike(why []compare.Difference) string {
 	const most = 3
 	text := "Events/s are not compared: the runs were not made alike"

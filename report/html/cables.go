@@ -76,7 +76,6 @@ const mostLinks = 1500
 // Few reports whether there are few enough cables to draw.
 func (c *Cables) Few() bool { return len(c.Cables) <= mostLinks }
 
-// at is where a switch stands.
 func (c *Cables) at(p Place) (x, y float64) {
 	x = treeWidth * (float64(p.Index) + 0.5) / float64(len(c.Levels[p.Level]))
 	return x, float64(topY + cmp.Or(c.gap, levelGap)*(len(c.Levels)-1-p.Level))
@@ -171,7 +170,6 @@ func (c *Cables) draw(b, marks *strings.Builder, k Cable, shift float64) {
 	b.WriteString(`</g>`)
 }
 
-// step returns the step of the legend for a share of the largest load.
 func step(share float64) int {
 	if share <= 0 {
 		return 0

@@ -223,7 +223,6 @@ func viewOf(index int, in Input) (runView, error) {
 	return v, nil
 }
 
-// draw draws the panels of a figure on all processors.
 func draw(f *figure.Figure, index int) ([]panelView, error) {
 	out, errs := make([]panelView, len(f.Panels)), make([]error, len(f.Panels))
 	parallel.Each(0, len(f.Panels), func(_, i int) {

@@ -190,7 +190,6 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 	return c
 }
 
-// path is what a path between two leaves carries.
 func (c *capacities) path(a, b, path int) float64 {
 	least := math.Inf(1)
 	for _, l := range c.t.PathLinks(a, b, path) {

@@ -138,7 +138,6 @@ func Judge(in Input) (*Verdict, error) {
 	return v, nil
 }
 
-// judgeResult compares the result with what was possible, pair by pair and as a whole.
 func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
 	r := in.Result
 	if r == nil {

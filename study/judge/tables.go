@@ -60,7 +60,6 @@ const (
 	somePhases = 512  // that are drawn of more hosts
 )
 
-// onlyHosts returns the tables in the network without the hosts that are not of the job.
 func (f *fabric) onlyHosts(t *lft.Tables) *lft.Tables {
 	if len(f.hosts.Nodes) == t.Net.Hosts() {
 		return t
@@ -133,7 +132,6 @@ func (f *fabric) fullest(out *Tables) {
 	}
 }
 
-// reach checks that no message is lost on the way to the first LID of its host.
 func (f *fabric) reach(t *lft.Tables) error {
 	var pairs int64 // of a host and a LID of another
 	for _, v := range f.hosts.Nodes {

@@ -95,7 +95,6 @@ func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err er
 	return within(w.Result, err)
 }
 
-// within names the file that an error is about.
 func within(file string, err error) error {
 	if err == nil || file == "" {
 		return err

@@ -96,7 +96,6 @@ var panels = map[string][]panel{
 	},
 }
 
-// filled are charts for all ports in use, and for 326 servers.
 func filled(x string, k kind) []panel {
 	const suffix, gbit = ", 326 servers", "Gbit/s of a server"
 	return []panel{

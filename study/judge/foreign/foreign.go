@@ -242,5 +242,4 @@ func lines(data []byte, do func(number int, text string, fields []string) error)
 	return nil
 }
 
-// isCount reports whether a field begins a row of a table.
 func isCount(field string) bool { return strings.Trim(field, "0123456789") == "" }

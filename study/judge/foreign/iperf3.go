@@ -167,7 +167,6 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	return nil
 }
 
-// end is the number of a host.
 func (t *iperfTests) end(name string) int {
 	i, ok := t.at[name]
 	if !ok {

@@ -11,7 +11,6 @@ import (
 // meanNCCL is the Limit of alltoall_perf, whose -a is 1 (the mean) unless it is given.
 const meanNCCL = "the time is the mean of the ranks, and a call ends with the slowest (alltoall_perf -a 3 prints its time, which text does not say)"
 
-// otherNCCL are the other programs of nccl-tests.
 var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
 
 // isNCCL tells outputs of nccl-tests and rccl-tests by keys of JSON that no other has, and columns of text.
@@ -22,7 +21,6 @@ func isNCCL(data []byte) bool {
 	return containing(`"nccl_version"`)(data) || containing(`"rccl_version"`)(data)
 }
 
-// readNCCL reads any of them.
 func readNCCL(data []byte, o Options) (*Result, error) {
 	switch {
 	case isRCCL(data):

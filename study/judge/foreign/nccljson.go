@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// ncclReport is what alltoall_perf writes with -J.
 type ncclReport struct {
 	Version int      `json:"version"`
 	Args    []string `json:"args"`
@@ -102,7 +101,6 @@ func (x *ncclReport) slowest() (yes bool) {
 	return yes
 }
 
-// ranks returns how many took part.
 func (x *ncclReport) ranks() (int, error) {
 	n, each := len(x.Config.Devices), x.Config.Threads*x.Config.GPUs
 	if n == 0 || x.Config.Threads < 1 || x.Config.GPUs < 1 || each > 1<<10 {
