@@ -140,7 +140,7 @@ func overlapping(n *network.Network, r *rand.Rand) (jobs [][]network.Node) {
 
 func TestIndex(t *testing.T) {
 	for seed := range 15 {
-		name, n := ssspDraw(t, seed, seed%2)
+		name, n := drawn(t, seed, seed%2)
 		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 5)))
 		for without := range AllSteps + 1 {
 			tables := sar(t, n, Placement{Jobs: jobs, Without: without}, 0)
@@ -180,7 +180,7 @@ func mates(jobs [][]network.Node, x, y network.Node) bool {
 func TestWeights(t *testing.T) {
 	for seed := range 10 {
 		for _, published := range []bool{true, false} {
-			_, n := ssspDraw(t, seed, seed%3)
+			_, n := drawn(t, seed, seed%3)
 			jobs := MultiSwitch(n, overlapping(n, rand.New(rand.NewPCG(uint64(seed), 6))))
 			r, err := newRouter(n, "sar")
 			if err != nil {
@@ -253,7 +253,7 @@ func TestOrderOfDestinations(t *testing.T) {
 // and lanes are free of cycles.
 func TestSARRoutesAll(t *testing.T) {
 	for seed := range 20 {
-		name, n := ssspDraw(t, seed, seed%3)
+		name, n := drawn(t, seed, seed%3)
 		jobs := overlapping(n, rand.New(rand.NewPCG(uint64(seed), 8)))
 		p := Placement{Jobs: jobs, IO: []network.Node{0}, Other: []network.Node{1}, Without: Steps(seed) % (AllSteps + 1)}
 		tables := sar(t, n, p, 8)
@@ -265,7 +265,7 @@ func TestSARRoutesAll(t *testing.T) {
 // TestSteps: without all steps, and without jobs, there is SSSP.
 func TestSteps(t *testing.T) {
 	for seed := range 10 {
-		name, n := ssspDraw(t, seed, seed%2)
+		name, n := drawn(t, seed, seed%2)
 		want := plain(t, n)
 		got := sar(t, n, Placement{Jobs: overlapping(n, rand.New(rand.NewPCG(uint64(seed), 9))), Without: AllSteps}, 0)
 		if got.Engine != "sssp" {
@@ -287,7 +287,7 @@ func TestSteps(t *testing.T) {
 func TestLanesOfJobs(t *testing.T) {
 	more := 0
 	for seed := range 20 {
-		name, n := ssspDraw(t, seed, seed%2)
+		name, n := drawn(t, seed, seed%2)
 		p := Placement{Jobs: overlapping(n, rand.New(rand.NewPCG(uint64(seed), 9)))}
 		tables := sar(t, n, p, lft.MaxLanes)
 		need := tables.Lanes()

@@ -36,7 +36,7 @@ func degrade(t testing.TB, seed int, lmc int) degraded {
 	g := shapes[seed%len(shapes)]
 	n := build(t, g, lmc)
 	roots := top(n, g)
-	n = shuffleNames(t, n, r)
+	n = rename(n, r)
 	var cables []network.End
 	for i := range n.Switches() {
 		for p, far := range n.Ends(n.Switch(i)) {
@@ -52,31 +52,6 @@ func degrade(t testing.TB, seed int, lmc int) degraded {
 		ends = append(ends, network.End{Node: n.Switch(r.IntN(n.Switches()))})
 	}
 	return degraded{fmt.Sprintf("%s, %d cables lost", g, lost), without(t, n, ends...), roots}
-}
-
-// shuffleNames deals GUIDs and LIDs anew.
-func shuffleNames(t testing.TB, n *network.Network, r *rand.Rand) *network.Network {
-	t.Helper()
-	guids, lids := make([]uint64, n.Nodes()), []int{}
-	for i := range guids {
-		guids[i] = r.Uint64()>>8&^0xFF | 0x02<<56 | uint64(i)<<8 // no two alike, room for port numbers
-	}
-	r.Shuffle(len(guids), func(i, j int) { guids[i], guids[j] = guids[j], guids[i] })
-	step := 1 << n.Info(0).LMC
-	for i := range n.Nodes() {
-		lids = append(lids, step*(i+1))
-	}
-	r.Shuffle(len(lids), func(i, j int) { lids[i], lids[j] = lids[j], lids[i] })
-	next := 0
-	return rebuild(t, n, func(i network.Info) network.Info {
-		host := i.Port != i.GUID
-		i.GUID, i.LID = guids[next], uint16(lids[next])
-		if i.Port = i.GUID; host {
-			i.Port++
-		}
-		next++
-		return i
-	}, func(network.End) bool { return true })
 }
 
 // TestEqualToOpenSM routes degraded networks with OpenSM and compares all

@@ -17,42 +17,16 @@ import (
 // port 0 all cables of the node.
 func without(t testing.TB, n *network.Network, lost ...network.End) *network.Network {
 	t.Helper()
-	gone := map[network.End]bool{}
-	drop := func(e network.End) { gone[e], gone[n.At(e.Node, int(e.Port))] = true, true }
+	var cables []network.Cable
+	var nodes []network.Node
 	for _, e := range lost {
 		if e.Port > 0 {
-			drop(e)
-			continue
-		}
-		for p := range n.Ends(e.Node) {
-			drop(network.End{Node: e.Node, Port: uint8(p + 1)})
-		}
-	}
-	return rebuild(t, n, func(i network.Info) network.Info { return i }, func(e network.End) bool { return !gone[e] })
-}
-
-// rebuild returns the network with other names and with some of its cables.
-func rebuild(t testing.TB, n *network.Network, info func(network.Info) network.Info, keep func(network.End) bool) *network.Network {
-	t.Helper()
-	var b network.Builder
-	for v := range network.Node(n.Nodes()) {
-		if n.IsHost(v) {
-			b.Host(info(n.Info(v)))
+			cables = append(cables, network.Cable{A: e, B: n.At(e.Node, int(e.Port))})
 		} else {
-			b.Switch(info(n.Info(v)), len(n.Ends(v)))
+			nodes = append(nodes, e.Node)
 		}
 	}
-	for v := range network.Node(n.Nodes()) {
-		for p, far := range n.Ends(v) {
-			near := network.End{Node: v, Port: uint8(p + 1)}
-			if far.Node > v && keep(near) {
-				if err := b.Cable(near, far); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	return b.Build()
+	return n.Without(cables, nodes)
 }
 
 func build(t testing.TB, g network.PGFT, lmc int) *network.Network {

@@ -59,7 +59,7 @@ func (p *slowSpread) used(order []int32) []int32 {
 
 func TestSpread(t *testing.T) {
 	for seed := range 15 {
-		name, n := ssspDraw(t, seed, 0)
+		name, n := drawn(t, seed, 0)
 		if seed >= 10 {
 			name, n = "tangle", tangle(t, 10, 12, 2, rand.New(rand.NewPCG(uint64(seed), 9)))
 		}

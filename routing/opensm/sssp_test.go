@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,19 +17,14 @@ import (
 func TestReferenceTablesSSSP(t *testing.T) {
 	files, _ := filepath.Glob("testdata/sssp/ft2_4_8/*/*.lft.txt.gz")
 	if len(files) != 6 {
-		t.Errorf("%d ssspReference tables", len(files))
+		t.Errorf("%d reference tables", len(files))
 	}
 	for _, file := range files {
-		down, err := os.ReadFile(filepath.Join(filepath.Dir(file), "down.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		n := parse(t, "FT(2;4,8)", 0)
-		for line := range strings.Lines(string(down)) {
-			n = ssspDegraded(t, n, strings.Join(strings.Fields(line), "/"))
-		}
+		n = without(t, n, dead(t, n, filepath.Join(filepath.Dir(file), "down.txt"))...)
 		got := plain(t, n)
 		if strings.HasPrefix(filepath.Base(file), "df") {
+			var err error
 			if got, err = DFSSSP(n, 8); err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +169,7 @@ func TestLanes(t *testing.T) {
 // count along whole routes. Which of two equals is chosen is for OpenSM to say.
 func TestDistances(t *testing.T) {
 	for seed := range 15 {
-		name, n := ssspDraw(t, seed, 0)
+		name, n := drawn(t, seed, 0)
 		r, err := newRouter(n, "sssp")
 		if err != nil {
 			t.Fatal(err)

@@ -17,31 +17,10 @@ func parse(t testing.TB, notation string, lmc int) *network.Network {
 	return n
 }
 
-func ssspDegraded(t testing.TB, n *network.Network, down ...string) *network.Network {
-	t.Helper()
-	n, err := n.Degrade(down)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-var ssspShapes = []string{
-	"PGFT(2;4,8;1,4;1,1)", "PGFT(3;3,3,4;1,3,3;1,1,1)", "PGFT(3;4,2,3;1,2,4;1,2,1)",
-	"PGFT(2;6,4;1,3;1,3)", "PGFT(4;2,2,2,3;1,2,2,2;1,1,1,1)",
-}
-
-// ssspDraw returns a tree with cables gone, and with GUIDs and LIDs that say nothing
-// about where a node is. Every fifth is whole.
-func ssspDraw(t testing.TB, seed, lmc int) (string, *network.Network) {
-	t.Helper()
-	shape := ssspShapes[seed%len(ssspShapes)]
-	n, lost := parse(t, shape, lmc), []int{1, 3, 10, 6, 0}[(seed/len(ssspShapes))%5]
-	r := rand.New(rand.NewPCG(uint64(seed), 11))
-	cables := n.Cables()
-	r.Shuffle(len(cables), func(i, j int) { cables[i], cables[j] = cables[j], cables[i] })
-	n = n.Without(cables[:lost], nil)
-	return fmt.Sprintf("%d %s, %d cables lost", seed, shape, lost), rename(n, r)
+// drawn is degrade without roots.
+func drawn(t testing.TB, seed, lmc int) (string, *network.Network) {
+	d := degrade(t, seed, lmc)
+	return fmt.Sprint(seed, " ", d.name), d.net
 }
 
 // rename deals GUIDs and LIDs anew.

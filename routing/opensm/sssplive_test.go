@@ -13,7 +13,7 @@ import (
 	"evbench/topology/network"
 )
 
-// TestEqualToOpenSMSSSP routes ssspDegraded trees and tangles with OpenSM, whose LMC is
+// TestEqualToOpenSMSSSP routes degraded trees and tangles with OpenSM, whose LMC is
 // 0, 1 or 2, and compares all entries. No entry is excepted.
 func TestEqualToOpenSMSSSP(t *testing.T) {
 	ibtest.Need(t)
@@ -23,7 +23,7 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 			if testing.Short() && seed%6 != 3 {
 				continue
 			}
-			name, n := ssspDraw(t, seed, []int{0, 0, 0, 1, 0, 2, 0}[seed%7])
+			name, n := drawn(t, seed, []int{0, 0, 0, 1, 0, 2, 0}[seed%7])
 			if seed >= 20 {
 				name, n = fmt.Sprint("tangle ", seed), tangle(t, 12, 12, 3, rand.New(rand.NewPCG(uint64(seed), 1)))
 			}
@@ -66,7 +66,7 @@ func TestLanesOfOpenSM(t *testing.T) {
 		if testing.Short() && seed%4 != 1 {
 			continue
 		}
-		name, n := ssspDraw(t, seed, []int{0, 0, 1}[seed%3])
+		name, n := drawn(t, seed, []int{0, 0, 1}[seed%3])
 		if seed >= 6 {
 			r := rand.New(rand.NewPCG(uint64(seed), 2))
 			name, n = fmt.Sprint("tangle ", seed), tangle(t, 8+seed, 4+2*seed, 2, r)
