@@ -179,30 +179,21 @@ func mostOfShifts(t *lft.Tables) (int, error) {
 // without returns the network without the cables for which dead says so and, with
 // info, with other names, GUIDs and LIDs.
 func without(n *network.Network, info func(v network.Node, i network.Info) network.Info, dead func(a, b network.End) bool) *network.Network {
-	var b network.Builder
-	for v := range network.Node(n.Nodes()) {
-		i := n.Info(v)
-		if info != nil {
-			i = info(v, i)
-		}
-		if n.IsHost(v) {
-			b.Host(i)
-		} else {
-			b.Switch(i, len(n.Ends(v)))
+	var gone []network.Cable
+	for _, c := range n.Cables() {
+		if c.A.Node != c.B.Node && dead(c.A, c.B) {
+			gone = append(gone, c)
 		}
 	}
-	for v := range network.Node(n.Nodes()) {
-		for i, e := range n.Ends(v) {
-			if a := (network.End{Node: v, Port: uint8(i + 1)}); e.Node > v && !dead(a, e) {
-				if err := b.Cable(a, e); err != nil {
-					panic(err)
-				}
-			}
-		}
+	out := n.Without(gone, nil)
+	if info == nil {
+		return out
 	}
-	out := b.Build()
-	out.Notation = n.Notation
-	return out
+	names := make([]network.Info, n.Nodes())
+	for v := range names {
+		names[v] = info(network.Node(v), n.Info(network.Node(v)))
+	}
+	return out.WithInfo(names)
 }
 
 // degrade takes away a share of the cables between switches.
