@@ -142,19 +142,3 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 		}
 	}
 }
-
-func TestBuildThreeLevelsRefuses(t *testing.T) {
-	pods := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	for _, tt := range []struct {
-		o    plan.Options
-		want string
-	}{
-		{plan.Options{Schedule: "fors", Routing: "magic"}, `routing "magic": no such engine; there are `},
-		{plan.Options{Routing: "pinned"}, "routing pinned needs a schedule"},
-		{plan.Options{Schedule: "linear-shift", Objective: "paths"}, "only the schedule fors has objectives"},
-	} {
-		if _, err := plan.Build(pods, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: error %v, want %q", tt.o, err, tt.want)
-		}
-	}
-}

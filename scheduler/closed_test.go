@@ -203,27 +203,3 @@ func TestForsClosedDoesNotApply(t *testing.T) {
 	spare := tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 6}, diagonal(0, 1)...)
 	closed(t, spare, touchless(spare)) // touched spines may be left out where there are enough
 }
-
-func BenchmarkForsClosed(b *testing.B) {
-	for _, f := range []int{0, 1, 2, 10} {
-		b.Run(fmt.Sprintf("f=%d", f), func(b *testing.B) {
-			t := reduced(b, topology.Options{Ports: 20, Leaves: 18}, f)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := scheduler.ForsClosed(t, scheduler.Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkPublished(b *testing.B) {
-	t := reduced(b, topology.Options{Ports: 20, Leaves: 18}, 3) // the first reduction at which it is right
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := scheduler.Published(t); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -182,31 +182,3 @@ func TestPinErrors(t *testing.T) {
 		t.Errorf("%v, want %s", gaveUp, want)
 	}
 }
-
-func BenchmarkPin(b *testing.B) {
-	o := topology.Options{Ports: 20, Leaves: 18}
-	for _, dead := range []int{0, 1, 9, 36} {
-		t := random(b, o, dead, 1)
-		fors, _, err := scheduler.FORS(t, scheduler.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		schedules := []*scheduler.Schedule{fors}
-		if dead == 0 {
-			schedules = append(schedules, scheduler.LinearShift(t))
-		}
-		if dead < 2 {
-			schedules = append(schedules, scheduler.BandwidthOptimal(t))
-		}
-		for _, s := range schedules {
-			b.Run(fmt.Sprintf("%s/dead=%d", s.Name, dead), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := scheduler.Pin(s, t, scheduler.Options{}); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}

@@ -8,16 +8,6 @@ import (
 	"evbench/topology/topologytest"
 )
 
-func BenchmarkRead(b *testing.B) {
-	text := shift(b, 20, 18).text()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, err := verify.Read(strings.NewReader(text)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkCheck(b *testing.B) {
 	for _, tt := range []struct {
 		name   string
@@ -59,14 +49,4 @@ func shiftFile(b *testing.B, m0, m1 int) *verify.File {
 		}
 	}
 	return f
-}
-
-func BenchmarkCheckPods(b *testing.B) {
-	d := greedy("healthy", topologytest.Tree(b, podOptions(4, 4, 4)))
-	f := read(b, d.text())
-	for b.Loop() {
-		if r := verify.Check(f, verify.Options{}); !r.Valid {
-			b.Fatal(r.Offences)
-		}
-	}
 }
