@@ -63,8 +63,7 @@ func TestForecastFails(t *testing.T) {
 		"no lab":          func(*scenario.Scenario) (float64, error) { return 0, no },
 		"nothing came of": func(*scenario.Scenario) (float64, error) { return 0, nil },
 	} {
-		if _, err := MeasureMachine(try); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		_, err := MeasureMachine(try)
+		expect.Error(t, err, want)
 	}
 }

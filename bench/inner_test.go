@@ -383,8 +383,6 @@ func TestRefusedBeforehand(t *testing.T) {
 				return nil
 			})
 		}
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.ErrorIf(t, err, tt.want)
 	}
 }

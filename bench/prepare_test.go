@@ -86,7 +86,6 @@ func TestPrepareNamesTheCase(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]"))
 	expect.Must(t, err)
 	s.Cases[0].Schedule = "xor"
-	if _, err := bench.Prepare(s); err == nil || !strings.Contains(err.Error(), `case "odd one": `) {
-		t.Errorf("error = %v", err)
-	}
+	_, err = bench.Prepare(s)
+	expect.Error(t, err, `case "odd one": `)
 }

@@ -53,6 +53,7 @@ func TestCheckRefuses(t *testing.T) {
 		"sizes: fragments of up to 17179869184": func(c *wire.Configure) { c.Fragment, c.Sizes = 1<<30, builder.Distribution{Kind: builder.Exponential} },
 		"credits: 0":                            func(c *wire.Configure) { c.Credits = 0 },
 		"credits: 1025":                         func(c *wire.Configure) { c.Credits = 1025 },
+		"async credits: 5000":                   func(c *wire.Configure) { c.AsyncCredits = 5000 },
 		"async credits: -1":                     func(c *wire.Configure) { c.AsyncCredits = -1 },
 		"sources: 3":                            func(c *wire.Configure) { c.Sources = 3 },
 		"timeout: 0s":                           func(c *wire.Configure) { c.Timeout = 0 },

@@ -13,7 +13,6 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
 )
@@ -183,43 +182,19 @@ func withPeers(c controller.Case) controller.Case {
 	return c
 }
 
-// A stuck endpoint does nothing from some moment on, whatever its context says.
-type stuck struct {
-	transport.Endpoint
-	after *atomic.Int64 // calls that still work
-	freed chan struct{}
-}
-
-func (s stuck) hang() {
-	if s.after.Add(-1) < 0 {
-		<-s.freed
-	}
-}
-
-func (s stuck) Exchange(ctx context.Context, ops []transport.Op) error {
-	s.hang()
-	return s.Endpoint.Exchange(ctx, ops)
-}
-
-func (s stuck) Poll(ctx context.Context, done []transport.Op) (int, error) {
-	s.hang()
-	return s.Endpoint.Poll(ctx, done)
-}
-
 // A worker that hangs, but whose control connection still answers, is named
 // within the time-out.
 func TestHungWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		r := newRig(t, 5)
-		hang := stuck{after: new(atomic.Int64), freed: make(chan struct{})}
-		hang.after.Store(100)
-		r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-			if rank != 3 {
-				return ep
+		var calls atomic.Int64
+		freed := make(chan struct{})
+		r.hold(3, func(context.Context) error { // whatever its context says
+			if calls.Add(1) > 100 {
+				<-freed
 			}
-			hang.Endpoint = ep
-			return hang
-		}
+			return nil
+		})
 		r.start()
 		c := lasting(5, mode, time.Hour)
 		began := time.Now()
@@ -232,6 +207,6 @@ func TestHungWorker(t *testing.T) {
 		if d := time.Since(began); d > c.Timeout+time.Second {
 			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
 		}
-		close(hang.freed)
+		close(freed)
 	})
 }

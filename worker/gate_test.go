@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -72,8 +71,7 @@ func TestGateRefuses(t *testing.T) {
 		{"turnstile", transporttest.New(3, nil)[0], `no barrier "turnstile"`},
 	} {
 		c.Barrier = tt.kind
-		if _, err := newGate(c, &Connections{Signals: tt.peer}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q in it", tt.kind, err, tt.want)
-		}
+		_, err := newGate(c, &Connections{Signals: tt.peer})
+		expect.Error(t, err, tt.want)
 	}
 }

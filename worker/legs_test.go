@@ -15,7 +15,6 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/internal/expect"
-	"evbench/transport"
 	"evbench/transport/transporttest"
 )
 
@@ -185,21 +184,6 @@ func lateFragments(t *testing.T, to string) {
 	}
 }
 
-// A stalling endpoint stands still in its exchanges while it is told to.
-type stalling struct {
-	transport.Endpoint
-	dead func() <-chan struct{} // closed when it is not
-}
-
-func (s stalling) Exchange(ctx context.Context, ops []transport.Op) error {
-	select {
-	case <-s.dead():
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return s.Endpoint.Exchange(ctx, ops)
-}
-
 // A worker in the middle of an exchange that stands still takes the plan all the same: it
 // holds from the next exchange, be that soon or not.
 func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
@@ -210,12 +194,17 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		var mu sync.Mutex
 		var dead <-chan struct{} = alive
 		r := newRig(t, n)
-		r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-			if rank != 2 {
-				return ep
+		r.hold(2, func(ctx context.Context) error {
+			mu.Lock()
+			mended := dead
+			mu.Unlock()
+			select {
+			case <-mended:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			return stalling{ep, func() <-chan struct{} { mu.Lock(); defer mu.Unlock(); return dead }}
-		}
+		})
 		r.start()
 		c := lasting(n, wire.Sync, 3*time.Second)
 		var wg sync.WaitGroup

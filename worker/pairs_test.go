@@ -117,12 +117,7 @@ func TestSlowPair(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, n)
-			r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-				if rank == 2 {
-					return laggard{ep, 4, late, own}
-				}
-				return ep
-			}
+			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return laggard{ep, 4, late, own} })
 			r.start()
 			o, err := r.ctl.RunCase(t.Context(), pairsCase(n, wire.Sync))
 			expect.Must(t, err)

@@ -11,7 +11,6 @@ import (
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
-	"evbench/transport"
 )
 
 // Who writes samples may stand still for longer than any time-out: the case goes on, and all
@@ -55,39 +54,6 @@ func TestOpeningTakesItsTime(t *testing.T) {
 	})
 }
 
-// A cutOff endpoint neither sends nor receives while its server is cut off.
-type cutOff struct {
-	transport.Endpoint
-	dead *atomic.Bool
-	back chan struct{}
-}
-
-func (c cutOff) wait(ctx context.Context) error {
-	if !c.dead.Load() {
-		return nil
-	}
-	select {
-	case <-c.back:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (c cutOff) Exchange(ctx context.Context, ops []transport.Op) error {
-	if err := c.wait(ctx); err != nil {
-		return err
-	}
-	return c.Endpoint.Exchange(ctx, ops)
-}
-
-func (c cutOff) Poll(ctx context.Context, done []transport.Op) (int, error) {
-	if err := c.wait(ctx); err != nil {
-		return 0, err
-	}
-	return c.Endpoint.Poll(ctx, done)
-}
-
 // A server is cut off for longer than the time-out. Where that is allowed the case goes on once
 // it is back, and nothing is lost; where it is not back by then, the time-out begins.
 func TestPatience(t *testing.T) {
@@ -103,23 +69,28 @@ func TestPatience(t *testing.T) {
 func bearing(t *testing.T, mode string, back bool) {
 	const n, cut = 4, 5 * time.Second
 	r := newRig(t, n)
-	far := cutOff{dead: new(atomic.Bool), back: make(chan struct{})}
-	r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-		if rank != 2 {
-			return ep
+	var dead atomic.Bool
+	again := make(chan struct{})
+	r.hold(2, func(ctx context.Context) error {
+		if !dead.Load() {
+			return nil
 		}
-		far.Endpoint = ep
-		return far
-	}
+		select {
+		case <-again:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 	r.start()
 	c := newCase(n, mode)
 	c.Exchanges, c.Duration, c.Timeout = 0, 6500*time.Millisecond, time.Second
 	c.OnMeasure = func() {
 		time.AfterFunc(time.Second, func() {
-			far.dead.Store(true)
+			dead.Store(true)
 			r.ctl.Allow(cut)
 			if time.Sleep(cut); back {
-				close(far.back)
+				close(again)
 			}
 		})
 	}

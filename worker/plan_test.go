@@ -161,12 +161,7 @@ func TestOutstandingRequests(t *testing.T) {
 			const n = 6
 			seen := outstanding{now: map[uint64]int{}, most: map[uint64]int{}, order: map[uint64][]int{}}
 			r := newRig(t, n)
-			r.wrap = func(rank int, ep transport.Endpoint) transport.Endpoint {
-				if rank == 2 {
-					return counting{ep, &seen}
-				}
-				return ep
-			}
+			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return counting{ep, &seen} })
 			r.start()
 			c := newCase(n, wire.Unsync)
 			c.Sources, c.Credits = tt.sources, tt.credits

@@ -47,6 +47,41 @@ type rig struct {
 	ended bool
 }
 
+// A held endpoint does something before each exchange and each poll.
+type held struct {
+	transport.Endpoint
+	before func(ctx context.Context) error
+}
+
+func (h held) Exchange(ctx context.Context, ops []transport.Op) error {
+	if err := h.before(ctx); err != nil {
+		return err
+	}
+	return h.Endpoint.Exchange(ctx, ops)
+}
+
+func (h held) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	if err := h.before(ctx); err != nil {
+		return 0, err
+	}
+	return h.Endpoint.Poll(ctx, done)
+}
+
+// only wraps the endpoint of one rank.
+func (r *rig) only(rank int, wrap func(ep transport.Endpoint) transport.Endpoint) {
+	r.wrap = func(of int, ep transport.Endpoint) transport.Endpoint {
+		if of == rank {
+			return wrap(ep)
+		}
+		return ep
+	}
+}
+
+// hold has a rank do something before each exchange and each poll.
+func (r *rig) hold(rank int, before func(ctx context.Context) error) {
+	r.only(rank, func(ep transport.Endpoint) transport.Endpoint { return held{ep, before} })
+}
+
 const linkTime = 5 * time.Millisecond
 
 func newRig(t *testing.T, n int) *rig {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"evbench/controller/wire"
@@ -254,8 +253,6 @@ func TestCheckWindow(t *testing.T) {
 	} {
 		x, w := &turns{rank: 0, n: 3}, ofThree(true, 0)
 		change(w)
-		if err := x.check(w, 2); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.ErrorIf(t, x.check(w, 2), want)
 	}
 }

@@ -2,40 +2,13 @@ package emulate_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
 
 // Four chunks, headers included.
 const fourChunks = 4 * (chunk + 66)
-
-// Where nobody is in the way, buffers cost nothing; where wires are shared, no less comes
-// through than without.
-func TestBuffersThatSuffice(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		flows []flow
-		want  float64 // in message times, of the last
-	}{
-		{"within a leaf", []flow{{0, 1, -1}}, 1},
-		{"over a spine", []flow{{0, 3, 1}}, 1},
-		{"apart", []flow{{0, 2, 0}, {1, 3, 1}}, 1},
-		{"one uplink", []flow{{0, 2, 0}, {1, 3, 0}}, 2},
-		{"one server hears two", []flow{{0, 3, 0}, {2, 3, 0}}, 2},
-		{"one server sends two", []flow{{0, 3, 0}, {0, 2, 1}}, 2},
-	} {
-		for _, buffer := range []int{1, fourChunks} {
-			_, f := lossless(t, buffer, "FT(2;2,3)")
-			last := time.Duration(0)
-			for _, d := range play(f, epoch, c.flows, message) {
-				last = max(last, d)
-			}
-			if !near(last.Seconds(), c.want*ideal(f), 0.04) {
-				t.Errorf("%s, buffers of %d bytes: %.3f message times, want %v", c.name, buffer, last.Seconds()/ideal(f), c.want)
-			}
-		}
-	}
-}
 
 // A flow to a server that nobody else sends to waits behind another to a server that
 // three send to: they share the buffers of a leaf and a spine. Without an end of buffers
@@ -117,11 +90,7 @@ func TestLosslessPhases(t *testing.T) {
 			dst := (src + p) % n
 			flows = append(flows, flow{src, dst, dst % 4})
 		}
-		last := time.Duration(0)
-		for _, d := range play(f, epoch.Add(took), flows, message) {
-			last = max(last, d)
-		}
-		took += last
+		took += slices.Max(play(f, epoch.Add(took), flows, message))
 	}
 	if got := float64(n-1) * ideal(f) / took.Seconds(); !near(got, 1, 0.01) {
 		t.Errorf("linear shift over d-mod-k: efficiency %.3f", got)

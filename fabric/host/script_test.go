@@ -87,9 +87,7 @@ func TestReadProbe(t *testing.T) {
 	} {
 		r := Report{FreeKiB: -1}
 		err := r.read(tt.said)
-		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%q: %v, want %s", tt.said, err, tt.err)
-		}
+		expect.ErrorIf(t, err, tt.err)
 		if r.System != tt.system || r.FreeKiB != tt.free || (r.Answer != nil) != tt.answer {
 			t.Errorf("%q: %+v", tt.said, r)
 		}

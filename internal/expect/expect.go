@@ -38,6 +38,16 @@ func Error(t testing.TB, err error, parts ...string) {
 	}
 }
 
+// ErrorIf fails the test unless err is nil where want is empty, or else an error whose text has want.
+func ErrorIf(t testing.TB, err error, want string) {
+	t.Helper()
+	if want != "" {
+		Error(t, err, want)
+	} else if err != nil {
+		t.Errorf("error %v, want none", err)
+	}
+}
+
 // Equal fails the test unless got is want, as reflect.DeepEqual has it. What it is of is said as by fmt.Sprintf.
 func Equal[T any](t testing.TB, got, want T, what string, args ...any) {
 	t.Helper()

@@ -95,6 +95,7 @@ type standIn struct {
 
 // An Order is what a real endpoint shall do.
 type Order struct {
+	What        string // the method
 	Group, Call uint32
 	Dead        bool // its context is
 	Ops         []transport.Op
@@ -114,9 +115,9 @@ var calls atomic.Uint32
 
 // do has an order done, unless ctx ends it.
 func (s *standIn) do(ctx context.Context, what string, o Order) ([]transport.Op, error) {
-	o.Group, o.Call, o.Dead = s.group, calls.Add(1), ctx.Err() != nil
+	o.What, o.Group, o.Call, o.Dead = what, s.group, calls.Add(1), ctx.Err() != nil
 	var a Answer
-	call := s.c.Go("Servant."+what, o, &a, make(chan *rpc.Call, 1))
+	call := s.c.Go("Servant.Do", o, &a, make(chan *rpc.Call, 1))
 	select {
 	case <-call.Done:
 	case <-ctx.Done():

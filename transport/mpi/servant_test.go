@@ -53,8 +53,8 @@ func (s *Servant) context(call uint32) cancellable {
 	return c
 }
 
-// do calls f on the endpoint of an order.
-func (s *Servant) do(o Order, a *Answer, f func(ctx context.Context, e *Endpoint) error) error {
+// Do calls the endpoint of an order.
+func (s *Servant) Do(o Order, a *Answer) error {
 	c := s.context(o.Call)
 	defer c.cancel()
 	if o.Dead {
@@ -63,7 +63,36 @@ func (s *Servant) do(o Order, a *Answer, f func(ctx context.Context, e *Endpoint
 	s.mu.Lock()
 	e := s.endpoints[o.Group]
 	s.mu.Unlock()
-	a.What = newFault(f(c.ctx, e))
+	a.What = newFault(s.call(c.ctx, e, o, a))
+	return nil
+}
+
+func (s *Servant) call(ctx context.Context, e *Endpoint, o Order, a *Answer) error {
+	switch o.What {
+	case "Exchange":
+		ops := s.real(e, o)
+		err := e.Exchange(ctx, ops)
+		if err == nil {
+			a.Ops = back(ops)
+		}
+		return err
+	case "Post":
+		return e.Post(s.real(e, o))
+	case "Poll":
+		done := make([]transport.Op, o.Max)
+		n, err := e.Poll(ctx, done)
+		a.Ops = back(done[:n])
+		return err
+	case "Signal":
+		return e.Signal(ctx, o.Peer, o.Seq)
+	case "Await":
+		return e.Await(ctx, o.Peer, o.Seq)
+	case "Barrier":
+		return e.Barrier(ctx)
+	case "Close":
+		return e.Close()
+	}
+	e.Wake()
 	return nil
 }
 
@@ -111,52 +140,4 @@ func (s *Servant) Open(g Group, _ *int) error {
 func (s *Servant) Cancel(call uint32, _ *int) error {
 	s.context(call).cancel()
 	return nil
-}
-
-// Exchange does that of the endpoint, as do those below.
-func (s *Servant) Exchange(o Order, a *Answer) error {
-	return s.do(o, a, func(ctx context.Context, e *Endpoint) error {
-		ops := s.real(e, o)
-		err := e.Exchange(ctx, ops)
-		if err == nil {
-			a.Ops = back(ops)
-		}
-		return err
-	})
-}
-
-func (s *Servant) Post(o Order, a *Answer) error {
-	return s.do(o, a, func(_ context.Context, e *Endpoint) error { return e.Post(s.real(e, o)) })
-}
-
-func (s *Servant) Poll(o Order, a *Answer) error {
-	return s.do(o, a, func(ctx context.Context, e *Endpoint) error {
-		done := make([]transport.Op, o.Max)
-		n, err := e.Poll(ctx, done)
-		a.Ops = back(done[:n])
-		return err
-	})
-}
-
-func (s *Servant) Wake(o Order, a *Answer) error {
-	return s.do(o, a, func(_ context.Context, e *Endpoint) error {
-		e.Wake()
-		return nil
-	})
-}
-
-func (s *Servant) Close(o Order, a *Answer) error {
-	return s.do(o, a, func(_ context.Context, e *Endpoint) error { return e.Close() })
-}
-
-func (s *Servant) Signal(o Order, a *Answer) error {
-	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Signal(ctx, o.Peer, o.Seq) })
-}
-
-func (s *Servant) Await(o Order, a *Answer) error {
-	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Await(ctx, o.Peer, o.Seq) })
-}
-
-func (s *Servant) Barrier(o Order, a *Answer) error {
-	return s.do(o, a, func(ctx context.Context, e *Endpoint) error { return e.Barrier(ctx) })
 }

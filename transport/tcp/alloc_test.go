@@ -91,17 +91,5 @@ func dropped(t *testing.T, e *Endpoint) func() error {
 
 func postAll(t *testing.T, e *Endpoint, ops []transport.Op) func() error {
 	ctx, done := t.Context(), make([]transport.Op, len(ops))
-	return func() error {
-		if err := e.Post(ops); err != nil {
-			return err
-		}
-		for n := 0; n < len(ops); {
-			k, err := e.Poll(ctx, done)
-			if err != nil {
-				return err
-			}
-			n += k
-		}
-		return nil
-	}
+	return func() error { return postAndPoll(ctx, e, ops, done) }
 }
