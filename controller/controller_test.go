@@ -20,6 +20,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/transport/transporttest"
 )
 
 // A logbook is what the controller said of its control port.
@@ -187,30 +188,11 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// pipes is a control port without sockets, so that time is virtual.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
-
-func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p pipes) Close() error   { close(p.done); return nil }
-func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
-
-func (p pipes) dial() net.Conn {
-	here, there := net.Pipe()
-	p.conns <- there
-	return here
+// serve starts a controller on a port.
+func serve(l net.Listener) *controller.Controller {
+	c := controller.New(controller.Options{Token: "secret"})
+	c.Serve(l)
+	return c
 }
 
 // joins has a worker say hello, be welcome and leave.
@@ -225,12 +207,11 @@ func joins(t *testing.T, conn net.Conn, server int) {
 // from joining.
 func TestSlowStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		c := controller.New(controller.Options{Token: "secret"})
-		c.Serve(p)
+		p := transporttest.Listen()
+		c := serve(p)
 		b, err := wire.Append(nil, wire.Hello{Server: 1})
 		expect.Must(t, err)
-		began, slow, sent := time.Now(), p.dial(), 0
+		began, slow, sent := time.Now(), p.Dial(), 0
 		if _, err := wire.Read(slow, wire.MaxHello); err != nil {
 			t.Fatal(err)
 		}
@@ -245,14 +226,14 @@ func TestSlowStranger(t *testing.T) {
 		if d := time.Since(began); d > 10*time.Second || sent < 3 {
 			t.Errorf("cut off after %v and %d bytes", d, sent)
 		}
-		joins(t, p.dial(), 1)
+		joins(t, p.Dial(), 1)
 		expect.OK(t, errors.Join(slow.Close(), c.Close()))
 	})
 }
 
 // A failing port has no connection to give for a while: the process is out of files.
 type failing struct {
-	pipes
+	*transporttest.Listener
 	errs chan error
 }
 
@@ -261,7 +242,7 @@ func (f failing) Accept() (net.Conn, error) {
 	case err := <-f.errs:
 		return nil, err
 	default:
-		return f.pipes.Accept()
+		return f.Listener.Accept()
 	}
 }
 
@@ -269,18 +250,17 @@ func (f failing) Accept() (net.Conn, error) {
 // and who comes later can join.
 func TestOutOfFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := failing{newPipes(), make(chan error, 3)}
-		c := controller.New(controller.Options{Token: "secret"})
-		c.Serve(p)
-		began, idle := time.Now(), p.dial()
+		p := failing{transporttest.Listen(), make(chan error, 3)}
+		c := serve(p)
+		began, idle := time.Now(), p.Dial()
 		for range cap(p.errs) {
 			p.errs <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
 		}
-		joins(t, p.dial(), 1) // taken by the Accept that was under way
+		joins(t, p.Dial(), 1) // taken by the Accept that was under way
 		if _, err := io.Copy(io.Discard, idle); err != nil || time.Since(began) > time.Second {
 			t.Errorf("the stranger stayed for %v, %v", time.Since(began), err)
 		}
-		joins(t, p.dial(), 2)
+		joins(t, p.Dial(), 2)
 		expect.OK(t, c.Close())
 	})
 }
@@ -288,13 +268,12 @@ func TestOutOfFiles(t *testing.T) {
 // More strangers than there are places keep no worker out: the first of them have to go.
 func TestStrangersTakeAllPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		c := controller.New(controller.Options{Token: "secret"})
-		c.Serve(p)
+		p := transporttest.Listen()
+		c := serve(p)
 		for range 1500 {
-			defer p.dial().Close()
+			defer p.Dial().Close()
 		}
-		joins(t, p.dial(), 1)
+		joins(t, p.Dial(), 1)
 		expect.OK(t, c.Close())
 	})
 }
@@ -302,12 +281,11 @@ func TestStrangersTakeAllPlaces(t *testing.T) {
 // Workers that take a while to look see that the session is over, as long as one more does.
 func TestSlowLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
-		c := controller.New(controller.Options{Token: "secret"})
-		c.Serve(p)
+		p := transporttest.Listen()
+		c := serve(p)
 		var all sync.WaitGroup
 		for server := range 3 {
-			w := wire.NewConn(p.dial(), wire.MaxFrame)
+			w := wire.NewConn(p.Dial(), wire.MaxFrame)
 			expect.Must(t, w.Introduce("secret", wire.Hello{Server: server}))
 			all.Go(func() {
 				defer w.Close()

@@ -13,6 +13,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/worker"
 )
 
 // A watch is what some workers say of their machine: how long they have watched it. It keeps
@@ -24,11 +25,11 @@ type watch struct {
 	began int
 }
 
-func (w *watch) load(rank int) func() func() results.Load {
+func (w *watch) options(rank int, o *worker.Options) {
 	if !slices.Contains(w.ranks, rank) {
-		return nil
+		return
 	}
-	return func() func() results.Load {
+	o.Load = func() func() results.Load {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.began++
@@ -45,7 +46,7 @@ func TestLoads(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		w := &watch{ranks: []int{2, 0}}
 		r := newRig(t, 4)
-		r.load = w.load
+		r.options = w.options
 		r.start()
 		for i := range 2 {
 			o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
@@ -68,7 +69,7 @@ func TestLoadsOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watch{ranks: []int{0}}
 		r := newRig(t, 3)
-		r.load = w.load
+		r.options = w.options
 		r.start()
 		bad := newCase(3, wire.Sync)
 		bad.Fragment = 0
@@ -92,8 +93,8 @@ func TestLoadsOfFailures(t *testing.T) {
 func TestLoadRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3)
-		r.load = func(rank int) func() func() results.Load {
-			return func() func() results.Load {
+		r.options = func(rank int, o *worker.Options) {
+			o.Load = func() func() results.Load {
 				return func() results.Load { return results.Load{WallSec: 1, OthersSec: new(float64(rank - 1))} }
 			}
 		}

@@ -9,20 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
-	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 
 // probers are workers that probe each other without a network.
 type probers struct {
-	t    *testing.T
-	ctl  *controller.Controller
-	kill []context.CancelFunc
-	wg   sync.WaitGroup
+	*rig
 
 	mu   sync.Mutex
 	busy map[int]int // server -> probes that it takes part in
@@ -31,30 +26,12 @@ type probers struct {
 const probeTime = 10 * time.Millisecond
 
 func newProbers(t *testing.T, n int, probe func(p *probers, from int) worker.ProbeFunc) *probers {
-	p := &probers{t: t, busy: map[int]int{}}
-	at := transporttest.Listen()
-	p.ctl = controller.New(controller.Options{Token: "secret"})
-	p.ctl.Serve(at)
-	for i := range n {
-		ctx, cancel := context.WithCancel(t.Context())
-		p.kill = append(p.kill, cancel)
-		p.wg.Go(func() {
-			_ = worker.Run(ctx, worker.Options{
-				Conn: wire.NewConn(at.Dial(), wire.MaxFrame), Token: "secret", Server: 10 + i, Data: fmt.Sprint(i),
-				Host: results.Host{Host: fmt.Sprint("node", i), MTU: 9000}, Probe: probe(p, i),
-			})
-		})
+	p := &probers{rig: newRig(t, n), busy: map[int]int{}}
+	p.options = func(i int, o *worker.Options) {
+		o.Data, o.Host, o.Probe = fmt.Sprint(i), results.Host{Host: fmt.Sprint("node", i), MTU: 9000}, probe(p, i)
 	}
-	expect.Must(t, p.ctl.Join(t.Context(), n))
+	p.start()
 	return p
-}
-
-func (p *probers) stop() {
-	expect.OK(p.t, p.ctl.Close())
-	p.wg.Wait()
-	for _, cancel := range p.kill {
-		cancel()
-	}
 }
 
 // reach is a probe that takes its time and says who asked whom.
@@ -96,7 +73,6 @@ func TestSurvey(t *testing.T) {
 	for _, n := range []int{2, 5, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newProbers(t, n, (*probers).reach)
-			defer p.stop()
 			began := time.Now()
 			s, err := p.ctl.Survey(t.Context(), time.Hour, firstTwo)
 			expect.Must(t, err)
@@ -126,7 +102,6 @@ func TestSurvey(t *testing.T) {
 func TestSurveyLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbers(t, 8, (*probers).reach)
-		defer p.stop()
 		s, err := p.ctl.Survey(t.Context(), probeTime*3/2, nobody)
 		measured := 0
 		for _, row := range s.Reached {
@@ -177,7 +152,7 @@ func TestSurveyFails(t *testing.T) {
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
 			p := newProbers(t, 4, hang)
-			defer p.stop()
+			defer p.stop(1)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			time.AfterFunc(time.Second, func() { tt.do(p, cancel) })
@@ -190,7 +165,6 @@ func TestSurveyFails(t *testing.T) {
 func TestHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbers(t, 2, (*probers).reach)
-		defer p.stop()
 		want := []results.Host{
 			{Server: 10, Host: "node0", MTU: 9000, Addresses: []string{"0"}},
 			{Server: 11, Host: "node1", MTU: 9000, Addresses: []string{"1"}},

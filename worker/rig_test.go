@@ -35,8 +35,8 @@ type rig struct {
 	// fault, if set, is asked about every message.
 	fault func(m *transporttest.Message) transporttest.Action
 
-	// load, if set, is what workers say of their machines.
-	load func(rank int) func() func() results.Load
+	// options, if set, changes those of a worker.
+	options func(rank int, o *worker.Options)
 
 	mu   sync.Mutex
 	nets map[uint32][]*transporttest.Endpoint
@@ -107,8 +107,8 @@ func (r *rig) work(ctx context.Context, rank int) error {
 	o := worker.Options{
 		Conn: wire.NewConn(r.at.Dial(), wire.MaxFrame), Token: "secret", Server: 10 + rank, Open: r.open,
 	}
-	if r.load != nil {
-		o.Load = r.load(rank)
+	if r.options != nil {
+		r.options(rank, &o)
 	}
 	return worker.Run(ctx, o)
 }

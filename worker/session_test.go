@@ -35,17 +35,21 @@ func TestControllerDies(t *testing.T) {
 	})
 }
 
+// runs has a worker run, and returns the other end of its control connection and how it ends.
+func runs(t *testing.T, o worker.Options) (*wire.NetConn, <-chan error) {
+	here, there := net.Pipe()
+	o.Conn = wire.NewConn(here, wire.MaxFrame)
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(t.Context(), o) }()
+	return wire.NewConn(there, wire.MaxFrame), ended
+}
+
 // A controller that is there, but says nothing any more, is given up; one that
 // only pings is not.
 func TestSilentController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
-		ended := make(chan error)
 		began := time.Now()
-		go func() {
-			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), KeepAlive: time.Minute})
-		}()
-		c := wire.NewConn(there, wire.MaxFrame)
+		c, ended := runs(t, worker.Options{KeepAlive: time.Minute})
 		_, welcome, err := c.Examine("")
 		expect.Must(t, err)
 		expect.Must(t, c.Send(welcome))
@@ -72,12 +76,7 @@ func TestNotWelcome(t *testing.T) {
 		{wire.Welcome{Proof: "00"}, "control connection: the controller does not know the secret of this run"},
 		{wire.Ping{}, "control connection: wire.Ping in the place of wire.Welcome"},
 	} {
-		here, there := net.Pipe()
-		ended := make(chan error, 1)
-		go func() {
-			ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Token: "secret", Server: 7})
-		}()
-		c := wire.NewConn(there, wire.MaxFrame)
+		c, ended := runs(t, worker.Options{Token: "secret", Server: 7})
 		if _, _, err := c.Examine("secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -107,14 +106,10 @@ func TestNoWelcome(t *testing.T) {
 		{"goodbye", func(c *wire.NetConn) error { return c.Close() }, 0, "EOF"},
 	} {
 		virtual(t, tt.name, func(t *testing.T) {
-			here, there := net.Pipe()
-			defer there.Close()
-			ended := make(chan error, 1)
 			began := time.Now()
-			go func() {
-				ended <- worker.Run(t.Context(), worker.Options{Conn: wire.NewConn(here, wire.MaxFrame), Token: "secret", Wait: 3 * time.Second})
-			}()
-			expect.OK(t, tt.says(wire.NewConn(there, wire.MaxFrame)))
+			c, ended := runs(t, worker.Options{Token: "secret", Wait: 3 * time.Second})
+			defer c.Close()
+			expect.OK(t, tt.says(c))
 			err := <-ended
 			if !errors.Is(err, worker.ErrNotJoined) || !strings.Contains(err.Error(), tt.because) || time.Since(began) != tt.after {
 				t.Errorf("after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
