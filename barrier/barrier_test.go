@@ -65,8 +65,7 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// TestEveryOrder delivers the signals of two barriers in a row in every order
-// that the network could choose.
+// TestEveryOrder delivers the signals of two barriers in a row in every order that the network could choose.
 func TestEveryOrder(t *testing.T) {
 	for _, kind := range barrier.Kinds() {
 		for n := 1; n <= 5; n++ {
@@ -170,8 +169,7 @@ func newWires(n int) [][]chan uint64 {
 	return c
 }
 
-// TestWaitHoldsBack: while one rank is missing, and all that can run has run,
-// nobody has left.
+// TestWaitHoldsBack: while one rank is missing, and all that can run has run, nobody has left.
 func TestWaitHoldsBack(t *testing.T) {
 	for _, kind := range barrier.Kinds() {
 		for _, n := range []int{2, 3, 7, 8} {

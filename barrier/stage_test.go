@@ -9,9 +9,8 @@ import (
 	"evbench/barrier"
 )
 
-// A stage plays a series of barriers by hand: the test chooses which rank
-// enters and which signal is delivered next. Signals of one ordered pair keep
-// their order; nothing else does.
+// A stage plays a series of barriers by hand: the test chooses which rank enters and which signal is delivered
+// next. Signals of one ordered pair keep their order; nothing else does.
 type stage struct {
 	t      *testing.T
 	kind   string
@@ -44,8 +43,7 @@ func (s *stage) left(r int) int {
 	return s.pc[r] / len(s.script[r])
 }
 
-// A move is a rank entering its next barrier, or, from n on, the delivery of the
-// next signal of a pair.
+// A move is a rank entering its next barrier, or, from n on, the delivery of the next signal of a pair.
 func (s *stage) moves() []int {
 	var out []int
 	for r := range s.n() {
@@ -128,8 +126,7 @@ func (s *stage) key() string {
 	return b.String()
 }
 
-// chain returns the longest chain of signals when all enter at once and every
-// signal takes as long as any other.
+// chain returns the longest chain of signals when all enter at once and every signal takes as long as any other.
 func (s *stage) chain() int {
 	for r := range s.n() {
 		s.in[r]++

@@ -173,8 +173,7 @@ func TestHeardLate(t *testing.T) {
 	}
 }
 
-// others changes links of a breakable fabric while a case is measured, as somebody else
-// would, who does not tell.
+// others changes links of a breakable fabric while a case is measured, as somebody else would, who does not tell.
 func (f *breakable) others(at time.Duration, links []topology.Link, up bool) {
 	time.AfterFunc(at, func() { _ = f.SetLinks(context.Background(), links, up) })
 }

@@ -53,8 +53,7 @@ func TestCountsPairs(t *testing.T) {
 	}
 }
 
-// Who has not reported has no lines; what did not come has no rate; what nobody
-// clocked took the whole span.
+// Who has not reported has no lines; what did not come has no rate; what nobody clocked took the whole span.
 func TestPairCounts(t *testing.T) {
 	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {}}
 	not := []wire.Source{{Bytes: 5}, {Bytes: 6}, {}}
@@ -123,8 +122,7 @@ func TestStepsWithoutFailover(t *testing.T) {
 	}
 }
 
-// stage is a fabric on which only links and counters matter. It drops three
-// packets when a link goes down.
+// stage is a fabric on which only links and counters matter. It drops three packets when a link goes down.
 type stage struct {
 	fabric.Fabric
 	lost uint64
@@ -243,8 +241,7 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// What moves between two servers is known to the byte, unless sizes differ and events
-// are assigned on the way.
+// What moves between two servers is known to the byte, unless sizes differ and events are assigned on the way.
 func TestBetween(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
 	expect.Must(t, err)
@@ -328,8 +325,7 @@ func TestHeaviest(t *testing.T) {
 	}
 }
 
-// Of exchanges that are planned together the times of windows count, but for the last, which
-// has not ended.
+// Of exchanges that are planned together the times of windows count, but for the last, which has not ended.
 func TestPerWindow(t *testing.T) {
 	sec := []float64{5, 1, 0, 4, 2, 0, 9}
 	for window, want := range map[int][]float64{0: sec, 1: sec, 3: {6, 6}, 7: {21}, 8: nil} {

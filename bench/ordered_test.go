@@ -9,9 +9,8 @@ import (
 	"evbench/scenario"
 )
 
-// What is predicted of an ordered case: 1 where all fragments are equal, more of the sizes
-// that differ in windows of three exchanges than of one, and what the phases of FORS cost
-// in no case.
+// What is predicted of an ordered case: 1 where all fragments are equal, more of the sizes that differ in windows
+// of three exchanges than of one, and what the phases of FORS cost in no case.
 func TestOrderedEfficiency(t *testing.T) {
 	for _, tt := range []struct {
 		event, dead string

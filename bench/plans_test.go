@@ -8,8 +8,7 @@ import (
 	"evbench/results"
 )
 
-// A sink gets that of every case with a schedule, as the
-// manifest names it.
+// A sink gets that of every case with a schedule, as the manifest names it.
 func TestKeepsPlans(t *testing.T) {
 	sink := &memory{keeps: results.Keeps{Plans: true}, plans: map[string][]byte{}}
 	if _, err := run(t, small, &inProcess{}, sink); err != nil {

@@ -72,8 +72,7 @@ control: off
 cases: [{schedule: linear-shift}]
 `
 
-// Servers that are where the file says are measured, and the manifest says who
-// they are and what was found.
+// Servers that are where the file says are measured, and the manifest says who they are and what was found.
 func TestPreflight(t *testing.T) {
 	sink, err := lookAt(t, short, []string{"a", "a", "b", "b"}, func(rank int) results.Host {
 		h := alike(rank)

@@ -11,8 +11,7 @@ import (
 	"evbench/scenario"
 )
 
-// Every scenario of the repository parses, and every case of it has a plan that
-// the judge accepts.
+// Every scenario of the repository parses, and every case of it has a plan that the judge accepts.
 func TestScenariosPlan(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/*.yaml")
 	if err != nil || len(files) < 7 {
@@ -47,8 +46,7 @@ func predicted(t *testing.T, text string) []float64 {
 	return out
 }
 
-// A case with a timed failure is predicted as the mean over time of what the
-// tables of each moment allow.
+// A case with a timed failure is predicted as the mean over time of what the tables of each moment allow.
 func TestPredictionOverTime(t *testing.T) {
 	const text = `
 topology: FT(2;4,4)

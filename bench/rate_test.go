@@ -20,8 +20,7 @@ import (
 	"evbench/scenario"
 )
 
-// A machine is one that exists only in the test: its links carry so much, and a try
-// takes so long.
+// A machine is one that exists only in the test: its links carry so much, and a try takes so long.
 type machine struct {
 	carries float64              // bit/s of each link
 	takes   func() time.Duration // a try

@@ -13,8 +13,7 @@ import (
 	"evbench/sim"
 )
 
-// simulated works all cases of a scenario out by the phase model, and returns them with
-// their efficiencies.
+// simulated works all cases of a scenario out by the phase model, and returns them with their efficiencies.
 func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
 	s, planned := preparedOf(t, text)

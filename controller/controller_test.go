@@ -203,8 +203,7 @@ func joins(t *testing.T, conn net.Conn, server int) {
 	expect.OK(t, w.Close())
 }
 
-// Who sends a byte now and then does not hold a place for ever, nor keep others
-// from joining.
+// Who sends a byte now and then does not hold a place for ever, nor keep others from joining.
 func TestSlowStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transporttest.Listen()

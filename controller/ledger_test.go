@@ -95,10 +95,9 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// Whoever reports late or early, of many events or of one: no server is given
-// more than the limits say, none that has nothing waits for a reason but the
-// slowest, short events take fewer messages than events, and in the end all have
-// built the same.
+// Whoever reports late or early, of many events or of one: no server is given more than the limits say, none that
+// has nothing waits for a reason but the slowest, short events take fewer messages than events, and in the end all
+// have built the same.
 func TestEventsInAdvance(t *testing.T) {
 	for i, each := range []time.Duration{time.Millisecond, time.Second, time.Millisecond, time.Second} {
 		balanced := i >= 2

@@ -12,9 +12,8 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// A world is links, a kernel, a planner and workers, as bad as they may be: everything
-// takes a random time and fails at random, ends of links are heard late and apart, and
-// whenever one changes routes may be lost.
+// A world is links, a kernel, a planner and workers, as bad as they may be: everything takes a random time and
+// fails at random, ends of links are heard late and apart, and whenever one changes routes may be lost.
 type world struct {
 	t    *testing.T
 	rng  *rand.Rand
@@ -256,8 +255,7 @@ func (w *world) switched(id int) {
 	w.handle(Switched{ID: id, Switch: Switch{From: 1, LastOld: w.now, FirstNew: w.now}})
 }
 
-// turn changes an end of a link. The machine hears of it later, or, when the event is
-// lost, still later.
+// turn changes an end of a link. The machine hears of it later, or, when the event is lost, still later.
 func (w *world) turn(l topology.Link, leaf, up bool) {
 	id, side := w.o.Tree.LinkID(l), 0
 	if leaf {
@@ -327,8 +325,7 @@ func (w *world) truth() []topology.Link {
 	return out
 }
 
-// script plans random events: links die and come back, by both ends or one, at random
-// distances.
+// script plans random events: links die and come back, by both ends or one, at random distances.
 func (w *world) script() {
 	n := 1 + w.rng.IntN(12)
 	span := []time.Duration{5 * ms, 50 * ms, 500 * ms}[w.rng.IntN(3)]

@@ -199,8 +199,7 @@ func checkState(t *testing.T, m *Machine, line, state string) {
 	}
 }
 
-// checkRecords checks what holds of every record: IDs count, changes add up, times that
-// are there rise.
+// checkRecords checks what holds of every record: IDs count, changes add up, times that are there rise.
 func checkRecords(t testing.TB, m *Machine) {
 	t.Helper()
 	dead := m.o.Tree.Dead()

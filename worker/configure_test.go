@@ -30,8 +30,7 @@ func configured(mode string) wire.Configure {
 	return c
 }
 
-// What would make the loops panic, or the machine run out of memory, is refused, and
-// the error names the field.
+// What would make the loops panic, or the machine run out of memory, is refused, and the error names the field.
 func TestCheckRefuses(t *testing.T) {
 	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
 		if err := check(configured(mode), 0); err != nil {

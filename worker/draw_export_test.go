@@ -9,9 +9,8 @@ import (
 	"evbench/controller/wire"
 )
 
-// Drawn plans windows of random order for servers, PerLeaf to a leaf, over Spines; every
-// window is the fragments of its exchanges in that order, each as early as the four that
-// come before it allow. It is a controller.Windows.
+// Drawn plans windows of random order for servers, PerLeaf to a leaf, over Spines; every window is the fragments
+// of its exchanges in that order, each as early as the four that come before it allow. It is a controller.Windows.
 type Drawn struct {
 	Servers, PerLeaf, Spines int
 	Seed                     uint64
@@ -27,8 +26,7 @@ type Piece struct {
 	Exchange, Src, Dst, Spine int
 }
 
-// Uses lists what a fragment occupies: the send port first, then the receive port, up-link
-// and down-link.
+// Uses lists what a fragment occupies: the send port first, then the receive port, up-link and down-link.
 func (d *Drawn) Uses(x Piece) [][3]int {
 	all := [][3]int{{0, x.Src}, {1, x.Dst}}
 	if x.Spine >= 0 {

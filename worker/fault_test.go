@@ -23,8 +23,7 @@ func data(m *transporttest.Message) (builder.Header, bool) {
 	return h, err == nil && h.Kind == builder.Data
 }
 
-// once applies a fault to one fragment: the first from rank 1 to rank 2 after
-// the warm-up.
+// once applies a fault to one fragment: the first from rank 1 to rank 2 after the warm-up.
 func once(f func(m *transporttest.Message) transporttest.Action) func(m *transporttest.Message) transporttest.Action {
 	var done bool
 	return func(m *transporttest.Message) transporttest.Action {
@@ -144,8 +143,7 @@ func TestLostFragment(t *testing.T) {
 	})
 }
 
-// A worker that dies is named at once, with who waited for it, and the next
-// case says that it is not there.
+// A worker that dies is named at once, with who waited for it, and the next case says that it is not there.
 func TestKilledWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		r := newRig(t, 5).start()
@@ -182,8 +180,7 @@ func withPeers(c controller.Case) controller.Case {
 	return c
 }
 
-// A worker that hangs, but whose control connection still answers, is named
-// within the time-out.
+// A worker that hangs, but whose control connection still answers, is named within the time-out.
 func TestHungWorker(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		r := newRig(t, 5)

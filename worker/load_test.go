@@ -16,8 +16,7 @@ import (
 	"evbench/worker"
 )
 
-// A watch is what some workers say of their machine: how long they have watched it. It keeps
-// how often that began.
+// A watch is what some workers say of their machine: how long they have watched it. It keeps how often that began.
 type watch struct {
 	ranks []int
 
@@ -40,8 +39,7 @@ func (w *watch) options(rank int, o *worker.Options) {
 	}
 }
 
-// Those that can say what their machine did say so, in order of rank, of the counted part of
-// each case.
+// Those that can say what their machine did say so, in order of rank, of the counted part of each case.
 func TestLoads(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		w := &watch{ranks: []int{2, 0}}

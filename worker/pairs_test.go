@@ -21,8 +21,7 @@ func pairsCase(n int, mode string) controller.Case {
 	return c
 }
 
-// checkPairs checks that what came by source makes what came, and that time was
-// taken in the modes that can tell.
+// checkPairs checks that what came by source makes what came, and that time was taken in the modes that can tell.
 func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 	t.Helper()
 	for _, s := range o.Servers {

@@ -131,8 +131,7 @@ func TestSurveyWithoutProbe(t *testing.T) {
 	})
 }
 
-// A worker that leaves, one that does not answer, and a run that ends, end the
-// survey.
+// A worker that leaves, one that does not answer, and a run that ends, end the survey.
 func TestSurveyFails(t *testing.T) {
 	hang := func(p *probers, from int) worker.ProbeFunc {
 		if from != 1 {

@@ -130,8 +130,7 @@ func (r *rig) open(_ context.Context, c wire.Configure, moved func()) (worker.Co
 	return worker.Connections{Endpoint: ep, Signals: peer, Extend: r.extend}, nil
 }
 
-// stop ends the session; every worker must have ended well, but for those that
-// were killed.
+// stop ends the session; every worker must have ended well, but for those that were killed.
 func (r *rig) stop(killed ...int) {
 	r.t.Helper()
 	if r.ended {

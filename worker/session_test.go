@@ -44,8 +44,7 @@ func runs(t *testing.T, o worker.Options) (*wire.NetConn, <-chan error) {
 	return wire.NewConn(there, wire.MaxFrame), ended
 }
 
-// A controller that is there, but says nothing any more, is given up; one that
-// only pings is not.
+// A controller that is there, but says nothing any more, is given up; one that only pings is not.
 func TestSilentController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -65,8 +64,7 @@ func TestSilentController(t *testing.T) {
 	})
 }
 
-// A worker that is refused, or that talks to something else, says so: it need not try
-// again.
+// A worker that is refused, or that talks to something else, says so: it need not try again.
 func TestNotWelcome(t *testing.T) {
 	for _, tt := range []struct {
 		answer wire.Message

@@ -132,8 +132,7 @@ var differing = []builder.Distribution{
 	{By: builder.ByExchange, Scale: 1, Table: []uint32{1, 0, 3000, 4, 0, 0, 0, 0, 5000, 1, 1, 0}},
 }
 
-// Every event is complete and right, however sizes differ: a fragment of no bytes is a
-// message without a body.
+// Every event is complete and right, however sizes differ: a fragment of no bytes is a message without a body.
 func TestSizesDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 4
@@ -180,8 +179,7 @@ func checkBytes(t *testing.T, c controller.Case, o controller.Outcome) {
 	}
 }
 
-// By duration, all servers run the same number of whole exchanges, and the last
-// ends soon after the time is over.
+// By duration, all servers run the same number of whole exchanges, and the last ends soon after the time is over.
 func TestDuration(t *testing.T) {
 	inModes(t, func(t *testing.T, mode string) {
 		const n = 4

@@ -18,8 +18,7 @@ import (
 	"evbench/worker"
 )
 
-// The whole stack over real sockets: every mode, a change of plan, and a
-// worker that goes away.
+// The whole stack over real sockets: every mode, a change of plan, and a worker that goes away.
 func TestOverTCP(t *testing.T) {
 	const n = 4
 	ctl := controller.New(controller.Options{Token: "secret"})

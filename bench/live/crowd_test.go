@@ -24,8 +24,7 @@ import (
 // gone reports whether an error says that the other end has hung up.
 func gone(err error) bool { return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) }
 
-// A counter is a listener that knows how many connections are open. Each of errs is what
-// one Accept returns.
+// A counter is a listener that knows how many connections are open. Each of errs is what one Accept returns.
 type counter struct {
 	net.Listener
 	errs       chan error
@@ -126,8 +125,7 @@ func ask(t *testing.T, l *transporttest.Listener, path string) net.Conn {
 	return c
 }
 
-// Who does not take an answer loses the connection; the run is followed for as long as it
-// goes on.
+// Who does not take an answer loses the connection; the run is followed for as long as it goes on.
 func TestAnswersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := transporttest.Listen()

@@ -166,8 +166,7 @@ func (s *screen) Write(b []byte) (int, error) {
 
 func (s *screen) String() string { return strings.Join(s.rows, "\n") }
 
-// On a terminal there is a table that is drawn anew, with the rate of one server, and below
-// what a log says.
+// On a terminal there is a table that is drawn anew, with the rate of one server, and below what a log says.
 func TestTable(t *testing.T) {
 	on := &screen{t: t}
 	columns, rows := 80, 24

@@ -201,8 +201,7 @@ func TestTLS(t *testing.T) {
 	expect.OK(t, errors.Join(err, <-joined))
 }
 
-// Somebody between the two, who speaks TLS with both and hands on what they say, is
-// found out.
+// Somebody between the two, who speaks TLS with both and hands on what they say, is found out.
 func TestSomebodyBetween(t *testing.T) {
 	between, fromWorker := listenTLS(t)
 	addr, fromBetween := listenTLS(t)

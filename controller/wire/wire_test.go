@@ -94,8 +94,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The counts of 4,096 servers fit a frame many times over, and a number that is no
-// count is refused.
+// The counts of 4,096 servers fit a frame many times over, and a number that is no count is refused.
 func TestSources(t *testing.T) {
 	m := wire.Finished{Run: 1, Totals: wire.Totals{Sources: make([]wire.Source, 4096)}}
 	for i := range m.Totals.Sources {

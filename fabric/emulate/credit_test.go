@@ -10,9 +10,8 @@ import (
 // Four chunks, headers included.
 const fourChunks = 4 * (chunk + 66)
 
-// A flow to a server that nobody else sends to waits behind another to a server that
-// three send to: they share the buffers of a leaf and a spine. Without an end of buffers
-// it does not.
+// A flow to a server that nobody else sends to waits behind another to a server that three send to: they share the
+// buffers of a leaf and a spine. Without an end of buffers it does not.
 func TestHeadOfLine(t *testing.T) {
 	flows := []flow{
 		{0, 6, 0}, // to the server that is busy
@@ -118,8 +117,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// All send to all without phases, each to the others in an order of its own, two at a
-// time, over d-mod-k.
+// All send to all without phases, each to the others in an order of its own, two at a time, over d-mod-k.
 func TestBlockingWithoutPhases(t *testing.T) {
 	efficiency := func(buffer int) float64 {
 		tree, f := lossless(t, buffer, "FT(2;4,4)")

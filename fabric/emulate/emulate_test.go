@@ -41,9 +41,8 @@ func lossless(t *testing.T, buffer int, notation string, dead ...topology.Link) 
 // A flow is one message.
 type flow struct{ src, dst, path int }
 
-// play sends all flows at once, each with two chunks under way as the transport
-// does it, in the order of a clock that the test owns. It returns when each is
-// done, counted from now. Messages are whole numbers of chunks.
+// play sends all flows at once, each with two chunks under way as the transport does it, in the order of a clock
+// that the test owns. It returns when each is done, counted from now. Messages are whole numbers of chunks.
 func play(f *emulate.Fabric, now time.Time, flows []flow, size int) []time.Duration {
 	type turn struct {
 		at           time.Time

@@ -98,8 +98,7 @@ func messages(to, from, size int) []transport.Op {
 	return []transport.Op{op(transport.Send, to), op(transport.Recv, from)}
 }
 
-// BenchmarkLinearShift reports the efficiency of exchanges over real sockets,
-// and that which the plan predicts.
+// BenchmarkLinearShift reports the efficiency of exchanges over real sockets, and that which the plan predicts.
 func BenchmarkLinearShift(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestReserveAgainstTicks compares with a wire that is a list of ticks, each
-// taken or free.
+// TestReserveAgainstTicks compares with a wire that is a list of ticks, each taken or free.
 func TestReserveAgainstTicks(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -8,8 +8,7 @@ import (
 	"evbench/internal/expect"
 )
 
-// FuzzReadProbe: whatever a host says, its report is one line for each fact, and an error is
-// short.
+// FuzzReadProbe: whatever a host says, its report is one line for each fact, and an error is short.
 func FuzzReadProbe(f *testing.F) {
 	answer, err := json.Marshal(Answer{})
 	expect.Must(f, err)

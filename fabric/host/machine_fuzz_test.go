@@ -8,8 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// FuzzParseCPUs: processors rise, there are no more than there can be, and what is written
-// of them names the same.
+// FuzzParseCPUs: processors rise, there are no more than there can be, and what is written of them names the same.
 func FuzzParseCPUs(f *testing.F) {
 	f.Add("0-15,32")
 	f.Add("1023,0,5-5")
@@ -32,8 +31,7 @@ func FuzzParseCPUs(f *testing.F) {
 	})
 }
 
-// FuzzRead: whatever the kernel says, facts are on one line each, and no number is
-// negative.
+// FuzzRead: whatever the kernel says, facts are on one line each, and no number is negative.
 func FuzzRead(f *testing.F) {
 	f.Add("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n", "MemTotal: 5 kB\nMemAvailable:  1234 kB\n", "100000\n", "performance\n")
 	f.Add("model name:\x00\n", "MemAvailable: 99999999999999999999 kB", "-1\n", "")

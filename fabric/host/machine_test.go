@@ -19,8 +19,7 @@ func link(to string) *fstest.MapFile {
 	return &fstest.MapFile{Data: []byte(to), Mode: fs.ModeSymlink}
 }
 
-// machine is a server with two ports, one in use, and half its processors saving
-// power.
+// machine is a server with two ports, one in use, and half its processors saving power.
 var machine = fstest.MapFS{
 	"proc/cpuinfo":                                          file("processor\t: 0\nmodel name\t: Fast 9000\nprocessor\t: 1\nmodel name\t: Other\n"),
 	"proc/meminfo":                                          file("MemTotal:       100 kB\nMemAvailable:   64 kB\n"),

@@ -51,8 +51,7 @@ func (c *countdown) Err() error {
 	return c.Context.Err()
 }
 
-// held returns the descriptors of this process, and the namespaces of its
-// threads other than its own.
+// held returns the descriptors of this process, and the namespaces of its threads other than its own.
 func held(t *testing.T) (descriptors int, strayed []string) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")
@@ -102,8 +101,7 @@ func TestCancelledStart(t *testing.T) {
 	}
 }
 
-// A kernel that refuses a step in the middle leaves nothing either: here two
-// cables want the same interface.
+// A kernel that refuses a step in the middle leaves nothing either: here two cables want the same interface.
 func TestFailedStart(t *testing.T) {
 	tree := newTree(t, 2, 2)
 	fail := func() error {
@@ -173,8 +171,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// Both ends of every cable have the token bucket, ports of servers priorities, and every
-// node its settings.
+// Both ends of every cable have the token bucket, ports of servers priorities, and every node its settings.
 func TestBucketsAndSettings(t *testing.T) {
 	const tick = 64 // ns; the kernel tells the bucket's size as the time that it lasts
 	l := start(t, newTree(t, 2, 2))
@@ -343,8 +340,7 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 	expect.OK(t, <-done)
 }
 
-// Links that somebody else has taken down, at either end, or brought up, are as they should be
-// afterwards.
+// Links that somebody else has taken down, at either end, or brought up, are as they should be afterwards.
 func TestSetDeadUndoesOthers(t *testing.T) {
 	dead := topology.Link{Leaf: 2, Spine: 1}
 	tree := newTree(t, 2, 3, dead)

@@ -46,8 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// player is this program in another part. The race detector would keep it for a
-// second at its end.
+// player is this program in another part. The race detector would keep it for a second at its end.
 func player(mode string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	// Rootless parts enter a user namespace of their own even where these tests are in one: the
@@ -195,8 +194,7 @@ func startHolder(t *testing.T, mode string) *holder {
 	t.Helper()
 	cmd := player(mode)
 	cmd.Stderr = os.Stderr
-	// Without a terminal, as under a service manager: signals reach only the
-	// process that they are sent to.
+	// Without a terminal, as under a service manager: signals reach only the process that they are sent to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := cmd.StdoutPipe()
 	expect.Must(t, err)

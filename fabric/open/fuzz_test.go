@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzReadPlace: whatever a launcher puts into the environment, a place is one of those that
-// there are.
+// FuzzReadPlace: whatever a launcher puts into the environment, a place is one of those that there are.
 func FuzzReadPlace(f *testing.F) {
 	f.Add("OMPI_COMM_WORLD_RANK=3\nOMPI_COMM_WORLD_SIZE=4\nOMPI_COMM_WORLD_LOCAL_RANK=1")
 	f.Add("SLURM_PROCID=1\nSLURM_STEP_ID=0\nSLURM_NTASKS=9\nSLURM_NODEID=2\nSLURM_STEP_NODELIST=rack[2-3]n[01-16],b7\nSLURM_STEP_TASKS_PER_NODE=3(x2),1")

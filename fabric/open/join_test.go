@@ -13,8 +13,7 @@ import (
 	"evbench/worker"
 )
 
-// Whoever waits for a controller waits no longer than he said, whatever becomes
-// of what he sends.
+// Whoever waits for a controller waits no longer than he said, whatever becomes of what he sends.
 func TestInsist(t *testing.T) {
 	refused, stopped := errors.New("refused"), errors.New("stopped")
 	dropped := func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, ctx.Err() }
@@ -54,9 +53,8 @@ func TestInsist(t *testing.T) {
 	}
 }
 
-// A worker that is not welcomed begins again, for as long as it was told to wait. Each
-// of the others here takes its connection: those that say nothing are not waited for
-// longer than that, and a refusal is final.
+// A worker that is not welcomed begins again, for as long as it was told to wait. Each of the others here takes
+// its connection: those that say nothing are not waited for longer than that, and a refusal is final.
 func TestJoin(t *testing.T) {
 	hangUp := func(conn *wire.NetConn) error { return conn.Close() }
 	silent := func(*wire.NetConn) error { return nil }

@@ -31,8 +31,7 @@ func dataPort(t *testing.T, addr string) string {
 	return l.Addr().String()
 }
 
-// serve echoes at an address, or skips the test of a machine on which another
-// program has that port for UDP.
+// serve echoes at an address, or skips the test of a machine on which another program has that port for UDP.
 func echoAt(t *testing.T, token string, addrs ...string) {
 	t.Helper()
 	s, err := Listen(addrs, token)
@@ -63,8 +62,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// Without an echo, or with one for another token, it is still known that the
-// server is reached.
+// Without an echo, or with one for another token, it is still known that the server is reached.
 func TestProbeWithoutEcho(t *testing.T) {
 	a, b := dataPort(t, "127.0.0.1:0"), dataPort(t, "127.0.0.1:0")
 	echoAt(t, "another", b)
@@ -76,8 +74,7 @@ func TestProbeWithoutEcho(t *testing.T) {
 	}
 }
 
-// After three peers that do not echo, nobody is asked any more; one that does
-// begins the count anew.
+// After three peers that do not echo, nobody is asked any more; one that does begins the count anew.
 func TestProbeGivesUp(t *testing.T) {
 	quiet, loud := dataPort(t, "127.0.0.1:0"), dataPort(t, "127.0.0.1:0")
 	echoAt(t, "secret", loud)

@@ -49,8 +49,7 @@ func TestOffender(t *testing.T) {
 	}
 }
 
-// On the way to this machine is no router: the packet arrives, and nobody says
-// anything.
+// On the way to this machine is no router: the packet arrives, and nobody says anything.
 func TestRouterOfNone(t *testing.T) {
 	a := dataPort(t, "127.0.0.1:0")
 	echoAt(t, "secret", a)

@@ -8,9 +8,8 @@ import (
 	"evbench/controller/wire"
 )
 
-// routed is two servers on each of some leaves with an address for each of two
-// spines, in a network in which all is right. A spine calls itself by another
-// address to each leaf.
+// routed is two servers on each of some leaves with an address for each of two spines, in a network in which all
+// is right. A spine calls itself by another address to each leaf.
 func routed(leaves int) Survey {
 	var file []int
 	for l := range leaves {
@@ -145,8 +144,7 @@ func TestSharedRouter(t *testing.T) {
 		"server1 (node1) to server2 (node2): the addresses for spine0 and spine1, 10.0.1.1:7000 and 10.1.1.1:7000, lead through one router, 10.9.9.9")
 }
 
-// Where hops are not counted, or servers have other numbers of addresses, nothing
-// is said to be right.
+// Where hops are not counted, or servers have other numbers of addresses, nothing is said to be right.
 func TestPathsUnknown(t *testing.T) {
 	s := routed(2)
 	for from := range s.Reached {

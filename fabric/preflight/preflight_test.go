@@ -38,8 +38,7 @@ func byTime(near, far time.Duration, at ...int) network {
 	}}
 }
 
-// survey measures a network whose file says that the servers are on the leaves
-// given.
+// survey measures a network whose file says that the servers are on the leaves given.
 func survey(n network, file []int) Survey {
 	s := Survey{Spines: 2, Reached: make([][][]wire.Reach, len(file))}
 	for i, leaf := range file {
@@ -221,9 +220,8 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// Whatever the placement: a file that has the same servers together is left in
-// peace, and another one is right once every server named is put where the
-// report says.
+// Whatever the placement: a file that has the same servers together is left in peace, and another one is right
+// once every server named is put where the report says.
 func TestPlacementIsFound(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

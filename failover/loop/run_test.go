@@ -365,8 +365,7 @@ func TestNobodyToTell(t *testing.T) {
 	}
 }
 
-// A case that ends while its plan is changed leaves nothing behind: play would not come
-// to its end.
+// A case that ends while its plan is changed leaves nothing behind: play would not come to its end.
 func TestEndInTheMiddle(t *testing.T) {
 	for after := range 40 {
 		synctest.Test(t, func(t *testing.T) {

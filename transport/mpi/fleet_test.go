@@ -62,8 +62,7 @@ func newFleet(t *testing.T, n int) *fleet {
 	return f
 }
 
-// open returns the endpoints of a group of n ranks, which are the last of the
-// world, the other way round.
+// open returns the endpoints of a group of n ranks, which are the last of the world, the other way round.
 func (f *fleet) open(t *testing.T, n int) []*standIn {
 	t.Helper()
 	g := Group{ID: f.last.Add(1)}

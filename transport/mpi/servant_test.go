@@ -40,8 +40,7 @@ type cancellable struct {
 	cancel context.CancelFunc
 }
 
-// context returns that of a call, whichever is the first to ask: the call, or
-// Cancel.
+// context returns that of a call, whichever is the first to ask: the call, or Cancel.
 func (s *Servant) context(call uint32) cancellable {
 	s.mu.Lock()
 	defer s.mu.Unlock()

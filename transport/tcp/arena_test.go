@@ -127,9 +127,8 @@ func TestEndpointSaysItsIO(t *testing.T) {
 	}
 }
 
-// Bodies from the arena, from elsewhere, and too small for pages of their own
-// arrive alike, in the order sent, while the socket's buffer is full most of the
-// time.
+// Bodies from the arena, from elsewhere, and too small for pages of their own arrive alike, in the order sent,
+// while the socket's buffer is full most of the time.
 func TestSendfileFallsBack(t *testing.T) {
 	const big = 3*wholePages + 77
 	eps := groupOf(t, 2, Options{}, Group{IO: Sendfile, SockBuf: 64 << 10}, "", transport.Single)

@@ -14,9 +14,8 @@ import (
 	"evbench/transport"
 )
 
-// BenchmarkBarrier reports the median time of one barrier, in µs. A barrier's
-// time is from the last exit of the one before to its own last exit: the clock
-// of a single rank lies when that rank is not running.
+// BenchmarkBarrier reports the median time of one barrier, in µs. A barrier's time is from the last exit of the
+// one before to its own last exit: the clock of a single rank lies when that rank is not running.
 func BenchmarkBarrier(b *testing.B) {
 	for _, kind := range barrier.Kinds() {
 		for _, n := range []int{4, 8, 16, 32} {
@@ -48,8 +47,7 @@ func benchBarrier(b *testing.B, kind string, n int) {
 	reportMedian(b, exits)
 }
 
-// manyProcs gives every endpoint a processor of the Go runtime, see the comment
-// of the package.
+// manyProcs gives every endpoint a processor of the Go runtime, see the comment of the package.
 func manyProcs(b *testing.B, n int) {
 	old := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(max(old, n))

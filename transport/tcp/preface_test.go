@@ -83,8 +83,7 @@ func prove(b []byte, token string, theirs nonce) {
 	copy(b[prefaceSize-port.ProofSize:], own[:])
 }
 
-// What opened one connection opens no other, and what one side has said is no answer
-// of the other.
+// What opened one connection opens no other, and what one side has said is no answer of the other.
 func TestNothingIsReplayed(t *testing.T) {
 	s, err := speak(t, preface{src: 3, dst: 4, path: 2}, "secret", "secret")
 	expect.Must(t, err)

@@ -39,8 +39,7 @@ type job struct {
 	Drop                  bool
 }
 
-// beRank says where it listens, is told where all do, works, says how long that
-// took, and ends when it is told.
+// beRank says where it listens, is told where all do, works, says how long that took, and ends when it is told.
 func beRank(text string) (err error) {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
@@ -143,9 +142,8 @@ func postAndPoll(ctx context.Context, e *Endpoint, ops, done []transport.Op) err
 // waits is how often the thread of collect sleeps, half of them in a barrier.
 const waits = 20
 
-// collect waits for the other rank while it collects garbage, for which the
-// runtime stops all threads. Only then is the other told to answer: a thread that
-// sleeps through that would do so for ever.
+// collect waits for the other rank while it collects garbage, for which the runtime stops all threads. Only then
+// is the other told to answer: a thread that sleeps through that would do so for ever.
 func collect(ctx context.Context, e *Endpoint, out *json.Encoder) error {
 	for i := range waits {
 		said := make(chan error)
@@ -227,8 +225,7 @@ func start(t testing.TB, j job) []rank {
 	return ranks
 }
 
-// end returns how long the slowest rank took. Nobody leaves before all are
-// through.
+// end returns how long the slowest rank took. Nobody leaves before all are through.
 func end(t testing.TB, ranks []rank) (slowest time.Duration) {
 	t.Helper()
 	for i, r := range ranks {
