@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,65 +34,56 @@ const (
 // slice, a track for each server, and where a case has any, one for its link events and
 // one for the steps of fail-over; of a case with several slices these are a process of their own.
 func WriteChrome(w io.Writer, slices []*Slice, cases []results.Case) error {
-	b := bufio.NewWriter(w)
-	b.WriteString(`{"displayTimeUnit":"ms","traceEvents":[`)
-	first := true
-	put := func(e event) error {
-		text, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-		b.WriteByte('\n')
-		_, err = b.Write(text)
-		return err
-	}
+	c := &chrome{Writer: bufio.NewWriter(w), separator: `{"displayTimeUnit":"ms","traceEvents":[`}
 	last := map[string]int{} // number of the last slice of a case
 	count := map[string]int{}
 	for i, s := range slices {
-		if err := s.chrome(i+1, put); err != nil {
-			return err
-		}
+		c.slice(i+1, s)
 		last[s.Case] = i + 1
 		count[s.Case]++
 	}
-	for i, c := range cases {
-		if count[c.Name] == 0 || len(c.LinkEvents)+len(c.Failovers) == 0 {
+	for i, x := range cases {
+		if count[x.Name] == 0 || len(x.LinkEvents)+len(x.Failovers) == 0 {
 			continue
 		}
-		pid := last[c.Name]
-		if count[c.Name] > 1 { // a summary does not say of which slice each is
+		pid := last[x.Name]
+		if count[x.Name] > 1 { // a summary does not say of which slice each is
 			pid = len(slices) + 1 + i
-			if err := put(named("process_name", pid, 0, c.Name+", links of all slices")); err != nil {
-				return err
-			}
+			c.name("process_name", pid, 0, x.Name+", links of all slices")
 		}
-		if err := beside(pid, c, put); err != nil {
-			return err
-		}
+		c.beside(pid, x)
 	}
-	b.WriteString("\n]}\n")
-	return b.Flush()
+	if c.separator != "," {
+		c.WriteString(c.separator)
+	}
+	c.WriteString("\n]}\n")
+	return cmp.Or(c.err, c.Flush())
+}
+
+// A chrome writes events, and keeps the first that cannot be.
+type chrome struct {
+	*bufio.Writer
+	separator string // of what was written
+	err       error
+}
+
+func (c *chrome) put(e event) {
+	text, err := json.Marshal(e)
+	c.err = cmp.Or(c.err, err)
+	fmt.Fprintf(c, "%s\n%s", c.separator, text)
+	c.separator = ","
 }
 
 func micro(sec float64) float64 { return float64(int64(sec*1e9+0.5)) / 1e3 }
 
-func named(what string, pid, tid int, name string) event {
-	return event{Name: what, Ph: "M", PID: pid, TID: tid, Args: map[string]any{"name": name}}
+func (c *chrome) name(what string, pid, tid int, name string) {
+	c.put(event{Name: what, Ph: "M", PID: pid, TID: tid, Args: map[string]any{"name": name}})
 }
 
-// chrome puts the tracks of the servers.
-func (s *Slice) chrome(pid int, put func(event) error) error {
-	if err := put(named("process_name", pid, 0, fmt.Sprintf("%s, slice %d", s.Case, s.Repeat))); err != nil {
-		return err
-	}
+func (c *chrome) slice(pid int, s *Slice) {
+	c.name("process_name", pid, 0, fmt.Sprintf("%s, slice %d", s.Case, s.Repeat))
 	for _, server := range s.Servers() {
-		if err := put(named("thread_name", pid, server, fmt.Sprintf("server%d", server))); err != nil {
-			return err
-		}
+		c.name("thread_name", pid, server, fmt.Sprintf("server%d", server))
 	}
 	for _, x := range s.Spans {
 		dur := micro(max(x.EndSec-x.BeginSec, 0))
@@ -103,11 +95,8 @@ func (s *Slice) chrome(pid int, put func(event) error) error {
 		if x.Peer >= 0 {
 			e.Args["peer"] = fmt.Sprintf("server%d", x.Peer)
 		}
-		if err := put(e); err != nil {
-			return err
-		}
+		c.put(e)
 	}
-	return nil
 }
 
 // title is what a span is called on its track.
@@ -124,45 +113,35 @@ func title(x results.Span) string {
 }
 
 // beside puts link events and steps of fail-over, on tracks of their own.
-func beside(pid int, c results.Case, put func(event) error) error {
-	err := put(named("thread_name", pid, linksTrack, "links"))
-	for _, l := range c.LinkEvents {
+func (c *chrome) beside(pid int, x results.Case) {
+	c.name("thread_name", pid, linksTrack, "links")
+	for _, l := range x.LinkEvents {
 		name := l.Link + " down"
 		if l.Up {
 			name = l.Link + " up"
 		}
-		if err == nil {
-			err = put(event{Name: name, Cat: "link", Ph: "i", S: "p", TS: micro(l.TSec), PID: pid, TID: linksTrack})
-		}
+		c.put(event{Name: name, Cat: "link", Ph: "i", S: "p", TS: micro(l.TSec), PID: pid, TID: linksTrack})
 	}
-	if len(c.Failovers) > 0 && err == nil {
-		err = put(named("thread_name", pid, failoverTrack, "fail-over"))
+	if len(x.Failovers) > 0 {
+		c.name("thread_name", pid, failoverTrack, "fail-over")
 	}
-	for _, f := range c.Failovers {
+	for _, f := range x.Failovers {
 		last := f.SeenSec
-		for _, step := range steps(f) {
-			if step.at == nil || last == nil || *step.at < *last || err != nil {
+		for _, step := range []struct {
+			name string
+			end  *float64
+		}{
+			{"first aid", f.AidedSec}, {"plan", f.PlannedSec}, {"verify", f.VerifiedSec}, {"install", f.InstalledSec},
+			{"update workers", f.UpdatedSec}, {"last exchange on the old plan", f.LastOldSec}, {"first exchange on the new plan", f.FirstNewSec},
+			{"clean", f.CleanedSec},
+		} {
+			if step.end == nil || last == nil || *step.end < *last {
 				continue
 			}
-			dur := micro(*step.at - *last)
-			err = put(event{Name: step.name, Cat: "fail-over", Ph: "X", TS: micro(*last), Dur: &dur, PID: pid, TID: failoverTrack,
+			dur := micro(*step.end - *last)
+			c.put(event{Name: step.name, Cat: "fail-over", Ph: "X", TS: micro(*last), Dur: &dur, PID: pid, TID: failoverTrack,
 				Args: map[string]any{"id": f.ID, "dead": f.Dead}})
-			last = step.at
+			last = step.end
 		}
-	}
-	return err
-}
-
-type step struct {
-	name string
-	at   *float64 // its end
-}
-
-// steps of a fail-over, in their order.
-func steps(f results.Failover) []step {
-	return []step{
-		{"first aid", f.AidedSec}, {"plan", f.PlannedSec}, {"verify", f.VerifiedSec}, {"install", f.InstalledSec},
-		{"update workers", f.UpdatedSec}, {"last exchange on the old plan", f.LastOldSec}, {"first exchange on the new plan", f.FirstNewSec},
-		{"clean", f.CleanedSec},
 	}
 }

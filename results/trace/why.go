@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"evbench/plan"
 	"evbench/results"
@@ -113,40 +114,32 @@ type account struct {
 	ranks    map[int]int        // by position
 	fragment float64            // seconds that one takes alone
 	expect   map[PairOf]float64 // seconds that a pair's fragment should take
-	pairs    averages           // what it took
-	waited   averages           // for tokens
-	byPhase  []*average
-	barriers []*average
+	pairs    measures           // what it took
+	waited   measures           // for tokens
+	byPhase  [][]float64
+	barriers [][]float64
 	last     []map[PairOf]int
 	ideal    []float64 // [phase] seconds
 }
 
-type average struct{ sum, n float64 }
-
-func (a *average) add(x float64) { a.sum += x; a.n++ }
-
-func (a *average) mean() float64 {
-	if a.n == 0 {
-		return 0
+func mean(of []float64) float64 {
+	sum := 0.0
+	for _, x := range of {
+		sum += x
 	}
-	return a.sum / a.n
+	return sum / float64(max(1, len(of)))
 }
 
-// averages are those of ways.
-type averages map[way]*average
+// measures are those of ways.
+type measures map[way][]float64
 
-func (all averages) add(w way, sec float64) {
-	if all[w] == nil {
-		all[w] = &average{}
-	}
-	all[w].add(sec)
-}
+func (all measures) add(w way, sec float64) { all[w] = append(all[w], sec) }
 
 // Explain compares what was traced of a case with its prediction. c is its summary;
 // efficiency what was predicted; p its plan, which may be nil unless it has phases: links are
 // then not known. Of that of an ordered case the tree counts.
 func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*Why, error) {
-	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: averages{}, waited: averages{}}
+	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: measures{}, waited: measures{}}
 	all = slices.DeleteFunc(slices.Clone(all), func(s *Slice) bool { return s.Case != c.Name })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("case %q has no spans", c.Name)
@@ -194,17 +187,17 @@ func (a *account) phases(all []*Slice) error {
 		return fmt.Errorf("spans of %d servers, its plan has %d", a.Servers, a.tree.Servers())
 	}
 	a.idealPhases()
-	for range a.ideal {
-		a.byPhase, a.barriers = append(a.byPhase, &average{}), append(a.barriers, &average{})
-		a.last = append(a.last, map[PairOf]int{})
+	a.byPhase, a.barriers, a.last = make([][]float64, len(a.ideal)), make([][]float64, len(a.ideal)), make([]map[PairOf]int, len(a.ideal))
+	for p := range a.last {
+		a.last[p] = map[PairOf]int{}
 	}
-	var took, waited average
+	var took, waited []float64
 	for _, s := range all {
 		for _, x := range s.exchanges(len(a.ideal), a.Servers) {
 			var sum float64
 			for p, ph := range x.phases {
-				a.byPhase[p].add(ph.transfers - ph.begin)
-				a.barriers[p].add(ph.barrier - ph.transfers)
+				a.byPhase[p] = append(a.byPhase[p], ph.transfers-ph.begin)
+				a.barriers[p] = append(a.barriers[p], ph.barrier-ph.transfers)
 				sum += ph.barrier - ph.transfers
 				a.last[p][ph.last]++
 				for pair, d := range ph.received {
@@ -215,19 +208,18 @@ func (a *account) phases(all []*Slice) error {
 			if a.Longest == nil || l.Sec > a.Longest.Sec {
 				a.Longest = &l
 			}
-			took.add(l.Sec)
-			waited.add(sum)
+			took, waited = append(took, l.Sec), append(waited, sum)
 		}
 	}
-	if took.n == 0 {
+	if len(took) == 0 {
 		return errors.New("the trace has no exchange of which all spans were kept")
 	}
-	a.Exchanges, a.Measured, a.Barriers = int(took.n), took.mean(), waited.mean()
+	a.Exchanges, a.Measured, a.Barriers = len(took), mean(took), mean(waited)
 	a.Transfers = a.Measured - a.Predicted - a.Barriers
 	for p, took := range a.byPhase {
-		cost := PhaseCost{Phase: p, Measured: took.mean(), Predicted: a.ideal[p], Barrier: a.barriers[p].mean()}
+		cost := PhaseCost{Phase: p, Measured: mean(took), Predicted: a.ideal[p], Barrier: mean(a.barriers[p])}
 		for pair, n := range a.last[p] {
-			if f := float64(n) / took.n; f > cost.Of || f == cost.Of && (pair.Src < cost.Last.Src || pair.Src == cost.Last.Src && pair.Dst < cost.Last.Dst) {
+			if f := float64(n) / float64(len(took)); f > cost.Of || f == cost.Of && (way{pair, 0}).compare(way{cost.Last, 0}) < 0 {
 				cost.Last, cost.Of = pair, f
 			}
 		}
@@ -302,7 +294,7 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 		}
 	}
 	for _, p := range a.pairs {
-		each = append(each, p.mean())
+		each = append(each, mean(p))
 	}
 	usual := results.NewStat(each).Median
 	for w := range a.pairs {
@@ -353,7 +345,7 @@ func (a *account) rankPairs() {
 	}
 	byWire, total := map[topology.Wire]*sums{}, sums{}
 	for _, x := range slices.SortedFunc(maps.Keys(a.pairs), way.compare) {
-		c := PairCost{PairOf: x.PairOf, Measured: a.pairs[x].mean(), Predicted: a.expect[x.PairOf]}
+		c := PairCost{PairOf: x.PairOf, Measured: mean(a.pairs[x]), Predicted: a.expect[x.PairOf]}
 		total.longer += c.Measured - c.Predicted
 		total.ways++
 		for _, w := range a.of(x) {
@@ -365,9 +357,7 @@ func (a *account) rankPairs() {
 			byWire[w].pairs[x.PairOf] = true
 		}
 		c.Path = a.pathOf(x)
-		if waited := a.waited[x]; waited != nil {
-			c.Tokens = waited.mean()
-		}
+		c.Tokens = mean(a.waited[x])
 		a.Pairs = append(a.Pairs, c)
 	}
 	a.Pairs = worst(a.Pairs, notable*a.fragment, func(p PairCost) float64 { return p.Measured - p.Predicted },
@@ -435,14 +425,11 @@ func (a *account) of(x way) []topology.Wire {
 
 // pathOf names the links between switches of a pair.
 func (a *account) pathOf(pair way) string {
-	text := ""
+	var links []string
 	for _, w := range a.of(pair) {
 		if link, _ := a.tree.WireName(w); w != a.tree.FromServer(a.ranks[pair.Src]) && w != a.tree.ToServer(a.ranks[pair.Dst]) {
-			if text != "" {
-				text += ", "
-			}
-			text += link
+			links = append(links, link)
 		}
 	}
-	return text
+	return strings.Join(links, ", ")
 }
