@@ -148,8 +148,28 @@ func (t *Table) Parse(record reflect.Value, line []string) error {
 // New returns a record to be filled in.
 func (t *Table) New() reflect.Value { return reflect.New(t.record).Elem() }
 
-// Rows is the field of a run that has the rows of a table: a slice.
-func (t *Table) Rows(r *Run) reflect.Value {
+// Rows hands on rows, one after the other, until there is an error.
+type Rows func(take func(row reflect.Value) error) error
+
+// RowsOf are those of a slice.
+func RowsOf[T any](rows []T) Rows { return rowsOf(reflect.ValueOf(rows)) }
+
+func rowsOf(rows reflect.Value) Rows {
+	return func(take func(reflect.Value) error) error {
+		for _, row := range rows.Seq2() {
+			if err := take(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Rows are those of a table in memory.
+func (r *Run) Rows(t *Table) Rows { return rowsOf(t.Field(r)) }
+
+// Field is the field of a run that has the rows of a table: a slice.
+func (t *Table) Field(r *Run) reflect.Value {
 	run := reflect.ValueOf(r).Elem()
 	for i := range run.NumField() {
 		if f := run.Field(i); f.Kind() == reflect.Slice && f.Type().Elem() == t.record {
@@ -168,9 +188,8 @@ func (r *Run) Records() iter.Seq[Record] {
 			}
 		}
 		for _, t := range Tables {
-			rows := t.Rows(r)
-			for i := range rows.Len() {
-				if !yield(rows.Index(i).Interface().(Record)) {
+			for _, row := range t.Field(r).Seq2() {
+				if !yield(row.Interface().(Record)) {
 					return
 				}
 			}

@@ -100,7 +100,7 @@ func TestReadRefuses(t *testing.T) {
 		}, `/samples: column repeat has another type than evbench writes`},
 		{"wide rows", func(f *hdf5.File) error {
 			wide := []results.Sample{{Case: strings.Repeat("x", 2*maxRow)}}
-			return errors.Join(remove(f, "samples"), writeTable(f, results.Samples, reflect.ValueOf(wide)))
+			return errors.Join(remove(f, "samples"), writeTable(f, results.Samples, results.RowsOf(wide)))
 		}, "/samples: rows of "},
 		{"text for a table", func(f *hdf5.File) error { return replaceText(f, "samples", nil) }, "/samples: not a table of rows"},
 	} {
@@ -113,7 +113,7 @@ func retable(f *hdf5.File, name string, change func(*results.Table)) error {
 	other := *results.Samples
 	other.Columns, other.Name = slices.Clone(other.Columns), name
 	change(&other)
-	return errors.Join(remove(f, name), writeTable(f, &other, reflect.ValueOf([]results.Sample{})))
+	return errors.Join(remove(f, name), writeTable(f, &other, results.RowsOf[results.Sample](nil)))
 }
 
 func replaceText(f *hdf5.File, name string, text []byte) error {
@@ -135,7 +135,11 @@ func TestReadCut(t *testing.T) {
 // A row that was wiped out is found, and what no run can have counted is not taken from a file.
 func TestReadWrongRows(t *testing.T) {
 	name, text := sound(t)
-	_, row, err := encode(results.Samples, reflect.ValueOf([]results.Sample{numbered(7)}))
+	l, _, err := layoutOf(results.Samples, results.RowsOf[results.Sample](nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := l.encode(nil, reflect.ValueOf(numbered(7)))
 	at := bytes.Index(text, row)
 	if err != nil || at < 0 || bytes.Contains(text[at+1:], row) {
 		t.Fatalf("row 7 is not there once, %v", err)

@@ -7,13 +7,20 @@
 // false and every function returns ErrNotBuilt.
 package hdf5
 
-import "errors"
+import (
+	"errors"
+
+	"evbench/results"
+)
 
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
 
 // MatrixName is the dataset that ReadMatrix reads.
 const MatrixName = "sizes"
+
+// Save writes a run as SaveRows does.
+func Save(name string, run *results.Run) error { return SaveRows(name, run, run.Rows) }
 
 // ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
 var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")

@@ -37,24 +37,30 @@ const (
 	textStep = 8
 )
 
-// layoutOf returns the layout of the rows of a table, with room for all texts.
-func layoutOf(t *results.Table, rows reflect.Value) (l layout) {
-	for _, c := range t.Columns {
+// layoutOf returns the layout of the rows of a table, with room for all texts, and how many they are.
+func layoutOf(t *results.Table, rows results.Rows) (l layout, n int, err error) {
+	longest := make([]int, len(t.Columns))
+	err = rows(func(row reflect.Value) error {
+		n++
+		for i := range t.Columns {
+			if text, ok := t.Columns[i].Value(row).(string); ok {
+				longest[i] = max(longest[i], len(text))
+			}
+		}
+		return nil
+	})
+	for i, c := range t.Columns {
 		m := member{Column: c, kind: reflect.TypeOf(c.Value(t.New())).Kind(), offset: l.size, size: 8}
 		switch m.kind {
 		case reflect.String:
-			m.size = textRoom
-			for _, row := range rows.Seq2() {
-				m.size = max(m.size, len(c.Value(row).(string))+1)
-			}
-			m.size = (m.size + textStep - 1) / textStep * textStep
+			m.size = (max(textRoom, longest[i]+1) + textStep - 1) / textStep * textStep
 		case reflect.Bool:
 			m.size = 1
 		}
 		l.members = append(l.members, m)
 		l.size += m.size
 	}
-	return l
+	return l, n, err
 }
 
 // datatype returns the compound of a layout. The caller closes it.
@@ -88,15 +94,16 @@ var numberTypes = map[reflect.Kind]*hdf5.Datatype{
 	reflect.Int: hdf5.T_STD_I64LE, reflect.Uint64: hdf5.T_STD_U64LE, reflect.Float64: hdf5.T_IEEE_F64LE, reflect.Bool: hdf5.T_STD_U8LE,
 }
 
-// encode returns a row as bytes.
-func (l layout) encode(record reflect.Value) ([]byte, error) {
-	row := make([]byte, l.size)
+// encode appends the bytes of a row.
+func (l layout) encode(rows []byte, record reflect.Value) ([]byte, error) {
+	all := append(rows, make([]byte, l.size)...)
+	row := all[len(rows):]
 	for _, m := range l.members {
 		to := row[m.offset:][:m.size]
 		switch x := m.Value(record).(type) {
 		case string:
 			if strings.Contains(x, "\x00") {
-				return nil, fmt.Errorf("%s: %q holds a zero byte", m.Name, x)
+				return rows, fmt.Errorf("%s: %q holds a zero byte", m.Name, x)
 			}
 			copy(to, x)
 		case int:
@@ -112,9 +119,9 @@ func (l layout) encode(record reflect.Value) ([]byte, error) {
 		}
 	}
 	if blank(row) {
-		return nil, fmt.Errorf("%s: empty", l.members[0].Name)
+		return rows, fmt.Errorf("%s: empty", l.members[0].Name)
 	}
-	return row, nil
+	return all, nil
 }
 
 // decode fills a record from the bytes of a row.

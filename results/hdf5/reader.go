@@ -99,7 +99,7 @@ func (r reader) run() (run *results.Run, err error) {
 	}
 	for _, t := range results.Tables {
 		if err == nil {
-			if err = r.table(t, t.Rows(run)); err != nil {
+			if err = r.table(t, t.Field(run)); err != nil {
 				err = fmt.Errorf("/%s: %w", t.Name, err)
 			}
 		}
@@ -177,7 +177,7 @@ func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
 		return l, errors.New("not a table of rows with columns")
 	}
 	rows := &hdf5.CompoundType{Datatype: *dt}
-	l = layoutOf(t, t.Rows(&results.Run{}))
+	l, _, _ = layoutOf(t, results.RowsOf[any](nil))
 	if n := rows.NMembers(); n != len(l.members) {
 		return l, fmt.Errorf("%d columns, not %d", n, len(l.members))
 	}

@@ -7,8 +7,8 @@ import "evbench/results"
 // Built reports whether this binary has HDF5.
 const Built = false
 
-// Save writes a run as a new file.
-func Save(string, *results.Run) error { return ErrNotBuilt }
+// SaveRows writes a run as a new file.
+func SaveRows(string, *results.Run, func(*results.Table) results.Rows) error { return ErrNotBuilt }
 
 // Read reads a run.
 func Read(string) (*results.Run, error) { return nil, ErrNotBuilt }

@@ -29,9 +29,9 @@ const (
 	plansName    = "/plans"
 )
 
-// Save writes a run as a new file; on error there is none. A file that exists is never
+// SaveRows writes a run, whose tables have these rows, as a new file; on error there is none. A file that exists is never
 // touched: it is an error that wraps fs.ErrExist.
-func Save(name string, run *results.Run) error {
+func SaveRows(name string, run *results.Run, rows func(*results.Table) results.Rows) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s is there already; results are never overwritten: %w", name, fs.ErrExist)
 	}
@@ -42,7 +42,7 @@ func Save(name string, run *results.Run) error {
 			return because("create", err)
 		}
 		made = true
-		err = save(file, run)
+		err = save(file, run, rows)
 		if closeErr := because("close", file.Close()); err == nil {
 			return closeErr
 		}
@@ -66,7 +66,7 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func save(file *hdf5.File, run *results.Run) error {
+func save(file *hdf5.File, run *results.Run, rows func(*results.Table) results.Rows) error {
 	err := beginRoot(file)
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
 		if err == nil {
@@ -75,14 +75,14 @@ func save(file *hdf5.File, run *results.Run) error {
 	}
 	for _, t := range results.Tables {
 		if err == nil {
-			err = writeTable(file, t, t.Rows(run))
+			err = writeTable(file, t, rows(t))
 		}
 	}
 	if err == nil {
-		err = writeTable(file, results.Cases, reflect.ValueOf(run.Summary.Cases))
+		err = writeTable(file, results.Cases, results.RowsOf(run.Summary.Cases))
 	}
 	if failovers := run.Summary.Failovers(); err == nil && len(failovers) > 0 {
-		err = writeTable(file, results.Failovers, reflect.ValueOf(failovers))
+		err = writeTable(file, results.Failovers, results.RowsOf(failovers))
 	}
 	if err == nil {
 		err = writeDocument(file, summaryName, run.Summary.Write)
@@ -117,38 +117,59 @@ func beginRoot(file *hdf5.File) (err error) {
 var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 
 // writeTable makes the dataset of a table, which others may let grow.
-func writeTable(file *hdf5.File, t *results.Table, rows reflect.Value) (err error) {
-	l, values, err := encode(t, rows)
+func writeTable(file *hdf5.File, t *results.Table, rows results.Rows) (err error) {
+	l, n, err := layoutOf(t, rows)
 	if err != nil {
-		return fmt.Errorf("/%s: %w", t.Name, err)
+		return err
 	}
 	kind, err := l.datatype()
 	if err != nil {
 		return err
 	}
 	defer closing(kind, &err)
-	set, err := create(file, "/"+t.Name, &kind.Datatype, rows.Len(), false)
+	set, err := create(file, "/"+t.Name, &kind.Datatype, n, false)
 	if err != nil {
 		return err
 	}
 	defer closing(set, &err)
-	if len(values) > 0 {
-		err = because("write /"+t.Name, set.Write(&values))
+	var block []byte
+	done := 0
+	err = rows(func(row reflect.Value) error {
+		block, err = l.encode(block, row)
+		if err != nil {
+			return fmt.Errorf("/%s: row %d: %w", t.Name, done+len(block)/l.size, err)
+		}
+		if len(block) < chunkRows*l.size {
+			return nil
+		}
+		err, done, block = writeRows(set, done, chunkRows, block), done+chunkRows, block[:0]
+		return because("write /"+t.Name, err)
+	})
+	if len(block) > 0 && err == nil {
+		err = because("write /"+t.Name, writeRows(set, done, n-done, block))
 	}
-	return errors.Join(err, setText(set, "title", t.Title), setUnits(set, t.Columns))
+	if err != nil {
+		return err
+	}
+	return errors.Join(setText(set, "title", t.Title), setUnits(set, t.Columns))
 }
 
-// encode returns rows as bytes, one behind the other.
-func encode(t *results.Table, rows reflect.Value) (l layout, values []byte, err error) {
-	l = layoutOf(t, rows)
-	for i := range rows.Len() {
-		row, err := l.encode(rows.Index(i))
-		if err != nil {
-			return l, nil, fmt.Errorf("row %d: %w", i, err)
-		}
-		values = append(values, row...)
+// writeRows writes n rows, the first being number at of the table.
+func writeRows(set *hdf5.Dataset, at, n int, rows []byte) (err error) {
+	file := set.Space()
+	if file == nil {
+		return errRefused
 	}
-	return l, values, nil
+	defer closing(file, &err)
+	if err := file.SelectHyperslab([]uint{uint(at)}, nil, []uint{uint(n)}, nil); err != nil {
+		return err
+	}
+	memory, err := hdf5.CreateSimpleDataspace([]uint{uint(n)}, nil)
+	if err != nil {
+		return err
+	}
+	defer closing(memory, &err)
+	return set.WriteSubset(&rows, memory, file)
 }
 
 func writeDocument(file *hdf5.File, name string, document func(io.Writer) error) error {
@@ -253,8 +274,9 @@ func setUnits(to attributed, columns []results.Column) (err error) {
 	for _, c := range columns {
 		units = append(units, unitOf{c.Name, c.Unit})
 	}
-	l, values, err := encode(unitTable, reflect.ValueOf(units))
-	if err != nil {
+	rows, values := results.RowsOf(units), []byte(nil)
+	l, _, _ := layoutOf(unitTable, rows)
+	if err := rows(func(row reflect.Value) error { values, err = l.encode(values, row); return err }); err != nil {
 		return err
 	}
 	t, err := l.datatype()

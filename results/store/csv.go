@@ -65,14 +65,13 @@ func (t *table) close() error {
 }
 
 // readTable reads a CSV file and hands on each record. Errors name line and column.
-func readTable(r io.Reader, t *results.Table, take func(reflect.Value)) error {
+func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) error {
 	return lines(r, t.Header(), func(line []string) error {
 		record := t.New()
-		err := t.Parse(record, line)
-		if err == nil {
-			take(record)
+		if err := t.Parse(record, line); err != nil {
+			return err
 		}
-		return err
+		return take(record)
 	})
 }
 

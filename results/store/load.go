@@ -37,21 +37,11 @@ func Read(name string) (*results.Run, error) {
 }
 
 func readDir(dir string) (*results.Run, error) {
-	run := &results.Run{}
-	err := readManifest(dir, run)
-	if err == nil {
-		err = readFile(dir, SummaryFile, func(r io.Reader) (err error) { run.Summary, err = results.ReadSummary(r); return err })
-	}
+	run, err := readDocuments(dir)
 	for _, t := range results.Tables {
-		if optional := t == results.Pairs || t == results.Exchanges; err == nil && (!optional || has(dir, fileOf(t))) {
-			err = readFile(dir, fileOf(t), func(r io.Reader) error { return readTable(r, t, appendTo(t.Rows(run))) })
+		if err == nil {
+			err = rowsIn(dir, t)(appendTo(t.Field(run)))
 		}
-	}
-	if err == nil {
-		err = checkFailovers(dir, run.Summary)
-	}
-	if err == nil {
-		run.Plans, err = readPlans(dir)
 	}
 	if err != nil {
 		return nil, err
@@ -59,18 +49,44 @@ func readDir(dir string) (*results.Run, error) {
 	return run, nil
 }
 
+// readDocuments reads what a run has beside its tables.
+func readDocuments(dir string) (*results.Run, error) {
+	run := &results.Run{}
+	err := readManifest(dir, run)
+	if err == nil {
+		err = readFile(dir, SummaryFile, func(r io.Reader) (err error) { run.Summary, err = results.ReadSummary(r); return err })
+	}
+	if err == nil {
+		err = checkFailovers(dir, run.Summary)
+	}
+	if err == nil {
+		run.Plans, err = readPlans(dir)
+	}
+	return run, err
+}
+
+// rowsIn are those of a table in a directory; there need not be any of pairs and exchanges.
+func rowsIn(dir string, t *results.Table) results.Rows {
+	return func(take func(reflect.Value) error) error {
+		if optional := t == results.Pairs || t == results.Exchanges; optional && !has(dir, fileOf(t)) {
+			return nil
+		}
+		return readFile(dir, fileOf(t), func(r io.Reader) error { return readTable(r, t, take) })
+	}
+}
+
 func readManifest(dir string, run *results.Run) error {
 	return readFile(dir, ManifestFile, func(r io.Reader) (err error) { run.Manifest, err = results.ReadManifest(r); return err })
 }
 
-func appendTo(rows reflect.Value) func(reflect.Value) {
-	return func(record reflect.Value) { rows.Set(reflect.Append(rows, record)) }
+func appendTo(rows reflect.Value) func(reflect.Value) error {
+	return func(record reflect.Value) error { rows.Set(reflect.Append(rows, record)); return nil }
 }
 
 // ReadTrace hands on the spans of a run; without any the error is fs.ErrNotExist.
 func ReadTrace(dir string, take func(results.Span)) error {
 	return readFile(dir, fileOf(results.Spans), func(r io.Reader) error {
-		return readTable(r, results.Spans, func(v reflect.Value) { take(v.Interface().(results.Span)) })
+		return readTable(r, results.Spans, func(v reflect.Value) error { take(v.Interface().(results.Span)); return nil })
 	})
 }
 
@@ -173,7 +189,7 @@ func ReadAny(name string) (run *results.Run, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s: its last line is cut off and left out.", file))
 		text = text[:end]
 	}
-	if err := readTable(bytes.NewReader(text), results.Samples, appendTo(results.Samples.Rows(run))); err != nil {
+	if err := readTable(bytes.NewReader(text), results.Samples, appendTo(results.Samples.Field(run))); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	run.Summary = results.Salvage(run.Manifest, run.Samples)

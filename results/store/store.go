@@ -129,11 +129,11 @@ func (f *Files) Close() error {
 	if err := f.each((*table).close); err != nil || !f.h5 || !f.judged {
 		return err
 	}
-	run, err := Read(f.dir)
+	run, err := readDocuments(f.dir)
 	if err != nil {
 		return err
 	}
-	return hdf5.Save(filepath.Join(f.dir, hdf5.File), run)
+	return hdf5.SaveRows(filepath.Join(f.dir, hdf5.File), run, func(t *results.Table) results.Rows { return rowsIn(f.dir, t) })
 }
 
 // Save makes a directory of results of a run, without HDF5. On error there is none.
