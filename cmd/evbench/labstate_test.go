@@ -66,20 +66,20 @@ func TestLabStateOfOthers(t *testing.T) {
 		up    bool // is refused, too
 		want  string
 	}{
-		{"another process", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(forged), 0o600) }, false, "start"},
+		{"another process", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(forged+"\n"), 0o600) }, false, "start"},
 		{"a group", func(_ *testing.T, _, file string) error {
-			return os.WriteFile(file, []byte(strings.Replace(forged, ":", ":-", 1)), 0o600)
+			return os.WriteFile(file, []byte(strings.Replace(forged, ":", ":-", 1)+"\n"), 0o600)
 		}, false, "pid"},
-		{"a number used again", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(ours), 0o600) }, false, "no lab is up"},
+		{"a number used again", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte(ours+"\n"), 0o600) }, false, "no lab is up"},
 		{"nonsense", func(_ *testing.T, _, file string) error { return os.WriteFile(file, []byte("dear friend\n"), 0o600) }, false, "evbench-lab.json"},
 		{"a link", func(_ *testing.T, dir, file string) error { return os.Symlink(filepath.Join(dir, "victim"), file) }, true, "is a link"},
 		{"a second name", func(_ *testing.T, dir, file string) error { return os.Link(filepath.Join(dir, "victim"), file) }, true, "2 names"},
 		{"all may write", func(_ *testing.T, _, file string) error {
-			return errors.Join(os.WriteFile(file, []byte(ours), 0o600), os.Chmod(file, 0o666))
+			return errors.Join(os.WriteFile(file, []byte(ours+"\n"), 0o600), os.Chmod(file, 0o666))
 		}, true, "others may write"},
 		{"of nobody", func(t *testing.T, _, file string) error {
 			asRoot(t)
-			return errors.Join(os.WriteFile(file, []byte(ours), 0o600), os.Chown(file, nobody, -1))
+			return errors.Join(os.WriteFile(file, []byte(ours+"\n"), 0o600), os.Chown(file, nobody, -1))
 		}, true, "belongs to user 65534"},
 		{"folder of nobody", func(t *testing.T, _, file string) error {
 			asRoot(t)
