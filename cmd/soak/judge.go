@@ -20,6 +20,7 @@ type Seen struct {
 	Others  float64  // share of all processors that neither we nor the kernel's network used
 	Residue []string // what was still there after everything had ended
 	Usage   []Usage
+	Race    bool   // the program was built with the race detector
 	Halts   []Stop // when the machine itself was slow
 	Hit     bool   // what the script does to a process was done
 
@@ -187,7 +188,17 @@ func (j *judgement) reason(r string) {
 // long judges a round in which nothing may grow, beside all else.
 func (j *judgement) long() {
 	j.whole()
-	j.found = append(j.found, flat(j.seen.Usage)...)
+	j.flat()
+}
+
+// flat keeps what grew. Memory of the race detector grows with what the program touches.
+func (j *judgement) flat() {
+	for _, f := range flat(j.seen.Usage) {
+		if j.seen.Race && strings.HasPrefix(f.What, "memory grew") {
+			f.Why = "the race detector keeps memory of its own for what the program has touched"
+		}
+		j.found = append(j.found, f)
+	}
 }
 
 // whole judges a round of links that goes on to its end.

@@ -245,6 +245,13 @@ func TestFlat(t *testing.T) {
 			t.Errorf("found %s, want %s", got, tt.want)
 		}
 	}
+	for _, race := range []bool{false, true} { // the detector's memory is not the program's
+		j := judgement{s: &Script{Kind: Long}, seen: Seen{Usage: readings(1<<20, 1, 0, 0), Race: race}}
+		j.flat()
+		if len(j.found) != 2 || j.found[0].Anomaly() == race || !j.found[1].Anomaly() {
+			t.Errorf("race detector %v: %v", race, j.found)
+		}
+	}
 }
 
 // One descriptor more in one of a few readings may have been open for a moment; three, or

@@ -47,7 +47,7 @@ func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, e
 		return out, seen, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	g := &stage{dir: dir, mark: "EVBENCH_SOAK=" + filepath.Base(dir), evbench: o.evbench, s: s}
+	g := &stage{dir: dir, mark: "EVBENCH_SOAK=" + filepath.Base(dir), evbench: o.evbench, s: s, seen: Seen{Race: o.race}}
 	defer func() {
 		stop()
 		g.sweep()

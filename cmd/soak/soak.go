@@ -7,6 +7,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -277,6 +279,7 @@ type options struct {
 	json    bool
 	log     string
 	evbench string
+	race    bool // it was built with the race detector
 }
 
 func (o *options) length() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
@@ -322,6 +325,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	case !slices.ContainsFunc(Kinds(), func(k Kind) bool { return o.only.MatchString(string(k)) }):
 		return nil, proc.Usagef("--only %s: matches none of %q", o.only, Kinds())
 	}
-	o.evbench, err = proc.Evbench(o.evbench)
-	return o, err
+	if o.evbench, err = proc.Evbench(o.evbench); err != nil {
+		return nil, err
+	}
+	if built, err := buildinfo.ReadFile(o.evbench); err == nil { // a script in its place tells nothing
+		o.race = slices.Contains(built.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	}
+	return o, nil
 }

@@ -119,7 +119,7 @@ func (r *lineReader) notAPlan(line string) error {
 		return ErrOrdered
 	}
 	if version, ok := strings.CutPrefix(line, "evbench plan "); ok {
-		return fmt.Errorf("plan version %q; version 1 is read", shorten([]byte(version)))
+		return fmt.Errorf("plan version %q; versions 1 and 2 are read", shorten([]byte(version)))
 	}
 	return fmt.Errorf("not a plan file: it starts with \"# %s\"", firstLine)
 }
