@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -46,18 +47,14 @@ func (a addresses) Path(path int) netip.Prefix {
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
 	tables, err := routing.TreeTables(tree, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return &plan.Plan{Tree: tree, Routing: engine, Tables: tables}
 }
 
 func compute(t testing.TB, p *plan.Plan) Routes {
 	t.Helper()
 	routes, err := Compute(p, addresses{p.Tree})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return routes
 }
 
@@ -82,14 +79,10 @@ func TestComputeGolden(t *testing.T) {
 			}
 			path := filepath.Join("testdata", test.file+".txt")
 			if *update {
-				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, os.WriteFile(path, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if got.String() != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 			}
@@ -214,9 +207,7 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 	}
 	o.Fill[0], o.Fill[1] = o.Ports, o.Ports
 	tree, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var down []topology.Link
 	for id := range tree.AllLinks() {
 		if rng.IntN(4) == 0 {
@@ -224,9 +215,7 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 		}
 	}
 	tree, err = tree.Without(down...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }
 

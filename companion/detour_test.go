@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -23,9 +24,7 @@ func around(t testing.TB, tree *topology.Tree, engine string) state {
 	t.Helper()
 	p := newPlan(t, tree, engine)
 	routes, err := routesAround(p, addresses{tree})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return state{tree, routes}
 }
 
@@ -59,9 +58,7 @@ func drop(t *testing.T, tree *topology.Tree, n int, rng *rand.Rand) *topology.Tr
 		dead = append(dead, tree.LinkOf(rng.IntN(tree.AllLinks())))
 	}
 	out, err := tree.Without(dead...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return out
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -100,7 +100,5 @@ func TestInstallComparesWhatItReads(t *testing.T) {
 	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), routing.MinHop)
 	f := &fabric{tables: map[Node][]Route{}, lie: func(r Routes) { r[3].Routes = nil }}
 	_, err := Install(t.Context(), f, p, addresses{p.Tree})
-	if err == nil || !strings.Contains(err.Error(), "routes read back differ in 4 places, first spine1: 10.1.0.0/24 via leaf0 is missing") {
-		t.Errorf("error %v, want the first difference", err)
-	}
+	expect.Error(t, err, "routes read back differ in 4 places, first spine1: 10.1.0.0/24 via leaf0 is missing")
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -28,9 +29,7 @@ func newRouted(t *testing.T, engine string) routed {
 	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
 	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.Ftree)
 	r, err := NewRouter(f, addresses{p.Tree}, p, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
 		t.Fatalf("install: %d routes, %v", n, err)
 	}
@@ -163,9 +162,7 @@ func TestForesight(t *testing.T) {
 				t.Fatalf("%v: not foreseen", tree.Dead())
 			}
 			want, err := r.rule.routes(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if d := compare(edits.apply(r.have.routes), want); len(d) > 0 {
 				t.Errorf("%v: %d differences", tree.Dead(), len(d))
 			}
@@ -176,9 +173,7 @@ func TestForesight(t *testing.T) {
 			t.Error("nothing foreseen after the second aid")
 		}
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, <-done)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -129,9 +130,7 @@ func TestCompareMoves(t *testing.T) {
 					links[i] = topology.Link{Leaf: rng.IntN(m1), Spine: rng.IntN(m0)}
 				}
 				broken, err := tr.Without(links...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				for _, name := range []string{"linear-shift", "bandwidth-optimal"} {
 					p, err := plan.Build(broken, plan.Options{Schedule: name, Routing: "minhop", DropUnreachable: true})
 					if err != nil {

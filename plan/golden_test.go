@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -69,28 +70,20 @@ func TestGolden(t *testing.T) {
 // built fails on an error.
 func built(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 }
 
 // golden holds a plan against a file, and the file against Read.
 func golden(t *testing.T, name string, p *plan.Plan) {
 	t.Helper()
 	var got bytes.Buffer
-	if err := p.WriteText(&got); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.WriteText(&got))
 	file := "testdata/" + name + ".plan"
 	if *update {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("got\n%swant\n%s", got.Bytes(), want)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
@@ -34,20 +35,14 @@ func TestOrderedJudged(t *testing.T) {
 				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Servers: tr.Servers(), Distribution: drawn[(n+len(window))%len(drawn)],
 			}
 			m, err := sizes.Exchange(tr, of.Of, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			window = append(window, m)
 		}
 		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		p := &plan.Ordered{Plan: made}
 		var b bytes.Buffer
-		if err := p.WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, p.WriteText(&b))
 		if _, err := plan.Read(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
 			t.Fatalf("plan.Read: error %v", err)
 		}
@@ -90,41 +85,29 @@ func TestOrderedJudged(t *testing.T) {
 // A window that the header states otherwise, and a plan without it, are found by the hash.
 func TestOrderedHashHasWindow(t *testing.T) {
 	tr, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m, err := sizes.NewMatrix(tr)
 	if err == nil {
 		err = m.Set(0, 1, 3)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	empty, err := sizes.NewMatrix(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
 		made, err := sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		p := &plan.Ordered{Plan: made}
 		hashes[p.Hash()] = true
 		var text strings.Builder
-		if err := p.WriteText(&text); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, p.WriteText(&text))
 		for window := 1; window <= 4; window++ {
 			changed := regexp.MustCompile(`(?m)^# window .*\n`).ReplaceAllString(text.String(), "")
 			if window > 1 {
 				changed = strings.Replace(changed, "# sizes", fmt.Sprintf("# window %d\n# sizes", window), 1)
 			}
 			_, f, err := verify.ReadEither(strings.NewReader(changed), 1<<10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			r := verify.CheckOrdered(f, nil, verify.Options{})
 			if r.Valid != (window == n) || window != n && r.Counts[verify.WrongHash] != 1 {
 				t.Errorf("%d exchanges, stated as %d: %+v of\n%s", n, window, r, changed)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
@@ -21,9 +22,7 @@ import (
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {
 	t.Helper()
 	p, err := plan.Build(tr, plan.Options{Schedule: schedule, Routing: engine, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -78,9 +77,7 @@ func TestCostOverAllLinks(t *testing.T) {
 	for leaf := range 4 {
 		for spine := range 4 {
 			tr, err := healthy.Without(topology.Link{Leaf: leaf, Spine: spine})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			e := build(t, tr, "linear-shift", routing.MinHop).Cost(plan.Equal, 1).Synchronised()
 			least, most = min(least, e), max(most, e)
 		}
@@ -257,9 +254,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 		}
 		Messages [][]int
 	}
-	if err := json.Unmarshal(doc, &says); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, json.Unmarshal(doc, &says))
 	if says.Topology != p.Notation() || says.Schedule != f.Schedule || says.Routing != f.Routing || says.Hash != f.Hash || says.Phases != r.Phases ||
 		p.Cost(plan.Equal, 0).Duration != says.Duration || says.Paths != nil && *says.Paths != *r.Paths ||
 		(says.Bound == nil) != (r.Bound == nil) || r.Bound != nil && (says.Bound.Phases != r.Bound.Phases || says.Bound.Kind != r.Bound.Kind) ||
@@ -281,9 +276,7 @@ func TestJudge(t *testing.T) {
 	three := topology.Options{Ports: 3, Leaves: 3}
 	bad := *build(t, topologytest.Tree(t, three, "leaf0-spine1"), "fors", "")
 	bad.Tree = topologytest.Tree(t, three, "leaf0-spine1", "leaf2-spine0") // the plan goes over leaf2-spine0
-	if err := bad.Judge(); err == nil || !strings.Contains(err.Error(), "the judge refuses the plan") {
-		t.Errorf("judged: %v", err)
-	}
+	expect.Error(t, bad.Judge(), "the judge refuses the plan")
 	bad = *build(t, topologytest.Tree(t, three, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"), "fors", "")
 	bad.Bound = scheduler.Bound{Phases: 18, Kind: scheduler.KindLP, Weights: make([]int64, 2*9)}
 	link := topology.Link{Leaf: 0, Spine: 2}
@@ -300,9 +293,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("weights %v come back, want %v", q.Bound.Weights, bad.Bound.Weights)
 	}
 	bad.Bound.Weights[bad.Tree.UpWire(topology.Link{Leaf: 1, Spine: 0})] = 3
-	if err := bad.Judge(); err == nil || !strings.Contains(err.Error(), "the file states bound 18 by lp, which proves") {
-		t.Errorf("weights that do not prove the bound: %v", err)
-	}
+	expect.Error(t, bad.Judge(), "the file states bound 18 by lp, which proves")
 }
 
 // A row asks for spines only where the plan pins them.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -140,9 +141,7 @@ func TestDropPodsJudged(t *testing.T) {
 		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
 			o.Schedule, o.Routing = name, plan.NoRouting
 			r, err := plan.Build(p, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages() {
 				t.Errorf("%s down %v: %s has bound %d for %d messages, fors %d for %d", p.Notation(), p.DownNames(),
 					name, r.Bound.Phases, r.Messages(), q.Bound.Phases, q.Messages())

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -15,12 +16,8 @@ import (
 func TestNoRouteError(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
 	tables, err := Tables(tr, routing.Ftree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := reach(tables, routing.Ftree, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, reach(tables, routing.Ftree, nil))
 	tables.Set(routing.Switch(1), 5)
 	tables.Set(routing.Switch(0), 4)
 	err = reach(tables, routing.Ftree, nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -29,9 +30,7 @@ func restored(t testing.TB, file []byte) *plan.Plan {
 func write(t testing.TB, p *plan.Plan) (text, doc []byte) {
 	t.Helper()
 	var a, b bytes.Buffer
-	if err := errors.Join(p.WriteText(&a), p.WriteJSON(&b)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(p.WriteText(&a), p.WriteJSON(&b)))
 	return a.Bytes(), b.Bytes()
 }
 
@@ -142,9 +141,7 @@ func TestReadUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
 	for _, engine := range []string{"none", "minhop", "ecmp"} {
 		p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine, DropUnreachable: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		text, doc := write(t, p)
 		if !bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) || !bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)) {
 			t.Errorf("%s: the files do not name leaf0 and leaf3", engine)
@@ -277,9 +274,7 @@ func FuzzRead(f *testing.F) {
 	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0")
 	for _, kind := range [][2]string{{"fors", "pinned"}, {"linear-shift", "minhop"}, {"linear-shift", "none"}} {
 		p, err := plan.Build(tr, plan.Options{Schedule: kind[0], Routing: kind[1]})
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.Must(f, err)
 		text, _ := write(f, p)
 		f.Add(text)
 	}

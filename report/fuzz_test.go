@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/report"
 	"evbench/results"
 )
@@ -16,9 +17,7 @@ func FuzzTable(f *testing.F) {
 	s.Cases[1].LinkEvents = []results.LinkEvent{{Link: "leaf0-spine0", RoutesSec: 1}}
 	s.Slices = s.Slices[:2]
 	var b strings.Builder
-	if err := s.Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, s.Write(&b))
 	f.Add(b.String(), 80)
 	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"a\nb\u001b[2J","schedule":"c\nd"}]}`, 3)
 	f.Fuzz(func(t *testing.T, text string, width int) {
@@ -27,9 +26,7 @@ func FuzzTable(f *testing.F) {
 			return
 		}
 		var b strings.Builder
-		if err := report.Table(&b, s, report.Options{Width: width % 500}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, report.Table(&b, s, report.Options{Width: width % 500}))
 		if out := b.String(); strings.ContainsAny(out, "\x1b\r\x07\u009b") || !strings.HasSuffix(out, "\n") {
 			t.Fatalf("%q became %q", text, out)
 		}

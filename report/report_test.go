@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"evbench/internal/expect"
 	"evbench/report"
 	"evbench/results"
 )
@@ -187,19 +188,13 @@ func TestTable(t *testing.T) {
 		{"empty", results.Summary{}, 120},
 	} {
 		var b strings.Builder
-		if err := report.Table(&b, tt.s, report.Options{Width: tt.width}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, report.Table(&b, tt.s, report.Options{Width: tt.width}))
 		golden := filepath.Join("testdata", tt.name+".txt")
 		if *update {
-			if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 		}
 		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if b.String() != string(want) {
 			t.Errorf("%s: wrote\n%s\nwant\n%s", tt.name, b.String(), want)
 		}
@@ -233,9 +228,7 @@ func TestWarnings(t *testing.T) {
 func TestTableFits(t *testing.T) {
 	for _, s := range []results.Summary{quickstart(), noisy(), wrong(), hosts(), timed()} {
 		var b strings.Builder
-		if err := report.Table(&b, s, report.Options{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, report.Table(&b, s, report.Options{}))
 		for line := range strings.Lines(b.String()) {
 			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > report.DefaultWidth {
 				t.Errorf("%d columns: %s", n, line)
@@ -250,9 +243,7 @@ func TestTableSaysAll(t *testing.T) {
 	s.Cases[0].Model, s.Cases[1].Deliver = true, "discard"
 	for _, width := range []int{1, 40, 80, 120, 1000} {
 		var b strings.Builder
-		if err := report.Table(&b, s, report.Options{Width: width}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, report.Table(&b, s, report.Options{Width: width}))
 		text := strings.Join(strings.Fields(b.String()), " ")
 		for _, want := range []string{"WRONG,", " model ", " discard ", "INCOMPLETE", "12/3"} {
 			if !strings.Contains(text, want) {
@@ -296,9 +287,7 @@ func TestSimulated(t *testing.T) {
 	s.Cases[3].Simulated, s.Cases[3].Mode = "phase", "ordered"
 	s.Cases[1].Verdict, s.Cases[2].Verdict = "", ""
 	var b strings.Builder
-	if err := report.Table(&b, s, report.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, report.Table(&b, s, report.Options{}))
 	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nphase, ordered cases: simulated, not measured;", "\nfluid: simulated, not measured;"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
@@ -309,9 +298,7 @@ func TestSimulated(t *testing.T) {
 // Colours are around words, never inside of them, and a file has none.
 func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
-	if err := errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&coloured, quickstart(), report.Options{Colour: true})); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&coloured, quickstart(), report.Options{Colour: true})))
 	if strings.Contains(plain.String(), "\x1b") || !strings.Contains(coloured.String(), "\x1b[32mresolved\x1b[0m") {
 		t.Errorf("colours:\n%q", coloured.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evbench/internal/expect"
 	"evbench/internal/printable"
 )
 
@@ -35,9 +36,7 @@ func told() (Summary, Manifest) {
 func document(t testing.TB, write func(io.Writer) error) string {
 	t.Helper()
 	var b strings.Builder
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, write(&b))
 	return b.String()
 }
 
@@ -132,8 +131,6 @@ func FuzzMeasured(f *testing.F) {
 			}
 		}
 		var b bytes.Buffer
-		if err := s.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, s.Write(&b))
 	})
 }

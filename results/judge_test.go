@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -160,9 +161,7 @@ func TestSummaryJSON(t *testing.T) {
 		Rates: results.Rates{EventsPerSec: results.NewStat([]float64{1, 2})}, Reasons: []string{}, Warnings: []string{"w"},
 	}}}
 	var b strings.Builder
-	if err := in.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, in.Write(&b))
 	for _, want := range []string{`"schema": "evbench/summary/1"`, `"name": "a <b>"`, `"events_per_s": {`, `"reasons": []`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -43,9 +44,7 @@ func TestLoadCheck(t *testing.T) {
 func TestLoadJSON(t *testing.T) {
 	want := results.Load{Cores: 2, WallSec: 1.5, StealSec: sec(0)}
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if s := string(text); s != `{"cores":2,"wall_s":1.5,"cpu_s":null,"others_s":null,"steal_s":0,"run_delay_s":null,"pressure_s":null}` {
 		t.Error(s)
 	}

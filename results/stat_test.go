@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/quick"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -45,9 +46,7 @@ func TestNewStatProperties(t *testing.T) {
 		half := len(values) / 2
 		return s == results.NewStat(back) && below <= half && above <= half && (len(values) == 0 || s.Min <= s.Mean && s.Mean <= s.Max)
 	}
-	if err := quick.Check(check, nil); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, quick.Check(check, nil))
 }
 
 // The values are not put in order where they are.

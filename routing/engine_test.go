@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
@@ -15,9 +16,7 @@ import (
 func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {
 	t.Helper()
 	n, err := network.Parse(text, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n, err = n.Degrade(down); err != nil {
 		t.Fatal(err)
 	}
@@ -38,13 +37,9 @@ func TestEveryEngine(t *testing.T) {
 		}{{"FT(2;4,8)", nil}, {"FT(2;4,8)", []string{"s1_0/5", "s1_5/6"}}} {
 			n := parseNetwork(t, c.text, 0, c.down...)
 			roots, err := network.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			w, err := lft.NewWeights(slices.Repeat([]float64{1}, n.Hosts()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			tables, err := routing.Compute(name, n, routing.Options{Roots: roots, Weights: w})
 			if name == "dmodk" && c.down != nil {
 				if err == nil {
@@ -99,17 +94,11 @@ func TestLists(t *testing.T) {
 func TestFile(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0)
 	want, err := routing.Compute("updn", n, routing.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var text strings.Builder
-	if err := want.WriteDump(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, want.WriteDump(&text))
 	got, err := routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if d, err := lft.Diff(want, got); err != nil || d.Total() != 0 {
 		t.Error(d, err)
 	}
@@ -130,9 +119,7 @@ func sampleTrees(t *testing.T) []*topology.Tree {
 func TestFromTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		n, err := routing.FromTree(tree, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		x := network.Names(n)
 		if n.Hosts() != tree.Servers() {
 			t.Errorf("%d hosts, want %d", n.Hosts(), tree.Servers())
@@ -162,13 +149,9 @@ func TestThereAndBack(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{routing.MinHop, routing.Spread} {
 			want, err := routing.ForTree(name, tree, routing.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			n, err := routing.FromTree(tree, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			l, err := routing.Compute(name, n, routing.Options{})
 			if !tree.Full() {
 				if err == nil {
@@ -176,13 +159,9 @@ func TestThereAndBack(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			got, err := routing.ToTables(tree, l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
 					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
@@ -225,9 +204,7 @@ func TestForTree(t *testing.T) {
 
 func TestToTree(t *testing.T) {
 	tree, err := routing.ToTree(parseNetwork(t, "PGFT(2;3,4;1,2;1,1)", 2, "s2_1", "s1_0/4"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if want := []string{"leaf0-spine0", "leaf0-spine1", "leaf1-spine1", "leaf2-spine1", "leaf3-spine1"}; !slices.Equal(tree.DownNames(), want) || tree.Spines() != 2 {
 		t.Errorf("%v", tree.DownNames())
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -32,18 +33,12 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 	} {
 		tree := topologytest.Tree(t, o)
 		closed, err := routing.TreeTables(tree, routing.Ftree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		searched, err := routing.ForTree("ftree,minhop", tree, routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		equal(t, closed, searched)
 		named, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		equal(t, closed, named)
 	}
 }
@@ -72,9 +67,7 @@ func TestFtreeToMinHop(t *testing.T) {
 	tables := func(name string, down ...string) *routing.Tables {
 		t.Helper()
 		out, err := routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return out
 	}
 	healthy := tables(routing.Ftree)

@@ -3,6 +3,7 @@ package routing_test
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/topology"
@@ -23,25 +24,17 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}),
 	} {
 		n, err := routing.FromTree(tree, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var roots []network.Node
 		for k := range tree.Spines() {
 			roots = append(roots, n.Switch(tree.Leaves()+k))
 		}
 		r, err := ibtest.Route(t.Context(), n, "ftree", roots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		want, err := routing.ToTables(tree, r.Tables)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		got, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		equal(t, want, got)
 		if want.Engine != got.Engine {
 			t.Errorf("%s: OpenSM used %s, here it is %s", tree.Notation(), want.Engine, got.Engine)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
@@ -78,9 +79,7 @@ func trials(t *testing.T) (list []trial) {
 		}
 		whole := parseNetwork(t, g.text, 0)
 		roots, err := network.DetectRoots(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		levels := 0
 		if strings.Contains(g.text, "(3;") {
 			levels = 1
@@ -92,9 +91,7 @@ func trials(t *testing.T) (list []trial) {
 			n := parseNetwork(t, g.text, 0, s.down[levels]...)
 			if s.random > 0 {
 				cables, err := n.Random(s.random, 22) // up and down does not join all on two of the trees
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				n = n.Without(cables, nil)
 			}
 			list = append(list, trial{g.text, s.name, n, roots, g.shown})
@@ -143,17 +140,13 @@ func TestReferee(t *testing.T) {
 func compete(t *testing.T, x trial, c contest) verdict {
 	t.Helper()
 	got, err := routing.Compute(c.ours, x.net, routing.Options{Roots: x.roots, Partial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	args := c.args
 	if c.theirs == "file" {
 		args = []string{"-U", written(t, got)}
 	}
 	r, err := ibtest.Route(t.Context(), x.net, c.theirs, x.roots, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if used := got.Engine; c.theirs != "file" && strings.TrimPrefix(used, "opensm-") != r.Engine {
 		t.Errorf("%s became %s, OpenSM used %s", c.ours, used, r.Engine)
 	}
@@ -183,13 +176,9 @@ func shift(tables *lft.Tables) float64 {
 func written(t *testing.T, tables *lft.Tables) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := tables.WriteDump(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, tables.WriteDump(&text))
 	name := filepath.Join(t.TempDir(), "lft")
-	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, text.Bytes(), 0o644))
 	return name
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -20,9 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden tables")
 func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 	t.Helper()
 	tables, err := routing.TreeTables(tr, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }
 
@@ -32,19 +31,13 @@ func TestGoldenTables(t *testing.T) {
 	for _, engine := range routing.TreeEngines() {
 		t.Run(engine, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := compute(t, tr, engine).WriteText(&got); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, compute(t, tr, engine).WriteText(&got))
 			file := "testdata/ft2_4_4-leaf0-spine0-" + engine + ".txt"
 			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if !bytes.Equal(got.Bytes(), want) {
 				t.Errorf("got\n%swant\n%s", got.Bytes(), want)
 			}
@@ -116,9 +109,7 @@ func TestEnginesAgainstDefinition(t *testing.T) {
 			continue // every draw disconnects this small tree
 		}
 		tr, err = tr.Without(links...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, engine := range []string{routing.Ftree, routing.MinHop, routing.Spread} {
 			tables := compute(t, tr, engine)
 			for leaf := range tr.Leaves() {
@@ -242,13 +233,9 @@ func TestUnknownEngine(t *testing.T) {
 // Every next hop is taken as often as the others, by a hash of seed and pair.
 func TestHashed(t *testing.T) {
 	tree, err := topology.New(topology.Options{Ports: 40, Leaves: 40, Spines: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	tables, err := routing.TreeTables(tree, routing.ECMP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var hits [4]int
 	differs := 0
 	for a := range 40 {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -38,9 +39,7 @@ func TestCluster(t *testing.T) {
 // In a lab nothing of the real hosts is left.
 func TestClusterInTheLab(t *testing.T) {
 	s := read(t, cluster)
-	if err := s.Override(scenario.Overrides{"fabric": scenario.Lab}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, s.Override(scenario.Overrides{"fabric": scenario.Lab}))
 	if s.Launch.Kind != scenario.LaunchLocal || s.Inject.Kind != "" || s.Fabric.Rate == 0 {
 		t.Errorf("launch %+v, inject %+v, fabric %+v", s.Launch, s.Inject, s.Fabric)
 	}
@@ -48,9 +47,7 @@ func TestClusterInTheLab(t *testing.T) {
 
 func TestOverrideTransport(t *testing.T) {
 	s := read(t, small+"fabric: hosts\ncases: [{}]")
-	if err := s.Override(scenario.Overrides{"transport": scenario.MPI, "io": scenario.IOCopy}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, s.Override(scenario.Overrides{"transport": scenario.MPI, "io": scenario.IOCopy}))
 	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
 		t.Errorf("transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
 	}

@@ -10,14 +10,13 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return string(text)
 }
 

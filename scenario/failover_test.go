@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -148,9 +149,7 @@ func TestFailoverRefuses(t *testing.T) {
 		{"flapping too long", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s, times: 6}]}]", "failures[0]: begins at 11s, but the case ends at 10s"},
 	} {
 		_, err := scenario.Read("test.yaml", strings.NewReader(small+tt.in))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error\n  %v\nwant\n  %s", tt.name, err, tt.want)
-		}
+		expect.Error(t, err, tt.want)
 		if err != nil && strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: one slip makes several errors:\n%v", tt.name, err)
 		}

@@ -2,10 +2,10 @@ package scenario_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -18,9 +18,7 @@ cases:
 func TestOverride(t *testing.T) {
 	s := read(t, two)
 	err := s.Override(scenario.Overrides{"rate": "50Mbit/s", "case": "a", "rounds": "3", "fabric": "emulate", "duration": "2s", "interval": "500ms", "deliver": "discard", "trace": "on"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if s.Fabric.Kind != "emulate" || s.Fabric.Rate != 50_000_000 || s.Event.Fragment != scenario.FragmentOf(50_000_000, 20*time.Millisecond, 9000) {
 		t.Errorf("fabric %+v, event %+v", s.Fabric, s.Event)
 	}
@@ -34,9 +32,7 @@ func TestOverride(t *testing.T) {
 
 func TestOverrideNothing(t *testing.T) {
 	s, same := read(t, two), read(t, two)
-	if err := s.Override(scenario.Overrides{}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, s.Override(scenario.Overrides{}))
 	if s.Fabric != same.Fabric || !reflect.DeepEqual(s.Event, same.Event) || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second {
 		t.Errorf("nothing was asked for, and it became %+v", s)
 	}
@@ -46,9 +42,7 @@ func TestOverrideNothing(t *testing.T) {
 func TestOverrideHosts(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
 	before := s.Event.Fragment
-	if err := s.Override(scenario.Overrides{"fabric": "hosts"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, s.Override(scenario.Overrides{"fabric": "hosts"}))
 	if s.Fabric.Rate != 0 || s.Event.Fragment != before {
 		t.Errorf("rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
 	}
@@ -94,8 +88,6 @@ func TestOverrideRefuses(t *testing.T) {
 		{"transport of pinned paths", small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", transport, `case "p": transport mpi cannot choose paths`},
 	} {
 		err := read(t, tt.text).Override(tt.o)
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, err, tt.want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/scenario"
 )
@@ -89,8 +90,6 @@ func TestSettleRate(t *testing.T) {
 		}
 	}
 	for rate, want := range map[unit.Rate]string{0: "must be more than 0", 10_000: "leave no room for a fragment"} {
-		if err := read(t, small+"event: {phase: 20ms}\ncases: [{}]").SettleRate(rate); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", rate, err, want)
-		}
+		expect.Error(t, read(t, small+"event: {phase: 20ms}\ncases: [{}]").SettleRate(rate), want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -18,9 +19,7 @@ import (
 func read(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
 	s, err := scenario.Read("test.yaml", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s
 }
 
@@ -127,23 +126,15 @@ cases:
 	tree := s.Tree
 	random := func(view *topology.Tree, n int, seed uint64) []topology.Link {
 		l, err := view.Random(n, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		v, err := view.Without(l...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return v.Dead()
 	}
 	spine0, err := tree.Links("spine0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	noSpine0, err := tree.Without(spine0...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for i, want := range []struct {
 		links []topology.Link
 		down  string

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -201,9 +202,7 @@ func TestRefuses(t *testing.T) {
 		{"matrix does not fit", small + "matrix: {mode: [sync, unsync], schedule: [linear-shift]}", "matrix.schedule[0]: unsynchronised cases have no phases"},
 	} {
 		_, err := scenario.Read("test.yaml", strings.NewReader(tt.in))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error\n  %v\nwant\n  %s", tt.name, err, tt.want)
-		}
+		expect.Error(t, err, tt.want)
 		if err != nil && strings.Contains(err.Error(), "\n") && !strings.Contains(tt.want, "\n") {
 			t.Errorf("%s: one slip makes several errors:\n%v", tt.name, err)
 		}

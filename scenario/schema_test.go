@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -20,21 +21,13 @@ import (
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := scenario.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("scenario.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, c.AddResource("scenario.json", doc))
 	s, err := c.Compile("scenario.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s
 }
 
@@ -42,9 +35,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 func valid(t *testing.T, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, yaml.Unmarshal([]byte(text), &v))
 	return s.Validate(v)
 }
 
@@ -58,9 +49,7 @@ func exampleFiles(t *testing.T) map[string]string {
 	out := map[string]string{}
 	for _, name := range files {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		out[name] = string(text)
 	}
 	return out
@@ -161,12 +150,8 @@ matrix: {failover: [none, {policy: minhop}], sizes: [exponential, {spread: 0.5}]
 func replaced(t *testing.T, text, value string) (out []string) {
 	t.Helper()
 	var doc, other yaml.Node
-	if err := yaml.Unmarshal([]byte(value), &other); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, yaml.Unmarshal([]byte(value), &other))
+	expect.Must(t, yaml.Unmarshal([]byte(text), &doc))
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
 		for i, child := range n.Content {
@@ -229,9 +214,7 @@ func both(a, b map[string]*jsonschema.Schema) map[string]*jsonschema.Schema {
 func TestSchemaRefuses(t *testing.T) {
 	s := compiled(t)
 	const good = "topology: FT(2;4,4)\ncases: [{schedule: fors}]\n"
-	if err := valid(t, s, good); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, valid(t, s, good))
 	for _, text := range []string{
 		"cases: [{schedule: fors}]", "topology: FT(2;4,4)", "topology: FT(2;4,4)\ncases: []",
 		good + "none: 1", good + "fabric: {none: 1}", good + "fabric: emulated", good + "event: {none: 1}", good + "event: {phase: 5}",

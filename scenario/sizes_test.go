@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 	"evbench/results/hdf5"
 	"evbench/scenario"
 )
@@ -67,14 +68,10 @@ func written(t *testing.T, name, text, event string) string {
 	dir := t.TempDir()
 	file, doc := filepath.Join(dir, name), filepath.Join(dir, "x.yaml")
 	if text != "" {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	yaml := "topology: FT(2;2,2)\nevent: {" + event + "sizes: {by: exchange, file: " + file + "}}\ncases: [{}]\n"
-	if err := os.WriteFile(doc, []byte(yaml), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(doc, []byte(yaml), 0o600))
 	return doc
 }
 
@@ -82,9 +79,7 @@ func written(t *testing.T, name, text, event string) string {
 func TestSizesFile(t *testing.T) {
 	const text = "\ufeff# four sources\n1000, 0,500,30\n\n2000,70,500,31\n"
 	s, err := scenario.ReadFile(written(t, "s.csv", text, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := builder.Distribution{By: builder.ByExchange, Scale: 1, Table: []uint32{1000, 0, 500, 30, 2000, 70, 500, 31}}
 	if s.Event.Fragment != 516 || s.Event.Phase != 0 || !reflect.DeepEqual(s.Event.Sizes, want) {
 		t.Errorf("event %+v, want %+v", s.Event, want)
@@ -93,9 +88,7 @@ func TestSizesFile(t *testing.T) {
 		t.Errorf("at another rate: %v, %+v", err, s.Event)
 	}
 	s, err = scenario.ReadFile(written(t, "s.csv", text, "phase: 10ms, "))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	at := s.FragmentSizes(s.Cases[0])
 	if mean := float64(s.Event.Fragment); at.Of(0, 0) != int(1000/516.375*mean+0.5) || at.Of(0, 1) != 0 || at.Of(8, 0) != at.Of(0, 0) {
 		t.Errorf("scaled to %v: %d, %d", mean, at.Of(0, 0), at.Of(0, 1))
@@ -130,12 +123,8 @@ func TestSizesFileRefused(t *testing.T) {
 	}
 	beside := written(t, "s.csv", "1,2,3,4\n", "")
 	text, err := os.ReadFile(beside)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600))
 	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: not with file, which states the sizes") {
 		t.Errorf("fanout beside a file: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -67,9 +68,7 @@ func BenchmarkPods(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s, bound, err := scheduler.FORS(p, scheduler.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, err)
 				b.ReportMetric(100*float64(s.Phases-bound.Phases)/float64(bound.Phases), "gap%")
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -19,9 +20,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 			for range 4 {
 				tr := topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1})
 				links, err := tr.Random(rng.IntN(m0*m1/2+1), rng.Uint64())
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if tr, err = tr.Without(links...); err != nil {
 					t.Fatal(err)
 				}
@@ -32,9 +31,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 					}
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if want := scheduler.LowerBound(tr, scheduler.Options{}); int(b.Time) != want.Phases {
 					t.Errorf("%s without %v: %d (%s), want %d (%s)", tr.Notation(), tr.DownNames(), b.Time, b.Kind, want.Phases, want)
 				}
@@ -64,9 +61,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 func TestBoundBytesKinds(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
 	one, err := tr.Without(topology.Link{Leaf: 1, Spine: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	const n = 1 << 40
 	for _, tt := range []struct {
 		name  string

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -126,9 +127,7 @@ func TestWorkers(t *testing.T) {
 		planned := func(seed uint64, workers int) *scheduler.Schedule {
 			tt.o.Seed, tt.o.Workers = seed, workers
 			s, _, err := scheduler.ByName(tt.name, tt.tree, tt.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			passes(t, tt.tree, s)
 			return s
 		}

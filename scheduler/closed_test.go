@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -35,9 +36,7 @@ func line(m0, m1 int, live []int) []scheduler.Message {
 func closed(t *testing.T, tr *topology.Tree, live []int) {
 	t.Helper()
 	s, err := scheduler.ForsClosed(tr, scheduler.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	passes(t, tr, s)
 	m0, m1 := tr.Ports(), tr.Leaves()
 	if m1 == 1 {

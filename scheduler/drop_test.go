@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -62,9 +63,7 @@ func dropped(t *testing.T, tr *topology.Tree) {
 		if err != nil && picky(name) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		passes(t, tr, s)
 		if b.Phases > s.Phases && name == "fors" || proven(tr, b) != b.Phases {
 			t.Fatalf("%s, fill %v, down %v: %s: %d phases, bound %d by %v, which proves %d",

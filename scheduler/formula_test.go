@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -114,9 +115,7 @@ func TestBandwidthOptimalPods(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
 			p, err := topology.New(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			levels := []int{o.Ports, o.Leaves / o.Pods, o.Pods}
 			optimal(t, p, scheduler.BandwidthOptimal(p), levels)
 		})
@@ -130,9 +129,7 @@ func TestBandwidthOptimalTwoLevels(t *testing.T) {
 	want := scheduler.BandwidthOptimal(tree(t, options))
 	for _, options.Pods = range []int{1, 4} {
 		p, err := topology.New(options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got := scheduler.BandwidthOptimal(p); !slices.Equal(slices.Collect(got.All()), slices.Collect(want.All())) {
 			t.Errorf("%s: not the schedule of two levels", p.Notation())
 		}

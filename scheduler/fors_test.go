@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -15,9 +16,7 @@ import (
 func random(t testing.TB, o topology.Options, dead int, seed uint64) *topology.Tree {
 	t.Helper()
 	links, err := tree(t, o).Random(dead, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree(t, o, links...)
 }
 
@@ -61,9 +60,7 @@ var (
 func plan(t testing.TB, tr *topology.Tree, o scheduler.Options) (*scheduler.Schedule, scheduler.Bound) {
 	t.Helper()
 	s, b, err := scheduler.FORS(tr, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	passes(t, tr, s)
 	if s.Phases != b.Phases || proven(tr, b) != b.Phases {
 		t.Fatalf("%s, fill %v, %d spines, down %v: %d phases, bound %d by %v, which proves %d",

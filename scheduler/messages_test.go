@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -27,9 +28,7 @@ func TestFromMessagesRestores(t *testing.T) {
 			}
 			for _, name := range []string{"linear-shift", "bandwidth-optimal", "fors"} {
 				s, _, err := scheduler.ByName(name, tr, scheduler.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				ms := slices.Collect(s.All())
 				if all := slices.Collect(s.All()); !slices.Equal(all, ms) {
 					t.Fatalf("%s on %s: All and Messages differ", name, tr.Notation())
@@ -98,9 +97,7 @@ func apart(t *testing.T, p *topology.Tree) []scheduler.Message {
 
 func TestFromMessagesThreeLevels(t *testing.T) {
 	p, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ms := apart(t, p)
 	s := scheduler.FromMessages("apart", p, true, slices.Values(ms))
 	if !s.Pinned || s.Top(0, 7) != 1 || s.Top(0, 2) != scheduler.None || !slices.Equal(slices.Collect(s.All()), ms) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -34,9 +35,7 @@ type result struct{ phases, most int }
 func few(t testing.TB, tr *topology.Tree, objective scheduler.Objective) (result, scheduler.Bound) {
 	t.Helper()
 	s, b, err := scheduler.FORS(tr, scheduler.Options{Objective: objective, DropUnreachable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if tr.Connected() == nil {
 		passes(t, tr, s)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -11,17 +12,13 @@ import (
 func deadPods(t *testing.T) *fabric {
 	t.Helper()
 	p, err := topology.New(topology.Options{Ports: 4, Leaves: 16, Pods: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	above := func(pod, spine, top int) topology.Link {
 		return topology.Link{Leaf: pod, Spine: spine, Above: true, Top: top}
 	}
 	p, err = p.Without(topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 9, Spine: 1},
 		above(0, 0, 2), above(1, 0, 1), above(2, 3, 3), above(3, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f := newFabric(p)
 	f.part()
 	return f

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -30,9 +31,7 @@ func deadOf(t testing.TB, p *topology.Tree, low, tops int, rng *rand.Rand) *topo
 		links = append(links, above(k/planes, k%planes, id%perPlane))
 	}
 	v, err := p.Without(links...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if v.Connected() != nil {
 		return nil
 	}
@@ -208,16 +207,12 @@ func TestPodsKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o, err := topology.Parse(tt.notation)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			o.Fill = tt.fill
 			p := tree(t, o)
 			for _, name := range tt.down {
 				links, err := p.Links(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				p, _ = p.Without(links...)
 			}
 			s, b := planPods(t, p, scheduler.Options{})
@@ -246,9 +241,7 @@ func TestPodsRefuses(t *testing.T) {
 	t.Parallel()
 	whole := tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
 	cut, err := whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, name := range []string{"fors", "repair:linear-shift"} {
 		_, _, err := scheduler.ByName(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
@@ -256,18 +249,14 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s, leaf0 and leaf2 cut apart: error %v", name, err)
 		}
 		s, _, err := scheduler.ByName(name, cut, dropping)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		passes(t, cut, s)
 		if s.Meets(0, 4) || !s.Meets(2, 4) {
 			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
 		}
 	}
 	alone, err := tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, name := range []string{"fors", "linear-shift", "repair:linear-shift"} {
 		if _, _, err := scheduler.ByName(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
 			t.Errorf("%s without a message: error %v", name, err)
@@ -300,9 +289,7 @@ func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 	t.Helper()
 	without := func(links ...topology.Link) *topology.Tree {
 		p, err := whole.Without(links...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return p
 	}
 	shift := scheduler.LinearShift(whole)
@@ -326,9 +313,7 @@ func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 func TestRaise(t *testing.T) {
 	p := tree(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
 	p, err := p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
 	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{2}})
 	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.Wires() || proven(p, b) < 16 {
@@ -347,9 +332,7 @@ func TestCheckPods(t *testing.T) {
 	within, _ := s.At(0, 1)
 	without := func(links ...topology.Link) *topology.Tree {
 		v, err := p.Without(links...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return v
 	}
 	pin := *shift
@@ -372,9 +355,7 @@ func TestCheckPods(t *testing.T) {
 		{"top link shared", p, sharedTop(p, s), "has a message in this phase already"},
 		{"server sends twice", p, scheduler.Move(shift, 0, 2, 0, scheduler.None), "out of order"},
 	} {
-		if err := wrong(tt.p, tt.s); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, wrong(tt.p, tt.s), tt.want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -143,9 +144,7 @@ func comparePublished(t *testing.T, name string, tr *topology.Tree, want printed
 	t.Helper()
 	s, err := published(name, tr)
 	if want.offence < 0 && want.conflicts == 0 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		passes(t, tr, s)
 		for _, list := range want.messages {
 			for _, m := range list {

@@ -4,15 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
 // TestApplyUndoes shows that a chain which does not help leaves all as it was.
 func TestApplyUndoes(t *testing.T) {
 	tr, err := topology.New(topology.Options{Ports: 3, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f := newFabric(tr)
 	f.share()
 	w := newFluid(f)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -16,14 +17,10 @@ import (
 func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *scheduler.Schedule {
 	t.Helper()
 	s, _, err := scheduler.ByName("repair:"+base, tr, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	passes(t, tr, s)
 	b, _, err := scheduler.ByName(base, tr, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	changed := 0
 	for src := range s.Ranks {
 		for dst := range s.Ranks {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -226,9 +227,7 @@ func TestByName(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 4, Leaves: 4}, topology.Link{Leaf: 1, Spine: 3})
 	for _, name := range scheduler.Names() {
 		s, b, err := scheduler.ByName(name, tr, scheduler.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if s.Name != name || s.Pinned != strings.HasPrefix(name, "fors") || b.Phases != 16 || b.String() != "leaf1" {
 			t.Errorf("%s: name %q, pinned %v, bound %d by %v", name, s.Name, s.Pinned, b.Phases, b)
 		}
@@ -279,8 +278,6 @@ func TestCheck(t *testing.T) {
 		{"server sends twice", tr, scheduler.Move(shift, 0, 2, 0, scheduler.None), "a phase is empty or messages are out of order"},
 		{"server receives twice", tr, scheduler.Move(scheduler.Move(shift, 8, 1, 0, scheduler.None), 8, 0, 1, scheduler.None), "server1-leaf0 down has a message in this phase already"},
 	} {
-		if err := wrong(tt.tree, tt.s); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, wrong(tt.tree, tt.s), tt.want)
 	}
 }

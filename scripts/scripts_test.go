@@ -8,15 +8,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // executable writes a program of sh, and returns its path.
 func executable(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
 	return path
 }
 
@@ -36,28 +36,20 @@ func script(t *testing.T, vars []string, program string, args ...string) (string
 func TestGateNamesFailures(t *testing.T) {
 	dir := t.TempDir()
 	scripts := filepath.Join(dir, "scripts")
-	if err := os.Mkdir(scripts, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Mkdir(scripts, 0o700))
 	for _, name := range []string{"setup", "format", "test-dist"} {
 		executable(t, scripts, name, "")
 	}
 	gate, err := os.ReadFile("gate")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	program := executable(t, scripts, "gate", string(gate[strings.Index(string(gate), "\n")+1:]))
 	git := exec.Command("git", "init", "-q", dir)
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for name, text := range map[string]string{"meets": "go func()", "single": "func one()"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
 	}
 	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,ssh,chromium", "GO=" + executable(t, dir, "go", `
 case "$1 $*" in
@@ -101,9 +93,7 @@ func TestSame(t *testing.T) {
 	}
 	sums, code := same("one")
 	before := filepath.Join(dir, "before")
-	if err := os.WriteFile(before, []byte(sums), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(before, []byte(sums), 0o600))
 	if !regexp.MustCompile(`(?m)^[0-9a-f]{64}  schema/man/stdout$`).MatchString(sums) || code != 0 {
 		t.Fatalf("ended with %d:\n%s", code, sums)
 	}

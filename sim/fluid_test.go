@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -34,9 +35,7 @@ func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 func outcome(t *testing.T, j *Job) *Outcome {
 	t.Helper()
 	o, err := Fluid(t.Context(), j, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return o
 }
 
@@ -155,9 +154,7 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 		j.Equal, j.Duration = true, 50*time.Millisecond
 		j.Timing = Timing{Barrier: "tournament", Round: 10 * time.Microsecond, Overhead: 5 * time.Microsecond}
 		want, err := Phase(t.Context(), j, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		got := outcome(t, j)
 		// One counts from the beginning of the first phase, the other from its first send.
 		within(t, schedule+": span", (got.Span + j.Timing.Overhead).Seconds(), want.Span.Seconds(), 1e-6)

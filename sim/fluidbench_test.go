@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -25,9 +26,7 @@ func lhcbA(tb testing.TB, down ...string) *topology.Tree {
 func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {
 	tb.Helper()
 	p, err := plan.Build(t, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	expect.Must(tb, err)
 	return p
 }
 
@@ -63,9 +62,7 @@ func BenchmarkFluidExchange(b *testing.B) {
 			}
 			for b.Loop() {
 				o, err := Fluid(b.Context(), j, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, err)
 				ideal := float64(325*(1<<20+40)*8) / j.BitPerSec
 				b.ReportMetric(ideal/o.Span.Seconds(), "efficiency")
 				b.ReportMetric(j.Plan.Cost(plan.Equal, 1).Unsynchronised(), "bound")
@@ -82,9 +79,7 @@ func BenchmarkFluidCredits(b *testing.B) {
 	j.Credits, j.Duration, j.Timing.Overhead = 2, 200*time.Millisecond, 4*time.Microsecond
 	for b.Loop() {
 		o, err := Fluid(b.Context(), j, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, err)
 		b.ReportMetric(efficiency(j, o), "efficiency")
 	}
 }
@@ -103,9 +98,7 @@ func BenchmarkFluidMinute(b *testing.B) {
 			j.Duration, j.Quantum = time.Minute, 10*time.Millisecond
 			for b.Loop() {
 				o, err := Fluid(b.Context(), j, nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, err)
 				b.ReportMetric(efficiency(j, o), "efficiency")
 				b.ReportMetric(j.Plan.Cost(plan.Equal, 1).Unsynchronised(), "bound")
 			}

@@ -1,10 +1,10 @@
 package sim
 
 import (
-	"strings"
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -25,9 +25,7 @@ func without(t *testing.T, p *plan.Plan, links ...string) *plan.Plan {
 	tr := p.Tree
 	for _, name := range links {
 		l, err := tr.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if tr, err = tr.Without(l...); err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +88,7 @@ func TestFluidNeverRepaired(t *testing.T) {
 		_, link := used(j.Plan)
 		j.Changes = []Change{{400 * time.Microsecond, stale(t, j.Plan, link)}}
 		_, err := Fluid(t.Context(), j, nil)
-		if err == nil || !strings.Contains(err.Error(), "server0 waits for ever: no path is alive") {
-			t.Errorf("quantum %v: %v", q, err)
-		}
+		expect.Error(t, err, "server0 waits for ever: no path is alive")
 	}
 }
 

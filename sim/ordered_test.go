@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -83,13 +84,9 @@ func TestOrderedIsItsPlan(t *testing.T) {
 	for name, j := range kinds(t) {
 		j.Header, j.Duration = 0, time.Hour
 		p, err := j.Order(sizes.NewChain(j.Plan.Tree), 0, j.Window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		x := newPaths(j)
-		if err := x.window(); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, x.window())
 		near(t, name, x.done*1e9, float64(p.Time))
 	}
 }
@@ -178,9 +175,7 @@ func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 	for first := 0; first < exchanges; first += j.Window {
 		sent, before := map[int]float64{}, last // when the windows before are received
 		p, err := j.Order(chain, uint64(first), min(j.Window, exchanges-first))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		chain.Add(p)
 		for x := range p.Pieces() {
 			path := net.through(nil, x.Src, x.Dst, x.Spine)

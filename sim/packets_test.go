@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/sim/credit"
 )
@@ -12,9 +13,7 @@ import (
 func packets(t *testing.T, j *Job) *Outcome {
 	t.Helper()
 	o, err := Packets(t.Context(), j, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return o
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -30,9 +31,7 @@ func job(p *plan.Plan) *Job {
 func phase(t *testing.T, j *Job) *Outcome {
 	t.Helper()
 	o, err := Phase(context.Background(), j, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return o
 }
 
@@ -154,9 +153,7 @@ func simple(t *testing.T, j *Job) simpleOutcome {
 	p, n := j.Plan, j.Plan.Tree.Servers()
 	net := networkOf(p, j.Seed)
 	r, err := rounds(j.Timing.Barrier, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	wait := float64(r) * j.Timing.Round.Seconds()
 	out := simpleOutcome{waited: make([]float64, n), received: make([]float64, n), sent: make([]float64, n)}
 	clock := 0.0
@@ -235,9 +232,7 @@ func TestPhaseChange(t *testing.T) {
 	fors := planned(t, dead, "fors", "pinned")
 	each := func(p *plan.Plan) (out []float64) {
 		x, err := newPhaser(job(p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for k := range p.Schedule.Phases {
 			for m := range p.Schedule.All() {
 				if m.Phase == k {

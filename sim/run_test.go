@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -125,9 +126,7 @@ func TestRun(t *testing.T) {
 func TestResults(t *testing.T) {
 	b := &book{}
 	sum, err := Run(context.Background(), cases(t), b, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range sum.Cases {
 		if c.Simulated != PhaseModel || c.Model || !c.Valid || len(c.Reasons)+len(c.Warnings) > 0 || !c.Complete {
 			t.Errorf("%+v", c)
@@ -157,9 +156,7 @@ func TestRunFails(t *testing.T) {
 	b, o := &book{}, options()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // cases are begun one after the other
 	sum, err := Run(context.Background(), all, b, o)
-	if err == nil || !strings.Contains(err.Error(), `case "b": the phase model`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, err, `case "b": the phase model`)
 	if sum.Complete || len(sum.Cases) != 1 || b.written != 1 || b.run.Manifest.Complete {
 		t.Errorf("%+v", sum)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -16,9 +17,7 @@ import (
 func pods(t testing.TB, notation string, down ...string) *topology.Tree {
 	t.Helper()
 	o, err := topology.Parse(notation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return topologytest.Tree(t, o, down...)
 }
 
@@ -59,9 +58,7 @@ func TestPodsLinks(t *testing.T) {
 	} {
 		links, err := p.Links(tt.name)
 		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Links(%q) error = %v, want %q", tt.name, err, tt.err)
-			}
+			expect.Error(t, err, tt.err)
 			continue
 		}
 		low := 0
@@ -150,9 +147,7 @@ func TestPodsRandom(t *testing.T) {
 	upper := 0
 	for seed := range uint64(50) {
 		links, err := p.Random(3, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, l := range links {
 			if l.Above {
 				upper++

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -140,9 +141,7 @@ func TestLinks(t *testing.T) {
 	} {
 		links, err := tr.Links(tt.name)
 		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("Links(%q) error = %v, want %q", tt.name, err, tt.err)
-			}
+			expect.Error(t, err, tt.err)
 			continue
 		}
 		if err != nil || len(links) != tt.n {
@@ -154,9 +153,7 @@ func TestLinks(t *testing.T) {
 func TestWithoutIsAView(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	v, err := tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if !tr.Alive(1, 0) || v.Alive(1, 0) || len(v.Dead()) != 1 || len(v.Healthy().Dead()) != 0 {
 		t.Errorf("the view has dead %v, the tree %v", v.Dead(), tr.Dead())
 	}
@@ -171,17 +168,13 @@ func TestWithoutIsAView(t *testing.T) {
 func TestConnected(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 0}})
 	v, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var u *topology.UnreachableError
 	if err := v.Connected(); !errors.As(err, &u) || u.A != 0 || u.B != 1 {
 		t.Errorf("Connected() = %v, want leaf0 and leaf1", err)
 	}
 	v, err = tr.Without(topology.Link{Leaf: 2, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if err := v.Connected(); err != nil {
 		t.Errorf("an empty leaf counts as cut off: %v", err)
 	}
@@ -190,9 +183,7 @@ func TestConnected(t *testing.T) {
 func TestRandom(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4})
 	a, err := tr.Random(5, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	b, _ := tr.Random(5, 7)
 	va, _ := tr.Without(a...)
 	vb, _ := tr.Without(b...)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/expect"
 )
 
 // awaitEnd returns when a process has ended that may be nobody's child here.
@@ -14,16 +16,12 @@ func awaitEnd(t *testing.T, pid int) {
 	if errors.Is(err, unix.ESRCH) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer unix.Close(fd)
 	for {
 		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
 		if !errors.Is(err, unix.EINTR) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			return
 		}
 	}

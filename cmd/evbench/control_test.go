@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // A token that others can read is told.
@@ -14,9 +16,7 @@ func TestTokenOthersRead(t *testing.T) {
 	for mode, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true} {
 		token := filepath.Join(dir, mode.String())
 		write(t, dir, mode.String(), "secret\n")
-		if err := os.Chmod(token, mode); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.Chmod(token, mode))
 		_, _, said := call(t, "controller", "--token-file", token, "--listen", "nowhere", "x.yaml")
 		if strings.Contains(said, "warning: "+token) != told || !strings.Contains(said, "--listen") {
 			t.Errorf("mode %v:\n%s", mode, said)
@@ -28,9 +28,7 @@ func TestTokenOthersRead(t *testing.T) {
 func TestLongTemporaryFolder(t *testing.T) {
 	dir := t.TempDir()
 	long := filepath.Join(dir, strings.Repeat("x", 120))
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Mkdir(long, 0o700))
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "100ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
 	if code, out, said := sh(t, dir, "TMPDIR="+long+" evbench run --rounds 1 --quiet s.yaml -o out"); code != exitDone && code != exitInvalid {
 		t.Errorf("exit %d: %s%s", code, out, said)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"evbench/internal/expect"
 )
 
 var (
@@ -25,9 +27,7 @@ func TestDocsLinks(t *testing.T) {
 	root := os.DirFS("../..")
 	for _, file := range append(documents(t), "CHANGELOG.md") {
 		text, err := fs.ReadFile(root, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, m := range docLink.FindAllStringSubmatch(docBlock.ReplaceAllString(string(text), ""), -1) {
 			if err := checkLink(root, file, m[1]); err != nil {
 				t.Errorf("%s: %v", file, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
 )
@@ -31,13 +32,9 @@ func TestDocs(t *testing.T) {
 	for _, file := range documents(t) {
 		t.Run(file, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			parts, err := docParts(string(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			d := newDocDir(t, made)
 			d.save(t, parts)
 			for _, p := range parts {
@@ -62,9 +59,7 @@ func documents(t *testing.T) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return files
 }
 
@@ -169,20 +164,14 @@ func newDocDir(t *testing.T, results string) *docDir {
 	t.Helper()
 	d := &docDir{dir: t.TempDir(), tools: t.TempDir(), log: filepath.Join(t.TempDir(), "log")}
 	for _, name := range []string{"scenarios", "scripts"} {
-		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.CopyFS(filepath.Join(d.dir, name), os.DirFS(filepath.Join("../..", name))))
 	}
 	for _, name := range []string{"runs/latest", "runs/before", "runs/after", "runs/healthy", "runs/broken", "BASE", "NEW", "RESULTS"} {
-		if err := os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)))
 	}
 	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "scenarios/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../..", from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		write(t, d.dir, to, string(text))
 	}
 	d.install(t)
@@ -193,9 +182,7 @@ func newDocDir(t *testing.T, results string) *docDir {
 func (d *docDir) install(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	links := map[string]string{filepath.Join(d.dir, "bin", "evbench"): self, filepath.Join(d.dir, "evbench"): self} // ./evbench: at home on a node
 	for _, name := range append(docTools, "make") {
 		if links[filepath.Join(d.tools, name)], err = exec.LookPath(name); err != nil {
@@ -207,18 +194,12 @@ func (d *docDir) install(t *testing.T) {
 		stubs[filepath.Join(d.tools, name)] = text
 		delete(links, filepath.Join(d.tools, name))
 	}
-	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Mkdir(filepath.Join(d.dir, "bin"), 0o755))
 	for name, target := range links {
-		if err := os.Symlink(target, name); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.Symlink(target, name))
 	}
 	for name, text := range stubs {
-		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 	}
 }
 
@@ -319,9 +300,7 @@ func docResults(t *testing.T) string {
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "results")
-	if err := store.Save(dir, run); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, store.Save(dir, run))
 	return dir
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
+	"evbench/internal/expect"
 	"evbench/results/hdf5"
 	"evbench/scenario"
 	"evbench/study/papers"
@@ -107,9 +108,7 @@ func lookAtArguments(c *cli.Context) error {
 // What is parsed only is still refused when it is wrong.
 func TestDocumented(t *testing.T) {
 	scenarios, err := filepath.Abs("../../scenarios")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Chdir(filepath.Dir(scenarios))
 	for _, tt := range []struct {
 		args string

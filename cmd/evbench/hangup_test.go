@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 )
 
@@ -24,9 +25,7 @@ func TestNotifyHangUp(t *testing.T) {
 	ctx, stop := proc.Notify(t.Context())
 	defer stop()
 	for range 3 {
-		if err := syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP))
 		<-ctx.Done()
 	}
 	if code := exitCode(context.Cause(ctx), nil, io.Discard); code != exitHungUp {

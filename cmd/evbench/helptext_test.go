@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"evbench/internal/expect"
 )
 
 // No line of help is longer than a terminal that is 100 columns wide.
@@ -31,9 +33,7 @@ func TestHelpLines(t *testing.T) {
 // Every exit code of the program is in the table.
 func TestExitCodesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/exit-codes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, x := range exitCodes() {
 		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)) {
 			t.Errorf("%d is not in the table", x.code)

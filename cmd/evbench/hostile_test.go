@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/printable"
 	"evbench/report"
 	"evbench/results"
@@ -43,9 +44,7 @@ func hostileResults(t *testing.T, name string) string {
 		Complete: true,
 	}
 	dir := filepath.Join(t.TempDir(), name)
-	if err := store.Save(dir, run); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, store.Save(dir, run))
 	return dir
 }
 
@@ -91,9 +90,7 @@ func TestHostileResults(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if found := hidden(text); len(found) > 0 || len(text) > 1<<19 {
 		t.Errorf("the page has %d bytes, and %q", len(text), slices.Sorted(maps.Keys(found)))
 	}
@@ -108,9 +105,7 @@ func TestColoursComeThrough(t *testing.T) {
 		t.Errorf("%v: %d bytes, %.1000q", err, out.Len(), out.String())
 	}
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer f.Close()
 	if on, ok := terminal(&printable.Writer{To: f}); !ok || on != f {
 		t.Error("a terminal is not known as one")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/companion/inject"
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -21,19 +22,13 @@ func injectBySSH(t *testing.T, dir string) inject.Options {
 	t.Helper()
 	server := startSSHD(t)
 	hosts, err := os.ReadFile(server.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ssh, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	write(t, dir, "config", fmt.Sprintf("Host leaf0\n  HostName %s\nHost leaf1\n  HostName %s\n", sshAddr(0), sshAddr(1))+string(hosts))
 	// The injector leaves the choice of a configuration to ssh.
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' -F '%s/config' \"$@\"\n", ssh, dir)
-	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(filepath.Join(dir, "ssh"), []byte(script), 0o700))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return inject.Options{
 		Kind: "ssh", Host: "{leaf}", Timeout: time.Minute, Journal: filepath.Join(dir, "journal"),
@@ -49,13 +44,9 @@ func TestInjectBySSH(t *testing.T) {
 	dir := t.TempDir()
 	o := injectBySSH(t, dir)
 	i, err := inject.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	both := []topology.Link{{Leaf: 0, Spine: 3}, {Leaf: 1, Spine: 0}}
-	if err := i.Check(t.Context(), both); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, i.Check(t.Context(), both))
 	if err := i.Down(t.Context(), both); err != nil { // the probe has said so
 		t.Fatal(err)
 	}
@@ -65,18 +56,14 @@ func TestInjectBySSH(t *testing.T) {
 		}
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for k, line := range strings.Split(strings.TrimSpace(string(log)), "\n") {
 		if f := strings.Fields(line); len(f) != 5 || f[0] != []string{"spine3", "spine0"}[k] || f[3] != sshAddr(k) {
 			t.Errorf("line %d of what ran where: %q", k, line)
 		}
 	}
 	journal, err := os.ReadFile(o.Journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if err := i.Close(); err != nil || exists(t, dir, "leaf0-spine3") || exists(t, dir, "leaf1-spine0") || exists(t, dir, "journal") {
 		t.Errorf("Close has left a link down, or its journal: %v", err)
 	}
@@ -100,14 +87,10 @@ func TestInjectBySSHUnreachable(t *testing.T) {
 	o := injectBySSH(t, t.TempDir())
 	o.Host = closedHost
 	i, err := inject.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	err = i.Check(t.Context(), []topology.Link{{Leaf: 0, Spine: 3}})
 	if err == nil || !strings.Contains(err.Error(), "exit code 255") || !strings.Contains(err.Error(), "Connection refused") {
 		t.Errorf("%v", err)
 	}
-	if err := i.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, i.Close())
 }

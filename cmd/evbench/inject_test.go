@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -78,9 +79,7 @@ func TestInject(t *testing.T) {
 func changes(t *testing.T, results, link string) {
 	t.Helper()
 	r, err := store.Read(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range r.Summary.Cases {
 		if c.EventsBuilt == 0 || c.EventsLost > 0 {
 			t.Errorf("case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
@@ -122,9 +121,7 @@ func TestInjectStopped(t *testing.T) {
 			if code, _, said := output(t, dir, "failures", "restore", "journal"); code != exitUsage || !strings.Contains(said, "in use by a run on ") {
 				t.Errorf("restore beside a run ended with %d: %s", code, said)
 			}
-			if err := p.cmd.Process.Signal(tt.signal); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, p.cmd.Process.Signal(tt.signal))
 			if code, said := p.end(); code != tt.code {
 				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
 			}
@@ -143,13 +140,9 @@ func TestInjectIntoClosedPipe(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "300ms"))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer w.Close()
 	r.Close()
 	cmd := exec.Command(self, "run", "--rounds", "1", "--case", "cut", "a.yaml", "-o", "out")
@@ -199,12 +192,8 @@ cases:
 func TestInjectIntoLab(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	write(t, dir, "a.yaml", fmt.Sprintf(labInjection, dir))
 	write(t, dir, "token", "secret\n")
 	inLab := func(args ...string) string {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 
 	"github.com/urfave/cli/v2"
@@ -90,18 +91,12 @@ func TestEndsWhileReading(t *testing.T) {
 				t.Skip("is ignored here, and so by what is started")
 			}
 			dir := t.TempDir()
-			if err := syscall.Mkfifo(filepath.Join(dir, "log"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, syscall.Mkfifo(filepath.Join(dir, "log"), 0o600))
 			p := begin(t, dir, "failures", "stats", "log", "-o", "stats.txt")
 			f, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY, 0) // as soon as it is read
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer f.Close()
-			if err := p.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, p.cmd.Process.Signal(sig))
 			if code, said := p.end(); code != want {
 				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
 			}

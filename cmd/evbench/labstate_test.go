@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 )
 
@@ -30,12 +31,8 @@ func bystander(t *testing.T, name string, args ...string) int {
 	cmd := exec.Command(name, args...)
 	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -98,9 +95,7 @@ func TestLabStateOfOthers(t *testing.T) {
 			t.Setenv("XDG_RUNTIME_DIR", "")
 			file := filepath.Join(dir, fmt.Sprintf("evbench-%d", os.Getuid()), "evbench-lab.json")
 			write(t, dir, "victim", "precious")
-			if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), tt.plant(t, dir, file)); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, errors.Join(os.Mkdir(filepath.Dir(file), 0o700), tt.plant(t, dir, file)))
 			calls := [][]string{{"lab", "down"}, {"lab", "exec", "leaf0", "true"}}
 			if tt.up {
 				calls = append(calls, []string{"lab", "up", "-t", "FT(2;2,2)"}, []string{"lab", "up", "-t", "FT(2;2,2)", "--foreground"})
@@ -139,13 +134,9 @@ func TestTwoLabsAtOnce(t *testing.T) {
 		t.Errorf("ended with %d and %d:\n%s%s", one.code, other.code, one.said, other.said)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "evbench-lab.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var h struct{ PID int }
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&h); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, json.NewDecoder(bytes.NewReader(b)).Decode(&h))
 	if code, out, said := output(t, dir, "lab", "down"); code != exitDone {
 		t.Errorf("down ended with %d:\n%s%s", code, out, said)
 	}

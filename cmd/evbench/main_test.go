@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"evbench/internal/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite golden text in scripts")
@@ -36,9 +38,7 @@ func TestMain(m *testing.M) {
 
 func TestScript(t *testing.T) {
 	scenarios, err := filepath.Abs("../../scenarios")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {

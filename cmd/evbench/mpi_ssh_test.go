@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evbench/fabric/open"
+	"evbench/internal/expect"
 	"evbench/results/store"
 	"evbench/scenario"
 )
@@ -25,9 +26,7 @@ func mpirunBySSH(t *testing.T, dir string, server *sshServer, hosts []string, ar
 	write(t, dir, "hostfile", strings.Join(hosts, " slots=1\n")+" slots=1\n")
 	// The daemon of each host has temporary files of its own, as on a cluster.
 	daemon := filepath.Join(dir, "daemon")
-	if err := os.WriteFile(daemon, []byte("#!/bin/sh\nTMPDIR=$(mktemp -d "+dir+"/XXXXXX) exec orted \"$@\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(daemon, []byte("#!/bin/sh\nTMPDIR=$(mktemp -d "+dir+"/XXXXXX) exec orted \"$@\"\n"), 0o700))
 	cmd := mpirun(t, dir, 5, args...)
 	// Shared memory does not do between hosts that are one machine, though Open
 	// MPI thinks so.
@@ -61,9 +60,7 @@ func TestMPIRunBySSH(t *testing.T) {
 			control := startedOver(t, dir, transport)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
 			r, err := store.Read(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if m := r.Manifest; m.Control != control || m.Transport != transport || m.Launch != scenario.LaunchStarted {
 				t.Errorf("manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
 			}

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"evbench/companion/wrapped"
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -27,13 +28,9 @@ import (
 func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	evbench := filepath.Join(dir, "evbench")
-	if err := os.Symlink(self, evbench); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Symlink(self, evbench))
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	t.Setenv("EVBENCH_TOKEN", "secret")
@@ -47,9 +44,7 @@ func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 func scenarioFile(t *testing.T, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("../../scenarios", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return path
 }
 
@@ -66,9 +61,7 @@ func TestMPIRun(t *testing.T) {
 	dir := t.TempDir()
 	finished(t, beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")))
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m := r.Manifest
 	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {
 		t.Errorf("manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
@@ -92,9 +85,7 @@ func TestMPIRunControl(t *testing.T) {
 			write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "300ms"))
 			finished(t, beginCommand(t, dir, mpirun(t, dir, 5, "s.yaml", "--transport", transport, "--controller-rank", "3", "-o", "out")))
 			r, err := store.Read(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if m := r.Manifest; m.Control != "unix:c" || m.Transport != transport || !r.Summary.Complete {
 				t.Errorf("control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
 			}
@@ -133,9 +124,7 @@ func TestMPIRunRankKilled(t *testing.T) {
 	dir := t.TempDir()
 	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
 	p.await("measure")
-	if err := syscall.Kill(processOf(t, dir, 5), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, syscall.Kill(processOf(t, dir, 5), syscall.SIGKILL))
 	if code, said := p.end(); code == exitDone || code == exitInvalid {
 		t.Errorf("mpirun ended with %d:\n%s", code, said)
 	}
@@ -154,9 +143,7 @@ func TestMPIRunInterrupted(t *testing.T) {
 	t.Setenv("OMPI_MCA_odls_base_sigkill_timeout", "3") // seconds until mpirun kills who is still there
 	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
 	p.await("measure")
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	if code, said := p.end(); code == exitDone {
 		t.Errorf("mpirun ended with %d:\n%s", code, said)
 	}
@@ -169,9 +156,7 @@ func TestMPIRunInterrupted(t *testing.T) {
 func processOf(t *testing.T, dir string, rank int) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := fmt.Sprintf("OMPI_COMM_WORLD_RANK=%d", rank)
 	for _, file := range all {
 		env, err := os.ReadFile(file)
@@ -181,9 +166,7 @@ func processOf(t *testing.T, dir string, rank int) int {
 		vars := strings.Split(string(bytes.TrimRight(env, "\x00")), "\x00")
 		if slices.Contains(vars, want) && slices.Contains(vars, "TMPDIR="+dir) {
 			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			return pid
 		}
 	}
@@ -199,9 +182,7 @@ func mpiLab(t *testing.T, dir string) string {
 	}
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	script, err := filepath.Abs("../../scripts/lab-mpirun")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	mpirun(t, dir, 5) // for its symlink and environment
 	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
 	return script
@@ -214,9 +195,7 @@ func TestMPIRunLab(t *testing.T) {
 	script := mpiLab(t, dir)
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range r.Summary.Cases {
 		// 100 Mbit/s for each server is what the links carry.
 		if !c.Complete || c.EventsBuilt == 0 || c.GoodputBitPerSec.Mean > 100e6 {
@@ -242,9 +221,7 @@ func TestMPIWrapLab(t *testing.T) {
 		t.Fatalf("mpicc: %v\n%s", err, said)
 	}
 	library, err := wrapped.Build(t.Context(), "mpicc", dir) // one that is not beside evbench is for this host alone
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	code, out, said := output(t, dir, "mpi", "wrap", "--network", "FT(2;2,2)", "--min-size", "1B", "--library", library, "--json", "--", mpiLab(t, dir), "-n", "4", program)
 	if code != exitDone || !strings.Contains(said, "\nok\n") || strings.Count(said, "libevbench: ") != 3 ||
 		!strings.Contains(said, "the communicator has 2 ranks, the plan 4") || !strings.Contains(said, "MPI_IN_PLACE") {
@@ -282,28 +259,20 @@ func TestMPIWrapKilled(t *testing.T) {
 				mpirun(t, dir, 2) // for its symlink and environment
 			}
 			fifo := filepath.Join(dir, "up")
-			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, syscall.Mkfifo(fifo, 0o600))
 			write(t, dir, "lib.so", "")
 			in, err := os.OpenFile(fifo, os.O_RDWR, 0) // no end of file until all ranks have come
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer in.Close()
 			p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), append(append([]string{"mpi", "wrap", "--network", "FT(2;2,2)",
 				"--by-rank", "--library", "lib.so", "--"}, launcher...), "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
 			if _, err := io.ReadFull(in, make([]byte, len("up\n")*4)); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, p.cmd.Process.Kill())
 			p.end()
 			ranks, err := os.Open(fifo)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer ranks.Close()
 			in.Close()
 			if rest, err := io.ReadAll(ranks); err != nil || len(rest) > 0 { // until none has it open
@@ -320,14 +289,10 @@ func TestMPILabFiles(t *testing.T) {
 	script := mpiLab(t, dir)
 	temp := filepath.Join(dir, "temp")
 	ended := exec.Command("true")
-	if err := errors.Join(os.Mkdir(temp, 0o700), ended.Run()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.Mkdir(temp, 0o700), ended.Run()))
 	name := func(pid int) string { return filepath.Join(temp, fmt.Sprintf("lab-mpirun.%d.abcdef", pid)) }
 	left, others := name(ended.Process.Pid), name(os.Getpid())
-	if err := errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)))
 	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.*`, temp)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
 	out, err := cmd.Output() // of ls, which misses some

@@ -7,23 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // sh runs a line in which evbench is this program.
 func sh(t *testing.T, dir, line string) (code int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	bin := t.TempDir()
-	if err := os.Symlink(self, filepath.Join(bin, "evbench")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Symlink(self, filepath.Join(bin, "evbench")))
 	shell, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return capture(t, dir, shell, "sh", "-c", "PATH="+bin+":$PATH; "+line)
 }
 
@@ -35,9 +31,7 @@ func TestOutputModes(t *testing.T) {
 	}
 	for name, want := range map[string]os.FileMode{"a": 0o600, "b": 0o664, "c": 0o644, "d": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s has mode %v, want %v", name, got, want)
 		}
@@ -50,9 +44,7 @@ func TestOutputToStandardOutput(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "out", "")
 		before, err := os.Lstat("/dev/stdout")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		line = "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; " + line
 		if !strings.Contains(line, "| cat >out") {
 			write(t, dir, "out", "# first\n")
@@ -95,13 +87,9 @@ func TestInstallWritesAllOrNothing(t *testing.T) {
 	} {
 		t.Run(tt.target+" "+tt.name, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "to")
-			if err := tt.spoil(to); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, tt.spoil(to))
 			before, err := os.ReadDir(to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			code, out, said := call(t, "routes", "install", in("plan.txt"), "--target", tt.target, "--dir", to)
 			if code != tt.code || !strings.Contains(said, tt.want) || strings.Contains(said, "/.") {
 				t.Errorf("exit %d: %s%s", code, out, said)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -40,16 +41,12 @@ func TestLinksChangedFromOutside(t *testing.T) {
 	p.await("up=[leaf0-spine1]")
 	leaf("link", "set", "spine0", "up")
 	p.await("in_use=true") // the first plan again, so events are built
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	if code, said := p.end(); code != exitInterrupted {
 		t.Errorf("ended with %d:\n%s", code, said)
 	}
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c := r.Summary.Cases[0]
 	if c.EventsLost+c.EventsDuplicate > 0 || c.EventsBuilt == 0 || len(c.Failovers) == 0 {
 		t.Errorf("%+v", c)

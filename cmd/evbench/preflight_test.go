@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -34,13 +35,9 @@ func holdLab(t *testing.T) heldLab {
 	write(t, dir, "hosts.yaml", placedScenario)
 	write(t, dir, "token", "secret\n")
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	l := heldLab{t, dir, filepath.Join(dir, "evbench")}
-	if err := os.Symlink(self, l.evbench); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Symlink(self, l.evbench))
 	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
 		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
 	}
@@ -113,9 +110,7 @@ func TestPreflightInLab(t *testing.T) {
 		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
 	}
 	r, err := store.Read(filepath.Join(lab.dir, "right"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m := r.Manifest
 	if want := "leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves; they are as the file says"; !slices.Contains(m.Preflight, want) {
 		t.Errorf("preflight %q, want %q", m.Preflight, want)
@@ -143,9 +138,7 @@ func TestPreflightFollowsPaths(t *testing.T) {
 			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
 		}
 		r, err := store.Read(filepath.Join(lab.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return r.Manifest.Preflight, r.Manifest.Warnings
 	}
 	const unchecked = "not checked whether 4 of 4 addresses for a spine lead through it"

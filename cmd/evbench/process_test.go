@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -27,9 +28,7 @@ type program struct {
 func begin(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "evbench"
 	return beginCommand(t, dir, cmd)
@@ -42,13 +41,9 @@ func beginCommand(t *testing.T, dir string, cmd *exec.Cmd) *program {
 	// The race detector would keep every process for a second at its end.
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd.Stderr = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, cmd.Start())
 	w.Close()
 	t.Cleanup(func() {
 		cmd.Process.Kill() // an error says that it has ended
@@ -71,9 +66,7 @@ func (p *program) await(text string) {
 
 func (p *program) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	expect.Must(p.t, p.cmd.Process.Signal(s))
 }
 
 // end waits for the program and returns its exit code and all that it said.
@@ -91,9 +84,7 @@ func (p *program) end() (code int, said string) {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 const hostsScenario = `
@@ -131,9 +122,7 @@ func TestEightProcesses(t *testing.T) {
 		}
 	}
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if c := r.Summary.Cases[0]; !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
 		t.Errorf("%+v", c)
 	}
@@ -145,9 +134,7 @@ func TestKilledWorker(t *testing.T) {
 	dir := t.TempDir()
 	controller, workers := session(t, dir, "1h")
 	controller.await("one: measure")
-	if err := workers[3].cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, workers[3].cmd.Process.Kill())
 	code, said := controller.end()
 	if code != exitFailed || !strings.Contains(said, "server 3: ") || !strings.Contains(said, "phase ") {
 		t.Errorf("the controller ended with %d:\n%s", code, said)
@@ -158,9 +145,7 @@ func TestKilledWorker(t *testing.T) {
 		}
 	}
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if c := r.Summary.Cases[0]; r.Summary.Complete || c.Complete || c.Valid {
 		t.Errorf("an incomplete run is not marked: %+v", c)
 	}
@@ -206,16 +191,12 @@ func TestInterrupt(t *testing.T) {
 			write(t, dir, "lab.yaml", labScenario)
 			p := begin(t, dir, "run", "--rounds", "1", "-v", "lab.yaml", "-o", "out")
 			p.await("control: " + tt.stage)
-			if err := p.cmd.Process.Signal(tt.signal); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, p.cmd.Process.Signal(tt.signal))
 			if code, said := p.end(); code != tt.code {
 				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
 			}
 			r, err := store.Read(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if r.Summary.Complete || r.Manifest.Complete || len(r.Summary.Cases) != 1 || r.Summary.Cases[0].Valid {
 				t.Errorf("an interrupted run is not marked: %+v", r.Summary)
 			}
@@ -227,9 +208,7 @@ func TestInterrupt(t *testing.T) {
 func onlyThese(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var have []string
 	for _, e := range entries {
 		have = append(have, e.Name())
@@ -243,9 +222,7 @@ func onlyThese(t *testing.T, dir string, names ...string) {
 func output(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return capture(t, dir, self, append([]string{"evbench"}, args...)...)
 }
 
@@ -268,16 +245,10 @@ func TestNamespacesRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", labScenario)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	unshare, err := exec.LookPath("unshare")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	refused := func(args string) (int, string, string) {
 		return capture(t, dir, unshare, "unshare", "-Ur", "sh", "-c",
 			"echo 0 > /proc/sys/user/max_net_namespaces && exec ./evbench "+args)
@@ -345,9 +316,7 @@ func TestLabUpExecDown(t *testing.T) {
 // that the input was wrong.
 func TestCrashHasNoExitCode(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd := exec.Command(self, "version")
 	cmd.Args[0], cmd.Dir = "crash", t.TempDir()
 	said, err := cmd.CombinedOutput()
@@ -361,9 +330,7 @@ func TestCrashHasNoExitCode(t *testing.T) {
 func unreadPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r.Close()
 	t.Cleanup(func() { w.Close() })
 	return w
@@ -375,9 +342,7 @@ func TestNobodyReadsMessages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var out strings.Builder
 	cmd := exec.Command(self, "run", "-v", "--rounds", "1", "hosts.yaml", "-o", "out")
 	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, &out, unreadPipe(t)
@@ -392,9 +357,7 @@ func TestNobodyReadsMessages(t *testing.T) {
 // When nobody reads what it prints, a command ends as others do, and says nothing.
 func TestNobodyReadsResults(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
 	for _, args := range []string{"table slowdown -t FT(2;4,8)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {

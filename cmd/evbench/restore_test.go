@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 const foreignJournal = `{"journal":"evbench injected links 2",` +
@@ -41,9 +43,7 @@ func TestRestoreForeignJournal(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "journal", fmt.Sprintf(foreignJournal, dir))
 			journal := filepath.Join(dir, "journal")
-			if err := tt.plant(t, dir, journal); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, tt.plant(t, dir, journal))
 			code, out, said := call(t, "failures", "restore", journal)
 			_, ran := os.Stat(filepath.Join(dir, "ran"))
 			if tt.want == "" {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
@@ -37,9 +38,7 @@ func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *f
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	n, err := network.Parse(tree, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in, buffers)}
 	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
 	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", f.live.LogFile(),
@@ -156,9 +155,7 @@ func writeProgram(t *testing.T, live *ibtest.Live, program, name string) {
 		}
 	}
 	fmt.Fprintln(&script, "exec", strings.Join(cmd.Args, " "))
-	if err := os.WriteFile(name, []byte(script.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, []byte(script.String()), 0o644))
 }
 
 // TestRoutesFollow has a cable pulled and plugged in again: new tables, and the old ones.
@@ -189,9 +186,7 @@ func followed(t *testing.T, tree, port, link string, buffers bool) {
 		change   func(network.End) error
 		down, up string
 	}{{f.live.Pull, link, ""}, {f.live.Plug, "", link}, {f.live.Pull, link, ""}} {
-		if err := do.change(f.port(port)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, do.change(f.port(port)))
 		f.change(do.down, do.up, "")
 		f.holds(strings.Fields(do.down)...)
 	}
@@ -205,19 +200,13 @@ func followed(t *testing.T, tree, port, link string, buffers bool) {
 func TestRoutesFollowHolds(t *testing.T) {
 	ibtest.Need(t)
 	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h")
-	if err := f.live.Pull(f.port("s1_0/5")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.live.Pull(f.port("s1_0/5")))
 	f.until("without leaf0-spine0 with 38 phases, computed")
 	f.change("leaf0-spine0", "", "")
-	if err := f.live.Plug(f.port("s1_0/5")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.live.Plug(f.port("s1_0/5")))
 	f.until("log: s1_0 has changed")
 	f.until("discovered the network") // after that line
-	if err := f.live.Pull(f.port("s1_5/7")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.live.Pull(f.port("s1_5/7")))
 	f.until("without leaf0-spine0, leaf5-spine2 with 38 phases, computed")
 	f.change("leaf5-spine2", "", "leaf0-spine0")
 	f.holds("leaf0-spine0", "leaf5-spine2")
@@ -235,9 +224,7 @@ func TestRoutesFollowUsage(t *testing.T) {
 	if code := run(t.Context(), convert, &out, &errs); code != exitDone {
 		t.Fatal(errs.String())
 	}
-	if err := os.WriteFile(in("log"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(in("log"), nil, 0o644))
 	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(standIn(t).Process.Pid), "--discover", "false"}
 	for _, c := range []struct {
 		args []string

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"evbench/companion/opensm"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/topology/netfile"
@@ -36,9 +37,7 @@ func installs(t *testing.T, buffers bool) {
 		t.Fatal(text)
 	}
 	n, err := network.Parse("FT(2;4,8)", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	live := liveOpenSM(t, n, in, buffers)
 	args := []string{"routes", "install", in("plan.txt"), "--target", "opensm", "--dir", dir, "-t", in("fabric.net"),
 		"--pid", fmt.Sprint(live.PID()), "--log", live.LogFile(), "--dump", "sh " + in("dump.sh")}
@@ -62,23 +61,17 @@ func liveOpenSM(t *testing.T, n *network.Network, in func(string) string, buffer
 		t.Fatal("no plan")
 	}
 	p, err := loadPlan(in("healthy.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	writeTables(t, p, n, in)
 	conf := in(opensm.ConfFile)
 	if buffers {
 		text, err := os.ReadFile(conf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		conf = in("own.conf")
 		write(t, in(""), "own.conf", strings.Replace(string(text), "force_log_flush TRUE\n", "", 1))
 	}
 	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(live.Close)
 	writeProgram(t, live, "dump_fts", in("dump.sh"))
 	return live
@@ -87,18 +80,10 @@ func liveOpenSM(t *testing.T, n *network.Network, in func(string) string, buffer
 func writeTables(t *testing.T, p *plan.Plan, n *network.Network, in func(string) string) {
 	t.Helper()
 	r, err := opensm.Compute(p, n, opensm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Write(in("")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, r.Write(in("")))
 	f, err := os.Create(in("fabric.net"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer f.Close()
-	if err := netfile.WriteIB(f, n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, netfile.WriteIB(f, n))
 }

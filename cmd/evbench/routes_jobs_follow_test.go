@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/study/jobs"
@@ -71,9 +72,7 @@ func (j *jobsRun) next(without string) string {
 func replace(t *testing.T, name, text string) {
 	t.Helper()
 	write(t, filepath.Dir(name), "new", text)
-	if err := os.Rename(filepath.Join(filepath.Dir(name), "new"), name); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Rename(filepath.Join(filepath.Dir(name), "new"), name))
 }
 
 // TestJobsFollow: a queue that fails is said, and asked again; tables are written when jobs
@@ -96,9 +95,7 @@ func TestJobsFollow(t *testing.T) {
 	}
 	_ = opensm.Wait()
 	before, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	replace(t, list, "3 h[0-7]\n") // the same hosts
 	replace(t, list, "3 h[0-11]\n")
 	for range 2 {
@@ -127,9 +124,7 @@ func followsJobs(t *testing.T, buffers bool) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	n, err := network.Parse("FT(2;4,8)", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	live := liveOpenSM(t, n, in, buffers)
 	writeProgram(t, live, "ibnetdiscover", in("discover.sh"))
 	replace(t, in("jobs"), "1 h[0-15]\n")
@@ -153,21 +148,13 @@ func followsJobs(t *testing.T, buffers bool) {
 			t.Fatalf("%+v", r)
 		}
 		text, err := live.Program(t.Context(), "dump_fts").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		have, err := lft.ReadDump(bytes.NewReader(text), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		file, err := os.ReadFile(in("evbench.lfts"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		want, err := lft.ReadDump(bytes.NewReader(file), n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if diff, err := lft.Diff(want, have); err != nil || diff.Total() > 0 {
 			t.Errorf("the switches hold other tables: %+v, %v", diff, err)
 		}
@@ -179,16 +166,10 @@ func followsJobs(t *testing.T, buffers bool) {
 	replace(t, in("jobs"), "1 h[0-15]\n2 h[16-31]\n")
 	installed(32)
 	end, err := network.Names(n).End("s1_0/5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := live.Pull(end); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, live.Pull(end))
 	dead, err := n.Degrade([]string{"s1_0/5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	n = dead
 	installed(32)
 	if code := j.end(); code != exitDone {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // TestJobsSignal stands in for OpenSM with a process that dies of SIGHUP: it hears
@@ -18,9 +20,7 @@ import (
 func TestJobsSignal(t *testing.T) {
 	dir := t.TempDir()
 	list, out := filepath.Join(dir, "jobs"), filepath.Join(dir, "lft.txt")
-	if err := os.WriteFile(list, []byte("1 h[0-15]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(list, []byte("1 h[0-15]\n"), 0o644))
 	call := func(pid int) string {
 		var stdout, stderr bytes.Buffer
 		args := []string{"evbench", "routes", "jobs", list, "-t", "FT(2;4,8)", "-o", out, "--pid", strconv.Itoa(pid), "--json"}
@@ -49,31 +49,21 @@ func standIn(t *testing.T) *exec.Cmd {
 		t.Skip("the tests run under nohup, and so would it")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	name := filepath.Join(t.TempDir(), "opensm")
 	if os.Link(self, name) != nil { // on another file system
 		b, err := os.ReadFile(self)
 		if err == nil {
 			err = os.WriteFile(name, b, 0o700)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 	}
 	cmd := exec.CommandContext(t.Context(), name)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	out, err := cmd.StderrPipe() // to somebody who may write the log
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		out.Close()
@@ -88,9 +78,7 @@ func TestSignalsOnlyOpenSM(t *testing.T) {
 	write(t, dir, "jobs", "1 h[0-15]\n")
 	write(t, dir, "log", "")
 	write(t, dir, "opensm", "#!/bin/sh\nread x || true\n")
-	if err := os.Chmod(in("opensm"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Chmod(in("opensm"), 0o700))
 	for _, args := range [][]string{
 		{"plan", "-t", "FT(2;4,8)", "-s", "linear-shift", "-o", in("plan.txt"), "--quiet"},
 		{"topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")},
@@ -103,9 +91,7 @@ func TestSignalsOnlyOpenSM(t *testing.T) {
 		"is cat, not OpenSM": bystander(t, "cat"),
 		"wrapper":            bystander(t, in("opensm")),
 	} {
-		if err := os.Mkdir(in("osm"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.Mkdir(in("osm"), 0o700))
 		for _, args := range [][]string{
 			{"jobs", in("jobs"), "-t", "FT(2;4,8)", "-o", in("osm/lft.txt")},
 			{"install", in("plan.txt"), "--target", "opensm", "--dir", in("osm"), "-t", in("fabric.net"), "--log", in("log"), "--dump", "true"},

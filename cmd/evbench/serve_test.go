@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // A browser follows a run to its end, and is told where the results are.
@@ -23,15 +25,11 @@ func TestServe(t *testing.T) {
 	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "--serve", ":0", "--case", "cut", "-o", "out", "a.yaml")
 	answer, err := http.Get(p.page() + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer answer.Body.Close()
 	write(t, filepath.Dir(there), filepath.Base(there), "")
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, err)
 	for _, want := range []string{"The run has ended.", "evbench report out", `"id":"tree cut"`, "event: end\n"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("no %q in what the browser is told:\n%s", want, text)
@@ -55,18 +53,14 @@ func (p *program) page() (url string) {
 func beginAsUser(t *testing.T, args ...string) (p *program, dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "evbench-user-") // others may not enter those of the test
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	write(t, dir, "lab.yaml", labScenario)
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = "evbench"
 	if os.Getuid() == 0 {
 		for _, name := range []string{dir, filepath.Join(dir, "lab.yaml")} {
-			if err := os.Chown(name, nobody, nobody); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, os.Chown(name, nobody, nobody))
 		}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
@@ -79,9 +73,7 @@ func TestServeOutsideOfNamespaces(t *testing.T) {
 	url := p.page()
 	p.await("control: measure")
 	answer, err := http.Get(url + "api/progress")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer answer.Body.Close()
 	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"case":"control"`) {
 		t.Errorf("%s, %v", text, err)
@@ -96,9 +88,7 @@ func TestServeOutsideOfNamespaces(t *testing.T) {
 // Where an address is in use nothing is done.
 func TestServeAddressInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	p, dir := beginAsUser(t, "run", "--serve", l.Addr().String(), "-o", "out", "lab.yaml")
 	if code, said := p.end(); code != exitUsage || !strings.Contains(said, "--serve: listen") || !strings.Contains(said, "address already in use") {
@@ -115,19 +105,13 @@ func TestServeStrangers(t *testing.T) {
 	scenario := strings.Replace(fmt.Sprintf(injectScenario, "1s"), "down: touch", "down: until test -e "+there+"; do sleep 0.05; done; touch", 1)
 	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(dir, "evbench")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	p := beginCommand(t, dir, exec.Command("sh", "-c", "ulimit -n 256; exec ./evbench run --rounds 1 --serve :0 --case cut -o out a.yaml"))
 	at := strings.Trim(strings.TrimPrefix(p.page(), "http://"), "/")
 	for range 400 {
 		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer c.Close()
 	}
 	write(t, filepath.Dir(there), filepath.Base(there), "")

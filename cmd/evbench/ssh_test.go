@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/store"
 )
 
@@ -93,9 +94,7 @@ func TestRunBySSH(t *testing.T) {
 		t.Fatalf("ended with %d:\n%s%s", code, out, said)
 	}
 	r, err := store.Read(filepath.Join(c.dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if one := r.Summary.Cases[0]; !one.Complete || one.EventsBuilt == 0 || one.EventsLost+one.EventsDuplicate > 0 {
 		t.Errorf("%+v", one)
 	}
@@ -121,9 +120,7 @@ func TestBadHostsBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", sshAddr(1), c.port))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	c.scenario("node[001-002],"+closedHost+",nowhere001", "300ms")
 	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
@@ -153,21 +150,13 @@ func TestRunSSHScript(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	script, err := filepath.Abs("../../scripts/run-ssh.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(c.dir, "evbench")); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.Symlink(self, filepath.Join(c.dir, "evbench")))
 	write(t, c.dir, "hosts.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "300ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
 	hosts, err := os.ReadFile(filepath.Join(c.dir, "hosts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	write(t, c.dir, "ssh.yaml", string(hosts)+"launch:\n  kind: ssh\n  hosts: node001\n")
 	write(t, c.dir, "all.hosts", "# leaf0\nnode001\n node002 # the second\r\n\nnode[003-004]\n")
 	write(t, c.dir, "few.hosts", "node001\nnode002\n")
@@ -220,9 +209,7 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 			if n := len(c.workers()); n != 4 {
 				t.Errorf("%d workers run, want 4", n)
 			}
-			if err := p.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, p.cmd.Process.Signal(sig))
 			code, said := p.end()
 			if want := 128 + int(sig); sig != syscall.SIGKILL && (code != want || strings.Contains(said, "reported errors")) {
 				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
@@ -240,9 +227,7 @@ func TestInterruptChecking(t *testing.T) {
 	c.scenario("node[001-003],"+silentHost, "300ms")
 	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("checking: 4 hosts")
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	if code, said := p.end(); code != exitInterrupted || strings.Contains(said, "starting") {
 		t.Errorf("ended with %d:\n%s", code, said)
 	}
@@ -260,9 +245,7 @@ func TestWorkerDiesBySSH(t *testing.T) {
 	if _, err := fmt.Sscanf(c.workers()[0], "/proc/%d/exe", &pid); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, syscall.Kill(pid, syscall.SIGKILL))
 	code, said := p.end()
 	if code != exitFailed || !strings.Contains(said, "1 of 4 hosts reported errors:\n  node00") || strings.Count(said, "\n  node") != 1 {
 		t.Errorf("ended with %d:\n%s", code, said)
@@ -276,9 +259,7 @@ func TestWorkerFailsAtStartBySSH(t *testing.T) {
 	c := newCluster(t)
 	c.scenario("node[001-004]", "1h")
 	b, err := os.ReadFile(filepath.Join(c.dir, "ssh.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	write(t, c.dir, "ssh.yaml", strings.Replace(string(b), "launch: {", "launch: {cpus: 1000, ", 1))
 	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
 	// As it happens the others run by then, or not.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 )
 
@@ -59,13 +60,9 @@ func startSSHD(t *testing.T) *sshServer {
 		t.Skip("EVBENCH_WITHOUT names ssh")
 	}
 	sshd, err := findSSHD()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if os.Geteuid() == 0 {
-		if err := os.MkdirAll(privilegeSeparation, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.MkdirAll(privilegeSeparation, 0o755))
 	}
 	s := &sshServer{dir: t.TempDir()}
 	for i := range sshHosts {
@@ -132,9 +129,7 @@ func (s *sshServer) keys(t *testing.T) {
 	}
 	for to, from := range map[string]string{"authorized_keys": "id.pub", "known_hosts": "host_key.pub"} {
 		key, err := os.ReadFile(s.path(from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if to == "known_hosts" {
 			key = append([]byte("evbench-test "), key...)
 		}
@@ -146,9 +141,7 @@ func (s *sshServer) keys(t *testing.T) {
 func (s *sshServer) write(t *testing.T) {
 	t.Helper()
 	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var server, client strings.Builder
 	fmt.Fprintf(&server, "Port %d\n", s.port)
 	for i, host := range s.Hosts {
@@ -201,17 +194,11 @@ func (s *sshServer) run(t *testing.T, sshd string) bool {
 	cmd := exec.Command("sh", "-c", leash, "sshd", sshd, "-D", "-e", "-f", s.path("sshd_config"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cmd.Stderr = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, cmd.Start())
 	w.Close()
 	listens := make(chan bool, 1)
 	ended := make(chan struct{})

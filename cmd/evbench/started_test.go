@@ -11,6 +11,7 @@ import (
 
 	"evbench/fabric/host"
 	"evbench/fabric/open"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
 )
@@ -53,9 +54,7 @@ func TestStartedTogether(t *testing.T) {
 		}
 	}
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m := r.Manifest
 	if m.Control != "unix:c" || m.Transport != "tcp" || m.IO != "auto" || m.Launch != "started" {
 		t.Errorf("manifest: control %q, transport %q, io %q, launch %q", m.Control, m.Transport, m.IO, m.Launch)
@@ -72,9 +71,7 @@ func TestStartedRankLost(t *testing.T) {
 	dir := t.TempDir()
 	ranks := together(t, dir, "1h")
 	ranks[2].await("one: measure")
-	if err := ranks[4].cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, ranks[4].cmd.Process.Kill())
 	if code, said := ranks[2].end(); code != exitFailed || !strings.Contains(said, "server 3") {
 		t.Errorf("the controller ended with %d:\n%s", code, said)
 	}
@@ -88,9 +85,7 @@ func TestStartedInterrupted(t *testing.T) {
 	ranks := together(t, dir, "1h")
 	ranks[2].await("one: measure")
 	for _, p := range ranks {
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	}
 	for rank, p := range ranks {
 		want := exitDone
@@ -110,9 +105,7 @@ func TestStartedInterrupted(t *testing.T) {
 func marked(t *testing.T, dir string) *results.Case {
 	t.Helper()
 	r, err := store.Read(filepath.Join(dir, "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(r.Summary.Cases) != 1 || r.Summary.Complete || r.Manifest.Complete || r.Summary.Cases[0].Valid {
 		t.Errorf("an incomplete run is not marked: %+v", r.Summary)
 		return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // TestReferees holds a few cases of both simulators to the tolerances: healthy and with a
@@ -16,19 +18,13 @@ func TestReferees(t *testing.T) {
 	var cases []Case
 	for _, name := range []string{"testdata/booksim2.csv", "testdata/omnet_ib_flit.csv"} {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		more, err := read(name, bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		cases = append(cases, more...)
 	}
 	all, err := runAll(context.Background(), cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	done := map[string]bool{}
 	for _, k := range judged(all) {
 		done[k.Case["case"]] = true
@@ -59,9 +55,7 @@ func TestReferees(t *testing.T) {
 
 func TestReadSaysWhere(t *testing.T) {
 	text, err := os.ReadFile("testdata/omnet_ib_flit.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range []struct{ old, new, want string }{
 		{"shift(4)", "shaft(4)", `x.csv: line 2: traffic: "shaft(4)"`},
 		{"dmodk", "dmodn", `x.csv: line 2: routing: "dmodn"`},
@@ -120,9 +114,7 @@ func TestLongMessagesOfferLess(t *testing.T) {
 		"warm_us": "50", "total_us": "550", "seed": "1",
 	}
 	r, err := simulate(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if r.Accepted < 0.47 || r.Accepted > 0.488 {
 		t.Errorf("%.4f of the link is accepted", r.Accepted)
 	}

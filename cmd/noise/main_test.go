@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/results"
 )
@@ -105,9 +106,7 @@ func write(dir string, open bool) error {
 func disturbed(t *testing.T, ctx context.Context, how string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv(fakeAs, how)
@@ -175,9 +174,7 @@ func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	g, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer g.end()
 	var seen []syscall.Signal
 	f := freezer{rng: rand.New(rand.NewPCG(1, 0)), signal: func(s syscall.Signal) error {
@@ -210,14 +207,10 @@ func changed(pid, state int) error {
 func TestInterrupted(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	other, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer other.end()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -234,9 +227,7 @@ func TestInterrupted(t *testing.T) {
 		called <- err
 	}()
 	code, stdout, stderr := disturbed(t, ctx, "call:"+socket, "--runs", "1", "--conditions", "both")
-	if err := <-called; err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, <-called)
 	if code != proc.ExitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
 		t.Errorf("ended with %d: %s%s", code, stdout, stderr)
 	}
@@ -273,13 +264,9 @@ func TestWrongUse(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
 	doc, err := os.ReadFile("docs/evidence/noise.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	all := regexp.MustCompile(`(?m)^make .*NOISE=('[^']*'|\S*)`).FindAllStringSubmatch(string(doc), -1)
 	if len(all) == 0 {
 		t.Error("no commands")

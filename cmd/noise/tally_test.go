@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -156,19 +157,13 @@ func TestTable(t *testing.T) {
 		b.WriteString(r.String() + "\n")
 	}
 	b.WriteString("\n")
-	if err := New(runs).Print(&b, true); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, New(runs).Print(&b, true))
 	golden := filepath.Join("testdata", "table.txt")
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if b.String() != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -34,9 +34,7 @@ func all(t *testing.T, n int, w Work, wrap func(transport.Endpoint) transport.En
 	}
 	err := g.Wait()
 	for _, e := range eps {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, e.Close())
 	}
 	return err
 }
@@ -74,9 +72,7 @@ func (l liar) Post(ops []transport.Op) error {
 func TestCheckSeesASpoiledByte(t *testing.T) {
 	w := Work{Mode: Unsync, Size: 100, Exchanges: 1, Check: true}
 	err := all(t, 2, w, func(e transport.Endpoint) transport.Endpoint { return liar{e} })
-	if err == nil || !strings.Contains(err.Error(), "byte 99 from rank 1 differs") {
-		t.Errorf("a spoiled byte: %v", err)
-	}
+	expect.Error(t, err, "byte 99 from rank 1 differs")
 }
 
 func TestBadWork(t *testing.T) {

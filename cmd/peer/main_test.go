@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/results"
 )
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) {
 func testTools(t *testing.T) *tools {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return &tools{dir: t.TempDir(), self: self}
 }
 
@@ -65,9 +64,7 @@ func TestTCPBarrierSlot(t *testing.T) {
 
 func TestARankThatFailsIsNamed(t *testing.T) {
 	_, err := testTools(t).runTCP(t.Context(), 3, Work{Mode: "fast", Exchanges: 1})
-	if err == nil || !strings.Contains(err.Error(), `mode "fast"`) {
-		t.Errorf("runTCP() = %v", err)
-	}
+	expect.Error(t, err, `mode "fast"`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := testTools(t).runTCP(ctx, 2, Work{Mode: Unsync, Exchanges: 1}); err == nil {
@@ -244,9 +241,7 @@ func TestTable(t *testing.T) {
 		{row: row{Work: "MPI", Ranks: 4, Size: 64 << 10, Theirs: isend, Goal: Goal{Want: 0.9}}, Unit: "MB/s", Verdict: "left out: why", LeftOut: "why"},
 	}
 	var b bytes.Buffer
-	if err := printTable(&b, out); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, printTable(&b, out))
 	const want = `work     n  size    ours  theirs        ratio  95 % interval  reach  verdict        beside
 barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C MPI_Barrier over TCP
 MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  C isend/waitall over TCP
@@ -272,9 +267,7 @@ func TestBusy(t *testing.T) {
 // The commands of docs/evidence/peers.md are understood, and the options in PEERS, too.
 func TestDocumentedCommands(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/evidence/peers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
 	for _, o := range options {
 		if _, err := parse(strings.Fields(o[1]+o[2]+o[3]), t.Output()); err != nil {

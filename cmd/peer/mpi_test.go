@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/transport/mpi"
 )
@@ -14,9 +15,7 @@ import (
 func mpiTools(t *testing.T) *tools {
 	t.Helper()
 	tools := testTools(t)
-	if err := tools.prepareMPI(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, tools.prepareMPI(t.Context()))
 	return tools
 }
 
@@ -40,9 +39,7 @@ func TestCDeliversEveryByte(t *testing.T) {
 func TestCRefusesBadArguments(t *testing.T) {
 	tools := mpiTools(t)
 	_, err := tools.runC(t.Context(), row{Ranks: 2, Size: 10}, side{mode: "fast", net: netShared}, 1, false)
-	if err == nil || !strings.Contains(err.Error(), "MODE is") {
-		t.Errorf("a mode that does not exist: %v", err)
-	}
+	expect.Error(t, err, "MODE is")
 }
 
 func TestMPIRanksDeliverEveryByte(t *testing.T) {

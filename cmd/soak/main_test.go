@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 )
 
@@ -55,9 +56,7 @@ func soaked(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(t.Context(), append([]string{"--evbench", evbench, "--log", filepath.Join(dir, "log")}, args...), &out, &errs)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, e := range entries {
 		if e.Name() != "log" {
 			t.Errorf("left behind: %s", e.Name())
@@ -193,9 +192,7 @@ func TestTableOfAnomalies(t *testing.T) {
 	}}
 	x.Repeat = o.repeat(x.Round)
 	var out strings.Builder
-	if err := show(&out, o, []outcome{x}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, show(&out, o, []outcome{x}))
 	for _, want := range []string{"1 ANOMALIES", "round 12: ANOMALY: 2 events lost", "bin/soak --minutes 3 --seed 7 --round 12", "100 link events, 1 anomalies"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
@@ -206,9 +203,7 @@ func TestTableOfAnomalies(t *testing.T) {
 // The commands of docs/evidence/soak.md are understood.
 func TestDocumentedCommands(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/evidence/soak.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	found := 0
 	for line := range strings.Lines(string(doc)) {
 		if !strings.HasPrefix(line, "bin/soak ") {

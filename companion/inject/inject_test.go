@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -78,9 +79,7 @@ func isDown(t *testing.T, dir string, l topology.Link) bool {
 func open(t *testing.T, o Options) *Injector {
 	t.Helper()
 	i, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return i
 }
 
@@ -99,18 +98,14 @@ func TestDownAndUp(t *testing.T) {
 	o := options(dir)
 	i := open(t, o)
 	both := []topology.Link{link, other}
-	if err := errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)))
 	if !isDown(t, dir, link) || !isDown(t, dir, other) {
 		t.Error("links are not down")
 	}
 	if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "leaf0/spine3\nleaf1/spine0\n" {
 		t.Errorf("down ran for %q, %v", log, err)
 	}
-	if err := i.Up(t.Context(), []topology.Link{link}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, i.Up(t.Context(), []topology.Link{link}))
 	if s, err := probed(t, i, link); s != linkUp || err != nil || isDown(t, dir, link) {
 		t.Errorf("%s is %s, %v", link, s, err)
 	}
@@ -129,9 +124,7 @@ func TestJournalFirst(t *testing.T) {
 	o := options(dir)
 	o.Down = fmt.Sprintf(`tail -n 1 '%s' | grep -q '"link":"{link}"' && %s`, o.Journal, o.Down)
 	i := open(t, o)
-	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, i.Down(t.Context(), []topology.Link{link}))
 	closed(t, i, o.Journal)
 }
 
@@ -212,9 +205,7 @@ func TestUpGoesWrong(t *testing.T) {
 				}
 				r := restored(t, o.Journal)
 				complain(&wrong, len(r.Links) != 1 || r.Links[0].Outcome != stillDown || r.Links[0].Error == "", "restored: %+v", r)
-				if err := os.WriteFile(filepath.Join(dir, "cured"), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, os.WriteFile(filepath.Join(dir, "cured"), nil, 0o600))
 				r = restored(t, o.Journal)
 				complain(&wrong, len(r.Links) != 1 || r.Links[0].Outcome != broughtUp || isDown(t, dir, link), "restored: %+v", r)
 				return wrong
@@ -229,9 +220,7 @@ func TestUpOfWhatIsUp(t *testing.T) {
 	o := options(dir)
 	i := open(t, o)
 	err := i.Down(t.Context(), []topology.Link{link})
-	if err := errors.Join(err, os.Remove(filepath.Join(dir, link.String()))); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(err, os.Remove(filepath.Join(dir, link.String()))))
 	closed(t, i, o.Journal)
 }
 
@@ -240,13 +229,9 @@ func TestHangingGroup(t *testing.T) {
 	within(t, func(limit time.Duration) (wrong []string) {
 		dir := t.TempDir()
 		pipe := filepath.Join(dir, "pipe")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, syscall.Mkfifo(pipe, 0o600))
 		r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // waits for no writer
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer r.Close()
 		o := options(dir)
 		o.Timeout = limit
@@ -258,9 +243,7 @@ func TestHangingGroup(t *testing.T) {
 		complain(&wrong, !ok || e.Reason != hung, "error %v", err)
 		said, err := io.ReadAll(r) // ends when nobody can write to it any more
 		complain(&wrong, err != nil || len(said) == 0, "the program in the background said %q, %v", said, err)
-		if err := i.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, i.Close())
 		return wrong
 	})
 }
@@ -269,9 +252,7 @@ func TestHangingGroup(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, syscall.Mkfifo(pipe, 0o600))
 	o := options(dir)
 	o.Down += fmt.Sprintf("; echo > '%s'; sleep 1000", pipe)
 	i := open(t, o)
@@ -301,9 +282,7 @@ func TestPanic(t *testing.T) {
 		defer func() { recover() }()
 		i := open(t, o)
 		defer closed(t, i, o.Journal)
-		if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, i.Down(t.Context(), []topology.Link{link}))
 		panic("on its way")
 	}()
 	if isDown(t, dir, link) {
@@ -329,21 +308,15 @@ func TestKilled(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "EVBENCH_TEST_INJECT="+dir)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "down <nil>" {
 		t.Errorf("the run said %q", lines.Text())
 	}
 
 	_, err = Open(o)
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(", process %d, since ", cmd.Process.Pid)) {
-		t.Errorf("beside another run: %v", err)
-	}
+	expect.Error(t, err, fmt.Sprintf(", process %d, since ", cmd.Process.Pid))
 	if _, err := Restore(t.Context(), o.Journal, false, func(string) {}, func(Row) {}); err == nil || !strings.Contains(err.Error(), "in use by a run on") {
 		t.Errorf("restore beside a run: %v", err)
 	}
@@ -382,9 +355,7 @@ func TestBackground(t *testing.T) {
 	o := options(dir)
 	o.Down = "sleep 3 & " + o.Down
 	i := open(t, o)
-	if err := i.Down(t.Context(), []topology.Link{link}); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, i.Down(t.Context(), []topology.Link{link}))
 	closed(t, i, o.Journal)
 }
 

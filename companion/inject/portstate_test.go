@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/companion/opensm"
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/topology"
 	"evbench/topology/netfile"
@@ -22,9 +23,7 @@ import (
 func subnet(t *testing.T) (tree *topology.Tree, n *network.Network, file string) {
 	t.Helper()
 	o, err := topology.Parse("FT(2;2,2)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if tree, err = topology.New(o); err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +38,8 @@ func subnet(t *testing.T) (tree *topology.Tree, n *network.Network, file string)
 func write(t *testing.T, file string, n *network.Network) {
 	t.Helper()
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(netfile.WriteIB(f, n), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, errors.Join(netfile.WriteIB(f, n), f.Close()))
 }
 
 func TestPortStates(t *testing.T) {
@@ -53,13 +48,9 @@ func TestPortStates(t *testing.T) {
 	line := func(o Options, l topology.Link) string {
 		t.Helper()
 		find, err := newRecipes(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		r, err := find(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var all []string
 		for _, p := range append([]Program{r.down, r.Up}, r.Probe...) {
 			all = append(all, strings.Join(p.Args, " "))
@@ -86,9 +77,7 @@ func TestPortStatesRefuses(t *testing.T) {
 		if err == nil {
 			_, err = find(l)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		expect.Error(t, err, want)
 	}
 	o := Options{Kind: kindIBPortState, Fabric: file, Journal: "j", Tree: tree}
 	missing := o
@@ -108,9 +97,7 @@ func TestPortStatesRefuses(t *testing.T) {
 	}
 	write(t, file, n.WithInfo(info))
 	refuses(o, "has no LID in "+file)
-	if err := os.WriteFile(file, []byte("nonsense\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(file, []byte("nonsense\n"), 0o600))
 	refuses(o, "line 1: ")
 }
 
@@ -123,15 +110,11 @@ func TestIBPortState(t *testing.T) {
 	t.Parallel()
 	tree, n, file := subnet(t)
 	sim, err := ibtest.Start(t.Context(), n, "minhop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer sim.Close()
 	dir := t.TempDir()
 	told := filepath.Join(dir, "told")
-	if err := syscall.Mkfifo(told, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, syscall.Mkfifo(told, 0o600))
 	o := Options{
 		Kind: kindIBPortState, Fabric: file, Tree: tree, program: simulated(t, sim, dir, told),
 		Journal: filepath.Join(dir, "journal"), Timeout: time.Minute,
@@ -185,8 +168,6 @@ func simulated(t *testing.T, sim *ibtest.Live, dir, told string) string {
 	fmt.Fprintf(&b, "%s %s \"$@\"; code=$?\n", cmd.Path, cmd.Args[1])
 	fmt.Fprintf(&b, "test \"$3\" = query || { mkdir '%s/'\"$3\" && echo > '%s'; }\nexit $code\n", dir, told)
 	name := filepath.Join(dir, "ibportstate")
-	if err := os.WriteFile(name, []byte(b.String()), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, []byte(b.String()), 0o700))
 	return name
 }

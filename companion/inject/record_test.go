@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -22,9 +23,7 @@ func lines(t *testing.T, all ...state) string {
 	t.Helper()
 	var out strings.Builder
 	for _, s := range all {
-		if err := json.NewEncoder(&out).Encode(s); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, json.NewEncoder(&out).Encode(s))
 	}
 	return out.String()
 }
@@ -59,9 +58,7 @@ func TestParse(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := parse([]byte(tt.text))
 			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("error %v, want %q", err, tt.err)
-				}
+				expect.Error(t, err, tt.err)
 			} else if err != nil || len(s.Down) != tt.pending || lines(t, s) != tt.text+"\n" && tt.text != "" {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -76,9 +73,7 @@ func TestTorn(t *testing.T) {
 	h := header
 	h.Timeout = time.Second / 4
 	const torn = `{"journal":"evb`
-	if err := os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{linkName{link}, since, r}}})+torn), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{linkName{link}, since, r}}})+torn), 0o600))
 	if got := restored(t, path); got.Torn != torn || len(got.Links) != 1 || got.Links[0].Outcome != stillDown {
 		t.Errorf("%+v", got)
 	}
@@ -90,9 +85,7 @@ func TestTorn(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	junk := filepath.Join(dir, "junk")
-	if err := os.WriteFile(junk, []byte("my letters\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(junk, []byte("my letters\n"), 0o600))
 	for _, tt := range []struct {
 		change func(*Options)
 		want   string
@@ -136,9 +129,7 @@ func TestRecipes(t *testing.T) {
 	} {
 		tt.o.Journal = "j"
 		find, err := newRecipes(tt.o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		r, err := find(l)
 		if err != nil || len(r.Probe) != 1 {
 			t.Fatalf("%+v, %v", r, err)

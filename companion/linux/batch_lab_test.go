@@ -9,6 +9,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -25,9 +26,7 @@ func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
 		cmd := exec.CommandContext(t.Context(), "ip", "-force", "-batch", filepath.Join(dir, b.Name(companion.Node(n))+".batch"))
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := l.StartCommand(lab.Node(n), cmd); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.StartCommand(lab.Node(n), cmd))
 		if err := cmd.Wait(); err != nil || out.Len() > 0 {
 			t.Fatalf("ip in %s: %v\n%s", b.Name(companion.Node(n)), err, out.Bytes())
 		}
@@ -53,9 +52,7 @@ func TestKernelsForward(t *testing.T) {
 func forward(t *testing.T, tree, broken *topology.Tree) {
 	t.Helper()
 	l, err := lab.Start(t.Context(), lab.Options{Tree: tree})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	dir := t.TempDir()
 	for _, now := range []*topology.Tree{tree, broken} {
@@ -83,7 +80,5 @@ func forward(t *testing.T, tree, broken *topology.Tree) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, err)
 }

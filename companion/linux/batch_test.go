@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"evbench/companion"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -23,13 +24,9 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 func build(t testing.TB, tree *topology.Tree, o plan.Options) *Batch {
 	t.Helper()
 	p, err := plan.Build(tree, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	b, err := NewBatch(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return b
 }
 
@@ -41,30 +38,20 @@ func small(t testing.TB, down ...string) *topology.Tree {
 func TestGolden(t *testing.T) {
 	b := build(t, small(t, "leaf0-spine1"), plan.Options{Schedule: "fors"})
 	var out bytes.Buffer
-	if err := b.WriteAddresses(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, b.WriteAddresses(&out))
 	for n := range b.nodes() {
 		fmt.Fprintf(&out, "\n## %s.batch\n", b.Name(companion.Node(n)))
-		if err := b.writeNode(&out, companion.Node(n), nil); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.writeNode(&out, companion.Node(n), nil))
 	}
 	ecmp := build(t, small(t), plan.Options{Schedule: "linear-shift", Routing: "ecmp"})
 	fmt.Fprintf(&out, "\n## several next hops\n")
-	if err := ecmp.writeNode(&out, 0, nil); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, ecmp.writeNode(&out, 0, nil))
 	name := filepath.Join("testdata", "small.txt")
 	if *update {
-		if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, out.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if !bytes.Equal(want, out.Bytes()) {
 		t.Errorf("not as in %s:\n%s", name, out.Bytes())
 	}
@@ -76,9 +63,7 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 	leaf0 := filepath.Join(dir, "leaf0.batch")
 	deleted := func() (out []string) {
 		text, err := os.ReadFile(leaf0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, line := range strings.Split(string(text), "\n") {
 			if strings.HasPrefix(line, "route del") {
 				out = append(out, line)
@@ -104,9 +89,7 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 			t.Errorf("down %v: %s, want %s", step.down, got, step.want)
 		}
 	}
-	if err := os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644))
 	if _, err := build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir); err == nil || !strings.Contains(err.Error(), "leaf0.batch: line 1") {
 		t.Errorf("%v", err)
 	}
@@ -136,9 +119,7 @@ func TestAddressesAreUnique(t *testing.T) {
 func TestSwitches(t *testing.T) {
 	b := build(t, small(t), plan.Options{Schedule: "fors"})
 	var text bytes.Buffer
-	if err := b.WriteAddresses(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, b.WriteAddresses(&text))
 	want := map[string]string{}
 	for line := range strings.Lines(text.String()) {
 		if f := strings.Fields(line); f[len(f)-1] == "cable" {

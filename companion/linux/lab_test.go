@@ -20,6 +20,7 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
@@ -65,9 +66,7 @@ var faults = []fault{
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
 	tables, err := routing.TreeTables(tree, engine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return &plan.Plan{Tree: tree, Routing: engine, Tables: tables}
 }
 
@@ -75,13 +74,9 @@ func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 func start(t testing.TB, p *plan.Plan, rate unit.Rate) (*lab.Lab, *Target) {
 	t.Helper()
 	l, err := lab.Start(t.Context(), lab.Options{Tree: p.Tree, Rate: rate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, l.Close())
 	})
 	target := NewTarget(l)
 	if _, err := companion.Install(t.Context(), target, p, l.Addresses()); err != nil {
@@ -188,14 +183,10 @@ func TestDeadLink(t *testing.T) {
 		t.Run(x.name+", "+engine, func(t *testing.T) {
 			healthy, broken := topologytest.Without(t, x.tree), topologytest.Without(t, x.tree, x.dead)
 			l, target := start(t, newPlan(t, healthy, engine), 0)
-			if err := l.SetLinks(t.Context(), []topology.Link{x.dead}, false); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{x.dead}, false))
 			reinstall(t, l, target, newPlan(t, broken, engine))
 			allPairs(t, l, broken)
-			if err := l.SetDead(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, l.SetDead(t.Context(), nil))
 			reinstall(t, l, target, newPlan(t, healthy, engine))
 			allPairs(t, l, healthy)
 		})
@@ -205,9 +196,7 @@ func TestDeadLink(t *testing.T) {
 func reinstall(t *testing.T, l *lab.Lab, target *Target, p *plan.Plan) {
 	t.Helper()
 	changed, err := companion.Install(t.Context(), target, p, l.Addresses())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if changed == 0 {
 		t.Fatal("no route had to change")
 	}
@@ -234,9 +223,7 @@ func TestCounters(t *testing.T) {
 			t.Run(fmt.Sprintf("%s rate %s path %d", tree.Notation(), rate, path), func(t *testing.T) {
 				l, _ := start(t, newPlan(t, tree, routing.Ftree), rate)
 				const src, dst = 1, 4
-				if err := transfer(t.Context(), l, src, dst, path, make([]byte, size)); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, transfer(t.Context(), l, src, dst, path, make([]byte, size)))
 				checkCounters(t, l, tree.Path(nil, src, dst, path), tree.Path(nil, dst, src, path), size)
 			})
 		}
@@ -246,9 +233,7 @@ func TestCounters(t *testing.T) {
 func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size uint64) {
 	t.Helper()
 	counts, err := l.Counters()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(counts) != l.Addresses().Tree.Wires() {
 		t.Fatalf("%d counts for %d wires", len(counts), l.Addresses().Tree.Wires())
 	}
@@ -290,16 +275,12 @@ func TestSpray(t *testing.T) {
 		{nil, routing.Ftree, 1},
 	} {
 		tree := newTree(t, 4, 2, step.down...)
-		if err := l.SetDead(t.Context(), step.down); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.SetDead(t.Context(), step.down))
 		if _, err := companion.Install(t.Context(), target, newPlan(t, tree, step.engine), l.Addresses()); err != nil {
 			t.Fatal(err)
 		}
 		before := upwards(t, l, tree, 0)
-		if err := transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)))
 		used := 0
 		for k, n := range upwards(t, l, tree, 0) {
 			n -= before[k]
@@ -320,9 +301,7 @@ func TestSpray(t *testing.T) {
 func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
 	t.Helper()
 	counts, err := l.Counters()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	out := make([]uint64, tree.Spines())
 	for k := range out {
 		out[k] = counts[tree.Up(leaf, k)].Bytes
@@ -343,22 +322,14 @@ func TestApplyMakesExact(t *testing.T) {
 	}
 	defer h.Close()
 	routes, err := h.RouteList(nil, unix.AF_INET)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	lost, foreign := routes[0], routes[1]
-	if err := h.RouteDel(&lost); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, h.RouteDel(&lost))
 	foreign.Priority = 7
-	if err := h.RouteAdd(&foreign); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, h.RouteAdd(&foreign))
 	other := foreign
 	other.Priority, other.Dst = 0, &net.IPNet{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}
-	if err := h.RouteAdd(&other); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, h.RouteAdd(&other))
 	changed, err := companion.Install(t.Context(), target, p, l.Addresses())
 	if err != nil || changed != 3 {
 		t.Errorf("changed %d routes, error %v, want 3 changed", changed, err)
@@ -368,9 +339,7 @@ func TestApplyMakesExact(t *testing.T) {
 // follow re-routes on link events until the test ends.
 func follow(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) <-chan failover.Record {
 	r, err := companion.NewRouter(target, l.Addresses(), p, p.Routing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	changes, done := make(chan failover.Record, 10), make(chan error, 1)
 	go func() {
@@ -381,9 +350,7 @@ func follow(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) <-chan failo
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, <-done)
 	})
 	return changes
 }
@@ -397,17 +364,13 @@ func TestFollow(t *testing.T) {
 			l, target := start(t, p, 0)
 			changes := follow(t, l, target, p)
 			dead := x.dead
-			if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, false))
 			c := <-changes
 			if c.Err != "" || !slices.Equal(c.Down, []topology.Link{dead}) || len(c.Up) != 0 || c.AidRoutes == 0 || c.Aided < c.Seen {
 				t.Fatalf("link down: %+v", c)
 			}
 			everything(t, l)
-			if err := l.SetLinks(t.Context(), []topology.Link{dead}, true); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, true))
 			c = <-changes
 			if c.Err != "" || !slices.Equal(c.Up, []topology.Link{dead}) || len(c.Down) != 0 || c.AidRoutes == 0 {
 				t.Fatalf("link up: %+v", c)

@@ -9,6 +9,7 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -19,9 +20,7 @@ import (
 func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
 	t.Helper()
 	r, err := companion.NewRouter(target, l.Addresses(), p, routing.MinHop)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if _, err := r.Install(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -30,9 +29,7 @@ func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.R
 	go func() { done <- r.Watch(ctx, events) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, <-done)
 	})
 	for range 2 * p.Tree.AllLinks() {
 		<-events
@@ -79,9 +76,7 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 	r, events := route(t, l, target, p)
 	everything(t, l)
 
-	if err := l.SetLinks(t.Context(), []topology.Link{dead}, false); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, false))
 	await(events, dead, false)
 	if n, err := r.Aid(t.Context(), broken); err != nil || n == 0 {
 		t.Fatalf("aid: %d routes, %v", n, err)
@@ -95,9 +90,7 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 	if n, err := r.Clean(t.Context(), around); err != nil {
 		t.Fatalf("clean: %d routes, %v", n, err)
 	}
-	if err := l.SetLinks(t.Context(), []topology.Link{dead}, true); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, true))
 	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
 		t.Fatalf("install of the old plan: %d routes, %v", n, err)
 	}
@@ -116,9 +109,7 @@ func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	r, _ := route(t, l, target, p)
 	flap := topology.Link{Leaf: 0, Spine: 0}
 	for _, up := range []bool{false, true} {
-		if err := l.SetLinks(t.Context(), []topology.Link{flap}, up); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.SetLinks(t.Context(), []topology.Link{flap}, up))
 	}
 	if n, err := r.Aid(t.Context(), tree); err != nil || n == 0 {
 		t.Errorf("aid after a flap: %d routes, %v", n, err)
@@ -154,16 +145,10 @@ func benchmarkAid(b *testing.B, tree *topology.Tree) {
 		n, err := r.Aid(b.Context(), newTree(b, tree.Ports(), tree.Leaves(), dead))
 		aided = append(aided, time.Since(e.Seen))
 		seen = append(seen, e.Seen.Sub(begin))
-		if err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, err)
 		changed += n
-		if err := <-down; err != nil {
-			b.Fatal(err)
-		}
-		if err := l.SetLinks(b.Context(), []topology.Link{dead}, true); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, <-down)
+		expect.Must(b, l.SetLinks(b.Context(), []topology.Link{dead}, true))
 		await(events, dead, true)
 		if _, err := r.Aid(b.Context(), tree); err != nil {
 			b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
@@ -80,9 +81,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 func TestDeadInTheNetworkOnly(t *testing.T) {
 	tree := treeOf(t, "FT(2;4,8)")
 	n, err := networkOf(t, tree, 2).Degrade([]string{"leaf3-spine1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	_, err = Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
 	e, ok := errors.AsType[*RefusedError](err)
 	if !ok || e.first[0] != (problem{deadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.first) != firstProblems || !strings.Contains(err.Error(), "more") {
@@ -97,9 +96,7 @@ func TestComputeRefuses(t *testing.T) {
 	n := networkOf(t, tree, 0)
 	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
 	parallel, err := two.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	rename := func(names map[network.Node]string) *network.Network {
 		info := make([]network.Info, n.Nodes())
 		for v := range info {
@@ -111,9 +108,7 @@ func TestComputeRefuses(t *testing.T) {
 		return n.WithInfo(info)
 	}
 	lost, err := networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range []struct {
 		name string
 		p    *plan.Plan
@@ -168,21 +163,15 @@ func TestWhatOpenSMTakesInSilence(t *testing.T) {
 		tree := treeOf(t, "FT(2;4,8)", c.down...)
 		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree, c.lmc), c.lmc)
 		f, err := os.Open(filepath.Join("testdata", name+".lfts.gz"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer f.Close()
 		text, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tables, err := lft.ReadDump(text, r.Net)
 		if err == nil {
 			r.Tables = tables
 			err = r.check()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", name, err, c.says)
-		}
+		expect.Error(t, err, c.says)
 	}
 }

@@ -3,6 +3,7 @@ package opensm
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -11,9 +12,7 @@ import (
 func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {
 	t.Helper()
 	o, err := topology.Parse(notation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return options(t, o, down...)
 }
 
@@ -29,35 +28,27 @@ func options(t testing.TB, o topology.Options, down ...string) *topology.Tree {
 			tree, err = tree.Without(dead...)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }
 
 func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 	t.Helper()
 	p, err := plan.Build(tree, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
 func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
 	t.Helper()
 	n, err := Network(tree, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
 func compute(t testing.TB, p *plan.Plan, n *network.Network, lmc int) *Routes {
 	t.Helper()
 	r, err := Compute(p, n, Options{LMC: lmc})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return r
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 )
@@ -48,9 +49,7 @@ func serve(t *testing.T, answer ...func(f *fake) string) *fake {
 	t.Helper()
 	f := &fake{answer: answer}
 	f.Dir, f.PID, f.Wait, f.LogFile = t.TempDir(), os.Getpid(), time.Minute, filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(f.LogFile, []byte("before: "+loadedLog), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(f.LogFile, []byte("before: "+loadedLog), 0o644))
 	f.ReadBack = f.read
 	f.find = self
 	hup, done := make(chan os.Signal, 4), make(chan struct{})
@@ -105,9 +104,7 @@ func TestInstall(t *testing.T) {
 	first, second := twoPlans(t)
 	f := serve(t, loads)
 	for _, r := range []*Routes{first, second} {
-		if err := Install(t.Context(), r, f.InstallOptions); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, Install(t.Context(), r, f.InstallOptions))
 		files, err := r.files(f.Dir)
 		held, _ := f.read(t.Context(), 0)
 		if err != nil || !bytes.Equal(held, files[0].Text) {
@@ -126,16 +123,10 @@ func TestInstall(t *testing.T) {
 func TestInstallTables(t *testing.T) {
 	plan, _ := twoPlans(t)
 	f := serve(t, loads)
-	if err := Install(t.Context(), plan, f.InstallOptions); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, Install(t.Context(), plan, f.InstallOptions))
 	r, err := OfTables(plan.Tables.Clone("sar", plan.Net))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Install(t.Context(), r, f.InstallOptions); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, Install(t.Context(), r, f.InstallOptions))
 	conf, err := os.ReadFile(filepath.Join(f.Dir, ConfFile))
 	if err != nil || !strings.HasPrefix(string(conf), "# for tables of the engine sar\nrouting_engine file,no_fallback\n") {
 		t.Errorf("%s, %v", conf, err)
@@ -183,13 +174,9 @@ func TestInstallRestores(t *testing.T) {
 			first, second := twoPlans(t)
 			f := serve(t, loads, c.bad, c.after)
 			o := f.InstallOptions
-			if err := Install(t.Context(), first, o); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, Install(t.Context(), first, o))
 			before, err := first.files(o.Dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			err = Install(t.Context(), second, o)
 			e, ok := errors.AsType[*InstallError](err)
 			if !ok || !e.restored || e.loaded != c.loaded || e.Unwrap() == nil {
@@ -219,9 +206,7 @@ func TestInstallIsCancelled(t *testing.T) {
 		cancel(gone)
 		return "nothing yet\n"
 	}, loads)
-	if err := Install(t.Context(), first, f.InstallOptions); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, Install(t.Context(), first, f.InstallOptions))
 	err := Install(ctx, second, f.InstallOptions)
 	if e, ok := errors.AsType[*InstallError](err); !ok || !e.loaded || !errors.Is(err, gone) {
 		t.Errorf("%v", err)

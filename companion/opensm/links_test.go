@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/internal/trust"
 	"evbench/topology"
 	"evbench/topology/netfile"
@@ -68,9 +69,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 		err = netfile.WriteIB(&b, have)
 		return []byte(b.String()), err
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	c.s = s
 	c.write(t, "")
 	return c
@@ -83,9 +82,7 @@ func (c *scene) write(t *testing.T, text string) {
 		_, err = f.WriteString(text)
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 }
 
 const stamped = "Nov 21 18:33:47 095608 [8AD286C0] 0x04 -> "

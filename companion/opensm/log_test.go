@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.
@@ -26,13 +28,9 @@ func TestTail(t *testing.T) {
 		}
 	}
 	more := func(text string) func() error { return put(os.O_APPEND, text) }
-	if err := more("old\n")(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, more("old\n")())
 	log, err := follow(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer func() { log.close() }()
 	for i, step := range []struct {
 		do   []func() error
@@ -47,9 +45,7 @@ func TestTail(t *testing.T) {
 		{[]func() error{more("\n")}, "half"},
 	} {
 		for _, do := range step.do {
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, do())
 		}
 		got, err := log.lines()
 		got = slices.DeleteFunc(got, func(s string) bool { return s == "" })
@@ -62,13 +58,9 @@ func TestTail(t *testing.T) {
 // TestTailPasses over what is written when OpenSM is asked for what it has buffered, and no more.
 func TestTailPasses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(name, []byte("old\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, []byte("old\n"), 0o644))
 	log, err := follow(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer func() { log.close() }()
 	more := func(text string) error {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
@@ -91,9 +83,7 @@ func TestTailPasses(t *testing.T) {
 			t.Errorf("%v, want %v", err, step.err)
 		}
 	}
-	if err := more("new\n"); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, more("new\n"))
 	if lines, err := log.lines(); err != nil || strings.Join(lines, " ") != "new " {
 		t.Errorf("%q, %v", lines, err)
 	}
@@ -167,9 +157,7 @@ func FuzzLog(f *testing.F) {
 		tree := treeOf(t, "FT(2;2,3)")
 		n := networkOf(t, tree, 1)
 		places, err := Match(tree, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var l loading
 		state := newLinks(tree, places, n)
 		for _, s := range lines {

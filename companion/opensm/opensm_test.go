@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
@@ -36,9 +37,7 @@ func anyPlan(t *testing.T, seed uint64) *plan.Plan {
 	tree := options(t, o)
 	for range rng.IntN(5) {
 		without, err := tree.Without(tree.LinkOf(rng.IntN(tree.AllLinks())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tree = without
 	}
 	objectives := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
@@ -190,9 +189,7 @@ func TestHostsOutsideThePlan(t *testing.T) {
 		cables = append(cables, network.Cable{A: move(c.A), B: move(c.B)})
 	}
 	for _, c := range cables {
-		if err := b.Cable(c.A, c.B); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(c.A, c.B))
 	}
 	r := compute(t, p, b.Build(), 1)
 	if c := lft.Check(r.Tables, lft.Options{}); !c.OK() || c.Pairs != 8*7*2 {
@@ -239,14 +236,10 @@ func TestFiles(t *testing.T) {
 	p := build(t, tree, plan.Options{Schedule: "fors"})
 	r := compute(t, p, networkOf(t, tree, 1), 1)
 	dir := t.TempDir()
-	if err := r.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.Write(dir))
 	text := func(name string) string {
 		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return string(b)
 	}
 	if want := fmt.Sprintf("# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s/%s\nlmc 1\nforce_log_flush TRUE\n", p.Hash(), dir, LFTsFile); text(ConfFile) != want {
@@ -276,9 +269,7 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	tree := treeOf(t, "FT(2;1,3)", "leaf0-spine0")
 	p := build(t, tree, plan.Options{Routing: routing.Ftree, DropUnreachable: true})
 	var b bytes.Buffer
-	if err := compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b))
 	if want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}

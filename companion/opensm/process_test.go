@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/trust"
 )
 
@@ -19,20 +20,14 @@ func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Pr
 		cmd.Stdout = stdout
 	}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait() // it may have been signalled
 	})
 	p, err := trust.Find(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -40,21 +35,15 @@ func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Pr
 func TestLogsTo(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "sm.log")
-	if err := os.WriteFile(log, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(log, nil, 0o600))
 	open := func(name string) *os.File {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
 	r, pipe, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer pipe.Close()
 	defer r.Close()
 	for _, tt := range []struct {
@@ -78,9 +67,7 @@ func TestLogsTo(t *testing.T) {
 func TestRunning(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "opensm")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nread x\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(script, []byte("#!/bin/sh\nread x\n"), 0o700))
 	for want, p := range map[string]*trust.Process{
 		"is cat, not OpenSM":        start(t, nil, "cat"),
 		", a wrapper named opensm:": start(t, nil, script),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/scheduler"
@@ -28,14 +29,10 @@ type referee struct {
 func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee {
 	t.Helper()
 	f := &referee{o: InstallOptions{Dir: t.TempDir(), Wait: ibtest.Limit}}
-	if err := r.Write(f.o.Dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.Write(f.o.Dir))
 	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil,
 		append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile)}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	t.Cleanup(live.Close)
 	f.live = live
 	f.o.PID, f.o.LogFile = live.PID(), live.LogFile()
@@ -46,9 +43,7 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 // holds fails the test unless the switches hold these routes.
 func (f *referee) holds(t *testing.T, r *Routes) {
 	t.Helper()
-	if err := (&installer{o: f.o, r: r}).compare(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, (&installer{o: f.o, r: r}).compare(t.Context()))
 }
 
 // TestInstallAfterSweeps installs while OpenSM has not yet said what it has loaded before.
@@ -60,19 +55,13 @@ func TestInstallAfterSweeps(t *testing.T) {
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
 			sm, err := Running(f.o.PID, f.o.LogFile)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(sm.Reload(), sm.Close()); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
+			expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
 			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less
 				t.Fatal(err)
 			}
 		}
-		if err := Install(t.Context(), r, f.o); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, Install(t.Context(), r, f.o))
 		f.holds(t, r)
 	}
 }
@@ -89,9 +78,7 @@ func (f *referee) trace(t *testing.T, n *network.Network, from network.Node, lid
 	var way []network.Node
 	for _, m := range hop.FindAllSubmatch(out, -1) {
 		v, err := network.Names(n).Node(string(m[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		way = append(way, v)
 	}
 	return way
@@ -159,9 +146,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
 			f.holds(t, other)
-			if err := Install(t.Context(), r, f.o); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, Install(t.Context(), r, f.o))
 			f.holds(t, r)
 			f.traces(t, r)
 		})
@@ -179,26 +164,16 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	f := judge(t, before, n)
 	f.traces(t, before)
 
-	if err := f.live.Unlink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.live.Unlink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}))
 	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
-	if err := Install(t.Context(), after, f.o); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, Install(t.Context(), after, f.o))
 	f.holds(t, after)
 	f.traces(t, after)
 
 	// The cable comes back, and so does the first plan.
-	if err := f.live.Forget(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.live.Relink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Install(t.Context(), before, f.o); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.live.Forget())
+	expect.Must(t, f.live.Relink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}))
+	expect.Must(t, Install(t.Context(), before, f.o))
 	f.holds(t, before)
 }
 
@@ -216,9 +191,7 @@ func TestOpenSMRestores(t *testing.T) {
 	second := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf1-spine2"), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), n, 1)
 	f := judge(t, first, n)
 	held, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	o := f.o
 	o.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
 		out, err := f.o.ReadBack(ctx, most)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 )
 
@@ -61,18 +62,12 @@ func TestRunningBuffers(t *testing.T) {
 		{"-e -d 2", "", "", "", []string{"-e", "-d", "2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := os.WriteFile(conf, []byte(c.conf), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, os.WriteFile(conf, []byte(c.conf), 0o600))
 			live, err := ibtest.Start(t.Context(), networkOf(t, treeOf(t, "FT(2;2,3)"), 1), "minhop", nil, c.args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer live.Close()
 			if c.err != "" { // else it would not come up for us
-				if err := os.WriteFile(conf, []byte("force_log_flush FALSE\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, os.WriteFile(conf, []byte("force_log_flush FALSE\n"), 0o600))
 			}
 			p, err := Running(live.PID(), live.LogFile())
 			switch {

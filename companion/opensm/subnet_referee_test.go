@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/topology"
@@ -43,9 +44,7 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 		InstallOptions: f.o, Options: Options{LMC: lmc}, Tell: f.tell,
 		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f.s = s
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -73,16 +72,12 @@ func (f *followed) tell(s Step) {
 func (f *followed) change(t testing.TB, do func(network.End) error, up bool, name string) {
 	t.Helper()
 	links, err := f.tree.Links(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	l := links[0]
 	f.mu.Lock()
 	f.steps, f.began = nil, time.Now()
 	f.mu.Unlock()
-	if err := do(network.End{Node: f.s.places.Leaf[l.Leaf], Port: f.s.places.Up(l.Leaf, l.Spine)}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, do(network.End{Node: f.s.places.Leaf[l.Leaf], Port: f.s.places.Up(l.Leaf, l.Spine)}))
 	for _, leaf := range []bool{true, false} {
 		select {
 		case e := <-f.events:
@@ -138,9 +133,7 @@ func (f *followed) story(t testing.TB) {
 		}
 	}
 	text, err := os.ReadFile(f.o.LogFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	fmt.Fprint(&b, "\nby the stamps of OpenSM")
 	for line := range strings.Lines(string(text)) {
 		at := ibtest.Stamp(line)

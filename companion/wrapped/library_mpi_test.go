@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -44,9 +45,7 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 	}
 	if lib != "" {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		times = strings.Split(strings.TrimSpace(string(text)), "\n")
 		if want := fmt.Sprintf("loaded %d", ranks); times[0] != want {
 			t.Errorf("the times begin with %q, not %q", times[0], want)
@@ -67,9 +66,7 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 func library(t *testing.T) string {
 	t.Helper()
 	lib, err := Build(t.Context(), "mpicc", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return lib
 }
 
@@ -83,9 +80,7 @@ func compile(t *testing.T, args ...string) {
 func write(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "plan.txt")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -223,9 +218,7 @@ const python = "/usr/bin/python3"
 func TestPython(t *testing.T) {
 	lib := library(t)
 	script, err := filepath.Abs("testdata/exchange.py")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	program := []string{python, script, "50000", "3"}
 	want, _, before := run(t, lib, nil, program...)
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
@@ -245,9 +238,7 @@ func TestPython(t *testing.T) {
 func TestHPCC(t *testing.T) {
 	lib := library(t)
 	input, err := filepath.Abs("testdata/hpccinf.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	program := []string{"sh", "-c", `[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cp "$0" hpccinf.txt; exec hpcc`, input}
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
 	before, _, _ := run(t, lib, nil, program...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -32,18 +33,12 @@ func newReader(t testing.TB) *reader {
 	}
 	cmd := exec.Command(file)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var said bytes.Buffer
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		if err := cmd.Wait(); err != nil {
@@ -69,18 +64,14 @@ func (r *reader) read(t testing.TB, text string) string {
 func built(t testing.TB, o topology.Options, down ...string) *plan.Plan {
 	t.Helper()
 	p, err := plan.Build(topologytest.Tree(t, o, down...), plan.Options{Schedule: "fors"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
 func text(t testing.TB, p *plan.Plan) string {
 	t.Helper()
 	var b strings.Builder
-	if err := p.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, p.WriteText(&b))
 	return b.String()
 }
 

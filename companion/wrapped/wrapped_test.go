@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -19,13 +20,9 @@ import (
 func networkOf(t *testing.T, notation string, down ...string) (whole, net *network.Network) {
 	t.Helper()
 	s, err := netfile.Read(notation, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	net, err = s.Whole.Degrade(down)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return s.Whole, net
 }
 
@@ -37,16 +34,12 @@ func TestJob(t *testing.T) {
 		hosts = append(hosts, Host{network.Node(v), fmt.Sprintf("n%d.x", v), 2})
 	}
 	j, err := NewJob(whole, net, hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
 		t.Errorf("down %s, %d ranks, paths %+v", down, j.Ranks(), j.Plan.Paths)
 	}
 	var b bytes.Buffer
-	if err := j.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, j.Write(&b))
 	want := "# evbench plan 1\n# x-host 0 n0.x 2\n# x-host 1 n1.x 2\n# x-host 2 n3.x 2\n# x-host 4 n6.x 2\n# x-host 8 n9.x 2\n# x-host 9 n11.x 2\n# topology "
 	if !strings.HasPrefix(b.String(), want) {
 		t.Errorf("the file begins with\n%.300s", b.String())
@@ -56,9 +49,7 @@ func TestJob(t *testing.T) {
 		t.Errorf("read back: %v", err)
 	}
 	routes, err := j.Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	// A leaf sends to a host through the spine of the plan, in every table.
 	for src, h := range j.hosts {
 		for dst, d := range j.hosts {
@@ -93,9 +84,7 @@ func TestJobRefuses(t *testing.T) {
 func TestSummary(t *testing.T) {
 	read := func(text string) []*Times {
 		x, err := readTimes(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return []*Times{x}
 	}
 	before := read("alltoall own 4 3000 0.1 0.4\nalltoall own 4 3000 0.1 0.2\nalltoall own 4 30 0.1 0.1\nmore 3\n")
@@ -176,9 +165,7 @@ func TestTurns(t *testing.T) {
 func script(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mpirun")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(file, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	return file
 }
 
@@ -203,18 +190,14 @@ func TestLoaded(t *testing.T) {
 // TestLoadable has LD_PRELOAD name a file that it does not end at a space or a colon.
 func TestLoadable(t *testing.T) {
 	self, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	node := func(name string) string {
 		return "echo ' Data for node: " + name + "\tNum slots: 1\tMax slots: 0\tNum procs: 1'"
 	}
 	here := t.TempDir()
 	for _, dir := range []string{"plain", "my files", "a:b"} {
 		file := filepath.Join(here, dir, "lib.so")
-		if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("x"), 0o600)))
 		for _, host := range []string{self, "elsewhere"} {
 			got, err := (&Launcher{Command: []string{script(t, node(host))}}).loadable(t.Context(), file, t.TempDir())
 			if host != self && dir != "plain" {
@@ -287,18 +270,12 @@ func TestSwitches(t *testing.T) {
 		hosts = append(hosts, Host{Node: v, Ranks: 1})
 	}
 	j, err := NewJob(whole, net, hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	routes, err := j.Routes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	dir := t.TempDir()
 	s := Switches{Shell: []string{script(t, `echo "$*" >>`+dir+`/log; cat >/dev/null`)}, Dir: filepath.Join(dir, "ip")}
-	if err := s.install(t.Context(), routes.Tables); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, s.install(t.Context(), routes.Tables))
 	log, err := os.ReadFile(dir + "/log")
 	if want := "leaf0 ip -force -batch -\nleaf1 ip -force -batch -\nspine0 ip -force -batch -\nspine1 ip -force -batch -\n"; err != nil || string(log) != want {
 		t.Errorf("%s, %v", log, err)

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/expect"
 	"evbench/internal/trust"
 )
 
@@ -24,9 +25,7 @@ func TestWrite(t *testing.T) {
 			return errors.Join(werr, err)
 		}
 	}
-	if err := atomicfile.Write(name, put("old", nil)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, atomicfile.Write(name, put("old", nil)))
 	cause := errors.New("out of ideas")
 	if err := atomicfile.Write(name, put("half of the n", cause)); !errors.Is(err, cause) || !strings.Contains(err.Error(), name) {
 		t.Errorf("error = %v", err)
@@ -34,18 +33,14 @@ func TestWrite(t *testing.T) {
 	if b, err := os.ReadFile(name); err != nil || string(b) != "old" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
-	if err := atomicfile.Write(name, put("new", nil)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, atomicfile.Write(name, put("new", nil)))
 	if b, err := os.ReadFile(name); err != nil || string(b) != "new" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%d files, %v", len(entries), err)
 	}
-	if err := atomicfile.Write(filepath.Join(name, "x"), put("", nil)); err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("below a file: error = %v", err)
-	}
+	expect.Error(t, atomicfile.Write(filepath.Join(name, "x"), put("", nil)), name)
 }
 
 func TestWriteMakesFolders(t *testing.T) {
@@ -54,9 +49,7 @@ func TestWriteMakesFolders(t *testing.T) {
 		_, err := io.WriteString(w, "hello")
 		return err
 	}
-	if err := atomicfile.Write(name, hello); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, atomicfile.Write(name, hello))
 	if b, err := os.ReadFile(name); err != nil || string(b) != "hello" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
@@ -69,15 +62,11 @@ func TestWriteToOtherThanFiles(t *testing.T) {
 		_, err := io.WriteString(w, "hello")
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
 	for name, target := range map[string]string{"null": os.DevNull, "link": filepath.Join(dir, "file")} {
 		link := filepath.Join(dir, name)
 		before, err := os.Stat(target)
-		if err := errors.Join(err, os.Symlink(target, link), atomicfile.Write(link, hello)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(err, os.Symlink(target, link), atomicfile.Write(link, hello)))
 		after, err := os.Stat(target)
 		if err != nil || after.Mode() != before.Mode() {
 			t.Errorf("%s: mode %v before, %v after, %v", target, before.Mode(), after.Mode(), err)
@@ -111,12 +100,8 @@ func TestWriteAll(t *testing.T) {
 		_, err := io.WriteString(w, "half")
 		return errors.Join(err, cause)
 	}}
-	if err := os.WriteFile(in("a"), []byte("old"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Symlink("a", in("one")), os.Symlink(in("one"), in("two")), os.Mkdir(in("folder"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(in("a"), []byte("old"), 0o640))
+	expect.Must(t, errors.Join(os.Symlink("a", in("one")), os.Symlink(in("one"), in("two")), os.Mkdir(in("folder"), 0o700)))
 	for _, tt := range []struct {
 		files []atomicfile.File
 		want  string
@@ -135,9 +120,7 @@ func TestWriteAll(t *testing.T) {
 			t.Errorf("%v: %v are left, a holds %q; %v, %v", tt.want, entries, b, err, readErr)
 		}
 	}
-	if err := atomicfile.WriteAll(text(in("two")), text(in("new/b")), text(os.DevNull), text(os.DevNull)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, atomicfile.WriteAll(text(in("two")), text(in("new/b")), text(os.DevNull), text(os.DevNull)))
 	info, err := os.Lstat(in("a"))
 	if err != nil || info.Mode() != 0o640 {
 		t.Errorf("a has mode %v, %v", info.Mode(), err)
@@ -151,18 +134,14 @@ func TestWriteAll(t *testing.T) {
 func TestWriteBehindLinks(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := errors.Join(os.Symlink("new", link), atomicfile.WriteAll(text(link))); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.Symlink("new", link), atomicfile.WriteAll(text(link))))
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
 		t.Errorf("the link is %v, %v", info.Mode(), err)
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(b) != link {
 		t.Errorf("behind it is %q, %v", b, err)
 	}
-	if err := errors.Join(os.Remove(link), os.Symlink("link", link)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.Remove(link), os.Symlink("link", link)))
 	if err := atomicfile.WriteAll(text(link)); err == nil {
 		t.Error("a circle was written to")
 	}
@@ -194,9 +173,7 @@ func TestWriteBehindForeignLink(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(name, []byte("12345"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, []byte("12345"), 0o600))
 	if b, err := atomicfile.Read(name, 5); err != nil || string(b) != "12345" {
 		t.Errorf("%q, %v", b, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // A layer says what a package of this module may import of this module, which stands above
@@ -194,9 +196,7 @@ func checkClock(t *testing.T, p goPackage) {
 	t.Helper()
 	for _, name := range p.GoFiles {
 		text, err := os.ReadFile(filepath.Join(p.Dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if found := clocks.Find(text); found != nil {
 			t.Errorf("%s/%s has %s, but is of a pure package", p.ImportPath, name, found)
 		}
@@ -206,9 +206,7 @@ func checkClock(t *testing.T, p goPackage) {
 func list(t *testing.T) []goPackage {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage

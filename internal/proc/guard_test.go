@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // leads has this program run a script, which TestGuard gives it, and nothing else.
@@ -37,16 +39,12 @@ func TestGuard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in, out, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer in.Close()
 			self := exec.Command("/proc/self/exe")
 			self.Env = append(os.Environ(), leads+"="+child+" & "+child+" & echo up; wait")
 			self.Stdout = out
-			if err := errors.Join(self.Start(), out.Close()); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, errors.Join(self.Start(), out.Close()))
 			var said bytes.Buffer
 			want := 1 // lines until all is up
 			if name == "told" {
@@ -58,9 +56,7 @@ func TestGuard(t *testing.T) {
 				}
 				said.Write(b)
 			}
-			if err := self.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, self.Process.Kill())
 			_ = self.Wait()
 			rest, err := io.ReadAll(in) // until none has it any more
 			if err != nil || strings.Count(string(rest), "told") != strings.Count(name, "told")*2 {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func says(err error, want string) bool {
@@ -54,37 +56,27 @@ func TestLock(t *testing.T) {
 		t.Errorf("without a file: %v", err)
 	}
 	one, err := Lock(name, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if info, err := one.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if _, err := Lock(name, os.O_RDWR|os.O_CREATE); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), name) {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := errors.Join(os.Remove(name), one.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.Remove(name), one.Close()))
 	two, err := Lock(name, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if same, err := named(two, name); err != nil || !same {
 		t.Errorf("the file has another name: %v", err)
 	}
-	if err := two.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, two.Close())
 }
 
 // Links are the user's own, or stand where nobody else can put them.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink("target", link); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Symlink("target", link))
 	for _, mode := range []fs.FileMode{0o755, 0o777, 0o777 | fs.ModeSticky} {
 		if err := errors.Join(os.Chmod(dir, mode), Link(link)); err != nil {
 			t.Errorf("mine, %v: %v", mode, err)
@@ -94,9 +86,7 @@ func TestLink(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	for mode, want := range map[fs.FileMode]string{0o755: "", 0o777: "link of user 7", 0o777 | fs.ModeSticky: "link of user 7"} {
-		if err := errors.Join(os.Chmod(dir, mode), os.Lchown(link, 7, -1)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(os.Chmod(dir, mode), os.Lchown(link, 7, -1)))
 		if err := Link(link); !says(err, want) {
 			t.Errorf("of another one, %v: %v", mode, err)
 		}
@@ -110,16 +100,10 @@ func TestLink(t *testing.T) {
 func TestFindProcess(t *testing.T) {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, cmd.Start())
 	p, err := Find(cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if p.Name != "cat" || p.User != os.Geteuid() || p.ID.Check() != nil {
 		t.Errorf("%+v", p)
 	}
@@ -151,9 +135,7 @@ func TestFindProcess(t *testing.T) {
 // The last whole line of a record counts, and what is written after a torn one stands for itself.
 func TestRecord(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "record")
-	if err := os.WriteFile(name, []byte("1\n2\n333333"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, []byte("1\n2\n333333"), 0o600))
 	r, last, torn, err := OpenRecord(name, os.O_RDWR)
 	if err != nil || string(last) != "2" || torn != "333333" {
 		t.Fatalf("%q, torn %q, %v", last, torn, err)
@@ -161,18 +143,14 @@ func TestRecord(t *testing.T) {
 	if _, _, _, err := OpenRecord(name, os.O_RDWR); !errors.Is(err, ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := r.Write(4); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, r.Write(4))
 	if last, err := ReadRecord(name); err != nil || string(last) != "4" {
 		t.Errorf("read %q, %v", last, err)
 	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "1\n2\n4\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := r.Remove(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, r.Remove())
 	if _, err := ReadRecord(name); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Remove: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -101,9 +102,7 @@ func TestRandomWeights(t *testing.T) {
 	for range 300 {
 		m0, m1 := 1+rng.IntN(4), 2+rng.IntN(3)
 		dead, err := topologytest.Without(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		o := optionsOf(m0, m1)
 		o.Fill = make([]int, m1)
 		for l := range o.Fill {

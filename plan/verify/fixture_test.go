@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -213,9 +214,7 @@ func drafts(t testing.TB, m0, m1 int) []*draft {
 		healthy := topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1})
 		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, topology.Link{})))
 		dead, err := healthy.Random(min(m1, m0*m1/4+1), uint64(m0*10+m1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, dead...)))
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 )
 
@@ -173,8 +174,6 @@ func FuzzOrdered(f *testing.F) {
 		if r.Valid != (r.Total == 0) || again.Total < r.Total || len(r.Offences) > 10 {
 			t.Fatalf("%+v\nthen %+v", r, again)
 		}
-		if err := r.WriteText(io.Discard, "x"); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, r.WriteText(io.Discard, "x"))
 	})
 }

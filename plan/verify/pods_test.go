@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 )
 
 func TestThreeLevelsByHand(t *testing.T) {
 	text, err := os.ReadFile("testdata/three-levels.plan")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r := judge(t, string(text), verify.Options{Bound: true})
 	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
 		t.Errorf("%+v", r)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology/topologytest"
 )
@@ -123,9 +124,7 @@ func TestReadErrors(t *testing.T) {
 		{"long line", head + "# x-" + strings.Repeat("a", 1<<22) + "\n", "line 3: longer than 4194304 bytes"},
 	} {
 		_, err := verify.Read(strings.NewReader(tt.text))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, err, tt.want)
 	}
 }
 
@@ -187,9 +186,7 @@ func TestReadPassesReadErrors(t *testing.T) {
 func TestReadStates(t *testing.T) {
 	d := greedy("dead", topologytest.Without(t, optionsOf(2, 3)))
 	f, err := verify.Read(strings.NewReader(d.text()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if f.Schedule != "test" || f.Routing != "pinned" || f.Phases != d.phases || fmt.Sprint(f.Bound.Phases, " ", f.Bound.Kind) != d.bound ||
 		f.Hash != d.stated() || f.Tree.Notation() != "FT(2;2,3)" || len(f.Messages) != len(d.messages) {
 		t.Errorf("%+v", f)
@@ -207,9 +204,7 @@ func TestReadQuicklyAndWithCare(t *testing.T) {
 				"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
 			} {
 				f, err := verify.Read(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				got := slices.Clone(f.Messages)
 				slices.SortFunc(got, inOrder)
 				sorted := slices.Clone(want.Messages)

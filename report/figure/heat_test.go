@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestHeatMap(t *testing.T) {
@@ -17,9 +19,7 @@ func TestHeatMap(t *testing.T) {
 	}
 	f := HeatMap("routes", "cable", "switch", "routes", []Heat{before, after})
 	var svg bytes.Buffer
-	if err := f.WriteSVG(&svg); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.WriteSVG(&svg))
 	for _, want := range []string{"before: at most 160, 2 without", "after: at most 60, 0 without", "grey: none", "s1_1", ">80<"} {
 		if !strings.Contains(svg.String(), want) {
 			t.Errorf("the drawing does not say %q", want)

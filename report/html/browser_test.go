@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"evbench/internal/browsertest"
+	"evbench/internal/expect"
 	"evbench/report/figure"
 	"evbench/report/html"
 )
@@ -22,9 +23,7 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 func open(t *testing.T, text string) *browsertest.Browser {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(file, []byte(text), 0o600))
 	return browsertest.Open(t, "file://"+file)
 }
 
@@ -198,9 +197,7 @@ func TestBrowserWithoutScript(t *testing.T) {
 func TestBrowserPrints(t *testing.T) {
 	b := open(t, write(t, input(Small(t))))
 	pdf, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if !strings.HasPrefix(string(pdf), "%PDF") {
 		t.Errorf("no PDF but %.20q", pdf)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 
 	"evbench/internal/browsertest"
+	"evbench/internal/expect"
 	"evbench/report/html"
 )
 
@@ -33,9 +34,7 @@ func document(t *testing.T) string {
 			{ID: "table", Title: "Table", Table: html.Table{Head: []string{"order", "link"}, Numbers: []bool{true}, Rows: [][]string{{"1", "leaf<0>-spine0"}}}},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return b.String()
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/report/figure"
 	"evbench/results"
 )
@@ -43,9 +44,7 @@ func small(t *testing.T) figure.Source {
 func build(t *testing.T, name string, s figure.Source) *figure.Figure {
 	t.Helper()
 	f, err := figure.Build(name, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return f
 }
 
@@ -55,14 +54,10 @@ func TestData(t *testing.T) {
 	for _, name := range figure.Names() {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := build(t, name, s).Data.WriteCSV(&got); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, build(t, name, s).Data.WriteCSV(&got))
 			file := filepath.Join("testdata", name+".csv")
 			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
 			if err != nil || got.String() != string(want) {
@@ -83,17 +78,13 @@ func TestDrawn(t *testing.T) {
 			t.Errorf("%s: %d panels, title %q, missing %q", name, len(f.Panels), f.Title, f.Missing)
 		}
 		var svg, picture bytes.Buffer
-		if err := errors.Join(f.WriteSVG(&svg), f.WritePNG(&picture)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(f.WriteSVG(&svg), f.WritePNG(&picture)))
 		wellFormed(t, name, svg.String())
 		if !strings.Contains(svg.String(), ">"+f.Title+"</text>") {
 			t.Errorf("%s: the title is not drawn", name)
 		}
 		img, err := png.Decode(&picture)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		colours := map[any]bool{}
 		for y := 0; y < img.Bounds().Dy(); y += 5 { // enough to meet every colour of some size
 			for x := 0; x < img.Bounds().Dx(); x += 3 {
@@ -200,9 +191,7 @@ func TestFailoverFigure(t *testing.T) {
 		t.Errorf("%d panels, the last but one %q", len(f.Panels), f.Panels[len(f.Panels)-2].Title)
 	}
 	var svg bytes.Buffer
-	if err := f.WriteSVG(&svg); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.WriteSVG(&svg))
 	for _, want := range []string{
 		"link dies none · down at 5.00 s", "nothing done", "routes restored after 1.70 ms", "1.10 ms", "overtaken by the next change",
 		"flapping, fors · median of 14", "flapping, fors · greatest of 14", "first on the new one", "ms after the change was seen",
@@ -222,9 +211,7 @@ func TestFailoverFigure(t *testing.T) {
 // A case with nothing but changes that were seen is drawn, too.
 func TestFailoverWithoutStages(t *testing.T) {
 	s, err := FailedOver(t).Only("link dies none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s.Run.Summary.Cases[0].LinkEvents = nil
 	var svg bytes.Buffer
 	if f := build(t, "failover", s); len(f.Panels) != 2 || f.WriteSVG(&svg) != nil || !strings.Contains(svg.String(), "nothing done") {
@@ -240,9 +227,7 @@ func TestRoundsFigure(t *testing.T) {
 		t.Errorf("without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
 	}
 	one, err := s.Only("one dead")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]; strings.Join(all, ",") != strings.Join(alone, ",") {
 		t.Errorf("alone %v, among others %v", alone, all)
 	}
@@ -282,9 +267,7 @@ func TestSaid(t *testing.T) {
 	for _, name := range figure.Names() {
 		var svg bytes.Buffer
 		f := build(t, name, s)
-		if err := f.WriteSVG(&svg); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, f.WriteSVG(&svg))
 		for _, p := range f.Panels {
 			if p.Says == "" {
 				t.Errorf("%s, %q: nothing is said", name, p.Title)

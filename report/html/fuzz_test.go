@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/results"
@@ -15,12 +16,8 @@ import (
 func FuzzWrite(f *testing.F) {
 	run := Small(f).Run
 	var s, m strings.Builder
-	if err := run.Summary.Write(&s); err != nil {
-		f.Fatal(err)
-	}
-	if err := run.Manifest.Write(&m); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, run.Summary.Write(&s))
+	expect.Must(f, run.Manifest.Write(&m))
 	f.Add(s.String(), m.String())
 	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"<script>x</script>","reasons":["</style><fuzz>"]}]}`,
 		`{"schema":"evbench/manifest/1","scenario":"topology: FT(2;64,64)","name":"<fuzz>"}`)
@@ -35,9 +32,7 @@ func FuzzWrite(f *testing.F) {
 		}
 		run := &results.Run{Summary: s, Manifest: m, Samples: []results.Sample{{Case: "healthy", TSec: 1, IntervalSec: 1, Events: 1}}}
 		var page bytes.Buffer
-		if err := html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}))
 		if bytes.Contains(page.Bytes(), []byte("<fuzz>")) || bytes.ContainsRune(page.Bytes(), '\x1b') {
 			t.Fatalf("%q and %q have become markup", summary, manifest)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/results"
@@ -19,14 +20,10 @@ import (
 func write(t testing.TB, runs ...html.Input) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := html.Write(&b, runs); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, html.Write(&b, runs))
 	if dir := os.Getenv("EVBENCH_PAGES"); dir != "" {
 		name := strings.ReplaceAll(t.Name(), "/", "-") + ".html"
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644))
 	}
 	return b.String()
 }
@@ -209,9 +206,7 @@ func BenchmarkTenCases(b *testing.B) {
 	var page bytes.Buffer
 	for b.Loop() {
 		page.Reset()
-		if err := html.Write(&page, []html.Input{in}); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, html.Write(&page, []html.Input{in}))
 	}
 	b.ReportMetric(float64(page.Len()), "bytes")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/report/figure"
 	"evbench/results"
@@ -62,15 +63,11 @@ func planOf(t testing.TB, tree *topology.Tree, c Case) *plan.Plan {
 	var dead []topology.Link
 	for _, name := range c.Down {
 		links, err := tree.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		dead = append(dead, links...)
 	}
 	view, err := tree.Without(dead...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p, err := plan.Build(view, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
 	if err != nil {
 		t.Fatalf("case %s: %v", c.Name, err)
@@ -194,9 +191,7 @@ func Large(t testing.TB) figure.Source {
 	}
 	tree := newTree(t, o)
 	links, err := tree.Random(9, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var down []string
 	for _, l := range links {
 		down = append(down, l.String())
@@ -212,8 +207,6 @@ func Large(t testing.TB) figure.Source {
 func newTree(t testing.TB, o topology.Options) *topology.Tree {
 	t.Helper()
 	tree, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }

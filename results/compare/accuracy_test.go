@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -41,9 +42,7 @@ func TestAccuracyText(t *testing.T) {
 	table := compare.NewAccuracy()
 	table.Add("dir", predicted())
 	var b strings.Builder
-	if err := table.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, table.WriteText(&b))
 	for _, want := range []string{
 		"dir\ncase ", "-9.1 %", "invalid: not counted", "worst error of phase: -9.1 % (far; 2 valid cases)", "worst error of loads: +20.0 % (loads; 1 valid case)",
 		"loads: what link loads allow, since it takes too long",

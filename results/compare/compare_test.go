@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -223,9 +224,7 @@ func TestRandomSizes(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	s := synthetic{repeats: 2, intervals: 8, servers: 2, rate: 90e6}
-	if err := compare.Check(s.run()); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, compare.Check(s.run()))
 	run := s.run()
 	run.Samples = run.Samples[:28]
 	if err := compare.Check(run); err == nil || !contains(err.Error(), `case "shift", repeat 1, hold 75 % of the payload`) {

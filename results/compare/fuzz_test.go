@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -15,9 +16,7 @@ func FuzzRuns(f *testing.F) {
 	run := repeats(map[string][]float64{"a": {8, 10, 9, 11, 12}, "b": {4}})
 	run.Summary.Schema = results.SummarySchema
 	var s strings.Builder
-	if err := run.Summary.Write(&s); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, run.Summary.Write(&s))
 	f.Add(s.String(), "b,0,1,1,0,1,2,3,4,0,0,0,0,0\nb,0,2,1,0,1,2,3,4,0,0,0,0,0\n")
 	f.Add(s.String(), "b,0,1e18,1e-18,0,1,2,3,4,1e18,0,0,0,0\nb,0,2,1e18,0,1,2,3,4,0,0,0,0,0\n")
 	f.Fuzz(func(t *testing.T, summary, samples string) {

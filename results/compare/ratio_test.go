@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/compare"
 )
@@ -147,20 +148,14 @@ func TestRatioText(t *testing.T) {
 			run := x.run()
 			run.Manifest.Fabric.Kind = "lab"
 			side, err := compare.NewSide("x", whole(run))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			sides[i] = side
 		}
 		c, err := compare.Between(sides[0], sides[1], nil, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		c.Only(tt.only)
 		var b bytes.Buffer
-		if err := c.WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, c.WriteText(&b))
 		for _, want := range tt.shown {
 			if !contains(b.String(), want) {
 				t.Errorf("%s: no %q in\n%s", tt.name, want, b.String())

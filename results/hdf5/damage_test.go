@@ -16,6 +16,7 @@ import (
 
 	"gonum.org/v1/hdf5"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -37,13 +38,9 @@ func runOf(n int) *results.Run {
 func sound(t *testing.T) (name string, text []byte) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), File)
-	if err := Save(name, runOf(2000)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, Save(name, runOf(2000)))
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return name, text
 }
 
@@ -58,9 +55,7 @@ func change(t *testing.T, f func(*hdf5.File) error) string {
 		}
 		return errors.Join(f(file), file.Close())
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return name
 }
 
@@ -74,9 +69,7 @@ func refused(t *testing.T, what, name, want string) {
 func TestReadRefuses(t *testing.T) {
 	refused(t, "absent", filepath.Join(t.TempDir(), "absent.h5"), "no such file")
 	other := filepath.Join(t.TempDir(), "samples.csv")
-	if err := os.WriteFile(other, []byte("case,repeat\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(other, []byte("case,repeat\n"), 0o600))
 	refused(t, "no HDF5", other, "cannot be read: file signature not found")
 	for _, tt := range []struct {
 		name   string
@@ -125,9 +118,7 @@ func TestReadCut(t *testing.T) {
 	_, text := sound(t)
 	name := filepath.Join(t.TempDir(), "cut.h5")
 	for n := 0; n < len(text); n += len(text)/40 + 1 {
-		if err := os.WriteFile(name, text[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, text[:n], 0o600))
 		refused(t, "cut", name, "cannot be read")
 	}
 }
@@ -136,18 +127,14 @@ func TestReadCut(t *testing.T) {
 func TestReadWrongRows(t *testing.T) {
 	name, text := sound(t)
 	l, _, err := layoutOf(results.Samples, results.RowsOf[results.Sample](nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	row, err := l.encode(nil, reflect.ValueOf(numbered(7)))
 	at := bytes.Index(text, row)
 	if err != nil || at < 0 || bytes.Contains(text[at+1:], row) {
 		t.Fatalf("row 7 is not there once, %v", err)
 	}
 	clear(text[at:][:len(row)])
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(name, text, 0o600))
 	refused(t, "wiped", name, "/samples: row 7 was never written: the file is damaged")
 	for _, tt := range []struct {
 		change func(*results.Sample)
@@ -161,9 +148,7 @@ func TestReadWrongRows(t *testing.T) {
 		run := runOf(2)
 		tt.change(&run.Samples[1])
 		name := filepath.Join(t.TempDir(), File)
-		if err := Save(name, run); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, Save(name, run))
 		refused(t, tt.want, name, tt.want)
 	}
 }

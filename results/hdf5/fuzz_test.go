@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // FuzzRead: a file that is not as the library wrote it is an error that names it, or is read
@@ -20,13 +22,9 @@ func FuzzRead(f *testing.F) {
 	run := runOf(2)
 	dir := f.TempDir()
 	name, saved := filepath.Join(dir, "sound.h5"), filepath.Join(dir, "again.h5")
-	if err := Save(name, run); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, Save(name, run))
 	text, err := os.ReadFile(name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, err)
 	// Places that differ, not whole files: those are 40 KB, of which few bytes matter.
 	f.Add(uint32(0), []byte{})
 	f.Add(uint32(8), []byte{0xff})
@@ -34,9 +32,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, at uint32, bytes []byte) {
 		changed := slices.Clone(text)
 		copy(changed[int(at)%len(changed):], bytes)
-		if err := os.WriteFile(name, changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, changed, 0o600))
 		run, err := Read(name)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), name+": ") || len(err.Error()) > 64<<10 {

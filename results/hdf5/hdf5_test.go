@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/hdf5"
 )
@@ -70,9 +71,7 @@ func run(n int) *results.Run {
 func save(t *testing.T, r *results.Run) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), hdf5.File)
-	if err := hdf5.Save(name, r); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, hdf5.Save(name, r))
 	return name
 }
 
@@ -99,9 +98,7 @@ func TestRoundTrip(t *testing.T) {
 		want := run(n)
 		name := save(t, want)
 		got, err := hdf5.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		same(t, got, want)
 	}
 }
@@ -113,9 +110,7 @@ func TestCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, e := range entries {
 		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == name {
 			t.Errorf("descriptor %s is still %s", e.Name(), name)
@@ -131,9 +126,7 @@ func TestNeverOverwrites(t *testing.T) {
 	if got, err := hdf5.Read(name); err != nil || len(got.Samples) != 1 {
 		t.Errorf("the first run is damaged: %v", err)
 	}
-	if err := hdf5.Save(filepath.Join(name, "x.h5"), run(1)); err == nil || !strings.Contains(err.Error(), "x.h5") {
-		t.Errorf("a file inside a file: error %v", err)
-	}
+	expect.Error(t, hdf5.Save(filepath.Join(name, "x.h5"), run(1)), "x.h5")
 }
 
 // What cannot be kept is refused, and leaves no file.
@@ -151,9 +144,7 @@ func TestSaveRefuses(t *testing.T) {
 		r.Summary.Cases = append([]results.Case(nil), r.Summary.Cases...)
 		tt.change(r)
 		name := filepath.Join(t.TempDir(), "refused.h5")
-		if err := hdf5.Save(name, r); err == nil || !strings.Contains(err.Error(), "refused.h5: "+tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, hdf5.Save(name, r), "refused.h5: "+tt.want)
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: a file is left, %v", tt.name, err)
 		}
@@ -178,9 +169,7 @@ func TestConcurrent(t *testing.T) {
 		}()
 	}
 	for range n {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, <-errs)
 	}
 }
 
@@ -231,9 +220,7 @@ func TestDumpDocuments(t *testing.T) {
 	r := run(1)
 	name := save(t, r)
 	var m, s bytes.Buffer
-	if err := errors.Join(r.Manifest.Write(&m), r.Summary.Write(&s)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(r.Manifest.Write(&m), r.Summary.Write(&s)))
 	for set, want := range map[string][]byte{"/manifest.json": m.Bytes(), "/summary.json": s.Bytes()} {
 		file := filepath.Join(t.TempDir(), "text")
 		h5dump(t, "-d", set, "-b", "FILE", "-o", file, name)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/hdf5"
+
+	"evbench/internal/expect"
 )
 
 // dataset writes a file with one dataset.
@@ -16,9 +18,7 @@ func dataset[T any](t *testing.T, name string, values []T, dims ...uint) string 
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.h5")
 	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 	}
 	must(call(path, func() error {
 		file, err := hdf5.CreateFile(path, hdf5.F_ACC_TRUNC)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -19,9 +20,7 @@ import (
 func full(t *testing.T, of *results.Table) *table {
 	t.Helper()
 	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return &table{of: of, file: f, csv: csv.NewWriter(f)}
 }
 
@@ -52,9 +51,7 @@ func TestDiskFull(t *testing.T) {
 // Few lines stay in the buffer; Close then finds the disk full.
 func TestDiskFullAtClose(t *testing.T) {
 	w := fullFiles(t)
-	if err := w.Write(results.LinkCount{Case: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, w.Write(results.LinkCount{Case: "a"}))
 	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v", err)
 	}
@@ -63,13 +60,9 @@ func TestDiskFullAtClose(t *testing.T) {
 // A summary that cannot be written leaves no debris.
 func TestSummaryFails(t *testing.T) {
 	w := &Files{dir: t.TempDir()}
-	if err := w.Write(results.Manifest{Name: "first"}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, w.Write(results.Manifest{Name: "first"}))
 	bad := results.Summary{Cases: []results.Case{{Counts: results.Counts{CPUBusy: math.NaN()}}}} // JSON has no NaN
-	if err := w.Write(bad); err == nil || !strings.Contains(err.Error(), SummaryFile) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, w.Write(bad), SummaryFile)
 	entries, err := os.ReadDir(w.dir)
 	if err != nil || len(entries) != 1 || entries[0].Name() != ManifestFile {
 		t.Errorf("files %v, %v", entries, err)
@@ -124,9 +117,7 @@ func written(t *testing.T, of *results.Table, rows reflect.Value) string {
 	for _, row := range rows.Seq2() {
 		err = errors.Join(err, w.add(row))
 	}
-	if err := errors.Join(err, w.close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(err, w.close()))
 	return b.String()
 }
 
@@ -139,9 +130,7 @@ func FuzzReadKilled(f *testing.F) {
 	f.Add("")
 	dir := f.TempDir()
 	write := func(t testing.TB, name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write(f, ManifestFile, `{"schema":"`+results.ManifestSchema+`"}`)
 	f.Fuzz(func(t *testing.T, samples string) {

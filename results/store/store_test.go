@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
 )
@@ -72,33 +73,25 @@ var files = map[string]string{
 func save(t testing.TB, run *results.Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "results", "run")
-	if err := store.Save(dir, run); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, store.Save(dir, run))
 	return dir
 }
 
 func put(t testing.TB, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 func fails(t *testing.T, what string, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: error %v, want %q", what, err, want)
-	}
+	expect.Error(t, err, want)
 }
 
 // What is written is read again, in files that are a contract.
 func TestFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := store.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := whole()
 	early := []results.Record{results.Manifest{Name: "earlier"}, results.Summary{Name: "earlier"}, spans[0], spans[1]}
 	for _, r := range early {
@@ -107,13 +100,9 @@ func TestFiles(t *testing.T) {
 	for r := range want.Records() {
 		err = errors.Join(err, w.Write(r))
 	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(err, w.Close()))
 	got, err := store.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for i := range want.Summary.Cases[1].Failovers {
 		want.Summary.Cases[1].Failovers[i].Case = ""
 	}
@@ -175,21 +164,15 @@ func TestNeverOverwrites(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := store.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write(whole().Samples[0]), w.Write(results.Manifest{Name: "x"})); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, errors.Join(w.Write(whole().Samples[0]), w.Write(results.Manifest{Name: "x"})))
 	if got, notes, err := store.ReadAny(dir); err != nil || !reflect.DeepEqual(got.Samples, whole().Samples[:1]) || len(notes) != 1 {
 		t.Errorf("%+v, %q, %v", got, notes, err)
 	}
 	if _, err := store.Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "holds no summary.json, but a manifest.json: the run is not complete, it was killed or is still going") {
 		t.Errorf("error %v", err)
 	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, w.Close())
 }
 
 // Each file is held to its columns where it is there. The error names file, line and column.
@@ -236,9 +219,7 @@ func TestReadRefuses(t *testing.T) {
 		fails(t, tt.file, err, tt.want)
 	}
 	dir := save(t, whole())
-	if err := os.Remove(filepath.Join(dir, failovers)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, os.Remove(filepath.Join(dir, failovers)))
 	if _, err := store.Read(dir); err != nil {
 		t.Errorf("without the file of fail-overs: %v", err)
 	}
@@ -253,12 +234,8 @@ func TestReadRefuses(t *testing.T) {
 func TestFileFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := store.Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "pairs.csv"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, os.Mkdir(filepath.Join(dir, "pairs.csv"), 0o700))
 	for range 2 {
 		fails(t, "Write", w.Write(results.PairCount{}), "pairs.csv")
 	}
@@ -271,9 +248,7 @@ func TestReadKilled(t *testing.T) {
 	run.Summary, run.Samples = results.Summary{}, []results.Sample{run.Samples[0], run.Samples[0]}
 	dir := save(t, run)
 	text, err := os.ReadFile(filepath.Join(dir, "samples.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, tt := range []struct{ cut, samples, notes int }{{0, 2, 1}, {10, 1, 2}} {
 		put(t, dir, "samples.csv", string(text[:len(text)-tt.cut]))
 		run, notes, err := store.ReadAny(dir)
@@ -322,24 +297,16 @@ func TestLoad(t *testing.T) {
 func TestPointLatest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"elsewhere/one", "elsewhere/two"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := store.PointLatest("results", "elsewhere/one"); err != nil {
-		t.Error(err)
-	}
-	if err := os.Mkdir("results", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, store.PointLatest("results", "elsewhere/one"))
+	expect.Must(t, os.Mkdir("results", 0o755))
 	for _, dir := range []string{"elsewhere/one", "elsewhere/two"} {
 		err := store.PointLatest("results", dir)
 		if to, linkErr := os.Readlink("results/latest"); err != nil || linkErr != nil || to != "../"+dir {
 			t.Errorf("%q, %v, %v", to, err, linkErr)
 		}
 	}
-	if err := errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)))
 	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is no link")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -53,13 +54,9 @@ func ring(p *plan.Plan, exchanges int, shift float64, slow func(exchange, phase,
 func fors(t *testing.T, down ...topology.Link) *plan.Plan {
 	t.Helper()
 	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(down...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p, err := plan.Build(tree, plan.Options{Schedule: "fors"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return p
 }
 
@@ -83,9 +80,7 @@ func TestExplain(t *testing.T) {
 	took := n*1.1 + 0.5
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}}
 	w, err := Explain(all, c, 1, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-9 {
@@ -131,9 +126,7 @@ func TestExplainLongest(t *testing.T) {
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
 	w, err := Explain(Split(spans), c, 1, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil {
 		t.Errorf("%+v, %+v", w.Longest, w.StandsOut)
 	}
@@ -156,9 +149,7 @@ func TestExplainRepeats(t *testing.T) {
 	var first *Why
 	for range 50 {
 		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}}, 1, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if first = cmp.Or(first, w); w.StandsOut == nil || !reflect.DeepEqual(w, first) {
 			t.Fatalf("%+v, %+v, before %+v, %+v", w, w.StandsOut, first, first.StandsOut)
 		}
@@ -168,13 +159,9 @@ func TestExplainRepeats(t *testing.T) {
 // With a dead link two messages may be predicted to share a link: that is no surprise.
 func TestExplainExpectsContention(t *testing.T) {
 	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(topology.Link{Leaf: 0, Spine: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	a := &account{plan: p, tree: tree, fragment: 1, expect: map[PairOf]float64{}, ranks: map[int]int{}}
 	a.idealPhases()
 	var sum float64
@@ -213,9 +200,7 @@ func TestWriteChrome(t *testing.T) {
 	cases := []results.Case{{Name: "c", LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: 0.5}},
 		Failovers: []results.Failover{{ID: 1, SeenSec: at(0.51), AidedSec: at(0.52), PlannedSec: at(0.6), UpdatedSec: at(0.7)}}}}
 	var b bytes.Buffer
-	if err := WriteChrome(&b, all, cases); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, WriteChrome(&b, all, cases))
 	var doc struct {
 		TraceEvents []struct {
 			Name string   `json:"name"`
@@ -228,9 +213,7 @@ func TestWriteChrome(t *testing.T) {
 			Args map[string]any
 		} `json:"traceEvents"`
 	}
-	if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, json.Unmarshal(b.Bytes(), &doc))
 	tracks, counts := map[string]bool{}, map[string]int{}
 	for i, e := range doc.TraceEvents {
 		counts[e.Ph]++
@@ -289,9 +272,7 @@ func TestExplainSpines(t *testing.T) {
 	}
 	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 	w, err := Explain(Split(spans), c, 0.75, fors(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if got := fmt.Sprint(w.Pairs); got != "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]" {
 		t.Error(got)
 	}
@@ -330,9 +311,7 @@ func TestExplainWithoutPhases(t *testing.T) {
 		}
 		c := results.Case{Name: "c", Mode: tt.mode, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 		w, err := Explain(Split(spans), c, 0.75, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got := fmt.Sprint(w.Pairs); got != "[{{2 3} 4 1  0}]" || w.Exchanges != 1 || len(w.Links) != 0 {
 			t.Errorf("%s: %s, %+v", tt.mode, got, w)
 		}
@@ -358,9 +337,7 @@ func TestExplainOrdered(t *testing.T) {
 	}
 	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}}
 	w, err := Explain(Split(spans), c, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	// Idle from 1 to 1.5 s, and from 1 to 4.5 s.
 	if w.Measured != 5 || w.Predicted != 2 || math.Abs(w.Tokens-2) > 1e-9 {
 		t.Errorf("an exchange took %v of %v, send ports waited %v; want 5 of 2, 2", w.Measured, w.Predicted, w.Tokens)

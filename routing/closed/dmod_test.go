@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -43,14 +44,10 @@ func TestDmodcIsDmodk(t *testing.T) {
 		count++
 		n := build(t, g)
 		want, err := Dmodk(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, down := range []bool{false, true} {
 			got, err := Dmodc(n, Options{DownCost: down})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if s, ok := same(got, want); !ok {
 				t.Fatalf("%s: %s has\n%v, not\n%v", g, n.Info(n.Switch(s)).Name, got.Row(s), want.Row(s))
 			}
@@ -72,9 +69,7 @@ func TestDmodkFormula(t *testing.T) {
 		g := randomPGFT(rng)
 		n := relabel(build(t, g), rng, int(seed%3))
 		tables, err := Dmodk(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		w := 1
 		first := 0
 		below := 1
@@ -125,9 +120,7 @@ func TestNoContention(t *testing.T) {
 	for _, g := range balanced {
 		t.Run(g.String(), func(t *testing.T) {
 			tables, err := Dmodk(build(t, g))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if most, err := mostOfShifts(tables); err != nil || most != 1 {
 				t.Errorf("%d paths on a cable, %v", most, err)
 			}
@@ -178,9 +171,7 @@ func TestDmodcRefuses(t *testing.T) {
 		})
 	}
 	tables, err := Dmodc(parted, Options{Partial: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if w := walkAll(tables, byHops(parted)); w.Lost != 8 || w.Looped != 0 {
 		t.Errorf("%s", w)
 	}
@@ -223,9 +214,7 @@ func TestDividers(t *testing.T) {
 	less := without(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
 	for _, net := range []*network.Network{n, less} {
 		r, err := newRouter(net, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if r.divider[0] != 1 || r.divider[10] != 3 || r.divider[net.Switches()-1] != 6 {
 			t.Errorf("dividers %v", r.divider)
 		}
@@ -242,9 +231,7 @@ func TestAnyNetwork(t *testing.T) {
 		n := anything(rng)
 		for _, down := range []bool{false, true} {
 			tables, err := Dmodc(n, Options{Partial: true, DownCost: down})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if w := walkAll(tables, byHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
 				t.Fatalf("seed %d: %s", seed, w)
 			}

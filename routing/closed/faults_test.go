@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -154,9 +155,7 @@ func TestMasksOfOneLevelLoseMore(t *testing.T) {
 	for seed := range uint64(10) {
 		n := degrade(whole, rand.New(rand.NewPCG(seed, 7)), 0.1)
 		tables, err := QFT(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		rank := levels(newTree(g, false), n)
 		a, b := walkAll(maskOnly(g, n), rank), walkAll(tables, rank)
 		if a.Lost < b.Lost {
@@ -175,15 +174,11 @@ func TestFaultsAreLocal(t *testing.T) {
 	q := sizes[1]
 	n := buildQFT(t, q, 0)
 	before, err := QFT(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s := n.Switch(0)
 	gone := network.End{Node: s, Port: 5} // s1_0, first up
 	after, err := QFT(without(n, nil, func(a, _ network.End) bool { return a == gone }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	moved := 0
 	for h := range network.Node(n.Hosts()) {
 		lid := int(n.Info(h).LID)
@@ -217,9 +212,7 @@ func TestSameForAnyCores(t *testing.T) {
 		before := runtime.GOMAXPROCS(cores)
 		got, err := QFT(n)
 		runtime.GOMAXPROCS(before)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if want == nil {
 			want = got
 		}

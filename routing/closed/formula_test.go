@@ -3,6 +3,7 @@ package closed
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
@@ -78,9 +79,7 @@ func TestFormulas(t *testing.T) {
 	for _, q := range append([]shape{{M: []int{4, 4, 2, 4}, W: []int{1, 4, 2, 4}, P: []int{1, 1, 2, 1}}, {M: []int{5, 2, 4, 2}, W: []int{1, 3, 3, 2}, P: []int{1, 2, 1, 1}}}, sizes[:5]...) {
 		n := buildQFT(t, q, 0)
 		tables, err := QFT(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tree := newTree(network.PGFT(q), true)
 		for s := range n.Switches() {
 			downs := tree.M[tree.level(s)-1] * tree.P[tree.level(s)-1]

@@ -4,15 +4,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
 func build(t testing.TB, g network.PGFT) *network.Network {
 	t.Helper()
 	n, err := g.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -73,9 +72,7 @@ func layered(t testing.TB, rng *rand.Rand, wild bool) (n *network.Network, rank 
 		return network.End{Node: network.Node(hosts + s), Port: used[s]}
 	}
 	for h := range hosts {
-		if err := b.Cable(network.End{Node: network.Node(h), Port: 1}, end(h%leaves)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(network.End{Node: network.Node(h), Port: 1}, end(h%leaves)))
 	}
 	for range total * 3 {
 		x, y := rng.IntN(total), rng.IntN(total)
@@ -83,9 +80,7 @@ func layered(t testing.TB, rng *rand.Rand, wild bool) (n *network.Network, rank 
 		if x == y || !wild && step != 1 && step != -1 {
 			continue
 		}
-		if err := b.Cable(end(x), end(y)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(end(x), end(y)))
 	}
 	return b.Build(), rank
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -71,9 +72,7 @@ func shuffle(n *network.Network, rng *rand.Rand) (*network.Network, []network.No
 func TestShuffledHasNoContention(t *testing.T) {
 	n, _ := shuffle(build(t, network.PGFT{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}), rand.New(rand.NewPCG(3, 8)))
 	tables, err := Dmodc(n, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	d := numbersOf(n)
 	at := make([]network.Node, len(d))
 	for h, x := range d {

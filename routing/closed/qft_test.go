@@ -3,6 +3,7 @@ package closed
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -12,9 +13,7 @@ type shape = network.QFT
 func buildQFT(t testing.TB, q shape, lmc int) *network.Network {
 	t.Helper()
 	n, err := q.Build(lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -67,9 +66,7 @@ func TestQFTNoContention(t *testing.T) {
 	for _, q := range sizes {
 		t.Run(q.String(), func(t *testing.T) {
 			tables, err := QFT(buildQFT(t, q, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			free(t, tables)
 		})
 	}
@@ -87,9 +84,7 @@ func TestQFTNoContentionElsewhere(t *testing.T) {
 	} {
 		t.Run(q.String(), func(t *testing.T) {
 			tables, err := QFT(buildQFT(t, q, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			free(t, tables)
 		})
 	}

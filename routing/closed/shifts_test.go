@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -12,9 +13,7 @@ import (
 func TestAllShifts(t *testing.T) {
 	g := network.PGFT{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}
 	n, err := g.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	worst := 0
 	for seed := range uint64(10) {
 		net := n
@@ -28,9 +27,7 @@ func TestAllShifts(t *testing.T) {
 		want := 0
 		for by := range n.Hosts() {
 			most, err := shiftLoad(tables, by, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			want = max(want, most)
 		}
 		if got, err := allShifts(tables); err != nil || got != want {
@@ -45,9 +42,7 @@ func TestAllShifts(t *testing.T) {
 
 func TestLostIsReported(t *testing.T) {
 	n, err := network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	empty := lft.New("none", n)
 	if _, err := allShifts(empty); err == nil {
 		t.Error("all shifts of empty tables have no error")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -176,9 +177,7 @@ func TestDmodcOnOtherNetworks(t *testing.T) {
 		n, _ := layered(t, rng, seed%3 == 0)
 		o := Options{Partial: true, DownCost: seed%2 == 0}
 		r, err := newRouter(n, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		newSlow(n, byHops(n), numbersOf(n), o.DownCost).compare(t, r.tables())
 	}
 }
@@ -192,9 +191,7 @@ func TestDownCost(t *testing.T) {
 		n, rank := layered(t, rng, true)
 		for _, strict := range []bool{false, true} {
 			r, err := newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			w := walkAll(r.tables(), rank)
 			pairs, _, _ := r.parted()
 			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -11,9 +12,7 @@ import (
 func tree(t *testing.T, lmc int) (*network.Network, []network.Node) {
 	t.Helper()
 	n, err := network.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n, []network.Node{n.Switch(4), n.Switch(5)}
 }
 
@@ -47,9 +46,7 @@ func TestRoute(t *testing.T) {
 			t.Parallel()
 			n, roots := tree(t, c.lmc)
 			r, err := Route(t.Context(), n, c.ask, roots)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if r.Engine != c.get {
 				t.Errorf("%s became %s, want %s", c.ask, r.Engine, c.get)
 			}
@@ -65,9 +62,7 @@ func TestLive(t *testing.T) {
 	t.Parallel()
 	n, roots := tree(t, 0)
 	l, err := Start(t.Context(), n, "minhop", roots)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer l.Close()
 	end := network.End{Node: n.Switch(0), Port: 3}
 	for _, step := range []struct {
@@ -102,9 +97,7 @@ func TestRouting(t *testing.T) {
 	t.Parallel()
 	n, roots := tree(t, 0)
 	r, err := Route(t.Context(), n, "ftree", roots, Timed...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if d, err := r.Routing(); err != nil || d <= 0 || d > Limit {
 		t.Errorf("%v, %v", d, err)
 	}

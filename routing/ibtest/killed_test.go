@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // routes has TestKilled do nothing but route.
@@ -27,23 +29,15 @@ func TestKilled(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	// It has the pipe open for as long as it runs.
 	endless := "#!/bin/sh\nexec >" + pipe + "\necho up\nexec sleep 1000\n"
-	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(filepath.Join(dir, "opensm"), []byte(endless), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(filepath.Join(dir, "opensm"), []byte(endless), 0o700)))
 	up, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0) // does not wait for a writer
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	end, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer end.Close()
 	self := exec.Command("/proc/self/exe", "-test.run=^TestKilled$")
 	self.Env = append(os.Environ(), routes+"=1", "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+dir)
-	if err := self.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, self.Start())
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -53,9 +47,7 @@ func TestKilled(t *testing.T) {
 	_, err = bufio.NewReader(up).ReadString('\n')
 	_ = self.Process.Kill()
 	<-gone
-	if err := errors.Join(err, up.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, errors.Join(err, up.Close()))
 	if rest, err := io.ReadAll(end); err != nil || len(rest) > 0 { // until nobody has it
 		t.Errorf("%q, %v", rest, err)
 	}

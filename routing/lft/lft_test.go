@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -47,9 +48,7 @@ func TestOffences(t *testing.T) {
 	tables := shortest(n)
 	row := func(name string) []uint8 {
 		s, err := network.Names(n).Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return tables.Row(n.Index(s))
 	}
 	row("s1_0")[3] = lft.NoPort           // h2 from leaf 0
@@ -85,9 +84,7 @@ func TestUpAfterDown(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0, "s1_0/3", "s1_1/4")
 	tables := shortest(n) // leaf 0 to leaf 1: spine 1, leaf 2, spine 0
 	ranks, err := network.Ranks(n, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r := lft.Check(tables, lft.Options{Ranks: ranks, First: 1})
 	if r.UpAfterDown != 8 || len(r.Hops) != 6 || !r.OK() {
 		t.Errorf("%+v", r)
@@ -108,9 +105,7 @@ func TestLanesBreakCycles(t *testing.T) {
 	}
 	for i := range network.Node(4) {
 		for _, c := range [][2]network.End{{{Node: i, Port: 1}, {Node: 4 + i, Port: 1}}, {{Node: 4 + i, Port: 2}, {Node: 4 + (i+1)%4, Port: 3}}} {
-			if err := b.Cable(c[0], c[1]); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, b.Cable(c[0], c[1]))
 		}
 	}
 	tables := lft.New("round", b.Build())
@@ -202,13 +197,9 @@ func TestDiff(t *testing.T) {
 	fresh.Row(0)[3], fresh.Row(0)[4], fresh.Row(3)[1] = 3, lft.NoPort, 2
 	fresh.Row(1)[6] = 0
 	d, err := lft.Diff(old, fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var text, doc bytes.Buffer
-	if err := d.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, d.WriteText(&text))
 	const want = `4 of 32 entries differ, 3 of hosts and 1 of switches, on 3 of 4 switches
 1 had no port, 1 have none any more
 s1_0: 2 of hosts, 0 of switches: 3→- ×1, 4→3 ×1

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 )
@@ -20,17 +21,13 @@ func TestOpenSMLoadsDump(t *testing.T) {
 			n := parseNetwork(t, "PGFT(3;2,3,3;1,2,3;1,2,1)", lmc, "s1_0/3")
 			tables := arbitrary(n, rand.New(rand.NewPCG(uint64(lmc), 6)), 0)
 			path := filepath.Join(t.TempDir(), "lft.txt")
-			if err := os.WriteFile(path, []byte(dumped(t, tables)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, os.WriteFile(path, []byte(dumped(t, tables)), 0o600))
 			args := []string{"-U", path}
 			if lmc > 0 {
 				args = append(args, "-l", "2")
 			}
 			r, err := ibtest.Route(t.Context(), n, "file", nil, args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			d, err := lft.Diff(tables, r.Tables)
 			if err != nil || d.Hosts != 0 || r.Engine != "file" {
 				t.Errorf("%s: %+v, %v", r.Engine, d, err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -36,9 +37,7 @@ type reference struct {
 func references(t testing.TB) []reference {
 	t.Helper()
 	b, err := os.ReadFile("testdata/meta.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var out []reference
 	if err := json.Unmarshal(b, &out); err != nil || len(out) == 0 {
 		t.Fatal(len(out), err)
@@ -49,9 +48,7 @@ func references(t testing.TB) []reference {
 func unzip(t testing.TB, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
@@ -67,9 +64,7 @@ func unzip(t testing.TB, name string) []byte {
 func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {
 	t.Helper()
 	n, err := network.Parse(text, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n, err = n.Degrade(down); err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +76,7 @@ func (r reference) load(t testing.TB) *lft.Tables {
 	t.Helper()
 	dir := filepath.Join("testdata", r.Topo, r.Scen)
 	b, err := os.ReadFile(filepath.Join(dir, "down.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var down []string
 	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {
 		if l != "" {
@@ -117,9 +110,7 @@ func TestReferences(t *testing.T) {
 		t.Run(r.Topo+"/"+r.Scen+"/"+r.Eng, func(t *testing.T) {
 			tables := r.load(t)
 			ranks, err := network.Ranks(tables.Net, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			report := lft.Check(tables, lft.Options{Ranks: ranks})
 			if report.Unreachable != r.Unreach || len(report.Hops)-1 != r.MaxLen || report.Pairs != int64(r.N)*int64(r.N-1) {
 				t.Errorf("%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, len(report.Hops)-1, r.Unreach, r.MaxLen)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/topology/network"
@@ -13,9 +14,7 @@ import (
 func savedText(t testing.TB, tables *lft.Tables) string {
 	t.Helper()
 	var b strings.Builder
-	if err := tables.WriteSaved(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, tables.WriteSaved(&b))
 	return b.String()
 }
 
@@ -33,13 +32,9 @@ func TestSavedSaysItsNetwork(t *testing.T) {
 		{"FT(3;2,2,4)", 0, []string{"s3_1", "s1_0"}},
 	} {
 		n, err := parseNetwork(t, c.notation, c.lmc).Degrade(c.down)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tables, err := opensm.UpDown.Route(n, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		text := savedText(t, tables)
 		back, said, err := lft.ReadSaved(strings.NewReader(text), nil)
 		if err != nil || !said {

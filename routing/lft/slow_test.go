@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -226,9 +227,7 @@ func somePort(n *network.Network, rng *rand.Rand, i int, dist []int, leaf networ
 func somewhere(t testing.TB, rng *rand.Rand) *network.Network {
 	texts := []string{"FT(2;4,8)", "FT(2;3,5)", "PGFT(3;2,3,3;1,2,3;1,2,1)", "FT(3;2,2,3)", "QFT(3;2,2,3;1,2,2;1,1,1)"}
 	n, err := network.Parse(texts[rng.IntN(len(texts))], rng.IntN(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	all := n.Cables()
 	var down []network.Cable
 	for range rng.IntN(4) {

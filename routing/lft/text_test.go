@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -31,9 +32,7 @@ func equal(a, b *lft.Tables) bool {
 func dumped(t testing.TB, tables *lft.Tables) string {
 	t.Helper()
 	var b strings.Builder
-	if err := tables.WriteDump(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, tables.WriteDump(&b))
 	return b.String()
 }
 
@@ -43,9 +42,7 @@ func TestDumpIsOpenSMs(t *testing.T) {
 	b := unzip(t, "testdata/file/opensm-lfts.dump.gz")
 	n := parseNetwork(t, "FT(2;4,8)", 0)
 	tables, err := lft.ReadDump(bytes.NewReader(b), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	ref := reference{Topo: "ft2_4_8", Scen: "a_none", Eng: "ftree"}.load(t)
 	if !equal(tables, ref) {
 		t.Error("the dump and the table differ")
@@ -66,19 +63,13 @@ func TestDumpIsOpenSMs(t *testing.T) {
 // what dump_lfts says that switches have.
 func TestReadFiles(t *testing.T) {
 	lids, err := os.Open("testdata/file/ft2_4_8_lmc2.guid2lid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer lids.Close()
 	n := parseNetwork(t, "FT(2;4,8)", 0)
 	four, err := netfile.ReadGUID2LID(lids, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cut, err := four.Degrade([]string{"s1_0/5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range []struct {
 		file, back string
 		n          *network.Network
@@ -99,9 +90,7 @@ func TestReadFiles(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			r := lft.Check(tables, lft.Options{})
 			if c.unreach >= 0 && r.Unreachable != c.unreach || c.unreach < 0 && r.Unreachable == 0 && r.MissingEntries == 0 {
 				t.Errorf("%+v", r)
@@ -110,9 +99,7 @@ func TestReadFiles(t *testing.T) {
 				return
 			}
 			back, err := lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.back+".gz")), c.n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if d, err := lft.Diff(tables, back); err != nil || d.Hosts != 0 || d.Lost != 0 {
 				t.Errorf("what was written and what was read back differ: %+v, %v", d, err)
 			}
@@ -137,9 +124,7 @@ func TestRoundTrips(t *testing.T) {
 			}
 		}
 		var b bytes.Buffer
-		if err := tables.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, tables.WriteJSON(&b))
 		if back, err = lft.Read(&b, n); err != nil || !equal(back, tables) || back.Engine != tables.Engine {
 			t.Fatalf("seed %d: JSON: %v", seed, err)
 		}
@@ -182,9 +167,7 @@ func TestReadDumpErrors(t *testing.T) {
 func TestReadJSONErrors(t *testing.T) {
 	n := parseNetwork(t, "FT(2;1,2)", 0)
 	var b bytes.Buffer
-	if err := lft.New("x", n).WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, lft.New("x", n).WriteJSON(&b))
 	for _, c := range []struct{ old, new, want string }{
 		{"evbench/routes/1", "other", `schema "other", not "evbench/routes/1"`},
 		{`"lids":6`, `"lids":7`, "3 switches with 7 entries; the network has 3 and needs 6"},
@@ -208,9 +191,7 @@ func FuzzRead(f *testing.F) {
 	n := parseNetwork(f, "FT(2;1,2)", 1)
 	tables := arbitrary(n, rand.New(rand.NewPCG(1, 1)), 0)
 	var b bytes.Buffer
-	if err := tables.WriteJSON(&b); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, tables.WriteJSON(&b))
 	f.Add(b.Bytes())
 	f.Add([]byte(dumped(f, tables)))
 	f.Add([]byte("Unicast lids guid 0x0002c90401000000\n0x0001 255 # portguid 0x\n"))
@@ -222,9 +203,7 @@ func FuzzRead(f *testing.F) {
 		lft.Check(got, lft.Options{})
 		lft.Deadlock(got)
 		var b bytes.Buffer
-		if err := got.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, got.WriteJSON(&b))
 		if again, err := lft.Read(&b, n); err != nil || !equal(again, got) {
 			t.Fatal("JSON:", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/topology/network"
@@ -68,9 +69,7 @@ func TestLoadWeighted(t *testing.T) {
 		of[h] = float64(r.IntN(8) + 8*r.IntN(2))
 	}
 	w, err := lft.NewWeights(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	tables := minHop(t, n)
 	sum, total := map[string]float64{}, 0.0
 	for src := range network.Node(n.Hosts()) {
@@ -100,8 +99,6 @@ func TestLoadWeighted(t *testing.T) {
 func minHop(t testing.TB, n *network.Network) *lft.Tables {
 	t.Helper()
 	tables, err := opensm.MinHop.Route(n, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }

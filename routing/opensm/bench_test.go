@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -46,13 +47,9 @@ func BenchmarkOpenSM(b *testing.B) {
 func timeOpenSM(b *testing.B, n *network.Network, engine string) time.Duration {
 	b.Helper()
 	r, err := ibtest.Route(b.Context(), n, engine, top(n, big), ibtest.Timed...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	took, err := r.Routing()
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	return took
 }
 

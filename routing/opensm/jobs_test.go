@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -26,18 +27,14 @@ func scatter(n *network.Network, jobs, size int, seed uint64) [][]network.Node {
 func sar(t testing.TB, n *network.Network, p Placement, lanes int) *lft.Tables {
 	t.Helper()
 	tables, err := Jobs(n, p, lanes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }
 
 func plain(t testing.TB, n *network.Network) *lft.Tables {
 	t.Helper()
 	tables, err := SSSP(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }
 
@@ -183,16 +180,12 @@ func TestWeights(t *testing.T) {
 			_, n := drawn(t, seed, seed%3)
 			jobs := MultiSwitch(n, overlapping(n, rand.New(rand.NewPCG(uint64(seed), 6))))
 			r, err := newRouter(n, "sar")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if !published {
 				r.spread = newSpread(r.search)
 			}
 			a, err := newAware(r, Placement{Jobs: jobs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			base, want := r.g.weight[0], map[network.End]uint64{}
 			for _, d := range a.destinations(Placement{Jobs: jobs}) {
 				if len(a.jobsOf[d.host]) == 0 {
@@ -231,14 +224,10 @@ func countBack(t *lft.Tables, x, y network.Node, at map[network.End]uint64) {
 func TestOrderOfDestinations(t *testing.T) {
 	n := parse(t, "FT(2;4,4)", 0)
 	r, err := newRouter(n, "sar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p := Placement{Jobs: [][]network.Node{{0, 4}, {1, 5, 9, 9}, {12, 13}}, IO: []network.Node{2}, Other: []network.Node{3}}
 	a, err := newAware(r, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var got []network.Node
 	for _, d := range a.destinations(p) {
 		got = append(got, d.host)

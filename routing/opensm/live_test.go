@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -102,9 +103,7 @@ func few(n int) int {
 func referee(t testing.TB, n *network.Network, engine string, roots []network.Node, args ...string) *lft.Tables {
 	t.Helper()
 	r, err := ibtest.Route(t.Context(), n, engine, roots, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return r.Tables
 }
 
@@ -155,9 +154,7 @@ func TestEqualScattered(t *testing.T) {
 			t.Parallel()
 			want := referee(t, d.net, "updn", d.roots, "--scatter-ports", fmt.Sprint(c.dice))
 			got, err := Scatter(d.net, d.roots, c.dice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			same(t, got, want)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -65,9 +66,7 @@ func TestUpDownIsLegal(t *testing.T) {
 	for seed := range few(30) {
 		d := degrade(t, seed, 0)
 		tables, err := UpDown.Route(d.net, d.roots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		v := newView(d.net)
 		rank := v.ranks(v.visible(d.roots))
 		for _, s := range v.order {
@@ -151,13 +150,9 @@ func TestStickyMoves(t *testing.T) {
 	less := without(t, n, network.End{Node: n.Switch(0), Port: 21})
 	before := minHop(n)
 	tree, err := Ftree(n, top(n, g))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	sparse, err := Ftree(less, top(n, g))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range []struct {
 		name      string
 		old, now  *lft.Tables
@@ -242,9 +237,7 @@ func TestOddNetworks(t *testing.T) {
 
 func plug(t *testing.T, b *network.Builder, x, y network.End) {
 	t.Helper()
-	if err := b.Cable(x, y); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, b.Cable(x, y))
 }
 
 // TestRandomNetworks routes graphs that are no trees: what minhop joins, it

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -25,9 +26,7 @@ func TestRecordedSequences(t *testing.T) {
 		dir := filepath.Dir(list)
 		whole := build(t, references[filepath.Base(dir)], 0)
 		text, err := os.ReadFile(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var lost []network.End
 		tables := minHop(whole)
 		for k, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -32,9 +33,7 @@ func without(t testing.TB, n *network.Network, lost ...network.End) *network.Net
 func build(t testing.TB, g network.PGFT, lmc int) *network.Network {
 	t.Helper()
 	n, err := g.Build(lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -94,9 +93,7 @@ func compute(t testing.TB, engine string, n *network.Network, roots []network.No
 	default:
 		t.Fatalf("no engine %s", engine)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }
 
@@ -124,9 +121,7 @@ func same(t testing.TB, got, want *lft.Tables) (entries int) {
 func dead(t testing.TB, n *network.Network, file string) []network.End {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var ends []network.End
 	for line := range strings.Lines(string(text)) {
 		var name string
@@ -151,14 +146,10 @@ func named(n *network.Network) map[string]network.Node {
 func reference(t testing.TB, n *network.Network, file string) *lft.Tables {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	tables, names := lft.New("reference", n), named(n)
 	scan := bufio.NewScanner(z)
 	for scan.Scan() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -17,9 +18,7 @@ import (
 func saveAndLoad(t testing.TB, tables *lft.Tables) *lft.Tables {
 	t.Helper()
 	var text bytes.Buffer
-	if err := tables.WriteSaved(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, tables.WriteSaved(&text))
 	back, said, err := lft.ReadSaved(&text, nil)
 	if err != nil || !said {
 		t.Fatal(said, err)
@@ -46,9 +45,7 @@ func lose(t testing.TB, n *network.Network, gone ...string) *network.Network {
 		x, here := now[c.A.Node]
 		y, too := now[c.B.Node]
 		if here && too {
-			if err := b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, b.Cable(network.End{Node: x, Port: c.A.Port}, network.End{Node: y, Port: c.B.Port}))
 		}
 	}
 	return b.Build()
@@ -80,9 +77,7 @@ func moved(t testing.TB, n *network.Network, host, place string) *network.Networ
 		}
 	}
 	for _, c := range append(n.Cables(), network.Cable{A: network.End{Node: names[host], Port: 1}, B: to}) {
-		if err := b.Cable(c.A, c.B); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(c.A, c.B))
 	}
 	return b.Build()
 }
@@ -95,9 +90,7 @@ func TestTable1(t *testing.T) {
 	thin := build(t, references["ft2_4_8"], 0)
 	down := func(n *network.Network, names ...string) *network.Network {
 		d, err := n.Degrade(names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return d
 	}
 	all, none := Effect{MinHops: true, Entries: true, Roots: true}, Effect{}
@@ -303,9 +296,7 @@ func distanceTables(n *network.Network) map[network.Node]map[network.Node]int {
 func TestCachedRoots(t *testing.T) {
 	whole := build(t, references["ft2_4_8"], 0)
 	tables, err := UpDown.Route(whole, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	saved := saveAndLoad(t, tables)
 	lost := []network.End{{Node: whole.Switch(0), Port: 5}, {Node: whole.Switch(1), Port: 6}, {Node: whole.Switch(2), Port: 7}, {Node: whole.Switch(3), Port: 8}}
 	n := without(t, whole, lost...)
@@ -317,9 +308,7 @@ func TestCachedRoots(t *testing.T) {
 		t.Fatalf("%+v, %v", is, err)
 	}
 	want, err := UpDown.After(n, top(n, references["ft2_4_8"]), tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	same(t, got, want)
 	if _, _, err := UpDown.Restart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
 		t.Errorf("a switch is missing: %v, want %v", err, errNoRoots)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 )
 
@@ -64,9 +65,7 @@ func TestSpread(t *testing.T) {
 			name, n = "tangle", tangle(t, 10, 12, 2, rand.New(rand.NewPCG(uint64(seed), 9)))
 		}
 		r, err := newRouter(n, "sar")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		r.spread = newSpread(r.search)
 		dice := rand.New(rand.NewPCG(uint64(seed), 10))
 		for range 40 {
@@ -96,13 +95,9 @@ func BenchmarkBesideOpenSM(b *testing.B) {
 	ibtest.Need(b)
 	n := parse(b, "FT(3;18,6,12)", 0)
 	res, err := ibtest.Route(b.Context(), n, "sssp", nil, ibtest.Timed...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	took, err := res.Routing()
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	for b.Loop() {
 		same(b, plain(b, n), res.Tables)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -130,9 +131,7 @@ func TestLanesBreakCycles(t *testing.T) {
 		n := tangle(t, 6+seed%12, 3+seed, 2, rand.New(rand.NewPCG(uint64(seed), 4)))
 		name := fmt.Sprint("tangle ", seed)
 		tables, err := DFSSSP(n, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		shortest(t, name, tables)
 		acyclic(t, name, tables)
 		_, err = DFSSSP(n, 1)
@@ -171,9 +170,7 @@ func TestDistances(t *testing.T) {
 	for seed := range 15 {
 		name, n := drawn(t, seed, 0)
 		r, err := newRouter(n, "sssp")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		g, order := r.g, r.g.loaded()
 		base := slices.Clone(g.weight)
 		count := make([]uint64, len(g.weight))
@@ -230,15 +227,11 @@ func TestOddNetworksSSSP(t *testing.T) {
 		{{Node: 0, Port: 1}, {Node: s, Port: 2}}, {{Node: 1, Port: 1}, {Node: s, Port: 4}}, {{Node: 2, Port: 1}, {Node: other, Port: 1}},
 		{{Node: s, Port: 1}, {Node: s, Port: 3}}, {{Node: 3, Port: 1}, {Node: 4, Port: 1}},
 	} {
-		if err := b.Cable(c[0], c[1]); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(c[0], c[1]))
 	}
 	n := b.Build()
 	tables, err := DFSSSP(n, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := []uint8{255, 2, 4, 255, 255, 255, 255, 255, 255, 0}
 	if got := tables.Row(0); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -262,9 +255,7 @@ func BenchmarkSSSP(b *testing.B) {
 func BenchmarkDFSSSP(b *testing.B) {
 	n := parse(b, "FT(3;18,12,12)", 0)
 	dead, err := n.Random(20, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, err)
 	n = n.Without(dead, nil)
 	for b.Loop() {
 		if _, err := DFSSSP(n, 8); err != nil {

@@ -5,15 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
 func parse(t testing.TB, notation string, lmc int) *network.Network {
 	t.Helper()
 	n, err := network.Parse(notation, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -56,9 +55,7 @@ func tangle(t testing.TB, switches, cables, hosts int, r *rand.Rand) *network.Ne
 		return network.End{Node: network.Node(switches*hosts + s), Port: uint8(next[s])}
 	}
 	join := func(x, y network.End) {
-		if err := b.Cable(x, y); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(x, y))
 	}
 	for h := range switches * hosts {
 		join(network.End{Node: network.Node(h), Port: 1}, plug(h/hosts))

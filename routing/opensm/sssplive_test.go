@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/topology/network"
 )
@@ -30,9 +31,7 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				got, err := SSSP(n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				entries.Add(int64(same(t, got, ssspReferee(t, n, "sssp").Tables)))
 			})
 		}
@@ -43,9 +42,7 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 func ssspReferee(t testing.TB, n *network.Network, engine string, args ...string) *ibtest.Result {
 	t.Helper()
 	r, err := ibtest.Route(t.Context(), n, engine, nil, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if r.Engine != engine {
 		t.Fatalf("OpenSM used %s", r.Engine)
 	}
@@ -78,9 +75,7 @@ func TestLanesOfOpenSM(t *testing.T) {
 			if err == nil {
 				err = r.lanes(8, true)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			same(t, r.tables, res.Tables)
 			if want := integers(needed, res.Log); !slices.Equal([]int{r.needed}, want) {
 				t.Errorf("needs %d lanes, OpenSM %v", r.needed, want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
 	"evbench/topology/network"
@@ -37,9 +38,7 @@ func TestLiveOpenSM(t *testing.T) {
 				roots = nil
 			}
 			live, err := ibtest.Start(t.Context(), d.net, c.engine, roots)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			defer live.Close()
 			r := rand.New(rand.NewPCG(uint64(seed), 5))
 			tables := compute(t, c.engine, d.net, roots)
@@ -55,9 +54,7 @@ func TestLiveOpenSM(t *testing.T) {
 				} else {
 					err = live.Relink(missing(lost, now))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				lost = now
 				if tables, err = e.After(without(t, d.net, lost...), d.roots, tables); err != nil {
 					t.Fatal(err)
@@ -110,8 +107,6 @@ func missing(all, some []network.End) network.End {
 func read(t testing.TB, live *ibtest.Live) *lft.Tables {
 	t.Helper()
 	tables, err := live.Tables()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tables
 }

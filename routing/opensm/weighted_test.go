@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -11,9 +12,7 @@ import (
 func weights(t testing.TB, of []float64) *lft.Weights {
 	t.Helper()
 	w, err := lft.NewWeights(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return w
 }
 
@@ -32,9 +31,7 @@ func TestEqualWeightsAreFtree(t *testing.T) {
 			of[h] = []float64{1, 0.1, 3e9}[seed%3]
 		}
 		got, err := FtreeWeighted(d.net, d.roots, weights(t, of))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		entries += same(t, got, want)
 	}
 	if t.Logf("%d entries compared", entries); entries < 5000 {
@@ -84,13 +81,9 @@ func TestWeightedIsNoWorse(t *testing.T) {
 			}
 			w := draw(t, n, seed)
 			weighted, err := FtreeWeighted(n, top(whole, c.g), w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			plain, err := Ftree(n, top(whole, c.g))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if r := lft.Check(weighted, lft.Options{}); !r.OK() || !lft.Deadlock(weighted).Free() {
 				t.Fatalf("%s, seed %d: %+v", c.g, seed, r)
 			}
@@ -121,13 +114,9 @@ func TestHeavyHostsOnSpines(t *testing.T) {
 	}
 	w := weights(t, of)
 	tables, err := FtreeWeighted(n, top(n, g), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	plain, err := Ftree(n, top(n, g))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for c, want := range map[*lft.Tables]int{tables: 4, plain: 1} {
 		ports := map[uint8]bool{}
 		for leaf := range 4 {

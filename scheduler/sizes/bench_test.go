@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -19,9 +20,7 @@ func BenchmarkMake(b *testing.B) {
 				continue
 			}
 			links, err := t.Random(dead, 5)
-			if err != nil {
-				b.Fatal(err)
-			}
+			expect.Must(b, err)
 			if t, err = t.Without(links...); err != nil {
 				b.Fatal(err)
 			}
@@ -29,9 +28,7 @@ func BenchmarkMake(b *testing.B) {
 			b.Run(fmt.Sprintf("servers=%d/dead=%d", t.Servers(), dead), func(b *testing.B) {
 				for b.Loop() {
 					p, err := sizes.Make(t, m, sizes.Options{Seed: 1})
-					if err != nil {
-						b.Fatal(err)
-					}
+					expect.Must(b, err)
 					b.ReportMetric(p.Efficiency(), "bound/time")
 				}
 			})

@@ -3,6 +3,7 @@ package sizes_test
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -10,9 +11,7 @@ import (
 func TestExchange(t *testing.T) {
 	tree := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
 	m, err := sizes.Exchange(tree, func(event uint64, source int) int { return 10*int(event) + source }, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for src := range 4 {
 		for dst := range 4 {
 			want := int64(10*(3*4+dst) + src)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -61,9 +62,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if _, err := sizes.Read(strings.NewReader("0,1,1\n"), pods); err == nil || !strings.Contains(err.Error(), "two levels") {
 		t.Errorf("three levels: error %v", err)
 	}

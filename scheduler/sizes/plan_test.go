@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
@@ -33,9 +34,7 @@ func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed 
 	d := distributions[distribution]
 	d.Fanout = min(d.Fanout, tr.Servers()-1)
 	m, err := sizes.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Servers: tr.Servers(), Distribution: d}).Of, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return m
 }
 
@@ -43,9 +42,7 @@ func broken(t testing.TB, o topology.Options, dead int, seed uint64) *topology.T
 	t.Helper()
 	tr := topologytest.Tree(t, o)
 	links, err := tr.Random(dead, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if tr, err = tr.Without(links...); err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +58,9 @@ func TestEqualSizesAsFORS(t *testing.T) {
 				continue
 			}
 			s, _, err := scheduler.FORS(tr, scheduler.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			p, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if phases := int64(s.Phases); p.Time > phases*100_000 || p.Time < p.Bound.Time {
 				t.Errorf("%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
 			}
@@ -88,9 +81,7 @@ func TestEfficiency(t *testing.T) {
 	} {
 		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
 		p, err := sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if e := p.Efficiency(); e < tt.least || e > 1 {
 			t.Errorf("%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
 		}
@@ -101,23 +92,15 @@ func TestEfficiency(t *testing.T) {
 // a port or a link. A fifth of the time more is needed however they are split.
 func TestFiveCycle(t *testing.T) {
 	tr, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	m, err := sizes.NewMatrix(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	cycle := [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 2}, {3, 1}} // send 0, link, receive 2, send 3, receive 1
 	for _, f := range cycle {
-		if err := m.Set(f[0], f[1], 2); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, m.Set(f[0], f[1], 2))
 	}
 	p, err := sizes.Make(tr, m, sizes.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if p.Bound.Time != 4 || p.Time != 6 { // whole fragments: at most two at a time, three times two bytes
 		t.Errorf("time %d, bound %d; want 6 and 4", p.Time, p.Bound.Time)
 	}
@@ -144,9 +127,7 @@ func TestSeeds(t *testing.T) {
 	var plans [3][]sizes.Piece
 	for i, seed := range []uint64{1, 1, 2} {
 		p, err := sizes.Make(tr, m, sizes.Options{Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if plans[i] = slices.Collect(p.Pieces()); len(plans[i]) != p.Len() {
 			t.Errorf("%d pieces, want %d", len(plans[i]), p.Len())
 		}
@@ -159,17 +140,13 @@ func TestSeeds(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	tr, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	_, err = sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
 	if u, ok := errors.AsType[*topology.UnreachableError](err); !ok || *u != (topology.UnreachableError{A: 0, B: 1}) {
 		t.Errorf("error %v", err)
 	}
 	m, err := sizes.NewMatrix(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if _, err := sizes.Make(tr, m, sizes.Options{}); err == nil {
 		t.Error("a plan for no bytes")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
@@ -43,9 +44,7 @@ func occupied(tr *topology.Tree, x sizes.Piece) []topology.Wire {
 func TestWindow(t *testing.T) {
 	windows(t, 200, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
 		p, err := sizes.MakeWindow(tr, window, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		type fragment struct{ exchange, src, dst int }
 		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)
 		for x := range p.Pieces() {
@@ -96,15 +95,11 @@ func TestWindow(t *testing.T) {
 // few draws an exchange in which most pairs have no fragment.
 func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *sizes.Matrix {
 	m, err := sizes.NewMatrix(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s := tr.Servers()
 	for range 1 + rng.IntN(2*s) {
 		src := rng.IntN(s)
-		if err := m.Set(src, (src+1+rng.IntN(s-1))%s, 1+rng.Int64N(2000)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, m.Set(src, (src+1+rng.IntN(s-1))%s, 1+rng.Int64N(2000)))
 	}
 	return m
 }
@@ -169,9 +164,7 @@ func TestChain(t *testing.T) {
 				window = []*sizes.Matrix{few(t, tr, rng)}
 			}
 			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split, After: r.chain})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if last := r.window(t, name, p, begin, long); last != begin+p.Time && !drawn {
 				t.Errorf("%s: window %d ends at %d, planned at %d", name, n, last, begin+p.Time)
 			}

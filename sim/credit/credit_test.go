@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/sim/credit"
 	"evbench/topology/network"
 )
@@ -16,9 +17,7 @@ func tree(t testing.TB, notation string, choice credit.Choice, down ...string) (
 	if err == nil && down != nil {
 		n, err = n.Degrade(down)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	w := credit.NewWires(n, 10, 10)
 	r := credit.NewRoutes(w)
 	r.Choice = choice
@@ -74,12 +73,8 @@ func run(t testing.TB, p credit.Params, w *credit.Wires, r *credit.Routes, x *cr
 	t.Helper()
 	x.Start(w.Hosts, seed)
 	e, err := credit.New(p, w, r, x, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(1 << 40); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, e.Run(1<<40))
 	if !e.Done() {
 		t.Fatal("something is still to happen")
 	}

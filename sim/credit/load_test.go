@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/sim/credit"
 	"evbench/topology/network"
@@ -17,17 +18,11 @@ const microsecond = 1_000_000
 func fabric(t *testing.T, name, engine string) *credit.Fabric {
 	t.Helper()
 	n, err := network.Parse(name, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	l, err := routing.Compute(engine, n, routing.Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	f, err := credit.NewFabric(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return f
 }
 
@@ -46,9 +41,7 @@ func TestShiftsWithoutContention(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", routing.QFT)
 	points, err := f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if got := points[0]; math.Abs(got.Accepted-0.996) > 0.002 || got.Worst < 0.99 {
 		t.Errorf("full load: %+v", got)
 	}
@@ -67,9 +60,7 @@ func TestLength(t *testing.T) {
 	both := loads(credit.Others(f.Hosts()), 1, 1)
 	both[0].Flits, both[1].Flits = 32, 32*32
 	one, err := f.Curve(t.Context(), 1, both)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	two, err := f.Curve(t.Context(), 2, both)
 	if err != nil || !slices.Equal(one, two) {
 		t.Errorf("by one %v, by two %v, %v", one, two, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
@@ -55,18 +56,12 @@ func perOutputKinds() map[string]Params {
 func runTree(t *testing.T, p Params, traffic *Traffic, until Time) *Engine {
 	t.Helper()
 	n, err := network.Parse("kary(4;2)", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	w := NewWires(n, testFlit, 0)
 	traffic.Start(n.Hosts(), 7)
 	e, err := New(p, w, treeRoutes(n, w, 4), traffic, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(until); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, e.Run(until))
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/sim/credit"
 	"evbench/topology/network"
@@ -16,9 +17,7 @@ func star(t *testing.T) *lft.Tables {
 	x, y := b.Host(network.Info{Name: "x", LID: 1}), b.Host(network.Info{Name: "y", LID: 2})
 	sw := b.Switch(network.Info{Name: "s"}, 3)
 	for port, h := range []network.Node{x, y} {
-		if err := b.Cable(network.End{Node: h, Port: 1}, network.End{Node: sw, Port: uint8(port + 1)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(network.End{Node: h, Port: 1}, network.End{Node: sw, Port: uint8(port + 1)}))
 	}
 	l := lft.New("by hand", b.Build())
 	l.Row(0)[1], l.Row(0)[2] = 1, 2
@@ -30,19 +29,13 @@ func TestRoutesOf(t *testing.T) {
 	l := star(t)
 	w := credit.NewWires(l.Net, 1000, 0)
 	r, err := credit.RoutesOf(l, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	p := credit.Params{Packet: 4, Lanes: 1, Buffer: 16, Delay: 2000, CutThrough: true}
 	traffic := &credit.Traffic{Pattern: credit.Others(2), Flits: 40, Count: 10}
 	traffic.Start(2, 1)
 	e, err := credit.New(p, w, r, traffic, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(1e9); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, e.Run(1e9))
 	if got := e.Meter.Total(); got != 2*400 || e.Meter.Worst() != 400 {
 		t.Errorf("%d flits in all, %d at one host; want 800 and 400", got, e.Meter.Worst())
 	}
@@ -74,9 +67,7 @@ func TestRoutesOfLanes(t *testing.T) {
 	l := star(t)
 	l.LaneRow(0)[1] = 1
 	r, err := credit.RoutesOf(l, credit.NewWires(l.Net, 1000, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(r.Lane) != 4 || r.Lane[2] != 1 || r.Lane[1] != 0 {
 		t.Errorf("lanes %v", r.Lane)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/study/failures"
 )
 
@@ -16,9 +17,7 @@ func file(t *testing.T, name, text string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
 	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if z := gzip.NewWriter(f); strings.HasSuffix(name, ".gz") && text != "" {
 		_, err = z.Write([]byte(text))
 		text = ""
@@ -32,9 +31,7 @@ func file(t *testing.T, name, text string) string {
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return name
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/study/failures"
 	"evbench/topology/network"
 )
@@ -23,9 +24,7 @@ type truth struct {
 func tree(t testing.TB, m0, leaves int) *failures.Cables {
 	t.Helper()
 	n, err := network.PGFT{M: []int{m0, leaves}, W: []int{1, m0}, P: []int{1, 1}}.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return failures.FromNetwork(n)
 }
 
@@ -105,14 +104,10 @@ func history(t testing.TB, c *failures.Cables, year int, logs ...string) *failur
 	var read []*failures.Log
 	for i, s := range logs {
 		l, err := failures.Read(strings.NewReader(s), fmt.Sprintf("log%d", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		read = append(read, l)
 	}
 	h, err := failures.Join(read, failures.Options{Year: year, Cables: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return h
 }

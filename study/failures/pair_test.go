@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/study/failures"
 )
 
@@ -174,9 +175,7 @@ func slowMerge(fs []failures.Failure, gap time.Duration) []failures.Failure {
 // about a second, a server, and a whole spine for 5 s.
 func TestUpstream(t *testing.T) {
 	b, err := os.ReadFile("testdata/upstream.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	h := history(t, tree(t, 4, 8), 2024, string(b))
 	fs, losses := failures.Pair(h)
 	var got []string
@@ -206,9 +205,7 @@ func TestUpstream(t *testing.T) {
 // TestTroubles counts all that is wrong with a log in NVIDIA's dialect.
 func TestTroubles(t *testing.T) {
 	b, err := os.ReadFile("testdata/nvidia.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	fs, got := failures.Pair(history(t, tree(t, 4, 8), 2024, string(b)))
 	want := failures.Losses{Cut: 2, ClockSteps: 1, Vague: 1, Rollovers: 1, LostUps: 1, LostDowns: 1, OneEnd: 7,
 		DownAtStart: 1, OpenAtEnd: 1, UnknownPorts: 1}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/osmlog"
 )
 
@@ -162,9 +163,7 @@ func TestReadCables(t *testing.T) {
 		t.Errorf("read %+v", c)
 	}
 	c, err = ReadCables(strings.NewReader("s1_0/5 s2_0/1\n0x1/7 0X02/3 leaf1-spine1 # here\nMF0;sw:N/U1/9 server\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var got []string
 	for _, l := range c.links {
 		got = append(got, l.Name+" "+l.class.String())
@@ -194,9 +193,7 @@ func TestReadCables(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"testdata/nvidia.log", "testdata/upstream.log"} {
 		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.Must(f, err)
 		f.Add(b[:min(len(b), 6000)], "s1_0/5 s2_0/1\n0x0002c90401000000/6 server\n")
 	}
 	f.Add([]byte("timestamp,switch,port,state\n2024-03-02 10:00:00,s1_0,5,DOWN\n"), "s1_0/5 s2_0/1")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 	"evbench/study/failures"
 	"evbench/topology"
@@ -114,9 +115,7 @@ func TestThesisCounts(t *testing.T) {
 		lines = append(lines, stateLine(at, guid, "x", 1+i%m0, "ACTIVE", "DOWN"), stateLine(at+time.Hour, guid, "x", 1+i%m0, "DOWN", "INIT"))
 	}
 	exclude, err := failures.ParsePeriod("2024-03-08")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	r := failures.Summarise(history(t, tree(t, m0, leaves), 2024, text(lines)),
 		failures.Settings{Merge: 10 * time.Minute, Exclude: []failures.Period{exclude}})
 	g := r.Groups[0]
@@ -157,13 +156,9 @@ func TestDays(t *testing.T) {
 // with every failure that was not left out.
 func TestReplay(t *testing.T) {
 	o, err := topology.Parse("FT(2;3,4)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	full, err := topology.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		lines := frame(testSpan)
@@ -182,17 +177,13 @@ func TestReplay(t *testing.T) {
 		script, err := failures.Replay(h, fs, view, failures.ReplayOptions{
 			Duration: []time.Duration{0, time.Second, time.Hour}[rng.IntN(3)], Speed: []float64{0, 100, 1e5}[rng.IntN(3)],
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		k := script.Skipped
 		if n := len(script.Steps) + k.NoLink + k.NoDuration + k.Short + k.Late + k.Parting; n != len(fs) {
 			t.Fatalf("seed %d: %d steps and left out, of %d failures", seed, n, len(fs))
 		}
 		var b strings.Builder
-		if err := script.WriteScenario(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, script.WriteScenario(&b))
 		s, err := scenario.Read("replay.yaml", strings.NewReader(b.String()))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, b.String())

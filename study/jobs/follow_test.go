@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -27,9 +28,7 @@ func parse(t *testing.T, notation string, down ...string) *network.Network {
 	if err == nil {
 		n, err = n.Degrade(down)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -163,9 +162,7 @@ func TestRouteWithLanes(t *testing.T) {
 	found := false
 	for seed := uint64(1); seed < 40 && !found; seed++ {
 		dead, err := whole.Random(6, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		n := whole.Without(dead, nil)
 		list := []Job{{"1", []string{"h0", "h5", "h11", "h30"}}, {"2", []string{"h1", "h6", "h12", "h31"}}}
 		r := NewRouted("")

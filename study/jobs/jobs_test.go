@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/hostlist"
 )
 
@@ -58,9 +59,7 @@ func TestDiff(t *testing.T) {
 
 func TestClasses(t *testing.T) {
 	c, err := ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for name, want := range map[string]nodeClass{
 		"nfs1": ioNode, "nfs3": computeNode, "mds1": ioNode, "mds9": computeNode, "login1": otherNode, "login10": computeNode, "a-gw": otherNode,
 	} {
@@ -86,9 +85,7 @@ func TestScatter(t *testing.T) {
 		t.Fatal(sizes, err)
 	}
 	a, err := scatter(sizes, 200, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	all := slices.Sorted(slices.Values(slices.Concat(a...)))
 	for i, n := range all {
 		if n != i {
@@ -121,9 +118,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var b strings.Builder
-		if err := Write(&b, list); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, Write(&b, list))
 		again, err := Read(strings.NewReader(b.String()))
 		if err != nil || !slices.EqualFunc(list, again, equal) {
 			t.Fatalf("%q became %q and %v, %v", text, b.String(), again, err)

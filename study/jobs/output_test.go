@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/study/jobs"
 	"evbench/topology/network"
@@ -19,15 +20,11 @@ func options(t *testing.T) (o jobs.Options, file func(name, text string) string)
 	dir := t.TempDir()
 	file = func(name, text string) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
 	n, err := network.Parse("FT(2;2,2)", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return jobs.Options{Source: "FT(2;2,2)", Net: n, List: file("jobs", "a: h0,h2\nb: h1,h3\n"), Wait: time.Minute}, file
 }
 
@@ -47,13 +44,9 @@ func TestOnce(t *testing.T) {
 	} {
 		file("jobs", want.list)
 		f, err := jobs.NewFollowing(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		r, err := jobs.Once(t.Context(), f, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		c := r.Change
 		if r.Written != want.written || len(c.Started) != len(want.change.Started) || len(c.Ended) != len(want.change.Ended) || len(c.Moved) != len(want.change.Moved) {
 			t.Errorf("look %d: written %v, change %+v", i, r.Written, *c)

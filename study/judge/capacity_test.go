@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -18,9 +19,7 @@ func slowed(t *testing.T, n *network.Network, share map[string]float64) *network
 	}
 	for name, x := range share {
 		cables, err := network.Names(n).Down(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for _, c := range cables {
 			rates[c.A] = x * 100e9
 		}
@@ -85,9 +84,7 @@ func TestJudgeSlowPods(t *testing.T) {
 func TestPhasedIsCongest(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "opensm-minhop", "leaf1-spine2", "leaf3-spine0")
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := lft.Congest(in.Tables, f.shift()).Slowdown
 	if got := f.phased(in.Tables, f.shift()); math.Abs(got-want) > 1e-9 {
 		t.Errorf("%v, want %v", got, want)
@@ -112,17 +109,11 @@ func TestPhasedIsCongest(t *testing.T) {
 func TestSplitIsABound(t *testing.T) {
 	for seed := range uint64(30) {
 		whole, err := network.Parse("FT(2;4,6)", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		dead, err := whole.Random(int(seed%7), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		f, err := newFabric(whole, whole.Without(dead, nil), network.AllHosts(whole))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if f.tree == nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/study/judge/foreign"
@@ -21,13 +22,9 @@ import (
 func input(t *testing.T, notation, engine string, down ...string) Input {
 	t.Helper()
 	whole, err := network.Parse(notation, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	n, err := whole.Degrade(down)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	in := Input{Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n)}
 	if engine != "" {
 		if in.Tables, err = routing.Compute(engine, n, routing.Options{}); err != nil {
@@ -40,9 +37,7 @@ func input(t *testing.T, notation, engine string, down ...string) Input {
 func judged(t *testing.T, in Input) *Verdict {
 	t.Helper()
 	v, err := Judge(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return v
 }
 
@@ -71,13 +66,9 @@ func TestJudgeFile(t *testing.T) {
 	want := judged(t, input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1"))
 	in := input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1")
 	var text bytes.Buffer
-	if err := netfile.WriteIB(&text, in.Net); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, netfile.WriteIB(&text, in.Net))
 	n, err := netfile.ReadIB(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	v := judged(t, Input{Name: "file", Whole: n, Net: n, Hosts: network.AllHosts(n)})
 	if v.AtMost.Phases != want.AtMost.Phases || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Repairs[0].Link != "s1_0-s2_0" {
 		t.Errorf("%+v, dead %v, repairs %+v", v.AtMost, v.Dead, v.Repairs)
@@ -296,9 +287,7 @@ func TestHostNames(t *testing.T) {
 
 func FuzzReadHosts(f *testing.F) {
 	n, err := network.Parse("FT(2;2,4)", 0)
-	if err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, err)
 	f.Add("h3 slots=2\nh1 slots=2\n")
 	f.Add("h[0-7]:3\n")
 	f.Add(mpirunMap)
@@ -327,9 +316,7 @@ func TestReasons(t *testing.T) {
 	for seed := range uint64(20) {
 		healthy, _ := topology.New(topology.Options{Ports: 4, Leaves: 6})
 		dead, err := healthy.Random(6, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		v := judged(t, input(t, "FT(2;4,6)", "", topology.LinkNames(dead)...))
 		if v.AtMost.Witness != "server" && !strings.Contains(v.AtMost.Why, "leaf") {
 			t.Errorf("%+v", v.AtMost)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/study/judge/foreign"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestMeasuredBySlowest(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile("testdata/" + name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return string(text)
 	}
 	mean := strings.NewReplacer("   Min Latency(us)   Max Latency(us)  Iterations", "", "         860787.85        1982171.37           5", "")

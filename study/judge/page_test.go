@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/study/judge/foreign"
 )
 
@@ -25,9 +26,7 @@ func TestWritePage(t *testing.T) {
 		in := input(t, x.notation, "opensm-minhop", x.down...)
 		in.Result = &foreign.Result{What: "a run", Efficiency: 0.1}
 		var b strings.Builder
-		if err := judged(t, in).WritePage(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, judged(t, in).WritePage(&b))
 		for _, want := range x.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: no %q", x.notation, want)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/study/judge/foreign"
 	"evbench/topology/network"
@@ -48,9 +49,7 @@ func TestPairsNameTheLink(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "dmodc")
 	n := in.Net
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for _, c := range n.Cables() {
 		for _, slow := range []network.End{c.A, c.B} {
 			in.Result = measured(t, in.Tables, func(e network.End) float64 {

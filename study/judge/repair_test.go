@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -18,13 +19,9 @@ func TestGreedyIsExact(t *testing.T) {
 		for count := 1; count <= 4; count++ {
 			for seed := range draws {
 				healthy, err := topology.New(topology.Options{Ports: 4 + (m-4)*(1-seed%2), Leaves: m})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				dead, err := healthy.Random(count, uint64(seed))
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				// One draw of ten has slow links in place of some dead ones.
 				cut, more := count, 1+1e-9
 				if seed%10 == 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/study/judge/foreign"
 	"evbench/topology/network"
 )
@@ -13,9 +14,7 @@ import (
 func readWords(t *testing.T, w Words) (*Input, error) {
 	t.Helper()
 	n, err := network.Parse("FT(2;2,4)", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	in := &Input{Name: "FT(2;2,4)", Whole: n, Net: n}
 	if w.Format == "" {
 		w.Format = foreign.Auto
@@ -28,9 +27,7 @@ func TestWords(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
 	hosts := file("hosts", "h1:2\nh3:2\n")

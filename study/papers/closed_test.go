@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology/network"
 )
@@ -14,9 +15,7 @@ func parsed(t *testing.T, notation string, down ...string) *network.Network {
 	if err == nil && len(down) > 0 {
 		n, err = n.Degrade(down)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -50,9 +49,7 @@ func TestRisk(t *testing.T) {
 		want float64
 	}{{nil, 1}, {[]string{"s1_0-s2_0"}, 2}} {
 		tables, err := routing.Compute(routing.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), routing.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if got := riskIn(tables, 20, 1); got[0] != tt.want || got[1] > 2 || got[2] != 0 {
 			t.Errorf("without %v: %v, want %g in shifts", tt.down, got, tt.want)
 		}

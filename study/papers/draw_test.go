@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // TestEveryFigureHasPanels keeps the list of panels and that of figures together.
@@ -58,13 +60,9 @@ func TestSVG(t *testing.T) {
 		{"jobs-efi", []string{"sssp, up: at most 160, 15 without", "sar, up: at most 60, 0 without", "s1_8", "grey: none"}},
 	} {
 		f, err := Make(context.Background(), tt.name, Options{Seed: 1, Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var svg bytes.Buffer
-		if err := f.WriteSVG(&svg); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, f.WriteSVG(&svg))
 		got := words(t, svg.Bytes())
 		for _, w := range tt.want {
 			if !strings.Contains(got, w) {
@@ -95,9 +93,7 @@ func TestBoxes(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	var svg bytes.Buffer
-	if err := f.WriteSVG(&svg); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, f.WriteSVG(&svg))
 	if got := words(t, svg.Bytes()); !strings.Contains(got, "some") || !strings.Contains(got, "326 servers") {
 		t.Error(got)
 	}
@@ -105,7 +101,5 @@ func TestBoxes(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	t.Parallel()
-	if err := (&Figure{Name: "fig4.8"}).WriteSVG(io.Discard); err == nil || !strings.Contains(err.Error(), "nothing to draw") {
-		t.Errorf("got %v", err)
-	}
+	expect.Error(t, (&Figure{Name: "fig4.8"}).WriteSVG(io.Discard), "nothing to draw")
 }

@@ -3,6 +3,7 @@ package papers
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
@@ -27,20 +28,14 @@ func TestKeptIsOpenSMs(t *testing.T) {
 	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,minhop", "ftree", routing.OpenSMMinHop, nil}} {
 		tables := compute(n.tree, tt.first, routing.Options{})
 		live, err := ibtest.Start(t.Context(), whole, tt.engine, tt.roots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		defer live.Close()
 		for i, l := range links {
-			if err := live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}))
 			now := must(n.tree.Without(links[:i+1]...))
 			tables = compute(now, tt.then, routing.Options{Previous: tables})
 			theirs, err := live.Tables()
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			sameOnLeaves(t, now, tables, theirs)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evbench/internal/expect"
 	"evbench/study/failures"
 	"evbench/topology"
 )
@@ -50,9 +51,7 @@ var quick = sync.OnceValues(func() (*Report, error) {
 func report(t *testing.T) *Report {
 	t.Helper()
 	r, err := quick()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return r
 }
 
@@ -86,14 +85,10 @@ func near(t *testing.T, what string, got, want, within float64) {
 func golden(t *testing.T, name, got string, width int) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(name, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	wantLines := strings.Split(string(want), "\n")
 	for i, line := range strings.Split(got, "\n") {
 		if utf8.RuneCountInString(line) > width {
@@ -109,9 +104,7 @@ func golden(t *testing.T, name, got string, width int) {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
-	if err := report(t).WriteText(&got); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, report(t).WriteText(&got))
 	golden(t, "testdata/quick.txt", got.String(), textWidth)
 }
 
@@ -267,9 +260,7 @@ func TestCSVAndJSON(t *testing.T) {
 	r := report(t)
 	for _, f := range r.Figures {
 		var out bytes.Buffer
-		if err := f.WriteCSV(&out); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, f.WriteCSV(&out))
 		lines, err := csv.NewReader(&out).ReadAll()
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
@@ -279,9 +270,7 @@ func TestCSVAndJSON(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if err := r.WriteJSON(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.WriteJSON(&out))
 	var doc struct {
 		Schema  string
 		Figures []Figure
@@ -295,13 +284,9 @@ func TestSameSeedSameFigure(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"fig4.1", "fig4.7", "fig5.10"} {
 		again, err := Make(context.Background(), name, Options{Seed: 1, Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var a, b bytes.Buffer
-		if err := errors.Join(figureOf(t, name).WriteCSV(&a), again.WriteCSV(&b)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(figureOf(t, name).WriteCSV(&a), again.WriteCSV(&b)))
 		if a.String() != b.String() {
 			t.Errorf("%s differs when made again", name)
 		}
@@ -342,9 +327,7 @@ func TestWorkers(t *testing.T) {
 		w.scenario(n, 2, 6, ", small")
 		racks, err := Make(w, "fig4.7", o)
 		var out bytes.Buffer
-		if err := errors.Join(err, w.WriteCSV(&out), racks.WriteCSV(&out)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(err, w.WriteCSV(&out), racks.WriteCSV(&out)))
 		return out.String()
 	}
 	all := made()
@@ -357,9 +340,7 @@ func TestWorkers(t *testing.T) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
-	if err := WriteList(&got); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, WriteList(&got))
 	golden(t, "testdata/list.txt", got.String(), 99)
 }
 
@@ -399,9 +380,7 @@ func TestDocuments(t *testing.T) {
 func TestListJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := WriteListJSON(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, WriteListJSON(&out))
 	var doc struct {
 		Schema    string
 		Documents []Document

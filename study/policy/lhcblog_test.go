@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/study/failures"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -138,9 +139,7 @@ func (v *inventor) csv(ports int) []byte {
 func lhcbTree(t *testing.T) *topology.Tree {
 	t.Helper()
 	tree, err := topology.New(topology.Options{Ports: 20, Leaves: 18})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }
 
@@ -148,17 +147,11 @@ func lhcbTree(t *testing.T) *topology.Tree {
 func read(t *testing.T, tree *topology.Tree, text []byte) (*failures.History, []failures.Failure) {
 	t.Helper()
 	l, err := failures.Read(bytes.NewReader(text), "log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	n, err := network.PGFT{M: []int{tree.Ports(), tree.Leaves()}, W: []int{1, tree.Spines()}, P: []int{1, 1}}.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	h, err := failures.Join([]*failures.Log{l}, failures.Options{Cables: failures.FromNetwork(n)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	fs, _ := failures.Pair(h)
 	return h, fs
 }
@@ -169,9 +162,7 @@ func TestLHCbLog(t *testing.T) {
 	tree := lhcbTree(t)
 	text := invent(1, tree).csv(tree.Ports())
 	if *update {
-		if err := os.WriteFile(lhcbLog, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(lhcbLog, text, 0o644))
 	}
 	if committed, err := os.ReadFile(lhcbLog); err != nil || !bytes.Equal(committed, text) {
 		t.Errorf("%s is not what its generator writes (%v); see -update", lhcbLog, err)

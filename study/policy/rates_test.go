@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/sim"
@@ -18,9 +19,7 @@ import (
 func setting(t *testing.T, ports, leaves int) *Setting {
 	t.Helper()
 	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
 }
 
@@ -74,23 +73,15 @@ func TestUnsynchronised(t *testing.T) {
 	s := setting(t, 4, 6)
 	for seed := range uint64(10) {
 		links, err := s.Tree.Random(int(seed%4), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		tree, err := s.Tree.Without(links...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		o, err := sim.Fluid(context.Background(), &sim.Job{
 			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
 		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
 		if err != nil || math.Abs(got/want-1) > 1e-3 {
@@ -104,17 +95,13 @@ func TestUnsynchronised(t *testing.T) {
 func TestSame(t *testing.T) {
 	t.Parallel()
 	tree, err := topology.New(topology.Options{Ports: 6, Leaves: 6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	s := &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
 	rng := rand.New(rand.NewPCG(1, 2))
 	classes := map[State]bool{}
 	for range 60 {
 		links, err := tree.Random(1+rng.IntN(3), rng.Uint64())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		x := State{plan: deadOf(links[1:]), tables: deadOf(links)}
 		y := s.same(x)
 		classes[y] = true
@@ -125,9 +112,7 @@ func TestSame(t *testing.T) {
 		for i, x := range []State{x, y} {
 			for _, avoided := range []Dead{x.plan, x.tables} {
 				got, err := s.rateWith(context.Background(), failover.FORS, x.plan, []Dead{avoided})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if avoided == x.plan && i == 0 {
 					rates[0] = got[0]
 				} else if avoided == x.plan && math.Abs(got[0]/rates[0]-1) > 1e-9 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -22,9 +23,7 @@ func slow() Times {
 func small(t *testing.T) *topology.Tree {
 	t.Helper()
 	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return tree
 }
 
@@ -61,12 +60,8 @@ func handMade(span int, ends ...[2]int) Log {
 func result(t *testing.T, p failover.Policy, l Log, o options, rates *Rates) (*Timeline, *Result) {
 	t.Helper()
 	s, err := replay(p, l, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rates.Learn(context.Background(), s); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
+	expect.Must(t, rates.Learn(context.Background(), s))
 	return s, AddUp(s, rates)
 }
 
@@ -239,12 +234,8 @@ func TestInstant(t *testing.T) {
 		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree)
 		_, r := result(t, failover.FORS, l, options{Tree: tree}, rates)
 		s, err := Instant(failover.FORS, l, tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := rates.Learn(context.Background(), s); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
+		expect.Must(t, rates.Learn(context.Background(), s))
 		if want := AddUp(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
 			t.Errorf("seed %d: %+v, want %+v", seed, r, want)
 		}

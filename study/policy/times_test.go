@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/failover"
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/study/policy"
 	"evbench/topology"
@@ -51,9 +52,7 @@ func TestMeasuredTimes(t *testing.T) {
 func TestTextWidth(t *testing.T) {
 	t.Parallel()
 	tree, err := topology.New(topology.Options{Ports: 20, Leaves: 18})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	times := policy.Thesis()
 	times.Exchange = 1718 * time.Millisecond
 	r := policy.Report{
@@ -69,9 +68,7 @@ func TestTextWidth(t *testing.T) {
 		})
 	}
 	var out strings.Builder
-	if err := r.WriteText(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.WriteText(&out))
 	for line := range strings.Lines(out.String()) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
 			t.Errorf("%d columns: %s", n, line)

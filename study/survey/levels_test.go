@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -34,9 +35,7 @@ func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 		shift, optimal := slices.Collect(m.LinearShift().All()), slices.Collect(m.BandwidthOptimal().All())
 		for level := 1; level < len(m); level++ {
 			rows, err := survey.SlowdownLevels(m, level)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if len(rows) != 2*m.Below(level) {
 				t.Fatalf("%v, level %d: %d rows", m, level, len(rows))
 			}
@@ -84,9 +83,7 @@ func TestSlowdownLevelsOfTwo(t *testing.T) {
 	for m0 := 1; m0 <= 5; m0++ {
 		for m1 := 2; m1 <= 5; m1++ {
 			want, err := survey.Slowdown(topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if got, err := survey.SlowdownLevels(scheduler.Levels{m0, m1}, 1); err != nil || !slices.Equal(got, want) {
 				t.Errorf("FT(2;%d,%d): %v, %+v, want %+v", m0, m1, err, got, want)
 			}
@@ -104,9 +101,7 @@ func TestEquation51(t *testing.T) {
 			notation += fmt.Sprintf(",%d", x)
 		}
 		net, err := network.Parse(notation+")", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for level := 1; level < len(m); level++ {
 			size, s := m.Below(level), m.Servers()
 			if up := upwards(net, level); up != s {
@@ -161,9 +156,7 @@ func TestEquation51IsReached(t *testing.T) {
 			for f := range m.Below(level) {
 				tree := topologytest.Tree(t, o)
 				reduced, err := survey.ReducedAt(tree, level, f, true)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				b := scheduler.LowerBound(reduced, scheduler.Options{})
 				n, s := m.Below(level), m.Servers()
 				want := max(s-1, (n*(s-n)+n-f-1)/(n-f))
@@ -171,9 +164,7 @@ func TestEquation51IsReached(t *testing.T) {
 					t.Errorf("%v, level %d, %d lost: bound %d, want %d", m, level, f, b.Phases, want)
 				}
 				got, _, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				if got.Phases != b.Phases || level == 1 && got.Phases != want {
 					t.Errorf("%v, level %d, %d lost: %d phases, bound %d, equation 5.1 %d", m, level, f, got.Phases, b.Phases, want)
 				}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/study/survey"
@@ -37,9 +38,7 @@ func TestSlowdownReproducesTheThesis(t *testing.T) {
 		{16, 32, 1.9375, 1.5, 2, 530, 1.8717, 1.4491, 1.0141, 1.0323},
 	} {
 		rows, err := survey.Slowdown(tree(t, c.m0, c.m1), survey.Count, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if len(rows) != 2*c.m0 {
 			t.Fatalf("FT(2;%d,%d): %d rows", c.m0, c.m1, len(rows))
 		}
@@ -84,14 +83,10 @@ func TestCountModelAgainstTheListing(t *testing.T) {
 				}
 				healthy := topologytest.Tree(t, o)
 				rows, err := survey.Slowdown(healthy, survey.Count, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, err)
 				for _, r := range rows {
 					reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.Must(t, err)
 					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
 					if r.LinearShift != ls || r.BandwidthOptimal != bo {
 						t.Fatalf("%s %v, reduction %d, all %v: %d and %d, want %d and %d",
@@ -135,18 +130,12 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 	for _, shape := range shapes {
 		healthy := tree(t, shape[0], shape[1])
 		rows, err := survey.Slowdown(healthy, survey.Routed, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		count, err := survey.Slowdown(healthy, survey.Count, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for i, r := range rows {
 			reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			if ls := cost(t, reduced, "linear-shift", "minhop", 3); r.LinearShift != ls {
 				t.Errorf("%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
 			}
@@ -163,9 +152,7 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 func cost(t *testing.T, tree *topology.Tree, schedule, routing string, seed uint64) int {
 	t.Helper()
 	p, err := plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return int(p.Cost(plan.Equal, 0).Duration)
 }
 
@@ -208,9 +195,7 @@ func TestSlowdownRefuses(t *testing.T) {
 func TestPhases(t *testing.T) {
 	healthy := tree(t, 4, 8)
 	rows, err := survey.Phases(healthy, 1, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want := []int{31, 38, 56, 112} // thesis 6.3: 38 at reduction 1
 	for i, r := range rows {
 		f := want[r.Reduction]
@@ -226,9 +211,7 @@ func TestPhases(t *testing.T) {
 func TestLMC(t *testing.T) {
 	healthy := tree(t, 4, 4)
 	rows, err := survey.LMC(healthy, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if len(rows) != 9 {
 		t.Fatalf("%d rows", len(rows))
 	}
@@ -246,13 +229,9 @@ func TestLMC(t *testing.T) {
 // The tables of small trees, to the letter. -update writes them.
 func TestGoldenTables(t *testing.T) {
 	count, err := survey.SlowdownTable(tree(t, 4, 4), survey.Count, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	routed, err := survey.SlowdownTable(tree(t, 4, 4), survey.Routed, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"count.txt":  func(b *bytes.Buffer) error { return count.WriteText(b) },
 		"count.csv":  func(b *bytes.Buffer) error { return count.WriteCSV(b) },
@@ -260,9 +239,7 @@ func TestGoldenTables(t *testing.T) {
 		"routed.txt": func(b *bytes.Buffer) error { return routed.WriteText(b) },
 	} {
 		var got bytes.Buffer
-		if err := write(&got); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, write(&got))
 		golden(t, name, got.Bytes())
 	}
 }
@@ -271,14 +248,10 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, os.WriteFile(file, got, 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s has changed; -update rewrites it. Now:\n%s", name, got)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/sim"
 	"evbench/study/survey"
@@ -21,13 +22,9 @@ import (
 func tableRows(t *testing.T, make func(*topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
 	t.Helper()
 	table, err := make(topologytest.Tree(t, of), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var b bytes.Buffer
-	if err := table.WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, table.WriteJSON(&b))
 	var doc struct{ Rows []map[string]any }
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || len(doc.Rows) != n {
 		t.Fatalf("%d rows, want %d; error %v of %s", len(doc.Rows), n, err, &b)
@@ -96,9 +93,7 @@ func tiny(t *testing.T) survey.SprayingOptions {
 func worked(t *testing.T, o survey.SprayingOptions) (all []survey.SprayingFigure) {
 	t.Helper()
 	err := survey.Spraying(t.Context(), o, func(f survey.SprayingFigure) error { all = append(all, f); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return all
 }
 
@@ -111,9 +106,7 @@ func TestSprayingTable(t *testing.T) {
 		t.Error("one worker has other figures")
 	}
 	var got bytes.Buffer
-	if err := survey.SprayingTable(o, figures).WriteText(&got); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, survey.SprayingTable(o, figures).WriteText(&got))
 	golden(t, "spraying.txt", got.Bytes())
 }
 
@@ -160,9 +153,7 @@ func TestSprayingRefuses(t *testing.T) {
 	} {
 		o := tiny(t)
 		change(&o)
-		if err := survey.Spraying(t.Context(), o, func(survey.SprayingFigure) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q", err, want)
-		}
+		expect.Error(t, survey.Spraying(t.Context(), o, func(survey.SprayingFigure) error { return nil }), want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -35,9 +36,7 @@ func TestWhatIfAgainstASlowLoop(t *testing.T) {
 		base := topologytest.Tree(t, c.o, c.down...)
 		cases := append(survey.DefaultCases(), survey.Case{Schedule: "bandwidth-optimal", Routing: "ecmp"}, survey.Case{Schedule: "fors", Routing: "ftree"})
 		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: c.k, Seed: 1, Cases: cases, Workers: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if len(r.Groups) == 0 || r.Groups[0].Group != "links" || r.Incomplete {
 			t.Fatalf("%+v", r)
 		}
@@ -74,15 +73,11 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		var dead []topology.Link
 		for _, n := range set {
 			links, err := base.Links(n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			dead = append(dead, links...)
 		}
 		v, err := base.Without(dead...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		if v.Connected() != nil {
 			r.unreachable++
 			continue
@@ -91,9 +86,7 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		r.names = append(r.names, strings.Join(set, ","))
 		for i, c := range cases {
 			p, err := plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			r.phases[i] = append(r.phases[i], p.Phases())
 			r.efficiency[i] = append(r.efficiency[i], p.Cost(plan.Equal, 1).Synchronised())
 		}
@@ -183,16 +176,10 @@ func TestWhatIfIsReproducible(t *testing.T) {
 	base := tree(t, 4, 4)
 	text := func(workers, sample int, seed uint64) string {
 		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		var b bytes.Buffer
-		if err := r.WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.WriteJSON(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, r.WriteText(&b))
+		expect.Must(t, r.WriteJSON(&b))
 		return b.String()
 	}
 	if text(1, 0, 1) != text(7, 0, 1) || text(1, 30, 5) != text(7, 30, 5) {
@@ -247,9 +234,7 @@ func TestWhatIfStops(t *testing.T) {
 			t.Errorf("total %d", total)
 		}
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	done := 0
 	for _, g := range r.Groups {
 		done += g.Done
@@ -284,22 +269,16 @@ func TestWhatIfRefuses(t *testing.T) {
 
 func TestWhatIfJSON(t *testing.T) {
 	r, err := survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var b bytes.Buffer
-	if err := r.WriteJSON(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.WriteJSON(&b))
 	golden(t, "whatif.json", b.Bytes())
 	var doc map[string]any
 	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc["schema"] != "evbench/whatif/1" {
 		t.Errorf("%v: %v", err, doc)
 	}
 	b.Reset()
-	if err := r.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, r.WriteText(&b))
 	golden(t, "whatif.txt", b.Bytes())
 }
 

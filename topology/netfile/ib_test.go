@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -20,9 +21,7 @@ import (
 func text(t testing.TB, name string) string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	defer f.Close()
 	var r io.Reader = f
 	if strings.HasSuffix(name, ".gz") {
@@ -31,27 +30,21 @@ func text(t testing.TB, name string) string {
 		}
 	}
 	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return string(data)
 }
 
 func read(t testing.TB, s string) *network.Network {
 	t.Helper()
 	n, err := netfile.ReadIB(strings.NewReader(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
 func parse(t testing.TB, notation string, lmc int, down ...string) *network.Network {
 	t.Helper()
 	n, err := network.Parse(notation, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n, err = n.Degrade(down); err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +148,7 @@ func TestWriteDiscovered(t *testing.T) {
 		"ft2_4_8_c_l0s0_l5s1_l3s2.txt.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
 		var out bytes.Buffer
-		if err := netfile.WriteIB(&out, n); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, netfile.WriteIB(&out, n))
 		blocks := func(s string) []string {
 			b := strings.Split(strings.TrimSpace(strings.ReplaceAll(s, " 4xSDR", "")), "\n\n")
 			return slices.Sorted(slices.Values(b[1:])) // without the heading
@@ -184,9 +175,7 @@ func TestWriteSim(t *testing.T) {
 		"ft2_4_8_c_l0s0_l5s1_l3s2.net.gz": parse(t, "FT(2;4,8)", 0, "s1_0/5", "s1_5/6", "s1_3/7"),
 	} {
 		var out bytes.Buffer
-		if err := netfile.WriteSim(&out, n); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, netfile.WriteSim(&out, n))
 		blocks := func(s string) []string {
 			_, s, _ = strings.Cut(s, "\n") // the heading
 			return slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(s), "\n\n")))
@@ -223,9 +212,7 @@ func odd(t testing.TB) *network.Network {
 		{end(0, 1), end(6, 1)}, {end(1, 1), end(7, 2)}, {end(2, 1), end(6, 12)}, {end(3, 1), end(7, 13)}, {end(4, 1), end(7, 5)},
 		{end(6, 5), end(7, 6)}, {end(6, 6), end(7, 7)}, {end(6, 8), end(6, 9)},
 	} {
-		if err := b.Cable(c[0], c[1]); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(c[0], c[1]))
 	}
 	return b.Build()
 }
@@ -237,9 +224,7 @@ func TestRoundTrip(t *testing.T) {
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
 		dead, err := big.Random(int(seed), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
@@ -248,9 +233,7 @@ func TestRoundTrip(t *testing.T) {
 		same(t, what, again, n)
 		same(t, what+", sim", withLIDs(t, rewrite(t, netfile.WriteSim, n), n), n)
 		var first, second bytes.Buffer
-		if err := netfile.WriteIB(&first, again); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, netfile.WriteIB(&first, again))
 		if err := netfile.WriteIB(&second, rewrite(t, netfile.WriteIB, again)); err != nil || first.String() != second.String() {
 			t.Errorf("%s: a second round changes the text, %v", what, err)
 		}
@@ -260,9 +243,7 @@ func TestRoundTrip(t *testing.T) {
 func rewrite(t *testing.T, write func(io.Writer, *network.Network) error, n *network.Network) *network.Network {
 	t.Helper()
 	var out bytes.Buffer
-	if err := write(&out, n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, write(&out, n))
 	return read(t, out.String())
 }
 
@@ -270,13 +251,9 @@ func rewrite(t *testing.T, write func(io.Writer, *network.Network) error, n *net
 func withLIDs(t *testing.T, n, from *network.Network) *network.Network {
 	t.Helper()
 	var pins bytes.Buffer
-	if err := netfile.WriteGUID2LID(&pins, from); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, netfile.WriteGUID2LID(&pins, from))
 	out, err := netfile.ReadGUID2LID(&pins, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return out
 }
 
@@ -287,14 +264,10 @@ func TestWriteRefuses(t *testing.T) {
 		info[v] = n.Info(network.Node(v))
 	}
 	info[5].GUID = info[4].GUID
-	if err := netfile.WriteIB(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), `"s1_0" and "s1_1" have one GUID`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, netfile.WriteIB(io.Discard, n.WithInfo(info)), `"s1_0" and "s1_1" have one GUID`)
 	info[5].GUID++
 	info[1].GUID, info[1].Port = info[0].GUID, info[0].Port+0x1000 // one adapter
-	if err := netfile.WriteSim(io.Discard, n.WithInfo(info)); err == nil || !strings.Contains(err.Error(), "one after the other") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, netfile.WriteSim(io.Discard, n.WithInfo(info)), "one after the other")
 	if err := netfile.WriteIB(io.Discard, n.WithInfo(info)); err != nil {
 		t.Errorf("ibnetdiscover writes GUIDs of ports: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/netfile"
 )
 
@@ -104,9 +105,7 @@ func TestReadCut(t *testing.T) {
 func TestGUID2LIDRefuses(t *testing.T) {
 	n := parse(t, "FT(1;2)", 0)
 	var out bytes.Buffer
-	if err := netfile.WriteGUID2LID(&out, n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, netfile.WriteGUID2LID(&out, n))
 	good := out.String()
 	for _, c := range []struct{ old, new, want string }{
 		{good, "", "no LID for \"h0\", port GUID 0x0002c90300000001"},
@@ -154,9 +153,7 @@ func FuzzRead(f *testing.F) {
 func FuzzGUID2LID(f *testing.F) {
 	n := parse(f, "FT(2;2,2)", 0)
 	var out bytes.Buffer
-	if err := netfile.WriteGUID2LID(&out, n); err != nil {
-		f.Fatal(err)
-	}
+	expect.Must(f, netfile.WriteGUID2LID(&out, n))
 	f.Add(out.String())
 	f.Fuzz(func(t *testing.T, s string) {
 		if got, err := netfile.ReadGUID2LID(strings.NewReader(s), n); err == nil && got.MaxLID() > 0xBFFF {

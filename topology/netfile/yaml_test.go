@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -13,18 +14,14 @@ import (
 func readYAML(t testing.TB, s string) *network.Network {
 	t.Helper()
 	n, err := netfile.ReadYAML(strings.NewReader(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
 func write(t testing.TB, n *network.Network) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := netfile.WriteYAML(&out, n); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, netfile.WriteYAML(&out, n))
 	return out.String()
 }
 
@@ -98,17 +95,13 @@ func TestRoundTripYAML(t *testing.T) {
 	b.Switch(network.Info{Name: "sw-1", GUID: 0x100, Port: 0x101}, 40)
 	b.Switch(network.Info{Name: "twin", GUID: 0x200, Port: 0x200}, 40)
 	for h := range 9 {
-		if err := b.Cable(network.End{Node: network.Node(h), Port: 1}, network.End{Node: network.Node(9 + h%2), Port: uint8(1 + h)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, b.Cable(network.End{Node: network.Node(h), Port: 1}, network.End{Node: network.Node(9 + h%2), Port: uint8(1 + h)}))
 	}
 	networks := []*network.Network{b.Build(), parse(t, "FT(1;1)", 7), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 2)}
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
 		dead, err := big.Random(int(seed), seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
@@ -185,9 +178,7 @@ func FuzzReadYAML(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what is written cannot be read: %v\n%s", err, write(t, n))
 		}
-		if err := sameYAML(again, n); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, sameYAML(again, n))
 	})
 }
 

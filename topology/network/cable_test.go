@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
@@ -56,9 +57,7 @@ func TestDegrade(t *testing.T) {
 		}
 	}
 	d, err := n.Degrade([]string{"leaf0-spine0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if d.At(n.Switch(0), 5).Node != network.NoNode || d.At(n.Switch(8), 1).Node != network.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
 		t.Error("the dead cable is not dead at both ends, or not alive in the network it came from")
 	}
@@ -83,9 +82,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 			{"spine2-top2-pod1-spine2", "s3_10-s2_6"},
 		} {
 			n, err := whole.Degrade([]string{"s1_0-s2_0", "s3_11"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err)
 			got, err := n.Degrade(strings.Split(c.down, ","))
 			if err != nil {
 				t.Error(err)
@@ -110,9 +107,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 func TestDegradeRefuses(t *testing.T) {
 	n := build(t, "FT(2;4,8)")
 	dead, err := n.Degrade([]string{"s1_0/5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for name, want := range map[string]string{
 		"":             `no node, port or cable ""; there are "s1_0" to "s2_3", ports such as "s1_0/1"`,
 		"leaf9-spine1": `no node, port or cable "leaf9-spine1"`,
@@ -224,13 +219,9 @@ func TestRandomTooMany(t *testing.T) {
 func TestNumbered(t *testing.T) {
 	n := build(t, "FT(2;4,8)")
 	got, err := n.Numbered(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	want, err := network.Parse("FT(2;4,8)", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for v := range network.Node(n.Nodes()) {
 		if got.Info(v) != want.Info(v) {
 			t.Errorf("%+v, want %+v", got.Info(v), want.Info(v))
@@ -247,9 +238,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("parts %v", p)
 	}
 	d, err := n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if got := fmt.Sprint(d.Parts()); got != "[[0 1 4 5 6] [2 3] [7]]" {
 		t.Errorf("parts %s", got)
 	}

@@ -4,27 +4,22 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
 func drawn(t *testing.T, n *network.Network) string {
 	t.Helper()
 	level, err := network.Ranks(n, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	var out strings.Builder
-	if err := network.WriteDot(&out, n, level); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, network.WriteDot(&out, n, level))
 	return out.String()
 }
 
 func TestWriteDot(t *testing.T) {
 	n, err := network.Parse("PGFT(2;3,3;1,2;1,2)", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n, err = n.Degrade([]string{"s1_0/4", "s1_1-s2_1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +52,7 @@ func TestDotNames(t *testing.T) {
 	var b network.Builder
 	h := b.Host(network.Info{Name: "a\"\nb"})
 	s := b.Switch(network.Info{Name: `c\`}, 1)
-	if err := b.Cable(network.End{Node: h, Port: 1}, network.End{Node: s, Port: 1}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, b.Cable(network.End{Node: h, Port: 1}, network.End{Node: s, Port: 1}))
 	got := drawn(t, b.Build())
 	if !strings.Contains(got, `[label="a\" b"]`) || !strings.Contains(got, `[label="c\\"]`) {
 		t.Errorf("got\n%s", got)

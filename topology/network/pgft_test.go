@@ -1,12 +1,14 @@
 package network
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 func TestPGFT(t *testing.T) {
 	n, err := PGFT{[]int{4, 4, 4}, []int{1, 4, 4}, []int{1, 1, 1}}.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if n.Hosts() != 64 || n.Switches() != 48 || n.MaxLID() != 112 {
 		t.Errorf("%d hosts, %d switches, LIDs to %d", n.Hosts(), n.Switches(), n.MaxLID())
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
@@ -18,9 +19,7 @@ var regular = []string{
 func levels(t *testing.T, n *network.Network) []int {
 	t.Helper()
 	s, err := network.ParseShape(n.Notation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	g, ok := s.(network.PGFT)
 	if !ok {
 		g = network.PGFT(s.(network.QFT))
@@ -114,9 +113,7 @@ func TestRanksOfOddSwitches(t *testing.T) {
 	n := build(t, "FT(3;2,2,4)")
 	node := func(name string) network.Node {
 		v, err := network.Names(n).Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return v
 	}
 	for _, c := range []struct {
@@ -135,9 +132,7 @@ func TestRanksOfOddSwitches(t *testing.T) {
 		{"a leaf without hosts", "h0,h1", "s1_0", 1},
 	} {
 		d, err := n.Degrade(strings.Split(c.down, ","))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		level, err := network.Ranks(d, tops(levels(t, n)))
 		if err != nil || level[node(c.node)] != c.want {
 			t.Errorf("%s: %s is on level %d, %v, want %d", c.what, c.node, level[node(c.node)], err, c.want)
@@ -151,9 +146,7 @@ func TestEmptyLeaves(t *testing.T) {
 	n := build(t, "FT(2;3,9)")
 	for _, also := range [][]string{nil, {"leaf0-spine0", "leaf1-spine1"}} {
 		d, err := n.Degrade(append(also, "h9", "h10", "h11", "h12", "h13", "h14", "h15", "h16", "h17", "h18", "h19", "h20", "h21", "h22", "h23"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		roots, err := network.DetectRoots(d)
 		if err != nil || !slices.Equal(roots, tops(levels(t, n))) {
 			t.Errorf("roots %v, %v", roots, err)
@@ -194,9 +187,7 @@ func ring(size int) *network.Network {
 
 func TestNotATree(t *testing.T) {
 	_, err := network.DetectRoots(ring(5))
-	if err == nil || !strings.Contains(err.Error(), "not a tree: swa/2 on level 1 is joined to swb/3 on level 1") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, err, "not a tree: swa/2 on level 1 is joined to swb/3 on level 1")
 	if _, err := network.Ranks(ring(5), nil); err == nil {
 		t.Error("a ring has levels")
 	}

@@ -4,15 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
 func build(t testing.TB, notation string) *network.Network {
 	t.Helper()
 	n, err := network.Parse(notation, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return n
 }
 
@@ -46,9 +45,7 @@ func TestParse(t *testing.T) {
 
 func TestParseLMC(t *testing.T) {
 	n, err := network.Parse("FT(2;4,8)", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	if h, s := n.Info(1), n.Info(n.Switch(0)); h.LID != 8 || h.LMC != 2 || s.LID != 132 || s.LMC != 0 || n.MaxLID() != 143 {
 		t.Errorf("h1 %+v, s1_0 %+v, LIDs to %d", h, s, n.MaxLID())
 	}
@@ -171,9 +168,7 @@ func radix(g network.PGFT, i, level int) int {
 func TestDigits(t *testing.T) {
 	g := network.PGFT{M: []int{3, 2, 4}, W: []int{1, 2, 3}, P: []int{1, 2, 1}}
 	n, err := g.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	for v := range network.Node(n.Nodes()) {
 		level, index := levelOf(g, v)
 		d := digitsOf(g, v)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // Samples are written after the published source of each program.
@@ -39,9 +41,7 @@ var iperfTwo = iperf("node1", "node2", 100, 9e9, "") + "\n" + iperf("node2", "no
 func pairsOf(t *testing.T, text string) *Pairs {
 	t.Helper()
 	r, err := Read([]byte(text), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, err)
 	return r.Pairs
 }
 
@@ -83,9 +83,7 @@ func TestIperf3(t *testing.T) {
 func TestIperf3Printed(t *testing.T) {
 	printed := func(name string) []byte {
 		data, err := os.ReadFile("testdata/iperf3-3.12-" + name + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		return data
 	}
 	for name, want := range map[string]string{
@@ -93,9 +91,7 @@ func TestIperf3Printed(t *testing.T) {
 		"udp":      "[node1 node2] [{0 1 5.006e+07 0}] 1",
 	} {
 		r, err := Read(printed(name), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, err)
 		for i := range r.Pairs.List {
 			x := &r.Pairs.List[i].Rate
 			*x, _ = strconv.ParseFloat(fmt.Sprintf("%.3e", *x), 64)
