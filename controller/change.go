@@ -66,8 +66,8 @@ func (c *change) holds() bool { return c != nil && c.stage == holding }
 // bounds reports whether nothing beyond from may be done yet.
 func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
 
-func (m *machine) replan(now time.Duration, p PlanChange) error {
-	if err := m.mayReplan(p); err != nil {
+func (m *machine) changePlan(now time.Duration, p PlanChange) error {
+	if err := m.mayChangePlan(p); err != nil {
 		return fmt.Errorf("plan update: %w", err)
 	}
 	if m.state == draining {
@@ -88,7 +88,7 @@ func (m *machine) replan(now time.Duration, p PlanChange) error {
 	return nil
 }
 
-func (m *machine) mayReplan(p PlanChange) error {
+func (m *machine) mayChangePlan(p PlanChange) error {
 	to := p.mode(m.section.mode)
 	switch {
 	case m.state > draining || m.state == draining && !m.exact():

@@ -146,7 +146,7 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		if s.m.c.Mode == wire.Ordered {
 			p.Rows, p.Windows = nil, notCalled{}
 		}
-		if err := s.m.replan(now, p); err != nil {
+		if err := s.m.changePlan(now, p); err != nil {
 			fmt.Fprintln(out, err)
 		}
 	case "allow", "away":

@@ -111,7 +111,7 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		case d := <-s.allows:
 			m.allow(wake(), d)
 		case u := <-s.updates:
-			if err := m.replan(wake(), u.change); err != nil {
+			if err := m.changePlan(wake(), u.change); err != nil {
 				u.ended <- updateEnd{err: err}
 			} else {
 				s.update = u

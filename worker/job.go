@@ -118,9 +118,9 @@ type mode interface {
 	position(err error) wire.Position
 }
 
-// replan passes a new plan on to the loop. Who has opened all that it needs says so at
+// changePlan passes a new plan on to the loop. Who has opened all that it needs says so at
 // once, in the middle of an exchange too: the loop takes it up before it begins another.
-func (j *job) replan(m wire.PlanUpdate) error {
+func (j *job) changePlan(m wire.PlanUpdate) error {
 	told := checkUpdate(m, j.c) == nil && j.mailbox.ready(opsOf(m.Row, j.c.Rank, len(j.c.Peers)))
 	j.mailbox.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
 	if !told {

@@ -84,7 +84,7 @@ func (l *loop) take(ctx context.Context) error {
 		l.count(o.first)
 	}
 	for i := range o.updates {
-		if err := l.replan(ctx, &o.updates[i]); err != nil {
+		if err := l.changePlan(ctx, &o.updates[i]); err != nil {
 			return err
 		}
 	}
@@ -102,9 +102,9 @@ func (l *loop) count(first uint64) {
 	l.counting <- l.before
 }
 
-// replan takes up a new plan. Where the controller does not know yet that this worker has
+// changePlan takes up a new plan. Where the controller does not know yet that this worker has
 // it, what it needs is opened first: here, where the loop has nothing else to do.
-func (l *loop) replan(ctx context.Context, u *update) error {
+func (l *loop) changePlan(ctx context.Context, u *update) error {
 	var err error
 	if l.plans, err = l.plans.update(&u.PlanUpdate, l.c); err != nil {
 		return err

@@ -250,7 +250,7 @@ func (s *session) handle(ctx context.Context, m wire.Message) error {
 		s.order(m.Run, func(o *orders) { o.measure, o.first = true, m.First })
 	case wire.PlanUpdate:
 		if s.current(m.Run) {
-			return s.job.replan(m)
+			return s.job.changePlan(m)
 		}
 	case wire.Patience:
 		if s.current(m.Run) {
