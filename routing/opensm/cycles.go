@@ -100,18 +100,18 @@ func preorder(root int32, left, right []int32) (order []int32) {
 	return order
 }
 
-// States of a channel in a hunt.
+// States of a channel in a cycleSearch.
 const (
 	fresh uint8 = iota
 	onTrail
 	finished // leads to no cycle
 )
 
-// A hunt looks for cycles, depth first, and goes on where the last one was. As in
+// A cycleSearch looks for cycles, depth first, and goes on where the last one was. As in
 // OpenSM, a channel that was cut off from its trail remembers who led to it; when
-// it is taken up again later, the hunt goes back there before it looks for
+// it is taken up again later, the search goes back there before it looks for
 // another start.
-type hunt struct {
+type cycleSearch struct {
 	d      *dependencies
 	state  []uint8
 	led    []int32 // by channel: the one before it on the trail, or none
@@ -121,8 +121,8 @@ type hunt struct {
 	now    int32
 }
 
-func newHunt(d *dependencies) *hunt {
-	h := &hunt{d: d, state: make([]uint8, len(d.out)), looked: make([]int, len(d.out)), led: make([]int32, len(d.out))}
+func newCycleSearch(d *dependencies) *cycleSearch {
+	h := &cycleSearch{d: d, state: make([]uint8, len(d.out)), looked: make([]int, len(d.out)), led: make([]int32, len(d.out))}
 	for c := range h.led {
 		h.led[c] = none
 	}
@@ -132,7 +132,7 @@ func newHunt(d *dependencies) *hunt {
 }
 
 // cycle goes on until it has found a cycle, which now is on, or nothing more.
-func (h *hunt) cycle() bool {
+func (h *cycleSearch) cycle() bool {
 	for h.now != none {
 		c := h.now
 		h.state[c] = onTrail
@@ -150,7 +150,7 @@ func (h *hunt) cycle() bool {
 	return false
 }
 
-func (h *hunt) back(c int32) {
+func (h *cycleSearch) back(c int32) {
 	h.state[c] = finished
 	if h.led[c] == none {
 		h.now = h.begin()
@@ -159,7 +159,7 @@ func (h *hunt) back(c int32) {
 	h.now, h.led[c] = h.led[c], none
 }
 
-func (h *hunt) begin() int32 {
+func (h *cycleSearch) begin() int32 {
 	for ; h.start < len(h.starts); h.start++ {
 		if c := h.starts[h.start]; h.state[c] == fresh {
 			return c
@@ -169,7 +169,7 @@ func (h *hunt) begin() int32 {
 }
 
 // next returns the first channel that c waits for and that is not finished.
-func (h *hunt) next(c int32) int32 {
+func (h *cycleSearch) next(c int32) int32 {
 	out := h.d.out[c]
 	for ; h.looked[c] < len(out); h.looked[c]++ {
 		if to := out[h.looked[c]].to; h.state[to] != finished {
@@ -180,8 +180,8 @@ func (h *hunt) next(c int32) int32 {
 }
 
 // cut removes the dependency of the cycle that has fewest routes, the first of
-// equals, and returns its bundles. The hunt is back where the cycle began.
-func (h *hunt) cut() []bundle {
+// equals, and returns its bundles. The search is back where the cycle began.
+func (h *cycleSearch) cut() []bundle {
 	best, least := h.now, -1
 	for c := h.now; ; {
 		h.state[c] = fresh

@@ -108,7 +108,7 @@ func (l *lanes) breakCycles(d *dependencies, count int) (needed int, err error) 
 	needed = 1
 	for lane := range count {
 		next := newDependencies(l.g)
-		for s := newHunt(d); s.cycle(); {
+		for s := newCycleSearch(d); s.cycle(); {
 			if lane == count-1 {
 				return 0, tooFewLanes{count}
 			}
