@@ -131,7 +131,7 @@ func moves(older, newer *Plan) *Moves {
 	for src := range older.Tree.Servers() {
 		for dst := range older.Tree.Servers() {
 			if src != dst {
-				m.compare(older, src, dst, a(src, dst), b(src, dst), known)
+				m.compare(older, [2]int{src, dst}, a(src, dst), b(src, dst), known)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (x place) written() *Place {
 }
 
 // compare counts one pair of servers. Paths are compared where both are known.
-func (m *Moves) compare(p *Plan, src, dst int, a, b place, known bool) {
+func (m *Moves) compare(p *Plan, pair [2]int, a, b place, known bool) {
 	before := m.Phase + m.Path + m.Old + m.New
 	switch {
 	case a.phase < 0 && b.phase < 0:
@@ -187,7 +187,7 @@ func (m *Moves) compare(p *Plan, src, dst int, a, b place, known bool) {
 	}
 	m.Moved++
 	if len(m.First) < FirstMoves {
-		m.First = append(m.First, Move{p.Tree.ServerName(src), p.Tree.ServerName(dst), a.written(), b.written()})
+		m.First = append(m.First, Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(), b.written()})
 	}
 }
 

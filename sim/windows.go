@@ -166,7 +166,7 @@ func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	for e := range t.missing {
 		for s, n := range t.missing[e] {
 			if n == 0 {
-				w.built(x, t, e, s, at, m)
+				m.built(at, s, t.got[e][s]+w.own(x, e, s))
 			}
 		}
 	}
@@ -183,12 +183,12 @@ func (w *windows) received(x *window, t *tally, p *sizes.Piece, at float64, m *m
 	t.got[e][s] += uint64(p.Bytes)
 	t.whole[e][s] = max(t.whole[e][s], at)
 	if t.missing[e][s]--; t.missing[e][s] == 0 {
-		w.built(x, t, e, s, t.whole[e][s], m)
+		m.built(t.whole[e][s], s, t.got[e][s]+w.own(x, e, s))
 		m.lasted(t.whole[e][s] - t.opened[e])
 	}
 }
 
-func (w *windows) built(x *window, t *tally, exchange, server int, at float64, m *meter) {
-	own := uint64(w.j.Size(w.event(x, exchange, server), server))
-	m.built(at, server, t.got[exchange][server]+own)
+// own is the size of the fragment that a server keeps.
+func (w *windows) own(x *window, exchange, server int) uint64 {
+	return uint64(w.j.Size(w.event(x, exchange, server), server))
 }

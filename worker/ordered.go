@@ -254,7 +254,7 @@ func (o *ordered) received(op *transport.Op) {
 	o.fragments.sources.await(g.source, o.came)
 	o.fragments.sources.came(g.source, now)
 	exchange := g.event / uint64(o.n)
-	o.trace.add(results.SpanReceive, o.came, now, exchange, -1, g.source)
+	o.trace.add(results.SpanReceive, o.came, now, place{exchange, -1, g.source})
 	o.came = now
 	o.tell(o.turns.received(exchange, g.source))
 	switch {
@@ -270,7 +270,7 @@ func (o *ordered) complete(now time.Duration, exchange uint64) {
 	e := o.ongoing(exchange)
 	e.whole = true
 	o.tally.took(now - e.began)
-	o.trace.add(results.SpanExchange, e.began, now, exchange, -1, -1)
+	o.trace.add(results.SpanExchange, e.began, now, place{exchange, -1, -1})
 	o.turns.close(exchange)
 }
 

@@ -144,7 +144,7 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	add(&s.meter.moves, 1)
 	if s.sending != nil {
 		s.tally.t.SentBytes += uint64(len(s.sending.Body))
-		s.trace.add(results.SpanSend, begun, now, s.done, s.phase, s.sending.Peer)
+		s.trace.add(results.SpanSend, begun, now, place{s.done, s.phase, s.sending.Peer})
 	}
 	if s.taking != nil {
 		return s.receive(ctx, begun, now)
@@ -170,7 +170,7 @@ func (s *synchronised) receive(ctx context.Context, begun, now time.Duration) er
 		case builder.Accepted, builder.Complete, builder.Corrupt, builder.WrongEpoch:
 			came := s.came(op, now)
 			s.fragments.sources.came(op.Peer, came)
-			s.trace.add(results.SpanReceive, begun, came, s.done, s.phase, op.Peer)
+			s.trace.add(results.SpanReceive, begun, came, place{s.done, s.phase, op.Peer})
 			return nil
 		}
 		s.ops[0] = *op
@@ -200,7 +200,7 @@ func (s *synchronised) barrier(ctx context.Context) error {
 	}
 	d := s.now() - t
 	s.waiting = false
-	s.trace.add(results.SpanBarrier, t, t+d, s.done, s.phase, -1)
+	s.trace.add(results.SpanBarrier, t, t+d, place{s.done, s.phase, -1})
 	s.meter.barrierWait.Store(s.meter.barrierWait.Load() + int64(d))
 	add(&s.meter.moves, 1)
 	return nil
@@ -215,7 +215,7 @@ func (s *synchronised) close(id uint64) {
 	}
 	if s.started {
 		s.tally.took(s.arrived - s.began)
-		s.trace.add(results.SpanExchange, s.began, s.arrived, s.done, -1, -1)
+		s.trace.add(results.SpanExchange, s.began, s.arrived, place{s.done, -1, -1})
 	}
 	s.advance()
 }

@@ -21,9 +21,15 @@ func newTracer(size int) *tracer {
 	return &tracer{ring: make([]wire.Span, size)}
 }
 
+// A place is what a span is of; -1 is no phase, and no peer.
+type place struct {
+	exchange    uint64
+	phase, peer int
+}
+
 // add keeps a span that has no spine.
-func (t *tracer) add(kind results.SpanKind, begin, end time.Duration, exchange uint64, phase, peer int) {
-	t.keep(wire.Span{Kind: kind, Begin: begin, End: end, Exchange: exchange, Phase: int32(phase), Peer: int32(peer), Spine: -1})
+func (t *tracer) add(kind results.SpanKind, begin, end time.Duration, of place) {
+	t.keep(wire.Span{Kind: kind, Begin: begin, End: end, Exchange: of.exchange, Phase: int32(of.phase), Peer: int32(of.peer), Spine: -1})
 }
 
 func (t *tracer) keep(s wire.Span) {

@@ -273,7 +273,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 		return
 	}
 	u.fragments.sources.came(g.source, now)
-	u.trace.add(results.SpanRequest, g.asked, now, g.event, -1, g.source)
+	u.trace.add(results.SpanRequest, g.asked, now, place{g.event, -1, g.source})
 	b := &u.slots[g.slot]
 	b.out--
 	switch {
@@ -291,7 +291,7 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 	b := &u.slots[slot]
 	if !lost {
 		u.tally.took(now - b.began)
-		u.trace.add(results.SpanEvent, b.began, now, b.event, -1, -1)
+		u.trace.add(results.SpanEvent, b.began, now, place{b.event, -1, -1})
 	}
 	u.done++
 	u.tally.t.Exchanges++

@@ -56,7 +56,21 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return simulateCases(c, said, s, planned, cases, dir)
+	bench.WriteSimulated(said, cases)
+	files, err := createResults(dir, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
+	describeMachine(&manifest)
+	show := newTerminal(said, c.Bool("quiet"))
+	sum, err := sim.Run(c.Context, cases, files, sim.Options{Manifest: manifest, Now: time.Now, Progress: show.Simulated})
+	show.End()
+	err = errors.Join(err, files.Close())
+	if printErr := printSimulated(c, sum, s, dir); err == nil {
+		err = printErr
+	}
+	return verdictOf(sum, false, err)
 }
 
 // loadSim loads the scenario with its flags, and plans it. Nothing is measured, so
@@ -104,27 +118,6 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 		fmt.Fprintln(said, "skipped, since", text)
 	}
 	return out, nil
-}
-
-// simulateCases works the cases out and prints what came of it.
-func simulateCases(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned, cases []*sim.Case, dir string) error {
-	bench.WriteSimulated(said, cases)
-	files, err := createResults(dir, c.App.ErrWriter)
-	if err != nil {
-		return err
-	}
-	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
-	describeMachine(&manifest)
-	show := newTerminal(said, c.Bool("quiet"))
-	sum, err := sim.Run(c.Context, cases, files, sim.Options{
-		Manifest: manifest, Now: time.Now, Progress: show.Simulated,
-	})
-	show.End()
-	err = errors.Join(err, files.Close())
-	if printErr := printSimulated(c, sum, s, dir); err == nil {
-		err = printErr
-	}
-	return verdictOf(sum, false, err)
 }
 
 func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, dir string) error {

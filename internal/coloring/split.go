@@ -213,25 +213,29 @@ func (c *colorer) expand(m *multigraph, p *piece) {
 
 func (c *colorer) color(p *piece, w *worker, color int32) {
 	w.spare = sized(w.spare, len(p.units))
-	c.units(p, p.units, w.spare, w, int32(p.degree), color)
+	c.units(p, w, regular{p.units, w.spare, int32(p.degree), color})
 }
 
-// units colours a k-regular part of a piece; buf is as long as e.
-func (c *colorer) units(p *piece, e, buf []unit, w *worker, k, color int32) {
-	if k%2 == 1 {
-		e = c.takeUnits(p, e, w, k, color)
-		k--
-		color++
+// A regular part of a piece is k-regular, and its colours begin with color; buf is as long as e.
+type regular struct {
+	e, buf   []unit
+	k, color int32
+}
+
+func (c *colorer) units(p *piece, w *worker, x regular) {
+	if x.k%2 == 1 {
+		x.e = c.takeUnits(p, x.e, w, x.k, x.color)
+		x.k--
+		x.color++
 	}
-	if k == 0 {
+	if x.k == 0 {
 		return
 	}
-	half := len(e) / 2
+	e, buf, half, k := x.e, x.buf, len(x.e)/2, x.k/2
 	w.split(c, e, buf[:half], buf[half:len(e)])
-	k /= 2
 	c.fork(len(e), w,
-		func(w *worker) { c.units(p, buf[:half], e[:half], w, k, color) },
-		func(w *worker) { c.units(p, buf[half:len(e)], e[half:], w, k, color+k) })
+		func(w *worker) { c.units(p, w, regular{buf[:half], e[:half], k, x.color}) },
+		func(w *worker) { c.units(p, w, regular{buf[half:len(e)], e[half:], k, x.color + k}) })
 }
 
 const none = -1

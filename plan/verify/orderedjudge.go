@@ -83,8 +83,8 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	return j.report
 }
 
-func (j *orderedJudge) accuse(kind Kind, src, dst, spine int32, format string, args ...any) {
-	j.report.offence(Offence{kind, -1, int(src), int(dst), int(spine), -1, ""}, format, args...)
+func (j *orderedJudge) accuse(kind Kind, p *Piece, format string, args ...any) {
+	j.report.offence(Offence{kind, -1, int(p.Src), int(p.Dst), int(p.Spine), -1, ""}, format, args...)
 }
 
 // scan holds every piece against the fabric, and every wire to one piece at a time.
@@ -119,31 +119,31 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 		if ok {
 			absent = p.Dst
 		}
-		j.accuse(UnknownServer, p.Src, p.Dst, p.Spine, "server%d to server%d: no server%d in %s with this fill", p.Src, p.Dst, absent, t.Notation())
+		j.accuse(UnknownServer, p, "server%d to server%d: no server%d in %s with this fill", p.Src, p.Dst, absent, t.Notation())
 		return nil, false
 	case src == dst:
-		j.accuse(SelfMessage, p.Src, p.Dst, p.Spine, "server%d sends to itself", p.Src)
+		j.accuse(SelfMessage, p, "server%d sends to itself", p.Src)
 		return nil, false
 	case p.Bytes < 1:
-		j.accuse(EmptyPiece, p.Src, p.Dst, p.Spine, "server%d to server%d: a piece without bytes", p.Src, p.Dst)
+		j.accuse(EmptyPiece, p, "server%d to server%d: a piece without bytes", p.Src, p.Dst)
 		return nil, false
 	}
 	wires = append(wires, t.FromServer(src), t.ToServer(dst))
 	a, b, k := t.Leaf(src), t.Leaf(dst), int(p.Spine)
 	switch {
 	case a == b && p.Spine != NoSpine:
-		j.accuse(NeedlessSpine, p.Src, p.Dst, p.Spine, "server%d to server%d names spine%d, but both sit on leaf%d", p.Src, p.Dst, k, a)
+		j.accuse(NeedlessSpine, p, "server%d to server%d names spine%d, but both sit on leaf%d", p.Src, p.Dst, k, a)
 	case a == b:
 	case p.Spine == NoSpine:
-		j.accuse(MissingSpine, p.Src, p.Dst, p.Spine, "server%d on leaf%d sends to server%d on leaf%d through no spine", p.Src, a, p.Dst, b)
+		j.accuse(MissingSpine, p, "server%d on leaf%d sends to server%d on leaf%d through no spine", p.Src, a, p.Dst, b)
 	case k >= t.Spines():
-		j.accuse(NoSuchSpine, p.Src, p.Dst, p.Spine, "server%d sends to server%d through spine%d; there are spine0..spine%d", p.Src, p.Dst, k, t.Spines()-1)
+		j.accuse(NoSuchSpine, p, "server%d sends to server%d through spine%d; there are spine0..spine%d", p.Src, p.Dst, k, t.Spines()-1)
 	case !t.Alive(a, k) || !t.Alive(b, k):
 		dead := a
 		if t.Alive(a, k) {
 			dead = b
 		}
-		j.accuse(DeadLink, p.Src, p.Dst, p.Spine, "server%d sends to server%d over leaf%d-spine%d, which is dead", p.Src, p.Dst, dead, k)
+		j.accuse(DeadLink, p, "server%d sends to server%d over leaf%d-spine%d, which is dead", p.Src, p.Dst, dead, k)
 	default:
 		wires = append(wires, t.Up(a, k), t.Down(b, k))
 	}
@@ -159,7 +159,7 @@ func (j *orderedJudge) overlap(w topology.Wire, p, first *Piece) {
 	} else if j.opt.AllowContention {
 		return
 	}
-	j.accuse(kind, p.Src, p.Dst, p.Spine, "%s carries server%d to server%d from %d to %d and server%d to server%d from %d", wireText{j.tree, w},
+	j.accuse(kind, p, "%s carries server%d to server%d from %d to %d and server%d to server%d from %d", wireText{j.tree, w},
 		first.Src, first.Dst, first.Start, first.Start+first.Bytes, p.Src, p.Dst, p.Start)
 }
 
@@ -186,9 +186,9 @@ func (j *orderedJudge) cover() {
 		s := &j.sizes[n-1]
 		switch {
 		case p.Offset > s.Bytes:
-			j.accuse(MissingBytes, p.Src, p.Dst, p.Spine, "%s: no piece carries bytes %d to %d", j.name(s), s.Bytes, p.Offset-1)
+			j.accuse(MissingBytes, p, "%s: no piece carries bytes %d to %d", j.name(s), s.Bytes, p.Offset-1)
 		case p.Offset < s.Bytes:
-			j.accuse(RepeatedBytes, p.Src, p.Dst, p.Spine, "%s: the piece from byte %d carries bytes again, up to byte %d", j.name(s), p.Offset, s.Bytes-1)
+			j.accuse(RepeatedBytes, p, "%s: the piece from byte %d carries bytes again, up to byte %d", j.name(s), p.Offset, s.Bytes-1)
 		}
 		s.Bytes = max(s.Bytes, p.Offset+p.Bytes)
 	}
@@ -213,14 +213,14 @@ func (j *orderedJudge) against(sizes []Size) {
 		}
 		switch {
 		case sent < s.Bytes:
-			j.accuse(MissingBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
+			j.accuse(MissingBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		case sent > s.Bytes:
-			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
+			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		}
 	}
 	for i, s := range j.sizes {
 		if !named[i] {
-			j.accuse(RepeatedBytes, s.Src, s.Dst, NoSpine, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
+			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
 		}
 	}
 }

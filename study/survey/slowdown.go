@@ -120,12 +120,14 @@ func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) 
 	if model == Routed {
 		adapted = scheduler.NameFORS
 	}
-	return slowdownTable(t.Notation(), model, adapted, Column{"leaves", "leaves_reduced", 0}, slowdownNotes(t, model), rows), nil
+	out := slowdownTable(t.Notation(), model, adapted, Column{"leaves", "leaves_reduced", 0}, rows)
+	out.Notes = slowdownNotes(t, model)
+	return out, nil
 }
 
-func slowdownTable(notation, model, adapted string, where Column, notes []string, rows []SlowdownRow) *Table {
+func slowdownTable(notation, model, adapted string, where Column, rows []SlowdownRow) *Table {
 	out := &Table{
-		name: "slowdown", topology: notation, model: model, Notes: notes,
+		name: "slowdown", topology: notation, model: model,
 		columns: []Column{
 			{"reduction", "reduction_links", 0}, where,
 			{"LS", "linear_shift_slowdown", 4}, {"BO", "bandwidth_optimal_slowdown", 4}, {adapted, "adapted_slowdown", 4},
@@ -268,11 +270,13 @@ func SlowdownLevelsTable(m scheduler.Levels, level int) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slowdownTable(levelsNotation(m), Count, "FS", Column{"subtrees", "subtrees_reduced", 0}, []string{
+	out := slowdownTable(levelsNotation(m), Count, "FS", Column{"subtrees", "subtrees_reduced", 0}, rows)
+	out.Notes = []string{
 		fmt.Sprintf("%s, %d servers: slowdown = duration of the exchange over S (thesis 5.3)", levelsNotation(m), m.Servers()),
 		fmt.Sprintf("model count: a phase lasts ⌈messages of a subtree of level %d (%d servers) / its live links to level %d⌉ (thesis Algorithm 2); collisions elsewhere are not seen",
 			level, m.Below(level), level+1),
 		"LS linear-shift, BO bandwidth-optimal, FS the thesis' fault-adaptive schedule with P_f phases (equation 5.1)",
 		"subtrees one: the first has lost links upwards; all: each has",
-	}, rows), nil
+	}
+	return out, nil
 }

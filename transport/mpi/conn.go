@@ -63,7 +63,7 @@ func (w *World) Dial(ctx context.Context, rank int) (net.Conn, error) {
 	err := c.err
 	c.mu.Unlock()
 	if err == nil {
-		err = c.say(rank, frameOpen, 0, k.ours, 0, nil)
+		err = c.say(rank, frame{kind: frameOpen, from: k.ours}, nil)
 	}
 	if err == nil {
 		err = k.await(ctx)
@@ -154,7 +154,7 @@ func (k *conn) Read(p []byte) (int, error) {
 		}
 		n, give, err := k.take(p)
 		if give > 0 {
-			_ = k.c.say(k.rank, frameWindow, k.peer(), k.ours, give, nil) // a broken world tells the next call
+			_ = k.c.say(k.rank, frame{kind: frameWindow, to: k.peer(), from: k.ours, n: give}, nil) // a broken world tells the next call
 		}
 		if err == io.EOF || n > 0 || len(p) == 0 {
 			return n, err
@@ -218,7 +218,7 @@ func (k *conn) Write(p []byte) (int, error) {
 	for sent < len(p) {
 		n, err := k.reserve(min(len(p)-sent, frameBody))
 		if err == nil {
-			err = k.c.say(k.rank, frameData, k.peer(), k.ours, n, p[sent:sent+n])
+			err = k.c.say(k.rank, frame{kind: frameData, to: k.peer(), from: k.ours, n: n}, p[sent:sent+n])
 		}
 		if err != nil {
 			return sent, k.error("write", err)
@@ -263,7 +263,7 @@ func (k *conn) Close() error {
 		close(k.over)
 		k.c.forget(k)
 		if theirs := k.peer(); theirs != 0 {
-			_ = k.c.say(k.rank, frameEnd, theirs, k.ours, 0, nil)
+			_ = k.c.say(k.rank, frame{kind: frameEnd, to: theirs, from: k.ours}, nil)
 		}
 	})
 	return nil

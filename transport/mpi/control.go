@@ -36,18 +36,17 @@ var errRefused = errors.New("connection refused")
 
 func (c *control) init(w *World) { c.w, c.conns = w, map[uint32]*conn{} }
 
-func (c *control) say(rank int, kind, to, from uint32, n int, body []byte) error {
+func (c *control) say(rank int, f frame, body []byte) error {
 	c.w.lock()
 	defer c.w.unlock()
-	return c.sayNow(rank, kind, to, from, n, body)
+	return c.sayNow(rank, f, body)
 }
 
 // sayNow is say with the token held.
-func (c *control) sayNow(rank int, kind, to, from uint32, n int, body []byte) error {
+func (c *control) sayNow(rank int, f frame, body []byte) error {
 	if c.w.left {
 		return net.ErrClosed
 	}
-	f := frame{kind: kind, to: to, from: from, n: n}
 	head := f.head()
 	rc := C.evb_say(c.w.c, C.int(rank), unsafe.Pointer(&head[0]), frameHead, unsafe.Pointer(unsafe.SliceData(body)), C.int(len(body)))
 	if rc != C.MPI_SUCCESS {
@@ -98,7 +97,7 @@ func (c *control) take(rank int, b []byte) {
 	c.mu.Unlock()
 	if k == nil || k.rank != rank {
 		if f.kind == frameAccept { // its dialler has given up
-			_ = c.sayNow(rank, frameEnd, f.from, f.to, 0, nil)
+			_ = c.sayNow(rank, frame{kind: frameEnd, to: f.from, from: f.to}, nil)
 		}
 		return
 	}
@@ -119,7 +118,7 @@ func (c *control) knock(rank int, theirs uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refuse {
-		_ = c.sayNow(rank, frameEnd, theirs, 0, 0, nil)
+		_ = c.sayNow(rank, frame{kind: frameEnd, to: theirs}, nil)
 		return
 	}
 	k := c.conn(rank)
@@ -187,7 +186,7 @@ func (w *World) Listen() (net.Listener, error) {
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		if k := l.next(); k != nil {
-			if err := l.c.say(k.rank, frameAccept, k.theirs, k.ours, 0, nil); err != nil {
+			if err := l.c.say(k.rank, frame{kind: frameAccept, to: k.theirs, from: k.ours}, nil); err != nil {
 				_ = k.Close()
 				return nil, l.error(err)
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 func drop(ep transport.Endpoint, peer, what, size int) transport.Op {
-	op := message(ep, transport.Recv, peer, transport.Single, what, 0)
+	op := message(ep, transport.Recv, peer, what, 0)
 	op.Drop = size
 	return op
 }
@@ -41,11 +41,11 @@ func testDropPosted(t *testing.T, connect Connect) {
 		p := 1 - e.Rank()
 		for i := range 2 * len(dropSizes) {
 			size := dropSizes[i/2]
-			ops := []transport.Op{message(e, transport.Send, p, transport.Single, i, size)}
+			ops := []transport.Op{message(e, transport.Send, p, i, size)}
 			if i%2 == 0 {
 				ops = append(ops, drop(e, p, i, size+10))
 			} else {
-				ops = append(ops, message(e, transport.Recv, p, transport.Single, i, size+10))
+				ops = append(ops, message(e, transport.Recv, p, i, size+10))
 			}
 			if err := e.Post(ops); err != nil {
 				return err
@@ -70,7 +70,7 @@ func testDropExchange(t *testing.T, connect Connect) {
 	each(t, ep, func(e transport.Endpoint) error {
 		p := 1 - e.Rank()
 		for i, size := range dropSizes {
-			ops := []transport.Op{drop(e, p, i, max(size, 1)), message(e, transport.Send, p, transport.Single, i, size)}
+			ops := []transport.Op{drop(e, p, i, max(size, 1)), message(e, transport.Send, p, i, size)}
 			if err := e.Exchange(t.Context(), ops); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func testDropExchange(t *testing.T, connect Connect) {
 
 func testDropLonger(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 0, 1001))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 0, 1001))
 	mustTake(t, ep[0], 1)
 	err := ep[1].Exchange(t.Context(), []transport.Op{drop(ep[1], 0, 0, 1000)})
 	var pe *transport.PeerError

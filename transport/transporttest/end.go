@@ -12,10 +12,10 @@ import (
 // and the other cannot; and a function that returns, at rank 1, when the first
 // has been done.
 func blocked(t *testing.T, ep []transport.Endpoint) (ops []transport.Op, begun func()) {
-	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 0, 100))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, 0, 100))
 	ops = []transport.Op{
-		message(ep[0], transport.Send, 1, transport.Single, 0, 100),
-		message(ep[0], transport.Recv, 1, transport.Single, 0, 100),
+		message(ep[0], transport.Send, 1, 0, 100),
+		message(ep[0], transport.Recv, 1, 0, 100),
 	}
 	return ops, func() {
 		if _, err := take(t.Context(), ep[1], 1); err != nil {
@@ -56,7 +56,7 @@ func testCancelPoll(t *testing.T, connect Connect) {
 		t.Errorf("Poll() = %v, want context.Canceled", err)
 	}
 	// What was posted is still there.
-	post(t, ep[1], message(ep[1], transport.Send, 0, transport.Single, 3, 50))
+	post(t, ep[1], message(ep[1], transport.Send, 0, 3, 50))
 	mustTake(t, ep[1], 1)
 	for _, op := range mustTakeSome(t, ep[0]) {
 		if op.Kind == transport.Recv {
@@ -82,14 +82,14 @@ func testDeadContext(t *testing.T, connect Connect) {
 	if _, err := ep[0].Poll(dead, make([]transport.Op, 1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Poll() = %v, want context.Canceled", err)
 	}
-	ops := []transport.Op{message(ep[0], transport.Send, 1, transport.Single, 0, 10)}
+	ops := []transport.Op{message(ep[0], transport.Send, 1, 0, 10)}
 	if err := ep[0].Exchange(dead, ops); !errors.Is(err, context.Canceled) {
 		t.Errorf("Exchange() = %v, want context.Canceled", err)
 	}
 	each(t, ep, func(e transport.Endpoint) error { // it did no harm
 		return e.Exchange(t.Context(), []transport.Op{
-			message(e, transport.Send, 1-e.Rank(), transport.Single, 1, 10),
-			message(e, transport.Recv, 1-e.Rank(), transport.Single, 1, 10),
+			message(e, transport.Send, 1-e.Rank(), 1, 10),
+			message(e, transport.Recv, 1-e.Rank(), 1, 10),
 		})
 	})
 }
@@ -158,7 +158,7 @@ func testWake(t *testing.T, connect Connect) {
 		t.Errorf("Poll() = %v", err)
 	}
 	// A Wake never costs an operation.
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 0, 10))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 0, 10))
 	ep[0].Wake()
 	mustTake(t, ep[0], 1)
 }
@@ -169,8 +169,8 @@ func testClosedPeer(t *testing.T, connect Connect) {
 		name string
 		op   transport.Op
 	}{
-		{"receive", message(ep[0], transport.Recv, 1, transport.Single, 0, 10)},
-		{"send", message(ep[2], transport.Send, 1, transport.Single, 0, 8<<20)},
+		{"receive", message(ep[0], transport.Recv, 1, 0, 10)},
+		{"send", message(ep[2], transport.Send, 1, 0, 8<<20)},
 	} {
 		_ = ep[1].Close()
 		e := ep[map[string]int{"receive": 0, "send": 2}[c.name]]
@@ -184,10 +184,10 @@ func testClosedPeer(t *testing.T, connect Connect) {
 
 func testClosedRequester(t *testing.T, connect Connect) {
 	ep := connect(t, 3, transport.Single)
-	post(t, ep[0], message(ep[0], transport.RecvRequest, 1, transport.Single, 0, 0))
+	post(t, ep[0], message(ep[0], transport.RecvRequest, 1, 0, 0))
 	_ = ep[1].Close()
-	post(t, ep[0], message(ep[0], transport.Recv, 2, transport.Single, 0, 10))
-	post(t, ep[2], message(ep[2], transport.Send, 0, transport.Single, 0, 10))
+	post(t, ep[0], message(ep[0], transport.Recv, 2, 0, 10))
+	post(t, ep[2], message(ep[2], transport.Send, 0, 0, 10))
 	mustTake(t, ep[2], 1)
 	checkReceived(t, 0, mustTake(t, ep[0], 1)[0], 0, 10)
 }

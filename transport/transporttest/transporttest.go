@@ -86,8 +86,14 @@ func fill(b []byte, src, dst, what int) []byte {
 	return b
 }
 
-func message(ep transport.Endpoint, k transport.Kind, peer, path, what, size int) transport.Op {
-	op := transport.Op{Kind: k, Peer: peer, Path: path, ID: uint64(what), Head: make([]byte, transport.HeadSize)}
+// over has a message take a path.
+func over(path int, op transport.Op) transport.Op {
+	op.Path = path
+	return op
+}
+
+func message(ep transport.Endpoint, k transport.Kind, peer, what, size int) transport.Op {
+	op := transport.Op{Kind: k, Peer: peer, Path: transport.Single, ID: uint64(what), Head: make([]byte, transport.HeadSize)}
 	if size > 0 {
 		op.Body = ep.Alloc(size)
 	}
@@ -160,7 +166,7 @@ func testOrder(t *testing.T, connect Connect) {
 	each(t, ep, func(e transport.Endpoint) error {
 		for i := range n {
 			k := transport.Kind(1 - e.Rank()) // rank 1 sends
-			if err := e.Post([]transport.Op{message(e, k, 1-e.Rank(), transport.Single, i, max(size(i), 3000*int(k)))}); err != nil {
+			if err := e.Post([]transport.Op{message(e, k, 1-e.Rank(), i, max(size(i), 3000*int(k)))}); err != nil {
 				return err
 			}
 		}
@@ -183,8 +189,8 @@ func testLarge(t *testing.T, connect Connect) {
 	each(t, connect(t, 2, transport.Single), func(e transport.Endpoint) error {
 		for i := range 2 {
 			ops := []transport.Op{
-				message(e, transport.Send, 1-e.Rank(), transport.Single, i, size),
-				message(e, transport.Recv, 1-e.Rank(), transport.Single, i, size),
+				message(e, transport.Send, 1-e.Rank(), i, size),
+				message(e, transport.Recv, 1-e.Rank(), i, size),
 			}
 			if err := e.Exchange(t.Context(), ops); err != nil {
 				return err
@@ -204,13 +210,13 @@ func testLarge(t *testing.T, connect Connect) {
 func testRequestPassesData(t *testing.T, connect Connect) {
 	const size = 8 << 20 // more than two sockets hold
 	ep := connect(t, 2, transport.Single)
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 1, size))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 1, size))
 	for src := range 2 {
-		post(t, ep[src], message(ep[src], transport.SendRequest, 1-src, transport.Single, 7, 0))
-		post(t, ep[1-src], message(ep[1-src], transport.RecvRequest, src, transport.Single, 7, 0))
+		post(t, ep[src], message(ep[src], transport.SendRequest, 1-src, 7, 0))
+		post(t, ep[1-src], message(ep[1-src], transport.RecvRequest, src, 7, 0))
 	}
 	driveUntil(t, ep, 2)
-	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 1, size))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, 1, size))
 	driveUntil(t, ep, 1)
 }
 
@@ -220,10 +226,10 @@ func testNear(t *testing.T, connect Connect) {
 	const size = 4 << 20
 	ep := connect(t, 2, transport.Single)
 	for i := range 3 {
-		op := message(ep[1], transport.Recv, 0, transport.Single, i, size)
+		op := message(ep[1], transport.Recv, 0, i, size)
 		op.Near = []int{0, size / 2, size}[i]
 		post(t, ep[1], op)
-		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, size-1000*i))
+		post(t, ep[0], message(ep[0], transport.Send, 1, i, size-1000*i))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var g errgroup.Group
@@ -297,15 +303,15 @@ func driveUntil(t *testing.T, eps []transport.Endpoint, receives int) {
 func testDataPassesRequest(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	for i := range 100 {
-		post(t, ep[0], message(ep[0], transport.SendRequest, 1, transport.Single, i, 0))
+		post(t, ep[0], message(ep[0], transport.SendRequest, 1, i, 0))
 	}
 	mustTake(t, ep[0], 100)
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 5, 1000))
-	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 5, 1000))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 5, 1000))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, 5, 1000))
 	mustTake(t, ep[0], 1)
 	checkReceived(t, 1, mustTake(t, ep[1], 1)[0], 5, 1000)
 	for i := range 100 {
-		post(t, ep[1], message(ep[1], transport.RecvRequest, 0, transport.Single, i, 0))
+		post(t, ep[1], message(ep[1], transport.RecvRequest, 0, i, 0))
 	}
 	for i, op := range mustTake(t, ep[1], 100) {
 		checkReceived(t, 1, op, i, 0)
@@ -316,11 +322,11 @@ func testPaths(t *testing.T, connect Connect) {
 	paths := []int{transport.Single, 0, 3}
 	ep := connect(t, 2, paths...)
 	for i, p := range paths {
-		post(t, ep[0], message(ep[0], transport.Send, 1, p, 100+i, 10+i))
+		post(t, ep[0], over(p, message(ep[0], transport.Send, 1, 100+i, 10+i)))
 	}
 	mustTake(t, ep[0], len(paths))
 	for i := len(paths) - 1; i >= 0; i-- { // the other way round than sent
-		post(t, ep[1], message(ep[1], transport.Recv, 0, paths[i], i, 100))
+		post(t, ep[1], over(paths[i], message(ep[1], transport.Recv, 0, i, 100)))
 		op := mustTake(t, ep[1], 1)[0]
 		if op.Path != paths[i] {
 			t.Errorf("asked for path %d, got %d", paths[i], op.Path)
@@ -333,7 +339,7 @@ func testPaths(t *testing.T, connect Connect) {
 func testOnePath(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	for _, path := range []int{0, 3} {
-		ops := []transport.Op{message(ep[0], transport.Send, 1, path, 0, 10)}
+		ops := []transport.Op{over(path, message(ep[0], transport.Send, 1, 0, 10))}
 		if err := ep[0].Post(ops); err == nil {
 			t.Errorf("Post took path %d", path)
 		}
@@ -347,11 +353,11 @@ func testShorter(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	// Two in a row: what belongs to the second must not end in the first.
 	for i := range 2 {
-		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, 1000+i))
+		post(t, ep[0], message(ep[0], transport.Send, 1, i, 1000+i))
 	}
 	mustTake(t, ep[0], 2)
 	for i := range 2 {
-		op := message(ep[1], transport.Recv, 0, transport.Single, 0, 5000)
+		op := message(ep[1], transport.Recv, 0, 0, 5000)
 		post(t, ep[1], op)
 		got := mustTake(t, ep[1], 1)[0]
 		checkReceived(t, 1, got, i, 1000+i)
@@ -363,9 +369,9 @@ func testShorter(t *testing.T, connect Connect) {
 
 func testLonger(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 0, 1001))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 0, 1001))
 	mustTake(t, ep[0], 1)
-	err := ep[1].Exchange(t.Context(), []transport.Op{message(ep[1], transport.Recv, 0, transport.Single, 0, 1000)})
+	err := ep[1].Exchange(t.Context(), []transport.Op{message(ep[1], transport.Recv, 0, 0, 1000)})
 	if !errors.Is(err, transport.ErrSize) {
 		t.Errorf("Exchange() = %v, want ErrSize", err)
 	}
@@ -381,8 +387,8 @@ func testLonger(t *testing.T, connect Connect) {
 func testEmpty(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	for i := range 10 {
-		post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, i, 0))
-		post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, i, 0))
+		post(t, ep[0], message(ep[0], transport.Send, 1, i, 0))
+		post(t, ep[1], message(ep[1], transport.Recv, 0, i, 0))
 	}
 	mustTake(t, ep[0], 10)
 	for i, op := range mustTake(t, ep[1], 10) {
@@ -392,7 +398,7 @@ func testEmpty(t *testing.T, connect Connect) {
 
 func testRefused(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
-	good := message(ep[0], transport.Send, 1, transport.Single, 0, 10)
+	good := message(ep[0], transport.Send, 1, 0, 10)
 	for name, spoil := range map[string]func(*transport.Op){
 		"peer":         func(o *transport.Op) { o.Peer = 2 },
 		"itself":       func(o *transport.Op) { o.Peer = 0 },
@@ -411,8 +417,8 @@ func testRefused(t *testing.T, connect Connect) {
 		}
 	}
 	// None of the good ones was sent: the first to arrive is this.
-	post(t, ep[0], message(ep[0], transport.Send, 1, transport.Single, 42, 10))
-	post(t, ep[1], message(ep[1], transport.Recv, 0, transport.Single, 42, 10))
+	post(t, ep[0], message(ep[0], transport.Send, 1, 42, 10))
+	post(t, ep[1], message(ep[1], transport.Recv, 0, 42, 10))
 	mustTake(t, ep[0], 1)
 	checkReceived(t, 1, mustTake(t, ep[1], 1)[0], 42, 10)
 }
@@ -427,10 +433,10 @@ func testMany(t *testing.T, connect Connect) {
 			for p := range n {
 				if p != e.Rank() {
 					ops = append(ops,
-						message(e, transport.Send, p, transport.Single, i, 5000+i),
-						message(e, transport.Recv, p, transport.Single, i, 6000),
-						message(e, transport.SendRequest, p, transport.Single, i, 0),
-						message(e, transport.RecvRequest, p, transport.Single, i, 0))
+						message(e, transport.Send, p, i, 5000+i),
+						message(e, transport.Recv, p, i, 6000),
+						message(e, transport.SendRequest, p, i, 0),
+						message(e, transport.RecvRequest, p, i, 0))
 				}
 			}
 		}
@@ -455,12 +461,12 @@ func testBeside(t *testing.T, connect Connect, side int) {
 	each(t, connect(t, 2, transport.Single, side), func(e transport.Endpoint) error {
 		p := 1 - e.Rank()
 		if err := e.Post([]transport.Op{
-			message(e, transport.Recv, p, side, 1, 100), message(e, transport.Send, p, side, 1, 100),
+			over(side, message(e, transport.Recv, p, 1, 100)), over(side, message(e, transport.Send, p, 1, 100)),
 		}); err != nil {
 			return err
 		}
 		ops := []transport.Op{
-			message(e, transport.Send, p, transport.Single, 2, 1<<20), message(e, transport.Recv, p, transport.Single, 2, 1<<20),
+			message(e, transport.Send, p, 2, 1<<20), message(e, transport.Recv, p, 2, 1<<20),
 		}
 		if err := e.Exchange(t.Context(), ops); err != nil {
 			return err
@@ -487,8 +493,8 @@ func testAllToAll(t *testing.T, connect Connect) {
 					continue
 				}
 				ops := []transport.Op{
-					message(e, transport.Recv, from, transport.Single, i, 40000),
-					message(e, transport.Send, to, transport.Single, i, 30000+i),
+					message(e, transport.Recv, from, i, 40000),
+					message(e, transport.Send, to, i, 30000+i),
 				}
 				if err := e.Exchange(t.Context(), ops); err != nil {
 					return err
