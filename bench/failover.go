@@ -82,8 +82,7 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 			r.ctl.Allow(d)
 		},
 		Tell: func(x failover.Record) {
-			done := failoverOf(m, line, x)
-			line.tell(Progress{Stage: FailedOver, Failover: &done})
+			line.tell(FailedOver{failoverOf(m, line, x)})
 		},
 	}}
 	if replans(m.Case) {
@@ -129,7 +128,7 @@ func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uin
 	}
 	took, err := c.ctl.Update(ctx, change, placed)
 	if err == nil {
-		c.line.tell(Progress{Stage: Replanned, Plan: p})
+		c.line.tell(Replanned{p})
 	}
 	return took, err
 }

@@ -391,22 +391,23 @@ func TestFailoverProgress(t *testing.T) {
 	s, planned := read(t, failing+"fors\n")
 	synctest.Test(t, func(t *testing.T) {
 		_, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
-			switch p.Stage {
+			tell := func(what ...any) { told[p.Stage()] = append(told[p.Stage()], p.Case+fmt.Sprint(what...)) }
+			switch e := p.Event.(type) {
 			case bench.LinksChanged:
-				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, topology.LinkNames(p.Down), topology.LinkNames(p.Up)))
+				tell(topology.LinkNames(e.Down), topology.LinkNames(e.Up))
 			case bench.Replanned:
-				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, topology.LinkNames(p.Plan.Tree.Dead())))
+				tell(topology.LinkNames(e.Plan.Tree.Dead()))
 			case bench.FailedOver:
-				x := p.Failover
-				told[p.Stage] = append(told[p.Stage], fmt.Sprint(p.Case, x.ID, x.Down, x.Up, x.SetSec != nil, x.FirstNewSec != nil))
+				x := e.Failover
+				tell(x.ID, x.Down, x.Up, x.SetSec != nil, x.FirstNewSec != nil)
 			}
 		}})
 		expect.OK(t, err)
 	})
 	want := map[string][]string{
-		bench.LinksChanged: {"x[leaf0-spine1] []", "x[] [leaf0-spine1]"},
-		bench.Replanned:    {"x[leaf0-spine1]", "x[]"},
-		bench.FailedOver:   {"x1 [leaf0-spine1] [] true true", "x2 [] [leaf0-spine1] true true"},
+		"links changed": {"x[leaf0-spine1] []", "x[] [leaf0-spine1]"},
+		"new plan":      {"x[leaf0-spine1]", "x[]"},
+		"failed over":   {"x1 [leaf0-spine1] [] true true", "x2 [] [leaf0-spine1] true true"},
 	}
 	for stage := range want {
 		expect.Equal(t, told[stage], want[stage], "%s", stage)

@@ -20,7 +20,7 @@ import (
 type measurement struct {
 	*runner
 	m     *measured
-	at    Progress
+	place Place
 	end   func(error) // ends the case
 	line  *timeline
 	links *follower // nil where no link is to change
@@ -33,14 +33,14 @@ type measurement struct {
 
 // measure runs the case on the workers, plays its timed failures beside it, and
 // reads counters while the network is quiet before and after.
-func (r *runner) measure(ctx context.Context, m *measured, p Progress) error {
+func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	beside, stop := context.WithCancel(ctx)
 	defer stop()
 	g, beside := errgroup.WithContext(beside)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	x := &measurement{runner: r, m: m, at: p, end: end, line: &timeline{fabric: r.f}, rate: meter{interval: r.s.Interval}}
-	x.line.tell = func(e Progress) { x.tell(p, e) }
+	x := &measurement{runner: r, m: m, place: p, end: end, line: &timeline{fabric: r.f}, rate: meter{interval: r.s.Interval}}
+	x.line.tell = func(e Event) { x.progress(p, e) }
 	if len(m.Timed) > 0 || m.Failover != nil {
 		var err error
 		if x.links, err = r.newFollower(ctx, m, x.line, end); err != nil {
@@ -73,16 +73,8 @@ func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	if x.links != nil {
 		g.Go(func() error { return x.links.run(beside) })
 	}
-	x.at.Stage = Measuring
-	x.progress(x.at)
+	x.progress(x.place, Measuring{})
 	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
-}
-
-// tell tells what happens beside the case, whose place in the run is p.
-func (x *measurement) tell(p, event Progress) {
-	p.Stage, p.Elapsed = event.Stage, time.Since(x.line.start)
-	p.Down, p.Up, p.Plan, p.Failover = event.Down, event.Up, event.Plan, event.Failover
-	x.progress(p)
 }
 
 // sample passes a sample on, and tells the rate of each interval once it is over.
@@ -93,8 +85,7 @@ func (x *measurement) sample(s results.Sample) {
 	}
 	x.line.series.add(s)
 	if interval, all, ok := x.rate.add(s); ok {
-		x.at.Elapsed, x.at.Interval, x.at.EventsPerSec = time.Since(x.line.start), interval, all
-		x.progress(x.at)
+		x.progress(x.place, Measuring{Elapsed: time.Since(x.line.start), EventsPerSec: all, Interval: interval})
 	}
 }
 

@@ -127,8 +127,7 @@ func (r *runner) begin() error {
 	if err := r.sink.Write(r.manifest); err != nil {
 		return err
 	}
-	told := r.manifest
-	r.progress(Progress{Stage: Begun, Manifest: &told, Cases: r.cases, Limit: r.plan.Limit})
+	r.progress(Place{}, Begun{Manifest: r.manifest, Cases: r.cases, Limit: r.plan.Limit})
 	return nil
 }
 

@@ -453,7 +453,7 @@ func interrupted(t *testing.T) {
 	sum, err := bench.Run(ctx, bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{
 		Listener: f.listen(), Token: "secret",
 		Progress: func(p bench.Progress) {
-			if p.Elapsed > 0 {
+			if e, ok := p.Event.(bench.Measuring); ok && e.Elapsed > 0 {
 				cancel(why)
 			}
 		},
@@ -477,45 +477,51 @@ func TestProgress(t *testing.T) {
 		f := &inProcess{}
 		var stages []string
 		var last bench.Progress
+		var rounds []bench.RoundDone
 		rate := map[string]float64{}
 		sum, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
-			if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
-				stages = append(stages, p.Stage)
+			if len(stages) == 0 || stages[len(stages)-1] != p.Stage() {
+				stages = append(stages, p.Stage())
 			}
 			if p.At.IsZero() || p.At.Before(last.At) {
-				t.Errorf("%s at %v, after %v", p.Stage, p.At, last.At)
+				t.Errorf("%s at %v, after %v", p.Stage(), p.At, last.At)
 			}
-			switch p.Stage {
+			switch e := p.Event.(type) {
 			case bench.Begun:
-				if p.Manifest == nil || len(p.Cases) != len(planned) {
-					t.Errorf("begun with manifest %v and %d cases", p.Manifest != nil, len(p.Cases))
+				if len(e.Manifest.Plans) != len(planned) || len(e.Cases) != len(planned) {
+					t.Errorf("begun with %d plans in the manifest and %d cases", len(e.Manifest.Plans), len(e.Cases))
 				}
 			case bench.Measuring:
-				rate[p.Case] = p.EventsPerSec
+				rate[p.Case] = e.EventsPerSec
 			case bench.Done:
-				if most := 1.5 * p.Slice.EventsPerSec.Max; rate[p.Case] > most {
+				if most := 1.5 * e.Slice.EventsPerSec.Max; rate[p.Case] > most {
 					t.Errorf("%s: %v events/s, at most %v fit a server", p.Case, rate[p.Case], most)
 				}
-				if n := len(p.Summary.Slices); n == 0 || p.Summary.Slices[n-1].Case != p.Case {
+				if n := len(e.Summary.Slices); n == 0 || e.Summary.Slices[n-1].Case != p.Case {
 					t.Errorf("%s is not the last of %d slices", p.Case, n)
 				}
+			case bench.RoundDone:
+				rounds = append(rounds, e)
 			}
 			last = p
 		}})
 		expect.Must(t, err)
-		slice := []string{bench.Installing, bench.WarmingUp, bench.Measuring, bench.Done}
-		want := []string{bench.Begun}
+		slice := []string{"install", "warm up", "measure", "done"}
+		want := []string{"begun"}
 		for range s.Rounds.Count {
 			for range planned {
 				want = append(want, slice...)
 			}
-			want = append(want, bench.RoundDone)
+			want = append(want, "round done")
 		}
-		if want = append(want, bench.Ended); !slices.Equal(stages, want) {
+		if want = append(want, "ended"); !slices.Equal(stages, want) {
 			t.Errorf("stages %q, want %q", stages, want)
 		}
-		if last.Summary == nil || len(last.Summary.Cases) != len(sum.Cases) || !last.Summary.Complete {
-			t.Errorf("the last event has %+v", last.Summary)
+		if e, ok := last.Event.(bench.Ended); !ok || len(e.Summary.Cases) != len(sum.Cases) || !e.Summary.Complete {
+			t.Errorf("the last event has %+v", last.Event)
+		}
+		for i, e := range rounds { // what was told is not changed by what comes later
+			expect.Equal(t, e.Summary.Rounds, i+1, "rounds told")
 		}
 	})
 }

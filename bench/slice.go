@@ -23,7 +23,7 @@ func (r *runner) all(ctx context.Context) error {
 		}
 		r.plan.done, r.plan.measured = r.plan.done+1, r.plan.measured+len(order)
 		sum = r.standing(false)
-		r.progress(Progress{Stage: RoundDone, Round: r.plan.done, Elapsed: time.Since(r.began), Summary: &sum})
+		r.progress(Place{Round: r.plan.done}, RoundDone{Elapsed: time.Since(r.began), Summary: sum})
 	}
 }
 
@@ -53,15 +53,13 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 			m.repeat++
 		}
 	}
-	p := Progress{Case: m.Name, Index: index, Count: count, Round: r.plan.done + 1, Duration: m.Duration}
+	p := Place{Round: r.plan.done + 1, Case: m.Name, Index: index, Count: count, Duration: m.Duration}
 	err := r.one(ctx, m, p)
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
 	sum := r.standing(false) // which settles whether this one counts
 	if err == nil {
-		result := r.result(m)
-		p.Stage, p.Slice, p.Links, p.Summary = Done, &result, m.links, &sum
-		r.progress(p)
+		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
 	}
 	return m, errors.Join(err, r.sinkErr)
 }
@@ -83,13 +81,11 @@ type measured struct {
 	warnings  []string
 }
 
-func (r *runner) one(ctx context.Context, m *measured, p Progress) error {
-	p.Stage = Installing
-	r.progress(p)
+func (r *runner) one(ctx context.Context, m *measured, p Place) error {
+	r.progress(p, Installing{})
 	if err := r.f.Install(ctx, m.Plan); err != nil {
 		return fmt.Errorf("case %q: install: %w", m.Name, err)
 	}
-	p.Stage = WarmingUp
-	r.progress(p)
+	r.progress(p, WarmingUp{})
 	return r.measure(ctx, m, p)
 }

@@ -191,7 +191,7 @@ func (r *runner) standing(complete bool) results.Summary {
 
 func (r *runner) end(complete bool) (results.Summary, error) {
 	sum := r.standing(complete)
-	r.progress(Progress{Stage: Ended, Round: r.plan.done, Summary: &sum})
+	r.progress(Place{Round: r.plan.done}, Ended{sum})
 	r.manifest.Ended, r.manifest.Complete = time.Now().UTC(), complete
 	r.keep(r.sink.Write(sum))
 	r.keep(r.sink.Write(r.manifest))

@@ -84,7 +84,7 @@ func windows(changes []step, apart time.Duration) []step {
 // A timeline plays the steps of one case on a fabric and keeps what happened.
 type timeline struct {
 	fabric  fabric.Fabric
-	tell    func(Progress)
+	tell    func(Event)
 	start   time.Time
 	excused uint64     // drops within a window
 	mu      sync.Mutex // of events, while the case goes on
@@ -139,17 +139,17 @@ func (l *timeline) set(ctx context.Context, s step) error {
 	l.mu.Lock()
 	l.events = append(l.events, linkEvent{links: s.links, up: s.up, set: time.Now()})
 	l.mu.Unlock()
-	err := l.fabric.SetLinks(ctx, s.links, s.up)
-	if ctx.Err() != nil {
+	switch err := l.fabric.SetLinks(ctx, s.links, s.up); {
+	case ctx.Err() != nil:
 		return nil
+	case err != nil:
+		return err
+	case s.up:
+		l.tell(LinksChanged{Up: s.links})
+	default:
+		l.tell(LinksChanged{Down: s.links})
 	}
-	if changed := (Progress{Stage: LinksChanged}); err == nil {
-		if changed.Down = s.links; s.up {
-			changed.Down, changed.Up = nil, s.links
-		}
-		l.tell(changed)
-	}
-	return err
+	return nil
 }
 
 // drops reads the counters. It does not obey the context of the case: the last

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	"evbench/bench"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -49,10 +50,11 @@ type failoverDocument struct {
 }
 
 func writeProgress(w io.Writer, s *State) error {
-	b := s.Last
+	p := s.Last
+	rate, _ := p.Event.(bench.Measuring)
 	d := progressDocument{
-		Schema: progressSchema, Ended: s.Ended, Stage: b.Stage, Case: b.Case, Round: b.Round, Rounds: b.Rounds,
-		ElapsedSec: b.Elapsed.Seconds(), DurationSec: b.Duration.Seconds(), EventsPerSec: b.EventsPerSec, Interval: b.Interval, TookSec: s.Took().Seconds(),
+		Schema: progressSchema, Ended: s.Ended, Stage: p.Stage(), Case: p.Case, Round: p.Round, Rounds: p.Rounds,
+		ElapsedSec: rate.Elapsed.Seconds(), DurationSec: p.Duration.Seconds(), EventsPerSec: rate.EventsPerSec, Interval: rate.Interval, TookSec: s.Took().Seconds(),
 		Dead: []string{}, Failovers: []failoverDocument{},
 	}
 	left, most := s.Left()
@@ -60,9 +62,9 @@ func writeProgress(w io.Writer, s *State) error {
 	if s.Manifest != nil {
 		d.Name = s.Manifest.Name
 	}
-	if c := s.Case(b.Case); c != nil {
+	if c := s.Case(p.Case); c != nil {
 		_, dead := s.Plan(c)
-		d.Slice, d.Slices, d.Dead = b.Index+1, b.Count, topology.LinkNames(dead)
+		d.Slice, d.Slices, d.Dead = p.Index+1, p.Count, topology.LinkNames(dead)
 	}
 	for _, f := range s.Failovers {
 		d.Failovers = append(d.Failovers, failoverDocument{f.Case, f.Repeat, f})

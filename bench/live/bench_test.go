@@ -36,14 +36,13 @@ func BenchmarkFollow(b *testing.B) {
 		x.Slice(1, i, 5)
 	}
 	out, sent := stream{nowhere{}, http.NewResponseController(nowhere{})}, map[string]int{}
-	draw := func(b *testing.B, events ...bench.Progress) {
+	draw := func(b *testing.B, events ...bench.Event) {
 		for n := 0; b.Loop(); n++ {
 			if n%24 == 0 { // the next slice
-				x.Say(bench.Progress{Stage: bench.Installing, Case: "two", Round: 2, Count: 5, Duration: 24 * time.Second})
+				x.Say(x.Of(2, 1), bench.Installing{})
 			}
 			for _, e := range events {
-				e.Case, e.Round, e.Count, e.Duration = "two", 2, 5, 24*time.Second
-				x.Say(e)
+				x.Say(x.Of(2, 1), e)
 			}
 			parts, _, err := s.draw()
 			if err == nil {
@@ -53,12 +52,12 @@ func BenchmarkFollow(b *testing.B) {
 		}
 	}
 	b.Run("interval", func(b *testing.B) {
-		draw(b, bench.Progress{Stage: bench.Measuring, Elapsed: time.Second, Interval: 5, EventsPerSec: 5})
+		draw(b, bench.Measuring{Elapsed: time.Second, Interval: 5, EventsPerSec: 5})
 	})
 	b.Run("links", func(b *testing.B) {
-		draw(b, bench.Progress{Stage: bench.LinksChanged, Down: []topology.Link{{Leaf: 3, Spine: 3}}}, bench.Progress{Stage: bench.LinksChanged, Up: []topology.Link{{Leaf: 3, Spine: 3}}})
+		draw(b, bench.LinksChanged{Down: []topology.Link{{Leaf: 3, Spine: 3}}}, bench.LinksChanged{Up: []topology.Link{{Leaf: 3, Spine: 3}}})
 	})
 	b.Run("slice", func(b *testing.B) {
-		draw(b, bench.Progress{Stage: bench.Installing}, bench.Progress{Stage: bench.RoundDone, Summary: x.Standing()})
+		draw(b, bench.Installing{}, bench.RoundDone{Summary: x.Standing()})
 	})
 }

@@ -30,7 +30,7 @@ func TestBrowserFollows(t *testing.T) {
 	b := browsertest.Open(t, s.URL())
 	b.Is(t, "at first", `document.querySelector("#where .left").textContent`, "about 1m0s left")
 	measured(x)
-	b.Do(t, until(`document.querySelector("#where").textContent.includes("round 2 of 2 [1/3] one dead: install")`))
+	b.Do(t, until(`document.querySelector("#where").textContent.includes("round 2 of 2 [2/3] one dead: install")`))
 	b.Is(t, "cases", `[...document.querySelectorAll("#cases tbody th")].map(e => e.textContent).join()`, "healthy <b>,one dead,dies")
 	b.Is(t, "rates", `[...document.querySelectorAll("#rounds tbody td")].map(e => e.textContent).join()`, "5.000,3.000,4.000")
 	b.Is(t, "fail-overs", `[...document.querySelectorAll("#failovers tbody tr")].map(e => [...e.cells].slice(0, 5).map(c => c.textContent)).join("; ")`, "dies,leaf2-spine1 down,2.00,0.30,1.00")
@@ -39,7 +39,7 @@ func TestBrowserFollows(t *testing.T) {
 	const dead = `[...document.querySelectorAll("#trees > div:not([hidden]) .k.dead title")].map(e => e.textContent).join()`
 	b.Is(t, "the tree", shown, "one dead")
 	b.Is(t, "its dead links", dead, "leaf0-spine0: dead")
-	x.Say(bench.Progress{Stage: bench.LinksChanged, Case: "one dead", Down: []topology.Link{{Leaf: 3, Spine: 3}}})
+	x.Say(x.Of(2, 1), bench.LinksChanged{Down: []topology.Link{{Leaf: 3, Spine: 3}}})
 	b.Do(t, until(dead+` === "leaf0-spine0: dead,leaf3-spine3: dead"`))
 	b.Do(t, chromedp.Click(`#picker button:nth-child(2)`))
 	b.Is(t, "the tree that was chosen", shown, "healthy <b>")
@@ -51,7 +51,7 @@ func TestBrowserFollows(t *testing.T) {
 
 	sum := x.Standing()
 	sum.Answer = &results.Answer{Text: "One dead cable costs nothing."}
-	x.Say(bench.Progress{Stage: bench.Ended, Summary: sum})
+	x.Say(bench.Place{}, bench.Ended{Summary: sum})
 	expect.OK(t, s.End("Results: here."))
 	b.Do(t, until(`document.documentElement.classList.contains("ended")`))
 	b.Is(t, "the answer", `document.querySelector(".answer").textContent`, "One dead cable costs nothing.")
@@ -71,10 +71,9 @@ func TestBrowserLayout(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", tt.width, tt.face), func(t *testing.T) {
 			s, x := serve(t)
 			measured(x)
-			p := bench.Progress{Stage: bench.Measuring, Case: "one dead", Round: 2, Count: 3, Duration: x.Cases[1].Duration}
+			p := x.Of(2, 1)
 			for i := range 20 {
-				p.Elapsed, p.Interval, p.EventsPerSec = time.Duration(i+1)*p.Duration/25, 3+float64(i%3)/10, 3.1
-				x.Say(p)
+				x.Say(p, bench.Measuring{Elapsed: time.Duration(i+1) * p.Duration / 25, Interval: 3 + float64(i%3)/10, EventsPerSec: 3.1})
 			}
 			b := browsertest.Open(t, s.URL())
 			browsertest.Call(t, b.Ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: tt.width, Height: 900, DeviceScaleFactor: 1})

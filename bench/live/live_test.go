@@ -52,11 +52,11 @@ func serve(t *testing.T) (*live.Server, *live.Story) {
 }
 
 // dies is what happens to the links of the third case.
-func dies(x *live.Story) []bench.Progress {
+func dies(x *live.Story) []bench.Event {
 	link := []topology.Link{{Leaf: 2, Spine: 1}}
-	return []bench.Progress{
-		{Stage: bench.LinksChanged, Down: link},
-		{Stage: bench.FailedOver, Failover: &results.Failover{
+	return []bench.Event{
+		bench.LinksChanged{Down: link},
+		bench.FailedOver{Failover: results.Failover{
 			Case: x.Cases[2].Name, ID: 1, Down: []string{"leaf2-spine1"}, Dead: []string{"leaf2-spine1"}, SetSec: sec(2), SeenSec: sec(2.0003), AidedSec: sec(2.0013), FirstNewSec: sec(2.3),
 		}},
 	}
@@ -68,7 +68,7 @@ func measured(x *live.Story) {
 	x.Slice(1, 1, 3)
 	x.Slice(1, 2, 4, dies(x)...)
 	x.RoundDone(1)
-	x.Say(bench.Progress{Stage: bench.Installing, Case: "one dead", Round: 2, Count: 3, Duration: x.Cases[1].Duration})
+	x.Say(x.Of(2, 1), bench.Installing{})
 }
 
 func request(t *testing.T, method, url, host string) (*http.Response, string) {
@@ -164,12 +164,12 @@ func TestDocuments(t *testing.T) {
 		t.Helper()
 		expect.Must(t, json.Unmarshal([]byte(get(t, s.URL()+"api/progress")), &p))
 	}
-	if read(); p.Schema != "evbench/progress/1" || p.Stage != bench.Begun || p.LeftSec != 60 {
+	if read(); p.Schema != "evbench/progress/1" || p.Stage != "begun" || p.LeftSec != 60 {
 		t.Errorf("at first %+v", p)
 	}
 	measured(x)
 	read()
-	if p.Stage != bench.Installing || p.Case != "one dead" || p.Round != 2 || !slices.Equal(p.Dead, []string{"leaf0-spine0"}) || len(p.Failovers) != 1 || p.Failovers[0].Aid != 2.0013 {
+	if p.Stage != "install" || p.Case != "one dead" || p.Round != 2 || !slices.Equal(p.Dead, []string{"leaf0-spine0"}) || len(p.Failovers) != 1 || p.Failovers[0].Aid != 2.0013 {
 		t.Errorf("in the second round %+v", p)
 	}
 	sum, err := results.ReadSummary(strings.NewReader(get(t, s.URL()+"api/summary")))
@@ -240,15 +240,15 @@ func TestEvents(t *testing.T) {
 	for range 5 + len(x.Cases) { // each part as it is at first
 		read.event()
 	}
-	x.Say(bench.Progress{Stage: bench.Installing, Case: "one dead", Round: 1, Count: 3, Duration: x.Cases[1].Duration})
+	x.Say(x.Of(1, 1), bench.Installing{})
 	if name, text := read.event(); name != "part" || !strings.Contains(text, `"id":"where"`) || !strings.Contains(text, "one dead: install") {
 		t.Errorf("%s: %s", name, text)
 	}
-	x.Say(bench.Progress{Stage: bench.LinksChanged, Case: "one dead", Down: []topology.Link{{Leaf: 3, Spine: 3}}})
+	x.Say(x.Of(1, 1), bench.LinksChanged{Down: []topology.Link{{Leaf: 3, Spine: 3}}})
 	if _, text := read.event(); !strings.Contains(text, `"id":"tree one dead"`) || !strings.Contains(text, "2 of 16 links are dead: leaf0-spine0, leaf3-spine3.") {
 		t.Error(text)
 	}
-	x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
+	x.Ended()
 	expect.OK(t, s.End("Results: here."))
 	var last []string
 	for name := ""; name != "end"; {

@@ -39,18 +39,18 @@ const (
 func treePart(caseName string) string { return "tree " + caseName }
 
 // stale are the parts that an event changes. The slice was of the case before.
-func stale(e bench.Progress, before, now string) []string {
-	switch e.Stage {
+func stale(p bench.Progress, before string) []string {
+	switch p.Event.(type) {
 	case bench.WarmingUp, bench.Measuring:
 		return []string{partWhere}
 	case bench.Installing:
-		return []string{partWhere, treePart(before), treePart(now)}
+		return []string{partWhere, treePart(before), treePart(p.Case)}
 	case bench.LinksChanged, bench.Replanned:
-		return []string{treePart(now)}
+		return []string{treePart(p.Case)}
 	case bench.FailedOver:
-		return []string{partFailovers, treePart(now)}
+		return []string{partFailovers, treePart(p.Case)}
 	}
-	return []string{partWhere, partAnswer, partCases, partRounds, partFailovers, treePart(before), treePart(now)}
+	return []string{partWhere, partAnswer, partCases, partRounds, partFailovers, treePart(before), treePart(p.Case)}
 }
 
 // draw returns all parts of the page, those that are stale drawn anew, and whether

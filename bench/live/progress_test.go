@@ -49,7 +49,7 @@ func TestLeft(t *testing.T) {
 		if text := strings.Join(got, "|"); text != tt.want {
 			t.Errorf("got  %s\nwant %s", text, tt.want)
 		}
-		x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
+		x.Ended()
 		if live.LeftText(&s) != "" || live.Where(&s) != "" {
 			t.Error("something is left of a run that has ended")
 		}
@@ -89,8 +89,8 @@ func TestStateLinks(t *testing.T) {
 			dead = append(dead, strings.Join(topology.LinkNames(links), " "))
 		}
 	})
-	x.Slice(1, 1, 3, bench.Progress{Stage: bench.LinksChanged, Down: []topology.Link{link}},
-		bench.Progress{Stage: bench.FailedOver, Failover: &results.Failover{Case: x.Cases[1].Name, ID: 1, Up: []string{"leaf1-spine1"}, Reason: results.FromOutside}})
+	x.Slice(1, 1, 3, bench.LinksChanged{Down: []topology.Link{link}},
+		bench.FailedOver{Failover: results.Failover{Case: x.Cases[1].Name, ID: 1, Up: []string{"leaf1-spine1"}, Reason: results.FromOutside}})
 	both, one := "leaf0-spine0 leaf1-spine1", "leaf0-spine0"
 	if got, want := strings.Join(dead, "|"), strings.Join([]string{one, one, one, one, both, one, one, both, one, one}, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -112,7 +112,7 @@ func TestPlainLines(t *testing.T) {
 		var b bytes.Buffer
 		show := &live.Show{Terminal: &live.Terminal{To: &b}, Verbose: verbose}
 		x := live.NewStory(t, twoCases, show.Update)
-		x.Slice(1, 0, 5, bench.Progress{Stage: bench.LinksChanged})
+		x.Slice(1, 0, 5, bench.LinksChanged{})
 		if !verbose {
 			x.Slice(1, 1, 3)
 		}
@@ -205,12 +205,12 @@ func TestTable(t *testing.T) {
 	if n := strings.Count(on.String(), "\n"); n != 2 {
 		t.Errorf("%d lines where there is room for a table of two:\n%s", n+1, on)
 	}
-	x.Say(bench.Progress{Stage: bench.Ended, Summary: x.Standing()})
+	x.Ended()
 	if on.String() != "level=WARN msg=odd\n" {
 		t.Errorf("in the end\n%s", on)
 	}
 	term.Quiet = true
-	show.Update(bench.Progress{Stage: bench.Measuring})
+	show.Update(bench.Progress{Event: bench.Measuring{}})
 	term.Line("a line")
 	if on.String() != "level=WARN msg=odd\n" {
 		t.Errorf("quiet\n%s", on)

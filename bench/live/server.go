@@ -104,13 +104,13 @@ func loopback(addr string) bool {
 }
 
 // Take takes the next event of the run.
-func (s *Server) Take(e bench.Progress) {
+func (s *Server) Take(p bench.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, id := range stale(e, s.state.Last.Case, e.Case) {
+	for _, id := range stale(p, s.state.Last.Case) {
 		s.stale[id] = true
 	}
-	s.state.Take(e)
+	s.state.Take(p)
 	s.tell()
 }
 

@@ -8,6 +8,7 @@ import (
 	"evbench/bench"
 	"evbench/internal/printable"
 	"evbench/report"
+	"evbench/results"
 )
 
 // A Show shows a run on a terminal: where there is a screen as a table that is drawn anew
@@ -19,70 +20,72 @@ type Show struct {
 	Verbose  bool                  // a line for every stage
 
 	state State
-	stage string // that was told last
 }
 
 // Update takes the next event of the run.
-func (s *Show) Update(e bench.Progress) {
-	s.state.Take(e)
+func (s *Show) Update(p bench.Progress) {
+	s.state.Take(p)
 	if !s.Terminal.Live() || s.Verbose {
-		s.tell(e)
+		s.tell(p)
 	}
-	if e.Stage == bench.Ended {
+	if _, ended := p.Event.(bench.Ended); ended {
 		s.Terminal.End()
 	} else if s.Terminal.Live() {
 		s.Terminal.Pass(Table(&s.state, s.Options()))
 	}
-	switch e.Stage {
-	case bench.LinksChanged, bench.Replanned, bench.FailedOver: // in the middle of a stage
-	default:
-		s.stage = e.Stage
+}
+
+func (s *Show) tell(p bench.Progress) {
+	begins := fmt.Sprintf("%s%s (%s)", headOf(p), p.Stage(), Seconds(p.Duration))
+	switch e := p.Event.(type) {
+	case bench.Installing, bench.WarmingUp:
+		if s.Verbose {
+			s.Terminal.Line(begins)
+		}
+	case bench.Measuring: // the first round shows what there is
+		if e.Elapsed == 0 && (s.Verbose || p.Round == 1) {
+			s.Terminal.Line(begins)
+		}
+	case bench.Done:
+		if s.Verbose || p.Rounds == 1 {
+			s.Terminal.Line(headOf(p) + outcome(e.Slice))
+		}
+	case bench.RoundDone:
+		if p.Rounds != 1 {
+			s.Terminal.Line(round(p.Round, e))
+		}
 	}
 }
 
-func (s *Show) tell(b bench.Progress) {
-	head := fmt.Sprintf("%s[%d/%d] %s: ", roundText(b), b.Index+1, b.Count, b.Case)
-	switch b.Stage {
-	case bench.Done:
-		if b.Rounds == 1 || s.Verbose {
-			s.Terminal.Line(head + outcome(b))
-		}
-	case bench.RoundDone:
-		if b.Rounds != 1 {
-			s.Terminal.Line(round(b))
-		}
-	case bench.Installing, bench.WarmingUp, bench.Measuring: // the first round shows what there is
-		if b.Stage != s.stage && (s.Verbose || b.Stage == bench.Measuring && b.Round == 1) {
-			s.Terminal.Line(fmt.Sprintf("%s%s (%s)", head, b.Stage, Seconds(b.Duration)))
-		}
-	}
+// headOf says which slice is under way.
+func headOf(p bench.Progress) string {
+	return fmt.Sprintf("%s[%d/%d] %s: ", roundText(p), p.Index+1, p.Count, p.Case)
 }
 
 // roundText says which round it is, unless there is but one.
-func roundText(b bench.Progress) string {
-	switch b.Rounds {
+func roundText(p bench.Progress) string {
+	switch p.Rounds {
 	case 0:
-		return fmt.Sprintf("round %d ", b.Round)
+		return fmt.Sprintf("round %d ", p.Round)
 	case 1:
 		return ""
 	}
-	return fmt.Sprintf("round %d of %d ", b.Round, b.Rounds)
+	return fmt.Sprintf("round %d of %d ", p.Round, p.Rounds)
 }
 
 // round says what has come out so far, in the order of the scenario.
-func round(b bench.Progress) string {
+func round(n int, e bench.RoundDone) string {
 	var parts []string
-	for _, c := range b.Summary.Cases {
-		if e := c.Estimate; e != nil && !c.Control {
-			parts = append(parts, c.Name+" "+report.Estimate(e))
+	for _, c := range e.Summary.Cases {
+		if c.Estimate != nil && !c.Control {
+			parts = append(parts, c.Name+" "+report.Estimate(c.Estimate))
 		}
 	}
-	return fmt.Sprintf("round %d, %s: %s", b.Round, b.Elapsed.Round(time.Second), strings.Join(parts, ", "))
+	return fmt.Sprintf("round %d, %s: %s", n, e.Elapsed.Round(time.Second), strings.Join(parts, ", "))
 }
 
 // outcome is one slice in a few words; the verdict comes when all are measured.
-func outcome(b bench.Progress) string {
-	r := b.Slice
+func outcome(r results.Case) string {
 	text := fmt.Sprintf("%.2f events/s per server over %s", r.EventsPerSec.Mean, Seconds(time.Duration(r.MeasuredSec*float64(time.Second))))
 	if r.MeasuredEfficiency > 0 {
 		text += fmt.Sprintf(", efficiency %.3f, predicted %.3f", r.MeasuredEfficiency, r.PredictedEfficiency)
@@ -95,19 +98,19 @@ func Seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).St
 
 // Where says in a line which slice is under way and what it comes to so far.
 func Where(s *State) string {
-	b := s.Last
-	if s.Ended || b.Case == "" {
+	p := s.Last
+	if s.Ended || p.Case == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%s[%d/%d] %s: %s", roundText(b), b.Index+1, b.Count, b.Case, b.Stage)
-	switch b.Stage {
+	text := headOf(p) + p.Stage()
+	switch e := p.Event.(type) {
 	case bench.Measuring:
-		text += fmt.Sprintf(" %s of %s", Seconds(b.Elapsed), Seconds(b.Duration))
-		if b.Elapsed > 0 {
-			text += fmt.Sprintf(", %s events/s of a server", report.Rate(b.EventsPerSec))
+		text += fmt.Sprintf(" %s of %s", Seconds(e.Elapsed), Seconds(p.Duration))
+		if e.Elapsed > 0 {
+			text += fmt.Sprintf(", %s events/s of a server", report.Rate(e.EventsPerSec))
 		}
 	case bench.Done:
-		text += ", " + outcome(b)
+		text += ", " + outcome(e.Slice)
 	}
 	return printable.Line(text)
 }

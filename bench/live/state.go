@@ -41,25 +41,24 @@ type Rate struct {
 }
 
 // Take adds an event.
-func (s *State) Take(e bench.Progress) {
-	s.now = e.At
-	if e.Summary != nil {
-		s.Summary = *e.Summary
-	}
-	switch e.Stage {
+func (s *State) Take(p bench.Progress) {
+	s.now = p.At
+	switch e := p.Event.(type) {
 	case bench.Begun:
-		s.Manifest, s.Cases, s.Limit, s.Last = e.Manifest, e.Cases, e.Limit, e
+		s.Manifest, s.Cases, s.Limit, s.Last = &e.Manifest, e.Cases, e.Limit, p
 	case bench.Installing:
-		s.Last, s.Rates, s.slice = e, nil, e.At
+		s.Last, s.Rates, s.slice = p, nil, p.At
 		if s.since.IsZero() {
-			s.since = e.At
+			s.since = p.At
 		}
 		s.dead, s.inUse = nil, nil
-		if c := s.Case(e.Case); c != nil {
+		if c := s.Case(p.Case); c != nil {
 			s.dead = c.Plan.Tree.Dead()
 		}
-	case bench.WarmingUp, bench.Measuring:
-		s.Last = e
+	case bench.WarmingUp:
+		s.Last = p
+	case bench.Measuring:
+		s.Last = p
 		if e.Elapsed > 0 {
 			s.Rates = append(s.Rates, Rate{e.Elapsed, e.Interval})
 		}
@@ -68,11 +67,15 @@ func (s *State) Take(e bench.Progress) {
 	case bench.Replanned:
 		s.inUse = e.Plan
 	case bench.FailedOver:
-		s.failedOver(*e.Failover)
+		s.failedOver(e.Failover)
 	case bench.Done:
+		s.beside += max(0, p.At.Sub(s.slice)-p.Duration)
+		s.Last, s.Summary = p, e.Summary
 		s.done(e)
+	case bench.RoundDone:
+		s.Summary = e.Summary
 	case bench.Ended:
-		s.Ended = true
+		s.Summary, s.Ended = e.Summary, true
 	}
 }
 
@@ -99,9 +102,7 @@ func linksOf(t *topology.Tree, names []string) (out []topology.Link) {
 }
 
 // done takes what a slice came to. Its fail-overs are now known with their rates.
-func (s *State) done(e bench.Progress) {
-	s.beside += max(0, e.At.Sub(s.slice)-e.Duration)
-	s.Last = e
+func (s *State) done(e bench.Done) {
 	s.Failovers = slices.DeleteFunc(slices.Clone(s.Failovers), func(f results.Failover) bool {
 		return slices.ContainsFunc(e.Slice.Failovers, func(x results.Failover) bool { return x.Case == f.Case && x.Repeat == f.Repeat })
 	})
@@ -109,7 +110,7 @@ func (s *State) done(e bench.Progress) {
 	if e.Links == nil {
 		return
 	}
-	sum := slices.Clone(s.Links[e.Case])
+	sum := slices.Clone(s.Links[e.Slice.Name])
 	for i, l := range e.Links {
 		l.Repeat = 0
 		if i == len(sum) {
@@ -122,7 +123,7 @@ func (s *State) done(e bench.Progress) {
 	if s.Links == nil {
 		s.Links = map[string][]results.LinkCount{}
 	}
-	s.Links[e.Case] = sum
+	s.Links[e.Slice.Name] = sum
 }
 
 // Case returns a planned case by its name, nil where there is none.
@@ -184,7 +185,7 @@ func (s *State) leftOfRound() time.Duration {
 		again := max(0, s.Last.Count-s.Last.Index-1)
 		left = time.Duration(again) * s.sum(func(bench.Planned) bool { return true }) / time.Duration(len(s.Cases))
 	}
-	if !s.slice.IsZero() && s.Last.Stage != bench.Done {
+	if _, done := s.Last.Event.(bench.Done); !done && !s.slice.IsZero() {
 		if some {
 			left += s.Last.Duration
 		}
