@@ -10,6 +10,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 type looked struct {
@@ -44,8 +45,8 @@ func (r *runner) preflight(ctx context.Context) error {
 		l.lines = []string{"off"}
 		return nil
 	}
-	if r.s.Transport == scenario.MPI {
-		l.lines = []string{"reach was not measured: MPI finds its own addresses"}
+	if why := transport.Of(r.s.Transport).Unmeasured; why != "" {
+		l.lines = []string{"reach was not measured: " + why}
 		return nil
 	}
 	limit := surveyTime(len(l.hosts))

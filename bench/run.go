@@ -25,6 +25,7 @@ import (
 	"evbench/scenario"
 	"evbench/sim"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // Options of a run.
@@ -104,7 +105,7 @@ func (r *runner) begin() error {
 		Started: time.Now().UTC(), Fabric: r.f.Info(), Control: r.control(), Plans: map[string]string{}, Warnings: []string{},
 		Transport: r.s.Transport,
 	}
-	if r.s.Transport == scenario.TCP {
+	if transport.Of(r.s.Transport).IO {
 		r.manifest.IO = r.s.IO
 	}
 	if r.s.Fabric.Kind == scenario.Hosts {

@@ -12,6 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/transport"
 )
 
 // noSchedule may be written where a case without a schedule is meant.
@@ -154,7 +155,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	d.caseSizes(e.f.get("sizes"), s, &c)
 	d.set(e.f, rows, "failure_seed")
 	d.failures(e.f.get("failures"), draws, s, &c)
-	if err := c.suits(s.Transport); good && err != nil {
+	if err := c.suits(transport.Of(s.Transport)); good && err != nil {
 		d.fail(e.self, "%v", err)
 	}
 	if err := c.maySpray(&s.Fabric); good && err != nil {

@@ -8,12 +8,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/routing"
-)
-
-// Transports.
-const (
-	TCP = "tcp"
-	MPI = "mpi"
+	"evbench/transport"
 )
 
 // How tcp sends and receives payload.
@@ -107,15 +102,16 @@ func (d *document) cluster(f fields, s *Scenario) {
 
 // checkCluster reports what does not go together.
 func (s *Scenario) checkCluster() error {
+	over := transport.Of(s.Transport)
 	switch {
-	case s.Fabric.Kind != Hosts && s.Transport == MPI:
-		return fmt.Errorf("transport mpi is for fabric hosts: a %s is made of TCP connections", s.Fabric.Kind)
+	case s.Fabric.Kind != Hosts && !over.Labs:
+		return fmt.Errorf("transport %s is for fabric hosts: a %s is made of TCP connections", over.Name, s.Fabric.Kind)
 	case s.Fabric.Kind != Hosts && s.Launch.Kind != LaunchLocal:
 		return fmt.Errorf("launch is for fabric hosts; the fabric is %s", s.Fabric.Kind)
 	case s.Fabric.Kind != Hosts && s.Inject.Kind != "":
 		return fmt.Errorf("inject is for fabric hosts; links of a %s are taken down without it", s.Fabric.Kind)
-	case s.Transport == MPI && s.Launch.Kind != LaunchStarted:
-		return errors.New("transport mpi needs launch: {kind: started}, and the run to be started by mpirun or srun")
+	case over.Launched && s.Launch.Kind != LaunchStarted:
+		return fmt.Errorf("transport %s needs launch: {kind: started}, and the run to be started by mpirun or srun", over.Name)
 	}
 	return nil
 }
@@ -141,19 +137,14 @@ func (d *document) inject(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
-	if o["transport"] == MPI && s.Launch.Kind == LaunchLocal {
+	if transport.Of(o["transport"]).Launched && s.Launch.Kind == LaunchLocal {
 		s.Launch.Kind = LaunchStarted
 	}
 	if err := s.checkCluster(); err != nil {
 		return fmt.Errorf("--transport %s: %w", s.Transport, err)
 	}
-	return s.checkTransport()
-}
-
-// checkTransport reports the first case that the transport cannot do.
-func (s *Scenario) checkTransport() error {
 	for _, c := range s.Cases {
-		if err := c.suits(s.Transport); err != nil {
+		if err := c.suits(transport.Of(s.Transport)); err != nil {
 			return fmt.Errorf("case %q: %w", c.Name, err)
 		}
 	}
@@ -161,14 +152,14 @@ func (s *Scenario) checkTransport() error {
 }
 
 // suits reports why a case cannot run over a transport.
-func (c *Case) suits(transport string) error {
+func (c *Case) suits(over transport.Facts) error {
 	switch {
-	case transport == MPI && c.Routing == routing.Pinned:
-		return errors.New("transport mpi cannot choose paths, so a pinned plan would be ignored; " +
-			"write transport: tcp, or a routing whose tables choose, and have the network follow it")
-	case transport != MPI && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
+	case !over.Paths && c.Routing == routing.Pinned:
+		return fmt.Errorf("transport %s cannot choose paths, so a pinned plan would be ignored; "+
+			"write transport: tcp, or a routing whose tables choose, and have the network follow it", over.Name)
+	case over.Paths && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
 		return fmt.Errorf("the plan of an ordered case brings its paths, which routing %s does not take; leave routing out", c.Routing)
-	case transport != MPI && c.Barrier == barrier.MPI:
+	case !over.Barrier && c.Barrier == barrier.MPI:
 		return errors.New("barrier mpi needs transport mpi")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/transport"
 )
 
 const cluster = small + `fabric: hosts
@@ -17,7 +18,7 @@ cases:
 
 func TestCluster(t *testing.T) {
 	s := read(t, cluster)
-	if s.Fabric.Kind != scenario.Hosts || s.Transport != scenario.TCP || s.IO != scenario.IOAuto {
+	if s.Fabric.Kind != scenario.Hosts || s.Transport != transport.TCP || s.IO != scenario.IOAuto {
 		t.Errorf("fabric %+v, transport %s, io %s", s.Fabric, s.Transport, s.IO)
 	}
 	want := scenario.Launch{
@@ -47,8 +48,8 @@ func TestClusterInTheLab(t *testing.T) {
 
 func TestOverrideTransport(t *testing.T) {
 	s := read(t, small+"fabric: hosts\ncases: [{}]")
-	expect.Must(t, s.Override(scenario.Overrides{"transport": scenario.MPI, "io": scenario.IOCopy}))
-	if s.Transport != scenario.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
+	expect.Must(t, s.Override(scenario.Overrides{"transport": transport.MPI, "io": scenario.IOCopy}))
+	if s.Transport != transport.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
 		t.Errorf("transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
 	}
 }

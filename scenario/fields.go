@@ -11,6 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // Limits on what is accepted. Those of text, nodes, cases and servers bound
@@ -72,7 +73,7 @@ func topFields(t *top) group {
 		{"preset", choice(&t.preset, "preset", thesis), "60 s synchronised, 300 s unsynchronised, 5 s interval"},
 		{"cases", nested(atLeastOne(object(caseFields(&Case{}, nil, maxServers)))), "what is measured"},
 		{"matrix", nested(object(matrixFields(&Case{}, nil, maxServers).lists())), "field: list of values; every case is measured with every combination"},
-		{"transport", choice(&t.Transport, "transport", TCP, MPI), "of data"},
+		{"transport", choice(&t.Transport, "transport", transport.Names()...), "of data"},
 		{"io", choice(&t.IO, "way of input and output", IOAuto, IOCopy, IOSendfile).flag("`HOW` tcp moves payload: auto, copy, sendfile"), "how TCP moves payload"},
 		{"launch", nested(object(launchFields(&Launch{}), "kind")), "how the servers of fabric hosts are started"},
 		{"inject", nested(object(injectFields(&Inject{}), "kind")), "how links of fabric hosts are taken down"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"evbench/transport"
 )
 
 // Overrides are what the command line changes in a scenario, by flag: those of Flags, and
@@ -120,7 +122,7 @@ func (s *Scenario) changedKind(was string) {
 		s.Fabric.auto(s.Tree)
 	}
 	if s.Fabric.Kind != Hosts { // what is said of real hosts means nothing here
-		s.Transport, s.Launch, s.Inject = TCP, localLaunch, Inject{}
+		s.Transport, s.Launch, s.Inject = transport.TCP, localLaunch, Inject{}
 	}
 }
 

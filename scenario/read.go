@@ -18,6 +18,7 @@ import (
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // Defaults.
@@ -141,7 +142,7 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.event(root, f.get("event"), s, fabricKnown)
 	s.Warmup, s.Control, s.Seed = 1, true, 1
 	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
-	s.Transport, s.IO = TCP, IOAuto
+	s.Transport, s.IO = transport.TCP, IOAuto
 	d.set(f, slices.DeleteFunc(topFields(t), func(r row) bool { return slices.Contains(judged, r.name) }))
 	d.rounds(f, t)
 	d.cluster(f, s)

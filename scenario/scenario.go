@@ -40,7 +40,7 @@ type Scenario struct {
 	Deliver  string        // Buffer or Discard
 	Check    string        // CheckHeader or CheckPayload
 
-	Transport string // TCP or MPI
+	Transport string // name
 	IO        string // how tcp sends and receives: IOAuto, IOCopy or IOSendfile
 	Launch    Launch // hosts: how the servers are started
 	Inject    Inject // hosts: how links are taken down

@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed" // of the commands
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,6 +20,7 @@ import (
 	"evbench/scheduler"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
+	"evbench/transport"
 )
 
 //go:embed commands.txt
@@ -33,6 +35,7 @@ func tasks() []cmdline.Task {
 			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(routing.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
+			"transports": join(transport.Names()), "joinable": strings.Join(slices.DeleteFunc(transport.Names(), func(name string) bool { return transport.Of(name).Launched }), "|"),
 		},
 		First: map[string]cmdline.Words{
 			"examples": scenarios.Examples, "completion": shellNames,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -10,6 +11,7 @@ import (
 	"evbench/fabric/open"
 	"evbench/internal/proc"
 	"evbench/scenario"
+	"evbench/transport"
 )
 
 func controllerAction(c *cli.Context) error {
@@ -33,8 +35,8 @@ func controllerAction(c *cli.Context) error {
 	if err := open.CheckHosts(s); err != nil {
 		return err
 	}
-	if s.Transport == scenario.MPI {
-		return usagef("transport mpi: workers that join by themselves have no MPI: mpirun -n %d evbench run %s", s.Tree.Servers()+1, c.Args().First())
+	if over := transport.Of(s.Transport); over.Launched {
+		return usagef("transport %s: workers that join by themselves have no %s: mpirun -n %d evbench run %s", over.Name, strings.ToUpper(over.Name), s.Tree.Servers()+1, c.Args().First())
 	}
 	where := func(*cli.Context) (control, error) { return control{listen: listen, token: token}, nil }
 	return measure(c, measurement{scenario: s, planned: planned, open: open.Joined, control: where})

@@ -85,9 +85,6 @@ func filesOf(l net.Listener) ([]*os.File, error) {
 	return []*os.File{f}, nil
 }
 
-// fabrics are those that this binary has.
-var fabrics = scenario.Kinds()
-
 // fabricFor returns how to open the fabric of a scenario. For the lab it sees to
 // it that this process may build one, which can mean that another one has done
 // all the work, with the listener: see enterLab.

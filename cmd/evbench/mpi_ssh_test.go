@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/fabric/open"
 	"evbench/internal/expect"
 	"evbench/results/store"
 	"evbench/scenario"
+	"evbench/transport"
 )
 
 // mpirunBySSH has mpirun reach hosts by ssh, one after the other until all ranks
@@ -38,14 +38,14 @@ func mpirunBySSH(t *testing.T, dir string, server *sshServer, hosts []string, ar
 
 // startedOver is a scenario of four servers whose control connection is as the
 // transport would have it on a cluster.
-func startedOver(t *testing.T, dir, transport string) (control string) {
+func startedOver(t *testing.T, dir, over string) (control string) {
 	t.Helper()
-	control, field := open.ControlMPI, ""
-	if transport == scenario.TCP {
+	control, field := transport.MPI, ""
+	if over == transport.TCP {
 		control = fmt.Sprintf("tcp:127.0.0.1:%d", freePorts(t, 1))
 		field = fmt.Sprintf(", control: %q", control)
 	}
-	launch := fmt.Sprintf("transport: %s\nlaunch: {kind: started%s}", transport, field)
+	launch := fmt.Sprintf("transport: %s\nlaunch: {kind: started%s}", over, field)
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), `launch: {kind: started, control: "unix:c"}`, launch, 1))
 	return control
 }
@@ -54,14 +54,14 @@ func startedOver(t *testing.T, dir, transport string) (control string) {
 // control travel as the scenario says.
 func TestMPIRunBySSH(t *testing.T) {
 	server := startSSHD(t)
-	for _, transport := range []string{scenario.MPI, scenario.TCP} {
-		t.Run(transport, func(t *testing.T) {
+	for _, over := range []string{transport.MPI, transport.TCP} {
+		t.Run(over, func(t *testing.T) {
 			dir := t.TempDir()
-			control := startedOver(t, dir, transport)
+			control := startedOver(t, dir, over)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
 			r, err := store.Read(filepath.Join(dir, "out"))
 			expect.Must(t, err)
-			if m := r.Manifest; m.Control != control || m.Transport != transport || m.Launch != scenario.LaunchStarted {
+			if m := r.Manifest; m.Control != control || m.Transport != over || m.Launch != scenario.LaunchStarted {
 				t.Errorf("manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
 			}
 			if !r.Summary.Complete || len(r.Summary.Cases) != 2 || len(r.Samples) == 0 {
@@ -79,7 +79,7 @@ func TestMPIRunBySSH(t *testing.T) {
 // A host that ssh does not reach ends the run before it begins.
 func TestMPIRunBySSHUnreachable(t *testing.T) {
 	dir, server := t.TempDir(), startSSHD(t)
-	startedOver(t, dir, scenario.MPI)
+	startedOver(t, dir, transport.MPI)
 	hosts := []string{server.Hosts[0], closedHost}
 	code, said := beginCommand(t, dir, mpirunBySSH(t, dir, server, hosts, "s.yaml", "-o", "out")).end()
 	if code == exitDone || !strings.Contains(said, "Connection refused") {

@@ -59,9 +59,9 @@ func newStarted(c *cli.Context, name string, s *scenario.Scenario, at open.Place
 	if err != nil {
 		return nil, err
 	}
-	if r.Control == open.ControlMPI {
+	if r.Carried() {
 		if c.Bool("tls") {
-			err = usagef("--tls: MPI carries the control connection; launch.control: tcp:HOST:PORT has one of its own")
+			err = usagef("--tls: %s carries the control connection; launch.control: tcp:HOST:PORT has one of its own", strings.ToUpper(s.Transport))
 		}
 		return r, err
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/fabric/open"
 	"evbench/results/hdf5"
-	"evbench/transport/mpi"
+	"evbench/scenario"
+	"evbench/transport"
 )
 
 // version is set by the linker (see Makefile).
@@ -39,37 +41,36 @@ type missing struct {
 	How  string `json:"how"` // to get it
 }
 
-// parts are what a build tag adds, and what the machine that builds needs.
-var parts = []struct {
-	tag, part, needs string
-	built            bool
-	add              func(*build)
-}{
-	{"mpi", "transport mpi", "libopenmpi-dev, pkg-config and gcc", mpi.Built, func(b *build) { b.Transports = append(b.Transports, "mpi") }},
-	{"hdf5", "results hdf5", "libhdf5-dev and gcc", hdf5.Built, func(b *build) { b.Results = append(b.Results, "hdf5") }},
-}
-
 func versionInfo() build {
 	b := build{
 		Version: version, Go: runtime.Version(),
-		Platform:   runtime.GOOS + "/" + runtime.GOARCH,
-		Transports: []string{"tcp"}, Fabrics: fabrics, Results: []string{"csv", "json"},
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Fabrics:  scenario.Kinds(), Results: []string{"csv", "json"},
 		Modules: map[string]string{}, Tags: []string{}, Without: []missing{},
 	}
-	for _, p := range parts {
-		if p.built {
-			b.Tags = append(b.Tags, p.tag)
-			p.add(&b)
-			continue
-		}
-		b.Without = append(b.Without, missing{p.part, fmt.Sprintf("install %s, then make build (go build -tags %s)", p.needs, p.tag)})
+	for _, name := range transport.Names() {
+		b.add(&b.Transports, "transport", name, transport.Of(name).Needs, open.Missing(name) == nil)
 	}
+	b.add(&b.Results, "results", "hdf5", "libhdf5-dev and gcc", hdf5.Built)
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			b.Modules[d.Path] = d.Version
 		}
 	}
 	return b
+}
+
+// add adds to a list of b a part that has the build tag of its name, if building it needs
+// packages, or says how to get it.
+func (b *build) add(list *[]string, kind, name, needs string, built bool) {
+	switch {
+	case !built:
+		b.Without = append(b.Without, missing{kind + " " + name, fmt.Sprintf("install %s, then make build (go build -tags %s)", needs, name)})
+		return
+	case needs != "":
+		b.Tags = append(b.Tags, name)
+	}
+	*list = append(*list, name)
 }
 
 func (b build) writeText(w io.Writer) error {

@@ -47,7 +47,7 @@ func groupAction(c *cli.Context) error {
 // readWorker reads the flags; nothing is done yet.
 func readWorker(c *cli.Context) (open.Process, error) {
 	w := open.Process{
-		Server: c.Int("id"), Controller: c.String("controller"), Wait: c.Duration("wait"), CPUs: c.String("cpus"),
+		Transport: c.String("transport"), Server: c.Int("id"), Controller: c.String("controller"), Wait: c.Duration("wait"), CPUs: c.String("cpus"),
 		Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Version: version, Log: logger(c, c.App.ErrWriter),
 	}
 	w.Refused = func(format string, args ...any) { w.Log.Warn(fmt.Sprintf(format, args...)) }

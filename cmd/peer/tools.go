@@ -161,7 +161,7 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 	}
 	run := t.runTCP
 	if s.net == netShared {
-		if !mpi.Built {
+		if mpi.Missing != nil {
 			return reading{}, leftOut{"built without MPI (go build -tags mpi)"}
 		}
 		run = t.runMPI

@@ -2,16 +2,66 @@ package open
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
 	"strings"
 
 	"evbench/barrier"
 	"evbench/controller/wire"
 	"evbench/scenario"
 	"evbench/transport"
+	"evbench/transport/mpi"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
+
+// openers open a transport by its name: one that is Launched by start, others by listen.
+var openers = map[string]struct {
+	missing error // why this binary has it not
+	listen  func(Process) (port, error)
+	start   func(Place) (world, error)
+}{
+	transport.TCP: {listen: listenTCP},
+	transport.MPI: {missing: mpi.Missing, start: startMPI},
+}
+
+// Missing says why this binary has not a transport, and how to get one that has; nil: it has.
+func Missing(name string) error { return openers[name].missing }
+
+// A port is where a worker is reached by the others, and opens the connections of its cases.
+type port struct {
+	data  Addresses
+	open  worker.OpenFunc
+	close func() error
+}
+
+// A world is this process' place among all ranks that were started together.
+type world interface {
+	Rank() int
+	Size() int
+	Library() string
+	Listen() (net.Listener, error) // for control, as Dial
+	Dial(ctx context.Context, rank int) (net.Conn, error)
+	Abort(code int)
+	Close() error
+	open(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error)
+}
+
+func listenTCP(p Process) (port, error) {
+	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
+	if err != nil {
+		return port{}, err
+	}
+	data, err := p.Data.at(l.Addr())
+	if err != nil {
+		return port{}, errors.Join(err, l.Close())
+	}
+	return port{data, p.Sockets.Open(l), l.Close}, nil
+}
 
 func sends(ops []transport.Op) []tcp.Path {
 	var need []tcp.Path
@@ -95,4 +145,45 @@ func needs(c wire.Configure) []tcp.Path {
 		}
 	}
 	return need
+}
+
+type mpiWorld struct{ *mpi.World }
+
+// startMPI has Open MPI hand over the processor when more ranks than processors are on
+// this machine: ranks that spin for each other's messages are slower a hundred times.
+// mpirun --oversubscribe does so, srun does not.
+func startMPI(at Place) (world, error) {
+	const name = "OMPI_MCA_mpi_yield_when_idle"
+	if _, said := os.LookupEnv(name); !said && at.Locals > runtime.NumCPU() {
+		_ = os.Setenv(name, "1") // fails for names that are none
+	}
+	w, err := mpi.Start()
+	return mpiWorld{w}, err
+}
+
+func (w mpiWorld) open(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
+	g := mpi.Group{ID: c.Run, Rank: c.Rank}
+	for _, p := range c.Peers {
+		if len(p.Addrs) == 0 {
+			return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
+		}
+		rank, err := parseMPIAddress(p.Addrs[0])
+		if err != nil {
+			return worker.Connections{}, fmt.Errorf("server%d: %w", p.Server, err)
+		}
+		g.Ranks = append(g.Ranks, rank)
+	}
+	ep, err := w.Open(ctx, g)
+	if err != nil {
+		return worker.Connections{}, err
+	}
+	return worker.Connections{Endpoint: ep, Signals: ep, Barrier: ep.Barrier}, nil
+}
+
+func parseMPIAddress(s string) (rank int, err error) {
+	digits, ok := strings.CutPrefix(s, "mpi:")
+	if rank, err = strconv.Atoi(digits); !ok || err != nil || rank < 0 {
+		return 0, fmt.Errorf("%q is not the address of an MPI rank: does this worker run over another transport?", s)
+	}
+	return rank, nil
 }

@@ -29,7 +29,7 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 // Local runs every server as a process on this machine, over loopback; each takes a port that
 // is free when it opens it.
 func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
-	return plainHosts(s, Processes{CPUs: s.Launch.CPUs, Data: func(int) Addresses {
+	return plainHosts(s, Processes{Transport: s.Transport, CPUs: s.Launch.CPUs, Data: func(int) Addresses {
 		return Addresses{"127.0.0.1:0"}
 	}}), nil
 }

@@ -58,7 +58,7 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	switch {
 	case s.Fabric.Workers == scenario.Processes:
-		return Processes{Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
+		return Processes{Transport: s.Transport, Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)
 		}}
 	case !FitOne(s.Tree.Servers()):

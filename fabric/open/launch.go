@@ -117,6 +117,8 @@ func ended(ctx context.Context, err error) error {
 // "evbench worker" of this program. With Inside, a process has as many servers as it may
 // have files open for.
 type Processes struct {
+	// Transport is its name, of one that is not Launched.
+	Transport string
 	// Data is where a rank is reached.
 	Data func(rank int) Addresses
 	// Buffer as in Sockets.
@@ -170,7 +172,7 @@ type process struct {
 func (p Processes) startAll(ctx context.Context, j fabric.Job, dir, token string) (running []process, err error) {
 	if p.Inside == nil {
 		for rank := range j.Tree.Servers() {
-			x := process{j.Tree.ServerName(rank), p.command(ctx, j, token, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())}
+			x := process{j.Tree.ServerName(rank), p.command(ctx, j, token, "--transport", p.Transport, "--id", strconv.Itoa(j.Tree.Position(rank)), "--data", p.Data(rank).String())}
 			if err := p.begin(rank, x.cmd); err != nil {
 				return running, fmt.Errorf("%s: %w", x.name, err)
 			}

@@ -13,13 +13,13 @@ import (
 	"evbench/fabric/host"
 	"evbench/fabric/preflight"
 	"evbench/results"
-	"evbench/transport/tcp"
 	"evbench/worker"
 )
 
 // A Process is a worker that has a process for itself, or is one of the ranks that a
 // launcher has started, and joins a controller over TCP.
 type Process struct {
+	Transport  string // name, of one that is not Launched
 	Controller string // address
 	Token      string
 	Wait       time.Duration // for the controller
@@ -54,19 +54,15 @@ func (p Process) Run(ctx context.Context) error {
 }
 
 func (p Process) run(ctx context.Context) error {
-	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
+	at, err := openers[p.Transport].listen(p)
 	if err != nil {
 		return err
 	}
-	data, err := p.Data.at(l.Addr())
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	probe, stop := reachable(data, p.Token, p.Log)
+	probe, stop := reachable(at.data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
-		Token: p.Token, Server: p.Server, Data: data.String(), Open: p.Sockets.Open(l), Log: p.Log,
-		Host: Describe(p.Machine, data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
-	}), stop(), l.Close())
+		Token: p.Token, Server: p.Server, Data: at.data.String(), Open: at.open, Log: p.Log,
+		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
+	}), stop(), at.close())
 }
 
 // Describe says to the controller what machine a worker of this version of evbench runs

@@ -7,11 +7,12 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/transport"
 )
 
 func TestControlOf(t *testing.T) {
-	tcp := scenario.Scenario{Transport: scenario.TCP}
-	said := scenario.Scenario{Transport: scenario.MPI, Launch: scenario.Launch{Control: "tcp:node001:7000"}}
+	tcp := scenario.Scenario{Transport: transport.TCP}
+	said := scenario.Scenario{Transport: transport.MPI, Launch: scenario.Launch{Control: "tcp:node001:7000"}}
 	wrong := scenario.Scenario{Launch: scenario.Launch{Control: "node001:7000"}}
 	for _, tt := range []struct {
 		name       string
@@ -22,7 +23,7 @@ func TestControlOf(t *testing.T) {
 	}{
 		{"as the scenario says", said, Place{Size: 9}, 0, "tcp:node001:7000"},
 		{"no address", wrong, Place{Size: 9}, 0, ""},
-		{"MPI", scenario.Scenario{Transport: scenario.MPI}, Place{Size: 9}, 0, "mpi"},
+		{"MPI", scenario.Scenario{Transport: transport.MPI}, Place{Size: 9}, 0, "mpi"},
 		{"one machine", tcp, Place{Size: 9, Locals: 9}, 3, "tcp:127.0.0.1:7777"},
 		{"first host of Slurm", tcp, Place{Size: 9, Locals: 3, first: "node007"}, 0, "tcp:node007:7777"},
 		{"controller on another host", tcp, Place{Size: 9, Locals: 3, first: "node007"}, 8, ""},
@@ -70,7 +71,7 @@ func TestServerOfRank(t *testing.T) {
 }
 
 func TestMPIAddress(t *testing.T) {
-	if rank, err := parseMPIAddress(mpiAddress(7)); rank != 7 || err != nil {
+	if rank, err := parseMPIAddress("mpi:7"); rank != 7 || err != nil {
 		t.Errorf("rank %d, %v", rank, err)
 	}
 	for _, bad := range []string{"", "mpi:", "mpi:-1", "7", "127.0.0.1:7000"} {

@@ -23,7 +23,7 @@ func (r *Rank) Listen() (net.Listener, error) {
 }
 
 func (r *Rank) listen() (net.Listener, error) {
-	if r.Control == ControlMPI {
+	if r.Carried() {
 		return r.world.Listen()
 	}
 	here, err := host.Addresses()
@@ -33,10 +33,10 @@ func (r *Rank) listen() (net.Listener, error) {
 	return wire.Listen(listenOn(r.Control, here, net.LookupHost))
 }
 
-// Describe says in the manifest which MPI it was.
+// Describe says in the manifest which library the transport has.
 func (r *Rank) Describe(m *results.Manifest) {
 	if r.world != nil {
-		m.Versions["mpi"] = r.world.Library()
+		m.Versions[r.over.Name] = r.world.Library()
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	server := r.s.Tree.Position(r.server())
 	if r.world != nil {
 		return r.join(ctx, worker.Options{
-			Token: r.Token, Server: server, Data: mpiAddress(r.Place.Rank), Open: openMPI(r.world), Log: log,
+			Token: r.Token, Server: server, Data: fmt.Sprintf("%s:%d", r.over.Name, r.Place.Rank), Open: r.world.open, Log: log,
 			Load: host.Watch, Memory: host.Available(), Host: Describe(machine, nil, version, cpus),
 		})
 	}
@@ -65,15 +65,15 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 		return err
 	}
 	return Process{
-		Controller: r.Control, Token: r.Token, Wait: JoinWithin, Server: server, Data: data,
+		Transport: r.over.Name, Controller: r.Control, Token: r.Token, Wait: JoinWithin, Server: server, Data: data,
 		Machine: machine, Version: version, CPUs: cpus, Log: log,
 	}.Run(ctx)
 }
 
-// join meets the controller. Over MPI it takes as long as it takes: whoever is gone
+// join meets the controller. In a world it takes as long as it takes: whoever is gone
 // takes all ranks with it.
 func (r *Rank) join(ctx context.Context, o worker.Options) error {
-	if r.Control != ControlMPI {
+	if !r.Carried() {
 		return Join(ctx, JoinWithin, r.Control, o)
 	}
 	c, err := r.world.Dial(ctx, r.controller)

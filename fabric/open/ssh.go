@@ -27,6 +27,7 @@ type SSH struct {
 	Client *host.SSH
 
 	launch  scenario.Launch
+	over    string // transport
 	servers []host.Server
 	version string // of evbench, that all hosts are to have
 	// advertise replaces the host of the control address; "": it is right.
@@ -47,7 +48,7 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, 
 		return nil, proc.Usagef("launch.%w", err)
 	}
 	client.User, client.Port, client.Config = s.Launch.User, s.Launch.SSHPort, s.Launch.Config
-	return &SSH{Client: client, launch: s.Launch, servers: servers, version: version, abort: abort}, nil
+	return &SSH{Client: client, launch: s.Launch, over: s.Transport, servers: servers, version: version, abort: abort}, nil
 }
 
 // PlaceServers says which host each server of a scenario is on, without asking any.
@@ -220,7 +221,7 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 			data = append(data, net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)))
 		}
 		args := []string{
-			"--controller", controller, "--token-file", "-", "--end-with-stdin",
+			"--controller", controller, "--token-file", "-", "--end-with-stdin", "--transport", r.over,
 			"--id", strconv.Itoa(j.Tree.Position(at.Rank)), "--data", data.String(),
 		}
 		if cpus := r.launch.CPUs; cpus != "" {

@@ -64,7 +64,7 @@ func readFlag(line string) (cli.Flag, check) {
 		return &cli.BoolFlag{Name: name, Aliases: also, Usage: usage}, sets(name, value)
 	}
 	choices := strings.Split(kind, "|")
-	return &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Value: choices[0]}, oneOf(name, choices)
+	return &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: choices[0]}, oneOf(name, choices)
 }
 
 // limit reads a number of the description.

@@ -9,8 +9,8 @@ import (
 	"evbench/transport"
 )
 
-// Built reports whether this binary has MPI.
-const Built = false
+// Missing says why this binary has no MPI; nil: it has.
+var Missing = ErrNotBuilt
 
 // A World is this process' place among all ranks that were started together.
 type World struct{}

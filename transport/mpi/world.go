@@ -25,8 +25,8 @@ import (
 	empi "github.com/emer/empi/mpi"
 )
 
-// Built reports whether this binary has MPI.
-const Built = true
+// Missing says why this binary has no MPI; nil: it has.
+var Missing error
 
 var errLeft = errors.New("this process has left the world of MPI")
 
