@@ -6,10 +6,9 @@ import (
 	"math/bits"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/internal/yamldoc"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/transport"
@@ -29,15 +28,15 @@ type entry struct {
 
 // at returns the field of that name, or the case where it is not given.
 func (e entry) at(name string) field {
-	if e.f.given(name) {
-		return e.f.get(name)
+	if e.f.Given(name) {
+		return e.f.Get(name)
 	}
 	return e.self
 }
 
 func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	written := d.written(root, f)
-	matrix := d.mapping(f.get("matrix"), matrixFields(&Case{}, nil, maxServers))
+	matrix := d.Mapping(f.Get("matrix"), matrixFields(&Case{}, nil, maxServers).names())
 	d.disjoint(written, matrix)
 	if !d.fewEnough(f, matrix, len(written)) {
 		return
@@ -46,10 +45,10 @@ func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	var names []naming
 	for _, w := range written {
 		for _, choice := range choices {
-			e := entry{self: w.self, f: w.f.with(choice), varied: varied}
+			e := entry{self: w.self, f: w.f.With(choice), varied: varied}
 			c := d.oneCase(e, s, length)
 			s.Cases = append(s.Cases, c)
-			names = append(names, naming{e.f.get("name"), c.labels(varied)})
+			names = append(names, naming{e.f.Get("name"), c.labels(varied)})
 		}
 	}
 	d.nameAll(s.Cases, names)
@@ -59,29 +58,29 @@ func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 // with a matrix, one that says nothing.
 func (d *document) written(root field, f fields) []entry {
 	switch {
-	case f.given("cases"):
+	case f.Given("cases"):
 		var out []entry
-		list := d.list(f.get("cases"))
+		list := d.List(f.Get("cases"))
 		for _, at := range list {
-			out = append(out, entry{self: at, f: d.mapping(at, caseFields(&Case{}, nil, maxServers))})
+			out = append(out, entry{self: at, f: d.Mapping(at, caseFields(&Case{}, nil, maxServers).names())})
 		}
 		if list != nil && len(list) == 0 {
-			d.fail(f.get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
+			d.Fail(f.Get("cases"), "has no case; write at least one, such as - {schedule: linear-shift}")
 		}
 		return out
-	case f.given("matrix"):
-		return []entry{{self: f.get("matrix")}}
+	case f.Given("matrix"):
+		return []entry{{self: f.Get("matrix")}}
 	}
-	d.fail(field{root.node, "cases"}, "is missing; write a list of cases, or a matrix")
+	d.Fail(root.At("cases"), "is missing; write a list of cases, or a matrix")
 	return nil
 }
 
 // disjoint sees to it that no field is both in a case and in the matrix.
 func (d *document) disjoint(written []entry, matrix fields) {
 	for _, e := range written {
-		for _, name := range e.f.order {
-			if matrix.given(name) {
-				d.fail(e.f.get(name), "is in the matrix too (line %d); give it in one place", matrix.get(name).node.Line)
+		for _, name := range e.f.Order {
+			if matrix.Given(name) {
+				d.Fail(e.f.Get(name), "is in the matrix too (line %d); give it in one place", matrix.Get(name).Line)
 			}
 		}
 	}
@@ -90,14 +89,14 @@ func (d *document) disjoint(written []entry, matrix fields) {
 // fewEnough reports whether the cases that are written and the lists of the matrix make no
 // more cases than there may be, before any is made.
 func (d *document) fewEnough(f, matrix fields, written int) bool {
-	n, at := float64(written), f.get("cases") // the product may be beyond whole numbers
+	n, at := float64(written), f.Get("cases") // the product may be beyond whole numbers
 	var factors []string
-	if at.given() {
+	if at.Given() {
 		factors = append(factors, fmt.Sprintf("%d in cases", written))
 	}
-	for _, name := range matrix.order {
-		x := matrix.get(name)
-		if many := len(x.node.Content); x.node.Kind == yaml.SequenceNode && many > 1 {
+	for _, name := range matrix.Order {
+		x := matrix.Get(name)
+		if many := len(x.Elements()); many > 1 {
 			n *= float64(many)
 			factors, at = append(factors, fmt.Sprintf("%d in matrix.%s", many, name)), x
 		}
@@ -105,7 +104,7 @@ func (d *document) fewEnough(f, matrix fields, written int) bool {
 	if n <= maxCases {
 		return true
 	}
-	d.fail(at, "makes more than %d cases: %s", maxCases, strings.Join(factors, " × "))
+	d.Fail(at, "makes more than %d cases: %s", maxCases, strings.Join(factors, " × "))
 	return false
 }
 
@@ -113,11 +112,11 @@ func (d *document) fewEnough(f, matrix fields, written int) bool {
 // the last list running fastest, and the names of the lists with more than one.
 func (d *document) product(matrix fields) (choices []fields, varied []string) {
 	choices = []fields{{}}
-	for _, name := range matrix.order {
-		list := d.list(matrix.get(name))
+	for _, name := range matrix.Order {
+		list := d.List(matrix.Get(name))
 		if len(list) == 0 {
 			if list != nil {
-				d.fail(matrix.get(name), "has no element; write a list of values")
+				d.Fail(matrix.Get(name), "has no element; write a list of values")
 			}
 			continue
 		}
@@ -127,7 +126,7 @@ func (d *document) product(matrix fields) (choices []fields, varied []string) {
 		var next []fields
 		for _, c := range choices {
 			for _, value := range list {
-				next = append(next, c.with(fields{at: map[string]field{name: value}, order: []string{name}}))
+				next = append(next, c.With(yamldoc.One(name, value)))
 			}
 		}
 		choices = next
@@ -142,27 +141,27 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 		servers = s.Tree.Servers()
 	}
 	rows := caseFields(&c, &draws, servers)
-	c.Failover = d.failoverAt(e.f.get("failover"), d.failover)
+	c.Failover = d.failoverAt(e.f.Get("failover"), d.failover)
 	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing") && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
-	c.Duration = length(c.Mode, changes(e.f.get("failures")))
+	c.Duration = length(c.Mode, changes(e.f.Get("failures")))
 	d.set(e.f, rows, "duration")
 	if good {
 		d.numbers(e.f, rows, s, &c)
 	}
-	d.caseSizes(e.f.get("sizes"), s, &c)
+	d.caseSizes(e.f.Get("sizes"), s, &c)
 	d.set(e.f, rows, "failure_seed")
-	d.failures(e.f.get("failures"), draws, s, &c)
+	d.failures(e.f.Get("failures"), draws, s, &c)
 	if err := c.suits(transport.Of(s.Transport)); good && err != nil {
-		d.fail(e.self, "%v", err)
+		d.Fail(e.self, "%v", err)
 	}
 	if err := c.maySpray(&s.Fabric); good && err != nil {
-		d.fail(e.at("routing"), "%v", err)
+		d.Fail(e.at("routing"), "%v", err)
 	}
 	if err := c.mayFailOver(s.Fabric.Kind); good && err != nil {
-		d.fail(d.failoverField(e), "%v", err)
+		d.Fail(d.failoverField(e), "%v", err)
 	}
 	return c
 }
@@ -170,17 +169,17 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 // combine fills the defaults of a case's names and checks that they go together.
 func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if name, err := c.settle(); err != nil {
-		d.fail(e.at(name), "%v", err)
+		d.Fail(e.at(name), "%v", err)
 		return
 	}
 	if s.Tree == nil {
 		return
 	}
 	if c.Mode == Ordered && s.Tree.Levels() == 3 {
-		d.fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
+		d.Fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
 	}
 	if n := s.Tree.Servers(); c.Schedule == scheduler.NameXOR && bits.OnesCount(uint(n)) != 1 {
-		d.fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
+		d.Fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
 			n, scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.NameFORS)
 	}
 }
@@ -314,9 +313,9 @@ func (d *document) numbers(f fields, rows group, s *Scenario, c *Case) {
 		{"credits", asynchronous(c.Mode), credits},
 	} {
 		switch {
-		case !f.given(x.name):
+		case !f.Given(x.name):
 		case !x.has:
-			d.fail(f.get(x.name), "%s", x.reason)
+			d.Fail(f.Get(x.name), "%s", x.reason)
 		case x.name != "sources" || s.Tree != nil:
 			d.set(f, rows, x.name)
 		}

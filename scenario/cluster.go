@@ -88,12 +88,12 @@ var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPor
 
 // cluster reads how servers of plain hosts are started and links taken down.
 func (d *document) cluster(f fields, s *Scenario) {
-	d.launch(f.get("launch"), s)
-	d.inject(f.get("inject"), s)
+	d.launch(f.Get("launch"), s)
+	d.inject(f.Get("inject"), s)
 	if err := s.checkCluster(); err != nil {
 		for _, name := range []string{"transport", "launch", "inject"} {
-			if f.given(name) {
-				d.fail(f.get(name), "%v", err)
+			if f.Given(name) {
+				d.Fail(f.Get(name), "%v", err)
 				return
 			}
 		}
@@ -122,13 +122,13 @@ func (d *document) launch(at field, s *Scenario) {
 		`hosts: needed with kind=ssh: where servers are started, such as "node[001-326]"`,
 		"network: not with interface: each says which address a host is reached by",
 		"user port config remote_dir: only with kind=ssh")
-	if s.Launch.Kind == LaunchStarted && !f.given("data_port") {
+	if s.Launch.Kind == LaunchStarted && !f.Given("data_port") {
 		s.Launch.DataPort = 0
 	}
 }
 
 func (d *document) inject(at field, s *Scenario) {
-	if !at.given() {
+	if !at.Given() {
 		return
 	}
 	s.Inject.Timeout, s.Inject.Journal = defaultInject, DefaultJournal

@@ -57,7 +57,7 @@ func (d *document) everyFailover(at field) {
 
 // failoverField returns where the fail-over of a case is written.
 func (d *document) failoverField(e entry) field {
-	if e.f.given("failover") || !d.from.given() {
+	if e.f.Given("failover") || !d.from.Given() {
 		return e.at("failover")
 	}
 	return d.from
@@ -67,18 +67,18 @@ func (d *document) failoverField(e entry) field {
 // on_disconnect}. What is not given is as in base, as far as the policy has it. One that
 // is wrong, which has been said, has no policy.
 func (d *document) failoverAt(at field, base *Failover) *Failover {
-	if !at.given() {
+	if !at.Given() {
 		return base.clone()
 	}
 	f := &Failover{Debounce: defaultDebounce, OnDisconnect: End}
 	if base != nil {
 		f.Debounce, f.OnDisconnect = base.Debounce, base.OnDisconnect
 	}
-	m, good := d.section(at.inFull("policy"), failoverFields(f), "policy: needed; there are "+strings.Join(policies(), ", "), "hold: only with policy="+policyFORSHold)
+	m, good := d.section(at.InFull("policy"), failoverFields(f), "policy: needed; there are "+strings.Join(policies(), ", "), "hold: only with policy="+policyFORSHold)
 	switch {
 	case !good:
 		f.Policy = ""
-	case f.Policy == policyFORSHold && !m.given("hold"):
+	case f.Policy == policyFORSHold && !m.Given("hold"):
 		f.Hold = failover.DefaultHold
 		if base != nil && base.Hold > 0 {
 			f.Hold = base.Hold

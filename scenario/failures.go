@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/topology"
 )
 
@@ -16,17 +14,17 @@ import (
 // of the scenario: so all cases of a scenario that ask for the same number lose
 // the same links, and can be compared.
 func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
-	if !at.given() || s.Tree == nil {
+	if !at.Given() || s.Tree == nil {
 		return
 	}
 	view, good := s.Tree, true
 	var timed []field
-	for _, f := range d.list(at) {
+	for _, f := range d.List(at) {
 		links, down, ok := []topology.Link(nil), "", true
 		switch {
-		case f.node.Kind != yaml.MappingNode:
+		case !f.Group():
 			links, down, ok = d.named(f, view)
-		case has(f.node, "random"):
+		case f.Has("random"):
 			links, down, ok = d.random(f, view, seed)
 		default:
 			var all []Timed
@@ -46,7 +44,7 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 		return
 	}
 	if err := view.Connected(); err != nil {
-		d.fail(at, "with %s dead, %v", strings.Join(c.Down, ", "), err)
+		d.Fail(at, "with %s dead, %v", strings.Join(c.Down, ", "), err)
 		return
 	}
 	d.timedRules(timed, view, s, c)
@@ -54,10 +52,7 @@ func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 
 // changes reports whether one of the failures as written happens while a case is measured.
 func changes(at field) bool {
-	if !at.given() {
-		return false
-	}
-	return slices.ContainsFunc(at.node.Content, func(n *yaml.Node) bool { return has(resolve(n), "at") })
+	return slices.ContainsFunc(at.Elements(), func(f field) bool { return f.Has("at") })
 }
 
 // without returns view without links that exist.
@@ -67,15 +62,6 @@ func without(view *topology.Tree, links []topology.Link) *topology.Tree {
 		panic("scenario: a link that the tree gave is not in the tree: " + err.Error())
 	}
 	return v
-}
-
-func has(n *yaml.Node, key string) bool {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return true
-		}
-	}
-	return false
 }
 
 // named reads a link or a switch above leaves by its name.
@@ -89,7 +75,7 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 		err = fmt.Errorf("%s is dead already by what stands before it", name)
 	}
 	if err != nil {
-		d.fail(f, "%v", err)
+		d.Fail(f, "%v", err)
 		return nil, "", false
 	}
 	return links, name, true
@@ -97,7 +83,7 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 
 // random reads {random: {count: 3, seed: 7}} and draws the links.
 func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology.Link, string, bool) {
-	at := d.mapping(f, randomFailure).get("random")
+	at := d.Mapping(f, randomFailure.names()).Get("random")
 	count := 0
 	if _, good := d.section(at, randomFields(&count, &seed, view.AllLinks()), "count: needed: how many links, as in {random: {count: 3}}"); !good {
 		return nil, "", false
@@ -107,7 +93,7 @@ func (d *document) random(f field, view *topology.Tree, seed uint64) ([]topology
 	}
 	links, err := view.Random(count, seed)
 	if err != nil {
-		d.fail(at, "%v", err)
+		d.Fail(at, "%v", err)
 		return nil, "", false
 	}
 	return links, fmt.Sprintf("%d random (seed %d)", count, seed), true

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/internal/unit"
 )
 
@@ -46,16 +44,16 @@ func DefaultLossless() Lossless {
 // lossless reads true, false or the fields.
 func (d *document) lossless(at field) Lossless {
 	x := DefaultLossless()
-	if !at.given() {
+	if !at.Given() {
 		return x
 	}
-	if at.node.Kind == yaml.ScalarNode && !isNull(at.node) {
+	if at.Single() {
 		d.scalar(at, onOff(&x.On))
 		return x
 	}
 	x.On = true
 	if _, good := d.section(at, losslessFields(&x)); good && x.Buffer < x.Packet {
-		d.fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
+		d.Fail(at, "a buffer of %s has no room for a packet of %s", x.Buffer, x.Packet)
 	}
 	return x
 }

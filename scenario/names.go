@@ -2,16 +2,15 @@ package scenario
 
 import (
 	"cmp"
-	"evbench/barrier"
-	"evbench/builder"
-	"evbench/topology"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"evbench/barrier"
+	"evbench/builder"
+	"evbench/topology"
 )
 
 // maxName is how long the name of a case may be, in characters.
@@ -32,20 +31,20 @@ type naming struct {
 // the same are numbered.
 func (d *document) nameAll(cases []Case, names []naming) {
 	taken := map[string]bool{}
-	writers := map[string]*yaml.Node{}
+	writers := map[string]field{}
 	for i := range cases {
 		at, name := names[i].written, ""
-		if !at.given() || !d.scalar(at, to(&name, anyWord, parseCaseName)) {
+		if !at.Given() || !d.scalar(at, to(&name, anyWord, parseCaseName)) {
 			continue
 		}
-		if first, ok := writers[name]; ok && first != at.node {
-			d.fail(at, "another case is called %q too", name)
+		if first, ok := writers[name]; ok && first != at {
+			d.Fail(at, "another case is called %q too", name)
 		}
-		writers[name] = at.node
+		writers[name] = at
 		cases[i].Name = unused(taken, strings.Join(append([]string{name}, names[i].labels...), " "))
 	}
 	for i := range cases {
-		if !names[i].written.given() {
+		if !names[i].written.Given() {
 			cases[i].Name = unused(taken, cases[i].defaultName())
 		}
 	}

@@ -54,9 +54,9 @@ func (d *document) rate(at field, s *Scenario) bool {
 	f := &s.Fabric
 	switch hosts := f.Kind == Hosts; {
 	case f.AutoRate && hosts:
-		d.fail(at, "%v", errAutoHosts)
+		d.Fail(at, "%v", errAutoHosts)
 		return false
-	case at.given() && !f.AutoRate:
+	case at.Given() && !f.AutoRate:
 		return true
 	case s.Tree == nil:
 		return false

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,14 +8,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/builder"
 	"evbench/internal/unit"
+	"evbench/internal/yamldoc"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -58,88 +55,37 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	d := &document{file: name, open: open, seen: map[string]bool{}}
-	s := &Scenario{Text: text}
-	if root, ok := d.parse(text); ok {
-		d.scenario(field{node: root}, s)
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%s: longer than %s; a scenario is a page of text", name, unit.Bytes(maxText))
 	}
-	if err := d.err(); err != nil {
+	doc, root := yamldoc.Parse(name, text, maxNodes)
+	d := &document{Document: doc, open: open}
+	s := &Scenario{Text: text}
+	if root.Given() {
+		d.scenario(root, s)
+	} else if doc.First() == nil {
+		d.Fail(root, "empty; a scenario has at least topology and cases")
+	}
+	if err := d.Err(); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-// parse turns text into the tree of its only document.
-func (d *document) parse(text []byte) (*yaml.Node, bool) {
-	if len(text) > maxText {
-		d.fail(field{}, "longer than %s; a scenario is a page of text", unit.Bytes(maxText))
-		return nil, false
-	}
-	var doc, second yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	err := dec.Decode(&doc)
-	if err == nil {
-		if err = dec.Decode(&second); err == nil {
-			d.fail(field{node: &second}, "a second document begins here; a file holds one scenario")
-			return nil, false
-		}
-	} else if errors.Is(err, io.EOF) {
-		d.fail(field{}, "empty; a scenario has at least topology and cases")
-		return nil, false
-	}
-	if !errors.Is(err, io.EOF) {
-		d.syntax(err)
-		return nil, false
-	}
-	budget := maxNodes
-	if root := resolve(doc.Content[0]); sound(root, maxDepth, &budget) {
-		return root, true
-	}
-	d.fail(field{}, "more than %d nodes or %d levels once its aliases are followed", maxNodes, maxDepth)
-	return nil, false
-}
-
-// syntax notes an error of the YAML reader, with its line where it has one.
-func (d *document) syntax(err error) {
-	at := field{}
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
-			at.node = &yaml.Node{Line: n}
-		}
-	}
-	d.fail(at, "not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
-}
-
-// sound reports whether a tree stays small when its aliases are followed, and
-// ends: an alias inside its own anchor does not.
-func sound(n *yaml.Node, depth int, budget *int) bool {
-	if *budget--; *budget < 0 || depth < 0 {
-		return false
-	}
-	for _, c := range n.Content {
-		if !sound(resolve(c), depth-1, budget) {
-			return false
-		}
-	}
-	return true
-}
-
 // scenario reads the document into s. Fields that others depend on come first;
 // what cannot be judged because of an earlier error is not judged.
 func (d *document) scenario(root field, s *Scenario) {
-	if !d.kind(root, yaml.MappingNode) {
-		return
-	}
 	t := &top{Scenario: s}
 	rows := topFields(t)
-	f := d.mapping(root, rows)
-	s.Name = nameOf(d.file)
+	f := d.Mapping(root, rows.names())
+	if !root.Group() {
+		return
+	}
+	s.Name = nameOf(d.File)
 	d.set(f, rows, "name")
 	d.tree(root, f, t)
-	fabricKnown := d.fabric(f.get("fabric"), s)
-	d.event(root, f.get("event"), s, fabricKnown)
+	fabricKnown := d.fabric(f.Get("fabric"), s)
+	d.event(root, f.Get("event"), s, fabricKnown)
 	s.Warmup, s.Control, s.Seed = 1, true, 1
 	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
 	s.Transport, s.IO = transport.TCP, IOAuto
@@ -147,12 +93,12 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.rounds(f, t)
 	d.cluster(f, s)
 	s.Sim = defaultSim(s.Fabric.Kind)
-	d.section(f.get("sim"), simFields(&s.Sim))
+	d.section(f.Get("sim"), simFields(&s.Sim))
 	length := d.times(f, t)
-	d.everyFailover(f.get("failover"))
+	d.everyFailover(f.Get("failover"))
 	d.cases(root, f, s, length)
 	d.once(f, s)
-	d.answer(f.get("answer"), s)
+	d.answer(f.Get("answer"), s)
 	d.interval(f, s)
 }
 
@@ -171,19 +117,19 @@ func nameOf(file string) string {
 }
 
 func (d *document) tree(root field, f fields, t *top) {
-	at, o := f.get("topology"), &t.tree
-	if !at.given() {
-		d.fail(field{root.node, "topology"}, "is missing; write for example topology: FT(2;4,4)")
+	at, o := f.Get("topology"), &t.tree
+	if !at.Given() {
+		d.Fail(root.At("topology"), "is missing; write for example topology: FT(2;4,4)")
 		return
 	}
 	if !d.set(f, topFields(t), "topology") {
 		return
 	}
 	if _, err := topology.New(*o); err != nil {
-		d.fail(at, "%v", err)
+		d.Fail(at, "%v", err)
 		return
 	}
-	good := d.fill(f.get("fill"), o)
+	good := d.fill(f.Get("fill"), o)
 	if good = d.set(f, topFields(t), "spines") && good; !good {
 		return
 	}
@@ -192,19 +138,19 @@ func (d *document) tree(root field, f fields, t *top) {
 		err = fmt.Errorf("%d servers; a run has at most %d", tree.Servers(), maxServers)
 	}
 	if err != nil {
-		d.fail(at, "%v", err)
+		d.Fail(at, "%v", err)
 		return
 	}
 	t.Tree = tree
 }
 
 func (d *document) fill(f field, o *topology.Options) bool {
-	if !f.given() {
+	if !f.Given() {
 		return true
 	}
-	list := d.list(f)
+	list := d.List(f)
 	if len(list) != o.Leaves {
-		d.fail(f, "has %d entries; the tree has %d leaves, so write %d numbers 0..%d", len(list), o.Leaves, o.Leaves, o.Ports)
+		d.Fail(f, "has %d entries; the tree has %d leaves, so write %d numbers 0..%d", len(list), o.Leaves, o.Leaves, o.Ports)
 		return false
 	}
 	good := true
@@ -218,15 +164,15 @@ func (d *document) fill(f field, o *topology.Options) bool {
 // fabric reports whether the link rate is settled: known, or known not to be.
 func (d *document) fabric(at field, s *Scenario) bool {
 	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
-	f, good := d.section(at.inFull("kind"), fabricFields(&s.Fabric))
-	s.Fabric.Lossless = d.lossless(f.get("lossless"))
+	f, good := d.section(at.InFull("kind"), fabricFields(&s.Fabric))
+	s.Fabric.Lossless = d.lossless(f.Get("lossless"))
 	if err := s.Fabric.suitsWorkers(); err != nil {
-		d.fail(f.get("workers"), "%v", err)
+		d.Fail(f.Get("workers"), "%v", err)
 	}
 	if err := s.Fabric.suitsLossless(); err != nil {
-		d.fail(f.get("lossless"), "%v", err)
+		d.Fail(f.Get("lossless"), "%v", err)
 	}
-	return d.rate(f.get("rate"), s) && good
+	return d.rate(f.Get("rate"), s) && good
 }
 
 // suitsWorkers says whether the workers of a fabric can be what is asked for.
@@ -239,20 +185,20 @@ func (f Fabric) suitsWorkers() error {
 
 func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	f, good := d.section(at, eventFields(&s.Event), "phase: not with fragment: one follows from the other")
-	if !d.sizes(f.get("sizes"), s, &s.Event.Sizes) {
+	if !d.sizes(f.Get("sizes"), s, &s.Event.Sizes) {
 		return
 	}
 	if !good {
 		return
 	}
 	where := at
-	if !at.given() {
-		where = field{root.node, "event"}
+	if !at.Given() {
+		where = root.At("event")
 	}
 	switch {
-	case f.given("fragment"), f.given("phase"):
-		if where = f.get("fragment"); !where.given() {
-			where = f.get("phase")
+	case f.Given("fragment"), f.Given("phase"):
+		if where = f.Get("fragment"); !where.Given() {
+			where = f.Get("phase")
 		}
 	case s.Event.Sizes.Table != nil:
 		s.Event.stated = true
@@ -265,7 +211,7 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 		return
 	}
 	if err := s.Event.settle(s.Fabric); err != nil {
-		d.fail(where, "%v", err)
+		d.Fail(where, "%v", err)
 	}
 }
 
@@ -304,11 +250,11 @@ func (d *document) times(f fields, t *top) lasting {
 	other := s.Duration
 	if t.preset == thesis {
 		s.Duration, other = 60*time.Second, 300*time.Second
-		if !f.given("interval") {
+		if !f.Given("interval") {
 			s.Interval = 5 * time.Second
 		}
 	}
-	given := f.given("duration") && d.set(f, topFields(t), "duration")
+	given := f.Given("duration") && d.set(f, topFields(t), "duration")
 	if given {
 		other = s.Duration
 	}
@@ -330,8 +276,8 @@ func (d *document) interval(f fields, s *Scenario) {
 	name, least := s.shortest()
 	switch {
 	case s.Interval <= least:
-	case f.given("interval"):
-		d.fail(f.get("interval"), "%s is longer than %s, which lasts %s", short(s.Interval), name, short(least))
+	case f.Given("interval"):
+		d.Fail(f.Get("interval"), "%s is longer than %s, which lasts %s", short(s.Interval), name, short(least))
 	default:
 		s.Interval = least
 	}

@@ -32,15 +32,15 @@ func (d *document) rounds(f fields, t *top) {
 	rounds := &t.Rounds
 	rounds.Limit = defaultLimit
 	d.set(f, topFields(t), "limit", "rounds")
-	if f.given("limit") && rounds.Count > 0 {
-		d.fail(f.get("limit"), "is for rounds: auto; there are %d", rounds.Count)
+	if f.Given("limit") && rounds.Count > 0 {
+		d.Fail(f.Get("limit"), "is for rounds: auto; there are %d", rounds.Count)
 	}
 }
 
 // once leaves one round where more would say nothing: links that change while a case is
 // measured are to do so once, and a case alone is compared with nothing.
 func (d *document) once(f fields, s *Scenario) {
-	if f.given("rounds") {
+	if f.Given("rounds") {
 		return
 	}
 	alone := !s.Control && len(s.Cases) == 1
@@ -52,13 +52,13 @@ func (d *document) once(f fields, s *Scenario) {
 // answer reads which cases the answer compares.
 func (d *document) answer(at field, s *Scenario) {
 	f, _ := d.section(at, answerFields, "cases: needed; write answer: {cases: [NAME, NAME]}")
-	for _, e := range d.list(f.get("cases")) {
+	for _, e := range d.List(f.Get("cases")) {
 		name := ""
 		if !d.scalar(e, word(&name)) {
 			continue
 		}
 		if !slices.Contains(s.CaseNames(), name) {
-			d.fail(e, "no case %q; there are %s", name, strings.Join(quoted(s.CaseNames()), ", "))
+			d.Fail(e, "no case %q; there are %s", name, strings.Join(quoted(s.CaseNames()), ", "))
 			continue
 		}
 		s.Answer = append(s.Answer, name)

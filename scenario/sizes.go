@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/results/hdf5"
@@ -21,7 +19,7 @@ const defaultSigma = 1
 
 // caseSizes reads the sizes of a case that are not those of event.
 func (d *document) caseSizes(at field, s *Scenario, c *Case) {
-	if !at.given() {
+	if !at.Given() {
 		return
 	}
 	var to builder.Distribution
@@ -30,7 +28,7 @@ func (d *document) caseSizes(at field, s *Scenario, c *Case) {
 	}
 	sizes := builder.Sizes{Mean: int(s.Event.Fragment), Distribution: to}
 	if most := unit.Bytes(sizes.Max()); most > maxFragment {
-		d.fail(at, "fragments of %s on average reach %s; the most is %s", s.Event.Fragment, most, maxFragment)
+		d.Fail(at, "fragments of %s on average reach %s; the most is %s", s.Event.Fragment, most, maxFragment)
 	}
 	c.Sizes = &to
 }
@@ -38,10 +36,10 @@ func (d *document) caseSizes(at field, s *Scenario, c *Case) {
 // sizes reads event.sizes, or those of a case: the name of a distribution, its fields, or,
 // for all cases, a file. It reports whether what it read is good.
 func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
-	if !at.given() {
+	if !at.Given() {
 		return true
 	}
-	fileGiven := at.node.Kind == yaml.MappingNode && has(at.node, "file")
+	fileGiven := at.Has("file")
 	x := sizesOf{Distribution: *to, by: builder.Bys(), servers: maxServers}
 	if fileGiven {
 		x.Distribution, x.by = builder.Distribution{By: builder.ByEvent, Scale: 1}, builder.TableBys()
@@ -49,25 +47,25 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	if s.Tree != nil {
 		x.servers = max(2, s.Tree.Servers())
 	}
-	at = at.inFull("distribution")
+	at = at.InFull("distribution")
 	f, good := d.section(at, sizesFields(&x),
 		"distribution fanout spread sigma: not with file, which states the sizes",
 		"spread: needed with distribution=uniform", "spread: not with distribution="+builder.Exponential+"|"+builder.LogNormal,
 		"sigma: only with distribution="+builder.LogNormal)
 	if fileGiven {
-		return good && d.sizesFile(f.get("file"), s, &x, to)
+		return good && d.sizesFile(f.Get("file"), s, &x, to)
 	}
 	*to = x.Distribution
-	if to.Kind == builder.LogNormal && !f.given("sigma") {
+	if to.Kind == builder.LogNormal && !f.Given("sigma") {
 		to.Sigma = defaultSigma
 	}
 	switch {
 	case !good:
-	case !f.given("distribution") && !f.given("spread") && !f.given("fanout"):
-		d.fail(at, "says nothing; write a distribution, such as exponential, or fanout, or file")
+	case !f.Given("distribution") && !f.Given("spread") && !f.Given("fanout"):
+		d.Fail(at, "says nothing; write a distribution, such as exponential, or fanout, or file")
 		return false
-	case f.given("by") && f.given("fanout") && len(f.order) == 2:
-		d.fail(f.get("by"), "says nothing where all fragments have one size")
+	case f.Given("by") && f.Given("fanout") && len(f.Order) == 2:
+		d.Fail(f.Get("by"), "says nothing where all fragments have one size")
 		return false
 	}
 	return good
@@ -77,17 +75,17 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Distribution) bool {
 	switch {
 	case to != &s.Event.Sizes:
-		d.fail(at, "the sizes of a file are those of all cases; write event.sizes")
+		d.Fail(at, "the sizes of a file are those of all cases; write event.sizes")
 		return false
 	case s.Tree == nil:
 		return true
 	case d.open == nil:
-		d.fail(at, "only a scenario that is a file itself takes sizes from a file")
+		d.Fail(at, "only a scenario that is a file itself takes sizes from a file")
 		return false
 	}
 	var err error
 	if x.Table, err = d.table(x.file, s.Tree.Servers()); err != nil {
-		d.fail(at, "%v", err)
+		d.Fail(at, "%v", err)
 		return false
 	}
 	*to = x.Distribution

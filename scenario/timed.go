@@ -21,7 +21,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	}
 	links, err := tree.Links(t.Name)
 	if err != nil {
-		d.fail(m.get("link"), "%v", err)
+		d.Fail(m.Get("link"), "%v", err)
 		return nil, false
 	}
 	t.Links = links
@@ -29,7 +29,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 		return []Timed{t}, true
 	}
 	if t.flap.every <= t.For {
-		d.fail(m.get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(t.flap.every), short(t.For))
+		d.Fail(m.Get("every"), "%s is not longer than for, %s, so the link would not come back in between", short(t.flap.every), short(t.For))
 		return nil, false
 	}
 	out := make([]Timed, t.flap.times)
@@ -48,12 +48,12 @@ func (d *document) timedRules(at []field, view *topology.Tree, s *Scenario, c *C
 	}
 	for _, f := range at {
 		if err := c.mayReroute(s); err != nil {
-			d.fail(f, "%v", err)
+			d.Fail(f, "%v", err)
 			return
 		}
 	}
 	if i, err := c.checkTimed(view); err != nil {
-		d.fail(at[i], "%v", err)
+		d.Fail(at[i], "%v", err)
 	}
 }
 

@@ -54,18 +54,6 @@ func (g group) lists() group {
 	return out
 }
 
-// set sets the fields of g that are given: all that have a single value, or those of these
-// names. It reports whether all are right.
-func (d *document) set(f fields, g group, names ...string) bool {
-	good := true
-	for _, r := range g {
-		if r.value.set != nil && f.given(r.name) && (names == nil || slices.Contains(names, r.name)) {
-			good = d.scalar(f.get(r.name), r.value) && good
-		}
-	}
-	return good
-}
-
 // to is a value that parse reads.
 func to[T any](p *T, is shape, parse func(string) (T, error)) value {
 	return value{shape: is, set: func(text string) error {

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"evbench/internal/hostlist"
+	"evbench/internal/yamldoc"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -49,15 +48,8 @@ func Cabled(n *network.Network) (*Placement, error) {
 // IsPlacement reports whether a file is for ReadPlacement: YAML, either a list or
 // leaves only. Descriptions of networks are neither.
 func IsPlacement(data []byte) bool {
-	var doc yaml.Node
-	if yaml.Unmarshal(data, &doc) != nil || len(doc.Content) == 0 {
-		return false
-	}
-	top := doc.Content[0]
-	if top.Kind == yaml.MappingNode && len(top.Content) > 0 {
-		return strings.HasPrefix(top.Content[0].Value, "leaf")
-	}
-	return top.Kind == yaml.SequenceNode
+	_, top := yamldoc.Parse("", data, maxNodes)
+	return top.Given() && (top.Group() && len(top.Content) > 0 && strings.HasPrefix(top.Content[0].Value, "leaf") || top.Elements() != nil)
 }
 
 // ReadPlacement reads which hosts each leaf has, from YAML in one of two forms:
@@ -67,102 +59,72 @@ func IsPlacement(data []byte) bool {
 //
 // In the second the leaves count from 0.
 func ReadPlacement(data []byte) (*Placement, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
-	}
-	if len(doc.Content) == 0 {
-		return nil, errors.New("empty; write leaves and their hosts, such as leaf0: [node001, node002]")
-	}
+	d, top := yamldoc.Parse("", data, maxNodes)
 	p := &Placement{leaf: map[string]int{}, short: map[string]int{}}
-	var err error
-	switch top := doc.Content[0]; top.Kind {
-	case yaml.SequenceNode:
-		err = p.addList(top.Content)
-	case yaml.MappingNode:
-		err = p.addMapping(top.Content)
+	switch list := top.Elements(); {
+	case !top.Given() && d.First() == nil:
+		return nil, errors.New("empty; write leaves and their hosts, such as leaf0: [node001, node002]")
+	case list != nil:
+		for leaf, hosts := range list {
+			p.addLeaf(d, leaf, hosts)
+		}
 	default:
-		err = fmt.Errorf("line %d: write leaves and their hosts, such as leaf0: [node001, node002]", top.Line)
+		leaves := d.Mapping(top, nil)
+		for _, name := range leaves.Order {
+			at := leaves.Get(name)
+			if leaf, ok := leafNumber(name); ok {
+				p.addLeaf(d, leaf, at)
+			} else {
+				d.Fail(at, "is not a leaf; write leaf0, leaf1, …")
+			}
+		}
 	}
-	if err != nil {
+	if err := d.First(); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Placement) addList(items []*yaml.Node) error {
-	for leaf, hosts := range items {
-		if err := p.addLeaf(leaf, hosts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addMapping takes keys and values in turn.
-func (p *Placement) addMapping(pairs []*yaml.Node) error {
-	seen := map[int]bool{}
-	for i := 0; i < len(pairs); i += 2 {
-		leaf, err := leafNumber(pairs[i])
-		if err != nil {
-			return err
-		}
-		if seen[leaf] {
-			return fmt.Errorf("line %d: leaf%d is there twice", pairs[i].Line, leaf)
-		}
-		seen[leaf] = true
-		if err := p.addLeaf(leaf, pairs[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func leafNumber(at *yaml.Node) (int, error) {
-	number, ok := strings.CutPrefix(at.Value, "leaf")
+func leafNumber(name string) (leaf int, ok bool) {
+	number, ok := strings.CutPrefix(name, "leaf")
 	n, err := strconv.Atoi(number)
-	if !ok || err != nil || n < 0 || strconv.Itoa(n) != number {
-		return 0, fmt.Errorf("line %d: %q is not a leaf; write leaf0, leaf1, …", at.Line, at.Value)
-	}
-	if n >= topology.MaxLeaves {
-		return 0, fmt.Errorf("line %d: leaf%d: there are at most %d leaves", at.Line, n, topology.MaxLeaves)
-	}
-	return n, nil
+	return n, ok && err == nil && strconv.Itoa(n) == number && n >= 0
 }
 
 // addLeaf places the hosts of one leaf: a host list, or a sequence of them.
-func (p *Placement) addLeaf(leaf int, at *yaml.Node) error {
+func (p *Placement) addLeaf(d *yamldoc.Document, leaf int, at yamldoc.Field) {
 	if leaf >= topology.MaxLeaves {
-		return fmt.Errorf("line %d: more than %d leaves", at.Line, topology.MaxLeaves)
+		d.Fail(at, "there are at most %d leaves", topology.MaxLeaves)
+		return
 	}
 	for len(p.names) <= leaf {
 		p.names = append(p.names, fmt.Sprintf("leaf%d", len(p.names)))
 	}
-	lists := at.Content
+	lists := []yamldoc.Field{at}
 	switch {
-	case at.Kind == yaml.ScalarNode && at.Tag == "!!null":
-		return nil // a leaf without hosts
-	case at.Kind == yaml.ScalarNode:
-		lists = []*yaml.Node{at}
-	case at.Kind != yaml.SequenceNode:
-		return fmt.Errorf("line %d: leaf%d: write hosts, such as [node001, node002]", at.Line, leaf)
+	case at.Null(): // a leaf without hosts
+		return
+	case !at.Single():
+		lists = d.List(at)
 	}
 	for _, l := range lists {
-		if l.Kind != yaml.ScalarNode {
-			return fmt.Errorf("line %d: leaf%d: write hosts, such as [node001, node002]", l.Line, leaf)
-		}
-		hosts, err := Expand(l.Value)
-		if err != nil {
-			return fmt.Errorf("line %d: leaf%d: %w", l.Line, leaf, err)
-		}
-		for _, h := range hosts {
-			if err := p.put(h, leaf); err != nil {
-				return fmt.Errorf("line %d: %w", l.Line, err)
+		d.Scalar(l, func(list string) error {
+			hosts, err := Expand(list)
+			if err != nil {
+				return err
 			}
-		}
+			for _, h := range hosts {
+				if err := p.put(h, leaf); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return nil
 }
+
+// maxNodes is how many values a placement may have, aliases followed.
+const maxNodes = 1 << 18
 
 // Limits on host lists.
 const (

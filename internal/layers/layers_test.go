@@ -40,6 +40,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
 	{"internal/rules", "", true},
+	{"internal/yamldoc", "internal/show", true},
 	{"internal/cmdline", "internal/proc internal/rules internal/show internal/unit", false},
 	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
@@ -47,7 +48,7 @@ var layers = []layer{
 	{"topology", "internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
-	{"topology/netfile", "internal/atomicfile topology/network", false},
+	{"topology/netfile", "internal/atomicfile internal/yamldoc topology/network", false},
 
 	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/sizes", "scheduler topology", true},
@@ -80,12 +81,12 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit results results/hdf5 routing scheduler topology transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/unit internal/yamldoc results results/hdf5 routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
-	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/show internal/unit results topology topology/network", false},
+	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/show internal/unit internal/yamldoc results topology topology/network", false},
 	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},

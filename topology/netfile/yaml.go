@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
+	"evbench/internal/yamldoc"
 	"evbench/topology/network"
 )
 
-const maxBytes = 256 << 20
+const (
+	maxBytes = 256 << 20
+	minNodes = 10_000 // that a short text may have, aliases followed
+)
 
 // ReadYAML reads a network, which is either a notation,
 //
@@ -43,85 +46,125 @@ func ReadYAML(r io.Reader) (*network.Network, error) {
 	if len(data) > maxBytes {
 		return nil, fmt.Errorf("longer than %d bytes", maxBytes)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, errors.New(strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+	doc, root := yamldoc.Parse("", data, max(minNodes, len(data)))
+	d := &document{doc}
+	if err := d.First(); err != nil {
+		return nil, err
 	}
-	if len(doc.Content) == 0 {
+	if !root.Given() {
 		return nil, errors.New("empty; write a notation, or hosts, switches and cables")
 	}
-	return document(field{doc.Content[0], ""})
-}
-
-func document(top field) (*network.Network, error) {
-	f, err := top.mapping("notation", "lmc", "hosts", "switches", "cables", "down")
-	if err != nil {
+	n := d.network(root)
+	if err := d.First(); err != nil {
 		return nil, err
-	}
-	lmc, err := f["lmc"].number(0, 0, maxLMC)
-	if err != nil {
-		return nil, err
-	}
-	var n *network.Network
-	if at := f["notation"]; at.given() {
-		n, err = notation(f, lmc)
-	} else if n, err = nodes(f); err == nil && f["lmc"].given() {
-		n, err = number(f["lmc"], n, lmc)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return down(f["down"], n)
-}
-
-func notation(f map[string]field, lmc int) (*network.Network, error) {
-	for _, name := range []string{"hosts", "switches", "cables"} {
-		if f[name].given() {
-			return nil, f[name].errorf("notation says it all; write one or the other")
-		}
-	}
-	s, err := f["notation"].text()
-	if err != nil {
-		return nil, err
-	}
-	n, err := network.Parse(s, lmc)
-	if err != nil {
-		return nil, f["notation"].errorf("%w", err)
 	}
 	return n, nil
 }
 
-func number(at field, n *network.Network, lmc int) (*network.Network, error) {
+// A document collects what is wrong; a network that is returned beside errors means nothing.
+type document struct{ *yamldoc.Document }
+
+func (d *document) network(root yamldoc.Field) (n *network.Network) {
+	f := d.Mapping(root, []string{"notation", "lmc", "hosts", "switches", "cables", "down"})
+	lmc := 0
+	d.whole(f.Get("lmc"), &lmc, 0, maxLMC)
+	switch {
+	case d.First() != nil:
+		return nil
+	case f.Given("notation"):
+		n = d.notation(f, lmc)
+	default:
+		n = d.nodes(f)
+		if n != nil && f.Given("lmc") {
+			n = d.numbered(f.Get("lmc"), n, lmc)
+		}
+	}
+	if n == nil || d.First() != nil {
+		return nil
+	}
+	return d.down(f.Get("down"), n)
+}
+
+func (d *document) notation(f yamldoc.Fields, lmc int) (n *network.Network) {
+	for _, name := range []string{"hosts", "switches", "cables"} {
+		if f.Given(name) {
+			d.Fail(f.Get(name), "notation says it all; write one or the other")
+		}
+	}
+	d.text(f.Get("notation"), func(s string) (err error) {
+		n, err = network.Parse(s, lmc)
+		return err
+	})
+	return n
+}
+
+func (d *document) numbered(at yamldoc.Field, n *network.Network, lmc int) *network.Network {
 	if n.MaxLID() > 0 {
-		return nil, at.errorf("nodes have LIDs; write one or the other")
+		d.Fail(at, "nodes have LIDs; write one or the other")
+		return n
 	}
 	out, err := n.Numbered(lmc)
 	if err != nil {
-		return nil, at.errorf("%w", err)
+		d.Fail(at, "%v", err)
 	}
-	return out, nil
+	return out
 }
 
-func down(at field, n *network.Network) (*network.Network, error) {
-	names, err := at.list()
-	if err != nil {
-		return nil, err
-	}
+func (d *document) down(at yamldoc.Field, n *network.Network) *network.Network {
+	names := d.list(at)
 	if len(names) == 0 {
-		return n, nil
+		return n
 	}
 	x := network.Names(n)
 	var dead []network.Cable
 	for _, f := range names {
-		name, err := f.text()
-		if err != nil {
-			return nil, err
-		}
-		c, err := x.Down(name)
-		if err != nil {
-			return nil, f.errorf("%w", err)
-		}
-		dead = append(dead, c...)
+		d.text(f, func(name string) error {
+			c, err := x.Down(name)
+			dead = append(dead, c...)
+			return err
+		})
 	}
-	return n.Without(dead, nil), nil
+	return n.Without(dead, nil)
+}
+
+// list reads a list, or nothing.
+func (d *document) list(at yamldoc.Field) []yamldoc.Field {
+	if at.Given() && at.Null() {
+		return nil
+	}
+	return d.List(at)
+}
+
+// text reads a text without control characters, if there is one.
+func (d *document) text(at yamldoc.Field, set func(string) error) {
+	d.Scalar(at, func(s string) error {
+		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' }) {
+			return fmt.Errorf("%s: no control characters", brief(s))
+		}
+		return set(s)
+	})
+}
+
+// whole reads a number, if there is one.
+func (d *document) whole(at yamldoc.Field, to *int, low, high int) {
+	d.text(at, func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("%s: write a whole number %d..%d", brief(s), low, high)
+		}
+		*to = n
+		return nil
+	})
+}
+
+// guid reads a GUID, if there is one.
+func (d *document) guid(at yamldoc.Field, to *uint64) {
+	d.text(at, func(s string) error {
+		n, err := strconv.ParseUint(s, 0, 64)
+		if err != nil || n == 0 {
+			return fmt.Errorf("%s: write a GUID as 0x0002c90300000001", brief(s))
+		}
+		*to = n
+		return nil
+	})
 }

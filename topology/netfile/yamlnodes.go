@@ -1,185 +1,129 @@
 package netfile
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
+	"evbench/internal/yamldoc"
 	"evbench/topology/network"
 )
 
 type builder struct {
+	*document
 	network.Builder
-	info []network.Info
 	lids map[int]string // to the field that gave it
 	guid map[uint64]string
 	port map[uint64]string
 }
 
 // nodes builds what hosts, switches and cables say.
-func nodes(f map[string]field) (*network.Network, error) {
-	b := &builder{lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
-	hosts, err := f["hosts"].list()
-	if err != nil {
-		return nil, err
-	}
-	switches, err := f["switches"].list()
-	if err != nil {
-		return nil, err
-	}
-	if len(hosts) == 0 || len(switches) == 0 {
-		return nil, errors.New("no hosts or no switches; write a notation, or hosts, switches and cables")
-	}
-	if total := len(hosts) + len(switches); total > maxLID {
-		return nil, fmt.Errorf("%d hosts and switches, more than %d", total, maxLID)
+func (d *document) nodes(f yamldoc.Fields) *network.Network {
+	b := &builder{document: d, lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
+	hosts, switches := d.list(f.Get("hosts")), d.list(f.Get("switches"))
+	total := len(hosts) + len(switches)
+	switch {
+	case d.First() != nil:
+		return nil
+	case len(hosts) == 0 || len(switches) == 0:
+		d.Fail(yamldoc.Field{}, "no hosts or no switches; write a notation, or hosts, switches and cables")
+		return nil
+	case total > maxLID:
+		d.Fail(yamldoc.Field{}, "%d hosts and switches, more than %d", total, maxLID)
+		return nil
 	}
 	for i, h := range hosts {
-		if err := b.host(i, h); err != nil {
-			return nil, err
-		}
+		b.node(h, network.Info{GUID: 0x0002c90300000000 + 0x10*uint64(i)}, true)
 	}
 	for i, s := range switches {
-		if err := b.aSwitch(i, s); err != nil {
-			return nil, err
+		b.node(s, network.Info{GUID: 0x0002c90400000000 + uint64(i)}, false)
+	}
+	if d.First() != nil {
+		return nil
+	}
+	b.cables(f.Get("cables"))
+	return b.Build()
+}
+
+// node reads a host or a switch, whose GUID is that of info unless it says; the GUID of a host's port is
+// by default one more.
+func (b *builder) node(at yamldoc.Field, info network.Info, host bool) {
+	kind, own, needed, more := "switches", "ports", []string{"name", "ports"}, uint64(0)
+	if host {
+		kind, own, needed, more = "hosts", "lmc", []string{"name"}, 1
+	}
+	f := b.Mapping(at, []string{"name", "guid", "port_guid", "lid", own})
+	for _, name := range needed {
+		if !f.Given(name) {
+			b.Fail(at, "%s is missing", name)
 		}
 	}
-	bare := b.Build()
-	return b.cables(f["cables"], bare)
-}
-
-func (b *builder) host(i int, at field) error {
-	f, err := at.mapping("name", "guid", "port_guid", "lid", "lmc")
-	if err != nil {
-		return err
+	b.text(f.Get("name"), func(s string) error {
+		info.Name = s
+		return nil
+	})
+	var lid, lmc, ports int
+	b.document.guid(f.Get("guid"), &info.GUID)
+	info.Port = info.GUID + more
+	b.document.guid(f.Get("port_guid"), &info.Port)
+	b.whole(f.Get("lid"), &lid, 0, maxLID)
+	b.whole(f.Get("lmc"), &lmc, 0, maxLMC)
+	b.whole(f.Get("ports"), &ports, 1, maxPorts)
+	info.LID, info.LMC = uint16(lid), uint8(lmc)
+	b.claim(at, f.Get("lid"), info, kind)
+	if host {
+		b.Host(info)
+	} else {
+		b.Switch(info, ports)
 	}
-	info, err := b.common(at, f, 0x0002c90300000000+0x10*uint64(i), 1)
-	if err != nil {
-		return err
-	}
-	lmc, err := f["lmc"].number(0, 0, maxLMC)
-	if err != nil {
-		return err
-	}
-	info.LMC = uint8(lmc)
-	if err := b.claim(at, f, info, "hosts"); err != nil {
-		return err
-	}
-	b.info = append(b.info, info)
-	b.Host(info)
-	return nil
-}
-
-func (b *builder) aSwitch(i int, at field) error {
-	f, err := at.mapping("name", "guid", "port_guid", "lid", "ports")
-	if err != nil {
-		return err
-	}
-	info, err := b.common(at, f, 0x0002c90400000000+uint64(i), 0)
-	if err != nil {
-		return err
-	}
-	if !f["ports"].given() {
-		return at.errorf("ports is missing: the number of ports, 1..%d", maxPorts)
-	}
-	ports, err := f["ports"].number(0, 1, maxPorts)
-	if err != nil {
-		return err
-	}
-	if err := b.claim(at, f, info, "switches"); err != nil {
-		return err
-	}
-	b.info = append(b.info, info)
-	b.Switch(info, ports)
-	return nil
-}
-
-// common reads what hosts and switches share; the GUID of the port is by default
-// so much more than that of the node.
-func (b *builder) common(at field, f map[string]field, guid, more uint64) (network.Info, error) {
-	var out network.Info
-	if !f["name"].given() {
-		return out, at.errorf("name is missing")
-	}
-	var err error
-	if out.Name, err = f["name"].text(); err != nil {
-		return out, err
-	}
-	if out.GUID, err = f["guid"].guid(guid); err != nil {
-		return out, err
-	}
-	if out.Port, err = f["port_guid"].guid(out.GUID + more); err != nil {
-		return out, err
-	}
-	lid, err := f["lid"].number(0, 0, maxLID)
-	out.LID = uint16(lid)
-	return out, err
 }
 
 // claim notes the GUIDs and LIDs of a node. Hosts may share a node GUID, if their
 // ports differ.
-func (b *builder) claim(at field, f map[string]field, i network.Info, kind string) error {
+func (b *builder) claim(at, atLID yamldoc.Field, i network.Info, kind string) {
 	if first, ok := b.guid[i.GUID]; ok && (kind == "switches" || !strings.HasPrefix(first, kind)) {
-		return at.errorf("has the GUID 0x%016x of %s", i.GUID, first)
+		b.Fail(at, "has the GUID 0x%016x of %s", i.GUID, first)
 	}
-	b.guid[i.GUID] = at.path
+	b.guid[i.GUID] = at.Path
 	if first, ok := b.port[i.Port]; ok {
-		return at.errorf("has the port GUID 0x%016x of %s", i.Port, first)
+		b.Fail(at, "has the port GUID 0x%016x of %s", i.Port, first)
 	}
-	b.port[i.Port] = at.path
+	b.port[i.Port] = at.Path
 	if i.LID == 0 {
-		return nil
+		return
 	}
 	last := int(i.LID) + 1<<i.LMC - 1
 	if last > maxLID || int(i.LID)%(1<<i.LMC) != 0 {
-		return f["lid"].errorf("LIDs %d..%d: must be within 1..%d, and the first a multiple of %d", i.LID, last, maxLID, 1<<i.LMC)
+		b.Fail(atLID, "LIDs %d..%d: must be within 1..%d, and the first a multiple of %d", i.LID, last, maxLID, 1<<i.LMC)
 	}
 	for lid := int(i.LID); lid <= last; lid++ {
 		if first, ok := b.lids[lid]; ok {
-			return f["lid"].errorf("LID %d is also that of %s", lid, first)
+			b.Fail(atLID, "LID %d is also that of %s", lid, first)
 		}
-		b.lids[lid] = at.path
+		b.lids[lid] = at.Path
 	}
-	return nil
 }
 
-func (b *builder) cables(at field, bare *network.Network) (*network.Network, error) {
-	list, err := at.list()
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) cables(at yamldoc.Field) {
+	bare := b.Build()
 	x := network.Names(bare)
-	var out network.Builder
-	for v := range network.Node(bare.Nodes()) {
-		if bare.IsHost(v) {
-			out.Host(b.info[v])
-		} else {
-			out.Switch(b.info[v], len(bare.Ends(v)))
-		}
-	}
-	for _, f := range list {
-		ends, err := f.list()
-		if err != nil {
-			return nil, err
-		}
+	for _, f := range b.list(at) {
+		ends, end := b.list(f), [2]network.End{}
 		if len(ends) != 2 {
-			return nil, f.errorf("%d ends; write [s1_0/5, s2_0/1]", len(ends))
+			b.Fail(f, "%d ends; write [s1_0/5, s2_0/1]", len(ends))
+			continue
 		}
-		var end [2]network.End
 		for i, e := range ends {
-			name, err := e.text()
-			if err != nil {
-				return nil, err
-			}
-			if end[i], err = x.End(name); err != nil {
-				return nil, e.errorf("%w", err)
-			}
+			b.text(e, func(name string) (err error) {
+				end[i], err = x.End(name)
+				return err
+			})
+		}
+		if b.First() != nil {
+			return
 		}
 		if bare.IsHost(end[0].Node) && bare.IsHost(end[1].Node) {
-			return nil, f.errorf("there is no switch between two hosts")
-		}
-		if err := out.Cable(end[0], end[1]); err != nil {
-			return nil, f.errorf("%w", err)
+			b.Fail(f, "there is no switch between two hosts")
+		} else if err := b.Cable(end[0], end[1]); err != nil {
+			b.Fail(f, "%v", err)
 		}
 	}
-	return out.Build(), nil
 }

@@ -149,13 +149,13 @@ func (b *Builder) Cable(x, y End) error {
 	return nil
 }
 
-// Build returns the network. The builder must not be used any more.
+// Build returns the network as it is. Cables that are added later are in what the next Build returns.
 func (b *Builder) Build() *Network {
-	n := &b.n
+	n := b.n
 	n.first = make([]int32, len(b.ports)+1)
 	for v, p := range b.ports {
 		n.first[v+1] = n.first[v] + int32(len(p))
 		n.ends = append(n.ends, p...)
 	}
-	return n
+	return &n
 }
