@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A Table says how the records of one type are kept: a line each in NAME.csv, a row each in
@@ -28,6 +30,7 @@ type Table struct {
 type Column struct {
 	Name, Unit string
 	HDF5Only   bool
+	Kind       reflect.Kind // of the value: String, Int, Uint64, Float64 or Bool
 	digits     int
 	join       string
 	none       bool
@@ -87,6 +90,14 @@ func (t *Table) add(of reflect.Type, prefix string, index []int) {
 }
 
 func columnOf(record reflect.Type, tag reflect.StructTag, c Column) Column {
+	switch of := record.FieldByIndex(c.index).Type; {
+	case of.Kind() == reflect.Slice, of == reflect.TypeFor[SpanKind]():
+		c.Kind = reflect.String
+	case of.Kind() == reflect.Pointer:
+		c.Kind = reflect.Float64
+	default:
+		c.Kind = of.Kind()
+	}
 	c.digits, c.join, c.HDF5Only, c.none = 6, " ", tag.Get("csv") == "-", tag.Get("none") != ""
 	if text, ok := tag.Lookup("digits"); ok {
 		c.digits, _ = strconv.Atoi(text)
@@ -110,24 +121,24 @@ func TableOf(r Record) *Table {
 	return Spans
 }
 
-// Header returns the first line of the CSV file.
-func (t *Table) Header() (line []string) {
-	for _, c := range t.Columns {
-		if !c.HDF5Only {
-			line = append(line, c.Name)
-		}
-	}
-	return line
+// Header appends the first line of the CSV file.
+func (t *Table) Header(to []byte) []byte {
+	return t.line(to, func(to []byte, c *Column) []byte { return append(to, c.Name...) })
 }
 
-// Line appends the line of a record to an empty one.
-func (t *Table) Line(line []string, record reflect.Value) []string {
+// Line appends the line of a record.
+func (t *Table) Line(to []byte, record reflect.Value) []byte {
+	return t.line(to, func(to []byte, c *Column) []byte { return c.append(to, record) })
+}
+
+func (t *Table) line(to []byte, field func([]byte, *Column) []byte) []byte {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; !c.HDF5Only {
-			line = append(line, c.text(record))
+			to = append(field(to, c), ',')
 		}
 	}
-	return line
+	to[len(to)-1] = '\n'
+	return to
 }
 
 // Parse reads a line with as many fields as the header into a record. The error names the column.
@@ -147,26 +158,6 @@ func (t *Table) Parse(record reflect.Value, line []string) error {
 
 // New returns a record to be filled in.
 func (t *Table) New() reflect.Value { return reflect.New(t.record).Elem() }
-
-// Rows hands on rows, one after the other, until there is an error.
-type Rows func(take func(row reflect.Value) error) error
-
-// RowsOf are those of a slice.
-func RowsOf[T any](rows []T) Rows { return rowsOf(reflect.ValueOf(rows)) }
-
-func rowsOf(rows reflect.Value) Rows {
-	return func(take func(reflect.Value) error) error {
-		for _, row := range rows.Seq2() {
-			if err := take(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// Rows are those of a table in memory.
-func (r *Run) Rows(t *Table) Rows { return rowsOf(t.Field(r)) }
 
 // Field is the field of a run that has the rows of a table: a slice.
 func (t *Table) Field(r *Run) reflect.Value {
@@ -200,51 +191,77 @@ func (r *Run) Records() iter.Seq[Record] {
 	}
 }
 
-// Value returns a field of a record as a string, int, uint64, float64 or bool; a float that is not known is NaN.
-func (c *Column) Value(record reflect.Value) any {
-	v := record.FieldByIndex(c.index)
-	switch x := v.Interface().(type) {
-	case SpanKind:
-		return x.String()
-	case []string:
-		return strings.Join(x, c.join)
-	case *float64:
-		if x == nil {
-			return math.NaN()
-		}
-		return *x
+// Text is a value that is a text.
+func (c *Column) Text(record reflect.Value) string {
+	switch v := record.FieldByIndex(c.index); v.Kind() {
+	case reflect.Slice:
+		return strings.Join(v.Interface().([]string), c.join)
+	case reflect.Uint8:
+		return SpanKind(v.Uint()).String()
 	default:
-		return x
+		return v.String()
 	}
 }
 
-// text returns a field of a record as CSV has it, "" where there is no value.
-func (c *Column) text(record reflect.Value) string {
+// Bits are a value that is none: of a float those of IEEE 754, NaN where it is not known, of yes 1.
+func (c *Column) Bits(record reflect.Value) uint64 {
+	switch v := record.FieldByIndex(c.index); v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return math.Float64bits(math.NaN())
+		}
+		return math.Float64bits(v.Elem().Float())
+	case reflect.Float64:
+		return math.Float64bits(v.Float())
+	case reflect.Int:
+		return uint64(v.Int())
+	case reflect.Bool:
+		if v.Bool() {
+			return 1
+		}
+		return 0
+	default:
+		return v.Uint()
+	}
+}
+
+// append appends a value as CSV has it, nothing where there is none.
+func (c *Column) append(to []byte, record reflect.Value) []byte {
 	if c.known != nil && !record.FieldByIndex(c.known).Bool() {
-		return ""
+		return to
 	}
-	switch x := c.Value(record).(type) {
-	case string:
-		return x
-	case uint64:
-		return strconv.FormatUint(x, 10)
-	case float64:
-		if math.IsNaN(x) {
-			return ""
+	if c.Kind == reflect.String {
+		return appendQuoted(to, c.Text(record))
+	}
+	switch x := c.Bits(record); c.Kind {
+	case reflect.Bool:
+		return strconv.AppendBool(to, x == 1)
+	case reflect.Float64:
+		if x := math.Float64frombits(x); !math.IsNaN(x) {
+			return strconv.AppendFloat(to, x, 'f', c.digits, 64)
 		}
-		return strconv.FormatFloat(x, 'f', c.digits, 64)
-	case int:
-		if c.none && x < 0 {
-			return ""
+		return to
+	case reflect.Int:
+		if c.none && int(x) < 0 {
+			return to
 		}
-		return strconv.Itoa(x)
+		return strconv.AppendInt(to, int64(x), 10)
 	default:
-		return fmt.Sprint(x)
+		return strconv.AppendUint(to, x, 10)
 	}
 }
 
-// parse reads what text returns into a record. Lists and what may be NaN are not read.
-func (c *Column) parse(record reflect.Value, text string) (err error) {
+// appendQuoted appends a text as encoding/csv writes it.
+func appendQuoted(to []byte, text string) []byte {
+	first, _ := utf8.DecodeRuneInString(text)
+	if text != `\.` && !strings.ContainsAny(text, ",\"\r\n") && !unicode.IsSpace(first) {
+		return append(to, text...)
+	}
+	return append(append(append(to, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
+}
+
+// parse reads what append wrote into a record. Lists and what may be NaN are not read.
+func (c *Column) parse(record reflect.Value, text string) error {
 	if c.known != nil {
 		record.FieldByIndex(c.known).SetBool(text != "")
 		if text == "" {
@@ -255,17 +272,19 @@ func (c *Column) parse(record reflect.Value, text string) (err error) {
 		record.FieldByIndex(c.index).SetInt(-1)
 		return nil
 	}
-	var x any = text
-	switch c.Value(record).(type) {
-	case int, uint64:
-		x, err = strconv.ParseUint(text, 10, 64)
-	case float64:
-		x, err = strconv.ParseFloat(text, 64)
+	if c.Kind == reflect.String {
+		return c.SetText(record, text)
+	}
+	x, err := strconv.ParseUint(text, 10, 64)
+	if c.Kind == reflect.Float64 {
+		var f float64
+		f, err = strconv.ParseFloat(text, 64)
+		x = math.Float64bits(f)
 	}
 	if err != nil {
 		return errNumber
 	}
-	return c.Set(record, x)
+	return c.SetBits(record, x)
 }
 
 var errNumber = errors.New("not a number that fits")
@@ -273,37 +292,43 @@ var errNumber = errors.New("not a number that fits")
 // maxFloat bounds what is taken for a quantity; nothing measured is near.
 const maxFloat = 1e18
 
-// Set puts a value that was read into a record: a string, uint64, float64 or bool. What
-// nobody can have counted is refused.
-func (c *Column) Set(record reflect.Value, x any) error {
+// SetText puts a text that was read into a record.
+func (c *Column) SetText(record reflect.Value, text string) error {
 	to := record.FieldByIndex(c.index)
-	switch x := x.(type) {
-	case bool:
-		to.SetBool(x)
-	case float64:
-		if !(x >= 0 && x <= maxFloat) { // NaN fails too
+	if to.Kind() == reflect.String {
+		to.SetString(Text(text))
+		return nil
+	}
+	kind := slices.Index(SpanKinds(), text)
+	if kind < 0 {
+		return fmt.Errorf("none of %v", SpanKinds())
+	}
+	to.SetUint(uint64(kind))
+	return nil
+}
+
+// SetBits puts what Bits returned into a record. What nobody can have counted is refused.
+func (c *Column) SetBits(record reflect.Value, x uint64) error {
+	to := record.FieldByIndex(c.index)
+	switch c.Kind {
+	case reflect.Float64:
+		f := math.Float64frombits(x)
+		if !(f >= 0 && f <= maxFloat) { // NaN fails too
 			return errNumber
 		}
-		to.SetFloat(x)
-	case uint64:
-		if to.CanUint() {
-			to.SetUint(x)
-			return nil
-		}
+		to.SetFloat(f)
+	case reflect.Int:
 		if x > math.MaxInt32 {
 			return errNumber
 		}
 		to.SetInt(int64(x))
-	case string:
-		if to.Kind() == reflect.String {
-			to.SetString(Text(x))
-			return nil
+	case reflect.Bool:
+		if x > 1 {
+			return errors.New("neither 0 nor 1")
 		}
-		kind := slices.Index(SpanKinds(), x)
-		if kind < 0 {
-			return fmt.Errorf("none of %v", SpanKinds())
-		}
-		to.SetUint(uint64(kind))
+		to.SetBool(x == 1)
+	default:
+		to.SetUint(x)
 	}
 	return nil
 }

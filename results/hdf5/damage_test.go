@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -93,7 +92,7 @@ func TestReadRefuses(t *testing.T) {
 		}, `/samples: column repeat has another type than evbench writes`},
 		{"wide rows", func(f *hdf5.File) error {
 			wide := []results.Sample{{Case: strings.Repeat("x", 2*maxRow)}}
-			return errors.Join(remove(f, "samples"), writeTable(f, results.Samples, results.RowsOf(wide)))
+			return errors.Join(remove(f, "samples"), writeTable(f, rowsOf(results.Samples, wide)))
 		}, "/samples: rows of "},
 		{"text for a table", func(f *hdf5.File) error { return replaceText(f, "samples", nil) }, "/samples: not a table of rows"},
 	} {
@@ -106,7 +105,7 @@ func retable(f *hdf5.File, name string, change func(*results.Table)) error {
 	other := *results.Samples
 	other.Columns, other.Name = slices.Clone(other.Columns), name
 	change(&other)
-	return errors.Join(remove(f, name), writeTable(f, &other, results.RowsOf[results.Sample](nil)))
+	return errors.Join(remove(f, name), writeTable(f, newRows(&other)))
 }
 
 func replaceText(f *hdf5.File, name string, text []byte) error {
@@ -126,9 +125,8 @@ func TestReadCut(t *testing.T) {
 // A row that was wiped out is found, and what no run can have counted is not taken from a file.
 func TestReadWrongRows(t *testing.T) {
 	name, text := sound(t)
-	l, _, err := layoutOf(results.Samples, results.RowsOf[results.Sample](nil))
-	expect.Must(t, err)
-	row, err := l.encode(nil, reflect.ValueOf(numbered(7)))
+	one := rowsOf(results.Samples, []results.Sample{numbered(7)})
+	row, err := layoutOf(results.Samples, one.longest).encode(nil, one.last, one.texts)
 	at := bytes.Index(text, row)
 	if err != nil || at < 0 || bytes.Contains(text[at+1:], row) {
 		t.Fatalf("row 7 is not there once, %v", err)

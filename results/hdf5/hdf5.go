@@ -9,6 +9,7 @@ package hdf5
 
 import (
 	"errors"
+	"path/filepath"
 
 	"evbench/results"
 )
@@ -19,8 +20,19 @@ const File = "results.h5"
 // MatrixName is the dataset that ReadMatrix reads.
 const MatrixName = "sizes"
 
-// Save writes a run as SaveRows does.
-func Save(name string, run *results.Run) error { return SaveRows(name, run, run.Rows) }
+// Save writes a run as Rows.Save does.
+func Save(name string, run *results.Run) (err error) {
+	rows := NewRows(filepath.Dir(name))
+	defer rows.Close()
+	for _, t := range results.Tables {
+		for _, row := range t.Field(run).Seq2() {
+			if err := rows.Add(t, row); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Save(name, run)
+}
 
 // ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
 var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")

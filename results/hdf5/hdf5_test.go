@@ -103,6 +103,26 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Rows that wait have no name in the directory; a directory that is gone is an error from then on.
+func TestRowsHaveNoName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	for _, made := range []bool{true, false} {
+		if made {
+			expect.Must(t, os.Mkdir(dir, 0o700))
+		}
+		rows := hdf5.NewRows(dir)
+		defer rows.Close()
+		var err error
+		for range 9000 {
+			err = rows.Add(results.Samples, reflect.ValueOf(sample))
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) > 0 || made != (err == nil) || !made && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("directory %v: files %v, error %v", made, entries, err)
+		}
+		expect.Must(t, os.RemoveAll(dir))
+	}
+}
+
 // A closed file is closed: the process holds it no more.
 func TestCloses(t *testing.T) {
 	name := save(t, run(3))

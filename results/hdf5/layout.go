@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
@@ -20,7 +19,6 @@ import (
 // machine, texts end with a zero byte.
 type member struct {
 	results.Column
-	kind         reflect.Kind // of its value
 	offset, size int
 }
 
@@ -37,21 +35,11 @@ const (
 	textStep = 8
 )
 
-// layoutOf returns the layout of the rows of a table, with room for all texts, and how many they are.
-func layoutOf(t *results.Table, rows results.Rows) (l layout, n int, err error) {
-	longest := make([]int, len(t.Columns))
-	err = rows(func(row reflect.Value) error {
-		n++
-		for i := range t.Columns {
-			if text, ok := t.Columns[i].Value(row).(string); ok {
-				longest[i] = max(longest[i], len(text))
-			}
-		}
-		return nil
-	})
+// layoutOf returns the layout of the rows of a table, with room for texts of these lengths by column.
+func layoutOf(t *results.Table, longest []int) (l layout) {
 	for i, c := range t.Columns {
-		m := member{Column: c, kind: reflect.TypeOf(c.Value(t.New())).Kind(), offset: l.size, size: 8}
-		switch m.kind {
+		m := member{Column: c, offset: l.size, size: 8}
+		switch c.Kind {
 		case reflect.String:
 			m.size = (max(textRoom, longest[i]+1) + textStep - 1) / textStep * textStep
 		case reflect.Bool:
@@ -60,7 +48,7 @@ func layoutOf(t *results.Table, rows results.Rows) (l layout, n int, err error) 
 		l.members = append(l.members, m)
 		l.size += m.size
 	}
-	return l, n, err
+	return l
 }
 
 // datatype returns the compound of a layout. The caller closes it.
@@ -78,8 +66,8 @@ func (l layout) datatype() (*hdf5.CompoundType, error) {
 }
 
 func (m member) insert(t *hdf5.CompoundType) (err error) {
-	if m.kind != reflect.String {
-		return t.Insert(m.Name, m.offset, numberTypes[m.kind])
+	if m.Kind != reflect.String {
+		return t.Insert(m.Name, m.offset, numberTypes[m.Kind])
 	}
 	text, err := stringType(m.size)
 	if err != nil {
@@ -94,55 +82,43 @@ var numberTypes = map[reflect.Kind]*hdf5.Datatype{
 	reflect.Int: hdf5.T_STD_I64LE, reflect.Uint64: hdf5.T_STD_U64LE, reflect.Float64: hdf5.T_IEEE_F64LE, reflect.Bool: hdf5.T_STD_U8LE,
 }
 
-// encode appends the bytes of a row.
-func (l layout) encode(rows []byte, record reflect.Value) ([]byte, error) {
-	all := append(rows, make([]byte, l.size)...)
-	row := all[len(rows):]
-	for _, m := range l.members {
-		to := row[m.offset:][:m.size]
-		switch x := m.Value(record).(type) {
-		case string:
-			if strings.Contains(x, "\x00") {
-				return rows, fmt.Errorf("%s: %q holds a zero byte", m.Name, x)
-			}
-			copy(to, x)
-		case int:
-			binary.LittleEndian.PutUint64(to, uint64(x))
-		case uint64:
-			binary.LittleEndian.PutUint64(to, x)
-		case float64:
-			binary.LittleEndian.PutUint64(to, math.Float64bits(x))
-		case bool:
-			if x {
-				to[0] = 1
-			}
+// encode appends the bytes of a row, given its columns and the texts that they name.
+func (l layout) encode(to, columns []byte, texts []string) ([]byte, error) {
+	all := append(to, make([]byte, l.size)...)
+	row := all[len(to):]
+	for i := range l.members {
+		m, x := &l.members[i], columns[8*i:][:8]
+		if m.Kind != reflect.String {
+			copy(row[m.offset:][:m.size], x)
+			continue
 		}
+		text := texts[binary.LittleEndian.Uint64(x)]
+		if strings.IndexByte(text, 0) >= 0 {
+			return to, fmt.Errorf("%s: %q holds a zero byte", m.Name, text)
+		}
+		copy(row[m.offset:], text)
 	}
 	if blank(row) {
-		return rows, fmt.Errorf("%s: empty", l.members[0].Name)
+		return to, fmt.Errorf("%s: empty", l.members[0].Name)
 	}
 	return all, nil
 }
 
 // decode fills a record from the bytes of a row.
-func (l layout) decode(row []byte, record reflect.Value) error {
-	for _, m := range l.members {
+func (l layout) decode(row []byte, record reflect.Value) (err error) {
+	for i := range l.members {
+		m := &l.members[i]
 		from := row[m.offset:][:m.size]
-		var x any
-		switch m.kind {
+		switch m.Kind {
 		case reflect.String:
 			text, _, _ := bytes.Cut(from, []byte{0})
-			x = string(text)
-		case reflect.Float64:
-			x = math.Float64frombits(binary.LittleEndian.Uint64(from))
+			err = m.SetText(record, string(text))
 		case reflect.Bool:
-			if x = from[0] == 1; from[0] > 1 {
-				return fmt.Errorf("%s: neither 0 nor 1", m.Name)
-			}
+			err = m.SetBits(record, uint64(from[0]))
 		default:
-			x = binary.LittleEndian.Uint64(from)
+			err = m.SetBits(record, binary.LittleEndian.Uint64(from))
 		}
-		if err := m.Set(record, x); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}

@@ -177,7 +177,7 @@ func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
 		return l, errors.New("not a table of rows with columns")
 	}
 	rows := &hdf5.CompoundType{Datatype: *dt}
-	l, _, _ = layoutOf(t, results.RowsOf[any](nil))
+	l = layoutOf(t, make([]int, len(t.Columns)))
 	if n := rows.NMembers(); n != len(l.members) {
 		return l, fmt.Errorf("%d columns, not %d", n, len(l.members))
 	}
@@ -200,7 +200,7 @@ func (m *member) read(rows *hdf5.CompoundType, i int) (err error) {
 		return because(m.Name, err)
 	}
 	defer closing(dt, &err)
-	if text := m.kind == reflect.String; text && !fixedText(dt) || !text && !dt.Equal(numberTypes[m.kind]) {
+	if text := m.Kind == reflect.String; text && !fixedText(dt) || !text && !dt.Equal(numberTypes[m.Kind]) {
 		return fmt.Errorf("column %s has another type than evbench writes", m.Name)
 	}
 	m.offset, m.size = rows.MemberOffset(i), int(dt.Size())

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -29,9 +28,9 @@ const (
 	plansName    = "/plans"
 )
 
-// SaveRows writes a run, whose tables have these rows, as a new file; on error there is none. A file that exists is never
+// Save writes a run, whose rows have been added, as a new file; on error there is none. A file that exists is never
 // touched: it is an error that wraps fs.ErrExist.
-func SaveRows(name string, run *results.Run, rows func(*results.Table) results.Rows) error {
+func (r *Rows) Save(name string, run *results.Run) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s is there already; results are never overwritten: %w", name, fs.ErrExist)
 	}
@@ -42,7 +41,7 @@ func SaveRows(name string, run *results.Run, rows func(*results.Table) results.R
 			return because("create", err)
 		}
 		made = true
-		err = save(file, run, rows)
+		err = r.save(file, run)
 		if closeErr := because("close", file.Close()); err == nil {
 			return closeErr
 		}
@@ -66,7 +65,7 @@ func syncFile(name string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func save(file *hdf5.File, run *results.Run, rows func(*results.Table) results.Rows) error {
+func (r *Rows) save(file *hdf5.File, run *results.Run) error {
 	err := beginRoot(file)
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
 		if err == nil {
@@ -75,14 +74,14 @@ func save(file *hdf5.File, run *results.Run, rows func(*results.Table) results.R
 	}
 	for _, t := range results.Tables {
 		if err == nil {
-			err = writeTable(file, t, rows(t))
+			err = writeTable(file, r.rows(t))
 		}
 	}
 	if err == nil {
-		err = writeTable(file, results.Cases, results.RowsOf(run.Summary.Cases))
+		err = writeTable(file, rowsOf(results.Cases, run.Summary.Cases))
 	}
 	if failovers := run.Summary.Failovers(); err == nil && len(failovers) > 0 {
-		err = writeTable(file, results.Failovers, results.RowsOf(failovers))
+		err = writeTable(file, rowsOf(results.Failovers, failovers))
 	}
 	if err == nil {
 		err = writeDocument(file, summaryName, run.Summary.Write)
@@ -117,41 +116,34 @@ func beginRoot(file *hdf5.File) (err error) {
 var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 
 // writeTable makes the dataset of a table, which others may let grow.
-func writeTable(file *hdf5.File, t *results.Table, rows results.Rows) (err error) {
-	l, n, err := layoutOf(t, rows)
-	if err != nil {
-		return err
-	}
+func writeTable(file *hdf5.File, x *rows) (err error) {
+	l := layoutOf(x.of, x.longest)
 	kind, err := l.datatype()
 	if err != nil {
 		return err
 	}
 	defer closing(kind, &err)
-	set, err := create(file, "/"+t.Name, &kind.Datatype, n, false)
+	set, err := create(file, "/"+x.of.Name, &kind.Datatype, x.count, false)
 	if err != nil {
 		return err
 	}
 	defer closing(set, &err)
-	var block []byte
-	done := 0
-	err = rows(func(row reflect.Value) error {
-		block, err = l.encode(block, row)
-		if err != nil {
-			return fmt.Errorf("/%s: row %d: %w", t.Name, done+len(block)/l.size, err)
+	block, done := make([]byte, 0, chunkRows*l.size), 0
+	err = x.each(func(columns []byte) (err error) {
+		if block, err = l.encode(block, columns, x.texts); err != nil {
+			return err
 		}
-		if len(block) < chunkRows*l.size {
+		n := len(block) / l.size
+		if n < chunkRows && done+n < x.count {
 			return nil
 		}
-		err, done, block = writeRows(set, done, chunkRows, block), done+chunkRows, block[:0]
-		return because("write /"+t.Name, err)
+		err, done, block = writeRows(set, done, n, block), done+n, block[:0]
+		return because("write", err)
 	})
-	if len(block) > 0 && err == nil {
-		err = because("write /"+t.Name, writeRows(set, done, n-done, block))
-	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(setText(set, "title", t.Title), setUnits(set, t.Columns))
+	return errors.Join(setText(set, "title", x.of.Title), setUnits(set, x.of.Columns))
 }
 
 // writeRows writes n rows, the first being number at of the table.
@@ -274,9 +266,9 @@ func setUnits(to attributed, columns []results.Column) (err error) {
 	for _, c := range columns {
 		units = append(units, unitOf{c.Name, c.Unit})
 	}
-	rows, values := results.RowsOf(units), []byte(nil)
-	l, _, _ := layoutOf(unitTable, rows)
-	if err := rows(func(row reflect.Value) error { values, err = l.encode(values, row); return err }); err != nil {
+	rows, values := rowsOf(unitTable, units), []byte(nil)
+	l := layoutOf(unitTable, rows.longest)
+	if err := rows.each(func(columns []byte) (err error) { values, err = l.encode(values, columns, rows.texts); return err }); err != nil {
 		return err
 	}
 	t, err := l.datatype()

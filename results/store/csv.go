@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,15 +13,16 @@ import (
 	"evbench/results"
 )
 
-// A table is one CSV file that grows. encoding/csv keeps the first error of the
-// file beneath, and so does the table, with the name.
+// A table is one CSV file that grows. It keeps its first error.
 type table struct {
 	of   *results.Table
 	file *os.File
-	csv  *csv.Writer
-	line []string
+	rows []byte // not in the file yet
 	err  error
 }
+
+// block is how many bytes wait to be written: a run that is killed loses them.
+const block = 4 << 10
 
 func fileOf(t *results.Table) string { return t.Name + ".csv" }
 
@@ -30,24 +32,25 @@ func createTable(dir string, of *results.Table) *table {
 	if err != nil {
 		return &table{of: of, err: err}
 	}
-	t := &table{of: of, file: f, csv: csv.NewWriter(f)}
-	t.err = t.csv.Write(of.Header())
+	t := &table{of: of, file: f, rows: of.Header(nil)}
 	_ = t.flush() // keeps its error
 	return t
 }
 
 func (t *table) add(record reflect.Value) error {
 	if t.err == nil {
-		t.line = t.of.Line(t.line[:0], record)
-		t.err = t.csv.Write(t.line)
+		t.rows = t.of.Line(t.rows, record)
 	}
-	return t.err
+	if len(t.rows) < block {
+		return t.err
+	}
+	return t.flush()
 }
 
 func (t *table) flush() error {
 	if t.err == nil {
-		t.csv.Flush()
-		t.err = t.csv.Error()
+		_, t.err = t.file.Write(t.rows)
+		t.rows = t.rows[:0]
 	}
 	return t.err
 }
@@ -66,7 +69,7 @@ func (t *table) close() error {
 
 // readTable reads a CSV file and hands on each record. Errors name line and column.
 func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) error {
-	return lines(r, t.Header(), func(line []string) error {
+	return lines(r, t, func(line []string) error {
 		record := t.New()
 		if err := t.Parse(record, line); err != nil {
 			return err
@@ -75,8 +78,12 @@ func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) er
 	})
 }
 
-// lines calls f for every line behind the header, which must be columns.
-func lines(r io.Reader, columns []string, f func(line []string) error) error {
+// lines calls f for every line behind the header, which must be that of the table.
+func lines(r io.Reader, t *results.Table, f func(line []string) error) error {
+	columns, err := csv.NewReader(bytes.NewReader(t.Header(nil))).Read()
+	if err != nil {
+		return err
+	}
 	end := &lastByte{r: r}
 	in := csv.NewReader(end)
 	in.FieldsPerRecord = len(columns)

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"math"
 	"os"
@@ -21,7 +19,7 @@ func full(t *testing.T, of *results.Table) *table {
 	t.Helper()
 	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	expect.Must(t, err)
-	return &table{of: of, file: f, csv: csv.NewWriter(f)}
+	return &table{of: of, file: f}
 }
 
 func fullFiles(t *testing.T) *Files {
@@ -85,7 +83,7 @@ func FuzzReadTable(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, i uint8, body string) {
 		table := tables[int(i)%len(tables)]
-		header := strings.Join(table.Header(), ",") + "\n"
+		header := string(table.Header(nil))
 		first, err := read(table, header+body)
 		if err != nil {
 			if said := err.Error(); len(said) > 1000 {
@@ -111,20 +109,17 @@ func read(t *results.Table, text string) (reflect.Value, error) {
 
 func written(t *testing.T, of *results.Table, rows reflect.Value) string {
 	t.Helper()
-	var b bytes.Buffer
-	w := &table{of: of, csv: csv.NewWriter(&b)}
-	err := w.csv.Write(of.Header())
+	text := of.Header(nil)
 	for _, row := range rows.Seq2() {
-		err = errors.Join(err, w.add(row))
+		text = of.Line(text, row)
 	}
-	expect.Must(t, errors.Join(err, w.close()))
-	return b.String()
+	return string(text)
 }
 
 // FuzzReadKilled: of a run that was killed every line is read that has its end, and cases are
 // those of the lines.
 func FuzzReadKilled(f *testing.F) {
-	header := strings.Join(results.Samples.Header(), ",") + "\n"
+	header := string(results.Samples.Header(nil))
 	f.Add(header + "a,0,1.5,0.5,3,1,2,3,4.5,0.1,0,0,0,0\na,0,2,0.")
 	f.Add(header)
 	f.Add("")

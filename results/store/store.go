@@ -6,7 +6,6 @@ package store
 
 import (
 	"crypto/rand"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -35,9 +34,9 @@ const (
 // further call and from Close.
 type Files struct {
 	dir    string
-	tables []*table // those that are there, of tables with records, and of samples and links
-	h5     bool     // HDF5 is made of all in the end
-	judged bool     // there is a summary
+	tables []*table   // those that are there, of tables with records, and of samples and links
+	h5     *hdf5.Rows // of which HDF5 is made in the end; nil: none is
+	judged bool       // there is a summary
 }
 
 // Create makes the directory of a run, and its parents. A directory that exists is never
@@ -52,7 +51,10 @@ func Create(dir string) (*Files, error) {
 		}
 		return nil, err
 	}
-	f := &Files{dir: dir, h5: hdf5.Built}
+	f := &Files{dir: dir}
+	if hdf5.Built {
+		f.h5 = hdf5.NewRows(dir)
+	}
 	if err := errors.Join(f.table(results.Samples).err, f.table(results.Links).err); err != nil {
 		return nil, errors.Join(err, f.each((*table).close), os.RemoveAll(dir))
 	}
@@ -81,7 +83,11 @@ func (f *Files) Write(r results.Record) error {
 			return err
 		})
 	}
-	return f.table(results.TableOf(r)).add(reflect.ValueOf(r))
+	t, row := f.table(results.TableOf(r)), reflect.ValueOf(r)
+	if err := t.add(row); err != nil || f.h5 == nil || t.of == results.Spans {
+		return err
+	}
+	return f.h5.Add(t.of, row)
 }
 
 // table returns the file of a table, which is made when it is needed.
@@ -107,33 +113,38 @@ func (f *Files) document(name string, write func(io.Writer) error) error {
 
 // failovers makes their file, if there are any: summary.json has the same.
 func (f *Files) failovers(s results.Summary) error {
-	lines := failoverLines(s)
-	if len(lines) == 0 {
+	text := failoverText(s)
+	if text == nil {
 		return nil
 	}
-	return f.document(fileOf(results.Failovers), func(w io.Writer) error {
-		return csv.NewWriter(w).WriteAll(slices.Insert(lines, 0, results.Failovers.Header()))
-	})
+	return f.document(fileOf(results.Failovers), func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-func failoverLines(s results.Summary) (lines [][]string) {
-	for _, x := range s.Failovers() {
-		lines = append(lines, results.Failovers.Line(nil, reflect.ValueOf(x)))
+// failoverText is the file of fail-overs, nil where there are none.
+func failoverText(s results.Summary) (text []byte) {
+	for i, x := range s.Failovers() {
+		if i == 0 {
+			text = results.Failovers.Header(nil)
+		}
+		text = results.Failovers.Line(text, reflect.ValueOf(x))
 	}
-	return lines
+	return text
 }
 
 // Close closes all files, and makes results.h5 of them where HDF5 is built in. What is on disk
 // then is complete if and only if there was no error.
 func (f *Files) Close() error {
-	if err := f.each((*table).close); err != nil || !f.h5 || !f.judged {
+	if f.h5 != nil {
+		defer f.h5.Close()
+	}
+	if err := f.each((*table).close); err != nil || f.h5 == nil || !f.judged {
 		return err
 	}
 	run, err := readDocuments(f.dir)
 	if err != nil {
 		return err
 	}
-	return hdf5.SaveRows(filepath.Join(f.dir, hdf5.File), run, func(t *results.Table) results.Rows { return rowsIn(f.dir, t) })
+	return f.h5.Save(filepath.Join(f.dir, hdf5.File), run)
 }
 
 // Save makes a directory of results of a run, without HDF5. On error there is none.
@@ -142,7 +153,7 @@ func Save(dir string, run *results.Run) error {
 	if err != nil {
 		return err
 	}
-	files.h5 = false
+	files.h5 = nil
 	for r := range run.Records() {
 		if err = files.Write(r); err != nil {
 			break
