@@ -37,19 +37,29 @@ type machine struct {
 	section  section      // how events are built now
 	granted  []wire.Range // exchanges of the sections before it
 	level    uint64       // events of each server in the end; set when draining
-	since    time.Duration
+	change   *change      // of the plan, under way
+	samples  int
+	acts     []action
+	times
+	failing
+}
+
+// Times say when a machine and its servers got on.
+type times struct {
+	since    time.Duration // of the state
 	began    time.Duration // of the case
 	counts   bool          // the counted part has begun,
 	counting time.Duration // then
 	moved    time.Duration // a server got on last, as far as is known
 	allowed  time.Duration // until then nobody need get on, see allow
-	change   *change       // of the plan, under way
-	samples  int
-	err      error         // why it is aborting: errFailed, or why the caller cancelled
-	during   state         // in which that happened
-	abortAt  time.Duration // when a case that has failed is aborted, see abortAfter; 0: it has not
-	failed   []int         // ranks in the order in which they failed
-	acts     []action
+}
+
+// A failing says why a case is given up.
+type failing struct {
+	err     error         // errFailed, or why the caller cancelled
+	during  state         // in which that happened
+	abortAt time.Duration // when a case that has failed is aborted, see abortAfter; 0: it has not
+	failed  []int         // ranks in the order in which they failed
 }
 
 type state int

@@ -49,15 +49,20 @@ type coarse struct {
 	kept   []bool    // it is on the path of an earlier plan until its fragment ends
 	on     []uint64  // number when it was kept
 
-	open    [][]building // by server, the oldest first
-	due     []float64    // when the oldest is whole; infinite without one
-	busy    []float64
-	idle    []int32 // streams that wait, and what they could get
-	rates   []float64
-	meets   func(src, dst int) bool
-	now     float64   // of what is assigned
+	backlog
 	account []float64 // by wire, bytes
 	change  int       // the next one
+}
+
+// A backlog is the events that servers build, and the streams that wait.
+type backlog struct {
+	open  [][]building // by server, the oldest first
+	due   []float64    // when the oldest is whole; infinite without one
+	busy  []float64
+	idle  []int32 // streams that wait, and what they could get
+	rates []float64
+	meets func(src, dst int) bool
+	now   float64 // of what is assigned
 }
 
 type building struct {
@@ -89,10 +94,13 @@ func newCoarse(j *Job) *coarse {
 	n := p.servers
 	c := &coarse{
 		job: j, n: n, plans: p, shares: newShares(n*n, p.wires, p.stride, j.BitPerSec/8), meter: newMeter(n, p.wires, j.Interval),
-		assigner: newAssigner(j), quantum: j.Quantum.Seconds(), rate: j.BitPerSec / 8, meets: p.meets(),
+		assigner: newAssigner(j), quantum: j.Quantum.Seconds(), rate: j.BitPerSec / 8,
 		number: make([]uint64, n*n), begun: make([]float64, n*n), rem: make([]float64, n*n), per: make([]float64, n*n),
 		moved: make([]float64, n*n), in: make([]bool, n*n), kept: make([]bool, n*n), on: make([]uint64, n*n),
-		rates: make([]float64, n), open: make([][]building, n), due: make([]float64, n), busy: make([]float64, n), account: make([]float64, p.wires),
+		account: make([]float64, p.wires),
+		backlog: backlog{
+			open: make([][]building, n), due: make([]float64, n), busy: make([]float64, n), rates: make([]float64, n), meets: p.meets(),
+		},
 	}
 	for d := range n {
 		c.due[d] = math.Inf(1)

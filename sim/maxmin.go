@@ -50,6 +50,11 @@ type shares struct {
 	kept  int
 	work  int // wires of streams taken off since the last note
 
+	changes
+}
+
+// The changes are what the next fill has to look at.
+type changes struct {
 	from    int32   // the first turn that differs because of streams that have gone
 	added   []int32 // streams since the last fill
 	more    []int32 // by wire: how many of those
@@ -80,7 +85,7 @@ func newShares(streams, wires, stride int, capacity float64) *shares {
 		capacity: make([]float64, wires+1), path: make([]int32, streams*stride), place: make([]int32, streams*stride),
 		members: make([][]int32, wires), classes: make([]class, wires+1), of: make([]int32, streams), slot: make([]int32, streams),
 		stock: make([]stock, wires+1), level: make([]float64, wires+1), end: make([]float64, wires+1), turn: make([]int32, wires+1),
-		guess: make([]float64, wires), idle: make([]bool, wires), slack: 0.01, more: make([]int32, wires+1),
+		guess: make([]float64, wires), idle: make([]bool, wires), slack: 0.01, changes: changes{more: make([]int32, wires+1)},
 	}
 	for w := range s.capacity {
 		s.capacity[w], s.end[w], s.turn[w] = capacity, math.Inf(1), later

@@ -33,17 +33,22 @@ type loop struct {
 
 	plans     plans
 	fragments *fragments
-	until     uint64 // exchanges below it may run
-	done      uint64 // exchanges below it are done
-	finish    bool
-	windows   []wire.Window // that have come and not been looked at
-	queue     []uint64      // events assigned and not begun, from next on
-	next      int
-	spare     []uint64
-	at        wire.Position
+	allotted
+	at wire.Position
 
 	post     []transport.Op // to be posted, and room for what Poll returns: without phases
 	finished []transport.Op
+}
+
+// Allotted is what the controller has granted and assigned.
+type allotted struct {
+	until   uint64 // exchanges below it may run
+	done    uint64 // exchanges below it are done
+	finish  bool
+	windows []wire.Window // that have come and not been looked at
+	queue   []uint64      // events assigned and not begun, from next on
+	next    int
+	spare   []uint64
 }
 
 func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn wire.Conn) *loop {

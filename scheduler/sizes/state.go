@@ -30,8 +30,13 @@ type lister struct {
 	cut             int64        // when run saves its state
 	saved           state
 
-	state              // of the schedule in the making
-	layers   []*Matrix // the window, then parts: layer n is of exchange n % len(window)
+	state            // of the schedule in the making
+	layers []*Matrix // the window, then parts: layer n is of exchange n % len(window)
+	choice
+}
+
+// A choice is what decides which fragment starts next.
+type choice struct {
 	p        priority
 	looks    int        // servers considered, in all schedules
 	limit    int64      // in the end every port is free before that
@@ -80,7 +85,7 @@ func (s *state) assign(o *state) {
 // newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
 func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), limit: math.MaxInt64, words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), choice: choice{limit: math.MaxInt64}, words: (s + 63) / 64, wide: (spines + 63) / 64}
 	for rank, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 		for len(l.first) <= leaf {

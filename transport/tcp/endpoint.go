@@ -33,26 +33,31 @@ type Endpoint struct {
 	openMu sync.Mutex
 	opened map[Path]bool // by this rank
 
-	run     sync.Mutex // held by every call that uses what follows
-	epoll   int
-	events  []unix.EpollEvent
-	find    map[key]*conn
-	conns   []*conn
-	active  []*conn // may be able to go on
-	asleep  []*conn
-	leaving []*conn
-	perByte float64 // ns that the kernel took of late to send a byte of them
+	run   sync.Mutex // held by every call that uses what follows
+	conns []*conn
+	find  map[key]*conn
+	polling
 	done    []transport.Op
 	missing int   // operations of the Exchange under way
 	err     error // why the endpoint has ended
 	both    gather
-	spin    spinner
-	arena   *arena  // nil: memory is the heap's
-	stirred []*conn // whose segments may have been sent again since that was last asked
-	resent  uint64  // segments of conns; of all there is, once it is closed
+	arena   *arena // nil: memory is the heap's
 	hook    transport.Hook
 
 	sig signals
+}
+
+// A polling is which connections may go on, and what the kernel says about them.
+type polling struct {
+	epoll   int
+	events  []unix.EpollEvent
+	active  []*conn // may be able to go on
+	asleep  []*conn
+	leaving []*conn
+	perByte float64 // ns that the kernel took of late to send a byte of them
+	spin    spinner
+	stirred []*conn // whose segments may have been sent again since that was last asked
+	resent  uint64  // segments of conns; of all there is, once it is closed
 }
 
 // Connect opens a group's endpoint: every connection that this rank needs is
@@ -94,7 +99,7 @@ func (e *Endpoint) join(ctx context.Context) error {
 
 // newEndpoint makes an endpoint without connections. Close ends it.
 func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
-	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, events: make([]unix.EpollEvent, 128)}
+	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128)}}
 	e.sig.init(g.Partners)
 	var err error
 	if e.arena, err = g.memory(e.pacer != nil); err != nil {
