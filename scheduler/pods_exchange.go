@@ -25,7 +25,7 @@ type podTable struct {
 	atPlane  [][]int32
 	need     []bool // planes that are critical
 	cost     []int32
-	colorer  listColorer
+	colorer  coloring.Quick
 	degree   [2][]int32 // of pods, out and in
 	touched  []int      // planes
 	fresh    [2][]int32 // costs of these, in two phases
@@ -144,13 +144,13 @@ func (t *podTable) excess(p, k int) int32 {
 // returns how many are left.
 func (t *podTable) without(p, k, steps int) int32 {
 	f := t
-	t.colorer.start(f.pods, f.pods, f.tops)
+	t.colorer.Start(f.pods, f.pods, f.tops)
 	for _, u := range t.atPlane[k] {
 		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {
-			t.colorer.add(int(t.podOf[u]), int(t.podOf[t.to[e]]), f.shared[t.way[e]])
+			t.colorer.Add(int(t.podOf[u]), int(t.podOf[t.to[e]]), f.shared[t.way[e]])
 		}
 	}
-	return int32(t.colorer.run(steps))
+	return int32(t.colorer.Run(steps))
 }
 
 // price is what the search makes least: messages too many, at once, and else

@@ -81,3 +81,32 @@ func TestPodSplitLoads(t *testing.T) {
 		}
 	}
 }
+
+// TestPodTableSwaps mixes phases and checks that they stay perfect matchings of
+// the same units.
+func TestPodTableSwaps(t *testing.T) {
+	f := deadPods(t)
+	w := newFluid(f)
+	b := w.settlePods(f.simpleBound())
+	s := w.roundPods(b.Phases, 0)
+	if !s.repair() {
+		t.Fatal("not repaired")
+	}
+	table := newPodTable(s, Options{})
+	table.settle()
+	seen := make([]bool, len(table.from))
+	for p := range table.phases {
+		for u := range table.nodes {
+			e := table.out[p*table.nodes+u]
+			if seen[e] || int(table.from[e]) != u || table.in[p*table.nodes+int(table.to[e])] != e {
+				t.Fatalf("phase %d, node %d: unit %d is out of place", p, u, e)
+			}
+			seen[e] = true
+		}
+		for k, need := range table.need {
+			if need && table.cost[p*table.spines+k] != table.price(p, k) {
+				t.Fatalf("phase %d, plane %d: cost %d, now %d", p, k, table.cost[p*table.spines+k], table.price(p, k))
+			}
+		}
+	}
+}

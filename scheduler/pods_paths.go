@@ -53,7 +53,7 @@ func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
 	}
 	tops = map[int][]int{}
 	for _, k := range whole {
-		all := allColors(f.tops)
+		all := f.shared[f.between(0, 0, k)]
 		for q := range f.pods {
 			all = all.And(f.shared[f.between(q, q, k)])
 		}

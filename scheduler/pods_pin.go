@@ -68,8 +68,8 @@ type podPinner struct {
 	lists  []coloring.ColorSet
 	leaf   []int32
 	need   []bool
-	planes listColorer
-	upper  listColorer
+	planes coloring.Quick
+	upper  coloring.Quick
 	cost   []int
 	random *rand.Rand
 
@@ -105,7 +105,7 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 		w.random.Shuffle(len(w.place), func(i, j int) { w.place[i], w.place[j] = w.place[j], w.place[i] })
 	}
 	for i, m := range w.sent {
-		s.slots[m] = makeSlot(s.slots[m].phase(), int(w.planes.color[w.place[i]]))
+		s.slots[m] = makeSlot(s.slots[m].phase(), w.planes.Color(w.place[i]))
 	}
 	return nil
 }
@@ -119,15 +119,15 @@ func (w *podPinner) try(s *Schedule) error {
 	for i, e := range w.place {
 		at[e] = int32(i)
 	}
-	w.planes.start(w.leaves, w.leaves, w.spines)
+	w.planes.Start(w.leaves, w.leaves, w.spines)
 	for _, i := range at {
 		a, b := w.ends(s, w.sent[i])
-		w.planes.add(a, b, w.lists[a*w.leaves+b])
+		w.planes.Add(a, b, w.lists[a*w.leaves+b])
 	}
 	if err := w.tooMany(); err != nil {
 		return err
 	}
-	if left := w.planes.run(planeSteps); left > 0 {
+	if left := w.planes.Run(planeSteps); left > 0 {
 		return fmt.Errorf("%d of %d messages between leaves find no plane", left, len(at))
 	}
 	if k, left := w.mend(planeTries); left > 0 {
@@ -147,10 +147,10 @@ func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(for
 // than live links upwards: the common reason why a phase does not fit.
 func (w *podPinner) tooMany() error {
 	leaf, pod := make([][2]int, w.leaves), make([][2]int, w.pods)
-	for _, x := range w.planes.edges {
-		leaf[x.u][0]++
-		leaf[x.v][1]++
-		if q, r := w.pod[x.u], w.pod[x.v]; q != r {
+	for _, x := range w.planes.Edges() {
+		leaf[x.U][0]++
+		leaf[x.V][1]++
+		if q, r := w.pod[x.U], w.pod[x.V]; q != r {
 			pod[q][0]++
 			pod[r][1]++
 		}
@@ -208,15 +208,14 @@ func (w *podPinner) costly(at int) int {
 // swap exchanges two planes along the path or cycle of a random message of the
 // first, unless that costs more, and returns the change of cost.
 func (w *podPinner) swap(k, other int) int {
-	c := &w.planes
-	node, first, second := c.end(w.pick(k), k, other)
-	if !c.exchange(node, first, second) {
+	undo := w.planes.Swap(w.pick(k), other)
+	if undo == nil {
 		return 0
 	}
 	a, b := w.price(k), w.price(other)
 	d := a + b - w.cost[k] - w.cost[other]
 	if d > 0 {
-		c.exchange(node, second, first)
+		undo()
 		return 0
 	}
 	w.cost[k], w.cost[other] = a, b
@@ -224,9 +223,10 @@ func (w *podPinner) swap(k, other int) int {
 }
 
 func (w *podPinner) pick(k int) int32 {
-	e := w.random.IntN(len(w.planes.edges))
-	for w.planes.color[e] != int32(k) {
-		e = (e + 1) % len(w.planes.edges)
+	n := len(w.planes.Edges())
+	e := w.random.IntN(n)
+	for w.planes.Color(int32(e)) != k {
+		e = (e + 1) % n
 	}
 	return int32(e)
 }
@@ -243,12 +243,12 @@ func (w *podPinner) price(k int) int {
 // paint colours the messages between pods of a plane with its top switches as
 // assignTops does, and returns how many are left.
 func (w *podPinner) paint(k int) int {
-	w.upper.start(w.pods, w.pods, w.tops)
+	w.upper.Start(w.pods, w.pods, w.tops)
 	for _, e := range w.place {
-		x := w.planes.edges[e]
-		if q, r := w.pod[x.u], w.pod[x.v]; int(w.planes.color[e]) == k && q != r {
-			w.upper.add(q, r, w.shared[w.between(q, r, k)])
+		x := w.planes.Edges()[e]
+		if q, r := w.pod[x.U], w.pod[x.V]; w.planes.Color(e) == k && q != r {
+			w.upper.Add(q, r, w.shared[w.between(q, r, k)])
 		}
 	}
-	return w.upper.run(tabuSteps)
+	return w.upper.Run(tabuSteps)
 }

@@ -100,13 +100,13 @@ func (p *podPlacer) vacate(phase, a, b, k int) {
 // returns how many messages are left without.
 func (p *podPlacer) paint(phase, k, steps int) int {
 	f := p
-	p.colorer.start(f.pods, f.pods, f.tops)
+	p.colorer.Start(f.pods, f.pods, f.tops)
 	for a := range p.leaves {
 		if b := p.dest[phase*len(p.alive)+p.link(a, k)]; b != none && f.pod[a] != f.pod[b] {
-			p.colorer.add(f.pod[a], f.pod[b], f.shared[f.between(f.pod[a], f.pod[b], k)])
+			p.colorer.Add(f.pod[a], f.pod[b], f.shared[f.between(f.pod[a], f.pod[b], k)])
 		}
 	}
-	return p.colorer.run(steps)
+	return p.colorer.Run(steps)
 }
 
 // topSteps is the effort of the last look at a phase and plane. The same graph is
@@ -129,13 +129,13 @@ func (p *podPlacer) takeOut() []unplaced {
 // takeOutFrom takes out what the last paint left uncoloured.
 func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 	var out []unplaced
-	e := 0
+	e := int32(0)
 	for a := range p.leaves {
 		b := p.dest[phase*len(p.alive)+p.link(a, k)]
 		if b == none || p.pod[a] == p.pod[b] {
 			continue
 		}
-		if p.colorer.color[e] == none {
+		if p.colorer.Color(e) == none {
 			out = append(out, unplaced{p.slot[p.out[phase*p.nodes+int(p.node[p.link(a, k)])]], a, int(b)})
 			p.vacate(phase, a, int(b), k)
 		}

@@ -35,24 +35,24 @@ func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
 	defer pinners.Put(w)
 	w.random = rand.New(rand.NewPCG(r.o.Seed, uint64(phase)))
 	w.place = w.place[:0]
-	w.planes.start(w.leaves, w.leaves, w.spines)
+	w.planes.Start(w.leaves, w.leaves, w.spines)
 	for i, m := range messages {
 		a, b := r.across(m)
-		w.planes.add(int(a), int(b), r.lists[int(a)*w.leaves+int(b)])
+		w.planes.Add(int(a), int(b), r.lists[int(a)*w.leaves+int(b)])
 		w.place = append(w.place, int32(i))
 	}
-	w.planes.run(planeSteps)
+	w.planes.Run(planeSteps)
 	w.mend(repairTries)
 	out := make([]way, len(messages))
 	for i := range out {
-		out[i] = way{int(w.planes.color[i]), None}
+		out[i] = way{w.planes.Color(int32(i)), None}
 	}
 	for k := range w.spines {
 		w.paint(k)
-		e := 0
+		e := int32(0)
 		for i := range out {
-			if x := w.planes.edges[i]; out[i].spine == k && w.pod[x.u] != w.pod[x.v] {
-				if out[i].top = int(w.upper.color[e]); out[i].top == none {
+			if x := w.planes.Edges()[i]; out[i].spine == k && w.pod[x.U] != w.pod[x.V] {
+				if out[i].top = w.upper.Color(e); out[i].top == none {
 					out[i].spine = None
 				}
 				e++

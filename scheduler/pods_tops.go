@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"evbench/internal/coloring"
 )
 
 // assignTops gives each message between pods a top switch of its plane, phase by
@@ -38,7 +40,7 @@ func (s *Schedule) byPhase() (start []int, order []int32) {
 
 // A topWriter is the working memory of one goroutine.
 type topWriter struct {
-	listColorer
+	coloring.Quick
 	planes [][]int32 // messages between pods, by plane
 }
 
@@ -59,16 +61,16 @@ func (w *topWriter) phase(f *fabric, s *Schedule, leaf []int32, messages []int32
 		}
 	}
 	for k, list := range w.planes {
-		w.start(f.pods, f.pods, f.tops)
+		w.Start(f.pods, f.pods, f.tops)
 		for _, i := range list {
 			q, r := ends(i)
-			w.add(q, r, f.shared[f.between(q, r, k)])
+			w.Add(q, r, f.shared[f.between(q, r, k)])
 		}
-		if left := w.run(topSteps); left > 0 {
+		if left := w.Run(topSteps); left > 0 {
 			return fmt.Errorf("%d of %d messages between pods on plane %d find no top switch", left, len(list), k)
 		}
 		for e, i := range list {
-			s.tops[i] = uint8(w.color[e])
+			s.tops[i] = uint8(w.Color(int32(e)))
 		}
 	}
 	return nil

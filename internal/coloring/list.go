@@ -75,6 +75,8 @@ type ListEdge struct {
 type ListGraph struct {
 	Left, Right int
 	Edges       []ListEdge
+	// Room is how many edges of a color a node can have; right node v is number Left + v. nil: one.
+	Room func(node, color int) int
 }
 
 // ListOptions steer ListGraph.Color; the zero value works.
@@ -115,10 +117,10 @@ type ListColoring struct {
 // Color gives each edge a color of its list such that edges with a common end
 // differ, or shows that this cannot be, or gives up. It tries, in this order:
 //
-//   - All lists equal: König's theorem (Graph.Color).
+//   - All lists equal, and room for one edge: König's theorem (Graph.Color).
 //   - Every list longer than the number of edges that an orientation of the line graph puts before
-//     its edge: stable matchings (Galvin), which then always succeed. This is so wherever each
-//     list has as many colours as the largest degree.
+//     its edge, likewise: stable matchings (Galvin), which then always succeed. This is so wherever
+//     each list has as many colours as the largest degree.
 //   - The part of a proper colouring without lists that the lists allow, then
 //     greedily the edge with fewest colours left (DSATUR, Brélaz 1979).
 //   - Hall certificates.
@@ -131,22 +133,24 @@ type ListColoring struct {
 // are bounded. The others cost O(E·(Δ + colours)), and O(open²) for the open edges
 // that the greedy step begins with.
 func (g *ListGraph) Color(o ListOptions) *ListColoring {
-	if c := g.koenig(o.Seed); c != nil {
-		return c
-	}
-	if c := g.stable(o.Seed); c != nil {
-		return c
+	if g.Room == nil || len(g.Edges) == 0 {
+		if c := g.koenig(o.Seed); c != nil {
+			return c
+		}
+		if c := g.stable(o.Seed); c != nil {
+			return c
+		}
 	}
 	s := g.start(o.Seed)
-	if s.free() > 0 && !o.Partial {
+	if s.left() > 0 && !o.Partial {
 		if c := g.crowded(); c != nil {
 			return s.result(c)
 		}
 	}
-	if s.free() > 0 {
+	if s.left() > 0 {
 		s = s.search(o.Seed, limit(o.Steps))
 	}
-	if s.free() == 0 || o.Partial {
+	if s.left() == 0 || o.Partial {
 		return s.result(nil)
 	}
 	if c := g.scarce(); c != nil {
@@ -167,11 +171,11 @@ func (g *ListGraph) start(seed uint64) *listState {
 func (s *listState) search(seed uint64, steps int) *listState {
 	const rounds = 4
 	best := s
-	for i := uint64(0); i < rounds && best.free() > 0 && steps >= rounds; i++ {
+	for i := uint64(0); i < rounds && best.left() > 0 && steps >= rounds; i++ {
 		if i > 0 {
 			s = s.g.start(seed + i<<16)
 		}
-		if s.tabu(seed+i, steps/rounds); s.free() < best.free() {
+		if s.tabu(seed+i, steps/rounds); s.left() < best.left() {
 			best = s
 		}
 	}
@@ -188,7 +192,7 @@ func (g *ListGraph) Extend(color []int16) bool {
 			s.give(int32(e), int(c))
 		}
 	}
-	for s.free() > 0 {
+	for s.left() > 0 {
 		if !s.kempe() {
 			return false
 		}
@@ -206,7 +210,7 @@ func limit(n int) int {
 
 // result returns the colouring found; a certificate shows that there is no better outcome.
 func (s *listState) result(c *Certificate) *ListColoring {
-	r := &ListColoring{Color: s.color, Uncolored: s.free(), Certificate: c}
+	r := &ListColoring{Color: s.color, Uncolored: s.left(), Certificate: c}
 	switch {
 	case c != nil:
 		r.Outcome = Impossible
@@ -222,6 +226,13 @@ func (g *ListGraph) colors() ColorSet {
 		s = s.Or(g.Edges[i].List)
 	}
 	return s
+}
+
+func (g *ListGraph) room(node, color int) int {
+	if g.Room == nil {
+		return 1
+	}
+	return g.Room(node, color)
 }
 
 // degrees returns the number of edges at each node, the left ones first.

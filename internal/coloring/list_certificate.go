@@ -51,8 +51,8 @@ func (g *ListGraph) crowded() *Certificate {
 		if ok {
 			continue
 		}
-		if c := g.hall(at); c != nil && len(c.Edges)-c.Colors.Len() > over {
-			over = len(c.Edges) - c.Colors.Len()
+		if c, more := g.hall(node, at); c != nil && more > over {
+			over = more
 			c.Node, c.Right = node, node >= g.Left
 			if c.Right {
 				c.Node -= g.Left
@@ -72,10 +72,11 @@ func (g *ListGraph) byNode() [][]int32 {
 	return out
 }
 
-// hall matches edges to colours. Where some edge stays over, the edges that alternating paths lead
-// to from all such edges are the set that has most edges too many; hall returns it, or nil.
-func (g *ListGraph) hall(at []int32) *Certificate {
-	var owner [MaxListColors]int32 // index in at + 1, by color
+// hall matches the edges of a node to colours. Where some edge stays over, the edges that
+// alternating paths lead to from all such edges are the set that has most edges too many; hall
+// returns it and how many those are, or nil.
+func (g *ListGraph) hall(node int, at []int32) (*Certificate, int) {
+	var owners [MaxListColors][]int32 // indices in at, by color
 	var tried ColorSet
 	var try func(i int) bool
 	try = func(i int) bool {
@@ -85,9 +86,15 @@ func (g *ListGraph) hall(at []int32) *Certificate {
 				continue
 			}
 			tried.Add(c)
-			if owner[c] == 0 || try(int(owner[c])-1) {
-				owner[c] = int32(i) + 1
+			if len(owners[c]) < g.room(node, c) {
+				owners[c] = append(owners[c], int32(i))
 				return true
+			}
+			for n, owner := range owners[c] {
+				if try(int(owner)) {
+					owners[c][n] = int32(i)
+					return true
+				}
 			}
 		}
 		return false
@@ -99,7 +106,7 @@ func (g *ListGraph) hall(at []int32) *Certificate {
 		}
 	}
 	if over == nil {
-		return nil
+		return nil, 0
 	}
 	tried = ColorSet{}
 	in := make([]bool, len(at))
@@ -109,14 +116,16 @@ func (g *ListGraph) hall(at []int32) *Certificate {
 	}
 	cert := &Certificate{Kind: Hall, Colors: tried}
 	for c := tried.Next(0); c >= 0; c = tried.Next(c + 1) {
-		in[owner[c]-1] = true
+		for _, i := range owners[c] {
+			in[i] = true
+		}
 	}
 	for i, e := range at {
 		if in[i] {
 			cert.Edges = append(cert.Edges, e)
 		}
 	}
-	return cert
+	return cert, len(over)
 }
 
 // scarce returns a Count certificate of all edges or of the edges of one component, or nil.
@@ -154,37 +163,43 @@ func (g *ListGraph) count(edges []int32) *Certificate {
 	return cert
 }
 
-// matching returns the size of a largest matching of the edges that allow a color. O(Left·E).
+// matching returns how many of the edges that allow a color can have it at once. O(Left·E).
 func (g *ListGraph) matching(edges []int32, color int) int {
-	next := make([][]int32, g.Left)
+	next, held := make([][]int32, g.Left), make([][]int32, g.Right)
 	for _, e := range edges {
 		if x := &g.Edges[e]; x.List.Has(color) {
-			next[x.U] = append(next[x.U], x.V)
+			next[x.U] = append(next[x.U], e)
 		}
 	}
-	mate := make([]int32, g.Right)
-	for v := range mate {
-		mate[v] = none
-	}
-	seen := make([]int, g.Right)
-	var try func(u, round int) bool
-	try = func(u, round int) bool {
-		for _, v := range next[u] {
-			if seen[v] == round {
+	taken, seen := make([]bool, len(g.Edges)), make([]int, g.Right)
+	round := 0
+	var try func(u int32) bool
+	try = func(u int32) bool {
+		for _, e := range next[u] {
+			v := g.Edges[e].V
+			if taken[e] || seen[v] == round {
 				continue
 			}
 			seen[v] = round
-			if mate[v] == none || try(int(mate[v]), round) {
-				mate[v] = int32(u)
+			if len(held[v]) < g.room(g.Left+int(v), color) {
+				held[v], taken[e] = append(held[v], e), true
 				return true
+			}
+			for i, f := range held[v] {
+				if try(g.Edges[f].U) {
+					held[v][i], taken[e], taken[f] = e, true, false
+					return true
+				}
 			}
 		}
 		return false
 	}
 	n := 0
 	for u := range next {
-		if try(u, u+1) {
-			n++
+		for range g.room(u, color) {
+			if round++; try(int32(u)) {
+				n++
+			}
 		}
 	}
 	return n

@@ -2,33 +2,25 @@ package coloring
 
 import "math/rand/v2"
 
-// A listState is a partial colouring: proper, but not of all edges.
+// A listState is a partial colouring of a graph, and what is left of it.
 type listState struct {
+	partial
 	g      *ListGraph
-	color  []int16
-	width  int     // above the highest color of a list
-	at     []int32 // by node·width + color: the edge that has it there; left nodes first
-	used   []ColorSet
 	colors ColorSet // of all lists
-	path   []int32  // scratch of swap
 	open   []int32  // edges without a color, in no order
 	place  []int32  // by edge: its index in open, or none
 }
 
 func newListState(g *ListGraph) *listState {
-	nodes := g.Left + g.Right
-	colors := g.colors()
+	s := &listState{g: g, colors: g.colors(), open: make([]int32, len(g.Edges)), place: make([]int32, len(g.Edges))}
 	width := 0
-	for c := colors.Next(0); c >= 0; c = colors.Next(c + 1) {
+	for c := s.colors.Next(0); c >= 0; c = s.colors.Next(c + 1) {
 		width = c + 1
 	}
-	s := &listState{
-		g: g, width: width, colors: colors, color: make([]int16, len(g.Edges)), used: make([]ColorSet, nodes),
-		at:   make([]int32, nodes*width),
-		open: make([]int32, len(g.Edges)), place: make([]int32, len(g.Edges)),
-	}
-	for i := range s.at {
-		s.at[i] = none
+	s.begin(g.Left, g.Right, width)
+	s.edges, s.color = g.Edges, make([]int16, len(g.Edges))
+	if g.Room != nil {
+		s.rooms(g.Room)
 	}
 	for i := range s.color {
 		s.color[i], s.open[i], s.place[i] = none, int32(i), int32(i)
@@ -36,39 +28,20 @@ func newListState(g *ListGraph) *listState {
 	return s
 }
 
-func (s *listState) free() int { return len(s.open) }
-
-func (s *listState) ends(e int32) (u, v int) {
-	x := &s.g.Edges[e]
-	return int(x.U), s.g.Left + int(x.V)
-}
+func (s *listState) left() int { return len(s.open) }
 
 // give colours an open edge with a color free at both ends.
 func (s *listState) give(e int32, color int) {
-	u, v := s.ends(e)
-	s.at[u*s.width+color], s.at[v*s.width+color] = e, e
-	s.used[u].Add(color)
-	s.used[v].Add(color)
-	s.color[e] = int16(color)
+	s.set(e, color)
 	last := s.open[len(s.open)-1]
 	s.open[s.place[e]], s.place[last] = last, s.place[e]
 	s.open, s.place[e] = s.open[:len(s.open)-1], none
 }
 
 func (s *listState) take(e int32) {
-	u, v := s.ends(e)
-	color := int(s.color[e])
-	s.at[u*s.width+color], s.at[v*s.width+color] = none, none
-	s.used[u].Remove(color)
-	s.used[v].Remove(color)
-	s.color[e] = none
+	s.clear(e)
 	s.place[e] = int32(len(s.open))
 	s.open = append(s.open, e)
-}
-
-func (s *listState) left(e int32) ColorSet {
-	u, v := s.ends(e)
-	return s.g.Edges[e].List.Without(s.used[u]).Without(s.used[v])
 }
 
 // greedy colours open edges for as long as one has a color left. O(open²).
@@ -126,12 +99,12 @@ func (s *listState) kempe() bool {
 const chainEdges = 8 // more open edges hardly ever have a chain that fewer have not
 
 // chain looks for a color that is free at one end of e and can be made free at the other.
-func (s *listState) chain(e int32, near, far int) bool {
-	here := s.g.Edges[e].List.Without(s.used[near])
-	there := s.colors.Without(s.used[far])
+func (s *listState) chain(e, near, far int32) bool {
+	here := s.edges[e].List.And(s.free[near])
+	there := s.colors.And(s.free[far])
 	for c := here.Next(0); c >= 0; c = here.Next(c + 1) {
 		for d := there.Next(0); d >= 0; d = there.Next(d + 1) {
-			if s.swap(far, c, d) {
+			if s.exchange(far, c, d) {
 				s.give(e, c)
 				return true
 			}
@@ -140,38 +113,12 @@ func (s *listState) chain(e int32, near, far int) bool {
 	return false
 }
 
-// swap exchanges colours c and d on the path that starts at a node with color c;
-// the node has no edge of color d. It does nothing where a list forbids it.
-func (s *listState) swap(node, c, d int) bool {
-	s.path = s.path[:0]
-	for have, want := c, d; s.at[node*s.width+have] != none; have, want = want, have {
-		e := s.at[node*s.width+have]
-		if !s.g.Edges[e].List.Has(want) {
-			return false
-		}
-		s.path = append(s.path, e)
-		u, v := s.ends(e)
-		node ^= u ^ v
-	}
-	for _, e := range s.path {
-		s.take(e)
-	}
-	for i, e := range s.path {
-		if i%2 == 0 {
-			s.give(e, d)
-		} else {
-			s.give(e, c)
-		}
-	}
-	return true
-}
-
 // urgent returns the open edge with fewest colours left, one at least, and the
 // first of them; none where no edge can be coloured. O(open).
 func (s *listState) urgent() (edge int32, color int) {
 	edge, best := int32(none), MaxListColors+1
 	for _, e := range s.open {
-		left := s.left(e)
+		left := s.choice(e)
 		if n := left.Len(); n > 0 && n < best {
 			edge, best, color = e, n, left.Next(0)
 		}
@@ -187,13 +134,13 @@ func (s *listState) urgent() (edge int32, color int) {
 func (s *listState) tabu(seed uint64, steps int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(s.color))))
 	until := make([]int32, len(s.color)*s.width) // by edge·width + color
-	best, bestColor := s.free(), append([]int16(nil), s.color...)
-	for step := int32(1); int(step) <= steps && s.free() > 0; step++ {
+	best, bestColor := s.left(), append([]int16(nil), s.color...)
+	for step := int32(1); int(step) <= steps && s.left() > 0; step++ {
 		if s.kempe() {
 			continue
 		}
-		if s.free() < best {
-			best = s.free()
+		if s.left() < best {
+			best = s.left()
 			copy(bestColor, s.color)
 		}
 		m, ok := s.move(rng, until, step, best)
@@ -202,11 +149,11 @@ func (s *listState) tabu(seed uint64, steps int) {
 		}
 		for _, f := range m.losers() {
 			s.take(f)
-			until[int(f)*s.width+m.color] = step + int32(20+rng.IntN(60)) + int32(s.free())
+			until[int(f)*s.width+m.color] = step + int32(20+rng.IntN(60)) + int32(s.left())
 		}
 		s.give(m.edge, m.color)
 	}
-	if s.free() > best {
+	if s.left() > best {
 		s.restore(bestColor)
 	}
 }
@@ -238,7 +185,7 @@ func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (l
 		u, v := s.ends(e)
 		list := s.g.Edges[e].List
 		for c := list.Next(0); c >= 0; c = list.Next(c + 1) {
-			a, b := s.at[u*s.width+c], s.at[v*s.width+c]
+			a, b := s.loser(u, c), s.loser(v, c)
 			cost := 0
 			if a != none {
 				cost++
@@ -258,6 +205,14 @@ func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (l
 		}
 	}
 	return m, ties > 0
+}
+
+// loser returns the edge of a color that a node has to lose for another, or none.
+func (s *listState) loser(node int32, color int) int32 {
+	if s.free[node].Has(color) {
+		return none
+	}
+	return s.at[int(node)*s.width+color]
 }
 
 func (s *listState) restore(color []int16) {
@@ -293,7 +248,7 @@ type listSearch struct {
 
 // run reports whether it has coloured all open edges.
 func (x *listSearch) run() bool {
-	if x.free() == 0 {
+	if x.left() == 0 {
 		return true
 	}
 	if x.nodes--; x.nodes < 0 {
@@ -302,7 +257,7 @@ func (x *listSearch) run() bool {
 	edge, fewest := int32(none), MaxListColors+1
 	var choice ColorSet
 	for _, e := range x.open {
-		if left := x.left(e); left.Len() < fewest {
+		if left := x.choice(e); left.Len() < fewest {
 			edge, fewest, choice = e, left.Len(), left
 		}
 	}
