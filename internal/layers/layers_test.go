@@ -107,7 +107,7 @@ var layers = []layer{
 
 	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
-	{"study/survey", "builder internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
+	{"study/survey", "builder internal/coloring internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
