@@ -45,16 +45,14 @@ func compareAction(c *cli.Context) error {
 }
 
 func printComparison(c *cli.Context, r *compare.Comparison) error {
-	write := r.WriteText
-	switch {
-	case c.Bool("quiet"):
+	if c.Bool("quiet") {
 		return nil
-	case c.Bool("json"):
-		return r.WriteJSON(c.App.Writer)
-	case c.String("format") == "csv":
-		write = r.WriteCSV
 	}
-	if err := write(c.App.Writer); err != nil {
+	text, json := answered(r.Answer(), r.WriteText, r.WriteJSON)
+	if c.String("format") == "csv" {
+		text = r.WriteCSV
+	}
+	if err := printed(c, text, json); err != nil || c.Bool("json") {
 		return err
 	}
 	r.WriteFindings(c.App.ErrWriter)

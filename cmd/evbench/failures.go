@@ -24,15 +24,8 @@ func statsAction(c *cli.Context) error {
 		return err
 	}
 	r := failures.Summarise(h, s)
-	return writeOut(c, func(w io.Writer) error {
-		switch c.String("format") {
-		case "csv":
-			return r.WriteCSV(w)
-		case "json":
-			return document("evbench/failures-stats/1", r)(w)
-		}
-		return r.WriteText(w)
-	})
+	text, json := answered(r.Answer(), r.WriteText, document("evbench/failures-stats/1", r))
+	return writeOut(c, map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": json, "text": text}[c.String("format")])
 }
 
 func replayAction(c *cli.Context) error {

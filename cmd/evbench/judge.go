@@ -27,12 +27,8 @@ func judgeAction(c *cli.Context) error {
 			return err
 		}
 	}
-	if c.Bool("json") {
-		err = v.WriteJSON(c.App.Writer)
-	} else {
-		err = v.WriteText(c.App.Writer)
-	}
-	if err != nil || !c.IsSet("fail-below") {
+	text, json := answered(v.Answer(), v.WriteText, v.WriteJSON)
+	if err = printed(c, text, json); err != nil || !c.IsSet("fail-below") {
 		return err
 	}
 	if v.Measured == nil || v.AtMost == nil {

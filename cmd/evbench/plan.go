@@ -42,6 +42,7 @@ func planAction(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("quiet") {
+		fmt.Fprintln(c.App.ErrWriter, p.Answer(cost))
 		p.Describe(c.App.ErrWriter, cost)
 	}
 	if c.Bool("time") {

@@ -20,5 +20,6 @@ func routesCheckAction(c *cli.Context) error {
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
-	return judged(c, r.Valid, r.WriteText, r.WriteJSON)
+	text, json := answered(r.Answer(), r.WriteText, r.WriteJSON)
+	return judged(c, r.Valid, text, json)
 }

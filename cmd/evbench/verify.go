@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/host"
+	"evbench/plan"
 	"evbench/plan/verify"
 )
 
@@ -22,19 +23,21 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document("evbench/verify/2", struct {
+		text, json := answered(plan.VerifiedOrdered(name, report), report.WriteText, document("evbench/verify/2", struct {
 			Plan string `json:"plan"`
 			*verify.OrderedReport
 		}{name, report}))
+		return judged(c, report.Valid, text, json)
 	}
 	if c.IsSet("sizes") {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	return judged(c, report.Valid, func(w io.Writer) error { return report.WriteText(w, name) }, document("evbench/verify/1", struct {
+	text, json := answered(plan.Verified(name, report), report.WriteText, document("evbench/verify/1", struct {
 		Plan string `json:"plan"`
 		*verify.Report
 	}{name, report}))
+	return judged(c, report.Valid, text, json)
 }
 
 // readPlan reads a plan of either version, right or wrong, from a file or, "-", standard

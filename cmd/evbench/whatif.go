@@ -37,5 +37,6 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	return printed(c, report.WriteText, report.WriteJSON)
+	text, json := answered(report.Answer(), report.WriteText, report.WriteJSON)
+	return printed(c, text, json)
 }

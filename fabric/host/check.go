@@ -16,8 +16,8 @@ const HostSchema = "evbench/host/1"
 
 // An Answer is what evbench host says of the machine that it runs on.
 type Answer struct {
+	Schema string `json:"schema"`
 	Facts
-	Schema   string    `json:"schema"`
 	Version  string    `json:"version"`
 	Platform string    `json:"platform"` // as in linux/amd64
 	Clock    time.Time `json:"clock"`

@@ -38,14 +38,6 @@ func (r Report) Possible() bool { return r.Mode != modeRefused }
 // String returns the report for people, one line per check.
 func (r Report) String() string {
 	var b strings.Builder
-	switch r.Mode {
-	case modeRefused:
-		fmt.Fprintf(&b, "lab: cannot run here (%s)\n", r.System)
-	case modeDirect:
-		fmt.Fprintf(&b, "lab: can run here, directly (%s)\n", r.System)
-	default:
-		fmt.Fprintf(&b, "lab: can run here, in a %s (%s)\n", r.Mode, r.System)
-	}
 	for _, c := range r.Checks {
 		if c.OK {
 			fmt.Fprintf(&b, "  ok    %-14s  %s\n", c.Mode, c.Name)

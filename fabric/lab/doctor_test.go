@@ -52,8 +52,7 @@ func TestReport(t *testing.T) {
 		{Name: checkVeth, Mode: modeUserNamespace, Reason: "operation not supported", Cure: "modprobe veth"},
 		{Name: checkBucket, Mode: modeUserNamespace, Reason: "no such file or directory", Cure: "modprobe sch_tbf"},
 	}}
-	const text = `lab: cannot run here (Linux 6.1)
-  no    direct          create a network namespace: operation not permitted
+	const text = `  no    direct          create a network namespace: operation not permitted
   ok    user namespace  create a user namespace
   no    user namespace  create a veth pair: operation not supported
                         cure: modprobe veth
@@ -63,14 +62,17 @@ func TestReport(t *testing.T) {
 	if got := r.String(); got != text {
 		t.Errorf("got\n%swant\n%s", got, text)
 	}
+	if a := r.Answer(); a.String() != "BAD: A lab cannot run here (Linux 6.1)." || len(a.Why) != 1 || len(a.Next) != 1 {
+		t.Errorf("%+v", a)
+	}
 	const line = "lab: this system refuses what it needs: direct: create a network namespace: operation not permitted; " +
 		"user namespace: create a veth pair: operation not supported (cure: modprobe veth)"
 	if err := r.err(); err == nil || err.Error() != line {
 		t.Errorf("got  %v\nwant %s", err, line)
 	}
 	r.Mode = modeUserNamespace
-	if !strings.HasPrefix(r.String(), "lab: can run here, in a user namespace (Linux 6.1)\n") || r.err() != nil {
-		t.Errorf("a user namespace does: %v, %v", r, r.err())
+	if a := r.Answer(); a.String() != "GOOD: A lab can run here, in a user namespace, without root (Linux 6.1)." || r.err() != nil {
+		t.Errorf("a user namespace does: %v, %v", a, r.err())
 	}
 }
 

@@ -33,6 +33,7 @@ var layers = []layer{
 	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
 	{"internal/show", "internal/printable", true},
+	{"internal/answer", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
 	{"internal/port", "", false},
@@ -53,14 +54,14 @@ var layers = []layer{
 	{"scheduler", "topology internal/coloring internal/parallel", true},
 	{"scheduler/sizes", "scheduler topology", true},
 
-	{"routing/lft", "topology/network internal/parallel", true},
+	{"routing/lft", "topology/network internal/answer internal/parallel internal/show", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
 	{"routing", "topology topology/network routing/closed routing/lft routing/opensm", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
-	{"plan", "internal/show plan/verify topology scheduler scheduler/sizes routing", true},
+	{"plan", "internal/answer internal/show plan/verify topology scheduler scheduler/sizes routing", true},
 
 	{"builder", "", true},
 	{"barrier", "", true},
@@ -73,7 +74,7 @@ var layers = []layer{
 	{"results/hdf5", "results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
-	{"results/compare", "results internal/printable internal/show internal/unit", true},
+	{"results/compare", "results internal/answer internal/printable internal/show internal/unit", true},
 
 	{"failover", "topology", true},
 	{"controller/wire", "barrier builder internal/port internal/unit results", false},
@@ -84,9 +85,9 @@ var layers = []layer{
 	{"scenario", "barrier builder failover internal/rules internal/unit internal/yamldoc results results/hdf5 routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
-	{"fabric/lab", "internal/proc topology internal/unit", false},
+	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
-	{"fabric/host", "internal/hostlist internal/parallel internal/proc internal/show internal/unit internal/yamldoc results topology topology/network", false},
+	{"fabric/host", "internal/answer internal/hostlist internal/parallel internal/proc internal/show internal/unit internal/yamldoc results topology topology/network", false},
 	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
@@ -106,8 +107,8 @@ var layers = []layer{
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
 	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
-	{"study/failures", "internal/atomicfile internal/osmlog topology topology/network", false},
-	{"study/survey", "builder internal/coloring internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
+	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
+	{"study/survey", "builder internal/answer internal/coloring internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
@@ -115,7 +116,7 @@ var layers = []layer{
 
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology transport", false},
 
-	{"study/judge", "internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
+	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/live", "bench internal/printable plan report report/figure report/html results sim topology", false},
 }
 

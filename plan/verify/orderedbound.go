@@ -138,17 +138,13 @@ func (j *orderedJudge) dual(weights []DualWeight) (*big.Int, error) {
 	return load.Quo(load, sum), nil
 }
 
-// WriteText writes what was found in the plan of that name.
-func (r *OrderedReport) WriteText(w io.Writer, name string) error {
-	verdict := "valid"
-	if !r.Valid {
-		verdict = fmt.Sprintf("NOT valid, %d offences", r.Total)
-	}
+// WriteText writes what was found.
+func (r *OrderedReport) WriteText(w io.Writer) error {
 	exchanges := ""
 	if r.Exchanges > 1 {
 		exchanges = fmt.Sprintf("%d exchanges, ", r.Exchanges)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %s%d fragments in %d pieces, %d bytes\n", name, verdict, r.Servers, exchanges, r.Fragments, r.Pieces, r.Bytes)
+	_, err := fmt.Fprintf(w, "%d servers, %s%d fragments in %d pieces, %d bytes\n", r.Servers, exchanges, r.Fragments, r.Pieces, r.Bytes)
 	if r.Valid {
 		fmt.Fprintf(w, "time T %d byte times\n", r.Time)
 		if b := r.Bound; b != nil && b.Proven {

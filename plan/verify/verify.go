@@ -173,13 +173,9 @@ func Check(f *File, o Options) *Report {
 	return j.Report
 }
 
-// WriteText writes what was found in the plan of that name.
-func (r *Report) WriteText(w io.Writer, name string) error {
-	verdict := "valid"
-	if !r.Valid {
-		verdict = fmt.Sprintf("NOT valid, %d offences", r.Total)
-	}
-	_, err := fmt.Fprintf(w, "%s: %s\n%d servers, %d phases, %d messages\n", name, verdict, r.Servers, r.Phases, r.Messages)
+// WriteText writes what was found.
+func (r *Report) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%d servers, %d phases, %d messages\n", r.Servers, r.Phases, r.Messages)
 	if r.LeftOut > 0 {
 		fmt.Fprintf(w, "%d messages between unreachable leaves are left out\n", r.LeftOut)
 	}

@@ -5,27 +5,56 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
+// enough is what part of the most that is possible counts as good.
+const enough = 0.95
+
 // Answer is the verdict in a few sentences: what was measured of what is possible, then what is in
 // its way, and what helps.
-func (v *Verdict) Answer() string {
+func (v *Verdict) Answer() answer.Answer {
 	parts := []string{v.share(), v.slowest(), v.byTables(), v.firstRepair()}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+	a := answer.Answer{
+		Question: "Is this all-to-all exchange good for its network?",
+		Verdict:  v.verdict(),
+		Sentence: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " "),
+	}
+	if v.AtMost != nil && v.AtMost.Why != "" {
+		a.Why = []string{v.AtMost.Why}
+	}
+	return a
+}
+
+// verdict holds what was measured against the most that is possible; without a result what the
+// tables allow, or else what dead links leave.
+func (v *Verdict) verdict() answer.Verdict {
+	m, most, t := v.Measured, v.AtMost, v.Tables
+	switch {
+	case m != nil && (m.Limit != "" || m.above()):
+		return answer.Unknown
+	case v.Pairs != nil && m == nil:
+		return answer.Of(v.Pairs.Slow == 0)
+	case most == nil:
+		return answer.Unknown
+	case m != nil:
+		return answer.Of(m.OfAtMost >= enough)
+	case t != nil:
+		return answer.Of(t.Unphased >= enough*most.Efficiency)
+	}
+	return answer.Of(most.Efficiency >= enough*most.Healthy)
 }
 
 // share says how much of what is possible was measured, or else what is possible.
 func (v *Verdict) share() string {
 	begin, end := "", "."
 	if m := v.Measured; m != nil && m.Limit != "" {
-		begin, end = "No more than ", fmt.Sprintf(", perhaps less: %s.", m.Limit)
+		begin, end = "No more than ", fmt.Sprintf(", perhaps less (%s).", m.Limit)
 	}
-	switch m, a, t := v.Measured, v.AtMost, v.Tables; {
+	switch m, a := v.Measured, v.AtMost; {
 	case m != nil && a != nil:
-		return begin + fmt.Sprintf("%s of what the network can do at most was measured (%s of the link rate)", percent(m.OfAtMost), percent(m.Efficiency)) + end
-	case m != nil && t != nil:
-		return begin + fmt.Sprintf("%s of the link rate was measured, %s of what the tables allow in phases", percent(m.Efficiency), percent(m.OfPhased)) + end
+		return begin + percent(m.Efficiency) + " of the link rate was measured" + end + fmt.Sprintf(" The network can do %s.", percent(a.Efficiency))
 	case m != nil:
 		return begin + percent(m.Efficiency) + " of the link rate was measured" + end
 	case a != nil:

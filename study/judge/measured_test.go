@@ -44,7 +44,7 @@ func TestMeasuredBySlowest(t *testing.T) {
 		if math.Abs(m.Efficiency-x.efficiency) > 5e-4 || (m.Limit == "") != (x.limit == "") || !strings.Contains(m.Limit, x.limit) {
 			t.Errorf("%s: %+v, want %.4f and %q", x.name, m, x.efficiency, x.limit)
 		}
-		text := v.Answer()
+		text := v.Answer().Sentence
 		for _, row := range v.Lines() {
 			text += "\n" + strings.Join(row, " ")
 		}

@@ -13,7 +13,7 @@ import (
 // WritePage writes the verdict as one HTML page: the answer, what decides it, the network with
 // its dead and deciding links, repairs, and what else would help.
 func (v *Verdict) WritePage(w io.Writer) error {
-	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer()}
+	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer().String()}
 	if v.Measured != nil && !v.Measured.Given {
 		d.Lead = "Measured: " + v.Measured.What
 	}

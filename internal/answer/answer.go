@@ -1,0 +1,74 @@
+// Package answer answers: what does a command say first? Every command that measures, plans or checks begins
+// with one sentence and a verdict; text, pages, the live page and JSON show the same Answer.
+package answer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A Verdict says whether what was asked about is as it should be.
+type Verdict string
+
+// The verdicts. Good and Bad are said of what is known; Unknown where a figure is missing or
+// cannot be trusted; Pending while it is still being measured.
+const (
+	Good    Verdict = "GOOD"
+	Bad     Verdict = "BAD"
+	Unknown Verdict = "NOT KNOWN"
+	Pending Verdict = "PENDING"
+)
+
+// An Answer is what a command found out.
+type Answer struct {
+	Question string  `json:"question"` // ends with a question mark
+	Verdict  Verdict `json:"verdict"`
+	Sentence string  `json:"sentence"`
+	// Why are the facts that decided, the most important first.
+	Why []string `json:"why,omitempty"`
+	// Next are commands that can be typed as they are.
+	Next []string `json:"next,omitempty"`
+}
+
+// String is the first line: the verdict and the sentence.
+func (a Answer) String() string { return fmt.Sprintf("%s: %s", a.Verdict, a.Sentence) }
+
+// WriteText writes the answer for people, and an empty line behind it.
+func (a Answer) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, a)
+	a.reasons(&b)
+	b.WriteByte('\n')
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (a Answer) reasons(b *strings.Builder) {
+	for _, why := range a.Why {
+		fmt.Fprintf(b, "  because  %s\n", why)
+	}
+	for _, next := range a.Next {
+		fmt.Fprintf(b, "  next     %s\n", next)
+	}
+}
+
+// Of chooses between Good and Bad.
+func Of(good bool) Verdict {
+	if good {
+		return Good
+	}
+	return Bad
+}
+
+// Typed quotes the arguments of a command that a shell would split or change.
+func Typed(args ...string) string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'`$&|;<>()[]{}*?!#~\\") {
+			out[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
