@@ -134,7 +134,6 @@ func (d *document) product(matrix fields) (choices []fields, varied []string) {
 	return choices, varied
 }
 
-// oneCase reads a case and settles what it leaves open.
 func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	c, servers, draws := Case{Mode: Sync}, maxServers, s.Seed
 	if s.Tree != nil {
@@ -166,7 +165,6 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	return c
 }
 
-// combine fills the defaults of a case's names and checks that they go together.
 func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if name, err := c.settle(); err != nil {
 		d.Fail(e.at(name), "%v", err)

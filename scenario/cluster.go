@@ -25,7 +25,6 @@ const (
 	LaunchStarted = "started" // mpirun or srun has started all ranks already
 )
 
-// launches lists the valid names.
 func launches() []string { return []string{LaunchLocal, LaunchSSH, LaunchStarted} }
 
 // Launch says how the servers of plain hosts are started, where each is, and by
@@ -54,7 +53,6 @@ const (
 	InjectLab         = "lab"         // a lab that lab up has built
 )
 
-// injects lists the valid names.
 func injects() []string {
 	return []string{InjectCommand, InjectSSH, InjectIBPortState, InjectLab}
 }
@@ -86,7 +84,6 @@ const (
 
 var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: DefaultDataPort, Preflight: true}
 
-// cluster reads how servers of plain hosts are started and links taken down.
 func (d *document) cluster(f fields, s *Scenario) {
 	d.launch(f.Get("launch"), s)
 	d.inject(f.Get("inject"), s)
@@ -100,7 +97,6 @@ func (d *document) cluster(f fields, s *Scenario) {
 	}
 }
 
-// checkCluster reports what does not go together.
 func (s *Scenario) checkCluster() error {
 	over := transport.Of(s.Transport)
 	switch {

@@ -21,7 +21,6 @@ const (
 	policyFORSHold = string(failover.FORSHold)
 )
 
-// policies lists the valid names, in order of what they do.
 func policies() []string {
 	var names []string
 	for _, p := range failover.Policies() {
@@ -50,7 +49,6 @@ const (
 	maxDebounce     = 10 * time.Second
 )
 
-// everyFailover reads what holds for all cases that do not say.
 func (d *document) everyFailover(at field) {
 	d.failover, d.from = d.failoverAt(at, nil), at
 }
@@ -175,7 +173,6 @@ func (c *Case) mayFailOver(kind string) error {
 	return nil
 }
 
-// suitsFabric reports why a case cannot be run on the fabric of s.
 func (c *Case) suitsFabric(s *Scenario) error {
 	if err := c.maySpray(&s.Fabric); err != nil {
 		return err

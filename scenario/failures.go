@@ -64,7 +64,6 @@ func without(view *topology.Tree, links []topology.Link) *topology.Tree {
 	return v
 }
 
-// named reads a link or a switch above leaves by its name.
 func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string, bool) {
 	name := ""
 	if !d.scalar(f, word(&name)) {

@@ -43,7 +43,6 @@ func isNetwork(s string) bool {
 	return err == nil
 }
 
-// A top is what the fields of a document set.
 type top struct {
 	*Scenario
 	tree   topology.Options

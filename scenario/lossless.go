@@ -41,7 +41,6 @@ func DefaultLossless() Lossless {
 	}
 }
 
-// lossless reads true, false or the fields.
 func (d *document) lossless(at field) Lossless {
 	x := DefaultLossless()
 	if !at.Given() {

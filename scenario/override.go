@@ -97,7 +97,6 @@ func (s *Scenario) overrideFabric(o Overrides) error {
 	return nil
 }
 
-// suitsFabric reports what the fabric of s cannot do.
 func (s *Scenario) suitsFabric() error {
 	if err := s.Fabric.suitsWorkers(); err != nil {
 		return fmt.Errorf("fabric.workers: %w", err)

@@ -105,7 +105,6 @@ func (d *document) scenario(root field, s *Scenario) {
 // judged are the fields of a scenario that are set where they are judged beside others.
 var judged = []string{"name", "topology", "spines", "rounds", "limit", "duration", "interval", "preset"}
 
-// nameOf makes a name of a file name.
 func nameOf(file string) string {
 	base := filepath.Base(file)
 	base = strings.TrimSuffix(base, filepath.Ext(base))
@@ -238,7 +237,6 @@ func (e *Event) settle(f Fabric) error {
 // runs need time, unless the scenario says how long.
 type lasting func(mode string, changing bool) time.Duration
 
-// times reads duration, interval and preset.
 func (d *document) times(f fields, t *top) lasting {
 	s := t.Scenario
 	s.Interval = defaultInterval

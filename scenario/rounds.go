@@ -27,7 +27,6 @@ const (
 	defaultSlice = 2 * time.Second
 )
 
-// rounds reads rounds and limit.
 func (d *document) rounds(f fields, t *top) {
 	rounds := &t.Rounds
 	rounds.Limit = defaultLimit
@@ -49,7 +48,6 @@ func (d *document) once(f fields, s *Scenario) {
 	}
 }
 
-// answer reads which cases the answer compares.
 func (d *document) answer(at field, s *Scenario) {
 	f, _ := d.section(at, answerFields, "cases: needed; write answer: {cases: [NAME, NAME]}")
 	for _, e := range d.List(f.Get("cases")) {

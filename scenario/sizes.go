@@ -17,7 +17,6 @@ import (
 
 const defaultSigma = 1
 
-// caseSizes reads the sizes of a case that are not those of event.
 func (d *document) caseSizes(at field, s *Scenario, c *Case) {
 	if !at.Given() {
 		return
@@ -71,7 +70,6 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	return good
 }
 
-// sizesFile reads the sizes that a file states, which are those of all cases.
 func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Distribution) bool {
 	switch {
 	case to != &s.Event.Sizes:
@@ -162,7 +160,6 @@ func readTable(r io.Reader, servers int) ([]uint32, error) {
 
 var errLongTable = fmt.Errorf("more than %d numbers; every worker is sent all of them", builder.MaxTable)
 
-// tableOf takes over the numbers of a matrix.
 func tableOf(numbers []float64, columns, servers int) ([]uint32, error) {
 	if columns != servers {
 		return nil, fmt.Errorf("%d columns for %d servers", columns, servers)
@@ -184,7 +181,6 @@ func someBytes(table []uint32) error {
 	return nil
 }
 
-// brief keeps a quoted word readable.
 func brief(s string) string {
 	if s = strings.TrimSpace(s); len(s) > 40 {
 		return s[:40] + "…"
@@ -192,7 +188,6 @@ func brief(s string) string {
 	return s
 }
 
-// meanOf is that of the numbers of a table.
 func meanOf(table []uint32) float64 {
 	sum := 0.0
 	for _, x := range table {

@@ -169,7 +169,6 @@ func matching(p *string, pattern *regexp.Regexp, hint string) value {
 	return tested(p, is, pattern.MatchString, hint)
 }
 
-// tested is a text that is good.
 func tested(p *string, is shape, good func(string) bool, hint string) value {
 	return to(p, is, func(s string) (string, error) {
 		if !good(s) {

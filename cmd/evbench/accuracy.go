@@ -150,7 +150,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 		return t.run, nil
 	}
 	bench.Simulate(c.Context, t.scenario, t.planned, predictionLimit)
-	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: localControl, bar: newShow(c)}
+	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: open.LocalControl, bar: newShow(c)}
 	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err
 }

@@ -26,7 +26,6 @@ import (
 //go:embed commands.txt
 var described string
 
-// tasks makes all commands, with their flags.
 func tasks() []cmdline.Task {
 	return cmdline.Description{
 		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
@@ -81,7 +80,6 @@ func join[S ~string](names []S) string {
 	return strings.Join(out, ", ")
 }
 
-// enginesHelp lists the engines.
 func enginesHelp() string {
 	var b strings.Builder
 	b.WriteString("\nEngines:")
@@ -91,7 +89,6 @@ func enginesHelp() string {
 	return b.String()
 }
 
-// scenarioFlags are those of the fields of scenarios.
 func scenarioFlags() (flags []cli.Flag) {
 	for _, f := range scenario.Flags() {
 		if f.Lasts {

@@ -19,15 +19,17 @@ func compareAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	base, err := loadSide(c.Args().Get(0))
-	if err != nil {
-		return usage(err)
+	var sides [2]compare.Side
+	for i, path := range c.Args().Slice() {
+		run, err := store.Read(path)
+		if err == nil {
+			sides[i], err = compare.NewSide(path, run)
+		}
+		if err != nil {
+			return usage(err)
+		}
 	}
-	next, err := loadSide(c.Args().Get(1))
-	if err != nil {
-		return usage(err)
-	}
-	r, err := compare.Between(base, next, conditions, c.Bool("force"))
+	r, err := compare.Between(sides[0], sides[1], conditions, c.Bool("force"))
 	if err != nil {
 		return usage(err)
 	}
@@ -83,13 +85,4 @@ func metricsOf(names []string) (out []string, err error) {
 		out = append(out, name)
 	}
 	return out, nil
-}
-
-// loadSide reads one of the two runs, and sees that it is whole.
-func loadSide(path string) (compare.Side, error) {
-	run, err := store.Read(path)
-	if err != nil {
-		return compare.Side{}, err
-	}
-	return compare.NewSide(path, run)
 }

@@ -38,7 +38,7 @@ func controllerAction(c *cli.Context) error {
 	if over := transport.Of(s.Transport); over.Launched {
 		return usagef("transport %s: workers that join by themselves have no %s: mpirun -n %d evbench run %s", over.Name, strings.ToUpper(over.Name), s.Tree.Servers()+1, c.Args().First())
 	}
-	where := func(*cli.Context) (control, error) { return control{listen: listen, token: token}, nil }
+	where := func() (open.Control, error) { return open.Control{Address: listen, Token: token}, nil }
 	return measure(c, measurement{scenario: s, planned: planned, open: open.Joined, control: where})
 }
 
@@ -52,7 +52,6 @@ func listenFlag(c *cli.Context) (string, error) {
 	return secured(c, listen)
 }
 
-// readToken reads the secret that controller and workers share.
 func readToken(c *cli.Context) (string, error) {
 	name := c.String("token-file")
 	if name == "" {

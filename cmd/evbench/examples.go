@@ -1,14 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
+	"evbench/internal/show"
 	"evbench/scenario"
 	"evbench/scenarios"
 )
@@ -39,11 +38,11 @@ func examplesAction(c *cli.Context) error {
 			Examples []example `json:"examples"`
 		}{all})(c.App.Writer)
 	}
-	tab := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	var lines [][]string
 	for _, e := range all {
-		fmt.Fprintf(tab, "%s\t%s\n", e.Name, e.About)
+		lines = append(lines, []string{e.Name, e.About})
 	}
-	return tab.Flush()
+	return show.Align(c.App.Writer, lines)
 }
 
 // exampleText returns the example of a name; one that there is not is wrong use.
@@ -68,7 +67,6 @@ func chosen(c *cli.Context) (string, error) {
 	return "--example " + c.String("example"), nil
 }
 
-// readChosen reads the scenario of that name, or the example that run is told to measure.
 func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
 	if !c.IsSet("example") {
 		s, err := scenario.ReadFile(name)

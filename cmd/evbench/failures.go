@@ -19,7 +19,7 @@ func statsAction(c *cli.Context) error {
 		}
 		cables = failures.FromNetwork(n.Whole)
 	}
-	h, s, err := history(c, cables)
+	h, s, err := historyOf(c, logWords(c, c.Args().Slice(), ""), cables)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func replayAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("--topology: %w", err)
 	}
-	h, s, err := history(c, cables)
+	h, s, err := historyOf(c, logWords(c, c.Args().Slice(), ""), cables)
 	if err != nil {
 		return err
 	}
@@ -56,12 +56,6 @@ func replayAction(c *cli.Context) error {
 	return writeOut(c, script.WriteScenario)
 }
 
-// history reads the logs that are arguments.
-func history(c *cli.Context, cables *failures.Cables) (*failures.History, failures.Settings, error) {
-	return historyOf(c, logWords(c, c.Args().Slice(), ""), cables)
-}
-
-// historyOf reads logs.
 func historyOf(c *cli.Context, w failures.Words, cables *failures.Cables) (h *failures.History, s failures.Settings, err error) {
 	s.Merge = c.Duration("merge")
 	if s.Exclude, err = w.Periods(); err == nil {
@@ -70,7 +64,6 @@ func historyOf(c *cli.Context, w failures.Words, cables *failures.Cables) (h *fa
 	return h, s, usage(err)
 }
 
-// logWords are what the flags say of logs.
 func logWords(c *cli.Context, logs []string, flag string) failures.Words {
 	return failures.Words{Logs: logs, Flag: flag, Year: c.Int("year"), Cables: c.String("cables"), Exclude: c.StringSlice("exclude")}
 }

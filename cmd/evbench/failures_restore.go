@@ -46,7 +46,6 @@ func restoreAction(c *cli.Context) error {
 	return nil
 }
 
-// endRestore says what there is to say beside the links.
 func endRestore(c *cli.Context, a *inject.Account) error {
 	if c.Bool("json") {
 		return a.WriteJSON(c.App.Writer)

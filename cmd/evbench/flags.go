@@ -29,7 +29,6 @@ func tree(c *cli.Context) (*topology.Tree, error) {
 	return t, err
 }
 
-// anyTree returns the tree of two levels or three that the flags describe.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	o, err := treeOptions(c, "topology")
 	if err != nil {

@@ -34,7 +34,7 @@ func TestHelpLines(t *testing.T) {
 func TestExitCodesPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/exit-codes.md")
 	expect.Must(t, err)
-	for _, x := range exitCodes() {
+	for _, x := range exitCodes {
 		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)) {
 			t.Errorf("%d is not in the table", x.code)
 		}

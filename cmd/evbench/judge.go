@@ -40,7 +40,6 @@ func judgeAction(c *cli.Context) error {
 	return nil
 }
 
-// judgeInput reads what the flags name.
 func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if p := c.Float64("fail-below"); !(p >= 0 && p <= 100) {
 		return nil, usagef("--fail-below %v: must be 0..100", p)
@@ -80,8 +79,5 @@ func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
 		return routing.Compute(engine, in.Net, routing.Options{Roots: in.Roots, Seed: c.Uint64("seed")})
 	})
-	if err != nil {
-		return nil, usage(err)
-	}
-	return t, nil
+	return t, usage(err)
 }

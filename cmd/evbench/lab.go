@@ -46,7 +46,7 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	defer bar.End()
 	machine, err := bench.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
-		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Lab, control: localControl}, s.Fabric.Rate)
+		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Lab, control: open.LocalControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
 	return bench.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
@@ -56,9 +56,13 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 // process that only waited for another one, which had its listener, ends with
 // that one's code.
 func enterLab(page net.Listener) error {
-	files, err := filesOf(page)
-	if err != nil {
-		return err
+	var files []*os.File
+	if t, ok := page.(*net.TCPListener); ok {
+		f, err := t.File()
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
 	}
 	code, done, err := lab.Enter(files...)
 	for _, f := range files {
@@ -71,19 +75,6 @@ func enterLab(page net.Listener) error {
 		return &exitError{code: code}
 	}
 	return nil
-}
-
-// filesOf are the files of a listener, which may be nil: the caller's.
-func filesOf(l net.Listener) ([]*os.File, error) {
-	t, ok := l.(*net.TCPListener)
-	if !ok {
-		return nil, nil
-	}
-	f, err := t.File()
-	if err != nil {
-		return nil, err
-	}
-	return []*os.File{f}, nil
 }
 
 // fabricFor returns how to open the fabric of a scenario. For the lab it sees to

@@ -42,7 +42,6 @@ func labUpAction(c *cli.Context) error {
 	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
 }
 
-// labUpInBackground starts the holder and waits until its lab is up.
 func labUpInBackground(c *cli.Context) error {
 	err := open.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
 	if ended, ok := errors.AsType[*open.EndError](err); ok {

@@ -9,7 +9,6 @@ import (
 	"evbench/scenario"
 )
 
-// describeMachine fills what the manifest says about program and machine.
 func describeMachine(m *results.Manifest) {
 	b := versionInfo()
 	m.Versions = map[string]string{"evbench": b.Version, "go": b.Go}

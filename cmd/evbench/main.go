@@ -76,6 +76,14 @@ func (e *exitError) Unwrap() error { return e.cause }
 // usage and usagef mark an error as wrong use or input.
 var usage, usagef = proc.Usage, proc.Usagef
 
+// wrongIn marks an error as one of the input, with the name of what it is in; nil stays nil.
+func wrongIn(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("%s: %w", where, err)
+}
+
 // run is the program: it returns the exit code, and it alone prints errors. Whatever
 // commands print goes through writers that show control characters as escapes: texts of
 // files and of other programs are in all of it.

@@ -12,7 +12,7 @@ func manAction(c *cli.Context) error {
 	writeUsage("evbench", c.App.Commands)
 	c.App.UsageText = "evbench COMMAND [OPTION…] [ARGUMENT…]"
 	var codes strings.Builder
-	for _, x := range exitCodes() {
+	for _, x := range exitCodes {
 		fmt.Fprintf(&codes, "\n**%d**: %s\n", x.code, x.says)
 	}
 	cli.MarkdownDocTemplate += "\n# EXIT STATUS\n" + codes.String()
@@ -33,22 +33,17 @@ func writeUsage(parent string, commands []*cli.Command) {
 }
 
 // exitCodes are those of the program; docs/reference/exit-codes.md says more.
-func exitCodes() []struct {
+var exitCodes = []struct {
 	code int
 	says string
-} {
-	return []struct {
-		code int
-		says string
-	}{
-		{exitDone, "done"},
-		{exitFailed, "failed, or what was checked is wrong"},
-		{exitUsage, "wrong use, input or nodes; nothing was done"},
-		{exitRegression, "worse than what it was compared with, or than --fail-below allows"},
-		{exitInvalid, "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
-		{exitHungUp, "interrupted: the terminal was closed"},
-		{exitInterrupted, "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
-		{exitUnread, "standard output was closed"},
-		{exitTerminated, "interrupted: SIGTERM"},
-	}
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed, or what was checked is wrong"},
+	{exitUsage, "wrong use, input or nodes; nothing was done"},
+	{exitRegression, "worse than what it was compared with, or than --fail-below allows"},
+	{exitInvalid, "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
+	{exitHungUp, "interrupted: the terminal was closed"},
+	{exitInterrupted, "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
+	{exitUnread, "standard output was closed"},
+	{exitTerminated, "interrupted: SIGTERM"},
 }

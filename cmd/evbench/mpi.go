@@ -49,7 +49,6 @@ func mpiWrapAction(c *cli.Context) error {
 	return r.WriteText(c.App.ErrWriter)
 }
 
-// wrapOptions checks the flags, and reads the network.
 func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err error) {
 	alone := c.NArg() == 0
 	switch {

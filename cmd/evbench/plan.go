@@ -81,7 +81,6 @@ func buildPlan(c *cli.Context, t *topology.Tree, stage func(string)) (p *plan.Pl
 	return nil, usage(err)
 }
 
-// withoutLinks names a tree and its dead links.
 func withoutLinks(t *topology.Tree) string {
 	return t.Notation() + " without " + strings.Join(t.DownNames(), ", ")
 }

@@ -17,7 +17,6 @@ import (
 // each pair of servers and exchange.
 const sizedPlans = 12
 
-// planSizes plans exchanges of fragments of unequal sizes.
 func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
@@ -50,17 +49,12 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 	return nil
 }
 
-// readSizes reads the file of --sizes.
 func readSizes(c *cli.Context, t *topology.Tree) ([]*sizes.Matrix, error) {
 	name := c.String("sizes")
 	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) { return sizes.Read(r, t) })
-	if err != nil {
-		return nil, usagef("--sizes %s: %w", name, err)
-	}
-	return window, nil
+	return window, wrongIn("--sizes "+name, err)
 }
 
-// checkOrdered judges a plan for fragments of unequal sizes.
 func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.OrderedReport, error) {
 	var list []verify.Size
 	if c.IsSet("sizes") {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -72,10 +72,10 @@ func writerFor(flag, out string) (func(*figure.Figure, io.Writer) error, error) 
 func writeData(f *figure.Figure, w io.Writer) error { return f.Data.WriteCSV(w) }
 
 func listFigures(w io.Writer) error {
-	var errs []error
+	var b bytes.Buffer
 	for _, name := range figure.Names() {
-		_, err := fmt.Fprintf(w, "%-12s %s\n", name, figure.Title(name))
-		errs = append(errs, err)
+		fmt.Fprintf(&b, "%-12s %s\n", name, figure.Title(name))
 	}
-	return errors.Join(errs...)
+	_, err := b.WriteTo(w)
+	return err
 }

@@ -24,7 +24,6 @@ func newTerminal(w io.Writer, quiet bool) *live.Terminal {
 	return t
 }
 
-// newShow shows a run on standard error.
 func newShow(c *cli.Context) *live.Show {
 	t := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
 	return &live.Show{Terminal: t, Verbose: c.Bool("verbose"), Options: func() report.Options { return textOptions(c.App.ErrWriter) }}

@@ -42,10 +42,10 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 
 // tryRate has a control connection of its own: that of the run comes later.
 func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate) (tried results.TriedRate, err error) {
-	where, err := m.control(c)
+	where, err := m.control()
 	if err != nil {
 		return tried, err
 	}
-	defer func() { err = errors.Join(err, where.close()) }()
-	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.listen, Token: where.token, Log: logger(c, c.App.ErrWriter)})
+	defer func() { err = errors.Join(err, where.Close()) }()
+	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.Address, Token: where.Token, Log: logger(c, c.App.ErrWriter)})
 }

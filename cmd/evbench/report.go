@@ -45,7 +45,6 @@ func reportAction(c *cli.Context) error {
 	return errors.Join(err, printErr)
 }
 
-// loadInput reads the results of a run for people.
 func loadInput(name string) (html.Input, error) {
 	run, err := store.Load(name)
 	return html.Input{Name: name, Source: figure.Source{Run: run.Run, Plans: run.Plans}, Notes: run.Notes}, err

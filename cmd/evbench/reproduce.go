@@ -54,7 +54,6 @@ func reproduceAction(c *cli.Context) error {
 	return printed(c, report.WriteText, report.WriteJSON)
 }
 
-// writePublished writes the data of a figure, and its drawing beside it.
 func writePublished(dir string, f *papers.Figure) error {
 	return atomicfile.WriteAll(
 		atomicfile.File{Name: filepath.Join(dir, f.Name+".csv"), Write: f.WriteCSV},

@@ -20,7 +20,6 @@ import (
 	"evbench/topology/network"
 )
 
-// routesNetwork reads the network that tables are for.
 func routesNetwork(c *cli.Context) (*netfile.Source, error) {
 	s, err := readSource(c, c.String("topology"))
 	if err != nil {
@@ -32,7 +31,6 @@ func routesNetwork(c *cli.Context) (*netfile.Source, error) {
 	return s, nil
 }
 
-// readRoutes reads tables of a network from a file, or standard input.
 func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	in, err := openRoutes(name)
 	if err != nil {
@@ -40,10 +38,7 @@ func readRoutes(name string, n *network.Network) (*lft.Tables, error) {
 	}
 	defer in.Close()
 	t, err := lft.Read(atomicfile.Text(in), n)
-	if err != nil {
-		return nil, usagef("%s: %w", name, err)
-	}
-	return t, nil
+	return t, wrongIn(name, err)
 }
 
 func openRoutes(name string) (io.ReadCloser, error) {
@@ -51,13 +46,9 @@ func openRoutes(name string) (io.ReadCloser, error) {
 		return io.NopCloser(os.Stdin), nil
 	}
 	f, err := os.Open(name)
-	if err != nil {
-		return nil, usage(err)
-	}
-	return f, nil
+	return f, usage(err)
 }
 
-// computeRoutes runs the engine.
 func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	name := c.String("engine")
 	if name == "" {

@@ -17,7 +17,6 @@ import (
 	"evbench/topology/network"
 )
 
-// loadedBy is what those flags say.
 func loadedBy(c *cli.Context) opensm.InstallOptions {
 	dump := strings.Fields(c.String("dump"))
 	return opensm.InstallOptions{
@@ -38,7 +37,6 @@ func routesFollowAction(c *cli.Context) error {
 	return err
 }
 
-// readFollowing is what the flags ask for.
 func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	if err := canLoad(c); err != nil {
 		return o, err
@@ -68,7 +66,6 @@ func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	return o, usage(err)
 }
 
-// canLoad checks that OpenSM, its log and its directory are there.
 func canLoad(c *cli.Context) error {
 	if err := isDir(c.String("dir")); err != nil {
 		return usagef("--dir: %w", err)
@@ -82,7 +79,6 @@ func canLoad(c *cli.Context) error {
 	return isRunning(c.Int("pid"), c.String("log"))
 }
 
-// followTree is the tree of the plans.
 func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if c.String("tree") == "" {
 		t, err := opensm.TreeOf(n)

@@ -15,7 +15,6 @@ import (
 	"evbench/topology/network"
 )
 
-// An installReport is what was made of a plan.
 type installReport struct {
 	Plan      string      `json:"plan"`
 	Target    string      `json:"target"`
@@ -107,7 +106,6 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	return routes.Write(c.String("dir"))
 }
 
-// installNetwork is the network of -t, else the plan's.
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	if src := c.String("topology"); src != "" {
 		s, err := netfile.Read(src, c.Int("lmc"))
@@ -120,7 +118,6 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	return n, usage(err)
 }
 
-// loadOpenSM installs into a running OpenSM.
 func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
 	err := opensm.Install(c.Context, routes, loadedBy(c))
 	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
@@ -130,7 +127,6 @@ func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
 	return err
 }
 
-// describe prints what was done.
 func (r *installReport) describe(c *cli.Context) error {
 	var b bytes.Buffer
 	if u := r.OpenSM; u != nil {

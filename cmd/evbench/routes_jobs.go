@@ -74,7 +74,6 @@ func jobsFiles(c *cli.Context) error {
 	return nil
 }
 
-// isRunning checks that --pid is OpenSM, which writes this log.
 func isRunning(pid int, log string) error {
 	sm, err := opensm.Running(pid, log)
 	if err != nil {
@@ -106,7 +105,6 @@ func randomJobs(c *cli.Context) error {
 	return printed(c, draws.WriteText, draws.WriteJSON)
 }
 
-// jobSizes reads sizes, or takes those of a list of jobs.
 func jobSizes(arg string) ([]int, error) {
 	if sizes, err := jobs.ParseSizes(arg); err == nil {
 		return sizes, nil

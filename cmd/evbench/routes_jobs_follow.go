@@ -14,7 +14,6 @@ import (
 	"evbench/topology/network"
 )
 
-// newFollowing is what the flags say of jobs, network and tables.
 func newFollowing(c *cli.Context) (*jobs.Following, error) {
 	o := jobs.Options{
 		Source: c.String("topology"), Discover: c.String("discover"), List: c.Args().First(), Queue: c.String("queue"), Wait: c.Duration("wait"),
@@ -36,7 +35,6 @@ func newFollowing(c *cli.Context) (*jobs.Following, error) {
 	return jobs.NewFollowing(o)
 }
 
-// followJobs routes for the jobs until it is interrupted.
 func followJobs(c *cli.Context, f *jobs.Following) error {
 	tick := time.NewTicker(c.Duration("every"))
 	defer tick.Stop()
@@ -56,7 +54,6 @@ func followJobs(c *cli.Context, f *jobs.Following) error {
 	return err
 }
 
-// tellJobs prints a line.
 func tellJobs(c *cli.Context, source string, r *jobs.Routed, err error) {
 	if r == nil {
 		r = jobs.NewRouted(source)

@@ -54,7 +54,6 @@ func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	return t, nil
 }
 
-// previousNetwork is the network that the flags say.
 func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error) {
 	n := s.Whole
 	if src := c.String("previous-topology"); src != "" {
@@ -65,8 +64,5 @@ func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error
 		n = old.Whole
 	}
 	n, err := n.Degrade(cmdline.Names(c, "previous-down"))
-	if err != nil {
-		return nil, usagef("--previous-down: %w", err)
-	}
-	return n, nil
+	return n, wrongIn("--previous-down", err)
 }

@@ -36,10 +36,7 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 	}
 	defer f.Close()
 	w, err := lft.ReadWeights(atomicfile.Bound(f, maxList), n)
-	if err != nil {
-		return nil, usagef("--weights %s: %w", file, err)
-	}
-	return w, nil
+	return w, wrongIn("--weights "+file, err)
 }
 
 func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
@@ -48,8 +45,5 @@ func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
 		return nil, err
 	}
 	w, err := jobs.Weights(n, list)
-	if err != nil {
-		return nil, usagef("--jobs %s: %w", file, err)
-	}
-	return w, nil
+	return w, wrongIn("--jobs "+file, err)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"evbench/bench"
 	"evbench/bench/live"
 	"evbench/companion/linux"
-	"evbench/controller/wire"
 	"evbench/fabric/open"
 	"evbench/report"
 	"evbench/results"
@@ -26,7 +23,6 @@ import (
 	"evbench/scenario"
 )
 
-// overrides reads the flags that change a scenario.
 func overrides(c *cli.Context) scenario.Overrides {
 	o := scenario.Overrides{"case": c.String("case"), "transport": c.String("transport")}
 	if c.Bool("trace") {
@@ -87,15 +83,14 @@ func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) e
 	if err != nil {
 		return err
 	}
-	open, err := fabricFor(s, page)
+	opener, err := fabricFor(s, page)
 	planned, err := plans(c, name, s, err)
 	if err != nil {
 		return err
 	}
-	return measure(c, measurement{scenario: s, planned: planned, open: open, control: localControl, page: page})
+	return measure(c, measurement{scenario: s, planned: planned, open: opener, control: open.LocalControl, page: page})
 }
 
-// readNamed reads a scenario, or an example, with the flags of a command.
 func readNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, error) {
 	o := overrides(c)
 	o["fabric"] = fabric
@@ -106,47 +101,7 @@ func readNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, error) 
 	if err = s.Override(o); err == nil {
 		err = s.Measurable()
 	}
-	if err != nil {
-		return nil, usagef("%s: %w", name, err)
-	}
-	return s, nil
-}
-
-// A control is the control connection of a run.
-type control struct {
-	listen   string       // address of the controller
-	listener net.Listener // that listens there already; nil: the controller does
-	token    string
-	closing  func() error // cleans up behind it; nil: there is nothing to
-}
-
-// close cleans up behind the run.
-func (w control) close() error {
-	if w.closing == nil {
-		return nil
-	}
-	return w.closing()
-}
-
-// localControl is a Unix socket in a directory of its own, with a token drawn
-// for this run. The path crosses network namespaces.
-func localControl(*cli.Context) (control, error) {
-	dir, listen, err := socketIn(os.TempDir())
-	if err == nil && wire.CheckAddress(listen) != nil { // the name is too long for a socket
-		if err = os.Remove(dir); err == nil {
-			dir, listen, err = socketIn("/tmp")
-		}
-	}
-	if err != nil {
-		return control{}, err
-	}
-	return control{listen: listen, token: rand.Text(), closing: func() error { return os.RemoveAll(dir) }}, nil
-}
-
-// socketIn makes a directory for a socket.
-func socketIn(tmp string) (dir, listen string, err error) {
-	dir, err = os.MkdirTemp(tmp, "evbench-")
-	return dir, "unix:" + filepath.Join(dir, "control"), err
+	return s, wrongIn(name, err)
 }
 
 // A measurement is what to measure, and on what.
@@ -155,7 +110,7 @@ type measurement struct {
 	planned  []bench.Planned
 	open     open.Opener
 	// control opens the control connection of a run, or of a try of a link rate.
-	control func(*cli.Context) (control, error)
+	control func() (open.Control, error)
 	// page is where the run is shown while it goes on; nil: at none that has been opened.
 	page net.Listener
 	// bar shows who sits at the terminal what goes on.
@@ -170,7 +125,6 @@ type measurement struct {
 // to wait for it.
 const predictionTime = 5 * time.Second
 
-// measure runs the planned cases and prints what came out.
 func measure(c *cli.Context, m measurement) (err error) {
 	dir, err := outDir(c, m.scenario.Name)
 	if err != nil {
@@ -201,11 +155,11 @@ func measure(c *cli.Context, m measurement) (err error) {
 // summary; show has them before the fabric is closed, since what it prints to may be gone,
 // and links must come up all the same.
 func measureInto(c *cli.Context, m measurement, dir string, show func(results.Run) error) (run results.Run, err error) {
-	where, err := m.control(c)
+	where, err := m.control()
 	if err != nil {
 		return run, err
 	}
-	defer func() { err = errors.Join(err, where.close()) }()
+	defer func() { err = errors.Join(err, where.Close()) }()
 
 	under, err := open.Injecting(m.open)(c.Context, m.scenario)
 	if err != nil {
@@ -217,7 +171,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	manifest := &results.Manifest{} // that of the run, which fills it
 	bar := m.bar
 	o := bench.Options{
-		Listen: where.listen, Listener: where.listener, Token: where.token, JoinTimeout: c.Duration("join-timeout"),
+		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: logger(c, bar.Terminal), Switches: linux.Switches(m.scenario.Tree),
 	}
 	o.Progress = func(e bench.Progress) {
@@ -259,7 +213,6 @@ func logger(c *cli.Context, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// printSummary prints what came out, and what was odd about the machines.
 func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifest, dir string) error {
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(sum)

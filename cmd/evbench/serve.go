@@ -32,10 +32,7 @@ func listenPage(c *cli.Context) (net.Listener, error) {
 		return nil, usagef("--serve: %w", err)
 	}
 	l, err := live.Listen(c.Context, addr)
-	if err != nil {
-		return nil, usagef("--serve: %w", err)
-	}
-	return l, nil
+	return l, wrongIn("--serve", err)
 }
 
 // serve shows the run that is to come to who connects to l, which may be nil, and logs to w

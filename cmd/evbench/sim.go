@@ -86,13 +86,9 @@ func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 		return nil, nil, usagef("%s: %w", name, err)
 	}
 	planned, err := proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(s) })
-	if err != nil {
-		return nil, nil, usagef("%s: %w", name, err)
-	}
-	return s, planned, nil
+	return s, planned, wrongIn(name, err)
 }
 
-// coarser sets the packet of the model credit.
 func coarser(c *cli.Context, s *scenario.Scenario) error {
 	text := c.String("packet")
 	if text == "" {
@@ -102,10 +98,7 @@ func coarser(c *cli.Context, s *scenario.Scenario) error {
 	if err == nil {
 		err = s.Fabric.Lossless.Scale(size)
 	}
-	if err != nil {
-		return usagef("--packet: %w", err)
-	}
-	return nil
+	return wrongIn("--packet", err)
 }
 
 // modelled leaves out the cases that the model asked for cannot work out.

@@ -18,7 +18,6 @@ import (
 	"evbench/study/policy"
 )
 
-// simLog prints what policies are worth over a log.
 func simLog(c *cli.Context) error {
 	if c.IsSet("rate") && !c.Args().Present() {
 		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
@@ -49,7 +48,6 @@ func simLog(c *cli.Context) error {
 	return printed(c, r.WriteText, r.WriteJSON)
 }
 
-// workOut replays the log under each policy, and shows where that stands.
 func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error {
 	show := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
 	defer show.End()
@@ -132,8 +130,5 @@ func failoverTimes(c *cli.Context) (policy.Times, string, error) {
 		source = fmt.Sprintf("the medians of %d changes in %s, and stated where it has none", n, name)
 	}
 	times, source, err := policy.ParseTimes(c.String("times"), times, source, name == "")
-	if err != nil {
-		return times, "", usagef("--times: %w", err)
-	}
-	return times, source, nil
+	return times, source, wrongIn("--times", err)
 }

@@ -10,7 +10,6 @@ import (
 	"evbench/scenario"
 )
 
-// runSSH measures a scenario on hosts that ssh reaches.
 func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error {
 	if err := open.CheckHosts(s); err != nil {
 		return err
@@ -24,12 +23,12 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 		return err
 	}
 	r.Client.Progress = newTerminal(c.App.ErrWriter, c.Bool("quiet")).Hosts
-	return measure(c, measurement{scenario: s, planned: planned, open: r.Open, control: func(c *cli.Context) (control, error) {
+	return measure(c, measurement{scenario: s, planned: planned, open: r.Open, control: func() (open.Control, error) {
 		listen, err := r.Check(c.Context)
 		if err != nil {
-			return control{}, err
+			return open.Control{}, err
 		}
 		listen, err = secured(c, listen)
-		return control{listen: listen, token: rand.Text()}, err
+		return open.Control{Address: listen, Token: rand.Text()}, err
 	}})
 }

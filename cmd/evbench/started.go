@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -27,7 +26,6 @@ const tokenVariable = "EVBENCH_TOKEN"
 // which may be writing what it has: the launcher kills all ranks when one is gone.
 const endGrace = 3 * time.Second
 
-// runStarted is this rank's part of a run.
 func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
 	r, err := newStarted(c, name, s, at)
 	if err == nil {
@@ -42,9 +40,7 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	if !r.Controls() {
 		return leave(c, r, work(c, r))
 	}
-	m := measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe}
-	m.control = func(*cli.Context) (control, error) { return controlOf(r) }
-	return leave(c, r, measure(c, m))
+	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
 }
 
 // newStarted checks all that can be wrong in the same way on every rank.
@@ -96,21 +92,6 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 		return err
 	}
 	return &exitError{code: code}
-}
-
-// controlOf is the control connection, on which this rank listens.
-func controlOf(r *open.Rank) (control, error) {
-	listener, err := r.Listen()
-	if err != nil {
-		return control{}, err
-	}
-	closing := func() error {
-		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // by a run that did not begin
-			return err
-		}
-		return nil
-	}
-	return control{listen: r.Control, listener: listener, token: r.Token, closing: closing}, nil
 }
 
 // work is one server. It outlives a signal for a moment: the controller has had

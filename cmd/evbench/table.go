@@ -45,7 +45,6 @@ func tokensTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
 	return survey.TokensTable(t, c.Uint64("seed"))
 }
 
-// levelsTable is the slowdown on full trees of any number of levels.
 func levelsTable(c *cli.Context, m scheduler.Levels) error {
 	if model := c.String("model"); model != survey.Count {
 		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)

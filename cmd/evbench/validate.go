@@ -78,13 +78,9 @@ func plans(c *cli.Context, name string, s *scenario.Scenario, err error) ([]benc
 	if err == nil {
 		err = bench.MayOpen(planned, open.MayOpen(s))
 	}
-	if err != nil {
-		return nil, usagef("%s: %w", name, err)
-	}
-	return planned, nil
+	return planned, wrongIn(name, err)
 }
 
-// describeCases prints what a scenario would run and what is expected of it.
 func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []bench.Planned) error {
 	fmt.Fprintf(w, "%s: valid; %s, %d servers, %s, fragment %s\n",
 		name, s.Tree.Notation(), s.Tree.Servers(), fabricText(s.Fabric), s.Event.Fragment)

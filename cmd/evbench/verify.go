@@ -50,7 +50,6 @@ func readPlan(name string) (f *verify.File, o *verify.Ordered, err error) {
 	return f, o, err
 }
 
-// planFile opens a plan file.
 func planFile[P any](name string, read func(io.Reader) (P, error)) (p P, err error) {
 	if name == "-" {
 		return read(os.Stdin)

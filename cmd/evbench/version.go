@@ -22,7 +22,6 @@ func versionAction(c *cli.Context) error {
 	return printed(c, b.writeText, document("evbench/version/1", b))
 }
 
-// A build says what this binary can do.
 type build struct {
 	Version    string            `json:"version"`
 	Go         string            `json:"go"`

@@ -31,7 +31,6 @@ func workerAction(c *cli.Context) error {
 	return w.Run(c.Context)
 }
 
-// groupAction runs the servers that a run on the lab puts into one process.
 func groupAction(c *cli.Context) error {
 	g := open.Group{Controller: c.String("controller"), Sockets: open.Sockets{Buffer: c.Int("socket-buffer")}, Inside: lab.Inside}
 	var err error

@@ -91,7 +91,6 @@ func leafNumber(name string) (leaf int, ok bool) {
 	return n, ok && err == nil && strconv.Itoa(n) == number && n >= 0
 }
 
-// addLeaf places the hosts of one leaf: a host list, or a sequence of them.
 func (p *Placement) addLeaf(d *yamldoc.Document, leaf int, at yamldoc.Field) {
 	if leaf >= topology.MaxLeaves {
 		d.Fail(at, "there are at most %d leaves", topology.MaxLeaves)

@@ -1,47 +1,37 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"evbench/internal/show"
 )
 
 // WriteText writes for people what a machine says of itself.
 func (a Answer) WriteText(w io.Writer) error {
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tab, "host\t%s, %s, %d cores\n", a.Host, a.Platform, a.Cores)
-	fmt.Fprintf(tab, "evbench\t%s\n", a.Version)
-	fmt.Fprintf(tab, "clock\t%s\n", a.Clock.UTC().Format(time.RFC3339Nano))
+	lines := [][]string{
+		{"host", fmt.Sprintf("%s, %s, %d cores", a.Host, a.Platform, a.Cores)},
+		{"evbench", a.Version},
+		{"clock", a.Clock.UTC().Format(time.RFC3339Nano)},
+	}
 	for _, i := range a.Interfaces {
-		state := "up"
+		state, addrs := "up", fmt.Sprint(i.Addrs)
 		if !i.Up {
 			state = "down"
 		}
-		fmt.Fprintf(tab, "%s\t%s, MTU %d byte: %s\n", i.Name, state, i.MTU, joined(i.Addrs))
+		lines = append(lines, []string{i.Name, fmt.Sprintf("%s, MTU %d byte: %s", state, i.MTU, strings.ReplaceAll(strings.Trim(addrs, "[]"), " ", ", "))})
 	}
 	for _, addr := range a.Addresses {
-		fmt.Fprintf(tab, "chosen\t%s\n", addr)
+		lines = append(lines, []string{"chosen", addr})
 	}
 	if a.AddressError != "" {
-		fmt.Fprintf(tab, "chosen\tnone: %s\n", a.AddressError)
+		lines = append(lines, []string{"chosen", "none: " + a.AddressError})
 	}
 	for _, p := range a.Ports {
-		state := "free"
-		if !p.Free {
-			state = p.Error
-		}
-		fmt.Fprintf(tab, "port %d\t%s\n", p.Port, state)
+		lines = append(lines, []string{fmt.Sprintf("port %d", p.Port), cmp.Or(p.Error, "free")})
 	}
-	return tab.Flush()
-}
-
-func joined(all []netip.Prefix) string {
-	texts := make([]string, len(all))
-	for i, p := range all {
-		texts[i] = p.String()
-	}
-	return strings.Join(texts, ", ")
+	return show.Align(w, lines)
 }

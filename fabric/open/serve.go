@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 
 	"evbench/controller/wire"
 	"evbench/fabric/host"
@@ -12,26 +11,6 @@ import (
 	"evbench/scenario"
 	"evbench/worker"
 )
-
-// Listen opens the control connection of the controller.
-func (r *Rank) Listen() (net.Listener, error) {
-	l, err := r.listen()
-	if err != nil {
-		return nil, fmt.Errorf("control port: %w", err)
-	}
-	return l, nil
-}
-
-func (r *Rank) listen() (net.Listener, error) {
-	if r.Carried() {
-		return r.world.Listen()
-	}
-	here, err := host.Addresses()
-	if err != nil {
-		return nil, err
-	}
-	return wire.Listen(listenOn(r.Control, here, net.LookupHost))
-}
 
 // Describe says in the manifest which library the transport has.
 func (r *Rank) Describe(m *results.Manifest) {

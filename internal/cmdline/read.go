@@ -130,7 +130,6 @@ func Args(c *cli.Context, path string, needed []string, most int) error {
 	return nil
 }
 
-// section reads the lines of a group or command.
 func (d Description) section(text string, groups map[string]*section) *section {
 	s := &section{}
 	for line := range strings.Lines(text) {

@@ -181,7 +181,6 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(p, q), cmp.Compare(s, t), cmp.Compare(len(d), len(e)), cmp.Compare(d, e))
 }
 
-// numbered takes a name apart at its last number.
 func numbered(name string) (prefix, digits, suffix string) {
 	end := strings.LastIndexAny(name, "0123456789") + 1
 	begin := end

@@ -63,7 +63,6 @@ func (b *Buffer) Write(p []byte) (int, error) {
 // String returns what is kept.
 func (b *Buffer) String() string { return b.text.String() }
 
-// maxSaid is how much a Tail keeps.
 const maxSaid = 8 << 10
 
 // A Tail keeps the end of what programs write to it, for messages. Several may.

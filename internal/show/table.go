@@ -141,7 +141,6 @@ func (t *Table) total(widths []int) (sum int) {
 	return sum
 }
 
-// overline writes the line above the heads.
 func (t *Table) overline(b *strings.Builder, widths []int) {
 	line, at := "", 0
 	for i, c := range t.Columns {
@@ -155,7 +154,6 @@ func (t *Table) overline(b *strings.Builder, widths []int) {
 	}
 }
 
-// row writes one row, of as many lines as its longest cell wraps to.
 func (t *Table) row(b *strings.Builder, cells []string, widths []int) {
 	lines := make([][]string, len(cells))
 	tallest := 1

@@ -70,7 +70,6 @@ func (w *work) repairs(t *topology.Tree, n int) []int {
 	return phases
 }
 
-// scheduled makes a schedule; of many that are made at once each has one worker.
 func scheduled(name string, t *topology.Tree, seed uint64, workers int) *scheduler.Schedule {
 	s, _, err := scheduler.ByName(name, t, scheduler.Options{Seed: seed, Workers: workers})
 	check(err)
@@ -129,7 +128,6 @@ func (w *work) seconds(do func() error) float64 {
 	return (now() - start).Seconds()
 }
 
-// planning is how long one plan takes.
 func (w *work) planning(t *topology.Tree, schedule string) float64 {
 	return w.seconds(func() error {
 		_, err := plan.Build(t, plan.Options{Schedule: schedule, Seed: w.Seed})

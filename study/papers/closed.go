@@ -64,7 +64,6 @@ func without(n *network.Network, share float64, seed uint64) *network.Network {
 	return n.Without(must(n.Random(dead, seed)), nil)
 }
 
-// timed are the works of each figure of computing times.
 var timed = map[string]struct {
 	setup string
 	list  []timing
@@ -93,14 +92,12 @@ func allEngines(tree string, slow bool) []timing {
 	return list
 }
 
-// quasiTimes are of a PGFT and of the QFT with the same numbers.
 func quasiTimes(tree string, slow bool) []timing {
 	return []timing{
 		{"qft, PGFT", routing.QFT, tree, 0, slow}, {"qft, QFT", routing.QFT, "Q" + tree[2:], 0, slow}, {"ftree, PGFT", "ftree", tree, 0, slow},
 	}
 }
 
-// riskSmall is the network of dmodc-risk if quick.
 const riskSmall = "PGFT(3;4,4,8;1,4,4;1,1,1)"
 
 var riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}

@@ -12,7 +12,6 @@ import (
 	"evbench/topology/network"
 )
 
-// An adapters is how hosts are ports of adapters.
 type adapters struct {
 	n     *network.Network
 	first []network.Node   // of an adapter, in the order of hosts

@@ -127,7 +127,6 @@ func (d *document) down(at yamldoc.Field, n *network.Network) *network.Network {
 	return n.Without(dead, nil)
 }
 
-// list reads a list, or nothing.
 func (d *document) list(at yamldoc.Field) []yamldoc.Field {
 	if at.Given() && at.Null() {
 		return nil
@@ -145,7 +144,6 @@ func (d *document) text(at yamldoc.Field, set func(string) error) {
 	})
 }
 
-// whole reads a number, if there is one.
 func (d *document) whole(at yamldoc.Field, to *int, low, high int) {
 	d.text(at, func(s string) error {
 		n, err := strconv.Atoi(s)
@@ -157,7 +155,6 @@ func (d *document) whole(at yamldoc.Field, to *int, low, high int) {
 	})
 }
 
-// guid reads a GUID, if there is one.
 func (d *document) guid(at yamldoc.Field, to *uint64) {
 	d.text(at, func(s string) error {
 		n, err := strconv.ParseUint(s, 0, 64)

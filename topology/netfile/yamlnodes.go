@@ -15,7 +15,6 @@ type builder struct {
 	port map[uint64]string
 }
 
-// nodes builds what hosts, switches and cables say.
 func (d *document) nodes(f yamldoc.Fields) *network.Network {
 	b := &builder{document: d, lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
 	hosts, switches := d.list(f.Get("hosts")), d.list(f.Get("switches"))

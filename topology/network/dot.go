@@ -80,5 +80,4 @@ func (n *Network) dotCables(out io.Writer, level []int) {
 	}
 }
 
-// quoted escapes what ends a string of the language.
 var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -185,7 +185,6 @@ func (x *Index) Down(name string) ([]Cable, error) {
 	return []Cable{{e, far}}, nil
 }
 
-// between returns the cables of "A-B" where both are nodes.
 func (x *Index) between(name string) ([]Cable, bool) {
 	for i := range len(name) {
 		if name[i] != '-' {
