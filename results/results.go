@@ -28,15 +28,15 @@ type Sample struct {
 
 // A LinkCount is what one direction of a cable carried in the measured part.
 type LinkCount struct {
-	Case         string `col:"case" unit:""`
-	Repeat       int    `col:"repeat" unit:""`
-	Link         string `col:"link" unit:""`      // "leaf0-spine3", "server17-leaf4"
-	Direction    string `col:"direction" unit:""` // "up": away from the servers
-	Bytes        uint64 `col:"bytes" unit:"byte"`
-	Packets      uint64 `col:"packets" unit:"packet"`
-	Drops        uint64 `col:"drops" unit:"packet"`
-	PlannedBytes uint64 `col:"planned_bytes" unit:"byte" known:"Planned"` // what the plan puts on it; 0 where a plan does not say
-	Planned      bool   `col:"planned" unit:"" csv:"-"`                   // PlannedBytes means something
+	Case         string `json:"case" unit:""`
+	Repeat       int    `json:"repeat" unit:""`
+	Link         string `json:"link" unit:""`      // "leaf0-spine3", "server17-leaf4"
+	Direction    string `json:"direction" unit:""` // "up": away from the servers
+	Bytes        uint64 `json:"bytes" unit:"byte"`
+	Packets      uint64 `json:"packets" unit:"packet"`
+	Drops        uint64 `json:"drops" unit:"packet"`
+	PlannedBytes uint64 `json:"planned_bytes" unit:"byte" known:"Planned"` // what the plan puts on it; 0 where a plan does not say
+	Planned      bool   `json:"planned" unit:"" csv:"-"`                   // PlannedBytes means something
 }
 
 // Add adds what another slice put on the same direction of the same cable.

@@ -89,27 +89,14 @@ func writeManifest(w io.Writer, s *State) error {
 	return s.Manifest.Write(w)
 }
 
-// A linksDocument is what links have carried so far, over all slices of each case.
-type linksDocument struct {
-	Schema string         `json:"schema"`
-	Links  []linkDocument `json:"links"`
-}
-
-type linkDocument struct {
-	Case      string `json:"case"`
-	Link      string `json:"link"`
-	Direction string `json:"direction"`
-	Bytes     uint64 `json:"bytes"`
-	Packets   uint64 `json:"packets"`
-	Drops     uint64 `json:"drops"`
-}
-
+// writeLinks writes what links have carried so far, over all slices of each case, which are repeat 0.
 func writeLinks(w io.Writer, s *State) error {
-	d := linksDocument{Schema: "evbench/links/1", Links: []linkDocument{}}
+	all := []results.LinkCount{}
 	for _, c := range s.Cases {
-		for _, l := range s.Links[c.Name] {
-			d.Links = append(d.Links, linkDocument{l.Case, l.Link, l.Direction, l.Bytes, l.Packets, l.Drops})
-		}
+		all = append(all, s.Links[c.Name]...)
 	}
-	return json.NewEncoder(w).Encode(d)
+	return json.NewEncoder(w).Encode(struct {
+		Schema string              `json:"schema"`
+		Links  []results.LinkCount `json:"links"`
+	}{"evbench/links/1", all})
 }

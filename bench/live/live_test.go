@@ -179,7 +179,7 @@ func TestDocuments(t *testing.T) {
 	if m := get(t, s.URL()+"api/manifest"); !strings.Contains(m, `"name": "x"`) {
 		t.Error(m)
 	}
-	if l := get(t, s.URL()+"api/links"); strings.Count(l, `"leaf0-spine1"`) != 3 || !strings.Contains(l, `"bytes":1000`) {
+	if l := get(t, s.URL()+"api/links"); strings.Count(l, `"leaf0-spine1"`) != 3 || !strings.Contains(l, `"bytes":1000`) || !strings.Contains(l, `"planned_bytes":0`) {
 		t.Error(l)
 	}
 }
