@@ -134,19 +134,19 @@ func failedOver() results.Summary {
 	dies := "leaf0-spine0 at 5s for 6s"
 	none := measured("link dies none", "synchronised", "linear-shift", "ftree", 15, 1, 0.6, dies)
 	none.Failover, none.Failovers = "none", []results.Failover{
-		{ID: 1, Down: []string{"leaf0-spine0"}, SetSec: sec(5), SeenSec: sec(5.00031), BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(0)},
-		{ID: 2, Up: []string{"leaf0-spine0"}, SetSec: sec(11), SeenSec: sec(11.00028), CleanedSec: sec(11.002), BeforeEventsPerSec: sec(0), AfterEventsPerSec: sec(53)},
+		{ID: 1, Down: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SetSec: sec(5), SeenSec: sec(5.00031)}, BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(0)},
+		{ID: 2, Up: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SetSec: sec(11), SeenSec: sec(11.00028), CleanedSec: sec(11.002)}, BeforeEventsPerSec: sec(0), AfterEventsPerSec: sec(53)},
 	}
 	none.LinkEvents = []results.LinkEvent{{Link: "leaf0-spine0", TSec: 5}}
 	minhop := measured("link dies minhop", "synchronised", "linear-shift", "minhop", 15, 1, 0.8, dies)
 	minhop.Failover, minhop.Failovers = "minhop", []results.Failover{
-		{ID: 1, Down: []string{"leaf0-spine0"}, SetSec: sec(5), SeenSec: sec(5.0003), AidedSec: sec(5.0015), BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(31)},
+		{ID: 1, Down: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SetSec: sec(5), SeenSec: sec(5.0003), AidedSec: sec(5.0015)}, BeforeEventsPerSec: sec(53.2), AfterEventsPerSec: sec(31)},
 	}
 	fors := measured("link dies fors", "synchronised", "fors", "pinned", 16, 1, 0.95, dies)
 	fors.FragmentsLate = 3
 	fors.Failover, fors.Failovers = "fors", []results.Failover{
 		failover(1, 5, "computed"),
-		{ID: 2, Down: []string{"leaf1-spine0", "leaf2-spine0"}, Held: []string{"leaf0-spine0"}, SeenSec: sec(9), Superseded: true, Reason: "no plan: leaf1 and leaf2 have no spine in common"},
+		{ID: 2, Down: []string{"leaf1-spine0", "leaf2-spine0"}, Held: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SeenSec: sec(9)}, Superseded: true, Reason: "no plan: leaf1 and leaf2 have no spine in common"},
 		failover(3, 11, "store"),
 	}
 	flapping := measured("flapping fors+hold", "synchronised", "fors", "pinned", 16, 1, 0.95, "leaf0-spine0 at 3s for 300ms every 1.5s, 20 times")
@@ -164,8 +164,8 @@ func sec(x float64) *float64 { return &x }
 func failover(id int, at float64, source string) results.Failover {
 	after := func(ms float64) *float64 { return sec(at + ms*(1+float64(id)/50)/1e3) }
 	return results.Failover{
-		ID: id, Down: []string{"leaf0-spine0"}, SetSec: sec(at), SeenSec: after(0.31), AidedSec: after(1.5), PlannedSec: after(3), VerifiedSec: after(3.4),
-		InstalledSec: after(8), UpdatedSec: after(12), LastOldSec: after(200), FirstNewSec: after(530), CleanedSec: after(540), Source: source,
+		ID: id, Down: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SetSec: sec(at), SeenSec: after(0.31), AidedSec: after(1.5), PlannedSec: after(3), VerifiedSec: after(3.4),
+			InstalledSec: after(8), UpdatedSec: after(12), LastOldSec: after(200), FirstNewSec: after(530), CleanedSec: after(540)}, Source: source,
 		BeforeEventsPerSec: sec(53.2), DuringEventsPerSec: sec(28), AfterEventsPerSec: sec(50 - float64(id)/10),
 	}
 }

@@ -12,16 +12,7 @@ type Failover struct {
 	Dead   []string `json:"dead" unit:""`           // what is not used from then on
 	Held   []string `json:"held,omitempty" unit:""` // of these, up but held out
 
-	SetSec       *float64 `json:"set_s" unit:"s"`       // the link was changed, where evbench did it
-	SeenSec      *float64 `json:"seen_s" unit:"s"`      // the event had been read
-	AidedSec     *float64 `json:"aided_s" unit:"s"`     // first aid was in place
-	PlannedSec   *float64 `json:"planned_s" unit:"s"`   // the plan was there
-	VerifiedSec  *float64 `json:"verified_s" unit:"s"`  // and judged
-	InstalledSec *float64 `json:"installed_s" unit:"s"` // its routes were in place and read back
-	UpdatedSec   *float64 `json:"updated_s" unit:"s"`   // every worker had it
-	LastOldSec   *float64 `json:"last_old_s" unit:"s"`  // the last exchange on the old plan had ended
-	FirstNewSec  *float64 `json:"first_new_s" unit:"s"` // the first on the new plan had ended
-	CleanedSec   *float64 `json:"cleaned_s" unit:"s"`   // old routes were gone
+	FailoverTimes
 
 	Source     string `json:"source,omitempty" unit:""` // "computed" or "kept"
 	Phases     int    `json:"phases,omitempty" unit:"phase"`
@@ -38,6 +29,20 @@ type Failover struct {
 	BeforeEventsPerSec *float64 `json:"before_events_per_s" unit:"event/s"`
 	DuringEventsPerSec *float64 `json:"during_events_per_s" unit:"event/s"`
 	AfterEventsPerSec  *float64 `json:"after_events_per_s" unit:"event/s"`
+}
+
+// FailoverTimes say when something was done.
+type FailoverTimes struct {
+	SetSec       *float64 `json:"set_s" unit:"s"`       // the link was changed, where evbench did it
+	SeenSec      *float64 `json:"seen_s" unit:"s"`      // the event had been read
+	AidedSec     *float64 `json:"aided_s" unit:"s"`     // first aid was in place
+	PlannedSec   *float64 `json:"planned_s" unit:"s"`   // the plan was there
+	VerifiedSec  *float64 `json:"verified_s" unit:"s"`  // and judged
+	InstalledSec *float64 `json:"installed_s" unit:"s"` // its routes were in place and read back
+	UpdatedSec   *float64 `json:"updated_s" unit:"s"`   // every worker had it
+	LastOldSec   *float64 `json:"last_old_s" unit:"s"`  // the last exchange on the old plan had ended
+	FirstNewSec  *float64 `json:"first_new_s" unit:"s"` // the first on the new plan had ended
+	CleanedSec   *float64 `json:"cleaned_s" unit:"s"`   // old routes were gone
 }
 
 // Failovers returns those of all cases, each with the name of its case.

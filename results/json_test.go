@@ -19,7 +19,7 @@ func told() (Summary, Manifest) {
 	c := Case{
 		Name: "FORS", Mode: "synchronised", Failures: []string{"leaf0-spine0"}, Assessment: Assessment{Estimate: &Estimate{Of: OfRatio}}, Complete: true, Valid: true,
 		LinkEvents: []LinkEvent{{Link: "leaf0-spine0", TSec: 1}}, Reasons: []string{"a\nb"}, Warnings: []string{},
-		Failovers: []Failover{{ID: 1, Down: []string{"leaf0-spine0"}, SeenSec: &sec}},
+		Failovers: []Failover{{ID: 1, Down: []string{"leaf0-spine0"}, FailoverTimes: FailoverTimes{SeenSec: &sec}}},
 	}
 	s := Summary{
 		Schema: SummarySchema, Name: "run", Complete: true, Answer: &Answer{Text: "so it is"}, Cases: []Case{c},

@@ -57,7 +57,7 @@ func dies(x *live.Story) []bench.Event {
 	return []bench.Event{
 		bench.LinksChanged{Down: link},
 		bench.FailedOver{Failover: results.Failover{
-			Case: x.Cases[2].Name, ID: 1, Down: []string{"leaf2-spine1"}, Dead: []string{"leaf2-spine1"}, SetSec: sec(2), SeenSec: sec(2.0003), AidedSec: sec(2.0013), FirstNewSec: sec(2.3),
+			Case: x.Cases[2].Name, ID: 1, Down: []string{"leaf2-spine1"}, Dead: []string{"leaf2-spine1"}, FailoverTimes: results.FailoverTimes{SetSec: sec(2), SeenSec: sec(2.0003), AidedSec: sec(2.0013), FirstNewSec: sec(2.3)},
 		}},
 	}
 }

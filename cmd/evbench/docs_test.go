@@ -287,9 +287,9 @@ func docResults(t *testing.T) string {
 				GoodputBitPerSec: stat(93e6), EventsPerSec: stat(1.2), PredictedEfficiency: 1, MeasuredEfficiency: 0.98, RatioToControl: 1},
 			Counts: results.Counts{Exchanges: 20, MeasuredSec: 10, BarrierWaitSec: 0.2}, Failover: "fors", Complete: true, Valid: true, Reasons: []string{}, Warnings: []string{},
 			Failovers: []results.Failover{{
-				ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, SetSec: sec(1), SeenSec: sec(1.0003), AidedSec: sec(1.0014), Routes: 18,
-				PlannedSec: sec(1.0031), VerifiedSec: sec(1.0036), InstalledSec: sec(1.0082), UpdatedSec: sec(1.012), LastOldSec: sec(1.02), FirstNewSec: sec(1.04),
-				CleanedSec: sec(1.046), BeforeEventsPerSec: sec(53), AfterEventsPerSec: sec(31), Source: "computed", Phases: 16, Attempts: 1, From: 3,
+				ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SetSec: sec(1), SeenSec: sec(1.0003), AidedSec: sec(1.0014),
+					PlannedSec: sec(1.0031), VerifiedSec: sec(1.0036), InstalledSec: sec(1.0082), UpdatedSec: sec(1.012), LastOldSec: sec(1.02), FirstNewSec: sec(1.04),
+					CleanedSec: sec(1.046)}, Routes: 18, BeforeEventsPerSec: sec(53), AfterEventsPerSec: sec(31), Source: "computed", Phases: 16, Attempts: 1, From: 3,
 			}},
 		})
 		for n := range 20 * 16 {

@@ -35,8 +35,8 @@ func good() Seen {
 		Complete: true, Valid: true, Counts: results.Counts{EventsBuilt: 404, MeasuredSec: 10},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: 2}, {Link: "leaf0-spine0", Up: true, TSec: 3}},
 		Failovers: []results.Failover{
-			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, SeenSec: sec(2.001), AidedSec: sec(2.002), FirstNewSec: sec(2.2)},
-			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{}, SeenSec: sec(3.001), FirstNewSec: sec(3.3)},
+			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SeenSec: sec(2.001), AidedSec: sec(2.002), FirstNewSec: sec(2.2)}},
+			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{}, FailoverTimes: results.FailoverTimes{SeenSec: sec(3.001), FirstNewSec: sec(3.3)}},
 		},
 	}
 	run.Summary = results.Summary{Complete: true, Cases: []results.Case{c}}

@@ -46,7 +46,7 @@ const link = "leaf0-spine0"
 
 // seen is a fail-over in which nothing is done but to restore routes.
 func seen(id int, up bool, at float64) results.Failover {
-	f := results.Failover{ID: id, Down: []string{link}, Dead: []string{link}, SetSec: sec(at), SeenSec: sec(at + 3e-4)}
+	f := results.Failover{ID: id, Down: []string{link}, Dead: []string{link}, FailoverTimes: results.FailoverTimes{SetSec: sec(at), SeenSec: sec(at + 3e-4)}}
 	if up {
 		f.Down, f.Up, f.Dead = nil, f.Down, []string{}
 		f.CleanedSec = sec(at + 2e-3)

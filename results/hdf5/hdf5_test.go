@@ -40,7 +40,7 @@ var (
 		Rates: results.Rates{EventsPerSec: results.Stat{Min: 1, Mean: 2, Median: 2.5, Max: 3}, GoodputBitPerSec: results.Stat{Max: 1e9},
 			Phases: 16, PredictedEfficiency: 0.9375}, Valid: true, Reasons: []string{}, Warnings: []string{"odd"}, Failover: "fors",
 		Failovers: []results.Failover{
-			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine1"}, SeenSec: &seen, Source: "computed", Phases: 16, From: 57},
+			{ID: 1, Down: []string{"leaf0-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine1"}, FailoverTimes: results.FailoverTimes{SeenSec: &seen}, Source: "computed", Phases: 16, From: 57},
 			{ID: 2, Up: []string{"leaf0-spine0"}, Dead: []string{"leaf1-spine1"}, Superseded: true, Reason: "another"},
 		},
 	}}}

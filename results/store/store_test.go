@@ -36,8 +36,8 @@ func whole() *results.Run {
 		Summary: results.Summary{Schema: results.SummarySchema, Name: "x", Complete: true, Cases: []results.Case{{Name: "healthy"}, {Name: name, Repeat: 1, Failover: "fors", Failovers: []results.Failover{
 			{
 				ID: 1, Down: []string{"leaf0-spine0", "leaf1-spine0"}, Dead: []string{"leaf0-spine0", "leaf1-spine0"},
-				SetSec: ptr(-0.5), SeenSec: ptr(5.000125), AidedSec: ptr(5.001), PlannedSec: ptr(5.003), VerifiedSec: ptr(5.004), InstalledSec: ptr(5.007),
-				UpdatedSec: ptr(5.009), LastOldSec: ptr(5.3), FirstNewSec: ptr(5.7), CleanedSec: ptr(5.71),
+				FailoverTimes: results.FailoverTimes{SetSec: ptr(-0.5), SeenSec: ptr(5.000125), AidedSec: ptr(5.001), PlannedSec: ptr(5.003), VerifiedSec: ptr(5.004), InstalledSec: ptr(5.007),
+					UpdatedSec: ptr(5.009), LastOldSec: ptr(5.3), FirstNewSec: ptr(5.7), CleanedSec: ptr(5.71)},
 				Source: "computed", Phases: 16, PlanHash: "sha256:0", From: 17, Routes: 42, Attempts: 1,
 				BeforeEventsPerSec: ptr(53.25), DuringEventsPerSec: ptr(0), AfterEventsPerSec: ptr(50),
 			},

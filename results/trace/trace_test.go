@@ -198,7 +198,7 @@ func TestWriteChrome(t *testing.T) {
 	all := Split(ring(p, 1, 0.1, func(int, int, int, int) float64 { return 1 }))
 	at := func(x float64) *float64 { return &x }
 	cases := []results.Case{{Name: "c", LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: 0.5}},
-		Failovers: []results.Failover{{ID: 1, SeenSec: at(0.51), AidedSec: at(0.52), PlannedSec: at(0.6), UpdatedSec: at(0.7)}}}}
+		Failovers: []results.Failover{{ID: 1, FailoverTimes: results.FailoverTimes{SeenSec: at(0.51), AidedSec: at(0.52), PlannedSec: at(0.6), UpdatedSec: at(0.7)}}}}}
 	var b bytes.Buffer
 	expect.Must(t, WriteChrome(&b, all, cases))
 	var doc struct {

@@ -20,7 +20,7 @@ func TestMeasuredTimes(t *testing.T) {
 	at := func(s float64) *float64 { return &s }
 	change := func(aid float64) results.Failover {
 		return results.Failover{
-			SetSec: at(1), SeenSec: at(1.001), AidedSec: at(1.001 + aid), PlannedSec: at(1.021), VerifiedSec: at(1.022), InstalledSec: at(1.03),
+			FailoverTimes: results.FailoverTimes{SetSec: at(1), SeenSec: at(1.001), AidedSec: at(1.001 + aid), PlannedSec: at(1.021), VerifiedSec: at(1.022), InstalledSec: at(1.03)},
 		}
 	}
 	superseded := change(9)
