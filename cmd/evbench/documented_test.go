@@ -56,7 +56,7 @@ func documented(args []string, log string) int {
 // change this machine, or count for a second or longer.
 var lengthy = []string{
 	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "reproduce all", "reproduce fig", "reproduce dmodc", "reproduce qft", "table spraying", "table tokens -t FT(2;8,8)",
-	"why", "trace", "sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit --packet 16KiB scenarios/lhcb", "sim --model credit scenarios/sizes", "sim --duration 20s scenarios/sizes", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
+	"why", "trace", "sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit", "sim --duration 20s scenarios/sizes", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
 }
 
 // isShort reports whether a command is done in a moment, and writes below the working
