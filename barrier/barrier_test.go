@@ -35,16 +35,11 @@ func TestPartnersAreMutual(t *testing.T) {
 	for _, kind := range barrier.Kinds() {
 		for n := 1; n <= 40; n++ {
 			for r := range n {
-				ps, err := barrier.Partners(kind, r, n)
-				expect.Must(t, err)
-				if slices.Contains(ps, r) || !slices.IsSorted(ps) {
-					t.Errorf("%s n=%d: partners of %d are %v", kind, n, r, ps)
-				}
+				ps := expect.Value(barrier.Partners(kind, r, n))(t)
+				expect.True(t, !slices.Contains(ps, r) && slices.IsSorted(ps), "%s n=%d: partners of %d are %v", kind, n, r, ps)
 				for _, p := range ps {
 					back, _ := barrier.Partners(kind, p, n)
-					if !slices.Contains(back, r) {
-						t.Errorf("%s n=%d: %d has partner %d, but not the other way", kind, n, r, p)
-					}
+					expect.True(t, slices.Contains(back, r), "%s n=%d: %d has partner %d, but not the other way", kind, n, r, p)
 				}
 			}
 		}
@@ -56,12 +51,8 @@ func TestBadArguments(t *testing.T) {
 		kind    string
 		rank, n int
 	}{{"knockout", 0, 2}, {barrier.Central, 2, 2}, {barrier.Central, -1, 2}, {barrier.Central, 0, 0}} {
-		if _, err := barrier.New(c.kind, c.rank, c.n); err == nil {
-			t.Errorf("New(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
-		}
-		if _, err := barrier.Partners(c.kind, c.rank, c.n); err == nil {
-			t.Errorf("Partners(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
-		}
+		expect.True(t, expect.Err(barrier.New(c.kind, c.rank, c.n)) != nil, "New(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
+		expect.True(t, expect.Err(barrier.Partners(c.kind, c.rank, c.n)) != nil, "Partners(%q, %d, %d) gave no error", c.kind, c.rank, c.n)
 	}
 }
 
@@ -196,9 +187,7 @@ func holdsBack(t *testing.T, kind string, n, missing int) {
 		}
 	}
 	synctest.Wait()
-	if len(left) > 0 {
-		t.Errorf("%s: %d of %d left before rank %d came", kind, len(left), n, missing)
-	}
+	expect.True(t, len(left) == 0, "%s: %d of %d left before rank %d came", kind, len(left), n, missing)
 	enter(missing)
 	for range n {
 		if err := <-left; err != nil {
@@ -208,8 +197,7 @@ func holdsBack(t *testing.T, kind string, n, missing int) {
 }
 
 func TestWaitEndsWithContext(t *testing.T) {
-	b, err := barrier.New(barrier.Tournament, 1, 2)
-	expect.Must(t, err)
+	b := expect.Value(barrier.New(barrier.Tournament, 1, 2))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := newWires(2)
@@ -220,8 +208,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 }
 
 func TestWaitReportsAStrangeSignal(t *testing.T) {
-	b, err := barrier.New(barrier.Central, 1, 2)
-	expect.Must(t, err)
+	b := expect.Value(barrier.New(barrier.Central, 1, 2))(t)
 	c := newWires(2)
 	c[0][1] <- 7
 	if err := b.Wait(t.Context(), wires{1, 2, c}); !errors.Is(err, errSeq) {
@@ -231,7 +218,6 @@ func TestWaitReportsAStrangeSignal(t *testing.T) {
 
 func steps(t *testing.T, kind string, rank, n int) []barrier.Step {
 	t.Helper()
-	s, err := barrier.Steps(kind, rank, n)
-	expect.Must(t, err)
+	s := expect.Value(barrier.Steps(kind, rank, n))(t)
 	return s
 }

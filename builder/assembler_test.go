@@ -136,9 +136,7 @@ func TestExpire(t *testing.T) {
 	if id, missing, ok := a.Expire(21, 10); !ok || id != 0 || !slices.Equal(missing, []int{0, 2}) {
 		t.Errorf("Expire = %d, %v, %v; want event 0 missing 0 and 2", id, missing, ok)
 	}
-	if a.Missing(0) != nil {
-		t.Error("an expired event still waits")
-	}
+	expect.True(t, a.Missing(0) == nil, "an expired event still waits")
 }
 
 // The Assembler against a dumb second version on random arrivals.

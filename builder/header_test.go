@@ -13,13 +13,9 @@ var sample = builder.Header{Kind: builder.Data, Epoch: 3, Event: 1 << 40, Source
 
 func TestHeaderRoundTrip(t *testing.T) {
 	b := sample.Append([]byte("before"))[6:]
-	if len(b) != builder.HeaderSize {
-		t.Fatalf("Append wrote %d bytes, want %d", len(b), builder.HeaderSize)
-	}
+	expect.MustTrue(t, len(b) == builder.HeaderSize, "Append wrote %d bytes, want %d", len(b), builder.HeaderSize)
 	got, err := builder.Parse(b)
-	if err != nil || got != sample {
-		t.Errorf("Parse = %+v, %v; want %+v", got, err, sample)
-	}
+	expect.True(t, err == nil && got == sample, "Parse = %+v, %v; want %+v", got, err, sample)
 }
 
 // Every single flipped bit of a header is found.
@@ -93,9 +89,7 @@ func TestHeaderAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		buf[9] ^= 1
-		if _, err := builder.Parse(buf); err == nil {
-			t.Fatal("damaged header accepted")
-		}
+		expect.MustTrue(t, expect.Err(builder.Parse(buf)) != nil, "damaged header accepted")
 	})
 	expect.Equal(t, n, 0, "allocations of a header")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 func alloc(n int) []byte { return make([]byte, n) }
@@ -27,9 +28,7 @@ func TestSumIsTheChecksum(t *testing.T) {
 func check(t *testing.T, w *builder.Window, event uint64, source, size int) {
 	t.Helper()
 	p := w.Payload(event, source, size)
-	if len(p) != size {
-		t.Fatalf("payload of %d bytes, want %d", len(p), size)
-	}
+	expect.MustTrue(t, len(p) == size, "payload of %d bytes, want %d", len(p), size)
 	if got, want := w.Sum(event, source, size), builder.Checksum(p); got != want {
 		t.Errorf("event %d source %d size %d: sum %08x, want %08x", event, source, size, got, want)
 	}
@@ -44,9 +43,7 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 	for event := range uint64(50) {
 		for source := range 8 {
 			p := a.Payload(event, source, size)
-			if !bytes.Equal(p, b.Payload(event, source, size)) {
-				t.Fatalf("event %d source %d differs between workers", event, source)
-			}
+			expect.MustTrue(t, bytes.Equal(p, b.Payload(event, source, size)), "event %d source %d differs between workers", event, source)
 			seen[string(p)] = true
 		}
 	}
@@ -54,9 +51,7 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 	if got := len(seen); got < 365 {
 		t.Errorf("400 fragments have %d different payloads", got)
 	}
-	if c := builder.NewWindow(alloc, size, 8); bytes.Equal(a.Payload(1, 1, size), c.Payload(1, 1, size)) {
-		t.Error("another seed gives the same payload")
-	}
+	expect.True(t, !bytes.Equal(a.Payload(1, 1, size), builder.NewWindow(alloc, size, 8).Payload(1, 1, size)), "another seed gives the same payload")
 }
 
 func BenchmarkSum(b *testing.B) {

@@ -87,9 +87,8 @@ func TestSizesDependOnSeed(t *testing.T) {
 		a := builder.Sizes{Mean: 1 << 20, Seed: 1, Distribution: d}
 		b := a
 		b.Seed = 2
-		if a.Of(1, 1) == b.Of(1, 1) || a.Of(1, 1) == a.Of(2, 1) || a.Of(1, 1) == a.Of(1, 2) {
-			t.Errorf("%+v: seed, event or source does not change the size", d)
-		}
+		expect.True(t, a.Of(1, 1) != b.Of(1, 1) && a.Of(1, 1) != a.Of(2, 1) && a.Of(1, 1) != a.Of(1, 2),
+			"%+v: seed, event or source does not change the size", d)
 	}
 }
 
@@ -103,12 +102,8 @@ func TestSizesBy(t *testing.T) {
 			return s.Of
 		}
 		source, event, both := of(builder.BySource), of(builder.ByEvent), of(builder.BySourceEvent)
-		if source(1, 1) != source(2, 1) || source(1, 1) == source(1, 2) {
-			t.Errorf("%+v: not by source", kind)
-		}
-		if event(1, 1) != event(1, 2) || event(1, 1) == event(2, 1) {
-			t.Errorf("%+v: not by event", kind)
-		}
+		expect.True(t, source(1, 1) == source(2, 1) && source(1, 1) != source(1, 2), "%+v: not by source", kind)
+		expect.True(t, event(1, 1) == event(1, 2) && event(1, 1) != event(2, 1), "%+v: not by event", kind)
 		for e := range uint64(20) {
 			want := min(float64(source(e, 3))*float64(event(e, 3))/(1<<20), builder.Most<<20)
 			if got := both(e, 3); math.Abs(float64(got)-want) > 20 {
@@ -138,9 +133,7 @@ func TestSizesFanout(t *testing.T) {
 						}
 					}
 				}
-				if to != tt.fanout || met[src*n+src] > 0 {
-					t.Fatalf("%v: rank %d sends to %d, to itself %d times", tt, src, to, met[src*n+src])
-				}
+				expect.MustTrue(t, to == tt.fanout && met[src*n+src] <= 0, "%v: rank %d sends to %d, to itself %d times", tt, src, to, met[src*n+src])
 			}
 		}
 		p := float64(tt.fanout) / float64(n-1)
@@ -173,9 +166,7 @@ func TestSizesTable(t *testing.T) {
 	s.Scale = 0.001
 	got = append(got, s.Of(0, 0), s.Of(4, 0), s.Max())
 	for i, want := range []int{1, 2, 3, 4, 0, 6, 1, 2, 2, 2, 4, 4, 1, 0, 1} {
-		if got[i] != want {
-			t.Fatalf("got %d", got)
-		}
+		expect.MustTrue(t, got[i] == want, "got %d", got)
 	}
 }
 
@@ -204,9 +195,7 @@ func TestDistributionCheck(t *testing.T) {
 		err := tt.d.Check(16)
 		if got := ""; err != nil {
 			got = err.Error()
-			if tt.want == "" || !strings.Contains(got, tt.want) {
-				t.Errorf("%+v: %q, want %q", tt.d, got, tt.want)
-			}
+			expect.True(t, tt.want != "" && strings.Contains(got, tt.want), "%+v: %q, want %q", tt.d, got, tt.want)
 		} else if tt.want != "" {
 			t.Errorf("%+v: accepted, want %q", tt.d, tt.want)
 		}

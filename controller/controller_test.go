@@ -54,8 +54,7 @@ func listen(t *testing.T) (*controller.Controller, *logbook) {
 
 func dial(t *testing.T, c *controller.Controller) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("unix", strings.TrimPrefix(c.Addr(), "unix:"))
-	expect.Must(t, err)
+	conn := expect.Value(net.Dial("unix", strings.TrimPrefix(c.Addr(), "unix:")))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -75,8 +74,7 @@ func TestStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	frame := func(m wire.Message) []byte {
-		b, err := wire.Append(nil, m)
-		expect.Must(t, err)
+		b := expect.Value(wire.Append(nil, m))(t)
 		return b
 	}
 	other := frame(wire.Hello{Server: 5})
@@ -159,9 +157,7 @@ func TestJoin(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no more patience"))
 	defer cancel()
 	err := c.Join(ctx, 0)
-	if err == nil || err.Error() != "1 of 3 servers joined, missing: server 3, server 8: no more patience" {
-		t.Errorf("Join = %v", err)
-	}
+	expect.True(t, err != nil && err.Error() == "1 of 3 servers joined, missing: server 3, server 8: no more patience", "Join = %v", err)
 	done := make(chan error)
 	go func() { done <- c.Join(t.Context(), 0) }()
 	hello(t, c, "secret", 3)
@@ -183,9 +179,8 @@ func TestRejoin(t *testing.T) {
 func TestPortTaken(t *testing.T) {
 	c, _ := listen(t)
 	err := controller.New(controller.Options{}).Listen(c.Addr())
-	if err == nil || !strings.Contains(err.Error(), "control port") || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("Listen on a taken path: %v", err)
-	}
+	expect.True(t, err != nil && strings.Contains(err.Error(), "control port") && strings.Contains(err.Error(), "address already in use"),
+		"Listen on a taken path: %v", err)
 }
 
 // serve starts a controller on a port.

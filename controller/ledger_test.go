@@ -113,15 +113,12 @@ func TestEventsInAdvance(t *testing.T) {
 			d.report(time.Hour, rank, len(d.has[rank]))
 		}
 		c := d.m.ledger.check()
-		if d.m.state != finishing || c.built != c.assigned || c.built != 4*d.m.level || c.duplicate+c.unknown != 0 {
-			t.Errorf("%v each: in the %v with %+v, want 4 times %d", each, d.m.state, c, d.m.level)
-		}
+		expect.True(t, d.m.state == finishing && c.built == c.assigned && c.built == 4*d.m.level && c.duplicate+c.unknown == 0,
+			"%v each: in the %v with %+v, want 4 times %d", each, d.m.state, c, d.m.level)
 		if balanced {
 			d.inBatches()
 		}
-		if short := each < inAdvance; short != (d.messages < int(c.built)/2) {
-			t.Errorf("%v each: %d messages for %d events", each, d.messages, c.built)
-		}
+		expect.True(t, (each < inAdvance) == (d.messages < int(c.built)/2), "%v each: %d messages for %d events", each, d.messages, c.built)
 	}
 }
 
@@ -189,9 +186,8 @@ func (d *dealing) within(now time.Duration) {
 	}
 	most := slowest/smallPart + 2
 	for rank, w := range d.m.workers {
-		if w.assigned > slowest+builder.Lead+most || w.assigned > w.done+most {
-			d.t.Fatalf("at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
-		}
+		expect.MustTrue(d.t, w.assigned <= slowest+builder.Lead+most && w.assigned <= w.done+most,
+			"at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
 		if w.assigned == w.done && w.done < slowest+2+builder.Lead && d.m.state == measuring {
 			d.t.Fatalf("at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
 		}

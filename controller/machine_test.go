@@ -23,9 +23,7 @@ var rewrite = flag.Bool("rewrite", false, "write the answers of testdata/*.txt a
 // "----", and what the machine wants done.
 func TestMachine(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
+	expect.MustTrue(t, err == nil && len(files) != 0, "no scripts: %v", err)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { play(t, file) })
 	}

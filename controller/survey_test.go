@@ -19,15 +19,11 @@ func TestPairings(t *testing.T) {
 				if b < 0 {
 					continue
 				}
-				if a == b || partner[b] != a {
-					t.Fatalf("%d servers: %d meets %d, who meets %d", n, a, b, partner[b])
-				}
+				expect.MustTrue(t, a != b && partner[b] == a, "%d servers: %d meets %d, who meets %d", n, a, b, partner[b])
 				met[[2]int{a, b}]++
 			}
 		}
-		if len(met) != n*max(n-1, 0) {
-			t.Errorf("%d servers: %d ordered pairs meet, want %d", n, len(met), n*(n-1))
-		}
+		expect.True(t, len(met) == n*max(n-1, 0), "%d servers: %d ordered pairs meet, want %d", n, len(met), n*(n-1))
 		for pair, times := range met {
 			expect.Equal(t, times, 1, "%d servers: times that %v meet", n, pair)
 		}

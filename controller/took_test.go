@@ -107,9 +107,7 @@ func TestMeanTookAtRandom(t *testing.T) {
 					want += d.Seconds() / float64(len(all))
 				}
 			}
-			if e.Exchange != first || math.Abs(e.DurationSec-want) > 1e-9 {
-				t.Fatalf("%+v, want %v s from %d on", e, want, first)
-			}
+			expect.MustTrue(t, e.Exchange == first && math.Abs(e.DurationSec-want) <= 1e-9, "%+v, want %v s from %d on", e, want, first)
 			first += uint64(e.Exchanges)
 		}
 	}

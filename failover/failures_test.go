@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -151,9 +152,8 @@ func TestFailedActions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := play(t, tt.options(t), tt.script).Records()[0]
-			if r.Err != tt.err || r.Attempts != tt.attempts {
-				t.Errorf("error %q after %d attempts, want %q after %d", r.Err, r.Attempts, tt.err, tt.attempts)
-			}
+			expect.True(t, r.Err == tt.err && r.Attempts == tt.attempts,
+				"error %q after %d attempts, want %q after %d", r.Err, r.Attempts, tt.err, tt.attempts)
 		})
 	}
 }
@@ -336,9 +336,7 @@ func TestDisjoint(t *testing.T) {
 func TestDisjointIsNamed(t *testing.T) {
 	m := play(t, waiting(t), `10ms down 00 + down 11 -> aid 1 00 11`)
 	want := "no path between leaf0 (server0 to server1) and leaf1 (server2 to server3): dead are leaf0-spine0, leaf1-spine1"
-	if got := m.Records()[0].Disjoint; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	expect.Equal(t, m.Records()[0].Disjoint, want, "got")
 	var dead []topology.Link
 	for leaf := range 20 {
 		dead = append(dead, topology.Link{Leaf: leaf})
@@ -347,9 +345,8 @@ func TestDisjointIsNamed(t *testing.T) {
 	if want := "no path between leaf0 (server0) and leaf1 (server1) or "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s…", got, want)
 	}
-	if !strings.Contains(got, "and 187 more: dead are leaf0-spine0") || !strings.HasSuffix(got, "leaf15-spine0 and 4 more") {
-		t.Errorf("not cut short: %s", got)
-	}
+	expect.True(t, strings.Contains(got, "and 187 more: dead are leaf0-spine0") && strings.HasSuffix(got, "leaf15-spine0 and 4 more"),
+		"not cut short: %s", got)
 }
 
 func TestHold(t *testing.T) {
@@ -426,16 +423,11 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("%s is %s, %v", p, got, err)
 		}
 		o := p.Options(small(t), 0)
-		if o.Aid != (p != None) || o.replan != (p == Unsync || p == FORS || p == FORSHold) || (o.hold == DefaultHold) != (p == FORSHold) {
-			t.Errorf("%s: %+v", p, o)
-		}
+		expect.True(t, o.Aid == (p != None) && o.replan == (p == Unsync || p == FORS || p == FORSHold) && (o.hold == DefaultHold) == (p == FORSHold),
+			"%s: %+v", p, o)
 	}
-	if o := FORSHold.Options(small(t), time.Minute); o.hold != time.Minute {
-		t.Errorf("hold %s", o.hold)
-	}
+	expect.Equal(t, FORSHold.Options(small(t), time.Minute).hold, time.Minute, "hold")
 	_, err := ParsePolicy("fast")
 	want := `unknown policy "fast"; policies are none, minhop, spread, unsync, fors, fors+hold`
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }

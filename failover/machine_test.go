@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // Policies for scripts; debounce is 1ms, retry 100ms.
@@ -461,9 +463,7 @@ func TestSuperseded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for i, r := range play(t, tt.options(t), tt.script).Records() {
-				if r.Superseded != tt.want[i] || !r.Done {
-					t.Errorf("superseded %t, want %t: %+v", r.Superseded, tt.want[i], r)
-				}
+				expect.True(t, r.Superseded == tt.want[i] && r.Done, "superseded %t, want %t: %+v", r.Superseded, tt.want[i], r)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -419,18 +420,14 @@ func TestRandomStories(t *testing.T) {
 	}
 	for seed := range n {
 		randomStory(t, seed)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		expect.MustTrue(t, !t.Failed(), "seed %d", seed)
 	}
 }
 
 func randomStory(t *testing.T, seed uint64) {
 	o := options(t, seed)
 	first := tell(t, seed, o)
-	if again := tell(t, seed, o); !slices.Equal(first, again) {
-		t.Errorf("the same script was told in two ways")
-	}
+	expect.True(t, slices.Equal(first, tell(t, seed, o)), "the same script was told in two ways")
 }
 
 func FuzzStory(f *testing.F) {

@@ -41,9 +41,7 @@ func play(t *testing.T, o Options, script string) *Machine {
 		step, state, _ := strings.Cut(line, "|")
 		left, want, ok := strings.Cut(step, "->")
 		at, events, _ := strings.Cut(strings.TrimSpace(left), " ")
-		if !ok {
-			t.Fatalf("%s: no ->", line)
-		}
+		expect.MustTrue(t, ok, "%s: no ->", line)
 		now := duration(t, at)
 		var all []Event
 		for e := range strings.SplitSeq(events, "+") {
@@ -58,17 +56,14 @@ func play(t *testing.T, o Options, script string) *Machine {
 
 func duration(t *testing.T, s string) time.Duration {
 	t.Helper()
-	d, err := time.ParseDuration(s)
-	expect.Must(t, err)
+	d := expect.Value(time.ParseDuration(s))(t)
 	return d
 }
 
 func link(t *testing.T, s string) topology.Link {
 	t.Helper()
 	n, err := strconv.Atoi(s)
-	if err != nil || len(s) != 2 {
-		t.Fatalf("no link %q", s)
-	}
+	expect.MustTrue(t, err == nil && len(s) == 2, "no link %q", s)
 	return topology.Link{Leaf: n / 10, Spine: n % 10}
 }
 
@@ -95,9 +90,7 @@ func parseEvent(t *testing.T, now time.Duration, f []string) []Event {
 		return []Event{looked(t, f[1:])}
 	}
 	id, err := strconv.Atoi(f[1])
-	if err != nil {
-		t.Fatalf("event %q: %v", f, err)
-	}
+	expect.MustTrue(t, err == nil, "event %q: %v", f, err)
 	return []Event{parseAnswer(t, now, f[0], id, f[2])}
 }
 
@@ -206,14 +199,11 @@ func checkRecords(t testing.TB, m *Machine) {
 	for i, r := range m.Records() {
 		dead = append(topology.Minus(dead, r.Up), r.Down...)
 		slices.SortFunc(dead, topology.Link.Compare)
-		if r.ID != i+1 || !slices.Equal(dead, r.Dead) || len(topology.Minus(r.Held, r.Dead)) > 0 {
-			t.Errorf("record %d: %+v; dead by the changes %v", i+1, r, dead)
-		}
+		expect.True(t, r.ID == i+1 && slices.Equal(dead, r.Dead) && len(topology.Minus(r.Held, r.Dead)) == 0,
+			"record %d: %+v; dead by the changes %v", i+1, r, dead)
 		for _, s := range [][]time.Duration{{r.Seen, r.Aided}, {r.Seen, r.Planned, r.Verified, r.Installed}, {r.Installed, r.Updated, r.Cleaned}, {r.Switch.LastOld, r.Switch.FirstNew, r.Cleaned}} {
 			s = slices.DeleteFunc(s, func(d time.Duration) bool { return d == 0 })
-			if !slices.IsSorted(s) {
-				t.Errorf("record %d: times %v do not rise: %+v", r.ID, s, r)
-			}
+			expect.True(t, slices.IsSorted(s), "record %d: times %v do not rise: %+v", r.ID, s, r)
 		}
 		if i > 0 && r.Seen < m.Records()[i-1].Seen {
 			t.Errorf("record %d was seen before the one before", r.ID)

@@ -18,15 +18,11 @@ func TestCompareFigures(t *testing.T) {
 	broken := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "linear-shift", "minhop")
 	d := plan.Compare(healthy, broken)
 	wantLines := []plan.Line{{"down", "none", "leaf0-spine0"}, {"schedule", "fors", "linear-shift"}, {"routing", "pinned", "minhop"}}
-	if !reflect.DeepEqual(d.Lines, wantLines) || d.SameHash || !d.SameServers {
-		t.Errorf("%+v", d)
-	}
+	expect.True(t, reflect.DeepEqual(d.Lines, wantLines) && !d.SameHash && d.SameServers, "%+v", d)
 	if d.Old.Phases != 15 || d.Old.Duration != 15 || d.Old.Bound != 15 || d.Old.Proof != "server" || d.Old.Gap != 0 || d.Old.Hash != healthy.Hash() {
 		t.Errorf("old %+v", d.Old)
 	}
-	if d.New.Phases != 15 || d.New.Duration != 26 || d.New.Bound != 16 || d.New.Proof != "leaf0" || d.New.Gap != -1 {
-		t.Errorf("new %+v", d.New)
-	}
+	expect.True(t, d.New.Phases == 15 && d.New.Duration == 26 && d.New.Bound == 16 && d.New.Proof == "leaf0" && d.New.Gap == -1, "new %+v", d.New)
 	worse, err := d.Worse([]string{"phases", "duration"})
 	if want := []plan.Regression{{"duration", 15, 26}}; err != nil || !reflect.DeepEqual(worse, want) {
 		t.Errorf("worse %v, %v; want %v", worse, err, want)
@@ -40,13 +36,10 @@ func TestCompareSame(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", "")
 	text, _ := write(t, p)
 	d := plan.Compare(p, restored(t, text))
-	if !d.SameHash || len(d.Lines) != 0 || d.Old != d.New || d.Messages.Moved != 0 || d.Messages.Both != 240 {
-		t.Errorf("%+v with %+v", d, d.Messages)
-	}
+	expect.True(t, d.SameHash && len(d.Lines) == 0 && d.Old == d.New && d.Messages.Moved == 0 && d.Messages.Both == 240,
+		"%+v with %+v", d, d.Messages)
 	doc, err := json.Marshal(d)
-	if err != nil || !strings.Contains(string(doc), `"lines":[]`) || !strings.Contains(string(doc), `"first":[]`) {
-		t.Errorf("%s, %v", doc, err)
-	}
+	expect.True(t, err == nil && strings.Contains(string(doc), `"lines":[]`) && strings.Contains(string(doc), `"first":[]`), "%s, %v", doc, err)
 }
 
 func TestWorseRefuses(t *testing.T) {
@@ -62,9 +55,7 @@ func TestWorseRefuses(t *testing.T) {
 		if _, err := d.Worse([]string{"phases", "duration"}); err == nil || !strings.Contains(err.Error(), "duration: ") {
 			t.Errorf("error %v", err)
 		}
-		if d.Messages.Moved != 0 {
-			t.Errorf("%d messages moved by leaving paths open", d.Messages.Moved)
-		}
+		expect.Equal(t, d.Messages.Moved, 0, "messages moved by leaving paths open")
 	}
 }
 
@@ -147,15 +138,11 @@ func TestCompareMoves(t *testing.T) {
 					if got.First = nil; !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s, %v to %v: %+v, want %+v", tr.Notation(), a.DownNames(), b.DownNames(), got, want)
 					}
-					if len(first) != min(plan.FirstMoves, want.Moved) {
-						t.Fatalf("%d of %d moves listed", len(first), want.Moved)
-					}
+					expect.MustTrue(t, len(first) == min(plan.FirstMoves, want.Moved), "%d of %d moves listed", len(first), want.Moved)
 					compared++
 				}
 			}
 		}
 	}
-	if compared < 300 {
-		t.Errorf("only %d pairs of plans compared", compared)
-	}
+	expect.True(t, compared >= 300, "only %d pairs of plans compared", compared)
 }

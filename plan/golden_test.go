@@ -82,8 +82,7 @@ func golden(t *testing.T, name string, p *plan.Plan) {
 	if *update {
 		expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	expect.Must(t, err)
+	want := expect.Value(os.ReadFile(file))(t)
 	if !bytes.Equal(got.Bytes(), want) {
 		t.Errorf("got\n%swant\n%s", got.Bytes(), want)
 	}

@@ -34,8 +34,7 @@ func TestOrderedJudged(t *testing.T) {
 			of := &builder.Sizes{
 				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Servers: tr.Servers(), Distribution: drawn[(n+len(window))%len(drawn)],
 			}
-			m, err := sizes.Exchange(tr, of.Of, 0)
-			expect.Must(t, err)
+			m := expect.Value(sizes.Exchange(tr, of.Of, 0))(t)
 			window = append(window, m)
 		}
 		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
@@ -74,18 +73,14 @@ func TestOrderedJudged(t *testing.T) {
 		kind, _, _ := strings.Cut(p.Witness(), " ")
 		kinds[kind]++
 	}
-	if parts == 0 {
-		t.Error("no plan sends a fragment in parts")
-	}
-	if kinds["send"] == 0 || kinds["receive"] == 0 || kinds["up"] == 0 || kinds["down"] == 0 || kinds["lp"] == 0 {
-		t.Errorf("kinds of bounds: %v", kinds)
-	}
+	expect.True(t, parts != 0, "no plan sends a fragment in parts")
+	expect.True(t, kinds["send"] != 0 && kinds["receive"] != 0 && kinds["up"] != 0 && kinds["down"] != 0 && kinds["lp"] != 0,
+		"kinds of bounds: %v", kinds)
 }
 
 // A window that the header states otherwise, and a plan without it, are found by the hash.
 func TestOrderedHashHasWindow(t *testing.T) {
-	tr, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	expect.Must(t, err)
+	tr := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
 	m, err := sizes.NewMatrix(tr)
 	if err == nil {
 		err = m.Set(0, 1, 3)
@@ -114,7 +109,5 @@ func TestOrderedHashHasWindow(t *testing.T) {
 			}
 		}
 	}
-	if len(hashes) != 3 {
-		t.Errorf("%d hashes of three plans", len(hashes))
-	}
+	expect.Equal(t, len(hashes), 3, "hashes of three plans")
 }

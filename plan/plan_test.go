@@ -21,8 +21,7 @@ import (
 
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(tr, plan.Options{Schedule: schedule, Routing: engine, Seed: 1})
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(tr, plan.Options{Schedule: schedule, Routing: engine, Seed: 1}))(t)
 	return p
 }
 
@@ -76,15 +75,12 @@ func TestCostOverAllLinks(t *testing.T) {
 	healthy := topologytest.Tree(t, ft44)
 	for leaf := range 4 {
 		for spine := range 4 {
-			tr, err := healthy.Without(topology.Link{Leaf: leaf, Spine: spine})
-			expect.Must(t, err)
+			tr := expect.Value(healthy.Without(topology.Link{Leaf: leaf, Spine: spine}))(t)
 			e := build(t, tr, "linear-shift", routing.MinHop).Cost(plan.Equal, 1).Synchronised()
 			least, most = min(least, e), max(most, e)
 		}
 	}
-	if math.Abs(least-0.556) > 1e-3 || most != 0.625 {
-		t.Errorf("%.4f..%.4f, want 0.556..0.625", least, most)
-	}
+	expect.True(t, math.Abs(least-0.556) <= 1e-3 && most == 0.625, "%.4f..%.4f, want 0.556..0.625", least, most)
 }
 
 // Partly filled leaves cost a linear shift its contention-freedom: the wrap
@@ -135,9 +131,7 @@ func slicesOf(v, n int) []int {
 func TestCostECMP(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.ECMP)
 	a, b := p.Cost(plan.Equal, 1), p.Cost(plan.Equal, 1)
-	if a != b || a.Synchronised() < 0.3 || a.Synchronised() > 0.7 {
-		t.Errorf("%+v and %+v", a, b)
-	}
+	expect.True(t, a == b && a.Synchronised() >= 0.3 && a.Synchronised() <= 0.7, "%+v and %+v", a, b)
 	if mean := a.Unsynchronised(); a.Drawn[0] >= mean || mean >= a.Drawn[1] || a.Drawn[1] > 1 {
 		t.Errorf("a mean of %g, draws of %v", mean, a.Drawn)
 	}
@@ -163,9 +157,7 @@ func TestCostSpray(t *testing.T) {
 		if tt.schedule == "" {
 			got = c.Busiest
 		}
-		if math.Abs(got-tt.want) > 1e-9 {
-			t.Errorf("%q without %v: %v, want %v", tt.schedule, tt.down, got, tt.want)
-		}
+		expect.True(t, math.Abs(got-tt.want) <= 1e-9, "%q without %v: %v, want %v", tt.schedule, tt.down, got, tt.want)
 	}
 	if _, ok := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Spray).Loads(plan.Equal); ok {
 		t.Error("the plan claims to know what chance does")
@@ -176,9 +168,7 @@ func TestCostUnequal(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.Ftree)
 	c := p.Cost(func(src, _ int) float64 { return 1 + float64(src%2) }, 1)
 	// Odd ranks send 2 each: the busiest server sends 30; every phase waits for a 2.
-	if c.Ideal != 30 || c.Duration != 30 {
-		t.Errorf("%+v, want ideal 30 and duration 30", c)
-	}
+	expect.True(t, c.Ideal == 30 && c.Duration == 30, "%+v, want ideal 30 and duration 30", c)
 }
 
 func TestBuildRefuses(t *testing.T) {
@@ -232,9 +222,7 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 	t.Helper()
 	text, doc := write(t, p)
 	f, err := verify.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
 	r := verify.Check(f, verify.Options{AllowContention: !p.Pinned(), Bound: true})
 	if err := p.Judge(); err != nil || !r.Valid || r.Bound != nil && !r.Bound.Proven && r.Bound.Kind != scheduler.KindLP {
 		t.Fatalf("%s down %v: %v, %+v", p.Notation(), p.DownNames(), err, r)
@@ -307,25 +295,18 @@ func TestRow(t *testing.T) {
 			if to != scheduler.Idle && a[phase].ToSpine != pinned.Spine(rank, to) {
 				t.Errorf("rank %d phase %d: spine %d, want %d", rank, phase, a[phase].ToSpine, pinned.Spine(rank, to))
 			}
-			if b[phase].To != to || b[phase].ToSpine != scheduler.None || b[phase].FromSpine != scheduler.None {
-				t.Errorf("rank %d phase %d over tables: %+v", rank, phase, b[phase])
-			}
+			expect.True(t, b[phase].To == to && b[phase].ToSpine == scheduler.None && b[phase].FromSpine == scheduler.None,
+				"rank %d phase %d over tables: %+v", rank, phase, b[phase])
 		}
 	}
-	if build(t, tr, "", routing.MinHop).Row(0) != nil {
-		t.Error("a row without a schedule")
-	}
+	expect.True(t, build(t, tr, "", routing.MinHop).Row(0) == nil, "a row without a schedule")
 }
 
 func TestHash(t *testing.T) {
 	tr := topologytest.Tree(t, ft44)
 	a, b := build(t, tr, "fors", ""), build(t, tr, "fors", "")
-	if a.Hash() != b.Hash() {
-		t.Error("one plan, two hashes")
-	}
-	if other := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", ""); a.Hash() == other.Hash() {
-		t.Error("two plans, one hash")
-	}
+	expect.True(t, a.Hash() == b.Hash(), "one plan, two hashes")
+	expect.True(t, a.Hash() != build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", "").Hash(), "two plans, one hash")
 	if x, y := build(t, tr, "", "ftree"), build(t, tr, "", "ecmp"); x.Hash() == y.Hash() {
 		t.Error("two routings without a schedule, one hash")
 	}

@@ -90,9 +90,7 @@ func TestRepairPodsJudged(t *testing.T) {
 	}
 	t.Logf("phases over the bound, mean: %v", sum)
 	for base, mean := range sum {
-		if mean > 1.4 {
-			t.Errorf("repair:%s has %.2f times the bound on average", base, mean)
-		}
+		expect.True(t, mean <= 1.4, "repair:%s has %.2f times the bound on average", base, mean)
 	}
 }
 
@@ -140,15 +138,12 @@ func TestDropPodsJudged(t *testing.T) {
 		apart++
 		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
 			o.Schedule, o.Routing = name, plan.NoRouting
-			r, err := plan.Build(p, o)
-			expect.Must(t, err)
+			r := expect.Value(plan.Build(p, o))(t)
 			if r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages() {
 				t.Errorf("%s down %v: %s has bound %d for %d messages, fors %d for %d", p.Notation(), p.DownNames(),
 					name, r.Bound.Phases, r.Messages(), q.Bound.Phases, q.Messages())
 			}
 		}
 	}
-	if apart < 20 {
-		t.Errorf("only %d trees with unreachable pairs", apart)
-	}
+	expect.True(t, apart >= 20, "only %d trees with unreachable pairs", apart)
 }

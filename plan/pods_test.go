@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -45,18 +46,14 @@ func TestThreeLevelFiles(t *testing.T) {
 	text, doc := write(t, p)
 	const head = "# evbench plan 1\n# topology FT(3;2,2,2)\n# fill 2,2,2,2\n# down none\n# schedule by-hand\n# routing pinned\n# phases 56\n# bound 7 server\n# hash sha256:"
 	for _, want := range []string{head, "\n0 0 1 -\n1 0 2 0\n", "\n3 0 4 0.0\n4 0 5 0.1\n"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		expect.True(t, strings.Contains(string(text), want), "no %q in\n%s", want, text)
 	}
 	if !strings.Contains(string(doc), `"messages":[[0,0,1,-1,-1],[1,0,2,0,-1],`) || strings.Contains(string(doc), `"spines"`) {
 		t.Errorf("JSON form %s", doc[:400])
 	}
 	c := p.Cost(plan.Equal, 0)
 	// Four messages of 8 servers pass each top link: 2 leaves and 2 destinations of each parity.
-	if c.Ideal != 7 || c.Duration != 56 || c.Busiest != 7 {
-		t.Errorf("cost %+v, want ideal 7, duration 56, busiest 7", c)
-	}
+	expect.True(t, c.Ideal == 7 && c.Duration == 56 && c.Busiest == 7, "cost %+v, want ideal 7, duration 56, busiest 7", c)
 	load, ok := p.Loads(plan.Equal)
 	if !ok || load[p.Tree.TopUp(0, 1, 0)] != 4 || load[p.Tree.TopDown(1, 1, 0)] != 4 {
 		t.Errorf("top links carry %v and %v messages, want 4", load[p.Tree.TopUp(0, 1, 0)], load[p.Tree.TopDown(1, 1, 0)])

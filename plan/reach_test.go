@@ -15,20 +15,15 @@ import (
 // counts the others, unless their leaves are apart.
 func TestNoRouteError(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0")
-	tables, err := Tables(tr, routing.Ftree)
-	expect.Must(t, err)
+	tables := expect.Value(Tables(tr, routing.Ftree))(t)
 	expect.Must(t, reach(tables, routing.Ftree, nil))
 	tables.Set(routing.Switch(1), 5)
 	tables.Set(routing.Switch(0), 4)
-	err = reach(tables, routing.Ftree, nil)
+	err := reach(tables, routing.Ftree, nil)
 	no, ok := errors.AsType[*NoRouteError](err)
-	if !ok || no.pairs != 4 || !errors.Is(err, routing.ErrNoRoute) {
-		t.Fatalf("%v", err)
-	}
+	expect.MustTrue(t, ok && no.pairs == 4 && errors.Is(err, routing.ErrNoRoute), "%v", err)
 	want := "routing ftree on FT(2;2,3) without leaf0-spine0 leaves 4 pairs of servers without a route: server0 to server4: leaf0: no route"
-	if err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
+	expect.True(t, err.Error() == want, "%v, want %s", err, want)
 	if err := reach(tables, routing.Ftree, [][2]int{{0, 2}, {1, 2}}); err != nil {
 		t.Errorf("leaves that are apart: %v", err)
 	}

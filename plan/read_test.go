@@ -20,9 +20,7 @@ import (
 func restored(t testing.TB, file []byte) *plan.Plan {
 	t.Helper()
 	p, err := plan.Read(bytes.NewReader(file))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, file)
-	}
+	expect.MustTrue(t, err == nil, "%v\n%s", err, file)
 	return p
 }
 
@@ -90,9 +88,7 @@ func TestReadRestores(t *testing.T) {
 	if q := restored(t, text); q.Bound.Phases != 18 || !reflect.DeepEqual(q.Bound, witness.Bound) {
 		t.Errorf("bound %+v, want %+v", q.Bound, witness.Bound)
 	}
-	if kinds["server"] == 0 || kinds["leaf"] == 0 {
-		t.Errorf("bounds %v: want some of each kind", kinds)
-	}
+	expect.True(t, kinds["server"] != 0 && kinds["leaf"] != 0, "bounds %v: want some of each kind", kinds)
 }
 
 // random returns a tree with absent servers and dead links, or false for one
@@ -130,9 +126,7 @@ func TestReadBounds(t *testing.T) {
 		p := *build(t, tt.tree, "fors", "")
 		p.Bound = tt.want
 		text, _ := write(t, &p)
-		if q := restored(t, text); !reflect.DeepEqual(q.Bound, tt.want) {
-			t.Errorf("bound %+v, want %+v", q.Bound, tt.want)
-		}
+		expect.Equal(t, restored(t, text).Bound, tt.want, "bound")
 	}
 }
 
@@ -140,12 +134,10 @@ func TestReadBounds(t *testing.T) {
 func TestReadUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
 	for _, engine := range []string{"none", "minhop", "ecmp"} {
-		p, err := plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine, DropUnreachable: true})
-		expect.Must(t, err)
+		p := expect.Value(plan.Build(tr, plan.Options{Schedule: "linear-shift", Routing: engine, DropUnreachable: true}))(t)
 		text, doc := write(t, p)
-		if !bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) || !bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)) {
-			t.Errorf("%s: the files do not name leaf0 and leaf3", engine)
-		}
+		expect.True(t, bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) && bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)),
+			"%s: the files do not name leaf0 and leaf3", engine)
 		if p.Messages() != 240-32 || bytes.Contains(text, []byte("\n0 0 12 ")) {
 			t.Errorf("%s: %d messages", engine, p.Messages())
 		}
@@ -273,8 +265,7 @@ func TestReadByHand(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2}, "leaf0-spine0")
 	for _, kind := range [][2]string{{"fors", "pinned"}, {"linear-shift", "minhop"}, {"linear-shift", "none"}} {
-		p, err := plan.Build(tr, plan.Options{Schedule: kind[0], Routing: kind[1]})
-		expect.Must(f, err)
+		p := expect.Value(plan.Build(tr, plan.Options{Schedule: kind[0], Routing: kind[1]}))(f)
 		text, _ := write(f, p)
 		f.Add(text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -25,16 +26,12 @@ func TestUnreachableError(t *testing.T) {
 	}
 	_, err = plan.Build(topologytest.Tree(t, ft88, down...), plan.Options{Schedule: "fors"})
 	var u *plan.UnreachableError
-	if !errors.As(err, &u) || len(u.Pairs) != 13 {
-		t.Fatalf("error %v", err)
-	}
+	expect.MustTrue(t, errors.As(err, &u) && len(u.Pairs) == 13, "error %v", err)
 	if s := u.Error(); strings.Count(s, " and leaf") != 10 || !strings.Contains(s, "leaf1 and leaf4, and 3 more pairs, have no") {
 		t.Error(s)
 	}
 	var first *topology.UnreachableError
-	if !errors.As(err, &first) || first.A != 0 || first.B != 1 {
-		t.Errorf("the first pair is %v", first)
-	}
+	expect.True(t, errors.As(err, &first) && first.A == 0 && first.B == 1, "the first pair is %v", first)
 }
 
 // What is dropped is what cannot be sent, and nothing else; no phase is left
@@ -55,9 +52,7 @@ func TestDropUnreachable(t *testing.T) {
 		for _, name := range []string{"linear-shift", "bandwidth-optimal", "fors"} {
 			p, err := plan.Build(tr, plan.Options{Schedule: name, DropUnreachable: true})
 			if err != nil {
-				if !strings.Contains(err.Error(), "reach") {
-					t.Fatal(err)
-				}
+				expect.MustTrue(t, strings.Contains(err.Error(), "reach"), "%v", err)
 				continue
 			}
 			messages, last := 0, 0
@@ -78,7 +73,5 @@ func TestDropUnreachable(t *testing.T) {
 			dropped += m0*m1*(m0*m1-1) - messages
 		}
 	}
-	if dropped < 1000 {
-		t.Errorf("only %d messages were dropped", dropped)
-	}
+	expect.True(t, dropped >= 1000, "only %d messages were dropped", dropped)
 }

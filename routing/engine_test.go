@@ -38,13 +38,10 @@ func TestEveryEngine(t *testing.T) {
 			n := parseNetwork(t, c.text, 0, c.down...)
 			roots, err := network.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
 			expect.Must(t, err)
-			w, err := lft.NewWeights(slices.Repeat([]float64{1}, n.Hosts()))
-			expect.Must(t, err)
+			w := expect.Value(lft.NewWeights(slices.Repeat([]float64{1}, n.Hosts())))(t)
 			tables, err := routing.Compute(name, n, routing.Options{Roots: roots, Weights: w})
 			if name == "dmodk" && c.down != nil {
-				if err == nil {
-					t.Error("dmodk routes a degraded tree")
-				}
+				expect.True(t, err != nil, "dmodk routes a degraded tree")
 				continue
 			}
 			if err != nil {
@@ -70,13 +67,9 @@ func TestLists(t *testing.T) {
 		t.Error(err)
 	}
 	tables, err := routing.Compute("ftree, minhop", n, routing.Options{})
-	if err != nil || tables.Engine != "opensm-minhop" {
-		t.Error(tables, err)
-	}
+	expect.True(t, err == nil && tables.Engine == "opensm-minhop", "%v %v", tables, err)
 	whole, err := routing.Compute("ftree,minhop", parseNetwork(t, "FT(2;4,8)", 0), routing.Options{})
-	if err != nil || whole.Engine != "ftree" {
-		t.Error(err)
-	}
+	expect.True(t, err == nil && whole.Engine == "ftree", "%v", err)
 	for _, c := range []struct{ name, want string }{
 		{"magic", `no engine "magic"; there are ftree, ftree-weighted, opensm-minhop, `},
 		{"ftree,magic", `no engine "magic"`},
@@ -93,12 +86,10 @@ func TestLists(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0)
-	want, err := routing.Compute("updn", n, routing.Options{})
-	expect.Must(t, err)
+	want := expect.Value(routing.Compute("updn", n, routing.Options{}))(t)
 	var text strings.Builder
 	expect.Must(t, want.WriteDump(&text))
-	got, err := routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())})
-	expect.Must(t, err)
+	got := expect.Value(routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())}))(t)
 	if d, err := lft.Diff(want, got); err != nil || d.Total() != 0 {
 		t.Error(d, err)
 	}
@@ -121,14 +112,10 @@ func TestFromTree(t *testing.T) {
 		n, err := routing.FromTree(tree, 1)
 		expect.Must(t, err)
 		x := network.Names(n)
-		if n.Hosts() != tree.Servers() {
-			t.Errorf("%d hosts, want %d", n.Hosts(), tree.Servers())
-		}
+		expect.Equal(t, n.Hosts(), tree.Servers(), "hosts")
 		for r := range tree.Servers() {
 			h, err := x.Node("h" + strings.TrimPrefix(tree.ServerName(r), "server"))
-			if err != nil || h != network.Node(r) || n.Info(h).LID != uint16(2*(1+tree.Position(r))) {
-				t.Errorf("rank %d is %d (%v)", r, h, err)
-			}
+			expect.True(t, err == nil && h == network.Node(r) && n.Info(h).LID == uint16(2*(1+tree.Position(r))), "rank %d is %d (%v)", r, h, err)
 			if e := n.Leaf(h); n.Index(e.Node) != tree.Leaf(r) || int(e.Port) != tree.Slot(r)+1 {
 				t.Errorf("%s hangs on %s", tree.ServerName(r), n.EndName(e))
 			}
@@ -148,20 +135,15 @@ func TestFromTree(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{routing.MinHop, routing.Spread} {
-			want, err := routing.ForTree(name, tree, routing.Options{})
-			expect.Must(t, err)
-			n, err := routing.FromTree(tree, 0)
-			expect.Must(t, err)
+			want := expect.Value(routing.ForTree(name, tree, routing.Options{}))(t)
+			n := expect.Value(routing.FromTree(tree, 0))(t)
 			l, err := routing.Compute(name, n, routing.Options{})
 			if !tree.Full() {
-				if err == nil {
-					t.Error("a tree with servers missing has no notation")
-				}
+				expect.True(t, err != nil, "a tree with servers missing has no notation")
 				continue
 			}
 			expect.Must(t, err)
-			got, err := routing.ToTables(tree, l)
-			expect.Must(t, err)
+			got := expect.Value(routing.ToTables(tree, l))(t)
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
 					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
@@ -197,9 +179,7 @@ func TestForTree(t *testing.T) {
 		t.Error(err)
 	}
 	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := routing.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0))); err == nil {
-		t.Error("tables of another tree are accepted")
-	}
+	expect.True(t, expect.Err(routing.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0)))) != nil, "tables of another tree are accepted")
 }
 
 func TestToTree(t *testing.T) {

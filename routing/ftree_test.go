@@ -32,13 +32,10 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 		{Ports: 20, Leaves: 18},
 	} {
 		tree := topologytest.Tree(t, o)
-		closed, err := routing.TreeTables(tree, routing.Ftree)
-		expect.Must(t, err)
-		searched, err := routing.ForTree("ftree,minhop", tree, routing.Options{})
-		expect.Must(t, err)
+		closed := expect.Value(routing.TreeTables(tree, routing.Ftree))(t)
+		searched := expect.Value(routing.ForTree("ftree,minhop", tree, routing.Options{}))(t)
 		equal(t, closed, searched)
-		named, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
-		expect.Must(t, err)
+		named := expect.Value(routing.ForTree(routing.Ftree, tree, routing.Options{}))(t)
 		equal(t, closed, named)
 	}
 }
@@ -66,8 +63,7 @@ func TestFtreeToMinHop(t *testing.T) {
 	}
 	tables := func(name string, down ...string) *routing.Tables {
 		t.Helper()
-		out, err := routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{})
-		expect.Must(t, err)
+		out := expect.Value(routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{}))(t)
 		return out
 	}
 	healthy := tables(routing.Ftree)
@@ -81,9 +77,7 @@ func TestFtreeToMinHop(t *testing.T) {
 			}
 			before, now := healthy.Ports(routing.Switch(sw), dst), after.Ports(routing.Switch(sw), dst)
 			dead := int(before[0]) == o.Ports && (sw == 0 || healthy.Tree.Leaf(dst) == 0)
-			if dead == slices.Equal(before, now) {
-				t.Errorf("leaf%d to rank %d: %v, before %v", sw, dst, now, before)
-			}
+			expect.True(t, dead != slices.Equal(before, now), "leaf%d to rank %d: %v, before %v", sw, dst, now, before)
 		}
 	}
 }
@@ -109,9 +103,7 @@ func TestPartial(t *testing.T) {
 		for src := range tree.Servers() {
 			for dst := range tree.Servers() {
 				err := tables.Walk(src, dst)
-				if together := part[tree.Leaf(src)] == part[tree.Leaf(dst)]; together != (err == nil) {
-					t.Errorf("%s: rank %d to rank %d: %v", name, src, dst, err)
-				}
+				expect.True(t, (part[tree.Leaf(src)] == part[tree.Leaf(dst)]) == (err == nil), "%s: rank %d to rank %d: %v", name, src, dst, err)
 			}
 		}
 	}

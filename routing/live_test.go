@@ -23,18 +23,14 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 3}, "leaf2-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}),
 	} {
-		n, err := routing.FromTree(tree, 0)
-		expect.Must(t, err)
+		n := expect.Value(routing.FromTree(tree, 0))(t)
 		var roots []network.Node
 		for k := range tree.Spines() {
 			roots = append(roots, n.Switch(tree.Leaves()+k))
 		}
-		r, err := ibtest.Route(t.Context(), n, "ftree", roots)
-		expect.Must(t, err)
-		want, err := routing.ToTables(tree, r.Tables)
-		expect.Must(t, err)
-		got, err := routing.ForTree(routing.Ftree, tree, routing.Options{})
-		expect.Must(t, err)
+		r := expect.Value(ibtest.Route(t.Context(), n, "ftree", roots))(t)
+		want := expect.Value(routing.ToTables(tree, r.Tables))(t)
+		got := expect.Value(routing.ForTree(routing.Ftree, tree, routing.Options{}))(t)
 		equal(t, want, got)
 		if want.Engine != got.Engine {
 			t.Errorf("%s: OpenSM used %s, here it is %s", tree.Notation(), want.Engine, got.Engine)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -31,9 +32,7 @@ func TestCountPathsKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := routing.CountPaths(tt.tree, tt.spine); got != tt.want {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
+			expect.Equal(t, routing.CountPaths(tt.tree, tt.spine), tt.want, "routing.CountPaths")
 		})
 	}
 }

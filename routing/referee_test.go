@@ -139,14 +139,12 @@ func TestReferee(t *testing.T) {
 
 func compete(t *testing.T, x trial, c contest) verdict {
 	t.Helper()
-	got, err := routing.Compute(c.ours, x.net, routing.Options{Roots: x.roots, Partial: true})
-	expect.Must(t, err)
+	got := expect.Value(routing.Compute(c.ours, x.net, routing.Options{Roots: x.roots, Partial: true}))(t)
 	args := c.args
 	if c.theirs == "file" {
 		args = []string{"-U", written(t, got)}
 	}
-	r, err := ibtest.Route(t.Context(), x.net, c.theirs, x.roots, args...)
-	expect.Must(t, err)
+	r := expect.Value(ibtest.Route(t.Context(), x.net, c.theirs, x.roots, args...))(t)
 	if used := got.Engine; c.theirs != "file" && strings.TrimPrefix(used, "opensm-") != r.Engine {
 		t.Errorf("%s became %s, OpenSM used %s", c.ours, used, r.Engine)
 	}
@@ -161,9 +159,7 @@ func compete(t *testing.T, x trial, c contest) verdict {
 			}
 		}
 	}
-	if v.different > 0 {
-		t.Errorf("%d of %d entries differ", v.different, v.entries)
-	}
+	expect.True(t, v.different <= 0, "%d of %d entries differ", v.different, v.entries)
 	v.slowdown, v.ofTheirs = shift(got), shift(r.Tables)
 	return v
 }

@@ -20,8 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden tables")
 
 func compute(t *testing.T, tr *topology.Tree, engine string) *routing.Tables {
 	t.Helper()
-	tables, err := routing.TreeTables(tr, engine)
-	expect.Must(t, err)
+	tables := expect.Value(routing.TreeTables(tr, engine))(t)
 	return tables
 }
 
@@ -36,8 +35,7 @@ func TestGoldenTables(t *testing.T) {
 			if *update {
 				expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			expect.Must(t, err)
+			want := expect.Value(os.ReadFile(file))(t)
 			if !bytes.Equal(got.Bytes(), want) {
 				t.Errorf("got\n%swant\n%s", got.Bytes(), want)
 			}
@@ -165,9 +163,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			tables := compute(t, healthy, routing.Ftree)
 			tt.damage(tables)
 			r := tables.Check()
-			if !errors.Is(r.First, tt.want) || tt.count(r) == 0 {
-				t.Errorf("Check() = %+v, want %v", r, tt.want)
-			}
+			expect.True(t, errors.Is(r.First, tt.want) && tt.count(r) != 0, "Check() = %+v, want %v", r, tt.want)
 		})
 	}
 	t.Run("tables of the healthy tree after a link died", func(t *testing.T) {
@@ -232,10 +228,8 @@ func TestUnknownEngine(t *testing.T) {
 
 // Every next hop is taken as often as the others, by a hash of seed and pair.
 func TestHashed(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 40, Leaves: 40, Spines: 4})
-	expect.Must(t, err)
-	tables, err := routing.TreeTables(tree, routing.ECMP)
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 40, Leaves: 40, Spines: 4}))(t)
+	tables := expect.Value(routing.TreeTables(tree, routing.ECMP))(t)
 	var hits [4]int
 	differs := 0
 	for a := range 40 {
@@ -243,14 +237,10 @@ func TestHashed(t *testing.T) {
 			src, dst := tree.First(a), tree.First(b)
 			k := tables.Hashed(1, a, src, dst)
 			if a == b {
-				if k != -1 {
-					t.Errorf("within leaf%d through spine %d", a, k)
-				}
+				expect.Equal(t, k, -1, "within leaf%d through spine", a)
 				continue
 			}
-			if k != tables.Hashed(1, a, src, dst) {
-				t.Fatal("one pair, two paths")
-			}
+			expect.MustTrue(t, k == tables.Hashed(1, a, src, dst), "one pair, two paths")
 			if k != tables.Hashed(2, a, src, dst) {
 				differs++
 			}
@@ -262,7 +252,5 @@ func TestHashed(t *testing.T) {
 			t.Errorf("spine %d was taken by %d of 1560 pairs", k, n)
 		}
 	}
-	if differs < 1000 {
-		t.Errorf("another seed changes %d of 1560 pairs", differs)
-	}
+	expect.True(t, differs >= 1000, "another seed changes %d of 1560 pairs", differs)
 }

@@ -34,16 +34,13 @@ func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 
 func outcome(t *testing.T, j *Job) *Outcome {
 	t.Helper()
-	o, err := Fluid(t.Context(), j, nil)
-	expect.Must(t, err)
+	o := expect.Value(Fluid(t.Context(), j, nil))(t)
 	return o
 }
 
 func within(t *testing.T, what string, got, want, share float64) {
 	t.Helper()
-	if math.Abs(got-want) > share*math.Abs(want) {
-		t.Errorf("%s is %v, want %v", what, got, want)
-	}
+	expect.True(t, math.Abs(got-want) <= share*math.Abs(want), "%s is %v, want %v", what, got, want)
 }
 
 // TestFluidBuildsEachEventOnce holds what is counted in different places against
@@ -104,15 +101,11 @@ func balance(t *testing.T, j *Job, o *Outcome) {
 // counts holds events and payload against each other.
 func counts(t *testing.T, j *Job, o *Outcome) {
 	t.Helper()
-	if o.Exchanges < 3 {
-		t.Fatalf("only %d exchanges in %v", o.Exchanges, o.Span)
-	}
+	expect.MustTrue(t, o.Exchanges >= 3, "only %d exchanges in %v", o.Exchanges, o.Span)
 	n := j.Plan.Tree.Servers()
 	var sent, got, events, sampled, built uint64
 	for s := range n {
-		if o.Events[s] != o.Exchanges {
-			t.Errorf("rank %d built %d events of %d", s, o.Events[s], o.Exchanges)
-		}
+		expect.True(t, o.Events[s] == o.Exchanges, "rank %d built %d events of %d", s, o.Events[s], o.Exchanges)
 		sent, got, events = sent+o.sent[s], got+o.Received[s], events+o.Events[s]
 	}
 	var want uint64
@@ -125,12 +118,9 @@ func counts(t *testing.T, j *Job, o *Outcome) {
 		sampled += s.PayloadBytes
 		built += s.Events
 	}
-	if sent != got || sampled != got || built != events {
-		t.Errorf("sent %d, received %d, sampled %d bytes; %d events, %d in samples", sent, got, sampled, events, built)
-	}
-	if got >= want || float64(got) < float64(want)*float64(n-2)/float64(n) {
-		t.Errorf("%d bytes of %d have moved", got, want)
-	}
+	expect.True(t, sent == got && sampled == got && built == events,
+		"sent %d, received %d, sampled %d bytes; %d events, %d in samples", sent, got, sampled, events, built)
+	expect.True(t, got < want && float64(got) >= float64(want)*float64(n-2)/float64(n), "%d bytes of %d have moved", got, want)
 }
 
 func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
@@ -139,9 +129,7 @@ func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 			j := small(t, results.Unsync, "", "ftree", down...)
 			j.Duration, j.Credits, j.Quantum = 500*time.Millisecond, 2, q
 			got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
-			if got > bound*(1+1e-6) || got < 0.97*bound {
-				t.Errorf("%v, quantum %v: efficiency %.4f, at most %.4f", down, q, got, bound)
-			}
+			expect.True(t, got <= bound*(1+1e-6) && got >= 0.97*bound, "%v, quantum %v: efficiency %.4f, at most %.4f", down, q, got, bound)
 		}
 	}
 }
@@ -153,14 +141,12 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 		j := small(t, results.Sync, schedule, "", "leaf0-spine0", "leaf1-spine2")
 		j.Equal, j.Duration = true, 50*time.Millisecond
 		j.Timing = Timing{Barrier: "tournament", Round: 10 * time.Microsecond, Overhead: 5 * time.Microsecond}
-		want, err := Phase(t.Context(), j, nil)
-		expect.Must(t, err)
+		want := expect.Value(Phase(t.Context(), j, nil))(t)
 		got := outcome(t, j)
 		// One counts from the beginning of the first phase, the other from its first send.
 		within(t, schedule+": span", (got.Span + j.Timing.Overhead).Seconds(), want.Span.Seconds(), 1e-6)
-		if got.Exchanges != want.Exchanges || !reflect.DeepEqual(got.sent, want.sent) {
-			t.Errorf("%s: %d exchanges and %v sent, want %d and %v", schedule, got.Exchanges, got.sent, want.Exchanges, want.sent)
-		}
+		expect.True(t, got.Exchanges == want.Exchanges && reflect.DeepEqual(got.sent, want.sent),
+			"%s: %d exchanges and %v sent, want %d and %v", schedule, got.Exchanges, got.sent, want.Exchanges, want.sent)
 		for w := range want.Wires {
 			within(t, "wire", got.Wires[w], want.Wires[w], 1e-9)
 		}
@@ -193,9 +179,7 @@ func TestFluidAsksForSourcesOneByOne(t *testing.T) {
 	all := outcome(t, j)
 	j.Sources = 1
 	one := outcome(t, j)
-	if one.Exchanges != 1 || one.Span <= all.Span {
-		t.Errorf("%d exchanges in %v; all at once it takes %v", one.Exchanges, one.Span, all.Span)
-	}
+	expect.True(t, one.Exchanges == 1 && one.Span > all.Span, "%d exchanges in %v; all at once it takes %v", one.Exchanges, one.Span, all.Span)
 }
 
 func TestFluidSkipsTheWarmup(t *testing.T) {
@@ -220,13 +204,9 @@ func TestFluidIsReproducible(t *testing.T) {
 		old := runtime.GOMAXPROCS(1)
 		second := outcome(t, j)
 		runtime.GOMAXPROCS(old)
-		if !reflect.DeepEqual(first, second) {
-			t.Errorf("quantum %v: a second run differs", q)
-		}
+		expect.True(t, reflect.DeepEqual(first, second), "quantum %v: a second run differs", q)
 		j.Seed++
-		if third := outcome(t, j); reflect.DeepEqual(first.Wires, third.Wires) {
-			t.Errorf("quantum %v: another seed hashes alike", q)
-		}
+		expect.True(t, !reflect.DeepEqual(first.Wires, outcome(t, j).Wires), "quantum %v: another seed hashes alike", q)
 	}
 }
 
@@ -240,13 +220,9 @@ func TestFluidEnds(t *testing.T) {
 			if calls++; calls == 3 {
 				cancel()
 			}
-			if done > of || of != time.Hour {
-				t.Errorf("%v of %v", done, of)
-			}
+			expect.True(t, done <= of && of == time.Hour, "%v of %v", done, of)
 		})
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("quantum %v: %v", q, err)
-		}
+		expect.True(t, errors.Is(err, context.Canceled), "quantum %v: %v", q, err)
 	}
 }
 
@@ -300,9 +276,7 @@ func TestAssignerKeepsAllTogether(t *testing.T) {
 	for d.end(give); len(open) > 0; open = open[1:] {
 		d.built(open[0], give)
 	}
-	if d.level != 5 {
-		t.Errorf("all come up to %d events, want 5", d.level)
-	}
+	expect.True(t, d.level == 5, "all come up to %d events, want 5", d.level)
 }
 
 // Balanced, servers build equally many events in shorter time where events differ in size,
@@ -327,9 +301,7 @@ func TestAssignerBalances(t *testing.T) {
 		}
 	}
 	for id := range uint64(3 * builder.Ahead * n) {
-		if !seen[uint64(j.Warmup*n)+id] {
-			t.Fatalf("event %d is assigned to nobody", id)
-		}
+		expect.MustTrue(t, seen[uint64(j.Warmup*n)+id], "event %d is assigned to nobody", id)
 	}
 }
 

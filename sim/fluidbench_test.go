@@ -25,8 +25,7 @@ func lhcbA(tb testing.TB, down ...string) *topology.Tree {
 
 func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {
 	tb.Helper()
-	p, err := plan.Build(t, o)
-	expect.Must(tb, err)
+	p := expect.Value(plan.Build(t, o))(tb)
 	return p
 }
 
@@ -61,8 +60,7 @@ func BenchmarkFluidExchange(b *testing.B) {
 				j.Size = c.size
 			}
 			for b.Loop() {
-				o, err := Fluid(b.Context(), j, nil)
-				expect.Must(b, err)
+				o := expect.Value(Fluid(b.Context(), j, nil))(b)
 				ideal := float64(325*(1<<20+40)*8) / j.BitPerSec
 				b.ReportMetric(ideal/o.Span.Seconds(), "efficiency")
 				b.ReportMetric(j.Plan.Cost(plan.Equal, 1).Unsynchronised(), "bound")
@@ -78,8 +76,7 @@ func BenchmarkFluidCredits(b *testing.B) {
 	j := exchange(planOf(b, lhcbA(b, down...), plan.Options{Routing: "opensm-minhop"}))
 	j.Credits, j.Duration, j.Timing.Overhead = 2, 200*time.Millisecond, 4*time.Microsecond
 	for b.Loop() {
-		o, err := Fluid(b.Context(), j, nil)
-		expect.Must(b, err)
+		o := expect.Value(Fluid(b.Context(), j, nil))(b)
 		b.ReportMetric(efficiency(j, o), "efficiency")
 	}
 }
@@ -97,8 +94,7 @@ func BenchmarkFluidMinute(b *testing.B) {
 			j := exchange(planOf(b, lhcbA(b, c.down...), plan.Options{Routing: "ftree"}))
 			j.Duration, j.Quantum = time.Minute, 10*time.Millisecond
 			for b.Loop() {
-				o, err := Fluid(b.Context(), j, nil)
-				expect.Must(b, err)
+				o := expect.Value(Fluid(b.Context(), j, nil))(b)
 				b.ReportMetric(efficiency(j, o), "efficiency")
 				b.ReportMetric(j.Plan.Cost(plan.Equal, 1).Unsynchronised(), "bound")
 			}

@@ -120,13 +120,9 @@ func TestFluidScheduleChanges(t *testing.T) {
 		// link dies, and its fragments give way to others on their new paths. The last may
 		// begin right before the end.
 		least, most := 200*time.Millisecond, 270*time.Millisecond
-		if o.Span < least || o.Span > most || o.Exchanges < 7 {
-			t.Errorf("%s: %d exchanges in %v", mode, o.Exchanges, o.Span)
-		}
+		expect.True(t, o.Span >= least && o.Span <= most && o.Exchanges >= 7, "%s: %d exchanges in %v", mode, o.Exchanges, o.Span)
 		for s, n := range o.sent {
-			if n != o.Exchanges*15*(mega-40) {
-				t.Errorf("%s: rank %d sent %d bytes in %d exchanges", mode, s, n, o.Exchanges)
-			}
+			expect.True(t, n == o.Exchanges*15*(mega-40), "%s: rank %d sent %d bytes in %d exchanges", mode, s, n, o.Exchanges)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // slowly is max-min fairness as the textbook has it: all rates grow together, and
@@ -64,9 +66,7 @@ func (s *shares) rates() []float64 {
 func sameRates(t *testing.T, got, want []float64) {
 	t.Helper()
 	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-8*want[i] {
-			t.Fatalf("stream %d of %d has %v, want %v", i, len(want), got[i], want[i])
-		}
+		expect.MustTrue(t, math.Abs(got[i]-want[i]) <= 1e-8*want[i], "stream %d of %d has %v, want %v", i, len(want), got[i], want[i])
 	}
 }
 

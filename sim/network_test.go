@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
@@ -37,9 +38,7 @@ func TestNetworkLoads(t *testing.T) {
 		{"three levels", podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4})},
 	} {
 		want, ok := c.plan.Loads(plan.Equal)
-		if !ok {
-			t.Fatalf("%s: the plan has no loads", c.name)
-		}
+		expect.MustTrue(t, ok, "%s: the plan has no loads", c.name)
 		n := networkOf(c.plan, 1)
 		got := make([]float64, n.wires)
 		for src := range c.plan.Tree.Servers() {
@@ -52,9 +51,7 @@ func TestNetworkLoads(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: loads %v, the plan says %v", c.name, got, want)
-		}
+		expect.True(t, slices.Equal(got, want), "%s: loads %v, the plan says %v", c.name, got, want)
 	}
 }
 
@@ -75,9 +72,7 @@ func TestNetworkNames(t *testing.T) {
 			link, direction := n.name(int(w))
 			got = append(got, link+" "+direction)
 		}
-		if !slices.EqualFunc(got, c.want, alike) {
-			t.Errorf("%d -> %d: %v, want %v", c.src, c.dst, got, c.want)
-		}
+		expect.True(t, slices.EqualFunc(got, c.want, alike), "%d -> %d: %v, want %v", c.src, c.dst, got, c.want)
 	}
 }
 
@@ -110,9 +105,7 @@ func TestHashedPaths(t *testing.T) {
 					continue
 				}
 				path := n.path(nil, src, dst)
-				if !slices.Equal(path, n.path(nil, src, dst)) {
-					t.Fatalf("seed %d: %d -> %d changes its path", seed, src, dst)
-				}
+				expect.MustTrue(t, slices.Equal(path, n.path(nil, src, dst)), "seed %d: %d -> %d changes its path", seed, src, dst)
 				if !slices.Equal(path, first.path(nil, src, dst)) {
 					differ++
 				}
@@ -121,14 +114,10 @@ func TestHashedPaths(t *testing.T) {
 				}
 			}
 		}
-		if load[p.Tree.Up(0, 0)]+load[p.Tree.Down(0, 0)] > 0 {
-			t.Fatalf("seed %d: a path crosses the dead link", seed)
-		}
+		expect.MustTrue(t, load[p.Tree.Up(0, 0)]+load[p.Tree.Down(0, 0)] <= 0, "seed %d: a path crosses the dead link", seed)
 		sum += slices.Max(load) / draws
 	}
-	if differ == 0 {
-		t.Error("no path depends on the seed")
-	}
+	expect.True(t, differ != 0, "no path depends on the seed")
 	if want := p.Cost(plan.Equal, 1).Busiest; math.Abs(sum-want) > 0.05*want {
 		t.Errorf("busiest wire carries %.1f messages on average, plan.Cost says %.1f", sum, want)
 	}

@@ -83,8 +83,7 @@ var overheads = Timing{Round: 50 * time.Microsecond, Overhead: 30 * time.Microse
 func TestOrderedIsItsPlan(t *testing.T) {
 	for name, j := range kinds(t) {
 		j.Header, j.Duration = 0, time.Hour
-		p, err := j.Order(sizes.NewChain(j.Plan.Tree), 0, j.Window)
-		expect.Must(t, err)
+		p := expect.Value(j.Order(sizes.NewChain(j.Plan.Tree), 0, j.Window))(t)
 		x := newPaths(j)
 		expect.Must(t, x.window())
 		near(t, name, x.done*1e9, float64(p.Time))
@@ -101,9 +100,7 @@ func TestOrderedBuildsEachEventOnce(t *testing.T) {
 		counts(t, j, phase(t, j))
 		o := outcome(t, j)
 		counts(t, j, o)
-		if again := outcome(t, j); !reflect.DeepEqual(o, again) {
-			t.Errorf("%s: a second run differs", name)
-		}
+		expect.True(t, reflect.DeepEqual(o, outcome(t, j)), "%s: a second run differs", name)
 	}
 }
 
@@ -114,9 +111,7 @@ func TestOrderedModelsAgree(t *testing.T) {
 		j.Interval = 20100100 * time.Nanosecond // at which no fragment ends
 		for _, j.Timing = range []Timing{{}, {Round: time.Millisecond}, overheads} {
 			want, got := phase(t, j), outcome(t, j)
-			if got.Exchanges != want.Exchanges {
-				t.Errorf("%s: %d exchanges of flows, %d of the longest path", name, got.Exchanges, want.Exchanges)
-			}
+			expect.True(t, got.Exchanges == want.Exchanges, "%s: %d exchanges of flows, %d of the longest path", name, got.Exchanges, want.Exchanges)
 			within(t, name+": span of flows", got.Span.Seconds(), want.Span.Seconds(), 1e-7)
 			for w := range want.Wires {
 				near(t, fmt.Sprint(name, ": wire ", w), got.Wires[w], want.Wires[w])
@@ -141,9 +136,8 @@ func TestOrderedInPackets(t *testing.T) {
 			j.Lossless = lossless(perOutput)
 			j.Lossless.Packet = 8192
 			want, got := phase(t, j).Span.Seconds(), packets(t, j).Span.Seconds()
-			if got < 0.9999*want || got > 1.02*want {
-				t.Errorf("%s, per output %t: packets take %v, the longest path %v", name, perOutput, got, want)
-			}
+			expect.True(t, got >= 0.9999*want && got <= 1.02*want,
+				"%s, per output %t: packets take %v, the longest path %v", name, perOutput, got, want)
 		}
 	}
 }
@@ -174,8 +168,7 @@ func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 	begin := 0.0
 	for first := 0; first < exchanges; first += j.Window {
 		sent, before := map[int]float64{}, last // when the windows before are received
-		p, err := j.Order(chain, uint64(first), min(j.Window, exchanges-first))
-		expect.Must(t, err)
+		p := expect.Value(j.Order(chain, uint64(first), min(j.Window, exchanges-first)))(t)
 		chain.Add(p)
 		for x := range p.Pieces() {
 			path := net.through(nil, x.Src, x.Dst, x.Spine)
@@ -216,16 +209,13 @@ func TestOrderedChange(t *testing.T) {
 	o := phase(t, j)
 	counts(t, j, o)
 	up := j.Plan.Tree.UpWire(topology.Link{Leaf: 0, Spine: 1})
-	if o.Wires[up] >= healthy.Wires[up] || o.Wires[up] == 0 || o.Span <= healthy.Span*99/100 {
-		t.Errorf("%v with a link dead in between, %v without; it carried %.0f and %.0f bytes", o.Span, healthy.Span, o.Wires[up], healthy.Wires[up])
-	}
+	expect.True(t, o.Wires[up] < healthy.Wires[up] && o.Wires[up] != 0 && o.Span > healthy.Span*99/100,
+		"%v with a link dead in between, %v without; it carried %.0f and %.0f bytes", o.Span, healthy.Span, o.Wires[up], healthy.Wires[up])
 	// Flows whose link has died take the new plan's paths, and share these.
 	got := outcome(t, j)
 	counts(t, j, got)
 	within(t, "span of flows", got.Span.Seconds(), o.Span.Seconds(), 0.15)
-	if got.Wires[up] > o.Wires[up] {
-		t.Errorf("the dead link carried %.0f bytes of flows, %.0f of the longest path", got.Wires[up], o.Wires[up])
-	}
+	expect.True(t, got.Wires[up] <= o.Wires[up], "the dead link carried %.0f bytes of flows, %.0f of the longest path", got.Wires[up], o.Wires[up])
 	j.Lossless = lossless(true)
 	counts(t, j, packets(t, j))
 }
@@ -239,9 +229,7 @@ func TestOrderedOverheadsCost(t *testing.T) {
 		j.Timing.Round = round
 		spans = append(spans, phase(t, j).Span)
 	}
-	if !slices.IsSorted(spans) || spans[2] < spans[0]+5*time.Millisecond {
-		t.Errorf("with tokens of 0, 0.1 and 1 ms: %v", spans)
-	}
+	expect.True(t, slices.IsSorted(spans) && spans[2] >= spans[0]+5*time.Millisecond, "with tokens of 0, 0.1 and 1 ms: %v", spans)
 }
 
 func TestOrderedRefuses(t *testing.T) {
@@ -271,14 +259,10 @@ func TestExactly(t *testing.T) {
 	j := ordered(t, 3, spreadSizes(mega, 0.5))
 	j.Exchanges = 7
 	for _, o := range []*Outcome{phase(t, j), outcome(t, j)} {
-		if o.Exchanges != 7 {
-			t.Errorf("%d exchanges", o.Exchanges)
-		}
+		expect.Equal(t, o.Exchanges, 7, "exchanges")
 	}
 	j.Mode = results.Sync
-	if o := phase(t, j); o.Exchanges != 7 {
-		t.Errorf("%d exchanges in phases", o.Exchanges)
-	}
+	expect.Equal(t, phase(t, j).Exchanges, 7, "exchanges in phases")
 }
 
 // Without the tokens for links pieces share these, where links are dead; the phase model
@@ -291,9 +275,7 @@ func TestPortTokens(t *testing.T) {
 	if some := outcome(t, j); some.Span < all.Span*103/100 {
 		t.Errorf("%v without the tokens for links, %v with them", some.Span, all.Span)
 	}
-	if _, err := Phase(t.Context(), j, nil); err == nil {
-		t.Error("the phase model takes it")
-	}
+	expect.True(t, expect.Err(Phase(t.Context(), j, nil)) != nil, "the phase model takes it")
 }
 
 // Stragglers are a share of all sends, late by the same.
@@ -308,9 +290,7 @@ func TestStragglers(t *testing.T) {
 			t.Fatalf("late by %v", at)
 		}
 	}
-	if late < 900 || late > 1100 {
-		t.Errorf("%d of 100000 are late", late)
-	}
+	expect.True(t, late >= 900 && late <= 1100, "%d of 100000 are late", late)
 	j := ordered(t, 3, equal)
 	j.Exchanges = 3
 	on := phase(t, j).Span

@@ -12,8 +12,7 @@ import (
 
 func packets(t *testing.T, j *Job) *Outcome {
 	t.Helper()
-	o, err := Packets(t.Context(), j, nil)
-	expect.Must(t, err)
+	o := expect.Value(Packets(t.Context(), j, nil))(t)
 	return o
 }
 
@@ -91,9 +90,7 @@ func TestPacketsCount(t *testing.T) {
 					t.Errorf("%s %s: wire %d carries %.0f bytes, at most %.0f", tt.mode, tt.routing, w, bytes, most)
 				}
 			}
-			if again := packets(t, j); !reflect.DeepEqual(o, again) {
-				t.Errorf("%s %s: a second run differs", tt.mode, tt.routing)
-			}
+			expect.True(t, reflect.DeepEqual(o, packets(t, j)), "%s %s: a second run differs", tt.mode, tt.routing)
 		}
 	}
 }
@@ -113,9 +110,8 @@ func TestPacketsChange(t *testing.T) {
 			j.Changes = []Change{{50 * time.Millisecond, dead.Plan}, {150 * time.Millisecond, j.Plan}}
 			o := packets(t, j)
 			counts(t, j, o)
-			if o.Exchanges > whole.Exchanges || 2*o.Exchanges < whole.Exchanges {
-				t.Errorf("%s %s: %d exchanges with a link dead half of the time, %d without", tt.mode, tt.schedule, o.Exchanges, whole.Exchanges)
-			}
+			expect.True(t, o.Exchanges <= whole.Exchanges && 2*o.Exchanges >= whole.Exchanges,
+				"%s %s: %d exchanges with a link dead half of the time, %d without", tt.mode, tt.schedule, o.Exchanges, whole.Exchanges)
 		}
 	}
 }

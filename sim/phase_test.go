@@ -30,16 +30,13 @@ func job(p *plan.Plan) *Job {
 
 func phase(t *testing.T, j *Job) *Outcome {
 	t.Helper()
-	o, err := Phase(context.Background(), j, nil)
-	expect.Must(t, err)
+	o := expect.Value(Phase(context.Background(), j, nil))(t)
 	return o
 }
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
-		t.Errorf("%s: %.9g, want %.9g", what, got, want)
-	}
+	expect.True(t, math.Abs(got-want) <= 1e-6*max(1, math.Abs(want)), "%s: %.9g, want %.9g", what, got, want)
 }
 
 // plans are trees, dead links, schedules and routings of all kinds.
@@ -129,15 +126,13 @@ func samplesAddUp(t *testing.T, name string, j *Job, o *Outcome) {
 		events[i] += s.Events
 		payload[i] += s.PayloadBytes
 		waited[i] += s.BarrierWaitSec
-		if s.TSec < last || s.IntervalSec <= 0 || s.IntervalSec > j.Interval.Seconds()+1e-9 {
-			t.Fatalf("%s: sample %+v after one at %g", name, s, last)
-		}
+		expect.MustTrue(t, s.TSec >= last && s.IntervalSec > 0 && s.IntervalSec <= j.Interval.Seconds()+1e-9,
+			"%s: sample %+v after one at %g", name, s, last)
 		last = s.TSec
 	}
 	for i := range n {
-		if events[i] != o.Events[i] || payload[i] != o.Received[i] {
-			t.Errorf("%s: samples of rank %d: %d events of %d, %d bytes of %d", name, i, events[i], o.Events[i], payload[i], o.Received[i])
-		}
+		expect.True(t, events[i] == o.Events[i] && payload[i] == o.Received[i],
+			"%s: samples of rank %d: %d events of %d, %d bytes of %d", name, i, events[i], o.Events[i], payload[i], o.Received[i])
 		near(t, name+": waiting in samples", waited[i], o.waited[i].Seconds())
 	}
 }
@@ -152,8 +147,7 @@ type simpleOutcome struct {
 func simple(t *testing.T, j *Job) simpleOutcome {
 	p, n := j.Plan, j.Plan.Tree.Servers()
 	net := networkOf(p, j.Seed)
-	r, err := rounds(j.Timing.Barrier, n)
-	expect.Must(t, err)
+	r := expect.Value(rounds(j.Timing.Barrier, n))(t)
 	wait := float64(r) * j.Timing.Round.Seconds()
 	out := simpleOutcome{waited: make([]float64, n), received: make([]float64, n), sent: make([]float64, n)}
 	clock := 0.0
@@ -217,9 +211,7 @@ func TestRounds(t *testing.T) {
 			t.Errorf("%s of %d: %d rounds, %v; want %d", c.kind, c.n, got, err, c.want)
 		}
 	}
-	if _, err := rounds("magic", 4); err == nil {
-		t.Error("no error for an unknown barrier")
-	}
+	expect.True(t, expect.Err(rounds("magic", 4)) != nil, "no error for an unknown barrier")
 }
 
 // TestPhaseChange: a link dies 40 messages into the second exchange and comes back. By
@@ -231,8 +223,7 @@ func TestPhaseChange(t *testing.T) {
 	a, b := planned(t, healthy, "linear-shift", "minhop"), planned(t, dead, "linear-shift", "minhop")
 	fors := planned(t, dead, "fors", "pinned")
 	each := func(p *plan.Plan) (out []float64) {
-		x, err := newPhaser(job(p))
-		expect.Must(t, err)
+		x := expect.Value(newPhaser(job(p)))(t)
 		for k := range p.Schedule.Phases {
 			for m := range p.Schedule.All() {
 				if m.Phase == k {
@@ -313,9 +304,7 @@ func TestPhaseProgress(t *testing.T) {
 	j.Duration = time.Hour
 	last := time.Duration(0)
 	if _, err := Phase(context.Background(), j, func(done, of time.Duration) {
-		if done <= last || of != j.Duration {
-			t.Errorf("%s of %s after %s", done, of, last)
-		}
+		expect.True(t, done > last && of == j.Duration, "%s of %s after %s", done, of, last)
 		last = done
 	}); err != nil || last != j.Duration {
 		t.Errorf("%v; ended at %s", err, last)

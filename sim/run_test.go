@@ -96,23 +96,15 @@ func TestRun(t *testing.T) {
 			}
 		}
 		sum, err := Run(context.Background(), cases(t), b, o)
-		if err != nil || !sum.Complete || len(sum.Cases) != 3 || !reflect.DeepEqual(sum, b.run.Summary) {
-			t.Fatalf("%v; %+v", err, sum)
-		}
-		if !reflect.DeepEqual(steps, map[string]int{"a": 1, "b": 1, "c": 1}) {
-			t.Errorf("cases told of as done: %v", steps)
-		}
+		expect.MustTrue(t, err == nil && sum.Complete && len(sum.Cases) == 3 && reflect.DeepEqual(sum, b.run.Summary), "%v; %+v", err, sum)
+		expect.Equal(t, steps, map[string]int{"a": 1, "b": 1, "c": 1}, "cases told of as done")
 		if first == nil {
 			first = b
 		}
-		if !reflect.DeepEqual(b, first) {
-			t.Errorf("%d workers: the results differ from those of one", workers)
-		}
+		expect.True(t, reflect.DeepEqual(b, first), "%d workers: the results differ from those of one", workers)
 	}
 	want := []string{"manifest", "samples of a", "links of a", "samples of b", "links of b", "samples of c", "links of c", "summary", "manifest"}
-	if !slices.Equal(first.order, want) {
-		t.Errorf("order %v, want %v", first.order, want)
-	}
+	expect.Equal(t, first.order, want, "order")
 	if want := []string{"a: # evbench plan 1", "b: # evbench plan 1", "c: # evbench plan 1"}; !slices.Equal(first.plans, want) {
 		t.Errorf("plans %v", first.plans)
 	}
@@ -125,23 +117,16 @@ func TestRun(t *testing.T) {
 // links carry what is planned for them.
 func TestResults(t *testing.T) {
 	b := &book{}
-	sum, err := Run(context.Background(), cases(t), b, options())
-	expect.Must(t, err)
+	sum := expect.Value(Run(context.Background(), cases(t), b, options()))(t)
 	for _, c := range sum.Cases {
-		if c.Simulated != PhaseModel || c.Model || !c.Valid || len(c.Reasons)+len(c.Warnings) > 0 || !c.Complete {
-			t.Errorf("%+v", c)
-		}
+		expect.True(t, c.Simulated == PhaseModel && !c.Model && c.Valid && len(c.Reasons)+len(c.Warnings) <= 0 && c.Complete, "%+v", c)
 		near(t, c.Name+": efficiency", c.MeasuredEfficiency, c.PredictedEfficiency)
 		near(t, c.Name+": events/s", c.EventsPerSec.Min, float64(c.Exchanges)/c.MeasuredSec)
 		near(t, c.Name+": goodput", c.GoodputBitPerSec.Max, 15*60*8*c.EventsPerSec.Max)
-		if c.EventsBuilt != 16*c.Exchanges {
-			t.Errorf("%s: %d events of %d exchanges", c.Name, c.EventsBuilt, c.Exchanges)
-		}
+		expect.True(t, c.EventsBuilt == 16*c.Exchanges, "%s: %d events of %d exchanges", c.Name, c.EventsBuilt, c.Exchanges)
 	}
 	for _, l := range b.run.Links {
-		if !l.Planned || l.Bytes != l.PlannedBytes {
-			t.Errorf("%+v", l)
-		}
+		expect.True(t, l.Planned && l.Bytes == l.PlannedBytes, "%+v", l)
 	}
 	if n := b.run.Samples[0]; n.EventBytes != 0 && n.EventBytes != 16*60 {
 		t.Errorf("%+v", n)
@@ -157,9 +142,7 @@ func TestRunFails(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // cases are begun one after the other
 	sum, err := Run(context.Background(), all, b, o)
 	expect.Error(t, err, `case "b": the phase model`)
-	if sum.Complete || len(sum.Cases) != 1 || b.written != 1 || b.run.Manifest.Complete {
-		t.Errorf("%+v", sum)
-	}
+	expect.True(t, !sum.Complete && len(sum.Cases) == 1 && b.written == 1 && !b.run.Manifest.Complete, "%+v", sum)
 
 	all = cases(t)
 	all[2].Model = "none"

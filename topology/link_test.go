@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
@@ -17,10 +18,6 @@ func TestLinkLists(t *testing.T) {
 	if got, want := topology.LinkNames(links), []string{"leaf0-spine2", "leaf1-spine0", "leaf1-spine1"}; !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)
 	}
-	if topology.LinkNames(nil) == nil {
-		t.Error("the names of no links are nil")
-	}
-	if got := topology.Minus(links, []topology.Link{b, {Leaf: 7, Spine: 7}}); !slices.Equal(got, []topology.Link{a, c}) {
-		t.Errorf("minus: %v", got)
-	}
+	expect.True(t, topology.LinkNames(nil) != nil, "the names of no links are nil")
+	expect.Equal(t, topology.Minus(links, []topology.Link{b, {Leaf: 7, Spine: 7}}), []topology.Link{a, c}, "minus")
 }

@@ -16,8 +16,7 @@ import (
 
 func pods(t testing.TB, notation string, down ...string) *topology.Tree {
 	t.Helper()
-	o, err := topology.Parse(notation)
-	expect.Must(t, err)
+	o := expect.Value(topology.Parse(notation))(t)
 	return topologytest.Tree(t, o, down...)
 }
 
@@ -30,9 +29,7 @@ func TestNewPods(t *testing.T) {
 
 func TestPodsNotation(t *testing.T) {
 	for _, notation := range []string{"FT(3;4,3,2)", "FT(3;2,1,1)", "PGFT(3;4,3,2;1,2,3;1,1,1)", "PGFT(3;4,3,2;1,4,9;1,1,1)"} {
-		if got := pods(t, notation).Notation(); got != notation {
-			t.Errorf("Notation of %s is %s", notation, got)
-		}
+		expect.Equal(t, pods(t, notation).Notation(), notation, "Notation of %s", notation)
 	}
 }
 
@@ -67,9 +64,8 @@ func TestPodsLinks(t *testing.T) {
 				low++
 			}
 		}
-		if err != nil || low != tt.low || len(links)-low != tt.tops || !slices.IsSortedFunc(links, topology.Link.Compare) {
-			t.Errorf("Links(%q) = %v, %v; want %d and %d", tt.name, links, err, tt.low, tt.tops)
-		}
+		expect.True(t, err == nil && low == tt.low && len(links)-low == tt.tops && slices.IsSortedFunc(links, topology.Link.Compare),
+			"Links(%q) = %v, %v; want %d and %d", tt.name, links, err, tt.low, tt.tops)
 		v := topologytest.Without(t, topology.Options{Ports: 4, Leaves: 6, Pods: 2, Spines: 5, Tops: 7}, links...)
 		if names := v.DownNames(); len(names) != len(links) || len(p.DownNames()) != 0 || !reflect.DeepEqual(v, pods(t, p.Notation(), names...)) {
 			t.Errorf("without %s: %v are dead, which does not give the tree back", tt.name, names)
@@ -131,14 +127,10 @@ func TestPodsConnected(t *testing.T) {
 		}
 		if len(want) > 0 {
 			apart++
-			if !strings.Contains(err.Error(), fmt.Sprintf("leaf%d and leaf%d have no live path", u.A, u.B)) {
-				t.Errorf("error %v", err)
-			}
+			expect.True(t, strings.Contains(err.Error(), fmt.Sprintf("leaf%d and leaf%d have no live path", u.A, u.B)), "error %v", err)
 		}
 	}
-	if apart < 50 || apart > 450 {
-		t.Errorf("%d of 500 trees are apart", apart)
-	}
+	expect.True(t, apart >= 50 && apart <= 450, "%d of 500 trees are apart", apart)
 }
 
 // Both levels are drawn from alike.
@@ -146,21 +138,16 @@ func TestPodsRandom(t *testing.T) {
 	p := pods(t, "FT(3;3,3,3)", "leaf0-spine0", "pod2-spine1-top1")
 	upper := 0
 	for seed := range uint64(50) {
-		links, err := p.Random(3, seed)
-		expect.Must(t, err)
+		links := expect.Value(p.Random(3, seed))(t)
 		for _, l := range links {
 			if l.Above {
 				upper++
 			}
 		}
 	}
-	if upper < 40 || upper > 110 {
-		t.Errorf("%d upper links of 150 drawn: both levels are of equal size", upper)
-	}
+	expect.True(t, upper >= 40 && upper <= 110, "%d upper links of 150 drawn: both levels are of equal size", upper)
 	for _, n := range []int{-1, 53, 52} {
-		if _, err := p.Random(n, 1); err == nil {
-			t.Errorf("%d of 52 links were drawn", n)
-		}
+		expect.True(t, expect.Err(p.Random(n, 1)) != nil, "%d of 52 links were drawn", n)
 	}
 }
 
@@ -187,8 +174,6 @@ func TestPodsWires(t *testing.T) {
 			link, direction := p.WireName(w)
 			names = append(names, link+" "+direction)
 		}
-		if got := strings.Join(names, ", "); got != tt.want {
-			t.Errorf("path %s, want %s", got, tt.want)
-		}
+		expect.Equal(t, strings.Join(names, ", "), tt.want, "path")
 	}
 }

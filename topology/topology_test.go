@@ -53,14 +53,11 @@ func TestParse(t *testing.T) {
 	} {
 		got, err := topology.Parse(tt.in)
 		if tt.err != "" {
-			if err == nil || !strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("Parse(%q) error = %v, want %q", tt.in, err, tt.err)
-			}
+			expect.True(t, err != nil && strings.Contains(err.Error(), tt.err) && !strings.Contains(err.Error(), "\n"),
+				"Parse(%q) error = %v, want %q", tt.in, err, tt.err)
 			continue
 		}
-		if err != nil || !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("Parse(%q) = %+v, %v, want %+v", tt.in, got, err, tt.want)
-		}
+		expect.True(t, err == nil && reflect.DeepEqual(got, tt.want), "Parse(%q) = %+v, %v, want %+v", tt.in, got, err, tt.want)
 	}
 }
 
@@ -144,25 +141,20 @@ func TestLinks(t *testing.T) {
 			expect.Error(t, err, tt.err)
 			continue
 		}
-		if err != nil || len(links) != tt.n {
-			t.Errorf("Links(%q) = %v, %v; want %d links", tt.name, links, err, tt.n)
-		}
+		expect.True(t, err == nil && len(links) == tt.n, "Links(%q) = %v, %v; want %d links", tt.name, links, err, tt.n)
 	}
 }
 
 func TestWithoutIsAView(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
-	v, err := tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0})
-	expect.Must(t, err)
+	v := expect.Value(tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0}))(t)
 	if !tr.Alive(1, 0) || v.Alive(1, 0) || len(v.Dead()) != 1 || len(v.Healthy().Dead()) != 0 {
 		t.Errorf("the view has dead %v, the tree %v", v.Dead(), tr.Dead())
 	}
 	if got := v.CommonSpines(0, 1); len(got) != 1 || got[0] != 1 {
 		t.Errorf("CommonSpines(0, 1) = %v, want [1]", got)
 	}
-	if _, err := tr.Without(topology.Link{Leaf: 3, Spine: 0}); err == nil {
-		t.Error("a link that does not exist was taken down")
-	}
+	expect.True(t, expect.Err(tr.Without(topology.Link{Leaf: 3, Spine: 0})) != nil, "a link that does not exist was taken down")
 }
 
 func TestConnected(t *testing.T) {
@@ -182,23 +174,16 @@ func TestConnected(t *testing.T) {
 
 func TestRandom(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4})
-	a, err := tr.Random(5, 7)
-	expect.Must(t, err)
+	a := expect.Value(tr.Random(5, 7))(t)
 	b, _ := tr.Random(5, 7)
 	va, _ := tr.Without(a...)
 	vb, _ := tr.Without(b...)
 	if got, want := strings.Join(va.DownNames(), ","), strings.Join(vb.DownNames(), ","); got != want || len(va.Dead()) != 5 {
 		t.Errorf("one seed, two draws: %s and %s", got, want)
 	}
-	if va.Connected() != nil {
-		t.Error("the draw disconnects a pair")
-	}
-	if _, err := tr.Random(17, 1); err == nil {
-		t.Error("17 of 16 links were drawn")
-	}
-	if _, err := tr.Random(16, 1); err == nil {
-		t.Error("a draw of all links leaves the tree connected")
-	}
+	expect.True(t, va.Connected() == nil, "the draw disconnects a pair")
+	expect.True(t, expect.Err(tr.Random(17, 1)) != nil, "17 of 16 links were drawn")
+	expect.True(t, expect.Err(tr.Random(16, 1)) != nil, "a draw of all links leaves the tree connected")
 }
 
 func TestWires(t *testing.T) {

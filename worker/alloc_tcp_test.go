@@ -76,8 +76,7 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
 	case wire.Sync:
-		s, err := newSynchronised(l)
-		expect.Must(t, err)
+		s := expect.Value(newSynchronised(l))(t)
 		return func() error { return s.exchange(ctx) }, l
 	case wire.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)

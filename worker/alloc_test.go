@@ -178,9 +178,8 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			if got := l.meter.events.Load(); got != 206 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 				t.Errorf("%s, %s: built %d, want 206", mode, deliver, got)
 			}
-			if (l.fragments.bufs == nil) != (deliver == wire.DeliverDiscard) {
-				t.Errorf("%s, %s: buffers for %d events", mode, deliver, len(l.fragments.bufs))
-			}
+			expect.True(t, (l.fragments.bufs == nil) == (deliver == wire.DeliverDiscard),
+				"%s, %s: buffers for %d events", mode, deliver, len(l.fragments.bufs))
 		}
 	}
 }

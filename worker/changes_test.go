@@ -92,12 +92,9 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 	if err != nil || !errors.Is(s.err, controller.ErrCaseOver) && !errors.Is(s.err, controller.ErrNoCase) {
 		t.Fatal(err, s.err)
 	}
-	if !o.Complete || o.Built != o.Assigned || o.Lost+o.Duplicate+o.Unknown+o.Unfinished != 0 || o.Assigned%uint64(n) != 0 {
-		t.Errorf("outcome %+v", o)
-	}
-	if o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments != 0 {
-		t.Errorf("damaged fragments: %+v", o)
-	}
+	expect.True(t, o.Complete && o.Built == o.Assigned && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0 && o.Assigned%uint64(n) == 0,
+		"outcome %+v", o)
+	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
 	if c.Exchanges > 0 && o.Events != uint64(n)*c.Exchanges {
 		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
 	}
@@ -110,9 +107,7 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 }
 
 func (s *switcher) check(t *testing.T) {
-	if len(s.switches) < 5 {
-		t.Errorf("%d switches", len(s.switches))
-	}
+	expect.True(t, len(s.switches) >= 5, "%d switches", len(s.switches))
 	seen := map[string]bool{}
 	for i, sw := range s.switches {
 		seen[s.modes[i]] = true
@@ -173,12 +168,8 @@ func lateFragments(t *testing.T, to string) {
 	}
 	o, err := r.ctl.RunCase(t.Context(), c)
 	wg.Wait()
-	if err != nil || switched != nil {
-		t.Fatal(err, switched)
-	}
-	if o.Assigned != 60*n || o.Built != o.Assigned-1 || o.Lost != 1 || o.Duplicate+o.Unknown != 0 || spoilt != 1 {
-		t.Errorf("outcome %+v", o)
-	}
+	expect.MustTrue(t, err == nil && switched == nil, "%v %v", err, switched)
+	expect.True(t, o.Assigned == 60*n && o.Built == o.Assigned-1 && o.Lost == 1 && o.Duplicate+o.Unknown == 0 && spoilt == 1, "outcome %+v", o)
 	if o.DuplicateFragments+o.LateFragments != uint64(twice)+1 || o.LateFragments != 1 || o.StrayFragments != 0 || o.CorruptFragments != 1 {
 		t.Errorf("%d duplicate, %d late, %d stray, %d corrupt; %d were sent twice", o.DuplicateFragments, o.LateFragments, o.StrayFragments, o.CorruptFragments, twice)
 	}
@@ -226,9 +217,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		}
 		o, runErr := r.ctl.RunCase(t.Context(), c)
 		wg.Wait()
-		if err != nil || runErr != nil || o.Built != o.Assigned {
-			t.Fatal(err, runErr, o)
-		}
+		expect.MustTrue(t, err == nil && runErr == nil && o.Built == o.Assigned, "%v %v %v", err, runErr, o)
 		if d := placed.Sub(failed); d > 55*time.Millisecond {
 			t.Errorf("placed %v after the failure, want 50ms", d)
 		}
@@ -259,9 +248,7 @@ func TestKilledDuringUpdate(t *testing.T) {
 		_, runErr := r.ctl.RunCase(t.Context(), c)
 		wg.Wait()
 		expect.Error(t, runErr, "server 13: control connection lost")
-		if !errors.Is(err, controller.ErrCaseOver) {
-			t.Errorf("Update: %v", err)
-		}
+		expect.True(t, errors.Is(err, controller.ErrCaseOver), "Update: %v", err)
 		r.stop(3)
 	})
 }

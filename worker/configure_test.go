@@ -150,7 +150,6 @@ func follow(t *testing.T, l *loop, row []wire.Step) {
 }
 
 func marshal(f *testing.F, m wire.Message) []byte {
-	b, err := json.Marshal(m)
-	expect.Must(f, err)
+	b := expect.Value(json.Marshal(m))(f)
 	return b
 }

@@ -92,15 +92,12 @@ func TestDamage(t *testing.T) {
 				r.start()
 				c := newCase(n, mode)
 				c.Check = tt.check
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Must(t, err)
+				o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
 				if !o.Complete || o.Lost != tt.lost || o.Built != o.Assigned-tt.lost || o.Duplicate != 0 ||
 					o.DuplicateFragments != tt.duplicate || o.CorruptFragments != tt.corrupt || o.StrayFragments != tt.odd {
 					t.Errorf("outcome %+v", o)
 				}
-				if s := o.Servers[2]; s.Lost != tt.lost {
-					t.Errorf("server 12 lost %d, want %d", s.Lost, tt.lost)
-				}
+				expect.Equal(t, o.Servers[2].Lost, tt.lost, "server 12 lost")
 			})
 		}
 	}
@@ -137,9 +134,7 @@ func TestLostFragment(t *testing.T) {
 		if d := time.Since(began); d > c.Timeout {
 			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
 		}
-		if o.Complete || o.Lost != lost || o.Servers[2].Lost != lost {
-			t.Errorf("outcome %+v; want %d events lost", o, lost)
-		}
+		expect.True(t, !o.Complete && o.Lost == lost && o.Servers[2].Lost == lost, "outcome %+v; want %d events lost", o, lost)
 	})
 }
 
@@ -154,15 +149,12 @@ func TestKilledWorker(t *testing.T) {
 		o, err := r.ctl.RunCase(t.Context(), c)
 		expect.Error(t, err, "measurement", "server 13: control connection lost")
 		var ce *controller.CaseError
-		if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) || len(ce.Waiting) == 0 {
-			t.Errorf("error %#v; want server 13 at fault, and who waits for it", ce)
-		}
+		expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{13}) && len(ce.Waiting) != 0,
+			"error %#v; want server 13 at fault, and who waits for it", ce)
 		if d := time.Since(began); d > 2*time.Second {
 			t.Errorf("ended after %v", d)
 		}
-		if o.Complete || len(*samples) == 0 || o.Servers[3].Reported || !o.Servers[0].Reported {
-			t.Errorf("outcome %+v", o)
-		}
+		expect.True(t, !o.Complete && len(*samples) != 0 && !o.Servers[3].Reported && o.Servers[0].Reported, "outcome %+v", o)
 		_, err = r.ctl.RunCase(t.Context(), withPeers(c))
 		expect.Error(t, err, "not connected: server 13")
 		r.stop(3)
@@ -198,9 +190,7 @@ func TestHungWorker(t *testing.T) {
 		_, err := r.ctl.RunCase(t.Context(), c)
 		expect.Error(t, err, "server 13: does not answer", "waited for by")
 		var ce *controller.CaseError
-		if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{13}) {
-			t.Errorf("error %#v; want server 13 at fault", ce)
-		}
+		expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{13}), "error %#v; want server 13 at fault", ce)
 		if d := time.Since(began); d > c.Timeout+time.Second {
 			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
 		}

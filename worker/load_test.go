@@ -47,11 +47,9 @@ func TestLoads(t *testing.T) {
 		r.options = w.options
 		r.start()
 		for i := range 2 {
-			o, err := r.ctl.RunCase(t.Context(), newCase(4, mode))
-			expect.Must(t, err)
-			if w.began != 2*(i+1) || len(o.Loads) != 2 || o.Loads[0].Host != "host0" || o.Loads[1].Host != "host2" {
-				t.Fatalf("case %d: %d times begun, loads %+v", i, w.began, o.Loads)
-			}
+			o := expect.Value(r.ctl.RunCase(t.Context(), newCase(4, mode)))(t)
+			expect.MustTrue(t, w.began == 2*(i+1) && len(o.Loads) == 2 && o.Loads[0].Host == "host0" && o.Loads[1].Host == "host2",
+				"case %d: %d times begun, loads %+v", i, w.began, o.Loads)
 			for j, l := range o.Loads {
 				s := o.Servers[2*j]
 				if l.WallSec < s.LastReceive.Seconds() || l.WallSec > s.LastReceive.Seconds()+1 || l.StealSec == nil || l.CPUSec != nil {
@@ -78,12 +76,9 @@ func TestLoadsOfFailures(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		o, err := r.ctl.RunCase(ctx, long)
-		if err == nil || len(o.Loads) != 1 || o.Loads[0].WallSec < 0.5 {
-			t.Errorf("interrupted: %v, loads %+v", err, o.Loads)
-		}
-		if o.Took.Exchanges == 0 || o.Took.Exchanges > o.Events/3 {
-			t.Errorf("%d exchanges have a duration, %d events are built", o.Took.Exchanges, o.Events)
-		}
+		expect.True(t, err != nil && len(o.Loads) == 1 && o.Loads[0].WallSec >= 0.5, "interrupted: %v, loads %+v", err, o.Loads)
+		expect.True(t, o.Took.Exchanges != 0 && o.Took.Exchanges <= o.Events/3,
+			"%d exchanges have a duration, %d events are built", o.Took.Exchanges, o.Events)
 	})
 }
 
@@ -99,9 +94,7 @@ func TestLoadRefused(t *testing.T) {
 		r.start()
 		o, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))
 		expect.Error(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
-		if len(o.Loads) > 2 || o.Servers[0].Load != nil {
-			t.Errorf("loads %+v", o.Loads)
-		}
+		expect.True(t, len(o.Loads) <= 2 && o.Servers[0].Load == nil, "loads %+v", o.Loads)
 	})
 }
 
@@ -114,30 +107,25 @@ func TestTook(t *testing.T) {
 				r := newRig(t, 3).start()
 				c := newCase(3, mode)
 				c.Exchanges, c.Interval = exchanges, time.Minute
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Must(t, err)
+				o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
 				var mean, sum float64
 				for _, s := range o.Servers {
 					var all time.Duration
 					for _, d := range s.Took.Durations {
 						all += d
 					}
-					if all != s.LastReceive-s.FirstSend || s.Took.Events != exchanges {
-						t.Errorf("rank %d: %d durations make %v, from first to last are %v", s.Rank, s.Took.Events, all, s.LastReceive-s.FirstSend)
-					}
+					expect.True(t, all == s.LastReceive-s.FirstSend && s.Took.Events == exchanges,
+						"rank %d: %d durations make %v, from first to last are %v", s.Rank, s.Took.Events, all, s.LastReceive-s.FirstSend)
 					mean += all.Seconds() / 3
 				}
 				var first uint64
 				for _, e := range o.Took.Times() {
-					if e.Exchange != first || e.Exchanges < 1 {
-						t.Fatalf("%+v, want exchange %d", e, first)
-					}
+					expect.MustTrue(t, e.Exchange == first && e.Exchanges >= 1, "%+v, want exchange %d", e, first)
 					first += uint64(e.Exchanges)
 					sum += e.DurationSec
 				}
-				if first != exchanges || sum < mean*(1-1e-9) || sum > mean*(1+1e-9) {
-					t.Errorf("%d exchanges in %v s, want %d in %v s", first, sum, exchanges, mean)
-				}
+				expect.True(t, first == exchanges && sum >= mean*(1-1e-9) && sum <= mean*(1+1e-9),
+					"%d exchanges in %v s, want %d in %v s", first, sum, exchanges, mean)
 			})
 		}
 	}

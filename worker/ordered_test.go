@@ -36,9 +36,8 @@ func TestOrdered(t *testing.T) {
 			c.Sizes.Spread, c.Credits, c.Seed = 0.9, 1+int(seed)%4, seed
 			c.Windows = &worker.Drawn{Servers: n, PerLeaf: 1 + int(seed)%3, Spines: 3, Seed: seed}
 			o, err := r.ctl.RunCase(t.Context(), c)
-			if err != nil || !o.Complete || o.Built != uint64(22*n) || o.Events != uint64(20*n) || o.Lost+o.Duplicate+o.Unknown != 0 {
-				t.Errorf("seed %d: %v, outcome %+v", seed, err, o)
-			}
+			expect.True(t, err == nil && o.Complete && o.Built == uint64(22*n) && o.Events == uint64(20*n) && o.Lost+o.Duplicate+o.Unknown == 0,
+				"seed %d: %v, outcome %+v", seed, err, o)
 			if most := 3 * 20 * uint64(n*(n-1)); o.Tokens == 0 && n > 2 || o.Tokens > most {
 				t.Errorf("seed %d: %d tokens, at most %d", seed, o.Tokens, most)
 			}
@@ -79,9 +78,8 @@ func TestOrderedEarly(t *testing.T) {
 		c := ordered(n)
 		c.Windows = &worker.Drawn{Servers: n, PerLeaf: 2, Spines: 2}
 		o, err := r.ctl.RunCase(t.Context(), c)
-		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.CorruptFragments+o.DuplicateFragments != 0 {
-			t.Errorf("%v, outcome %+v", err, o)
-		}
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 20*n && o.CorruptFragments+o.DuplicateFragments == 0,
+			"%v, outcome %+v", err, o)
 	})
 }
 
@@ -132,9 +130,7 @@ func TestDamagedTokens(t *testing.T) {
 			o, err := r.ctl.RunCase(t.Context(), c)
 			if tt.lost {
 				var ce *controller.CaseError
-				if !errors.As(err, &ce) || !slices.Equal(ce.Servers, []int{to}) || !ce.Stuck {
-					t.Errorf("error %#v; want server %d at fault", ce, to)
-				}
+				expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{to}) && ce.Stuck, "error %#v; want server %d at fault", ce, to)
 				expect.Error(t, err, fmt.Sprintf("server %d: for 2s no token from ", to), fmt.Sprintf("; server %d sent it", from))
 				if d := time.Since(began); d > c.Timeout+time.Second {
 					t.Errorf("ended after %v, time-out %v", d, c.Timeout)
@@ -235,8 +231,6 @@ func TestOrderedFanout(t *testing.T) {
 			return s.FragmentSizes().Of(exchange*n+uint64(dst), src) == 0
 		}}
 		o, err := r.ctl.RunCase(t.Context(), c)
-		if err != nil || o.Built != o.Assigned || o.Events != 20*n || o.Servers[0].SentBytes != 20*1000 {
-			t.Errorf("%v, outcome %+v", err, o)
-		}
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 20*n && o.Servers[0].SentBytes == 20*1000, "%v, outcome %+v", err, o)
 	})
 }

@@ -24,17 +24,11 @@ func TestDeskWakes(t *testing.T) {
 	} {
 		d, woken := newMailbox(), false
 		d.onChange(func() { woken = true })
-		if d.expects(tt.needs) {
-			t.Errorf("%s: news before there are any", tt.name)
-		}
+		expect.True(t, !d.expects(tt.needs), "%s: news before there are any", tt.name)
 		d.change(tt.change)
 		expect.Equal(t, woken, tt.woken, "%s: woken", tt.name)
-		if !d.expects(tt.needs) {
-			t.Errorf("%s: told of nothing new", tt.name)
-		}
+		expect.True(t, d.expects(tt.needs), "%s: told of nothing new", tt.name)
 		d.take(nil)
-		if d.expects(tt.needs) {
-			t.Errorf("%s: told twice", tt.name)
-		}
+		expect.True(t, !d.expects(tt.needs), "%s: told twice", tt.name)
 	}
 }

@@ -25,9 +25,7 @@ func pairsCase(n int, mode string) controller.Case {
 func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 	t.Helper()
 	for _, s := range o.Servers {
-		if len(s.Sources) != len(o.Servers) {
-			t.Fatalf("server %d counts %d sources", s.Server, len(s.Sources))
-		}
+		expect.MustTrue(t, len(s.Sources) == len(o.Servers), "server %d counts %d sources", s.Server, len(s.Sources))
 		var sum uint64
 		for src, f := range s.Sources {
 			sum += f.Bytes
@@ -35,9 +33,8 @@ func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 				t.Errorf("rank %d from %d: %+v of %v", s.Rank, src, f, s.LastReceive)
 			}
 		}
-		if sum != s.ReceivedBytes || s.Sources[s.Rank] != (wire.Source{}) {
-			t.Errorf("rank %d: %d bytes by source, received %d; of itself %+v", s.Rank, sum, s.ReceivedBytes, s.Sources[s.Rank])
-		}
+		expect.True(t, sum == s.ReceivedBytes && s.Sources[s.Rank] == (wire.Source{}),
+			"rank %d: %d bytes by source, received %d; of itself %+v", s.Rank, sum, s.ReceivedBytes, s.Sources[s.Rank])
 	}
 }
 
@@ -49,8 +46,7 @@ func TestPairs(t *testing.T) {
 				r := newRig(t, n).start()
 				c := pairsCase(n, mode)
 				samples := collect(&c)
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Must(t, err)
+				o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
 				checkPairs(t, o, mode)
 				var sampled, counted uint64
 				for _, s := range *samples {
@@ -79,9 +75,7 @@ func TestPairsInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		o, err := r.ctl.RunCase(ctx, c)
-		if err == nil || o.Complete || o.Events == 0 {
-			t.Errorf("error %v, %+v", err, o)
-		}
+		expect.True(t, err != nil && !o.Complete && o.Events != 0, "error %v, %+v", err, o)
 		checkPairs(t, o, mode)
 	})
 }
@@ -118,8 +112,7 @@ func TestSlowPair(t *testing.T) {
 			r := newRig(t, n)
 			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return laggard{ep, 4, late, own} })
 			r.start()
-			o, err := r.ctl.RunCase(t.Context(), pairsCase(n, wire.Sync))
-			expect.Must(t, err)
+			o := expect.Value(r.ctl.RunCase(t.Context(), pairsCase(n, wire.Sync)))(t)
 			for _, s := range o.Servers {
 				for src, f := range s.Sources {
 					want := 6 * linkTime

@@ -29,9 +29,8 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 			write(s)
 		}
 		o, err := r.ctl.RunCase(t.Context(), c)
-		if err != nil || !o.Complete || o.Samples != len(*all) || o.Samples == 0 {
-			t.Errorf("%d samples written of %d, complete %v: %v", len(*all), o.Samples, o.Complete, err)
-		}
+		expect.True(t, err == nil && o.Complete && o.Samples == len(*all) && o.Samples != 0,
+			"%d samples written of %d, complete %v: %v", len(*all), o.Samples, o.Complete, err)
 	})
 }
 
@@ -48,9 +47,7 @@ func TestOpeningTakesItsTime(t *testing.T) {
 			}
 		}
 		o, err := r.start().ctl.RunCase(t.Context(), c)
-		if err != nil || !o.Complete {
-			t.Errorf("complete %v: %v", o.Complete, err)
-		}
+		expect.True(t, err == nil && o.Complete, "complete %v: %v", o.Complete, err)
 	})
 }
 
@@ -99,9 +96,7 @@ func bearing(t *testing.T, mode string, back bool) {
 	switch d := time.Since(began); {
 	case !back:
 		expect.Error(t, err, "measurement", "server 12")
-		if d < cut || d > cut+2*c.Timeout {
-			t.Errorf("ended after %v", d)
-		}
+		expect.True(t, d >= cut && d <= cut+2*c.Timeout, "ended after %v", d)
 	case err != nil || !o.Complete || o.Lost != 0 || o.Built != o.Assigned || d < c.Duration:
 		t.Errorf("after %v, outcome %+v, %v", d, o, err)
 	}

@@ -63,18 +63,12 @@ func TestPlanUpdate(t *testing.T) {
 			}
 			o, runErr := r.ctl.RunCase(t.Context(), c)
 			<-updated
-			if runErr != nil || err != nil {
-				t.Fatal(runErr, err)
-			}
-			if o.Built != o.Assigned || o.StrayFragments != 0 {
-				t.Errorf("built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
-			}
+			expect.MustTrue(t, runErr == nil && err == nil, "%v %v", runErr, err)
+			expect.True(t, o.Built == o.Assigned && o.StrayFragments == 0, "built %d of %d, %d stray", o.Built, o.Assigned, o.StrayFragments)
 			if from := sw.From; from == 0 || told != from || oldest[later] != from || newest[0] != from-1 || o.Exchanges < from {
 				t.Errorf("update from %d, %d: old plan until %d, new one from %d, %d exchanges", from, told, newest[0], oldest[later], o.Exchanges)
 			}
-			if !slices.Equal(opened, []int{6, 6, 6, 6}) {
-				t.Errorf("opened %v; want the three sends and three receives of each server", opened)
-			}
+			expect.True(t, slices.Equal(opened, []int{6, 6, 6, 6}), "opened %v; want the three sends and three receives of each server", opened)
 		})
 	}
 }
@@ -166,13 +160,11 @@ func TestOutstandingRequests(t *testing.T) {
 			c := newCase(n, wire.Unsync)
 			c.Sources, c.Credits = tt.sources, tt.credits
 			o, err := r.ctl.RunCase(t.Context(), c)
-			if err != nil || o.Built != o.Assigned || len(seen.most) != 8 {
-				t.Fatalf("%v; built %d of %d, rank 2 asked for %d events", err, o.Built, o.Assigned, len(seen.most))
-			}
+			expect.MustTrue(t, err == nil && o.Built == o.Assigned && len(seen.most) == 8,
+				"%v; built %d of %d, rank 2 asked for %d events", err, o.Built, o.Assigned, len(seen.most))
 			for event, most := range seen.most {
-				if most != tt.want || !slices.Equal(seen.order[event], []int{0, 1, 3, 4, 5}) {
-					t.Errorf("%+v: event %d: %d outstanding, asked %v", tt, event, most, seen.order[event])
-				}
+				expect.True(t, most == tt.want && slices.Equal(seen.order[event], []int{0, 1, 3, 4, 5}),
+					"%+v: event %d: %d outstanding, asked %v", tt, event, most, seen.order[event])
 			}
 			expect.Equal(t, seen.inFlight, tt.credits, "%+v: events in flight", tt)
 		})

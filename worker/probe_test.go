@@ -59,9 +59,7 @@ func (p *probers) part(change, a, b int) {
 	defer p.mu.Unlock()
 	p.busy[a] += change
 	p.busy[b] += change
-	if p.busy[a] > 2 || p.busy[b] > 2 {
-		p.t.Errorf("servers %d and %d are disturbed: %v", a, b, p.busy)
-	}
+	expect.True(p.t, p.busy[a] <= 2 && p.busy[b] <= 2, "servers %d and %d are disturbed: %v", a, b, p.busy)
 }
 
 // The pairs of positions whose routers are asked for.
@@ -74,8 +72,7 @@ func TestSurvey(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newProbers(t, n, (*probers).reach)
 			began := time.Now()
-			s, err := p.ctl.Survey(t.Context(), time.Hour, firstTwo)
-			expect.Must(t, err)
+			s := expect.Value(p.ctl.Survey(t.Context(), time.Hour, firstTwo))(t)
 			for from := range n {
 				for to := range n {
 					var want []wire.Reach
@@ -91,9 +88,7 @@ func TestSurvey(t *testing.T) {
 			if rounds := n - 1 + n%2; time.Since(began) != time.Duration(rounds)*probeTime {
 				t.Errorf("%d servers took %v, want %d rounds of %v", n, time.Since(began), rounds, probeTime)
 			}
-			if len(s.Servers) != n || s.Servers[0] != 10 {
-				t.Errorf("servers %v", s.Servers)
-			}
+			expect.True(t, len(s.Servers) == n && s.Servers[0] == 10, "servers %v", s.Servers)
 		})
 	}
 }
@@ -111,9 +106,7 @@ func TestSurveyLimit(t *testing.T) {
 				}
 			}
 		}
-		if err != nil || measured != 2*8 {
-			t.Errorf("%d measured, %v; want two rounds", measured, err)
-		}
+		expect.True(t, err == nil && measured == 2*8, "%d measured, %v; want two rounds", measured, err)
 	})
 }
 
@@ -122,9 +115,7 @@ func TestSurveyWithoutProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
 		s, err := r.ctl.Survey(t.Context(), time.Hour, nobody)
-		if err != nil || len(s.Servers) != 3 || s.Reached[0][1] != nil {
-			t.Errorf("got %+v, %v", s, err)
-		}
+		expect.True(t, err == nil && len(s.Servers) == 3 && s.Reached[0][1] == nil, "got %+v, %v", s, err)
 		if out, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil || !out.Complete {
 			t.Errorf("the case after it: %+v, %v", out, err)
 		}

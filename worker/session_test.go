@@ -19,9 +19,7 @@ func TestControllerDies(t *testing.T) {
 		r := newRig(t, 3).start()
 		c := lasting(3, wire.Sync, time.Hour)
 		c.OnMeasure = func() { time.AfterFunc(time.Second, func() { _ = r.ctl.Close() }) }
-		if _, err := r.ctl.RunCase(t.Context(), c); err == nil {
-			t.Error("the case went on without a controller")
-		}
+		expect.True(t, expect.Err(r.ctl.RunCase(t.Context(), c)) != nil, "the case went on without a controller")
 		r.wg.Wait()
 		r.ended = true
 		for _, err := range r.ends {

@@ -26,8 +26,7 @@ func TestModes(t *testing.T) {
 				samples := collect(&c)
 				paused := 0
 				c.OnMeasure = func() { paused++ }
-				o, err := r.ctl.RunCase(t.Context(), c)
-				expect.Must(t, err)
+				o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
 				expect.Equal(t, paused, 1, "calls of OnMeasure")
 				checkOutcome(t, o, n, mode)
 				checkSamples(t, *samples, o)
@@ -39,12 +38,9 @@ func TestModes(t *testing.T) {
 func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
 	t.Helper()
 	all := uint64(8 * n) // six exchanges or events of each server count, two warm up
-	if !o.Complete || o.Assigned != all || o.Built != all || o.Lost+o.Duplicate+o.Unknown+o.Unfinished != 0 {
-		t.Errorf("outcome %+v; want %d assigned and built", o, all)
-	}
-	if o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments != 0 {
-		t.Errorf("damaged fragments: %+v", o)
-	}
+	expect.True(t, o.Complete && o.Assigned == all && o.Built == all && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0,
+		"outcome %+v; want %d assigned and built", o, all)
+	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
 	if want := map[bool]uint64{true: 0, false: 6}[mode == wire.Unsync]; o.Exchanges != want {
 		t.Errorf("%d exchanges, want %d", o.Exchanges, want)
 	}
@@ -53,12 +49,10 @@ func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
 		if s.Server != 10+s.Rank || s.Events != 6 || s.ReceivedBytes != 6*peers*1000 || s.SentBytes != s.ReceivedBytes || s.EventBytes != 6*(peers+1)*1000 {
 			t.Errorf("server %+v; want 6 events of %d fragments", s, n)
 		}
-		if s.FirstSend < 0 || s.LastReceive <= s.FirstSend || s.LastReceive-s.FirstSend > o.Span {
-			t.Errorf("server %d: %v to %v, span %v", s.Server, s.FirstSend, s.LastReceive, o.Span)
-		}
-		if s.EventMin <= 0 || s.EventMin > s.EventMean || s.EventMean > s.EventMax {
-			t.Errorf("server %d: event time %v, %v, %v", s.Server, s.EventMin, s.EventMean, s.EventMax)
-		}
+		expect.True(t, s.FirstSend >= 0 && s.LastReceive > s.FirstSend && s.LastReceive-s.FirstSend <= o.Span,
+			"server %d: %v to %v, span %v", s.Server, s.FirstSend, s.LastReceive, o.Span)
+		expect.True(t, s.EventMin > 0 && s.EventMin <= s.EventMean && s.EventMean <= s.EventMax,
+			"server %d: event time %v, %v, %v", s.Server, s.EventMin, s.EventMean, s.EventMax)
 	}
 }
 
@@ -82,9 +76,8 @@ func checkSamples(t *testing.T, all []results.Sample, o controller.Outcome) {
 	for _, s := range o.Servers {
 		received += s.ReceivedBytes
 	}
-	if events != o.Events || payload != received || o.Samples != len(all) || len(all) == 0 {
-		t.Errorf("%d samples with %d events, %d bytes; want %d samples with %d, %d", len(all), events, payload, o.Samples, o.Events, received)
-	}
+	expect.True(t, events == o.Events && payload == received && o.Samples == len(all) && len(all) != 0,
+		"%d samples with %d events, %d bytes; want %d samples with %d, %d", len(all), events, payload, o.Samples, o.Events, received)
 }
 
 // One session runs different cases one after the other.
@@ -113,12 +106,9 @@ func TestSession(t *testing.T) {
 			tt.change(&c)
 			o, err := r.ctl.RunCase(t.Context(), c)
 			want := n * (c.Warmup + c.Exchanges)
-			if err != nil || o.Built != want || o.Assigned != want || o.Events != n*c.Exchanges {
-				t.Errorf("%s: %v; built %d of %d, want %d; %d counted", tt.name, err, o.Built, o.Assigned, want, o.Events)
-			}
-			if o.CorruptFragments+o.StrayFragments != 0 {
-				t.Errorf("%s: damaged fragments: %+v", tt.name, o)
-			}
+			expect.True(t, err == nil && o.Built == want && o.Assigned == want && o.Events == n*c.Exchanges,
+				"%s: %v; built %d of %d, want %d; %d counted", tt.name, err, o.Built, o.Assigned, want, o.Events)
+			expect.True(t, o.CorruptFragments+o.StrayFragments == 0, "%s: damaged fragments: %+v", tt.name, o)
 		}
 	})
 }
@@ -172,9 +162,7 @@ func checkBytes(t *testing.T, c controller.Case, o controller.Outcome) {
 			for e := c.Warmup; src != rank && e < c.Warmup+c.Exchanges; e++ {
 				want += uint64(sizes.Of(e*n+uint64(rank), src))
 			}
-			if got.Bytes != want {
-				t.Errorf("%s: rank %d got %d bytes of %d, want %d", c.Name, rank, got.Bytes, src, want)
-			}
+			expect.True(t, got.Bytes == want, "%s: rank %d got %d bytes of %d, want %d", c.Name, rank, got.Bytes, src, want)
 		}
 	}
 }
@@ -185,11 +173,9 @@ func TestDuration(t *testing.T) {
 		const n = 4
 		r := newRig(t, n).start()
 		c := lasting(n, mode, time.Second)
-		o, err := r.ctl.RunCase(t.Context(), c)
-		expect.Must(t, err)
-		if o.Built != o.Assigned || o.Span < 900*time.Millisecond || o.Span > 1100*time.Millisecond {
-			t.Errorf("built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
-		}
+		o := expect.Value(r.ctl.RunCase(t.Context(), c))(t)
+		expect.True(t, o.Built == o.Assigned && o.Span >= 900*time.Millisecond && o.Span <= 1100*time.Millisecond,
+			"built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
 		for _, s := range o.Servers {
 			if mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1) {
 				t.Errorf("server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)

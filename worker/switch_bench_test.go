@@ -72,8 +72,7 @@ func BenchmarkUpdate(b *testing.B) {
 	var held, placed, switched []time.Duration
 	plan := rows(n)
 	for epoch := uint32(1); b.Loop(); epoch++ {
-		sw, err := ctl.Update(ctx, controller.PlanChange{Epoch: epoch, Rows: plan}, nil)
-		expect.Must(b, err)
+		sw := expect.Value(ctl.Update(ctx, controller.PlanChange{Epoch: epoch, Rows: plan}, nil))(b)
 		held, placed = append(held, sw.Held), append(placed, sw.InPlace)
 		switched = append(switched, sw.FirstNew)
 	}

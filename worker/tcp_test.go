@@ -52,9 +52,8 @@ func TestOverTCP(t *testing.T) {
 		}
 		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
-		if err != nil || o.Built != o.Assigned || o.Events != 50*n || o.CorruptFragments+o.StrayFragments != 0 {
-			t.Errorf("%s: %v; %+v", mode, err, o)
-		}
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 50*n && o.CorruptFragments+o.StrayFragments == 0,
+			"%s: %v; %+v", mode, err, o)
 	}
 	for i, d := range differing {
 		c := newCase(n, modes[i%len(modes)])
@@ -63,9 +62,8 @@ func TestOverTCP(t *testing.T) {
 		}
 		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
 		o, err := ctl.RunCase(t.Context(), c)
-		if err != nil || o.Built != o.Assigned || o.Events != 20*uint64(n) || o.CorruptFragments+o.StrayFragments != 0 {
-			t.Errorf("%+v: %v; %+v", d, err, o)
-		}
+		expect.True(t, err == nil && o.Built == o.Assigned && o.Events == 20*uint64(n) && o.CorruptFragments+o.StrayFragments == 0,
+			"%+v: %v; %+v", d, err, o)
 	}
 	changePlan(t, ctl, n)
 	c := newCase(n, wire.Sync)

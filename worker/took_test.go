@@ -43,12 +43,10 @@ func TestDurations(t *testing.T) {
 			d.add(x)
 		}
 		got, want := d.took(), summed(times)
-		if got.Stride != tt.stride || len(got.Durations) != tt.entries || got.Events != uint64(tt.events) {
-			t.Errorf("%d events: %d entries of %d for %d", tt.events, len(got.Durations), got.Stride, got.Events)
-		}
-		if got.Stride != want.Stride || !slices.Equal(got.Durations, want.Durations) {
-			t.Errorf("%d events: the entries are not the sums of their times", tt.events)
-		}
+		expect.True(t, got.Stride == tt.stride && len(got.Durations) == tt.entries && got.Events == uint64(tt.events),
+			"%d events: %d entries of %d for %d", tt.events, len(got.Durations), got.Stride, got.Events)
+		expect.True(t, got.Stride == want.Stride && slices.Equal(got.Durations, want.Durations),
+			"%d events: the entries are not the sums of their times", tt.events)
 	}
 }
 
@@ -92,7 +90,5 @@ func TestTallyTook(t *testing.T) {
 	y.built(50 * ms)
 	got := y.totals().Took
 	want := []time.Duration{8 * ms, 30 * ms, 0}
-	if got.Events != 3 || got.Stride != 1 || !slices.Equal(got.Durations, want) {
-		t.Errorf("got %+v, want %v", got, want)
-	}
+	expect.True(t, got.Events == 3 && got.Stride == 1 && slices.Equal(got.Durations, want), "got %+v, want %v", got, want)
 }

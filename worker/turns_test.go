@@ -63,9 +63,7 @@ func (f *floor) step() bool {
 			i := f.rng.IntN(n)
 			x := f.tokens[i]
 			f.tokens = slices.Delete(f.tokens, i, i+1)
-			if !f.all[x.to].token(x.note) {
-				f.t.Fatalf("rank %d does not want %+v", x.to, x.note)
-			}
+			expect.MustTrue(f.t, f.all[x.to].token(x.note), "rank %d does not want %+v", x.to, x.note)
 		})
 	}
 	for i, x := range f.flying {
@@ -162,8 +160,7 @@ func TestTurns(t *testing.T) {
 			want, at := 0, uint64(0)
 			for k := range 1 + rng.IntN(5) {
 				count := 1 + rng.IntN(4)
-				parts, err := d.Next(at, count, k == 0)
-				expect.Must(t, err)
+				parts := expect.Value(d.Next(at, count, k == 0))(t)
 				for r, p := range parts {
 					p.From, p.Count, p.Quiet = at, count, k == 0
 					f.parts[r] = append(f.parts[r], p)
@@ -173,13 +170,10 @@ func TestTurns(t *testing.T) {
 			}
 			for f.step() {
 			}
-			if f.arrived != want || len(f.tokens) > 0 {
-				t.Fatalf("%d of %d fragments, %d tokens on their way", f.arrived, want, len(f.tokens))
-			}
+			expect.MustTrue(t, f.arrived == want && len(f.tokens) == 0, "%d of %d fragments, %d tokens on their way", f.arrived, want, len(f.tokens))
 			for r, x := range f.all {
-				if len(x.windows) > 0 || len(x.early) > 0 {
-					t.Errorf("rank %d: %d windows and %d tokens are left", r, len(x.windows), len(x.early))
-				}
+				expect.True(t, len(x.windows) == 0 && len(x.early) == 0,
+					"rank %d: %d windows and %d tokens are left", r, len(x.windows), len(x.early))
 			}
 		})
 	}
@@ -202,32 +196,22 @@ func TestTokens(t *testing.T) {
 	of := func(rank int, window uint64, send int) note {
 		return note{wire.Token{Rank: rank, Window: window, Send: send}, 5}
 	}
-	if !x.token(of(2, 0, 1)) {
-		t.Error("one that comes early is refused")
-	}
+	expect.True(t, x.token(of(2, 0, 1)), "one that comes early is refused")
 	x.add(ofThree(true, 0))
 	for _, bad := range []note{of(2, 0, 1), of(1, 0, 0), of(0, 0, 1), of(1, 0, 2), of(1, 0, -1), {wire.Token{Rank: 1, Send: 1}, 4}} {
-		if x.token(bad) {
-			t.Errorf("%+v is taken", bad)
-		}
+		expect.True(t, !x.token(bad), "%+v is taken", bad)
 	}
 	x.windows[0].begun = true
 	x.start(x.next())
 	x.departed()
-	if x.next() != nil {
-		t.Error("starts without the token of rank 1")
-	}
+	expect.True(t, x.next() == nil, "starts without the token of rank 1")
 	if a := x.awaits(); !slices.Equal(a.tokens, []wire.Token{{Rank: 1, Send: 1}}) || a.to != 2 {
 		t.Errorf("awaits %+v", a)
 	}
-	if !x.token(of(1, 0, 1)) || x.next() == nil {
-		t.Error("does not start with all tokens")
-	}
+	expect.True(t, x.token(of(1, 0, 1)) && x.next() != nil, "does not start with all tokens")
 	x.add(ofThree(false, 1))
 	x.drop(1)
-	if len(x.windows) != 1 || !x.token(of(1, 1, 1)) {
-		t.Errorf("%d windows, and their tokens are refused", len(x.windows))
-	}
+	expect.True(t, len(x.windows) == 1 && x.token(of(1, 1, 1)), "%d windows, and their tokens are refused", len(x.windows))
 }
 
 // A window that a worker could not rely on is refused.

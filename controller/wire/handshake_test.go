@@ -66,9 +66,7 @@ func TestHandshake(t *testing.T) {
 			here, there := net.Pipe()
 			a, b := &recorder{Conn: here}, &recorder{Conn: there}
 			m := meet(a, b, tt.worker, tt.controller)
-			if !errors.Is(m.controller, tt.want) {
-				t.Errorf("controller: %v, want %v", m.controller, tt.want)
-			}
+			expect.True(t, errors.Is(m.controller, tt.want), "controller: %v, want %v", m.controller, tt.want)
 			if tt.want != nil && (!errors.Is(m.worker, wire.ErrRefused) || !strings.Contains(m.worker.Error(), "wrong token")) {
 				t.Errorf("worker: %v", m.worker)
 			}
@@ -99,9 +97,7 @@ func TestImpostor(t *testing.T) {
 				}
 			}()
 			err := wire.NewConn(here, wire.MaxFrame).Introduce("secret", wire.Hello{Server: 1})
-			if !errors.Is(err, wire.ErrToken) || !strings.Contains(err.Error(), "the controller does not know the secret") {
-				t.Errorf("got %v", err)
-			}
+			expect.True(t, errors.Is(err, wire.ErrToken) && strings.Contains(err.Error(), "the controller does not know the secret"), "got %v", err)
 		})
 	}
 }
@@ -110,9 +106,7 @@ func TestImpostor(t *testing.T) {
 func TestReplay(t *testing.T) {
 	here, there := net.Pipe()
 	m := meet(here, there, "secret", "secret")
-	if m.worker != nil || m.controller != nil {
-		t.Fatal(m.worker, m.controller)
-	}
+	expect.MustTrue(t, m.worker == nil && m.controller == nil, "%v %v", m.worker, m.controller)
 	for name, say := range map[string]func(wire.Challenge) wire.Hello{
 		"recorded": func(wire.Challenge) wire.Hello { return m.hello },
 		"its nonces the other way round": func(c wire.Challenge) wire.Hello {
@@ -241,12 +235,10 @@ func TestSomebodyBetween(t *testing.T) {
 
 // Who has no TLS is told so.
 func TestNoTLSThere(t *testing.T) {
-	l, err := wire.Listen("tcp:127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(wire.Listen("tcp:127.0.0.1:0"))(t)
 	defer l.Close()
 	joined := introduce(t, "tls:"+l.Addr().String())
-	c, err := l.Accept()
-	expect.Must(t, err)
+	c := expect.Value(l.Accept())(t)
 	defer c.Close()
 	_, _, _ = wire.NewConn(c, wire.MaxHello).Examine("secret") // what it hears is no frame
 	expect.Error(t, <-joined, "TLS with 127.0.0.1:")
@@ -262,8 +254,7 @@ func TestTextsAreCut(t *testing.T) {
 		wire.Probed{Reached: []wire.Reach{{Addr: "a", Err: long}}},
 	} {
 		b := encode(t, m)
-		m, err := wire.Read(bytes.NewReader(b), wire.MaxFrame)
-		expect.Must(t, err)
+		m := expect.Value(wire.Read(bytes.NewReader(b), wire.MaxFrame))(t)
 		if n := len(encode(t, m)); n > 9*wire.MaxText+2000 {
 			t.Errorf("%T: %d bytes are left of %d", m, n, len(b))
 		}
@@ -292,9 +283,7 @@ func FuzzIntroduce(f *testing.F) {
 		f.Add(append(encode(f, challenge), encode(f, m)...))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := wire.NewConn(script{bytes.NewReader(b)}, wire.MaxFrame).Introduce("secret", wire.Hello{}); err == nil {
-			t.Error("welcome")
-		}
+		expect.True(t, wire.NewConn(script{bytes.NewReader(b)}, wire.MaxFrame).Introduce("secret", wire.Hello{}) != nil, "welcome")
 	})
 }
 

@@ -73,8 +73,7 @@ var all = []wire.Message{
 
 func encode(t testing.TB, m wire.Message) []byte {
 	t.Helper()
-	b, err := wire.Append(nil, m)
-	expect.Must(t, err)
+	b := expect.Value(wire.Append(nil, m))(t)
 	return b
 }
 
@@ -85,9 +84,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	for _, want := range all {
 		got, err := wire.Read(&stream, wire.MaxFrame)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("got %+v, %v; want %+v", got, err, want)
-		}
+		expect.True(t, err == nil && reflect.DeepEqual(got, want), "got %+v, %v; want %+v", got, err, want)
 	}
 	if _, err := wire.Read(&stream, wire.MaxFrame); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v, want EOF", err)
@@ -113,9 +110,7 @@ func TestSources(t *testing.T) {
 // The type numbers are part of the protocol.
 func TestTypeNumbers(t *testing.T) {
 	for i, m := range all {
-		if got := encode(t, m)[5]; int(got) != i+1 {
-			t.Errorf("%T has number %d, want %d", m, got, i+1)
-		}
+		expect.Equal(t, int(encode(t, m)[5]), i+1, "%T has number", m)
 	}
 }
 
@@ -145,9 +140,8 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, err := wire.Read(bytes.NewReader(tt.bytes), 1000)
-			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("Read = %v, %v; want %v with %q", m, err, tt.want, tt.text)
-			}
+			expect.True(t, errors.Is(err, tt.want) && strings.Contains(err.Error(), tt.text),
+				"Read = %v, %v; want %v with %q", m, err, tt.want, tt.text)
 		})
 	}
 }
@@ -180,9 +174,7 @@ func TestSteps(t *testing.T) {
 	for _, want := range []wire.Steps{nil, {}, {{}}, {{To: wire.Idle, ToSpine: -1, From: 1<<31 - 1, FromSpine: 0}, {To: 4095, ToSpine: 63, From: 64, FromSpine: -1}}} {
 		m := wire.PlanUpdate{Row: want}
 		got, err := wire.Read(bytes.NewReader(encode(t, m)), wire.MaxFrame)
-		if err != nil || !reflect.DeepEqual(got, m) {
-			t.Errorf("%#v became %#v, %v", m, got, err)
-		}
+		expect.True(t, err == nil && reflect.DeepEqual(got, m), "%#v became %#v, %v", m, got, err)
 	}
 	for _, bad := range []string{`7`, `[]`, `"?"`, `"AAA="`, `"AAAA"`, `"AAAAgA=="`, `"gICAgICAAQAAAA=="`} {
 		body := `{"Row":` + bad + `}`
@@ -201,9 +193,7 @@ func TestWindows(t *testing.T) {
 		Takes: wire.Takes{{}, {Exchange: 3, From: 2, Spine: -1}}, Tells: wire.Tells{{After: -1 << 31, To: 2, Send: 9}, {}},
 	}} {
 		got, err := wire.Read(bytes.NewReader(encode(t, want)), wire.MaxFrame)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%#v became %#v, %v", want, got, err)
-		}
+		expect.True(t, err == nil && reflect.DeepEqual(got, want), "%#v became %#v, %v", want, got, err)
 	}
 	for _, bad := range []string{`"Sends":"AAAA"`, `"Sends":"AAAAAg=="`, `"Sends":"AAAAAQ=="`, `"Sends":"AAAA/////w8A"`, `"Takes":"AAA="`, `"Tells":[1]`} {
 		frame := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(bad)+4)), wire.Version, 28), "{"+bad+"}"...)
@@ -230,9 +220,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		again, err := wire.Read(bytes.NewReader(encode(t, m)), wire.MaxFrame)
-		if err != nil || !reflect.DeepEqual(again, m) {
-			t.Errorf("%+v became %+v, %v", m, again, err)
-		}
+		expect.True(t, err == nil && reflect.DeepEqual(again, m), "%+v became %+v, %v", m, again, err)
 	})
 }
 

@@ -11,14 +11,12 @@ import (
 
 func BenchmarkLab(b *testing.B) {
 	for _, size := range []topology.Options{{Ports: 4, Leaves: 4}, {Ports: 4, Leaves: 8}, {Ports: 8, Leaves: 8}} {
-		tree, err := topology.New(size)
-		expect.Must(b, err)
+		tree := expect.Value(topology.New(size))(b)
 		b.Run(tree.Notation(), func(b *testing.B) {
 			var setUp, tearDown time.Duration
 			for b.Loop() {
 				start := time.Now()
-				l, err := Start(context.Background(), Options{Tree: tree, Rate: 100e6})
-				expect.Must(b, err)
+				l := expect.Value(Start(context.Background(), Options{Tree: tree, Rate: 100e6}))(b)
 				built := time.Now()
 				expect.Must(b, l.Close())
 				setUp += built.Sub(start)

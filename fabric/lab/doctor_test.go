@@ -38,9 +38,7 @@ func TestCure(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := cure(test.check, test.mode, test.why, test.f)
-			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-				t.Errorf("cure %q, want %q", got, test.want)
-			}
+			expect.True(t, (got == "") == (test.want == "") && strings.Contains(got, test.want), "cure %q, want %q", got, test.want)
 		})
 	}
 }
@@ -78,12 +76,9 @@ func TestReport(t *testing.T) {
 
 func TestParseProbe(t *testing.T) {
 	checks := []Check{{Name: checkVeth, Mode: modeUserNamespace, OK: true}}
-	text, err := json.Marshal(checks)
-	expect.Must(t, err)
+	text := expect.Value(json.Marshal(checks))(t)
 	if got, err := parseProbe(text); err != nil || !reflect.DeepEqual(got, checks) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if _, err := parseProbe([]byte("usage: evbench")); err == nil {
-		t.Error("no error for something else")
-	}
+	expect.True(t, expect.Err(parseProbe([]byte("usage: evbench"))) != nil, "no error for something else")
 }

@@ -29,8 +29,7 @@ func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.T
 
 func start(t testing.TB, tree *topology.Tree) *Lab {
 	t.Helper()
-	l, err := Start(t.Context(), Options{Tree: tree, Rate: 1e9})
-	expect.Must(t, err)
+	l := expect.Value(Start(t.Context(), Options{Tree: tree, Rate: 1e9}))(t)
 	t.Cleanup(func() {
 		expect.OK(t, l.Close())
 	})
@@ -54,10 +53,8 @@ func (c *countdown) Err() error {
 // held returns the descriptors of this process, and the namespaces of its threads other than its own.
 func held(t *testing.T) (descriptors int, strayed []string) {
 	t.Helper()
-	fds, err := os.ReadDir("/proc/self/fd")
-	expect.Must(t, err)
-	tasks, err := filepath.Glob("/proc/self/task/*/ns/net")
-	expect.Must(t, err)
+	fds := expect.Value(os.ReadDir("/proc/self/fd"))(t)
+	tasks := expect.Value(filepath.Glob("/proc/self/task/*/ns/net"))(t)
 	home := namespaceName("/proc/self/ns/net")
 	for _, task := range tasks {
 		if n := namespaceName(task); n != "" && n != home {
@@ -86,18 +83,13 @@ func TestCancelledStart(t *testing.T) {
 	for steps := int32(1); ; steps++ {
 		err := begin(steps)
 		after, strayed := held(t)
-		if after != before || len(strayed) > 0 {
-			t.Fatalf("cancelled at step %d: %d descriptors, before %d; threads elsewhere: %v", steps, after, before, strayed)
-		}
+		expect.MustTrue(t, after == before && len(strayed) == 0,
+			"cancelled at step %d: %d descriptors, before %d; threads elsewhere: %v", steps, after, before, strayed)
 		if err == nil {
-			if steps < 8 {
-				t.Fatalf("only %d steps can be cancelled", steps)
-			}
+			expect.MustTrue(t, steps >= 8, "only %d steps can be cancelled", steps)
 			return
 		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("cancelled at step %d: %v", steps, err)
-		}
+		expect.MustTrue(t, errors.Is(err, context.Canceled), "cancelled at step %d: %v", steps, err)
 	}
 }
 
@@ -105,23 +97,20 @@ func TestCancelledStart(t *testing.T) {
 func TestFailedStart(t *testing.T) {
 	tree := newTree(t, 2, 2)
 	fail := func() error {
-		home, err := openNamespace()
-		expect.Must(t, err)
+		home := expect.Value(openNamespace())(t)
 		o := Options{Tree: tree}
 		expect.Must(t, o.validate())
 		y := newLayout(o)
 		y.cables[5].ends[0].index = y.cables[2].ends[0].index
 		y.cables[5].ends[0].node = y.cables[2].ends[0].node
-		_, err = (&Lab{layout: y, home: home, down: map[int]bool{}}).start(t.Context())
+		_, err := (&Lab{layout: y, home: home, down: map[int]bool{}}).start(t.Context())
 		return err
 	}
 	if err := fail(); !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.EBUSY) {
 		t.Fatalf("error %v, want that it exists", err)
 	}
 	before, _ := held(t)
-	if err := fail(); err == nil {
-		t.Fatal("no error")
-	}
+	expect.MustTrue(t, fail() != nil, "no error")
 	if after, strayed := held(t); after != before || len(strayed) > 0 {
 		t.Errorf("%d descriptors, before %d; threads elsewhere: %v", after, before, strayed)
 	}
@@ -142,7 +131,7 @@ func TestInside(t *testing.T) {
 			continue
 		}
 		delete(want, name)
-		if err := l.In(n, func() error {
+		expect.OK(t, l.In(n, func() error {
 			list, err := net.Interfaces()
 			var names []string
 			for _, i := range list {
@@ -155,9 +144,7 @@ func TestInside(t *testing.T) {
 				t.Errorf("%s has %v, want %v", name, names, interfaces)
 			}
 			return err
-		}); err != nil {
-			t.Error(err)
-		}
+		}))
 	}
 	failure := errors.New("failure of the caller")
 	if err := l.Do(0, func() error { return failure }); err != failure {
@@ -166,9 +153,7 @@ func TestInside(t *testing.T) {
 	if _, strayed := held(t); len(strayed) > 0 || namespaceName(threadNamespace) != home {
 		t.Errorf("threads did not come back: %v", strayed)
 	}
-	if len(want) > 0 {
-		t.Errorf("no node of the names %v", want)
-	}
+	expect.True(t, len(want) == 0, "no node of the names %v", want)
 }
 
 // Both ends of every cable have the token bucket, ports of servers priorities, and every node its settings.
@@ -176,8 +161,7 @@ func TestBucketsAndSettings(t *testing.T) {
 	const tick = 64 // ns; the kernel tells the bucket's size as the time that it lasts
 	l := start(t, newTree(t, 2, 2))
 	for n := range l.nodes {
-		qdiscs, err := l.nodes[n].handle.QdiscList(nil)
-		expect.Must(t, err)
+		qdiscs := expect.Value(l.nodes[n].handle.QdiscList(nil))(t)
 		shaped, priorities := map[int]bool{}, 0
 		for _, q := range qdiscs {
 			if a := q.Attrs(); q.Type() == "pfifo_fast" && a.Parent == netlink.MakeHandle(1, 1) {
@@ -229,9 +213,7 @@ func TestCommand(t *testing.T) {
 		expect.Must(t, l.StartCommand(Node(n), cmd))
 		expect.Must(t, cmd.Wait())
 		var want string
-		if err := l.In(Node(n), func() error { want = namespaceName(threadNamespace); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, l.In(Node(n), func() error { want = namespaceName(threadNamespace); return nil }))
 		if got := strings.TrimSpace(out.String()); got != want+" <nil>" {
 			t.Errorf("%s: command in %s, want %s", l.Name(Node(n)), got, want)
 		}
@@ -240,11 +222,9 @@ func TestCommand(t *testing.T) {
 }
 
 func TestCloseKillsCommands(t *testing.T) {
-	l, err := Start(t.Context(), Options{Tree: newTree(t, 2, 2)})
-	expect.Must(t, err)
+	l := expect.Value(Start(t.Context(), Options{Tree: newTree(t, 2, 2)}))(t)
 	cmd := player("hang")
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	defer in.Close()
 	out, err := cmd.StdoutPipe()
 	expect.Must(t, err)
@@ -272,9 +252,7 @@ func TestWatchCables(t *testing.T) {
 		t.Helper()
 		for told[cable] = true; ; {
 			e := <-events
-			if !told[e.Cable] || e.Seen.IsZero() {
-				t.Fatalf("%+v, want %s, up %v", e, cable, up)
-			}
+			expect.MustTrue(t, told[e.Cable] && !e.Seen.IsZero(), "%+v, want %s, up %v", e, cable, up)
 			if e.Cable == cable && e.Up == up {
 				return
 			}
@@ -331,9 +309,7 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 		expect.Must(t, l.SetLinks(t.Context(), []topology.Link{link}, up))
 		leaf, spine := end{link, true}, end{link, false}
 		for state[leaf] != up || state[spine] != up {
-			if e := next(); e.Link != link {
-				t.Errorf("event %+v of another link", e)
-			}
+			expect.Equal(t, next().Link, link, "event: of another link")
 		}
 	}
 	cancel()

@@ -12,8 +12,7 @@ import (
 )
 
 func TestAddresses(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 3, Leaves: 4, Fill: []int{3, 1, 0, 2}})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 3, Leaves: 4, Fill: []int{3, 1, 0, 2}}))(t)
 	a := Addresses{tree}
 	for _, test := range []struct {
 		rank, path int
@@ -21,9 +20,7 @@ func TestAddresses(t *testing.T) {
 	}{
 		{0, 0, "10.0.0.1"}, {2, 2, "10.2.0.3"}, {3, 1, "10.1.1.1"}, {5, 0, "10.0.3.2"}, {5, -1, "10.200.3.2"},
 	} {
-		if got := a.Server(test.rank, test.path); got.String() != test.want {
-			t.Errorf("rank %d, path %d: %s, want %s", test.rank, test.path, got, test.want)
-		}
+		expect.Equal(t, a.Server(test.rank, test.path).String(), test.want, "rank %d, path %d", test.rank, test.path)
 	}
 	for r := range tree.Servers() {
 		for path := -1; path < tree.Spines(); path++ {
@@ -57,17 +54,13 @@ func testLayout(t *testing.T, tree *topology.Tree) {
 	macs := map[string]bool{}
 	for i, c := range y.cables {
 		a, b := c.ends[0], c.ends[1]
-		if a.index == b.index {
-			t.Errorf("cable %d has index %d at both ends", i, a.index)
-		}
+		expect.True(t, a.index != b.index, "cable %d has index %d at both ends", i, a.index)
 		link, _ := tree.WireName(topology.Wire(2 * i))
 		if joins := b.name + "-" + a.name; strings.HasPrefix(link, "server") && link != a.name+"-"+b.name ||
 			tree.Levels() == 2 && !strings.HasPrefix(link, "server") && link != joins {
 			t.Errorf("cable %d joins %s and %s, wire %d is %s", i, a.name, b.name, 2*i, link)
 		}
-		if y.names[a.node] != b.name || y.names[b.node] != a.name {
-			t.Errorf("cable %d: interfaces are not named after what is behind them", i)
-		}
+		expect.True(t, y.names[a.node] == b.name && y.names[b.node] == a.name, "cable %d: interfaces are not named after what is behind them", i)
 		for _, e := range c.ends {
 			macs[e.mac.String()] = true
 			if p := y.ports[e.node][e.port]; p.Index != e.index || p.Name != e.name || len(e.name) > 15 {
@@ -112,8 +105,7 @@ func TestValidate(t *testing.T) {
 	tree := func(ports, leaves, spines int) *topology.Tree {
 		fill := make([]int, leaves)
 		fill[0] = 2
-		v, err := topology.New(topology.Options{Ports: ports, Leaves: leaves, Spines: spines, Fill: fill})
-		expect.Must(t, err)
+		v := expect.Value(topology.New(topology.Options{Ports: ports, Leaves: leaves, Spines: spines, Fill: fill}))(t)
 		return v
 	}
 	for _, test := range []struct {

@@ -114,8 +114,7 @@ func greet() int {
 
 // Who is outside reaches a program in a namespace by the listener that it was handed.
 func TestHanded(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	f, err := l.(*net.TCPListener).File()
 	expect.Must(t, err)
 	cmd := player("rootless greet")
@@ -124,8 +123,7 @@ func TestHanded(t *testing.T) {
 	if err := errors.Join(cmd.Start(), l.Close(), f.Close()); err != nil { // now only the program has it
 		t.Fatal(err)
 	}
-	c, err := net.Dial("tcp", l.Addr().String())
-	expect.Must(t, err)
+	c := expect.Value(net.Dial("tcp", l.Addr().String()))(t)
 	defer c.Close()
 	text, err := io.ReadAll(c)
 	if name := string(text); err != nil || !strings.HasPrefix(name, "net:[") || name == namespaceName("/proc/self/ns/net") {
@@ -211,9 +209,7 @@ func startHolder(t *testing.T, mode string) *holder {
 		}
 		h.names = append(h.names, r.Text())
 	}
-	if len(h.names) != 8 {
-		t.Fatalf("%s holds %d namespaces, want 8", mode, len(h.names))
-	}
+	expect.MustTrue(t, len(h.names) == 8, "%s holds %d namespaces, want 8", mode, len(h.names))
 	return h
 }
 
@@ -230,14 +226,13 @@ func newCanary(t *testing.T, pid, fd int) *canary {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
-	ns, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	expect.Must(t, err)
+	ns := expect.Value(unix.Open(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), unix.O_RDONLY|unix.O_CLOEXEC, 0))(t)
 	defer unix.Close(ns)
 	home, err := openNamespace()
 	expect.Must(t, err)
 	c := &canary{lab: &Lab{layout: &layout{names: []string{"canary"}}, home: home, nodes: []namespace{{fd: -1}}}}
 	t.Cleanup(func() { c.lab.Close() })
-	if err := onThread(home, func() (err error) {
+	expect.Must(t, onThread(home, func() (err error) {
 		own := &c.lab.nodes[0]
 		if err := unshare(); err != nil {
 			return err
@@ -247,9 +242,7 @@ func newCanary(t *testing.T, pid, fd int) *canary {
 		}
 		own.conn, err = dial()
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if c.sub, err = c.lab.subscribe(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -267,9 +260,7 @@ func (c *canary) gone(t *testing.T) {
 	t.Helper()
 	for {
 		messages, _, err := c.sub.socket.Receive()
-		if err != nil {
-			t.Fatalf("the lab's namespace is still there: %v", err)
-		}
+		expect.MustTrue(t, err == nil, "the lab's namespace is still there: %v", err)
 		if slices.ContainsFunc(messages, func(m syscall.NetlinkMessage) bool { return m.Header.Type == unix.RTM_DELLINK }) {
 			return
 		}
@@ -281,8 +272,7 @@ func references(t *testing.T, names []string) []string {
 	t.Helper()
 	var found []string
 	for _, pattern := range []string{"/proc/[0-9]*/task/[0-9]*/ns/net", "/proc/[0-9]*/fd/[0-9]*"} {
-		paths, err := filepath.Glob(pattern)
-		expect.Must(t, err)
+		paths := expect.Value(filepath.Glob(pattern))(t)
 		for _, p := range paths {
 			if slices.Contains(names, namespaceName(p)) {
 				found = append(found, p)
@@ -318,15 +308,12 @@ func TestNothingStays(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			h := startHolder(t, test.mode)
 			holders := processes(references(t, h.names))
-			if len(holders) == 0 {
-				t.Fatal("the search does not find the lab while it runs")
-			}
+			expect.MustTrue(t, len(holders) != 0, "the search does not find the lab while it runs")
 			c := newCanary(t, h.pid, h.fd)
-			process, err := unix.PidfdOpen(h.pid, 0)
-			expect.Must(t, err)
+			process := expect.Value(unix.PidfdOpen(h.pid, 0))(t)
 			defer unix.Close(process)
 			expect.Must(t, h.cmd.Process.Signal(test.signal))
-			err = h.cmd.Wait()
+			err := h.cmd.Wait()
 			if code := h.cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d (%v), want %d", code, err, test.code)
 			}
@@ -334,9 +321,7 @@ func TestNothingStays(t *testing.T) {
 			// The kernel gives the numbers of namespaces that are gone to new ones,
 			// those of labs of other tests perhaps: only who held them before counts.
 			left := slices.DeleteFunc(references(t, h.names), func(p string) bool { return !holders[processOf(p)] })
-			if len(left) > 0 {
-				t.Errorf("still there: %v", left)
-			}
+			expect.True(t, len(left) == 0, "still there: %v", left)
 			ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
 			if n, err := unix.Poll(ended, 0); n != 1 || err != nil {
 				t.Errorf("process %d still runs (%v)", h.pid, err)
@@ -354,21 +339,16 @@ func TestExitCode(t *testing.T) {
 
 func TestDoctor(t *testing.T) {
 	r := Doctor()
-	if !r.Possible() || r.err() != nil {
-		t.Errorf("a lab can run here, or this test would not, but:\n%s", r)
-	}
+	expect.True(t, r.Possible() && r.err() == nil, "a lab can run here, or this test would not, but:\n%s", r)
 	if n := len(r.Checks); n != 11 {
 		t.Errorf("%d checks, want 5 directly, 1 for the user namespace and 5 in it:\n%s", n, r)
 	}
 }
 
 func TestEnterRefused(t *testing.T) {
-	out, err := player("rootless refused").Output()
-	expect.Must(t, err)
+	out := expect.Value(player("rootless refused").Output())(t)
 	const want = "false lab: this system refuses what it needs: " +
 		"direct: create a network namespace: no space left on device (cure: sysctl -w user.max_net_namespaces=15000 (now 0)); " +
 		"user namespace: create a user namespace: no space left on device (cure: sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000 (now 0 and 0))\n"
-	if string(out) != want {
-		t.Errorf("got  %swant %s", out, want)
-	}
+	expect.True(t, string(out) == want, "got  %swant %s", out, want)
 }

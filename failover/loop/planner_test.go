@@ -31,8 +31,7 @@ func build(t *topology.Tree) (*plan.Plan, error) {
 
 func newPlan(t *testing.T, tree *topology.Tree) *plan.Plan {
 	t.Helper()
-	p, err := build(tree)
-	expect.Must(t, err)
+	p := expect.Value(build(tree))(t)
 	return p
 }
 
@@ -118,16 +117,12 @@ func TestPlansOverlap(t *testing.T) {
 func TestForgets(t *testing.T) {
 	built := 0
 	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { built++; return build(t) }}
-	big, err := topology.New(topology.Options{Ports: 9, Leaves: 9})
-	expect.Must(t, err)
-	first, err := build(big)
-	expect.Must(t, err)
+	big := expect.Value(topology.New(topology.Options{Ports: 9, Leaves: 9}))(t)
+	first := expect.Value(build(big))(t)
 	p.Keep(first)
 	ask := func(l ...topology.Link) failover.Source {
-		tree, err := big.Without(l...)
-		expect.Must(t, err)
-		m, err := p.Plan(t.Context(), tree)
-		expect.Must(t, err)
+		tree := expect.Value(big.Without(l...))(t)
+		m := expect.Value(p.Plan(t.Context(), tree))(t)
 		return m.Source
 	}
 	for i := range 81 {

@@ -126,8 +126,7 @@ func (w *workers) Update(ctx context.Context, p *plan.Plan, placed func(uint64))
 
 func tree(t *testing.T) *topology.Tree {
 	t.Helper()
-	tr, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	expect.Must(t, err)
+	tr := expect.Value(topology.New(topology.Options{Ports: 4, Leaves: 4}))(t)
 	return tr
 }
 
@@ -180,24 +179,19 @@ var first, second = topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 2, Spi
 // One link dies: every step happens, in its order and at its time.
 func TestOneFailure(t *testing.T) {
 	r, records := play(t, failover.FORS, 0, nil, func(r *rig) { r.say(first, false) })
-	if len(records) != 1 {
-		t.Fatalf("%d records: %+v", len(records), records)
-	}
+	expect.MustTrue(t, len(records) == 1, "%d records: %+v", len(records), records)
 	x := records[0]
 	if x.Seen != 100*ms || x.Aided != x.Seen+1*ms && x.Aided != x.Seen+2*ms {
 		t.Errorf("seen at %v, aid at %v", x.Seen, x.Aided)
 	}
 	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.Switch.LastOld, x.Switch.FirstNew, x.Cleaned} {
-		if at == 0 {
-			t.Errorf("step %d did not happen: %+v", i, x)
-		}
+		expect.True(t, at != 0, "step %d did not happen: %+v", i, x)
 	}
 	if x.Updated != x.Installed+3*ms || x.Switch.FirstNew != x.Updated+20*ms || x.Switch.LastOld != x.Switch.FirstNew-10*ms || x.Cleaned != x.Switch.FirstNew+2*ms {
 		t.Errorf("%+v", x)
 	}
-	if x.Source != failover.Computed || x.Switch.From != 7 || x.Phases == 0 || x.Hash == "" || len(r.told) != 1 {
-		t.Errorf("%+v, told %d", x, len(r.told))
-	}
+	expect.True(t, x.Source == failover.Computed && x.Switch.From == 7 && x.Phases != 0 && x.Hash != "" && len(r.told) == 1,
+		"%+v, told %d", x, len(r.told))
 	if last := r.calls[len(r.calls)-1]; last != "clean [leaf0-spine1]" || !slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}) {
 		t.Errorf("calls %q, workers took %q", r.calls, r.workers.took)
 	}
@@ -210,12 +204,9 @@ func TestSecondFailure(t *testing.T) {
 		time.Sleep(4 * ms)
 		r.say(second, false)
 	})
-	if len(records) != 2 || !records[0].Superseded || records[1].Switch.FirstNew == 0 {
-		t.Fatalf("%+v", records)
-	}
-	if r.planner.cancelled != 1 || !slices.Equal(r.workers.took, []string{"[leaf0-spine1 leaf2-spine3]"}) {
-		t.Errorf("%d plans cancelled, workers took %q", r.planner.cancelled, r.workers.took)
-	}
+	expect.MustTrue(t, len(records) == 2 && records[0].Superseded && records[1].Switch.FirstNew != 0, "%+v", records)
+	expect.True(t, r.planner.cancelled == 1 && slices.Equal(r.workers.took, []string{"[leaf0-spine1 leaf2-spine3]"}),
+		"%d plans cancelled, workers took %q", r.planner.cancelled, r.workers.took)
 }
 
 // Plannings that were given up compute on beside the one that counts, and all end together.
@@ -270,9 +261,7 @@ func TestDisjoint(t *testing.T) {
 		}
 	}
 	r, _ := play(t, failover.FORS, 0, nil, cut)
-	if r.stopped == "" {
-		t.Error("the run goes on")
-	}
+	expect.True(t, r.stopped != "", "the run goes on")
 	// The last link that died is back, and says so a second later.
 	late := linksOf(1)[:3]
 	r, records := play(t, failover.FORS, 0, func(o *loop.Options) {
@@ -334,16 +323,12 @@ func TestAllow(t *testing.T) {
 				time.Sleep(tt.back)
 				r.say(tt.cut[0], true)
 			})
-			if !strings.Contains(r.stopped, tt.stopped) || (tt.stopped == "") != (r.stopped == "") {
-				t.Errorf("stopped %q, want %q", r.stopped, tt.stopped)
-			}
-			if len(got) != len(tt.allowed) {
-				t.Fatalf("allowed %v, want %v", got, tt.allowed)
-			}
+			expect.True(t, strings.Contains(r.stopped, tt.stopped) && (tt.stopped == "") == (r.stopped == ""),
+				"stopped %q, want %q", r.stopped, tt.stopped)
+			expect.MustTrue(t, len(got) == len(tt.allowed), "allowed %v, want %v", got, tt.allowed)
 			for i, w := range tt.allowed {
-				if got[i].d != w.d || !strings.Contains(got[i].why, w.why) || (w.why == "") != (got[i].why == "") {
-					t.Errorf("allowed %v, want %v", got[i], w)
-				}
+				expect.True(t, got[i].d == w.d && strings.Contains(got[i].why, w.why) && (w.why == "") == (got[i].why == ""),
+					"allowed %v, want %v", got[i], w)
 			}
 		})
 	}
@@ -360,17 +345,14 @@ func linksOf(leaf int) (all []topology.Link) {
 // A network without workers has nobody to tell.
 func TestNobodyToTell(t *testing.T) {
 	_, records := play(t, failover.FORS, 0, func(o *loop.Options) { o.Workers = nil }, func(r *rig) { r.say(first, false) })
-	if len(records) != 1 || records[0].Updated != records[0].Installed || records[0].Cleaned == 0 {
-		t.Errorf("%+v", records)
-	}
+	expect.True(t, len(records) == 1 && records[0].Updated == records[0].Installed && records[0].Cleaned != 0, "%+v", records)
 }
 
 // A case that ends while its plan is changed leaves nothing behind: play would not come to its end.
 func TestEndInTheMiddle(t *testing.T) {
 	for after := range 40 {
 		synctest.Test(t, func(t *testing.T) {
-			base, err := plan.Build(tree(t), plan.Options{Schedule: "fors"})
-			expect.Must(t, err)
+			base := expect.Value(plan.Build(tree(t), plan.Options{Schedule: "fors"}))(t)
 			n := &network{events: make(chan failover.LinkEvent), refuse: map[string]int{}}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
@@ -378,7 +360,7 @@ func TestEndInTheMiddle(t *testing.T) {
 				time.Sleep(time.Duration(after) * ms)
 				cancel()
 			}()
-			_, err = loop.Run(ctx, loop.Options{
+			_, err := loop.Run(ctx, loop.Options{
 				Machine: failover.FORS.Options(base.Tree, 0), Plan: base, Network: n, Planner: &planner{}, Workers: &workers{},
 			})
 			expect.OK(t, err)

@@ -78,9 +78,7 @@ func TestWriteToOtherThanFiles(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(b) != "hello" {
 		t.Errorf("behind the link is %q, %v", b, err)
 	}
-	if err := atomicfile.Write(dir, hello); err == nil {
-		t.Error("a folder was written to")
-	}
+	expect.True(t, atomicfile.Write(dir, hello) != nil, "a folder was written to")
 }
 
 // text writes a file's name.
@@ -112,9 +110,7 @@ func TestWriteAll(t *testing.T) {
 		{[]atomicfile.File{text(in("b")), text(in("b"))}, "twice"},
 	} {
 		err := atomicfile.WriteAll(tt.files...)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "/.") {
-			t.Errorf("%v, want %q", err, tt.want)
-		}
+		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "/."), "%v, want %q", err, tt.want)
 		entries, err := os.ReadDir(dir)
 		if b, readErr := os.ReadFile(in("a")); err != nil || readErr != nil || len(entries) != 4 || string(b) != "old" {
 			t.Errorf("%v: %v are left, a holds %q; %v, %v", tt.want, entries, b, err, readErr)
@@ -142,9 +138,7 @@ func TestWriteBehindLinks(t *testing.T) {
 		t.Errorf("behind it is %q, %v", b, err)
 	}
 	expect.Must(t, errors.Join(os.Remove(link), os.Symlink("link", link)))
-	if err := atomicfile.WriteAll(text(link)); err == nil {
-		t.Error("a circle was written to")
-	}
+	expect.True(t, atomicfile.WriteAll(text(link)) != nil, "a circle was written to")
 }
 
 // A link that somebody else has put where all may write is not followed.
@@ -157,10 +151,8 @@ func TestWriteBehindForeignLink(t *testing.T) {
 		open := filepath.Join(t.TempDir(), "open")
 		link = filepath.Join(open, "link")
 		victim := filepath.Join(dir, "victim")
-		if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Mkdir(open, 0o700), os.Chmod(open, mode),
-			os.Symlink(victim, link), os.Lchown(link, 7, -1)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Mkdir(open, 0o700), os.Chmod(open, mode),
+			os.Symlink(victim, link), os.Lchown(link, 7, -1)))
 		err := atomicfile.WriteAll(text(link))
 		if e, ok := errors.AsType[*trust.Error](err); !ok || e.Name != link {
 			t.Errorf("%v: %v", mode, err)
@@ -196,9 +188,7 @@ func TestBound(t *testing.T) {
 		text := bytes.Repeat([]byte{'x'}, size)
 		for _, r := range []io.Reader{bytes.NewReader(text), iotest.OneByteReader(bytes.NewReader(text)), iotest.DataErrReader(bytes.NewReader(text))} {
 			b, err := io.ReadAll(atomicfile.Bound(r, 10))
-			if len(b) != min(size, 10) || (err != nil) != (size > 10) {
-				t.Errorf("of %d bytes: %d, %v", size, len(b), err)
-			}
+			expect.True(t, len(b) == min(size, 10) && (err != nil) == (size > 10), "of %d bytes: %d, %v", size, len(b), err)
 		}
 	}
 }

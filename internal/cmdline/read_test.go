@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
+	"evbench/internal/expect"
 )
 
 const described = `/ what is said of it
@@ -92,8 +93,6 @@ func TestDescription(t *testing.T) {
 		if err := tried(tt.args...); err != nil {
 			text = err.Error()
 		}
-		if text != tt.want {
-			t.Errorf("%q: %q, want %q", tt.args, text, tt.want)
-		}
+		expect.Equal(t, text, tt.want, "%q", tt.args)
 	}
 }

@@ -24,6 +24,19 @@ func OK(t testing.TB, err error) {
 	}
 }
 
+// Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error ends
+// the test. Not for goroutines that the test starts.
+func Value[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Must(t, err)
+		return v
+	}
+}
+
+// Err is the error of a call of which the value does not matter.
+func Err[T any](_ T, err error) error { return err }
+
 // Error fails the test unless err is an error whose text has all parts.
 func Error(t testing.TB, err error, parts ...string) {
 	t.Helper()
@@ -53,5 +66,31 @@ func Equal[T any](t testing.TB, got, want T, what string, args ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: %+v, want %+v", fmt.Sprintf(what, args...), got, want)
+	}
+}
+
+// True fails the test unless ok, and says what is wrong as by fmt.Sprintf.
+func True(t testing.TB, ok bool, wrong string, args ...any) {
+	if !ok {
+		t.Helper()
+		t.Errorf(wrong, args...)
+	}
+}
+
+// MustTrue ends the test unless ok, and says what is wrong as by fmt.Sprintf. Not for goroutines that the test starts.
+func MustTrue(t testing.TB, ok bool, wrong string, args ...any) {
+	if !ok {
+		t.Helper()
+		t.Fatalf(wrong, args...)
+	}
+}
+
+// Contains fails the test unless text has all parts.
+func Contains(t testing.TB, text string, parts ...string) {
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Helper()
+			t.Errorf("no %q in\n%s", p, text)
+		}
 	}
 }

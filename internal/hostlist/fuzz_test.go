@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // FuzzExpand: no list names more hosts than it may, every name is one, and what is written
@@ -20,24 +22,18 @@ func FuzzExpand(f *testing.F) {
 			}
 			return
 		}
-		if len(names) > Max {
-			t.Fatalf("%q: %d names", expr, len(names))
-		}
+		expect.MustTrue(t, len(names) <= Max, "%q: %d names", expr, len(names))
 		if len(names) > 1<<12 {
 			return // long to compare, and no different
 		}
 		slices.SortFunc(names, Compare)
 		names = slices.Compact(names)
 		for _, n := range names {
-			if n == "" || Check(n, maxParts*(maxName+maxDigits)) != nil {
-				t.Fatalf("%q: name %q", expr, n)
-			}
+			expect.MustTrue(t, n != "" && Check(n, maxParts*(maxName+maxDigits)) == nil, "%q: name %q", expr, n)
 		}
 		short := Compress(names)
 		again, err := Expand(short)
 		slices.SortFunc(again, Compare)
-		if err != nil || !slices.Equal(again, names) {
-			t.Fatalf("%q became %q and %.10q, not %.10q: %v", expr, short, again, names, err)
-		}
+		expect.MustTrue(t, err == nil && slices.Equal(again, names), "%q became %q and %.10q, not %.10q: %v", expr, short, again, names, err)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestExpand(t *testing.T) {
@@ -24,9 +26,7 @@ func TestExpand(t *testing.T) {
 		{"a.b-c_d[1,1]", "a.b-c_d1 a.b-c_d1"},
 	} {
 		got, err := Expand(c.expr)
-		if err != nil || strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %v, %v; want %s", c.expr, got, err, c.want)
-		}
+		expect.True(t, err == nil && strings.Join(got, " ") == c.want, "%s: %v, %v; want %s", c.expr, got, err, c.want)
 	}
 }
 

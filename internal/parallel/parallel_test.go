@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestEach(t *testing.T) {
@@ -13,9 +15,7 @@ func TestEach(t *testing.T) {
 			done, last := make([]int, n), make([]int, max(1, Workers(workers)))
 			Each(workers, n, func(w, i int) {
 				done[i]++
-				if i < last[w] {
-					t.Errorf("%d workers: %d after %d", workers, i, last[w])
-				}
+				expect.True(t, i >= last[w], "%d workers: %d after %d", workers, i, last[w])
 				last[w] = i
 			})
 			if slices.ContainsFunc(done, func(x int) bool { return x != 1 }) {
@@ -40,9 +40,7 @@ func TestTry(t *testing.T) {
 					}
 					return nil
 				})
-				if fmt.Sprint(err) != fmt.Sprint(want) {
-					t.Errorf("%d workers, %d items: %v, want %v", workers, n, err, want)
-				}
+				expect.True(t, fmt.Sprint(err) == fmt.Sprint(want), "%d workers, %d items: %v, want %v", workers, n, err, want)
 			}
 		}
 	}

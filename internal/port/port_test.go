@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/port"
 )
 
@@ -48,9 +49,7 @@ func TestAccept(t *testing.T) {
 
 func TestProof(t *testing.T) {
 	a, b := port.Nonce(), port.Nonce()
-	if a == b {
-		t.Error("a nonce was drawn twice")
-	}
+	expect.True(t, a != b, "a nonce was drawn twice")
 	p := port.Proof("secret", "one", a[:], b[:])
 	for _, tt := range []struct {
 		name  string
@@ -71,9 +70,7 @@ func TestProof(t *testing.T) {
 		{"one part", p[:], "secret", "one", [][]byte{append(a[:], b[:]...)}, false},
 		{"an empty part more", p[:], "secret", "one", [][]byte{a[:], b[:], nil}, false},
 	} {
-		if got := port.Proven(tt.proof, tt.token, tt.role, tt.parts...); got != tt.want {
-			t.Errorf("%s: Proven = %v", tt.name, got)
-		}
+		expect.Equal(t, port.Proven(tt.proof, tt.token, tt.role, tt.parts...), tt.want, "%s: Proven", tt.name)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/port"
 )
 
@@ -31,9 +32,7 @@ func TestWorstGuest(t *testing.T) {
 		if got, found := gs.Go(); got != want || !found {
 			t.Errorf("%s: %+v goes, want number %d", tt.name, got, tt.want)
 		}
-		if gs.Leave(want.Conn) || len(gs) != len(tt.hosts)-1 {
-			t.Errorf("%s: %d are left of %d", tt.name, len(gs), len(tt.hosts))
-		}
+		expect.True(t, !gs.Leave(want.Conn) && len(gs) == len(tt.hosts)-1, "%s: %d are left of %d", tt.name, len(gs), len(tt.hosts))
 		if n := len(gs); n > 0 && (!gs.Leave(gs[n-1].Conn) || len(gs) != n-1) {
 			t.Errorf("%s: the last one cannot leave", tt.name)
 		}
@@ -53,7 +52,5 @@ func TestGuestsAreBounded(t *testing.T) {
 			gone++
 		}
 	}
-	if len(gs) != 1024 || gone != 2000-1024 {
-		t.Errorf("%d are here, %d had to go", len(gs), gone)
-	}
+	expect.True(t, len(gs) == 1024 && gone == 2000-1024, "%d are here, %d had to go", len(gs), gone)
 }

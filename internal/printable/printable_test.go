@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"evbench/internal/expect"
 	"evbench/internal/printable"
 )
 
@@ -26,9 +27,7 @@ func TestText(t *testing.T) {
 		strings.Repeat("\x1b", 10<<20):   strings.Repeat(`\x1b`, 15) + "… (10485745 more bytes)",
 		strings.Repeat("x", 99) + "\x1b": strings.Repeat("x", 60) + "… (40 more bytes)",
 	} {
-		if got := printable.Text(in, 100); got != want {
-			t.Errorf("%.60q: %q, want %q", in, got, want)
-		}
+		expect.Equal(t, printable.Text(in, 100), want, "%.60q", in)
 	}
 	if got, want := printable.Line("a\n\tb\x1b"), `a\n\tb\x1b`; got != want {
 		t.Errorf("a line: %q, want %q", got, want)
@@ -79,9 +78,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, at int) {
 		const most = 200
 		got := printable.Text(s, most)
-		if len(got) > most || !utf8.ValidString(got) {
-			t.Fatalf("%q became %q", s, got)
-		}
+		expect.MustTrue(t, len(got) <= most && utf8.ValidString(got), "%q became %q", s, got)
 		for _, r := range got {
 			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 				t.Fatalf("%q became %q with %q", s, got, r)

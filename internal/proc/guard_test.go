@@ -59,9 +59,7 @@ func TestGuard(t *testing.T) {
 			expect.Must(t, self.Process.Kill())
 			_ = self.Wait()
 			rest, err := io.ReadAll(in) // until none has it any more
-			if err != nil || strings.Count(string(rest), "told") != strings.Count(name, "told")*2 {
-				t.Errorf("%q, %v", rest, err)
-			}
+			expect.True(t, err == nil && strings.Count(string(rest), "told") == strings.Count(name, "told")*2, "%q, %v", rest, err)
 		})
 	}
 }

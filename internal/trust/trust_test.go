@@ -64,8 +64,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	expect.Must(t, errors.Join(os.Remove(name), one.Close()))
-	two, err := Lock(name, os.O_RDWR|os.O_CREATE)
-	expect.Must(t, err)
+	two := expect.Value(Lock(name, os.O_RDWR|os.O_CREATE))(t)
 	if same, err := named(two, name); err != nil || !same {
 		t.Errorf("the file has another name: %v", err)
 	}
@@ -99,14 +98,11 @@ func TestLink(t *testing.T) {
 // A process is found by its ID while it runs, and no other one under its number.
 func TestFindProcess(t *testing.T) {
 	cmd := exec.Command("cat")
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
 	p, err := Find(cmd.Process.Pid)
 	expect.Must(t, err)
-	if p.Name != "cat" || p.User != os.Geteuid() || p.ID.Check() != nil {
-		t.Errorf("%+v", p)
-	}
+	expect.True(t, p.Name == "cat" && p.User == os.Geteuid() && p.ID.Check() == nil, "%+v", p)
 	if open, ok := p.Files(); !ok || len(open) < 3 || open[0].Number != 0 || open[0].Info.Mode().Type() != fs.ModeNamedPipe {
 		t.Errorf("open: %v, %v", open, ok)
 	}
@@ -137,9 +133,7 @@ func TestRecord(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "record")
 	expect.Must(t, os.WriteFile(name, []byte("1\n2\n333333"), 0o600))
 	r, last, torn, err := OpenRecord(name, os.O_RDWR)
-	if err != nil || string(last) != "2" || torn != "333333" {
-		t.Fatalf("%q, torn %q, %v", last, torn, err)
-	}
+	expect.MustTrue(t, err == nil && string(last) == "2" && torn == "333333", "%q, torn %q, %v", last, torn, err)
 	if _, _, _, err := OpenRecord(name, os.O_RDWR); !errors.Is(err, ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}

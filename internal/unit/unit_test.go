@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/internal/unit"
 )
 
@@ -33,9 +34,7 @@ func TestParseBytes(t *testing.T) {
 			t.Errorf("ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
 		}
 	}
-	if _, err := unit.ParseBytes("600 KIB"); err == nil {
-		t.Error("a unit in the wrong case was read")
-	}
+	expect.True(t, expect.Err(unit.ParseBytes("600 KIB")) != nil, "a unit in the wrong case was read")
 }
 
 func TestString(t *testing.T) {
@@ -49,9 +48,7 @@ func TestString(t *testing.T) {
 		unit.Bytes(17).String():           "17B",
 		unit.Bytes(10e9).String():         "10GB",
 	} {
-		if got != want {
-			t.Errorf("printed %s, want %s", got, want)
-		}
+		expect.Equal(t, got, want, "printed")
 	}
 }
 

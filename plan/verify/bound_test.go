@@ -73,9 +73,7 @@ func TestWeightsProveTheExamples(t *testing.T) {
 		{"weights of 0", small, 18, []weight{{"leaf0-spine2", "up", 0}}, "bound 18 lp: its weights sum to 0, which proves nothing"},
 		{"cut off", topologytest.Without(t, optionsOf(1, 2), topology.Link{}), 1, []weight{{"leaf1-spine0", "up", 1}}, "bound 1 lp: leaf0 and leaf1 share no live spine"},
 	} {
-		if got := wrong(t, lp(tt.tree, tt.phases, tt.weights)); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+		expect.Equal(t, wrong(t, lp(tt.tree, tt.phases, tt.weights)), tt.want, "%s", tt.name)
 	}
 }
 
@@ -90,9 +88,7 @@ func TestWeightsAreExact(t *testing.T) {
 		}
 	}
 	// 6 pairs · 16 messages · w / (12 w)
-	if got := wrong(t, lp(tr, 8, ws)); got != "" {
-		t.Error(got)
-	}
+	expect.Equal(t, wrong(t, lp(tr, 8, ws)), "", "wrong")
 }
 
 // Whatever the weights, they prove what a second computation in fractions says,
@@ -101,8 +97,7 @@ func TestRandomWeights(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		m0, m1 := 1+rng.IntN(4), 2+rng.IntN(3)
-		dead, err := topologytest.Without(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64())
-		expect.Must(t, err)
+		dead := expect.Value(topologytest.Without(t, optionsOf(m0, m1)).Random(rng.IntN(min(m0, 3)), rng.Uint64()))(t)
 		o := optionsOf(m0, m1)
 		o.Fill = make([]int, m1)
 		for l := range o.Fill {
@@ -167,12 +162,8 @@ func TestBoundWithoutWeights(t *testing.T) {
 	d := shift(t, 2, 2)
 	d.bound = "3 lp"
 	r := judge(t, d.text(), verify.Options{Bound: true})
-	if !r.Valid || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the file states no weights") {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, r.Valid && len(r.Notes) == 1 && strings.Contains(r.Notes[0], "the file states no weights"), "%+v", r)
 	d.bound = ""
 	r = judge(t, d.text(), verify.Options{Bound: true})
-	if !r.Valid || len(r.Notes) != 1 || r.Notes[0] != "bound not checked: the file states none" {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, r.Valid && len(r.Notes) == 1 && r.Notes[0] == "bound not checked: the file states none", "%+v", r)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 )
@@ -84,9 +85,7 @@ func TestDamage(t *testing.T) {
 		}
 	})
 	for _, dm := range damages {
-		if tried[dm.name] != dm.shapes {
-			t.Errorf("%s (%s): tried on %d shapes, want %d", dm.name, dm.on, tried[dm.name], dm.shapes)
-		}
+		expect.Equal(t, tried[dm.name], dm.shapes, "%s (%s): tried on: shapes", dm.name, dm.on)
 	}
 }
 

@@ -213,8 +213,7 @@ func drafts(t testing.TB, m0, m1 int) []*draft {
 	if m0 > 1 && m1 > 1 {
 		healthy := topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1})
 		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, topology.Link{})))
-		dead, err := healthy.Random(min(m1, m0*m1/4+1), uint64(m0*10+m1))
-		expect.Must(t, err)
+		dead := expect.Value(healthy.Random(min(m1, m0*m1/4+1), uint64(m0*10+m1)))(t)
 		out = append(out, greedy("dead", topologytest.Without(t, topology.Options{Ports: m0, Leaves: m1}, dead...)))
 	}
 	return out
@@ -299,9 +298,7 @@ func (d *draft) text() string {
 func judge(t testing.TB, text string, o verify.Options) *verify.Report {
 	t.Helper()
 	f, err := verify.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
 	return verify.Check(f, o)
 }
 

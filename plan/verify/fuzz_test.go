@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology/topologytest"
 )
@@ -33,16 +34,13 @@ func FuzzRead(f *testing.F) {
 		}
 		o := verify.Options{Bound: true, AllowContention: len(data)%2 == 0}
 		r, again := verify.Check(file, o), verify.Check(file, o)
-		if r.Total != again.Total || r.Valid != (r.Total == 0) || len(r.Offences) > 10 || r.Total < len(r.Offences) {
-			t.Fatalf("%+v\nthen %+v", r, again)
-		}
+		expect.MustTrue(t, r.Total == again.Total && r.Valid == (r.Total == 0) && len(r.Offences) <= 10 && r.Total >= len(r.Offences),
+			"%+v\nthen %+v", r, again)
 		kinds := 0
 		for _, n := range r.Counts {
 			kinds += n
 		}
-		if kinds != r.Total {
-			t.Fatalf("counts %v, total %d", r.Counts, r.Total)
-		}
+		expect.MustTrue(t, kinds == r.Total, "counts %v, total %d", r.Counts, r.Total)
 	})
 }
 

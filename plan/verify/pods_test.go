@@ -13,8 +13,7 @@ import (
 )
 
 func TestThreeLevelsByHand(t *testing.T) {
-	text, err := os.ReadFile("testdata/three-levels.plan")
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile("testdata/three-levels.plan"))(t)
 	r := judge(t, string(text), verify.Options{Bound: true})
 	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
 		t.Errorf("%+v", r)
@@ -27,9 +26,7 @@ func TestThreeLevelsByHand(t *testing.T) {
 func read(t testing.TB, text string) *verify.File {
 	t.Helper()
 	f, err := verify.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
 	return f
 }
 
@@ -145,9 +142,7 @@ func TestThreeLevelDamage(t *testing.T) {
 		}
 	}
 	for _, dm := range podDamages {
-		if got := tried["pods: "+dm.name]; got != dm.shapes {
-			t.Errorf("%s: tried on %d shapes, want %d", dm.name, got, dm.shapes)
-		}
+		expect.Equal(t, tried["pods: "+dm.name], dm.shapes, "%s: tried on: shapes", dm.name)
 	}
 	for _, dm := range damages {
 		if tried[dm.name] < 10 && !slices.Contains(twoLevelsOnly, dm.name) {
@@ -198,20 +193,14 @@ func TestThreeLevelSentences(t *testing.T) {
 	} {
 		r := judge(t, header+tt.body+"\n", verify.Options{First: 1000})
 		i := slices.IndexFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == tt.kind })
-		if i < 0 || r.Offences[i].Text != tt.want {
-			t.Errorf("%s: offences %+v, want %q", tt.body, r.Offences, tt.want)
-		}
+		expect.True(t, i >= 0 && r.Offences[i].Text == tt.want, "%s: offences %+v, want %q", tt.body, r.Offences, tt.want)
 	}
 }
 
 // Planes and top switches of another number than M0 and M1 come by notation.
 func TestThreeLevelNotation(t *testing.T) {
 	f := read(t, "# evbench plan 1\n# topology PGFT(3;2,2,2;1,3,1;1,1,1)\n# down pod0-spine2-top0\n0 0 4 1.0\n")
-	if f.Tree.Tops() != 1 || f.Tree.Spines() != 3 || f.Tree.TopAlive(0, 2, 0) || f.Messages[0].Top != 0 {
-		t.Errorf("%+v", f)
-	}
+	expect.True(t, f.Tree.Tops() == 1 && f.Tree.Spines() == 3 && !f.Tree.TopAlive(0, 2, 0) && f.Messages[0].Top == 0, "%+v", f)
 	f = read(t, "# evbench plan 1\n# topology PGFT(2;4,8;1,6;1,1)\n# spines 6\n")
-	if f.Tree.Levels() == 3 || f.Tree.Spines() != 6 || f.Tree.Notation() != "FT(2;4,8)" {
-		t.Errorf("%+v", f.Tree)
-	}
+	expect.True(t, f.Tree.Levels() != 3 && f.Tree.Spines() == 6 && f.Tree.Notation() == "FT(2;4,8)", "%+v", f.Tree)
 }

@@ -42,12 +42,8 @@ func TestReadHandWritten(t *testing.T) {
 func judgeHash(t *testing.T, text string) string {
 	t.Helper()
 	f, err := verify.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	if len(f.Messages) != 3 || f.Routing != "pinned" || f.Schedule != "" {
-		t.Fatalf("%+v\n%s", f, text)
-	}
+	expect.MustTrue(t, err == nil, "%v\n%s", err, text)
+	expect.MustTrue(t, len(f.Messages) == 3 && f.Routing == "pinned" && f.Schedule == "", "%+v\n%s", f, text)
 	f.Hash = "?"
 	for _, o := range verify.Check(f, verify.Options{First: 100}).Offences {
 		if _, h, ok := strings.Cut(o.Text, "canonical text has "); ok {
@@ -157,9 +153,7 @@ func TestReadGzip(t *testing.T) {
 	for _, d := range drafts(t, 2, 3) {
 		file := zip(t, d.text())
 		got, err := verify.Read(iotest.OneByteReader(bytes.NewReader(file)))
-		if err != nil || !reflect.DeepEqual(got.Messages, read(t, d.text()).Messages) {
-			t.Fatalf("error %v", err)
-		}
+		expect.MustTrue(t, err == nil && reflect.DeepEqual(got.Messages, read(t, d.text()).Messages), "error %v", err)
 		for n := 2; n < len(file); n++ {
 			refused(fmt.Sprintf("cut to %d of %d bytes", n, len(file)), file[:n], "the gzip data ends too early")
 		}
@@ -176,17 +170,14 @@ func TestReadPassesReadErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, text := range []string{"", head + "0 0 1 -\n"} {
 		_, err := verify.Read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)))
-		if !errors.Is(err, broken) {
-			t.Errorf("after %q: error %v, want %v", text, err, broken)
-		}
+		expect.True(t, errors.Is(err, broken), "after %q: error %v, want %v", text, err, broken)
 	}
 }
 
 // What Read states is what the file states.
 func TestReadStates(t *testing.T) {
 	d := greedy("dead", topologytest.Without(t, optionsOf(2, 3)))
-	f, err := verify.Read(strings.NewReader(d.text()))
-	expect.Must(t, err)
+	f := expect.Value(verify.Read(strings.NewReader(d.text())))(t)
 	if f.Schedule != "test" || f.Routing != "pinned" || f.Phases != d.phases || fmt.Sprint(f.Bound.Phases, " ", f.Bound.Kind) != d.bound ||
 		f.Hash != d.stated() || f.Tree.Notation() != "FT(2;2,3)" || len(f.Messages) != len(d.messages) {
 		t.Errorf("%+v", f)
@@ -203,8 +194,7 @@ func TestReadQuicklyAndWithCare(t *testing.T) {
 			for name, r := range map[string]io.Reader{
 				"whole": strings.NewReader(text), "bytes": iotest.OneByteReader(strings.NewReader(text)), "halves": iotest.HalfReader(strings.NewReader(text)),
 			} {
-				f, err := verify.Read(r)
-				expect.Must(t, err)
+				f := expect.Value(verify.Read(r))(t)
 				got := slices.Clone(f.Messages)
 				slices.SortFunc(got, inOrder)
 				sorted := slices.Clone(want.Messages)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology/topologytest"
 )
@@ -34,9 +35,7 @@ func TestUnreachable(t *testing.T) {
 		overlisted(t, d)
 		sentAnyway(t, d, rng)
 	}
-	if tried < 100 {
-		t.Errorf("%d plans leave pairs out; that tests little", tried)
-	}
+	expect.True(t, tried >= 100, "%d plans leave pairs out; that tests little", tried)
 }
 
 // unlisted drops a pair from the list: its messages are missing.
@@ -94,9 +93,7 @@ func sentAnyway(t *testing.T, d *draft, rng *rand.Rand) {
 func TestUnreachablePods(t *testing.T) {
 	d := greedy("cut", topologytest.Tree(t, podOptions(2, 2, 3), "pod0-spine0-top0", "pod0-spine0-top1", "pod0-spine1-top0", "pod0-spine1-top1", "leaf2-spine0", "leaf3-spine1"))
 	// pod0 has leaves 0 and 1; leaf2 and leaf3 share no plane.
-	if len(d.cut) != 2*4+1 {
-		t.Fatal(d.cut)
-	}
+	expect.MustTrue(t, len(d.cut) == 2*4+1, "%v", d.cut)
 	if r := judge(t, d.text(), verify.Options{Bound: true}); !r.Valid || r.LeftOut != 9*2*4 {
 		t.Fatalf("%+v\n%s", r, d.text())
 	}
@@ -108,7 +105,5 @@ func TestIdealOfLeftOut(t *testing.T) {
 	text := "# evbench plan 1\n# topology FT(2;2,3)\n# down leaf2-spine0,leaf2-spine1\n# unreachable leaf0-leaf2,leaf2-leaf1\n# bound 3 server\n" +
 		"0 0 1 -\n0 1 0 -\n0 2 3 -\n0 3 2 -\n0 4 5 -\n0 5 4 -\n1 0 2 0\n1 1 3 1\n1 2 0 0\n1 3 1 1\n2 0 3 1\n2 1 2 0\n2 2 1 0\n2 3 0 1\n"
 	r := judge(t, text, verify.Options{Bound: true})
-	if !r.Valid || !r.Optimal() || r.LeftOut != 16 || r.Duration != 3 || r.PredictedEfficiency != 1 {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, r.Valid && r.Optimal() && r.LeftOut == 16 && r.Duration == 3 && r.PredictedEfficiency == 1, "%+v", r)
 }

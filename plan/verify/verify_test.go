@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -138,9 +139,8 @@ func TestAgainstSecondJudge(t *testing.T) {
 		for _, n := range counts {
 			total += n
 		}
-		if r.Total != total || r.Valid != (total == 0) || len(r.Offences) != min(total, o.First) {
-			t.Fatalf("total %d of %d, valid %v, %d of at most %d kept", r.Total, total, r.Valid, len(r.Offences), o.First)
-		}
+		expect.MustTrue(t, r.Total == total && r.Valid == (total == 0) && len(r.Offences) == min(total, o.First),
+			"total %d of %d, valid %v, %d of at most %d kept", r.Total, total, r.Valid, len(r.Offences), o.First)
 	}
 }
 
@@ -212,9 +212,7 @@ func TestSentences(t *testing.T) {
 		}
 		r := judge(t, h+tt.header+tt.body+"\n", tt.opt)
 		i := slices.IndexFunc(r.Offences, func(o verify.Offence) bool { return o.Kind == tt.kind })
-		if i < 0 || !strings.HasPrefix(r.Offences[i].Text, tt.want) {
-			t.Errorf("%s: offences %+v, want %q", tt.name, r.Offences, tt.want)
-		}
+		expect.True(t, i >= 0 && strings.HasPrefix(r.Offences[i].Text, tt.want), "%s: offences %+v, want %q", tt.name, r.Offences, tt.want)
 	}
 }
 
@@ -234,9 +232,8 @@ func TestNotes(t *testing.T) {
 	} {
 		d.routing = tt.routing
 		r := judge(t, d.text(), tt.opt)
-		if !r.Valid || r.ContentionChecked || r.Duration != 0 || !slices.Equal(r.Notes, []string{tt.want}) {
-			t.Errorf("%s: %+v, want a valid plan with note %q", tt.routing, r, tt.want)
-		}
+		expect.True(t, r.Valid && !r.ContentionChecked && r.Duration == 0 && slices.Equal(r.Notes, []string{tt.want}),
+			"%s: %+v, want a valid plan with note %q", tt.routing, r, tt.want)
 	}
 }
 
@@ -253,12 +250,8 @@ func TestDurationWithContention(t *testing.T) {
 	}
 	// Phases +1, +2, +3 put 1, 2 and 1 messages on the busiest wire.
 	r := judge(t, d.text(), verify.Options{AllowContention: true, Bound: true})
-	if !r.Valid || r.ContentionChecked || r.Phases != 3 || r.Duration != 4 || r.PredictedEfficiency != 0.75 {
-		t.Errorf("allowed: %+v", r)
-	}
+	expect.True(t, r.Valid && !r.ContentionChecked && r.Phases == 3 && r.Duration == 4 && r.PredictedEfficiency == 0.75, "allowed: %+v", r)
 	// Both leaves' up and down wires of phase +2.
 	r = judge(t, d.text(), verify.Options{})
-	if r.Valid || !r.ContentionChecked || r.Counts[verify.Contention] != 4 || r.Duration != 4 {
-		t.Errorf("not allowed: %+v", r)
-	}
+	expect.True(t, !r.Valid && r.ContentionChecked && r.Counts[verify.Contention] == 4 && r.Duration == 4, "not allowed: %+v", r)
 }

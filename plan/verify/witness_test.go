@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -44,9 +45,7 @@ func TestForgedWitnesses(t *testing.T) {
 		{apart, "3 leaf0", "bound 3 leaf0: leaf0 has no live link"},
 		{apart, "3 hall1 leaf0", "bound 3 hall1: leaf1 to the set has no live link"},
 	} {
-		if got := wrong(t, tt.header+"# bound "+tt.bound+"\n"); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.bound, got, tt.want)
-		}
+		expect.Equal(t, wrong(t, tt.header+"# bound "+tt.bound+"\n"), tt.want, "%q", tt.bound)
 	}
 }
 
@@ -73,9 +72,7 @@ func TestForgedWeights(t *testing.T) {
 		{"pods, on a dead wire", three(16, up("pod1-spine1-top0", 1), up("pod1-spine0-top0", 1)), "bound 16 lp: pod1-spine0-top0 (up) has a weight, but is dead"},
 		{"pods, not covering", three(16, up("pod0-spine0-top0", 1)), "the file states bound 16 by lp, which proves 0"},
 	} {
-		if got := wrong(t, tt.text); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
+		expect.Equal(t, wrong(t, tt.text), tt.want, "%s", tt.name)
 	}
 }
 

@@ -43,11 +43,9 @@ func TestDmodcIsDmodk(t *testing.T) {
 	check := func(g network.PGFT) {
 		count++
 		n := build(t, g)
-		want, err := Dmodk(n)
-		expect.Must(t, err)
+		want := expect.Value(Dmodk(n))(t)
 		for _, down := range []bool{false, true} {
-			got, err := Dmodc(n, Options{DownCost: down})
-			expect.Must(t, err)
+			got := expect.Value(Dmodc(n, Options{DownCost: down}))(t)
 			if s, ok := same(got, want); !ok {
 				t.Fatalf("%s: %s has\n%v, not\n%v", g, n.Info(n.Switch(s)).Name, got.Row(s), want.Row(s))
 			}
@@ -57,9 +55,7 @@ func TestDmodcIsDmodk(t *testing.T) {
 	for _, g := range balanced {
 		check(g)
 	}
-	if count < 2000 {
-		t.Errorf("only %d trees", count)
-	}
+	expect.True(t, count >= 2000, "only %d trees", count)
 }
 
 // The formula word for word, for one host at a time.
@@ -68,8 +64,7 @@ func TestDmodkFormula(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		g := randomPGFT(rng)
 		n := relabel(build(t, g), rng, int(seed%3))
-		tables, err := Dmodk(n)
-		expect.Must(t, err)
+		tables := expect.Value(Dmodk(n))(t)
 		w := 1
 		first := 0
 		below := 1
@@ -119,8 +114,7 @@ var balanced = []network.PGFT{
 func TestNoContention(t *testing.T) {
 	for _, g := range balanced {
 		t.Run(g.String(), func(t *testing.T) {
-			tables, err := Dmodk(build(t, g))
-			expect.Must(t, err)
+			tables := expect.Value(Dmodk(build(t, g)))(t)
 			if most, err := mostOfShifts(tables); err != nil || most != 1 {
 				t.Errorf("%d paths on a cable, %v", most, err)
 			}
@@ -170,8 +164,7 @@ func TestDmodcRefuses(t *testing.T) {
 			}
 		})
 	}
-	tables, err := Dmodc(parted, Options{Partial: true})
-	expect.Must(t, err)
+	tables := expect.Value(Dmodc(parted, Options{Partial: true}))(t)
 	if w := walkAll(tables, byHops(parted)); w.Lost != 8 || w.Looped != 0 {
 		t.Errorf("%s", w)
 	}
@@ -193,9 +186,7 @@ func TestDmodcReaches(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, w)
 		}
 	}
-	if refused < 5 || routed < 20 {
-		t.Errorf("%d refused, %d routed: too few of one", refused, routed)
-	}
+	expect.True(t, refused >= 5 && routed >= 20, "%d refused, %d routed: too few of one", refused, routed)
 }
 
 // Figure 4: Π = 4, d = 20, groups of three ports: the second group, its last port.
@@ -213,11 +204,8 @@ func TestDividers(t *testing.T) {
 	n := build(t, g)
 	less := without(n, nil, func(a, _ network.End) bool { return a == network.End{Node: n.Switch(0), Port: 3} })
 	for _, net := range []*network.Network{n, less} {
-		r, err := newRouter(net, Options{})
-		expect.Must(t, err)
-		if r.divider[0] != 1 || r.divider[10] != 3 || r.divider[net.Switches()-1] != 6 {
-			t.Errorf("dividers %v", r.divider)
-		}
+		r := expect.Value(newRouter(net, Options{}))(t)
+		expect.True(t, r.divider[0] == 1 && r.divider[10] == 3 && r.divider[net.Switches()-1] == 6, "dividers %v", r.divider)
 	}
 }
 
@@ -230,8 +218,7 @@ func TestAnyNetwork(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := anything(rng)
 		for _, down := range []bool{false, true} {
-			tables, err := Dmodc(n, Options{Partial: true, DownCost: down})
-			expect.Must(t, err)
+			tables := expect.Value(Dmodc(n, Options{Partial: true, DownCost: down}))(t)
 			if w := walkAll(tables, byHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
 				t.Fatalf("seed %d: %s", seed, w)
 			}

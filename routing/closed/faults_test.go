@@ -85,9 +85,7 @@ func TestFaults(t *testing.T) {
 			lost += faulty(t, network.PGFT(q), false, build(t, network.PGFT(q)), rng)
 		}
 	}
-	if lost == 0 {
-		t.Error("no network lost a pair: the test does not reach the hard cases")
-	}
+	expect.True(t, lost != 0, "no network lost a pair: the test does not reach the hard cases")
 }
 
 // faulty takes cables and a switch away, and returns how many routes are lost.
@@ -105,9 +103,7 @@ func faulty(t *testing.T, q network.PGFT, quasi bool, whole *network.Network, rn
 	rank := levels(newTree(q, quasi), n)
 	w := walkAll(tables, rank)
 	want := joined(n, rank) << n.Info(0).LMC
-	if w.Looped > 0 || w.UpDown > 0 || w.Routes-w.Lost != want {
-		t.Fatalf("%s, quasi %v: %s; want %d", q, quasi, w, want)
-	}
+	expect.MustTrue(t, w.Looped <= 0 && w.UpDown <= 0 && w.Routes-w.Lost == want, "%s, quasi %v: %s; want %d", q, quasi, w, want)
 	return w.Lost
 }
 
@@ -154,18 +150,13 @@ func TestMasksOfOneLevelLoseMore(t *testing.T) {
 	theirs, ours := 0, 0
 	for seed := range uint64(10) {
 		n := degrade(whole, rand.New(rand.NewPCG(seed, 7)), 0.1)
-		tables, err := QFT(n)
-		expect.Must(t, err)
+		tables := expect.Value(QFT(n))(t)
 		rank := levels(newTree(g, false), n)
 		a, b := walkAll(maskOnly(g, n), rank), walkAll(tables, rank)
-		if a.Lost < b.Lost {
-			t.Errorf("seed %d: masks of one level lose %d, ours %d", seed, a.Lost, b.Lost)
-		}
+		expect.True(t, a.Lost >= b.Lost, "seed %d: masks of one level lose %d, ours %d", seed, a.Lost, b.Lost)
 		theirs, ours = theirs+a.Lost, ours+b.Lost
 	}
-	if theirs <= ours {
-		t.Errorf("masks of one level lose %d routes in all, ours %d", theirs, ours)
-	}
+	expect.True(t, theirs > ours, "masks of one level lose %d routes in all, ours %d", theirs, ours)
 	t.Logf("lost of 10 networks: %d with masks of one level, %d with those of all", theirs, ours)
 }
 
@@ -173,27 +164,21 @@ func TestMasksOfOneLevelLoseMore(t *testing.T) {
 func TestFaultsAreLocal(t *testing.T) {
 	q := sizes[1]
 	n := buildQFT(t, q, 0)
-	before, err := QFT(n)
-	expect.Must(t, err)
+	before := expect.Value(QFT(n))(t)
 	s := n.Switch(0)
 	gone := network.End{Node: s, Port: 5} // s1_0, first up
-	after, err := QFT(without(n, nil, func(a, _ network.End) bool { return a == gone }))
-	expect.Must(t, err)
+	after := expect.Value(QFT(without(n, nil, func(a, _ network.End) bool { return a == gone })))(t)
 	moved := 0
 	for h := range network.Node(n.Hosts()) {
 		lid := int(n.Info(h).LID)
 		if was, is := before.Port(s, lid), after.Port(s, lid); was == 5 {
 			moved++
-			if is == 5 {
-				t.Errorf("h%d still leaves s1_0 by the dead port", h)
-			}
+			expect.True(t, is != 5, "h%d still leaves s1_0 by the dead port", h)
 		} else if was != is {
 			t.Errorf("h%d leaves s1_0 by port %d, not %d any more", h, is, was)
 		}
 	}
-	if moved != 15 {
-		t.Errorf("%d entries through the port, not a quarter of the 60 that go up", moved)
-	}
+	expect.True(t, moved == 15, "%d entries through the port, not a quarter of the 60 that go up", moved)
 }
 
 func TestTwoCrossedLevels(t *testing.T) {

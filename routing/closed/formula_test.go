@@ -78,8 +78,7 @@ func (t *tree) written(s, d int) (port int, down bool) {
 func TestFormulas(t *testing.T) {
 	for _, q := range append([]shape{{M: []int{4, 4, 2, 4}, W: []int{1, 4, 2, 4}, P: []int{1, 1, 2, 1}}, {M: []int{5, 2, 4, 2}, W: []int{1, 3, 3, 2}, P: []int{1, 2, 1, 1}}}, sizes[:5]...) {
 		n := buildQFT(t, q, 0)
-		tables, err := QFT(n)
-		expect.Must(t, err)
+		tables := expect.Value(QFT(n))(t)
 		tree := newTree(network.PGFT(q), true)
 		for s := range n.Switches() {
 			downs := tree.M[tree.level(s)-1] * tree.P[tree.level(s)-1]

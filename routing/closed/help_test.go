@@ -10,8 +10,7 @@ import (
 
 func build(t testing.TB, g network.PGFT) *network.Network {
 	t.Helper()
-	n, err := g.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(g.Build(0))(t)
 	return n
 }
 

@@ -12,8 +12,7 @@ type shape = network.QFT
 
 func buildQFT(t testing.TB, q shape, lmc int) *network.Network {
 	t.Helper()
-	n, err := q.Build(lmc)
-	expect.Must(t, err)
+	n := expect.Value(q.Build(lmc))(t)
 	return n
 }
 
@@ -65,8 +64,7 @@ func free(t *testing.T, tables *lft.Tables) {
 func TestQFTNoContention(t *testing.T) {
 	for _, q := range sizes {
 		t.Run(q.String(), func(t *testing.T) {
-			tables, err := QFT(buildQFT(t, q, 0))
-			expect.Must(t, err)
+			tables := expect.Value(QFT(buildQFT(t, q, 0)))(t)
 			free(t, tables)
 		})
 	}
@@ -83,8 +81,7 @@ func TestQFTNoContentionElsewhere(t *testing.T) {
 		{M: []int{4, 4, 4, 3}, W: []int{1, 4, 4, 2}, P: []int{1, 1, 1, 2}},
 	} {
 		t.Run(q.String(), func(t *testing.T) {
-			tables, err := QFT(buildQFT(t, q, 0))
-			expect.Must(t, err)
+			tables := expect.Value(QFT(buildQFT(t, q, 0)))(t)
 			free(t, tables)
 		})
 	}

@@ -26,8 +26,7 @@ func TestAllShifts(t *testing.T) {
 		}
 		want := 0
 		for by := range n.Hosts() {
-			most, err := shiftLoad(tables, by, 0)
-			expect.Must(t, err)
+			most := expect.Value(shiftLoad(tables, by, 0))(t)
 			want = max(want, most)
 		}
 		if got, err := allShifts(tables); err != nil || got != want {
@@ -35,21 +34,14 @@ func TestAllShifts(t *testing.T) {
 		}
 		worst = max(worst, want)
 	}
-	if worst < 2 {
-		t.Error("no contention anywhere: the test shows nothing")
-	}
+	expect.True(t, worst >= 2, "no contention anywhere: the test shows nothing")
 }
 
 func TestLostIsReported(t *testing.T) {
-	n, err := network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 1}}.Build(0))(t)
 	empty := lft.New("none", n)
-	if _, err := allShifts(empty); err == nil {
-		t.Error("all shifts of empty tables have no error")
-	}
-	if _, err := shiftLoad(empty, 1, 0); err == nil {
-		t.Error("a shift of empty tables has no error")
-	}
+	expect.True(t, expect.Err(allShifts(empty)) != nil, "all shifts of empty tables have no error")
+	expect.True(t, expect.Err(shiftLoad(empty, 1, 0)) != nil, "a shift of empty tables has no error")
 	if w := walkAll(empty, make([]int, n.Nodes())); w.Lost != w.Routes || w.Routes != 8 {
 		t.Errorf("empty tables: %s", w)
 	}

@@ -163,9 +163,7 @@ func TestDmodcAgainstSlow(t *testing.T) {
 		}
 		o := Options{Partial: true, DownCost: seed%2 == 0}
 		r, err := newRouter(n, o)
-		if err != nil {
-			t.Fatalf("%s: %v", g, err)
-		}
+		expect.MustTrue(t, err == nil, "%s: %v", g, err)
 		newSlow(n, byHops(n), numbersOf(n), o.DownCost).compare(t, r.tables())
 	}
 }
@@ -176,8 +174,7 @@ func TestDmodcOnOtherNetworks(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		n, _ := layered(t, rng, seed%3 == 0)
 		o := Options{Partial: true, DownCost: seed%2 == 0}
-		r, err := newRouter(n, o)
-		expect.Must(t, err)
+		r := expect.Value(newRouter(n, o))(t)
 		newSlow(n, byHops(n), numbersOf(n), o.DownCost).compare(t, r.tables())
 	}
 }
@@ -190,8 +187,7 @@ func TestDownCost(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n, rank := layered(t, rng, true)
 		for _, strict := range []bool{false, true} {
-			r, err := newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank})
-			expect.Must(t, err)
+			r := expect.Value(newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank}))(t)
 			w := walkAll(r.tables(), rank)
 			pairs, _, _ := r.parted()
 			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {
@@ -200,7 +196,5 @@ func TestDownCost(t *testing.T) {
 			bent += w.UpDown
 		}
 	}
-	if bent == 0 {
-		t.Error("no route went up again without DownCost: the test shows nothing")
-	}
+	expect.True(t, bent != 0, "no route went up again without DownCost: the test shows nothing")
 }

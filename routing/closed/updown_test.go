@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -53,16 +54,12 @@ func TestSegments(t *testing.T) {
 			}
 			for i := lo; i < hi; i++ {
 				for g := range bits {
-					if slices.Contains(groups, int32(g)) != (bits[g][i/64]>>(i%64)&1 != 0) {
-						t.Fatalf("%d: groups %v", i, groups)
-					}
+					expect.MustTrue(t, slices.Contains(groups, int32(g)) == (bits[g][i/64]>>(i%64)&1 != 0), "%d: groups %v", i, groups)
 				}
 			}
 			at, before = hi, slices.Clone(groups)
 		})
-		if at != n {
-			t.Fatalf("ended at %d of %d", at, n)
-		}
+		expect.MustTrue(t, at == n, "ended at %d of %d", at, n)
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 
 func tree(t *testing.T, lmc int) (*network.Network, []network.Node) {
 	t.Helper()
-	n, err := network.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc)
-	expect.Must(t, err)
+	n := expect.Value(network.PGFT{M: []int{2, 4}, W: []int{1, 2}, P: []int{1, 1}}.Build(lmc))(t)
 	return n, []network.Node{n.Switch(4), n.Switch(5)}
 }
 
@@ -45,11 +44,8 @@ func TestRoute(t *testing.T) {
 		t.Run(c.ask, func(t *testing.T) {
 			t.Parallel()
 			n, roots := tree(t, c.lmc)
-			r, err := Route(t.Context(), n, c.ask, roots)
-			expect.Must(t, err)
-			if r.Engine != c.get {
-				t.Errorf("%s became %s, want %s", c.ask, r.Engine, c.get)
-			}
+			r := expect.Value(Route(t.Context(), n, c.ask, roots))(t)
+			expect.Equal(t, r.Engine, c.get, "%s became", c.ask)
 			if got := reached(r.Tables); got != n.Hosts()*n.Hosts() {
 				t.Errorf("%d pairs of %d hosts are joined", got, n.Hosts())
 			}
@@ -79,16 +75,12 @@ func TestLive(t *testing.T) {
 			t.Fatalf("%s: %v", step.name, err)
 		}
 		tb, err := l.Tables()
-		if err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
+		expect.MustTrue(t, err == nil, "%s: %v", step.name, err)
 		uses := false
 		for _, p := range tb.Row(0) {
 			uses = uses || p == end.Port
 		}
-		if uses != step.uses || l.engine != "minhop" {
-			t.Errorf("%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.engine)
-		}
+		expect.True(t, uses == step.uses && l.engine == "minhop", "%s: leaf uses port %d: %v, engine %s", step.name, end.Port, uses, l.engine)
 	}
 }
 
@@ -96,8 +88,7 @@ func TestRouting(t *testing.T) {
 	Need(t)
 	t.Parallel()
 	n, roots := tree(t, 0)
-	r, err := Route(t.Context(), n, "ftree", roots, Timed...)
-	expect.Must(t, err)
+	r := expect.Value(Route(t.Context(), n, "ftree", roots, Timed...))(t)
 	if d, err := r.Routing(); err != nil || d <= 0 || d > Limit {
 		t.Errorf("%v, %v", d, err)
 	}
@@ -105,13 +96,9 @@ func TestRouting(t *testing.T) {
 
 // TestNeed tries a machine without programs, and what may be left out.
 func TestNeed(t *testing.T) {
-	if _, err := find("no-such-program"); err == nil {
-		t.Error("found what is not there")
-	}
+	expect.True(t, expect.Err(find("no-such-program")) != nil, "found what is not there")
 	for names, want := range map[string]bool{"": false, "mpi": false, "opensmart": false, "opensm": true, "mpi, opensm": true} {
-		if got := leftOut(names); got != want {
-			t.Errorf("EVBENCH_WITHOUT=%q: opensm left out: %v", names, got)
-		}
+		expect.Equal(t, leftOut(names), want, "EVBENCH_WITHOUT=%q: opensm left out", names)
 	}
 	if !leftOut(os.Getenv("EVBENCH_WITHOUT")) && len(missingPrograms()) > 0 {
 		t.Errorf("%v not installed", missingPrograms())

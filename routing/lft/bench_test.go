@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -77,7 +78,5 @@ func BenchmarkLarge(b *testing.B) {
 }
 
 func mustReach(b *testing.B, r *lft.Report) {
-	if !r.OK() || r.Pairs != int64(r.Hosts)*int64(r.Hosts-1) {
-		b.Fatalf("%+v", r)
-	}
+	expect.MustTrue(b, r.OK() && r.Pairs == int64(r.Hosts)*int64(r.Hosts-1), "%+v", r)
 }

@@ -47,8 +47,7 @@ func TestOffences(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0, "s1_2/3")
 	tables := shortest(n)
 	row := func(name string) []uint8 {
-		s, err := network.Names(n).Node(name)
-		expect.Must(t, err)
+		s := expect.Value(network.Names(n).Node(name))(t)
 		return tables.Row(n.Index(s))
 	}
 	row("s1_0")[3] = lft.NoPort           // h2 from leaf 0
@@ -75,23 +74,16 @@ func TestOffences(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
-	if r.OK() || r.Loops != 6 || r.NoEntry != 2 || r.DeadPorts != 2 || r.WrongHost != 2 || r.Unreachable != 12 {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, !r.OK() && r.Loops == 6 && r.NoEntry == 2 && r.DeadPorts == 2 && r.WrongHost == 2 && r.Unreachable == 12, "%+v", r)
 }
 
 func TestUpAfterDown(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0, "s1_0/3", "s1_1/4")
 	tables := shortest(n) // leaf 0 to leaf 1: spine 1, leaf 2, spine 0
-	ranks, err := network.Ranks(n, nil)
-	expect.Must(t, err)
+	ranks := expect.Value(network.Ranks(n, nil))(t)
 	r := lft.Check(tables, lft.Options{Ranks: ranks, First: 1})
-	if r.UpAfterDown != 8 || len(r.Hops) != 6 || !r.OK() {
-		t.Errorf("%+v", r)
-	}
-	if o := r.Offences[0]; o.Text != "h2 to h0, LID 1: s1_1/3 s2_0/3 s1_2/4 s2_1/1 s1_0/1: up after down" {
-		t.Errorf("%+v", r.Offences)
-	}
+	expect.True(t, r.UpAfterDown == 8 && len(r.Hops) == 6 && r.OK(), "%+v", r)
+	expect.True(t, r.Offences[0].Text == "h2 to h0, LID 1: s1_1/3 s2_0/3 s1_2/4 s2_1/1 s1_0/1: up after down", "%+v", r.Offences)
 }
 
 // TestLanesBreakCycles sends a ring around in one lane, and then in two.
@@ -116,9 +108,7 @@ func TestLanesBreakCycles(t *testing.T) {
 		tables.Row(i)[i+1] = 1
 	}
 	d := lft.Deadlock(tables)
-	if d.Free() || d.Dependencies != 4 || !slices.Equal(d.Names, []string{"r0/2", "r1/2", "r2/2", "r3/2"}) {
-		t.Errorf("%+v", d)
-	}
+	expect.True(t, !d.Free() && d.Dependencies == 4 && slices.Equal(d.Names, []string{"r0/2", "r1/2", "r2/2", "r3/2"}), "%+v", d)
 	for i := range 4 {
 		for lid := 2; lid <= i; lid++ { // routes that hold r3/2 and need r0/2
 			tables.LaneRow(i)[lid] = 1
@@ -136,9 +126,7 @@ func TestPatterns(t *testing.T) {
 			dst, again := make([]int32, hosts), make([]int32, hosts)
 			p.Fill(k, dst)
 			p.Fill(k, again)
-			if !slices.Equal(dst, again) {
-				t.Errorf("%s, phase %d: %v and %v", p.Name, k, dst, again)
-			}
+			expect.True(t, slices.Equal(dst, again), "%s, phase %d: %v and %v", p.Name, k, dst, again)
 			heard, sent := map[int32]bool{}, 0
 			for src, d := range dst {
 				if d < 0 {
@@ -167,9 +155,7 @@ func TestFullBisection(t *testing.T) {
 	}
 	thin := parseNetwork(t, "PGFT(2;8,2;1,1;1,1)", 0) // two leaves, one cable each
 	c := lft.Congest(shortest(thin), lft.Shifts(16))
-	if c.PerPhase[8].Max != 8 || c.PerPhase[8].Mean != 8 || c.PerPhase[8].MeanThroughput != 0.125 {
-		t.Errorf("%+v", c.PerPhase[8])
-	}
+	expect.True(t, c.PerPhase[8].Max == 8 && c.PerPhase[8].Mean == 8 && c.PerPhase[8].MeanThroughput == 0.125, "%+v", c.PerPhase[8])
 }
 
 func TestMinimal(t *testing.T) {
@@ -184,9 +170,7 @@ func TestMinimal(t *testing.T) {
 		{"PGFT(2;2,2;1,2;1,3)", nil, lft.Alternatives{Pairs: 2, Least: 6, Mean: 6, Count: []int64{0, 0, 0, 0, 0, 0, 2}}},
 		{"FT(2;4,1)", nil, lft.Alternatives{Count: []int64{}}},
 	} {
-		if got := lft.Minimal(parseNetwork(t, c.text, 0, c.down...)); !reflect.DeepEqual(*got, c.want) {
-			t.Errorf("%s without %v: %+v, want %+v", c.text, c.down, *got, c.want)
-		}
+		expect.Equal(t, *lft.Minimal(parseNetwork(t, c.text, 0, c.down...)), c.want, "%s without %v", c.text, c.down)
 	}
 }
 
@@ -196,8 +180,7 @@ func TestDiff(t *testing.T) {
 	fresh.Engine = "fresh"
 	fresh.Row(0)[3], fresh.Row(0)[4], fresh.Row(3)[1] = 3, lft.NoPort, 2
 	fresh.Row(1)[6] = 0
-	d, err := lft.Diff(old, fresh)
-	expect.Must(t, err)
+	d := expect.Value(lft.Diff(old, fresh))(t)
 	var text, doc bytes.Buffer
 	expect.Must(t, d.WriteText(&text))
 	const want = `4 of 32 entries differ, 3 of hosts and 1 of switches, on 3 of 4 switches
@@ -206,18 +189,12 @@ s1_0: 2 of hosts, 0 of switches: 3→- ×1, 4→3 ×1
 s1_1: 0 of hosts, 1 of switches: -→0 ×1
 s2_1: 1 of hosts, 0 of switches: 1→2 ×1
 `
-	if text.String() != want {
-		t.Error(text.String())
-	}
+	expect.Equal(t, text.String(), want, "text.String")
 	if err := d.WriteJSON(&doc); err != nil || !json.Valid(doc.Bytes()) || !strings.Contains(doc.String(), `"host_entries":2`) {
 		t.Error(doc.String(), err)
 	}
-	if _, err := lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,3)", 0))); err == nil {
-		t.Error("other switches are accepted")
-	}
-	if _, err := lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,2)", 1))); err == nil {
-		t.Error("other LIDs are accepted")
-	}
+	expect.True(t, expect.Err(lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,3)", 0)))) != nil, "other switches are accepted")
+	expect.True(t, expect.Err(lft.Diff(old, lft.New("", parseNetwork(t, "FT(2;2,2)", 1)))) != nil, "other LIDs are accepted")
 }
 
 // TestWorkers checks that nothing depends on how many there are.
@@ -260,8 +237,6 @@ func TestNothing(t *testing.T) {
 				t.Errorf("%s: %+v", p.Name, c)
 			}
 		}
-		if a := lft.Minimal(n); a.Pairs != 0 {
-			t.Errorf("%+v", a)
-		}
+		expect.Equal(t, lft.Minimal(n).Pairs, 0, "lft.Minimal")
 	}
 }

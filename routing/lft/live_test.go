@@ -26,12 +26,9 @@ func TestOpenSMLoadsDump(t *testing.T) {
 			if lmc > 0 {
 				args = append(args, "-l", "2")
 			}
-			r, err := ibtest.Route(t.Context(), n, "file", nil, args...)
-			expect.Must(t, err)
+			r := expect.Value(ibtest.Route(t.Context(), n, "file", nil, args...))(t)
 			d, err := lft.Diff(tables, r.Tables)
-			if err != nil || d.Hosts != 0 || r.Engine != "file" {
-				t.Errorf("%s: %+v, %v", r.Engine, d, err)
-			}
+			expect.True(t, err == nil && d.Hosts == 0 && r.Engine == "file", "%s: %+v, %v", r.Engine, d, err)
 		})
 	}
 }

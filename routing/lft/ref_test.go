@@ -36,8 +36,7 @@ type reference struct {
 
 func references(t testing.TB) []reference {
 	t.Helper()
-	b, err := os.ReadFile("testdata/meta.json")
-	expect.Must(t, err)
+	b := expect.Value(os.ReadFile("testdata/meta.json"))(t)
 	var out []reference
 	if err := json.Unmarshal(b, &out); err != nil || len(out) == 0 {
 		t.Fatal(len(out), err)
@@ -47,17 +46,12 @@ func references(t testing.TB) []reference {
 
 func unzip(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(name)
-	expect.Must(t, err)
+	f := expect.Value(os.Open(name))(t)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(name, err)
-	}
+	expect.MustTrue(t, err == nil, "%v %v", name, err)
 	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(name, err)
-	}
+	expect.MustTrue(t, err == nil, "%v %v", name, err)
 	return b
 }
 
@@ -109,22 +103,17 @@ func TestReferences(t *testing.T) {
 	for _, r := range references(t) {
 		t.Run(r.Topo+"/"+r.Scen+"/"+r.Eng, func(t *testing.T) {
 			tables := r.load(t)
-			ranks, err := network.Ranks(tables.Net, nil)
-			expect.Must(t, err)
+			ranks := expect.Value(network.Ranks(tables.Net, nil))(t)
 			report := lft.Check(tables, lft.Options{Ranks: ranks})
-			if report.Unreachable != r.Unreach || len(report.Hops)-1 != r.MaxLen || report.Pairs != int64(r.N)*int64(r.N-1) {
-				t.Errorf("%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, len(report.Hops)-1, r.Unreach, r.MaxLen)
-			}
-			if report.UpAfterDown != 0 || report.Loops != 0 || len(report.Offences) != 0 || report.DeadEntries != 0 {
-				t.Errorf("%+v", report)
-			}
+			expect.True(t, report.Unreachable == r.Unreach && len(report.Hops)-1 == r.MaxLen && report.Pairs == int64(r.N)*int64(r.N-1),
+				"%d of %d pairs unreachable, longest %d; want %d, %d", report.Unreachable, report.Pairs, len(report.Hops)-1, r.Unreach, r.MaxLen)
+			expect.True(t, report.UpAfterDown == 0 && report.Loops == 0 && len(report.Offences) == 0 && report.DeadEntries == 0, "%+v", report)
 			if d := lft.Deadlock(tables); !d.Free() != r.Cycle || d.Dependencies == 0 {
 				t.Errorf("%+v; want cycle %v", d, r.Cycle)
 			}
 			c := lft.Congest(tables, lft.Shifts(r.N))
-			if math.Abs(c.Slowdown-r.Slow) > 1e-9 || c.Worst != r.Worst || c.Conflicts != r.Conflicts || c.Unreachable != 0 {
-				t.Errorf("%+v; want slowdown %v, worst %d, %d conflicts", c, r.Slow, r.Worst, r.Conflicts)
-			}
+			expect.True(t, math.Abs(c.Slowdown-r.Slow) <= 1e-9 && c.Worst == r.Worst && c.Conflicts == r.Conflicts && c.Unreachable == 0,
+				"%+v; want slowdown %v, worst %d, %d conflicts", c, r.Slow, r.Worst, r.Conflicts)
 		})
 	}
 }

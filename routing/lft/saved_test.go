@@ -31,38 +31,28 @@ func TestSavedSaysItsNetwork(t *testing.T) {
 		{"PGFT(2;6,4;1,3;1,3)", 1, []string{"s1_0/7", "s1_1/8"}},
 		{"FT(3;2,2,4)", 0, []string{"s3_1", "s1_0"}},
 	} {
-		n, err := parseNetwork(t, c.notation, c.lmc).Degrade(c.down)
-		expect.Must(t, err)
-		tables, err := opensm.UpDown.Route(n, nil)
-		expect.Must(t, err)
+		n := expect.Value(parseNetwork(t, c.notation, c.lmc).Degrade(c.down))(t)
+		tables := expect.Value(opensm.UpDown.Route(n, nil))(t)
 		text := savedText(t, tables)
 		back, said, err := lft.ReadSaved(strings.NewReader(text), nil)
-		if err != nil || !said {
-			t.Fatalf("%s: %v, %v", c.notation, said, err)
-		}
-		if !equal(back, tables) || savedText(t, back) != text || len(back.Roots) != len(tables.Roots) || len(back.Roots) == 0 {
-			t.Errorf("%s: what is read differs from what was written", c.notation)
-		}
+		expect.MustTrue(t, err == nil && said, "%s: %v, %v", c.notation, said, err)
+		expect.True(t, equal(back, tables) && savedText(t, back) == text && len(back.Roots) == len(tables.Roots) && len(back.Roots) != 0,
+			"%s: what is read differs from what was written", c.notation)
 		for v := range network.Node(n.Nodes()) {
 			if n.Info(v) != back.Net.Info(v) || len(n.Ends(v)) != len(back.Net.Ends(v)) {
 				t.Errorf("%s: node %d is %+v, was %+v", c.notation, v, back.Net.Info(v), n.Info(v))
 			}
 		}
-		if len(n.Cables()) != len(back.Net.Cables()) || n.Without(back.Net.Cables(), nil).Cables() != nil {
-			t.Errorf("%s: the cables are others", c.notation)
-		}
+		expect.True(t, len(n.Cables()) == len(back.Net.Cables()) && n.Without(back.Net.Cables(), nil).Cables() == nil,
+			"%s: the cables are others", c.notation)
 		// Without the comments it is a dump, and says nothing of its network.
 		again, said, err := lft.ReadSaved(strings.NewReader(dumped(t, tables)), n)
-		if err != nil || said || !equal(again, tables) {
-			t.Errorf("%s: the dump: %v, %v", c.notation, said, err)
-		}
+		expect.True(t, err == nil && !said && equal(again, tables), "%s: the dump: %v, %v", c.notation, said, err)
 		if plain, err := lft.ReadDump(strings.NewReader(text), n); err != nil || !equal(plain, tables) {
 			t.Errorf("%s: the comments disturb: %v", c.notation, err)
 		}
 		for line := range strings.Lines(text) {
-			if len(line) > 1000 {
-				t.Errorf("a line of %d characters, which OpenSM would cut", len(line))
-			}
+			expect.True(t, len(line) <= 1000, "a line of %d characters, which OpenSM would cut", len(line))
 		}
 	}
 }
@@ -90,13 +80,9 @@ func TestSavedRefusals(t *testing.T) {
 		{"entries", "0x0002 001", "0x0002 003", "line 20: LID 2: port"},
 	} {
 		text := strings.Replace(good, c.old, c.now, 1)
-		if text == good {
-			t.Fatalf("%s: %q is not in the text:\n%s", c.what, c.old, good)
-		}
+		expect.MustTrue(t, text != good, "%s: %q is not in the text:\n%s", c.what, c.old, good)
 		_, said, err := lft.ReadSaved(strings.NewReader(text), nil)
-		if !said || err == nil || !strings.HasPrefix(err.Error(), c.err) {
-			t.Errorf("%s: %v, want %s", c.what, err, c.err)
-		}
+		expect.True(t, said && err != nil && strings.HasPrefix(err.Error(), c.err), "%s: %v, want %s", c.what, err, c.err)
 	}
 	if _, _, err := lft.ReadSaved(strings.NewReader(good[:100]), nil); err == nil {
 		t.Error("a text that ends in a line of its comments is read")
@@ -113,8 +99,6 @@ func FuzzReadSaved(f *testing.F) {
 			return
 		}
 		back, said, err := lft.ReadSaved(strings.NewReader(savedText(t, tables)), nil)
-		if err != nil || !said || !equal(back, tables) {
-			t.Errorf("%v, %v", said, err)
-		}
+		expect.True(t, err == nil && said && equal(back, tables), "%v, %v", said, err)
 	})
 }

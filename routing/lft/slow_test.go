@@ -226,8 +226,7 @@ func somePort(n *network.Network, rng *rand.Rand, i int, dist []int, leaf networ
 // somewhere is a list of networks, whole and not.
 func somewhere(t testing.TB, rng *rand.Rand) *network.Network {
 	texts := []string{"FT(2;4,8)", "FT(2;3,5)", "PGFT(3;2,3,3;1,2,3;1,2,1)", "FT(3;2,2,3)", "QFT(3;2,2,3;1,2,2;1,1,1)"}
-	n, err := network.Parse(texts[rng.IntN(len(texts))], rng.IntN(3))
-	expect.Must(t, err)
+	n := expect.Value(network.Parse(texts[rng.IntN(len(texts))], rng.IntN(3)))(t)
 	all := n.Cables()
 	var down []network.Cable
 	for range rng.IntN(4) {
@@ -264,18 +263,14 @@ func TestAgainstSlow(t *testing.T) {
 		d := lft.Deadlock(tables)
 		for lane := range lanes {
 			want := cyclic(tables, lane)
-			if slices.Contains(d.Cyclic, lane) != want {
-				t.Errorf("seed %d, lane %d: %+v; want %v", seed, lane, d, want)
-			}
+			expect.True(t, slices.Contains(d.Cyclic, lane) == want, "seed %d, lane %d: %+v; want %v", seed, lane, d, want)
 		}
 		if !d.Free() {
 			cycles++
 			isCycle(t, n, d.Cycle)
 		}
 	}
-	if cycles < 5 {
-		t.Errorf("only %d of the tables have a cycle", cycles)
-	}
+	expect.True(t, cycles >= 5, "only %d of the tables have a cycle", cycles)
 }
 
 // isCycle checks that each port leads to the switch of the next.
@@ -309,14 +304,11 @@ func TestLoadsAgainstSlow(t *testing.T) {
 		l := lft.Load(tables)
 		most, sum := int64(0), int64(0)
 		for _, r := range l.Routes {
-			if r.Routes != want[r.End] {
-				t.Fatalf("seed %d: %v: %d routes, want %d", seed, r.End, r.Routes, want[r.End])
-			}
+			expect.MustTrue(t, r.Routes == want[r.End], "seed %d: %v: %d routes, want %d", seed, r.End, r.Routes, want[r.End])
 			most, sum = max(most, r.Routes), sum+r.Routes
 		}
-		if l.Max != most || l.Cables != 2*len(n.SwitchCables()) || want[l.At] != most || l.Mean != float64(sum)/float64(l.Cables) {
-			t.Errorf("seed %d: %+v", seed, l)
-		}
+		expect.True(t, l.Max == most && l.Cables == 2*len(n.SwitchCables()) && want[l.At] == most && l.Mean == float64(sum)/float64(l.Cables),
+			"seed %d: %+v", seed, l)
 	}
 }
 

@@ -41,12 +41,9 @@ func dumped(t testing.TB, tables *lft.Tables) string {
 func TestDumpIsOpenSMs(t *testing.T) {
 	b := unzip(t, "testdata/file/opensm-lfts.dump.gz")
 	n := parseNetwork(t, "FT(2;4,8)", 0)
-	tables, err := lft.ReadDump(bytes.NewReader(b), n)
-	expect.Must(t, err)
+	tables := expect.Value(lft.ReadDump(bytes.NewReader(b), n))(t)
 	ref := reference{Topo: "ft2_4_8", Scen: "a_none", Eng: "ftree"}.load(t)
-	if !equal(tables, ref) {
-		t.Error("the dump and the table differ")
-	}
+	expect.True(t, equal(tables, ref), "the dump and the table differ")
 	want := strings.NewReplacer("# Channel Adapter ", "# ", "# Switch ", "# ").Replace(string(b))
 	var blocks []string // OpenSM's order of switches is that of a hash
 	for _, x := range strings.SplitAfter(want, " lids dumped\n") {
@@ -62,12 +59,10 @@ func TestDumpIsOpenSMs(t *testing.T) {
 // TestReadFiles reads files for OpenSM's engine "file", good ones and bad, and
 // what dump_lfts says that switches have.
 func TestReadFiles(t *testing.T) {
-	lids, err := os.Open("testdata/file/ft2_4_8_lmc2.guid2lid")
-	expect.Must(t, err)
+	lids := expect.Value(os.Open("testdata/file/ft2_4_8_lmc2.guid2lid"))(t)
 	defer lids.Close()
 	n := parseNetwork(t, "FT(2;4,8)", 0)
-	four, err := netfile.ReadGUID2LID(lids, n)
-	expect.Must(t, err)
+	four := expect.Value(netfile.ReadGUID2LID(lids, n))(t)
 	cut, err := four.Degrade([]string{"s1_0/5"})
 	expect.Must(t, err)
 	for _, c := range []struct {
@@ -85,9 +80,7 @@ func TestReadFiles(t *testing.T) {
 		t.Run(c.file, func(t *testing.T) {
 			tables, err := lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.file+".gz")), c.n)
 			if c.err != "" {
-				if err == nil || err.Error() != c.err {
-					t.Fatalf("%v, want %s", err, c.err)
-				}
+				expect.MustTrue(t, err != nil && err.Error() == c.err, "%v, want %s", err, c.err)
 				return
 			}
 			expect.Must(t, err)
@@ -98,8 +91,7 @@ func TestReadFiles(t *testing.T) {
 			if c.back == "" {
 				return
 			}
-			back, err := lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.back+".gz")), c.n)
-			expect.Must(t, err)
+			back := expect.Value(lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.back+".gz")), c.n))(t)
 			if d, err := lft.Diff(tables, back); err != nil || d.Hosts != 0 || d.Lost != 0 {
 				t.Errorf("what was written and what was read back differ: %+v, %v", d, err)
 			}
@@ -113,9 +105,7 @@ func TestRoundTrips(t *testing.T) {
 		n := somewhere(t, rng)
 		tables := arbitrary(n, rng, 0)
 		back, err := lft.Read(strings.NewReader(dumped(t, tables)), n)
-		if err != nil || !equal(back, tables) {
-			t.Fatalf("seed %d: dump: %v", seed, err)
-		}
+		expect.MustTrue(t, err == nil && equal(back, tables), "seed %d: dump: %v", seed, err)
 		if seed%2 == 0 {
 			for i := range n.Switches() {
 				for lid := range tables.LaneRow(i) {
@@ -159,9 +149,7 @@ func TestReadDumpErrors(t *testing.T) {
 	}
 	good := head + "0x0001 255\n0x0002 002 : (Channel Adapter portguid 0x0002c90300000011: 'h1')\n1 lids dumped\nMulticast mlids\n0xc000 1\n"
 	tables, err := lft.ReadDump(strings.NewReader(good), n)
-	if err != nil || tables.Port(n.Switch(0), 1) != lft.NoPort || tables.Port(n.Switch(0), 2) != 2 {
-		t.Error(err)
-	}
+	expect.True(t, err == nil && tables.Port(n.Switch(0), 1) == lft.NoPort && tables.Port(n.Switch(0), 2) == 2, "%v", err)
 }
 
 func TestReadJSONErrors(t *testing.T) {

@@ -43,9 +43,7 @@ func TestReadWeights(t *testing.T) {
 		}
 	}
 	for _, x := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := lft.NewWeights([]float64{1, x}); err == nil {
-			t.Errorf("%g is taken", x)
-		}
+		expect.True(t, expect.Err(lft.NewWeights([]float64{1, x})) != nil, "%g is taken", x)
 	}
 }
 
@@ -68,8 +66,7 @@ func TestLoadWeighted(t *testing.T) {
 	for h := range of {
 		of[h] = float64(r.IntN(8) + 8*r.IntN(2))
 	}
-	w, err := lft.NewWeights(of)
-	expect.Must(t, err)
+	w := expect.Value(lft.NewWeights(of))(t)
 	tables := minHop(t, n)
 	sum, total := map[string]float64{}, 0.0
 	for src := range network.Node(n.Hosts()) {
@@ -88,17 +85,12 @@ func TestLoadWeighted(t *testing.T) {
 		most = max(most, x)
 	}
 	mean := total / float64(2*len(n.SwitchCables()))
-	if got.Max != most || sum[got.Port] != most || math.Abs(got.Mean-mean) > 1e-9 {
-		t.Errorf("%+v, want %g, mean %g", got, most, mean)
-	}
-	if plain := lft.Load(tables); fmt.Sprint(plain.Max) == fmt.Sprint(got.Max) {
-		t.Error("weights do not count")
-	}
+	expect.True(t, got.Max == most && sum[got.Port] == most && math.Abs(got.Mean-mean) <= 1e-9, "%+v, want %g, mean %g", got, most, mean)
+	expect.True(t, fmt.Sprint(lft.Load(tables).Max) != fmt.Sprint(got.Max), "weights do not count")
 }
 
 func minHop(t testing.TB, n *network.Network) *lft.Tables {
 	t.Helper()
-	tables, err := opensm.MinHop.Route(n, nil)
-	expect.Must(t, err)
+	tables := expect.Value(opensm.MinHop.Route(n, nil))(t)
 	return tables
 }

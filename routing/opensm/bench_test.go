@@ -46,10 +46,8 @@ func BenchmarkOpenSM(b *testing.B) {
 
 func timeOpenSM(b *testing.B, n *network.Network, engine string) time.Duration {
 	b.Helper()
-	r, err := ibtest.Route(b.Context(), n, engine, top(n, big), ibtest.Timed...)
-	expect.Must(b, err)
-	took, err := r.Routing()
-	expect.Must(b, err)
+	r := expect.Value(ibtest.Route(b.Context(), n, engine, top(n, big), ibtest.Timed...))(b)
+	took := expect.Value(r.Routing())(b)
 	return took
 }
 

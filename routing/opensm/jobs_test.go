@@ -26,15 +26,13 @@ func scatter(n *network.Network, jobs, size int, seed uint64) [][]network.Node {
 
 func sar(t testing.TB, n *network.Network, p Placement, lanes int) *lft.Tables {
 	t.Helper()
-	tables, err := Jobs(n, p, lanes)
-	expect.Must(t, err)
+	tables := expect.Value(Jobs(n, p, lanes))(t)
 	return tables
 }
 
 func plain(t testing.TB, n *network.Network) *lft.Tables {
 	t.Helper()
-	tables, err := SSSP(n)
-	expect.Must(t, err)
+	tables := expect.Value(SSSP(n))(t)
 	return tables
 }
 
@@ -49,20 +47,14 @@ func TestSlides(t *testing.T) {
 	for seed := range uint64(20) {
 		jobs := scatter(n, 3, 60, seed)
 		b, a := Index(before, jobs), Index(sar(t, n, Placement{Jobs: jobs}, 0), jobs)
-		if a.Mean != b.Mean || a.Mean < 50 || a.Mean > 58 || a.Lost+b.Lost != 0 || a.Cables != 360 {
-			t.Errorf("seed %d: %+v, %+v", seed, b, a)
-		}
-		if a.Max > b.Max {
-			t.Errorf("seed %d: from %d up to %d", seed, b.Max, a.Max)
-		}
+		expect.True(t, a.Mean == b.Mean && a.Mean >= 50 && a.Mean <= 58 && a.Lost+b.Lost == 0 && a.Cables == 360, "seed %d: %+v, %+v", seed, b, a)
+		expect.True(t, a.Max <= b.Max, "seed %d: from %d up to %d", seed, b.Max, a.Max)
 		was, is = append(was, b.Max), append(is, a.Max)
 	}
 	slices.Sort(was)
 	slices.Sort(is)
 	t.Logf("before %v, after %v", was, is)
-	if is[10] != 60 || is[19] > 64 || was[10] < 70 {
-		t.Errorf("before %v, after %v", was, is)
-	}
+	expect.True(t, is[10] == 60 && is[19] <= 64 && was[10] >= 70, "before %v, after %v", was, is)
 }
 
 // TestHotspot has a placement as bad as that of the slides: a job fills the
@@ -81,14 +73,10 @@ func TestHotspot(t *testing.T) {
 		}
 	}
 	for _, j := range jobs {
-		if len(j) != 60 {
-			t.Fatalf("a job of %d", len(j))
-		}
+		expect.MustTrue(t, len(j) == 60, "a job of %d", len(j))
 	}
 	b, a := Index(plain(t, n), jobs), Index(sar(t, n, Placement{Jobs: jobs}, 0), jobs)
-	if b.Max != 162 || b.Unused == 0 || a.Max > 60 || a.Unused != 0 {
-		t.Errorf("%+v became %+v", b, a)
-	}
+	expect.True(t, b.Max == 162 && b.Unused != 0 && a.Max <= 60 && a.Unused == 0, "%+v became %+v", b, a)
 }
 
 // slowIndex follows every pair.
@@ -179,13 +167,11 @@ func TestWeights(t *testing.T) {
 		for _, published := range []bool{true, false} {
 			_, n := drawn(t, seed, seed%3)
 			jobs := MultiSwitch(n, overlapping(n, rand.New(rand.NewPCG(uint64(seed), 6))))
-			r, err := newRouter(n, "sar")
-			expect.Must(t, err)
+			r := expect.Value(newRouter(n, "sar"))(t)
 			if !published {
 				r.spread = newSpread(r.search)
 			}
-			a, err := newAware(r, Placement{Jobs: jobs})
-			expect.Must(t, err)
+			a := expect.Value(newAware(r, Placement{Jobs: jobs}))(t)
 			base, want := r.g.weight[0], map[network.End]uint64{}
 			for _, d := range a.destinations(Placement{Jobs: jobs}) {
 				if len(a.jobsOf[d.host]) == 0 {
@@ -223,11 +209,9 @@ func countBack(t *lft.Tables, x, y network.Node, at map[network.End]uint64) {
 
 func TestOrderOfDestinations(t *testing.T) {
 	n := parse(t, "FT(2;4,4)", 0)
-	r, err := newRouter(n, "sar")
-	expect.Must(t, err)
+	r := expect.Value(newRouter(n, "sar"))(t)
 	p := Placement{Jobs: [][]network.Node{{0, 4}, {1, 5, 9, 9}, {12, 13}}, IO: []network.Node{2}, Other: []network.Node{3}}
-	a, err := newAware(r, p)
-	expect.Must(t, err)
+	a := expect.Value(newAware(r, p))(t)
 	var got []network.Node
 	for _, d := range a.destinations(p) {
 		got = append(got, d.host)
@@ -257,18 +241,12 @@ func TestSteps(t *testing.T) {
 		name, n := drawn(t, seed, seed%2)
 		want := plain(t, n)
 		got := sar(t, n, Placement{Jobs: overlapping(n, rand.New(rand.NewPCG(uint64(seed), 9))), Without: AllSteps}, 0)
-		if got.Engine != "sssp" {
-			t.Errorf("%s is called %s", name, got.Engine)
-		}
+		expect.Equal(t, got.Engine, "sssp", "%s is called", name)
 		for i := range n.Switches() {
-			if !slices.Equal(got.Row(i), want.Row(i)) {
-				t.Fatalf("%s: tables of switch %d differ from SSSP's", name, i)
-			}
+			expect.MustTrue(t, slices.Equal(got.Row(i), want.Row(i)), "%s: tables of switch %d differ from SSSP's", name, i)
 		}
 	}
-	if p := (Placement{Without: BySize | LookAhead}); p.engine() != "sar without order, look-ahead" {
-		t.Error(p.engine())
-	}
+	expect.Equal(t, (&Placement{Without: BySize | LookAhead}).engine(), "sar without order, look-ahead", "engine")
 }
 
 // TestLanesOfJobs: lanes are no more than DFSSSP needs for the same routes, and too few are
@@ -292,9 +270,7 @@ func TestLanesOfJobs(t *testing.T) {
 			t.Errorf("%s with %d lanes: %v", name, need-1, err)
 		}
 	}
-	if more == 0 {
-		t.Error("no network needs lanes")
-	}
+	expect.True(t, more != 0, "no network needs lanes")
 }
 
 func TestBadPlacement(t *testing.T) {

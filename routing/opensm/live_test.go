@@ -74,9 +74,7 @@ func TestEqualToOpenSM(t *testing.T) {
 						continue
 					}
 					want, got := referee(t, d.net, engine, roots), answer(t, engine, d.net, roots)
-					if got.Engine != want.Engine {
-						t.Errorf("%s became %s, OpenSM used %s", engine, got.Engine, want.Engine)
-					}
+					expect.True(t, got.Engine == want.Engine, "%s became %s, OpenSM used %s", engine, got.Engine, want.Engine)
 					if got.Engine == "ftree" {
 						trees.Add(1)
 					}
@@ -102,8 +100,7 @@ func few(n int) int {
 
 func referee(t testing.TB, n *network.Network, engine string, roots []network.Node, args ...string) *lft.Tables {
 	t.Helper()
-	r, err := ibtest.Route(t.Context(), n, engine, roots, args...)
-	expect.Must(t, err)
+	r := expect.Value(ibtest.Route(t.Context(), n, engine, roots, args...))(t)
 	return r.Tables
 }
 
@@ -135,9 +132,7 @@ func TestEqualWithLMC(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, LMC %d, %s", c.engine, c.lmc, d.name), func(t *testing.T) {
 			t.Parallel()
 			want, got := referee(t, d.net, c.engine, d.roots), answer(t, c.engine, d.net, d.roots)
-			if got.Engine != want.Engine {
-				t.Errorf("%s, OpenSM used %s", got.Engine, want.Engine)
-			}
+			expect.True(t, got.Engine == want.Engine, "%s, OpenSM used %s", got.Engine, want.Engine)
 			same(t, got, want)
 		})
 	}
@@ -153,8 +148,7 @@ func TestEqualScattered(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d, LMC %d, %s", c.dice, c.lmc, d.name), func(t *testing.T) {
 			t.Parallel()
 			want := referee(t, d.net, "updn", d.roots, "--scatter-ports", fmt.Sprint(c.dice))
-			got, err := Scatter(d.net, d.roots, c.dice)
-			expect.Must(t, err)
+			got := expect.Value(Scatter(d.net, d.roots, c.dice))(t)
 			same(t, got, want)
 		})
 	}

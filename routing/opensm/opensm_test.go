@@ -65,8 +65,7 @@ func relax(v *view) [][][]uint8 {
 func TestUpDownIsLegal(t *testing.T) {
 	for seed := range few(30) {
 		d := degrade(t, seed, 0)
-		tables, err := UpDown.Route(d.net, d.roots)
-		expect.Must(t, err)
+		tables := expect.Value(UpDown.Route(d.net, d.roots))(t)
 		v := newView(d.net)
 		rank := v.ranks(v.visible(d.roots))
 		for _, s := range v.order {
@@ -135,9 +134,7 @@ func TestFtreeOrMinHop(t *testing.T) {
 			if c.want != "" {
 				engine = "minhop"
 			}
-			if got := ftreeMinHop(c.net, c.roots).Engine; got != engine {
-				t.Errorf("%s, want %s", got, engine)
-			}
+			expect.Equal(t, ftreeMinHop(c.net, c.roots).Engine, engine, "ftreeMinHop")
 		})
 	}
 }
@@ -149,10 +146,8 @@ func TestStickyMoves(t *testing.T) {
 	n := build(t, g, 0)
 	less := without(t, n, network.End{Node: n.Switch(0), Port: 21})
 	before := minHop(n)
-	tree, err := Ftree(n, top(n, g))
-	expect.Must(t, err)
-	sparse, err := Ftree(less, top(n, g))
-	expect.Must(t, err)
+	tree := expect.Value(Ftree(n, top(n, g)))(t)
+	sparse := expect.Value(Ftree(less, top(n, g)))(t)
 	for _, c := range []struct {
 		name      string
 		old, now  *lft.Tables
@@ -172,9 +167,7 @@ func TestStickyMoves(t *testing.T) {
 				}
 			}
 		}
-		if moved != c.entries {
-			t.Errorf("%s: %d entries moved, want %d", c.name, moved, c.entries)
-		}
+		expect.Equal(t, moved, c.entries, "%s: entries moved", c.name)
 	}
 }
 
@@ -186,9 +179,7 @@ func TestDice(t *testing.T) {
 	} {
 		d := newDice(seed)
 		for i, w := range want {
-			if got := d.roll(); got != w {
-				t.Errorf("seed %d: number %d is %d, want %d", seed, i, got, w)
-			}
+			expect.Equal(t, d.roll(), w, "seed %d: number %d", seed, i)
 		}
 	}
 }
@@ -228,9 +219,7 @@ func TestOddNetworks(t *testing.T) {
 			}
 		}
 		for _, tb := range tables {
-			if tb == nil || tb.Net != n {
-				t.Errorf("%s: no tables", name)
-			}
+			expect.True(t, tb != nil && tb.Net == n, "%s: no tables", name)
 		}
 	}
 }
@@ -269,9 +258,8 @@ func TestRandomNetworks(t *testing.T) {
 		for _, s := range v.order {
 			for _, from := range v.loaded {
 				for _, h := range v.hosts[from] {
-					if tables.Row(int(s))[n.Info(h).LID] == lft.NoPort || !climbsFirst(v, rank, tables, s, h) {
-						t.Errorf("seed %d: %d does not reach %d", seed, s, h)
-					}
+					expect.True(t, tables.Row(int(s))[n.Info(h).LID] != lft.NoPort && climbsFirst(v, rank, tables, s, h),
+						"seed %d: %d does not reach %d", seed, s, h)
 				}
 			}
 		}

@@ -18,9 +18,7 @@ import (
 // before are those of OpenSM, as when they are read from a dump.
 func TestRecordedSequences(t *testing.T) {
 	lists, _ := filepath.Glob("testdata/live/*/events.txt")
-	if len(lists) != 2 {
-		t.Errorf("%d sequences", len(lists))
-	}
+	expect.Equal(t, len(lists), 2, "sequences")
 	entries := 0
 	for _, list := range lists {
 		dir := filepath.Dir(list)

@@ -32,8 +32,7 @@ func without(t testing.TB, n *network.Network, lost ...network.End) *network.Net
 
 func build(t testing.TB, g network.PGFT, lmc int) *network.Network {
 	t.Helper()
-	n, err := g.Build(lmc)
-	expect.Must(t, err)
+	n := expect.Value(g.Build(lmc))(t)
 	return n
 }
 
@@ -59,9 +58,7 @@ var references = map[string]network.PGFT{
 
 func TestReferenceTables(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*/*/*.lft.txt.gz")
-	if len(files) != 3*4+2*3+3 {
-		t.Errorf("%d reference tables", len(files))
-	}
+	expect.Equal(t, len(files), 3*4+2*3+3, "reference tables")
 	entries := 0
 	for _, file := range files {
 		dir := filepath.Dir(file)
@@ -111,9 +108,7 @@ func same(t testing.TB, got, want *lft.Tables) (entries int) {
 			}
 		}
 	}
-	if wrong > 5 {
-		t.Errorf("… %d of %d entries differ", wrong, entries)
-	}
+	expect.True(t, wrong <= 5, "… %d of %d entries differ", wrong, entries)
 	return entries
 }
 
@@ -145,11 +140,9 @@ func named(n *network.Network) map[string]network.Node {
 // reference reads lines "switch port port …", LID 1 first.
 func reference(t testing.TB, n *network.Network, file string) *lft.Tables {
 	t.Helper()
-	f, err := os.Open(file)
-	expect.Must(t, err)
+	f := expect.Value(os.Open(file))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	expect.Must(t, err)
+	z := expect.Value(gzip.NewReader(f))(t)
 	tables, names := lft.New("reference", n), named(n)
 	scan := bufio.NewScanner(z)
 	for scan.Scan() {

@@ -20,9 +20,7 @@ func saveAndLoad(t testing.TB, tables *lft.Tables) *lft.Tables {
 	var text bytes.Buffer
 	expect.Must(t, tables.WriteSaved(&text))
 	back, said, err := lft.ReadSaved(&text, nil)
-	if err != nil || !said {
-		t.Fatal(said, err)
-	}
+	expect.MustTrue(t, err == nil && said, "%v %v", said, err)
 	return back
 }
 
@@ -89,8 +87,7 @@ func TestTable1(t *testing.T) {
 	wide := build(t, network.PGFT{M: []int{6, 4}, W: []int{1, 3}, P: []int{1, 3}}, 0)
 	thin := build(t, references["ft2_4_8"], 0)
 	down := func(n *network.Network, names ...string) *network.Network {
-		d, err := n.Degrade(names)
-		expect.Must(t, err)
+		d := expect.Value(n.Degrade(names))(t)
 		return d
 	}
 	all, none := Effect{MinHops: true, Entries: true, Roots: true}, Effect{}
@@ -131,9 +128,7 @@ func TestTable1(t *testing.T) {
 					t.Errorf("%s: %v", Change(row), names)
 				}
 			}
-			if is.Effect != c.want || Effects[c.row] != c.want {
-				t.Errorf("%+v, want %+v", is.Effect, c.want)
-			}
+			expect.True(t, is.Effect == c.want && Effects[c.row] == c.want, "%+v, want %+v", is.Effect, c.want)
 			if is.Entries {
 				same(t, got, minHop(c.now))
 				return
@@ -157,9 +152,7 @@ func TestTable1(t *testing.T) {
 			}
 			again, same2, _ := MinHop.Restart(c.now, nil, saveAndLoad(t, got))
 			same(t, again, got)
-			if same2.Chosen != 0 {
-				t.Errorf("a second restart chooses %d entries", same2.Chosen)
-			}
+			expect.Equal(t, same2.Chosen, 0, "a second restart chooses: entries")
 		})
 	}
 }
@@ -189,9 +182,7 @@ func TestRestartReplayed(t *testing.T) {
 				for range 10 {
 					if r.IntN(2) == 0 { // a restart, in which nothing has happened
 						back, is := after(n, saveAndLoad(t, stopped))
-						if is.Chosen > 0 || is.MinHops {
-							t.Fatalf("a restart without a change: %+v", is)
-						}
+						expect.MustTrue(t, is.Chosen <= 0 && !is.MinHops, "a restart without a change: %+v", is)
 						stopped = back
 					}
 					for range 1 + r.IntN(2) {
@@ -304,11 +295,8 @@ func TestCachedRoots(t *testing.T) {
 		t.Fatalf("%v, want %v", err, errNoRoots)
 	}
 	got, is, err := UpDown.Restart(n, nil, saved)
-	if err != nil || is.Roots || len(got.Roots) != 4 {
-		t.Fatalf("%+v, %v", is, err)
-	}
-	want, err := UpDown.After(n, top(n, references["ft2_4_8"]), tables)
-	expect.Must(t, err)
+	expect.MustTrue(t, err == nil && !is.Roots && len(got.Roots) == 4, "%+v, %v", is, err)
+	want := expect.Value(UpDown.After(n, top(n, references["ft2_4_8"]), tables))(t)
 	same(t, got, want)
 	if _, _, err := UpDown.Restart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
 		t.Errorf("a switch is missing: %v, want %v", err, errNoRoots)

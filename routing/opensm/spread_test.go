@@ -64,8 +64,7 @@ func TestSpread(t *testing.T) {
 		if seed >= 10 {
 			name, n = "tangle", tangle(t, 10, 12, 2, rand.New(rand.NewPCG(uint64(seed), 9)))
 		}
-		r, err := newRouter(n, "sar")
-		expect.Must(t, err)
+		r := expect.Value(newRouter(n, "sar"))(t)
 		r.spread = newSpread(r.search)
 		dice := rand.New(rand.NewPCG(uint64(seed), 10))
 		for range 40 {
@@ -82,9 +81,8 @@ func TestSpread(t *testing.T) {
 			r.search.from(dst, false)
 			want := slow.used(r.search.order)
 			r.spread.choose(count)
-			if !slices.Equal(r.search.used, want) || !slices.Equal(r.g.weight, slow.weight) {
-				t.Fatalf("%s: to %d: %v, want %v", name, dst, r.search.used, want)
-			}
+			expect.MustTrue(t, slices.Equal(r.search.used, want) && slices.Equal(r.g.weight, slow.weight),
+				"%s: to %d: %v, want %v", name, dst, r.search.used, want)
 		}
 	}
 }
@@ -94,10 +92,8 @@ func TestSpread(t *testing.T) {
 func BenchmarkBesideOpenSM(b *testing.B) {
 	ibtest.Need(b)
 	n := parse(b, "FT(3;18,6,12)", 0)
-	res, err := ibtest.Route(b.Context(), n, "sssp", nil, ibtest.Timed...)
-	expect.Must(b, err)
-	took, err := res.Routing()
-	expect.Must(b, err)
+	res := expect.Value(ibtest.Route(b.Context(), n, "sssp", nil, ibtest.Timed...))(b)
+	took := expect.Value(res.Routing())(b)
 	for b.Loop() {
 		same(b, plain(b, n), res.Tables)
 	}

@@ -17,9 +17,7 @@ import (
 // TestReferenceTablesSSSP compares with tables of OpenSM 3.3.23 on ibsim.
 func TestReferenceTablesSSSP(t *testing.T) {
 	files, _ := filepath.Glob("testdata/sssp/ft2_4_8/*/*.lft.txt.gz")
-	if len(files) != 6 {
-		t.Errorf("%d reference tables", len(files))
-	}
+	expect.Equal(t, len(files), 6, "reference tables")
 	for _, file := range files {
 		n := parse(t, "FT(2;4,8)", 0)
 		n = without(t, n, dead(t, n, filepath.Join(filepath.Dir(file), "down.txt"))...)
@@ -67,9 +65,7 @@ func acyclic(t testing.TB, name string, tables *lft.Tables) {
 	if !lockFree(tables) {
 		t.Errorf("%s: %d lanes, and a cycle", name, tables.Lanes())
 	}
-	if !lft.Deadlock(tables).Free() {
-		t.Errorf("%s: the check of package lft finds a cycle", name)
-	}
+	expect.True(t, lft.Deadlock(tables).Free(), "%s: the check of package lft finds a cycle", name)
 }
 
 type channel struct {
@@ -130,23 +126,18 @@ func TestLanesBreakCycles(t *testing.T) {
 	for seed := range 30 {
 		n := tangle(t, 6+seed%12, 3+seed, 2, rand.New(rand.NewPCG(uint64(seed), 4)))
 		name := fmt.Sprint("tangle ", seed)
-		tables, err := DFSSSP(n, 8)
-		expect.Must(t, err)
+		tables := expect.Value(DFSSSP(n, 8))(t)
 		shortest(t, name, tables)
 		acyclic(t, name, tables)
-		_, err = DFSSSP(n, 1)
+		_, err := DFSSSP(n, 1)
 		if lockFree(plain(t, n)) {
 			continue
 		}
 		cyclic++
 		var few tooFewLanes
-		if !errors.As(err, &few) || few.Have != 1 {
-			t.Errorf("%s: one lane: %v", name, err)
-		}
+		expect.True(t, errors.As(err, &few) && few.Have == 1, "%s: one lane: %v", name, err)
 	}
-	if cyclic < 15 {
-		t.Errorf("only %d of 30 tangles can deadlock", cyclic)
-	}
+	expect.True(t, cyclic >= 15, "only %d of 30 tangles can deadlock", cyclic)
 }
 
 func TestLanes(t *testing.T) {
@@ -158,9 +149,7 @@ func TestLanes(t *testing.T) {
 		}
 	}
 	for _, lanes := range []int{-1, 0, lft.MaxLanes + 1} {
-		if _, err := DFSSSP(n, lanes); err == nil {
-			t.Errorf("%d lanes", lanes)
-		}
+		expect.True(t, expect.Err(DFSSSP(n, lanes)) != nil, "%d lanes", lanes)
 	}
 }
 
@@ -169,8 +158,7 @@ func TestLanes(t *testing.T) {
 func TestDistances(t *testing.T) {
 	for seed := range 15 {
 		name, n := drawn(t, seed, 0)
-		r, err := newRouter(n, "sssp")
-		expect.Must(t, err)
+		r := expect.Value(newRouter(n, "sssp"))(t)
 		g, order := r.g, r.g.loaded()
 		base := slices.Clone(g.weight)
 		count := make([]uint64, len(g.weight))
@@ -187,9 +175,8 @@ func TestDistances(t *testing.T) {
 					}
 				}
 				for slot := range count {
-					if g.weight[slot] != base[slot]+count[slot] {
-						t.Fatalf("%s: slot %d weighs %d, want %d", name, slot, g.weight[slot], base[slot]+count[slot])
-					}
+					expect.MustTrue(t, g.weight[slot] == base[slot]+count[slot],
+						"%s: slot %d weighs %d, want %d", name, slot, g.weight[slot], base[slot]+count[slot])
 				}
 			}
 		}
@@ -230,12 +217,9 @@ func TestOddNetworksSSSP(t *testing.T) {
 		expect.Must(t, b.Cable(c[0], c[1]))
 	}
 	n := b.Build()
-	tables, err := DFSSSP(n, 2)
-	expect.Must(t, err)
+	tables := expect.Value(DFSSSP(n, 2))(t)
 	want := []uint8{255, 2, 4, 255, 255, 255, 255, 255, 255, 0}
-	if got := tables.Row(0); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, tables.Row(0), want, "tables.Row")
 	if e := Index(tables, [][]network.Node{{0, 1, 2, 3, 4}}); e.Max != 0 || e.Lost == 0 {
 		t.Errorf("%+v", e)
 	}

@@ -11,8 +11,7 @@ import (
 
 func parse(t testing.TB, notation string, lmc int) *network.Network {
 	t.Helper()
-	n, err := network.Parse(notation, lmc)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse(notation, lmc))(t)
 	return n
 }
 

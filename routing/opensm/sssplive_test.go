@@ -30,8 +30,7 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				got, err := SSSP(n)
-				expect.Must(t, err)
+				got := expect.Value(SSSP(n))(t)
 				entries.Add(int64(same(t, got, ssspReferee(t, n, "sssp").Tables)))
 			})
 		}
@@ -41,11 +40,8 @@ func TestEqualToOpenSMSSSP(t *testing.T) {
 
 func ssspReferee(t testing.TB, n *network.Network, engine string, args ...string) *ibtest.Result {
 	t.Helper()
-	r, err := ibtest.Route(t.Context(), n, engine, nil, args...)
-	expect.Must(t, err)
-	if r.Engine != engine {
-		t.Fatalf("OpenSM used %s", r.Engine)
-	}
+	r := expect.Value(ibtest.Route(t.Context(), n, engine, nil, args...))(t)
+	expect.MustTrue(t, r.Engine == engine, "OpenSM used %s", r.Engine)
 	return r
 }
 

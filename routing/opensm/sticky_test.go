@@ -106,7 +106,6 @@ func missing(all, some []network.End) network.End {
 
 func read(t testing.TB, live *ibtest.Live) *lft.Tables {
 	t.Helper()
-	tables, err := live.Tables()
-	expect.Must(t, err)
+	tables := expect.Value(live.Tables())(t)
 	return tables
 }

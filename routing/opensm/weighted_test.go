@@ -11,8 +11,7 @@ import (
 
 func weights(t testing.TB, of []float64) *lft.Weights {
 	t.Helper()
-	w, err := lft.NewWeights(of)
-	expect.Must(t, err)
+	w := expect.Value(lft.NewWeights(of))(t)
 	return w
 }
 
@@ -30,8 +29,7 @@ func TestEqualWeightsAreFtree(t *testing.T) {
 		for h := range of {
 			of[h] = []float64{1, 0.1, 3e9}[seed%3]
 		}
-		got, err := FtreeWeighted(d.net, d.roots, weights(t, of))
-		expect.Must(t, err)
+		got := expect.Value(FtreeWeighted(d.net, d.roots, weights(t, of)))(t)
 		entries += same(t, got, want)
 	}
 	if t.Logf("%d entries compared", entries); entries < 5000 {
@@ -80,10 +78,8 @@ func TestWeightedIsNoWorse(t *testing.T) {
 				n = without(t, whole, between(whole, rand.New(rand.NewPCG(uint64(seed), 4))))
 			}
 			w := draw(t, n, seed)
-			weighted, err := FtreeWeighted(n, top(whole, c.g), w)
-			expect.Must(t, err)
-			plain, err := Ftree(n, top(whole, c.g))
-			expect.Must(t, err)
+			weighted := expect.Value(FtreeWeighted(n, top(whole, c.g), w))(t)
+			plain := expect.Value(Ftree(n, top(whole, c.g)))(t)
 			if r := lft.Check(weighted, lft.Options{}); !r.OK() || !lft.Deadlock(weighted).Free() {
 				t.Fatalf("%s, seed %d: %+v", c.g, seed, r)
 			}
@@ -113,19 +109,15 @@ func TestHeavyHostsOnSpines(t *testing.T) {
 		}
 	}
 	w := weights(t, of)
-	tables, err := FtreeWeighted(n, top(n, g), w)
-	expect.Must(t, err)
-	plain, err := Ftree(n, top(n, g))
-	expect.Must(t, err)
+	tables := expect.Value(FtreeWeighted(n, top(n, g), w))(t)
+	plain := expect.Value(Ftree(n, top(n, g)))(t)
 	for c, want := range map[*lft.Tables]int{tables: 4, plain: 1} {
 		ports := map[uint8]bool{}
 		for leaf := range 4 {
 			far := n.Switch((leaf + 1) % 4)
 			ports[c.Port(far, int(n.Info(network.Node(4*leaf)).LID))] = true
 		}
-		if len(ports) != want {
-			t.Errorf("%s: %d spines for the heavy hosts, want %d", c.Engine, len(ports), want)
-		}
+		expect.Equal(t, len(ports), want, "%s: spines for the heavy hosts", c.Engine)
 	}
 	// The busiest cables carry as much for both: one leads down to a heavy host from twelve
 	// senders; over ftree's spine four hosts of a leaf send to three heavy ones.

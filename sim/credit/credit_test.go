@@ -72,12 +72,9 @@ func perOutput(packet, buffer int) credit.Params {
 func run(t testing.TB, p credit.Params, w *credit.Wires, r *credit.Routes, x *credit.Traffic, seed uint64) *credit.Engine {
 	t.Helper()
 	x.Start(w.Hosts, seed)
-	e, err := credit.New(p, w, r, x, seed)
-	expect.Must(t, err)
+	e := expect.Value(credit.New(p, w, r, x, seed))(t)
 	expect.Must(t, e.Run(1<<40))
-	if !e.Done() {
-		t.Fatal("something is still to happen")
-	}
+	expect.MustTrue(t, e.Done(), "something is still to happen")
 	return e
 }
 
@@ -123,9 +120,7 @@ func TestAlone(t *testing.T) {
 			}
 			// A switch costs the wire before it and its delay, the last link its wire.
 			want := hops*(10+20) + int64(packet-1)*10 + 10
-			if e.Meter.Least != want {
-				t.Errorf("%d flits through %d switches take at least %d ticks, want %d", packet, hops, e.Meter.Least, want)
-			}
+			expect.Equal(t, e.Meter.Least, want, "%d flits through %d switches take at least: ticks", packet, hops)
 		}
 	}
 }
@@ -140,12 +135,9 @@ func TestSeed(t *testing.T) {
 				e := run(t, p, w, r, &credit.Traffic{Pattern: credit.Others(w.Hosts), Flits: 48, Count: 30}, seed)
 				meters = append(meters, e.Meter)
 			}
-			if meters[0].Latency != meters[1].Latency || meters[0].Last != meters[1].Last || meters[0].Early != meters[1].Early {
-				t.Errorf("%v: one seed gives %+v and %+v", choice, meters[0], meters[1])
-			}
-			if meters[0].Latency == meters[2].Latency {
-				t.Errorf("%v: two seeds give the same latency", choice)
-			}
+			expect.True(t, meters[0].Latency == meters[1].Latency && meters[0].Last == meters[1].Last && meters[0].Early == meters[1].Early,
+				"%v: one seed gives %+v and %+v", choice, meters[0], meters[1])
+			expect.True(t, meters[0].Latency != meters[2].Latency, "%v: two seeds give the same latency", choice)
 		}
 	}
 }

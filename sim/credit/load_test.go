@@ -17,12 +17,9 @@ const microsecond = 1_000_000
 
 func fabric(t *testing.T, name, engine string) *credit.Fabric {
 	t.Helper()
-	n, err := network.Parse(name, 0)
-	expect.Must(t, err)
-	l, err := routing.Compute(engine, n, routing.Options{Seed: 1})
-	expect.Must(t, err)
-	f, err := credit.NewFabric(l)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse(name, 0))(t)
+	l := expect.Value(routing.Compute(engine, n, routing.Options{Seed: 1}))(t)
+	f := expect.Value(credit.NewFabric(l))(t)
 	return f
 }
 
@@ -40,17 +37,14 @@ func loads(p credit.Pattern, offered ...float64) (out []credit.Load) {
 func TestShiftsWithoutContention(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", routing.QFT)
-	points, err := f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2))
-	expect.Must(t, err)
+	points := expect.Value(f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2)))(t)
 	if got := points[0]; math.Abs(got.Accepted-0.996) > 0.002 || got.Worst < 0.99 {
 		t.Errorf("full load: %+v", got)
 	}
 	if got := points[1]; math.Abs(got.Accepted-0.2) > 0.02 || got.Packet >= got.Message {
 		t.Errorf("load 0.2: %+v", got)
 	}
-	if points[1].Packet < 0.16*microsecond || points[1].Packet > microsecond {
-		t.Errorf("a packet is under way for %g ps", points[1].Packet)
-	}
+	expect.True(t, points[1].Packet >= 0.16*microsecond && points[1].Packet <= microsecond, "a packet is under way for %g ps", points[1].Packet)
 }
 
 // Longer messages to random hosts bring less, and what comes does not depend on workers.
@@ -59,15 +53,10 @@ func TestLength(t *testing.T) {
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", "ftree")
 	both := loads(credit.Others(f.Hosts()), 1, 1)
 	both[0].Flits, both[1].Flits = 32, 32*32
-	one, err := f.Curve(t.Context(), 1, both)
-	expect.Must(t, err)
+	one := expect.Value(f.Curve(t.Context(), 1, both))(t)
 	two, err := f.Curve(t.Context(), 2, both)
-	if err != nil || !slices.Equal(one, two) {
-		t.Errorf("by one %v, by two %v, %v", one, two, err)
-	}
-	if one[1].Accepted > 0.8*one[0].Accepted {
-		t.Errorf("2 KB %g, 64 KB %g of the link", one[0].Accepted, one[1].Accepted)
-	}
+	expect.True(t, err == nil && slices.Equal(one, two), "by one %v, by two %v, %v", one, two, err)
+	expect.True(t, one[1].Accepted <= 0.8*one[0].Accepted, "2 KB %g, 64 KB %g of the link", one[0].Accepted, one[1].Accepted)
 }
 
 func TestRefuses(t *testing.T) {
@@ -80,9 +69,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		bad := good
 		change(&bad)
-		if _, err := f.Run(t.Context(), bad); err == nil {
-			t.Errorf("%+v is run", bad)
-		}
+		expect.True(t, expect.Err(f.Run(t.Context(), bad)) != nil, "%+v is run", bad)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -90,7 +77,5 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	f.Params.Packet = 0
-	if _, err := f.Run(t.Context(), good); err == nil {
-		t.Error("packets of no flits are sent")
-	}
+	expect.True(t, expect.Err(f.Run(t.Context(), good)) != nil, "packets of no flits are sent")
 }

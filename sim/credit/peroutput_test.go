@@ -55,12 +55,10 @@ func perOutputKinds() map[string]Params {
 
 func runTree(t *testing.T, p Params, traffic *Traffic, until Time) *Engine {
 	t.Helper()
-	n, err := network.Parse("kary(4;2)", 0)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("kary(4;2)", 0))(t)
 	w := NewWires(n, testFlit, 0)
 	traffic.Start(n.Hosts(), 7)
-	e, err := New(p, w, treeRoutes(n, w, 4), traffic, 7)
-	expect.Must(t, err)
+	e := expect.Value(New(p, w, treeRoutes(n, w, 4), traffic, 7))(t)
 	expect.Must(t, e.Run(until))
 	return e
 }

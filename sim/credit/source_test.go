@@ -1,6 +1,10 @@
 package credit
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 // TestJobs: two jobs whose hosts are not next to each other, and a host of none.
 func TestJobs(t *testing.T) {
@@ -15,9 +19,7 @@ func TestJobs(t *testing.T) {
 		{1, [3]int32{5, 5, 5}}, {5, [3]int32{1, 1, 1}}, {3, [3]int32{3, 3, 3}}, {6, [3]int32{6, 6, 6}},
 	} {
 		for i, want := range tt.want {
-			if got := p(tt.host, int64(i), nil); got != want {
-				t.Errorf("message %d of host %d goes to %d, want %d", i, tt.host, got, want)
-			}
+			expect.Equal(t, p(tt.host, int64(i), nil), want, "message %d of host %d goes to", i, tt.host)
 		}
 	}
 }
@@ -27,9 +29,7 @@ func TestPermutation(t *testing.T) {
 	p := Permutation([]int32{2, 0, 1})
 	for host, want := range []int32{2, 0, 1} {
 		for i := range int64(3) {
-			if got := p(int32(host), i, nil); got != want {
-				t.Errorf("message %d of host %d goes to %d, want %d", i, host, got, want)
-			}
+			expect.Equal(t, p(int32(host), i, nil), want, "message %d of host %d goes to", i, host)
 		}
 	}
 }

@@ -28,13 +28,11 @@ func star(t *testing.T) *lft.Tables {
 func TestRoutesOf(t *testing.T) {
 	l := star(t)
 	w := credit.NewWires(l.Net, 1000, 0)
-	r, err := credit.RoutesOf(l, w)
-	expect.Must(t, err)
+	r := expect.Value(credit.RoutesOf(l, w))(t)
 	p := credit.Params{Packet: 4, Lanes: 1, Buffer: 16, Delay: 2000, CutThrough: true}
 	traffic := &credit.Traffic{Pattern: credit.Others(2), Flits: 40, Count: 10}
 	traffic.Start(2, 1)
-	e, err := credit.New(p, w, r, traffic, 1)
-	expect.Must(t, err)
+	e := expect.Value(credit.New(p, w, r, traffic, 1))(t)
 	expect.Must(t, e.Run(1e9))
 	if got := e.Meter.Total(); got != 2*400 || e.Meter.Worst() != 400 {
 		t.Errorf("%d flits in all, %d at one host; want 800 and 400", got, e.Meter.Worst())
@@ -57,18 +55,13 @@ func TestRoutesOfRefuses(t *testing.T) {
 	}
 	var b network.Builder
 	b.Host(network.Info{LID: 1})
-	if _, err := credit.RoutesOf(star(t), credit.NewWires(b.Build(), 1000, 0)); err == nil {
-		t.Error("wires of another network are taken")
-	}
+	expect.True(t, expect.Err(credit.RoutesOf(star(t), credit.NewWires(b.Build(), 1000, 0))) != nil, "wires of another network are taken")
 }
 
 // Lanes of tables are those of the pairs.
 func TestRoutesOfLanes(t *testing.T) {
 	l := star(t)
 	l.LaneRow(0)[1] = 1
-	r, err := credit.RoutesOf(l, credit.NewWires(l.Net, 1000, 0))
-	expect.Must(t, err)
-	if len(r.Lane) != 4 || r.Lane[2] != 1 || r.Lane[1] != 0 {
-		t.Errorf("lanes %v", r.Lane)
-	}
+	r := expect.Value(credit.RoutesOf(l, credit.NewWires(l.Net, 1000, 0)))(t)
+	expect.True(t, len(r.Lane) == 4 && r.Lane[2] == 1 && r.Lane[1] == 0, "lanes %v", r.Lane)
 }

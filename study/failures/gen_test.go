@@ -23,8 +23,7 @@ type truth struct {
 
 func tree(t testing.TB, m0, leaves int) *failures.Cables {
 	t.Helper()
-	n, err := network.PGFT{M: []int{m0, leaves}, W: []int{1, m0}, P: []int{1, 1}}.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(network.PGFT{M: []int{m0, leaves}, W: []int{1, m0}, P: []int{1, 1}}.Build(0))(t)
 	return failures.FromNetwork(n)
 }
 
@@ -103,11 +102,9 @@ func history(t testing.TB, c *failures.Cables, year int, logs ...string) *failur
 	t.Helper()
 	var read []*failures.Log
 	for i, s := range logs {
-		l, err := failures.Read(strings.NewReader(s), fmt.Sprintf("log%d", i))
-		expect.Must(t, err)
+		l := expect.Value(failures.Read(strings.NewReader(s), fmt.Sprintf("log%d", i)))(t)
 		read = append(read, l)
 	}
-	h, err := failures.Join(read, failures.Options{Year: year, Cables: c})
-	expect.Must(t, err)
+	h := expect.Value(failures.Join(read, failures.Options{Year: year, Cables: c}))(t)
 	return h
 }

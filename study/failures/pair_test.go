@@ -53,9 +53,7 @@ func TestTruth(t *testing.T) {
 		if err := near(h, fs, want); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if losses.LostUps+losses.LostDowns+losses.OpenAtEnd != 0 {
-			t.Fatalf("seed %d: losses %+v, though one end always told", seed, losses)
-		}
+		expect.MustTrue(t, losses.LostUps+losses.LostDowns+losses.OpenAtEnd == 0, "seed %d: losses %+v, though one end always told", seed, losses)
 	}
 }
 
@@ -73,9 +71,7 @@ func TestDownTimeIsConserved(t *testing.T) {
 		for _, f := range fs {
 			sum -= f.Duration()
 		}
-		if sum != 0 {
-			t.Fatalf("seed %d: down times differ by %s", seed, sum)
-		}
+		expect.MustTrue(t, sum == 0, "seed %d: down times differ by %s", seed, sum)
 	}
 }
 
@@ -104,13 +100,9 @@ func TestOrderOfLogs(t *testing.T) {
 			logs = append(logs, text(parts[n]))
 		}
 		got := history(t, cables, 2024, logs...)
-		if got.Losses.Duplicate != twice {
-			t.Fatalf("seed %d: %d duplicates, want %d", seed, got.Losses.Duplicate, twice)
-		}
+		expect.MustTrue(t, got.Losses.Duplicate == twice, "seed %d: %d duplicates, want %d", seed, got.Losses.Duplicate, twice)
 		got.Losses.Duplicate = 0
-		if !reflect.DeepEqual(got, whole) {
-			t.Fatalf("seed %d: several logs tell another story than one", seed)
-		}
+		expect.MustTrue(t, reflect.DeepEqual(got, whole), "seed %d: several logs tell another story than one", seed)
 	}
 }
 
@@ -126,9 +118,7 @@ func TestMergeTwice(t *testing.T) {
 		raw, _ := failures.Pair(history(t, tree(t, 2, 3), 2024, text(lines)))
 		gap := time.Duration(rng.IntN(3600)) * time.Second
 		once := failures.Merge(raw, gap)
-		if !reflect.DeepEqual(failures.Merge(once, gap), once) {
-			t.Fatalf("seed %d: merging twice is not merging once", seed)
-		}
+		expect.MustTrue(t, reflect.DeepEqual(failures.Merge(once, gap), once), "seed %d: merging twice is not merging once", seed)
 		flaps, last := 0, map[int]failures.Failure{}
 		for _, f := range once {
 			flaps += f.Flaps
@@ -137,13 +127,9 @@ func TestMergeTwice(t *testing.T) {
 			}
 			last[f.Link] = f
 		}
-		if flaps != len(raw) || !slices.Equal(once, slowMerge(raw, gap)) {
-			t.Fatalf("seed %d: %d flaps of %d failures", seed, flaps, len(raw))
-		}
+		expect.MustTrue(t, flaps == len(raw) && slices.Equal(once, slowMerge(raw, gap)), "seed %d: %d flaps of %d failures", seed, flaps, len(raw))
 		rng.Shuffle(len(raw), func(i, j int) { raw[i], raw[j] = raw[j], raw[i] })
-		if !slices.Equal(failures.Merge(raw, gap), once) {
-			t.Fatalf("seed %d: the order of failures matters", seed)
-		}
+		expect.MustTrue(t, slices.Equal(failures.Merge(raw, gap), once), "seed %d: the order of failures matters", seed)
 	}
 }
 
@@ -174,8 +160,7 @@ func slowMerge(fs []failures.Failure, gap time.Duration) []failures.Failure {
 // were unlinked and linked again: one link for 10 s, another three times for
 // about a second, a server, and a whole spine for 5 s.
 func TestUpstream(t *testing.T) {
-	b, err := os.ReadFile("testdata/upstream.log")
-	expect.Must(t, err)
+	b := expect.Value(os.ReadFile("testdata/upstream.log"))(t)
 	h := history(t, tree(t, 4, 8), 2024, string(b))
 	fs, losses := failures.Pair(h)
 	var got []string
@@ -190,12 +175,8 @@ func TestUpstream(t *testing.T) {
 	for leaf := range 8 {
 		want = append(want, fmt.Sprintf("leaf%d-spine2 5.1s", leaf))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-	if losses.Inferred != 12 || losses.Unresolved != 0 || losses.OpenAtEnd != 1 {
-		t.Errorf("losses %+v", losses)
-	}
+	expect.Equal(t, got, want, "got")
+	expect.True(t, losses.Inferred == 12 && losses.Unresolved == 0 && losses.OpenAtEnd == 1, "losses %+v", losses)
 	h = history(t, nil, 2024, string(b))
 	if _, losses = failures.Pair(h); losses.Inferred != 4 || losses.Unresolved == 0 {
 		t.Errorf("without a map: losses %+v; only the first four ups can be known", losses)
@@ -204,14 +185,11 @@ func TestUpstream(t *testing.T) {
 
 // TestTroubles counts all that is wrong with a log in NVIDIA's dialect.
 func TestTroubles(t *testing.T) {
-	b, err := os.ReadFile("testdata/nvidia.log")
-	expect.Must(t, err)
+	b := expect.Value(os.ReadFile("testdata/nvidia.log"))(t)
 	fs, got := failures.Pair(history(t, tree(t, 4, 8), 2024, string(b)))
 	want := failures.Losses{Cut: 2, ClockSteps: 1, Vague: 1, Rollovers: 1, LostUps: 1, LostDowns: 1, OneEnd: 7,
 		DownAtStart: 1, OpenAtEnd: 1, UnknownPorts: 1}
-	if got != want || len(fs) != 12 {
-		t.Errorf("%d failures, losses\n%+v, want\n%+v", len(fs), got, want)
-	}
+	expect.True(t, got == want && len(fs) == 12, "%d failures, losses\n%+v, want\n%+v", len(fs), got, want)
 	if last := fs[len(fs)-1]; last.Down.Year() != 2025 {
 		t.Errorf("the last failure is of %d; the year turned inside the log", last.Down.Year())
 	}
@@ -243,8 +221,6 @@ func TestParsePeriod(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
+		expect.True(t, strings.Contains(got, want), "%q: %s, want %s", in, got, want)
 	}
 }

@@ -22,9 +22,7 @@ func TestStamp(t *testing.T) {
 	if got, err := (stamp{1, at}).time(2023); err != nil || got.Format("2006-01-02 15:04:05.999999") != "2024-02-29 00:00:00.00001" {
 		t.Errorf("%s, %v", got, err)
 	}
-	if _, err := (stamp{0, at}).time(2023); err == nil {
-		t.Error("29 February 2023 is a day")
-	}
+	expect.True(t, expect.Err((stamp{0, at}).time(2023)) != nil, "29 February 2023 is a day")
 }
 
 // TestClock follows stamps through the turn of the year and clocks that are set.
@@ -44,9 +42,7 @@ func TestClock(t *testing.T) {
 		var got []string
 		for _, s := range strings.Split(c.in, ", ") {
 			line, _ := osmlog.Parse([]byte(s + ":00:00 000000 x"))
-			if !line.Stamped {
-				t.Fatal(s)
-			}
+			expect.MustTrue(t, line.Stamped, "%v", s)
 			st, held := k.tick(line.At.Microseconds())
 			text := fmt.Sprintf("%d %s", st.year, leap.Add(time.Duration(st.at)*time.Microsecond).Format("Jan 02 15"))
 			if held {
@@ -69,18 +65,14 @@ func TestJitter(t *testing.T) {
 	log := "Dec 31 23:59:59 999990 [1] 0x02 -> a\nJan  1 00:00:00 000010 [1] 0x02 -> a\nDec 31 23:59:59 999999 [2] 0x02 -> a\n" +
 		"Jan  1 00:00:05 000000 [1] 0x02 -> a\nJan  1 00:00:04 999000 [2] 0x02 -> a\n"
 	l, err := Read(strings.NewReader(log), "log")
-	if err != nil || l.losses.ClockSteps != 0 || l.losses.Rollovers != 1 {
-		t.Errorf("%+v, %v", l.losses, err)
-	}
+	expect.True(t, err == nil && l.losses.ClockSteps == 0 && l.losses.Rollovers == 1, "%+v, %v", l.losses, err)
 }
 
 // TestAhead: what was logged before the clock was set back by weeks has no time.
 func TestAhead(t *testing.T) {
 	const down = " [1] 0x02 -> osm_spst_rcv_process: Switch 0x1 a port 7 changed state from ACTIVE to DOWN\n"
 	l, err := Read(strings.NewReader("Mar 20 10:00:00 000000"+down+"Mar  1 10:00:00 000000 [1] 0x02 -> x\n"), "log")
-	if err != nil || len(l.records) != 1 || !l.records[0].held || l.records[0].at != l.span[1] {
-		t.Errorf("%+v, %v", l, err)
-	}
+	expect.True(t, err == nil && len(l.records) == 1 && l.records[0].held && l.records[0].at == l.span[1], "%+v, %v", l, err)
 }
 
 // TestFirstYears: logs that follow each other within a year are laid right,
@@ -104,9 +96,7 @@ func TestFirstYears(t *testing.T) {
 			mixed = append(mixed, spans[i])
 		}
 		for k, y := range firstYears(mixed) {
-			if y != want[order[k]] {
-				t.Fatalf("seed %d: log %d begins in year %d, want %d", seed, order[k], y, want[order[k]])
-			}
+			expect.MustTrue(t, y == want[order[k]], "seed %d: log %d begins in year %d, want %d", seed, order[k], y, want[order[k]])
 		}
 	}
 }
@@ -135,9 +125,7 @@ func TestReadCSV(t *testing.T) {
 		for _, r := range l.records {
 			got = append(got, r.Message)
 		}
-		if !slices.Equal(got, c.want) || l.losses.Cut != c.cut {
-			t.Errorf("%s: %+v, %d cut; want %+v, %d", c.name, got, l.losses.Cut, c.want, c.cut)
-		}
+		expect.True(t, slices.Equal(got, c.want) && l.losses.Cut == c.cut, "%s: %+v, %d cut; want %+v, %d", c.name, got, l.losses.Cut, c.want, c.cut)
 	}
 	if _, err := Read(strings.NewReader("hello\nworld\n"), "x.txt"); err == nil || !strings.Contains(err.Error(), "x.txt") {
 		t.Errorf("a text that is no log: %v", err)
@@ -151,17 +139,13 @@ func TestLongLines(t *testing.T) {
 	for _, n := range []int{1, maxLine - 100, maxLine, 5 * maxLine} {
 		in := stamp + strings.Repeat("x", n) + "\n" + stamp + down + "\n" + stamp + strings.Repeat("y", n) + "\n" + stamp + down
 		l, err := Read(strings.NewReader(in), "log")
-		if err != nil || len(l.records) != 2 || l.lines != 4 {
-			t.Errorf("%d: %d records of %d lines, %v", n, len(l.records), l.lines, err)
-		}
+		expect.True(t, err == nil && len(l.records) == 2 && l.lines == 4, "%d: %d records of %d lines, %v", n, len(l.records), l.lines, err)
 	}
 }
 
 func TestReadCables(t *testing.T) {
 	c, err := ReadCables(strings.NewReader("# a comment\n\nsw a/b/5 x # no\n"))
-	if err == nil {
-		t.Errorf("read %+v", c)
-	}
+	expect.True(t, err != nil, "read %+v", c)
 	c, err = ReadCables(strings.NewReader("s1_0/5 s2_0/1\n0x1/7 0X02/3 leaf1-spine1 # here\nMF0;sw:N/U1/9 server\n"))
 	expect.Must(t, err)
 	var got []string
@@ -192,8 +176,7 @@ func TestReadCables(t *testing.T) {
 // failures have no negative length, do not overlap on a link, and no flap is lost.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"testdata/nvidia.log", "testdata/upstream.log"} {
-		b, err := os.ReadFile(name)
-		expect.Must(f, err)
+		b := expect.Value(os.ReadFile(name))(f)
 		f.Add(b[:min(len(b), 6000)], "s1_0/5 s2_0/1\n0x0002c90401000000/6 server\n")
 	}
 	f.Add([]byte("timestamp,switch,port,state\n2024-03-02 10:00:00,s1_0,5,DOWN\n"), "s1_0/5 s2_0/1")
@@ -210,16 +193,13 @@ func FuzzRead(f *testing.F) {
 		fs, _ := Pair(h)
 		last := map[int]Failure{}
 		for _, x := range fs {
-			if x.Up.Before(x.Down) || x.Flaps != 1 || last[x.Link].Up.After(x.Down) {
-				t.Fatalf("%+v after %+v", x, last[x.Link])
-			}
+			expect.MustTrue(t, !x.Up.Before(x.Down) && x.Flaps == 1 && !last[x.Link].Up.After(x.Down), "%+v after %+v", x, last[x.Link])
 			last[x.Link] = x
 		}
 		r := Summarise(h, Settings{Merge: time.Minute})
 		for _, g := range r.Groups {
-			if g.Raw.Failures-g.Flaps+g.Periods != g.Merged.Failures {
-				t.Fatalf("%d failures, %d flaps in %d periods, but %d after merging", g.Raw.Failures, g.Flaps, g.Periods, g.Merged.Failures)
-			}
+			expect.MustTrue(t, g.Raw.Failures-g.Flaps+g.Periods == g.Merged.Failures,
+				"%d failures, %d flaps in %d periods, but %d after merging", g.Raw.Failures, g.Flaps, g.Periods, g.Merged.Failures)
 		}
 		_, err = json.Marshal(r)
 		if err = errors.Join(err, r.WriteText(io.Discard), r.WriteCSV(io.Discard)); err != nil {
@@ -241,17 +221,13 @@ func FuzzParsePeriod(f *testing.F) {
 			}
 			return
 		}
-		if !p.To.After(p.From) {
-			t.Fatalf("%q: %v", s, p)
-		}
+		expect.MustTrue(t, p.To.After(p.From), "%q: %v", s, p)
 		if p.From.Year() < 1 || p.To.Year() > 9999 {
 			return // as no layout writes it
 		}
 		text := p.From.Format(time.RFC3339Nano) + ".." + p.To.Format(time.RFC3339Nano)
 		again, err := ParsePeriod(text)
-		if err != nil || !again.From.Equal(p.From) || !again.To.Equal(p.To) {
-			t.Fatalf("%q: %v, then %v of %q, %v", s, p, again, text, err)
-		}
+		expect.MustTrue(t, err == nil && again.From.Equal(p.From) && again.To.Equal(p.To), "%q: %v, then %v of %q, %v", s, p, again, text, err)
 	})
 }
 
@@ -268,9 +244,7 @@ func FuzzReadCables(f *testing.F) {
 		}
 		names := map[string]bool{}
 		for _, l := range c.links {
-			if names[l.Name] || l.Name == "" {
-				t.Fatalf("%q: link %q twice", text, l.Name)
-			}
+			expect.MustTrue(t, !names[l.Name] && l.Name != "", "%q: link %q twice", text, l.Name)
 			names[l.Name] = true
 		}
 	})
@@ -308,9 +282,7 @@ func TestReadIsBounded(t *testing.T) {
 		}
 	}
 	_, err := Read(io.MultiReader(strings.NewReader(rows+"\""), zeros{}), "open quote")
-	if err == nil || !strings.Contains(err.Error(), "open quote:22: a row of more than 1048576 bytes") {
-		t.Error(err)
-	}
+	expect.True(t, err != nil && strings.Contains(err.Error(), "open quote:22: a row of more than 1048576 bytes"), "%v", err)
 }
 
 // zeros never end.

@@ -62,9 +62,8 @@ func TestTogether(t *testing.T) {
 			most, downS = max(most, k), downS+float64(k)*sec
 		}
 		for _, x := range g.Raw.Together {
-			if math.Abs(x.Seconds-slow[x.Links]) > 1e-6 {
-				t.Fatalf("seed %d: %d links down for %gs, want %g", seed, x.Links, x.Seconds, slow[x.Links])
-			}
+			expect.MustTrue(t, math.Abs(x.Seconds-slow[x.Links]) <= 1e-6,
+				"seed %d: %d links down for %gs, want %g", seed, x.Links, x.Seconds, slow[x.Links])
 		}
 		observed := testSpan.Seconds() - float64(to-from)
 		mtbf := (observed*32 - downS) / float64(len(kept))
@@ -77,9 +76,7 @@ func TestTogether(t *testing.T) {
 func TestCDF(t *testing.T) {
 	c := failures.CDF{{X: 1, Share: 0.25}, {X: 10, Share: 0.75}, {X: 20, Share: 1}}
 	for x, want := range map[float64]float64{0: 0, 1: 0, 1.5: 0.25, 10: 0.25, 10.1: 0.75, 20: 0.75, 21: 1} {
-		if got := c.Below(x); got != want {
-			t.Errorf("share below %g is %g, want %g", x, got, want)
-		}
+		expect.Equal(t, c.Below(x), want, "share below %g", x)
 	}
 }
 
@@ -114,8 +111,7 @@ func TestThesisCounts(t *testing.T) {
 		at := slot(i)
 		lines = append(lines, stateLine(at, guid, "x", 1+i%m0, "ACTIVE", "DOWN"), stateLine(at+time.Hour, guid, "x", 1+i%m0, "DOWN", "INIT"))
 	}
-	exclude, err := failures.ParsePeriod("2024-03-08")
-	expect.Must(t, err)
+	exclude := expect.Value(failures.ParsePeriod("2024-03-08"))(t)
 	r := failures.Summarise(history(t, tree(t, m0, leaves), 2024, text(lines)),
 		failures.Settings{Merge: 10 * time.Minute, Exclude: []failures.Period{exclude}})
 	g := r.Groups[0]
@@ -144,19 +140,15 @@ func TestDays(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %d %s %d", d.Day, d.Link, d.Name, d.Failures))
 	}
 	want := []string{"2024-03-02 0 leaf0-spine1 2", "2024-03-02 1 leaf1-spine1 1", "2024-03-07 0 leaf0-spine1 1", "2024-03-07 1 leaf1-spine1 1"}
-	if strings.Join(got, "; ") != strings.Join(want, "; ") {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if g.AllDays != 10 || g.QuietDays != 8 || g.LongestQuiet != 4 {
-		t.Errorf("%d of %d days quiet, %d in a row; want 8 of 10, 4", g.QuietDays, g.AllDays, g.LongestQuiet)
-	}
+	expect.True(t, strings.Join(got, "; ") == strings.Join(want, "; "), "got %q, want %q", got, want)
+	expect.True(t, g.AllDays == 10 && g.QuietDays == 8 && g.LongestQuiet == 4,
+		"%d of %d days quiet, %d in a row; want 8 of 10, 4", g.QuietDays, g.AllDays, g.LongestQuiet)
 }
 
 // TestReplay: whatever the log, the scenario is one that package scenario takes,
 // with every failure that was not left out.
 func TestReplay(t *testing.T) {
-	o, err := topology.Parse("FT(2;3,4)")
-	expect.Must(t, err)
+	o := expect.Value(topology.Parse("FT(2;3,4)"))(t)
 	full, err := topology.New(o)
 	expect.Must(t, err)
 	for seed := range uint64(150) {
@@ -174,10 +166,9 @@ func TestReplay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		script, err := failures.Replay(h, fs, view, failures.ReplayOptions{
+		script := expect.Value(failures.Replay(h, fs, view, failures.ReplayOptions{
 			Duration: []time.Duration{0, time.Second, time.Hour}[rng.IntN(3)], Speed: []float64{0, 100, 1e5}[rng.IntN(3)],
-		})
-		expect.Must(t, err)
+		}))(t)
 		k := script.Skipped
 		if n := len(script.Steps) + k.NoLink + k.NoDuration + k.Short + k.Late + k.Parting; n != len(fs) {
 			t.Fatalf("seed %d: %d steps and left out, of %d failures", seed, n, len(fs))
@@ -188,9 +179,8 @@ func TestReplay(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, b.String())
 		}
-		if len(s.Cases) != 1 || len(s.Cases[0].Timed) != len(script.Steps) {
-			t.Fatalf("seed %d: %d timed failures, want %d", seed, len(s.Cases[0].Timed), len(script.Steps))
-		}
+		expect.MustTrue(t, len(s.Cases) == 1 && len(s.Cases[0].Timed) == len(script.Steps),
+			"seed %d: %d timed failures, want %d", seed, len(s.Cases[0].Timed), len(script.Steps))
 	}
 }
 

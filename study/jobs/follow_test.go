@@ -101,9 +101,8 @@ func TestFollowing(t *testing.T) {
 		t.Error(err)
 	}
 	for i, s := range play {
-		if (heard[i] == "") != (s.want == "") || !strings.Contains(heard[i], s.want) || !strings.HasSuffix(heard[i], s.install) {
-			t.Errorf("look %d, %q: said %q, want %q", i, s.list, heard[i], s.want)
-		}
+		expect.True(t, (heard[i] == "") == (s.want == "") && strings.Contains(heard[i], s.want) && strings.HasSuffix(heard[i], s.install),
+			"look %d, %q: said %q, want %q", i, s.list, heard[i], s.want)
 	}
 }
 
@@ -137,9 +136,7 @@ func TestEdges(t *testing.T) {
 			t.Fatal(err)
 		}
 		edges := r.Edges(n)
-		if len(edges) != len(n.SwitchCables()) {
-			t.Errorf("%s: %d cables, not %d", notation, len(edges), len(n.SwitchCables()))
-		}
+		expect.Equal(t, len(edges), len(n.SwitchCables()), "%s: cables", notation)
 		for i, l := range r.Routings {
 			var all []int64
 			for _, e := range edges {
@@ -149,9 +146,7 @@ func TestEdges(t *testing.T) {
 				all = append(all, e.Up[i], e.Down[i])
 			}
 			want := slices.Sorted(slices.Values(l.EFI.Routes))
-			if got := slices.Sorted(slices.Values(all)); !slices.Equal(got, want) {
-				t.Errorf("%s, %s: %v, want %v", notation, l.Routing, got, want)
-			}
+			expect.Equal(t, slices.Sorted(slices.Values(all)), want, "%s, %s", notation, l.Routing)
 		}
 	}
 }
@@ -171,9 +166,7 @@ func TestRouteWithLanes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found = r.CanLock; !found {
-			if r.Lanes != 1 {
-				t.Errorf("%d lanes", r.Lanes)
-			}
+			expect.Equal(t, r.Lanes, 1, "lanes")
 			continue
 		}
 		if _, err := NewRouted("").Route(n, p, 1); err == nil || !strings.Contains(err.Error(), "1 virtual lanes are too few") {
@@ -185,7 +178,5 @@ func TestRouteWithLanes(t *testing.T) {
 		}
 		t.Logf("seed %d: %d lanes", seed, r.Lanes)
 	}
-	if !found {
-		t.Error("no network can deadlock")
-	}
+	expect.True(t, found, "no network can deadlock")
 }

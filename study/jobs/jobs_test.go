@@ -23,9 +23,7 @@ x_1 : n[1-2]
 	want := []Job{
 		{"4711", []string{"node001", "node002", "node003", "node007"}}, {"77", []string{"a", "b"}}, {"x_1", []string{"n1", "n2"}},
 	}
-	if err != nil || !slices.EqualFunc(got, want, equal) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
+	expect.True(t, err == nil && slices.EqualFunc(got, want, equal), "%v, %v; want %v", got, err, want)
 }
 
 func equal(a, b Job) bool { return a.ID == b.ID && slices.Equal(a.Nodes, b.Nodes) }
@@ -48,9 +46,7 @@ func TestDiff(t *testing.T) {
 	old := []Job{{"1", []string{"a", "b"}}, {"2", []string{"c"}}, {"3", []string{"d"}}}
 	now := []Job{{"3", []string{"d"}}, {"4", []string{"c"}}, {"1", []string{"a", "e"}}}
 	c := Diff(old, now)
-	if !slices.Equal(c.Started, []string{"4"}) || !slices.Equal(c.Ended, []string{"2"}) || !slices.Equal(c.Moved, []string{"1"}) {
-		t.Errorf("%+v", c)
-	}
+	expect.True(t, slices.Equal(c.Started, []string{"4"}) && slices.Equal(c.Ended, []string{"2"}) && slices.Equal(c.Moved, []string{"1"}), "%+v", c)
 	slices.Reverse(now)
 	if d := Diff(now, []Job{now[1], now[0], now[2]}); len(d.Started)+len(d.Ended)+len(d.Moved) > 0 {
 		t.Error("the order of jobs is no change")
@@ -63,13 +59,9 @@ func TestClasses(t *testing.T) {
 	for name, want := range map[string]nodeClass{
 		"nfs1": ioNode, "nfs3": computeNode, "mds1": ioNode, "mds9": computeNode, "login1": otherNode, "login10": computeNode, "a-gw": otherNode,
 	} {
-		if got := c.of(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		expect.Equal(t, c.of(name), want, "%s", name)
 	}
-	if new(Classes).of("n1") != computeNode {
-		t.Error("without classes all compute")
-	}
+	expect.True(t, new(Classes).of("n1") == computeNode, "without classes all compute")
 	for text, want := range map[string]string{
 		"disk: a": "no line begins so", "io": "a name is missing", "io: a\nother: a": "line 2: a is in class io and in class other",
 	} {
@@ -81,29 +73,18 @@ func TestClasses(t *testing.T) {
 
 func TestScatter(t *testing.T) {
 	sizes, err := ParseSizes("3x60,20")
-	if err != nil || !slices.Equal(sizes, []int{60, 60, 60, 20}) {
-		t.Fatal(sizes, err)
-	}
-	a, err := scatter(sizes, 200, 1, 0)
-	expect.Must(t, err)
+	expect.MustTrue(t, err == nil && slices.Equal(sizes, []int{60, 60, 60, 20}), "%v %v", sizes, err)
+	a := expect.Value(scatter(sizes, 200, 1, 0))(t)
 	all := slices.Sorted(slices.Values(slices.Concat(a...)))
 	for i, n := range all {
-		if n != i {
-			t.Fatalf("node %d is missing or twice", i)
-		}
+		expect.MustTrue(t, n == i, "node %d is missing or twice", i)
 	}
 	b, _ := scatter(sizes, 200, 1, 0)
 	c, _ := scatter(sizes, 200, 1, 1)
-	if !slices.Equal(a[0], b[0]) || slices.Equal(a[0], c[0]) {
-		t.Error("the same draw differs, or another does not")
-	}
-	if _, err := scatter(sizes, 199, 1, 0); err == nil {
-		t.Error("200 nodes fit on 199")
-	}
+	expect.True(t, slices.Equal(a[0], b[0]) && !slices.Equal(a[0], c[0]), "the same draw differs, or another does not")
+	expect.True(t, expect.Err(scatter(sizes, 199, 1, 0)) != nil, "200 nodes fit on 199")
 	for _, s := range []string{"", "0", "3x", "x3", "-1", "1x2x3", "9999999"} {
-		if _, err := ParseSizes(s); err == nil {
-			t.Errorf("%q was read", s)
-		}
+		expect.True(t, expect.Err(ParseSizes(s)) != nil, "%q was read", s)
 	}
 }
 
@@ -120,9 +101,7 @@ func FuzzRead(f *testing.F) {
 		var b strings.Builder
 		expect.Must(t, Write(&b, list))
 		again, err := Read(strings.NewReader(b.String()))
-		if err != nil || !slices.EqualFunc(list, again, equal) {
-			t.Fatalf("%q became %q and %v, %v", text, b.String(), again, err)
-		}
+		expect.MustTrue(t, err == nil && slices.EqualFunc(list, again, equal), "%q became %q and %v, %v", text, b.String(), again, err)
 	})
 }
 
@@ -148,13 +127,9 @@ func FuzzParseSizes(f *testing.F) {
 			}
 			return
 		}
-		if len(sizes) == 0 || len(sizes) > maxNodes {
-			t.Fatalf("%q: %d sizes", text, len(sizes))
-		}
+		expect.MustTrue(t, len(sizes) != 0 && len(sizes) <= maxNodes, "%q: %d sizes", text, len(sizes))
 		for _, n := range sizes {
-			if n < 1 || n > maxNodes {
-				t.Fatalf("%q: a job of %d nodes", text, n)
-			}
+			expect.MustTrue(t, n >= 1 && n <= maxNodes, "%q: a job of %d nodes", text, n)
 		}
 	})
 }

@@ -23,8 +23,7 @@ func options(t *testing.T) (o jobs.Options, file func(name, text string) string)
 		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
-	n, err := network.Parse("FT(2;2,2)", 0)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("FT(2;2,2)", 0))(t)
 	return jobs.Options{Source: "FT(2;2,2)", Net: n, List: file("jobs", "a: h0,h2\nb: h1,h3\n"), Wait: time.Minute}, file
 }
 
@@ -43,10 +42,8 @@ func TestOnce(t *testing.T) {
 		{"a: h0,h3\n", true, jobs.Change{Ended: []string{"b"}, Moved: []string{"a"}}},
 	} {
 		file("jobs", want.list)
-		f, err := jobs.NewFollowing(o)
-		expect.Must(t, err)
-		r, err := jobs.Once(t.Context(), f, last)
-		expect.Must(t, err)
+		f := expect.Value(jobs.NewFollowing(o))(t)
+		r := expect.Value(jobs.Once(t.Context(), f, last))(t)
 		c := r.Change
 		if r.Written != want.written || len(c.Started) != len(want.change.Started) || len(c.Ended) != len(want.change.Ended) || len(c.Moved) != len(want.change.Moved) {
 			t.Errorf("look %d: written %v, change %+v", i, r.Written, *c)
@@ -78,8 +75,6 @@ func TestWrong(t *testing.T) {
 		if _, input := errors.AsType[*proc.UsageError](err); !input || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if _, err := os.Stat(o.Out); err == nil {
-			t.Errorf("%s: tables are written", tt.name)
-		}
+		expect.True(t, expect.Err(os.Stat(o.Out)) != nil, "%s: tables are written", tt.name)
 	}
 }

@@ -34,9 +34,7 @@ func TestWithinThree(t *testing.T) {
 		{"PGFT(3;4,2,8;1,2,4;1,2,1)", nil, 8}, // the paper's Figure 1 (b) and (c)
 		{"QFT(3;4,2,8;1,2,4;1,2,1)", nil, 16},
 	} {
-		if got := withinThree(parsed(t, tt.notation, tt.down...)); got != tt.want {
-			t.Errorf("%s without %v: %d hosts, want %d", tt.notation, tt.down, got, tt.want)
-		}
+		expect.Equal(t, withinThree(parsed(t, tt.notation, tt.down...)), tt.want, "%s without %v: hosts", tt.notation, tt.down)
 	}
 }
 
@@ -48,8 +46,7 @@ func TestRisk(t *testing.T) {
 		down []string
 		want float64
 	}{{nil, 1}, {[]string{"s1_0-s2_0"}, 2}} {
-		tables, err := routing.Compute(routing.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), routing.Options{})
-		expect.Must(t, err)
+		tables := expect.Value(routing.Compute(routing.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), routing.Options{}))(t)
 		if got := riskIn(tables, 20, 1); got[0] != tt.want || got[1] > 2 || got[2] != 0 {
 			t.Errorf("without %v: %v, want %g in shifts", tt.down, got, tt.want)
 		}
@@ -88,13 +85,9 @@ func TestPlaced(t *testing.T) {
 	}
 	slices.Sort(all)
 	for i, h := range all {
-		if int(h) != i {
-			t.Fatalf("host %d is %d", i, h)
-		}
+		expect.MustTrue(t, int(h) == i, "host %d is %d", i, h)
 	}
-	if len(all) != hosts || breaks < 10 || breaks > 60 {
-		t.Errorf("%d hosts, %d runs that end within a job", len(all), breaks)
-	}
+	expect.True(t, len(all) == hosts && breaks >= 10 && breaks <= 60, "%d hosts, %d runs that end within a job", len(all), breaks)
 }
 
 // TestRestartCases: a cable of three carried a third of the routes between its switches and

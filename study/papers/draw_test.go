@@ -18,14 +18,10 @@ func TestEveryFigureHasPanels(t *testing.T) {
 	listed := map[string]bool{}
 	for _, name := range Names() {
 		listed[name] = true
-		if len(panels[name]) == 0 {
-			t.Errorf("%s is not drawn", name)
-		}
+		expect.True(t, len(panels[name]) != 0, "%s is not drawn", name)
 	}
 	for name := range panels {
-		if !listed[name] {
-			t.Errorf("there is no figure %s to draw", name)
-		}
+		expect.True(t, listed[name], "there is no figure %s to draw", name)
 	}
 }
 
@@ -59,15 +55,12 @@ func TestSVG(t *testing.T) {
 		{"fig5.13", []string{"computation"}},
 		{"jobs-efi", []string{"sssp, up: at most 160, 15 without", "sar, up: at most 60, 0 without", "s1_8", "grey: none"}},
 	} {
-		f, err := Make(context.Background(), tt.name, Options{Seed: 1, Quick: true})
-		expect.Must(t, err)
+		f := expect.Value(Make(context.Background(), tt.name, Options{Seed: 1, Quick: true}))(t)
 		var svg bytes.Buffer
 		expect.Must(t, f.WriteSVG(&svg))
 		got := words(t, svg.Bytes())
 		for _, w := range tt.want {
-			if !strings.Contains(got, w) {
-				t.Errorf("%s does not say %q: %s", tt.name, w, got)
-			}
+			expect.True(t, strings.Contains(got, w), "%s does not say %q: %s", tt.name, w, got)
 		}
 	}
 }
@@ -86,17 +79,14 @@ func TestBoxes(t *testing.T) {
 	t.Parallel()
 	f := madeUp("fig6.5")
 	c := f.charts()
-	if len(c) != 2 || len(c[0].Series) != 2 || len(c[1].Series) != 1 || c[1].Series[0].Name != "second" || c[0].Labels[1] != "some" {
-		t.Fatalf("%+v", c)
-	}
+	expect.MustTrue(t, len(c) == 2 && len(c[0].Series) == 2 && len(c[1].Series) == 1 && c[1].Series[0].Name == "second" && c[0].Labels[1] == "some",
+		"%+v", c)
 	if p := c[0].Series[0].Points[0]; len(p.Values) != 3 || len(p.Stated) != 1 {
 		t.Errorf("%+v", p)
 	}
 	var svg bytes.Buffer
 	expect.Must(t, f.WriteSVG(&svg))
-	if got := words(t, svg.Bytes()); !strings.Contains(got, "some") || !strings.Contains(got, "326 servers") {
-		t.Error(got)
-	}
+	expect.Contains(t, words(t, svg.Bytes()), "some", "326 servers")
 }
 
 func TestNothing(t *testing.T) {

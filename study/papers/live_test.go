@@ -27,15 +27,13 @@ func TestKeptIsOpenSMs(t *testing.T) {
 		roots               []network.Node
 	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,minhop", "ftree", routing.OpenSMMinHop, nil}} {
 		tables := compute(n.tree, tt.first, routing.Options{})
-		live, err := ibtest.Start(t.Context(), whole, tt.engine, tt.roots)
-		expect.Must(t, err)
+		live := expect.Value(ibtest.Start(t.Context(), whole, tt.engine, tt.roots))(t)
 		defer live.Close()
 		for i, l := range links {
 			expect.Must(t, live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}))
 			now := must(n.tree.Without(links[:i+1]...))
 			tables = compute(now, tt.then, routing.Options{Previous: tables})
-			theirs, err := live.Tables()
-			expect.Must(t, err)
+			theirs := expect.Value(live.Tables())(t)
 			sameOnLeaves(t, now, tables, theirs)
 		}
 	}

@@ -50,8 +50,7 @@ var quick = sync.OnceValues(func() (*Report, error) {
 
 func report(t *testing.T) *Report {
 	t.Helper()
-	r, err := quick()
-	expect.Must(t, err)
+	r := expect.Value(quick())(t)
 	return r
 }
 
@@ -76,9 +75,7 @@ func (f *Figure) row(t *testing.T, series string, x float64) *Row {
 
 func near(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
-	if math.Abs(got-want) > within {
-		t.Errorf("%s: got %g, want %g within %g", what, got, want, within)
-	}
+	expect.True(t, math.Abs(got-want) <= within, "%s: got %g, want %g within %g", what, got, want, within)
 }
 
 // golden holds a text against what it was: read the diff.
@@ -87,16 +84,11 @@ func golden(t *testing.T, name, got string, width int) {
 	if *update {
 		expect.Must(t, os.WriteFile(name, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(name)
-	expect.Must(t, err)
+	want := expect.Value(os.ReadFile(name))(t)
 	wantLines := strings.Split(string(want), "\n")
 	for i, line := range strings.Split(got, "\n") {
-		if utf8.RuneCountInString(line) > width {
-			t.Errorf("line %d is wider than %d: %s", i+1, width, line)
-		}
-		if i >= len(wantLines) || line != wantLines[i] {
-			t.Fatalf("line %d is %q; see -update", i+1, line)
-		}
+		expect.True(t, utf8.RuneCountInString(line) <= width, "line %d is wider than %d: %s", i+1, width, line)
+		expect.MustTrue(t, i < len(wantLines) && line == wantLines[i], "line %d is %q; see -update", i+1, line)
 	}
 }
 
@@ -119,9 +111,7 @@ func TestEveryStatementHasItsRow(t *testing.T) {
 			if strings.Contains(s.series, "sender overhead") || strings.Contains(s.series, "credit") || strings.HasSuffix(s.series, ", most of 4536 hosts") || s.x == 34992 {
 				continue // which quick leaves out
 			}
-			if !slices.Contains(f.row(t, s.series, s.x).Stated, s.Stated) {
-				t.Errorf("%s, %s at %g: not in its row", name, s.series, s.x)
-			}
+			expect.True(t, slices.Contains(f.row(t, s.series, s.x).Stated, s.Stated), "%s, %s at %g: not in its row", name, s.series, s.x)
 		}
 	}
 }
@@ -129,15 +119,12 @@ func TestEveryStatementHasItsRow(t *testing.T) {
 func TestEveryFigureSaysWhy(t *testing.T) {
 	t.Parallel()
 	for _, f := range report(t).Figures {
-		if f.Differs == "" || len(f.Setup) == 0 || len(f.Rows) == 0 {
-			t.Errorf("%s: no setup, no reason or no rows", f.Name)
-		}
+		expect.True(t, f.Differs != "" && len(f.Setup) != 0 && len(f.Rows) != 0, "%s: no setup, no reason or no rows", f.Name)
 		seen := map[string]bool{}
 		for i := range f.Rows {
 			r := &f.Rows[i]
-			if len(r.Values) == 0 || !slices.IsSorted(r.Values) || slices.ContainsFunc(r.Values, math.IsNaN) {
-				t.Errorf("%s, %s at %g: values %v", f.Name, r.Series, r.X, r.Values)
-			}
+			expect.True(t, len(r.Values) != 0 && slices.IsSorted(r.Values) && !slices.ContainsFunc(r.Values, math.IsNaN),
+				"%s, %s at %g: values %v", f.Name, r.Series, r.X, r.Values)
 			if key := r.Series + r.Label; seen[key] && !r.Detail {
 				t.Errorf("%s: two rows %s at %s", f.Name, r.Series, r.Label)
 			} else {
@@ -195,9 +182,7 @@ func TestOrder(t *testing.T) {
 		if i > 0 && !(sync.Value(Max) < free.Value(Min) && free.Value(Max) < ours.Value(Min)) {
 			t.Errorf("%s: %v, %v, %v do not rise", c.label, sync.Values, free.Values, ours.Values)
 		}
-		if ours.Value(Max) > healthyGbit+1e-3 || free.Value(Max) > healthyGbit {
-			t.Errorf("%s: more than without failures", c.label)
-		}
+		expect.True(t, ours.Value(Max) <= healthyGbit+1e-3 && free.Value(Max) <= healthyGbit, "%s: more than without failures", c.label)
 	}
 	e := figureOf(t, "fig4.5")
 	if m, f := e.row(t, "Min-Hop, 326 servers", 0).Value(Mean), e.row(t, "Ftree, 326 servers", 0).Value(Mean); m >= 0.8*f {
@@ -207,9 +192,7 @@ func TestOrder(t *testing.T) {
 		last := math.Inf(1)
 		for _, series := range []string{"Ftree to Min-Hop", "Ftree", "Min-Hop", "Min-Hop, ports drawn"} {
 			v := e.row(t, series+", 326 servers", dead).Value(Mean)
-			if v >= last {
-				t.Errorf("%g dead links: %s reaches %g, the one before %g", dead, series, v, last)
-			}
+			expect.True(t, v < last, "%g dead links: %s reaches %g, the one before %g", dead, series, v, last)
 			last = v
 		}
 		for _, suffix := range []string{"", ", 326 servers"} {
@@ -262,12 +245,8 @@ func TestCSVAndJSON(t *testing.T) {
 		var out bytes.Buffer
 		expect.Must(t, f.WriteCSV(&out))
 		lines, err := csv.NewReader(&out).ReadAll()
-		if err != nil {
-			t.Fatalf("%s: %v", f.Name, err)
-		}
-		if len(lines) <= len(f.Rows) || lines[1][0] != f.Name {
-			t.Errorf("%s: %d lines for %d rows", f.Name, len(lines), len(f.Rows))
-		}
+		expect.MustTrue(t, err == nil, "%s: %v", f.Name, err)
+		expect.True(t, len(lines) > len(f.Rows) && lines[1][0] == f.Name, "%s: %d lines for %d rows", f.Name, len(lines), len(f.Rows))
 	}
 	var out bytes.Buffer
 	expect.Must(t, r.WriteJSON(&out))
@@ -283,13 +262,10 @@ func TestCSVAndJSON(t *testing.T) {
 func TestSameSeedSameFigure(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"fig4.1", "fig4.7", "fig5.10"} {
-		again, err := Make(context.Background(), name, Options{Seed: 1, Quick: true})
-		expect.Must(t, err)
+		again := expect.Value(Make(context.Background(), name, Options{Seed: 1, Quick: true}))(t)
 		var a, b bytes.Buffer
 		expect.Must(t, errors.Join(figureOf(t, name).WriteCSV(&a), again.WriteCSV(&b)))
-		if a.String() != b.String() {
-			t.Errorf("%s differs when made again", name)
-		}
+		expect.True(t, a.String() == b.String(), "%s differs when made again", name)
 	}
 }
 
@@ -332,9 +308,7 @@ func TestWorkers(t *testing.T) {
 	}
 	all := made()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if one := made(); one != all {
-		t.Errorf("by all processors\n%s\nby one\n%s", all, one)
-	}
+	expect.Equal(t, made(), all, "by all processors\n%s\nby one", all)
 }
 
 func TestList(t *testing.T) {
@@ -353,23 +327,18 @@ func TestDocuments(t *testing.T) {
 	for _, d := range Documents() {
 		for _, item := range d.Items {
 			key := d.Paper + " " + item.Of
-			if item.Of == "" || item.Title == "" || item.State == "" || seen[key] {
-				t.Errorf("%s: %+v is not whole, or there are two", d.Paper, item)
-			}
+			expect.True(t, item.Of != "" && item.Title != "" && item.State != "" && !seen[key],
+				"%s: %+v is not whole, or there are two", d.Paper, item)
 			seen[key] = true
 			if item.Figure == "" {
 				continue
 			}
-			if of[item.Figure] != "" {
-				t.Errorf("%s is listed twice", item.Figure)
-			}
+			expect.True(t, of[item.Figure] == "", "%s is listed twice", item.Figure)
 			of[item.Figure] = d.Paper
 		}
 	}
 	for _, name := range Names() {
-		if of[name] == "" {
-			t.Errorf("%s is of no document", name)
-		}
+		expect.True(t, of[name] != "", "%s is of no document", name)
 		delete(of, name)
 	}
 	for name := range of {

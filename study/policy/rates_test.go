@@ -18,8 +18,7 @@ import (
 // setting is a tree of which a message takes a second, and a phase half a second more.
 func setting(t *testing.T, ports, leaves int) *Setting {
 	t.Helper()
-	tree, err := topology.New(topology.Options{Ports: ports, Leaves: leaves})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: ports, Leaves: leaves}))(t)
 	return &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
 }
 
@@ -62,9 +61,7 @@ func TestMost(t *testing.T) {
 	s := setting(t, 4, 4)
 	s.Most, s.Servers = 1e9, 10
 	got, err := s.rateWith(context.Background(), failover.MinHop, "", []Dead{""})
-	if err != nil || math.Abs(got[0]-10e9) > 1 {
-		t.Errorf("%g, %v", got, err)
-	}
+	expect.True(t, err == nil && math.Abs(got[0]-10e9) <= 1, "%g, %v", got, err)
 }
 
 // TestUnsynchronised holds the load of the busiest wire against the model of flows.
@@ -72,21 +69,15 @@ func TestUnsynchronised(t *testing.T) {
 	t.Parallel()
 	s := setting(t, 4, 6)
 	for seed := range uint64(10) {
-		links, err := s.Tree.Random(int(seed%4), seed)
-		expect.Must(t, err)
-		tree, err := s.Tree.Without(links...)
-		expect.Must(t, err)
-		p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread})
-		expect.Must(t, err)
-		o, err := sim.Fluid(context.Background(), &sim.Job{
+		links := expect.Value(s.Tree.Random(int(seed%4), seed))(t)
+		tree := expect.Value(s.Tree.Without(links...))(t)
+		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread}))(t)
+		o := expect.Value(sim.Fluid(context.Background(), &sim.Job{
 			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
-		}, nil)
-		expect.Must(t, err)
+		}, nil))(t)
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
-		if err != nil || math.Abs(got/want-1) > 1e-3 {
-			t.Errorf("%v: %g, flows %g, %v", links, got, want, err)
-		}
+		expect.True(t, err == nil && math.Abs(got/want-1) <= 1e-3, "%v: %g, flows %g, %v", links, got, want, err)
 	}
 }
 
@@ -94,25 +85,20 @@ func TestUnsynchronised(t *testing.T) {
 // what it builds under the old names, but for detours, which depend on names a little.
 func TestSame(t *testing.T) {
 	t.Parallel()
-	tree, err := topology.New(topology.Options{Ports: 6, Leaves: 6})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 6, Leaves: 6}))(t)
 	s := &Setting{Tree: tree, BitPerSec: 8e9, Fragment: 1e9, Timing: sim.Timing{Overhead: time.Second / 2}, Seed: 1}
 	rng := rand.New(rand.NewPCG(1, 2))
 	classes := map[State]bool{}
 	for range 60 {
-		links, err := tree.Random(1+rng.IntN(3), rng.Uint64())
-		expect.Must(t, err)
+		links := expect.Value(tree.Random(1+rng.IntN(3), rng.Uint64()))(t)
 		x := State{plan: deadOf(links[1:]), tables: deadOf(links)}
 		y := s.same(x)
 		classes[y] = true
-		if s.same(y) != y {
-			t.Errorf("%+v becomes %+v, and that %+v", x, y, s.same(y))
-		}
+		expect.Equal(t, s.same(y), y, "%+v becomes %+v, and that", x, y)
 		var rates [2]float64
 		for i, x := range []State{x, y} {
 			for _, avoided := range []Dead{x.plan, x.tables} {
-				got, err := s.rateWith(context.Background(), failover.FORS, x.plan, []Dead{avoided})
-				expect.Must(t, err)
+				got := expect.Value(s.rateWith(context.Background(), failover.FORS, x.plan, []Dead{avoided}))(t)
 				if avoided == x.plan && i == 0 {
 					rates[0] = got[0]
 				} else if avoided == x.plan && math.Abs(got[0]/rates[0]-1) > 1e-9 {
@@ -126,7 +112,5 @@ func TestSame(t *testing.T) {
 			}
 		}
 	}
-	if len(classes) > 20 {
-		t.Errorf("60 states became %d", len(classes))
-	}
+	expect.True(t, len(classes) <= 20, "60 states became %d", len(classes))
 }

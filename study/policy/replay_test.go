@@ -22,8 +22,7 @@ func slow() Times {
 
 func small(t *testing.T) *topology.Tree {
 	t.Helper()
-	tree, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 4, Leaves: 4}))(t)
 	return tree
 }
 
@@ -59,8 +58,7 @@ func handMade(span int, ends ...[2]int) Log {
 
 func result(t *testing.T, p failover.Policy, l Log, o options, rates *Rates) (*Timeline, *Result) {
 	t.Helper()
-	s, err := replay(p, l, o)
-	expect.Must(t, err)
+	s := expect.Value(replay(p, l, o))(t)
 	expect.Must(t, rates.Learn(context.Background(), s))
 	return s, AddUp(s, rates)
 }
@@ -163,9 +161,7 @@ func TestApart(t *testing.T) {
 	l.changes = append(l.changes, change{400 * sec, topology.Link{Leaf: 0, Spine: 3}, true})
 	for _, p := range failover.Policies()[1:] {
 		_, r := result(t, p, l, options{Tree: small(t), Times: slow()}, flat())
-		if r.StandingSec < 300 || r.StandingSec > 303 {
-			t.Errorf("%s: stands still for %g s", p, r.StandingSec)
-		}
+		expect.True(t, r.StandingSec >= 300 && r.StandingSec <= 303, "%s: stands still for %g s", p, r.StandingSec)
 	}
 }
 
@@ -204,9 +200,7 @@ func TestRandomLogs(t *testing.T) {
 			s, r := result(t, p, l, o, rates)
 			at := time.Duration(0)
 			for _, x := range s.Intervals {
-				if x.at != at || x.lasts <= 0 {
-					t.Fatalf("seed %d, %s: interval %+v begins at %s", seed, p, x, at)
-				}
+				expect.MustTrue(t, x.at == at && x.lasts > 0, "seed %d, %s: interval %+v begins at %s", seed, p, x, at)
 				at += x.lasts
 			}
 			all := r.HealthySec + r.ReplannedSec + r.FirstAidSec + r.StandingSec
@@ -233,8 +227,7 @@ func TestInstant(t *testing.T) {
 	for seed := range uint64(40) {
 		l := randomLog(rand.New(rand.NewPCG(seed, 8)), tree)
 		_, r := result(t, failover.FORS, l, options{Tree: tree}, rates)
-		s, err := Instant(failover.FORS, l, tree)
-		expect.Must(t, err)
+		s := expect.Value(Instant(failover.FORS, l, tree))(t)
 		expect.Must(t, rates.Learn(context.Background(), s))
 		if want := AddUp(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
 			t.Errorf("seed %d: %+v, want %+v", seed, r, want)
@@ -249,8 +242,6 @@ func TestTimes(t *testing.T) {
 		t.Errorf("aid %s, %v", times.Aid, err)
 	}
 	for _, bad := range [][2]string{{"aid", "3"}, {"aid", "-1s"}, {"aid", "2h"}, {"flight", "1s"}} {
-		if err := times.set(bad[0], bad[1]); err == nil {
-			t.Errorf("%v is taken", bad)
-		}
+		expect.True(t, times.set(bad[0], bad[1]) != nil, "%v is taken", bad)
 	}
 }

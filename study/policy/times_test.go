@@ -29,9 +29,7 @@ func TestMeasuredTimes(t *testing.T) {
 		{Failovers: []results.Failover{change(0.003), superseded}}, {Failovers: []results.Failover{change(0.5), change(0.004), {}}},
 	}}}
 	times := policy.Stated()
-	if n := times.Measured(run); n != 3 {
-		t.Errorf("%d changes", n)
-	}
+	expect.Equal(t, times.Measured(run), 3, "changes")
 	for _, x := range []struct {
 		name      string
 		got, want time.Duration
@@ -43,16 +41,13 @@ func TestMeasuredTimes(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.name, x.got, x.want)
 		}
 	}
-	if n := times.Measured(&results.Run{}); n != 0 {
-		t.Errorf("%d changes in an empty run", n)
-	}
+	expect.Equal(t, times.Measured(&results.Run{}), 0, "changes in an empty run")
 }
 
 // TestTextWidth: however large the amounts, no line is wider than 120 columns.
 func TestTextWidth(t *testing.T) {
 	t.Parallel()
-	tree, err := topology.New(topology.Options{Ports: 20, Leaves: 18})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 20, Leaves: 18}))(t)
 	times := policy.Thesis()
 	times.Exchange = 1718 * time.Millisecond
 	r := policy.Report{

@@ -34,16 +34,12 @@ func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 	for _, m := range smallTrees() {
 		shift, optimal := slices.Collect(m.LinearShift().All()), slices.Collect(m.BandwidthOptimal().All())
 		for level := 1; level < len(m); level++ {
-			rows, err := survey.SlowdownLevels(m, level)
-			expect.Must(t, err)
-			if len(rows) != 2*m.Below(level) {
-				t.Fatalf("%v, level %d: %d rows", m, level, len(rows))
-			}
+			rows := expect.Value(survey.SlowdownLevels(m, level))(t)
+			expect.MustTrue(t, len(rows) == 2*m.Below(level), "%v, level %d: %d rows", m, level, len(rows))
 			for _, r := range rows {
 				ls, bo := slowLevels(m, level, r, shift), slowLevels(m, level, r, optimal)
-				if r.LinearShift != ls || r.BandwidthOptimal != bo || r.Ideal != m.Servers() || r.Phases < r.HealthyPhases {
-					t.Fatalf("%v, level %d: %+v, want %d and %d", m, level, r, ls, bo)
-				}
+				expect.MustTrue(t, r.LinearShift == ls && r.BandwidthOptimal == bo && r.Ideal == m.Servers() && r.Phases >= r.HealthyPhases,
+					"%v, level %d: %+v, want %d and %d", m, level, r, ls, bo)
 			}
 		}
 	}
@@ -82,8 +78,7 @@ func slowLevels(m scheduler.Levels, level int, r survey.SlowdownRow, messages []
 func TestSlowdownLevelsOfTwo(t *testing.T) {
 	for m0 := 1; m0 <= 5; m0++ {
 		for m1 := 2; m1 <= 5; m1++ {
-			want, err := survey.Slowdown(topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1)
-			expect.Must(t, err)
+			want := expect.Value(survey.Slowdown(topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1))(t)
 			if got, err := survey.SlowdownLevels(scheduler.Levels{m0, m1}, 1); err != nil || !slices.Equal(got, want) {
 				t.Errorf("FT(2;%d,%d): %v, %+v, want %+v", m0, m1, err, got, want)
 			}
@@ -100,8 +95,7 @@ func TestEquation51(t *testing.T) {
 		for _, x := range m[1:] {
 			notation += fmt.Sprintf(",%d", x)
 		}
-		net, err := network.Parse(notation+")", 0)
-		expect.Must(t, err)
+		net := expect.Value(network.Parse(notation+")", 0))(t)
 		for level := 1; level < len(m); level++ {
 			size, s := m.Below(level), m.Servers()
 			if up := upwards(net, level); up != s {
@@ -120,9 +114,7 @@ func TestEquation51(t *testing.T) {
 				for want*(size-f) < leave {
 					want++
 				}
-				if got := m.PhasesAtLeast(level, f); got != want {
-					t.Errorf("%v, level %d, %d lost: %d phases, want %d", m, level, f, got, want)
-				}
+				expect.Equal(t, m.PhasesAtLeast(level, f), want, "%v, level %d, %d lost: phases", m, level, f)
 				if level+1 < len(m) && m.PhasesAtLeast(level+1, f*m[level]) > m.PhasesAtLeast(level, f) {
 					t.Errorf("%v: %d lost at level %d and %d at the next", m, f, level, f*m[level])
 				}
@@ -155,8 +147,7 @@ func TestEquation51IsReached(t *testing.T) {
 		for level := 1; level < 3; level++ {
 			for f := range m.Below(level) {
 				tree := topologytest.Tree(t, o)
-				reduced, err := survey.ReducedAt(tree, level, f, true)
-				expect.Must(t, err)
+				reduced := expect.Value(survey.ReducedAt(tree, level, f, true))(t)
 				b := scheduler.LowerBound(reduced, scheduler.Options{})
 				n, s := m.Below(level), m.Servers()
 				want := max(s-1, (n*(s-n)+n-f-1)/(n-f))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -28,9 +29,7 @@ func TestSpreadFindsTheLeastLoad(t *testing.T) {
 			over++
 		}
 	}
-	if over > phases/1000 {
-		t.Errorf("%d of %d phases are one over the least", over, phases)
-	}
+	expect.True(t, over <= phases/1000, "%d of %d phases are one over the least", over, phases)
 }
 
 func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
@@ -95,9 +94,7 @@ func TestQuantile(t *testing.T) {
 		{ten, 0.05, 1}, {ten, 0.5, 5}, {ten, 0.95, 10}, {ten, 1, 10}, {ten, 0, 1}, {ten, 0.11, 2},
 		{[]int{7}, 0.5, 7}, {[]int{1, 2, 3}, 0.5, 2},
 	} {
-		if got := quantile(c.values, c.q); got != c.want {
-			t.Errorf("quantile(%v, %v) = %d, want %d", c.values, c.q, got, c.want)
-		}
+		expect.Equal(t, quantile(c.values, c.q), c.want, "quantile(%v, %v)", c.values, c.q)
 	}
 }
 
@@ -115,13 +112,9 @@ func TestWhatIfLeavesSetsUnderWay(t *testing.T) {
 			w.finish(j, nil)
 			return nil
 		})
-		if !errors.Is(err, context.Canceled) || w.done != 2 {
-			t.Errorf("%d sets done, error %v", w.done, err)
-		}
+		expect.True(t, errors.Is(err, context.Canceled) && w.done == 2, "%d sets done, error %v", w.done, err)
 		close(held)
 		synctest.Wait()
-		if w.done != 2 || w.jobs[2].done || begun != 3 {
-			t.Errorf("afterwards %d sets are done, %d begun", w.done, begun)
-		}
+		expect.True(t, w.done == 2 && !w.jobs[2].done && begun == 3, "afterwards %d sets are done, %d begun", w.done, begun)
 	})
 }

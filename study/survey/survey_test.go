@@ -37,11 +37,8 @@ func TestSlowdownReproducesTheThesis(t *testing.T) {
 		{20, 18, 1.8889, 1, 1, 360, 1.8889, 1, 1.0265, 1.0588},
 		{16, 32, 1.9375, 1.5, 2, 530, 1.8717, 1.4491, 1.0141, 1.0323},
 	} {
-		rows, err := survey.Slowdown(tree(t, c.m0, c.m1), survey.Count, 1)
-		expect.Must(t, err)
-		if len(rows) != 2*c.m0 {
-			t.Fatalf("FT(2;%d,%d): %d rows", c.m0, c.m1, len(rows))
-		}
+		rows := expect.Value(survey.Slowdown(tree(t, c.m0, c.m1), survey.Count, 1))(t)
+		expect.MustTrue(t, len(rows) == 2*c.m0, "FT(2;%d,%d): %d rows", c.m0, c.m1, len(rows))
 		for _, all := range []int{0, c.m0} {
 			one, half := rows[all+1], rows[all+c.m0/2]
 			bo := c.bo
@@ -54,9 +51,8 @@ func TestSlowdownReproducesTheThesis(t *testing.T) {
 			near(t, "LS/FS", float64(one.LinearShift)/float64(one.Adapted), c.lsfs)
 			near(t, "half LS/FS", float64(half.LinearShift)/float64(half.Adapted), c.halfFS)
 			near(t, "half BO/FS", float64(half.BandwidthOptimal)/float64(half.Adapted), c.halfBO)
-			if one.Phases != c.phases || one.HealthyPhases != c.m0*c.m1 || one.Reduction != 1 || one.All != (all > 0) {
-				t.Errorf("FT(2;%d,%d): %+v", c.m0, c.m1, one)
-			}
+			expect.True(t, one.Phases == c.phases && one.HealthyPhases == c.m0*c.m1 && one.Reduction == 1 && one.All == (all > 0),
+				"FT(2;%d,%d): %+v", c.m0, c.m1, one)
 		}
 		near(t, "BO/FS", float64(rows[1].BandwidthOptimal)/float64(rows[1].Adapted), c.bofs)
 	}
@@ -64,9 +60,7 @@ func TestSlowdownReproducesTheThesis(t *testing.T) {
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 5e-5 {
-		t.Errorf("%s: %.5f, want %.4f", what, got, want)
-	}
+	expect.True(t, math.Abs(got-want) <= 5e-5, "%s: %.5f, want %.4f", what, got, want)
 }
 
 // Algorithm 2 message by message, for every shape up to 6×6, both schedules and
@@ -82,11 +76,9 @@ func TestCountModelAgainstTheListing(t *testing.T) {
 					continue // one server is left
 				}
 				healthy := topologytest.Tree(t, o)
-				rows, err := survey.Slowdown(healthy, survey.Count, 1)
-				expect.Must(t, err)
+				rows := expect.Value(survey.Slowdown(healthy, survey.Count, 1))(t)
 				for _, r := range rows {
-					reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
-					expect.Must(t, err)
+					reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
 					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
 					if r.LinearShift != ls || r.BandwidthOptimal != bo {
 						t.Fatalf("%s %v, reduction %d, all %v: %d and %d, want %d and %d",
@@ -129,13 +121,10 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 	shapes := [][2]int{{2, 2}, {3, 5}, {4, 8}, {6, 4}, {5, 5}}
 	for _, shape := range shapes {
 		healthy := tree(t, shape[0], shape[1])
-		rows, err := survey.Slowdown(healthy, survey.Routed, 3)
-		expect.Must(t, err)
-		count, err := survey.Slowdown(healthy, survey.Count, 3)
-		expect.Must(t, err)
+		rows := expect.Value(survey.Slowdown(healthy, survey.Routed, 3))(t)
+		count := expect.Value(survey.Slowdown(healthy, survey.Count, 3))(t)
 		for i, r := range rows {
-			reduced, err := survey.Reduced(healthy, r.Reduction, r.All)
-			expect.Must(t, err)
+			reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
 			if ls := cost(t, reduced, "linear-shift", "minhop", 3); r.LinearShift != ls {
 				t.Errorf("%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
 			}
@@ -151,8 +140,7 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 
 func cost(t *testing.T, tree *topology.Tree, schedule, routing string, seed uint64) int {
 	t.Helper()
-	p, err := plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Seed: seed})
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: schedule, Routing: routing, Seed: seed}))(t)
 	return int(p.Cost(plan.Equal, 0).Duration)
 }
 
@@ -183,9 +171,7 @@ func together(t *topology.Tree, s *scheduler.Schedule) int {
 }
 
 func TestSlowdownRefuses(t *testing.T) {
-	if _, err := survey.Slowdown(tree(t, 2, 2, "leaf0-spine0"), survey.Count, 1); err == nil {
-		t.Error("dead links are taken")
-	}
+	expect.True(t, expect.Err(survey.Slowdown(tree(t, 2, 2, "leaf0-spine0"), survey.Count, 1)) != nil, "dead links are taken")
 	if _, err := survey.Slowdown(tree(t, 2, 2), "guess", 1); err == nil || err.Error() != `no model "guess"; there are count and routed` {
 		t.Error(err)
 	}
@@ -194,44 +180,33 @@ func TestSlowdownRefuses(t *testing.T) {
 // Phases of fors are never below the bound, those of the others are their own.
 func TestPhases(t *testing.T) {
 	healthy := tree(t, 4, 8)
-	rows, err := survey.Phases(healthy, 1, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1)
-	expect.Must(t, err)
+	rows := expect.Value(survey.Phases(healthy, 1, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1))(t)
 	want := []int{31, 38, 56, 112} // thesis 6.3: 38 at reduction 1
 	for i, r := range rows {
 		f := want[r.Reduction]
-		if r.Reduction != i%4 || r.All != (i >= 4) || r.Bound.Phases != f || !slices.Equal(r.Phases, []int{31, 32, f, 31, 0}) {
-			t.Errorf("row %d: %+v, want fors %d", i, r, f)
-		}
-		if r.Refused[4] == nil || r.Refused[0] != nil {
-			t.Errorf("row %d: refused %v", i, r.Refused)
-		}
+		expect.True(t, r.Reduction == i%4 && r.All == (i >= 4) && r.Bound.Phases == f && slices.Equal(r.Phases, []int{31, 32, f, 31, 0}),
+			"row %d: %+v, want fors %d", i, r, f)
+		expect.True(t, r.Refused[4] != nil && r.Refused[0] == nil, "row %d: refused %v", i, r.Refused)
 	}
 }
 
 func TestLMC(t *testing.T) {
 	healthy := tree(t, 4, 4)
-	rows, err := survey.LMC(healthy, 2, 1)
-	expect.Must(t, err)
-	if len(rows) != 9 {
-		t.Fatalf("%d rows", len(rows))
-	}
+	rows := expect.Value(survey.LMC(healthy, 2, 1))(t)
+	expect.MustTrue(t, len(rows) == 9, "%d rows", len(rows))
 	for i, r := range rows {
 		p := r.Paths
 		if r.Reduction != i/3 || p.Most < 1 || p.Most > 4-r.Reduction || 1<<p.LMC < p.Most || p.LMC > 0 && 1<<(p.LMC-1) >= p.Most {
 			t.Errorf("row %d: %+v", i, r)
 		}
-		if p.LIDs != 16<<p.LMC+8 || p.Entries != p.LIDs-1 || r.Phases < r.Bound {
-			t.Errorf("row %d: %+v", i, r)
-		}
+		expect.True(t, p.LIDs == 16<<p.LMC+8 && p.Entries == p.LIDs-1 && r.Phases >= r.Bound, "row %d: %+v", i, r)
 	}
 }
 
 // The tables of small trees, to the letter. -update writes them.
 func TestGoldenTables(t *testing.T) {
-	count, err := survey.SlowdownTable(tree(t, 4, 4), survey.Count, 1)
-	expect.Must(t, err)
-	routed, err := survey.SlowdownTable(tree(t, 4, 4), survey.Routed, 1)
-	expect.Must(t, err)
+	count := expect.Value(survey.SlowdownTable(tree(t, 4, 4), survey.Count, 1))(t)
+	routed := expect.Value(survey.SlowdownTable(tree(t, 4, 4), survey.Routed, 1))(t)
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"count.txt":  func(b *bytes.Buffer) error { return count.WriteText(b) },
 		"count.csv":  func(b *bytes.Buffer) error { return count.WriteCSV(b) },
@@ -250,9 +225,6 @@ func golden(t *testing.T, name string, got []byte) {
 	if *update {
 		expect.Must(t, os.WriteFile(file, got, 0o644))
 	}
-	want, err := os.ReadFile(file)
-	expect.Must(t, err)
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s has changed; -update rewrites it. Now:\n%s", name, got)
-	}
+	want := expect.Value(os.ReadFile(file))(t)
+	expect.True(t, bytes.Equal(got, want), "%s has changed; -update rewrites it. Now:\n%s", name, got)
 }

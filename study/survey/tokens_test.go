@@ -21,8 +21,7 @@ import (
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.
 func tableRows(t *testing.T, make func(*topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
 	t.Helper()
-	table, err := make(topologytest.Tree(t, of), 1)
-	expect.Must(t, err)
+	table := expect.Value(make(topologytest.Tree(t, of), 1))(t)
 	var b bytes.Buffer
 	expect.Must(t, table.WriteJSON(&b))
 	var doc struct{ Rows []map[string]any }
@@ -51,9 +50,7 @@ func TestTokensTable(t *testing.T) {
 			portsOnly++
 		}
 	}
-	if portsOnly < 13 {
-		t.Errorf("without tokens for links %d rows of 16 are worse", portsOnly)
-	}
+	expect.True(t, portsOnly >= 13, "without tokens for links %d rows of 16 are worse", portsOnly)
 	if _, err := survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1); err == nil {
 		t.Error("three levels have a table")
 	}
@@ -65,9 +62,7 @@ func TestSizesTable(t *testing.T) {
 	for ports, rows := range map[int]int{2: 14, 4: 21} {
 		for _, r := range tableRows(t, survey.SizesTable, topology.Options{Ports: ports, Leaves: 4}, rows) {
 			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
-			if phases > planned+1e-9 || planned > 1 || planned < 0.6 {
-				t.Errorf("%v", r)
-			}
+			expect.True(t, phases <= planned+1e-9 && planned <= 1 && planned >= 0.6, "%v", r)
 			for _, name := range []string{"window2_ratio", "window3_ratio", "window4_ratio"} {
 				if e := r[name].(float64); e > 1 || e < 0.6 {
 					t.Errorf("%s of %v", name, r)
@@ -102,9 +97,7 @@ func TestSprayingTable(t *testing.T) {
 	o := tiny(t)
 	figures := worked(t, o)
 	o.Workers = 1
-	if again := worked(t, o); !reflect.DeepEqual(figures, again) {
-		t.Error("one worker has other figures")
-	}
+	expect.True(t, reflect.DeepEqual(figures, worked(t, o)), "one worker has other figures")
 	var got bytes.Buffer
 	expect.Must(t, survey.SprayingTable(o, figures).WriteText(&got))
 	golden(t, "spraying.txt", got.Bytes())
@@ -162,7 +155,5 @@ func TestSprayingInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	given := 0
 	err := survey.Spraying(ctx, tiny(t), func(survey.SprayingFigure) error { given++; cancel(); return nil })
-	if !errors.Is(err, context.Canceled) || given != len(survey.Ways()) {
-		t.Errorf("%v after %d figures", err, given)
-	}
+	expect.True(t, errors.Is(err, context.Canceled) && given == len(survey.Ways()), "%v after %d figures", err, given)
 }

@@ -35,11 +35,8 @@ func TestWhatIfAgainstASlowLoop(t *testing.T) {
 	} {
 		base := topologytest.Tree(t, c.o, c.down...)
 		cases := append(survey.DefaultCases(), survey.Case{Schedule: "bandwidth-optimal", Routing: "ecmp"}, survey.Case{Schedule: "fors", Routing: "ftree"})
-		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: c.k, Seed: 1, Cases: cases, Workers: 3})
-		expect.Must(t, err)
-		if len(r.Groups) == 0 || r.Groups[0].Group != "links" || r.Incomplete {
-			t.Fatalf("%+v", r)
-		}
+		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: c.k, Seed: 1, Cases: cases, Workers: 3}))(t)
+		expect.MustTrue(t, len(r.Groups) != 0 && r.Groups[0].Group == "links" && !r.Incomplete, "%+v", r)
 		for _, g := range r.Groups {
 			slow := slowGroup(t, base, g.Group, c.k, cases)
 			compareGroup(t, fmt.Sprintf("%s %v k=%d", base.Notation(), c.down, c.k), g, slow, cases)
@@ -72,12 +69,10 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		r.sets++
 		var dead []topology.Link
 		for _, n := range set {
-			links, err := base.Links(n)
-			expect.Must(t, err)
+			links := expect.Value(base.Links(n))(t)
 			dead = append(dead, links...)
 		}
-		v, err := base.Without(dead...)
-		expect.Must(t, err)
+		v := expect.Value(base.Without(dead...))(t)
 		if v.Connected() != nil {
 			r.unreachable++
 			continue
@@ -85,8 +80,7 @@ func slowGroup(t *testing.T, base *topology.Tree, group string, k int, cases []s
 		slices.Sort(set)
 		r.names = append(r.names, strings.Join(set, ","))
 		for i, c := range cases {
-			p, err := plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
-			expect.Must(t, err)
+			p := expect.Value(plan.Build(v, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1}))(t)
 			r.phases[i] = append(r.phases[i], p.Phases())
 			r.efficiency[i] = append(r.efficiency[i], p.Cost(plan.Equal, 1).Synchronised())
 		}
@@ -131,16 +125,14 @@ func compareGroup(t *testing.T, what string, g survey.GroupReport, slow slowResu
 		t.Fatalf("%s, %s: %+v, want %d sets, %d unreachable", what, g.Group, g, slow.sets, slow.unreachable)
 	}
 	for i, c := range g.Cases {
-		if c.Case != cases[i] || c.Planned != slow.sets-slow.unreachable || c.Refused != 0 {
-			t.Fatalf("%s, %s, %s: %+v", what, g.Group, c.Case, c)
-		}
+		expect.MustTrue(t, c.Case == cases[i] && c.Planned == slow.sets-slow.unreachable && c.Refused == 0,
+			"%s, %s, %s: %+v", what, g.Group, c.Case, c)
 		if c.Planned == 0 {
 			continue
 		}
 		most, least := slices.Max(slow.phases[i]), slices.Min(slow.efficiency[i])
-		if c.Phases.Max != most || c.Phases.Min != slices.Min(slow.phases[i]) || c.Phases.Median != middle(slow.phases[i]) {
-			t.Errorf("%s, %s, %s: phases %+v, want %v", what, g.Group, c.Case, c.Phases, slow.phases[i])
-		}
+		expect.True(t, c.Phases.Max == most && c.Phases.Min == slices.Min(slow.phases[i]) && c.Phases.Median == middle(slow.phases[i]),
+			"%s, %s, %s: phases %+v, want %v", what, g.Group, c.Case, c.Phases, slow.phases[i])
 		if c.Efficiency.Min != least || c.Efficiency.Max != slices.Max(slow.efficiency[i]) || c.Efficiency.Median != middle(slow.efficiency[i]) {
 			t.Errorf("%s, %s, %s: efficiency %+v, want %v", what, g.Group, c.Case, c.Efficiency, slow.efficiency[i])
 		}
@@ -175,16 +167,13 @@ func middle[T int | float64](values []T) T {
 func TestWhatIfIsReproducible(t *testing.T) {
 	base := tree(t, 4, 4)
 	text := func(workers, sample int, seed uint64) string {
-		r, err := survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers})
-		expect.Must(t, err)
+		r := expect.Value(survey.WhatIf(t.Context(), base, survey.WhatIfOptions{K: 2, Sample: sample, Seed: seed, Workers: workers}))(t)
 		var b bytes.Buffer
 		expect.Must(t, r.WriteText(&b))
 		expect.Must(t, r.WriteJSON(&b))
 		return b.String()
 	}
-	if text(1, 0, 1) != text(7, 0, 1) || text(1, 30, 5) != text(7, 30, 5) {
-		t.Error("workers change the report")
-	}
+	expect.True(t, text(1, 0, 1) == text(7, 0, 1) && text(1, 30, 5) == text(7, 30, 5), "workers change the report")
 	if a, b := text(1, 30, 5), text(1, 30, 6); a == b {
 		t.Error("the seed does not change the sample")
 	}
@@ -216,9 +205,8 @@ func groups(t *testing.T, base *topology.Tree) {
 				seen[strings.Join(names, ",")] = true
 			}
 			want := []int{1, units, units * (units - 1) / 2, units * (units - 1) * (units - 2) / 6}[k]
-			if len(seen) != want || g.Count != int64(want) {
-				t.Errorf("%s, k=%d: %d sets, %d different, want %d", g.Name, k, g.Count, len(seen), want)
-			}
+			expect.True(t, len(seen) == want && g.Count == int64(want),
+				"%s, k=%d: %d sets, %d different, want %d", g.Name, k, g.Count, len(seen), want)
 		}
 	}
 }
@@ -226,15 +214,12 @@ func groups(t *testing.T, base *topology.Tree) {
 func TestWhatIfStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var last atomic.Int64
-	r, err := survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Progress: func(done, total int) {
+	r := expect.Value(survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Progress: func(done, total int) {
 		if last.Store(int64(done)); done == 10 {
 			cancel()
 		}
-		if total != 126 {
-			t.Errorf("total %d", total)
-		}
-	}})
-	expect.Must(t, err)
+		expect.Equal(t, total, 126, "total")
+	}}))(t)
 	done := 0
 	for _, g := range r.Groups {
 		done += g.Done
@@ -268,8 +253,7 @@ func TestWhatIfRefuses(t *testing.T) {
 }
 
 func TestWhatIfJSON(t *testing.T) {
-	r, err := survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1})
-	expect.Must(t, err)
+	r := expect.Value(survey.WhatIf(t.Context(), tree(t, 2, 2), survey.WhatIfOptions{K: 2, Seed: 1}))(t)
 	var b bytes.Buffer
 	expect.Must(t, r.WriteJSON(&b))
 	golden(t, "whatif.json", b.Bytes())

@@ -29,15 +29,13 @@ func text(t testing.TB, name string) string {
 			t.Fatal(err)
 		}
 	}
-	data, err := io.ReadAll(r)
-	expect.Must(t, err)
+	data := expect.Value(io.ReadAll(r))(t)
 	return string(data)
 }
 
 func read(t testing.TB, s string) *network.Network {
 	t.Helper()
-	n, err := netfile.ReadIB(strings.NewReader(s))
-	expect.Must(t, err)
+	n := expect.Value(netfile.ReadIB(strings.NewReader(s)))(t)
 	return n
 }
 
@@ -102,9 +100,7 @@ func TestReadDiscovered(t *testing.T) {
 		n := read(t, text(t, c.file))
 		same(t, c.file, n, c.want)
 		for v := range network.Node(n.Nodes()) {
-			if n.Info(v) != c.want.Info(v) {
-				t.Errorf("%s: node %d is %+v, want %+v", c.file, v, n.Info(v), c.want.Info(v))
-			}
+			expect.Equal(t, n.Info(v), c.want.Info(v), "%s: node %d", c.file, v)
 		}
 	}
 }
@@ -223,8 +219,7 @@ func TestRoundTrip(t *testing.T) {
 	networks := []*network.Network{odd(t), parse(t, "FT(1;3)", 0), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 3)}
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
-		dead, err := big.Random(int(seed), seed)
-		expect.Must(t, err)
+		dead := expect.Value(big.Random(int(seed), seed))(t)
 		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
@@ -252,8 +247,7 @@ func withLIDs(t *testing.T, n, from *network.Network) *network.Network {
 	t.Helper()
 	var pins bytes.Buffer
 	expect.Must(t, netfile.WriteGUID2LID(&pins, from))
-	out, err := netfile.ReadGUID2LID(&pins, n)
-	expect.Must(t, err)
+	out := expect.Value(netfile.ReadGUID2LID(&pins, n))(t)
 	return out
 }
 

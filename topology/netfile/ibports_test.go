@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -59,9 +60,7 @@ func TestReadPorts(t *testing.T) {
 			t.Errorf("%+v, want %+v", a, b)
 		}
 	}
-	if r := n.UsualRate(n.SwitchCables()); r != 200e9 {
-		t.Errorf("usual rate %v", r)
-	}
+	expect.Equal(t, n.UsualRate(n.SwitchCables()), 200e9, "usual rate")
 }
 
 func TestReadPortsRefuses(t *testing.T) {

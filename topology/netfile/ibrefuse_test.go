@@ -58,9 +58,8 @@ func TestReadRefuses(t *testing.T) {
 		{"long", "4xSDR", strings.Repeat("x", 1<<17), "line 3: longer than"},
 	} {
 		_, err := netfile.ReadIB(strings.NewReader(strings.Replace(tiny, c.old, c.new, 1)))
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: error %v, want %q", c.what, err, c.want)
-		}
+		expect.True(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"),
+			"%s: error %v, want %q", c.what, err, c.want)
 	}
 }
 
@@ -92,14 +91,11 @@ func TestReadCut(t *testing.T) {
 				t.Fatalf("cut after %d of %d bytes, another network is read: …%q", i, len(whole), whole[max(0, i-40):i])
 			}
 		}
-		if refused < tried*9/10 {
-			t.Errorf("%d of %d cuts refused", refused, tried)
-		}
+		expect.True(t, refused >= tried*9/10, "%d of %d cuts refused", refused, tried)
 	}
 	_, err := netfile.ReadIB(strings.NewReader(tiny[:strings.Index(tiny, `"B"[1]`)+2]))
-	if err == nil || !strings.Contains(err.Error(), "line 4: ") || !strings.Contains(err.Error(), "the text ends within this line") {
-		t.Errorf("error %v", err)
-	}
+	expect.True(t, err != nil && strings.Contains(err.Error(), "line 4: ") && strings.Contains(err.Error(), "the text ends within this line"),
+		"error %v", err)
 }
 
 func TestGUID2LIDRefuses(t *testing.T) {
@@ -141,9 +137,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		again, err := netfile.ReadIB(strings.NewReader(out.String()))
-		if err != nil {
-			t.Fatalf("what is written cannot be read: %v\n%s", err, out.String())
-		}
+		expect.MustTrue(t, err == nil, "what is written cannot be read: %v\n%s", err, out.String())
 		if len(again.Cables()) != len(n.Cables()) {
 			t.Fatalf("%d cables, then %d", len(n.Cables()), len(again.Cables()))
 		}
@@ -164,9 +158,7 @@ func FuzzGUID2LID(f *testing.F) {
 
 func BenchmarkRead(b *testing.B) {
 	var out bytes.Buffer
-	if err := netfile.WriteIB(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)); err != nil {
-		b.Fatal(err)
-	}
+	expect.Must(b, netfile.WriteIB(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)))
 	b.SetBytes(int64(out.Len()))
 	for b.Loop() {
 		read(b, out.String())

@@ -19,13 +19,9 @@ func TestCables(t *testing.T) {
 		t.Errorf("%d cables, %d between switches", len(all), len(n.SwitchCables()))
 	}
 	for _, c := range all {
-		if n.At(c.A.Node, int(c.A.Port)) != c.B || n.At(c.B.Node, int(c.B.Port)) != c.A {
-			t.Errorf("%v is no cable", c)
-		}
+		expect.True(t, n.At(c.A.Node, int(c.A.Port)) == c.B && n.At(c.B.Node, int(c.B.Port)) == c.A, "%v is no cable", c)
 	}
-	if name := n.CableName(n.SwitchCables()[0]); name != "s1_0/5" {
-		t.Errorf("the first cable is %s", name)
-	}
+	expect.Equal(t, n.CableName(n.SwitchCables()[0]), "s1_0/5", "the first cable")
 }
 
 func TestDegrade(t *testing.T) {
@@ -56,14 +52,11 @@ func TestDegrade(t *testing.T) {
 			t.Errorf("%s: %d dead cables, want %d", c.down, dead, c.dead)
 		}
 	}
-	d, err := n.Degrade([]string{"leaf0-spine0"})
-	expect.Must(t, err)
+	d := expect.Value(n.Degrade([]string{"leaf0-spine0"}))(t)
 	if d.At(n.Switch(0), 5).Node != network.NoNode || d.At(n.Switch(8), 1).Node != network.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
 		t.Error("the dead cable is not dead at both ends, or not alive in the network it came from")
 	}
-	if !n.Without(nil, []network.Node{n.Switch(9)}).Isolated(n.Switch(9)) {
-		t.Error("s2_1 has cables")
-	}
+	expect.True(t, n.Without(nil, []network.Node{n.Switch(9)}).Isolated(n.Switch(9)), "s2_1 has cables")
 }
 
 // Names of plans for three levels mean the cables that the names of Build mean, also where some
@@ -81,17 +74,15 @@ func TestDegradeThreeLevels(t *testing.T) {
 			{"server17,leaf14-spine3", "h17,s1_14-s2_19"},
 			{"spine2-top2-pod1-spine2", "s3_10-s2_6"},
 		} {
-			n, err := whole.Degrade([]string{"s1_0-s2_0", "s3_11"})
-			expect.Must(t, err)
+			n := expect.Value(whole.Degrade([]string{"s1_0-s2_0", "s3_11"}))(t)
 			got, err := n.Degrade(strings.Split(c.down, ","))
 			if err != nil {
 				t.Error(err)
 				continue
 			}
 			want, err := n.Degrade(strings.Split(c.same, ","))
-			if err != nil || len(want.Cables()) == len(n.Cables()) || !reflect.DeepEqual(got.Cables(), want.Cables()) {
-				t.Errorf("%s: %s is not %s, %v", notation, c.down, c.same, err)
-			}
+			expect.True(t, err == nil && len(want.Cables()) != len(n.Cables()) && reflect.DeepEqual(got.Cables(), want.Cables()),
+				"%s: %s is not %s, %v", notation, c.down, c.same, err)
 		}
 		for _, name := range []string{"pod1-spine0-top3", "pod5-spine0-top0", "leaf15-spine0", "spine4", "leaf0-top0"} {
 			if _, err := whole.Degrade([]string{name}); err == nil || !strings.Contains(err.Error(), "no node, port or cable "+strconv.Quote(name)) {
@@ -99,9 +90,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 			}
 		}
 	}
-	if _, err := build(t, "FT(4;2,2,2,2)").Degrade([]string{"pod0-spine0"}); err == nil {
-		t.Error("four levels have pods")
-	}
+	expect.True(t, expect.Err(build(t, "FT(4;2,2,2,2)").Degrade([]string{"pod0-spine0"})) != nil, "four levels have pods")
 }
 
 func TestDegradeRefuses(t *testing.T) {
@@ -168,13 +157,10 @@ func TestRandom(t *testing.T) {
 					break
 				}
 				most = count
-				if !slices.Equal(hostParts(n.Without(dead, nil)), hostParts(n)) {
-					t.Fatalf("%s, seed %d: %d dead cables part hosts", notation, seed, count)
-				}
+				expect.MustTrue(t, slices.Equal(hostParts(n.Without(dead, nil)), hostParts(n)),
+					"%s, seed %d: %d dead cables part hosts", notation, seed, count)
 			}
-			if most < len(cables)-(n.Switches()-1) {
-				t.Errorf("%s, seed %d: at most %d of %d cables spared", notation, seed, most, len(cables))
-			}
+			expect.True(t, most >= len(cables)-(n.Switches()-1), "%s, seed %d: at most %d of %d cables spared", notation, seed, most, len(cables))
 		}
 	}
 }
@@ -187,9 +173,7 @@ func TestRandomUniform(t *testing.T) {
 	const draws = 3000
 	for seed := range uint64(draws) {
 		dead, err := n.Random(2, seed)
-		if err != nil || len(dead) != 2 {
-			t.Fatal(err)
-		}
+		expect.MustTrue(t, err == nil && len(dead) == 2, "%v", err)
 		for _, c := range dead {
 			hits[n.CableName(c)]++
 		}
@@ -201,9 +185,7 @@ func TestRandomUniform(t *testing.T) {
 	}
 	a, _ := n.Random(3, 7)
 	b, _ := n.Random(3, 7)
-	if fmt.Sprint(a) != fmt.Sprint(b) {
-		t.Error("one seed, two draws")
-	}
+	expect.True(t, fmt.Sprint(a) == fmt.Sprint(b), "one seed, two draws")
 }
 
 func TestRandomTooMany(t *testing.T) {
@@ -211,25 +193,17 @@ func TestRandomTooMany(t *testing.T) {
 	if _, err := n.Random(3, 1); err == nil || !strings.Contains(err.Error(), "of 4 between switches, these draws can spare 2") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := n.Random(-1, 1); err == nil {
-		t.Error("-1 cables drawn")
-	}
+	expect.True(t, expect.Err(n.Random(-1, 1)) != nil, "-1 cables drawn")
 }
 
 func TestNumbered(t *testing.T) {
 	n := build(t, "FT(2;4,8)")
-	got, err := n.Numbered(2)
-	expect.Must(t, err)
-	want, err := network.Parse("FT(2;4,8)", 2)
-	expect.Must(t, err)
+	got := expect.Value(n.Numbered(2))(t)
+	want := expect.Value(network.Parse("FT(2;4,8)", 2))(t)
 	for v := range network.Node(n.Nodes()) {
-		if got.Info(v) != want.Info(v) {
-			t.Errorf("%+v, want %+v", got.Info(v), want.Info(v))
-		}
+		expect.Equal(t, got.Info(v), want.Info(v), "got.Info")
 	}
-	if _, err := build(t, large[0]).Numbered(1); err == nil {
-		t.Error("70,000 LIDs given")
-	}
+	expect.True(t, expect.Err(build(t, large[0]).Numbered(1)) != nil, "70,000 LIDs given")
 }
 
 func TestParts(t *testing.T) {
@@ -237,9 +211,6 @@ func TestParts(t *testing.T) {
 	if p := n.Parts(); len(p) != 1 || len(p[0]) != 8 {
 		t.Errorf("parts %v", p)
 	}
-	d, err := n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"})
-	expect.Must(t, err)
-	if got := fmt.Sprint(d.Parts()); got != "[[0 1 4 5 6] [2 3] [7]]" {
-		t.Errorf("parts %s", got)
-	}
+	d := expect.Value(n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"}))(t)
+	expect.Equal(t, fmt.Sprint(d.Parts()), "[[0 1 4 5 6] [2 3] [7]]", "parts")
 }

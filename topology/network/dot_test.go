@@ -10,8 +10,7 @@ import (
 
 func drawn(t *testing.T, n *network.Network) string {
 	t.Helper()
-	level, err := network.Ranks(n, nil)
-	expect.Must(t, err)
+	level := expect.Value(network.Ranks(n, nil))(t)
 	var out strings.Builder
 	expect.Must(t, network.WriteDot(&out, n, level))
 	return out.String()
@@ -42,9 +41,7 @@ func TestWriteDot(t *testing.T) {
   n11 -- n13 [label="×2", penwidth=2];
 }
 `
-	if got := drawn(t, n); got != want {
-		t.Errorf("got\n%s", got)
-	}
+	expect.Equal(t, drawn(t, n), want, "got")
 }
 
 // TestDotNames: a name cannot end the string it is in.
@@ -54,7 +51,5 @@ func TestDotNames(t *testing.T) {
 	s := b.Switch(network.Info{Name: `c\`}, 1)
 	expect.Must(t, b.Cable(network.End{Node: h, Port: 1}, network.End{Node: s, Port: 1}))
 	got := drawn(t, b.Build())
-	if !strings.Contains(got, `[label="a\" b"]`) || !strings.Contains(got, `[label="c\\"]`) {
-		t.Errorf("got\n%s", got)
-	}
+	expect.Contains(t, got, `[label="a\" b"]`, `[label="c\\"]`)
 }

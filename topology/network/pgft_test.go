@@ -7,8 +7,7 @@ import (
 )
 
 func TestPGFT(t *testing.T) {
-	n, err := PGFT{[]int{4, 4, 4}, []int{1, 4, 4}, []int{1, 1, 1}}.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(PGFT{[]int{4, 4, 4}, []int{1, 4, 4}, []int{1, 1, 1}}.Build(0))(t)
 	if n.Hosts() != 64 || n.Switches() != 48 || n.MaxLID() != 112 {
 		t.Errorf("%d hosts, %d switches, LIDs to %d", n.Hosts(), n.Switches(), n.MaxLID())
 	}

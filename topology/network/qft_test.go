@@ -3,6 +3,7 @@ package network_test
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology/network"
 )
 
@@ -49,9 +50,7 @@ func TestQFT(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if n.Hosts() != s.hosts {
-			t.Errorf("%s: %d hosts, want %d", q, n.Hosts(), s.hosts)
-		}
+		expect.Equal(t, n.Hosts(), s.hosts, "%s: hosts", q)
 		for v := range network.Node(n.Nodes()) {
 			level, _ := levelOf(network.PGFT(q), v)
 			digits := digitsOf(network.PGFT(q), v)
@@ -133,9 +132,7 @@ func TestQFTWithoutCross(t *testing.T) {
 	q, p := build(t, "QFT(3;3,4,2;1,2,3;1,1,1)"), build(t, "XGFT(3;3,4,2;1,2,3)")
 	for v := range network.Node(q.Nodes()) {
 		for i, e := range q.Ends(v) {
-			if p.Ends(v)[i] != e {
-				t.Errorf("node %d port %d: %v, %v", v, i+1, e, p.Ends(v)[i])
-			}
+			expect.Equal(t, p.Ends(v)[i], e, "node %d port %d: %v", v, i+1, e)
 		}
 	}
 }

@@ -18,8 +18,7 @@ var regular = []string{
 
 func levels(t *testing.T, n *network.Network) []int {
 	t.Helper()
-	s, err := network.ParseShape(n.Notation)
-	expect.Must(t, err)
+	s := expect.Value(network.ParseShape(n.Notation))(t)
 	g, ok := s.(network.PGFT)
 	if !ok {
 		g = network.PGFT(s.(network.QFT))
@@ -86,9 +85,7 @@ func TestRootsDegraded(t *testing.T) {
 			}
 		}
 	}
-	if tried < 100 {
-		t.Errorf("only %d networks tried", tried)
-	}
+	expect.True(t, tried >= 100, "only %d networks tried", tried)
 }
 
 // allUp reports whether every switch below the top has a cable up, and every
@@ -112,8 +109,7 @@ func allUp(n *network.Network, level []int) bool {
 func TestRanksOfOddSwitches(t *testing.T) {
 	n := build(t, "FT(3;2,2,4)")
 	node := func(name string) network.Node {
-		v, err := network.Names(n).Node(name)
-		expect.Must(t, err)
+		v := expect.Value(network.Names(n).Node(name))(t)
 		return v
 	}
 	for _, c := range []struct {
@@ -131,8 +127,7 @@ func TestRanksOfOddSwitches(t *testing.T) {
 		{"a leaf without cables up", "s1_0/3,s1_0/4", "s1_0", 1},
 		{"a leaf without hosts", "h0,h1", "s1_0", 1},
 	} {
-		d, err := n.Degrade(strings.Split(c.down, ","))
-		expect.Must(t, err)
+		d := expect.Value(n.Degrade(strings.Split(c.down, ",")))(t)
 		level, err := network.Ranks(d, tops(levels(t, n)))
 		if err != nil || level[node(c.node)] != c.want {
 			t.Errorf("%s: %s is on level %d, %v, want %d", c.what, c.node, level[node(c.node)], err, c.want)
@@ -148,9 +143,7 @@ func TestEmptyLeaves(t *testing.T) {
 		d, err := n.Degrade(append(also, "h9", "h10", "h11", "h12", "h13", "h14", "h15", "h16", "h17", "h18", "h19", "h20", "h21", "h22", "h23"))
 		expect.Must(t, err)
 		roots, err := network.DetectRoots(d)
-		if err != nil || !slices.Equal(roots, tops(levels(t, n))) {
-			t.Errorf("roots %v, %v", roots, err)
-		}
+		expect.True(t, err == nil && slices.Equal(roots, tops(levels(t, n))), "roots %v, %v", roots, err)
 		if got, err := network.Ranks(d, nil); err != nil || !slices.Equal(got, levels(t, n)) {
 			t.Errorf("levels %v, %v", got, err)
 		}
@@ -188,9 +181,7 @@ func ring(size int) *network.Network {
 func TestNotATree(t *testing.T) {
 	_, err := network.DetectRoots(ring(5))
 	expect.Error(t, err, "not a tree: swa/2 on level 1 is joined to swb/3 on level 1")
-	if _, err := network.Ranks(ring(5), nil); err == nil {
-		t.Error("a ring has levels")
-	}
+	expect.True(t, expect.Err(network.Ranks(ring(5), nil)) != nil, "a ring has levels")
 	var b network.Builder
 	b.Switch(network.Info{Name: "s"}, 4)
 	if _, err := network.DetectRoots(b.Build()); err == nil || !strings.Contains(err.Error(), "no host has a cable") {

@@ -10,8 +10,7 @@ import (
 
 func build(t testing.TB, notation string) *network.Network {
 	t.Helper()
-	n, err := network.Parse(notation, 0)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse(notation, 0))(t)
 	return n
 }
 
@@ -44,8 +43,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseLMC(t *testing.T) {
-	n, err := network.Parse("FT(2;4,8)", 2)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("FT(2;4,8)", 2))(t)
 	if h, s := n.Info(1), n.Info(n.Switch(0)); h.LID != 8 || h.LMC != 2 || s.LID != 132 || s.LMC != 0 || n.MaxLID() != 143 {
 		t.Errorf("h1 %+v, s1_0 %+v, LIDs to %d", h, s, n.MaxLID())
 	}
@@ -104,9 +102,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := network.ParseShape(shape.String())
-		if err != nil || again.String() != shape.String() {
-			t.Fatalf("%s is read as %v, %v", shape, again, err)
-		}
+		expect.MustTrue(t, err == nil && again.String() == shape.String(), "%s is read as %v, %v", shape, again, err)
 		if n, err := shape.Build(lmc); err == nil && (n.MaxLID() > 0xBFFF || n.Hosts() < 1) {
 			t.Fatalf("%s: %d hosts, LIDs to %d", s, n.Hosts(), n.MaxLID())
 		}
@@ -167,14 +163,12 @@ func radix(g network.PGFT, i, level int) int {
 // a node and that of what its ports lead to differ in one digit (eq. 5).
 func TestDigits(t *testing.T) {
 	g := network.PGFT{M: []int{3, 2, 4}, W: []int{1, 2, 3}, P: []int{1, 2, 1}}
-	n, err := g.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(g.Build(0))(t)
 	for v := range network.Node(n.Nodes()) {
 		level, index := levelOf(g, v)
 		d := digitsOf(g, v)
-		if nodeOf(g, level, d) != v || firstOf(g, level)+network.Node(index) != v {
-			t.Fatalf("node %d: level %d, index %d, digits %v", v, level, index, d)
-		}
+		expect.MustTrue(t, nodeOf(g, level, d) == v && firstOf(g, level)+network.Node(index) == v,
+			"node %d: level %d, index %d, digits %v", v, level, index, d)
 		for _, e := range n.Ends(v) {
 			above, _ := levelOf(g, e.Node)
 			if above < level {

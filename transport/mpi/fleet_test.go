@@ -53,8 +53,7 @@ func newFleet(t *testing.T, n int) *fleet {
 		}
 	})
 	for range n {
-		conn, err := l.Accept()
-		expect.Must(t, err)
+		conn := expect.Value(l.Accept())(t)
 		c, rank := rpc.NewClient(conn), 0
 		expect.Must(t, c.Call("Servant.Rank", 0, &rank))
 		f.ranks[rank] = c

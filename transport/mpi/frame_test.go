@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func written(f frame) []byte {
@@ -17,9 +19,8 @@ func TestFrame(t *testing.T) {
 		{kind: frameWindow, to: 1, from: 2, n: window}, {kind: frameEnd, to: 1},
 	} {
 		got, err := parseFrame(written(f))
-		if err != nil || got.kind != f.kind || got.to != f.to || got.from != f.from || got.n != f.n || !bytes.Equal(got.body, f.body) {
-			t.Errorf("%+v became %+v, %v", f, got, err)
-		}
+		expect.True(t, err == nil && got.kind == f.kind && got.to == f.to && got.from == f.from && got.n == f.n && bytes.Equal(got.body, f.body),
+			"%+v became %+v, %v", f, got, err)
 	}
 	for name, b := range map[string][]byte{
 		"nothing": nil, "half a head": make([]byte, frameHead-1), "no such kind": written(frame{kind: frameEnd + 1}),
@@ -42,9 +43,7 @@ func FuzzFrame(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got.n < 0 || got.n > window {
-			t.Errorf("%d bytes", got.n)
-		}
+		expect.True(t, got.n >= 0 && got.n <= window, "%d bytes", got.n)
 		if !bytes.Equal(written(got), b) {
 			t.Errorf("%x is written as %x", b, written(got))
 		}

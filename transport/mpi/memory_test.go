@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"testing"
 	"unsafe"
+
+	"evbench/internal/expect"
 )
 
 func TestBuffersBeginWherePagesDo(t *testing.T) {
@@ -19,9 +21,7 @@ func TestBuffersBeginWherePagesDo(t *testing.T) {
 		if at := uintptr(unsafe.Pointer(&b[0])); len(b) != c.size || at%uintptr(c.boundary) != 0 {
 			t.Errorf("%d bytes: got %d at %#x, want them at a multiple of %d", c.size, len(b), at, c.boundary)
 		}
-		if !bytes.Equal(b, make([]byte, c.size)) {
-			t.Errorf("%d bytes: not all are 0", c.size)
-		}
+		expect.True(t, bytes.Equal(b, make([]byte, c.size)), "%d bytes: not all are 0", c.size)
 		all = append(all, b)
 	}
 	for i, b := range all { // they do not overlap
@@ -30,12 +30,8 @@ func TestBuffersBeginWherePagesDo(t *testing.T) {
 		}
 	}
 	for i, b := range all {
-		if bytes.Count(b, []byte{byte(i + 1)}) != len(b) {
-			t.Errorf("buffer %d lies over another", i)
-		}
-		if !m.has(b) {
-			t.Errorf("buffer %d is not known", i)
-		}
+		expect.True(t, bytes.Count(b, []byte{byte(i + 1)}) == len(b), "buffer %d lies over another", i)
+		expect.True(t, m.has(b), "buffer %d is not known", i)
 	}
 	(&corpse{mem: m.close()}).free()
 }

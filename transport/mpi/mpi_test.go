@@ -46,8 +46,7 @@ func TestMain(m *testing.M) {
 // connections stay on the loopback interface.
 func mpirun(t *testing.T, n int, part string, env ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	args := []string{
 		"--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n),
 		"--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo",
@@ -111,9 +110,7 @@ func testDrop(t *testing.T, f *fleet) {
 			t.Errorf("receive %d took %d bytes, head %v; want %d", i, ops[0].N, ops[0].Head[7], want)
 		}
 	}
-	if string(keep.Body[:5]) != "hello" {
-		t.Errorf("after what was dropped came %q", keep.Body)
-	}
+	expect.True(t, string(keep.Body[:5]) == "hello", "after what was dropped came %q", keep.Body)
 }
 
 // Parts that all ranks play to a good end.

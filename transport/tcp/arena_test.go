@@ -64,9 +64,7 @@ func TestArenaOfHugePages(t *testing.T) {
 		all = append(all, b)
 	}
 	for i, b := range all {
-		if !bytes.Equal(b, bytes.Repeat([]byte{byte(i + 1)}, len(b))) {
-			t.Errorf("allocation %d has bytes of another", i)
-		}
+		expect.True(t, bytes.Equal(b, bytes.Repeat([]byte{byte(i + 1)}, len(b))), "allocation %d has bytes of another", i)
 	}
 	for _, tt := range []struct {
 		g     Group
@@ -100,9 +98,7 @@ func TestChoiceOfIO(t *testing.T) {
 	} {
 		expect.Equal(t, tt.g.io(tt.paced), tt.want, "%s", tt.name)
 	}
-	if err := (&Group{IO: "magic", Peers: []Peer{{[]string{"x"}}}}).validate(); err == nil {
-		t.Error(`io "magic" was taken`)
-	}
+	expect.True(t, (&Group{IO: "magic", Peers: []Peer{{[]string{"x"}}}}).validate() != nil, `io "magic" was taken`)
 }
 
 func TestEndpointSaysItsIO(t *testing.T) {
@@ -120,9 +116,7 @@ func TestEndpointSaysItsIO(t *testing.T) {
 		b := e.Alloc(2 * worthwhile)
 		for _, size := range []int{wholePages - 1, wholePages, worthwhile - 1, worthwhile, 2 * worthwhile} {
 			_, got := e.mapped(b[:size])
-			if want := tt.least > 0 && size >= tt.least; got != want {
-				t.Errorf("%+v: %d bytes by sendfile: %t", tt.like, size, got)
-			}
+			expect.True(t, got == (tt.least > 0 && size >= tt.least), "%+v: %d bytes by sendfile: %t", tt.like, size, got)
 		}
 	}
 }
@@ -148,9 +142,7 @@ func TestSendfileFallsBack(t *testing.T) {
 	expect.Must(t, postAll(t, eps[1], receives)())
 	expect.Must(t, <-end)
 	for i, r := range receives {
-		if !bytes.Equal(r.Body, bodies[i]) {
-			t.Errorf("body %d of %d bytes is not what was sent", i, len(bodies[i]))
-		}
+		expect.True(t, bytes.Equal(r.Body, bodies[i]), "body %d of %d bytes is not what was sent", i, len(bodies[i]))
 	}
 }
 

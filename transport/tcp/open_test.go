@@ -44,8 +44,7 @@ func listen(t *testing.T, o Options) *Listener {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
 	}
-	l, err := Listen(o)
-	expect.Must(t, err)
+	l := expect.Value(Listen(o))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -59,8 +58,7 @@ func pair(id uint32, ls ...*Listener) (a, b Group) {
 
 func connect(t *testing.T, l *Listener, g Group) *Endpoint {
 	t.Helper()
-	e, err := l.Connect(t.Context(), g)
-	expect.Must(t, err)
+	e := expect.Value(l.Connect(t.Context(), g))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -104,15 +102,12 @@ func TestStrangersAreRefused(t *testing.T) {
 	if got := say("GET / HTTP/1.1\r\nHost: " + strings.Repeat("x", prefaceSize)); len(got) > 0 {
 		t.Errorf("a stranger was told %q", got)
 	}
-	if line := book.last(); !strings.Contains(line, "not a connection of this protocol") {
-		t.Errorf("logged %q", line)
-	}
+	expect.Contains(t, book.last(), "not a connection of this protocol")
 	if say("evbench\n"); !strings.Contains(book.last(), "preface") {
 		t.Error("half a preface was not logged")
 	}
 	// One who says nothing at all keeps nobody from connecting.
-	silent, err := net.Dial("tcp", ls[0].Addr())
-	expect.Must(t, err)
+	silent := expect.Value(net.Dial("tcp", ls[0].Addr()))(t)
 	defer func() { _ = silent.Close() }()
 	a, b := pair(1, ls...)
 	e, f := connect(t, ls[0], a), connect(t, ls[1], b)
@@ -130,8 +125,7 @@ func TestSilentStrangers(t *testing.T) {
 	}
 	ls := []*Listener{listen(t, Options{Token: "right"}), listen(t, Options{Token: "right"})}
 	for range strangers {
-		c, err := net.Dial("tcp", ls[0].Addr())
-		expect.Must(t, err)
+		c := expect.Value(net.Dial("tcp", ls[0].Addr()))(t)
 		defer func() { _ = c.Close() }()
 	}
 	a, b := pair(1, ls...)
@@ -141,9 +135,7 @@ func TestSilentStrangers(t *testing.T) {
 	ls[0].mu.Lock()
 	here := len(ls[0].shaking)
 	ls[0].mu.Unlock()
-	if here > 1024 {
-		t.Errorf("%d strangers are here", here)
-	}
+	expect.True(t, here <= 1024, "%d strangers are here", here)
 }
 
 func TestWrongTokenIsToldSo(t *testing.T) {
@@ -152,9 +144,7 @@ func TestWrongTokenIsToldSo(t *testing.T) {
 	a, _ := pair(1, ls...)
 	_, err := ls[0].Connect(t.Context(), a)
 	var pe *transport.PeerError
-	if !errors.Is(err, badToken) || !errors.As(err, &pe) || pe.Peer != 1 {
-		t.Errorf("Connect() = %v, want a PeerError of rank 1 about the token", err)
-	}
+	expect.True(t, errors.Is(err, badToken) && errors.As(err, &pe) && pe.Peer == 1, "Connect() = %v, want a PeerError of rank 1 about the token", err)
 	if line := book.last(); !strings.Contains(line, "token") || strings.Contains(line, "wrong\"") {
 		t.Errorf("logged %q", line)
 	}
@@ -186,9 +176,7 @@ func TestImpostorIsNotAPeer(t *testing.T) {
 	}()
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{impostor.Addr().String()}}}
 	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, transport.Single}}})
-	if !errors.Is(err, badToken) || !strings.Contains(err.Error(), "does not know the secret") {
-		t.Errorf("Connect() = %v", err)
-	}
+	expect.True(t, errors.Is(err, badToken) && strings.Contains(err.Error(), "does not know the secret"), "Connect() = %v", err)
 }
 
 // The connections of one case are not taken for those of another.
@@ -203,17 +191,13 @@ func TestGroupsFollowEachOther(t *testing.T) {
 	f2 := connect(t, ls[1], b2)
 	carries(t, e2, f2, transport.Single)
 	carries(t, f2, e2, transport.Single)
-	if _, err := ls[1].Connect(t.Context(), b1); err == nil {
-		t.Error("a group was opened twice")
-	}
+	expect.True(t, expect.Err(ls[1].Connect(t.Context(), b1)) != nil, "a group was opened twice")
 	_ = e1.Close()
 	_ = e2.Close()
 	a3, _ := pair(3, ls...)
 	_ = connect(t, ls[0], a3)
 	_ = f2.Close()
-	if _, err := ls[1].Connect(t.Context(), b2); err == nil {
-		t.Error("a group that is over was opened again")
-	}
+	expect.True(t, expect.Err(ls[1].Connect(t.Context(), b2)) != nil, "a group that is over was opened again")
 }
 
 // Who waits for an endpoint learns of each connection and each part of its memory.
@@ -231,27 +215,19 @@ func TestMoved(t *testing.T) {
 
 func TestExtend(t *testing.T) {
 	eps := group(t, 2, Options{}, "", transport.Single, 0)
-	if err := eps[0].Post([]transport.Op{op(transport.Send, 1, 3, "x")}); err == nil {
-		t.Error("a message was taken for a path that is not open")
-	}
+	expect.True(t, eps[0].Post([]transport.Op{op(transport.Send, 1, 3, "x")}) != nil, "a message was taken for a path that is not open")
 	// A receive may be posted before the peer has opened the path.
 	expect.Must(t, eps[1].Post([]transport.Op{op(transport.Recv, 0, 3, ".....")}))
-	if eps[0].Opened([]Path{{1, 3}, {1, 0}}) {
-		t.Error("a path counts as open that is not")
-	}
+	expect.True(t, !eps[0].Opened([]Path{{1, 3}, {1, 0}}), "a path counts as open that is not")
 	expect.Must(t, eps[0].Extend(t.Context(), []Path{{1, 3}, {1, 0}, {1, 3}}))
-	if !eps[0].Opened([]Path{{1, 3}, {1, 0}, {1, transport.Single}}) {
-		t.Error("open paths do not count as open")
-	}
+	expect.True(t, eps[0].Opened([]Path{{1, 3}, {1, 0}, {1, transport.Single}}), "open paths do not count as open")
 	expect.Must(t, eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}))
 	done := make([]transport.Op, 1)
 	if n, err := eps[1].Poll(t.Context(), done); n != 1 || err != nil || string(done[0].Body) != "hello" {
 		t.Errorf("Poll() = %d, %v: %q", n, err, done[0].Body)
 	}
 	carries(t, eps[0], eps[1], 0)
-	if err := eps[0].Extend(t.Context(), []Path{{0, 1}}); err == nil {
-		t.Error("a path to the rank itself was taken")
-	}
+	expect.True(t, eps[0].Extend(t.Context(), []Path{{0, 1}}) != nil, "a path to the rank itself was taken")
 }
 
 // Each connection leaves from the own address of its path.
@@ -277,9 +253,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	port := sa.(*unix.SockaddrInet4).Port
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{fmt.Sprintf("127.0.0.1:%d", port)}}}
 	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, 2}}})
-	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), "rank 1 via spine 2") {
-		t.Errorf("Connect() = %v", err)
-	}
+	expect.True(t, errors.Is(err, unix.ECONNREFUSED) && strings.Contains(err.Error(), "rank 1 via spine 2"), "Connect() = %v", err)
 }
 
 // A peer that takes the connection and says nothing holds Connect until ctx ends.
@@ -303,9 +277,7 @@ func TestConnectEndsWithContext(t *testing.T) {
 	}()
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{mute.Addr().String()}}}
 	_, err = l.Connect(ctx, Group{Peers: peers, Need: []Path{{1, transport.Single}}})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 of 1 connections are not open") {
-		t.Errorf("Connect() = %v", err)
-	}
+	expect.True(t, errors.Is(err, context.Canceled) && strings.Contains(err.Error(), "1 of 1 connections are not open"), "Connect() = %v", err)
 }
 
 func TestSocketsAreMadeInside(t *testing.T) {
@@ -348,9 +320,7 @@ func TestBadOptions(t *testing.T) {
 		"peer's":     {Peers: []Peer{{[]string{l.Addr()}}, {[]string{"y"}}}, Need: []Path{{1, 0}}},
 	} {
 		g.ID = 100 // one that fails is over, too
-		if _, err := l.Connect(t.Context(), g); err == nil {
-			t.Errorf("%s: Connect gave no error", name)
-		}
+		expect.True(t, expect.Err(l.Connect(t.Context(), g)) != nil, "%s: Connect gave no error", name)
 	}
 }
 

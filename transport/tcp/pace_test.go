@@ -96,7 +96,5 @@ func testEveryByte(t *testing.T, io string) {
 	for _, k := range [][3]int{{0, 1, 1}, {1, 0, 1}} {
 		expect.Equal(t, s.bytes[k], 2*(size+frameSize), "bytes asked for, %v", k)
 	}
-	if len(s.bytes) != 2 || s.largest != (size+frameSize)/chunksPerMessage {
-		t.Errorf("asked for %v in chunks of up to %d", s.bytes, s.largest)
-	}
+	expect.True(t, len(s.bytes) == 2 && s.largest == (size+frameSize)/chunksPerMessage, "asked for %v in chunks of up to %d", s.bytes, s.largest)
 }

@@ -35,10 +35,9 @@ func TestPatience(t *testing.T) {
 // An attempt that is tried again while the one before goes on, or has succeeded, goes on. The
 // queue of the listener is too short for all.
 func TestConnectAgain(t *testing.T) {
-	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	expect.Must(t, err)
+	l := expect.Value(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(l)
-	err = errors.Join(unix.Bind(l, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(l, 0))
+	err := errors.Join(unix.Bind(l, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(l, 0))
 	at, nameErr := unix.Getsockname(l)
 	expect.Must(t, errors.Join(err, nameErr))
 	for range 8 {
@@ -53,19 +52,15 @@ func TestConnectAgain(t *testing.T) {
 
 // A call whose time has come is begun, others wait.
 func TestDue(t *testing.T) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-	expect.Must(t, err)
+	fd := expect.Value(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0))(t)
 	defer unix.Close(fd)
-	l, err := Listen(Options{Addr: "127.0.0.1:0"})
-	expect.Must(t, err)
+	l := expect.Value(Listen(Options{Addr: "127.0.0.1:0"}))(t)
 	defer l.Close()
 	now := &call{fd: fd, to: l.Addr(), again: time.Now()}
 	later := &call{fd: -1, again: time.Now().Add(time.Hour)}
 	done := &call{fd: -1, stage: opened}
 	waiting, err := due([]*call{now, later, done})
-	if err != nil || !waiting || !now.underWay() || later.underWay() || done.underWay() {
-		t.Errorf("waiting %v, %v; %+v", waiting, err, now)
-	}
+	expect.True(t, err == nil && waiting && now.underWay() && !later.underWay() && !done.underWay(), "waiting %v, %v; %+v", waiting, err, now)
 	if waiting, err := due([]*call{now, done}); err != nil || waiting {
 		t.Errorf("waiting %v, %v", waiting, err)
 	}

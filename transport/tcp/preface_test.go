@@ -22,8 +22,7 @@ func speak(t testing.TB, p preface, dialler, listener string) (s speech, err err
 	t.Helper()
 	s.theirs = port.Nonce()
 	s.greeting = greeting(s.theirs)
-	n, err := readGreeting(s.greeting)
-	expect.Must(t, err)
+	n := expect.Value(readGreeting(s.greeting))(t)
 	s.preface = p.encode(dialler, n, port.Nonce())
 	got, own, err := decode(s.preface, listener, s.theirs)
 	if err == nil && got != p {
@@ -100,24 +99,17 @@ func TestNothingIsReplayed(t *testing.T) {
 	if err := readAnswer(s.answer, "secret", port.Nonce(), s.preface); !errors.Is(err, badToken) {
 		t.Errorf("the answer of another connection: %v", err)
 	}
-	if bytes.Contains(append(s.preface, s.answer...), []byte("secret")) {
-		t.Error("the token was sent")
-	}
+	expect.True(t, !bytes.Contains(append(s.preface, s.answer...), []byte("secret")), "the token was sent")
 }
 
 func TestAnswer(t *testing.T) {
-	s, err := speak(t, preface{src: 1}, "t", "t")
-	expect.Must(t, err)
+	s := expect.Value(speak(t, preface{src: 1}, "t", "t"))(t)
 	for _, b := range [][]byte{answer(badToken, s.own), []byte("HTTP/1.1"), {'e', 'v', 'b', 'e', 'n', 'c', 9, 0}} {
 		b = append(b, make([]byte, answerSize)...)[:answerSize]
-		if readAnswer(b, "t", s.theirs, s.preface) == nil {
-			t.Errorf("answer %q was taken", b)
-		}
+		expect.True(t, readAnswer(b, "t", s.theirs, s.preface) != nil, "answer %q was taken", b)
 	}
 	for _, b := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n.....", "evbench\n\x01.......................", "evbench\n\x02\x01......................"} {
-		if _, err := readGreeting([]byte(b)[:greetingSize]); err == nil {
-			t.Errorf("greeting %q was taken", b)
-		}
+		expect.True(t, expect.Err(readGreeting([]byte(b)[:greetingSize])) != nil, "greeting %q was taken", b)
 	}
 }
 
@@ -154,9 +146,7 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		said := p.encode("t", n, port.Nonce())
-		if err := readAnswer(answer, "t", n, said); err == nil {
-			t.Errorf("an answer to another nonce was taken: %x", answer)
-		}
+		expect.True(t, readAnswer(answer, "t", n, said) != nil, "an answer to another nonce was taken: %x", answer)
 	})
 }
 
@@ -171,9 +161,7 @@ func FuzzFrame(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n < 0 || n > transport.MaxBody {
-			t.Fatalf("a body of %d bytes was accepted", n)
-		}
+		expect.MustTrue(t, n >= 0 && n <= transport.MaxBody, "a body of %d bytes was accepted", n)
 		if putFrame(&back, kind, b[8:], n); back != b {
 			t.Errorf("frame %x is written as %x", b, back)
 		}

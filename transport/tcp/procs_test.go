@@ -202,14 +202,11 @@ func start(t testing.TB, j job) []rank {
 	var addrs []string
 	for r := range j.N {
 		j.Rank = r
-		text, err := json.Marshal(j)
-		expect.Must(t, err)
+		text := expect.Value(json.Marshal(j))(t)
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env, c.Stderr = append(os.Environ(), rankEnv+"="+string(text)), os.Stderr
-		in, err := c.StdinPipe()
-		expect.Must(t, err)
-		out, err := c.StdoutPipe()
-		expect.Must(t, err)
+		in := expect.Value(c.StdinPipe())(t)
+		out := expect.Value(c.StdoutPipe())(t)
 		expect.Must(t, c.Start())
 		ranks = append(ranks, rank{c, in, json.NewEncoder(in), json.NewDecoder(out)})
 		t.Cleanup(func() { _ = in.Close(); _ = c.Wait() })

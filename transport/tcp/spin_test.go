@@ -14,9 +14,7 @@ func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
 	want := []bool{true, false, true, false, false, false, true}
 	for i, w := range want {
 		before := looks
-		if s.until(never) {
-			t.Fatal("it is never ready")
-		}
+		expect.MustTrue(t, !s.until(never), "it is never ready")
 		expect.Equal(t, looks > before, w, "wait %d: tried", i)
 	}
 	for range 1000 {
@@ -28,21 +26,15 @@ func TestSpinnerGivesUpWhereWaitsAreLong(t *testing.T) {
 			break
 		}
 	}
-	if waits > 1<<maxMisses {
-		t.Errorf("%d waits go by without a try, want at most %d", waits, 1<<maxMisses)
-	}
+	expect.True(t, waits <= 1<<maxMisses, "%d waits go by without a try, want at most %d", waits, 1<<maxMisses)
 }
 
 func TestSpinnerComesBack(t *testing.T) {
 	var s spinner
 	s.until(func() bool { return false }) // a miss: the next wait goes by
 	ready := func() bool { return true }
-	if s.until(ready) {
-		t.Error("the wait after a miss was tried")
-	}
+	expect.True(t, !s.until(ready), "the wait after a miss was tried")
 	for i := range 3 {
-		if !s.until(ready) {
-			t.Errorf("wait %d after a hit was not tried", i)
-		}
+		expect.True(t, s.until(ready), "wait %d after a hit was not tried", i)
 	}
 }

@@ -65,8 +65,7 @@ func listeners(t testing.TB, n int, o Options, paths []int) ([]*Listener, []Peer
 	for r := range n {
 		o := o
 		o.Addr = "0.0.0.0:0"
-		l, err := Listen(o)
-		expect.Must(t, err)
+		l := expect.Value(Listen(o))(t)
 		t.Cleanup(func() { _ = l.Close() })
 		ls[r] = l
 		_, port, _ := net.SplitHostPort(l.Addr())
@@ -123,9 +122,7 @@ func TestRetransmitsAsksTheBusy(t *testing.T) {
 		t.Errorf("%d sent again, %d of %d connections to look at", sum, len(e.stirred), len(e.conns))
 	}
 	carries(t, e, eps[1], 2)
-	if len(e.stirred) != 1 || e.stirred[0].path != 2 {
-		t.Errorf("%d of %d connections to look at", len(e.stirred), len(e.conns))
-	}
+	expect.True(t, len(e.stirred) == 1 && e.stirred[0].path == 2, "%d of %d connections to look at", len(e.stirred), len(e.conns))
 	for e.Retransmits(); len(e.stirred) > 0; e.Retransmits() { // until the last byte is acknowledged
 		runtime.Gosched()
 	}

@@ -41,18 +41,14 @@ func message(k transport.Kind, peer int, body string) transport.Op {
 func TestFault(t *testing.T) {
 	what := transporttest.Deliver
 	ep := transporttest.New(2, func(m *transporttest.Message) transporttest.Action {
-		if m.Src != 0 || m.Dst != 1 || m.Path != transport.Single || m.Request {
-			t.Errorf("the fault was asked about %+v", m)
-		}
+		expect.True(t, m.Src == 0 && m.Dst == 1 && m.Path == transport.Single && !m.Request, "the fault was asked about %+v", m)
 		m.Body[0]++
 		return what
 	})
 	for _, what = range []transporttest.Action{transporttest.Deliver, transporttest.Drop, transporttest.Duplicate} {
 		body := message(transport.Send, 1, "a")
 		expect.Must(t, ep[0].Exchange(t.Context(), []transport.Op{body}))
-		if string(body.Body) != "a" {
-			t.Error("the sender's own buffer was corrupted")
-		}
+		expect.True(t, string(body.Body) == "a", "the sender's own buffer was corrupted")
 	}
 	for range 3 { // one delivered, none, two
 		got := []transport.Op{message(transport.Recv, 0, "-")}

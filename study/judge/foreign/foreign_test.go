@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // Samples are written after the published documentation of each program.
@@ -131,9 +133,7 @@ func TestParseNumber(t *testing.T) {
 			t.Errorf("%q: %+v", s, r)
 		}
 	}
-	if _, err := ParseNumber("12ms", 0); err == nil {
-		t.Error("a time without a size")
-	}
+	expect.True(t, expect.Err(ParseNumber("12ms", 0)) != nil, "a time without a size")
 }
 
 // What is read says how long an exchange took, in one way.
@@ -164,9 +164,7 @@ func FuzzRead(f *testing.F) {
 			if r.Efficiency > 0 {
 				ways++
 			}
-			if ways != 1 || r.Ranks < 0 {
-				t.Fatalf("%s: %+v", format, r)
-			}
+			expect.MustTrue(t, ways == 1 && r.Ranks >= 0, "%s: %+v", format, r)
 		}
 	})
 }

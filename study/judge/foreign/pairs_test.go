@@ -40,65 +40,48 @@ var iperfTwo = iperf("node1", "node2", 100, 9e9, "") + "\n" + iperf("node2", "no
 
 func pairsOf(t *testing.T, text string) *Pairs {
 	t.Helper()
-	r, err := Read([]byte(text), Options{})
-	expect.Must(t, err)
+	r := expect.Value(Read([]byte(text), Options{}))(t)
 	return r.Pairs
 }
 
 // The matrix says who receives of whom, phase by phase.
 func TestMPIGraph(t *testing.T) {
 	p := pairsOf(t, mpiGraph3)
-	if strings.Join(p.Names, " ") != "node1 node2 node3" || len(p.List) != 6 || !p.Shifts {
-		t.Fatalf("%+v", p)
-	}
+	expect.MustTrue(t, strings.Join(p.Names, " ") == "node1 node2 node3" && len(p.List) == 6 && p.Shifts, "%+v", p)
 	for _, x := range p.List {
 		want, phase := float64((x.Src+1)*10+x.Dst+1)*mib, (x.Dst-x.Src+3)%3
-		if x.Rate != want || x.Group != phase {
-			t.Errorf("%+v: want %v in phase %d", x, want, phase)
-		}
+		expect.True(t, x.Rate == want && x.Group == phase, "%+v: want %v in phase %d", x, want, phase)
 	}
 }
 
 // Tests that overlap ran at the same time; with -R the server sends.
 func TestIperf3(t *testing.T) {
 	p := pairsOf(t, iperfTwo)
-	if got := fmt.Sprint(p.Names, p.List); got != "[node1 node2 node3] [{0 1 9e+09 0} {1 2 8e+09 0} {2 0 7e+09 1}]" {
-		t.Error(got)
-	}
+	expect.Equal(t, fmt.Sprint(p.Names, p.List), "[node1 node2 node3] [{0 1 9e+09 0} {1 2 8e+09 0} {2 0 7e+09 1}]", "p.Names, p.List)")
 	p = pairsOf(t, iperfStream)
-	if got := fmt.Sprint(p.Names, p.List); got != "[node3 node1] [{0 1 7e+09 0}]" {
-		t.Error(got)
-	}
+	expect.Equal(t, fmt.Sprint(p.Names, p.List), "[node3 node1] [{0 1 7e+09 0}]", "p.Names, p.List)")
 	p = pairsOf(t, strings.Replace(iperf("a", "b", 1, 5, ""), `"reverse":0`, `"reverse":1`, 1))
-	if got := fmt.Sprint(p.Names, p.List); got != "[a b] [{1 0 5 0}]" {
-		t.Error(got)
-	}
+	expect.Equal(t, fmt.Sprint(p.Names, p.List), "[a b] [{1 0 5 0}]", "p.Names, p.List)")
 	both := strings.Replace(iperf("a", "b", 1, 5, `,"bidir":1`), `"sum_sent"`, `"sum_received_bidir_reverse":{"seconds":10,"bits_per_second":4},"sum_sent"`, 1)
-	if got := fmt.Sprint(pairsOf(t, both).List); got != "[{0 1 5 0} {1 0 4 0}]" {
-		t.Error(got)
-	}
+	expect.Equal(t, fmt.Sprint(pairsOf(t, both).List), "[{0 1 5 0} {1 0 4 0}]", "pairsOf")
 }
 
 // What iperf3 3.12 printed: of -P 2 --bidir, of UDP, which has a target, and of a server that is not there.
 func TestIperf3Printed(t *testing.T) {
 	printed := func(name string) []byte {
-		data, err := os.ReadFile("testdata/iperf3-3.12-" + name + ".json")
-		expect.Must(t, err)
+		data := expect.Value(os.ReadFile("testdata/iperf3-3.12-" + name + ".json"))(t)
 		return data
 	}
 	for name, want := range map[string]string{
 		"bidirpar": "[node1 node2] [{0 1 2.828e+09 0} {1 0 6.551e+09 0}] 0",
 		"udp":      "[node1 node2] [{0 1 5.006e+07 0}] 1",
 	} {
-		r, err := Read(printed(name), Options{})
-		expect.Must(t, err)
+		r := expect.Value(Read(printed(name), Options{}))(t)
 		for i := range r.Pairs.List {
 			x := &r.Pairs.List[i].Rate
 			*x, _ = strconv.ParseFloat(fmt.Sprintf("%.3e", *x), 64)
 		}
-		if got := fmt.Sprint(r.Pairs.Names, r.Pairs.List, len(r.Notes)); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(r.Pairs.Names, r.Pairs.List, len(r.Notes)), want, "%s", name)
 	}
 	if _, err := Read(printed("refused"), Options{}); err == nil || !strings.Contains(err.Error(), "unable to connect to server: Connection refused") {
 		t.Error(err)
@@ -116,9 +99,8 @@ func TestNCCLJSON(t *testing.T) {
 		rcclLines: 4,
 	} {
 		r, err := Read([]byte(text), Options{})
-		if err != nil || r.Format != NCCL || r.Ranks != ranks || r.Bytes != int64(4096/ranks) || math.Abs(r.Seconds-12.5e-6) > 1e-12 {
-			t.Errorf("%+v, %v, want %d ranks", r, err, ranks)
-		}
+		expect.True(t, err == nil && r.Format == NCCL && r.Ranks == ranks && r.Bytes == int64(4096/ranks) && math.Abs(r.Seconds-12.5e-6) <= 1e-12,
+			"%+v, %v, want %d ranks", r, err, ranks)
 	}
 }
 
@@ -129,18 +111,14 @@ func TestNCCLSlowest(t *testing.T) {
 		`"-a","1"`: false, `"-a","3","-a","1"`: false, `"-b","3","-a"`: false,
 	} {
 		r, err := Read([]byte(strings.Replace(ncclJSON, `"-b","8"`, args, 1)), Options{})
-		if err != nil || (r.Limit == "") != slowest {
-			t.Errorf("%s: %+v, %v", args, r, err)
-		}
+		expect.True(t, err == nil && (r.Limit == "") == slowest, "%s: %+v, %v", args, r, err)
 	}
 }
 
 func TestPairsRefused(t *testing.T) {
 	cut := func(s, from, to string) string {
 		t.Helper()
-		if !strings.Contains(s, from) {
-			t.Fatalf("no %q in the sample", from)
-		}
+		expect.MustTrue(t, strings.Contains(s, from), "no %q in the sample", from)
 		return strings.Replace(s, from, to, 1)
 	}
 	for _, x := range []struct{ name, text, format, want string }{

@@ -1,0 +1,51 @@
+package expect_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"evbench/internal/expect"
+)
+
+// tester keeps what a check says of the test that it stands in for.
+type tester struct {
+	testing.TB
+	said  string
+	ended bool
+}
+
+func (r *tester) Helper()                   {}
+func (r *tester) Error(args ...any)         { r.said += fmt.Sprint(args...) }
+func (r *tester) Errorf(f string, a ...any) { r.said += fmt.Sprintf(f, a...) }
+func (r *tester) Fatal(args ...any)         { r.Error(args...); r.ended = true }
+func (r *tester) Fatalf(f string, a ...any) { r.Errorf(f, a...); r.ended = true }
+
+func TestChecks(t *testing.T) {
+	odd := errors.New("odd")
+	f := func(err error) (int, error) { return 7, err }
+	for name, tt := range map[string]struct {
+		good, bad func(t testing.TB)
+		says      string
+		ends      bool
+	}{
+		"Must":     {func(t testing.TB) { expect.Must(t, nil) }, func(t testing.TB) { expect.Must(t, odd) }, "odd", true},
+		"OK":       {func(t testing.TB) { expect.OK(t, nil) }, func(t testing.TB) { expect.OK(t, odd) }, "odd", false},
+		"Value":    {func(t testing.TB) { expect.Equal(t, expect.Value(f(nil))(t), 7, "f") }, func(t testing.TB) { expect.Value(f(odd))(t) }, "odd", true},
+		"Error":    {func(t testing.TB) { expect.Error(t, odd, "o", "dd") }, func(t testing.TB) { expect.Error(t, odd, "even") }, "error odd\nlacks \"even\"", false},
+		"no error": {func(t testing.TB) { expect.ErrorIf(t, nil, "") }, func(t testing.TB) { expect.ErrorIf(t, nil, "odd") }, `no error, want one with ["odd"]`, false},
+		"Err":      {func(t testing.TB) { expect.Error(t, expect.Err(f(odd)), "odd") }, func(t testing.TB) { expect.OK(t, expect.Err(f(odd))) }, "odd", false},
+		"Equal": {func(t testing.TB) { expect.Equal(t, []int{1}, []int{1}, "x") },
+			func(t testing.TB) { expect.Equal(t, 1, 2, "%d apples", 3) }, "3 apples: 1, want 2", false},
+		"True":     {func(t testing.TB) { expect.True(t, true, "x") }, func(t testing.TB) { expect.True(t, false, "%d left", 3) }, "3 left", false},
+		"MustTrue": {func(t testing.TB) { expect.MustTrue(t, true, "x") }, func(t testing.TB) { expect.MustTrue(t, false, "%d left", 3) }, "3 left", true},
+		"Contains": {func(t testing.TB) { expect.Contains(t, "abc", "a", "bc") }, func(t testing.TB) { expect.Contains(t, "abc", "a", "d") }, "no \"d\" in\nabc", false},
+	} {
+		var good, bad tester
+		tt.good(&good)
+		tt.bad(&bad)
+		if good.said != "" || bad.said != tt.says || bad.ended != tt.ends {
+			t.Errorf("%s: said %q of what is right; %q of what is wrong, want %q; ended %v", name, good.said, bad.said, tt.says, bad.ended)
+		}
+	}
+}
