@@ -138,7 +138,7 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7"}, &bytes.Buffer{}, &errs); code != proc.ExitInterrupted {
+	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7", "--minutes", "0.2"}, &bytes.Buffer{}, &errs); code != proc.ExitInterrupted {
 		t.Errorf("ended with %d:\n%s", code, errs.String())
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
