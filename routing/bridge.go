@@ -214,89 +214,90 @@ func cut(t *topology.Tree, l *lft.Tables) {
 	}
 }
 
-// ToTree returns the two-level tree, with its dead links, that a network built
-// from a notation is.
-func ToTree(n *network.Network) (*topology.Tree, error) {
-	shape, err := n.Shape()
+// OfNetwork returns the tables of a network that is a tree as those of the tree, whose servers are all
+// hosts. As for ToTables, longer ways than the shortest are an error.
+func OfNetwork(l *lft.Tables) (*Tables, error) {
+	p, err := network.TreeOf(l.Net)
 	if err != nil {
 		return nil, err
 	}
-	g, ok := shape.(network.PGFT)
-	if !ok || len(g.M) != 2 || g.P[1] != 1 {
-		return nil, fmt.Errorf("%s is no tree of two levels with single cables", n.Notation)
+	if len(p.Host) != l.Net.Hosts() {
+		return nil, errors.New("a server without its cable")
 	}
-	t, err := topology.New(topology.Options{Ports: g.M[0], Leaves: g.M[1], Spines: g.W[1]})
+	n, err := FromTree(p.Tree, 0)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := g.Build(0)
-	if err != nil {
-		return nil, err
-	}
-	var dead []topology.Link
-	for _, c := range whole.Cables() {
-		switch far := n.At(c.A.Node, int(c.A.Port)); {
-		case far == c.B:
-		case n.IsHost(c.A.Node):
-			return nil, errors.New("a server without its cable")
-		default:
-			dead = append(dead, topology.Link{Leaf: whole.Index(c.A.Node), Spine: int(c.A.Port) - 1 - t.Ports()})
+	own := lft.New(l.Engine, n)
+	for sw := range p.Tree.Switches() {
+		at := map[uint8]uint8{}
+		for port := range p.Tree.SwitchPorts(sw) {
+			at[p.Port(sw, port)] = uint8(port + 1)
+		}
+		for r, h := range p.Host {
+			port := l.Row(l.Net.Index(p.Node(sw)))[l.Net.Info(h).LID]
+			if to, ok := at[port]; ok && port != 0 && port != lft.NoPort {
+				own.Row(sw)[n.Info(network.Node(r)).LID] = to
+			}
 		}
 	}
-	return t.Without(dead...)
+	return ToTables(p.Tree, own)
 }
 
 // twoLevels makes an engine for networks of one for two-level trees. LIDs of
 // switches get the lowest spine that is alive, or the leaf.
 func twoLevels(name string) engine {
 	return func(n *network.Network, _ Options) (*lft.Tables, error) {
-		t, err := ToTree(n)
-		if err != nil {
+		p, err := network.TreeOf(n)
+		switch {
+		case err != nil:
 			return nil, err
+		case p.Tree.Levels() == 3:
+			return nil, errors.New("the network has three levels of switches, and the engine is for two")
 		}
-		tables, err := TreeTables(t, name)
+		tables, err := TreeTables(p.Tree, name)
 		if err != nil {
 			return nil, err
 		}
 		l := lft.New(name, n)
 		for i := range n.Switches() {
-			for dst := range t.Servers() {
-				ports := tables.Ports(Switch(i), dst)
-				if len(ports) == 0 {
-					continue
-				}
-				info := n.Info(network.Node(dst))
-				for k := range 1 << info.LMC {
-					l.Row(i)[int(info.LID)+k] = uint8(ports[0]) + 1
+			row := l.Row(n.Index(p.Node(i)))
+			for dst, h := range p.Host {
+				if ports := tables.Ports(Switch(i), dst); len(ports) > 0 {
+					info := n.Info(h)
+					for k := range 1 << info.LMC {
+						row[int(info.LID)+k] = p.Port(i, int(ports[0]))
+					}
 				}
 			}
 		}
-		toSwitches(t, l)
+		toSwitches(p, l)
 		return l, nil
 	}
 }
 
-func toSwitches(t *topology.Tree, l *lft.Tables) {
-	n := l.Net
-	lid := func(i int) int { return int(n.Info(n.Switch(i)).LID) }
-	set := func(i, to, port int) {
-		if row := l.Row(i); lid(to) > 0 && row[lid(to)] == lft.NoPort {
-			row[lid(to)] = uint8(port)
+func toSwitches(p *network.Places, l *lft.Tables) {
+	t, n := p.Tree, l.Net
+	set := func(i, to int, port uint8) {
+		lid := int(n.Info(p.Node(to)).LID)
+		if row := l.Row(n.Index(p.Node(i))); lid > 0 && row[lid] == lft.NoPort {
+			row[lid] = port
 		}
 	}
+	up := func(leaf, spine int) topology.Link { return topology.Link{Leaf: leaf, Spine: spine} }
 	for i := range n.Switches() {
 		set(i, i, 0)
 	}
 	for leaf := range t.Leaves() {
 		for _, k := range t.AliveSpines(leaf) {
-			set(leaf, t.Leaves()+k, t.Ports()+1+k)
-			set(t.Leaves()+k, leaf, leaf+1)
+			set(leaf, t.Leaves()+k, p.Up(up(leaf, k)))
+			set(t.Leaves()+k, leaf, p.Down(up(leaf, k)))
 		}
 	}
 	for a := range t.Leaves() {
 		for b := range t.Leaves() {
 			if common := t.CommonSpines(a, b); a != b && len(common) > 0 {
-				set(a, b, t.Ports()+1+common[0])
+				set(a, b, p.Up(up(a, common[0])))
 			}
 		}
 	}

@@ -98,10 +98,12 @@ func (t *Tree) Switches() int { return t.leaves + t.Middles() + t.tops*t.spines 
 func (t *Tree) Above(leaf, spine int) int { return t.leaves + t.Pod(leaf)*t.spines + spine }
 
 // SwitchName returns the name of a switch: leaf0, spine3; of three levels pod1-spine2 and
-// spine2-top3.
+// spine2-top3; of a tree with other names, that.
 func (t *Tree) SwitchName(sw int) string {
 	k := sw - t.leaves
 	switch {
+	case t.names != nil:
+		return t.names.Switches[sw]
 	case k < 0:
 		return fmt.Sprintf("leaf%d", sw)
 	case t.tops == 0:

@@ -207,7 +207,15 @@ var forms = []form{
 //   - pod1-spine2, a middle switch: all its cables, down and up;
 //   - spine2-top3, a top switch: its cables to every pod;
 //   - spine2, a plane: the cables of all its middle switches.
+//
+// Of a tree with other names it takes those too, and first.
 func (t *Tree) Links(name string) ([]Link, error) {
+	if links := t.called(name); links != nil {
+		return links, nil
+	}
+	if t.Ambiguous() {
+		return nil, fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
+	}
 	for _, f := range forms {
 		m := f.re.FindStringSubmatch(name)
 		if m == nil || f.three && t.tops == 0 {
@@ -230,6 +238,9 @@ func (t *Tree) Links(name string) ([]Link, error) {
 			return nil, fmt.Errorf("no %s %q; %s", f.what[t.Levels()-2], name, t.choices())
 		}
 		return out, nil
+	}
+	if t.names != nil {
+		return nil, fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
 	}
 	if t.tops == 0 {
 		return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())
@@ -274,6 +285,3 @@ func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
 	}
 	return nil, fmt.Errorf("%d random dead links: each of %d draws cuts a pair of leaves of %s apart", count, draws, t.Notation())
 }
-
-// DownNames returns the names of the dead links, in the order of Dead.
-func (t *Tree) DownNames() []string { return LinkNames(t.Dead()) }

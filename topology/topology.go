@@ -61,6 +61,7 @@ type Tree struct {
 	fill   []int  // servers present on each leaf, in the lowest slots
 	first  []int  // rank of the first server of each leaf; first[leaves] = S
 	dead   []bool // by LinkID
+	names  *Names // nil: there are none but ours
 }
 
 // Options describe a tree.
@@ -151,6 +152,15 @@ func (t *Tree) Healthy() *Tree {
 	v := *t
 	v.dead = make([]bool, len(t.dead))
 	return &v
+}
+
+// Options returns what New makes the same tree of, with every link alive.
+func (t *Tree) Options() Options {
+	o := Options{Ports: t.ports, Leaves: t.leaves, Spines: t.spines, Fill: t.Fill(), Tops: t.tops}
+	if t.tops > 0 {
+		o.Pods = t.pods
+	}
+	return o
 }
 
 // Ports returns M0, the server ports of a leaf.
@@ -397,14 +407,8 @@ func (l Link) Compare(o Link) int {
 	return cmp.Or(cmp.Compare(l.Leaf, o.Leaf), cmp.Compare(l.Spine, o.Spine), cmp.Compare(l.Top, o.Top))
 }
 
-// LinkNames returns the names of links in their order; it is never nil.
-func LinkNames(links []Link) []string {
-	names := make([]string, len(links))
-	for i, l := range links {
-		names[i] = l.String()
-	}
-	return names
-}
+// LinkNames returns our names of links in their order; it is never nil.
+func LinkNames(links []Link) []string { return (&Tree{}).LinkNames(links) }
 
 // Minus returns the links that are not among others, in their order.
 func Minus(links, others []Link) []Link {

@@ -61,11 +61,11 @@ func (t *Tree) WireName(w Wire) (link, direction string) {
 	id, n := int(w)/2, t.leaves*t.spines
 	switch {
 	case id >= n+t.Servers():
-		return t.LinkOf(id - t.Servers()).String(), direction
+		return t.LinkName(t.LinkOf(id - t.Servers())), direction
 	case id >= n:
-		return fmt.Sprintf("%s-leaf%d", t.ServerName(id-n), t.Leaf(id-n)), direction
+		return t.ServerName(id-n) + "-" + t.SwitchName(t.Leaf(id-n)), direction
 	}
-	return t.LinkOf(id).String(), direction
+	return t.LinkName(t.LinkOf(id)), direction
 }
 
 // ServerName returns "server" and the position of the server of a rank.

@@ -81,11 +81,11 @@ func canLoad(c *cli.Context) error {
 
 func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 	if c.String("tree") == "" {
-		t, err := opensm.TreeOf(n)
+		p, err := network.TreeOf(n)
 		if err != nil {
-			return nil, usagef("--topology: no fat tree of two levels (%w); does --tree say which?", err)
+			return nil, usagef("--topology: %w; does --tree say which?", err)
 		}
-		return t, nil
+		return p.Tree, nil
 	}
 	o, err := treeOptions(c, "tree")
 	if err != nil {

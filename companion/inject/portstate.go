@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/companion/opensm"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -26,24 +25,24 @@ func portStates(o Options) (recipes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inject.fabric: %s: %w", o.Fabric, err)
 	}
-	p, err := opensm.Match(o.Tree, n)
+	p, err := network.Match(o.Tree, n)
 	if err != nil {
 		return nil, fmt.Errorf("inject.fabric: %s: %w", o.Fabric, err)
 	}
 	return func(l topology.Link) (recipe, error) { return portRecipe(o, n, p, l) }, nil
 }
 
-// portRecipe disables the port of the leaf: a leaf that has servers is reached
+// portRecipe disables the port of the leaf, the lower end: a leaf that has servers is reached
 // through its other spines, but a spine whose last link is disabled at its own
 // end could not be told any more to enable it. The spine's port is asked first,
 // since it does not know what the leaf was told; where it does not answer, the
 // leaf's own counts.
-func portRecipe(o Options, n *network.Network, p *opensm.Places, l topology.Link) (recipe, error) {
-	up, down := p.Up(l.Leaf, l.Spine), p.Down(l.Leaf, l.Spine)
-	if up == 0 {
+func portRecipe(o Options, n *network.Network, p *network.Places, l topology.Link) (recipe, error) {
+	c, ok := p.Cable(l)
+	if !ok {
 		return recipe{}, fmt.Errorf("%s: no such cable in %s", l, o.Fabric)
 	}
-	leaf, spine := n.Info(p.Leaf[l.Leaf]), n.Info(p.Spine[l.Spine])
+	leaf, spine := n.Info(c.A.Node), n.Info(c.B.Node)
 	for _, i := range []network.Info{leaf, spine} {
 		if i.LID == 0 {
 			return recipe{}, fmt.Errorf("%s: %s has no LID in %s; write the file with ibnetdiscover when the subnet manager has run", l, i.Name, o.Fabric)
@@ -53,10 +52,10 @@ func portRecipe(o Options, n *network.Network, p *opensm.Places, l topology.Link
 		return o.portState(strconv.Itoa(int(i.LID)), strconv.Itoa(int(port)), what)
 	}
 	return recipe{
-		down: do(leaf, up, "disable"),
+		down: do(leaf, c.A.Port, "disable"),
 		Remedy: Remedy{
-			Up:    do(leaf, up, "enable"),
-			Probe: []Program{do(spine, down, "query"), do(leaf, up, "query")},
+			Up:    do(leaf, c.A.Port, "enable"),
+			Probe: []Program{do(spine, c.B.Port, "query"), do(leaf, c.A.Port, "query")},
 		},
 	}, nil
 }

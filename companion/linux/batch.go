@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,7 +41,10 @@ type Batch struct {
 	routes companion.Routes
 }
 
-// NewBatch returns the files of a plan.
+// ifaceRE is what files and interfaces may be called.
+var ifaceRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
+
+// NewBatch returns the files of a plan. Where its tree has names that interfaces cannot have, ours count.
 func NewBatch(p *plan.Plan) (*Batch, error) {
 	t := p.Tree
 	switch {
@@ -52,9 +56,13 @@ func NewBatch(p *plan.Plan) (*Batch, error) {
 	case p.Routing == routing.Spray:
 		return nil, fmt.Errorf("routing spray: ip -batch sets routes, and packets are sprayed by a packet filter; take ecmp or another routing")
 	}
-	b := &Batch{plan: p, tree: t, addr: lab.Addresses{Tree: t}}
+	own := *p
+	if n := t.Names(); n != nil && slices.ContainsFunc(n.Switches, func(s string) bool { return !ifaceRE.MatchString(s) }) {
+		own.Tree = t.Named(nil)
+	}
+	b := &Batch{plan: &own, tree: own.Tree, addr: lab.Addresses{Tree: t}}
 	var err error
-	b.routes, err = companion.Compute(p, b.addr)
+	b.routes, err = companion.Compute(&own, b.addr)
 	return b, err
 }
 

@@ -42,17 +42,13 @@ func (b *Batch) Write(dir string) (int, error) {
 	return len(files), nil
 }
 
-// OfTables returns the commands for the forwarding tables of a two-level tree.
+// OfTables returns the commands for the forwarding tables of a tree of two levels or three.
 func OfTables(l *lft.Tables) (*Batch, error) {
-	tree, err := routing.ToTree(l.Net)
+	tables, err := routing.OfNetwork(l)
 	if err != nil {
 		return nil, err
 	}
-	tables, err := routing.ToTables(tree, l)
-	if err != nil {
-		return nil, err
-	}
-	return NewBatch(&plan.Plan{Tree: tree, Tables: tables, Routing: l.Engine})
+	return NewBatch(&plan.Plan{Tree: tables.Tree, Tables: tables, Routing: l.Engine})
 }
 
 // WriteNodes writes the commands of all nodes, one node after the other.

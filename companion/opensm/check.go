@@ -91,7 +91,7 @@ func (r *Routes) leftOut() map[[2]network.Node]bool {
 		return out
 	}
 	for _, u := range r.Plan.Unreachable {
-		a, b := r.places.Leaf[u[0]], r.places.Leaf[u[1]]
+		a, b := r.places.Node(u[0]), r.places.Node(u[1])
 		out[[2]network.Node{a, b}], out[[2]network.Node{b, a}] = true, true
 	}
 	return out
@@ -120,11 +120,11 @@ func (c *checker) cables() {
 				continue
 			}
 			for _, l := range t.PathLinks(t.Leaf(src), t.Leaf(dst), path) {
-				if places.up[t.LinkID(l)] == 0 && !said[l] {
+				if places.Up(l) == 0 && !said[l] {
 					said[l] = true
 					low, high := t.Ends(l)
 					c.err.add(deadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
-						l, c.name(places.node(low.Switch)), c.name(places.node(high.Switch)))
+						l, c.name(places.Node(low.Switch)), c.name(places.Node(high.Switch)))
 				}
 			}
 		}
@@ -153,7 +153,7 @@ func (c *checker) host(h network.Node) {
 	base := int(n.Info(h).LID)
 	for i := range n.Switches() {
 		s := n.Switch(i)
-		if c.out[[2]network.Node{s, home}] || len(hostsOn(n, s)) == 0 {
+		if c.out[[2]network.Node{s, home}] || n.HostCount(s) == 0 {
 			continue
 		}
 		for lid := base; lid < base+1<<c.r.lmc; lid++ {
@@ -215,10 +215,10 @@ func (c *checker) message(src, dst, path int) {
 	}
 	a, b := t.Leaf(src), t.Leaf(dst)
 	links := t.PathLinks(a, b, path)
-	at := places.Leaf[a]
+	at := places.Node(a)
 	for _, l := range links[:len(links)/2] {
 		_, high := t.Ends(l)
-		want, next := places.node(high.Switch), c.r.Net.At(at, int(c.r.Tables.Port(at, lid))).Node
+		want, next := places.Node(high.Switch), c.r.Net.At(at, int(c.r.Tables.Port(at, lid))).Node
 		if next == network.NoNode {
 			return
 		}

@@ -16,7 +16,7 @@ import (
 // InfiniBand switches get lost, and often one end only is heard.
 type links struct {
 	tree   *topology.Tree
-	places *Places
+	places *network.Places
 	net    *network.Network
 	at     map[plug]topology.Link
 	down   []bool // by link ID
@@ -29,7 +29,7 @@ type plug struct {
 
 // newLinks takes the links dead in the tree to be down. Links that the network has no
 // cable for stay down.
-func newLinks(t *topology.Tree, places *Places, n *network.Network) *links {
+func newLinks(t *topology.Tree, places *network.Places, n *network.Network) *links {
 	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.AllLinks())}
 	for id := range l.down {
 		at := t.LinkOf(id)
@@ -45,8 +45,7 @@ func newLinks(t *topology.Tree, places *Places, n *network.Network) *links {
 // ends returns the ports of the lower and the upper end, both 0 where there is no cable.
 func (l *links) ends(at topology.Link) (low, high plug) {
 	a, b := l.tree.Ends(at)
-	id := l.tree.LinkID(at)
-	return plug{l.net.Info(l.places.node(a.Switch)).GUID, l.places.up[id]}, plug{l.net.Info(l.places.node(b.Switch)).GUID, l.places.down[id]}
+	return plug{l.net.Info(l.places.Node(a.Switch)).GUID, l.places.Up(at)}, plug{l.net.Info(l.places.Node(b.Switch)).GUID, l.places.Down(at)}
 }
 
 func (l *links) dead() []topology.Link {

@@ -194,20 +194,3 @@ func TestAidWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestTreeOf finds the tree in a network, with servers missing too.
-func TestTreeOf(t *testing.T) {
-	for _, fill := range [][]int{{4, 4, 4}, {4, 1, 0, 3}} {
-		want := options(t, topology.Options{Ports: 4, Leaves: len(fill), Spines: 2, Fill: fill})
-		got, err := TreeOf(networkOf(t, want, 0))
-		if len(fill) == 4 { // a leaf without hosts is a spine for whoever looks
-			if err != nil || got.Leaves() != 3 || got.Spines() != 3 {
-				t.Errorf("%v, %v", got, err)
-			}
-			continue
-		}
-		if err != nil || got.Notation() != want.Notation() || got.Spines() != 2 || !slices.Equal(got.Fill(), fill) {
-			t.Errorf("%v, %v", got, err)
-		}
-	}
-}

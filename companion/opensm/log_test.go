@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/internal/expect"
+	"evbench/topology/network"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.
@@ -156,7 +157,7 @@ func FuzzLog(f *testing.F) {
 		}
 		tree := treeOf(t, "FT(2;2,3)")
 		n := networkOf(t, tree, 1)
-		places, err := Match(tree, n)
+		places, err := network.Match(tree, n)
 		expect.Must(t, err)
 		var l loading
 		state := newLinks(tree, places, n)

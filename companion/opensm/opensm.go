@@ -43,7 +43,7 @@ type Options struct {
 type Routes struct {
 	Plan   *plan.Plan       // nil: the tables are no plan's
 	Net    *network.Network // with the LIDs of Tables, without the plan's dead cables
-	places *Places
+	places *network.Places
 	Tables *lft.Tables
 
 	lmc      int  // of every host
@@ -74,12 +74,12 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if o.LMC < 0 || o.LMC > maxLMC {
 		return nil, fmt.Errorf("LMC %d: must be 0..%d", o.LMC, maxLMC)
 	}
-	places, err := Match(p.Tree, n)
+	places, err := network.Match(p.Tree, n)
 	if err != nil {
 		return nil, err
 	}
 	if o.Hosts != nil {
-		if err := places.take(o.Hosts, n); err != nil {
+		if places, err = places.Take(o.Hosts); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +95,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if r.Net, r.kept, err = withLIDs(n, r.lmc); err != nil {
 		return nil, err
 	}
-	r.Net = r.Net.Without(places.dead(p.Tree), nil)
+	r.Net = r.Net.Without(places.Cables(p.Tree.Dead()), nil)
 	r.lmc = int(r.Net.Info(0).LMC)
 	b.fill(r)
 	return r, r.check()
@@ -199,7 +199,7 @@ func groups(t *topology.Tree) int {
 
 type builder struct {
 	tree   *topology.Tree
-	places *Places
+	places *network.Places
 	net    *network.Network
 	number map[network.Node]int // of a switch, as the tree counts them
 	leafOf []int                // of a host, -1 where it is on no leaf
@@ -209,10 +209,10 @@ type builder struct {
 
 const wordBits = 64
 
-func newBuilder(p *plan.Plan, places *Places, n *network.Network) *builder {
+func newBuilder(p *plan.Plan, places *network.Places, n *network.Network) *builder {
 	b := &builder{tree: p.Tree, places: places, net: n, number: map[network.Node]int{}, leafOf: make([]int, n.Hosts())}
 	for sw := range p.Tree.Switches() {
-		b.number[places.node(sw)] = sw
+		b.number[places.Node(sw)] = sw
 	}
 	for h := range b.leafOf {
 		l, ok := b.number[n.Leaf(network.Node(h)).Node]
@@ -264,7 +264,7 @@ func (b *builder) alive(leaf, spine int) bool {
 }
 
 func (b *builder) cable(l topology.Link) bool {
-	return b.tree.LinkAlive(l) && b.places.up[b.tree.LinkID(l)] != 0
+	return b.tree.LinkAlive(l) && b.places.Up(l) != 0
 }
 
 func (b *builder) fill(r *Routes) {
@@ -314,8 +314,8 @@ func (b *builder) host(r *Routes, h network.Node) {
 			if len(choice) > 0 {
 				k := choice[o%len(choice)]
 				r.pathsTo(l, h)[o] = uint16(k)
-				if port := b.places.Up(l, k); port != 0 {
-					set(b.places.Leaf[l], o, port)
+				if port := b.places.Up(topology.Link{Leaf: l, Spine: k}); port != 0 {
+					set(b.places.Node(l), o, port)
 				}
 			}
 		}

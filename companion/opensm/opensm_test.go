@@ -98,7 +98,7 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 				way = append(way, e.Node)
 			}
 			leaf, k := tree.Leaf(src), p.Path(src, dst)
-			want := []network.Node{r.places.Leaf[leaf]}
+			want := []network.Node{r.places.Node(leaf)}
 			if k >= 0 {
 				links := tree.PathLinks(leaf, tree.Leaf(dst), k)
 				for i, l := range links {
@@ -106,7 +106,7 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 					if i >= len(links)/2 {
 						high = low
 					}
-					want = append(want, r.places.node(high.Switch))
+					want = append(want, r.places.Node(high.Switch))
 				}
 			}
 			if fault != lft.NoFault || !slices.Equal(way, want) {

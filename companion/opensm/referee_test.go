@@ -16,6 +16,7 @@ import (
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/scheduler"
+	"evbench/topology"
 	"evbench/topology/network"
 )
 
@@ -98,12 +99,12 @@ func (f *referee) traces(t *testing.T, r *Routes) {
 			for src := tree.First(leaf); src < tree.First(leaf+1); src++ {
 				k := r.Plan.Spine(src, dst)
 				way := f.trace(t, r.Net, r.places.Host[src], r.dlid(src, dst))
-				expect := []network.Node{r.places.Leaf[leaf], r.places.Spine[k], r.places.Leaf[tree.Leaf(dst)]}
+				expect := []network.Node{r.places.Node(leaf), r.places.Node(tree.Leaves() + k), r.places.Node(tree.Leaf(dst))}
 				if !slices.Equal(way, expect) {
 					t.Errorf("server %d to %d: %v, planned %v", src, dst, way, expect)
 					continue
 				}
-				want, got = append(want, k), append(got, slices.Index(r.places.Spine, way[1]))
+				want, got = append(want, k), append(got, r.Net.Index(way[1])-tree.Leaves())
 			}
 			if a, b := distinct(want), distinct(got); a != b {
 				t.Errorf("leaf %d to server %d: %d spines, planned %d", leaf, dst, b, a)
@@ -164,7 +165,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 	f := judge(t, before, n)
 	f.traces(t, before)
 
-	expect.Must(t, f.live.Unlink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}))
+	expect.Must(t, f.live.Unlink(network.End{Node: before.places.Node(0), Port: before.places.Up(topology.Link{Leaf: 0, Spine: 0})}))
 	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
 	expect.Must(t, Install(t.Context(), after, f.o))
 	f.holds(t, after)
@@ -172,7 +173,7 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 
 	// The cable comes back, and so does the first plan.
 	expect.Must(t, f.live.Forget())
-	expect.Must(t, f.live.Relink(network.End{Node: before.places.Leaf[0], Port: before.places.Up(0, 0)}))
+	expect.Must(t, f.live.Relink(network.End{Node: before.places.Node(0), Port: before.places.Up(topology.Link{Leaf: 0, Spine: 0})}))
 	expect.Must(t, Install(t.Context(), before, f.o))
 	f.holds(t, before)
 }

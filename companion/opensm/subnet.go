@@ -46,7 +46,7 @@ type Step struct {
 type Subnet struct {
 	o      SubnetOptions
 	net    *network.Network
-	places *Places
+	places *network.Places
 	tree   *topology.Tree
 	tables *lft.Tables // that the switches hold; nil: not known
 
@@ -60,7 +60,7 @@ type Subnet struct {
 // NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
 // plans for it, in which the links that are down at first are dead.
 func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
-	places, err := Match(t, n)
+	places, err := network.Match(t, n)
 	if err != nil {
 		return nil, err
 	}

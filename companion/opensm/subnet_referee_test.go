@@ -77,7 +77,7 @@ func (f *followed) change(t testing.TB, do func(network.End) error, up bool, nam
 	f.mu.Lock()
 	f.steps, f.began = nil, time.Now()
 	f.mu.Unlock()
-	expect.Must(t, do(network.End{Node: f.s.places.Leaf[l.Leaf], Port: f.s.places.Up(l.Leaf, l.Spine)}))
+	expect.Must(t, do(network.End{Node: f.s.places.Node(l.Leaf), Port: f.s.places.Up(topology.Link{Leaf: l.Leaf, Spine: l.Spine})}))
 	for _, leaf := range []bool{true, false} {
 		select {
 		case e := <-f.events:

@@ -17,7 +17,7 @@ func (b *builder) downwards(to int, set entry) map[int]bool {
 	for todo := []int{to}; len(todo) > 0; todo = todo[1:] {
 		for _, l := range b.upwards(todo[0]) {
 			if _, high := b.tree.Ends(l); b.cable(l) {
-				set(b.places.node(high.Switch), b.places.down[b.tree.LinkID(l)])
+				set(b.places.Node(high.Switch), b.places.Down(l))
 				reach[high.Switch] = true
 				todo = append(todo, high.Switch)
 			}
@@ -54,7 +54,7 @@ func (b *builder) towards(s network.Node, set entry) {
 			return !reach[high.Switch] || !b.cable(l)
 		})
 		if len(ways) > 0 {
-			set(b.places.node(sw), b.places.up[b.tree.LinkID(ways[to%len(ways)])])
+			set(b.places.Node(sw), b.places.Up(ways[to%len(ways)]))
 			reach[sw] = true
 		}
 	}
@@ -128,15 +128,15 @@ func (b *builder) podLID(q, home, path, turn int, set entry) {
 		}
 		if open[k] = len(tops) > 0; open[k] {
 			up := topology.Link{Leaf: q, Spine: k, Above: true, Top: tops[turn%len(tops)]}
-			if port := b.places.up[b.tree.LinkID(up)]; port != 0 {
-				set(b.places.node(b.tree.Above(q*b.tree.PodLeaves(), k)), port)
+			if port := b.places.Up(up); port != 0 {
+				set(b.places.Node(b.tree.Above(q*b.tree.PodLeaves(), k)), port)
 			}
 		}
 	}
 	for l := q * b.tree.PodLeaves(); l < (q+1)*b.tree.PodLeaves(); l++ {
 		for i := range open {
 			if k := (plane + i) % len(open); l != home && open[k] && b.alive(l, k) {
-				set(b.places.Leaf[l], b.places.Up(l, k))
+				set(b.places.Node(l), b.places.Up(topology.Link{Leaf: l, Spine: k}))
 				break
 			}
 		}

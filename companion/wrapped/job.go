@@ -12,8 +12,8 @@ import (
 
 	"evbench/companion/opensm"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/scheduler"
-	"evbench/topology"
 	"evbench/topology/network"
 )
 
@@ -32,59 +32,29 @@ type Job struct {
 	net   *network.Network
 }
 
-// NewJob plans the exchange of all hosts, over one path from a leaf to a host, so that tables
-// with one entry for a destination can hold the paths. whole and net are a tree of two levels
+// NewJob plans the exchange of all hosts, over one path from a leaf, or of three levels a pod, to a host, so that tables
+// with one entry for a destination can hold the paths. whole and net are a tree of two levels or three
 // with and without what is dead. A host that no live path reaches is an error.
 func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
-	full, err := opensm.TreeOf(whole)
-	if err != nil {
-		return nil, fmt.Errorf("no tree of two levels: %w", err)
-	}
-	places, err := opensm.Match(full, whole)
-	if err != nil {
-		return nil, fmt.Errorf("no tree of two levels with single cables: %w", err)
-	}
-	for _, c := range whole.SwitchCables() {
-		if slices.Contains(places.Leaf, c.A.Node) == slices.Contains(places.Leaf, c.B.Node) {
-			return nil, fmt.Errorf("no tree of two levels: %s joins two leaves, or two switches above them", whole.CableName(c))
-		}
-	}
-	j := &Job{net: net, hosts: slices.Clone(hosts)}
-	slices.SortStableFunc(j.hosts, func(a, b Host) int { return slices.Index(places.Host, a.Node) - slices.Index(places.Host, b.Node) })
-	tree, err := treeOf(full, places, net, j.hosts)
+	full, err := network.TreeOf(whole)
 	if err != nil {
 		return nil, err
 	}
-	j.Plan, err = plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths})
-	return j, err
-}
-
-func treeOf(full *topology.Tree, places *opensm.Places, net *network.Network, hosts []Host) (*topology.Tree, error) {
-	o := topology.Options{Ports: full.Ports(), Leaves: full.Leaves(), Spines: full.Spines(), Fill: make([]int, full.Leaves())}
+	nodes, of := make([]network.Node, len(hosts)), map[network.Node]Host{}
 	for i, h := range hosts {
-		leaf := slices.Index(places.Leaf, net.Leaf(h.Node).Node)
-		if leaf < 0 {
-			return nil, fmt.Errorf("host %s has no cable to a leaf", net.Info(h.Node).Name)
-		}
-		if i > 0 && hosts[i-1].Node == h.Node {
-			return nil, fmt.Errorf("host %s is in the job twice", net.Info(h.Node).Name)
-		}
-		o.Fill[leaf]++
+		nodes[i], of[h.Node] = h.Node, h
 	}
-	t, err := topology.New(o)
+	slices.SortStableFunc(nodes, func(a, b network.Node) int { return slices.Index(full.Host, a) - slices.Index(full.Host, b) })
+	places, err := full.For(net, nodes)
 	if err != nil {
 		return nil, err
 	}
-	var dead []topology.Link
-	for l := range o.Leaves {
-		for s := range o.Spines {
-			port := places.Up(l, s)
-			if port == 0 || net.At(places.Leaf[l], int(port)).Node != places.Spine[s] {
-				dead = append(dead, topology.Link{Leaf: l, Spine: s})
-			}
-		}
+	j := &Job{net: net}
+	for _, v := range places.Host {
+		j.hosts = append(j.hosts, of[v])
 	}
-	return t.Without(dead...)
+	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: scheduler.NameFORS, Routing: routing.Pinned, Objective: scheduler.FewestPaths})
+	return j, err
 }
 
 // Ranks returns the number of ranks.

@@ -66,13 +66,40 @@ func TestJob(t *testing.T) {
 	}
 }
 
+// TestJobOfThreeLevels plans for all hosts of a network whose switches have names of their own, with two dead
+// cables, one of them above. Plain tables hold the plan.
+func TestJobOfThreeLevels(t *testing.T) {
+	built, _ := networkOf(t, "FT(3;2,2,2)")
+	info := make([]network.Info, built.Nodes())
+	for v := range info {
+		if info[v] = built.Info(network.Node(v)); !built.IsHost(network.Node(v)) {
+			info[v].Name = fmt.Sprintf("sw%02d", v)
+		}
+	}
+	var file bytes.Buffer
+	expect.Must(t, netfile.WriteIB(&file, built.WithInfo(info)))
+	whole, err := netfile.ReadIB(&file)
+	expect.Must(t, err)
+	net, err := whole.Degrade([]string{"sw08-sw12", "pod1-spine1-top0"})
+	expect.Must(t, err)
+	var hosts []Host
+	for v := range whole.Hosts() {
+		hosts = append(hosts, Host{network.Node(v), fmt.Sprint("n", v), 1})
+	}
+	j, err := NewJob(whole, net, hosts)
+	expect.Must(t, err)
+	if down := fmt.Sprint(j.Plan.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
+		t.Errorf("dead are %s", down)
+	}
+}
+
 func TestJobRefuses(t *testing.T) {
 	whole, net := networkOf(t, "FT(2;2,2)")
 	if _, err := NewJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
-	three, same := networkOf(t, "FT(3;2,2,2)")
-	if _, err := NewJob(three, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "no tree of two levels") {
+	four, same := networkOf(t, "FT(4;2,2,2,2)")
+	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "no tree of two or three levels: ") {
 		t.Error(err)
 	}
 	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")

@@ -46,7 +46,7 @@ var layers = []layer{
 	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
 
-	{"topology", "internal/unit", true},
+	{"topology", "internal/show internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/netfile", "internal/atomicfile internal/yamldoc topology/network", false},

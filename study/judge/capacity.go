@@ -64,19 +64,14 @@ func (f *fabric) capacity(at network.End) float64 {
 
 // port is the lower end of a link of the tree; its port is 0 where there is no cable.
 func (f *fabric) port(l topology.Link) network.End {
-	low, high := f.tree.Ends(l)
-	for p, e := range f.net.Ends(f.node[low.Switch]) {
-		if e.Node == f.node[high.Switch] {
-			return network.End{Node: f.node[low.Switch], Port: uint8(p + 1)}
-		}
-	}
-	return network.End{Node: f.node[low.Switch]}
+	c, _ := f.places.Cable(l)
+	return c.A
 }
 
 // faults are the dead and the slow links of a tree, and the slow cables of its hosts.
 func (f *fabric) faults() (out []fault) {
 	for _, l := range f.tree.Dead() {
-		out = append(out, fault{f.linkName(l), 0, l, network.NoNode})
+		out = append(out, fault{f.tree.LinkName(l), 0, l, network.NoNode})
 	}
 	if len(f.slow) == 0 {
 		return out
@@ -84,7 +79,7 @@ func (f *fabric) faults() (out []fault) {
 	for id := range f.tree.AllLinks() {
 		if l := f.tree.LinkOf(id); f.tree.LinkAlive(l) {
 			if share, ok := f.slow[f.port(l)]; ok {
-				out = append(out, fault{f.linkName(l), share, l, network.NoNode})
+				out = append(out, fault{f.tree.LinkName(l), share, l, network.NoNode})
 			}
 		}
 	}
@@ -217,7 +212,7 @@ func (c *capacities) simple(f *fabric) limit {
 	for i, sum := range leaf {
 		n := t.On(i)
 		if x := float64(n*(s-n)) / sum; n > 0 && n < s && x > out.phases*(1+1e-9) {
-			why := fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over links of %.4g times the link rate in all", n, f.name(f.node[i]), n*(s-n), sum)
+			why := fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over links of %.4g times the link rate in all", n, f.name(f.places.Node(i)), n*(s-n), sum)
 			out = limit{x, scheduler.Bound{Kind: scheduler.KindLeaf, Leaf: i}, why}
 		}
 	}

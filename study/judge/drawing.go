@@ -34,6 +34,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		p := at[f.net.Leaf(h).Node]
 		d.Levels[p.Level][p.Index].Hosts++
 	}
+	names := f.cableNames()
 	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
 	if v.Tables != nil {
 		for _, l := range v.Tables.loads {
@@ -61,13 +62,31 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		if k.Deciding {
 			says = append(says, "decides")
 		}
-		k.Title = f.name(c.A.Node) + "-" + f.name(c.B.Node) + ": " + cmp.Or(strings.Join(says, "; "), "alive")
+		k.Title = names[[2]network.Node{c.A.Node, c.B.Node}] + ": " + cmp.Or(strings.Join(says, "; "), "alive")
 		d.Most = max(d.Most, k.Up, k.Down)
 		d.Cables = append(d.Cables, k)
 	}
 	slices.SortStableFunc(d.Cables, func(a, b html.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
 	d.Words = drawingWords(d.Cables, v.Tables != nil)
 	return d, nil
+}
+
+// cableNames are the names of cables between switches, by their lower and upper end.
+func (f *fabric) cableNames() map[[2]network.Node]string {
+	out := map[[2]network.Node]string{}
+	for _, c := range f.whole.SwitchCables() {
+		out[[2]network.Node{c.A.Node, c.B.Node}] = f.name(c.A.Node) + "-" + f.name(c.B.Node)
+		out[[2]network.Node{c.B.Node, c.A.Node}] = f.name(c.B.Node) + "-" + f.name(c.A.Node)
+	}
+	if f.tree == nil {
+		return out
+	}
+	for id := range f.tree.AllLinks() {
+		l := f.tree.LinkOf(id)
+		low, high := f.tree.Ends(l)
+		out[[2]network.Node{f.places.Node(low.Switch), f.places.Node(high.Switch)}] = f.tree.LinkName(l)
+	}
+	return out
 }
 
 func drawingWords(cables []html.Cable, routes bool) string {
@@ -109,7 +128,7 @@ func (f *fabric) allCables() []network.Cable {
 	}
 	for _, l := range f.tree.Dead() {
 		low, high := f.tree.Ends(l)
-		if a, b := f.node[low.Switch], f.node[high.Switch]; !there[[2]network.Node{a, b}] {
+		if a, b := f.places.Node(low.Switch), f.places.Node(high.Switch); !there[[2]network.Node{a, b}] {
 			cables = append(cables, network.Cable{A: network.End{Node: a}, B: network.End{Node: b}})
 		}
 	}

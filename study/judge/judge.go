@@ -165,7 +165,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	}
 	t := f.tree
 	for _, l := range t.Dead() {
-		v.Dead = append(v.Dead, f.linkName(l))
+		v.Dead = append(v.Dead, f.tree.LinkName(l))
 	}
 	if err := sameDead(t, r); err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindLeaf:
 		n, live := t.On(b.Leaf), len(t.AliveSpines(b.Leaf))
 		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.node[b.Leaf]), n*(s-n), live, t.Spines(), f.deadOf(b.Leaf))
+			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, t.Spines(), f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {
@@ -264,7 +264,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 		}
 		n := t.On(b.Leaf)
 		return fmt.Sprintf("the %d hosts of %s have %d messages for %d leaves with which it shares few spines: %s",
-			n, f.name(f.node[b.Leaf]), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))
+			n, f.name(f.places.Node(b.Leaf)), n*m, len(b.Subset), f.deadOf(append([]int{b.Leaf}, b.Subset...)...))
 	case scheduler.KindPod:
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
 	}
@@ -288,7 +288,7 @@ func (f *fabric) deadOf(leaves ...int) string {
 	var names []string
 	for _, l := range f.tree.Dead() {
 		if !l.Above && slices.Contains(leaves, l.Leaf) {
-			names = append(names, f.linkName(l))
+			names = append(names, f.tree.LinkName(l))
 		}
 	}
 	if len(names) == 0 {

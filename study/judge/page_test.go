@@ -20,7 +20,7 @@ func TestWritePage(t *testing.T) {
 			"<td>h0</td><td class=\"n\">12</td><td>h[4-9],h[10-15]</td>",
 			"<title>leaf0-spine0: dead</title>", "<title>leaf0-spine1: 16 routes up, 24 down; decides</title>", "dfsssp",
 		}},
-		{"FT(3;2,2,4)", []string{"s1_0-s2_0", "s2_2/3"}, []string{"s1_0-s2_0: dead", "s2_2-s3_0: dead"}},
+		{"FT(3;2,2,4)", []string{"s1_0-s2_0", "s2_2/3"}, []string{"leaf0-spine0: dead", "pod1-spine0-top0: dead"}},
 		{"PGFT(2;4,4;1,2;1,2)", nil, []string{"no bound, repairs or plan", "routes up"}},
 	} {
 		in := input(t, x.notation, "opensm-minhop", x.down...)

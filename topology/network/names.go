@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
-	"evbench/topology"
+	"evbench/internal/show"
 )
 
 // An Index finds nodes and cables by what people call them.
@@ -13,13 +14,25 @@ type Index struct {
 	n      *Network
 	byName map[string][]Node
 	byGUID map[uint64][]Node
-	two    bool           // levels, so that "leaf0" and "spine3" are clear
-	three  *topology.Tree // of three levels, with its names of switches and links; nil: another network
+	places func() *Places // nil where the network is no tree
 }
 
 // Names returns the index of a network.
 func Names(n *Network) *Index {
-	x := &Index{n: n, byName: map[string][]Node{}, byGUID: map[uint64][]Node{}}
+	x := names(n)
+	x.places = sync.OnceValue(func() *Places {
+		p, err := treeOf(n)
+		if err != nil || p.Tree.Named(p.names(x)).Ambiguous() {
+			return nil
+		}
+		return p
+	})
+	return x
+}
+
+// names is the index without names of trees.
+func names(n *Network) *Index {
+	x := &Index{n: n, byName: map[string][]Node{}, byGUID: map[uint64][]Node{}, places: func() *Places { return nil }}
 	for v, i := range n.info {
 		x.byName[i.Name] = append(x.byName[i.Name], Node(v))
 		x.byGUID[i.GUID] = append(x.byGUID[i.GUID], Node(v))
@@ -27,70 +40,10 @@ func Names(n *Network) *Index {
 			x.byGUID[i.Port] = append(x.byGUID[i.Port], Node(v))
 		}
 	}
-	x.two = len(x.byName["s2_0"]) == 1 && len(x.byName["s3_0"]) == 0
-	if x.three = x.threeLevels(); x.three != nil {
-		for sw := range x.three.Switches() {
-			if name := x.three.SwitchName(sw); len(x.byName[name]) == 0 {
-				x.byName[name] = []Node{x.switchOf(sw)}
-			}
-		}
-	}
 	return x
 }
 
-func (x *Index) threeLevels() *topology.Tree {
-	var count [4]int
-	level := map[Node]int{}
-	for l := 1; l < len(count); l++ {
-		for ; len(x.byName[built(l, count[l])]) == 1; count[l]++ {
-			level[x.byName[built(l, count[l])][0]] = l
-		}
-	}
-	if count[3] == 0 || len(level) != x.n.Switches() {
-		return nil
-	}
-	planes, leaves := 1, 1 // of a pod
-	for v, l := range level {
-		beside := map[Node]bool{}
-		for _, e := range x.n.Ends(v) {
-			beside[e.Node] = level[e.Node] == 3-l // 2 of 1, 1 of 2
-		}
-		most := 0
-		for _, ok := range beside {
-			if ok {
-				most++
-			}
-		}
-		switch l {
-		case 1:
-			planes = max(planes, most)
-		case 2:
-			leaves = max(leaves, most)
-		}
-	}
-	o := topology.Options{Ports: topology.MaxPorts, Leaves: count[1], Spines: planes, Pods: count[1] / leaves, Tops: count[3] / planes}
-	t, err := topology.New(o)
-	if err != nil || t.Middles() != count[2] || t.Paths() != count[3] {
-		return nil
-	}
-	return t
-}
-
-func (x *Index) switchOf(sw int) Node {
-	t, level := x.three, 1
-	for _, n := range []int{t.Leaves(), t.Middles()} {
-		if sw < n {
-			break
-		}
-		sw, level = sw-n, level+1
-	}
-	return x.byName[built(level, sw)][0]
-}
-
 func built(level, i int) string { return "s" + strconv.Itoa(level) + "_" + strconv.Itoa(i) }
-
-// plain are the names that topologies of two levels use.
-var plain = []struct{ word, here string }{{"leaf", "s1_"}, {"spine", "s2_"}, {"server", "h"}}
 
 // find returns the nodes of a name, of which there is one in a tidy network.
 func (x *Index) find(name string) []Node {
@@ -102,9 +55,14 @@ func (x *Index) find(name string) []Node {
 			return x.byGUID[guid]
 		}
 	}
-	for _, p := range plain {
-		if digits, ok := strings.CutPrefix(name, p.word); ok && (x.two || x.three != nil && p.word == "server") {
-			return x.byName[p.here+digits]
+	if digits, ok := strings.CutPrefix(name, "server"); ok {
+		return x.byName["h"+digits]
+	}
+	if p := x.places(); p != nil {
+		for sw, v := range p.nodes {
+			if p.Tree.SwitchName(sw) == name {
+				return []Node{v}
+			}
 		}
 	}
 	return nil
@@ -113,14 +71,13 @@ func (x *Index) find(name string) []Node {
 // Count returns how many nodes Node could mean.
 func (x *Index) Count(name string) int { return len(x.find(name)) }
 
-// Node finds a node by its name or, written 0x…, its GUID or that of
-// its port. In networks of two
-// levels named as Build does, leaf0, spine0 and server0 are s1_0, s2_0 and h0; of three, switches
-// have the names of topology.Tree too, such as pod1-spine2 and spine2-top3.
+// Node finds a node by its name or, written 0x…, its GUID or that of its port. In trees of two and
+// three levels switches have the names of topology.Tree too, such as leaf0, pod1-spine2 and
+// spine2-top3, and server0 is h0.
 func (x *Index) Node(name string) (Node, error) {
 	switch found := x.find(name); len(found) {
 	case 0:
-		return NoNode, fmt.Errorf("no node %s%s", brief(name), x.such())
+		return NoNode, fmt.Errorf("no node %s%s", brief(name), x.such(name))
 	case 1:
 		return found[0], nil
 	default:
@@ -151,8 +108,8 @@ func (x *Index) End(name string) (End, error) {
 }
 
 // Down finds what a name says is dead: the cable at a port (s1_0/5), all cables
-// between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); of three levels also a
-// link or plane of topology.Tree.
+// between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); of trees also a link or
+// plane of topology.Tree.
 func (x *Index) Down(name string) ([]Cable, error) {
 	if len(x.find(name)) > 0 {
 		v, err := x.Node(name)
@@ -172,7 +129,7 @@ func (x *Index) Down(name string) ([]Cable, error) {
 		return c, nil
 	}
 	if !strings.Contains(name, "/") {
-		return nil, fmt.Errorf("no node, port or cable %s%s", brief(name), x.such())
+		return nil, fmt.Errorf("no node, port or cable %s%s", brief(name), x.such(name))
 	}
 	e, err := x.End(name)
 	if err != nil {
@@ -199,13 +156,13 @@ func (x *Index) between(name string) ([]Cable, bool) {
 }
 
 func (x *Index) links(name string) (out []Cable, ok bool) {
-	if x.three == nil {
+	p := x.places()
+	if p == nil {
 		return nil, false
 	}
-	links, err := x.three.Links(name)
+	links, err := p.Tree.Links(name)
 	for _, l := range links {
-		low, high := x.three.Ends(l)
-		out = append(out, x.n.cablesOf(x.switchOf(low.Switch), x.switchOf(high.Switch))...)
+		out = append(out, p.cables[p.Tree.LinkID(l)]...)
 	}
 	return out, err == nil
 }
@@ -221,13 +178,30 @@ func (n *Network) cablesOf(v, to Node) []Cable {
 	return out
 }
 
-func (x *Index) such() string {
+// such proposes a name in place of one that is not there.
+func (x *Index) such(name string) string {
 	n := x.n
 	if n.Switches() == 0 {
 		return ""
 	}
-	first := n.info[n.hosts].Name
-	last := n.info[len(n.info)-1].Name
+	var choices []string
+	for v, i := range n.info {
+		choices = append(choices, i.Name)
+		for _, e := range n.Ends(Node(v)) {
+			if e.Node != NoNode {
+				choices = append(choices, i.Name+"-"+n.info[e.Node].Name)
+			}
+		}
+	}
+	if p := x.places(); p != nil {
+		for id := range p.cables {
+			choices = append(choices, p.Tree.LinkOf(id).String())
+		}
+	}
+	if near := show.Nearest(name, choices); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	first, last := n.info[n.hosts].Name, n.info[len(n.info)-1].Name
 	if first == last {
 		return fmt.Sprintf("; there is %q, with ports such as %q", first, first+"/1")
 	}

@@ -49,7 +49,7 @@ func (n *Network) needed(cables []Cable) []bool {
 	degree := make([]int, n.Nodes())
 	var bare []Node // tips of branches, without hosts
 	tip := func(v Node) {
-		if degree[v] == 1 && n.hostsOf(v) == 0 {
+		if degree[v] == 1 && n.HostCount(v) == 0 {
 			bare = append(bare, v)
 		}
 	}
@@ -77,7 +77,8 @@ func (n *Network) needed(cables []Cable) []bool {
 	return needed
 }
 
-func (n *Network) hostsOf(s Node) int {
+// HostCount returns how many hosts have a cable to a switch.
+func (n *Network) HostCount(s Node) int {
 	count := 0
 	for _, e := range n.Ends(s) {
 		if e.Node != NoNode && n.IsHost(e.Node) {

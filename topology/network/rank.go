@@ -102,7 +102,7 @@ func (g neighbours) levels(n *Network, roots []int32) []int {
 	dist := g.distances(roots)
 	bottom, withHosts := 0, []int32{}
 	for i, d := range dist {
-		if n.hostsOf(n.Switch(i)) == 0 {
+		if n.HostCount(n.Switch(i)) == 0 {
 			continue
 		}
 		bottom = max(bottom, d)

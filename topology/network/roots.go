@@ -21,14 +21,14 @@ func (g neighbours) histograms(n *Network) []histogram {
 	out := make([]histogram, len(g.first)-1)
 	var at []int32 // of the next search
 	for i := range out {
-		if n.hostsOf(n.Switch(i)) > 0 {
+		if n.HostCount(n.Switch(i)) > 0 {
 			at = append(at, int32(i))
 		}
 	}
 	for batch := range slices.Chunk(at, 64) {
 		hosts := make([]int32, len(batch))
 		for b, i := range batch {
-			hosts[b] = int32(n.hostsOf(n.Switch(int(i))))
+			hosts[b] = int32(n.HostCount(n.Switch(int(i))))
 		}
 		g.search(batch, hosts, out)
 	}

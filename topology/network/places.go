@@ -1,0 +1,378 @@
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evbench/topology"
+)
+
+// Places say which node of a network is which server and switch of a tree.
+type Places struct {
+	Tree *topology.Tree
+	Host []Node // by rank
+
+	net    *Network
+	nodes  []Node    // by number of a switch
+	cables [][]Cable // by link ID, A being the lower end; none where there is no cable
+}
+
+// TreeOf finds the tree of two levels or three that a network is; its hosts are the servers, and
+// links without a cable are dead. Where it is none the error says where it deviates. A leaf has
+// as many ports for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
+func TreeOf(n *Network) (*Places, error) {
+	p, err := treeOf(n)
+	if err == nil {
+		err = cmp.Or(p.single(), p.all())
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Tree = p.Tree.Named(p.names(names(n)))
+	return p, nil
+}
+
+// names are those of the network, nil where they are ours or Build gave them. A switch whose name
+// another node has too is called by its GUID.
+func (p *Places) names(x *Index) *topology.Names {
+	out, own := &topology.Names{Ports: make([][2]string, len(p.cables))}, true
+	for sw, v := range p.nodes {
+		name := p.net.info[v].Name
+		own = own && (name == p.Tree.Named(nil).SwitchName(sw) || p.net.Notation != "" && name == builtName(p.Tree, sw))
+		if len(x.byName[name]) > 1 || name == "" {
+			name = fmt.Sprintf("0x%016x", p.net.info[v].GUID)
+		}
+		out.Switches = append(out.Switches, name)
+	}
+	if own {
+		return nil
+	}
+	for id, cables := range p.cables {
+		if len(cables) > 0 {
+			out.Ports[id] = [2]string{p.net.EndName(cables[0].A), p.net.EndName(cables[0].B)}
+		}
+	}
+	return out
+}
+
+// treeOf is TreeOf with any number of cables for a link.
+func treeOf(n *Network) (*Places, error) {
+	o, err := outlined(n)
+	if err != nil {
+		return nil, err
+	}
+	p := &Places{net: n, nodes: o.nodes}
+	o.Ports = 1
+	if s, err := n.Shape(); err == nil {
+		if g, ok := s.(PGFT); ok {
+			o.Ports = g.M[0]
+		}
+	}
+	for _, leaf := range p.nodes[:o.Leaves] {
+		own := n.HostsOn(leaf)
+		o.Fill, o.Ports = append(o.Fill, len(own)), max(o.Ports, len(own))
+		p.Host = append(p.Host, own...)
+	}
+	if p.Tree, err = topology.New(o.Options); err != nil {
+		return nil, err
+	}
+	p.join()
+	p.Tree, err = p.Tree.Without(p.missing(n)...)
+	return p, err
+}
+
+// HostsOn returns the hosts of a switch by their numbers, where all are called server3 or h3, else by port.
+func (n *Network) HostsOn(s Node) (hosts []Node) {
+	number, all := map[Node]int{}, true
+	for _, e := range n.Ends(s) {
+		if e.Node != NoNode && n.IsHost(e.Node) {
+			hosts = append(hosts, e.Node)
+			at, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(n.info[e.Node].Name, "server"), "h"))
+			number[e.Node], all = at, all && err == nil
+		}
+	}
+	if all {
+		slices.SortStableFunc(hosts, func(a, b Node) int { return cmp.Compare(number[a], number[b]) })
+	}
+	return hosts
+}
+
+// join finds the cables of the links.
+func (p *Places) join() {
+	t, at := p.Tree, map[[2]Node]int{}
+	p.cables = make([][]Cable, t.AllLinks())
+	for id := range t.AllLinks() {
+		low, high := t.Ends(t.LinkOf(id))
+		at[[2]Node{p.nodes[low.Switch], p.nodes[high.Switch]}] = id
+	}
+	for _, s := range p.nodes {
+		for i, e := range p.net.Ends(s) {
+			if id, ok := at[[2]Node{s, e.Node}]; ok {
+				p.cables[id] = append(p.cables[id], Cable{End{s, uint8(i + 1)}, e})
+			}
+		}
+	}
+}
+
+// single refuses links of several cables.
+func (p *Places) single() error {
+	for _, c := range p.cables {
+		if len(c) > 1 {
+			return fmt.Errorf("%s and %s are joined by %d cables; plans know one", p.name(c[0].A), p.name(c[0].B), len(c))
+		}
+	}
+	return nil
+}
+
+// all refuses cables that are of no link.
+func (p *Places) all() error {
+	of := map[Cable]bool{}
+	for _, c := range slices.Concat(p.cables...) {
+		of[c], of[Cable{c.B, c.A}] = true, true
+	}
+	for _, c := range p.net.SwitchCables() {
+		if !of[c] {
+			return fmt.Errorf("%s and %s are joined by a cable, which a tree of %s does not have", p.name(c.A), p.name(c.B), size(p.Tree.Options()))
+		}
+	}
+	return nil
+}
+
+func (p *Places) name(e End) string { return p.net.info[e.Node].Name }
+
+// missing returns the links of which a network has no cable.
+func (p *Places) missing(n *Network) (dead []topology.Link) {
+	for id, cables := range p.cables {
+		if !slices.ContainsFunc(cables, n.has) {
+			dead = append(dead, p.Tree.LinkOf(id))
+		}
+	}
+	return dead
+}
+
+// For returns the tree whose servers are some hosts, on each leaf in their order, and whose links are dead
+// where a network, the same with fewer cables, has none.
+func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
+	o := p.Tree.Options()
+	on := make([][]Node, o.Leaves)
+	for i, h := range hosts {
+		leaf := slices.Index(p.nodes[:o.Leaves], n.Leaf(h).Node)
+		switch {
+		case leaf < 0:
+			return nil, fmt.Errorf("host %s has no cable to a leaf", n.info[h].Name)
+		case slices.Contains(hosts[:i], h):
+			return nil, fmt.Errorf("host %s is in the job twice", n.info[h].Name)
+		}
+		on[leaf] = append(on[leaf], h)
+	}
+	o.Fill = make([]int, o.Leaves)
+	for i, own := range on {
+		o.Fill[i] = len(own)
+	}
+	t, err := topology.New(o)
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	q.Host = slices.Concat(on...)
+	q.Tree, err = t.Named(p.Tree.Names()).Without(p.missing(n)...)
+	return &q, err
+}
+
+// Match finds the nodes of a plan's tree in a network. Where the network has a
+// node of each switch's name (leaf0 or s1_0, spine3 or s2_3; of three levels pod1-spine2 or
+// s2_6, spine2-top3 or s3_14), names count, for servers too: those are named by position (server17 or h17). Else
+// the order counts, as TreeOf has it, and the hosts of a leaf, by port, are its servers.
+func Match(t *topology.Tree, n *Network) (*Places, error) {
+	p := &Places{Tree: t, net: n}
+	err := p.match()
+	if err == nil {
+		err = p.different()
+	}
+	if err == nil {
+		p.join()
+		err = p.single()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the network is not the plan's %s: %w", t.Notation(), err)
+	}
+	return p, nil
+}
+
+func (p *Places) match() error {
+	t, n := p.Tree, p.net
+	switch {
+	case n.Switches() == t.Switches():
+	case t.Levels() == 3:
+		return fmt.Errorf("%d switches, %d are wanted", n.Switches(), t.Switches())
+	default:
+		return fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
+	}
+	x := names(n)
+	switch {
+	case !p.named(x):
+	case t.Names() == nil:
+		return p.hostsByName(x)
+	default:
+		return p.hostsByOrder()
+	}
+	o, err := outlined(n)
+	if err != nil {
+		return err
+	}
+	if p.nodes = o.nodes; o.Leaves != t.Leaves() || o.Spines != t.Spines() || o.Tops != t.Tops() {
+		return fmt.Errorf("%s is wanted, and its cables are those of %s; or name all switches %s…, %s…",
+			size(t.Options()), size(o.Options), t.SwitchName(0), t.SwitchName(t.Leaves()))
+	}
+	return p.hostsByOrder()
+}
+
+// size says how many switches a tree has.
+func size(o topology.Options) string {
+	if o.Pods == 0 {
+		return fmt.Sprintf("%d leaves and %d spines", o.Leaves, o.Spines)
+	}
+	return fmt.Sprintf("%d pods of %d leaves, %d planes and %d top switches of each", o.Pods, o.Leaves/o.Pods, o.Spines, o.Tops)
+}
+
+func (p *Places) named(x *Index) bool {
+	t := p.Tree
+	for sw := range t.Switches() {
+		v, err := x.Node(t.SwitchName(sw))
+		if err != nil {
+			v, err = x.Node(builtName(t, sw))
+		}
+		if err != nil {
+			return false
+		}
+		p.nodes = append(p.nodes, v)
+	}
+	return true
+}
+
+// builtName is what Build calls a switch of a tree.
+func builtName(t *topology.Tree, sw int) string {
+	level := 1
+	for _, count := range []int{t.Leaves(), t.Middles()} {
+		if sw < count {
+			break
+		}
+		sw, level = sw-count, level+1
+	}
+	return built(level, sw)
+}
+
+func (p *Places) hostsByName(x *Index) error {
+	t, n := p.Tree, p.net
+	for r := range t.Servers() {
+		v, err := x.Node(t.ServerName(r))
+		if err != nil {
+			v, err = x.Node(fmt.Sprintf("h%d", t.Position(r)))
+		}
+		if err != nil {
+			return fmt.Errorf("no host is called %s, or h%d as in networks of notations", t.ServerName(r), t.Position(r))
+		}
+		if want := p.nodes[t.Leaf(r)]; !n.IsHost(v) || n.Leaf(v).Node != want {
+			return fmt.Errorf("%s has no cable to %s, its leaf", n.info[v].Name, n.info[want].Name)
+		}
+		p.Host = append(p.Host, v)
+	}
+	return nil
+}
+
+func (p *Places) hostsByOrder() error {
+	t, n := p.Tree, p.net
+	for l, s := range p.nodes[:t.Leaves()] {
+		own := n.HostsOn(s)
+		if len(own) < t.On(l) {
+			return fmt.Errorf("%s has %d hosts, leaf%d of the plan has %d servers", n.info[s].Name, len(own), l, t.On(l))
+		}
+		p.Host = append(p.Host, own[:t.On(l)]...)
+	}
+	return nil
+}
+
+// different checks that no node stands for two, and that switches are switches.
+func (p *Places) different() error {
+	seen := map[Node]bool{}
+	for i, list := range [][]Node{p.Host, p.nodes} {
+		for _, v := range list {
+			if seen[v] || p.net.IsHost(v) != (i == 0) {
+				return fmt.Errorf("%s has two parts in it, or the wrong one", p.net.info[v].Name)
+			}
+			seen[v] = true
+		}
+	}
+	return nil
+}
+
+// Name returns what the tree calls a switch.
+func (p *Places) Name(v Node) string {
+	if sw := slices.Index(p.nodes, v); sw >= 0 {
+		return p.Tree.SwitchName(sw)
+	}
+	return p.net.info[v].Name
+}
+
+// Node returns the node of a switch, by its number.
+func (p *Places) Node(sw int) Node { return p.nodes[sw] }
+
+// Take returns the places with other hosts for the servers, each on the leaf of its server.
+func (p *Places) Take(hosts []Node) (*Places, error) {
+	if len(hosts) != len(p.Host) {
+		return nil, fmt.Errorf("%d hosts for %d servers", len(hosts), len(p.Host))
+	}
+	for rank, h := range hosts {
+		if p.net.Leaf(h).Node != p.nodes[p.Tree.Leaf(rank)] {
+			return nil, fmt.Errorf("host %s is not on the leaf of its server", p.net.info[h].Name)
+		}
+	}
+	q := *p
+	q.Host = hosts
+	return &q, q.different()
+}
+
+// Port returns the port of the network that is a port of a switch of the tree, from 0; 0 where there is no cable.
+func (p *Places) Port(sw, port int) uint8 {
+	l, upper, ok := p.Tree.LinkAt(sw, port)
+	switch {
+	case ok && upper:
+		return p.Down(l)
+	case ok:
+		return p.Up(l)
+	case sw < p.Tree.Leaves() && port < p.Tree.On(sw):
+		return p.net.Leaf(p.Host[p.Tree.First(sw)+port]).Port
+	}
+	return 0
+}
+
+// Cable returns the cable of a link, A being the lower end, and whether there is one.
+func (p *Places) Cable(l topology.Link) (Cable, bool) {
+	if c := p.cables[p.Tree.LinkID(l)]; len(c) > 0 {
+		return c[0], true
+	}
+	return Cable{}, false
+}
+
+// Cables returns the cables of links, as far as they are there.
+func (p *Places) Cables(links []topology.Link) (out []Cable) {
+	for _, l := range links {
+		out = append(out, p.cables[p.Tree.LinkID(l)]...)
+	}
+	return out
+}
+
+// Up returns the port at the lower end of a link, 0 where there is no cable.
+func (p *Places) Up(l topology.Link) uint8 {
+	c, _ := p.Cable(l)
+	return c.A.Port
+}
+
+// Down returns the port at the upper end of a link, 0 where there is no cable.
+func (p *Places) Down(l topology.Link) uint8 {
+	c, _ := p.Cable(l)
+	return c.B.Port
+}
