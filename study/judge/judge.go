@@ -175,7 +175,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		return nil, nil
 	}
 	if f.whole.Notation == "" && len(v.Dead) > 0 {
-		v.note("a leaf and a spine without a cable between them are taken for a dead link")
+		v.note("two switches that a tree of this shape joins, and no cable joins here, are taken for a dead link")
 	}
 	s := float64(t.Servers() - 1)
 	faults := f.faults()
