@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -141,17 +142,16 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	}
 	rows := caseFields(&c, &draws, servers)
 	c.Failover = d.failoverAt(e.f.Get("failover"), d.failover)
+	d.set(e.f, rows)
 	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing") && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
-	c.Duration = length(c.Mode, changes(e.f.Get("failures")))
-	d.set(e.f, rows, "duration")
+	c.Duration = cmp.Or(c.Duration, length(c.Mode, changes(e.f.Get("failures"))))
 	if good {
-		d.numbers(e.f, rows, s, &c)
+		d.numbers(e.f, &c)
 	}
 	d.caseSizes(e.f.Get("sizes"), s, &c)
-	d.set(e.f, rows, "failure_seed")
 	d.failures(e.f.Get("failures"), draws, s, &c)
 	if err := c.suits(transport.Of(s.Transport)); good && err != nil {
 		d.Fail(e.self, "%v", err)
@@ -284,18 +284,8 @@ func (c *Case) choosesPaths() bool {
 	return strings.HasPrefix(c.Schedule, scheduler.NameFORS) || strings.HasPrefix(c.Schedule, scheduler.RepairPrefix)
 }
 
-// numbers reads sources, assign, window and credits, where the mode has them.
-func (d *document) numbers(f fields, rows group, s *Scenario, c *Case) {
-	c.Credits = 1
-	if asynchronous(c.Mode) {
-		c.Credits = defaultCredits
-	}
-	if c.Mode == Unsync {
-		c.Assign = builder.AssignNext
-	}
-	if c.Mode == Ordered {
-		c.Window = defaultWindow
-	}
+// numbers settles sources, assign, window and credits, which some modes have.
+func (d *document) numbers(f fields, c *Case) {
 	credits := "a synchronised case builds one event per server at a time; leave it out"
 	if c.Mode == Ordered {
 		credits = "an ordered case has as many events in flight as its window has exchanges; write window"
@@ -310,12 +300,18 @@ func (d *document) numbers(f fields, rows group, s *Scenario, c *Case) {
 		{"window", c.Mode == Ordered, "only ordered cases are planned in windows, and the mode is " + c.Mode + "; leave it out"},
 		{"credits", asynchronous(c.Mode), credits},
 	} {
-		switch {
-		case !f.Given(x.name):
-		case !x.has:
+		if f.Given(x.name) && !x.has {
 			d.Fail(f.Get(x.name), "%s", x.reason)
-		case x.name != "sources" || s.Tree != nil:
-			d.set(f, rows, x.name)
 		}
+	}
+	switch c.Mode {
+	case Unsync:
+		c.Assign = cmp.Or(c.Assign, builder.AssignNext)
+	case Ordered:
+		c.Window = cmp.Or(c.Window, defaultWindow)
+	}
+	c.Credits = cmp.Or(c.Credits, 1)
+	if asynchronous(c.Mode) && !f.Given("credits") {
+		c.Credits = defaultCredits
 	}
 }

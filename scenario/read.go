@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,8 +71,8 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 	return s, nil
 }
 
-// scenario reads the document into s. Fields that others depend on come first;
-// what cannot be judged because of an earlier error is not judged.
+// scenario reads the document into s: first all that has a single value, then what
+// depends on others. What cannot be judged because of an earlier error is not judged.
 func (d *document) scenario(root field, s *Scenario) {
 	t := &top{Scenario: s}
 	rows := topFields(t)
@@ -81,16 +80,17 @@ func (d *document) scenario(root field, s *Scenario) {
 	if !root.Group() {
 		return
 	}
-	s.Name = nameOf(d.File)
-	d.set(f, rows, "name")
+	*s = Scenario{
+		Text: s.Text, Name: nameOf(d.File), Rounds: Rounds{Limit: defaultLimit}, Interval: defaultInterval, Warmup: 1, Control: true, Seed: 1,
+		Timeout: defaultTimeout, Deliver: Buffer, Check: CheckHeader, Transport: transport.TCP, IO: IOAuto,
+	}
+	d.set(f, rows)
 	d.tree(root, f, t)
 	fabricKnown := d.fabric(f.Get("fabric"), s)
 	d.event(root, f.Get("event"), s, fabricKnown)
-	s.Warmup, s.Control, s.Seed = 1, true, 1
-	s.Timeout, s.Deliver, s.Check = defaultTimeout, Buffer, CheckHeader
-	s.Transport, s.IO = transport.TCP, IOAuto
-	d.set(f, slices.DeleteFunc(topFields(t), func(r row) bool { return slices.Contains(judged, r.name) }))
-	d.rounds(f, t)
+	if f.Given("limit") && s.Rounds.Count > 0 {
+		d.Fail(f.Get("limit"), "is for rounds: auto; there are %d", s.Rounds.Count)
+	}
 	d.cluster(f, s)
 	s.Sim = defaultSim(s.Fabric.Kind)
 	d.section(f.Get("sim"), simFields(&s.Sim))
@@ -101,9 +101,6 @@ func (d *document) scenario(root field, s *Scenario) {
 	d.answer(f.Get("answer"), s)
 	d.interval(f, s)
 }
-
-// judged are the fields of a scenario that are set where they are judged beside others.
-var judged = []string{"name", "topology", "spines", "rounds", "limit", "duration", "interval", "preset"}
 
 func nameOf(file string) string {
 	base := filepath.Base(file)
@@ -117,20 +114,12 @@ func nameOf(file string) string {
 
 func (d *document) tree(root field, f fields, t *top) {
 	at, o := f.Get("topology"), &t.tree
-	if !at.Given() {
+	switch {
+	case !at.Given():
 		d.Fail(root.At("topology"), "is missing; write for example topology: FT(2;4,4)")
 		return
-	}
-	if !d.set(f, topFields(t), "topology") {
-		return
-	}
-	if _, err := topology.New(*o); err != nil {
-		d.Fail(at, "%v", err)
-		return
-	}
-	good := d.fill(f.Get("fill"), o)
-	if good = d.set(f, topFields(t), "spines") && good; !good {
-		return
+	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
+		return // and that is said
 	}
 	tree, err := topology.New(*o)
 	if err == nil && tree.Servers() > maxServers {
@@ -239,22 +228,20 @@ type lasting func(mode string, changing bool) time.Duration
 
 func (d *document) times(f fields, t *top) lasting {
 	s := t.Scenario
-	s.Interval = defaultInterval
-	d.set(f, topFields(t), "preset", "interval")
-	s.Duration = defaultDuration
-	if s.Rounds.Count == 0 {
-		s.Duration = min(max(defaultSlice, s.Interval), defaultDuration)
-	}
-	other := s.Duration
-	if t.preset == thesis {
+	given, other := s.Duration > 0, s.Duration
+	switch {
+	case given:
+	case t.preset == thesis:
 		s.Duration, other = 60*time.Second, 300*time.Second
-		if !f.Given("interval") {
-			s.Interval = 5 * time.Second
+	default:
+		s.Duration = defaultDuration
+		if s.Rounds.Count == 0 {
+			s.Duration = min(max(defaultSlice, s.Interval), defaultDuration)
 		}
-	}
-	given := f.Given("duration") && d.set(f, topFields(t), "duration")
-	if given {
 		other = s.Duration
+	}
+	if t.preset == thesis && !f.Given("interval") {
+		s.Interval = 5 * time.Second
 	}
 	return func(mode string, changing bool) time.Duration {
 		lasts := s.Duration

@@ -27,15 +27,6 @@ const (
 	defaultSlice = 2 * time.Second
 )
 
-func (d *document) rounds(f fields, t *top) {
-	rounds := &t.Rounds
-	rounds.Limit = defaultLimit
-	d.set(f, topFields(t), "limit", "rounds")
-	if f.Given("limit") && rounds.Count > 0 {
-		d.Fail(f.Get("limit"), "is for rounds: auto; there are %d", rounds.Count)
-	}
-}
-
 // once leaves one round where more would say nothing: links that change while a case is
 // measured are to do so once, and a case alone is compared with nothing.
 func (d *document) once(f fields, s *Scenario) {
