@@ -10,21 +10,23 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/builder"
 	"evbench/failover"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/sim"
+	"evbench/study/policy"
 	"evbench/topology"
 )
 
-var ErrNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
 
 // SimCases turns planned cases into what a simulation works out: all repeats of each. An empty
 // model means the one that fits the case.
 func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
-		return nil, ErrNoRate
+		return nil, errNoRate
 	}
 	var out []*sim.Case
 	for repeat := range max(1, s.Rounds.Count) {
@@ -115,7 +117,7 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 		return nil, err
 	}
 	j := simJob(s, p.Case, p.Plan, p.Window)
-	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, changes, s.Interval, SimTiming(s, p.Barrier)
+	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, changes, s.Interval, simTiming(s, p.Barrier)
 	j.Lossless, j.Seed = LosslessOf(s.Fabric.Lossless), s.Seed+uint64(repeat)
 	return &sim.Case{
 		Ordered: p.Ordered, Job: j,
@@ -165,9 +167,28 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 	return dead
 }
 
-// SimTiming is what events cost beside the bytes on the wires. MPI's own barrier counts as
+// LogSetting is the network of a scenario, without dead links, for a log of failures. What its
+// servers can take is not limited.
+func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error) {
+	switch {
+	case s.Fabric.Rate == 0:
+		return nil, errNoRate
+	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
+		return nil, errors.New("topology: a log is replayed on trees of two levels")
+	}
+	timing := simTiming(s, barrier.Tournament)
+	if i := slices.IndexFunc(planned, func(p Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
+		timing = simTiming(s, planned[i].Barrier)
+	}
+	return &policy.Setting{
+		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
+		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
+	}, nil
+}
+
+// simTiming is what events cost beside the bytes on the wires. MPI's own barrier counts as
 // dissemination, in which as many rounds follow each other.
-func SimTiming(s *scenario.Scenario, kind string) sim.Timing {
+func simTiming(s *scenario.Scenario, kind string) sim.Timing {
 	if kind == barrier.MPI {
 		kind = barrier.Dissemination
 	}

@@ -24,16 +24,10 @@ func diffAction(c *cli.Context) error {
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
-	switch {
-	case c.Bool("quiet"):
-	case c.Bool("json"):
-		err = document("evbench/diff/1", struct {
-			plan.Diff
-			Worse []plan.Regression `json:"worse"`
-		}{d, worse})(c.App.Writer)
-	default:
-		err = d.WriteText(c.App.Writer, worse)
-	}
+	err = judged(c, true, func(w io.Writer) error { return d.WriteText(w, worse) }, document("evbench/diff/1", struct {
+		plan.Diff
+		Worse []plan.Regression `json:"worse"`
+	}{d, worse}))
 	if err == nil && len(worse) > 0 {
 		err = &exitError{code: exitRegression}
 	}

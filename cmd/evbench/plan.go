@@ -38,15 +38,21 @@ func planAction(c *cli.Context) error {
 	if c.String("format") == "json" {
 		write = p.WriteJSON
 	}
+	return writePlan(c, &watch, write, func(w io.Writer) {
+		fmt.Fprintln(w, p.Answer(cost))
+		p.Describe(w, cost)
+	})
+}
+
+func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, describe func(io.Writer)) error {
 	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, write) }); err != nil {
 		return err
 	}
 	if !c.Bool("quiet") {
-		fmt.Fprintln(c.App.ErrWriter, p.Answer(cost))
-		p.Describe(c.App.ErrWriter, cost)
+		describe(c.App.ErrWriter)
 	}
 	if c.Bool("time") {
-		fmt.Fprintln(c.App.ErrWriter, "planned in", &watch)
+		fmt.Fprintln(c.App.ErrWriter, "planned in", watch)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -37,16 +36,7 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 	}
 	watch.stage("")
 	p := &plan.Ordered{Plan: made}
-	if err := writeOut(c, func(w io.Writer) error { return packed(c, w, p.WriteText) }); err != nil {
-		return err
-	}
-	if !c.Bool("quiet") {
-		p.Describe(c.App.ErrWriter)
-	}
-	if c.Bool("time") {
-		fmt.Fprintln(c.App.ErrWriter, "planned in", watch)
-	}
-	return nil
+	return writePlan(c, watch, p.WriteText, p.Describe)
 }
 
 func readSizes(c *cli.Context, t *topology.Tree) ([]*sizes.Matrix, error) {

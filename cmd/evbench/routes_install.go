@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -44,13 +45,7 @@ func routesInstallAction(c *cli.Context) error {
 	if err := targets[target](c, p, r); err != nil {
 		return err
 	}
-	switch {
-	case c.Bool("quiet"):
-		return nil
-	case c.Bool("json"):
-		return document("evbench/routes-install/1", r)(c.App.Writer)
-	}
-	return r.describe(c)
+	return judged(c, true, r.writeText, document("evbench/routes-install/1", r))
 }
 
 func isDir(name string) error {
@@ -127,7 +122,7 @@ func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
 	return err
 }
 
-func (r *installReport) describe(c *cli.Context) error {
+func (r *installReport) writeText(w io.Writer) error {
 	var b bytes.Buffer
 	if u := r.OpenSM; u != nil {
 		u.WriteText(&b)
@@ -142,6 +137,6 @@ func (r *installReport) describe(c *cli.Context) error {
 	default:
 		fmt.Fprintf(&b, "%d files in %s: %s, %s, %s, %s\n", r.Files, r.Dir, opensm.LFTsFile, opensm.PathsFile, opensm.LIDsFile, opensm.ConfFile)
 	}
-	_, err := b.WriteTo(c.App.Writer)
+	_, err := b.WriteTo(w)
 	return err
 }

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/barrier"
 	"evbench/bench"
-	"evbench/builder"
 	"evbench/failover"
 	"evbench/results/store"
-	"evbench/scenario"
 	"evbench/study/failures"
 	"evbench/study/papers"
 	"evbench/study/policy"
@@ -70,30 +65,11 @@ func logSetting(c *cli.Context) (*policy.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := settingOf(s, planned)
+	out, err := bench.LogSetting(s, planned)
 	if err != nil {
 		return nil, usagef("%s: %w", c.Args().First(), err)
 	}
 	return out, out.Limit(c.Context)
-}
-
-// settingOf is the network of a scenario, without dead links, for a log of failures. What its
-// servers can take is not limited.
-func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, error) {
-	switch {
-	case s.Fabric.Rate == 0:
-		return nil, bench.ErrNoRate
-	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
-		return nil, errors.New("topology: a log is replayed on trees of two levels")
-	}
-	timing := bench.SimTiming(s, barrier.Tournament)
-	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
-		timing = bench.SimTiming(s, planned[i].Barrier)
-	}
-	return &policy.Setting{
-		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
-		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
-	}, nil
 }
 
 // linkLog reads the logs, and keeps the failures of links of the tree.

@@ -114,7 +114,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
 	{"bench/live", "bench internal/printable plan report report/figure report/html results sim topology", false},
