@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
 )
@@ -210,7 +211,7 @@ func (d Diff) Worse(names []string) ([]Regression, error) {
 		newer, both := d.New.figure(name)
 		switch {
 		case !slices.Contains(Regressible, name):
-			return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Regressible, ", "))
+			return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Regressible))
 		case !known || !both:
 			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, NoRouting, routing.ECMP, routing.Spray, routing.Adaptive)
 		case newer > older:

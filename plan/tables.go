@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/topology"
 )
@@ -41,7 +42,7 @@ func (e *NoRouteError) Unwrap() error { return e.first }
 // *NoRouteError. They depend on the dead links alone.
 func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 	if !slices.Contains(routing.TreeNames(), name) {
-		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(Routings(), ", "))
+		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, Routings()))
 	}
 	cut := t.Unreachable()
 	tables, err := routing.ForTree(name, t, routing.Options{Partial: len(cut) > 0})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -161,7 +162,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	case slices.Contains(TreeEngines(), name):
 		return TreeTables(t, name)
 	case !strings.Contains(name, ",") && !slices.Contains(TreeNames(), name):
-		return nil, fmt.Errorf("routing %q: no such engine; there are %s", name, strings.Join(TreeNames(), ", "))
+		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, TreeNames()))
 	}
 	n, err := FromTree(t, 0)
 	if err != nil {

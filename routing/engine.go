@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/routing/closed"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
@@ -202,5 +203,5 @@ func find(name string) (Engine, error) {
 			return e, nil
 		}
 	}
-	return Engine{}, fmt.Errorf("no engine %q; there are %s", name, strings.Join(Names(), ", "))
+	return Engine{}, fmt.Errorf("no engine %q; %s", name, show.Choices(name, Names()))
 }

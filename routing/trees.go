@@ -2,8 +2,8 @@ package routing
 
 import (
 	"fmt"
-	"strings"
 
+	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -56,7 +56,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
 	}[engine]
 	if !ok {
-		return nil, fmt.Errorf("routing %q: no such engine; there are %s", engine, strings.Join(TreeEngines(), ", "))
+		return nil, fmt.Errorf("routing %q: no such engine; %s", engine, show.Choices(engine, TreeEngines()))
 	}
 	tables := NewTables(engine, t)
 	for leaf := range t.Leaves() {

@@ -120,7 +120,7 @@ func TestOverrideFabricOfFailover(t *testing.T) {
 
 func TestFailoverRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
-		{"policy", "cases: [{failover: four}]", `test.yaml:2: cases[0].failover.policy: no policy "four"; there are none, minhop, spread, unsync, fors, fors+hold`},
+		{"policy", "cases: [{failover: four}]", `test.yaml:2: cases[0].failover.policy: no policy "four"; did you mean fors? there are none, minhop, spread, unsync, fors, fors+hold`},
 		{"policy in fields", "cases: [{failover: {policy: four}}]", `cases[0].failover.policy: no policy "four"`},
 		{"policy at the top", "failover: four\ncases: [{}]", `test.yaml:2: failover.policy: no policy "four"`},
 		{"policy in the matrix", "matrix:\n  failover: [none,\n    four]", `test.yaml:4: matrix.failover[1].policy: no policy "four"`},

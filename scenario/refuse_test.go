@@ -122,7 +122,7 @@ func TestRefuses(t *testing.T) {
 		{"name", "name: a/b\n" + small + c, "name: \"a/b\": write up to 64 letters"},
 
 		// Cases.
-		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed,`},
+		{"schedule", small + "cases: [{schedule: fours}]", `cases[0].schedule: no schedule "fours"; did you mean fors? there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed,`},
 		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
 		{"lanes in the emulation", small + "fabric: {kind: emulate, lossless: {lanes: 4}}\n" + c, "fabric.lossless: an emulated fabric has one lane, a FIFO at each input"},
 		{"spray in the emulation", small + "fabric: emulate\ncases: [{routing: spray}]", "cases[0].routing: an emulated fabric delivers each connection in order"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/show"
 	"evbench/internal/unit"
 )
 
@@ -187,7 +188,7 @@ func oneOf(what string, choices []string, alias map[string]string) func(string) 
 		if slices.Contains(choices, s) {
 			return s, nil
 		}
-		return "", fmt.Errorf("no %s %q; there are %s", what, s, strings.Join(choices, ", "))
+		return "", fmt.Errorf("no %s %q; %s", what, s, show.Choices(s, choices))
 	}
 }
 

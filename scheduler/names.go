@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -44,7 +45,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	var err error
 	switch {
 	case t.Levels() == 3 && !slices.Contains(podNames(), name):
-		err = fmt.Errorf("no schedule %q for three levels; there are %s, and %sNAME for any of them", name, strings.Join(podNames(), ", "), RepairPrefix)
+		err = fmt.Errorf("no schedule %q for three levels; %s, and %sNAME for any of them", name, show.Choices(name, podNames()), RepairPrefix)
 	case name == NameLinearShift:
 		s = LinearShift(t)
 	case name == NameLinearShiftPorts:
@@ -62,7 +63,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	case name == NameFORSPublishedText:
 		s, err = PublishedText(t)
 	default:
-		err = fmt.Errorf("no schedule %q; there are %s, and %sNAME for any of them", name, strings.Join(Names(), ", "), RepairPrefix)
+		err = fmt.Errorf("no schedule %q; %s, and %sNAME for any of them", name, show.Choices(name, Names()), RepairPrefix)
 	}
 	if err == nil && o.DropUnreachable {
 		if err = o.connected(t); err == nil {

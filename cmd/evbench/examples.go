@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -50,7 +52,7 @@ func exampleText(name string) (string, error) {
 	text, ok := scenarios.Example(name)
 	if !ok {
 		all := scenarios.Examples()
-		return "", usagef("no example %q; %sthere are %s", name, cmdline.DidYouMean(name, all), strings.Join(all, ", "))
+		return "", usagef("no example %q; %s", name, show.Choices(name, all))
 	}
 	return text, nil
 }
@@ -70,6 +72,9 @@ func chosen(c *cli.Context) (string, error) {
 func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
 	if !c.IsSet("example") {
 		s, err := scenario.ReadFile(name)
+		if _, isExample := exampleText(name); errors.Is(err, fs.ErrNotExist) && isExample == nil {
+			return nil, usagef("no file %s; evbench %s --example %s takes the example of this name", name, c.Command.Name, name)
+		}
 		return s, usage(err)
 	}
 	text, err := exampleText(c.String("example"))

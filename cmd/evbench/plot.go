@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
+	"evbench/internal/show"
 	"evbench/report/figure"
 )
 
@@ -23,7 +24,7 @@ func plotAction(c *cli.Context) error {
 	}
 	name, out := c.Args().Get(0), c.String("out")
 	if !slices.Contains(figure.Names(), name) {
-		return usagef("plot: no figure %q; there are %s", name, strings.Join(figure.Names(), ", "))
+		return usagef("plot: no figure %q; %s", name, show.Choices(name, figure.Names()))
 	}
 	write, err := writerFor("out", out)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"evbench/results/hdf5"
 	"evbench/results/store"
@@ -65,8 +67,21 @@ func outDir(c *cli.Context, name string) (string, error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return "", usagef("--out %s: exists already; results are never overwritten", dir)
 	}
+	parent := filepath.Dir(dir)
+	for !present(parent) {
+		parent = filepath.Dir(parent)
+	}
+	err := unix.Access(parent, unix.W_OK|unix.X_OK)
+	if info, statErr := os.Stat(parent); statErr != nil || !info.IsDir() {
+		err = cmp.Or(statErr, error(unix.ENOTDIR))
+	}
+	if err != nil {
+		return "", usagef("%s cannot be made: %s: %w", dir, parent, err)
+	}
 	return dir, nil
 }
+
+func present(name string) bool { _, err := os.Lstat(name); return err == nil }
 
 // createResults makes the files of a run, and has runs/latest lead to them. That the
 // link could not be made is said, and is no error.

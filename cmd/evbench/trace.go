@@ -6,13 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
 	"evbench/internal/atomicfile"
-	"evbench/internal/cmdline"
+	"evbench/internal/show"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/results/trace"
@@ -30,7 +29,7 @@ func traced(c *cli.Context) (store.Loaded, []*trace.Slice, error) {
 		names = append(names, x.Name)
 	}
 	if only != "" && !slices.Contains(names, only) {
-		return run, nil, usagef("--case: no case %q; %sthere are %s", only, cmdline.DidYouMean(only, names), strings.Join(names, ", "))
+		return run, nil, usagef("--case: no case %q; %s", only, show.Choices(only, names))
 	}
 	var spans []results.Span
 	err = store.ReadTrace(name, func(s results.Span) {

@@ -31,7 +31,7 @@ func NoCommand(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
 	}
 	name := c.Args().First()
-	return proc.Usagef("no command %q; %s%s --help lists them", name, DidYouMean(name, namesOf(c.App.Commands)), c.App.Name)
+	return proc.Usagef("no command %q; %s%s --help lists them", name, didYouMean(name, namesOf(c.App.Commands)), c.App.Name)
 }
 
 // noSubcommand is NoCommand for a command that has others below it.
@@ -44,7 +44,7 @@ func noSubcommand(c *cli.Context) error {
 	if len(names) == 1 {
 		there = "there is"
 	}
-	return proc.Usagef("%s has no command %q; %s%s %s", c.Command.Name, name, DidYouMean(name, names), there, strings.Join(names, ", "))
+	return proc.Usagef("%s has no command %q; %s%s %s", c.Command.Name, name, didYouMean(name, names), there, strings.Join(names, ", "))
 }
 
 func namesOf(commands []*cli.Command) (names []string) {
@@ -56,8 +56,8 @@ func namesOf(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// DidYouMean asks for the name that was meant, if one is near enough, as a part of an error.
-func DidYouMean(name string, names []string) string {
+// didYouMean asks for the name that was meant, if one is near enough, as a part of an error.
+func didYouMean(name string, names []string) string {
 	if near := show.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %s? ", near)
 	}
@@ -69,12 +69,18 @@ var (
 	oneDash   = regexp.MustCompile(`(: |for |flag )-([a-z][a-z])`) // as package flag names flags
 )
 
+// noUnit is what urfave/cli says of a duration without one.
+var noUnit = regexp.MustCompile(`^invalid value "([0-9.]+)" for flag --([a-z-]+): parse error$`)
+
 // WrongFlag returns wrong use of one of the flags; of one that there is not it says which
 // may be meant.
 func WrongFlag(err error, flags []cli.Flag) error {
 	err = errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))
 	m := undefined.FindStringSubmatch(err.Error())
 	if m == nil {
+		if x := noUnit.FindStringSubmatch(err.Error()); x != nil && isDuration(x[2], flags) {
+			return proc.Usagef("--%s %s: no unit; write %ss, %sms or %sm", x[2], x[1], x[1], x[1], x[1])
+		}
 		return proc.Usage(err)
 	}
 	var names []string
@@ -85,4 +91,11 @@ func WrongFlag(err error, flags []cli.Flag) error {
 		return proc.Usagef("%w; did you mean --%s?", err, near)
 	}
 	return proc.Usage(err)
+}
+
+func isDuration(name string, flags []cli.Flag) bool {
+	return slices.ContainsFunc(flags, func(f cli.Flag) bool {
+		_, is := f.(*cli.DurationFlag)
+		return is && slices.Contains(f.Names(), name)
+	})
 }

@@ -51,13 +51,13 @@ var layers = []layer{
 	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/netfile", "internal/atomicfile internal/yamldoc topology/network", false},
 
-	{"scheduler", "topology internal/coloring internal/parallel", true},
+	{"scheduler", "internal/coloring internal/parallel internal/show topology", true},
 	{"scheduler/sizes", "scheduler topology", true},
 
 	{"routing/lft", "topology/network internal/answer internal/parallel internal/show", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
-	{"routing", "topology topology/network routing/closed routing/lft routing/opensm", true},
+	{"routing", "internal/show routing/closed routing/lft routing/opensm topology topology/network", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
@@ -82,7 +82,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/unit internal/yamldoc results results/hdf5 routing scheduler topology transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -103,7 +103,7 @@ var layers = []layer{
 
 	{"report", "internal/show internal/unit results", false},
 	// Figures of links and pairs need the phases and paths of plans.
-	{"report/figure", "plan results scheduler topology", true},
+	{"report/figure", "internal/show plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
 	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},

@@ -1,5 +1,7 @@
 package show
 
+import "strings"
+
 // Nearest returns the choice that is the fewest edits away from s, if it is
 // near enough to have been meant, else "". O(len(s)·len(choice)) each.
 func Nearest(s string, choices []string) string {
@@ -15,6 +17,15 @@ func Nearest(s string, choices []string) string {
 		}
 	}
 	return best
+}
+
+// Choices says which names there are, and first which of them may have been meant by s, as the end of an error.
+func Choices(s string, names []string) string {
+	there := "there are " + strings.Join(names, ", ")
+	if near := Nearest(s, names); near != "" {
+		return "did you mean " + near + "? " + there
+	}
+	return there
 }
 
 // edits is the Levenshtein distance between two names; long ones are not near

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -244,11 +243,7 @@ func (d *Document) merge(f Field, known []string) []Fields {
 
 func (d *Document) unknown(f Field, known []string) {
 	sorted := slices.Sorted(slices.Values(known))
-	hint := ""
-	if near := show.Nearest(f.Value, sorted); near != "" {
-		hint = fmt.Sprintf("did you mean %s? ", near)
-	}
-	d.Fail(f, "unknown field; %sthere are %s", hint, strings.Join(sorted, ", "))
+	d.Fail(f, "unknown field; %s", show.Choices(f.Value, sorted))
 }
 
 // InFull is a single value written as the mapping that it is short for.

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
 )
@@ -119,7 +120,7 @@ func Build(name string, s Source) (*Figure, error) {
 			return f, nil
 		}
 	}
-	return nil, fmt.Errorf("no figure %q; there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Names()))
 }
 
 // labels are those of all cases, shortened so that a drawing has room beside them.
