@@ -1,19 +1,21 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"evbench/results"
 )
 
-// A meter is what a fluid run counts. Times are seconds since the measured part
+// A meter is what a run counts. Times are seconds since the measured part
 // began.
 type meter struct {
 	servers  int
 	interval float64
 	first    float64 // send
 	last     float64 // receive
+	until    float64 // when the last interval ends; 0: with the last receive
 
 	events         []uint64 // by server
 	sent, received []uint64 // payload bytes
@@ -94,15 +96,14 @@ func (m *meter) outcome(j *Job) *Outcome {
 	return o
 }
 
-// samples returns one sample of each server for each interval, the last of which ends
-// with the last receive.
+// samples returns one sample of each server for each interval.
 func (m *meter) samples(j *Job) []results.Sample {
 	out := make([]results.Sample, 0, len(m.bins)*m.servers)
 	for i, bin := range m.bins {
 		from := float64(i) * m.interval
 		to := from + m.interval
 		if i == len(m.bins)-1 {
-			to = m.last
+			to = cmp.Or(m.until, m.last)
 		}
 		if to <= from {
 			to = from + m.interval

@@ -1,39 +1,24 @@
 package sim
 
-import (
-	"math"
-	"time"
-)
+import "math"
 
-// A recorder adds up exchanges and takes samples of them. Within an exchange payload
-// and waiting are taken to come evenly; its events are complete at its end.
+// A recorder adds up exchanges for a meter. Within an exchange payload and waiting are taken
+// to come evenly; its events are complete at its end.
 type recorder struct {
-	j     *Job
-	n     int
-	out   *Outcome
-	sum   turn // of the exchanges that are added up
-	last  *turn
-	reps  uint64 // exchanges equal to last that are not in sum
-	clock float64
+	*meter
+	j    *Job
+	ends []float64 // of all counted exchanges, since the first send
+	last *turn
+	reps uint64   // exchanges equal to last that are not added up
+	size []uint64 // bytes of events that are
 
-	samples int     // intervals that are over
-	from    float64 // when the last sample was taken
-	events  uint64  // at that time, and so on
-	got     []uint64
-	waited  []float64
-	size    []uint64 // bytes of the events
+	from float64 // when the last sample was taken
+	then []count // what there was at that time
 }
 
 func newRecorder(j *Job, wires int) *recorder {
 	n := j.Plan.Tree.Servers()
-	return &recorder{
-		j: j, n: n, out: &Outcome{},
-		sum: turn{
-			sent: make([]uint64, n), got: make([]uint64, n), event: make([]uint64, n),
-			waited: make([]float64, n), wires: make([]float64, wires),
-		},
-		got: make([]uint64, n), waited: make([]float64, n), size: make([]uint64, n),
-	}
+	return &recorder{meter: newMeter(n, wires, j.Interval), j: j, size: make([]uint64, n), then: make([]count, n)}
 }
 
 func (r *recorder) add(t *turn, start float64) {
@@ -41,18 +26,16 @@ func (r *recorder) add(t *turn, start float64) {
 		r.flush()
 		r.last = t
 	}
-	end := start + t.span
+	r.until = start + t.span
 	for {
-		next := float64(r.samples+1) * r.j.Interval.Seconds()
-		if next >= end || r.j.Interval <= 0 {
+		next := float64(len(r.bins)+1) * r.interval
+		if next >= r.until || r.interval <= 0 {
 			break
 		}
-		r.samples++
 		r.sample(next, (next-start)/t.span)
 	}
 	r.reps++
-	r.clock = end
-	r.out.ends = append(r.out.ends, seconds(end-t.quiet))
+	r.ends = append(r.ends, r.until-t.quiet)
 }
 
 func (r *recorder) flush() {
@@ -60,14 +43,14 @@ func (r *recorder) flush() {
 		return
 	}
 	k := float64(r.reps)
-	for i := range r.n {
-		r.sum.sent[i] += r.reps * r.last.sent[i]
-		r.sum.got[i] += r.reps * r.last.got[i]
-		r.sum.event[i] += r.reps * r.last.event[i]
-		r.sum.waited[i] += k * r.last.waited[i]
+	for i := range r.servers {
+		r.sent[i] += r.reps * r.last.sent[i]
+		r.received[i] += r.reps * r.last.got[i]
+		r.size[i] += r.reps * r.last.event[i]
+		r.waited[i] += k * r.last.waited[i]
 	}
 	for w, x := range r.last.wires {
-		r.sum.wires[w] += k * x
+		r.wire[w] += k * x
 	}
 	r.reps = 0
 }
@@ -75,32 +58,26 @@ func (r *recorder) flush() {
 // sample takes one of every server, at a share of the way through the exchange that
 // would be the next one to count.
 func (r *recorder) sample(at, share float64) {
-	k := float64(r.reps) + share
-	events := uint64(len(r.out.ends))
-	for i := range r.n {
-		got := r.sum.got[i] + uint64(math.Floor(k*float64(r.last.got[i])+1e-6))
-		waited := r.sum.waited[i] + k*r.last.waited[i]
-		size := r.sum.event[i] + r.reps*r.last.event[i]
-		c := count{events - r.events, size - r.size[i], got - r.got[i], waited - r.waited[i]}
-		r.out.samples = append(r.out.samples, r.j.sample(i, at, at-r.from, c))
-		r.got[i], r.waited[i], r.size[i] = got, waited, size
+	k, bin := float64(r.reps)+share, make([]count, r.servers)
+	for i, then := range r.then {
+		now := count{
+			events: uint64(len(r.ends)), eventBytes: r.size[i] + r.reps*r.last.event[i],
+			payload: r.received[i] + uint64(math.Floor(k*float64(r.last.got[i])+1e-6)), waited: r.meter.waited[i] + k*r.last.waited[i],
+		}
+		bin[i] = count{now.events - then.events, now.eventBytes - then.eventBytes, now.payload - then.payload, now.waited - then.waited}
+		r.then[i] = now
 	}
-	r.from, r.events = at, events
+	r.bins, r.from = append(r.bins, bin), at
 }
 
 func (r *recorder) end() *Outcome {
-	if r.clock > r.from {
-		r.sample(r.clock, 0)
+	if r.until > r.from {
+		r.sample(r.until, 0)
 	}
 	r.flush()
-	o := r.out
-	o.Exchanges = uint64(len(o.ends))
-	o.Span = o.ends[len(o.ends)-1]
-	o.sent, o.Received, o.Wires = r.sum.sent, r.sum.got, r.sum.wires
-	o.Events, o.waited = make([]uint64, r.n), make([]time.Duration, r.n)
-	for i := range r.n {
-		o.Events[i] = o.Exchanges
-		o.waited[i] = seconds(r.sum.waited[i])
+	for i := range r.events {
+		r.events[i] = uint64(len(r.ends))
 	}
-	return o
+	r.first, r.meter.last = 0, r.ends[len(r.ends)-1]
+	return r.outcome(r.j)
 }

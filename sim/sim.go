@@ -140,10 +140,7 @@ type Outcome struct {
 	Received  []uint64
 	waited    []time.Duration // in barriers, by server
 	Wires     []float64       // bytes with headers, by wire
-	// ends are the ends of all counted exchanges of the phase model, since the
-	// first send.
-	ends    []time.Duration
-	samples []results.Sample
+	samples   []results.Sample
 
 	Packets PacketCount // of the model of packets alone
 }

@@ -84,15 +84,8 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// Describe implements prometheus.Collector.
-func (c collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runInfo, runEnded, runTook, runLeft, runRound, rateNow, linkUp, linkBytes, linkDrops, failovers, measured, rejected} {
-		to <- d
-	}
-	for _, m := range caseMetrics {
-		to <- m.Desc
-	}
-}
+// Describe implements prometheus.Collector: which metrics there are depends on the run.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {

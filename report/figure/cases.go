@@ -108,16 +108,6 @@ func sayRow(c draw.Canvas, p *plot.Plot, row float64, text string) {
 	}
 }
 
-// Efficiency returns the efficiency of a case with its 95 % interval, which is a point where nothing
-// was left to chance; it is not known where it was found too seldom.
-func (s Source) Efficiency(c results.Case) (at, lo, hi float64, known bool) {
-	at = c.MeasuredEfficiency
-	if x := span(c, controlEfficiency(s.Run.Summary.Slices)); x != nil {
-		return at, min(at, x[0]), max(at, x[1]), true
-	}
-	return at, at, at, at > 0 && s.How() == "simulated"
-}
-
 // controlEfficiency is what the controls of all slices that count came to, 0 where there is none.
 func controlEfficiency(slices []results.Slice) float64 {
 	var ideal, all float64

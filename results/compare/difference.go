@@ -61,14 +61,17 @@ func Differences(base, next *results.Run) []Difference {
 type differences struct{ refused, noted []Difference }
 
 func (d *differences) add(name, what, base, next string) {
-	if base != next {
-		d.refused = append(d.refused, Difference{name, what, cmp.Or(base, "none"), cmp.Or(next, "none"), false})
-	}
+	differ(&d.refused, Difference{name, what, base, next, false})
 }
 
 func (d *differences) note(name, what, base, next string) {
-	if base != next {
-		d.noted = append(d.noted, Difference{name, what, cmp.Or(base, "none"), cmp.Or(next, "none"), true})
+	differ(&d.noted, Difference{name, what, base, next, true})
+}
+
+func differ(list *[]Difference, x Difference) {
+	if x.Base != x.New {
+		x.Base, x.New = cmp.Or(x.Base, "none"), cmp.Or(x.New, "none")
+		*list = append(*list, x)
 	}
 }
 
