@@ -208,6 +208,8 @@ func TestMetrics(t *testing.T) {
 	for _, want := range []string{
 		`evbench_case_events_per_second{case="healthy <b>"} 5`,
 		`evbench_case_slices_total{case="one dead"} 1`,
+		`evbench_case_retransmits_total{case="one dead"} 0`,
+		`evbench_case_drops_total{case="one dead"} 0`,
 		`evbench_case_slices_rejected_total{case="one dead"} 0`,
 		`evbench_link_up{link="leaf0-spine0"} 0`,
 		`evbench_link_up{link="leaf2-spine1"} 1`,

@@ -2,6 +2,7 @@ package live
 
 import (
 	"net/http"
+	"reflect"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -49,7 +50,7 @@ type caseMetric struct {
 	of   func(results.Case) (value float64, ok bool)
 }
 
-var caseMetrics = []caseMetric{
+var caseMetrics = append([]caseMetric{
 	{desc("case_events_per_second", "Events that one server builds per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
 		func(c results.Case) (float64, bool) { return c.EventsPerSec.Mean, c.MeasuredSec > 0 }},
 	{desc("case_goodput_bytes_per_second", "Payload that one server receives per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
@@ -62,14 +63,19 @@ var caseMetrics = []caseMetric{
 		func(c results.Case) (float64, bool) { return c.RatioToControl, c.RatioToControl > 0 }},
 	{desc("case_valid", "Whether nothing about the case is wrong: 0 or 1.", "case"), prometheus.GaugeValue,
 		func(c results.Case) (float64, bool) { return number(c.Valid), true }},
-	{desc("case_events_built_total", "Events that were built whole.", "case"), prometheus.CounterValue,
-		func(c results.Case) (float64, bool) { return float64(c.EventsBuilt), true }},
-	{desc("case_events_lost_total", "Events that were assigned and not built.", "case"), prometheus.CounterValue,
-		func(c results.Case) (float64, bool) { return float64(c.EventsLost), true }},
-	{desc("case_events_duplicate_total", "Events that were built more than once.", "case"), prometheus.CounterValue,
-		func(c results.Case) (float64, bool) { return float64(c.EventsDuplicate), true }},
-	{desc("case_retransmits_total", "Segments that TCP has sent again.", "case"), prometheus.CounterValue,
-		func(c results.Case) (float64, bool) { return float64(c.Retransmits), true }},
+}, countMetrics()...)
+
+// countMetrics are the counts of a case, by the names of their columns.
+func countMetrics() (all []caseMetric) {
+	for i := range results.Cases.Columns {
+		if c := &results.Cases.Columns[i]; c.Kind == reflect.Uint64 {
+			all = append(all, caseMetric{
+				desc("case_"+c.Name+"_total", "What "+c.Name+" of summary.json is so far, a number of "+c.Unit+"s.", "case"), prometheus.CounterValue,
+				func(x results.Case) (float64, bool) { return float64(c.Bits(reflect.ValueOf(x))), true },
+			})
+		}
+	}
+	return all
 }
 
 var (
