@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -148,6 +149,27 @@ func TestReadWrongRows(t *testing.T) {
 		name := filepath.Join(t.TempDir(), File)
 		expect.Must(t, Save(name, run))
 		refused(t, tt.want, name, tt.want)
+	}
+}
+
+// A disk that is full for rows that wait is told at once, and again instead of a file with fewer rows.
+func TestRowsDiskFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	expect.Must(t, err)
+	r := NewRows(t.TempDir())
+	defer r.Close()
+	r.rows(results.Samples).file = full
+	for n := 0; err == nil && n < 9000; n++ {
+		err = r.Add(results.Samples, reflect.ValueOf(numbered(n)))
+	}
+	name := filepath.Join(r.dir, File)
+	for _, err := range []error{err, r.Add(results.Samples, reflect.ValueOf(numbered(0))), r.Save(name, runOf(0))} {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+			t.Errorf("error %v, want no space left, and the file", err)
+		}
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a file is left")
 	}
 }
 

@@ -115,6 +115,9 @@ func (x *rows) spill(dir string) (err error) {
 
 // each hands on the columns of all rows, one row after the other.
 func (x *rows) each(take func(columns []byte) error) error {
+	if x.err != nil {
+		return x.err
+	}
 	in, columns := io.Reader(bytes.NewReader(x.last)), make([]byte, 8*len(x.of.Columns))
 	if x.file != nil {
 		in = io.MultiReader(bufio.NewReaderSize(io.NewSectionReader(x.file, 0, math.MaxInt64), maxWaiting), in)
