@@ -157,7 +157,6 @@ func simChanges(s *scenario.Scenario, p Planned) ([]sim.Change, error) {
 	return out, nil
 }
 
-// deadAt returns the links that are not used at a moment.
 func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 	for _, t := range unused {
 		if t.At <= at && (t.For == 0 || at < t.At+t.For) {

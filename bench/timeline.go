@@ -52,7 +52,6 @@ func stepsOf(c scenario.Case) []step {
 	return out
 }
 
-// changes are the moments at which links go down and come up, in order.
 func changes(timed []scenario.Timed, duration time.Duration) []step {
 	var out []step
 	for _, f := range timed {

@@ -188,7 +188,6 @@ func barred(cases []results.Case) func(results.Case) Cell {
 	}
 }
 
-// estimate is the ratio to the control with its interval.
 func estimate(c results.Case) string {
 	switch {
 	case c.Control && c.RatioToControl > 0:

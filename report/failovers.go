@@ -146,7 +146,6 @@ func percent(x *float64, of float64) float64 {
 	return 100 * *x / of
 }
 
-// between returns the ms from one moment to another.
 func between(from, to *float64) float64 {
 	if from == nil || to == nil {
 		return missing
@@ -198,7 +197,6 @@ func atText(f results.Failover) string {
 	return fmt.Sprintf("%.2f", *t)
 }
 
-// summarised returns the median and the worst of each figure, of where it is known.
 func summarised(all [][]float64) (median, worst []float64) {
 	median, worst = make([]float64, figCount), make([]float64, figCount)
 	for i := range median {

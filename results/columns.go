@@ -63,7 +63,6 @@ func NewTable[T any](name, title string) *Table {
 	return t
 }
 
-// add adds the columns of a struct, whose fields are found at index in the record.
 func (t *Table) add(of reflect.Type, prefix string, index []int) {
 	for i := range of.NumField() {
 		f := of.Field(i)

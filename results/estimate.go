@@ -189,7 +189,6 @@ func (i Interval) within() bool {
 	return i.Known() && *i.Lo > 1/(1+Tolerance) && *i.Hi < 1+Tolerance
 }
 
-// apart reports whether two intervals do not overlap.
 func (i Interval) apart(j Interval) bool {
 	return i.Known() && j.Known() && (*i.Hi < *j.Lo || *j.Hi < *i.Lo)
 }

@@ -20,7 +20,6 @@ const (
 	ManifestSchema = "evbench/manifest/1"
 )
 
-// maxJSON bounds what is read as one document.
 const maxJSON = 256 << 20
 
 // Write writes the summary as indented JSON.

@@ -92,7 +92,6 @@ func Machines(loads []Load) []Load {
 	return out
 }
 
-// machine sums up the workers of one machine.
 func machine(of []Load) Load {
 	n := float64(len(of))
 	l := Load{

@@ -32,7 +32,6 @@ func GoodputUnit(cases []Case) RateUnit {
 	return RateUnitOf(most)
 }
 
-// rateText prints a rate, in bit/s, with three digits.
 func rateText(bit float64) string {
 	u := RateUnitOf(bit)
 	return fmt.Sprintf("%.3g %s", bit/u.Size, u.Name)

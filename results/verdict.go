@@ -49,7 +49,6 @@ func Compare(cases []Case, names []string) []Comparison {
 	return out
 }
 
-// changes reports whether links change while the case is measured.
 func (c Case) changes() bool {
 	return slices.ContainsFunc(c.Failures, func(f string) bool { return strings.Contains(f, " at ") })
 }
@@ -63,7 +62,6 @@ func impaired(groups []Comparison) []Comparison {
 	return groups
 }
 
-// planned reports whether messages take the paths of a plan, which knows what is dead.
 func (c Case) planned() bool { return c.Routing == "pinned" }
 
 // synchronised leaves those of a group that show best what a plan is worth.
@@ -166,7 +164,6 @@ func verdictOf(c Case, cases []Case, group []int) string {
 	return Ordered
 }
 
-// equals reports whether the cases differ by less than the tolerance.
 func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Name) }
 
 // Open lists the names of the cases that are compared and unresolved.

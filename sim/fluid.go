@@ -117,7 +117,6 @@ func fits(j *Job) error {
 	return nil
 }
 
-// fitsPlan says why a plan cannot be used, beside the first of a job.
 func fitsPlan(first, p *plan.Plan, scheduled bool) error {
 	switch {
 	case p.Routing == plan.NoRouting:

@@ -20,12 +20,6 @@ import (
 // Debts are paid, if not all at once: on random small trees no wire is ever further ahead
 // of what it can carry than two or three quanta, which a test holds to four.
 //
-// Measured on FT(2;4,8) and FT(2;8,8) with up to three links dead, fragments of one size
-// are off by less than 0.01 % for any quantum up to a whole exchange. With sizes spread
-// by half it is at most 0.5 % over 20 s for a tenth of an exchange, and 1.3 % for a whole one.
-// Over few exchanges such runs differ by one or two per cent whatever the quantum, since
-// the smallest change lets other fragments be first.
-//
 // Every fragment costs a few additions and each quantum a fill, against a fill for each
 // change of the streams in an exact run.
 type coarse struct {

@@ -155,7 +155,6 @@ type turner interface {
 	overdue() error
 }
 
-// drive has a turner go on until the end of the case.
 func (l *loop) drive(ctx context.Context, t turner) error {
 	l.mailbox.onChange(l.ep.Wake)
 	defer l.mailbox.onChange(nil)

@@ -318,7 +318,6 @@ func (e *lateError) Error() string {
 	return fmt.Sprintf("for %v %s", e.limit, strings.Join(parts, ", and "))
 }
 
-// position says for whom the worker waits, and what it has sent.
 func (o *ordered) position(err error) wire.Position {
 	a := o.turns.awaits()
 	at := wire.Position{Exchange: a.exchange, Phase: -1, Stage: wire.StageIdle, Awaits: a.tokens, Told: o.turns.told()}

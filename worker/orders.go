@@ -72,7 +72,6 @@ func (d *mailbox) grant(until uint64) {
 	d.change(func(o *orders) { d.until, o.granted = until, true })
 }
 
-// hold takes back what has not begun, and returns how much has.
 func (d *mailbox) hold() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

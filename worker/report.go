@@ -42,7 +42,6 @@ func newReporter(conn wire.Conn, c wire.Configure) *reporter {
 	}
 }
 
-// progress says that all exchanges below done are done.
 func (r *reporter) progress(done uint64, urgent bool) {
 	r.done.Store(done)
 	transport.Ring(r.bell)

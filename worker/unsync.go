@@ -348,7 +348,6 @@ type overdueError struct {
 func (e *overdueError) Error() string { return fmt.Sprintf("event %d: %v", e.event, errStuck) }
 func (e *overdueError) Unwrap() error { return errStuck }
 
-// position names the sources that the oldest event waits for.
 func (u *unsynchronised) position(err error) wire.Position {
 	oldest := -1
 	for i, b := range u.slots {

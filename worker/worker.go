@@ -280,7 +280,6 @@ func (s *session) order(run uint32, change func(*orders)) {
 	}
 }
 
-// endCase stops the case under way, if there is one, and waits for its end.
 func (s *session) endCase() {
 	if s.job != nil {
 		s.job.cancel(errAborted)

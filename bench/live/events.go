@@ -95,7 +95,6 @@ type stream struct {
 	control *http.ResponseController
 }
 
-// parts sends the parts that have changed since they were sent.
 func (s stream) parts(parts []part, sent map[string]int) error {
 	for _, p := range parts {
 		if sent[p.ID] == p.version {

@@ -138,7 +138,6 @@ func collectCases(to chan<- prometheus.Metric, s *State) {
 	}
 }
 
-// collectLinks says which links of the case under way are alive, and what all have carried.
 func collectLinks(to chan<- prometheus.Metric, s *State) {
 	p, dead := s.Plan(s.Case(s.Last.Case))
 	gone := map[topology.Link]bool{}

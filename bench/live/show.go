@@ -57,12 +57,10 @@ func (s *Show) tell(p bench.Progress) {
 	}
 }
 
-// headOf says which slice is under way.
 func headOf(p bench.Progress) string {
 	return fmt.Sprintf("%s[%d/%d] %s: ", roundText(p), p.Index+1, p.Count, p.Case)
 }
 
-// roundText says which round it is, unless there is but one.
 func roundText(p bench.Progress) string {
 	switch p.Rounds {
 	case 0:

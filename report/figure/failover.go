@@ -137,7 +137,6 @@ func changes(c results.Case) []results.LinkEvent {
 	return out
 }
 
-// reactions marks when first aid was in place and when a plan was in use.
 func reactions(list []results.Failover) brush {
 	return func(c draw.Canvas, p *plot.Plot) {
 		for _, f := range list {

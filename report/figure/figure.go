@@ -76,7 +76,6 @@ func (f *Figure) addOf(index int, title string, p Panel) {
 	f.Panels = append(f.Panels, p)
 }
 
-// kinds are all figures, in the order in which a report shows them.
 var kinds = []struct {
 	name, title string
 	build       func(Source, *Figure)
@@ -123,7 +122,6 @@ func Build(name string, s Source) (*Figure, error) {
 	return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Names()))
 }
 
-// labels are those of all cases, shortened so that a drawing has room beside them.
 func labels(all []results.Case) []string {
 	out := make([]string, len(all))
 	for i, c := range all {
@@ -161,5 +159,4 @@ func whole(n int) string { return strconv.Itoa(n) }
 
 func bits(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
-// decimals prints seconds, shares and loads.
 func decimals(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }

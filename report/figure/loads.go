@@ -137,7 +137,6 @@ func failed(t *topology.Tree, failures []string, timed map[topology.Link]string)
 	return t
 }
 
-// count takes what links.csv says of the cables between leaves and spines.
 func (x *CaseTree) count(list []results.LinkCount) {
 	for _, l := range list {
 		links, err := x.Tree.Links(l.Link)

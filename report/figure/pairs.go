@@ -294,7 +294,6 @@ func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
 	return out
 }
 
-// extent says what the least, the middle and the greatest square are.
 func (g *grid) extent(u results.RateUnit) string {
 	var order []int
 	for i, v := range g.cells {

@@ -109,7 +109,6 @@ func (s Source) timePanel(events []results.LinkEvent, list []moment, u results.R
 // mostMoments is how many texts stand along a line at most: more cannot be pointed at.
 const mostMoments = 120
 
-// sayMoments gives texts to intervals, to each or, of many, to one out of some.
 func sayMoments(c draw.Canvas, line []vg.Point, list []moment, u results.RateUnit) {
 	stride := 1 + len(list)/mostMoments
 	for i := 0; i < len(list); i += stride {

@@ -71,7 +71,6 @@ func (s Series) line(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// boxes draws the i-th of n series as standing box plots.
 func (s Series) boxes(c draw.Canvas, p *plot.Plot, place func(float64) float64, i, n int) {
 	k := s.pen
 	wide := 0.8 / float64(n)

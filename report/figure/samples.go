@@ -14,7 +14,6 @@ type key struct {
 
 func keyOf(c results.Case) key { return key{c.Name, c.Repeat} }
 
-// samplesByCase sorts the samples to their cases, each by time.
 func samplesByCase(run *results.Run) map[key][]results.Sample {
 	out := map[key][]results.Sample{}
 	for _, s := range run.Samples {
@@ -61,7 +60,6 @@ type served struct {
 	sampled float64 // s
 }
 
-// byServer adds the samples of a case up, servers rising.
 func byServer(list []results.Sample) []served {
 	at := map[int]int{}
 	var out []served

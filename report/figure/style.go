@@ -77,10 +77,8 @@ func nominal(p *plot.Plot, names []string) {
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4
 }
 
-// rowAt is where the i-th of n rows is on the Y axis.
 func rowAt(i, n int) float64 { return float64(n - 1 - i) }
 
-// rowsHeight is that of a drawing with a row for each of n cases.
 func rowsHeight(n int) vg.Length { return 58 + 24*vg.Length(n) }
 
 type fewTicks struct{}
@@ -168,7 +166,6 @@ func ring(c draw.Canvas, s draw.LineStyle, m vg.Point, r vg.Length) {
 	c.Stroke(p)
 }
 
-// box is a rectangle from one corner to the other.
 func box(a, b vg.Point) []vg.Point {
 	return []vg.Point{a, {X: b.X, Y: a.Y}, b, {X: a.X, Y: b.Y}}
 }

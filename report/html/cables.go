@@ -179,7 +179,6 @@ func step(share float64) int {
 
 func html(s string) string { return template.HTMLEscapeString(s) }
 
-// drawSwitch draws a switch with as much of its name as has room, and its hosts.
 func (c *Cables) drawSwitch(b *strings.Builder, s Switch, p Place, across int) {
 	x, y := c.at(p)
 	width := min(float64(max(64, 8*len(s.Name)+8)), treeWidth/float64(len(c.Levels[p.Level]))-4)

@@ -106,7 +106,6 @@ func Write(w io.Writer, runs []Input) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// howOf says how the figures of all runs came about, "" where they differ.
 func howOf(runs []Input) string {
 	how := ""
 	for i, in := range runs {

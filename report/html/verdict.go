@@ -100,7 +100,6 @@ func kindOf(run *results.Run) kind {
 	return kind{cmp.Or(run.Manifest.Fabric.Kind, none), "Fabric: " + cmp.Or(run.Manifest.Fabric.Kind, none) + "."}
 }
 
-// mixed warns of a page that has figures of different kinds side by side.
 func mixed(runs []Input) string {
 	var words []string
 	for _, in := range runs {

@@ -136,7 +136,6 @@ func sideOf(repeats []repeat) side {
 	return s
 }
 
-// blocks cuts every repeat into blocks of about that length, in seconds.
 func (s side) blocks(length float64) [][]interval {
 	n := 1
 	if s.usual > 0 {

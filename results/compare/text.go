@@ -94,7 +94,6 @@ func (c *Comparison) table(figure string) [][]string {
 	return t
 }
 
-// valueText writes a figure with four digits and its unit.
 func valueText(figure string, x float64) string {
 	switch figure {
 	case "goodput_bit_per_s":
@@ -143,7 +142,6 @@ func changeText(f Figure) string {
 	return percentText(*f.Change)
 }
 
-// testText says what the test came to, and on how many observations.
 func testText(f Figure) string {
 	n := fmt.Sprintf("n=%d+%d %s", f.Base.N, f.New.N, f.Observed)
 	switch {
@@ -155,7 +153,6 @@ func testText(f Figure) string {
 	return fmt.Sprintf("p=%.3f %s", f.P, n)
 }
 
-// footnotes explains the signs that occur, and names what is not in the tables.
 func (c *Comparison) footnotes(b *strings.Builder, shown []string) {
 	if len(c.NoControl) > 0 && !(isSimulated(c.Base.run) && isSimulated(c.New.run)) {
 		fmt.Fprintf(b, "no control in the %s run: absolute figures hold only on a machine that is as quiet in both runs\n", strings.Join(c.NoControl, " and the "))

@@ -77,7 +77,6 @@ func (m member) insert(t *hdf5.CompoundType) (err error) {
 	return t.Insert(m.Name, m.offset, text)
 }
 
-// numberTypes are how numbers are kept, the same on every machine.
 var numberTypes = map[reflect.Kind]*hdf5.Datatype{
 	reflect.Int: hdf5.T_STD_I64LE, reflect.Uint64: hdf5.T_STD_U64LE, reflect.Float64: hdf5.T_IEEE_F64LE, reflect.Bool: hdf5.T_STD_U8LE,
 }
@@ -104,7 +103,6 @@ func (l layout) encode(to, columns []byte, texts []string) ([]byte, error) {
 	return all, nil
 }
 
-// decode fills a record from the bytes of a row.
 func (l layout) decode(row []byte, record reflect.Value) (err error) {
 	for i := range l.members {
 		m := &l.members[i]

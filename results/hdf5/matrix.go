@@ -52,7 +52,6 @@ func ReadMatrix(name string, most int) (numbers []float64, columns int, err erro
 	return numbers, columns, nil
 }
 
-// room makes room for the numbers of a dataset.
 func room(set *hdf5.Dataset, most int) (columns int, numbers []float64, err error) {
 	t, err := set.Datatype()
 	if err != nil {

@@ -124,7 +124,6 @@ func (r reader) document(name string, read func(io.Reader) error) error {
 	return nil
 }
 
-// table reads the rows of a table.
 func (r reader) table(t *results.Table, rows reflect.Value) (err error) {
 	set, err := r.file.OpenDataset(t.Name)
 	if err != nil {
@@ -207,7 +206,6 @@ func (m *member) read(rows *hdf5.CompoundType, i int) (err error) {
 	return nil
 }
 
-// plans reads the group of plans.
 func (r reader) plans() (plans map[string][]byte, err error) {
 	group, err := r.file.OpenGroup(plansName)
 	if err != nil {
@@ -235,7 +233,6 @@ func (r reader) plans() (plans map[string][]byte, err error) {
 	return plans, nil
 }
 
-// text reads a dataset of one text.
 func (r reader) text(name string) (text []byte, err error) {
 	set, err := r.file.OpenDataset(name)
 	if err != nil {
@@ -269,7 +266,6 @@ func fixedText(t *hdf5.Datatype) bool {
 	return t.Class() == hdf5.T_STRING && !(&hdf5.VarLenType{Datatype: *t}).IsVariableStr()
 }
 
-// extent returns the number of rows of a dataset that has one dimension.
 func extent(set *hdf5.Dataset) (rows int, err error) {
 	space := set.Space()
 	if space == nil {

@@ -172,7 +172,6 @@ func writeDocument(file *hdf5.File, name string, document func(io.Writer) error)
 	return writeText(file, name, text.Bytes())
 }
 
-// writeText keeps a document as a dataset of one text.
 func writeText(file *hdf5.File, name string, text []byte) (err error) {
 	kind, err := stringType(len(text) + 1)
 	if err != nil {
@@ -260,7 +259,6 @@ type unitOf struct {
 
 var unitTable = results.NewTable[unitOf]("units", "")
 
-// setUnits writes the pairs of column and unit of a table.
 func setUnits(to attributed, columns []results.Column) (err error) {
 	var units []unitOf
 	for _, c := range columns {

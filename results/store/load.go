@@ -50,7 +50,6 @@ func readDir(dir string) (*results.Run, error) {
 	return run, nil
 }
 
-// readDocuments reads what a run has beside its tables.
 func readDocuments(dir string) (*results.Run, error) {
 	run := &results.Run{}
 	err := readManifest(dir, run)
@@ -246,7 +245,6 @@ func checkSamples(run *results.Run) error {
 	return nil
 }
 
-// parsePlans checks that the plans of a run are those of its cases.
 func parsePlans(run *results.Run) (map[string]*plan.Plan, error) {
 	plans := map[string]*plan.Plan{}
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {

@@ -48,7 +48,6 @@ func (w *Why) WriteText(out io.Writer, c results.Case) error {
 	return err
 }
 
-// sentences say what the tables come to.
 func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 	longer := w.Measured - w.Predicted
 	fmt.Fprintf(to, "%s: an exchange took %s, %s were predicted: %s (%+.1f %%).\n", w.Case, ms(w.Measured), ms(w.Predicted), more(longer), 100*longer/w.Predicted)

@@ -178,7 +178,6 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 	return &a.Why, nil
 }
 
-// phases accounts for synchronised slices.
 func (a *account) phases(all []*Slice) error {
 	if a.plan == nil || a.plan.Schedule == nil {
 		return errors.New("its plan is not with the results")
@@ -336,7 +335,6 @@ func (a *account) ordered(all []*Slice) {
 	}
 }
 
-// rankPairs puts pairs and links in order of what they took longer.
 func (a *account) rankPairs() {
 	type sums struct {
 		longer float64
@@ -423,7 +421,6 @@ func (a *account) of(x way) []topology.Wire {
 	return a.tree.Path(nil, src, dst, x.spine)
 }
 
-// pathOf names the links between switches of a pair.
 func (a *account) pathOf(pair way) string {
 	var links []string
 	for _, w := range a.of(pair) {

@@ -233,7 +233,6 @@ func (f *fifo) room(e *Engine, l, y, x int32) bool {
 	return false
 }
 
-// endless reports whether a buffer never fills.
 func (f *fifo) endless(e *Engine, y int32) bool {
 	return e.p.Host.Take == 0 && int(f.node(e, y)) < e.w.Hosts
 }
