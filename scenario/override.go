@@ -132,19 +132,15 @@ func (s *Scenario) overrideCase(o Overrides) error {
 	}
 	i := slices.IndexFunc(s.Cases, func(c Case) bool { return c.Name == only })
 	if i < 0 {
-		return fmt.Errorf("--case: no case %q; there are %s", only, strings.Join(quoted(s.CaseNames()), ", "))
+		return fmt.Errorf("--case: %w", s.noCase(only))
 	}
 	s.Cases = s.Cases[i : i+1 : i+1]
 	s.Answer = slices.DeleteFunc(s.Answer, func(name string) bool { return name != only })
 	return nil
 }
 
-func quoted(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = fmt.Sprintf("%q", n)
-	}
-	return out
+func (s *Scenario) noCase(name string) error {
+	return fmt.Errorf("no case %q; there are %s", name, strings.ReplaceAll(strings.Trim(fmt.Sprintf("%q", s.CaseNames()), "[]"), `" "`, `", "`))
 }
 
 func (s *Scenario) overrideTimes(o Overrides) error {

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -47,7 +46,7 @@ func (d *document) answer(at field, s *Scenario) {
 			continue
 		}
 		if !slices.Contains(s.CaseNames(), name) {
-			d.Fail(e, "no case %q; there are %s", name, strings.Join(quoted(s.CaseNames()), ", "))
+			d.Fail(e, "%v", s.noCase(name))
 			continue
 		}
 		s.Answer = append(s.Answer, name)

@@ -46,3 +46,11 @@ func Few(names []string) string {
 	}
 	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few-1], ", "), len(names))
 }
+
+// Brief quotes what a file or a user wrote, cut to what fits on a line.
+func Brief(s string) string {
+	if len(s) > 80 {
+		return strconv.Quote(s[:77]) + "…"
+	}
+	return strconv.Quote(s)
+}

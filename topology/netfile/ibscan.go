@@ -3,6 +3,8 @@ package netfile
 import (
 	"strconv"
 	"strings"
+
+	"evbench/internal/show"
 )
 
 // A cursor takes a line apart. Blanks between parts are skipped.
@@ -141,10 +143,4 @@ func value(s, word string, none int) int {
 	return none
 }
 
-// brief quotes what a file says, cut to what fits on a line.
-func brief(s string) string {
-	if len(s) > 80 {
-		return strconv.Quote(s[:77]) + "…"
-	}
-	return strconv.Quote(s)
-}
+var brief = show.Brief

@@ -35,7 +35,7 @@ func WriteSim(w io.Writer, n *network.Network) error {
 		s.seen[s.name(i)]++
 	}
 	for _, v := range switches {
-		s.seen[clean(n.Info(v).Name)]++
+		s.seen[printable(n.Info(v).Name)]++
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# %s\n", title(n))
@@ -86,7 +86,7 @@ func (s sim) nodeName(v network.Node) string {
 	if s.n.IsHost(v) {
 		return s.name(s.of[v])
 	}
-	return clean(s.n.Info(v).Name)
+	return printable(s.n.Info(v).Name)
 }
 
 func (s sim) id(v network.Node) string {

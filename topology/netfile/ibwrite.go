@@ -70,7 +70,7 @@ func (a *adapters) number(hosts []network.Node) {
 
 func (a *adapters) name(i int) string {
 	h := a.ports[i][0]
-	name := clean(a.n.Info(h).Name)
+	name := printable(a.n.Info(h).Name)
 	if len(a.ports[i]) > 1 {
 		name = strings.TrimSuffix(name, ":"+strconv.Itoa(a.port[h]))
 	}
@@ -78,15 +78,6 @@ func (a *adapters) name(i int) string {
 }
 
 func (a *adapters) size(i int) int { return a.port[a.ports[i][len(a.ports[i])-1]] }
-
-func clean(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, name)
-}
 
 func shown(n *network.Network) []network.Node {
 	var out []network.Node
@@ -123,7 +114,7 @@ func WriteIB(w io.Writer, n *network.Network) error {
 	for _, s := range switches {
 		i := n.Info(s)
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", i.GUID, i.GUID, i.Port)
-		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc 0\n", len(n.Ends(s)), i.GUID, clean(i.Name), i.LID)
+		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc 0\n", len(n.Ends(s)), i.GUID, printable(i.Name), i.LID)
 		for p, e := range n.Ends(s) {
 			if e.Node == network.NoNode {
 				continue
@@ -133,7 +124,7 @@ func WriteIB(w io.Writer, n *network.Network) error {
 				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d\n",
 					p+1, peer.GUID, a.port[e.Node], peer.Port, a.name(a.of[e.Node]), peer.LID)
 			} else {
-				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d\n", p+1, peer.GUID, e.Port, clean(peer.Name), peer.LID)
+				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d\n", p+1, peer.GUID, e.Port, printable(peer.Name), peer.LID)
 			}
 		}
 	}
@@ -145,7 +136,7 @@ func WriteIB(w io.Writer, n *network.Network) error {
 			own, e := n.Info(h), n.Leaf(h)
 			peer := n.Info(e.Node)
 			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d\n",
-				a.port[h], own.Port, peer.GUID, e.Port, own.LID, own.LMC, clean(peer.Name), peer.LID)
+				a.port[h], own.Port, peer.GUID, e.Port, own.LID, own.LMC, printable(peer.Name), peer.LID)
 		}
 	}
 	return out.Flush()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"evbench/internal/show"
 )
 
 // A Shape is a regular network that has not been built yet: a PGFT or a QFT.
@@ -150,10 +152,4 @@ func numbers(s string) ([][]int, error) {
 	return out, nil
 }
 
-// brief quotes what a user wrote, cut to what fits on a line.
-func brief(s string) string {
-	if len(s) > 80 {
-		return strconv.Quote(s[:77]) + "…"
-	}
-	return strconv.Quote(s)
-}
+var brief = show.Brief
