@@ -156,7 +156,7 @@ func rows(p *plan.Plan) [][]wire.Step {
 // plan needs them, which the error says. nil where no plan pins paths. Of an ordered case
 // every window is a plan.
 func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.Path, error) {
-	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() {
+	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() || m.Plan.OnePath {
 		return nil, nil
 	}
 	t := m.Plan.Tree

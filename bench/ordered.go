@@ -30,6 +30,12 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 	if c.Schedule == scheduler.NameFORS {
 		o.Order = sizes.OrderFORS
 	}
+	if s.Objective(c) == scheduler.FewestPaths {
+		var err error
+		if o.Paths, _, err = scheduler.FORS(after.Tree(), scheduler.Options{Seed: s.Seed, Objective: scheduler.FewestPaths}); err != nil {
+			return nil, err
+		}
+	}
 	if first > uint64(s.Warmup) && !s.FragmentSizes(c).Equal() {
 		o.After = after
 	}

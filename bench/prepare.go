@@ -90,7 +90,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if c.Mode == scenario.Ordered {
 		return prepareOrdered(s, c, t)
 	}
-	p, err := plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed})
+	p, err := plan.Build(t, planOptions(s, c))
 	if err != nil {
 		return Planned{}, err
 	}
@@ -102,7 +102,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 		return Planned{}, err
 	}
 	return Planned{Case: c, Plan: p, Prediction: results.Prediction{
-		Case: c.Name, Schedule: c.Schedule, Routing: p.Routing, PlanHash: p.Hash(),
+		Case: c.Name, Schedule: c.Schedule, Objective: string(p.Objective), Routing: p.Routing, PlanHash: p.Hash(),
 		Phases: p.Phases(), Bound: p.Bound.Phases, Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, nil
 }
@@ -171,14 +171,19 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 	return efficiencyWith(s, c, q)
 }
 
+func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
+	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Objective: s.Objective(c), OnePath: s.OnePath(c), Seed: s.Seed}
+	if c.Mode == scenario.Ordered {
+		o.Schedule = scheduler.NameFORS
+	}
+	return o
+}
+
 // PlanFor returns the plan that a case follows while exactly the links that are dead in t
 // are not used, as its policy has it: one without a schedule is built without phases. An
 // ordered case takes of it the tree alone.
 func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
-	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: s.Seed}
-	if c.Mode == scenario.Ordered {
-		o.Schedule = scheduler.NameFORS
-	}
+	o := planOptions(s, c)
 	switch policyOf(c) {
 	case failover.MinHop:
 		o.Routing = routing.MinHop
@@ -186,7 +191,7 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 		o.Routing = routing.Spread
 	case failover.Unsync:
 		if len(t.Dead()) > len(c.Failures) {
-			o.Schedule, o.Routing = "", routing.Spread
+			o.Schedule, o.Routing, o.Objective = "", routing.Spread, ""
 		}
 	}
 	return plan.Build(t, o)

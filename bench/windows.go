@@ -36,7 +36,7 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 	o := &plan.Ordered{Plan: w}
 	efficiency, err := predict(s, c, p)
 	return Planned{Case: c, Plan: p, Ordered: o, Prediction: results.Prediction{
-		Case: c.Name, Schedule: c.Schedule, Routing: p.Routing, PlanHash: o.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
+		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: o.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
 	}}, err
 }
 
@@ -87,7 +87,7 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	if err != nil {
 		return nil, fmt.Errorf("case %q: %w", w.c.Name, err)
 	}
-	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned()), nil
+	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned() && !w.s.OnePath(w.c)), nil
 }
 
 // plan returns a plan that is judged: nobody follows another.

@@ -50,9 +50,19 @@ func (p *Plan) distance(cost Cost) string {
 	case over <= 0:
 		return fmt.Sprintf("%d: optimal (proven by %s)", p.Bound.Phases, p.Proof())
 	case p.Pinned():
-		return fmt.Sprintf("%d: gap %.6g above the bound (%s)", p.Bound.Phases, over, p.Proof())
+		return fmt.Sprintf("%d: gap %.6g above the bound (%s)%s", p.Bound.Phases, over, p.Proof(), p.onePath())
 	}
 	return fmt.Sprintf("%d: %.6g message times above the bound (%s)", p.Bound.Phases, over, p.Proof())
+}
+
+// onePath says how far a plan with one path from each leaf to each server is from the fewest
+// phases of such plans.
+func (p *Plan) onePath() string {
+	least, leaf := scheduler.OnePathBound(p.Tree, p.Bound)
+	if p.Paths.Most != 1 || leaf == scheduler.None {
+		return ""
+	}
+	return fmt.Sprintf(", %d above that of one path from a leaf to a server (%d, leaf%d)", p.Phases()-least, least, leaf)
 }
 
 func (p *Plan) boundText() string {

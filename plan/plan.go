@@ -31,6 +31,9 @@ type Plan struct {
 	// carry what the schedule does not: the barrier. nil without routing.
 	Tables *routing.Tables
 
+	// OnePath: the paths are pinned, and Tables hold them, so that nobody chooses one for a message.
+	OnePath bool
+
 	// Bound is the least number of phases that any contention-free plan has.
 	// Its Phases are 0 where none is known, or a file does not say.
 	Bound scheduler.Bound
@@ -56,6 +59,9 @@ type Options struct {
 	Routing string
 	// Objective is what fors makes least. "" means scheduler.FewestPhases.
 	Objective scheduler.Objective
+	// OnePath: senders cannot choose paths. Where they are pinned, tables by destination have to
+	// hold them; a plan that needs more paths is an error.
+	OnePath bool
 	// DropUnreachable leaves out the messages between leaves that share no live
 	// path, instead of refusing the tree.
 	DropUnreachable bool
@@ -108,6 +114,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 			p.Routing = routing.Pinned
 		}
 	}
+	p.OnePath = o.OnePath && p.Pinned()
 	if err := p.route(); err != nil {
 		return nil, err
 	}
@@ -155,7 +162,9 @@ func (p *Plan) route() (err error) {
 		}
 		name = routing.Spread
 	}
-	p.Tables, err = Tables(p.Tree, name)
+	if p.Tables, err = Tables(p.Tree, name); err == nil && p.OnePath {
+		err = p.holdPaths()
+	}
 	return err
 }
 

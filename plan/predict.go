@@ -206,13 +206,13 @@ func (p *Plan) Row(rank int) []scheduler.Step {
 	if p.Schedule == nil {
 		return nil
 	}
-	row := p.Schedule.Row(rank)
+	row, asks := p.Schedule.Row(rank), p.Pinned() && !p.OnePath
 	for i, s := range row {
 		row[i].ToSpine, row[i].FromSpine = scheduler.None, scheduler.None
-		if p.Pinned() && s.To != scheduler.Idle {
+		if asks && s.To != scheduler.Idle {
 			row[i].ToSpine = p.Path(rank, s.To)
 		}
-		if p.Pinned() && s.From != scheduler.Idle {
+		if asks && s.From != scheduler.Idle {
 			row[i].FromSpine = p.Path(s.From, rank)
 		}
 	}

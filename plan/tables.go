@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/show"
 	"evbench/routing"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
@@ -56,6 +57,38 @@ func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 		return nil, err
 	}
 	return tables, nil
+}
+
+// holdPaths has the tables hold the pinned paths, which there has to be one of from each leaf, and
+// on three levels from each pod over a plane, to each server. O(S²).
+func (p *Plan) holdPaths() error {
+	leaf := p.Tree.LeafOfRanks()
+	set := map[[2]int]bool{} // switch and destination
+	up := func(l topology.Link, dst int) bool {
+		low, _ := p.Tree.Ends(l)
+		at, port := [2]int{low.Switch, dst}, []routing.Port{routing.Port(low.Port)}
+		if set[at] {
+			return slices.Equal(p.Tables.Ports(routing.Switch(low.Switch), dst), port)
+		}
+		set[at] = true
+		p.Tables.Set(routing.Switch(low.Switch), dst, port...)
+		return true
+	}
+	for m := range p.Schedule.All() {
+		a, b := leaf[m.Src], leaf[m.Dst]
+		if a == b {
+			continue
+		}
+		held := up(topology.Link{Leaf: a, Spine: m.Spine}, m.Dst)
+		if m.Top != scheduler.None {
+			held = up(topology.Link{Leaf: p.Tree.Pod(a), Spine: m.Spine, Above: true, Top: m.Top}, m.Dst) && held
+		}
+		if !held {
+			return fmt.Errorf("the plan needs several paths from %s to %s, and nobody chooses among them for a message: tables hold one; write schedule: %s, objective: %s",
+				p.Tree.SwitchName(a), p.Tree.ServerName(m.Dst), scheduler.NameFORS, scheduler.FewestPaths)
+		}
+	}
+	return nil
 }
 
 // reach holds the tables against the pairs of leaves that cannot be joined. The

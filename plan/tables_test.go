@@ -9,6 +9,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -75,6 +76,52 @@ func TestTablesJoinAll(t *testing.T) {
 				t.Errorf("%s on %s down %v: %v", name, tr.Notation(), tr.DownNames(), err)
 			}
 		}
+	}
+}
+
+// TestTablesHoldOnePath: where senders choose no paths, tables by destination send each message
+// the way that the plan has for it, on two and three levels.
+func TestTablesHoldOnePath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	for i := range 60 {
+		tr := topologytest.Tree(t, topology.Options{Ports: 1 + rng.IntN(5), Leaves: 2 + rng.IntN(5)})
+		if i%2 == 1 {
+			tr = brokenPods(t, rng, 0.2)
+		}
+		if dead, err := tr.Random(rng.IntN(3), rng.Uint64()); err == nil {
+			tr, _ = tr.Without(dead...)
+		}
+		if tr.Connected() != nil {
+			continue
+		}
+		o := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, OnePath: true, Seed: rng.Uint64()}
+		p, err := plan.Build(tr, o)
+		expect.Must(t, err)
+		for m := range p.Schedule.All() {
+			path, ok := p.Tables.PathOf(m.Src, m.Dst)
+			if want := p.Path(m.Src, m.Dst); tr.Leaf(m.Src) != tr.Leaf(m.Dst) && (!ok || path != want) {
+				t.Fatalf("%s down %v: %d to %d takes path %d, want %d", tr.Notation(), tr.DownNames(), m.Src, m.Dst, path, want)
+			}
+			expect.OK(t, p.Tables.Walk(m.Src, m.Dst))
+		}
+		for _, s := range p.Row(0) {
+			if s.ToSpine != scheduler.None || s.FromSpine != scheduler.None {
+				t.Fatalf("%s: rank 0 is told spines: %+v", tr.Notation(), s)
+			}
+		}
+	}
+}
+
+func TestOnePathRefuses(t *testing.T) {
+	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
+	for _, o := range []plan.Options{{Schedule: scheduler.NameFORS}, {Schedule: scheduler.RepairPrefix + scheduler.NameLinearShift}} {
+		o.OnePath = true
+		_, err := plan.Build(tr, o)
+		expect.Error(t, err, "the plan needs several paths from leaf", "write schedule: fors, objective: paths")
+	}
+	p, err := plan.Build(tr, plan.Options{Schedule: scheduler.NameLinearShift, OnePath: true})
+	if err != nil || p.OnePath {
+		t.Errorf("tables choose, and one path is asked for: %v, %v", p, err)
 	}
 }
 

@@ -204,6 +204,7 @@ type Simulation struct {
 type Prediction struct {
 	Case       string    `json:"case"`
 	Schedule   string    `json:"schedule,omitempty"`
+	Objective  string    `json:"objective,omitempty"` // of the schedule fors
 	Routing    string    `json:"routing"`
 	PlanHash   string    `json:"plan_hash"`
 	Phases     int       `json:"phases"`

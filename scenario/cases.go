@@ -143,7 +143,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	rows := caseFields(&c, &draws, servers)
 	c.Failover = d.failoverAt(e.f.Get("failover"), d.failover)
 	d.set(e.f, rows)
-	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing") && !c.Failover.wrong()
+	good := d.set(e.f, rows, "mode", "barrier", "schedule", "routing", "objective") && !c.Failover.wrong()
 	if good {
 		d.combine(e, s, &c)
 	}
@@ -198,6 +198,9 @@ func (c *Case) settle() (name string, err error) {
 	if c.Mode == Ordered {
 		return c.settleOrdered()
 	}
+	if c.Objective != "" && c.Schedule != scheduler.NameFORS {
+		return "objective", fmt.Errorf("only the schedule %s makes something least; write schedule: %s, or leave objective out", scheduler.NameFORS, scheduler.NameFORS)
+	}
 	if c.Schedule == "" && c.Mode != Unsync && !none {
 		c.Schedule = scheduler.NameLinearShift
 	}
@@ -223,14 +226,16 @@ func (c *Case) settle() (name string, err error) {
 	return "", nil
 }
 
-// settleOrdered does the same for a case without phases, whose plan brings the paths; only
-// where the transport cannot choose them there may be others.
+// settleOrdered does the same for a case without phases, whose plan brings the paths; where the
+// transport cannot choose them tables may have others.
 func (c *Case) settleOrdered() (name string, err error) {
 	switch {
 	case c.Barrier != "":
 		return "barrier", errors.New("only synchronised cases have a barrier, and the mode is ordered; leave it out")
 	case c.Schedule != "" && c.Schedule != scheduler.NameFORS:
 		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", scheduler.NameFORS)
+	case c.Objective != "" && c.Objective != scheduler.FewestPaths:
+		return "objective", fmt.Errorf("ordered cases have no phases that %s could make least; write %s for one path from each leaf to each server, or leave it out", c.Objective, scheduler.FewestPaths)
 	}
 	if c.Routing == "" {
 		c.Routing = routing.Pinned

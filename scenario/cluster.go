@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evbench/barrier"
-	"evbench/routing"
 	"evbench/transport"
 )
 
@@ -100,13 +99,15 @@ func (d *document) cluster(f fields, s *Scenario) {
 func (s *Scenario) checkCluster() error {
 	over := transport.Of(s.Transport)
 	switch {
-	case s.Fabric.Kind != Hosts && !over.Labs:
-		return fmt.Errorf("transport %s is for fabric hosts: a %s is made of TCP connections", over.Name, s.Fabric.Kind)
+	case s.Fabric.Kind == Lab && !over.Labs:
+		return fmt.Errorf("transport %s is for fabric hosts: nothing in a lab has it", over.Name)
+	case s.Fabric.Kind == Emulate && !over.Emulated:
+		return fmt.Errorf("transport %s is not for fabric %s, whose links are clocks of TCP connections", over.Name, s.Fabric.Kind)
 	case s.Fabric.Kind != Hosts && s.Launch.Kind != LaunchLocal:
 		return fmt.Errorf("launch is for fabric hosts; the fabric is %s", s.Fabric.Kind)
 	case s.Fabric.Kind != Hosts && s.Inject.Kind != "":
 		return fmt.Errorf("inject is for fabric hosts; links of a %s are taken down without it", s.Fabric.Kind)
-	case over.Launched && s.Launch.Kind != LaunchStarted:
+	case over.Launched && s.Fabric.Kind == Hosts && s.Launch.Kind != LaunchStarted:
 		return fmt.Errorf("transport %s needs launch: {kind: started}, and the run to be started by mpirun or srun", over.Name)
 	}
 	return nil
@@ -133,7 +134,7 @@ func (d *document) inject(at field, s *Scenario) {
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {
-	if transport.Of(o["transport"]).Launched && s.Launch.Kind == LaunchLocal {
+	if transport.Of(o["transport"]).Launched && s.Fabric.Kind == Hosts && s.Launch.Kind == LaunchLocal {
 		s.Launch.Kind = LaunchStarted
 	}
 	if err := s.checkCluster(); err != nil {
@@ -150,9 +151,6 @@ func (s *Scenario) overrideTransport(o Overrides) error {
 // suits reports why a case cannot run over a transport.
 func (c *Case) suits(over transport.Facts) error {
 	switch {
-	case !over.Paths && c.Routing == routing.Pinned:
-		return fmt.Errorf("transport %s cannot choose paths, so a pinned plan would be ignored; "+
-			"write transport: tcp, or a routing whose tables choose, and have the network follow it", over.Name)
 	case over.Paths && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
 		return fmt.Errorf("the plan of an ordered case brings its paths, which routing %s does not take; leave routing out", c.Routing)
 	case !over.Barrier && c.Barrier == barrier.MPI:

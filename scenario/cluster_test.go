@@ -16,6 +16,31 @@ cases:
   - {name: a, routing: minhop, failures: [leaf0-spine0, {link: leaf1-spine1, at: 1s, for: 2s}]}
 `
 
+// Over a transport that chooses no paths pinned plans have one from a leaf to a server; others
+// have what they say.
+func TestObjective(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string
+		one        bool
+	}{
+		{"cases: [{schedule: fors}]", "", false},
+		{"cases: [{schedule: fors, objective: balanced}]", "balanced", false},
+		{"cases: [{mode: ordered, objective: paths}]", "paths", false},
+		{"transport: mpi\ncases: [{schedule: fors}]", "paths", true},
+		{"transport: mpi\ncases: [{mode: unsync, schedule: fors}]", "paths", true},
+		{"transport: mpi\ncases: [{mode: ordered}]", "paths", true},
+		{"transport: mpi\ncases: [{schedule: fors, objective: balanced}]", "balanced", true},
+		{"transport: mpi\ncases: [{schedule: linear-shift, routing: pinned}]", "", true},
+		{"transport: mpi\ncases: [{schedule: fors, routing: minhop}]", "", false},
+		{"transport: mpi\ncases: [{mode: ordered, routing: minhop}]", "", false},
+	} {
+		s := read(t, small+tt.text)
+		if got := s.Objective(s.Cases[0]); string(got) != tt.want || s.OnePath(s.Cases[0]) != tt.one {
+			t.Errorf("%s: objective %q, one path %v", tt.text, got, s.OnePath(s.Cases[0]))
+		}
+	}
+}
+
 func TestCluster(t *testing.T) {
 	s := read(t, cluster)
 	if s.Fabric.Kind != scenario.Hosts || s.Transport != transport.TCP || s.IO != scenario.IOAuto {

@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/unit"
+	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -141,6 +142,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
 		{"schedule", choice(&c.Schedule, "schedule", append(schedules(), noSchedule)...), "order of the messages"},
 		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},
+		{"objective", choice(&c.Objective, "objective", scheduler.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},

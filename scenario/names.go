@@ -84,6 +84,7 @@ func (c Case) traits() []trait {
 		{"mode", c.Mode, c.Mode == Sync},
 		{"schedule", cmp.Or(c.Schedule, "no schedule"), c.Schedule == ""},
 		{"routing", c.Routing, false},
+		{"objective", "objective " + string(c.Objective), c.Objective == ""},
 		{"barrier", c.Barrier, c.Mode != Sync || c.Barrier == barrier.Tournament},
 		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},
 		{"assign", c.Assign, c.Assign != builder.AssignBalanced},

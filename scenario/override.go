@@ -120,7 +120,7 @@ func (s *Scenario) changedKind(was string) {
 	case kind != Hosts && s.Fabric.Rate == 0:
 		s.Fabric.auto(s.Tree)
 	}
-	if s.Fabric.Kind != Hosts { // what is said of real hosts means nothing here
+	if s.Fabric.Kind != was { // what is said of real hosts means nothing here
 		s.Transport, s.Launch, s.Inject = transport.TCP, localLaunch, Inject{}
 	}
 }

@@ -82,10 +82,9 @@ func TestOverrideRefuses(t *testing.T) {
 		{"processes on clocks", small + "fabric: {workers: processes}\ncases: [{}]", emulated, "--fabric emulate: fabric.workers: links of the fabric emulate are clocks in one process"},
 		{"queues per output over clocks", small + "fabric: {lossless: {queues: per-output}}\ncases: [{}]", emulated, "--fabric emulate: fabric.lossless: an emulated fabric has one lane"},
 		{"spraying over clocks", small + "cases: [{name: a, routing: spray}]", emulated, `--fabric emulate: case "a": an emulated fabric delivers each connection in order`},
-		{"transport in the lab", small + "cases: [{}]", transport, "--transport mpi: transport mpi is for fabric hosts"},
+		{"transport of clocks", small + "fabric: emulate\ncases: [{}]", transport, "--transport mpi: transport mpi is not for fabric emulate"},
 		{"transport", two, scenario.Overrides{"transport": "ib"}, "--transport: no transport"},
 		{"io", two, scenario.Overrides{"io": "fast"}, "--io: no way of input and output"},
-		{"transport of pinned paths", small + "fabric: hosts\ncases: [{name: p, schedule: fors}]", transport, `case "p": transport mpi cannot choose paths`},
 	} {
 		err := read(t, tt.text).Override(tt.o)
 		expect.Error(t, err, tt.want)

@@ -84,9 +84,13 @@ func TestRefuses(t *testing.T) {
 
 		// Real hosts.
 		{"transport", small + "transport: carrier pigeon\n" + c, "there are tcp, mpi"},
-		{"mpi in the lab", small + "transport: mpi\n" + c, "transport: transport mpi is for fabric hosts: a lab is made of TCP"},
+		{"mpi over clocks", small + "fabric: emulate\ntransport: mpi\n" + c, "transport: transport mpi is not for fabric emulate, whose links are clocks of TCP connections"},
+		{"mpi in the lab by ssh", small + "transport: mpi\nlaunch: {kind: started}\n" + c, "transport: launch is for fabric hosts"},
+		{"objective of a formula", small + "cases: [{objective: paths}]", "cases[0].objective: only the schedule fors makes something least; write schedule: fors"},
+		{"objective without a schedule", small + "cases: [{mode: unsync, objective: paths}]", "cases[0].objective: only the schedule fors makes something least"},
+		{"objective of an order", small + "cases: [{mode: ordered, objective: balanced}]", "cases[0].objective: ordered cases have no phases that balanced could make least; write paths"},
+		{"objective", small + "cases: [{schedule: fors, objective: speed}]", `cases[0].objective: no objective "speed"; there are phases, paths, balanced`},
 		{"mpi by ssh", small + "fabric: hosts\ntransport: mpi\nlaunch: {kind: ssh, hosts: a}\n" + c, "transport mpi needs launch: {kind: started}"},
-		{"mpi pinned", small + "fabric: hosts\ntransport: mpi\nlaunch: {kind: started}\ncases: [{schedule: fors}]", "cases[0]: transport mpi cannot choose paths"},
 		{"barrier mpi over tcp", small + "cases: [{barrier: mpi}]", "cases[0]: barrier mpi needs transport mpi"},
 		{"io", small + "io: fast\n" + c, "there are auto, copy, sendfile"},
 		{"launch in the lab", small + "launch: {kind: started}\n" + c, "launch: launch is for fabric hosts; the fabric is lab"},
@@ -137,7 +141,6 @@ func TestRefuses(t *testing.T) {
 		{"ordered with sources", small + "cases: [{mode: ordered, sources: 3}]", "cases[0].sources: only unsynchronised cases ask sources"},
 		{"ordered going unsynchronised", small + "cases: [{mode: ordered, failover: unsync}]", "cases[0].mode: policy unsync changes the plan of the phases"},
 		{"ordered with tables of a policy", small + "cases: [{mode: ordered, failover: spread}]", "cases[0].failover: policy spread changes tables, and an ordered case has paths of its own"},
-		{"ordered over mpi", small + "transport: mpi\nfabric: hosts\nlaunch: {kind: started}\ncases: [{mode: ordered}]", "transport mpi cannot choose paths"},
 		{"window", small + "cases: [{mode: ordered, window: 17}]", `cases[0].window: "17": write a whole number 1..16`},
 		{"window synchronised", small + "cases: [{window: 2}]", "cases[0].window: only ordered cases are planned in windows"},
 		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},

@@ -19,6 +19,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // A Scenario is the document after defaults, matrix and preset are applied.
@@ -124,16 +125,19 @@ type Case struct {
 	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
 	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
-	Failures []topology.Link // dead from the start, by leaf and spine, each once
-	Down     []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
-	Timed    []Timed
-	Sources  int           // Unsync: outstanding requests per event at most; 0: all
-	Credits  int           // events in flight per server; 1 when Sync or Ordered
-	Window   int           // Ordered: exchanges that are planned together
-	Assign   string        // Unsync: who builds which event, AssignNext or AssignBalanced
-	Duration time.Duration // of one slice
-	Control  bool          // the others are compared with it; bench adds one, or marks it
-	Failover *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine
+	// Objective is what the schedule fors makes least; "": scheduler.FewestPhases, and over a
+	// transport that cannot choose paths scheduler.FewestPaths (Scenario.Objective).
+	Objective scheduler.Objective
+	Failures  []topology.Link // dead from the start, by leaf and spine, each once
+	Down      []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
+	Timed     []Timed
+	Sources   int           // Unsync: outstanding requests per event at most; 0: all
+	Credits   int           // events in flight per server; 1 when Sync or Ordered
+	Window    int           // Ordered: exchanges that are planned together
+	Assign    string        // Unsync: who builds which event, AssignNext or AssignBalanced
+	Duration  time.Duration // of one slice
+	Control   bool          // the others are compared with it; bench adds one, or marks it
+	Failover  *Failover     // what is done about timed failures; nil: tables are re-routed with the case's engine
 }
 
 // A Timed failure takes links down At after the measurement starts.
@@ -196,6 +200,19 @@ func (s *Scenario) Sizes(c Case) builder.Distribution {
 // FragmentSizes are those of the fragments of a case.
 func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
 	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Sizes(c)}
+}
+
+// OnePath reports whether the plan of a case takes one path from each leaf to each server, which
+// tables hold, since nobody chooses another for a message.
+func (s *Scenario) OnePath(c Case) bool { return c.Pinned() && !transport.Of(s.Transport).Paths }
+
+// Objective is what the schedule fors makes least in a case; "": scheduler.FewestPhases, or the
+// case has another schedule.
+func (s *Scenario) Objective(c Case) scheduler.Objective {
+	if c.Objective == "" && s.OnePath(c) && (c.Schedule == scheduler.NameFORS || c.Mode == Ordered) {
+		return scheduler.FewestPaths
+	}
+	return c.Objective
 }
 
 // Pinned reports whether the plan says which path each message takes.

@@ -68,8 +68,16 @@ func to[T any](p *T, is shape, parse func(string) (T, error)) value {
 
 func nested(is shape) value { return value{shape: is} }
 
-func choice(p *string, what string, names ...string) value {
-	return to(p, enum(names...), oneOf(what, names, nil))
+func choice[T ~string](p *T, what string, names ...T) value {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = string(n)
+	}
+	parse := oneOf(what, all, nil)
+	return to(p, enum(all...), func(text string) (T, error) {
+		name, err := parse(text)
+		return T(name), err
+	})
 }
 
 func word(p *string) value {

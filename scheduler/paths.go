@@ -1,6 +1,11 @@
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"evbench/topology"
+)
 
 // InfiniBand encodes the spine in the destination address: how many spines a leaf uses
 // towards one destination, its paths, decides the addresses and table entries of a plan
@@ -67,10 +72,28 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	return s.schedule(bound, o)
 }
 
+// OnePathBound returns a number of phases below which no schedule has one path from each leaf to
+// each server, and the leaf that proves it, or None: all n servers of a leaf then send through
+// one live link to each of the r servers of other leaves, so that one of its links carries ⌈r/links⌉·n
+// messages. b bounds schedules with any paths. Pairs that LowerBound leaves out are left out.
+func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
+	f := newFabric(t)
+	f.part()
+	phases, leaf = b.Phases, None
+	for a, n := range f.n {
+		if f.live[a] > 0 && n*ceilDiv(f.reach[a], f.live[a]) > phases {
+			phases, leaf = n*ceilDiv(f.reach[a], f.live[a]), f.leaf[a]
+		}
+	}
+	return phases, leaf
+}
+
+// Objectives lists the objectives.
+func Objectives() []Objective { return []Objective{FewestPhases, FewestPaths, Balanced} }
+
 // Check refuses objectives that there are not.
 func (o Objective) Check() error {
-	switch o {
-	case "", FewestPhases, FewestPaths, Balanced:
+	if o == "" || slices.Contains(Objectives(), o) {
 		return nil
 	}
 	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)

@@ -243,12 +243,71 @@ func TestPathsExhaustive(t *testing.T) {
 	}
 }
 
+// deadSet returns FT(2;20,18) with 1 to 9 random dead links: full leaves and 326 servers in turn.
+func deadSet(t testing.TB, i int) *topology.Tree {
+	o := topology.Options{Ports: 20, Leaves: 18}
+	if i%2 == 1 {
+		o.Fill = lhcbA
+	}
+	return random(t, o, 1+rand.New(rand.NewPCG(29, uint64(i))).IntN(9), uint64(i))
+}
+
+// TestOnePath: of random dead sets each plan with one path has the fewest phases that one path
+// allows. More than 0.6 % above the bound of all plans it has only where that is proven.
+func TestOnePath(t *testing.T) {
+	t.Parallel()
+	proven := 0
+	for i := range 40 {
+		tr := deadSet(t, i)
+		got, b := few(t, tr, scheduler.FewestPaths)
+		least, leaf := scheduler.OnePathBound(tr, b)
+		if got != (result{least, 1}) {
+			t.Errorf("set %d, down %v: phases and paths %v, want %d and 1 (bound %d)", i, tr.DownNames(), got, least, b.Phases)
+		}
+		if leaf != scheduler.None {
+			proven++
+		}
+		if got.phases > b.Phases+b.Phases*6/1000 && leaf == scheduler.None {
+			t.Errorf("set %d, down %v: %d phases, bound %d", i, tr.DownNames(), got.phases, b.Phases)
+		}
+	}
+	if proven == 0 {
+		t.Error("no set has a leaf that one path costs phases")
+	}
+}
+
 func TestUnknownObjective(t *testing.T) {
 	t.Parallel()
 	want := `schedule fors: no objective "speed"; there are phases, paths, balanced`
 	_, _, err := scheduler.FORS(tree(t, topology.Options{Ports: 2, Leaves: 2}), scheduler.Options{Objective: "speed"})
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// BenchmarkOnePath plans 1,000 random dead sets (-benchtime 1000x) and tells in how many the phases
+// are at most 0.6 % and 2 % above the bound of all plans, and at that of plans with one path.
+func BenchmarkOnePath(b *testing.B) {
+	for name, odd := range map[string]int{"full": 0, "326": 1} {
+		b.Run(name, func(b *testing.B) {
+			var close, near, least int
+			for i := range b.N {
+				tr := deadSet(b, 2*i+odd)
+				s, bound, err := scheduler.FORS(tr, scheduler.Options{Objective: scheduler.FewestPaths})
+				expect.Must(b, err)
+				if one, _ := scheduler.OnePathBound(tr, bound); s.Phases <= one {
+					least++
+				}
+				if over := s.Phases - bound.Phases; 1000*over <= 6*bound.Phases {
+					close++
+				} else if 100*over <= 2*bound.Phases {
+					near++
+				}
+			}
+			b.ReportMetric(float64(close)/float64(b.N), "within-0.6%")
+			b.ReportMetric(float64(close+near)/float64(b.N), "within-2%")
+			b.ReportMetric(float64(least)/float64(b.N), "at-one-path-bound")
+		})
 	}
 }
 

@@ -5,22 +5,30 @@ import (
 	"slices"
 )
 
-// A pathChoice gives each leaf one way to each destination.
+// A pathChoice gives each leaf one way to each destination. The leaves of a pod whose ways go over
+// the same plane have the same top switch, so that one table entry for a destination holds them.
 type pathChoice struct {
 	*fabric
-	on   []int32 // leaf of each rank
-	way  []way   // by leaf·servers + rank
-	load []int32 // of wires, numbered by wiresOf
+	on    []int32 // leaf of each rank
+	way   []way   // by leaf·servers + rank
+	load  []int32 // of wires, numbered by wiresOf
+	users []int32 // by pod, plane and rank (entry), the leaves whose ways go there
+	top   []int32 // likewise, their top switch
 }
+
+func (c *pathChoice) entry(q, k, d int) int { return (q*c.spines+k)*c.servers + d }
 
 // choosePaths starts with planes by the place of the destination on its leaf and top
 // switches by that of its leaf, and then lets each leaf and destination choose again
-// what adds least to the sum of squared loads, in random order, until nothing changes.
+// what adds least to the sum of squared loads, in random order, until nothing changes; then
+// the leaves of a pod that share a way up do so together.
 func (f *fabric) choosePaths(seed uint64) *pathChoice {
 	c := &pathChoice{
 		fabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
 		load: make([]int32, 2*f.leaves*f.spines+2*f.pods*f.spines*f.tops),
 	}
+	c.users = make([]int32, f.pods*f.spines*f.servers)
+	c.top = make([]int32, len(c.users))
 	var order []int32
 	for i := range c.way {
 		a, d := i/f.servers, i%f.servers
@@ -42,8 +50,52 @@ func (f *fabric) choosePaths(seed uint64) *pathChoice {
 			c.way[i] = now
 			c.put(a, d, now, 1)
 		}
+		changed = c.moveTops() || changed
 	}
 	return c
+}
+
+// moveTops lets each pod, plane and destination choose its top switch again, and reports whether
+// any has.
+func (c *pathChoice) moveTops() (changed bool) {
+	for q := range c.pods {
+		for k := range c.spines {
+			for d := range c.servers {
+				if c.users[c.entry(q, k, d)] > 0 && c.moveTop(q, k, d) {
+					changed = true
+				}
+			}
+		}
+	}
+	return changed
+}
+
+func (c *pathChoice) moveTop(q, k, d int) bool {
+	var users []int
+	for a, p := range c.pod {
+		if w := c.way[a*c.servers+d]; p == q && w.spine == k && c.meets(a, int(c.on[d])) {
+			users = append(users, a)
+		}
+	}
+	move := func(w way, sign int32) {
+		for _, a := range users {
+			c.put(a, d, w, sign)
+			c.way[a*c.servers+d] = w
+		}
+	}
+	was := c.way[users[0]*c.servers+d]
+	move(was, -1)
+	least, now := int32(-1), was
+	tops := &c.shared[c.between(q, c.pod[c.on[d]], k)]
+	for t := tops.Next(0); t != none; t = tops.Next(t + 1) {
+		w := way{k, t}
+		wires, _ := c.wiresOf(users[0], int(c.on[d]), w)
+		if sum := c.load[wires[2]] + c.load[wires[3]]; least < 0 || sum < least || sum == least && w == was {
+			least, now = sum, w
+		}
+	}
+	move(now, 1)
+	return now != was
 }
 
 const pathRounds = 20
@@ -64,6 +116,11 @@ func (c *pathChoice) put(a, d int, w way, sign int32) {
 	wires, n := c.wiresOf(a, int(c.on[d]), w)
 	for _, i := range wires[:n] {
 		c.load[i] += sign * int32(c.n[a])
+	}
+	if n == 4 {
+		at := c.entry(c.pod[a], w.spine, d)
+		c.users[at] += sign
+		c.top[at] = int32(w.top)
 	}
 }
 
@@ -91,6 +148,10 @@ func (c *pathChoice) best(a, d int, present way) way {
 		}
 		if c.pod[a] == c.pod[b] {
 			try(way{k, None})
+			continue
+		}
+		if at := c.entry(c.pod[a], k, d); c.users[at] > 0 {
+			try(way{k, int(c.top[at])})
 			continue
 		}
 		tops := &c.shared[c.between(c.pod[a], c.pod[b], k)]

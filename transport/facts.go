@@ -15,7 +15,8 @@ type Facts struct {
 	// workers listen at addresses, and join by themselves.
 	Launched   bool
 	Paths      bool   // the sender chooses the path of each message; otherwise the network does
-	Labs       bool   // networks of this machine are made of it; otherwise it is for plain hosts alone
+	Labs       bool   // it crosses the links of a lab
+	Emulated   bool   // it crosses the links of an emulated network, too
 	IO         bool   // payload moves in ways that a scenario chooses among
 	Barrier    bool   // barrier mpi is there
 	Unmeasured string // why no preflight measures how servers reach each other; "": it does
@@ -23,8 +24,8 @@ type Facts struct {
 }
 
 var table = []Facts{
-	{Name: TCP, Paths: true, Labs: true, IO: true},
-	{Name: MPI, Launched: true, Barrier: true, Unmeasured: "MPI finds its own addresses", Needs: "libopenmpi-dev, pkg-config and gcc"},
+	{Name: TCP, Paths: true, Labs: true, Emulated: true, IO: true},
+	{Name: MPI, Launched: true, Labs: true, Barrier: true, Unmeasured: "MPI finds its own addresses", Needs: "libopenmpi-dev, pkg-config and gcc"},
 }
 
 // Names lists the transports.

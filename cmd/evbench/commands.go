@@ -3,7 +3,6 @@ package main
 import (
 	_ "embed" // of the commands
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -34,7 +33,7 @@ func tasks() []cmdline.Task {
 			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(routing.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
-			"transports": join(transport.Names()), "joinable": strings.Join(slices.DeleteFunc(transport.Names(), func(name string) bool { return transport.Of(name).Launched }), "|"),
+			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
 		},
 		First: map[string]cmdline.Words{
 			"examples": scenarios.Examples, "completion": shellNames,

@@ -66,7 +66,7 @@ func TestMPIRun(t *testing.T) {
 	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {
 		t.Errorf("manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
 	}
-	if len(r.Summary.Cases) != 3 || len(r.Samples) == 0 {
+	if len(r.Summary.Cases) != 5 || len(r.Samples) == 0 {
 		t.Errorf("%d cases, %d samples", len(r.Summary.Cases), len(r.Samples))
 	}
 	for _, c := range r.Summary.Cases {
@@ -101,17 +101,11 @@ func TestMPIRunRefuses(t *testing.T) {
 		args       []string
 	}{
 		{"number of ranks", "the topology has 8 servers: start 9 ranks (1 controller + 8), not 4", 4, nil},
-		{"pinned", "cannot choose paths", 9, []string{"--transport", "mpi", "pinned.yaml"}},
 		{"scenario", "no case \"no such\"", 4, []string{"--case", "no such"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, dir, "pinned.yaml", strings.Replace(fmt.Sprintf(startedScenario, "1s"), "linear-shift", "fors", 1))
-			args := tt.args
-			if !strings.HasSuffix(strings.Join(args, " "), ".yaml") {
-				args = append(args, scenarioFile(t, "mpi-quickstart.yaml"))
-			}
-			code, said := beginCommand(t, dir, mpirun(t, dir, tt.ranks, args...)).end()
+			code, said := beginCommand(t, dir, mpirun(t, dir, tt.ranks, append(tt.args, scenarioFile(t, "mpi-quickstart.yaml"))...)).end()
 			if code != exitUsage || strings.Count(said, tt.want) != 1 {
 				t.Errorf("mpirun ended with %d:\n%s", code, said)
 			}
@@ -302,4 +296,77 @@ func TestMPILabFiles(t *testing.T) {
 	if now, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || !slices.Equal(now, []string{others}) {
 		t.Errorf("left: %v, %v", now, err)
 	}
+}
+
+// inLab is a scenario whose ranks mpirun starts on the servers of a lab that the run builds.
+const inLab = `
+topology: FT(2;3,3)
+fabric: {rate: 50Mbit/s}
+transport: mpi
+event: {phase: 20ms}
+duration: 1500ms
+interval: 100ms
+control: off
+cases:
+  - {name: phases, schedule: fors, failures: [leaf0-spine0]}
+  - {name: no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]}
+  - {name: order, mode: ordered, failures: [leaf0-spine0]}
+  - {name: dies, failover: fors, failures: [{link: leaf1-spine2, at: 500ms}]}
+`
+
+// Over MPI, too, a run on a lab has tables hold the paths of its plans, one from each leaf to each
+// server, and changes both when a link dies.
+func TestMPIInLab(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", inLab)
+	p := begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out")
+	finished(t, p)
+	r, err := store.Read(filepath.Join(dir, "out"))
+	expect.Must(t, err)
+	for i, c := range r.Summary.Cases {
+		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
+			t.Errorf("%+v", c)
+		}
+		if p := r.Manifest.Predictions[i]; p.Objective != "paths" || p.Routing != "pinned" {
+			t.Errorf("case %q: objective %q, routing %s", c.Name, p.Objective, p.Routing)
+		}
+	}
+	if f := r.Summary.Failovers(); len(f) != 1 || f[0].UpdatedSec == nil || f[0].FirstNewSec == nil || f[0].Routes == 0 {
+		t.Errorf("changes of the plan: %+v", f)
+	}
+	dead, planned := 0, 0
+	for _, l := range r.Links {
+		if l.Case != "dies" && l.Link == "leaf0-spine0" && l.Bytes == 0 {
+			dead++
+		}
+		if l.Planned && l.PlannedBytes > 0 {
+			planned++
+			// Of the first and the last exchange a part may be beyond the readings; heads come on top.
+			if have, want := float64(l.Bytes), float64(l.PlannedBytes); have < 0.9*want || have > 1.6*want {
+				t.Errorf("case %q: %s %s: %.0f bytes, planned %.0f", l.Case, l.Link, l.Direction, have, want)
+			}
+		}
+	}
+	if dead != 6 || planned < 60 {
+		t.Errorf("%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
+	}
+	onlyThese(t, dir, "out", "s.yaml")
+}
+
+// A plan of several paths from a leaf to a server is refused before anything starts, and a lab
+// whose run is killed leaves no rank.
+func TestMPIInLabEnds(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "several.yaml", strings.Replace(inLab, "schedule: fors", "schedule: fors, objective: phases", 1))
+	if code, _, said := output(t, dir, "run", "several.yaml", "-o", "out"); code != exitUsage || !strings.Contains(said, `case "phases": the plan needs several paths from leaf`) || !strings.Contains(said, "objective: paths") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	onlyThese(t, dir, "several.yaml")
+	write(t, dir, "s.yaml", strings.Replace(inLab, "1500ms", "1h", 1))
+	p := begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out")
+	p.await("phases: measure")
+	rank := processOf(t, dir, 5)
+	expect.Must(t, p.cmd.Process.Kill())
+	p.end()
+	awaitEnd(t, rank)
 }

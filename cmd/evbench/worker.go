@@ -10,6 +10,7 @@ import (
 	"evbench/fabric/host"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
+	"evbench/transport"
 )
 
 func workerAction(c *cli.Context) error {
@@ -63,7 +64,12 @@ func readWorker(c *cli.Context) (open.Process, error) {
 		Data: c.String("data"), Interface: c.String("interface"), Network: c.String("network"),
 		Port: c.Int("data-port"), PortSet: c.IsSet("data-port"), Controller: c.String("controller"),
 	}
-	if w.Data, err = at.Addresses(w.Machine); err != nil {
+	if transport.Of(w.Transport).Launched {
+		err = open.CheckStarted(w.Transport)
+	} else {
+		w.Data, err = at.Addresses(w.Machine)
+	}
+	if err != nil {
 		return w, usage(err)
 	}
 	if err := wire.CheckAddress(w.Controller); err != nil {

@@ -33,7 +33,7 @@ func (t *Target) edit(e companion.Edit) (changed int, err error) {
 	ports := t.lab.Ports(id)
 	set := make([]lab.Message, len(e.Set))
 	for i, r := range e.Set {
-		set[i] = lab.Message{Kind: unix.RTM_NEWROUTE, Flags: unix.NLM_F_CREATE | unix.NLM_F_REPLACE, Data: setMessage(r, ports)}
+		set[i] = lab.Message{Kind: unix.RTM_NEWROUTE, Flags: unix.NLM_F_CREATE | unix.NLM_F_REPLACE, Data: append(setMessage(r, ports), congestion(r, t.lab.Congestion())...)}
 	}
 	changed, err = t.batch(id, set, func(i int) string { return "set route to " + e.Set[i].Prefix.String() })
 	if err != nil {
@@ -96,6 +96,14 @@ func setMessage(r companion.Route, ports []lab.Port) []byte {
 		hops = append(hops, nextHop(ports[via])...)
 	}
 	return attribute(m, unix.RTA_MULTIPATH, hops)
+}
+
+// congestion is what a route of a server says of congestion control; "": nothing.
+func congestion(r companion.Route, name string) []byte {
+	if name == "" || !r.Source.IsValid() {
+		return nil
+	}
+	return attribute(nil, unix.RTA_METRICS, attribute(nil, unix.RTAX_CC_ALGO, append([]byte(name), make([]byte, 4-len(name)%4)...)))
 }
 
 func nextHop(p lab.Port) []byte {

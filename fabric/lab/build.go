@@ -21,6 +21,7 @@ type Lab struct {
 	*layout
 	home  int // the namespace of every other thread
 	rate  unit.Rate
+	mpi   bool
 	nodes []namespace
 
 	mu       sync.Mutex   // links change one at a time; guards down and commands
@@ -46,7 +47,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, down: map[int]bool{}, filters: map[Node]*conn{}}
+	b := &Lab{layout: newLayout(o), home: home, rate: o.Rate, mpi: o.MPI, down: map[int]bool{}, filters: map[Node]*conn{}}
 	return b.start(ctx)
 }
 
@@ -187,7 +188,11 @@ func (b *Lab) addAddresses(ctx context.Context) error {
 		}
 		n := b.server(r)
 		for path := -1; path < b.tree.Paths(); path++ {
-			if err := b.nodes[n].addAddress(otherIndex, b.Addr(r, path)); err != nil {
+			on := otherIndex
+			if b.mpi && path >= 0 {
+				on = loopback
+			}
+			if err := b.nodes[n].addAddress(on, b.Addr(r, path)); err != nil {
 				return fmt.Errorf("%s: add address %s: %w", b.names[n], b.Addr(r, path), err)
 			}
 		}
@@ -227,6 +232,14 @@ func (b *Lab) Close() error {
 // Descriptor returns the file descriptor that holds a node's namespace, so that
 // another process of the user can enter it through /proc/PID/fd.
 func (b *Lab) Descriptor(n Node) int { return b.nodes[n].fd }
+
+// Congestion is the congestion control that routes of servers have to ask for; "": programs do.
+func (b *Lab) Congestion() string {
+	if b.mpi {
+		return "cubic"
+	}
+	return ""
+}
 
 // Do runs f inside the server of a rank.
 func (b *Lab) Do(rank int, f func() error) error { return b.In(b.server(rank), f) }

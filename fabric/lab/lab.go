@@ -33,6 +33,10 @@ type Options struct {
 	// Packets lets senders hand over single packets of the MTU, where they else hand
 	// over up to 64 KiB that stay together on their way: spraying is then by packet.
 	Packets bool
+	// MPI: servers run a library that takes all addresses of an interface for paths, and the
+	// congestion control that it finds. So addresses that choose a path are on lo, and routes say
+	// what Congestion returns.
+	MPI bool
 }
 
 const defaultMTU = 9000

@@ -2,6 +2,7 @@ package open
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,11 +13,13 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/lab"
 	"evbench/failover/loop"
+	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
+	"evbench/transport"
 	"evbench/transport/tcp"
 )
 
@@ -40,9 +43,14 @@ const labSockBuf = 64 << 10
 
 // Lab builds the embedded lab of a scenario.
 func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+	if transport.Of(s.Transport).Launched {
+		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
+			return nil, proc.Usage(err)
+		}
+	}
 	l, err := lab.Start(ctx, lab.Options{
 		Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU, Phase: s.Event.Phase,
-		Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
+		MPI: transport.Of(s.Transport).Launched, Packets: slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Routing == routing.Spray }),
 	})
 	if err != nil {
 		return nil, err
@@ -57,6 +65,8 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 // before they are.
 func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	switch {
+	case transport.Of(s.Transport).Launched:
+		return ranks{f, s.Transport}
 	case s.Fabric.Workers == scenario.Processes:
 		return Processes{Transport: s.Transport, Data: f.data, Buffer: labSockBuf, Start: func(rank int, cmd *exec.Cmd) error {
 			return f.lab.StartCommand(f.lab.Server(rank), cmd)

@@ -13,13 +13,14 @@ import (
 	"evbench/fabric/host"
 	"evbench/fabric/preflight"
 	"evbench/results"
+	"evbench/transport"
 	"evbench/worker"
 )
 
 // A Process is a worker that has a process for itself, or is one of the ranks that a
 // launcher has started, and joins a controller over TCP.
 type Process struct {
-	Transport  string // name, of one that is not Launched
+	Transport  string // name
 	Controller string // address
 	Token      string
 	Wait       time.Duration // for the controller
@@ -54,6 +55,9 @@ func (p Process) Run(ctx context.Context) error {
 }
 
 func (p Process) run(ctx context.Context) error {
+	if transport.Of(p.Transport).Launched {
+		return p.joinAsRank(ctx)
+	}
 	at, err := openers[p.Transport].listen(p)
 	if err != nil {
 		return err

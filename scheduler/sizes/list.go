@@ -144,7 +144,7 @@ func (l *lister) begin(now int64) {
 			src, dst = dst, src
 		}
 		a, b := l.leaf[src], l.leaf[dst]
-		if l.ready(1-d, c.partner) && (a == b || l.meet(&l.side[0], &l.side[1], a, b)) {
+		if l.ready(1-d, c.partner) && (a == b || l.meet(&l.side[0], &l.side[1], a, b) && l.open(src, dst)) {
 			l.place(now, int(c.layer), src, dst)
 		} else {
 			l.consider(d, i)
@@ -198,6 +198,9 @@ func (l *lister) partner(d, e, i int) (int, int64) {
 					}
 				}
 			}
+			if l.paths != nil && a != l.leaf[j] && !l.open([2]int{i, j}[d], [2]int{j, i}[d]) {
+				continue
+			}
 			size := bytes[at+j*step]
 			if togo[j]+size < least {
 				continue
@@ -232,6 +235,17 @@ func (l *lister) meet(near, far *side, a, b int32) bool {
 	return false
 }
 
+// open reports whether the path from a server to one of another leaf is free, where it has to be
+// that of a schedule.
+func (l *lister) open(src, dst int) bool {
+	if l.paths == nil {
+		return true
+	}
+	_, k := l.paths.At(src, dst)
+	free := func(d, i int) bool { return l.side[d].free[int(l.leaf[i])*l.wide+k/64]>>(k%64)&1 == 1 }
+	return free(0, src) && free(1, dst)
+}
+
 // spine returns the free spine between two leaves with the most bytes left to carry.
 func (l *lister) spine(a, b int) int {
 	best, most := -1, 0.0
@@ -251,7 +265,9 @@ func (l *lister) place(now int64, e, i, j int) {
 	n, k := l.layers[e].Size(i, j), scheduler.None
 	leaf := [2]int{int(l.leaf[i]), int(l.leaf[j])}
 	if leaf[0] != leaf[1] {
-		k = l.spine(leaf[0], leaf[1])
+		if k = l.spine(leaf[0], leaf[1]); l.paths != nil {
+			_, k = l.paths.At(i, j)
+		}
 		l.quota[(leaf[0]*l.tree.Leaves()+leaf[1])*l.spines+k] -= float64(n)
 	}
 	ends := [2]int{i, j}

@@ -44,12 +44,14 @@ func (l *lister) timed(overhead int64, free []int64) int64 {
 	return last
 }
 
-// forsOrder returns the messages of FORS' phases for each exchange, or nil where FORS has
-// no schedule for all pairs.
-func forsOrder(t *topology.Tree, exchanges int) []placed {
-	s, _, err := scheduler.FORS(t, scheduler.Options{DropUnreachable: true})
-	if err != nil {
-		return nil
+// forsOrder returns the messages of the phases of s for each exchange; nil stands for FORS. It is
+// nil where FORS has no schedule for all pairs.
+func forsOrder(t *topology.Tree, s *scheduler.Schedule, exchanges int) []placed {
+	if s == nil {
+		var err error
+		if s, _, err = scheduler.FORS(t, scheduler.Options{DropUnreachable: true}); err != nil {
+			return nil
+		}
 	}
 	var order []placed
 	for e := range exchanges {

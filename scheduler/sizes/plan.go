@@ -58,6 +58,9 @@ type Options struct {
 	// Overhead, in byte times, comes before each fragment when it is sent in order with
 	// tokens: a token and a message. Plans are compared by their time with it.
 	Overhead int64
+	// Paths: fragments take the spines of this schedule, which has one from each leaf to each
+	// server, and OrderFORS is its order; nil: any spines.
+	Paths *scheduler.Schedule
 	// After: the plan follows the windows of a chain, of the same tree: what still uses
 	// ports and links is waited for. nil: the network is quiet.
 	After *Chain
@@ -119,7 +122,9 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Bound: bound, Tree: t, Window: window}
-	if err := p.search(newLister(t, window, bound.Time, shares, until), o); err != nil {
+	l := newLister(t, window, bound.Time, shares, until)
+	l.paths = o.Paths
+	if err := p.search(l, o); err != nil {
 		return nil, err
 	}
 	sortPlaced(p.placed)
@@ -156,7 +161,7 @@ func (p *Plan) search(l *lister, o Options) error {
 		return fmt.Errorf("no order %q; there are %s and %s", o.Order, OrderList, OrderFORS)
 	}
 	if o.Order == OrderFORS || o.Order == "" && p.similar(l) {
-		if order := forsOrder(p.Tree, len(p.Window)); order != nil {
+		if order := forsOrder(p.Tree, o.Paths, len(p.Window)); order != nil {
 			l.follow(order)
 			p.keep(l, OrderFORS, o.Overhead)
 		} else if o.Order == OrderFORS {

@@ -17,17 +17,18 @@ type lister struct {
 	window          []*Matrix // the exchanges, oldest first
 	servers, spines int
 	leaf            []int32
-	first           []int        // rank of the first server of each leaf, and their number
-	count           int          // fragments that have bytes
-	sum             int64        // their bytes
-	bound           int64        // least time: of all exchanges together, after what wires carry at first
-	until           []int64      // by wire, when it is free at first; nil: at 0
-	late            []resource   // that are not free at 0
-	free, bare      []int64      // by wire, when timed has it free at last, with overheads and without
-	words, wide     int          // of a set of servers, and of one of spines
-	busiest         [2][]float64 // by side and leaf, which part of its bytes its busiest link has
-	fresh           state        // before the first start
-	cut             int64        // when run saves its state
+	first           []int               // rank of the first server of each leaf, and their number
+	count           int                 // fragments that have bytes
+	sum             int64               // their bytes
+	bound           int64               // least time: of all exchanges together, after what wires carry at first
+	until           []int64             // by wire, when it is free at first; nil: at 0
+	paths           *scheduler.Schedule // whose spines fragments take; nil: any
+	late            []resource          // that are not free at 0
+	free, bare      []int64             // by wire, when timed has it free at last, with overheads and without
+	words, wide     int                 // of a set of servers, and of one of spines
+	busiest         [2][]float64        // by side and leaf, which part of its bytes its busiest link has
+	fresh           state               // before the first start
+	cut             int64               // when run saves its state
 	saved           state
 
 	state            // of the schedule in the making

@@ -179,6 +179,31 @@ func TestChain(t *testing.T) {
 	})
 }
 
+// TestPaths: fragments take the spines of a schedule with one path from each leaf to each server.
+func TestPaths(t *testing.T) {
+	windows(t, 60, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
+		s, _, err := scheduler.FORS(tr, scheduler.Options{Seed: 3, Objective: scheduler.FewestPaths})
+		expect.Must(t, err)
+		for _, o.Order = range []string{"", sizes.OrderList, sizes.OrderFORS} {
+			o.Paths = s
+			p, err := sizes.MakeWindow(tr, window, o)
+			expect.Must(t, err)
+			free := make([]int64, tr.Wires())
+			for x := range p.Pieces() {
+				if _, k := s.At(x.Src, x.Dst); x.Spine != k {
+					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Spine, k)
+				}
+				for _, w := range occupied(tr, x) {
+					if x.Start < free[w] {
+						t.Fatalf("%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])
+					}
+					free[w] = x.Start + x.Bytes
+				}
+			}
+		}
+	})
+}
+
 func TestWindowRefuses(t *testing.T) {
 	tr := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
 	m := draw(t, tr, "equal", 1)

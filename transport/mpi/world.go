@@ -58,8 +58,9 @@ var started atomic.Bool
 
 // settings are what Open MPI is to do differently here, unless the user says so:
 // to let threads call it, one at a time (MPI_THREAD_SERIALIZED), and to give the
-// core away when it has nothing to do, for there may be more ranks than cores.
-var settings = map[string]string{"OMPI_MPI_THREAD_LEVEL": "2", "OMPI_MCA_mpi_yield_when_idle": "1"}
+// core away when it has nothing to do, for there may be more ranks than cores. Over TCP a message
+// above the eager limit would be announced first, and the answer waits behind what its host sends.
+var settings = map[string]string{"OMPI_MPI_THREAD_LEVEL": "2", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_tcp_eager_limit": "4194304"}
 
 // Start joins the world; once in a process. It returns when all ranks have
 // called it.

@@ -1,0 +1,157 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"evbench/companion"
+	"evbench/fabric"
+	"evbench/fabric/host"
+	"evbench/internal/proc"
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/worker"
+)
+
+// ranks is the launcher that has mpirun start a process for each server of a lab, inside of it.
+type ranks struct {
+	f    *labFabric
+	over string // the transport, which is Launched
+}
+
+// MayOpen implements fabric.Launcher: each has a process for itself, and no connections a path.
+func (ranks) MayOpen(_, _ int) error { return nil }
+
+// tools are what Launch needs. Not all are in one package.
+var tools = []string{"mpirun", "nsenter", "unshare", "mount", "hostname"}
+
+func missingTool() error {
+	for _, name := range tools {
+		if _, err := exec.LookPath(name); err != nil {
+			return proc.Usagef("transport mpi in the lab needs %s (packages openmpi-bin, util-linux, hostname): %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Launch implements fabric.Launcher. mpirun and what it starts are in a namespace of processes:
+// when mpirun ends, however, nothing of it is left.
+func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
+	healthy, err := plan.Build(j.Tree.Healthy(), plan.Options{Routing: routing.Ftree})
+	if err == nil { // ranks find each other before the routes of a case are there
+		_, err = companion.Install(ctx, r.f.target, healthy, r.f.lab.Addresses())
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "evbench-workers-")
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := r.command(ctx, j, dir)
+	if err == nil {
+		err = r.f.lab.StartCommand(r.f.lab.Server(0), cmd)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	said := awaitAll(ctx, j, []process{{"mpirun", cmd}})
+	return func() error { return errors.Join(said(), os.RemoveAll(dir)) }, nil
+}
+
+func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd, error) {
+	token, agent, program := filepath.Join(dir, "token"), filepath.Join(dir, "agent"), filepath.Join(dir, "evbench")
+	self, err := os.Executable()
+	err = errors.Join(err, os.Symlink(self, program), os.WriteFile(token, []byte(j.Token+"\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "hosts"), []byte(r.hosts()), 0o600), os.WriteFile(agent, []byte(r.agent(dir)), 0o700))
+	if err != nil {
+		return nil, err
+	}
+	network := r.f.lab.Addresses().Path(companion.Single).String()
+	args := []string{j.Tree.ServerName(0), "exec", "mpirun", "--mca", "orte_tmpdir_base", dir, "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent,
+		"--mca", "oob_tcp_if_include", network, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", network}
+	for rank := range j.Tree.Servers() {
+		if rank > 0 {
+			args = append(args, ":")
+		}
+		args = append(args, "-n", "1", "--host", j.Tree.ServerName(rank), program, "worker", "--controller", j.Controller, "--token-file", token,
+			"--transport", r.over, "--id", strconv.Itoa(j.Tree.Position(rank)))
+	}
+	cmd := exec.CommandContext(ctx, agent, args...)
+	// Each node is on a machine of its own as far as Open MPI knows, and on its machine all are root.
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PMIX_MCA_gds=hash")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 4 * killAfter
+	cmd.Stdout = &proc.Tail{}
+	cmd.Stderr = &proc.Tail{}
+	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
+	cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
+	return cmd, nil
+}
+
+// hosts is the /etc/hosts of all nodes: no server is asked for a name.
+func (r ranks) hosts() string {
+	b := strings.Builder{}
+	b.WriteString("127.0.0.1 localhost\n")
+	for rank := range r.f.tree.Servers() {
+		fmt.Fprintf(&b, "%s %s\n", r.f.lab.Addr(rank, companion.Single), r.f.tree.ServerName(rank))
+	}
+	return b.String()
+}
+
+// agent is a script that mpirun takes for ssh: NODE COMMAND… runs a command on a node, which gets a
+// name of its own.
+func (r ranks) agent(dir string) string {
+	b := strings.Builder{}
+	b.WriteString("#!/bin/sh\nnode=$1\nshift\ncase $node in\n")
+	for rank := range r.f.tree.Servers() {
+		fmt.Fprintf(&b, "%s) net=/proc/%d/fd/%d ;;\n", r.f.tree.ServerName(rank), os.Getpid(), r.f.lab.Descriptor(r.f.lab.Server(rank)))
+	}
+	fmt.Fprintf(&b, `*) echo "no node $node" >&2; exit 1 ;;
+esac
+exec nsenter --net="$net" -- unshare --uts --mount sh -c \
+	'hostname "$0" && mount --bind %q/hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && eval "$*"' "$node" "$@"
+`, dir)
+	return b.String()
+}
+
+// CheckStarted says why this process cannot be a worker over a transport that is Launched.
+func CheckStarted(transport string) error {
+	if err := Missing(transport); err != nil {
+		return fmt.Errorf("--transport %s: %w", transport, err)
+	}
+	if at, err := ReadPlace(os.Getenv); err != nil || at.By == "" {
+		return errors.Join(err, fmt.Errorf("--transport %s: workers that join by themselves have none; a run has mpirun start them", transport))
+	}
+	return nil
+}
+
+// joinAsRank is the work of a server that mpirun has started, for a controller that is not in its
+// world. An error ends the process without a word to MPI, so that mpirun ends all ranks.
+func (p Process) joinAsRank(ctx context.Context) error {
+	at, err := ReadPlace(os.Getenv)
+	if err != nil {
+		return proc.Usage(err)
+	}
+	w, err := openers[p.Transport].start(at)
+	if err != nil {
+		return err
+	}
+	err = Join(ctx, p.Wait, p.Controller, worker.Options{
+		Token: p.Token, Server: p.Server, Data: fmt.Sprintf("%s:%d", p.Transport, w.Rank()), Open: w.open, Log: p.Log,
+		Host: Describe(p.Machine, nil, p.Version, p.CPUs), Load: host.Watch, Memory: host.Available(),
+	})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
