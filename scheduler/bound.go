@@ -12,7 +12,7 @@ import (
 //
 //   - server: a server has S-1 messages to send, one in a phase.
 //   - leaf, pod: what its n servers have for others, n·(S-n) messages, goes through its live
-//     links upwards, one per link and phase (thesis 5.4.1). Pairs left out do not count.
+//     cables upwards, one per cable and phase (thesis 5.4.1). Pairs left out do not count.
 //   - hall: the n servers of a leaf have n·m messages for the m servers of a set of leaves;
 //     they go through the leaf's links to spines that it shares with a leaf of the set.
 //   - lp: weights y ≥ 0 on the directed links. Those from leaf a to leaf b put at least
@@ -92,7 +92,10 @@ const weightScale = 1 << 16
 // O(leaves²·spines + pods²·planes·tops).
 func (f *fabric) dual(y []int64) int {
 	var load, sum int64
-	for _, w := range y {
+	for i, w := range y {
+		if i < len(f.cables) {
+			w *= int64(f.cables[i])
+		}
 		sum += w
 	}
 	if sum == 0 {
@@ -117,8 +120,12 @@ func (f *fabric) witness(y []int64) Bound {
 	}
 	for i, l := range f.leaf {
 		for k := range f.spines {
-			w := y[f.link(i, k)]
-			b.Weights[f.tree.Up(l, k)], b.Weights[f.tree.Down(l, k)] = w, w
+			for c := range f.tree.Cables() {
+				if w := y[f.link(i, k)]; f.tree.CableAlive(l, k, c) {
+					up := f.tree.UpWire(f.tree.Cable(l, k, c))
+					b.Weights[up], b.Weights[up+1] = w, w
+				}
+			}
 		}
 	}
 	for i, w := range y[len(f.alive):] {

@@ -62,12 +62,12 @@ func wrongPath(t *topology.Tree, pinned bool, m scheduler.Message) error {
 		}
 	case m.Spine < 0 || m.Spine >= t.Spines() || !t.Alive(a, m.Spine) || !t.Alive(b, m.Spine):
 		return fmt.Errorf("%+v: the spine is not alive at leaf%d and leaf%d", m, a, b)
-	case !t.Apart(a, b):
+	case !t.Apart(a, b) && t.Cables() == 1:
 		if m.Top != scheduler.None {
 			return fmt.Errorf("%+v: a top switch within a pod", m)
 		}
 	case m.Top < 0 || m.Top >= t.Paths()/t.Spines() || !t.PathAlive(a, b, t.PathOf(m.Spine, m.Top)):
-		return fmt.Errorf("%+v: the top switch is not alive from the pods of leaf%d and leaf%d", m, a, b)
+		return fmt.Errorf("%+v: the top switch is not alive from the pods of leaf%d and leaf%d, or the cable not", m, a, b)
 	}
 	return nil
 }

@@ -86,6 +86,9 @@ func uniform(t *topology.Tree) ([]int, error) {
 	if err := t.Connected(); err != nil {
 		return nil, err
 	}
+	if t.Cables() > 1 {
+		return nil, fmt.Errorf("needs one cable from a leaf to a spine; %s has %d: use fors", t.Notation(), t.Cables())
+	}
 	if !t.Full() {
 		return nil, fmt.Errorf("needs a server on every port; here are %d of %d: use fors", t.Servers(), t.Ports()*t.Leaves())
 	}

@@ -22,7 +22,8 @@ type fabric struct {
 	pod     []int   // of each leaf
 	name    []int   // number in the tree of each pod
 	alive   []bool  // by leaf·spines + spine
-	live    []int   // live spines of each leaf
+	cables  []int   // likewise, live ones; nil: one where alive
+	live    []int   // live links of each leaf
 	reach   []int   // servers on other leaves that each leaf exchanges messages with
 	pairs   []pair  // a < b, in order, without those that share no spine
 	common  []int32 // the lists of the pairs
@@ -76,9 +77,11 @@ func newLower(t *topology.Tree) *fabric {
 		f.reach = append(f.reach, f.servers-t.On(l))
 		f.live = append(f.live, 0)
 		for k := range f.spines {
-			f.alive = append(f.alive, t.Alive(l, k))
-			if t.Alive(l, k) {
-				f.live[f.leaves]++
+			n := t.Live(l, k)
+			f.alive = append(f.alive, n > 0)
+			f.live[f.leaves] += n
+			if t.Cables() > 1 {
+				f.cables = append(f.cables, n)
 			}
 		}
 		f.leaves++
@@ -88,6 +91,14 @@ func newLower(t *topology.Tree) *fabric {
 }
 
 func (f *fabric) link(leaf, spine int) int { return leaf*f.spines + spine }
+
+// room returns how many messages a live link takes at a time.
+func (f *fabric) room(link int) int {
+	if f.cables == nil {
+		return 1
+	}
+	return f.cables[link]
+}
 
 // between returns the index in shared of two pods and a plane.
 func (f *fabric) between(q, r, k int) int { return (q*f.pods+r)*f.spines + k }

@@ -17,8 +17,8 @@ import (
 // Bound: Σ load·y / Σ y = ceiling + Σ y² / Σ y. Products that are added are converted to
 // float64 first, so that all machines round alike.
 //
-// On three levels, where spines are planes, links have a capacity in messages per phase: leaf and
-// plane 1; pod and plane the live top switches, where they are fewer than the leaves; two pods and
+// Links have a capacity in messages per phase: leaf and spine the live cables between them. On three
+// levels, where spines are planes, these have 1; pod and plane the live top switches, where they are fewer than the leaves; two pods and
 // a plane the top switches alive from both, where they are fewer than from either. Loads are per
 // capacity. What no such link shows is left to the search that follows, and missing in the bound.
 type fluid struct {
@@ -65,7 +65,7 @@ func newFluidOf(f *fabric, scale, amount []float64) *fluid {
 }
 
 func (w *fluid) put(p *pair, k int32, x float64) {
-	if w.tops > 0 {
+	if !w.plain() {
 		links, n := w.links(p.a, p.b, int(k))
 		for _, l := range links[:n] {
 			w.load[l] += x
@@ -108,10 +108,10 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 	w.rest = slices.Grow(w.rest[:0], len(x))[:len(x)]
 	for i, k := range p.spines {
 		w.put(p, k, -x[i])
-		if w.tops == 0 {
+		if w.plain() {
 			w.remain(&w.rest[i], p, int(k))
 		} else {
-			w.remainAbove(&w.rest[i], p, int(k))
+			w.remainOf(&w.rest[i], p, int(k))
 		}
 	}
 	w.level(n, x)
@@ -120,6 +120,9 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 	}
 }
 
+// plain reports whether a message uses two links of capacity 1, which is quicker to work out.
+func (w *fluid) plain() bool { return w.tops == 0 && w.cables == nil }
+
 func (w *fluid) remain(r *rest, p *pair, k int) {
 	a, b := w.load[w.link(p.a, k)], w.load[w.link(p.b, k)]
 	r.base, r.rise, r.bends = a+b, 2, 2
@@ -127,8 +130,8 @@ func (w *fluid) remain(r *rest, p *pair, k int) {
 	r.bend[1] = bend{w.ceiling - min(a, b), 1, 2*w.slope + 2}
 }
 
-// remainAbove is remain on three levels.
-func (w *fluid) remainAbove(r *rest, p *pair, k int) {
+// remainOf is remain for any links.
+func (w *fluid) remainOf(r *rest, p *pair, k int) {
 	*r = rest{}
 	links, n := w.links(p.a, p.b, k)
 	for _, l := range links[:n] {
@@ -239,10 +242,10 @@ func (r *rest) at(cost, slope float64) (x, rise float64) {
 	return x, 1 / d
 }
 
-// weights returns candidates for the weights of a Bound, by cable: the excess loads on several
+// weights returns candidates for the weights of a Bound, by link, each cable of one the same: the excess loads on several
 // scales, as small integers hide what has not converged, and the cables above a height.
 func (w *fluid) weights() [][]int64 {
-	excess := w.cables()
+	excess := w.excesses()
 	top := slices.Max(excess)
 	if top <= 0 {
 		return nil
@@ -269,10 +272,10 @@ func (w *fluid) weights() [][]int64 {
 	return out
 }
 
-// cables gives the excess load of each link to its cables: those of leaves by link,
+// excesses gives the excess load of each link to its cables: those of leaves by link,
 // and those of top switches behind them, by (pod·planes + plane)·tops + top. The
 // cables of two pods to their common top switches share it.
-func (w *fluid) cables() []float64 {
+func (w *fluid) excesses() []float64 {
 	over := func(l int) float64 { return max(0, float64(w.load[l]*w.scale[l])-w.ceiling) }
 	out := make([]float64, len(w.alive))
 	for l := range out {

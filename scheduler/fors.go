@@ -47,7 +47,9 @@ const (
 //     one edge for each message (phases).
 //  3. Choose the servers of each message by two more edge colourings (lift).
 //
-// On leaves with equally many servers, and as many spines that no failure touches, linear
+// Parallel cables are as many messages of a spine in a phase, which are dealt to them in the end.
+//
+// On leaves with equally many servers, and as many cables that no failure touches, linear
 // shift needs no more phases and no search. Three levels: forsAbove.
 func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.Objective.Check(); err != nil {
@@ -70,6 +72,7 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 // fors plans with spines. f knows its pairs.
 func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	if s := f.shift(); s != nil {
+		s.deal(f.tree)
 		return s, f.simpleBound(), nil
 	}
 	x, bound := f.balance()
@@ -77,6 +80,9 @@ func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %d phases, more than %d", x.ceiling, maxPhase)
 	}
 	if o.Objective == FewestPaths || o.Objective == Balanced {
+		if f.cables != nil {
+			return x.inLanes(bound, o), bound, nil
+		}
 		return x.fewPaths(bound, o), bound, nil
 	}
 	return x.schedule(bound, o), bound, nil
@@ -110,13 +116,13 @@ func (f *fabric) shift() *Schedule {
 	n := f.n[0]
 	var spines []int
 	for k := range f.spines {
-		whole := true
+		whole := f.room(k)
 		for i := range f.n {
-			whole = whole && f.alive[f.link(i, k)]
+			if whole = min(whole, f.room(f.link(i, k))); !f.alive[f.link(i, k)] {
+				whole = 0
+			}
 		}
-		if whole {
-			spines = append(spines, k)
-		}
+		spines = append(spines, slices.Repeat([]int{k}, whole)...)
 	}
 	if f.servers != n*f.leaves || slices.Max(f.n) > n || f.leaves > 1 && len(spines) < n {
 		return nil
@@ -143,5 +149,6 @@ func (s *split) schedule(bound Bound, o Options) *Schedule {
 	if out.Phases > bound.Phases {
 		out.dropEmpty() // above the bound a phase may hold nothing
 	}
+	out.deal(s.tree)
 	return out
 }

@@ -3,14 +3,14 @@ package scheduler
 // hall returns the best bound of kind hall that is better than b, or b.
 //
 // Whether m phases are too few for leaf l is a transportation problem: each leaf b that it
-// meets supplies n_l·n_b messages, each live link of l takes m of them. What cannot be sent
+// meets supplies n_l·n_b messages, each live cable of l takes m of them. What cannot be sent
 // (max-flow) gives a set of leaves that needs more phases (min-cut), m is raised to that, and
 // so on: Dinkelbach's method for the largest ratio, exact in whole numbers.
 func (f *fabric) hall(b Bound) Bound {
 	for l := range f.n {
 		t := f.transport(l)
 		for t.send(b.Phases); ; t.send(b.Phases) {
-			set, spines := t.stuck()
+			set, cables := t.stuck()
 			if set == nil {
 				break
 			}
@@ -20,7 +20,7 @@ func (f *fabric) hall(b Bound) Bound {
 				supply += t.supply[i]
 				b.Subset = append(b.Subset, f.leaf[t.leaf[i]])
 			}
-			b.Phases = ceilDiv(supply, spines)
+			b.Phases = ceilDiv(supply, cables)
 		}
 	}
 	return b
@@ -32,6 +32,7 @@ type transport struct {
 	leaf    []int  // by row
 	supply  []int  // by row: messages
 	columns []int  // spines
+	cables  []int  // by column: live ones of the leaf
 	open    []bool // by row·columns + column: the row's leaf is connected to the spine
 	flow    []int  // likewise: messages sent
 	left    []int  // by row: messages not sent
@@ -47,6 +48,7 @@ func (f *fabric) transport(l int) *transport {
 	for k := range f.spines {
 		if f.alive[f.link(l, k)] {
 			t.columns = append(t.columns, k)
+			t.cables = append(t.cables, f.room(f.link(l, k)))
 		}
 	}
 	for b := range f.n {
@@ -71,7 +73,7 @@ func (t *transport) send(m int) {
 	clear(t.flow)
 	copy(t.left, t.supply)
 	for c := range t.room {
-		t.room[c] = m
+		t.room[c] = m * t.cables[c]
 	}
 	for r := range t.left {
 		for c := range t.columns {
@@ -151,18 +153,18 @@ func (t *transport) augment(column int) {
 	}
 }
 
-// stuck returns the rows that the last search, which found nothing, reached, and how many columns
+// stuck returns the rows that the last search, which found nothing, reached, and how many cables
 // they are connected to: these are full, and take messages of no other row. nil when all is sent.
-func (t *transport) stuck() (rows []int, columns int) {
+func (t *transport) stuck() (rows []int, cables int) {
 	for r, seen := range t.seen {
 		if seen {
 			rows = append(rows, r)
 		}
 	}
-	for _, r := range t.from {
+	for c, r := range t.from {
 		if r != none {
-			columns++
+			cables += t.cables[c]
 		}
 	}
-	return rows, columns
+	return rows, cables
 }

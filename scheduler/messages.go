@@ -83,7 +83,7 @@ func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Messag
 	for i := range s.slots {
 		s.slots[i] = absent
 	}
-	if t.Levels() == 3 {
+	if t.Paths() > t.Spines() || t.Levels() == 3 {
 		s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
 	}
 	for m := range ms {

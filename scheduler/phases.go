@@ -22,14 +22,14 @@ func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
 
 // color gives every slot of the table its phase and spine.
 //
-// The graph has a left node for each live link leaf→spine, a right node for each live link
-// spine→leaf and an edge for each message that uses both. But a leaf of n servers must also
+// The graph has a left node for each live cable leaf→spine, a right node for each live cable
+// spine→leaf, to which the messages of a spine are dealt evenly, and an edge for each message that uses both. But a leaf of n servers must also
 // send and receive at most n in every phase. So the graph is made K-regular:
 //
 //   - What the links of a leaf with at most n live ones lack is filled with edges from its
 //     up-links to its down-links: messages within the leaf. Servers without a link of their
 //     own talk within the leaf all the time.
-//   - A leaf with |A| > n live links gets |A|-n idle nodes on either side, each with K edges
+//   - A leaf with |A| > n live cables gets |A|-n idle nodes on either side, each with K edges
 //     to its links.
 //
 // A leaf of which the servers reach r others has n·(K-r) slots within and needs n², messages
@@ -39,8 +39,12 @@ func (t *table) color(o Options) {
 	g := &linkGraph{table: t, node: make([]int32, len(t.alive)), edges: make([]coloring.Edge, 0, t.countEdges())}
 	for i, alive := range t.alive {
 		if alive {
-			g.node[i] = g.add()
+			g.node[i] = g.nodes
+			g.nodes += int32(t.room(i))
 		}
+	}
+	if t.cables != nil {
+		g.dealt = make([]int32, len(t.load))
 	}
 	for a := range t.leaves {
 		for b := range t.leaves {
@@ -68,13 +72,14 @@ func (t *table) countEdges() int {
 	return n
 }
 
-// A linkGraph is the graph in the making. A link has the same number as left
+// A linkGraph is the graph in the making. A cable has the same number as left
 // node, upwards, and as right node, downwards; so have idle nodes.
 type linkGraph struct {
 	*table
-	node  []int32 // by link
+	node  []int32 // by link: the first of its cables
 	nodes int32
 	edges []coloring.Edge
+	dealt []int32 // as the loads: messages that have their cable; nil where there is one
 }
 
 func (g *linkGraph) add() int32 {
@@ -94,12 +99,53 @@ func (g *linkGraph) between(a, b int) {
 		if n == 0 {
 			continue
 		}
-		g.edges = append(g.edges, coloring.Edge{U: g.node[g.link(a, k)], V: g.node[g.link(b, k)], N: n, First: int32(at)})
+		g.deal(coloring.Edge{U: int32(g.link(a, k)), V: int32(g.link(b, k)), N: n, First: int32(at)})
 		for range n {
 			g.slots[at] = makeSlot(0, k)
 			at++
 		}
 	}
+}
+
+// deal adds the messages of an edge between two links, from the cables of one to those of the other.
+func (g *linkGraph) deal(e coloring.Edge) {
+	up, down := int(e.U), g.leaves*g.spines+int(e.V)
+	e.U, e.V = g.node[e.U], g.node[e.V]
+	if g.dealt == nil {
+		g.edges = append(g.edges, e)
+		return
+	}
+	for left := e.N; left > 0; left -= e.N {
+		i, m := g.cable(up)
+		j, n := g.cable(down)
+		x := coloring.Edge{U: e.U + i, V: e.V + j, N: min(left, m, n), First: e.First}
+		g.edges = append(g.edges, x)
+		g.dealt[up] += x.N
+		g.dealt[down] += x.N
+		e.N, e.First = x.N, e.First+x.N
+	}
+}
+
+// cable returns that of a link, by load, which is next, and how many messages more it gets.
+func (g *linkGraph) cable(link int) (cable, left int32) {
+	each := g.each(link)
+	return g.dealt[link] / each, each - g.dealt[link]%each
+}
+
+// each returns how many messages a cable of a link gets, the last perhaps fewer.
+func (g *linkGraph) each(link int) int32 {
+	return int32(ceilDiv(int(g.load[link]), g.room(link%len(g.alive))))
+}
+
+// lack appends what the cables of a link lack of a message in each phase.
+func (g *linkGraph) lack(to []int, link int) []int {
+	load, each := int(g.load[link]), int(g.each(link))
+	for range g.room(link % len(g.alive)) {
+		n := min(load, each)
+		to = append(to, g.phases-n)
+		load -= n
+	}
+	return to
 }
 
 // within adds the messages within a leaf and its idle nodes, and fills the slots
@@ -113,13 +159,14 @@ func (g *linkGraph) within(a int) {
 	for range n - g.live[a] {
 		in.always()
 	}
-	var nodes []int32
-	var up, down []int // what the links lack
+	nodes := make([]int32, 0, g.live[a])
+	up, down := make([]int, 0, g.live[a]), make([]int, 0, g.live[a]) // what the cables lack
 	for s := range g.spines {
 		if i := g.link(a, s); g.alive[i] {
-			nodes = append(nodes, g.node[i])
-			up = append(up, k-int(g.load[i]))
-			down = append(down, k-int(g.load[g.link(g.leaves+a, s)]))
+			for c := range g.room(i) {
+				nodes = append(nodes, g.node[i]+int32(c))
+			}
+			up, down = g.lack(up, i), g.lack(down, g.link(g.leaves+a, s))
 		}
 	}
 	fill := min(g.live[a], n)*k - n*g.reach[a]

@@ -56,6 +56,7 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if err := pin(out, o); err != nil {
 		return nil, err
 	}
+	out.deal(t)
 	return out, nil
 }
 
@@ -116,7 +117,7 @@ func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
 		}
 		far[other] = true
 	}
-	if other := slices.Index(far, true); n == 1 && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
+	if other := slices.Index(far, true); n == 1 && x.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
 		leaf, receives = other, !receives
 	}
 	verb, toward := "sends", "to"
@@ -124,11 +125,23 @@ func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
 		verb, toward = "receives", "from"
 	}
 	what := fmt.Sprintf("leaf%d %s %s", x.leaf[leaf], verb, count(len(c.Edges), "message"))
-	spines := count(c.Colors.Len(), "live spine") + names(c.Colors)
+	spines := count(c.Colors.Len(), "live spine")
+	if x.cables != nil {
+		spines = count(x.cablesOf(leaf, c.Colors), "live cable")
+	}
+	spines += names(c.Colors)
 	if c.Colors == x.up[leaf] {
 		return what + " through " + spines
 	}
 	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, x.names(far), spines)
+}
+
+// cablesOf returns how many live cables a leaf has to some spines.
+func (x *traffic) cablesOf(leaf int, spines coloring.ColorSet) (n int) {
+	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {
+		n += x.room(x.link(leaf, k))
+	}
+	return n
 }
 
 func (x *traffic) among(g *coloring.ListGraph, c *coloring.Certificate) string {

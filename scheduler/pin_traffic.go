@@ -92,9 +92,18 @@ func (x *traffic) reachable() error {
 	return nil
 }
 
+// choices returns how many messages between the leaves of one fit into a phase.
 func (x *traffic) choices(m uint32) int {
 	both := x.both(m)
-	return both.Len()
+	if x.cables == nil {
+		return both.Len()
+	}
+	a, b := x.across(m)
+	n := 0
+	for k := both.Next(0); k >= 0; k = both.Next(k + 1) {
+		n += min(x.room(x.link(int(a), k)), x.room(x.link(int(b), k)))
+	}
+	return n
 }
 
 // both returns the spines that a message may take. Between pods they have a top switch in common.
@@ -109,6 +118,9 @@ func (x *traffic) both(m uint32) coloring.ColorSet {
 // graph returns the messages as edges between leaves, with the spines that they may take as lists.
 func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
 	g := &coloring.ListGraph{Left: x.leaves, Right: x.leaves, Edges: make([]coloring.ListEdge, len(messages))}
+	if x.cables != nil {
+		g.Room = func(node, spine int) int { return x.room(x.link(node%x.leaves, spine)) }
+	}
 	for i, m := range messages {
 		a, b := x.across(m)
 		g.Edges[i] = coloring.ListEdge{U: a, V: b, List: x.both(m)}

@@ -9,7 +9,11 @@ func (f *fabric) pairLinks() int { return f.podLinks() + f.pods*f.spines }
 
 func (f *fabric) scales() []float64 {
 	if f.tops == 0 {
-		return slices.Repeat([]float64{1}, len(f.alive))
+		scale := slices.Repeat([]float64{1}, len(f.alive))
+		for l, n := range f.cables {
+			scale[l] = 1 / float64(max(n, 1))
+		}
+		return scale
 	}
 	scale := make([]float64, f.pairLinks()+len(f.shared))
 	for i := range f.podLinks() {

@@ -32,7 +32,7 @@ func TestPodRestInverse(t *testing.T) {
 	for _, p := range w.pairs {
 		for _, k := range p.spines {
 			var r rest
-			w.remainAbove(&r, &p, int(k))
+			w.remainOf(&r, &p, int(k))
 			for _, x := range []float64{0.5, 1, 7, 40, 1000} {
 				got, _ := r.at(r.cost(x, steep), steep)
 				if math.Abs(got-x) > 1e-6*x {

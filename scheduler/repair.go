@@ -47,7 +47,7 @@ func newChain(s *split, grains *spread) *chain {
 	}
 }
 
-// repair moves messages between spines until no load is above the ceiling, and reports whether it
+// repair moves messages between spines until no load is above what its link takes, and reports whether it
 // got there. It does not where no split of whole numbers is found.
 func (s *split) repair() bool {
 	c := newChain(s, nil)
@@ -70,14 +70,14 @@ func (s *split) repair() bool {
 // nearest. It reports whether it got there.
 func (s *spread) lower(ceiling, kicks int) bool {
 	s.ceiling, s.over = int32(ceiling), 0
-	for _, l := range s.load {
-		s.over += int(max(0, l-s.ceiling))
+	for i, l := range s.load {
+		s.over += int(max(0, l-s.most(i)))
 	}
 	c := newChain(s.split, s)
 	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
 	for failed := 0; s.over > 0 && c.states <= maxStates; {
 		node, spine := c.next()
-		fits := kicks > 0 || c.load[c.cursor] >= c.ceiling+s.grain[node%c.leaves] // no more than is over
+		fits := kicks > 0 || c.load[c.cursor] >= c.most(c.cursor)+s.grain[node%c.leaves] // no more than is over
 		if fits && c.relieve(node, spine) {
 			if s.over < least {
 				least = s.over
@@ -104,7 +104,7 @@ func (s *spread) lower(ceiling, kicks int) bool {
 }
 
 func (c *chain) next() (node, spine int) {
-	for c.load[c.cursor] <= c.ceiling {
+	for c.load[c.cursor] <= c.most(c.cursor) {
 		c.cursor = (c.cursor + 1) % len(c.load)
 	}
 	return c.cursor / c.spines, c.cursor % c.spines
@@ -175,18 +175,19 @@ func (c *chain) relieve(node, spine int) bool {
 // chain; the others become states.
 func (c *chain) try(at, to int, freed bool) bool {
 	i, over := int(c.queue[at].node), int(c.queue[at].over)
-	if c.grains == nil && !(c.alive[c.link(i%c.leaves, to)] && (freed || c.load[i*c.spines+to] < c.ceiling)) {
+	if c.grains == nil && !(c.alive[c.link(i%c.leaves, to)] && (freed || c.load[i*c.spines+to] < c.most(i*c.spines+to))) {
 		return false
 	}
 	c.turn++
+	most := c.most(i*c.spines + to)
 	for p := range c.leaves {
 		leaf := (p + c.turn) % c.leaves
 		j := c.opposite(i) + leaf
-		if leaf == i%c.leaves || !freed && c.load[i*c.spines+to]+c.grain(i, j) > c.ceiling || !c.can(i, j, over, to) {
+		if leaf == i%c.leaves || !freed && c.load[i*c.spines+to]+c.grain(i, j) > most || !c.can(i, j, over, to) {
 			continue
 		}
 		next := hop{int32(j), int32(to), int32(at)}
-		if c.load[j*c.spines+to]+c.grain(i, j) <= c.ceiling {
+		if c.load[j*c.spines+to]+c.grain(i, j) <= c.most(j*c.spines+to) {
 			if c.apply(next) {
 				return true
 			}

@@ -88,6 +88,7 @@ func (r *rework) run() {
 		}
 	}
 	r.out.dropEmpty()
+	r.out.deal(r.tree)
 }
 
 // settled reports whether the base has spines for a phase that keep its messages

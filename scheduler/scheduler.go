@@ -23,8 +23,9 @@ import (
 // schedule that leaves the choice to the routing tables.
 const None = -1
 
-// A Message is one fragment transfer of a schedule. Top is the top switch of the
-// plane Spine between pods of a three-level tree, else None.
+// A Message is one fragment transfer of a schedule. Top is the top switch of the plane Spine
+// between pods of a three-level tree, the lane (topology.Tree.Lane) where cables are parallel,
+// else None.
 type Message struct{ Phase, Src, Dst, Spine, Top int }
 
 // A slot is when and how an ordered pair of servers meets: phase<<8 | spine,
@@ -63,7 +64,7 @@ type Schedule struct {
 	Moved  int    // messages that a repair moved to another phase
 
 	slots []slot  // [src·Ranks + dst]; the diagonal is not used
-	tops  []uint8 // likewise, noSpine for None; nil in two-level trees
+	tops  []uint8 // likewise, noSpine for None; nil in two-level trees with single cables
 }
 
 func newSchedule(name string, servers int) *Schedule {
@@ -135,8 +136,8 @@ func (s *Schedule) Meets(src, dst int) bool {
 	return src != dst && s.slots[src*s.Ranks+dst] != absent
 }
 
-// Top returns the top switch through which the message from src to dst goes, or
-// None: within a pod, and in two-level trees.
+// Top returns the top switch through which the message from src to dst goes, or the lane where
+// cables are parallel, or None: within a pod, and in two-level trees with single cables.
 func (s *Schedule) Top(src, dst int) int {
 	if s.tops == nil {
 		return None

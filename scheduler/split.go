@@ -16,8 +16,16 @@ type split struct {
 	*fabric
 	x       []int32 // by (from·leaves + to)·spines + spine
 	load    []int32 // by node·spines + spine
-	ceiling int32
-	over    int // Σ of loads above the ceiling
+	ceiling int32   // of each cable
+	over    int     // Σ of loads above what links take
+}
+
+// most returns what a link of the loads takes.
+func (s *split) most(link int) int32 {
+	if s.cables == nil {
+		return s.ceiling
+	}
+	return s.ceiling * int32(s.cables[link%len(s.cables)])
 }
 
 // at returns the index of the messages between node i and the leaf of node j on
@@ -36,9 +44,10 @@ func (s *split) add(i, j, k int, d int32) {
 }
 
 func (s *split) addLoad(link int, d int32) {
-	s.over -= int(max(0, s.load[link]-s.ceiling))
+	most := s.most(link)
+	s.over -= int(max(0, s.load[link]-most))
 	s.load[link] += d
-	s.over += int(max(0, s.load[link]-s.ceiling))
+	s.over += int(max(0, s.load[link]-most))
 }
 
 // round makes whole numbers of a fluid, each the one below or above. Which are

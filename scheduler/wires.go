@@ -15,10 +15,14 @@ type wires struct {
 	of     *traffic
 	spines []coloring.ColorSet // by leaf, upwards, and by leaves + leaf, downwards
 	tops   []coloring.ColorSet // by pod·planes + plane, upwards, then downwards; nil on two levels
+	room   []int               // by spines' index·spines + spine: cables; nil where there is one
 }
 
 func (x *traffic) wires() wires {
 	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
+	if x.cables != nil {
+		w.room = slices.Concat(x.cables, x.cables)
+	}
 	if f := x.fabric; f.tops > 0 {
 		w.tops = make([]coloring.ColorSet, 0, 2*f.pods*f.spines)
 		for i := range 2 * f.pods {
@@ -55,12 +59,22 @@ func (w *wires) has(m uint32, x way) bool {
 
 func (w *wires) take(m uint32, x way) {
 	a, b := w.of.across(m)
-	w.spines[a].Remove(x.spine)
-	w.spines[w.of.leaves+int(b)].Remove(x.spine)
+	w.use(int(a), x.spine)
+	w.use(w.of.leaves+int(b), x.spine)
 	if up, down := w.upper(m, x.spine); up != nil {
 		up.Remove(x.top)
 		down.Remove(x.top)
 	}
+}
+
+func (w *wires) use(node, spine int) {
+	if w.room != nil {
+		left := &w.room[node*w.of.fabric.spines+spine]
+		if *left--; *left > 0 {
+			return
+		}
+	}
+	w.spines[node].Remove(spine)
 }
 
 func (w *wires) first(m uint32) (way, bool) {

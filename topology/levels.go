@@ -7,7 +7,9 @@ import "fmt"
 //   - servers by rank and their leaves (Servers, Leaf, First, On);
 //   - paths. A path between two leaves is one number, 0..Paths()-1: the spine or, of three
 //     levels, the top switch, PathOf(plane, top). Within a pod only its plane counts.
-//     Workers, addresses, schedules in rows and tables know paths by this number.
+//     Workers, addresses, schedules in rows and tables know paths by this number. With
+//     parallel cables a path is a spine and a lane, PathOf(spine, lane), in place of a top switch.
+//     The lane Lane(up, down) says which cable the message takes up and which down.
 //   - switches by number: leaves, then spines (of three levels those of pod 0 by plane, of
 //     pod 1, …), then top switches, in which path p goes through top switch p. Network
 //     files of PGFTs count the same way;
@@ -17,33 +19,47 @@ import "fmt"
 
 // Paths returns how many paths there are between two leaves when all links are alive.
 func (t *Tree) Paths() int {
-	return t.spines * max(1, t.tops)
+	return t.spines * t.lanes()
+}
+
+// lanes returns how many paths a spine, or plane, stands for.
+func (t *Tree) lanes() int { return max(t.tops, t.cables*t.cables) }
+
+// Lane returns the number of two cables, of one leaf to a spine and of the spine to another leaf.
+func (t *Tree) Lane(up, down int) int { return up*t.cables + down }
+
+// LaneCables returns the cables of a lane; both are 0 where cables are not parallel, and of a negative lane.
+func (t *Tree) LaneCables(lane int) (up, down int) {
+	if t.cables == 1 || lane < 0 {
+		return 0, 0
+	}
+	return lane / t.cables, lane % t.cables
 }
 
 // PathOf returns the number of a path: that of the spine or, of three levels,
 // spine + Spines·top. A negative spine is no path, and stays so; a negative top, which
 // messages within a pod have, counts as top switch 0.
 func (t *Tree) PathOf(spine, top int) int {
-	if t.tops == 0 || spine < 0 {
+	if t.lanes() == 1 || spine < 0 {
 		return spine
 	}
 	return spine + t.spines*max(top, 0)
 }
 
 // SpineTop returns the spine of a path, which is a plane of three levels, and its top
-// switch there.
+// switch there, or its lane.
 func (t *Tree) SpineTop(path int) (spine, top int) {
-	if t.tops == 0 || path < 0 {
+	if t.tops == 0 && t.cables == 1 || path < 0 {
 		return path, -1
 	}
 	return path % t.spines, path / t.spines
 }
 
-// Through returns what the file of a plan says of a path between two leaves: its spine,
-// and its top switch where the leaves are in different pods, else -1.
+// Through returns what the file of a plan says of a path between two leaves: its spine, and its
+// top switch where the leaves are in different pods, or its lane where cables are parallel, else -1.
 func (t *Tree) Through(a, b, path int) (spine, top int) {
 	spine, top = t.SpineTop(path)
-	if !t.Apart(a, b) {
+	if t.cables == 1 && !t.Apart(a, b) {
 		top = -1
 	}
 	return spine, top
@@ -55,7 +71,7 @@ func (t *Tree) Apart(a, b int) bool { return t.Pod(a) != t.Pod(b) }
 // PathAlive reports whether no link of a path between two different leaves is dead.
 func (t *Tree) PathAlive(a, b, path int) bool {
 	k, top := t.SpineTop(path)
-	if !t.Alive(a, k) || !t.Alive(b, k) {
+	if up, down := t.LaneCables(top); !t.CableAlive(a, k, up) || !t.CableAlive(b, k, down) {
 		return false
 	}
 	return !t.Apart(a, b) || t.TopAlive(t.Pod(a), k, top) && t.TopAlive(t.Pod(b), k, top)
@@ -63,19 +79,20 @@ func (t *Tree) PathAlive(a, b, path int) bool {
 
 // PathLinks returns the links of a path between two different leaves, in its order.
 func (t *Tree) PathLinks(a, b, path int) []Link {
-	k, top := t.Through(a, b, path)
-	out := []Link{{Leaf: a, Spine: k}}
-	if top >= 0 {
-		out = append(out, Link{t.Pod(a), k, true, top}, Link{t.Pod(b), k, true, top})
+	k, top := t.SpineTop(path)
+	up, down := t.LaneCables(top)
+	out := []Link{t.Cable(a, k, up)}
+	if t.Apart(a, b) {
+		out = append(out, Link{Leaf: t.Pod(a), Spine: k, Above: true, Top: top}, Link{Leaf: t.Pod(b), Spine: k, Above: true, Top: top})
 	}
-	return append(out, Link{Leaf: b, Spine: k})
+	return append(out, t.Cable(b, k, down))
 }
 
 // LivePaths returns the live paths between two different leaves, rising; within a pod one
-// of each plane.
+// of each plane. With parallel cables all lanes count.
 func (t *Tree) LivePaths(a, b int) []int {
 	n := t.spines
-	if t.Apart(a, b) {
+	if t.Apart(a, b) || t.cables > 1 {
 		n = t.Paths()
 	}
 	var out []int
@@ -116,14 +133,14 @@ func (t *Tree) SwitchName(sw int) string {
 }
 
 // SwitchPorts returns the number of ports of a switch. Those of a leaf are its servers' by
-// slot and then its spines'; those of a spine its leaves' and then, of three levels, those
-// of its top switches; those of a top switch the pods'.
+// slot and then its spines', parallel cables next to each other; those of a spine its leaves' and
+// then, of three levels, those of its top switches; those of a top switch the pods'.
 func (t *Tree) SwitchPorts(sw int) int {
 	switch k := sw - t.leaves; {
 	case k < 0:
-		return t.ports + t.spines
+		return t.ports + t.spines*t.cables
 	case k < t.Middles():
-		return t.PodLeaves() + t.tops
+		return t.PodLeaves()*t.cables + t.tops
 	}
 	return t.pods
 }
@@ -137,7 +154,8 @@ func (t *Tree) Ends(l Link) (low, high End) {
 		top := t.leaves + t.Middles() + t.PathOf(l.Spine, l.Top)
 		return End{t.leaves + l.Leaf*t.spines + l.Spine, t.PodLeaves() + l.Top}, End{top, l.Leaf}
 	}
-	return End{l.Leaf, t.ports + l.Spine}, End{t.Above(l.Leaf, l.Spine), l.Leaf % t.PodLeaves()}
+	c := max(l.Cable-1, 0)
+	return End{l.Leaf, t.ports + l.Spine*t.cables + c}, End{t.Above(l.Leaf, l.Spine), l.Leaf%t.PodLeaves()*t.cables + c}
 }
 
 // LinkAt returns the link at a port of a switch, and whether there is one; upper says that
@@ -149,14 +167,15 @@ func (t *Tree) LinkAt(sw, port int) (l Link, upper, ok bool) {
 	k := sw - t.leaves
 	switch {
 	case k < 0:
-		return Link{Leaf: sw, Spine: port - t.ports}, false, port >= t.ports
+		up := port - t.ports
+		return t.Cable(sw, up/t.cables, up%t.cables), false, up >= 0
 	case k >= t.Middles():
 		spine, top := t.SpineTop(k - t.Middles())
-		return Link{port, spine, true, top}, true, true
+		return Link{Leaf: port, Spine: spine, Above: true, Top: top}, true, true
 	}
 	pod, spine := k/t.spines, k%t.spines
-	if down := t.PodLeaves(); port >= down {
-		return Link{pod, spine, true, port - down}, false, true
+	if down := t.PodLeaves() * t.cables; port >= down {
+		return Link{Leaf: pod, Spine: spine, Above: true, Top: port - down}, false, true
 	}
-	return Link{Leaf: pod*t.PodLeaves() + port, Spine: spine}, true, true
+	return t.Cable(pod*t.PodLeaves()+port/t.cables, spine, port%t.cables), true, true
 }

@@ -3,6 +3,7 @@ package topology_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"evbench/topology"
@@ -15,6 +16,7 @@ func shapes(t *testing.T) []*topology.Tree {
 	for _, o := range []topology.Options{
 		{Ports: 2, Leaves: 3},
 		{Ports: 3, Leaves: 2, Spines: 4, Fill: []int{3, 1}},
+		{Ports: 3, Leaves: 3, Spines: 2, Fill: []int{3, 1, 2}, Cables: 3},
 		{Ports: 2, Leaves: 4, Pods: 2},
 		{Ports: 2, Leaves: 6, Pods: 3, Spines: 3, Tops: 4, Fill: []int{2, 0, 1, 2, 2, 1}},
 		{Ports: 1, Leaves: 3, Pods: 3, Spines: 2, Tops: 1},
@@ -60,7 +62,7 @@ func TestLinksOfAllLevels(t *testing.T) {
 		if n := 2 * tree.AllLinks(); len(ports) != n || len(wires) != n || all != n+tree.Leaves()*tree.Ports() || tree.Wires() != n+2*tree.Servers() {
 			t.Errorf("%s: %d ports and %d wires of %d links, %d ports in all", tree.Notation(), len(ports), len(wires), tree.AllLinks(), all)
 		}
-		for _, l := range []topology.Link{{Leaf: -1}, {Leaf: tree.Leaves()}, {Spine: tree.Spines()}, {Above: true, Top: 9}, {Leaf: 9, Above: true}} {
+		for _, l := range []topology.Link{{Leaf: -1}, {Leaf: tree.Leaves()}, {Spine: tree.Spines()}, {Cable: tree.Cables() + 1}, {Cable: -1}, {Above: true, Top: 9}, {Leaf: 9, Above: true}} {
 			if _, err := tree.Without(l); err == nil || tree.Has(l) {
 				t.Errorf("%s has %s", tree.Notation(), l)
 			}
@@ -126,5 +128,40 @@ func joins(t *testing.T, tree *topology.Tree, src, dst, path int) {
 	}
 	if at != b || !slices.Equal(got, want) {
 		t.Fatalf("%s: path %d from %d to %d takes %v, its links %v", tree.Notation(), path, src, dst, got, want)
+	}
+}
+
+// A leaf and a spine are joined until the last of their cables dies; a name without a number means all.
+func TestCables(t *testing.T) {
+	o := topology.Options{Ports: 4, Leaves: 3, Spines: 2, Cables: 3}
+	tree := topologytest.Tree(t, o)
+	for _, c := range []struct {
+		down  string
+		live  int
+		names []string
+	}{
+		{"leaf0-spine1/2", 2, []string{"leaf0-spine1/2"}},
+		{"leaf0-spine1/0,leaf0-spine1/2", 1, []string{"leaf0-spine1/0", "leaf0-spine1/2"}},
+		{"leaf0-spine1", 0, []string{"leaf0-spine1/0", "leaf0-spine1/1", "leaf0-spine1/2"}},
+	} {
+		v := topologytest.Tree(t, o, strings.Split(c.down, ",")...)
+		if live := v.Live(0, 1); live != c.live || v.Alive(0, 1) != (live > 0) || !slices.Equal(v.DownNames(), c.names) {
+			t.Errorf("without %s %d cables live, dead are %v", c.down, live, v.DownNames())
+		}
+		if n := len(v.LivePaths(0, 2)); n != 3*3+c.live*3 {
+			t.Errorf("without %s there are %d live paths", c.down, n)
+		}
+	}
+	for name, want := range map[string]string{
+		"leaf0-spine1/3":                    `no cable "leaf0-spine1/3"; PGFT(2;4,3;1,2;1,3) has leaf0..leaf2 and spine0..spine1, and cables /0../2 between each two`,
+		"leaf0-spine2":                      `no link "leaf0-spine2"`,
+		"leaf0-spine1/99999999999999999999": `no cable "leaf0-spine1/99999999999999999999"`,
+	} {
+		if _, err := tree.Links(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Links(%q): %v, want %s", name, err, want)
+		}
+	}
+	if _, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Links("leaf0-spine1/0"); err == nil {
+		t.Error("a cable has a number where there is one")
 	}
 }

@@ -14,8 +14,8 @@ var notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
 // Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or FT(3;M0,M1,M2); that of a
 // parallel-ports generalised fat tree of Zahavi, PGFT(L;m1,…;w1,…;p1,…), in which a switch of
 // level l has m_l children, a node of level l-1 has w_l parents, and p_l parallel cables lead to
-// each; or kary(k;n) = FT(n;k,…,k). Here a server has one cable and so do two switches, w1 = p1 =
-// p2 = p3 = 1: a plan could not say which of two cables a message takes.
+// each; or kary(k;n) = FT(n;k,…,k). Here a server has one cable, w1 = p1 = 1, and two switches of
+// three levels do, p2 = p3 = 1.
 func Parse(notation string) (Options, error) {
 	kind, groups, err := split(notation)
 	if err != nil {
@@ -119,11 +119,8 @@ func fatTree(m []int) Options {
 	return Options{Ports: m[0], Leaves: m[1] * m[2], Pods: m[2]}
 }
 
-// pairs are the switches that the parallel cables of a level join.
-var pairs = map[int][]string{
-	2: {"a leaf and a spine"},
-	3: {"a leaf and a middle switch", "a middle switch and a top switch"},
-}
+// pairs are the switches that the parallel cables of a level join, of three levels.
+var pairs = []string{"a leaf and a middle switch", "a middle switch and a top switch"}
 
 // pgft returns the options of PGFT(2;m;w;p) and PGFT(3;m;w;p). What is as in the
 // fat tree of the same m is left zero, as fatTree does.
@@ -133,9 +130,12 @@ func pgft(m, w, p []int) (Options, error) {
 		return o, fmt.Errorf("w1 = %d and p1 = %d: a server has one cable, to one leaf, so both must be 1", w[0], p[0])
 	}
 	for i, cables := range p[1:] {
-		if cables != 1 {
-			return o, fmt.Errorf("p%d = %d: plans do not know two cables between %s, so it must be 1 (evbench topo, routes and judge do)", i+2, cables, pairs[len(m)][i])
+		if cables != 1 && len(m) == 3 {
+			return o, fmt.Errorf("p%d = %d: plans do not know two cables between %s, so it must be 1 (evbench topo, routes and judge do)", i+2, cables, pairs[i])
 		}
+	}
+	if len(m) == 2 && p[1] > 1 {
+		o.Cables = p[1]
 	}
 	if o.Spines = w[1]; o.Spines == o.Ports {
 		o.Spines = 0
@@ -149,11 +149,13 @@ func pgft(m, w, p []int) (Options, error) {
 	return o, nil
 }
 
-// Notation returns FT(2;M0,M1) or FT(3;M0,M1,M2), and PGFT(3;m;w;p) where the planes are
-// not M0 or the top switches of a plane not M1.
+// Notation returns FT(2;M0,M1) or FT(3;M0,M1,M2), PGFT(2;m;w;p) where cables are parallel, and
+// PGFT(3;m;w;p) where the planes are not M0 or the top switches of a plane not M1.
 func (t *Tree) Notation() string {
 	m1 := t.PodLeaves()
 	switch {
+	case t.cables > 1:
+		return fmt.Sprintf("PGFT(2;%d,%d;1,%d;1,%d)", t.ports, t.leaves, t.spines, t.cables)
 	case t.tops == 0:
 		return fmt.Sprintf("FT(2;%d,%d)", t.ports, t.leaves)
 	case t.spines == t.ports && t.tops == m1:
@@ -180,7 +182,7 @@ type form struct {
 	re     *regexp.Regexp
 	three  bool                                // only on three levels
 	what   [2]string                           // of two levels, of three
-	link   func(n []int) Link                  // the link that it stands for; nil: it stands for several,
+	links  func(t *Tree, n []int) []Link       // those that it stands for, if they are there; nil: several,
 	stands func(t *Tree, l Link, n []int) bool // which say so themselves
 }
 
@@ -189,8 +191,21 @@ func re(s string) *regexp.Regexp {
 }
 
 var forms = []form{
-	{re: re("leaf#-spine#"), what: [2]string{"link", "link"}, link: func(n []int) Link { return Link{Leaf: n[0], Spine: n[1]} }},
-	{re: re("pod#-spine#-top#"), three: true, what: [2]string{1: "link"}, link: func(n []int) Link { return Link{n[0], n[1], true, n[2]} }},
+	{re: re("leaf#-spine#"), what: [2]string{"link", "link"}, links: func(t *Tree, n []int) (out []Link) {
+		for c := range t.cables {
+			out = append(out, t.Cable(n[0], n[1], c))
+		}
+		return out
+	}},
+	{re: re("leaf#-spine#/#"), what: [2]string{"cable", "cable"}, links: func(t *Tree, n []int) []Link {
+		if n[2] >= t.cables || t.cables == 1 {
+			return nil
+		}
+		return []Link{t.Cable(n[0], n[1], n[2])}
+	}},
+	{re: re("pod#-spine#-top#"), three: true, what: [2]string{1: "link"}, links: func(_ *Tree, n []int) []Link {
+		return []Link{{Leaf: n[0], Spine: n[1], Above: true, Top: n[2]}}
+	}},
 	{re: re("pod#-spine#"), three: true, what: [2]string{1: "middle switch"}, stands: func(t *Tree, l Link, n []int) bool {
 		return l.Spine == n[1] && (l.Above && l.Leaf == n[0] || !l.Above && t.Pod(l.Leaf) == n[0])
 	}},
@@ -200,8 +215,8 @@ var forms = []form{
 	{re: re("spine#"), what: [2]string{"spine", "plane"}, stands: func(_ *Tree, l Link, n []int) bool { return l.Spine == n[0] }},
 }
 
-// Links returns the links that a name stands for, by LinkID: leaf5-spine2 one, spine2 all of
-// a spine. On three levels also:
+// Links returns the links that a name stands for, by LinkID: leaf5-spine2 one, or all where cables
+// are parallel, leaf5-spine2/1 one of these, spine2 all of a spine. On three levels also:
 //
 //   - pod1-spine2-top3, the cable from the switch of pod 1 in plane 2 to top switch 3;
 //   - pod1-spine2, a middle switch: all its cables, down and up;
@@ -226,15 +241,15 @@ func (t *Tree) Links(name string) ([]Link, error) {
 			n = append(n, atoi(digits))
 		}
 		var out []Link
-		if f.link != nil && t.Has(f.link(n)) {
-			out = []Link{f.link(n)}
+		if f.links != nil {
+			out = slices.DeleteFunc(f.links(t, n), func(l Link) bool { return !t.Has(l) })
 		}
-		for id := 0; f.link == nil && id < len(t.dead); id++ {
+		for id := 0; f.links == nil && id < len(t.dead); id++ {
 			if l := t.LinkOf(id); f.stands(t, l, n) {
 				out = append(out, l)
 			}
 		}
-		if out == nil {
+		if len(out) == 0 {
 			return nil, fmt.Errorf("no %s %q; %s", f.what[t.Levels()-2], name, t.choices())
 		}
 		return out, nil

@@ -5,6 +5,9 @@
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,
 // with one cable from each leaf to each spine. All links have unit capacity.
 //
+// Two levels may have p parallel cables from each leaf to each spine, PGFT(2;M0,M1;1,K;1,p). Each
+// is a link of its own, which dies by itself. A message takes one up and one down, any with any.
+//
 // With a third level, FT(3;M0,M1,M2), the tree is M2 pods of M1 leaves. Spines are then
 // planes: a pod has a switch in each, to which each of its leaves has a cable. A plane has
 // M1 top switches unless stated otherwise, each with a cable to the plane's switch in every
@@ -31,23 +34,31 @@ const (
 	MaxPorts    = 254 // server ports per leaf, and spines: each is one byte of an address and of a plan
 	MaxLeaves   = 4096
 	maxTopLinks = 1 << 20 // cables between pods and top switches
+	MaxCables   = 15      // between a leaf and a spine: two numbers of them share a byte
 )
 
 // A Link is a cable between switches: that between a leaf and a spine or, with Above,
 // that of three levels between the switch of pod Leaf in plane Spine and top switch Top
-// of the plane. Leaf is the lower end either way.
+// of the plane. Leaf is the lower end either way. Of parallel cables, Cable is the number
+// plus 1; it is 0 where there is one.
 type Link struct {
 	Leaf, Spine int
 	Above       bool
 	Top         int
+	Cable       int
 }
 
-// String returns the name of the link, such as "leaf0-spine3" or "pod1-spine2-top3".
+// String returns the name of the link, such as "leaf0-spine3", "leaf0-spine3/1" of parallel cables,
+// or "pod1-spine2-top3".
 func (l Link) String() string {
 	if l.Above {
 		return fmt.Sprintf("pod%d-spine%d-top%d", l.Leaf, l.Spine, l.Top)
 	}
-	return fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine)
+	name := fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine)
+	if l.Cable > 0 {
+		name += fmt.Sprintf("/%d", l.Cable-1)
+	}
+	return name
 }
 
 // A Tree is a fat tree of two levels or three, or a view of one with dead links. It is
@@ -58,6 +69,7 @@ type Tree struct {
 	spines int
 	pods   int    // 1 on two levels
 	tops   int    // 0 on two levels
+	cables int    // between a leaf and a spine
 	fill   []int  // servers present on each leaf, in the lowest slots
 	first  []int  // rank of the first server of each leaf; first[leaves] = S
 	dead   []bool // by LinkID
@@ -81,11 +93,13 @@ type Options struct {
 	// Tops is the number of top switches in a plane of a three-level tree. 0
 	// means M1, the leaves of a pod.
 	Tops int
+	// Cables is the number of parallel cables between a leaf and a spine of two levels. 0 means 1.
+	Cables int
 }
 
 // New returns the tree of o with every link alive.
 func New(o Options) (*Tree, error) {
-	t := &Tree{ports: o.Ports, leaves: o.Leaves, spines: cmp.Or(o.Spines, o.Ports), pods: 1}
+	t := &Tree{ports: o.Ports, leaves: o.Leaves, spines: cmp.Or(o.Spines, o.Ports), cables: cmp.Or(o.Cables, 1), pods: 1}
 	if o.Pods != 0 || o.Tops != 0 {
 		if o.Pods < 1 || o.Leaves%o.Pods != 0 {
 			return nil, fmt.Errorf("%d pods for %d leaves: must be at least 1 and divide them", o.Pods, o.Leaves)
@@ -105,6 +119,10 @@ func New(o Options) (*Tree, error) {
 		return nil, fmt.Errorf("M1 = %d leaves: must be 1..%d", t.leaves, MaxLeaves)
 	case t.spines < 1 || t.spines > MaxPorts:
 		return nil, fmt.Errorf("%d spines: must be 1..%d", t.spines, MaxPorts)
+	case t.cables < 1 || t.cables > MaxCables || t.spines*t.cables > MaxPorts:
+		return nil, fmt.Errorf("%d cables between a leaf and each of %d spines: must be 1..%d, and at most %d of a leaf", t.cables, t.spines, MaxCables, MaxPorts)
+	case t.cables > 1 && t.tops > 0:
+		return nil, fmt.Errorf("%d cables between a leaf and a spine: trees of three levels have one", t.cables)
 	}
 	if t.fill = slices.Clone(o.Fill); o.Fill == nil {
 		t.fill = slices.Repeat([]int{t.ports}, t.leaves)
@@ -112,7 +130,7 @@ func New(o Options) (*Tree, error) {
 	if len(t.fill) != t.leaves {
 		return nil, fmt.Errorf("fill names %d leaves, the tree has %d", len(t.fill), t.leaves)
 	}
-	t.first, t.dead = make([]int, t.leaves+1), make([]bool, (t.leaves+t.pods*t.tops)*t.spines)
+	t.first, t.dead = make([]int, t.leaves+1), make([]bool, (t.leaves*t.cables+t.pods*t.tops)*t.spines)
 	for l, n := range t.fill {
 		if n < 0 || n > t.ports {
 			return nil, fmt.Errorf("fill of leaf%d = %d: must be 0..%d", l, n, t.ports)
@@ -144,7 +162,11 @@ func (t *Tree) choices() string {
 		return fmt.Sprintf("%s has leaf0..leaf%d, pod0..pod%d, spine0..spine%d and top0..top%d of each spine",
 			t.Notation(), t.leaves-1, t.pods-1, t.spines-1, t.tops-1)
 	}
-	return fmt.Sprintf("%s has leaf0..leaf%d and spine0..spine%d", t.Notation(), t.leaves-1, t.spines-1)
+	text := fmt.Sprintf("%s has leaf0..leaf%d and spine0..spine%d", t.Notation(), t.leaves-1, t.spines-1)
+	if t.cables > 1 {
+		text += fmt.Sprintf(", and cables /0../%d between each two", t.cables-1)
+	}
+	return text
 }
 
 // Healthy returns the same tree with every link alive.
@@ -192,6 +214,9 @@ func (t *Tree) Leaves() int { return t.leaves }
 // Spines returns the number of spines; of three levels that of planes, each of which has
 // a switch in every pod.
 func (t *Tree) Spines() int { return t.spines }
+
+// Cables returns the number of parallel cables between a leaf and a spine; 1 on three levels.
+func (t *Tree) Cables() int { return t.cables }
 
 // Servers returns S, the number of servers present.
 func (t *Tree) Servers() int { return t.first[t.leaves] }
@@ -249,23 +274,35 @@ func (t *Tree) Rank(position int) (int, bool) {
 	return t.first[l] + position%t.ports, true
 }
 
-// LinkID returns the dense ID of a link: leaf·Spines + spine, those above behind them, by
-// pod, spine and top.
+// LinkID returns the dense ID of a link: leaf·Spines + spine, by cable where they are parallel,
+// those above behind them, by pod, spine and top.
 func (t *Tree) LinkID(l Link) int {
 	if l.Above {
 		return t.leaves*t.spines + (l.Leaf*t.spines+l.Spine)*t.tops + l.Top
 	}
-	return l.Leaf*t.spines + l.Spine
+	return (l.Leaf*t.spines+l.Spine)*t.cables + max(l.Cable-1, 0)
+}
+
+// LowerLinks returns the number of cables between leaves and spines, the first by LinkID.
+func (t *Tree) LowerLinks() int { return t.leaves * t.spines * t.cables }
+
+// Cable returns the link that is a cable between a leaf and a spine, 0..Cables()-1.
+func (t *Tree) Cable(leaf, spine, cable int) Link {
+	if t.cables == 1 {
+		return Link{Leaf: leaf, Spine: spine}
+	}
+	return Link{Leaf: leaf, Spine: spine, Cable: cable + 1}
 }
 
 // LinkOf is the inverse of LinkID.
 func (t *Tree) LinkOf(id int) Link {
-	above := id - t.leaves*t.spines
+	above := id - t.LowerLinks()
 	if above < 0 {
-		return Link{Leaf: id / t.spines, Spine: id % t.spines}
+		k := id / t.cables
+		return t.Cable(k/t.spines, k%t.spines, id%t.cables)
 	}
 	k := above / t.tops
-	return Link{k / t.spines, k % t.spines, true, above % t.tops}
+	return Link{Leaf: k / t.spines, Spine: k % t.spines, Above: true, Top: above % t.tops}
 }
 
 // AllLinks returns the number of cables between switches.
@@ -273,18 +310,41 @@ func (t *Tree) AllLinks() int { return len(t.dead) }
 
 // Has reports whether a link is one of the tree.
 func (t *Tree) Has(l Link) bool {
-	lower, top := t.leaves, l.Top == 0
+	lower, top, first, last := t.leaves, l.Top == 0, 0, 0
 	if l.Above {
 		lower, top = t.pods, l.Top >= 0 && l.Top < t.tops
+	} else if t.cables > 1 {
+		first, last = 1, t.cables
 	}
-	return top && l.Leaf >= 0 && l.Leaf < lower && l.Spine >= 0 && l.Spine < t.spines
+	return top && l.Cable >= first && l.Cable <= last && l.Leaf >= 0 && l.Leaf < lower && l.Spine >= 0 && l.Spine < t.spines
 }
 
 // LinkAlive reports whether a link is alive.
 func (t *Tree) LinkAlive(l Link) bool { return !t.dead[t.LinkID(l)] }
 
-// Alive reports whether the link between a leaf and a spine is alive.
-func (t *Tree) Alive(leaf, spine int) bool { return !t.dead[leaf*t.spines+spine] }
+// Alive reports whether a cable between a leaf and a spine is alive.
+func (t *Tree) Alive(leaf, spine int) bool {
+	if t.cables == 1 {
+		return !t.dead[leaf*t.spines+spine]
+	}
+	return t.Live(leaf, spine) > 0
+}
+
+// Live returns how many cables between a leaf and a spine are alive.
+func (t *Tree) Live(leaf, spine int) int {
+	live := 0
+	for _, dead := range t.dead[(leaf*t.spines+spine)*t.cables:][:t.cables] {
+		if !dead {
+			live++
+		}
+	}
+	return live
+}
+
+// CableAlive reports whether a cable between a leaf and a spine, 0..Cables()-1, is alive.
+func (t *Tree) CableAlive(leaf, spine, cable int) bool {
+	return !t.dead[(leaf*t.spines+spine)*t.cables+cable]
+}
 
 // TopAlive reports whether the link between a pod's switch in a plane and a top switch of
 // the plane is alive.
@@ -404,7 +464,7 @@ func (l Link) Compare(o Link) int {
 		}
 		return -1
 	}
-	return cmp.Or(cmp.Compare(l.Leaf, o.Leaf), cmp.Compare(l.Spine, o.Spine), cmp.Compare(l.Top, o.Top))
+	return cmp.Or(cmp.Compare(l.Leaf, o.Leaf), cmp.Compare(l.Spine, o.Spine), cmp.Compare(l.Top, o.Top), cmp.Compare(l.Cable, o.Cable))
 }
 
 // LinkNames returns our names of links in their order; it is never nil.

@@ -45,7 +45,8 @@ func TestParse(t *testing.T) {
 		{in: "FT(2;0,2)", err: "out of range: 0 is not in 1..65536"},
 		{in: "FT(2;99999999999999999999,2)", err: "out of range"},
 		{in: "PGFT(2;4,4;2,4;1,1)", err: "w1 = 2 and p1 = 1: a server has one cable"},
-		{in: "PGFT(2;4,4;1,4;1,2)", err: "p2 = 2: plans do not know two cables between a leaf and a spine, so it must be 1"},
+		{in: "PGFT(2;4,4;1,4;1,2)", want: topology.Options{Ports: 4, Leaves: 4, Cables: 2}},
+		{in: "PGFT(2;20,18;1,10;1,2)", want: topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}},
 		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2: plans do not know two cables between a leaf and a middle switch"},
 		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", err: "p3 = 4: plans do not know two cables between a middle switch and a top switch"},
 		{in: "FT(2;1 2,8)", err: `"1 2" is not a number`},
@@ -69,6 +70,9 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no ports", topology.Options{Leaves: 2}, "M0 = 0"},
 		{"too many ports", topology.Options{Ports: 300, Leaves: 2}, "M0 = 300"},
+		{"too many cables", topology.Options{Ports: 4, Leaves: 2, Cables: 16}, "16 cables between a leaf and each of 4 spines: must be 1..15"},
+		{"too many ports up", topology.Options{Ports: 128, Leaves: 2, Cables: 2}, "at most 254 of a leaf"},
+		{"cables in pods", topology.Options{Ports: 2, Leaves: 4, Pods: 2, Cables: 2}, "2 cables between a leaf and a spine: trees of three levels have one"},
 		{"no leaves", topology.Options{Ports: 2}, "M1 = 0"},
 		{"negative spines", topology.Options{Ports: 2, Leaves: 2, Spines: -1}, "-1 spines"},
 		{"short fill", topology.Options{Ports: 2, Leaves: 2, Fill: []int{2}}, "fill names 1 leaves"},
@@ -210,9 +214,9 @@ func TestWires(t *testing.T) {
 }
 
 func FuzzNames(f *testing.F) {
-	trees := []*topology.Tree{pods(f, "FT(2;4,4)"), pods(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")}
+	trees := []*topology.Tree{pods(f, "FT(2;4,4)"), pods(f, "PGFT(2;4,4;1,2;1,3)"), pods(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")}
 	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,1)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,7;1,1,1)", "FT(3;65536,65536,65536)",
-		"leaf0-spine3", "leaf5-spine2", "pod1-spine2-top3", "spine2", "pod1-spine2", "spine2-top3", "4,4,3"} {
+		"leaf0-spine3", "leaf0-spine1/0", "leaf0-spine1/99999999999999999999", "leaf5-spine2", "pod1-spine2-top3", "spine2", "pod1-spine2", "spine2-top3", "4,4,3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -220,7 +224,7 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("Parse(%q): %v", s, err)
 		} else if tree, err := topology.New(o); err == nil {
 			again, err := topology.Parse(tree.Notation())
-			if o.Pods == 0 {
+			if o.Pods == 0 && o.Cables == 0 {
 				o.Spines = 0 // which the notation of two levels leaves out
 			}
 			if err != nil || !reflect.DeepEqual(again, o) {

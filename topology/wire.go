@@ -15,23 +15,32 @@ func (t *Tree) UpWire(l Link) Wire {
 	if l.Above {
 		return Wire(2 * (t.LinkID(l) + t.Servers()))
 	}
-	return t.Up(l.Leaf, l.Spine)
+	return Wire(2 * t.LinkID(l))
 }
 
-// Up returns the wire from a leaf to a spine.
-func (t *Tree) Up(leaf, spine int) Wire { return Wire(2 * (leaf*t.spines + spine)) }
+// Up returns the wire from a leaf to a spine; where cables are parallel, that of the first.
+func (t *Tree) Up(leaf, spine int) Wire { return Wire(2 * (leaf*t.spines + spine) * t.cables) }
 
-// Down returns the wire from a spine to a leaf.
-func (t *Tree) Down(leaf, spine int) Wire { return Wire(2*(leaf*t.spines+spine) + 1) }
+// Down returns the wire from a spine to a leaf, likewise.
+func (t *Tree) Down(leaf, spine int) Wire { return t.Up(leaf, spine) + 1 }
+
+// Across returns the wires of a message from leaf a up to a spine and down to leaf b, over the
+// cables of a lane, which is negative where there is one.
+func (t *Tree) Across(a, b, spine, lane int) (up, down Wire) {
+	i, j := t.LaneCables(lane)
+	return t.Up(a, spine) + Wire(2*i), t.Down(b, spine) + Wire(2*j)
+}
 
 // FromServer returns the wire from the server of a rank to its leaf.
-func (t *Tree) FromServer(rank int) Wire { return Wire(2 * (t.leaves*t.spines + rank)) }
+func (t *Tree) FromServer(rank int) Wire { return Wire(2 * (t.LowerLinks() + rank)) }
 
 // ToServer returns the wire from the leaf to its server of a rank.
-func (t *Tree) ToServer(rank int) Wire { return Wire(2*(t.leaves*t.spines+rank) + 1) }
+func (t *Tree) ToServer(rank int) Wire { return Wire(2*(t.LowerLinks()+rank) + 1) }
 
 // TopUp returns the wire from a pod's switch in a plane to a top switch of it.
-func (t *Tree) TopUp(pod, spine, top int) Wire { return t.UpWire(Link{pod, spine, true, top}) }
+func (t *Tree) TopUp(pod, spine, top int) Wire {
+	return t.UpWire(Link{Leaf: pod, Spine: spine, Above: true, Top: top})
+}
 
 // TopDown returns the wire from a top switch to a pod's switch in its plane.
 func (t *Tree) TopDown(pod, spine, top int) Wire { return t.TopUp(pod, spine, top) + 1 }
@@ -42,11 +51,12 @@ func (t *Tree) Path(to []Wire, src, dst, path int) []Wire {
 	spine, top := t.SpineTop(path)
 	to = append(to, t.FromServer(src))
 	if a, b := t.Leaf(src), t.Leaf(dst); a != b {
-		to = append(to, t.Up(a, spine))
+		up, down := t.Across(a, b, spine, top)
+		to = append(to, up)
 		if t.Apart(a, b) {
 			to = append(to, t.TopUp(t.Pod(a), spine, top), t.TopDown(t.Pod(b), spine, top))
 		}
-		to = append(to, t.Down(b, spine))
+		to = append(to, down)
 	}
 	return append(to, t.ToServer(dst))
 }
@@ -58,7 +68,7 @@ func (t *Tree) WireName(w Wire) (link, direction string) {
 	if w%2 == 1 {
 		direction = "down"
 	}
-	id, n := int(w)/2, t.leaves*t.spines
+	id, n := int(w)/2, t.LowerLinks()
 	switch {
 	case id >= n+t.Servers():
 		return t.LinkName(t.LinkOf(id - t.Servers())), direction

@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"evbench/topology"
+)
+
+// deal gives the messages of each phase their cables where these are parallel: those of a leaf on a
+// spine the live ones in order, upwards and downwards. There are enough, as no phase of s has more
+// messages of a link than live cables. O(S²).
+func (s *Schedule) deal(t *topology.Tree) {
+	if t.Cables() == 1 {
+		return
+	}
+	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
+	start, order := s.byPhase()
+	leaf, used := t.LeafOfRanks(), make([]int, 2*t.Leaves()*t.Spines())
+	next := func(side, leaf, spine int) int {
+		at := &used[(side*t.Leaves()+leaf)*t.Spines()+spine]
+		for !t.CableAlive(leaf, spine, *at) {
+			*at++
+		}
+		*at++
+		return *at - 1
+	}
+	for p := range s.Phases {
+		clear(used)
+		for _, i := range order[start[p]:start[p+1]] {
+			if k := s.slots[i].spine(); k != None {
+				up := next(0, leaf[int(i)/s.Ranks], k)
+				s.tops[i] = uint8(t.Lane(up, next(1, leaf[int(i)%s.Ranks], k)))
+			}
+		}
+	}
+}
+
+// inLanes returns a schedule for the objectives paths and balanced where cables are parallel: each
+// cable is a spine of its own, so that a message goes down by the cable of the number, among the
+// live ones, by which it came up. Where that takes more phases than the objective allows, or leaves
+// servers apart, it is the schedule that FORS makes otherwise.
+func (s *split) inLanes(bound Bound, o Options) *Schedule {
+	t := s.tree
+	lanes, err := lanesOf(t)
+	if err != nil || len(lanes.Unreachable()) != len(t.Unreachable()) {
+		return s.schedule(bound, o)
+	}
+	out, _, err := FORS(lanes, o)
+	if err != nil || o.Objective == Balanced && out.Phases > max(s.busiest(), int(s.ceiling)) {
+		return s.schedule(bound, o)
+	}
+	out.tops = slices.Repeat([]uint8{noSpine}, len(out.slots))
+	leaf := t.LeafOfRanks()
+	out.walk(func(src, dst int, x *slot) {
+		if k := x.spine(); k != None {
+			spine, n := k/t.Cables(), k%t.Cables()
+			*x = makeSlot(x.phase(), spine)
+			out.tops[src*out.Ranks+dst] = uint8(t.Lane(nth(t, leaf[src], spine, n), nth(t, leaf[dst], spine, n)))
+		}
+	})
+	return out
+}
+
+// lanesOf returns the tree in which the n-th live cables to a spine lead to a spine of their own.
+func lanesOf(t *topology.Tree) (*topology.Tree, error) {
+	var dead []topology.Link
+	for l := range t.Leaves() {
+		for k := range t.Spines() {
+			for c := t.Live(l, k); c < t.Cables(); c++ {
+				dead = append(dead, topology.Link{Leaf: l, Spine: k*t.Cables() + c})
+			}
+		}
+	}
+	lanes, err := topology.New(topology.Options{Ports: t.Ports(), Leaves: t.Leaves(), Spines: t.Spines() * t.Cables(), Fill: t.Fill()})
+	if err != nil {
+		return nil, err
+	}
+	return lanes.Without(dead...)
+}
+
+// nth returns the n-th live cable between a leaf and a spine.
+func nth(t *topology.Tree, leaf, spine, n int) int {
+	for c := range t.Cables() {
+		if t.CableAlive(leaf, spine, c) {
+			if n--; n < 0 {
+				return c
+			}
+		}
+	}
+	panic(fmt.Sprintf("scheduler: %s has fewer live cables", topology.Link{Leaf: leaf, Spine: spine}))
+}

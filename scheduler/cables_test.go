@@ -1,0 +1,102 @@
+package scheduler_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"evbench/internal/expect"
+	"evbench/scheduler"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// randomCables returns a connected tree with parallel cables of which some are dead.
+func randomCables(t testing.TB, rng *rand.Rand, ports, leaves int) *topology.Tree {
+	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(ports), Cables: 2 + rng.IntN(2)}
+	if rng.IntN(3) == 0 {
+		o.Fill = make([]int, o.Leaves)
+		for l := range o.Fill {
+			o.Fill[l] = 1 + rng.IntN(o.Ports)
+		}
+	}
+	tree := topologytest.Tree(t, o)
+	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {
+		if links, err := tree.Random(dead, rng.Uint64()); err == nil {
+			return topologytest.Without(t, o, links...)
+		}
+	}
+}
+
+// On random trees with parallel cables fors reaches its bound or is one above, which is rare, and
+// all schedules that choose paths keep each cable to one message.
+func TestRandomCables(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(31, 1))
+	above := 0
+	const trees = 300
+	for range trees {
+		tree := randomCables(t, rng, 6, 7)
+		s, b, err := scheduler.FORS(tree, scheduler.Options{Seed: rng.Uint64()})
+		expect.Must(t, err)
+		passes(t, tree, s)
+		if s.Phases > b.Phases+1 {
+			t.Errorf("%s without %v: %d phases, bound %d", tree.Notation(), tree.DownNames(), s.Phases, b.Phases)
+		}
+		if s.Phases > b.Phases {
+			above++
+		}
+		for _, o := range []scheduler.Options{{Objective: scheduler.FewestPaths}, {Objective: scheduler.Balanced}} {
+			few, _, err := scheduler.FORS(tree, o)
+			expect.Must(t, err)
+			passes(t, tree, few)
+			if most := max(tree.Servers(), s.Phases); o.Objective == scheduler.Balanced && few.Phases > most {
+				t.Errorf("%s without %v: balanced has %d phases, more than %d", tree.Notation(), tree.DownNames(), few.Phases, most)
+			}
+		}
+		repaired, _, err := scheduler.ByName("repair:linear-shift", tree, scheduler.Options{})
+		expect.Must(t, err)
+		passes(t, tree, repaired)
+	}
+	if above > trees/200 {
+		t.Errorf("%d of %d schedules are above the bound", above, trees)
+	}
+}
+
+// A pair of leaves meets at a spine whichever of its cables are dead; a cable more is a message more
+// in a phase.
+func TestCablesMeet(t *testing.T) {
+	o := topology.Options{Ports: 4, Leaves: 2, Spines: 1, Cables: 2}
+	tree := topologytest.Tree(t, o, "leaf0-spine0/0", "leaf1-spine0/1")
+	s, b, err := scheduler.FORS(tree, scheduler.Options{})
+	expect.Must(t, err)
+	passes(t, tree, s)
+	if s.Phases != 16 || b.Phases != 16 || b.String() != "leaf0" {
+		t.Errorf("%d phases, bound %d %s: want 16, by leaf0", s.Phases, b.Phases, b)
+	}
+	o = topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}
+	if s, b, err = scheduler.FORS(topologytest.Tree(t, o), scheduler.Options{}); err != nil || s.Phases != 359 || b.Phases != 359 {
+		t.Errorf("%d phases, bound %d, %v: want 359", s.Phases, b.Phases, err)
+	}
+	passes(t, topologytest.Tree(t, o), s)
+}
+
+// A phase pinned over parallel cables takes as many messages of a spine as both leaves have live ones.
+func TestPinCables(t *testing.T) {
+	o := topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2}
+	tree := topologytest.Tree(t, o)
+	s, err := scheduler.Pin(scheduler.LinearShift(tree), tree, scheduler.Options{})
+	expect.Must(t, err)
+	passes(t, tree, s)
+	dead := topologytest.Tree(t, o, "leaf0-spine0/1")
+	_, err = scheduler.Pin(scheduler.LinearShift(dead), dead, scheduler.Options{})
+	if want := "cannot be routed without contention: leaf0 sends 4 messages through 3 live cables (spine0, spine1)"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	for _, name := range []string{scheduler.NameFORSClosed, scheduler.NameFORSPublished, scheduler.NameFORSPublishedText} {
+		_, _, err := scheduler.ByName(name, tree, scheduler.Options{})
+		if want := "needs one cable from a leaf to a spine; PGFT(2;4,4;1,2;1,2) has 2: use fors"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+}
