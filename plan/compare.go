@@ -8,6 +8,7 @@ import (
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
 // A Diff says what one plan changes against another.
@@ -157,11 +158,11 @@ func (p *Plan) places() func(src, dst int) place {
 	}
 }
 
-func (x place) written() *Place {
+func (x place) written(t *topology.Tree) *Place {
 	if x.phase < 0 {
 		return nil
 	}
-	return &Place{x.phase, pathText(x.spine, x.top)}
+	return &Place{x.phase, pathText(t, x.spine, x.top)}
 }
 
 // compare counts one pair of servers. Paths are compared where both are known.
@@ -188,7 +189,7 @@ func (m *Moves) compare(p *Plan, pair [2]int, a, b place, known bool) {
 	}
 	m.Moved++
 	if len(m.First) < FirstMoves {
-		m.First = append(m.First, Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(), b.written()})
+		m.First = append(m.First, Move{p.Tree.ServerName(pair[0]), p.Tree.ServerName(pair[1]), a.written(p.Tree), b.written(p.Tree)})
 	}
 }
 

@@ -91,7 +91,7 @@ func (p *Plan) deadText() string {
 
 func (p *Plan) pathNoun() string {
 	noun := "spine"
-	if p.Tree.Levels() == 3 {
+	if p.Tree.Paths() > p.Tree.Spines() {
 		noun = "path"
 	}
 	if p.Paths.Most != 1 {

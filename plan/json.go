@@ -14,7 +14,7 @@ import (
 const schema = "evbench/plan/1"
 
 // document is the JSON form of a plan, but for its messages: "phase, src, dst,
-// spine" each, in three levels with "top"; -1 for none.
+// spine" each, in three levels with "top", with parallel cables with "up, down"; -1 for none.
 type document struct {
 	Schema               string              `json:"schema"`
 	Topology             string              `json:"topology"`
@@ -108,7 +108,12 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		buf = at[m.Dst].append(append(buf, ','))
 		k, top := through(m.Src, m.Dst)
 		buf = strconv.AppendInt(append(buf, ','), int64(k), 10)
-		if p.Tree.Levels() == 3 {
+		switch {
+		case p.Tree.Cables() > 1 && top == scheduler.None:
+			buf = append(buf, ",-1,-1"...)
+		case p.Tree.Cables() > 1:
+			buf = appendTop(buf, p.Tree, top, ',')
+		case p.Tree.Levels() == 3:
 			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
 		}
 		buf = append(buf, ']')

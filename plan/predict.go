@@ -153,9 +153,10 @@ func (l *loads) add(src, dst, path int, size float64) {
 
 func (l *loads) between(a, b, path int, size float64) {
 	spine, top := l.tree.Through(a, b, path)
-	l.put(l.tree.Up(a, spine), size)
-	l.put(l.tree.Down(b, spine), size)
-	if top != scheduler.None {
+	up, down := l.tree.Across(a, b, spine, top)
+	l.put(up, size)
+	l.put(down, size)
+	if top != scheduler.None && l.tree.Apart(a, b) {
 		l.put(l.tree.TopUp(l.tree.Pod(a), spine, top), size)
 		l.put(l.tree.TopDown(l.tree.Pod(b), spine, top), size)
 	}

@@ -15,6 +15,7 @@ import (
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
 // Read reads a plan file, packed with gzip or not, into the plan that it was written from; the
@@ -75,7 +76,11 @@ func messagesOf(p *Plan, f *verify.File) iter.Seq[scheduler.Message] {
 	}
 	return func(yield func(scheduler.Message) bool) {
 		for _, m := range f.Messages {
-			if !yield(scheduler.Message{Phase: int(m.Phase), Src: rank[m.Src], Dst: rank[m.Dst], Spine: int(m.Spine), Top: int(m.Top)}) {
+			top := int(m.Top)
+			if p.Tree.Cables() > 1 && top != verify.NoTop {
+				top = p.Tree.Lane(m.Cables())
+			}
+			if !yield(scheduler.Message{Phase: int(m.Phase), Src: rank[m.Src], Dst: rank[m.Dst], Spine: int(m.Spine), Top: top}) {
 				return
 			}
 		}
@@ -109,20 +114,17 @@ func (p *Plan) follows(ms iter.Seq[scheduler.Message]) error {
 	for m := range ms {
 		if spine, top := through(m.Src, m.Dst); m.Spine != spine || m.Top != top {
 			return notComplete(fmt.Sprintf("phase %d: %s to %s over spine %s; routing %s gives %s", m.Phase,
-				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), pathText(m.Spine, m.Top), p.Routing, pathText(spine, top)))
+				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), pathText(p.Tree, m.Spine, m.Top), p.Routing, pathText(p.Tree, spine, top)))
 		}
 	}
 	return nil
 }
 
-func pathText(spine, top int) string {
-	switch {
-	case spine == scheduler.None:
+func pathText(t *topology.Tree, spine, top int) string {
+	if spine == scheduler.None {
 		return "-"
-	case top == scheduler.None:
-		return strconv.Itoa(spine)
 	}
-	return fmt.Sprintf("%d.%d", spine, top)
+	return string(appendTop(strconv.AppendInt(nil, int64(spine), 10), t, top, '.'))
 }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

@@ -14,7 +14,7 @@ import (
 
 // WriteText writes the plan file: header lines, then one line "phase src dst spine" per message,
 // servers by position, sorted by phase and src. In three levels the spine column of a message
-// between pods is "plane.top". Without a schedule there is no plan file.
+// between pods is "plane.top", with parallel cables "spine.up.down". Without a schedule there is no plan file.
 func (p *Plan) WriteText(w io.Writer) error {
 	if p.Schedule == nil {
 		return errors.New("a plan without a schedule has no text form")
@@ -105,7 +105,7 @@ func (p *Plan) fabricLines() string {
 		down = strings.Join(names, ",")
 	}
 	spines := ""
-	if p.Tree.Levels() == 2 && t.Spines() != t.Ports() { // the notation of three levels says it
+	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
 	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", p.Notation(), strings.Join(fill, ","), spines, down)
@@ -175,12 +175,22 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 			b = append(b, '-')
 		} else {
 			b = k[s].append(b)
-			if top != scheduler.None {
-				b = strconv.AppendInt(append(b, '.'), int64(top), 10)
-			}
+			b = appendTop(b, p.Tree, top, '.')
 		}
 		return append(b, '\n')
 	}
+}
+
+// appendTop appends what follows the spine of a path: nothing, a top switch or two cables.
+func appendTop(b []byte, t *topology.Tree, top int, separator byte) []byte {
+	if top == scheduler.None {
+		return b
+	}
+	if t.Cables() > 1 {
+		up, down := t.LaneCables(top)
+		b, top = strconv.AppendInt(append(b, separator), int64(up), 10), down
+	}
+	return strconv.AppendInt(append(b, separator), int64(top), 10)
 }
 
 func (p *Plan) positions() []decimal {

@@ -174,9 +174,10 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 		}
 	}
 	if o.Roots == nil {
-		for k := range t.Paths() {
-			o.Roots = append(o.Roots, n.Switch(t.Switches()-t.Paths()+k))
+		for sw := range t.Spines() * max(1, t.Tops()) {
+			o.Roots = append(o.Roots, n.Switch(t.Switches()-1-sw))
 		}
+		slices.Reverse(o.Roots)
 	}
 	if !o.Partial {
 		l, err := Compute(name, n, o)
@@ -200,7 +201,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 // perfect reports whether nothing is missing from a tree of two levels that is as wide
 // as it is deep.
 func perfect(t *topology.Tree) bool {
-	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Spines() == t.Ports()
+	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Cables() == 1 && t.Spines() == t.Ports()
 }
 
 // cut takes away the entries of each leaf for servers of leaves with which it

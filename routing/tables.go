@@ -59,6 +59,14 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 	pair := uint64(src)*uint64(t.Tree.Servers()) + uint64(dst)
 	spine := drawn(t.Ports(Switch(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
+	if p := t.Tree.Cables(); p > 1 && spine >= 0 {
+		_, high := t.Tree.Ends(t.Tree.Cable(t.Tree.Leaf(dst), spine/p, 0))
+		down := drawn(t.Ports(Switch(high.Switch), dst), high.Port, Mix(Mix(seed, pair), 1))
+		if down < 0 {
+			return none
+		}
+		return t.Tree.PathOf(spine/p, t.Tree.Lane(spine%p, down))
+	}
 	if spine < 0 || !t.Tree.Apart(leaf, t.Tree.Leaf(dst)) {
 		return spine
 	}

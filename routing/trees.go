@@ -47,6 +47,10 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 //
 // ecmp, spray and adaptive give every leaf all spines alive at both ends.
 //
+// Parallel cables are ways like spines: a leaf's ways are its cables, those to spine k the p from k·p
+// on, ftree puts rank d on way d mod ways, and a spine does for the servers of a leaf with its cables
+// down what a leaf does with ways up, in order of rank.
+//
 // On three levels the spines of a leaf are the switches of its pod, alive for a
 // destination where a live path begins with them. Each of these switches does for
 // destinations in other pods with its top switches what a leaf does with spines; its pod
@@ -64,7 +68,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 			tables.Set(Switch(leaf), t.First(leaf)+slot, Port(slot))
 		}
 	}
-	for _, f := range fans(t) {
+	for _, f := range append(fans(t), downFans(t)...) {
 		if healthy == nil {
 			f.setAll(tables)
 			continue
@@ -78,21 +82,23 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 			}
 		}
 	}
-	setDown(tables)
+	if t.Cables() == 1 {
+		setDown(tables)
+	}
 	return tables, nil
 }
 
 // none marks a destination without a way up: below the switch, or unreachable.
 const none = -1
 
-// A fan is the ways up of a switch, and what it chooses them for.
+// A fan is the ways of a switch, mostly up, and what it chooses them for.
 type fan struct {
 	tree  *topology.Tree
 	sw    Switch
 	index int // of the leaf or pod
 	port  int // of the first way
 	ways  int
-	below func(leaf int) bool          // the way to a leaf is down
+	below func(leaf int) bool          // these ways do not lead to a leaf
 	open  func(leaf int, way int) bool // a live path to a leaf begins with a way
 	mod   int                          // destinations are divided by it before ftree takes the remainder
 }
@@ -101,18 +107,21 @@ type fan struct {
 func fans(t *topology.Tree) []fan {
 	var out []fan
 	for a := range t.Leaves() {
-		open := make([]bool, t.Leaves()*t.Spines())
+		ways := t.Spines() * t.Cables()
+		open := make([]bool, t.Leaves()*ways)
 		for b := range t.Leaves() {
 			if a != b {
 				for _, k := range t.CommonSpines(a, b) {
-					open[b*t.Spines()+k] = true
+					for c := range t.Cables() {
+						open[b*ways+k*t.Cables()+c] = t.CableAlive(a, k, c)
+					}
 				}
 			}
 		}
 		out = append(out, fan{
-			tree: t, sw: Switch(a), index: a, port: t.Ports(), ways: t.Spines(), mod: 1,
+			tree: t, sw: Switch(a), index: a, port: t.Ports(), ways: ways, mod: 1,
 			below: func(b int) bool { return a == b },
-			open:  func(b, k int) bool { return open[b*t.Spines()+k] },
+			open:  func(b, k int) bool { return open[b*ways+k] },
 		})
 	}
 	if t.Levels() == 2 {
@@ -127,6 +136,21 @@ func fans(t *topology.Tree) []fan {
 				return t.Alive(b, k) && t.TopAlive(q, k, top) && t.TopAlive(t.Pod(b), k, top)
 			},
 		})
+	}
+	return out
+}
+
+// downFans returns, where cables are parallel, those of a spine to each leaf.
+func downFans(t *topology.Tree) (out []fan) {
+	for k := 0; t.Cables() > 1 && k < t.Spines(); k++ {
+		for leaf := range t.Leaves() {
+			_, high := t.Ends(t.Cable(leaf, k, 0))
+			out = append(out, fan{
+				tree: t, sw: Switch(high.Switch), index: leaf, port: high.Port, ways: t.Cables(), mod: 1,
+				below: func(b int) bool { return b != leaf },
+				open:  func(_, c int) bool { return t.CableAlive(leaf, k, c) },
+			})
+		}
 	}
 	return out
 }

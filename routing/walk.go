@@ -20,6 +20,16 @@ var (
 func (t *Tables) PathOf(src, dst int) (int, bool) {
 	a, b := t.Tree.Leaf(src), t.Tree.Leaf(dst)
 	spine, ok := one(t.Ports(Switch(a), dst), t.Tree.Ports())
+	if p := t.Tree.Cables(); ok && p > 1 {
+		var down int
+		up := spine % p
+		spine /= p
+		_, high := t.Tree.Ends(t.Tree.Cable(b, spine, 0))
+		if down, ok = one(t.Ports(Switch(high.Switch), dst), high.Port); !ok || down >= p {
+			return none, false
+		}
+		return t.Tree.PathOf(spine, t.Tree.Lane(up, down)), true
+	}
 	if !ok || !t.Tree.Apart(a, b) {
 		return spine, ok
 	}
@@ -45,6 +55,14 @@ func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 	spines := t.Ports(Switch(leaf), dst)
 	for _, p := range spines {
 		spine := int(p) - t.Tree.Ports()
+		if n := t.Tree.Cables(); n > 1 {
+			_, high := t.Tree.Ends(t.Tree.Cable(t.Tree.Leaf(dst), spine/n, 0))
+			downs := t.Ports(Switch(high.Switch), dst)
+			for _, q := range downs {
+				f(t.Tree.PathOf(spine/n, t.Tree.Lane(spine%n, int(q)-high.Port)), 1/float64(len(spines)*len(downs)))
+			}
+			continue
+		}
 		if !apart {
 			f(spine, 1/float64(len(spines)))
 			continue

@@ -151,17 +151,30 @@ func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 	return 0, errors.New("there is no such witness")
 }
 
-// leafBound returns ⌈n·m / live spines⌉ of a leaf with n servers that have m
-// partners on other leaves: what leaves it has to fit on its live links.
+// leafBound returns ⌈n·m / live cables⌉ of a leaf with n servers that have m
+// partners on other leaves: what leaves it has to fit on its live cables.
 func (j *judge) leafBound(leaf int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
 		return 0, fmt.Errorf("no leaf%d", leaf)
 	}
-	return ceil(j.tree.On(leaf)*j.partners[leaf], len(j.tree.AliveSpines(leaf)), fmt.Sprintf("leaf%d", leaf))
+	live := 0
+	for k := range j.tree.Spines() {
+		live += j.liveCables(leaf, k)
+	}
+	return ceil(j.tree.On(leaf)*j.partners[leaf], live, fmt.Sprintf("leaf%d", leaf))
 }
 
-// hallBound returns ⌈n·m / spines⌉ of a leaf with n servers and a set of other
-// leaves with m servers: the messages to the set leave through spines that the
+func (j *judge) liveCables(leaf, spine int) (n int) {
+	for c := range j.tree.Cables() {
+		if j.tree.LinkAlive(j.tree.Cable(leaf, spine, c)) {
+			n++
+		}
+	}
+	return n
+}
+
+// hallBound returns ⌈n·m / cables⌉ of a leaf with n servers and a set of other
+// leaves with m servers: the messages to the set leave over cables to spines that the
 // leaf shares with one of them. Leaves left out have no messages to count.
 func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
@@ -188,9 +201,9 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 		}
 	}
 	links := 0
-	for _, is := range shared {
+	for k, is := range shared {
 		if is {
-			links++
+			links += j.liveCables(leaf, k)
 		}
 	}
 	return ceil(j.tree.On(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))

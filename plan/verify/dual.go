@@ -102,11 +102,23 @@ func (p *pricer) cheapest(a, b int) uint64 {
 		if !p.tree.Alive(a, k) || !p.tree.Alive(b, k) || cross != nil && cross[k] == unpriced {
 			continue
 		}
-		w := p.y[p.tree.Up(a, k)] + p.y[p.tree.Down(b, k)]
+		w := p.lightest(a, k, 0) + p.lightest(b, k, 1)
 		if cross != nil {
 			w += cross[k]
 		}
 		least = min(least, w)
+	}
+	return least
+}
+
+// lightest returns the least weight of the live cables between a leaf and a spine, of which there is
+// one, upwards (0) or downwards (1): any cable up goes with any down.
+func (p *pricer) lightest(leaf, spine, direction int) uint64 {
+	least := uint64(unpriced)
+	for c := range p.tree.Cables() {
+		if l := p.tree.Cable(leaf, spine, c); p.tree.LinkAlive(l) {
+			least = min(least, p.y[int(p.tree.UpWire(l))+direction])
+		}
 	}
 	return least
 }

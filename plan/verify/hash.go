@@ -32,7 +32,7 @@ func hash(t *topology.Tree, messages []Message) string {
 
 func fabricLines(t *topology.Tree) string {
 	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), t.DownNames(), ""
-	if t.Levels() == 2 && t.Spines() != t.Ports() {
+	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
 	if len(down) == 0 {
@@ -41,7 +41,8 @@ func fabricLines(t *topology.Tree) string {
 	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
 }
 
-// maxLine is more than the longest line: three numbers of ten digits and a path of two with five.
+// maxLine is more than the longest line: three numbers of ten digits and a path of two with five,
+// or of one and two cables.
 const maxLine = 64
 
 // A lineWriter writes messages as text. Each part of a line is a short text that
@@ -49,8 +50,9 @@ const maxLine = 64
 // the numbers of a large plan anew takes longer than judging it.
 type lineWriter struct {
 	numbers []chunk // [position] with the blank that follows
-	paths   []chunk // [(spine+1)·tops + top+1] with the newline
+	paths   []chunk // [(spine+1)·tops + top+1] with the newline, or lane+1
 	tops    int     // per spine in paths, "no top" included
+	cables  int     // where they are parallel, else 0
 	phase   int32
 	prefix  chunk // phase with a blank
 }
@@ -71,6 +73,10 @@ func newChunk(s []byte) chunk {
 
 func newLineWriter(t *topology.Tree) *lineWriter {
 	w := &lineWriter{numbers: make([]chunk, t.Leaves()*t.Ports()), tops: 1 + t.Tops(), phase: -1}
+	if pathFormOf(t) == cablesForm {
+		w.cables = t.Cables()
+		w.tops += w.cables * w.cables
+	}
 	var s []byte
 	for i := range w.numbers {
 		s = append(strconv.AppendInt(s[:0], int64(i), 10), ' ')
@@ -78,7 +84,7 @@ func newLineWriter(t *topology.Tree) *lineWriter {
 	}
 	w.paths = make([]chunk, (1+t.Spines())*w.tops)
 	for i := range w.paths {
-		w.paths[i] = newChunk(appendPath(s[:0], i/w.tops-1, i%w.tops-1))
+		w.paths[i] = newChunk(w.appendPath(s[:0], i/w.tops-1, w.topOf(i%w.tops)))
 	}
 	return w
 }
@@ -112,10 +118,26 @@ func (w *lineWriter) path(m *Message) uint {
 	if w.tops == 1 {
 		return uint(int(m.Spine) + 1)
 	}
-	if top := uint(int(m.Top) + 1); top < uint(w.tops) {
+	top := uint(int(m.Top) + 1)
+	if w.cables > 0 && m.Top != NoTop {
+		up, down := m.Cables()
+		if max(up, down) >= w.cables {
+			return math.MaxUint
+		}
+		top = uint(up*w.cables + down + 1)
+	}
+	if top < uint(w.tops) {
 		return uint(int(m.Spine)+1)*uint(w.tops) + top
 	}
 	return math.MaxUint
+}
+
+// topOf returns what a message has as Top whose place among the paths of its spine is i.
+func (w *lineWriter) topOf(i int) int {
+	if w.cables == 0 || i == 0 {
+		return i - 1
+	}
+	return int(topOf((i-1)/w.cables, (i-1)%w.cables))
 }
 
 // slow is add for numbers that the tables do not have.
@@ -127,17 +149,21 @@ func (w *lineWriter) slow(b []byte, m *Message) []byte {
 	if w.tops > 1 {
 		top = int(m.Top)
 	}
-	return appendPath(b, int(m.Spine), top)
+	return w.appendPath(b, int(m.Spine), top)
 }
 
-// appendPath appends the last column: "2", "2.5" or "-", and the newline.
-func appendPath(b []byte, spine, top int) []byte {
+// appendPath appends the last column: "2", "2.5", "2.0.1" or "-", and the newline.
+func (w *lineWriter) appendPath(b []byte, spine, top int) []byte {
 	if spine == NoSpine {
 		b = append(b, '-')
 	} else {
 		b = strconv.AppendInt(b, int64(spine), 10)
 	}
-	if top != NoTop {
+	if top != NoTop && w.cables > 0 {
+		up, down := (&Message{Top: int16(top)}).Cables()
+		b = strconv.AppendInt(append(b, '.'), int64(up), 10)
+		b = strconv.AppendInt(append(b, '.'), int64(down), 10)
+	} else if top != NoTop {
 		b = strconv.AppendInt(append(b, '.'), int64(top), 10)
 	}
 	return append(b, '\n')

@@ -115,8 +115,8 @@ func (h *header) setSpines(o *topology.Options) error {
 		return errors.New("a tree of three levels states its planes in the topology: PGFT(3;M0,M1,M2;1,planes,tops;1,1,1)")
 	case n < 1:
 		return fmt.Errorf("%d spines: must be at least 1", n)
-	case o.Spines != 0 && o.Spines != n:
-		return fmt.Errorf("%d spines, but the topology %s has %d", n, h.topology, o.Spines)
+	case (o.Spines != 0 || o.Cables > 1) && cmp.Or(o.Spines, o.Ports) != n:
+		return fmt.Errorf("%d spines, but the topology %s has %d", n, h.topology, cmp.Or(o.Spines, o.Ports))
 	}
 	o.Spines = *h.spines
 	return nil
@@ -197,7 +197,10 @@ func (h *header) lower(t *topology.Tree) (Bound, error) {
 func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error) {
 	seen := map[topology.Wire]bool{}
 	for _, entry := range entries {
-		link, rest, _ := strings.Cut(entry, "/")
+		link, rest := entry, "" // a cable has a slash in its name
+		if i := strings.LastIndexByte(entry, '/'); i >= 0 {
+			link, rest = entry[:i], entry[i+1:]
+		}
 		direction, number, _ := strings.Cut(rest, "=")
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {

@@ -28,14 +28,15 @@ type judge struct {
 	seats    []seat    // [position]
 	met      []uint64  // bit src·S + dst, ranks
 	wires    []load    // [topology.Wire]
-	table    []uint8   // [leaf·S + destination]: spine+1, single-path routing only
-	tops     []uint8   // [(pod·planes + plane)·S + destination]: top+1, single-path routing of three levels only
+	table    []uint8   // [leaf·S + destination]: spine+1, or cable up +1; single-path routing only
+	tops     []uint8   // [(pod·planes + plane)·S + destination]: top+1, or cable down +1; likewise
 
 	cut      []bool // [a·leaves + b]: left out and really unreachable; nil when no pair is
 	partners []int  // [leaf]: servers on other leaves that each of its servers exchanges messages with
 	expected int    // messages of a plan that is complete
 	ideal    int    // most messages of one server
 
+	form   pathForm
 	spines routeKind
 	digest string // canonical, when the file states one
 	now    int32  // ordinal of the current phase, from 1
@@ -52,7 +53,7 @@ func newJudge(f *File, o Options) *judge {
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),
 		met:      make([]uint64, (s*s+63)/64),
-		spines:   routings[f.Routing],
+		spines:   routings[f.Routing], form: pathFormOf(t),
 	}
 	j.wires = make([]load, j.tree.Wires())
 	for i := range j.seats {
@@ -65,7 +66,7 @@ func newJudge(f *File, o Options) *judge {
 	}
 	if j.spines == onePerDestination {
 		j.table = make([]uint8, t.Leaves()*s)
-		if j.tree.Levels() == 3 {
+		if j.form != spineForm {
 			j.tops = make([]uint8, j.tree.Pods()*t.Spines()*s)
 		}
 	}
@@ -118,7 +119,7 @@ func (j *judge) noteContention() {
 func (j *judge) message(k Kind, i int32, format string, args ...any) {
 	m := &j.messages[i]
 	o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, ""}
-	if j.tree.Levels() == 3 {
+	if j.form == topForm {
 		o.Top = int(m.Top)
 	}
 	j.offence(o, "phase %d: "+format, append([]any{m.Phase}, args...)...)

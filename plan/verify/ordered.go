@@ -100,6 +100,8 @@ func (r *orderedReader) fabric() error {
 		return err
 	case tree.Levels() == 3:
 		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
+	case tree.Cables() > 1:
+		return r.h.wrong("topology", "%d cables between a leaf and a spine: plans of version 2 are for one", tree.Cables())
 	case r.h.routing != "" && r.h.routing != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(r.h.routing)))
 	}

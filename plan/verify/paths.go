@@ -10,7 +10,7 @@ const pathsRoom = 1 << 22
 // leaf to one server on another leaf, and what addresses they take. Messages without a meaning are
 // skipped. O(messages), and again for every part of the fabric that does not fit.
 func (j *judge) countPaths() *Paths {
-	t, words := j.tree, (j.tree.Spines()*max(1, j.tree.Tops())+63)/64
+	t, words := j.tree, (j.tree.Paths()+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
 	seen, most := make([]uint64, part*row), 0
@@ -31,7 +31,7 @@ func (j *judge) countPaths() *Paths {
 // markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
 // from the leaves first..first+part-1. Within a pod the top is 0.
 func (j *judge) markPaths(seen []uint64, first, part, words int) {
-	spines, servers, tops := uint(j.tree.Spines()), j.tree.Servers(), max(1, j.tree.Tops())
+	spines, servers, tops, p := uint(j.tree.Spines()), j.tree.Servers(), max(1, j.tree.Tops()), j.tree.Cables()
 	for i := range j.messages {
 		m := &j.messages[i]
 		src, dst, k := j.at(m.Src), j.at(m.Dst), uint(m.Spine)
@@ -39,7 +39,12 @@ func (j *judge) markPaths(seen []uint64, first, part, words int) {
 		if k >= spines || src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || uint(leaf) >= uint(part) {
 			continue
 		}
-		if top := int(m.Top); j.tree.Levels() == 3 {
+		if up, down := m.Cables(); j.form == cablesForm {
+			if m.Top == NoTop || max(up, down) >= p {
+				continue
+			}
+			k = k*uint(p*p) + uint(up*p+down)
+		} else if top := int(m.Top); j.form == topForm {
 			if top >= tops {
 				continue
 			}

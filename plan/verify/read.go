@@ -20,6 +20,7 @@ const (
 	maxEntries  = 1 << 26   // forwarding table entries of all switches that pods have in planes
 	maxNumber   = 1 << 24   // phases and positions in the body
 	maxSpine    = 1<<15 - 1 // spines and top switches in the body
+	maxCable    = 1<<7 - 1  // cables in the body
 	maxHeader   = 1 << 22   // bytes of one line
 )
 
@@ -29,12 +30,17 @@ const (
 	NoTop   = -1
 )
 
-// A Message is one line of the body, servers by position. Top has a meaning only
-// in three levels, where Spine is the plane.
+// A Message is one line of the body, servers by position. Top has a meaning only in three levels,
+// where Spine is the plane, and where cables are parallel: it is then what Cables returns in one.
 type Message struct {
 	Phase, Src, Dst int32
 	Spine, Top      int16
 }
+
+// Cables returns the numbers of the parallel cables that a message takes up and down.
+func (m *Message) Cables() (up, down int) { return int(m.Top) >> 7, int(m.Top) & maxCable }
+
+func topOf(up, down int) int16 { return int16(up<<7 | down) }
 
 // A File is what a plan file says. Nothing in it has been judged yet.
 type File struct {

@@ -37,7 +37,7 @@ func (j *judge) scan() {
 // with all wires alive and free and a pair of servers that has not met. It does to
 // them what one does, and returns the first message that is not so.
 func (j *judge) usual(i int) int {
-	if j.spines != free || j.cut != nil || j.tree.Levels() == 3 {
+	if j.spines != free || j.cut != nil || j.form != spineForm {
 		return i
 	}
 	t, seats, wires, met, now := j.tree, j.seats, j.wires, j.met, j.now
@@ -106,7 +106,7 @@ func (j *judge) one(i int32) {
 		j.message(ReceivesTwice, i, "server%d receives from server%d and from server%d", m.Dst, j.messages[j.wires[w].first].Src, m.Src)
 	}
 	if src.leaf == dst.leaf || j.spines == open {
-		if m.Spine != NoSpine || j.tree.Levels() == 3 && m.Top != NoTop {
+		if m.Spine != NoSpine || j.form != spineForm && m.Top != NoTop {
 			j.needless(i, src, dst)
 		}
 		return
@@ -116,6 +116,8 @@ func (j *judge) one(i int32) {
 		j.message(MissingSpine, i, "server%d on leaf%d sends to server%d on leaf%d through no spine", m.Src, src.leaf, m.Dst, dst.leaf)
 	case uint(m.Spine) >= uint(j.tree.Spines()):
 		j.message(NoSuchSpine, i, "server%d sends to server%d through spine%d; there are spine0..spine%d", m.Src, m.Dst, m.Spine, j.tree.Spines()-1)
+	case j.form == cablesForm:
+		j.cables(i, src, dst)
 	default:
 		j.leaves(i, src, dst)
 		if j.tree.Levels() == 3 {
@@ -178,6 +180,40 @@ func (j *judge) leaves(i int32, src, dst seat) {
 	}
 	if first := enter(j.table, a*j.Report.Servers+int(dst.rank), k); first != k {
 		j.message(Inconsistent, i, "leaf%d sends to server%d through spine%d, elsewhere through spine%d; routing %s has one path", a, m.Dst, k, first, j.file.Routing)
+	}
+}
+
+// cables is leaves where cables are parallel.
+func (j *judge) cables(i int32, src, dst seat) {
+	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
+	if m.Top == NoTop {
+		j.message(MissingCable, i, "server%d on leaf%d sends to server%d on leaf%d through spine%d and no cable", m.Src, a, m.Dst, b, k)
+		return
+	}
+	up, down := m.Cables()
+	if most := max(up, down); most >= t.Cables() {
+		j.message(NoSuchCable, i, "server%d sends to server%d over cable %d of spine%d; there are 0..%d", m.Src, m.Dst, most, k, t.Cables()-1)
+		return
+	}
+	from, to := t.Cable(a, k, up), t.Cable(b, k, down)
+	for _, l := range [2]topology.Link{from, to} {
+		if !t.LinkAlive(l) {
+			j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, l)
+			break
+		}
+	}
+	j.occupy(i, t.UpWire(from), t.UpWire(to)+1)
+	if j.table == nil {
+		return
+	}
+	port := k*t.Cables() + up
+	if first := enter(j.table, a*j.Report.Servers+int(dst.rank), port); first != port {
+		j.message(Inconsistent, i, "leaf%d sends to server%d over %s, elsewhere over %s; routing %s has one path", a, m.Dst,
+			from, t.Cable(a, first/t.Cables(), first%t.Cables()), j.file.Routing)
+	}
+	if first := enter(j.tops, k*j.Report.Servers+int(dst.rank), down); first != down {
+		j.message(Inconsistent, i, "spine%d sends to server%d over %s, elsewhere over %s; routing %s has one path", k, m.Dst,
+			to, t.Cable(b, k, first), j.file.Routing)
 	}
 }
 

@@ -128,6 +128,7 @@ func (r *lineReader) notAPlan(line string) error {
 type textReader struct {
 	*lineReader
 	file File
+	form pathForm
 }
 
 func readText(in *input) (*File, error) {
@@ -137,6 +138,7 @@ func readText(in *input) (*File, error) {
 		if err := r.h.apply(&r.file); err != nil {
 			return err
 		}
+		r.form = pathFormOf(r.file.Tree)
 		r.limit = min(r.room, most(r.file.Tree.Servers()))
 		return nil
 	}

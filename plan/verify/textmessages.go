@@ -3,20 +3,52 @@ package verify
 import (
 	"bytes"
 	"fmt"
+
+	"evbench/topology"
 )
 
 // columns name the numbers of a message.
-var columns = [5]string{"phase", "src", "dst", "spine", "top"}
+var columns = [6]string{"phase", "src", "dst", "spine", "top", "cable"}
+
+const cableColumn = 5
 
 func limitOf(column int) int32 {
-	if column >= 3 {
+	switch {
+	case column == cableColumn:
+		return maxCable
+	case column >= 3:
 		return maxSpine
 	}
 	return maxNumber
 }
 
+// A pathForm is how the last column names a path.
+type pathForm int
+
+const (
+	spineForm  pathForm = iota // "2"
+	topForm                    // "2.5", "2" inside a pod
+	cablesForm                 // "2.0.1": the cable up and the cable down
+)
+
+func pathFormOf(t *topology.Tree) pathForm {
+	switch {
+	case t.Levels() == 3:
+		return topForm
+	case t.Cables() > 1:
+		return cablesForm
+	}
+	return spineForm
+}
+
+func (f pathForm) String() string {
+	return [...]string{
+		"\"phase src dst spine\"", "\"phase src dst plane.top\", without .top inside a pod", "\"phase src dst spine.up.down\", cables by number",
+	}[f]
+}
+
 func (r *textReader) message(line []byte) error {
-	m, err := parseMessage(line, r.file.Tree.Levels() == 3)
+	m, err := parseMessage(line, r.form)
 	if err != nil {
 		return fmt.Errorf("%q: %w", shorten(line), err)
 	}
@@ -27,15 +59,10 @@ func (r *textReader) message(line []byte) error {
 	return nil
 }
 
-// parseMessage reads "phase src dst spine", in three levels also
-// "phase src dst plane.top". The line has no blanks at its ends.
-func parseMessage(line []byte, three bool) (m Message, err error) {
+// parseMessage reads a line of one of the forms. It has no blanks at its ends.
+func parseMessage(line []byte, form pathForm) (m Message, err error) {
 	fields := bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
 	v := [5]int32{3: NoSpine, 4: NoTop}
-	form := "\"phase src dst spine\""
-	if three {
-		form = "\"phase src dst plane.top\", without .top inside a pod"
-	}
 	for c := range 4 {
 		switch {
 		case c == len(fields):
@@ -44,8 +71,8 @@ func parseMessage(line []byte, three bool) (m Message, err error) {
 			continue
 		}
 		field := fields[c]
-		if plane, top, ok := bytes.Cut(field, []byte(".")); ok && c == 3 && three {
-			if v[4], err = parseNumber(top, 4); err != nil {
+		if plane, rest, ok := bytes.Cut(field, []byte(".")); ok && c == 3 && form != spineForm {
+			if v[4], err = parseRest(rest, form); err != nil {
 				return m, err
 			}
 			field = plane
@@ -58,6 +85,23 @@ func parseMessage(line []byte, three bool) (m Message, err error) {
 		return m, fmt.Errorf("more than four columns; a message is %s", form)
 	}
 	return Message{v[0], v[1], v[2], int16(v[3]), int16(v[4])}, nil
+}
+
+// parseRest reads what follows a spine: a top switch, or two cables.
+func parseRest(text []byte, form pathForm) (int32, error) {
+	if form == topForm {
+		return parseNumber(text, 4)
+	}
+	first, second, ok := bytes.Cut(text, []byte("."))
+	if !ok {
+		return 0, fmt.Errorf("one cable; a message is %s", form)
+	}
+	up, err := parseNumber(first, cableColumn)
+	if err != nil {
+		return 0, err
+	}
+	down, err := parseNumber(second, cableColumn)
+	return int32(topOf(int(up), int(down))), err
 }
 
 func parseNumber(field []byte, column int) (n int32, err error) {
@@ -79,7 +123,7 @@ func parseNumber(field []byte, column int) (n int32, err error) {
 // file, and returns the bytes they take. What it is not sure of, it leaves to message.
 func (r *textReader) quick(b []byte) (read int) {
 	for len(b)-read >= maxLine && len(r.file.Messages) < r.limit {
-		m, n := quickLine(b[read:read+maxLine], r.file.Tree.Levels() == 3)
+		m, n := quickLine(b[read:read+maxLine], r.form)
 		if n == 0 {
 			break
 		}
@@ -90,9 +134,9 @@ func (r *textReader) quick(b []byte) (read int) {
 	return read
 }
 
-// quickLine reads "0 1 2 3\n", "0 1 2 -\n" or in three levels "0 1 2 3.4\n"; n is
-// 0 when it is not sure.
-func quickLine(b []byte, three bool) (m Message, n int) {
+// quickLine reads "0 1 2 3\n", "0 1 2 -\n" or in three levels "0 1 2 3.4\n", with parallel cables
+// "0 1 2 3.0.1\n"; n is 0 when it is not sure.
+func quickLine(b []byte, form pathForm) (m Message, n int) {
 	var i, start int
 	m.Spine, m.Top = NoSpine, NoTop
 	if m.Phase, i = digits(b, 0); i == 0 || b[i] != ' ' {
@@ -116,13 +160,24 @@ func quickLine(b []byte, three bool) (m Message, n int) {
 		}
 		m.Spine = int16(k)
 	}
-	if b[i] == '.' && three && m.Spine != NoSpine {
+	if b[i] == '.' && form != spineForm && m.Spine != NoSpine {
 		start = i + 1
 		var top int32
 		if top, i = digits(b, start); i == start || i > start+4 {
 			return m, 0
 		}
 		m.Top = int16(top)
+		if form == cablesForm {
+			var down int32
+			start = i + 1
+			if b[i] != '.' {
+				return m, 0
+			}
+			if down, i = digits(b, start); i == start || top > maxCable || down > maxCable {
+				return m, 0
+			}
+			m.Top = topOf(int(top), int(down))
+		}
 	}
 	if b[i] != '\n' {
 		return m, 0

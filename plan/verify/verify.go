@@ -5,7 +5,8 @@
 // It shares no code with what makes plans: it has a parser of its own, counts everything again,
 // and takes from topology only what describes the fabric. Servers are named and counted by
 // position; times are in message times. In a tree of three levels spines are the planes, and a
-// message between pods names a top switch of its plane as well.
+// message between pods names a top switch of its plane as well. Where cables are parallel a message
+// between leaves names two, that up and that down.
 package verify
 
 import (
@@ -33,6 +34,8 @@ const (
 	NeedlessTop        Kind = "needless-top"           // a top switch inside a pod
 	MissingSpine       Kind = "missing-spine"          // a message between leaves without a spine
 	MissingTop         Kind = "missing-top"            // a message between pods without a top switch
+	NoSuchCable        Kind = "no-such-cable"          // the leaf and the spine have no cable of this number
+	MissingCable       Kind = "missing-cable"          // a message between leaves without cables, where they are parallel
 	UnreachableMessage Kind = "unreachable-message"    // a message between leaves that are listed as unreachable
 	ReachablePair      Kind = "reachable-pair-dropped" // two leaves are listed as unreachable and are not
 	Inconsistent       Kind = "tables-inconsistent"    // single-path routing, two paths from one switch to one server

@@ -15,7 +15,7 @@ type PGFT struct{ M, W, P []int }
 // TreeShape returns the shape of a tree.
 func TreeShape(t *topology.Tree) PGFT {
 	if t.Levels() == 2 {
-		return PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, 1}}
+		return PGFT{M: []int{t.Ports(), t.Leaves()}, W: []int{1, t.Spines()}, P: []int{1, t.Cables()}}
 	}
 	return PGFT{M: []int{t.Ports(), t.PodLeaves(), t.Pods()}, W: []int{1, t.Spines(), t.Tops()}, P: []int{1, 1, 1}}
 }

@@ -1,0 +1,173 @@
+package plan_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"evbench/internal/expect"
+	"evbench/plan"
+	"evbench/plan/verify"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/topology"
+	"evbench/topology/topologytest"
+)
+
+// randomCables returns a connected tree of up to ports × leaves with parallel cables, some dead.
+func randomCables(t testing.TB, rng *rand.Rand, ports, leaves int) *topology.Tree {
+	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(max(1, ports/2)), Cables: 2 + rng.IntN(2)}
+	if rng.IntN(3) == 0 {
+		o.Fill = make([]int, o.Leaves)
+		for l := range o.Fill {
+			o.Fill[l] = 1 + rng.IntN(o.Ports)
+		}
+	}
+	tree := topologytest.Tree(t, o)
+	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {
+		if links, err := tree.Random(dead, rng.Uint64()); err == nil {
+			return topologytest.Without(t, o, links...)
+		}
+	}
+}
+
+// tally counts how far plans are from their bounds.
+type tally struct{ trees, above, far int }
+
+// plans plans for random trees, has each plan judged from its file with its bound, and counts.
+func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int) (took time.Duration) {
+	for range trees {
+		tree := randomCables(t, rng, ports, leaves)
+		begin := time.Now()
+		p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS})
+		took += time.Since(begin)
+		expect.Must(t, err)
+		if err := p.Judge(); err != nil {
+			t.Fatalf("%s without %v: %v", tree.Notation(), tree.DownNames(), err)
+		}
+		y.trees++
+		if p.Gap() > 0 {
+			y.above++
+		}
+		if p.Gap() > 1 {
+			y.far++
+		}
+	}
+	return took
+}
+
+func TestCablesAtTheBound(t *testing.T) {
+	t.Parallel()
+	var y tally
+	y.plans(t, rand.New(rand.NewPCG(31, 2)), 100, 8, 8)
+	if y.above > 0 || y.far > 0 {
+		t.Errorf("%+v: plans are above their bounds", y)
+	}
+}
+
+// BenchmarkCables plans for 1,000 random trees of up to 18 servers on up to 20 leaves, of two or
+// three cables to each spine, up to half of them dead, and has all plans judged.
+func BenchmarkCables(b *testing.B) {
+	for b.Loop() {
+		var y tally
+		took := y.plans(b, rand.New(rand.NewPCG(31, 3)), 1000, 18, 20)
+		b.ReportMetric(float64(y.trees), "trees")
+		b.ReportMetric(100-100*float64(y.above)/float64(y.trees), "%at-bound")
+		b.ReportMetric(float64(y.far), "above+1")
+		b.ReportMetric(took.Seconds()*1e3/float64(y.trees), "ms/plan")
+	}
+}
+
+// Plans under all routings are written, judged and read back, path by path.
+func TestCablesRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 4))
+	for range 4 {
+		tree := randomCables(t, rng, 5, 5)
+		for _, name := range plan.Routings() {
+			p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS, Routing: name})
+			if (name == routing.DModK || name == routing.FtreeToMinHop) && err != nil {
+				continue // of whole trees; of those that ftree takes
+			}
+			if err != nil {
+				t.Errorf("%s on %s without %v: %v", name, tree.Notation(), tree.DownNames(), err)
+				continue
+			}
+			expect.Must(t, p.Judge())
+			var file bytes.Buffer
+			expect.Must(t, p.WriteText(&file))
+			back, err := plan.Read(bytes.NewReader(file.Bytes()))
+			expect.Must(t, err)
+			for src := range tree.Servers() {
+				for dst := range tree.Servers() {
+					if src != dst && back.Path(src, dst) != p.Path(src, dst) {
+						t.Fatalf("%s: path from %d to %d is %d, was %d", name, src, dst, back.Path(src, dst), p.Path(src, dst))
+					}
+				}
+			}
+			if back.Hash() != p.Hash() || back.Phases() != p.Phases() || !slices.Equal(back.DownNames(), p.DownNames()) {
+				t.Errorf("%s: the plan that is read back differs", name)
+			}
+			if cost := p.Cost(plan.Equal, 0); name == routing.Pinned && cost.Duration != float64(p.Phases()) {
+				t.Errorf("duration %g of %d phases without contention", cost.Duration, p.Phases())
+			}
+		}
+	}
+}
+
+// What is wrong with cables in a plan is an offence, or an error, that names it.
+func TestCablesJudged(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 2, Spines: 2, Cables: 2}, "leaf0-spine1/1")
+	p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS})
+	expect.Must(t, err)
+	var file bytes.Buffer
+	expect.Must(t, p.WriteText(&file))
+	lines := strings.Split(file.String(), "\n")
+	first := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "0 0 ") })
+	f := strings.Fields(lines[first])
+	for _, c := range []struct {
+		path, want string
+		kind       verify.Kind
+	}{
+		{"0", "server0 on leaf0 sends to server" + f[2] + " on leaf1 through spine0 and no cable", verify.MissingCable},
+		{"0.2.0", "over cable 2 of spine0; there are 0..1", verify.NoSuchCable},
+		{"1.1.0", "over leaf0-spine1/1, which is dead", verify.DeadLink},
+		{"2.0.0", "through spine2; there are spine0..spine1", verify.NoSuchSpine},
+		{"-", "through no spine", verify.MissingSpine},
+		{"0.1", "one cable; a message is \"phase src dst spine.up.down\"", ""},
+		{"0.1.x", "cable is not a number", ""},
+		{"0.1.200", "cable is larger than 127", ""},
+	} {
+		lines[first] = strings.Join(append(f[:3:3], c.path), " ")
+		v, err := verify.Read(strings.NewReader(strings.Join(lines, "\n")))
+		if c.kind == "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: error %v, want %s", c.path, err, c.want)
+			}
+			continue
+		}
+		expect.Must(t, err)
+		r := verify.Check(v, verify.Options{Bound: true})
+		if r.Counts[c.kind] != 1 || !strings.Contains(fmt.Sprint(r.Offences), c.want) {
+			t.Errorf("%s: offences %v %v, want %s", c.path, r.Counts, r.Offences, c.want)
+		}
+	}
+}
+
+// Two messages of a phase may share a spine but not a cable.
+func TestCablesContention(t *testing.T) {
+	const head = "# evbench plan 1\n# topology PGFT(2;2,2;1,1;1,2)\n# fill 2,2\n# down none\n# schedule x\n"
+	for body, want := range map[string]int{
+		"0 0 2 0.0.0\n0 1 3 0.1.1\n": 0, "0 0 2 0.0.1\n0 1 3 0.1.0\n": 0,
+		"0 0 2 0.0.0\n0 1 3 0.0.1\n": 1, "0 0 2 0.0.1\n0 1 3 0.1.1\n": 1, "0 0 2 0.1.1\n0 1 3 0.1.1\n": 2,
+	} {
+		f, err := verify.Read(strings.NewReader(head + body))
+		expect.Must(t, err)
+		if r := verify.Check(f, verify.Options{}); r.Counts[verify.Contention] != want {
+			t.Errorf("%q: %v, want %d cables with two messages", body, r.Offences, want)
+		}
+	}
+}
