@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -253,4 +254,29 @@ func TestHashed(t *testing.T) {
 		}
 	}
 	expect.True(t, differs >= 1000, "another seed changes %d of 1560 pairs", differs)
+}
+
+// Parallel cables are used alike where none is dead, up and down; where one is, the others take its
+// destinations.
+func TestParallelCables(t *testing.T) {
+	o := topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2}
+	for _, engine := range routing.TreeEngines() {
+		healthy, dead := topologytest.Tree(t, o), topologytest.Tree(t, o, "leaf0-spine1/1")
+		for w, n := range compute(t, healthy, engine).Loads()[:2*healthy.LowerLinks()] {
+			if n != 12 {
+				link, way := healthy.WireName(topology.Wire(w))
+				t.Errorf("%s: %s %s carries %g messages, not 12", engine, link, way, n)
+			}
+		}
+		tables := compute(t, dead, engine)
+		expect.Must(t, walk(tables))
+		lost := dead.UpWire(dead.Cable(0, 1, 1))
+		load, sum := tables.Loads(), 0.0
+		for id := range dead.Spines() * dead.Cables() {
+			sum += load[2*id]
+		}
+		if load[lost] != 0 || load[lost+1] != 0 || math.Abs(sum-48) > 1e-9 {
+			t.Errorf("%s: %g messages up and %g down a dead cable, %g leave leaf0", engine, load[lost], load[lost+1], sum)
+		}
+	}
 }

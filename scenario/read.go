@@ -122,6 +122,9 @@ func (d *document) tree(root field, f fields, t *top) {
 		return // and that is said
 	}
 	tree, err := topology.New(*o)
+	if err == nil {
+		err = tree.OneCable("scenarios take trees")
+	}
 	if err == nil && tree.Servers() > maxServers {
 		err = fmt.Errorf("%d servers; a run has at most %d", tree.Servers(), maxServers)
 	}

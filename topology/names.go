@@ -26,13 +26,13 @@ func (t *Tree) Named(n *Names) *Tree {
 func (t *Tree) Names() *Names { return t.names }
 
 // LinkName returns the name of a link: ours, which is its String, or in a tree with other names that
-// of the lower switch and that of the upper one, with a dash between.
+// of the lower switch and that of the upper one, with a dash between, and the number of a parallel cable.
 func (t *Tree) LinkName(l Link) string {
 	if t.names == nil {
 		return l.String()
 	}
 	low, high := t.Ends(l)
-	return t.names.Switches[low.Switch] + "-" + t.names.Switches[high.Switch]
+	return t.names.Switches[low.Switch] + "-" + t.names.Switches[high.Switch] + l.number()
 }
 
 // LinkNames returns the names of links in their order; it is never nil.
@@ -64,9 +64,13 @@ func (t *Tree) called(name string) (out []Link) {
 }
 
 func (t *Tree) aliases(id int) []string {
-	low, high := t.Ends(t.LinkOf(id))
+	l := t.LinkOf(id)
+	low, high := t.Ends(l)
 	a, b := t.names.Switches[low.Switch], t.names.Switches[high.Switch]
 	out := []string{a + "-" + b, b + "-" + a}
+	if l.Cable > 0 {
+		out = append(out, out[0]+l.number(), out[1]+l.number())
+	}
 	if t.names.Ports != nil {
 		out = append(out, t.names.Ports[id][:]...)
 	}

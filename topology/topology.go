@@ -54,11 +54,15 @@ func (l Link) String() string {
 	if l.Above {
 		return fmt.Sprintf("pod%d-spine%d-top%d", l.Leaf, l.Spine, l.Top)
 	}
-	name := fmt.Sprintf("leaf%d-spine%d", l.Leaf, l.Spine)
-	if l.Cable > 0 {
-		name += fmt.Sprintf("/%d", l.Cable-1)
+	return fmt.Sprintf("leaf%d-spine%d%s", l.Leaf, l.Spine, l.number())
+}
+
+// number is what the name of a parallel cable ends in.
+func (l Link) number() string {
+	if l.Cable == 0 {
+		return ""
 	}
-	return name
+	return fmt.Sprintf("/%d", l.Cable-1)
 }
 
 // A Tree is a fat tree of two levels or three, or a view of one with dead links. It is
@@ -182,6 +186,9 @@ func (t *Tree) Options() Options {
 	if t.tops > 0 {
 		o.Pods = t.pods
 	}
+	if t.cables > 1 {
+		o.Cables = t.cables
+	}
 	return o
 }
 
@@ -217,6 +224,14 @@ func (t *Tree) Spines() int { return t.spines }
 
 // Cables returns the number of parallel cables between a leaf and a spine; 1 on three levels.
 func (t *Tree) Cables() int { return t.cables }
+
+// OneCable returns an error where cables are parallel, for those that do not know such trees.
+func (t *Tree) OneCable(who string) error {
+	if t.cables == 1 {
+		return nil
+	}
+	return fmt.Errorf("%s has %d cables between a leaf and a spine; %s with one", t.Notation(), t.cables, who)
+}
 
 // Servers returns S, the number of servers present.
 func (t *Tree) Servers() int { return t.first[t.leaves] }

@@ -65,34 +65,41 @@ func TestCommandsAreBounded(t *testing.T) {
 	}
 }
 
-// A tree with several cables between two switches is not planned as another one; networks have
-// as many as they like.
+// A tree with several cables between a leaf and a spine is planned as what it is, or refused by those
+// that do not know such trees; networks have as many as they like.
 func TestParallelCables(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	const leaf, top = "PGFT(2;4,4;1,4;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"
 	write(t, dir, "two.yaml", "topology: "+leaf+"\nfabric: {kind: emulate, rate: 1Gbit/s}\ncases: [{name: a, schedule: fors}]\n")
-	write(t, dir, "plan.txt", "# evbench plan 1\n# topology "+leaf+"\n")
-	const why = "p2 = 2: plans do not know two cables between a leaf and a spine"
+	write(t, dir, "sizes.csv", "0,1,5\n")
+	const why = leaf + " has 2 cables between a leaf and a spine; "
 	for _, tt := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"plan", "-t", leaf, "-s", "fors"}, "--topology: topology \"" + leaf + "\": " + why},
+		{[]string{"plan", "-t", leaf, "--sizes", "sizes.csv"}, why + "fragments with sizes are planned on trees with one"},
+		{[]string{"plan", "-t", leaf, "-s", "fors-closed"}, "needs one cable from a leaf to a spine; " + leaf + " has 2: use fors"},
+		{[]string{"plan", "-t", leaf, "--down", "leaf0-spine1/2"}, "--down: no cable \"leaf0-spine1/2\"; " + leaf + " has leaf0..leaf3 and spine0..spine3, and cables /0../1 between each two"},
+		{[]string{"plan", "-t", "FT(2;4,4)", "--down", "leaf0-spine1/0"}, "--down: no cable \"leaf0-spine1/0\""},
 		{[]string{"plan", "-t", top}, "p3 = 2: plans do not know two cables between a middle switch and a top switch"},
-		{[]string{"whatif", "-t", leaf}, why},
-		{[]string{"table", "phases", "-t", leaf}, why},
+		{[]string{"table", "phases", "-t", leaf}, why + "phases takes trees with one"},
+		{[]string{"table", "spraying", "-t", leaf}, why + "spraying takes trees with one"},
 		{[]string{"lab", "up", "-t", leaf}, why},
-		{[]string{"validate", "two.yaml"}, "two.yaml:1: topology: topology \"" + leaf + "\": " + why},
+		{[]string{"failures", "replay", "-t", leaf, "log"}, why + "replay takes trees with one"},
+		{[]string{"validate", "two.yaml"}, "two.yaml:1: topology: " + why + "scenarios take trees with one"},
 		{[]string{"run", "two.yaml"}, why},
 		{[]string{"sim", "two.yaml"}, why},
-		{[]string{"verify", "plan.txt"}, why},
 	} {
 		if code, out, said := call(t, tt.args...); code != exitUsage || out != "" || !strings.Contains(said, tt.want) {
 			t.Errorf("%v: exit %d, printed %q, said %q; want %q", tt.args, code, out, said, tt.want)
 		}
 	}
 	for _, args := range [][]string{
+		{"plan", "-t", leaf, "--down", "leaf0-spine1/1", "-o", "plan.txt"},
+		{"verify", "--bound", "plan.txt"},
+		{"diff", "plan.txt", "plan.txt"},
+		{"whatif", "-t", leaf, "-k", "1", "--sample", "3"},
 		{"topo", "show", "-t", leaf, "--down", "leaf0-spine1"},
 		{"routes", "compute", "-t", leaf, "-e", "opensm-minhop", "-o", "tables.txt"},
 		{"routes", "check", "-t", top, "--down", "pod1-spine0-top1", "-e", "opensm-minhop"},

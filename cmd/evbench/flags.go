@@ -22,13 +22,23 @@ import (
 
 // tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
-	t, err := anyTree(c)
+	t, err := singleTree(c)
 	if err == nil && t.Levels() == 3 {
 		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
 	}
 	return t, err
 }
 
+// singleTree returns the tree of two levels or three, with single cables, that the flags describe.
+func singleTree(c *cli.Context) (*topology.Tree, error) {
+	t, err := anyTree(c)
+	if err == nil {
+		err = usage(t.OneCable(c.Command.Name + " takes trees"))
+	}
+	return t, err
+}
+
+// anyTree returns the tree of two levels or three that the flags describe.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
 	o, err := treeOptions(c, "topology")
 	if err != nil {

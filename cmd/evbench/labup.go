@@ -22,7 +22,7 @@ func labUpAction(c *cli.Context) error {
 	if err := open.MayBuild(); err != nil {
 		return err
 	}
-	t, err := anyTree(c)
+	t, err := singleTree(c)
 	if err != nil {
 		return err
 	}

@@ -92,5 +92,8 @@ func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
 		return nil, err
 	}
 	t, err := topology.New(o)
+	if err == nil {
+		err = t.OneCable("follow takes trees")
+	}
 	return t, usage(err)
 }

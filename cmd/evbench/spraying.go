@@ -53,7 +53,10 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	x := scenario.DefaultLossless() // switches and cables are as in scenarios that say no more than fabric.lossless
 	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
 	o.Network = bench.LosslessOf(x)
-	if o.Tree, err = topology.New(t); err != nil {
+	if o.Tree, err = topology.New(t); err == nil {
+		err = o.Tree.OneCable("spraying takes trees")
+	}
+	if err != nil {
 		return o, usage(err)
 	}
 	if c.Bool("quick") {

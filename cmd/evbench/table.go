@@ -71,7 +71,7 @@ func levelsTable(c *cli.Context, m scheduler.Levels) error {
 // tableOf makes and prints a table of the tree that the flags describe.
 func tableOf(fill func(*cli.Context, *topology.Tree) (*survey.Table, error)) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		t, err := anyTree(c)
+		t, err := singleTree(c)
 		if err != nil {
 			return err
 		}

@@ -110,6 +110,9 @@ func Make(t *topology.Tree, m *Matrix, o Options) (*Plan, error) {
 // have bytes for each other are a *topology.UnreachableError.
 func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	sum, err := add(t, window)
+	if err == nil {
+		err = t.OneCable("fragments with sizes are planned on trees")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) i
 				continue
 			}
 			k, top := t.SpineTop(path(src, dst))
-			up, down := t.Up(a, k), t.Down(b, k)
+			up, down := t.Across(a, b, k, top)
 			load[up]++
 			load[down]++
 			most = max(most, load[up], load[down])
