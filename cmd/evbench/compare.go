@@ -50,7 +50,7 @@ func printComparison(c *cli.Context, r *compare.Comparison) error {
 	if c.Bool("quiet") {
 		return nil
 	}
-	text, json := answered(r.Answer(), r.WriteText, r.WriteJSON)
+	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
 	if c.String("format") == "csv" {
 		text = r.WriteCSV
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
@@ -151,25 +148,6 @@ func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) er
 		return &exitError{code: exitFailed}
 	}
 	return nil
-}
-
-// answered puts an answer before a text, and into a document behind its schema.
-func answered(a answer.Answer, text, document func(io.Writer) error) (func(io.Writer) error, func(io.Writer) error) {
-	before := func(w io.Writer) error { return errors.Join(a.WriteText(w), text(w)) }
-	inside := func(w io.Writer) error {
-		var b bytes.Buffer
-		if err := document(&b); err != nil {
-			return err
-		}
-		said, err := json.Marshal(a)
-		if err != nil {
-			return err
-		}
-		schema, rest, _ := bytes.Cut(b.Bytes(), []byte(","))
-		_, err = fmt.Fprintf(w, `%s,"answer":%s,%s`, schema, said, rest)
-		return err
-	}
-	return before, inside
 }
 
 // text returns what writes x as it prints itself.

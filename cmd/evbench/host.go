@@ -28,6 +28,6 @@ func hostAction(c *cli.Context) error {
 		a.Ports = host.TryPorts(a.Addresses, port, count)
 	}
 	a.Clock = time.Now() // last, close to the moment at which it is read
-	text, json := answered(a.Answer(), a.WriteText, func(w io.Writer) error { return json.NewEncoder(w).Encode(a) })
+	text, json := a.Answer().Before(a.WriteText, func(w io.Writer) error { return json.NewEncoder(w).Encode(a) })
 	return printed(c, text, json)
 }

@@ -27,7 +27,7 @@ func judgeAction(c *cli.Context) error {
 			return err
 		}
 	}
-	text, json := answered(v.Answer(), v.WriteText, v.WriteJSON)
+	text, json := v.Answer().Before(v.WriteText, v.WriteJSON)
 	if err = printed(c, text, json); err != nil || !c.IsSet("fail-below") {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 func doctorAction(c *cli.Context) error {
 	if r := lab.Doctor(); c.NArg() == 0 || !r.Possible() {
-		text, json := answered(r.Answer(), text(r), document("evbench/lab-doctor/1", r))
+		text, json := r.Answer().Before(text(r), document("evbench/lab-doctor/1", r))
 		return judged(c, r.Possible(), text, json)
 	}
 	f, err := forecast(c, c.Args().First())

@@ -20,6 +20,6 @@ func routesCheckAction(c *cli.Context) error {
 		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
 	})
 	r.Network = c.String("topology")
-	text, json := answered(r.Answer(), r.WriteText, r.WriteJSON)
+	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
 	return judged(c, r.Valid, text, json)
 }

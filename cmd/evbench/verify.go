@@ -23,7 +23,7 @@ func verifyAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		text, json := answered(plan.VerifiedOrdered(name, report), report.WriteText, document("evbench/verify/2", struct {
+		text, json := plan.VerifiedOrdered(name, report).Before(report.WriteText, document("evbench/verify/2", struct {
 			Plan string `json:"plan"`
 			*verify.OrderedReport
 		}{name, report}))
@@ -33,7 +33,7 @@ func verifyAction(c *cli.Context) error {
 		return usagef("--sizes: %s is of version 1, for equal fragments", name)
 	}
 	report := verify.Check(f, o)
-	text, json := answered(plan.Verified(name, report), report.WriteText, document("evbench/verify/1", struct {
+	text, json := plan.Verified(name, report).Before(report.WriteText, document("evbench/verify/1", struct {
 		Plan string `json:"plan"`
 		*verify.Report
 	}{name, report}))

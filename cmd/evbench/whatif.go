@@ -37,6 +37,6 @@ func whatifAction(c *cli.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	text, json := answered(report.Answer(), report.WriteText, report.WriteJSON)
+	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
 	return printed(c, text, json)
 }

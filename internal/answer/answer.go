@@ -3,6 +3,9 @@
 package answer
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -42,6 +45,25 @@ func (a Answer) WriteText(w io.Writer) error {
 	b.WriteByte('\n')
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Before returns what writes the answer before a text, and into a document behind its schema.
+func (a Answer) Before(text, document func(io.Writer) error) (func(io.Writer) error, func(io.Writer) error) {
+	before := func(w io.Writer) error { return errors.Join(a.WriteText(w), text(w)) }
+	inside := func(w io.Writer) error {
+		var b bytes.Buffer
+		if err := document(&b); err != nil {
+			return err
+		}
+		said, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		schema, rest, _ := bytes.Cut(b.Bytes(), []byte(","))
+		_, err = fmt.Fprintf(w, `%s,"answer":%s,%s`, schema, said, rest)
+		return err
+	}
+	return before, inside
 }
 
 func (a Answer) reasons(b *strings.Builder) {
