@@ -67,10 +67,11 @@ func (t *table) close() error {
 	return errors.Join(err, t.file.Close())
 }
 
-// readTable reads a CSV file and hands on each record. Errors name line and column.
+// readTable reads a CSV file and hands on each record, until the next. Errors name line and column.
 func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) error {
+	record := t.New()
 	return lines(r, t, func(line []string) error {
-		record := t.New()
+		record.SetZero()
 		if err := t.Parse(record, line); err != nil {
 			return err
 		}
