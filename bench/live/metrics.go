@@ -41,7 +41,6 @@ var (
 	linkUp    = desc("link_up", "Whether a link between switches is alive in the case under way: 0 or 1.", "link")
 	linkBytes = desc("link_carried_bytes_total", "Bytes that a direction of a cable has carried in the measured parts of a case.", "case", "link", "direction")
 	linkDrops = desc("link_dropped_packets_total", "Packets that a direction of a cable has dropped in the measured parts of a case.", "case", "link", "direction")
-	failovers = desc(failoverName, failoverHelp, "case", "step")
 )
 
 type caseMetric struct {
