@@ -190,9 +190,7 @@ func holdsBack(t *testing.T, kind string, n, missing int) {
 	expect.True(t, len(left) == 0, "%s: %d of %d left before rank %d came", kind, len(left), n, missing)
 	enter(missing)
 	for range n {
-		if err := <-left; err != nil {
-			t.Errorf("%s: %v", kind, err)
-		}
+		expect.OK(t, <-left, "%s", kind)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/barrier"
+	"evbench/internal/expect"
 )
 
 // A stage plays a series of barriers by hand: the test chooses which rank enters and which signal is delivered
@@ -85,9 +86,8 @@ func (s *stage) run(r int) {
 			if len(s.landed[pair]) == 0 {
 				return
 			}
-			if got := s.landed[pair][0]; got != seq {
-				s.t.Fatalf("%s n=%d: rank %d in barrier %d got a signal of %d", s.kind, n, r, seq, got)
-			}
+			got := s.landed[pair][0]
+			expect.MustTrue(s.t, got == seq, "%s n=%d: rank %d in barrier %d got a signal of %d", s.kind, n, r, seq, got)
 			s.landed[pair] = s.landed[pair][1:]
 		}
 		s.pc[r]++

@@ -14,10 +14,8 @@ import (
 // preparedOf returns a scenario and its cases with their plans.
 func preparedOf(t *testing.T, text string) (*scenario.Scenario, []Planned) {
 	t.Helper()
-	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	expect.Must(t, err)
-	planned, err := Prepare(s)
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(text)))(t)
+	planned := expect.Value(Prepare(s))(t)
 	return s, planned
 }
 
@@ -70,9 +68,8 @@ func TestNotSimulated(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, p := range predictedOf(t, tt.ctx, tt.budget, tt.text) {
-				if x := p.Prediction; !strings.Contains(x.NotSimulated, tt.want) || x.Model != "" || x.EventsPerSec != 0 {
-					t.Errorf("%s: %+v", p.Name, x)
-				}
+				x := p.Prediction
+				expect.True(t, strings.Contains(x.NotSimulated, tt.want) && x.Model == "" && x.EventsPerSec == 0, "%s: %+v", p.Name, x)
 			}
 		})
 	}

@@ -98,8 +98,7 @@ cases:
 
 func failOver(t *testing.T, policy string, f virtual) results.Case {
 	t.Helper()
-	sum, err := run(t, failing+policy+"\n", f, &memory{})
-	expect.Must(t, err)
+	sum := expect.Value(run(t, failing+policy+"\n", f, &memory{}))(t)
 	return sum.Cases[0]
 }
 
@@ -122,9 +121,7 @@ func TestPolicies(t *testing.T) {
 			f := &breakable{}
 			c := failOver(t, tt.policy, f)
 			// Each end of a link may be told by itself: repeated aid is as good as one.
-			if got := strings.Join(slices.Compact(f.calls), "; "); got != tt.calls {
-				t.Errorf("calls %s, want %s", got, tt.calls)
-			}
+			expect.Equal(t, strings.Join(slices.Compact(f.calls), "; "), tt.calls, "calls")
 			used := 0
 			for _, x := range c.Failovers {
 				if x.FirstNewSec != nil {
@@ -134,9 +131,8 @@ func TestPolicies(t *testing.T) {
 					t.Errorf("%+v", x)
 				}
 			}
-			if used != tt.plans || c.EventsLost != 0 || c.EventsDuplicate != 0 || c.EventsBuilt == 0 || len(c.LinkEvents) != 2 {
-				t.Errorf("%d plans came into use, want %d; %d events built, %d lost, %d twice", used, tt.plans, c.EventsBuilt, c.EventsLost, c.EventsDuplicate)
-			}
+			expect.True(t, used == tt.plans && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt != 0 && len(c.LinkEvents) == 2,
+				"%d plans came into use, want %d; %d events built, %d lost, %d twice", used, tt.plans, c.EventsBuilt, c.EventsLost, c.EventsDuplicate)
 		})
 	}
 }
@@ -146,9 +142,8 @@ func TestCutOffEnds(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms}, {link: leaf0-spine0, at: 400ms}", 1)
 	f := &breakable{}
 	sum, err := run(t, text+"fors\n", f, &memory{})
-	if err == nil || !strings.Contains(err.Error(), "leaf0") || len(sum.Cases) != 1 || sum.Cases[0].Complete {
-		t.Errorf("error %v, cases %+v", err, sum.Cases)
-	}
+	expect.True(t, err != nil && strings.Contains(err.Error(), "leaf0") && len(sum.Cases) == 1 && !sum.Cases[0].Complete,
+		"error %v, cases %+v", err, sum.Cases)
 }
 
 // A lateFabric says that a link is back a second after it is, as kernels may.
@@ -168,9 +163,7 @@ func TestHeardLate(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms, for: 400ms}, {link: leaf0-spine0, at: 750ms}", 1)
 	f := &breakable{}
 	sum, err := run(t, strings.Replace(text, "1200ms", "3s", 1)+"fors\n", lateFabric{f}, &memory{})
-	if err != nil || len(sum.Cases) != 1 || !sum.Cases[0].Complete || sum.Cases[0].EventsLost > 0 {
-		t.Errorf("error %v, cases %+v", err, sum.Cases)
-	}
+	expect.True(t, err == nil && len(sum.Cases) == 1 && sum.Cases[0].Complete && sum.Cases[0].EventsLost <= 0, "error %v, cases %+v", err, sum.Cases)
 }
 
 // others changes links of a breakable fabric while a case is measured, as somebody else would, who does not tell.
@@ -189,12 +182,10 @@ func TestLinksChangedFromOutside(t *testing.T) {
 				f.others(700*time.Millisecond, []topology.Link{{Leaf: 0, Spine: 1}}, true)
 			}
 			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n", "", 1)
-			sum, err := run(t, strings.Replace(text, "control: off", "control: off\nrounds: 1", 1)+policy+"\n", f, &memory{})
-			expect.Must(t, err)
+			sum := expect.Value(run(t, strings.Replace(text, "control: off", "control: off\nrounds: 1", 1)+policy+"\n", f, &memory{}))(t)
 			c := sum.Cases[0]
-			if len(c.Failovers) != 2 || c.EventsLost != 0 || c.EventsDuplicate != 0 || c.EventsBuilt == 0 || !c.Complete {
-				t.Fatalf("%d fail-overs; %+v", len(c.Failovers), c)
-			}
+			expect.MustTrue(t, len(c.Failovers) == 2 && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt != 0 && c.Complete,
+				"%d fail-overs; %+v", len(c.Failovers), c)
 			for _, x := range c.Failovers {
 				if x.SetSec != nil || x.AidedSec == nil && x.FirstNewSec == nil || !strings.Contains(x.Reason, "from outside") {
 					t.Errorf("%+v", x)
@@ -287,18 +278,13 @@ func TestCutOffWaits(t *testing.T) {
 			text = strings.NewReplacer("1200ms", (2*tt.cut + 500*time.Millisecond).String(), "interval: 20ms", "interval: 200ms").Replace(text)
 			f := newCutOff()
 			sum, err := run(t, strings.Replace(text, "warmup: 1", "warmup: 1\ntimeout: "+tt.timeout, 1)+tt.policy+"\n", f, &memory{})
-			if len(sum.Cases) != 1 || sum.Cases[0].EventsLost != 0 || sum.Cases[0].EventsBuilt == 0 {
-				t.Errorf("cases %+v", sum.Cases)
-			}
+			expect.True(t, len(sum.Cases) == 1 && sum.Cases[0].EventsLost == 0 && sum.Cases[0].EventsBuilt != 0, "cases %+v", sum.Cases)
 			if tt.dead == "" {
-				if err != nil || !sum.Cases[0].Complete {
-					t.Errorf("complete %v: %v", sum.Cases[0].Complete, err)
-				}
+				expect.True(t, err == nil && sum.Cases[0].Complete, "complete %v: %v", sum.Cases[0].Complete, err)
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.dead) || strings.Contains(err.Error(), "nothing for") {
-				t.Errorf("error %v, want %s", err, tt.dead)
-			}
+			expect.True(t, err != nil && strings.Contains(err.Error(), tt.dead) && !strings.Contains(err.Error(), "nothing for"),
+				"error %v, want %s", err, tt.dead)
 		})
 	}
 }
@@ -311,9 +297,7 @@ func TestDeadForGood(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nothing leads around links that are dead: leaf0-spine1") || strings.Contains(err.Error(), "nothing for") {
 		t.Errorf("error %v", err)
 	}
-	if len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].EventsBuilt == 0 {
-		t.Errorf("cases %+v", sum.Cases)
-	}
+	expect.True(t, len(sum.Cases) == 1 && !sum.Cases[0].Complete && sum.Cases[0].EventsBuilt != 0, "cases %+v", sum.Cases)
 }
 
 // Where nobody follows links, one that somebody else has taken down is named, also when it is
@@ -351,9 +335,7 @@ func TestDeadUnfollowed(t *testing.T) {
 			if want := `^case "x": measurement: .*` + tt.named; err == nil || !regexp.MustCompile(want).MatchString(err.Error()) || strings.Contains(err.Error(), "nothing for") {
 				t.Errorf("error %v, want %s", err, want)
 			}
-			if len(sum.Cases) != 1 || sum.Cases[0].Complete {
-				t.Errorf("cases %+v", sum.Cases)
-			}
+			expect.True(t, len(sum.Cases) == 1 && !sum.Cases[0].Complete, "cases %+v", sum.Cases)
 		})
 	}
 }
@@ -377,9 +359,7 @@ cases:
 	fors, minhop, spread := got[0], got[1], got[2]
 	want := []float64{0.8 + 0.2*fors, 0.5 + 0.5*fors, 0.8 + 0.2*minhop, 0.8, 0.8 + 0.2*spread}
 	for i, w := range want {
-		if math.Abs(got[3+i]-w) > 1e-9 {
-			t.Errorf("case %d: predicted %v, want %v", 3+i, got[3+i], w)
-		}
+		expect.True(t, math.Abs(got[3+i]-w) <= 1e-9, "case %d: predicted %v, want %v", 3+i, got[3+i], w)
 	}
 }
 

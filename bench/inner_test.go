@@ -44,12 +44,10 @@ func TestCountsPairs(t *testing.T) {
 		{"FT(2;8,16)", 0, sinkOfPairs{takes: true}, true, 0},
 		{"FT(2;16,32)", 0, sinkOfPairs{takes: true}, false, 1},
 	} {
-		s, err := scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n"))
-		expect.Must(t, err)
+		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: "+tt.notation+"\ncases: [{schedule: linear-shift}]\n")))(t)
 		r := &runner{plan: rounds{Rounds: scenario.Rounds{Count: tt.rounds}}, s: s, sink: tt.sink}
-		if got := r.countsPairs(); got != tt.taken || len(r.manifest.Warnings) != tt.warnings {
-			t.Errorf("%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
-		}
+		got := r.countsPairs()
+		expect.True(t, got == tt.taken && len(r.manifest.Warnings) == tt.warnings, "%s: taken %v, warnings %q", tt.notation, got, r.manifest.Warnings)
 	}
 }
 
@@ -92,9 +90,7 @@ func TestSteps(t *testing.T) {
 			for _, s := range steps(tt.timed, 10*second) {
 				got = append(got, want{s.at, s.change, s.open})
 			}
-			if len(got) != len(tt.want) {
-				t.Fatalf("got %v, want %v", got, tt.want)
-			}
+			expect.MustTrue(t, len(got) == len(tt.want), "got %v, want %v", got, tt.want)
 			for i := range got {
 				expect.Equal(t, got[i], tt.want[i], "step %d", i)
 			}
@@ -174,13 +170,10 @@ func TestTimeline(t *testing.T) {
 			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Aided: 3*time.Second + 3*time.Millisecond, AidRoutes: 7},
 		}
 		rows, warnings := line.results(failover.MinHop)
-		if len(f.set) != 2 || f.set[0] != 3*time.Second || f.set[1] != 7*time.Second || line.excused != 3 {
-			t.Errorf("links set at %v, %d drops excused", f.set, line.excused)
-		}
+		expect.True(t, len(f.set) == 2 && f.set[0] == 3*time.Second && f.set[1] == 7*time.Second && line.excused == 3,
+			"links set at %v, %d drops excused", f.set, line.excused)
 		want := results.LinkEvent{Link: "leaf0-spine3", TSec: 3, SeenSec: 0.001, RoutesSec: 0.002, Routes: 7}
-		if len(rows) != 2 || rows[0] != want || !rows[1].Up || len(warnings) != 1 {
-			t.Errorf("rows %+v, warnings %q", rows, warnings)
-		}
+		expect.True(t, len(rows) == 2 && rows[0] == want && rows[1].Up && len(warnings) == 1, "rows %+v, warnings %q", rows, warnings)
 		other := topology.Link{Leaf: 1, Spine: 1}
 		line.records = []failover.Record{
 			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Superseded: true},
@@ -188,9 +181,8 @@ func TestTimeline(t *testing.T) {
 			{ID: 3, Up: []topology.Link{link}, Dead: []topology.Link{other}, Seen: 7*time.Second + time.Millisecond, Err: "refused"},
 		}
 		rows, warnings = line.results(failover.FORS)
-		if rows[0].SeenSec != 0.001 || rows[0].RoutesSec != 0.003 || len(warnings) != 1 || !strings.Contains(warnings[0], "refused") {
-			t.Errorf("superseded: rows %+v, warnings %q", rows, warnings)
-		}
+		expect.True(t, rows[0].SeenSec == 0.001 && rows[0].RoutesSec == 0.003 && len(warnings) == 1 && strings.Contains(warnings[0], "refused"),
+			"superseded: rows %+v, warnings %q", rows, warnings)
 		if _, warnings := line.results(failover.FORSHold); len(warnings) != 1 {
 			t.Errorf("held out: %q", warnings)
 		}
@@ -216,10 +208,8 @@ func TestCaseEndsWhileLinksChange(t *testing.T) {
 }
 
 func TestCarried(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 1, Leaves: 2})
-	expect.Must(t, err)
-	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift"})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 1, Leaves: 2}))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift"}))(t)
 	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
 	var before, after []results.LinkCount
 	for w := range tree.Wires() {
@@ -230,21 +220,16 @@ func TestCarried(t *testing.T) {
 	thrice := func(_, _ int) float64 { return 30 }
 	got := carried(planned, 2, before, after, plannedBytes(planned, thrice))
 	for _, l := range got {
-		if l.Case != "x" || l.Repeat != 2 || l.Bytes != 30 || l.Drops != 2 || !l.Planned || l.PlannedBytes != 30 {
-			t.Errorf("%+v", l)
-		}
+		expect.True(t, l.Case == "x" && l.Repeat == 2 && l.Bytes == 30 && l.Drops == 2 && l.Planned && l.PlannedBytes == 30, "%+v", l)
 	}
 	expect.Equal(t, drops(got), uint64(2*tree.Wires()), "drops")
 	planned.Timed = []scenario.Timed{{}}
-	if plannedBytes(planned, thrice) != nil {
-		t.Error("bytes are planned though routes change")
-	}
+	expect.True(t, plannedBytes(planned, thrice) == nil, "bytes are planned though routes change")
 }
 
 // What moves between two servers is known to the byte, unless sizes differ and events are assigned on the way.
 func TestBetween(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
 	s := &scenario.Scenario{Tree: tree, Warmup: 1, Seed: 3, Event: scenario.Event{Fragment: 1000}}
 	events := []uint64{1, 2, 3, 4}
 	expect.Equal(t, between(s, Planned{}, events)(0, 2), 3*(1000+builder.HeaderSize), "equal fragments")
@@ -261,13 +246,10 @@ func TestBetween(t *testing.T) {
 		for dst := range 4 {
 			got, want = got+balanced(src, dst), want+sync(src, dst)
 		}
-		if got != want {
-			t.Errorf("balanced, %v bytes of rank %d, want %v", got, src, want)
-		}
+		expect.True(t, got == want, "balanced, %v bytes of rank %d, want %v", got, src, want)
 	}
-	if between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync}}, events) != nil {
-		t.Error("bytes are planned though nobody knows who builds which event")
-	}
+	expect.True(t, between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync}}, events) == nil,
+		"bytes are planned though nobody knows who builds which event")
 }
 
 func TestMeter(t *testing.T) {
@@ -284,9 +266,8 @@ func TestMeter(t *testing.T) {
 		{at: 5, events: 5, interval: 5, all: 12. / 5, ok: true},
 	} {
 		interval, all, ok := m.add(results.Sample{TSec: x.at, IntervalSec: 1, Events: x.events})
-		if interval != x.interval || all != x.all || ok != x.ok {
-			t.Errorf("at %v: %v, %v, %v; want %v, %v, %v", x.at, interval, all, ok, x.interval, x.all, x.ok)
-		}
+		expect.True(t, interval == x.interval && all == x.all && ok == x.ok,
+			"at %v: %v, %v, %v; want %v, %v, %v", x.at, interval, all, ok, x.interval, x.all, x.ok)
 	}
 }
 
@@ -294,8 +275,7 @@ func TestMeter(t *testing.T) {
 func TestMatrix(t *testing.T) {
 	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{schedule: linear-shift}]\n"))
 	expect.Must(t, err)
-	m, err := Matrix(s, s.Cases[0], 5)
-	expect.Must(t, err)
+	m := expect.Value(Matrix(s, s.Cases[0], 5))(t)
 	w := weight(s, s.Cases[0], []uint64{20, 21, 22, 23})
 	for src := range 4 {
 		for dst := range 4 {
@@ -314,13 +294,10 @@ func TestHeaviest(t *testing.T) {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: "+sizes+"}\ncases: [{mode: unsync}]\n"))
 		expect.Must(t, err)
 		most, of := heaviest(s, s.Cases[0]), s.FragmentSizes(s.Cases[0])
-		if most < want[0] || most > want[1] {
-			t.Errorf("%s: %v bytes, want %v", sizes, most, want)
-		}
+		expect.True(t, most >= want[0] && most <= want[1], "%s: %v bytes, want %v", sizes, most, want)
 		for event := range uint64(10_000) {
-			if sum := of.Of(event, 0) + of.Of(event, 1) + of.Of(event, 2); float64(sum) > most {
-				t.Errorf("%s: event %d has %d bytes, the most is %v", sizes, event, sum, most)
-			}
+			sum := of.Of(event, 0) + of.Of(event, 1) + of.Of(event, 2)
+			expect.True(t, float64(sum) <= most, "%s: event %d has %d bytes, the most is %v", sizes, event, sum, most)
 		}
 	}
 }
@@ -335,22 +312,20 @@ func TestPerWindow(t *testing.T) {
 
 // A link that flaps 700 times is in two states: what holds in each is worked out once.
 func TestOverTime(t *testing.T) {
-	s, err := scenario.Read("x.yaml", strings.NewReader(`
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(`
 topology: FT(2;4,4)
 fabric: {kind: lab, rate: 100Mbit/s}
 duration: 1400s
 cases:
   - {mode: ordered, failover: fors, failures: [{link: leaf0-spine0, at: 1s, for: 500ms, every: 1s, times: 700}]}
-`))
-	expect.Must(t, err)
+`)))(t)
 	worked := 0
 	mean, err := overTime(s.Cases[0], s.Tree, func(t *topology.Tree) (float64, error) {
 		worked++
 		return 1 - float64(len(t.Dead())), nil
 	})
-	if want := 1 - 350./1400; err != nil || math.Abs(mean-want) > 1e-9 || worked != 2 {
-		t.Errorf("%v, worked out %d times, %v; want %v, 2", mean, worked, err, want)
-	}
+	want := 1 - 350./1400
+	expect.True(t, err == nil && math.Abs(mean-want) <= 1e-9 && worked == 2, "%v, worked out %d times, %v; want %v, 2", mean, worked, err, want)
 }
 
 // What workers would refuse, or could not open, is known before a run.

@@ -26,15 +26,12 @@ func TestOrderedEfficiency(t *testing.T) {
 		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nevent: {"+tt.event+"}\ncases: [{schedule: fors, failures: ["+tt.dead+"]}]\n"))
 		expect.Must(t, err)
 		c := s.Cases[0]
-		tree, err := s.Tree.Without(c.Failures...)
-		expect.Must(t, err)
-		p, err := plan.Build(tree, plan.Options{Schedule: "fors"})
-		expect.Must(t, err)
+		tree := expect.Value(s.Tree.Without(c.Failures...))(t)
+		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)
 		phases := efficiencyOf(s, c, p)
 		c.Schedule = "" // the order that is best, not that of FORS
 		of := func(window int) float64 {
-			e, err := orderedEfficiency(s, c, p, window)
-			expect.Must(t, err)
+			e := expect.Value(orderedEfficiency(s, c, p, window))(t)
 			return e
 		}
 		three, one := of(3), of(1)

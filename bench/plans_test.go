@@ -5,23 +5,20 @@ import (
 	"errors"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
 // A sink gets that of every case with a schedule, as the manifest names it.
 func TestKeepsPlans(t *testing.T) {
 	sink := &memory{keeps: results.Keeps{Plans: true}, plans: map[string][]byte{}}
-	if _, err := run(t, small, &inProcess{}, sink); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(run(t, small, &inProcess{}, sink)))
 	m := sink.manifests[0]
-	if len(sink.plans) != len(m.Predictions)-1 || !sink.early {
-		t.Errorf("%d plans of %d cases, one without a schedule; before the manifest: %v", len(sink.plans), len(m.Predictions), sink.early)
-	}
+	expect.True(t, len(sink.plans) == len(m.Predictions)-1 && sink.early,
+		"%d plans of %d cases, one without a schedule; before the manifest: %v", len(sink.plans), len(m.Predictions), sink.early)
 	for name, text := range sink.plans {
-		if !bytes.Contains(text, []byte("# hash "+m.Plans[name]+"\n")) {
-			t.Errorf("plan of %q is not the one of hash %s:\n%s", name, m.Plans[name], text)
-		}
+		expect.True(t, bytes.Contains(text, []byte("# hash "+m.Plans[name]+"\n")),
+			"plan of %q is not the one of hash %s:\n%s", name, m.Plans[name], text)
 	}
 }
 

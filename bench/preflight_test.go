@@ -74,15 +74,14 @@ cases: [{schedule: linear-shift}]
 
 // Servers that are where the file says are measured, and the manifest says who they are and what was found.
 func TestPreflight(t *testing.T) {
-	sink, err := lookAt(t, short, []string{"a", "a", "b", "b"}, func(rank int) results.Host {
+	sink := expect.Value(lookAt(t, short, []string{"a", "a", "b", "b"}, func(rank int) results.Host {
 		h := alike(rank)
 		h.Host = string('A' + rune(rank))
 		if rank == 2 {
 			h.MTU = 1500
 		}
 		return h
-	})
-	expect.Must(t, err)
+	}))(t)
 	m := sink.manifests[0]
 	if !slices.ContainsFunc(m.Preflight, func(s string) bool { return strings.HasSuffix(s, "they are as the file says") }) {
 		t.Errorf("preflight %q", m.Preflight)
@@ -90,9 +89,8 @@ func TestPreflight(t *testing.T) {
 	if want := []string{"MTU differs between hosts: 9000 on most, 1500 on C"}; !slices.Equal(m.Warnings, want) {
 		t.Errorf("warnings %q, want %q", m.Warnings, want)
 	}
-	if len(m.Hosts) != 4 || m.Hosts[3].Host != "D" || m.Hosts[3].Server != 3 || !slices.Equal(m.Hosts[3].Addresses, []string{"b"}) {
-		t.Errorf("hosts %+v", m.Hosts)
-	}
+	expect.True(t, len(m.Hosts) == 4 && m.Hosts[3].Host == "D" && m.Hosts[3].Server == 3 && slices.Equal(m.Hosts[3].Addresses, []string{"b"}),
+		"hosts %+v", m.Hosts)
 }
 
 // Nothing is measured, and nothing written, on servers that do not reach each
@@ -109,13 +107,9 @@ func TestPreflightRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			sink, err := lookAt(t, short, tt.at, alike)
 			expect.Error(t, err, tt.want)
-			if len(sink.manifests) > 0 {
-				t.Error("something was written")
-			}
+			expect.True(t, len(sink.manifests) == 0, "something was written")
 			sink, err = lookAt(t, short+"launch: {kind: local, preflight: off}\n", tt.at, alike)
-			if err != nil || !slices.Equal(sink.manifests[0].Preflight, []string{"off"}) {
-				t.Errorf("switched off: %v, %+v", err, sink.manifests)
-			}
+			expect.True(t, err == nil && slices.Equal(sink.manifests[0].Preflight, []string{"off"}), "switched off: %v, %+v", err, sink.manifests)
 		})
 	}
 }

@@ -14,9 +14,7 @@ import (
 // Every scenario of the repository parses, and every case of it has a plan that the judge accepts.
 func TestScenariosPlan(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/*.yaml")
-	if err != nil || len(files) < 7 {
-		t.Fatalf("%d scenarios, %v", len(files), err)
-	}
+	expect.MustTrue(t, err == nil && len(files) >= 7, "%d scenarios, %v", len(files), err)
 	for _, file := range files {
 		s, err := scenario.ReadFile(file)
 		if err != nil {
@@ -29,9 +27,8 @@ func TestScenariosPlan(t *testing.T) {
 			continue
 		}
 		for _, p := range planned {
-			if e := p.Prediction.Efficiency; e <= 0 || e > 1 || p.Prediction.PlanHash == "" {
-				t.Errorf("%s: %s: %+v", file, p.Name, p.Prediction)
-			}
+			e := p.Prediction.Efficiency
+			expect.True(t, e > 0 && e <= 1 && p.Prediction.PlanHash != "", "%s: %s: %+v", file, p.Name, p.Prediction)
 		}
 	}
 }
@@ -75,15 +72,12 @@ event: {phase: 50ms, sizes: {spread: 0.5}}
 cases: [{name: sync}, {name: unsync, mode: unsynchronised}]
 `
 	e := predicted(t, text)
-	if e[0] > 0.85 || e[0] < 0.6 || e[1] < 0.9 {
-		t.Errorf("synchronised %.3f, unsynchronised %.3f", e[0], e[1])
-	}
+	expect.True(t, e[0] <= 0.85 && e[0] >= 0.6 && e[1] >= 0.9, "synchronised %.3f, unsynchronised %.3f", e[0], e[1])
 }
 
 func TestPrepareNamesTheCase(t *testing.T) {
-	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]"))
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;3,5)\ncases: [{name: odd one, schedule: linear-shift}]")))(t)
 	s.Cases[0].Schedule = "xor"
-	_, err = bench.Prepare(s)
+	_, err := bench.Prepare(s)
 	expect.Error(t, err, `case "odd one": `)
 }

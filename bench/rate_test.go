@@ -34,8 +34,7 @@ func always(d time.Duration) func() time.Duration { return func() time.Duration 
 // find has a rate found on a machine, and holds the search to what always holds.
 func (m machine) find(t *testing.T, text string) bench.FoundRate {
 	t.Helper()
-	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(text)))(t)
 	search := bench.NewRateSearch(s)
 	now, longest := time.Duration(0), time.Duration(0)
 	for range 100 {
@@ -45,9 +44,7 @@ func (m machine) find(t *testing.T, text string) bench.FoundRate {
 			m.check(t, s, found)
 			return found
 		}
-		if now+longest > bench.RateLimit {
-			t.Errorf("a try begins after %s, and others took %s", now, longest)
-		}
+		expect.True(t, now+longest <= bench.RateLimit, "a try begins after %s, and others took %s", now, longest)
 		took := m.takes()
 		now, longest = now+took, max(longest, took)
 		tried := results.TriedRate{RateBitPerSec: int64(rate), Efficiency: 0.9 * (1 - m.noise()) * min(1, m.carries/float64(rate)), Predicted: 0.9}
@@ -100,9 +97,7 @@ func TestRateSearchOnQuietMachine(t *testing.T) {
 		{20e6, "12.5Mbit/s", 3}, {1e6, "6.25Mbit/s", 2},
 	} {
 		got := machine{tt.carries, always(300 * time.Millisecond), quiet}.find(t, sixteen)
-		if got.Rate.String() != tt.want || len(got.Tried) != tt.tries {
-			t.Errorf("carries %g: %s, want %s", tt.carries, got, tt.want)
-		}
+		expect.True(t, got.Rate.String() == tt.want && len(got.Tried) == tt.tries, "carries %g: %s, want %s", tt.carries, got, tt.want)
 	}
 }
 
@@ -195,12 +190,10 @@ func TestTryRate(t *testing.T) {
 		f := &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
 		got, opened, err := tryRate(t, nil, s, f)
 		expect.Must(t, err)
-		if got.RateBitPerSec != 25e6 || got.Predicted != 1 || got.Efficiency <= 0 || len(f.installed) != 1 {
-			t.Errorf("%q: %+v, installed %q", tt.event, got, f.installed)
-		}
-		if opened.Fabric.Rate != 25e6 || opened.Event.Fragment != tt.want || opened.Event.Sizes.Spread != 0 {
-			t.Errorf("%q: %+v %+v, want fragments of %s", tt.event, opened.Fabric, opened.Event, tt.want)
-		}
+		expect.True(t, got.RateBitPerSec == 25e6 && got.Predicted == 1 && got.Efficiency > 0 && len(f.installed) == 1,
+			"%q: %+v, installed %q", tt.event, got, f.installed)
+		expect.True(t, opened.Fabric.Rate == 25e6 && opened.Event.Fragment == tt.want && opened.Event.Sizes.Spread == 0,
+			"%q: %+v %+v, want fragments of %s", tt.event, opened.Fabric, opened.Event, tt.want)
 		if s.Fabric != before.Fabric || !reflect.DeepEqual(s.Event, before.Event) || s.Duration != before.Duration || !slices.Equal(s.CaseNames(), before.CaseNames()) {
 			t.Errorf("%q: the scenario itself has changed", tt.event)
 		}
@@ -214,7 +207,6 @@ func TestTryRateEndsEarly(t *testing.T) {
 	if _, _, err := tryRate(t, why, s, &inProcess{}); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
-	if got := bench.NewRateSearch(s).Found(); got.String() != "link rate: 25Mbit/s, not tried" || got.Warning == "" {
-		t.Errorf("%s, warning %q", got, got.Warning)
-	}
+	got := bench.NewRateSearch(s).Found()
+	expect.True(t, got.String() == "link rate: 25Mbit/s, not tried" && got.Warning != "", "%s, warning %q", got, got.Warning)
 }

@@ -16,12 +16,8 @@ func TestRoundsOrder(t *testing.T) {
 	different := map[string]bool{}
 	for round := range 20 {
 		order := r.order(round)
-		if !slices.Equal(order, r.order(round)) {
-			t.Errorf("round %d is %v, and then another", round, order)
-		}
-		if sorted := slices.Sorted(slices.Values(order)); !slices.Equal(sorted, all) {
-			t.Errorf("round %d: %v", round, order)
-		}
+		expect.True(t, slices.Equal(order, r.order(round)), "round %d is %v, and then another", round, order)
+		expect.True(t, slices.Equal(slices.Sorted(slices.Values(order)), all), "round %d: %v", round, order)
 		different[string(rune(order[0]))] = true
 	}
 	expect.Equal(t, len(different), 5, "of 20 rounds only: cases come first")
@@ -52,9 +48,7 @@ func TestRoundsGoOn(t *testing.T) {
 			open = results.Case{Assessment: results.Assessment{Verdict: results.Reference}, Control: true}
 		}
 		tt.r.done, tt.r.measured, tt.r.cases = tt.done, tt.done, 1
-		if got := tt.r.next(tt.elapsed, []results.Case{open}); (len(got) > 0) != tt.want {
-			t.Errorf("%s: another round: %v", tt.name, got)
-		}
+		expect.Equal(t, (len(tt.r.next(tt.elapsed, []results.Case{open})) > 0), tt.want, "%s: another round", tt.name)
 	}
 }
 

@@ -177,8 +177,7 @@ func (m *memory) Write(r results.Record) error {
 // and so do the rates of free-running pairs, which nobody clocks.
 func TestRunCountsPairs(t *testing.T) {
 	sink := &memory{keeps: results.Keeps{Pairs: true}}
-	sum, err := run(t, small, &inProcess{}, sink)
-	expect.Must(t, err)
+	sum := expect.Value(run(t, small, &inProcess{}, sink))(t)
 	type key struct {
 		name   string
 		repeat int
@@ -189,16 +188,13 @@ func TestRunCountsPairs(t *testing.T) {
 		counted[k] += float64(p.Bytes)
 		lines[k]++
 		rate[k] += float64(p.Bytes) * 8 / p.Sec
-		if p.Src == p.Dst || p.Bytes == 0 || p.Sec <= 0 {
-			t.Errorf("pair %+v", p)
-		}
+		expect.True(t, p.Src != p.Dst && p.Bytes != 0 && p.Sec > 0, "pair %+v", p)
 	}
 	for _, c := range sum.Measured() {
 		k := key{c.Name, c.Repeat}
 		all := 4 * c.GoodputBitPerSec.Mean
-		if got := counted[k] * 8 / c.MeasuredSec; lines[k] != 4*3 || math.Abs(got-all) > 1e-6*all {
-			t.Errorf("%v: %d pairs with %v bit/s in all, servers have %v", k, lines[k], got, all)
-		}
+		got := counted[k] * 8 / c.MeasuredSec
+		expect.True(t, lines[k] == 4*3 && math.Abs(got-all) <= 1e-6*all, "%v: %d pairs with %v bit/s in all, servers have %v", k, lines[k], got, all)
 		if c.Mode == scenario.FreeRunning && math.Abs(rate[k]-all) > 1e-6*all {
 			t.Errorf("%v: %v bit/s over pairs, %v over servers", k, rate[k], all)
 		}
@@ -224,10 +220,8 @@ cases:
 
 func read(t *testing.T, text string) (*scenario.Scenario, []bench.Planned) {
 	t.Helper()
-	s, err := scenario.Read("small.yaml", strings.NewReader(text))
-	expect.Must(t, err)
-	planned, err := bench.Prepare(s)
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("small.yaml", strings.NewReader(text)))(t)
+	planned := expect.Value(bench.Prepare(s))(t)
 	return s, planned
 }
 
@@ -265,9 +259,7 @@ func TestRunWorkerFails(t *testing.T) {
 
 // Workers may take longer to start than the wait for one of them.
 func TestRunStartsSlowly(t *testing.T) {
-	if _, err := run(t, small, &inProcess{apart: 25 * time.Second}, &memory{}); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(run(t, small, &inProcess{apart: 25 * time.Second}, &memory{})))
 }
 
 // Where the number of rounds is open, the cases of the answer come first, until they are settled;
@@ -275,8 +267,7 @@ func TestRunStartsSlowly(t *testing.T) {
 func TestRunAnswerFirst(t *testing.T) {
 	text := strings.Replace(small, "rounds: 2", "rounds: auto\nanswer: {cases: [dead]}", 1)
 	text = strings.Replace(text, "{mode: unsynchronised,", "{name: beside, mode: unsynchronised,", 1)
-	sum, err := run(t, strings.Replace(text, "{schedule: fors,", "{name: dead, schedule: fors,", 1), &inProcess{}, &memory{})
-	expect.Must(t, err)
+	sum := expect.Value(run(t, strings.Replace(text, "{schedule: fors,", "{name: dead, schedule: fors,", 1), &inProcess{}, &memory{}))(t)
 	rounds := map[string][]int{}
 	for _, s := range sum.Slices {
 		rounds[s.Case] = append(rounds[s.Case], s.Round)
@@ -292,26 +283,18 @@ func TestRunAnswerFirst(t *testing.T) {
 // them; predictions are written first, every event is built once, samples add up.
 func TestRun(t *testing.T) {
 	f, sink := &inProcess{}, &memory{}
-	sum, err := run(t, small, f, sink)
-	expect.Must(t, err)
+	sum := expect.Value(run(t, small, f, sink))(t)
 	var names []string
 	for _, c := range sum.Cases {
 		names = append(names, c.Name)
-		if !c.Valid || !c.Complete || c.EventsBuilt == 0 || c.EventsLost != 0 || c.EventsDuplicate != 0 {
-			t.Errorf("%s: %+v", c.Name, c)
-		}
-		if c.MeasuredEfficiency != 0 || c.RatioToControl == 0 {
-			t.Errorf("%s: efficiency %v without a link rate, ratio %v", c.Name, c.MeasuredEfficiency, c.RatioToControl)
-		}
+		expect.True(t, c.Valid && c.Complete && c.EventsBuilt != 0 && c.EventsLost == 0 && c.EventsDuplicate == 0, "%s: %+v", c.Name, c)
+		expect.True(t, c.MeasuredEfficiency == 0 && c.RatioToControl != 0,
+			"%s: efficiency %v without a link rate, ratio %v", c.Name, c.MeasuredEfficiency, c.RatioToControl)
 	}
-	if len(names) != 3 || !sum.Cases[0].Control || sum.Cases[1].Control || sum.Rounds != 2 {
-		t.Errorf("cases %q, rounds %d", names, sum.Rounds)
-	}
+	expect.True(t, len(names) == 3 && sum.Cases[0].Control && !sum.Cases[1].Control && sum.Rounds == 2, "cases %q, rounds %d", names, sum.Rounds)
 	seen := map[string][]int{} // rounds by case
 	for _, s := range sum.Slices {
-		if s.Repeat != len(seen[s.Case]) {
-			t.Errorf("slice %+v is number %d of its case", s, len(seen[s.Case]))
-		}
+		expect.True(t, s.Repeat == len(seen[s.Case]), "slice %+v is number %d of its case", s, len(seen[s.Case]))
 		seen[s.Case] = append(seen[s.Case], s.Round)
 	}
 	for _, name := range names {
@@ -322,25 +305,21 @@ func TestRun(t *testing.T) {
 		took[x.Case] += x.DurationSec
 	}
 	for _, c := range sum.Cases {
-		if math.Abs(took[c.Name]-c.MeasuredSec) > 0.02*c.MeasuredSec {
-			t.Errorf("%s: exchanges take %v s, measured were %v s", c.Name, took[c.Name], c.MeasuredSec)
-		}
+		expect.True(t, math.Abs(took[c.Name]-c.MeasuredSec) <= 0.02*c.MeasuredSec,
+			"%s: exchanges take %v s, measured were %v s", c.Name, took[c.Name], c.MeasuredSec)
 	}
-	if len(sink.manifests) != 2 || len(sink.manifests[0].Predictions) != 3 || !sink.manifests[1].Complete {
-		t.Errorf("%d manifests", len(sink.manifests))
-	}
-	if sink.manifests[0].Predictions[0].Made.IsZero() || sink.manifests[0].Ended.After(sink.manifests[0].Started) {
-		t.Error("the predictions were not written before the run")
-	}
-	if len(f.installed) != 6 || !sum.Complete || len(sink.samples) == 0 {
-		t.Errorf("%d plans installed, complete %v, %d samples", len(f.installed), sum.Complete, len(sink.samples))
-	}
+	expect.True(t, len(sink.manifests) == 2 && len(sink.manifests[0].Predictions) == 3 && sink.manifests[1].Complete,
+		"%d manifests", len(sink.manifests))
+	expect.True(t, !sink.manifests[0].Predictions[0].Made.IsZero() && !sink.manifests[0].Ended.After(sink.manifests[0].Started),
+		"the predictions were not written before the run")
+	expect.True(t, len(f.installed) == 6 && sum.Complete && len(sink.samples) != 0,
+		"%d plans installed, complete %v, %d samples", len(f.installed), sum.Complete, len(sink.samples))
 }
 
 // Ordered cases of windows of each length, fragments of any size and with a dead link build
 // every event once, and their tokens are counted.
 func TestRunOrdered(t *testing.T) {
-	sum, err := run(t, `
+	sum := expect.Value(run(t, `
 topology: FT(2;2,3)
 fabric: {kind: hosts}
 event: {fragment: 4KiB, sizes: {spread: 0.5}}
@@ -349,13 +328,10 @@ interval: 50ms
 rounds: 1
 matrix: {window: [1, 2, 3, 4], failures: [[], [leaf0-spine1]], schedule: [none, fors]}
 cases: [{mode: ordered}]
-`, &inProcess{}, &memory{})
-	expect.Must(t, err)
+`, &inProcess{}, &memory{}))(t)
 	expect.Equal(t, len(sum.Cases), 17, "cases")
 	for _, c := range sum.Cases {
-		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate+c.FragmentsLate > 0 {
-			t.Errorf("%s: %+v", c.Name, c)
-		}
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate+c.FragmentsLate <= 0, "%s: %+v", c.Name, c)
 		if ordered := c.Mode == scenario.Ordered; ordered != (c.TokensPerFragment > 0) || c.TokensPerFragment > 3 || ordered && c.Phases > 0 {
 			t.Errorf("%s: %v tokens to a fragment, %d phases", c.Name, c.TokensPerFragment, c.Phases)
 		}
@@ -365,7 +341,7 @@ cases: [{mode: ordered}]
 // A shift by port leaves servers without a partner in most phases where leaves are not
 // full: it runs with each barrier and without phases, and is its own control.
 func TestRunByPort(t *testing.T) {
-	sum, err := run(t, `
+	sum := expect.Value(run(t, `
 topology: FT(2;3,3)
 fill: [3, 2, 3]
 fabric: {kind: hosts}
@@ -379,15 +355,11 @@ cases:
   - {name: dissemination, schedule: linear-shift-ports, barrier: dissemination}
   - {name: repaired, schedule: "repair:linear-shift-ports", failures: [leaf0-spine0]}
   - {name: free, mode: free-running, schedule: linear-shift-ports}
-`, &inProcess{}, &memory{})
-	expect.Must(t, err)
-	if len(sum.Cases) != 5 || !sum.Cases[0].Control {
-		t.Fatalf("%d cases, the first is the control: %v", len(sum.Cases), sum.Cases[0].Control)
-	}
+`, &inProcess{}, &memory{}))(t)
+	expect.MustTrue(t, len(sum.Cases) == 5 && sum.Cases[0].Control, "%d cases, the first is the control: %v", len(sum.Cases), sum.Cases[0].Control)
 	for i, c := range sum.Cases {
-		if !c.Valid || !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate != 0 || c.Control != (i == 0) {
-			t.Errorf("%s: %+v", c.Name, c)
-		}
+		expect.True(t, c.Valid && c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate == 0 && c.Control == (i == 0),
+			"%s: %+v", c.Name, c)
 	}
 }
 
@@ -395,12 +367,10 @@ cases:
 // the verdict says that something is odd.
 func TestRunWithRate(t *testing.T) {
 	text := strings.Replace(small, "{kind: hosts}", "{kind: lab, rate: 1Gbit/s}", 1)
-	sum, err := run(t, text, &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{})
-	expect.Must(t, err)
+	sum := expect.Value(run(t, text, &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 1e9, Factor: 1}}, &memory{}))(t)
 	for _, c := range sum.Cases {
-		if c.MeasuredEfficiency <= 0 || c.PredictedEfficiency <= 0 {
-			t.Errorf("%s: measured %v, predicted %v", c.Name, c.MeasuredEfficiency, c.PredictedEfficiency)
-		}
+		expect.True(t, c.MeasuredEfficiency > 0 && c.PredictedEfficiency > 0,
+			"%s: measured %v, predicted %v", c.Name, c.MeasuredEfficiency, c.PredictedEfficiency)
 	}
 }
 
@@ -418,9 +388,7 @@ func TestRunFindsDamage(t *testing.T) {
 	invalid := slices.ContainsFunc(sum.Cases, func(c results.Case) bool {
 		return !c.Valid && slices.ContainsFunc(c.Reasons, func(r string) bool { return strings.Contains(r, "corrupt") })
 	})
-	if !invalid {
-		t.Errorf("no case is invalid for a corrupt fragment: error %v, %+v", err, sum.Cases)
-	}
+	expect.True(t, invalid, "no case is invalid for a corrupt fragment: error %v, %+v", err, sum.Cases)
 }
 
 func TestRunEndsEarly(t *testing.T) {
@@ -437,9 +405,7 @@ func TestRunEndsEarly(t *testing.T) {
 		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink); !errors.Is(err, full) {
 			t.Errorf("error = %v, want %v", err, full)
 		}
-		if len(sink.samples) > 100 {
-			t.Errorf("%d samples were taken of a run that cannot keep any", len(sink.samples))
-		}
+		expect.True(t, len(sink.samples) <= 100, "%d samples were taken of a run that cannot keep any", len(sink.samples))
 	})
 }
 
@@ -458,15 +424,10 @@ func interrupted(t *testing.T) {
 			}
 		},
 	})
-	if !errors.Is(err, why) {
-		t.Errorf("error = %v, want the cause", err)
-	}
-	if sum.Complete || len(sum.Cases) != 1 || sum.Cases[0].Complete || sum.Cases[0].Valid || sink.summary.Complete {
-		t.Errorf("summary %+v", sum)
-	}
-	if sum.Cases[0].EventsBuilt == 0 || len(sink.samples) == 0 {
-		t.Error("what was measured is gone")
-	}
+	expect.True(t, errors.Is(err, why), "error = %v, want the cause", err)
+	expect.True(t, !sum.Complete && len(sum.Cases) == 1 && !sum.Cases[0].Complete && !sum.Cases[0].Valid && !sink.summary.Complete,
+		"summary %+v", sum)
+	expect.True(t, sum.Cases[0].EventsBuilt != 0 && len(sink.samples) != 0, "what was measured is gone")
 }
 
 // Events tell a run from its begin to its end, one at a time, with the rate of one server
@@ -488,18 +449,15 @@ func TestProgress(t *testing.T) {
 			}
 			switch e := p.Event.(type) {
 			case bench.Begun:
-				if len(e.Manifest.Plans) != len(planned) || len(e.Cases) != len(planned) {
-					t.Errorf("begun with %d plans in the manifest and %d cases", len(e.Manifest.Plans), len(e.Cases))
-				}
+				expect.True(t, len(e.Manifest.Plans) == len(planned) && len(e.Cases) == len(planned),
+					"begun with %d plans in the manifest and %d cases", len(e.Manifest.Plans), len(e.Cases))
 			case bench.Measuring:
 				rate[p.Case] = e.EventsPerSec
 			case bench.Done:
-				if most := 1.5 * e.Slice.EventsPerSec.Max; rate[p.Case] > most {
-					t.Errorf("%s: %v events/s, at most %v fit a server", p.Case, rate[p.Case], most)
-				}
-				if n := len(e.Summary.Slices); n == 0 || e.Summary.Slices[n-1].Case != p.Case {
-					t.Errorf("%s is not the last of %d slices", p.Case, n)
-				}
+				most := 1.5 * e.Slice.EventsPerSec.Max
+				expect.True(t, rate[p.Case] <= most, "%s: %v events/s, at most %v fit a server", p.Case, rate[p.Case], most)
+				n := len(e.Summary.Slices)
+				expect.True(t, n != 0 && e.Summary.Slices[n-1].Case == p.Case, "%s is not the last of %d slices", p.Case, n)
 			case bench.RoundDone:
 				rounds = append(rounds, e)
 			}

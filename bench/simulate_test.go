@@ -17,12 +17,10 @@ import (
 func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
 	s, planned := preparedOf(t, text)
-	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
-	expect.Must(t, err)
+	cases := expect.Value(SimCases(s, planned, sim.PhaseModel, 0))(t)
 	out := make([]float64, len(cases))
 	for i, c := range cases {
-		o, err := sim.Phase(context.Background(), &c.Job, nil)
-		expect.Must(t, err)
+		o := expect.Value(sim.Phase(context.Background(), &c.Job, nil))(t)
 		busiest := 0.0
 		for _, bytes := range o.Wires[len(o.Wires)-2*s.Tree.Servers():] {
 			busiest = max(busiest, bytes)
@@ -54,9 +52,8 @@ cases:
 `
 	cases, got := simulated(t, text)
 	for i, x := range cases {
-		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.003*want {
-			t.Errorf("%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
-		}
+		want := x.Case.PredictedEfficiency
+		expect.True(t, math.Abs(got[i]-want) <= 0.003*want, "%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
 	}
 }
 
@@ -81,21 +78,16 @@ cases:
 		{5 * time.Second, "leaf1-spine0 leaf3-spine3"},
 		{9 * time.Second, "leaf1-spine0 leaf2-spine1 leaf3-spine3"},
 	}
-	if len(cases) != 2 || cases[0].Seed == cases[1].Seed || cases[1].Repeat != 1 {
-		t.Fatalf("%d cases", len(cases))
-	}
+	expect.MustTrue(t, len(cases) == 2 && cases[0].Seed != cases[1].Seed && cases[1].Repeat == 1, "%d cases", len(cases))
 	for _, c := range cases {
-		if len(c.Changes) != len(want) {
-			t.Fatalf("%d changes, want %d", len(c.Changes), len(want))
-		}
+		expect.MustTrue(t, len(c.Changes) == len(want), "%d changes, want %d", len(c.Changes), len(want))
 		for i, x := range c.Changes {
 			if dead := strings.Join(x.Plan.DownNames(), " "); x.At != want[i].at || dead != want[i].dead || x.Plan.Epoch != uint32(i+1) {
 				t.Errorf("change %d at %s, dead: %s; want %+v", i, x.At, dead, want[i])
 			}
 		}
-		if got := strings.Join(c.Case.Failures, ", "); !strings.HasPrefix(got, "leaf3-spine3, leaf0-spine0 at 2s for 3s, leaf1-spine0 at 5s") {
-			t.Errorf("failures %s", got)
-		}
+		got := strings.Join(c.Case.Failures, ", ")
+		expect.True(t, strings.HasPrefix(got, "leaf3-spine3, leaf0-spine0 at 2s for 3s, leaf1-spine0 at 5s"), "failures %s", got)
 	}
 }
 
@@ -116,9 +108,8 @@ cases:
   - {name: short, duration: 1s}
 `)
 	for i, x := range cases {
-		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want {
-			t.Errorf("%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
-		}
+		want := x.Case.PredictedEfficiency
+		expect.True(t, math.Abs(got[i]-want) <= 0.01*want, "%s: efficiency %.4f, predicted %.4f", x.Name, got[i], want)
 	}
 }
 
@@ -144,10 +135,8 @@ cases:
 		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want || x.Model != sim.PhaseModel || x.Case.PlanHash != x.Ordered.Hash() {
 			t.Errorf("%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		}
-		o, err := sim.Fluid(t.Context(), &x.Job, nil)
-		expect.Must(t, err)
-		p, err := sim.Phase(t.Context(), &x.Job, nil)
-		expect.Must(t, err)
+		o := expect.Value(sim.Fluid(t.Context(), &x.Job, nil))(t)
+		p := expect.Value(sim.Phase(t.Context(), &x.Job, nil))(t)
 		if d := (o.Span - p.Span).Abs(); d > p.Span/1_000_000 && len(x.Changes) == 0 {
 			t.Errorf("%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
 		}
@@ -156,14 +145,11 @@ cases:
 
 // Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
-	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n"))
-	expect.Must(t, err)
-	planned, err := Prepare(s)
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n")))(t)
+	planned := expect.Value(Prepare(s))(t)
 	fit, skipped := Simulable(s, "", planned)
-	if len(fit) != 1 || fit[0].Name != "b" || len(skipped) != 1 || !strings.HasSuffix(skipped[0], `: "a"`) {
-		t.Errorf("simulated %v, skipped %q", fit, skipped)
-	}
+	expect.True(t, len(fit) == 1 && fit[0].Name == "b" && len(skipped) == 1 && strings.HasSuffix(skipped[0], `: "a"`),
+		"simulated %v, skipped %q", fit, skipped)
 	if fit, skipped = Simulable(s, sim.CreditModel, planned); len(fit) != 2 {
 		t.Errorf("of packets: simulated %v, skipped %q", fit, skipped)
 	}
@@ -173,21 +159,16 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 // Gbit/s of a healthy server (4.3.4), and its 87 to 88 after min-hop on full leaves are 81.8
 // on these; where OpenSM kept no entries they would be 78.
 func TestThesisPhase(t *testing.T) {
-	s, err := scenario.ReadFile("../scenarios/lhcb-fig65.yaml")
-	expect.Must(t, err)
+	s := expect.Value(scenario.ReadFile("../scenarios/lhcb-fig65.yaml"))(t)
 	s.Duration = time.Second
 	s.Cases = slices.DeleteFunc(s.Cases, func(c scenario.Case) bool {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
-	planned, err := Prepare(s)
-	expect.Must(t, err)
+	planned := expect.Value(Prepare(s))(t)
 	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
-	if err != nil || len(cases) != 2 {
-		t.Fatal(len(cases), err)
-	}
+	expect.MustTrue(t, err == nil && len(cases) == 2, "%v %v", len(cases), err)
 	for i, want := range []float64{142.7, 81.8} {
-		o, err := sim.Phase(context.Background(), &cases[i].Job, nil)
-		expect.Must(t, err)
+		o := expect.Value(sim.Phase(context.Background(), &cases[i].Job, nil))(t)
 		got := 8 * float64(o.Received[0]) / o.Span.Seconds() / 1e9
 		if math.Abs(got-want) > 0.01*want {
 			t.Errorf("%s: %.1f Gbit/s of a server, want %.1f", cases[i].Name, got, want)

@@ -21,21 +21,18 @@ func TestParts(t *testing.T) {
 	across := 0
 	drawn := []string{"{spread: 0.9}", "exponential", "{distribution: log-normal, sigma: 1}", "{spread: 0}"}
 	for seed := range 30 {
-		s, err := scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
+		s := expect.Value(scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
 topology: FT(2;%d,%d)
 seed: %d
 fabric: {kind: hosts}
 event: {fragment: 4KiB, sizes: %s}
 cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
-`, 2+seed%3, 2+seed%4, seed, drawn[seed%len(drawn)], []string{"", ", schedule: fors"}[seed%2])))
-		expect.Must(t, err)
-		tree, err := s.Tree.Without(s.Cases[0].Failures...)
-		expect.Must(t, err)
+`, 2+seed%3, 2+seed%4, seed, drawn[seed%len(drawn)], []string{"", ", schedule: fors"}[seed%2]))))(t)
+		tree := expect.Value(s.Tree.Without(s.Cases[0].Failures...))(t)
 		n := tree.Servers()
 		o, from, before := newOrderer(s, s.Cases[0], tree, nil), uint64(0), make([]int, n)
 		for k, count := range []int{1, 3, 2} {
-			parts, err := o.Next(from, count, k == 0)
-			expect.Must(t, err)
+			parts := expect.Value(o.Next(from, count, k == 0))(t)
 			across += checkParts(t, parts, count, before)
 			from += uint64(count)
 			for r, w := range parts {
@@ -43,36 +40,28 @@ cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
 			}
 		}
 	}
-	if across == 0 {
-		t.Error("no window has tokens of those before")
-	}
+	expect.True(t, across != 0, "no window has tokens of those before")
 }
 
 // The plan file holds what workers do in the first window that is counted, whatever the warm-up was.
 func TestFirstWindow(t *testing.T) {
 	for _, warmup := range []int{0, 1, 4} {
-		s, err := scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
+		s := expect.Value(scenario.Read("t.yaml", strings.NewReader(fmt.Sprintf(`
 topology: FT(2;3,3)
 warmup: %d
 fabric: {kind: hosts, rate: 1Gbit/s}
 event: {fragment: 4KiB, sizes: {spread: 0.9, fanout: 3}}
 cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
-`, warmup)))
-		expect.Must(t, err)
-		planned, err := prepare(s, s.Cases[0])
-		expect.Must(t, err)
+`, warmup))))(t)
+		planned := expect.Value(prepare(s, s.Cases[0]))(t)
 		o := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil)
 		if warmup > 0 {
-			if _, err := o.Next(0, warmup, true); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, expect.Err(o.Next(0, warmup, true)))
 		}
-		parts, err := o.Next(uint64(warmup), 4, warmup == 0)
-		expect.Must(t, err)
+		parts := expect.Value(o.Next(uint64(warmup), 4, warmup == 0))(t)
 		again := newOrderer(s, s.Cases[0], o.t, planned.Ordered.Plan)
-		if p, err := again.plan(uint64(warmup), 4); p != again.first {
-			t.Errorf("warm-up %d: the first window is planned again (%v)", warmup, err)
-		}
+		p, err := again.plan(uint64(warmup), 4)
+		expect.True(t, p == again.first, "warm-up %d: the first window is planned again (%v)", warmup, err)
 		sent := make([]int, len(parts))
 		for x := range planned.Ordered.Pieces() {
 			w := parts[x.Src].Sends[sent[x.Src]]
@@ -81,9 +70,8 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 			}
 		}
 		for r, n := range sent {
-			if n != len(parts[r].Sends) {
-				t.Errorf("warm-up %d: the file has %d fragments of rank %d, it sends %d", warmup, n, r, len(parts[r].Sends))
-			}
+			expect.True(t, n == len(parts[r].Sends),
+				"warm-up %d: the file has %d fragments of rank %d, it sends %d", warmup, n, r, len(parts[r].Sends))
 		}
 	}
 }
@@ -144,22 +132,17 @@ func checkParts(t *testing.T, parts []wire.Window, count int, before []int) (acr
 		}
 		for _, x := range w.Tells {
 			at := tokenOf{r, x.To, x.Send}
-			if !awaited[at] || x.After < -before[r] || x.After >= len(w.Takes) {
-				t.Errorf("rank %d of %d sends %+v", r, n, x)
-			}
+			expect.True(t, awaited[at] && x.After >= -before[r] && x.After < len(w.Takes), "rank %d of %d sends %+v", r, n, x)
 			if delete(awaited, at); x.After < 0 {
 				across++
 			}
 			sent++
 		}
 	}
-	if len(awaited) > 0 || len(fragments) != count*n*(n-1) || sent > 3*len(fragments) {
-		t.Errorf("%d tokens are awaited and not sent, %d fragments, %d tokens", len(awaited), len(fragments), sent)
-	}
+	expect.True(t, len(awaited) == 0 && len(fragments) == count*n*(n-1) && sent <= 3*len(fragments),
+		"%d tokens are awaited and not sent, %d fragments, %d tokens", len(awaited), len(fragments), sent)
 	for x, how := range fragments {
-		if how != 3 {
-			t.Errorf("fragment %v: %d; 1 is sent only, 2 received only", x, how)
-		}
+		expect.True(t, how == 3, "fragment %v: %d; 1 is sent only, 2 received only", x, how)
 	}
 	return across
 }

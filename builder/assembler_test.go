@@ -64,9 +64,7 @@ func TestAdd(t *testing.T) {
 			a := builder.NewAssembler(me, 2, 2)
 			want := map[builder.Verdict]uint64{}
 			for _, id := range tt.begin {
-				if _, err := a.Begin(0, id, 0); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, expect.Err(a.Begin(0, id, 0)))
 			}
 			for i, s := range tt.steps {
 				expect.Equal(t, a.Add(0, s.h, !s.broken), s.want, "step %d", i)
@@ -81,9 +79,7 @@ func TestAdd(t *testing.T) {
 
 func TestAbandonedEventIsLate(t *testing.T) {
 	a := builder.NewAssembler(me, 2, 1)
-	if _, err := a.Begin(0, 7, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(a.Begin(0, 7, 0)))
 	a.Abandon(7)
 	a.Abandon(7) // the second time there is nothing to give up
 	expect.Equal(t, a.Add(0, frag(7, 0), true), builder.Late, "fragment of an abandoned event")
@@ -103,9 +99,8 @@ func TestBeginRefuses(t *testing.T) {
 			t.Errorf("Begin(%d) = %v, want %v", tt.id, err, tt.want)
 		}
 	}
-	if got := a.Add(0, frag(1, 0), true); got != builder.Complete {
-		t.Fatal(got)
-	}
+	got := a.Add(0, frag(1, 0), true)
+	expect.MustTrue(t, got == builder.Complete, "%v", got)
 	if _, err := a.Begin(0, 1, 0); !errors.Is(err, builder.ErrBegun) {
 		t.Errorf("Begin of a complete event: %v, want ErrBegun", err)
 	}
@@ -120,13 +115,10 @@ func TestBeginRefuses(t *testing.T) {
 func TestExpire(t *testing.T) {
 	a := builder.NewAssembler(me, 3, 2)
 	for id, at := range []time.Duration{5, 2} {
-		if _, err := a.Begin(at, uint64(id), 0); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(a.Begin(at, uint64(id), 0)))
 	}
-	if v := a.Add(10, frag(0, 1), true); v != builder.Accepted {
-		t.Fatal(v)
-	}
+	v := a.Add(10, frag(0, 1), true)
+	expect.MustTrue(t, v == builder.Accepted, "%v", v)
 	if id, _, ok := a.Expire(12, 10); ok {
 		t.Errorf("event %d expired at its limit", id)
 	}
@@ -149,17 +141,14 @@ func TestAgainstMap(t *testing.T) {
 	next := uint64(0)
 	for range 60000 {
 		for len(got) < window {
-			if _, err := a.Begin(0, next, 0); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, expect.Err(a.Begin(0, next, 0)))
 			got[next] = map[uint32]bool{}
 			next++
 		}
 		h := frag(next-min(next, uint64(r.IntN(5)))+uint64(r.IntN(2)), uint32(r.IntN(sources)))
 		want := verdict(got, done, h, sources)
-		if v := a.Add(0, h, true); v != want {
-			t.Fatalf("event %d source %d: %v, want %v", h.Event, h.Source, v, want)
-		}
+		v := a.Add(0, h, true)
+		expect.MustTrue(t, v == want, "event %d source %d: %v, want %v", h.Event, h.Source, v, want)
 	}
 	if a.Count(builder.Complete) != uint64(len(done)) || len(done) < 50 {
 		t.Errorf("%d complete, want %d", a.Count(builder.Complete), len(done))
@@ -188,9 +177,7 @@ func TestAssemblerAllocatesNothing(t *testing.T) {
 	a := builder.NewAssembler(me, sources, 1)
 	id := uint64(0)
 	n := testing.AllocsPerRun(100, func() {
-		if _, err := a.Begin(0, id, 0); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(a.Begin(0, id, 0)))
 		for s := range uint32(sources) {
 			a.Add(0, frag(id, s), true)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/internal/expect"
 )
 
 // planned returns by server what it builds of a batch.
@@ -43,9 +44,8 @@ func TestPlan(t *testing.T) {
 		load := make([]int, n)
 		for first := 0; first < len(bytes); first += n * each {
 			got := planned(b, n, uint64(first), each)
-			if want := slowPlan(bytes, load, first, each); !slices.EqualFunc(got, want, slices.Equal) {
-				t.Fatalf("seed %d from %d: %d, want %d", seed, first, got, want)
-			}
+			want := slowPlan(bytes, load, first, each)
+			expect.MustTrue(t, slices.EqualFunc(got, want, slices.Equal), "seed %d from %d: %d, want %d", seed, first, got, want)
 		}
 	}
 }

@@ -24,9 +24,8 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	for i := range 8 * len(good) {
 		b := bytes.Clone(good)
 		b[i/8] ^= 1 << (i % 8)
-		if h, err := builder.Parse(b); !errors.Is(err, builder.ErrHeader) {
-			t.Errorf("bit %d flipped: Parse = %+v, %v; want ErrHeader", i, h, err)
-		}
+		h, err := builder.Parse(b)
+		expect.True(t, errors.Is(err, builder.ErrHeader), "bit %d flipped: Parse = %+v, %v; want ErrHeader", i, h, err)
 	}
 }
 
@@ -62,9 +61,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got := h.Append(nil); !bytes.Equal(got, b) {
-			t.Errorf("round trip: got %x, want %x", got, b)
-		}
+		got := h.Append(nil)
+		expect.True(t, bytes.Equal(got, b), "round trip: got %x, want %x", got, b)
 	})
 }
 
@@ -75,9 +73,8 @@ func FuzzHeader(f *testing.F) {
 		if request {
 			h.Kind = builder.Request
 		}
-		if got, err := builder.Parse(h.Append(nil)); err != nil || got != h {
-			t.Errorf("Parse(Append(%+v)) = %+v, %v", h, got, err)
-		}
+		got, err := builder.Parse(h.Append(nil))
+		expect.True(t, err == nil && got == h, "Parse(Append(%+v)) = %+v, %v", h, got, err)
 	})
 }
 
@@ -85,9 +82,7 @@ func TestHeaderAllocatesNothing(t *testing.T) {
 	buf := make([]byte, 0, builder.HeaderSize)
 	n := testing.AllocsPerRun(100, func() {
 		buf = sample.Append(buf[:0])
-		if _, err := builder.Parse(buf); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(builder.Parse(buf)))
 		buf[9] ^= 1
 		expect.MustTrue(t, expect.Err(builder.Parse(buf)) != nil, "damaged header accepted")
 	})

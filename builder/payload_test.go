@@ -48,9 +48,8 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 		}
 	}
 	// Of 400 drawn from 4096 some 19 are expected to have been drawn before.
-	if got := len(seen); got < 365 {
-		t.Errorf("400 fragments have %d different payloads", got)
-	}
+	got := len(seen)
+	expect.True(t, got >= 365, "400 fragments have %d different payloads", got)
 	expect.True(t, !bytes.Equal(a.Payload(1, 1, size), builder.NewWindow(alloc, size, 8).Payload(1, 1, size)), "another seed gives the same payload")
 }
 

@@ -106,9 +106,8 @@ func TestSizesBy(t *testing.T) {
 		expect.True(t, event(1, 1) == event(1, 2) && event(1, 1) != event(2, 1), "%+v: not by event", kind)
 		for e := range uint64(20) {
 			want := min(float64(source(e, 3))*float64(event(e, 3))/(1<<20), builder.Most<<20)
-			if got := both(e, 3); math.Abs(float64(got)-want) > 20 {
-				t.Errorf("%+v: source × event gives %d, want %v", kind, got, want)
-			}
+			got := both(e, 3)
+			expect.True(t, math.Abs(float64(got)-want) <= 20, "%+v: source × event gives %d, want %v", kind, got, want)
 		}
 	}
 }

@@ -46,15 +46,13 @@ func (a addresses) Path(path int) netip.Prefix {
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := routing.TreeTables(tree, engine)
-	expect.Must(t, err)
+	tables := expect.Value(routing.TreeTables(tree, engine))(t)
 	return &plan.Plan{Tree: tree, Routing: engine, Tables: tables}
 }
 
 func compute(t testing.TB, p *plan.Plan) Routes {
 	t.Helper()
-	routes, err := Compute(p, addresses{p.Tree})
-	expect.Must(t, err)
+	routes := expect.Value(Compute(p, addresses{p.Tree}))(t)
 	return routes
 }
 
@@ -81,8 +79,7 @@ func TestComputeGolden(t *testing.T) {
 			if *update {
 				expect.Must(t, os.WriteFile(path, got.Bytes(), 0o644))
 			}
-			want, err := os.ReadFile(path)
-			expect.Must(t, err)
+			want := expect.Value(os.ReadFile(path))(t)
 			if got.String() != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 			}
@@ -188,9 +185,7 @@ func (w walker) check(t *testing.T, engine string, src, dst, path int) {
 	arrives := !slices.ContainsFunc(ends, func(e string) bool { return e != w.tree.ServerName(dst) })
 	alive := a == b || path >= 0 && w.tree.PathAlive(a, b, path) || path == Single && len(w.tree.LivePaths(a, b)) > 0
 	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
-	if arrives != alive || slices.Contains(ends, "dead link") {
-		t.Fatalf("%s ends at %v, alive %v", where, ends, alive)
-	}
+	expect.MustTrue(t, arrives == alive && !slices.Contains(ends, "dead link"), "%s ends at %v, alive %v", where, ends, alive)
 	if path >= 0 && a != b && alive && !maps.Equal(above, passes(w.tree, a, b, path)) {
 		t.Fatalf("%s goes through %v", where, above)
 	}
@@ -227,8 +222,6 @@ func TestSpineWithoutAggregate(t *testing.T) {
 	spine := compute(t, p)[routing.Switch(tree.Leaves()+0)]
 	for address, want := range map[string]bool{"10.200.0.0/24": true, "10.200.1.0/24": false, "10.200.1.1/32": true, "10.200.1.2/32": false} {
 		has := slices.ContainsFunc(spine.Routes, func(r Route) bool { return r.Prefix.String() == address })
-		if has != want {
-			t.Errorf("%s: %v, want %v", address, has, want)
-		}
+		expect.Equal(t, has, want, "%s", address)
 	}
 }

@@ -23,8 +23,7 @@ type state struct {
 func around(t testing.TB, tree *topology.Tree, engine string) state {
 	t.Helper()
 	p := newPlan(t, tree, engine)
-	routes, err := routesAround(p, addresses{tree})
-	expect.Must(t, err)
+	routes := expect.Value(routesAround(p, addresses{tree}))(t)
 	return state{tree, routes}
 }
 
@@ -57,8 +56,7 @@ func drop(t *testing.T, tree *topology.Tree, n int, rng *rand.Rand) *topology.Tr
 	for range n {
 		dead = append(dead, tree.LinkOf(rng.IntN(tree.AllLinks())))
 	}
-	out, err := tree.Without(dead...)
-	expect.Must(t, err)
+	out := expect.Value(tree.Without(dead...))(t)
 	return out
 }
 
@@ -92,9 +90,7 @@ func (s state) everything(t *testing.T, what string) {
 		}
 		where := fmt.Sprintf("%s: %s, down %v: leaf%d to rank %d on path %d", what, s.tree.Notation(), s.tree.DownNames(), leaf, dst, path)
 		above := map[int]bool{}
-		if !s.arrives(s.tree, leaf, dst, path, above) {
-			t.Errorf("%s does not arrive", where)
-		}
+		expect.True(t, s.arrives(s.tree, leaf, dst, path, above), "%s does not arrive", where)
 		if leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(above, passes(s.tree, leaf, other, path)) {
 			t.Errorf("%s, which is alive, takes switches %v", where, above)
 		}
@@ -126,9 +122,7 @@ func TestDetoursAreBalanced(t *testing.T) {
 		}
 	}
 	for name, n := range map[string][]int{"up": up, "down": down} {
-		if n[5] != 0 || slices.Max(n) > 2 {
-			t.Errorf("%s: detours by spine %v, want none over spine 5 and at most 2 elsewhere", name, n)
-		}
+		expect.True(t, n[5] == 0 && slices.Max(n) <= 2, "%s: detours by spine %v, want none over spine 5 and at most 2 elsewhere", name, n)
 	}
 }
 
@@ -185,9 +179,8 @@ func walkEdits(t *testing.T, now, next state, f func(s state, what string)) {
 			}
 		}
 	}
-	if d := compare(routes, next.routes); len(d) > 0 {
-		t.Fatalf("edits leave %d differences", len(d))
-	}
+	d := compare(routes, next.routes)
+	expect.MustTrue(t, len(d) == 0, "edits leave %d differences", len(d))
 }
 
 // singles splits an edit into its writes and deletions.
@@ -204,7 +197,5 @@ func singles(e Edit) []Edit {
 
 func TestAroundNeedsTables(t *testing.T) {
 	p := &plan.Plan{Tree: topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
-	if _, err := routesAround(p, addresses{p.Tree}); err == nil {
-		t.Error("no error for a plan without tables")
-	}
+	expect.True(t, expect.Err(routesAround(p, addresses{p.Tree})) != nil, "no error for a plan without tables")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -72,12 +73,8 @@ func TestDiff(t *testing.T) {
 			}
 			got[NodeName(diffTree, d.Node)+" "+r.Prefix.String()] = [2]*Route{d.Have, d.Want}
 		}
-		if !reflect.DeepEqual(got, slow) || len(diff) != len(got) {
-			t.Fatalf("got %v\nwant %v", got, slow)
-		}
-		if len(compare(have, have)) != 0 {
-			t.Fatal("a set differs from itself")
-		}
+		expect.MustTrue(t, reflect.DeepEqual(got, slow) && len(diff) == len(got), "got %v\nwant %v", got, slow)
+		expect.MustTrue(t, len(compare(have, have)) == 0, "a set differs from itself")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,11 +27,9 @@ func newRouted(t *testing.T, engine string) routed {
 	t.Helper()
 	f := &fabric{tables: map[Node][]Route{}, events: make(chan failover.LinkEvent)}
 	p := newPlan(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3}), routing.Ftree)
-	r, err := NewRouter(f, addresses{p.Tree}, p, engine)
-	expect.Must(t, err)
-	if n, err := r.Install(t.Context(), p); err != nil || n == 0 {
-		t.Fatalf("install: %d routes, %v", n, err)
-	}
+	r := expect.Value(NewRouter(f, addresses{p.Tree}, p, engine))(t)
+	n, err := r.Install(t.Context(), p)
+	expect.MustTrue(t, err == nil && n != 0, "install: %d routes, %v", n, err)
 	return routed{f, r, p}
 }
 
@@ -48,26 +45,20 @@ func (r routed) holds(t *testing.T, engine string, dead ...topology.Link) {
 func (r routed) aid(t *testing.T, dead ...topology.Link) int {
 	t.Helper()
 	n, err := r.Aid(t.Context(), withDead(r.plan.Tree, dead))
-	if err != nil {
-		t.Fatalf("aid around %v: %v", dead, err)
-	}
+	expect.Must(t, err, "aid around %v", dead)
 	return n
 }
 
 func TestRouterAid(t *testing.T) {
 	r := newRouted(t, routing.Spread)
 	r.holds(t, routing.Ftree)
-	if n := r.aid(t, linkA); n == 0 {
-		t.Error("no route had to change")
-	}
+	expect.True(t, r.aid(t, linkA) != 0, "no route had to change")
 	r.holds(t, routing.Spread, linkA)
 	r.aid(t, linkA, linkB)
 	r.holds(t, routing.Spread, linkA, linkB)
 	r.aid(t)
 	r.holds(t, routing.Ftree) // the plan's own, not the engine's
-	if n := r.aid(t); n != 0 {
-		t.Errorf("%d routes changed when nothing had", n)
-	}
+	expect.Equal(t, r.aid(t), 0, "routes changed when nothing had")
 }
 
 // What it holds it knows; asked for the same dead links again, it looks.
@@ -75,13 +66,10 @@ func TestRouterRepairs(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	reads := r.reads
 	r.aid(t, linkA)
-	if n := r.reads - reads; n != 1 {
-		t.Errorf("read %d times for the first aid, want once: back", n)
-	}
+	n := r.reads - reads
+	expect.True(t, n == 1, "read %d times for the first aid, want once: back", n)
 	r.tables[1] = r.tables[1][:3]
-	if n := r.aid(t, linkA); n == 0 {
-		t.Error("nothing repaired")
-	}
+	expect.True(t, r.aid(t, linkA) != 0, "nothing repaired")
 	r.holds(t, routing.MinHop, linkA)
 
 	r.tables[0] = nil // of a leaf that the next change touches
@@ -93,18 +81,13 @@ func TestRouterInstallAndClean(t *testing.T) {
 	r := newRouted(t, routing.MinHop)
 	r.aid(t, linkA)
 	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkA}), routing.Spread)
-	if _, err := r.Install(t.Context(), next); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(r.Install(t.Context(), next)))
 	r.holds(t, routing.Spread, linkA)
 	r.tables[2] = nil
-	if n, err := r.Clean(t.Context(), next); err != nil || n == 0 {
-		t.Errorf("clean: %d routes, %v", n, err)
-	}
+	n, err := r.Clean(t.Context(), next)
+	expect.True(t, err == nil && n != 0, "clean: %d routes, %v", n, err)
 	r.holds(t, routing.Spread, linkA)
-	if _, err := r.Install(t.Context(), r.plan); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(r.Install(t.Context(), r.plan)))
 	r.holds(t, routing.Ftree)
 }
 
@@ -138,9 +121,7 @@ func TestNewRouterRefuses(t *testing.T) {
 	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop); err == nil {
 		t.Error("no error for a plan without tables")
 	}
-	if _, err := NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense"); err == nil {
-		t.Error("no error for an unknown engine")
-	}
+	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense")) != nil, "no error for an unknown engine")
 }
 
 // What has been worked out ahead is what would be computed, for every link.
@@ -153,16 +134,13 @@ func TestForesight(t *testing.T) {
 		go func() { done <- r.Router.Watch(ctx, nil) }()
 		quiet()
 		all := neighbours(r.have.tree)
-		if len(all) != r.plan.Tree.Leaves()*r.plan.Tree.Spines() {
-			t.Errorf("%d neighbours", len(all))
-		}
+		expect.Equal(t, len(all), r.plan.Tree.Leaves()*r.plan.Tree.Spines(), "neighbours")
 		for _, tree := range all {
 			edits, ok := r.next.lookup(tree)
 			if !ok {
 				t.Fatalf("%v: not foreseen", tree.Dead())
 			}
-			want, err := r.rule.routes(tree)
-			expect.Must(t, err)
+			want := expect.Value(r.rule.routes(tree))(t)
 			if d := compare(edits.apply(r.have.routes), want); len(d) > 0 {
 				t.Errorf("%v: %d differences", tree.Dead(), len(d))
 			}
@@ -194,7 +172,5 @@ func TestRouterManyChanges(t *testing.T) {
 
 func TestEditsNodes(t *testing.T) {
 	e := changes{{{Node: 4, Set: make([]Route, 2)}}, {{Node: 1}, {Node: 4}}}
-	if n := e.nodes(); !slices.Equal(n, []Node{1, 4}) {
-		t.Errorf("nodes %v", n)
-	}
+	expect.Equal(t, e.nodes(), []Node{1, 4}, "nodes")
 }

@@ -70,9 +70,7 @@ func hello(t *testing.T, c *controller.Controller, token string, server int) (*w
 // has joined stays, and another can still join.
 func TestStrangers(t *testing.T) {
 	c, log := listen(t)
-	if _, err := hello(t, c, "secret", 3); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(hello(t, c, "secret", 3)))
 	frame := func(m wire.Message) []byte {
 		b := expect.Value(wire.Append(nil, m))(t)
 		return b
@@ -94,9 +92,7 @@ func TestStrangers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conn := dial(t, c)
-			if _, err := conn.Write(tt.bytes); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, expect.Err(conn.Write(tt.bytes)))
 			expect.Must(t, conn.(*net.UnixConn).CloseWrite())
 			if m, err := wire.Read(conn, wire.MaxHello); err != nil {
 				t.Error(err)
@@ -107,9 +103,8 @@ func TestStrangers(t *testing.T) {
 			if tt.answer == "" && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && answer != nil {
 				t.Errorf("answered %#v, %v", answer, err)
 			}
-			if r, _ := answer.(wire.Refused); !strings.Contains(r.Reason, tt.answer) {
-				t.Errorf("answered %#v, want %q", answer, tt.answer)
-			}
+			r, _ := answer.(wire.Refused)
+			expect.True(t, strings.Contains(r.Reason, tt.answer), "answered %#v, want %q", answer, tt.answer)
 			_, _ = io.ReadAll(conn) // returns once the controller has hung up, politely or not
 			waitFor(t, log, tt.log)
 		})
@@ -127,12 +122,9 @@ func TestStrangers(t *testing.T) {
 		}
 		waitFor(t, log, tt.want)
 	}
-	if _, err := hello(t, c, "secret", 8); err != nil {
-		t.Errorf("after the strangers: %v", err)
-	}
-	if got := c.Hosts(); len(got) != 2 || got[0].Server != 3 || got[1].Server != 8 {
-		t.Errorf("joined %+v", got)
-	}
+	expect.OK(t, expect.Err(hello(t, c, "secret", 8)), "after the strangers")
+	got := c.Hosts()
+	expect.True(t, len(got) == 2 && got[0].Server == 3 && got[1].Server == 8, "joined %+v", got)
 }
 
 // waitFor returns once the log holds text; the test's own time-out bounds it.
@@ -171,9 +163,7 @@ func TestRejoin(t *testing.T) {
 	w, _ := hello(t, c, "secret", 5)
 	expect.Must(t, w.Close())
 	waitFor(t, log, "worker left")
-	if _, err := hello(t, c, "secret", 5); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(hello(t, c, "secret", 5)))
 }
 
 func TestPortTaken(t *testing.T) {
@@ -206,9 +196,7 @@ func TestSlowStranger(t *testing.T) {
 		b, err := wire.Append(nil, wire.Hello{Server: 1})
 		expect.Must(t, err)
 		began, slow, sent := time.Now(), p.Dial(), 0
-		if _, err := wire.Read(slow, wire.MaxHello); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(wire.Read(slow, wire.MaxHello)))
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		for range tick.C {
@@ -217,9 +205,8 @@ func TestSlowStranger(t *testing.T) {
 			}
 			sent++
 		}
-		if d := time.Since(began); d > 10*time.Second || sent < 3 {
-			t.Errorf("cut off after %v and %d bytes", d, sent)
-		}
+		d := time.Since(began)
+		expect.True(t, d <= 10*time.Second && sent >= 3, "cut off after %v and %d bytes", d, sent)
 		joins(t, p.Dial(), 1)
 		expect.OK(t, errors.Join(slow.Close(), c.Close()))
 	})
@@ -284,9 +271,8 @@ func TestSlowLeave(t *testing.T) {
 			all.Go(func() {
 				defer w.Close()
 				time.Sleep(time.Duration(server+1) * time.Second)
-				if m, err := w.Receive(); m != (wire.Quit{}) {
-					t.Errorf("server %d sees %v, %v", server, m, err)
-				}
+				m, err := w.Receive()
+				expect.True(t, m == (wire.Quit{}), "server %d sees %v, %v", server, m, err)
 			})
 		}
 		expect.OK(t, c.Close())

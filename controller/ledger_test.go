@@ -139,9 +139,8 @@ func (d *dealing) inBatches() {
 	}
 	for batch := range 400 / builder.Ahead {
 		for rank := range 4 {
-			if n := count[[2]int{batch, rank}]; n != builder.Ahead {
-				d.t.Errorf("rank %d has %d events of batch %d", rank, n, batch)
-			}
+			n := count[[2]int{batch, rank}]
+			expect.True(d.t, n == builder.Ahead, "rank %d has %d events of batch %d", rank, n, batch)
 		}
 	}
 }

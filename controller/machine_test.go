@@ -30,8 +30,7 @@ func TestMachine(t *testing.T) {
 }
 
 func play(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(file))(t)
 	s := script{}
 	var out strings.Builder
 	for i, block := range strings.Split(strings.TrimRight(string(text), "\n"), "\n\n") {
@@ -39,9 +38,7 @@ func play(t *testing.T, file string) {
 		var got strings.Builder
 		for line := range strings.Lines(commands) {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-				if err := s.do(&got, line); err != nil {
-					t.Fatalf("%s: block %d: %s: %v", file, i, line, err)
-				}
+				expect.Must(t, s.do(&got, line), "%s: block %d: %s", file, i, line)
 			}
 		}
 		if got.String() != want && !*rewrite {

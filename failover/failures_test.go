@@ -398,9 +398,8 @@ func TestHeldInRecord(t *testing.T) {
 		100ms  up 00       -> | wake 1100ms
 		200ms  down 10     -> aid 2 00 10
 	`)
-	if r := m.Records()[1]; short(r.Dead) != "00 10" || short(r.Held) != "00" || short(r.Down) != "10" {
-		t.Errorf("record %+v", r)
-	}
+	r := m.Records()[1]
+	expect.True(t, short(r.Dead) == "00 10" && short(r.Held) == "00" && short(r.Down) == "10", "record %+v", r)
 }
 
 func TestLinksDeadFromTheBeginning(t *testing.T) {
@@ -412,9 +411,8 @@ func TestLinksDeadFromTheBeginning(t *testing.T) {
 		12ms planned 1     -> install 1
 		13ms installed 1   -> update 1
 	`)
-	if r := m.Records()[0]; short(r.Up) != "00" || short(r.Dead) != "-" {
-		t.Errorf("record %+v", r)
-	}
+	r := m.Records()[0]
+	expect.True(t, short(r.Up) == "00" && short(r.Dead) == "-", "record %+v", r)
 }
 
 func TestPolicies(t *testing.T) {

@@ -403,9 +403,8 @@ func TestRecordOfAChange(t *testing.T) {
 		Switch: Switch{From: 100, LastOld: 28 * ms, FirstNew: 29 * ms}, Cleaned: 33 * ms,
 		Source: Computed, Phases: 7, Hash: "h1", AidRoutes: 3, InstallRoutes: 5, Attempts: 1, Done: true,
 	}
-	if got := m.Records()[0]; !equal(got, want) || short(got.Dead) != "00" {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	got := m.Records()[0]
+	expect.True(t, equal(got, want) && short(got.Dead) == "00", "got  %+v\nwant %+v", got, want)
 }
 
 func equal(a, b Record) bool {
@@ -482,7 +481,6 @@ func TestPlanThatIsNotNeeded(t *testing.T) {
 		17ms planned 2 fails ->
 		18ms cleaned 2     -> | idle, asleep
 	`)
-	if r := m.Records()[1]; r.Planned != 0 || r.Source != "" || r.Err != "" || r.Cleaned != 18*ms {
-		t.Errorf("record %+v", r)
-	}
+	r := m.Records()[1]
+	expect.True(t, r.Planned == 0 && r.Source == "" && r.Err == "" && r.Cleaned == 18*ms, "record %+v", r)
 }

@@ -132,9 +132,8 @@ func TestCostECMP(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44), "linear-shift", routing.ECMP)
 	a, b := p.Cost(plan.Equal, 1), p.Cost(plan.Equal, 1)
 	expect.True(t, a == b && a.Synchronised() >= 0.3 && a.Synchronised() <= 0.7, "%+v and %+v", a, b)
-	if mean := a.Unsynchronised(); a.Drawn[0] >= mean || mean >= a.Drawn[1] || a.Drawn[1] > 1 {
-		t.Errorf("a mean of %g, draws of %v", mean, a.Drawn)
-	}
+	mean := a.Unsynchronised()
+	expect.True(t, a.Drawn[0] < mean && mean < a.Drawn[1] && a.Drawn[1] <= 1, "a mean of %g, draws of %v", mean, a.Drawn)
 	if _, ok := p.Loads(plan.Equal); ok {
 		t.Error("the plan claims to know what the kernel's hash does")
 	}
@@ -269,9 +268,7 @@ func TestJudge(t *testing.T) {
 	bad.Bound = scheduler.Bound{Phases: 18, Kind: scheduler.KindLP, Weights: make([]int64, 2*9)}
 	link := topology.Link{Leaf: 0, Spine: 2}
 	bad.Bound.Weights[bad.Tree.UpWire(link)] = 3
-	if err := bad.Judge(); err != nil {
-		t.Errorf("weights that prove the bound: %v", err)
-	}
+	expect.OK(t, bad.Judge(), "weights that prove the bound")
 	var text bytes.Buffer
 	if err := bad.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n# bound 18 lp\n") {
 		t.Errorf("%v, the text form is\n%s", err, text.String())

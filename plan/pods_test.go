@@ -68,9 +68,8 @@ func TestThreeLevelsRestored(t *testing.T) {
 		t.Errorf("%s comes back", p.Notation())
 	}
 	// Both sources of a leaf have a plane of their own; the destination says the top switch.
-	if want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11}); p.Paths != want {
-		t.Errorf("paths %+v, want %+v", p.Paths, want)
-	}
+	want := (routing.Paths{Most: 2, LMC: 1, LIDs: 2*8 + 12, Entries: 2*8 + 11})
+	expect.True(t, p.Paths == want, "paths %+v, want %+v", p.Paths, want)
 }
 
 func TestBuildThreeLevels(t *testing.T) {

@@ -24,11 +24,8 @@ func TestNoRouteError(t *testing.T) {
 	expect.MustTrue(t, ok && no.pairs == 4 && errors.Is(err, routing.ErrNoRoute), "%v", err)
 	want := "routing ftree on FT(2;2,3) without leaf0-spine0 leaves 4 pairs of servers without a route: server0 to server4: leaf0: no route"
 	expect.True(t, err.Error() == want, "%v, want %s", err, want)
-	if err := reach(tables, routing.Ftree, [][2]int{{0, 2}, {1, 2}}); err != nil {
-		t.Errorf("leaves that are apart: %v", err)
-	}
+	expect.OK(t, reach(tables, routing.Ftree, [][2]int{{0, 2}, {1, 2}}), "leaves that are apart")
 	many := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "spine0", "spine1", "spine2")
-	if s := (&NoRouteError{routing: "updn", tree: many, pairs: 1, first: err}).Error(); !strings.Contains(s, "leaf3-spine0 and 2 more leaves 1 pairs") {
-		t.Error(s)
-	}
+	s := (&NoRouteError{routing: "updn", tree: many, pairs: 1, first: err}).Error()
+	expect.True(t, strings.Contains(s, "leaf3-spine0 and 2 more leaves 1 pairs"), "%v", s)
 }

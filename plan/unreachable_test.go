@@ -17,9 +17,8 @@ import (
 func TestUnreachableError(t *testing.T) {
 	one := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf3-spine2", "leaf3-spine3")
 	_, err := plan.Build(one, plan.Options{Schedule: "fors"})
-	if want := "leaf0 and leaf3 have no spine in common that is alive: their servers cannot reach each other"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := "leaf0 and leaf3 have no spine in common that is alive: their servers cannot reach each other"
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 	var down []string
 	for k := range 8 {
 		down = append(down, fmt.Sprintf("leaf0-spine%d", k), fmt.Sprintf("leaf1-spine%d", k))
@@ -27,9 +26,8 @@ func TestUnreachableError(t *testing.T) {
 	_, err = plan.Build(topologytest.Tree(t, ft88, down...), plan.Options{Schedule: "fors"})
 	var u *plan.UnreachableError
 	expect.MustTrue(t, errors.As(err, &u) && len(u.Pairs) == 13, "error %v", err)
-	if s := u.Error(); strings.Count(s, " and leaf") != 10 || !strings.Contains(s, "leaf1 and leaf4, and 3 more pairs, have no") {
-		t.Error(s)
-	}
+	s := u.Error()
+	expect.True(t, strings.Count(s, " and leaf") == 10 && strings.Contains(s, "leaf1 and leaf4, and 3 more pairs, have no"), "%v", s)
 	var first *topology.UnreachableError
 	expect.True(t, errors.As(err, &first) && first.A == 0 && first.B == 1, "the first pair is %v", first)
 }

@@ -27,11 +27,9 @@ func FuzzTable(f *testing.F) {
 		}
 		var b strings.Builder
 		expect.Must(t, report.Table(&b, s, report.Options{Width: width % 500}))
-		if out := b.String(); strings.ContainsAny(out, "\x1b\r\x07\u009b") || !strings.HasSuffix(out, "\n") {
-			t.Fatalf("%q became %q", text, out)
-		}
-		if n := len(b.String()); n > 1000*(len(text)+1000) {
-			t.Fatalf("%d bytes became %d", len(text), n)
-		}
+		out := b.String()
+		expect.MustTrue(t, !strings.ContainsAny(out, "\x1b\r\x07\u009b") && strings.HasSuffix(out, "\n"), "%q became %q", text, out)
+		n := len(b.String())
+		expect.MustTrue(t, n <= 1000*(len(text)+1000), "%d bytes became %d", len(text), n)
 	})
 }

@@ -193,8 +193,7 @@ func TestTable(t *testing.T) {
 		if *update {
 			expect.Must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 		}
-		want, err := os.ReadFile(golden)
-		expect.Must(t, err)
+		want := expect.Value(os.ReadFile(golden))(t)
 		if b.String() != string(want) {
 			t.Errorf("%s: wrote\n%s\nwant\n%s", tt.name, b.String(), want)
 		}
@@ -230,9 +229,8 @@ func TestTableFits(t *testing.T) {
 		var b strings.Builder
 		expect.Must(t, report.Table(&b, s, report.Options{}))
 		for line := range strings.Lines(b.String()) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > report.DefaultWidth {
-				t.Errorf("%d columns: %s", n, line)
-			}
+			n := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
+			expect.True(t, n <= report.DefaultWidth, "%d columns: %s", n, line)
 		}
 	}
 }
@@ -246,9 +244,7 @@ func TestTableSaysAll(t *testing.T) {
 		expect.Must(t, report.Table(&b, s, report.Options{Width: width}))
 		text := strings.Join(strings.Fields(b.String()), " ")
 		for _, want := range []string{"WRONG,", " model ", " discard ", "INCOMPLETE", "12/3"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("width %d: %q is missing", width, want)
-			}
+			expect.True(t, strings.Contains(text, want), "width %d: %q is missing", width, want)
 		}
 		if width >= 40 && strings.Count(text, "not complete: the case ended before its time") != 1 {
 			t.Errorf("width %d: the reason of every case is not told once:\n%s", width, b.String())
@@ -289,9 +285,7 @@ func TestSimulated(t *testing.T) {
 	var b strings.Builder
 	expect.Must(t, report.Table(&b, s, report.Options{}))
 	for _, want := range []string{"valid, phase\n", "valid, fluid\n", "\nphase: simulated, not measured;", "\nphase, ordered cases: simulated, not measured;", "\nfluid: simulated, not measured;"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
-		}
+		expect.Contains(t, b.String(), want)
 	}
 }
 
@@ -299,10 +293,8 @@ func TestSimulated(t *testing.T) {
 func TestColour(t *testing.T) {
 	var plain, coloured strings.Builder
 	expect.Must(t, errors.Join(report.Table(&plain, quickstart(), report.Options{}), report.Table(&coloured, quickstart(), report.Options{Colour: true})))
-	if strings.Contains(plain.String(), "\x1b") || !strings.Contains(coloured.String(), "\x1b[32mresolved\x1b[0m") {
-		t.Errorf("colours:\n%q", coloured.String())
-	}
-	if got := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), ""); got != plain.String() {
-		t.Errorf("without its colours it is\n%s\nwant\n%s", got, plain.String())
-	}
+	expect.True(t, !strings.Contains(plain.String(), "\x1b") && strings.Contains(coloured.String(), "\x1b[32mresolved\x1b[0m"),
+		"colours:\n%q", coloured.String())
+	got := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(coloured.String(), "")
+	expect.True(t, got == plain.String(), "without its colours it is\n%s\nwant\n%s", got, plain.String())
 }

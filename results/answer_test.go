@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -147,16 +148,12 @@ func TestAnswer(t *testing.T) {
 		if got == nil {
 			got = &results.Answer{}
 		}
-		if got.Text != tt.text || !slices.Equal(got.Cases, tt.compared) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", tt.name, got.Cases, got.Text, tt.text)
-		}
+		expect.True(t, got.Text == tt.text && slices.Equal(got.Cases, tt.compared), "%s: %v\n%s\nwant\n%s", tt.name, got.Cases, got.Text, tt.text)
 		if open := results.Open(tt.cases); !slices.Equal(open, tt.open) {
 			t.Errorf("%s: open %v, want %v", tt.name, open, tt.open)
 		}
 		for i, c := range tt.cases {
-			if c.Verdict != tt.verdicts[i] {
-				t.Errorf("%s: %s is %s, want %s (%+v)", tt.name, c.Name, c.Verdict, tt.verdicts[i], c.Estimate)
-			}
+			expect.True(t, c.Verdict == tt.verdicts[i], "%s: %s is %s, want %s (%+v)", tt.name, c.Name, c.Verdict, tt.verdicts[i], c.Estimate)
 		}
 	}
 }
@@ -215,9 +212,7 @@ func TestAnswerWithoutControl(t *testing.T) {
 	compared := results.Compare(cases, nil)
 	results.Assess(cases, all, compared)
 	const want = "With one dead cable of 4, linear shift over min-hop reaches 14.2 Mbit/s per server (no interval). Not resolved: shift."
-	if got := results.NewAnswer(cases, compared, 4); got.Text != want {
-		t.Error(got.Text)
-	}
+	expect.Equal(t, results.NewAnswer(cases, compared, 4).Text, want, "results.NewAnswer")
 }
 
 // What is wrong is no answer.

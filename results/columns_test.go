@@ -18,8 +18,6 @@ func TestLineQuotes(t *testing.T) {
 		expect.Must(t, w.Write([]string{text, "1", "2", "0", "0.500000000"}))
 		w.Flush()
 		x := results.ExchangeTime{Case: text, Repeat: 1, Exchange: 2, DurationSec: 0.5}
-		if got := results.Exchanges.Line(nil, reflect.ValueOf(x)); string(got) != want.String() {
-			t.Errorf("%q: %q, want %q", text, got, want.String())
-		}
+		expect.Equal(t, string(results.Exchanges.Line(nil, reflect.ValueOf(x))), want.String(), "%q", text)
 	}
 }

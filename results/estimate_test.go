@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -39,9 +40,7 @@ func TestInterval(t *testing.T) {
 		{[]float64{6, 5, 1, 2, 4, 3}, 3.5, true, 1, 6},
 	} {
 		i := results.NewInterval(tt.values)
-		if i.Median != tt.median || i.Known() != tt.known || i.N != len(tt.values) {
-			t.Errorf("%v: %+v", tt.values, i)
-		}
+		expect.True(t, i.Median == tt.median && i.Known() == tt.known && i.N == len(tt.values), "%v: %+v", tt.values, i)
 		if i.Known() && (*i.Lo != tt.low || *i.Hi != tt.top || i.HalfWidth() != (tt.top-tt.low)/2) {
 			t.Errorf("%v: %v to %v", tt.values, *i.Lo, *i.Hi)
 		}
@@ -62,9 +61,7 @@ func TestEstimatePairs(t *testing.T) {
 		}
 	}
 	e := estimate("x", all)
-	if e.Of != results.OfRatio || e.Over != results.OverRounds || math.Abs(e.Median-0.6) > 0.004 || !e.Resolved() || e.N != 7 {
-		t.Errorf("%+v", e)
-	}
+	expect.True(t, e.Of == results.OfRatio && e.Over == results.OverRounds && math.Abs(e.Median-0.6) <= 0.004 && e.Resolved() && e.N == 7, "%+v", e)
 }
 
 func TestEstimateLeavesOut(t *testing.T) {
@@ -74,9 +71,7 @@ func TestEstimateLeavesOut(t *testing.T) {
 	if e := estimate("x", all); e.N != 6 || *e.Hi != 0.5 {
 		t.Errorf("%+v", e)
 	}
-	if all[15].Ratio != 0 {
-		t.Errorf("a slice without a control in its round has the ratio %v", all[15].Ratio)
-	}
+	expect.Equal(t, all[15].Ratio, 0, "a slice without a control in its round has the ratio")
 	if e := estimate("y", all); e != nil {
 		t.Errorf("a case without slices: %+v", e)
 	}
@@ -102,9 +97,8 @@ func TestEstimateWithoutControl(t *testing.T) {
 	for round := range 6 {
 		all = append(all, results.Slice{Case: "x", Round: round, GoodputBitPerSec: 1e9 + 1e6*float64(round)})
 	}
-	if e := estimate("x", all); e.Of != results.OfGoodput || *e.Lo != 1e9 || *e.Hi != 1.005e9 {
-		t.Errorf("%+v", e)
-	}
+	e := estimate("x", all)
+	expect.True(t, e.Of == results.OfGoodput && *e.Lo == 1e9 && *e.Hi == 1.005e9, "%+v", e)
 }
 
 // The interval holds the true ratio as often as it says, under noise that is far from
@@ -122,9 +116,8 @@ func TestEstimateCovers(t *testing.T) {
 			held++
 		}
 	}
-	if share := float64(held) / tries; share < results.Confidence-0.01 {
-		t.Errorf("the interval holds the ratio in %.3f of %d tries, want %.2f", share, tries, results.Confidence)
-	}
+	share := float64(held) / tries
+	expect.True(t, share >= results.Confidence-0.01, "the interval holds the ratio in %.3f of %d tries, want %.2f", share, tries, results.Confidence)
 }
 
 func TestReject(t *testing.T) {
@@ -144,9 +137,7 @@ func TestReject(t *testing.T) {
 		for i, d := range tt.delays {
 			all = append(all, results.Slice{Round: i, Delay: d, Rejected: "an older verdict"})
 		}
-		if got := rejected(all); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: rejected %v, want %v", tt.name, got, tt.want)
-		}
+		expect.Equal(t, rejected(all), tt.want, "%s: rejected", tt.name)
 	}
 }
 
@@ -213,24 +204,12 @@ func TestMerge(t *testing.T) {
 		Pairs: []results.PairCount{{Case: "x", Repeat: 0, Dst: 1, Bytes: 7, Sec: 1}, {Case: "x", Repeat: 2, Dst: 1, Bytes: 8, Sec: 2}},
 	}
 	m := run.Merge()
-	if len(m.Samples) != 2 || m.Samples[1].TSec != 3 || m.Samples[1].Repeat != 0 {
-		t.Errorf("samples %+v", m.Samples)
-	}
-	if len(m.Links) != 1 || m.Links[0].Bytes != 15 || m.Links[0].PlannedBytes != 15 || !m.Links[0].Planned {
-		t.Errorf("links %+v", m.Links)
-	}
-	if len(m.Pairs) != 1 || m.Pairs[0].Bytes != 15 || m.Pairs[0].Sec != 3 {
-		t.Errorf("pairs %+v", m.Pairs)
-	}
+	expect.True(t, len(m.Samples) == 2 && m.Samples[1].TSec == 3 && m.Samples[1].Repeat == 0, "samples %+v", m.Samples)
+	expect.True(t, len(m.Links) == 1 && m.Links[0].Bytes == 15 && m.Links[0].PlannedBytes == 15 && m.Links[0].Planned, "links %+v", m.Links)
+	expect.True(t, len(m.Pairs) == 1 && m.Pairs[0].Bytes == 15 && m.Pairs[0].Sec == 3, "pairs %+v", m.Pairs)
 	list := run.Summary.Measured()
-	if len(list) != 3 || list[0].EventsPerSec.Mean != 3 || list[2].Exchanges != 12 || !list[2].Valid {
-		t.Errorf("cases as measured %+v", list)
-	}
-	if list[1].Valid || !strings.Contains(list[1].Reasons[0], "rejected: disturbed") {
-		t.Errorf("a rejected slice: %+v", list[1])
-	}
+	expect.True(t, len(list) == 3 && list[0].EventsPerSec.Mean == 3 && list[2].Exchanges == 12 && list[2].Valid, "cases as measured %+v", list)
+	expect.True(t, !list[1].Valid && strings.Contains(list[1].Reasons[0], "rejected: disturbed"), "a rejected slice: %+v", list[1])
 	old := &results.Run{Summary: results.Summary{Cases: run.Summary.Cases}, Samples: run.Samples}
-	if old.Merge() != old || len(old.Summary.Measured()) != 1 {
-		t.Error("a run without slices has changed")
-	}
+	expect.True(t, old.Merge() == old && len(old.Summary.Measured()) == 1, "a run without slices has changed")
 }

@@ -67,22 +67,17 @@ var located = regexp.MustCompile(`^(line \d+: |schema "|ends too early)`)
 func fuzzDocument(t *testing.T, text string, read func(io.Reader) (func(io.Writer) error, error)) {
 	write, err := read(strings.NewReader(text))
 	if err != nil {
-		if said := err.Error(); !located.MatchString(said) || len(said) > 4*printable.Most {
-			t.Fatalf("%q: %.300q", text, said)
-		}
+		said := err.Error()
+		expect.MustTrue(t, located.MatchString(said) && len(said) <= 4*printable.Most, "%q: %.300q", text, said)
 		return
 	}
 	once := document(t, write)
 	again, err := read(strings.NewReader(once))
-	if err != nil {
-		t.Fatalf("%q was written as %q, and does not read: %v", text, once, err)
-	}
-	if twice := document(t, again); twice != once {
-		t.Fatalf("%q\nwas written as %q\nand then as %q", text, once, twice)
-	}
-	if strings.Contains(once, `\u001b`) || strings.Contains(once, "\u009b") || !utf8.ValidString(once) {
-		t.Fatalf("%q was written as %q", text, once)
-	}
+	expect.Must(t, err, "%q was written as %q, and does not read", text, once)
+	twice := document(t, again)
+	expect.MustTrue(t, twice == once, "%q\nwas written as %q\nand then as %q", text, once, twice)
+	expect.MustTrue(t, !strings.Contains(once, `\u001b`) && !strings.Contains(once, "\u009b") && utf8.ValidString(once),
+		"%q was written as %q", text, once)
 }
 
 func FuzzReadSummary(f *testing.F) {
@@ -122,13 +117,10 @@ func FuzzMeasured(f *testing.F) {
 			t.Fatalf("%d measured of %d slices and %d cases", n, len(s.Slices), len(s.Cases))
 		}
 		run := &Run{Summary: s, Samples: []Sample{{Case: "FORS", TSec: 1}}}
-		if m := run.Merge(); len(m.Samples) > 1 {
-			t.Fatalf("%d samples of one", len(m.Samples))
-		}
+		m := run.Merge()
+		expect.MustTrue(t, len(m.Samples) <= 1, "%d samples of one", len(m.Samples))
 		for _, n := range s.Notes() {
-			if n.Head == "" {
-				t.Fatalf("%+v", n)
-			}
+			expect.MustTrue(t, n.Head != "", "%+v", n)
 		}
 		var b bytes.Buffer
 		expect.Must(t, s.Write(&b))

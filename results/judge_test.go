@@ -146,12 +146,9 @@ func TestJudge(t *testing.T) {
 		tt.change(&c)
 		c.Judge(c.e)
 		valid, reasons, warnings := c.Valid, c.Reasons, c.Warnings
-		if !slices.Equal(reasons, tt.reasons) || !slices.Equal(warnings, tt.warnings) || valid != (len(tt.reasons) == 0) {
-			t.Errorf("%s: valid %v\nreasons  %q\nwant     %q\nwarnings %q\nwant     %q", tt.name, valid, reasons, tt.reasons, warnings, tt.warnings)
-		}
-		if reasons == nil || warnings == nil {
-			t.Errorf("%s: a list is nil", tt.name)
-		}
+		expect.True(t, slices.Equal(reasons, tt.reasons) && slices.Equal(warnings, tt.warnings) && valid == (len(tt.reasons) == 0),
+			"%s: valid %v\nreasons  %q\nwant     %q\nwarnings %q\nwant     %q", tt.name, valid, reasons, tt.reasons, warnings, tt.warnings)
+		expect.True(t, reasons != nil && warnings != nil, "%s: a list is nil", tt.name)
 	}
 }
 
@@ -163,14 +160,11 @@ func TestSummaryJSON(t *testing.T) {
 	var b strings.Builder
 	expect.Must(t, in.Write(&b))
 	for _, want := range []string{`"schema": "evbench/summary/1"`, `"name": "a <b>"`, `"events_per_s": {`, `"reasons": []`} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not in\n%s", want, b.String())
-		}
+		expect.Contains(t, b.String(), want)
 	}
 	out, err := results.ReadSummary(strings.NewReader(b.String()))
-	if err != nil || len(out.Cases) != 1 || out.Cases[0].EventsPerSec != in.Cases[0].EventsPerSec || out.Schema != results.SummarySchema {
-		t.Errorf("read back %+v, %v", out, err)
-	}
+	expect.True(t, err == nil && len(out.Cases) == 1 && out.Cases[0].EventsPerSec == in.Cases[0].EventsPerSec && out.Schema == results.SummarySchema,
+		"read back %+v, %v", out, err)
 }
 
 func TestReadJSONRefuses(t *testing.T) {

@@ -43,11 +43,8 @@ func TestLoadCheck(t *testing.T) {
 // What is not known stays so through a file; 0 stays 0.
 func TestLoadJSON(t *testing.T) {
 	want := results.Load{Cores: 2, WallSec: 1.5, StealSec: sec(0)}
-	text, err := json.Marshal(want)
-	expect.Must(t, err)
-	if s := string(text); s != `{"cores":2,"wall_s":1.5,"cpu_s":null,"others_s":null,"steal_s":0,"run_delay_s":null,"pressure_s":null}` {
-		t.Error(s)
-	}
+	text := expect.Value(json.Marshal(want))(t)
+	expect.Equal(t, string(text), `{"cores":2,"wall_s":1.5,"cpu_s":null,"others_s":null,"steal_s":0,"run_delay_s":null,"pressure_s":null}`, "string")
 	var got results.Load
 	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
@@ -72,8 +69,6 @@ func TestMachines(t *testing.T) {
 		{"one cannot tell all", []results.Load{a, partly}, []results.Load{{Host: "a", Cores: 2, WallSec: 2, StealSec: sec(0.25)}}},
 		{"no names", []results.Load{nameless, nameless}, []results.Load{nameless, nameless}},
 	} {
-		if got := results.Machines(tt.all); !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		expect.Equal(t, results.Machines(tt.all), tt.want, "%s", tt.name)
 	}
 }

@@ -1,6 +1,10 @@
 package results
 
-import "testing"
+import (
+	"testing"
+
+	"evbench/internal/expect"
+)
 
 // A rate has the unit that leaves it three digits, and what differs from it in per cent says so.
 func TestRateText(t *testing.T) {
@@ -8,9 +12,7 @@ func TestRateText(t *testing.T) {
 		0: "0 bit/s", 12: "12 bit/s", 9.82e6: "9.82 Mbit/s", 62.9e6: "62.9 Mbit/s", 999.4e6: "999 Mbit/s", 999.6e6: "1 Gbit/s",
 		1e9: "1 Gbit/s", 91.27e9: "91.3 Gbit/s", 2.5e12: "2.5 Tbit/s", 5400: "5.4 kbit/s",
 	} {
-		if got := rateText(bit); got != want {
-			t.Errorf("%g: %s, want %s", bit, got, want)
-		}
+		expect.Equal(t, rateText(bit), want, "%g", bit)
 	}
 	lo, hi := 8.45e6, 11.19e6
 	slow := Case{Name: "one", Mode: Sync, Schedule: "fors", Routing: "pinned", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
@@ -30,8 +32,6 @@ func TestGoodputUnit(t *testing.T) {
 		cases []Case
 		want  string
 	}{{at(), "Gbit/s"}, {at(0), "Gbit/s"}, {at(9e6, 80e6), "Mbit/s"}, {at(9e6, 2e9), "Gbit/s"}} {
-		if got := GoodputUnit(tt.cases).Name; got != tt.want {
-			t.Errorf("%+v: %s, want %s", tt.cases, got, tt.want)
-		}
+		expect.Equal(t, GoodputUnit(tt.cases).Name, tt.want, "%+v", tt.cases)
 	}
 }

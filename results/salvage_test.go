@@ -3,6 +3,7 @@ package results_test
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -14,9 +15,7 @@ func TestSalvage(t *testing.T) {
 		return results.Sample{Case: name, Repeat: repeat, Server: server, IntervalSec: 0.5, Events: events, PayloadBytes: 1000 * events}
 	}
 	sum := results.Salvage(m, []results.Sample{sample("b", 0, 0, 1), sample("b", 0, 1, 2), sample("b", 0, 0, 3), sample("b", 1, 0, 1), sample("a", 0, 0, 1)})
-	if sum.Complete || sum.Name != "x" || len(sum.Cases) != 3 {
-		t.Fatalf("summary %+v", sum)
-	}
+	expect.MustTrue(t, !sum.Complete && sum.Name == "x" && len(sum.Cases) == 3, "summary %+v", sum)
 	c := sum.Cases[0]
 	if c.Name != "b" || c.Repeat != 0 || c.Schedule != "fors" || c.PlanHash != "sha256:1" || c.PredictedEfficiency != 0.9 || !c.Model || c.Complete || c.Valid || len(c.Reasons) != 1 {
 		t.Errorf("case %+v", c)

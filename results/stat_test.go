@@ -19,9 +19,7 @@ func TestNewStat(t *testing.T) {
 		{[]float64{9, 1, 2}, results.Stat{Min: 1, Mean: 4, Median: 2, Max: 9}},
 		{[]float64{8, 1, 3, 2}, results.Stat{Min: 1, Mean: 3.5, Median: 2.5, Max: 8}},
 	} {
-		if got := results.NewStat(tt.in); got != tt.want {
-			t.Errorf("NewStat(%v) = %+v, want %+v", tt.in, got, tt.want)
-		}
+		expect.Equal(t, results.NewStat(tt.in), tt.want, "NewStat(%v)", tt.in)
 	}
 }
 
@@ -53,9 +51,7 @@ func TestNewStatProperties(t *testing.T) {
 func TestNewStatKeepsInput(t *testing.T) {
 	in := []float64{3, 1, 2}
 	results.NewStat(in)
-	if in[0] != 3 || in[1] != 1 {
-		t.Errorf("input became %v", in)
-	}
+	expect.True(t, in[0] == 3 && in[1] == 1, "input became %v", in)
 }
 
 func TestQuantile(t *testing.T) {
@@ -69,9 +65,7 @@ func TestQuantile(t *testing.T) {
 		{[]float64{1, 2, 4, 9}, 0.5, 3},
 		{[]float64{1, 2, 4, 9}, 1, 9},
 	} {
-		if got := results.Quantile(c.values, c.q); got != c.want {
-			t.Errorf("Quantile(%v, %v) = %v, want %v", c.values, c.q, got, c.want)
-		}
+		expect.Equal(t, results.Quantile(c.values, c.q), c.want, "Quantile(%v, %v)", c.values, c.q)
 	}
 }
 
@@ -80,8 +74,6 @@ func TestMiddle(t *testing.T) {
 		values []int
 		want   int
 	}{{[]int{3}, 3}, {[]int{9, 1}, 9}, {[]int{5, 1, 3}, 3}, {[]int{4, 1, 3, 2}, 3}} {
-		if got := results.Middle(c.values); got != c.want {
-			t.Errorf("Middle(%v) = %d, want %d", c.values, got, c.want)
-		}
+		expect.Equal(t, results.Middle(c.values), c.want, "Middle(%v)", c.values)
 	}
 }

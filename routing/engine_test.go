@@ -48,15 +48,12 @@ func TestEveryEngine(t *testing.T) {
 				t.Errorf("%s without %v: %v", c.text, c.down, err)
 				continue
 			}
-			if r := lft.Check(tables, lft.Options{}); !r.OK() || tables.Engine != name {
-				t.Errorf("%s, %s without %v: %+v", tables.Engine, c.text, c.down, r)
-			}
-			if d := lft.Deadlock(tables); !d.Free() {
-				t.Errorf("%s, %s without %v: %v", name, c.text, c.down, d.Names)
-			}
-			if s := lft.Congest(tables, lft.Shifts(n.Hosts())); (c.down == nil) != (s.Slowdown == 1) {
-				t.Errorf("%s, %s without %v: slowdown %v", name, c.text, c.down, s.Slowdown)
-			}
+			r := lft.Check(tables, lft.Options{})
+			expect.True(t, r.OK() && tables.Engine == name, "%s, %s without %v: %+v", tables.Engine, c.text, c.down, r)
+			d := lft.Deadlock(tables)
+			expect.True(t, d.Free(), "%s, %s without %v: %v", name, c.text, c.down, d.Names)
+			s := lft.Congest(tables, lft.Shifts(n.Hosts()))
+			expect.True(t, (c.down == nil) == (s.Slowdown == 1), "%s, %s without %v: slowdown %v", name, c.text, c.down, s.Slowdown)
 		}
 	}
 }
@@ -90,9 +87,8 @@ func TestFile(t *testing.T) {
 	var text strings.Builder
 	expect.Must(t, want.WriteDump(&text))
 	got := expect.Value(routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())}))(t)
-	if d, err := lft.Diff(want, got); err != nil || d.Total() != 0 {
-		t.Error(d, err)
-	}
+	d, err := lft.Diff(want, got)
+	expect.True(t, err == nil && d.Total() == 0, "%v %v", d, err)
 }
 
 // sampleTrees are two-level trees in many states.

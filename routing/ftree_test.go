@@ -44,13 +44,10 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 // is missing.
 func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
-	if _, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o), routing.Options{}); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(routing.ForTree(routing.Ftree, topologytest.Tree(t, o), routing.Options{})))
 	_, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
-	if want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
 
 // TestFtreeToMinHop: a running OpenSM routes by ftree while leaves are alike, and after a

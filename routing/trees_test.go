@@ -214,17 +214,15 @@ func TestLoads(t *testing.T) {
 		for _, x := range compute(t, topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, down...), tt.engine).Loads() {
 			busiest = max(busiest, x)
 		}
-		if got := 15 / busiest; fmt.Sprintf("%.4f", got) != fmt.Sprintf("%.4f", tt.want) {
-			t.Errorf("%s down %q: %.4f, want %.4f", tt.engine, tt.down, got, tt.want)
-		}
+		got := 15 / busiest
+		expect.True(t, fmt.Sprintf("%.4f", got) == fmt.Sprintf("%.4f", tt.want), "%s down %q: %.4f, want %.4f", tt.engine, tt.down, got, tt.want)
 	}
 }
 
 func TestUnknownEngine(t *testing.T) {
 	_, err := routing.TreeTables(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}), "magic")
-	if want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive`; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	want := `routing "magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive`
+	expect.True(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
 }
 
 // Every next hop is taken as often as the others, by a hash of seed and pair.

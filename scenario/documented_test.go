@@ -15,8 +15,7 @@ import (
 
 func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/" + name)
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile("../docs/" + name))(t)
 	return string(text)
 }
 
@@ -77,9 +76,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 		}
 		refused := fmt.Sprint(r.set("1000000000000"), r.set("1000000h"), r.set("1000GiB"))
 		for _, limit := range limits.FindAllString(said[name], -1) {
-			if !strings.Contains(refused, limit) {
-				t.Errorf("%s: the reference says %q, the reader %q", name, limit, refused)
-			}
+			expect.True(t, strings.Contains(refused, limit), "%s: the reference says %q, the reader %q", name, limit, refused)
 		}
 		words, _ := r.shape["enum"].([]string)
 		for _, w := range words {
@@ -105,9 +102,7 @@ func TestOtherFieldsAreDocumented(t *testing.T) {
 	} {
 		text := page(t, tt.page)
 		for _, name := range tt.fields.names() {
-			if !regexp.MustCompile(tt.before + name + tt.after).MatchString(text) {
-				t.Errorf("%s is not in %s", name, tt.page)
-			}
+			expect.True(t, regexp.MustCompile(tt.before+name+tt.after).MatchString(text), "%s is not in %s", name, tt.page)
 		}
 	}
 }

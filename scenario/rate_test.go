@@ -12,9 +12,7 @@ import (
 
 func TestDefaultRate(t *testing.T) {
 	for servers, want := range map[int]unit.Rate{2: 100e6, 16: 100e6, 32: 100e6, 33: 25e6, 64: 25e6, 128: 12e6, 4096: 1e6} {
-		if got := scenario.DefaultRate(servers); got != want {
-			t.Errorf("DefaultRate(%d) = %s, want %s", servers, got, want)
-		}
+		expect.Equal(t, scenario.DefaultRate(servers), want, "DefaultRate(%d)", servers)
 	}
 }
 
@@ -43,9 +41,7 @@ func TestAutoRate(t *testing.T) {
 func TestAutoRateRefused(t *testing.T) {
 	_, err := scenario.Read("x.yaml", strings.NewReader(small+"fabric:\n  kind: hosts\n  rate: auto\ncases: [{}]"))
 	want := "x.yaml:4: fabric.rate: evbench sets no link rate on hosts: auto is for lab and emulate"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
 
 func TestOverrideAutoRate(t *testing.T) {
@@ -62,17 +58,12 @@ func TestOverrideAutoRate(t *testing.T) {
 		{"from hosts with a rate", "fabric: {kind: hosts, rate: 1Gbit/s}\n", scenario.Overrides{"fabric": "lab"}, 1e9, false},
 	} {
 		s := read(t, small+tt.fabric+"cases: [{}]")
-		if err := s.Override(tt.o); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if s.Fabric.Rate != tt.rate || s.Fabric.AutoRate != tt.auto {
-			t.Errorf("%s: %+v", tt.name, s.Fabric)
-		}
+		expect.OK(t, s.Override(tt.o), "%s", tt.name)
+		expect.True(t, s.Fabric.Rate == tt.rate && s.Fabric.AutoRate == tt.auto, "%s: %+v", tt.name, s.Fabric)
 	}
 	err := read(t, small+"cases: [{}]").Override(scenario.Overrides{"rate": "auto", "fabric": "hosts"})
-	if want := "--rate auto: evbench sets no link rate on hosts: auto is for lab and emulate"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := "--rate auto: evbench sets no link rate on hosts: auto is for lab and emulate"
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
 
 // Once the rate is settled, a fragment given as a phase follows it, one in bytes stays.

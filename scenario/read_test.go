@@ -18,8 +18,7 @@ import (
 
 func read(t *testing.T, text string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Read("test.yaml", strings.NewReader(text))
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("test.yaml", strings.NewReader(text)))(t)
 	return s
 }
 
@@ -31,16 +30,14 @@ func TestDefaults(t *testing.T) {
 	if s.Name != "test" || s.Tree.Notation() != "FT(2;4,4)" || s.Fabric != fabric {
 		t.Errorf("name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
 	}
-	if x := s.Fabric.Lossless; x.On || x.Packet != 4096 || x.Buffer != 64<<10 || x.Lanes != 1 || x.Queues != scenario.QueuesFIFO {
-		t.Errorf("lossless %+v", x)
-	}
+	x := s.Fabric.Lossless
+	expect.True(t, !x.On && x.Packet == 4096 && x.Buffer == 64<<10 && x.Lanes == 1 && x.Queues == scenario.QueuesFIFO, "lossless %+v", x)
 	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40
 	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); !reflect.DeepEqual(s.Event, want) {
 		t.Errorf("event %+v, want %+v", s.Event, want)
 	}
-	if s.Duration != 2*time.Second || s.Interval != time.Second || s.Timeout != 10*time.Second {
-		t.Errorf("duration %s, interval %s, timeout %s", s.Duration, s.Interval, s.Timeout)
-	}
+	expect.True(t, s.Duration == 2*time.Second && s.Interval == time.Second && s.Timeout == 10*time.Second,
+		"duration %s, interval %s, timeout %s", s.Duration, s.Interval, s.Timeout)
 	if s.Warmup != 1 || s.Rounds != (scenario.Rounds{Limit: 100 * time.Second}) || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header" {
 		t.Errorf("settings %+v", s)
 	}
@@ -48,12 +45,9 @@ func TestDefaults(t *testing.T) {
 		Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Schedule: "linear-shift", Routing: "ftree",
 		Credits: 1, Duration: 2 * time.Second,
 	}
-	if got := fmt.Sprintf("%+v", s.Cases); got != fmt.Sprintf("%+v", []scenario.Case{want}) {
-		t.Errorf("cases %s,\nwant %+v", got, want)
-	}
-	if !strings.HasPrefix(string(s.Text), small) {
-		t.Errorf("text %q is not the document", s.Text)
-	}
+	got := fmt.Sprintf("%+v", s.Cases)
+	expect.True(t, got == fmt.Sprintf("%+v", []scenario.Case{want}), "cases %s,\nwant %+v", got, want)
+	expect.True(t, strings.HasPrefix(string(s.Text), small), "text %q is not the document", s.Text)
 }
 
 // What a case leaves open depends on what it says.
@@ -76,40 +70,30 @@ func TestCaseDefaults(t *testing.T) {
 	} {
 		c := read(t, small+"cases: ["+tt.in+"]").Cases[0]
 		got := fmt.Sprintf("%s|%s|%s|%s|%s|%d|%d", c.Name, c.Mode, c.Barrier, c.Schedule, c.Routing, c.Sources, c.Credits)
-		if got != tt.want {
-			t.Errorf("%s\n got %s\nwant %s", tt.in, got, tt.want)
-		}
+		expect.Equal(t, got, tt.want, "%s", tt.in)
 	}
 }
 
 func TestPresetThesis(t *testing.T) {
 	s := read(t, small+"preset: thesis\ncases: [{}, {mode: unsync}, {mode: free-running, duration: 9s}]")
-	if s.Duration != time.Minute || s.Interval != 5*time.Second {
-		t.Errorf("duration %s, interval %s", s.Duration, s.Interval)
-	}
+	expect.True(t, s.Duration == time.Minute && s.Interval == 5*time.Second, "duration %s, interval %s", s.Duration, s.Interval)
 	for i, want := range []time.Duration{time.Minute, 5 * time.Minute, 9 * time.Second} {
-		if s.Cases[i].Duration != want {
-			t.Errorf("case %d lasts %s, want %s", i, s.Cases[i].Duration, want)
-		}
+		expect.Equal(t, s.Cases[i].Duration, want, "case %d lasts", i)
 	}
 	s = read(t, small+"preset: thesis\nduration: 20s\ninterval: 2s\ncases: [{}, {mode: unsync}]")
-	if s.Cases[0].Duration != 20*time.Second || s.Cases[1].Duration != 20*time.Second || s.Interval != 2*time.Second {
-		t.Errorf("written fields do not win over the preset: %+v", s)
-	}
+	expect.True(t, s.Cases[0].Duration == 20*time.Second && s.Cases[1].Duration == 20*time.Second && s.Interval == 2*time.Second,
+		"written fields do not win over the preset: %+v", s)
 }
 
 // A default interval gives way to a short case.
 func TestIntervalDefault(t *testing.T) {
-	if s := read(t, small+"duration: 300ms\ncases: [{}]"); s.Interval != 300*time.Millisecond {
-		t.Errorf("interval %s, want 300ms", s.Interval)
-	}
+	s := read(t, small+"duration: 300ms\ncases: [{}]")
+	expect.True(t, s.Interval == 300*time.Millisecond, "interval %s, want 300ms", s.Interval)
 }
 
 func TestHosts(t *testing.T) {
 	s := read(t, small+"fabric: {kind: hosts}\ncases: [{}]")
-	if s.Fabric.Rate != 0 || s.Event.Fragment != 1<<20 {
-		t.Errorf("rate %s, fragment %s; want not known, 1MiB", s.Fabric.Rate, s.Event.Fragment)
-	}
+	expect.True(t, s.Fabric.Rate == 0 && s.Event.Fragment == 1<<20, "rate %s, fragment %s; want not known, 1MiB", s.Fabric.Rate, s.Event.Fragment)
 }
 
 func TestFailures(t *testing.T) {
@@ -125,16 +109,12 @@ cases:
 `)
 	tree := s.Tree
 	random := func(view *topology.Tree, n int, seed uint64) []topology.Link {
-		l, err := view.Random(n, seed)
-		expect.Must(t, err)
-		v, err := view.Without(l...)
-		expect.Must(t, err)
+		l := expect.Value(view.Random(n, seed))(t)
+		v := expect.Value(view.Without(l...))(t)
 		return v.Dead()
 	}
-	spine0, err := tree.Links("spine0")
-	expect.Must(t, err)
-	noSpine0, err := tree.Without(spine0...)
-	expect.Must(t, err)
+	spine0 := expect.Value(tree.Links("spine0"))(t)
+	noSpine0 := expect.Value(tree.Without(spine0...))(t)
 	for i, want := range []struct {
 		links []topology.Link
 		down  string
@@ -148,25 +128,19 @@ cases:
 		{random(noSpine0, 2, 5), "spine0,2 random (seed 5)"},
 	} {
 		c := s.Cases[i]
-		if !slices.Equal(c.Failures, want.links) || strings.Join(c.Down, ",") != want.down {
-			t.Errorf("case %d: %v, written %v; want %v", i, c.Failures, c.Down, want)
-		}
+		expect.True(t, slices.Equal(c.Failures, want.links) && strings.Join(c.Down, ",") == want.down,
+			"case %d: %v, written %v; want %v", i, c.Failures, c.Down, want)
 	}
 }
 
 func TestTimed(t *testing.T) {
 	c := read(t, small+`cases:
   - failures: [leaf1-spine1, {link: leaf0-spine3, at: 3s, for: 5s}, {link: leaf0-spine3, at: 8s}]`).Cases[0]
-	if len(c.Failures) != 1 || len(c.Timed) != 2 {
-		t.Fatalf("failures %v, timed %v", c.Failures, c.Timed)
-	}
+	expect.MustTrue(t, len(c.Failures) == 1 && len(c.Timed) == 2, "failures %v, timed %v", c.Failures, c.Timed)
 	first, second := c.Timed[0], c.Timed[1]
-	if first.Name != "leaf0-spine3" || first.At != 3*time.Second || first.For != 5*time.Second || len(first.Links) != 1 {
-		t.Errorf("first timed failure %+v", first)
-	}
-	if second.At != 8*time.Second || second.For != 0 {
-		t.Errorf("second timed failure %+v", second)
-	}
+	expect.True(t, first.Name == "leaf0-spine3" && first.At == 3*time.Second && first.For == 5*time.Second && len(first.Links) == 1,
+		"first timed failure %+v", first)
+	expect.True(t, second.At == 8*time.Second && second.For == 0, "second timed failure %+v", second)
 }
 
 func TestMatrix(t *testing.T) {
@@ -179,9 +153,7 @@ matrix:
 		"linear-shift ftree", "linear-shift ftree leaf0-spine0", "linear-shift ftree spine1+leaf0-spine0",
 		"fors pinned", "fors pinned leaf0-spine0", "fors pinned spine1+leaf0-spine0",
 	}
-	if got := s.CaseNames(); !slices.Equal(got, want) {
-		t.Errorf("cases %q,\nwant %q", got, want)
-	}
+	expect.Equal(t, s.CaseNames(), want, "cases")
 
 	s = read(t, small+`
 cases:
@@ -190,18 +162,13 @@ cases:
 matrix: {failure_seed: [1, 2]}
 `)
 	want = []string{"ls 2 random (seed 1)", "ls 2 random (seed 2)", "un 2 random (seed 1)", "un 2 random (seed 2)"}
-	if got := s.CaseNames(); !slices.Equal(got, want) {
-		t.Errorf("cases %q,\nwant %q", got, want)
-	}
-	if !slices.Equal(s.Cases[0].Failures, s.Cases[2].Failures) || slices.Equal(s.Cases[0].Failures, s.Cases[1].Failures) {
-		t.Error("the seed of the failures does not decide them")
-	}
+	expect.Equal(t, s.CaseNames(), want, "cases")
+	expect.True(t, slices.Equal(s.Cases[0].Failures, s.Cases[2].Failures) && !slices.Equal(s.Cases[0].Failures, s.Cases[1].Failures),
+		"the seed of the failures does not decide them")
 
 	s = read(t, small+"cases: [{name: a}, {name: b}]\nmatrix: {routing: [minhop], failures: [[], [spine0]]}")
 	want = []string{"a healthy", "a spine0", "b healthy", "b spine0"}
-	if got := s.CaseNames(); !slices.Equal(got, want) {
-		t.Errorf("cases %q,\nwant %q", got, want)
-	}
+	expect.Equal(t, s.CaseNames(), want, "cases")
 }
 
 // Long lists of dead links are cut in names, which stay different.
@@ -212,18 +179,14 @@ matrix:
   failures: [[spine0, leaf0-spine1, leaf1-spine2, leaf2-spine3], [spine0, leaf0-spine1, leaf2-spine2, leaf3-spine3], [spine0, spine1]]
 `).CaseNames()
 	want := []string{"x spine0+leaf0-spine1+2 more", "x spine0+leaf0-spine1+2 more (2)", "x spine0+spine1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("cases %q, want %q", got, want)
-	}
+	expect.Equal(t, got, want, "cases")
 }
 
 // Cases that say the same get different names.
 func TestSameCaseTwice(t *testing.T) {
 	got := read(t, small+"cases: [{}, {}, {name: linear-shift ftree (2)}]").CaseNames()
 	want := []string{"linear-shift ftree", "linear-shift ftree (3)", "linear-shift ftree (2)"}
-	if !slices.Equal(got, want) {
-		t.Errorf("cases %q, want %q", got, want)
-	}
+	expect.Equal(t, got, want, "cases")
 }
 
 func TestAnchorsAndMergeKeys(t *testing.T) {
@@ -234,9 +197,7 @@ cases:
   - {failures: *dead, schedule: fors}
 `)
 	want := []string{"unsynchronised ftree spine3", "linear-shift ftree spine3", "fors pinned spine3"}
-	if got := s.CaseNames(); !slices.Equal(got, want) {
-		t.Errorf("cases %q, want %q", got, want)
-	}
+	expect.Equal(t, s.CaseNames(), want, "cases")
 }
 
 // Every error at once, each with its line.
@@ -253,40 +214,28 @@ cases:
 bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
 bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running, ordered
 bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`
-	if err == nil || err.Error() != want {
-		t.Errorf("error\n%v\nwant\n%s", err, want)
-	}
+	expect.True(t, err != nil && err.Error() == want, "error\n%v\nwant\n%s", err, want)
 	var e *scenario.Error
-	if !errors.As(err, &e) || e.Line != 3 || e.Field != "fabric.rte" || e.File != "bad.yaml" {
-		t.Errorf("first error %+v", e)
-	}
+	expect.True(t, errors.As(err, &e) && e.Line == 3 && e.Field == "fabric.rte" && e.File == "bad.yaml", "first error %+v", e)
 }
 
 func TestManyErrors(t *testing.T) {
 	_, err := scenario.Read("bad.yaml", strings.NewReader(small+"cases:\n"+strings.Repeat("  - {mode: x}\n", 30)))
-	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "bad.yaml: and 10 more") {
-		t.Errorf("error %v", err)
-	}
+	expect.True(t, err != nil && strings.Count(err.Error(), "\n") == 20 && strings.HasSuffix(err.Error(), "bad.yaml: and 10 more"), "error %v", err)
 }
 
 // The scenarios that come with the program are right.
 func TestShippedScenarios(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/*.yaml")
-	if err != nil || len(files) < 6 {
-		t.Fatalf("found %d scenarios, %v", len(files), err)
-	}
+	expect.MustTrue(t, err == nil && len(files) >= 6, "found %d scenarios, %v", len(files), err)
 	for _, file := range files {
 		s, err := scenario.ReadFile(file)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		if want := strings.TrimSuffix(filepath.Base(file), ".yaml"); s.Name != want {
-			t.Errorf("%s calls itself %s", file, s.Name)
-		}
-		if !strings.HasPrefix(string(s.Text), "# ") {
-			t.Errorf("%s does not begin with a comment that says what it shows", file)
-		}
+		expect.True(t, s.Name == strings.TrimSuffix(filepath.Base(file), ".yaml"), "%s calls itself %s", file, s.Name)
+		expect.True(t, strings.HasPrefix(string(s.Text), "# "), "%s does not begin with a comment that says what it shows", file)
 	}
 }
 

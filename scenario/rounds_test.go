@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 )
 
@@ -26,17 +27,13 @@ func TestRounds(t *testing.T) {
 		{"nothing to compare", "control: off\ncases: [{}]", scenario.Rounds{Count: 1, Limit: 100 * time.Second}, 2 * time.Second},
 	} {
 		s := read(t, small+tt.text)
-		if s.Rounds != tt.want || s.Cases[0].Duration != tt.slice {
-			t.Errorf("%s: rounds %+v, slices of %s", tt.name, s.Rounds, s.Cases[0].Duration)
-		}
+		expect.True(t, s.Rounds == tt.want && s.Cases[0].Duration == tt.slice, "%s: rounds %+v, slices of %s", tt.name, s.Rounds, s.Cases[0].Duration)
 	}
 }
 
 func TestAnswerFields(t *testing.T) {
 	s := read(t, small+"cases: [{name: a}, {name: b, routing: minhop}, {name: c, schedule: fors}]\nanswer: {cases: [c, a]}")
-	if !slices.Equal(s.Answer, []string{"c", "a"}) {
-		t.Errorf("answer %q", s.Answer)
-	}
+	expect.Equal(t, s.Answer, []string{"c", "a"}, "answer")
 	if err := s.Override(scenario.Overrides{"case": "a"}); err != nil || !slices.Equal(s.Answer, []string{"a"}) {
 		t.Errorf("answer of one case %q, %v", s.Answer, err)
 	}

@@ -20,14 +20,11 @@ import (
 // compiled is the schema, which must itself be one of draft 2020-12.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text, err := scenario.Schema()
-	expect.Must(t, err)
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	expect.Must(t, err)
+	text := expect.Value(scenario.Schema())(t)
+	doc := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
 	expect.Must(t, c.AddResource("scenario.json", doc))
-	s, err := c.Compile("scenario.json")
-	expect.Must(t, err)
+	s := expect.Value(c.Compile("scenario.json"))(t)
 	return s
 }
 
@@ -43,13 +40,10 @@ func valid(t *testing.T, s *jsonschema.Schema, text string) error {
 func exampleFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../scenarios/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	expect.MustTrue(t, err == nil && len(files) != 0, "%v %v", files, err)
 	out := map[string]string{}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(name))(t)
 		out[name] = string(text)
 	}
 	return out
@@ -58,9 +52,7 @@ func exampleFiles(t *testing.T) map[string]string {
 func TestSchemaTakesExamples(t *testing.T) {
 	s := compiled(t)
 	for name, text := range exampleFiles(t) {
-		if err := valid(t, s, text); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.OK(t, valid(t, s, text), "%s", name)
 	}
 }
 
@@ -87,9 +79,7 @@ func TestSchemaIsNotStricter(t *testing.T) {
 			}
 		}
 	}
-	if refused < 500 {
-		t.Errorf("only %d documents were refused", refused)
-	}
+	expect.True(t, refused >= 500, "only %d documents were refused", refused)
 }
 
 // everyField has documents that have all fields together.
@@ -198,9 +188,7 @@ func TestSchemaHasFields(t *testing.T) {
 		"cases: [{failures: [{random: {none: 1}}]}]": prop(failure.AnyOf[1], "random"),
 	} {
 		want, got := knownFields(t, in), slices.Sorted(maps.Keys(at.Properties))
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: the schema has %v, the reader %v", in, got, want)
-		}
+		expect.True(t, slices.Equal(got, want), "%s: the schema has %v, the reader %v", in, got, want)
 	}
 }
 
@@ -225,12 +213,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"topology: FT(2;4,4)\ncases: [{schedule: forse}]", "topology: FT(2;4,4)\ncases: [{failures: [{link: leaf0-spine0}]}]",
 		"topology: FT(2;4,4)\ncases: [{failures: [{random: {}}]}]", "topology: FT(2;4,4)\ncases: [{failures: [{random: {count: 1}, at: 1s}]}]",
 	} {
-		if valid(t, s, text) == nil {
-			t.Errorf("the schema takes\n%s", text)
-		}
-		if _, err := scenario.Read("test.yaml", strings.NewReader(text)); err == nil {
-			t.Errorf("the reader takes\n%s", text)
-		}
+		expect.True(t, valid(t, s, text) != nil, "the schema takes\n%s", text)
+		expect.True(t, expect.Err(scenario.Read("test.yaml", strings.NewReader(text))) != nil, "the reader takes\n%s", text)
 	}
 }
 
@@ -240,12 +224,8 @@ var unknownField = regexp.MustCompile(`none: unknown field; (?:did you mean \w+\
 func knownFields(t *testing.T, text string) []string {
 	t.Helper()
 	_, err := scenario.Read("test.yaml", strings.NewReader("topology: FT(2;2,2)\n"+text))
-	if err == nil {
-		t.Fatalf("%s: no error", text)
-	}
+	expect.MustTrue(t, err != nil, "%s: no error", text)
 	m := unknownField.FindStringSubmatch(err.Error())
-	if m == nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	expect.MustTrue(t, m != nil, "%s: %v", text, err)
 	return strings.Split(m[1], ", ")
 }

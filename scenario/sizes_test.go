@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,13 +27,9 @@ func TestSizes(t *testing.T) {
 		{"sizes: {fanout: 15, distribution: exponential}", builder.Distribution{Kind: builder.Exponential, Fanout: 15}},
 	} {
 		s := read(t, small+"event: {fragment: 1000B, "+tt.in+"}\ncases: [{}]")
-		if !reflect.DeepEqual(s.Event.Sizes, tt.want) {
-			t.Errorf("%s: %+v, want %+v", tt.in, s.Event.Sizes, tt.want)
-		}
+		expect.Equal(t, s.Event.Sizes, tt.want, "%s", tt.in)
 		got, want := s.FragmentSizes(s.Cases[0]), builder.Sizes{Mean: 1000, Seed: 1, Servers: 16, Distribution: tt.want}
-		if !reflect.DeepEqual(*got, want) {
-			t.Errorf("%s: %+v, want %+v", tt.in, got, want)
-		}
+		expect.True(t, reflect.DeepEqual(*got, want), "%s: %+v, want %+v", tt.in, got, want)
 	}
 }
 
@@ -50,16 +45,12 @@ func TestSizesOfCases(t *testing.T) {
 		"linear-shift ftree: ±50 %", "linear-shift ftree sizes exponential: exponential", "linear-shift ftree equal sizes: ",
 		"unsynchronised ftree sizes ±25 % by source, to 3 each: ±25 % by source, to 3 each",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
-	if of := s.FragmentSizes(s.Cases[1]).Of; of(7, 3) == of(8, 3) || s.FragmentSizes(s.Cases[2]).Of(7, 3) != 1000 {
-		t.Error("the fragments of a case are not drawn as it says")
-	}
+	expect.Equal(t, got, want, "got")
+	of := s.FragmentSizes(s.Cases[1]).Of
+	expect.True(t, of(7, 3) != of(8, 3) && s.FragmentSizes(s.Cases[2]).Of(7, 3) == 1000, "the fragments of a case are not drawn as it says")
 	s = read(t, small+"matrix: {sizes: [{spread: 0.5}, log-normal], mode: [sync, unsync]}")
-	if names := s.CaseNames(); len(names) != 4 || names[3] != "unsynchronised ftree sizes log-normal σ 1" {
-		t.Errorf("%q", names)
-	}
+	names := s.CaseNames()
+	expect.True(t, len(names) == 4 && names[3] == "unsynchronised ftree sizes log-normal σ 1", "%q", names)
 }
 
 // written writes a file of sizes and a scenario of 4 servers that names it.
@@ -81,9 +72,7 @@ func TestSizesFile(t *testing.T) {
 	s, err := scenario.ReadFile(written(t, "s.csv", text, ""))
 	expect.Must(t, err)
 	want := builder.Distribution{By: builder.ByExchange, Scale: 1, Table: []uint32{1000, 0, 500, 30, 2000, 70, 500, 31}}
-	if s.Event.Fragment != 516 || s.Event.Phase != 0 || !reflect.DeepEqual(s.Event.Sizes, want) {
-		t.Errorf("event %+v, want %+v", s.Event, want)
-	}
+	expect.True(t, s.Event.Fragment == 516 && s.Event.Phase == 0 && reflect.DeepEqual(s.Event.Sizes, want), "event %+v, want %+v", s.Event, want)
 	if err := s.SettleRate(25e6); err != nil || s.Event.Fragment != 516 || s.Event.Sizes.Scale != 1 {
 		t.Errorf("at another rate: %v, %+v", err, s.Event)
 	}
@@ -117,13 +106,11 @@ func TestSizesFileRefused(t *testing.T) {
 			tt.want = hdf5.ErrNotBuilt.Error()
 		}
 		_, err := scenario.ReadFile(doc)
-		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), doc+":2: event.sizes.file: ") {
-			t.Errorf("%.40q: %v, want %q", tt.text, err, tt.want)
-		}
+		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want) && strings.HasPrefix(err.Error(), doc+":2: event.sizes.file: "),
+			"%.40q: %v, want %q", tt.text, err, tt.want)
 	}
 	beside := written(t, "s.csv", "1,2,3,4\n", "")
-	text, err := os.ReadFile(beside)
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(beside))(t)
 	expect.Must(t, os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600))
 	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: not with file, which states the sizes") {
 		t.Errorf("fanout beside a file: %v", err)

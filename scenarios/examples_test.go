@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scenarios"
 )
 
@@ -21,9 +22,8 @@ func TestExamples(t *testing.T) {
 		if !ok || err != nil || text != string(file) {
 			t.Errorf("%s: not the text of %s; %v", name, files[i], err)
 		}
-		if about := scenarios.About(text); len(about) < 20 || len(about) > 160 {
-			t.Errorf("%s: begins with %q", name, about)
-		}
+		about := scenarios.About(text)
+		expect.True(t, len(about) >= 20 && len(about) <= 160, "%s: begins with %q", name, about)
 	}
 	if _, ok := scenarios.Example("absent"); ok {
 		t.Error("an example that there is not")
@@ -35,11 +35,7 @@ func TestAbout(t *testing.T) {
 		"# One. Two.\na: 1": "One", "# One\n# two? Three": "One two?", "a: 1": "", "# no end\na: 1": "no end", "": "",
 		"#\n# One:\n#   - two": "One: - two", "# a b c d e f: g": "a b c d e f", "# a b; c.": "a b; c", "# FT(2;4,4), 1.5 s each. B": "FT(2;4,4), 1.5 s each",
 	} {
-		if got := scenarios.About(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		expect.Equal(t, scenarios.About(text), want, "%q", text)
 	}
-	if strings.Contains(scenarios.FailuresLHCb, "\r") {
-		t.Error("line ends")
-	}
+	expect.True(t, !strings.Contains(scenarios.FailuresLHCb, "\r"), "line ends")
 }

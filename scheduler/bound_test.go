@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -159,9 +160,7 @@ func TestBoundRandom(t *testing.T) {
 		reached(t, tr, seed)
 		kinds[scheduler.LowerBound(tr, scheduler.Options{}).Kind]++
 	}
-	if kinds["server"] < 5 || kinds["leaf"] < 5 || kinds["hall"] < 5 || kinds["lp"] < 3 {
-		t.Errorf("bounds %v: want some of each kind", kinds)
-	}
+	expect.True(t, kinds["server"] >= 5 && kinds["leaf"] >= 5 && kinds["hall"] >= 5 && kinds["lp"] >= 3, "bounds %v: want some of each kind", kinds)
 }
 
 // TestHall compares with all sets of leaves of small trees, connected or not.
@@ -192,9 +191,7 @@ func TestHall(t *testing.T) {
 			better++
 		}
 	}
-	if better < 50 {
-		t.Errorf("in only %d trees a set proves more than all leaves together", better)
-	}
+	expect.True(t, better >= 50, "in only %d trees a set proves more than all leaves together", better)
 }
 
 // slowHall tries all sets of leaves.
@@ -215,7 +212,6 @@ func slowHall(t *topology.Tree, leaf int) int {
 func TestLowerBoundUnconnected(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 3, Leaves: 2}, column(0, 0, 0)...)
 	tr, _ = tr.Without(topology.Link{Leaf: 0, Spine: 1}, topology.Link{Leaf: 1, Spine: 2})
-	if b := scheduler.LowerBound(tr, scheduler.Options{}); b.Phases != 9 || b.String() != "leaf0" {
-		t.Errorf("bound %d by %v, want 9 by leaf0", b.Phases, b)
-	}
+	b := scheduler.LowerBound(tr, scheduler.Options{})
+	expect.True(t, b.Phases == 9 && b.String() == "leaf0", "bound %d by %v, want 9 by leaf0", b.Phases, b)
 }

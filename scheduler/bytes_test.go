@@ -52,9 +52,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 			}
 		}
 	}
-	if kinds[scheduler.KindSend] == 0 || kinds[scheduler.KindUp] == 0 || kinds[scheduler.KindLP] == 0 {
-		t.Errorf("kinds of bounds %v", kinds)
-	}
+	expect.True(t, kinds[scheduler.KindSend] != 0 && kinds[scheduler.KindUp] != 0 && kinds[scheduler.KindLP] != 0, "kinds of bounds %v", kinds)
 }
 
 // Large sizes are summed up exactly, and each direction counts by itself.
@@ -77,8 +75,6 @@ func TestBoundBytesKinds(t *testing.T) {
 		{"down", one, map[[2]int]int64{{0, 2}: n, {1, 3}: n + 1}, 2*n + 1, scheduler.KindDown, 1},
 	} {
 		b, _, err := scheduler.BoundBytes(tt.tree, func(i, j int) int64 { return tt.bytes[[2]int{i, j}] })
-		if err != nil || b.Time != tt.want || b.Kind != tt.kind || b.At != tt.at {
-			t.Errorf("%s: %+v, error %v", tt.name, b, err)
-		}
+		expect.True(t, err == nil && b.Time == tt.want && b.Kind == tt.kind && b.At == tt.at, "%s: %+v, error %v", tt.name, b, err)
 	}
 }

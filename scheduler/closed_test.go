@@ -35,8 +35,7 @@ func line(m0, m1 int, live []int) []scheduler.Message {
 // closed checks the schedule of a tree on which w spines are alive everywhere.
 func closed(t *testing.T, tr *topology.Tree, live []int) {
 	t.Helper()
-	s, err := scheduler.ForsClosed(tr, scheduler.Options{})
-	expect.Must(t, err)
+	s := expect.Value(scheduler.ForsClosed(tr, scheduler.Options{}))(t)
 	passes(t, tr, s)
 	m0, m1 := tr.Ports(), tr.Leaves()
 	if m1 == 1 {
@@ -120,9 +119,7 @@ func TestForsClosedSweep(t *testing.T) {
 			t.Fatalf("%s, f=%d: %v", tr.Notation(), f, err)
 		}
 	})
-	if cases != 6877 || alone != 6273 {
-		t.Errorf("%d trees, %d without lift, want 6877 and 6273", cases, alone)
-	}
+	expect.True(t, cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
 }
 
 // sound checks what a leaf sends: every slot of every leaf once, a slot sending

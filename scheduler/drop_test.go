@@ -100,9 +100,8 @@ func rows(t *testing.T, s *scheduler.Schedule) {
 			}
 		}
 	}
-	if n := len(slices.Collect(s.All())); n != steps {
-		t.Fatalf("rows hold %d messages, the list %d", steps, n)
-	}
+	n := len(slices.Collect(s.All()))
+	expect.MustTrue(t, n == steps, "rows hold %d messages, the list %d", steps, n)
 }
 
 func TestDropKnown(t *testing.T) {
@@ -125,12 +124,9 @@ func TestDropKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := tree(t, tt.o, tt.down...)
-			if s, b := plan(t, tr, dropping); s.Phases != tt.phases || b.String() != tt.bound {
-				t.Errorf("%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
-			}
-			if b := scheduler.LowerBound(tr, dropping); b.Phases != tt.phases {
-				t.Errorf("LowerBound gives %d, want %d", b.Phases, tt.phases)
-			}
+			s, b := plan(t, tr, dropping)
+			expect.True(t, s.Phases == tt.phases && b.String() == tt.bound, "%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
+			expect.Equal(t, scheduler.LowerBound(tr, dropping).Phases, tt.phases, "LowerBound gives")
 			if _, _, err := scheduler.FORS(tr, scheduler.Options{}); err == nil {
 				t.Error("without the option: no error")
 			}
@@ -154,9 +150,7 @@ func TestDropNothing(t *testing.T) {
 	for _, name := range scheduler.Names() {
 		with, bound, err := scheduler.ByName(name, tr, dropping)
 		without, _, other := scheduler.ByName(name, tr, scheduler.Options{})
-		if (err == nil) != (other == nil) {
-			t.Errorf("%s: error %v with the option, %v without", name, err, other)
-		}
+		expect.True(t, (err == nil) == (other == nil), "%s: error %v with the option, %v without", name, err, other)
 		if err == nil && (!slices.Equal(slices.Collect(with.All()), slices.Collect(without.All())) || bound.Phases != scheduler.LowerBound(tr, scheduler.Options{}).Phases) {
 			t.Errorf("%s: the option changes the schedule or the bound of a connected tree", name)
 		}

@@ -114,8 +114,7 @@ func TestBandwidthOptimalPods(t *testing.T) {
 		{Ports: 3, Leaves: 4, Pods: 4},
 	} {
 		t.Run(fmt.Sprint(o), func(t *testing.T) {
-			p, err := topology.New(o)
-			expect.Must(t, err)
+			p := expect.Value(topology.New(o))(t)
 			levels := []int{o.Ports, o.Leaves / o.Pods, o.Pods}
 			optimal(t, p, scheduler.BandwidthOptimal(p), levels)
 		})
@@ -128,8 +127,7 @@ func TestBandwidthOptimalTwoLevels(t *testing.T) {
 	options := topology.Options{Ports: 6, Leaves: 4}
 	want := scheduler.BandwidthOptimal(tree(t, options))
 	for _, options.Pods = range []int{1, 4} {
-		p, err := topology.New(options)
-		expect.Must(t, err)
+		p := expect.Value(topology.New(options))(t)
 		if got := scheduler.BandwidthOptimal(p); !slices.Equal(slices.Collect(got.All()), slices.Collect(want.All())) {
 			t.Errorf("%s: not the schedule of two levels", p.Notation())
 		}

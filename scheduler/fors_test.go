@@ -15,8 +15,7 @@ import (
 // random returns a tree with that many random dead links.
 func random(t testing.TB, o topology.Options, dead int, seed uint64) *topology.Tree {
 	t.Helper()
-	links, err := tree(t, o).Random(dead, seed)
-	expect.Must(t, err)
+	links := expect.Value(tree(t, o).Random(dead, seed))(t)
 	return tree(t, o, links...)
 }
 
@@ -116,9 +115,7 @@ func TestFORSKnown(t *testing.T) {
 			t.Parallel()
 			tr := tree(t, tt.o, tt.down...)
 			s, b := plan(t, tr, scheduler.Options{})
-			if s.Phases != tt.phases || b.String() != tt.bound {
-				t.Errorf("%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
-			}
+			expect.True(t, s.Phases == tt.phases && b.String() == tt.bound, "%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
 			if again := scheduler.LowerBound(tr, scheduler.Options{}); again.Phases != b.Phases || again.String() != b.String() {
 				t.Errorf("LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
 			}
@@ -223,9 +220,7 @@ func TestFORSExhaustive(t *testing.T) {
 			kinds[b.Kind]++
 		}
 	}
-	if kinds["server"] == 0 || kinds["leaf"] == 0 || kinds["hall"] == 0 {
-		t.Errorf("bounds %v: want all three simple kinds", kinds)
-	}
+	expect.True(t, kinds["server"] != 0 && kinds["leaf"] != 0 && kinds["hall"] != 0, "bounds %v: want all three simple kinds", kinds)
 }
 
 func TestFORSLarge(t *testing.T) {
@@ -305,9 +300,7 @@ func TestFORSRefuses(t *testing.T) {
 	cut := tree(t, topology.Options{Ports: 2, Leaves: 3}, topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
 	_, _, err := scheduler.FORS(cut, scheduler.Options{})
 	var unreachable *topology.UnreachableError
-	if !errors.As(err, &unreachable) || unreachable.A != 0 || unreachable.B != 2 {
-		t.Errorf("leaf0 and leaf2 cut apart: error %v", err)
-	}
+	expect.True(t, errors.As(err, &unreachable) && unreachable.A == 0 && unreachable.B == 2, "leaf0 and leaf2 cut apart: error %v", err)
 	huge := tree(t, topology.Options{Ports: 20, Leaves: 4000})
 	want := "schedule fors: 80000 servers on 4000 leaves with 20 spines are more than can be planned (at most 32768 servers, 268435456 leaves²·spines)"
 	if _, _, err := scheduler.FORS(huge, scheduler.Options{}); err == nil || err.Error() != want {

@@ -63,13 +63,10 @@ func TestFromMessagesWithAbsentPairs(t *testing.T) {
 		}
 	}
 	s := scheduler.FromMessages("x", tr, true, slices.Values(ms))
-	if s.Meets(0, 2) || s.Meets(3, 1) || !s.Meets(0, 4) || !slices.Equal(slices.Collect(s.All()), ms) {
-		t.Error("other pairs meet than were given")
-	}
+	expect.True(t, !s.Meets(0, 2) && !s.Meets(3, 1) && s.Meets(0, 4) && slices.Equal(slices.Collect(s.All()), ms), "other pairs meet than were given")
 	open := scheduler.FromMessages("x", tr, false, slices.Values(ms))
-	if p, k := open.At(0, 4); open.Pinned || p < 0 || k != scheduler.None {
-		t.Errorf("a schedule that is not pinned: phase %d, spine %d", p, k)
-	}
+	p, k := open.At(0, 4)
+	expect.True(t, !open.Pinned && p >= 0 && k == scheduler.None, "a schedule that is not pinned: phase %d, spine %d", p, k)
 }
 
 // apart returns the schedule of a three-level tree that sends every message in a
@@ -96,8 +93,7 @@ func apart(t *testing.T, p *topology.Tree) []scheduler.Message {
 }
 
 func TestFromMessagesThreeLevels(t *testing.T) {
-	p, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	expect.Must(t, err)
+	p := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
 	ms := apart(t, p)
 	s := scheduler.FromMessages("apart", p, true, slices.Values(ms))
 	if !s.Pinned || s.Top(0, 7) != 1 || s.Top(0, 2) != scheduler.None || !slices.Equal(slices.Collect(s.All()), ms) {
@@ -108,7 +104,6 @@ func TestFromMessagesThreeLevels(t *testing.T) {
 	for i := range ms {
 		ms[i].Phase = i
 	}
-	if less.Phases != len(ms) || !slices.Equal(slices.Collect(less.All()), ms) || s.Phases != 56 {
-		t.Errorf("without leaf0 and leaf3 there are %d phases, before %d", less.Phases, s.Phases)
-	}
+	expect.True(t, less.Phases == len(ms) && slices.Equal(slices.Collect(less.All()), ms) && s.Phases == 56,
+		"without leaf0 and leaf3 there are %d phases, before %d", less.Phases, s.Phases)
 }

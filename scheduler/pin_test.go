@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -20,18 +21,16 @@ func pin(t testing.TB, tr *topology.Tree, s *scheduler.Schedule, o scheduler.Opt
 		t.Fatalf("%s, fill %v, down %v: %v", tr.Notation(), tr.Fill(), tr.DownNames(), err)
 	}
 	passes(t, tr, p)
-	if p.Name != s.Name || p.Phases != s.Phases || !p.Pinned {
-		t.Fatalf("%s of %d phases became %s of %d, pinned %v", s.Name, s.Phases, p.Name, p.Phases, p.Pinned)
-	}
+	expect.MustTrue(t, p.Name == s.Name && p.Phases == s.Phases && p.Pinned,
+		"%s of %d phases became %s of %d, pinned %v", s.Name, s.Phases, p.Name, p.Phases, p.Pinned)
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
 			if src == dst {
 				continue
 			}
 			before, _ := s.At(src, dst)
-			if after, _ := p.At(src, dst); before != after {
-				t.Fatalf("%d to %d moved from phase %d to %d", src, dst, before, after)
-			}
+			after, _ := p.At(src, dst)
+			expect.MustTrue(t, before == after, "%d to %d moved from phase %d to %d", src, dst, before, after)
 		}
 	}
 	return p
@@ -152,9 +151,7 @@ func TestPinRefuses(t *testing.T) {
 			}
 		}
 	}
-	if reasons["sends"] == 0 || reasons["receives"] == 0 || reasons["carry"] == 0 {
-		t.Errorf("reasons %v: want several kinds", reasons)
-	}
+	expect.True(t, reasons["sends"] != 0 && reasons["receives"] != 0 && reasons["carry"] != 0, "reasons %v: want several kinds", reasons)
 }
 
 func TestPinErrors(t *testing.T) {

@@ -30,8 +30,7 @@ func deadOf(t testing.TB, p *topology.Tree, low, tops int, rng *rand.Rand) *topo
 		k := id / perPlane
 		links = append(links, above(k/planes, k%planes, id%perPlane))
 	}
-	v, err := p.Without(links...)
-	expect.Must(t, err)
+	v := expect.Value(p.Without(links...))(t)
 	if v.Connected() != nil {
 		return nil
 	}
@@ -148,9 +147,7 @@ func TestPodsHealthy(t *testing.T) {
 				for _, name := range []string{"linear-shift", "linear-shift-ports", "xor", "bandwidth-optimal", "fors"} {
 					s, _, err := scheduler.ByName(name, p, scheduler.Options{})
 					if err != nil {
-						if name != "xor" {
-							t.Error(err)
-						}
+						expect.True(t, name == "xor", "%v", err)
 						continue
 					}
 					passes(t, p, s)
@@ -206,22 +203,18 @@ func TestPodsKnown(t *testing.T) {
 		{"no top switch in common on a plane", "FT(3;2,2,2)", nil, []string{"pod0-spine0-top0", "pod1-spine0-top1"}, 8, "lp"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := topology.Parse(tt.notation)
-			expect.Must(t, err)
+			o := expect.Value(topology.Parse(tt.notation))(t)
 			o.Fill = tt.fill
 			p := tree(t, o)
 			for _, name := range tt.down {
-				links, err := p.Links(name)
-				expect.Must(t, err)
+				links := expect.Value(p.Links(name))(t)
 				p, _ = p.Without(links...)
 			}
 			s, b := planPods(t, p, scheduler.Options{})
-			if s.Phases != tt.phases || b.Phases != tt.phases || b.String() != tt.bound {
-				t.Errorf("%d phases, bound %d by %v, want %d by %s", s.Phases, b.Phases, b, tt.phases, tt.bound)
-			}
-			if again := scheduler.LowerBound(p, scheduler.Options{}); again.Phases != b.Phases {
-				t.Errorf("LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
-			}
+			expect.True(t, s.Phases == tt.phases && b.Phases == tt.phases && b.String() == tt.bound,
+				"%d phases, bound %d by %v, want %d by %s", s.Phases, b.Phases, b, tt.phases, tt.bound)
+			again := scheduler.LowerBound(p, scheduler.Options{})
+			expect.True(t, again.Phases == b.Phases, "LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
 		})
 	}
 }
@@ -231,9 +224,8 @@ func TestPodsLarge(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
 		p := deadOf(t, tree(t, topology.Options{Ports: 8, Leaves: 64, Pods: 8}), 6, 6, rand.New(rand.NewPCG(seed, 2)))
-		if s, b := planPods(t, p, scheduler.Options{}); s.Phases > b.Phases+b.Phases/20 {
-			t.Errorf("%d phases, bound %d", s.Phases, b.Phases)
-		}
+		s, b := planPods(t, p, scheduler.Options{})
+		expect.True(t, s.Phases <= b.Phases+b.Phases/20, "%d phases, bound %d", s.Phases, b.Phases)
 	}
 }
 
@@ -245,9 +237,7 @@ func TestPodsRefuses(t *testing.T) {
 	for _, name := range []string{"fors", "repair:linear-shift"} {
 		_, _, err := scheduler.ByName(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
-		if !errors.As(err, &u) || u.A != 0 || u.B != 2 {
-			t.Errorf("%s, leaf0 and leaf2 cut apart: error %v", name, err)
-		}
+		expect.True(t, errors.As(err, &u) && u.A == 0 && u.B == 2, "%s, leaf0 and leaf2 cut apart: error %v", name, err)
 		s, _, err := scheduler.ByName(name, cut, dropping)
 		expect.Must(t, err)
 		passes(t, cut, s)
@@ -279,17 +269,15 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
 		}
 	}
-	if b := scheduler.LowerBound(cut, scheduler.Options{}); b.Phases != 12 || b.String() != "leaf0" {
-		t.Errorf("a tree that is not connected: bound %d by %v", b.Phases, b)
-	}
+	b := scheduler.LowerBound(cut, scheduler.Options{})
+	expect.True(t, b.Phases == 12 && b.String() == "leaf0", "a tree that is not connected: bound %d by %v", b.Phases, b)
 	refusesPins(t, whole, cut)
 }
 
 func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 	t.Helper()
 	without := func(links ...topology.Link) *topology.Tree {
-		p, err := whole.Without(links...)
-		expect.Must(t, err)
+		p := expect.Value(whole.Without(links...))(t)
 		return p
 	}
 	shift := scheduler.LinearShift(whole)
@@ -312,8 +300,7 @@ func refusesPins(t *testing.T, whole, cut *topology.Tree) {
 // leaves in weights.
 func TestRaise(t *testing.T) {
 	p := tree(t, topology.Options{Ports: 4, Leaves: 4, Pods: 2})
-	p, err := p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2})
-	expect.Must(t, err)
+	p = expect.Value(p.Without(topology.Link{Leaf: 2}, topology.Link{Leaf: 2, Spine: 1}, topology.Link{Leaf: 2, Spine: 2}))(t)
 	// Leaf 0 has 16 messages for leaf 2, over the one spine that they share.
 	b := scheduler.Raise(p, scheduler.Bound{Phases: 16, Kind: scheduler.KindHall, Leaf: 0, Subset: []int{2}})
 	if b.Kind != scheduler.KindLP || b.Phases != 16 || len(b.Weights) != p.Wires() || proven(p, b) < 16 {
@@ -331,8 +318,7 @@ func TestCheckPods(t *testing.T) {
 	at, _ := s.At(0, 2)
 	within, _ := s.At(0, 1)
 	without := func(links ...topology.Link) *topology.Tree {
-		v, err := p.Without(links...)
-		expect.Must(t, err)
+		v := expect.Value(p.Without(links...))(t)
 		return v
 	}
 	pin := *shift

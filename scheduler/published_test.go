@@ -133,9 +133,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	for kind, n := range map[string]int{"right": 450, "offence": 21, "conflict": 33} {
-		if seen[kind] != n {
-			t.Errorf("%s: %d cases, want %d", kind, seen[kind], n)
-		}
+		expect.Equal(t, seen[kind], n, "%s: cases", kind)
 	}
 }
 
@@ -148,9 +146,8 @@ func comparePublished(t *testing.T, name string, tr *topology.Tree, want printed
 		passes(t, tr, s)
 		for _, list := range want.messages {
 			for _, m := range list {
-				if phase, spine := s.At(m.Src, m.Dst); phase != m.Phase || spine != m.Spine {
-					t.Fatalf("%s: %+v: is in phase %d through %d", name, m, phase, spine)
-				}
+				phase, spine := s.At(m.Src, m.Dst)
+				expect.MustTrue(t, phase == m.Phase && spine == m.Spine, "%s: %+v: is in phase %d through %d", name, m, phase, spine)
 			}
 		}
 		f := tr.Ports() - len(tr.AliveSpines(worst(tr)))
@@ -168,14 +165,12 @@ func comparePublished(t *testing.T, name string, tr *topology.Tree, want printed
 		t.Fatalf("%s on %s, down %v: %v, want an InvalidError", name, tr.Notation(), tr.DownNames(), err)
 	}
 	if want.offence >= 0 {
-		if !strings.HasPrefix(invalid.Offence, fmt.Sprintf("phase %d: ", want.offence)) || !strings.Contains(invalid.Shape, "g = gcd") {
-			t.Errorf("%v, want phase %d", err, want.offence)
-		}
+		expect.True(t, strings.HasPrefix(invalid.Offence, fmt.Sprintf("phase %d: ", want.offence)) && strings.Contains(invalid.Shape, "g = gcd"),
+			"%v, want phase %d", err, want.offence)
 		return "offence"
 	}
-	if !strings.HasSuffix(invalid.Offence, fmt.Sprintf("in all %d messages are second on their link", want.conflicts)) {
-		t.Errorf("%v, want %d conflicts", err, want.conflicts)
-	}
+	expect.True(t, strings.HasSuffix(invalid.Offence, fmt.Sprintf("in all %d messages are second on their link", want.conflicts)),
+		"%v, want %d conflicts", err, want.conflicts)
 	return "conflict"
 }
 
@@ -219,9 +214,7 @@ func TestPublishedSweep(t *testing.T) {
 			})
 			got := [][2]int{coprime, narrow, wide, conflict, routed, claimed}
 			want := [][2]int{{4253, 0}, {1781, tt.narrow}, {843, tt.wide}, {tt.conflict, tt.conflict}, {tt.routed, 0}, {tt.claimed, 0}}
-			if !slices.Equal(got, want) {
-				t.Errorf("cases and wrong ones with g=1, with w<=q, with w>q, right but with conflicts, right, and claimed: %v, want %v", got, want)
-			}
+			expect.Equal(t, got, want, "cases and wrong ones with g=1, with w<=q, with w>q, right but with conflicts, right, and claimed")
 		})
 	}
 }
@@ -274,9 +267,7 @@ func TestPublishedErrors(t *testing.T) {
 		tr := reduced(t, topology.Options{Ports: tt.m0, Leaves: tt.m1}, tt.f)
 		_, _, err := scheduler.ByName(tt.name, tr, scheduler.Options{})
 		want := fmt.Sprintf("schedule %s is wrong as published for %s, f=%d: %s: %s", tt.name, tr.Notation(), tt.f, tt.shape, tt.why)
-		if err == nil || err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		expect.True(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 	}
 }
 

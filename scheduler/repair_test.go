@@ -10,8 +10,7 @@ import (
 
 // TestApplyUndoes shows that a chain which does not help leaves all as it was.
 func TestApplyUndoes(t *testing.T) {
-	tr, err := topology.New(topology.Options{Ports: 3, Leaves: 2})
-	expect.Must(t, err)
+	tr := expect.Value(topology.New(topology.Options{Ports: 3, Leaves: 2}))(t)
 	f := newFabric(tr)
 	f.share()
 	w := newFluid(f)
@@ -34,11 +33,7 @@ func TestApplyUndoes(t *testing.T) {
 		r.queue = tt.queue
 		got := r.apply(tt.queue[len(tt.queue)-1])
 		same := slices.Equal(x, s.x) && slices.Equal(load, s.load) && s.over == over
-		if got != tt.want || same == got {
-			t.Errorf("%s: apply = %v, unchanged %v, want apply = %v", tt.name, got, same, tt.want)
-		}
+		expect.True(t, got == tt.want && same != got, "%s: apply = %v, unchanged %v, want apply = %v", tt.name, got, same, tt.want)
 	}
-	if !s.repair() || s.over != 0 || slices.Max(s.load) > s.ceiling {
-		t.Errorf("not repaired: loads %v", s.load)
-	}
+	expect.True(t, s.repair() && s.over == 0 && slices.Max(s.load) <= s.ceiling, "not repaired: loads %v", s.load)
 }

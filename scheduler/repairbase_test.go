@@ -31,9 +31,7 @@ func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *
 			after, _ := s.At(src, dst)
 			if before != after {
 				changed++
-				if tr.Leaf(src) == tr.Leaf(dst) {
-					t.Fatalf("%d to %d, within a leaf, moved from phase %d to %d", src, dst, before, after)
-				}
+				expect.MustTrue(t, tr.Leaf(src) != tr.Leaf(dst), "%d to %d, within a leaf, moved from phase %d to %d", src, dst, before, after)
 			}
 		}
 	}
@@ -58,9 +56,7 @@ func named(t testing.TB, tr *topology.Tree) []string {
 func TestRepairTable(t *testing.T) {
 	t.Parallel()
 	s := repair(t, tree(t, topology.Options{Ports: 2, Leaves: 4}, diagonal(0)...), "bandwidth-optimal", scheduler.Options{})
-	if s.Phases != 12 || s.Moved != 8 {
-		t.Errorf("%d phases, %d messages moved; the thesis has 12 and 8", s.Phases, s.Moved)
-	}
+	expect.True(t, s.Phases == 12 && s.Moved == 8, "%d phases, %d messages moved; the thesis has 12 and 8", s.Phases, s.Moved)
 }
 
 // TestRepairReductions repairs on every tree with M0, M1 <= 6 and every uniform
@@ -97,9 +93,7 @@ func TestRepairRandom(t *testing.T) {
 			repaired++
 		}
 	}
-	if repaired < 500 {
-		t.Errorf("only %d schedules were repaired", repaired)
-	}
+	expect.True(t, repaired >= 500, "only %d schedules were repaired", repaired)
 }
 
 // TestRepairLarge counts phases on FT(2;20,18), which repaired reaches the bound of
@@ -108,9 +102,7 @@ func TestRepairLarge(t *testing.T) {
 	t.Parallel()
 	o := topology.Options{Ports: 20, Leaves: 18}
 	for f, want := range []int{360, 360, 378, 400, 425, 454, 486, 524, 567} {
-		if s := repair(t, reduced(t, o, f), "bandwidth-optimal", scheduler.Options{}); s.Phases != want {
-			t.Errorf("%d spines dead: %d phases, want %d", f, s.Phases, want)
-		}
+		expect.Equal(t, repair(t, reduced(t, o, f), "bandwidth-optimal", scheduler.Options{}).Phases, want, "%d spines dead: phases", f)
 	}
 	for _, tt := range []struct {
 		o          topology.Options
@@ -124,9 +116,8 @@ func TestRepairLarge(t *testing.T) {
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbA}, "linear-shift-ports", 9, 390},
 		{topology.Options{Ports: 20, Leaves: 18, Fill: lhcbB}, "bandwidth-optimal", 9, 390},
 	} {
-		if s := repair(t, random(t, tt.o, tt.dead, 1), tt.base, scheduler.Options{}); s.Phases > tt.most {
-			t.Errorf("%s with %d dead links: %d phases, want at most %d", s.Name, tt.dead, s.Phases, tt.most)
-		}
+		s := repair(t, random(t, tt.o, tt.dead, 1), tt.base, scheduler.Options{})
+		expect.True(t, s.Phases <= tt.most, "%s with %d dead links: %d phases, want at most %d", s.Name, tt.dead, s.Phases, tt.most)
 	}
 }
 
@@ -136,9 +127,8 @@ func TestRepairPinned(t *testing.T) {
 	tr := random(t, topology.Options{Ports: 6, Leaves: 7}, 9, 4)
 	fors, _ := plan(t, tr, scheduler.Options{})
 	s := repair(t, tr, "fors", scheduler.Options{})
-	if s.Moved != 0 || !slices.Equal(slices.Collect(s.All()), slices.Collect(fors.All())) {
-		t.Errorf("repair of fors moves %d messages or changes spines", s.Moved)
-	}
+	expect.True(t, s.Moved == 0 && slices.Equal(slices.Collect(s.All()), slices.Collect(fors.All())),
+		"repair of fors moves %d messages or changes spines", s.Moved)
 }
 
 func TestRepairWorkers(t *testing.T) {
@@ -171,9 +161,7 @@ func TestRepairRefuses(t *testing.T) {
 	cut := tree(t, topology.Options{Ports: 2, Leaves: 3}, topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
 	_, _, err := scheduler.ByName("repair:linear-shift", cut, scheduler.Options{})
 	var unreachable *topology.UnreachableError
-	if !errors.As(err, &unreachable) || unreachable.A != 0 || unreachable.B != 2 {
-		t.Errorf("leaf0 and leaf2 cut apart: error %v", err)
-	}
+	expect.True(t, errors.As(err, &unreachable) && unreachable.A == 0 && unreachable.B == 2, "leaf0 and leaf2 cut apart: error %v", err)
 }
 
 // BenchmarkRepair repairs bandwidth-optimal on FT(2;20,18).

@@ -101,17 +101,14 @@ func TestXOR(t *testing.T) {
 	grid(t, func(tr *topology.Tree) {
 		n := tr.Servers()
 		s, err := scheduler.XOR(tr)
-		if power := strings.Count(string(bits(n)), "1") == 1; power != (err == nil) {
-			t.Fatalf("%d servers: error %v", n, err)
-		}
+		expect.MustTrue(t, (strings.Count(string(bits(n)), "1") == 1) == (err == nil), "%d servers: error %v", n, err)
 		if err == nil {
 			sends(t, tr, s, func(src, p int) int { return src ^ (p + 1) })
 		}
 	})
 	_, err := scheduler.XOR(tree(t, topology.Options{Ports: 20, Leaves: 18}))
-	if want := "schedule xor: needs a power of two of servers, such as 256 or 512; here are 360"; err == nil || err.Error() != want {
-		t.Errorf("360 servers: error %v, want %s", err, want)
-	}
+	want := "schedule xor: needs a power of two of servers, such as 256 or 512; here are 360"
+	expect.True(t, err != nil && err.Error() == want, "360 servers: error %v, want %s", err, want)
 }
 
 // bits returns n in binary.
@@ -138,9 +135,7 @@ func TestBandwidthOptimalTable(t *testing.T) {
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	tr := tree(t, topology.Options{Ports: 2, Leaves: 4})
 	s := scheduler.BandwidthOptimal(tr)
-	if s.Phases != 8 {
-		t.Fatalf("%d phases, want 8", s.Phases)
-	}
+	expect.MustTrue(t, s.Phases == 8, "%d phases, want 8", s.Phases)
 	sends(t, tr, s, func(src, p int) int { return int(strings.Fields(rows[src])[p][0] - '0') })
 }
 
@@ -218,9 +213,8 @@ func TestViewsAgree(t *testing.T) {
 			t.Errorf("%+v; At says phase %d, spine %d", m, phase, spine)
 		}
 	}
-	if want := s.Ranks * (s.Ranks - 1); seen != want {
-		t.Errorf("rows hold %d messages, want %d", seen, want)
-	}
+	want := s.Ranks * (s.Ranks - 1)
+	expect.True(t, seen == want, "rows hold %d messages, want %d", seen, want)
 }
 
 func TestByName(t *testing.T) {
@@ -228,15 +222,13 @@ func TestByName(t *testing.T) {
 	for _, name := range scheduler.Names() {
 		s, b, err := scheduler.ByName(name, tr, scheduler.Options{})
 		expect.Must(t, err)
-		if s.Name != name || s.Pinned != strings.HasPrefix(name, "fors") || b.Phases != 16 || b.String() != "leaf1" {
-			t.Errorf("%s: name %q, pinned %v, bound %d by %v", name, s.Name, s.Pinned, b.Phases, b)
-		}
+		expect.True(t, s.Name == name && s.Pinned == strings.HasPrefix(name, "fors") && b.Phases == 16 && b.String() == "leaf1",
+			"%s: name %q, pinned %v, bound %d by %v", name, s.Name, s.Pinned, b.Phases, b)
 		passes(t, tr, s)
 	}
 	_, _, err := scheduler.ByName("stair", tr, scheduler.Options{})
-	if want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`; err == nil || err.Error() != want {
-		t.Errorf("ByName(stair): %v, want %s", err, want)
-	}
+	want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`
+	expect.True(t, err != nil && err.Error() == want, "ByName(stair): %v, want %s", err, want)
 	if _, _, err := scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{}); err == nil {
 		t.Error("xor of 3 servers: no error")
 	}
@@ -246,9 +238,8 @@ func TestByNameRefusesHuge(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 254, Leaves: 4096})
 	for _, name := range scheduler.Names() {
 		_, _, err := scheduler.ByName(name, tr, scheduler.Options{})
-		if want := "schedule " + name + ": 1040384 servers are more than can be planned (at most 32768)"; err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", name, err, want)
-		}
+		want := "schedule " + name + ": 1040384 servers are more than can be planned (at most 32768)"
+		expect.True(t, err != nil && err.Error() == want, "%s: %v, want %s", name, err, want)
 	}
 }
 

@@ -40,13 +40,11 @@ func TestGateNamesFailures(t *testing.T) {
 	for _, name := range []string{"setup", "format", "test-dist"} {
 		executable(t, scripts, name, "")
 	}
-	gate, err := os.ReadFile("gate")
-	expect.Must(t, err)
+	gate := expect.Value(os.ReadFile("gate"))(t)
 	program := executable(t, scripts, "gate", string(gate[strings.Index(string(gate), "\n")+1:]))
 	git := exec.Command("git", "init", "-q", dir)
-	if out, err := git.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := git.CombinedOutput()
+	expect.MustTrue(t, err == nil, "%v: %s", err, out)
 	for name, text := range map[string]string{"meets": "go func()", "single": "func one()"} {
 		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
@@ -67,21 +65,17 @@ esac
 	if said, code := bash(vars...); code != 0 || !strings.Contains(said, "all parts passed") {
 		t.Errorf("a gate without failures ended with %d:\n%s", code, said)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*")); left != nil {
-		t.Errorf("a gate that passed left %v", left)
-	}
+	left, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*"))
+	expect.True(t, left == nil, "a gate that passed left %v", left)
 	said, code := bash(append(vars, "FAILS=1")...)
 	_, end, _ := strings.Cut(said, "== FAILED")
 	for _, want := range []string{`(?m)^vet: /.*/vet\.log$`, `(?m)^tests in which goroutines meet, .*\.log$`, `(?m)^ +evbench/a 0\.1s: TestOne TestOne/sub$`,
 		`(?m)^ +evbench/c \[build failed\]: no test is named`} {
-		if !regexp.MustCompile(want).MatchString(end) {
-			t.Errorf("the end does not match %s", want)
-		}
+		expect.True(t, regexp.MustCompile(want).MatchString(end), "the end does not match %s", want)
 	}
 	kept, _ := filepath.Glob(filepath.Join(dir, "evbench-gate.*", "*.log"))
-	if code != 1 || strings.Contains(end, "evbench/ok") || !strings.Contains(said, "== all others") || len(kept) < 8 {
-		t.Errorf("ended with %d, logs %v:\n%s", code, kept, said)
-	}
+	expect.True(t, code == 1 && !strings.Contains(end, "evbench/ok") && strings.Contains(said, "== all others") && len(kept) >= 8,
+		"ended with %d, logs %v:\n%s", code, kept, said)
 }
 
 // same finds equal what is, and names what differs.
@@ -94,16 +88,13 @@ func TestSame(t *testing.T) {
 	sums, code := same("one")
 	before := filepath.Join(dir, "before")
 	expect.Must(t, os.WriteFile(before, []byte(sums), 0o600))
-	if !regexp.MustCompile(`(?m)^[0-9a-f]{64}  schema/man/stdout$`).MatchString(sums) || code != 0 {
-		t.Fatalf("ended with %d:\n%s", code, sums)
-	}
+	expect.MustTrue(t, regexp.MustCompile(`(?m)^[0-9a-f]{64}  schema/man/stdout$`).MatchString(sums) && code == 0, "ended with %d:\n%s", code, sums)
 	if said, code := same("one", "--against", before); code != 0 || strings.Contains(said, "differs") {
 		t.Errorf("equal, and ended with %d:\n%s", code, said)
 	}
 	if said, code := same("two", "--against", before, "--keep", filepath.Join(dir, "kept")); code != 1 || !strings.Contains(said, "differs  schema/man/stdout\n") {
 		t.Errorf("another answer, and ended with %d:\n%s", code, said)
 	}
-	if kept, err := os.ReadFile(filepath.Join(dir, "kept/schema/man/stdout")); string(kept) != "two\n" {
-		t.Errorf("kept is %q, %v", kept, err)
-	}
+	kept, err := os.ReadFile(filepath.Join(dir, "kept/schema/man/stdout"))
+	expect.True(t, string(kept) == "two\n", "kept is %q, %v", kept, err)
 }

@@ -156,9 +156,8 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 func TestFluidFreeRunningWithoutContention(t *testing.T) {
 	j := small(t, results.FreeRunning, "linear-shift", "ftree")
 	j.Credits, j.Duration = 2, 30*time.Millisecond
-	if o := outcome(t, j); o.Exchanges != 2 || o.Span != 30*time.Millisecond {
-		t.Errorf("%d exchanges in %v, want 2 of 15 ms each", o.Exchanges, o.Span)
-	}
+	o := outcome(t, j)
+	expect.True(t, o.Exchanges == 2 && o.Span == 30*time.Millisecond, "%d exchanges in %v, want 2 of 15 ms each", o.Exchanges, o.Span)
 }
 
 func TestFluidOverheadIsPaidInTurn(t *testing.T) {

@@ -66,9 +66,8 @@ func steps(t *testing.T, f *flows) {
 			}
 		}
 		for w, bytes := range carried[:f.plans.wires] {
-			if most := f.now*1e9*(1+1e-7) + 1; bytes > most {
-				t.Fatalf("wire %d has carried %.0f bytes by %v, at most %.0f", w, bytes, f.now, most)
-			}
+			most := f.now*1e9*(1+1e-7) + 1
+			expect.MustTrue(t, bytes <= most, "wire %d has carried %.0f bytes by %v, at most %.0f", w, bytes, f.now, most)
 		}
 		f.share()
 		fair(t, f)
@@ -116,9 +115,8 @@ func TestFluidQuantumOwesLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			for w, bytes := range c.meter.wire[:c.plans.wires] {
-				if most := c.rate * (at + 4*c.quantum); bytes > most {
-					t.Fatalf("wire %d has carried %.0f bytes by %v, at most %.0f (quantum %v)", w, bytes, at, most, j.Quantum)
-				}
+				most := c.rate * (at + 4*c.quantum)
+				expect.MustTrue(t, bytes <= most, "wire %d has carried %.0f bytes by %v, at most %.0f (quantum %v)", w, bytes, at, most, j.Quantum)
 			}
 		}
 	}

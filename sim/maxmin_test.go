@@ -161,8 +161,7 @@ func TestNewcomer(t *testing.T) {
 		{[]int32{2, s.none}, 2},
 		{[]int32{1, 2}, 2},
 	} {
-		if got := s.newcomer(c.path); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("one more on %v gets %v, want %v", c.path, got, c.want)
-		}
+		got := s.newcomer(c.path)
+		expect.True(t, math.Abs(got-c.want) <= 1e-9, "one more on %v gets %v, want %v", c.path, got, c.want)
 	}
 }

@@ -272,9 +272,8 @@ func TestPortTokens(t *testing.T) {
 	j.Exchanges, j.Timing = 6, overheads
 	all := outcome(t, j)
 	j.PortTokens = true
-	if some := outcome(t, j); some.Span < all.Span*103/100 {
-		t.Errorf("%v without the tokens for links, %v with them", some.Span, all.Span)
-	}
+	some := outcome(t, j)
+	expect.True(t, some.Span >= all.Span*103/100, "%v without the tokens for links, %v with them", some.Span, all.Span)
 	expect.True(t, expect.Err(Phase(t.Context(), j, nil)) != nil, "the phase model takes it")
 }
 

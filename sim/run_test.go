@@ -108,9 +108,8 @@ func TestRun(t *testing.T) {
 	if want := []string{"a: # evbench plan 1", "b: # evbench plan 1", "c: # evbench plan 1"}; !slices.Equal(first.plans, want) {
 		t.Errorf("plans %v", first.plans)
 	}
-	if m := first.run.Manifest; !m.Complete || m.Ended.Sub(m.Started) != time.Second {
-		t.Errorf("manifest %+v", m)
-	}
+	m := first.run.Manifest
+	expect.True(t, m.Complete && m.Ended.Sub(m.Started) == time.Second, "manifest %+v", m)
 }
 
 // TestResults: a case says that it is simulated, is valid without a word, and its
@@ -166,9 +165,8 @@ func TestMemory(t *testing.T) {
 	all := cases(t)
 	one := memory(all, 1)
 	all[0].Interval /= 10
-	if more := memory(all, 1); more != one+54*16*sampleBytes {
-		t.Errorf("%d bytes more, want %d", more-one, 54*16*sampleBytes)
-	}
+	more := memory(all, 1)
+	expect.True(t, more == one+54*16*sampleBytes, "%d bytes more, want %d", more-one, 54*16*sampleBytes)
 	all[0].Model, all[1].Model = FluidModel, FluidModel
 	if a, b := memory(all, 1), memory(all, 2); b-a != 16*15*flowBytes {
 		t.Errorf("a second worker takes %d bytes, want %d", b-a, 16*15*flowBytes)

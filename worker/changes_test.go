@@ -224,9 +224,8 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		if d := called.Add(sw.LastOld).Sub(mended); d < 0 || d > 200*time.Millisecond || sw.FirstNew-sw.LastOld > 100*time.Millisecond {
 			t.Errorf("mended %v, last %v, first %v", mended, sw.LastOld, sw.FirstNew)
 		}
-		if left := o.Exchanges; left < sw.From+30 {
-			t.Errorf("%d exchanges, %d on the new plan", left, left-sw.From)
-		}
+		left := o.Exchanges
+		expect.True(t, left >= sw.From+30, "%d exchanges, %d on the new plan", left, left-sw.From)
 	})
 }
 
@@ -278,9 +277,8 @@ func TestUpdatesRefused(t *testing.T) {
 					_, err = r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1, Mode: tt.to, Rows: rows(3)[:tt.rows]}, nil)
 				})
 			}
-			if o, runErr := r.ctl.RunCase(t.Context(), c); runErr != nil || o.Built != o.Assigned {
-				t.Error(runErr, o)
-			}
+			o, runErr := r.ctl.RunCase(t.Context(), c)
+			expect.True(t, runErr == nil && o.Built == o.Assigned, "%v %v", runErr, o)
 			wg.Wait()
 			expect.Error(t, err, tt.want)
 		})

@@ -33,9 +33,7 @@ func configured(mode string) wire.Configure {
 // What would make the loops panic, or the machine run out of memory, is refused, and the error names the field.
 func TestCheckRefuses(t *testing.T) {
 	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
-		if err := check(configured(mode), 0); err != nil {
-			t.Errorf("%s: %v", mode, err)
-		}
+		expect.OK(t, check(configured(mode), 0), "%s", mode)
 	}
 	for want, change := range map[string]func(c *wire.Configure){
 		"peers: 0":                              func(c *wire.Configure) { c.Peers = nil },

@@ -111,9 +111,8 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 		r.start()
 		c := newCase(4, wire.Sync)
 		c.Check = wire.CheckHeader
-		if o, err := r.ctl.RunCase(t.Context(), c); err != nil || o.Built != o.Assigned || o.CorruptFragments != 0 {
-			t.Errorf("outcome %+v, %v", o, err)
-		}
+		o, err := r.ctl.RunCase(t.Context(), c)
+		expect.True(t, err == nil && o.Built == o.Assigned && o.CorruptFragments == 0, "outcome %+v, %v", o, err)
 	})
 }
 
@@ -131,9 +130,8 @@ func TestLostFragment(t *testing.T) {
 			want, lost = "no fragment from server 11; server 11 sent it", 0
 		}
 		expect.Error(t, err, "measurement", want)
-		if d := time.Since(began); d > c.Timeout {
-			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
-		}
+		d := time.Since(began)
+		expect.True(t, d <= c.Timeout, "ended after %v, time-out %v", d, c.Timeout)
 		expect.True(t, !o.Complete && o.Lost == lost && o.Servers[2].Lost == lost, "outcome %+v; want %d events lost", o, lost)
 	})
 }
@@ -151,9 +149,8 @@ func TestKilledWorker(t *testing.T) {
 		var ce *controller.CaseError
 		expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{13}) && len(ce.Waiting) != 0,
 			"error %#v; want server 13 at fault, and who waits for it", ce)
-		if d := time.Since(began); d > 2*time.Second {
-			t.Errorf("ended after %v", d)
-		}
+		d := time.Since(began)
+		expect.True(t, d <= 2*time.Second, "ended after %v", d)
 		expect.True(t, !o.Complete && len(*samples) != 0 && !o.Servers[3].Reported && o.Servers[0].Reported, "outcome %+v", o)
 		_, err = r.ctl.RunCase(t.Context(), withPeers(c))
 		expect.Error(t, err, "not connected: server 13")
@@ -191,9 +188,8 @@ func TestHungWorker(t *testing.T) {
 		expect.Error(t, err, "server 13: does not answer", "waited for by")
 		var ce *controller.CaseError
 		expect.True(t, errors.As(err, &ce) && slices.Equal(ce.Servers, []int{13}), "error %#v; want server 13 at fault", ce)
-		if d := time.Since(began); d > c.Timeout+time.Second {
-			t.Errorf("ended after %v, time-out %v", d, c.Timeout)
-		}
+		d := time.Since(began)
+		expect.True(t, d <= c.Timeout+time.Second, "ended after %v, time-out %v", d, c.Timeout)
 		close(freed)
 	})
 }

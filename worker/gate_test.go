@@ -53,9 +53,8 @@ func TestGateOfTheTransport(t *testing.T) {
 	}
 	expect.Must(t, g.Wait())
 	for r, e := range ends {
-		if want := events * (n - 1); e.waits != want {
-			t.Errorf("rank %d waited %d times, want %d", r, e.waits, want)
-		}
+		want := events * (n - 1)
+		expect.True(t, e.waits == want, "rank %d waited %d times, want %d", r, e.waits, want)
 	}
 }
 

@@ -193,9 +193,7 @@ func TestPathsOfRequests(t *testing.T) {
 				return transporttest.Deliver
 			}
 			r.start()
-			if _, err := r.ctl.RunCase(t.Context(), c); err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), c)))
 		})
 	}
 }

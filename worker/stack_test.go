@@ -41,9 +41,8 @@ func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
 	expect.True(t, o.Complete && o.Assigned == all && o.Built == all && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0,
 		"outcome %+v; want %d assigned and built", o, all)
 	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
-	if want := map[bool]uint64{true: 0, false: 6}[mode == wire.Unsync]; o.Exchanges != want {
-		t.Errorf("%d exchanges, want %d", o.Exchanges, want)
-	}
+	want := map[bool]uint64{true: 0, false: 6}[mode == wire.Unsync]
+	expect.True(t, o.Exchanges == want, "%d exchanges, want %d", o.Exchanges, want)
 	for _, s := range o.Servers {
 		peers := uint64(n - 1)
 		if s.Server != 10+s.Rank || s.Events != 6 || s.ReceivedBytes != 6*peers*1000 || s.SentBytes != s.ReceivedBytes || s.EventBytes != 6*(peers+1)*1000 {
@@ -201,9 +200,7 @@ func TestRefusedConfiguration(t *testing.T) {
 			_, err := r.ctl.RunCase(t.Context(), c)
 			expect.Error(t, err, tt.want)
 		}
-		if _, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync)); err != nil {
-			t.Errorf("after the refusals: %v", err)
-		}
+		expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))), "after the refusals")
 	})
 }
 

@@ -81,9 +81,7 @@ func (f *floor) step() bool {
 func (f *floor) hand(r int) {
 	m := &f.parts[r][0]
 	f.parts[r] = f.parts[r][1:]
-	if err := f.all[r].check(m, 4); err != nil {
-		f.t.Fatalf("rank %d: %v", r, err)
-	}
+	expect.Must(f.t, f.all[r].check(m, 4), "rank %d", r)
 	f.send(r, f.all[r].add(m))
 }
 
@@ -111,9 +109,8 @@ func (f *floor) start(r int, w *window) {
 	x := f.all[r].start(w)
 	p := Piece{x.Exchange, r, x.To, x.Spine}
 	for _, u := range f.drawn.Uses(p) {
-		if o, ok := f.busy[u]; ok {
-			f.t.Fatalf("%+v starts on %v, where %+v is", p, u, o)
-		}
+		o, ok := f.busy[u]
+		expect.MustTrue(f.t, !ok, "%+v starts on %v, where %+v is", p, u, o)
 		f.busy[u] = p
 	}
 	f.flying = append(f.flying, flyingPiece{p, w.From})
@@ -205,9 +202,8 @@ func TestTokens(t *testing.T) {
 	x.start(x.next())
 	x.departed()
 	expect.True(t, x.next() == nil, "starts without the token of rank 1")
-	if a := x.awaits(); !slices.Equal(a.tokens, []wire.Token{{Rank: 1, Send: 1}}) || a.to != 2 {
-		t.Errorf("awaits %+v", a)
-	}
+	a := x.awaits()
+	expect.True(t, slices.Equal(a.tokens, []wire.Token{{Rank: 1, Send: 1}}) && a.to == 2, "awaits %+v", a)
 	expect.True(t, x.token(of(1, 0, 1)) && x.next() != nil, "does not start with all tokens")
 	x.add(ofThree(false, 1))
 	x.drop(1)

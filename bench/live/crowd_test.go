@@ -78,8 +78,7 @@ func TestStrangersStay(t *testing.T) {
 	defer watching.Body.Close()
 	var strangers []net.Conn
 	for i := range 400 {
-		c, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
-		expect.Must(t, err)
+		c := expect.Value(net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/")))(t)
 		strangers = append(strangers, c)
 		const host = " HTTP/1.1\r\nHost: localhost\r\n"
 		said := []string{"", "GET / HT", "GET /metrics" + host + "\r\n", "POST /" + host + "Content-Length: 9\r\n\r\n"}[i%4]
@@ -87,21 +86,16 @@ func TestStrangersStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := get(t, s.URL()+"api/progress"); !strings.Contains(text, "evbench/progress/1") {
-		t.Error(text)
-	}
-	if n := all.most.Load(); n > 64 {
-		t.Errorf("%d connections were open at once", n)
-	}
+	expect.Contains(t, get(t, s.URL()+"api/progress"), "evbench/progress/1")
+	n := all.most.Load()
+	expect.True(t, n <= 64, "%d connections were open at once", n)
 	for _, c := range strangers { // else the end is put off for them
 		c.Close()
 	}
 	x.Slice(1, 0, 5)
 	expect.OK(t, s.End("over"))
 	text, err := io.ReadAll(watching.Body)
-	if err != nil || !bytes.Contains(text, []byte("event: end")) {
-		t.Errorf("who followed the run was sent away: %v, %q", err, text)
-	}
+	expect.True(t, err == nil && bytes.Contains(text, []byte("event: end")), "who followed the run was sent away: %v, %q", err, text)
 }
 
 // What is odd is logged, and not written to standard error.
@@ -110,18 +104,14 @@ func TestServerLogs(t *testing.T) {
 	s, _ := counting(t, slog.NewTextHandler(&log, nil), &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)})
 	get(t, s.URL())
 	expect.OK(t, s.End(""))
-	if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "too many open files") {
-		t.Errorf("logged %q", text)
-	}
+	expect.Contains(t, log.String(), "level=WARN", "too many open files")
 }
 
 // ask sends a request on a connection of its own.
 func ask(t *testing.T, l *transporttest.Listener, path string) net.Conn {
 	t.Helper()
 	c := l.Dial()
-	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")))
 	return c
 }
 
@@ -141,8 +131,6 @@ func TestAnswersEnd(t *testing.T) {
 			t.Errorf("after ten minutes there is an answer still: %q, %v", text, err)
 		}
 		expect.OK(t, s.End("over"))
-		if text := <-told; !strings.Contains(text, "event: end") {
-			t.Errorf("who follows the run is told %q", text)
-		}
+		expect.Contains(t, (<-told), "event: end")
 	})
 }

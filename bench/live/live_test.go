@@ -36,8 +36,7 @@ func sec(x float64) *float64 { return &x }
 
 func listen(t *testing.T, log slog.Handler) *live.Server {
 	t.Helper()
-	l, err := live.Listen(t.Context(), "127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(live.Listen(t.Context(), "127.0.0.1:0"))(t)
 	return live.Serve(l, slog.New(log))
 }
 
@@ -73,25 +72,20 @@ func measured(x *live.Story) {
 
 func request(t *testing.T, method, url, host string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	expect.Must(t, err)
+	r := expect.Value(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
 	if host != "" {
 		r.Host = host
 	}
-	answer, err := http.DefaultClient.Do(r)
-	expect.Must(t, err)
+	answer := expect.Value(http.DefaultClient.Do(r))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	expect.Must(t, err)
+	text := expect.Value(io.ReadAll(answer.Body))(t)
 	return answer, string(text)
 }
 
 func get(t *testing.T, url string) string {
 	t.Helper()
 	answer, text := request(t, http.MethodGet, url, "")
-	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s: %s", url, answer.Status, text)
-	}
+	expect.MustTrue(t, answer.StatusCode == http.StatusOK, "%s: %s: %s", url, answer.Status, text)
 	return text
 }
 
@@ -126,13 +120,9 @@ func TestReadOnly(t *testing.T) {
 		if path == "absent" {
 			want = http.StatusNotFound
 		}
-		if answer.StatusCode != want {
-			t.Errorf("HEAD /%s: %s", path, answer.Status)
-		}
+		expect.True(t, answer.StatusCode == want, "HEAD /%s: %s", path, answer.Status)
 		for _, name := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Cache-Control", "Referrer-Policy", "Cross-Origin-Resource-Policy"} {
-			if answer.Header.Get(name) == "" {
-				t.Errorf("/%s has no %s", path, name)
-			}
+			expect.True(t, answer.Header.Get(name) != "", "/%s has no %s", path, name)
 		}
 	}
 	_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
@@ -173,12 +163,8 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("in the second round %+v", p)
 	}
 	sum, err := results.ReadSummary(strings.NewReader(get(t, s.URL()+"api/summary")))
-	if err != nil || len(sum.Cases) != 3 || len(sum.Slices) != 3 || sum.Complete {
-		t.Errorf("summary %+v, %v", sum, err)
-	}
-	if m := get(t, s.URL()+"api/manifest"); !strings.Contains(m, `"name": "x"`) {
-		t.Error(m)
-	}
+	expect.True(t, err == nil && len(sum.Cases) == 3 && len(sum.Slices) == 3 && !sum.Complete, "summary %+v, %v", sum, err)
+	expect.Contains(t, get(t, s.URL()+"api/manifest"), `"name": "x"`)
 	if l := get(t, s.URL()+"api/links"); strings.Count(l, `"leaf0-spine1"`) != 3 || !strings.Contains(l, `"bytes":1000`) || !strings.Contains(l, `"planned_bytes":0`) {
 		t.Error(l)
 	}
@@ -188,9 +174,8 @@ func TestDocuments(t *testing.T) {
 func TestBeforeTheRun(t *testing.T) {
 	s := listen(t, slog.DiscardHandler)
 	for path, want := range map[string]string{"": "being prepared", "api/progress": `"stage":""`, "api/summary": `"cases": []`, "api/manifest": "null", "api/links": `"links":[]`, "metrics": "evbench_run_ended 0"} {
-		if text := get(t, s.URL()+path); !strings.Contains(text, want) {
-			t.Errorf("/%s: no %q in %s", path, want, text)
-		}
+		text := get(t, s.URL()+path)
+		expect.True(t, strings.Contains(text, want), "/%s: no %q in %s", path, want, text)
 	}
 	expect.OK(t, s.End("It failed: no workers."))
 }
@@ -200,8 +185,7 @@ func TestMetrics(t *testing.T) {
 	s, x := serve(t)
 	measured(x)
 	text := get(t, s.URL()+"metrics")
-	problems, err := promlint.New(strings.NewReader(text)).Lint()
-	expect.Must(t, err)
+	problems := expect.Value(promlint.New(strings.NewReader(text)).Lint())(t)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -220,9 +204,7 @@ func TestMetrics(t *testing.T) {
 		`evbench_run_info{fabric="",name="x",transport="",version=""} 1`,
 		`evbench_run_round 2`,
 	} {
-		if !strings.Contains(text, want+"\n") {
-			t.Errorf("no %s", want)
-		}
+		expect.True(t, strings.Contains(text, want+"\n"), "no %s", want)
 	}
 	if t.Failed() {
 		t.Log(text)
@@ -232,12 +214,9 @@ func TestMetrics(t *testing.T) {
 // A browser is told what has changed and nothing else, and the end; then nothing is served.
 func TestEvents(t *testing.T) {
 	s, x := serve(t)
-	answer, err := http.Get(s.URL() + "events")
-	expect.Must(t, err)
+	answer := expect.Value(http.Get(s.URL() + "events"))(t)
 	defer answer.Body.Close()
-	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Error(kind)
-	}
+	expect.Equal(t, answer.Header.Get("Content-Type"), "text/event-stream", "answer.Header.Get")
 	read := reader{t, answer.Body, ""}
 	for range 5 + len(x.Cases) { // each part as it is at first
 		read.event()
@@ -258,15 +237,10 @@ func TestEvents(t *testing.T) {
 		name, text = read.event()
 		last = append(last, text)
 	}
-	if text := strings.Join(last, "\n"); !strings.Contains(text, "The run has ended.") || !strings.Contains(text, "Results: here.") {
-		t.Error(text)
-	}
-	if rest, err := io.ReadAll(answer.Body); err != nil || len(rest) > 0 {
-		t.Errorf("after the end %q, %v", rest, err)
-	}
-	if _, err := http.Get(s.URL()); err == nil {
-		t.Error("it is still served")
-	}
+	expect.Contains(t, strings.Join(last, "\n"), "The run has ended.", "Results: here.")
+	rest, err := io.ReadAll(answer.Body)
+	expect.True(t, err == nil && len(rest) == 0, "after the end %q, %v", rest, err)
+	expect.True(t, expect.Err(http.Get(s.URL())) != nil, "it is still served")
 }
 
 // A reader reads server-sent events.
@@ -288,9 +262,7 @@ func (r *reader) event() (name, data string) {
 	}
 	var one string
 	one, r.text, _ = strings.Cut(r.text, "\n\n")
-	if _, err := fmt.Sscanf(one, "event: %s", &name); err != nil {
-		r.t.Fatalf("%q: %v", one, err)
-	}
+	expect.Must(r.t, expect.Err(fmt.Sscanf(one, "event: %s", &name)), "%q", one)
 	_, data, _ = strings.Cut(one, "data: ")
 	return name, data
 }
@@ -298,8 +270,7 @@ func (r *reader) event() (name, data string) {
 // Who does not take what is sent does not keep the run from ending.
 func TestEndWithoutReader(t *testing.T) {
 	s, x := serve(t)
-	c, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/"))
-	expect.Must(t, err)
+	c := expect.Value(net.Dial("tcp", strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/")))(t)
 	defer c.Close()
 	fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	measured(x)

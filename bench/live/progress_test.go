@@ -8,6 +8,7 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/live"
+	"evbench/internal/expect"
 	"evbench/report"
 	"evbench/results"
 	"evbench/topology"
@@ -46,13 +47,9 @@ func TestLeft(t *testing.T) {
 			x.RoundDone(1)
 			x.Slice(2, 0, 5)
 		}
-		if text := strings.Join(got, "|"); text != tt.want {
-			t.Errorf("got  %s\nwant %s", text, tt.want)
-		}
+		expect.Equal(t, strings.Join(got, "|"), tt.want, "got")
 		x.Ended()
-		if live.LeftText(&s) != "" || live.Where(&s) != "" {
-			t.Error("something is left of a run that has ended")
-		}
+		expect.True(t, live.LeftText(&s) == "" && live.Where(&s) == "", "something is left of a run that has ended")
 	}
 }
 
@@ -95,9 +92,8 @@ func TestStateLinks(t *testing.T) {
 	if got, want := strings.Join(dead, "|"), strings.Join([]string{one, one, one, one, both, one, one, both, one, one}, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if len(s.Failovers) != 1 || s.Links[x.Cases[1].Name][0].Bytes != 1000 || len(s.Rates) != 2 || s.Rates[1].EventsPerSec != 3 {
-		t.Errorf("%d fail-overs, links %v, rates %v", len(s.Failovers), s.Links, s.Rates)
-	}
+	expect.True(t, len(s.Failovers) == 1 && s.Links[x.Cases[1].Name][0].Bytes == 1000 && len(s.Rates) == 2 && s.Rates[1].EventsPerSec == 3,
+		"%d fail-overs, links %v, rates %v", len(s.Failovers), s.Links, s.Rates)
 	before := s
 	x.Slice(1, 0, 5)
 	x.Slice(2, 1, 4)
@@ -142,9 +138,7 @@ func (s *screen) Write(b []byte) (int, error) {
 		case strings.HasPrefix(text, "\r\x1b[J"):
 			s.rows, text = append(s.rows[:s.at], ""), text[4:]
 		case strings.HasPrefix(text, "\r\x1b["):
-			if _, err := fmt.Sscanf(text, "\r\x1b[%dA\x1b[J", &n); err != nil || n > s.at {
-				s.t.Fatalf("%q with %d lines above", text, s.at)
-			}
+			expect.MustTrue(s.t, expect.Err(fmt.Sscanf(text, "\r\x1b[%dA\x1b[J", &n)) == nil && n <= s.at, "%q with %d lines above", text, s.at)
 			s.at -= n
 			s.rows, text = append(s.rows[:s.at], ""), text[strings.Index(text, "J")+1:]
 		case strings.HasPrefix(text, "\r\n"):
@@ -192,29 +186,20 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"case ", "healthy", "one dead", "3.000"} {
-		if !strings.Contains(on.String(), want) {
-			t.Errorf("no %q in\n%s", want, on)
-		}
+		expect.True(t, strings.Contains(on.String(), want), "no %q in\n%s", want, on)
 	}
 	fmt.Fprintln(term, "level=WARN msg=odd")
-	if on.String() != "level=WARN msg=odd\n" {
-		t.Errorf("behind the log\n%s", on)
-	}
+	expect.True(t, on.String() == "level=WARN msg=odd\n", "behind the log\n%s", on)
 	rows = 3
 	x.RoundDone(1)
-	if n := strings.Count(on.String(), "\n"); n != 2 {
-		t.Errorf("%d lines where there is room for a table of two:\n%s", n+1, on)
-	}
+	n := strings.Count(on.String(), "\n")
+	expect.True(t, n == 2, "%d lines where there is room for a table of two:\n%s", n+1, on)
 	x.Ended()
-	if on.String() != "level=WARN msg=odd\n" {
-		t.Errorf("in the end\n%s", on)
-	}
+	expect.True(t, on.String() == "level=WARN msg=odd\n", "in the end\n%s", on)
 	term.Quiet = true
 	show.Update(bench.Progress{Event: bench.Measuring{}})
 	term.Line("a line")
-	if on.String() != "level=WARN msg=odd\n" {
-		t.Errorf("quiet\n%s", on)
-	}
+	expect.True(t, on.String() == "level=WARN msg=odd\n", "quiet\n%s", on)
 }
 
 // Colours have no width, and end where their text is cut.

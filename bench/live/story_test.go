@@ -24,10 +24,8 @@ type Story struct {
 // NewStory begins a run of a scenario.
 func NewStory(t testing.TB, text string, tell func(bench.Progress)) *Story {
 	t.Helper()
-	s, err := scenario.Read("x.yaml", strings.NewReader(text))
-	expect.Must(t, err)
-	planned, err := bench.Prepare(s)
-	expect.Must(t, err)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(text)))(t)
+	planned := expect.Value(bench.Prepare(s))(t)
 	x := &Story{tell: tell, Rounds: s.Rounds.Count, Cases: planned, at: time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC), measured: map[string]results.Case{}}
 	x.Say(bench.Place{}, bench.Begun{Manifest: results.Manifest{Name: "x"}, Cases: planned, Limit: s.Rounds.Limit})
 	return x

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"evbench/internal/expect"
 )
 
 // completions returns what the program prints for a shell after these words.
@@ -18,9 +20,7 @@ func completions(t *testing.T, words ...string) []string {
 	defer func() { os.Args = old }()
 	os.Args = slices.Concat([]string{"evbench"}, words, []string{"--generate-bash-completion"})
 	var out bytes.Buffer
-	if code := run(t.Context(), os.Args, &out, io.Discard); code != exitDone {
-		t.Errorf("%v: exit code %d", words, code)
-	}
+	expect.Equal(t, run(t.Context(), os.Args, &out, io.Discard), exitDone, "%v: exit code", words)
 	return strings.Fields(out.String())
 }
 
@@ -47,17 +47,14 @@ func TestCompletions(t *testing.T) {
 		"lab exec leaf0 touch left":     "",
 		"lab up --help --sp":            "--spines",
 	} {
-		if got := strings.Join(completions(t, strings.Fields(words)...), " "); got != want {
-			t.Errorf("%q: %q, want %q", words, got, want)
-		}
+		expect.Equal(t, strings.Join(completions(t, strings.Fields(words)...), " "), want, "%q", words)
 	}
 	for words, one := range map[string]string{
 		"": "completion", "examples": "quickstart", "run --example": "ft8x8", "plan -s": "xor", "plan -r": "spray",
 		"routes compute --engine": "dfsssp", "plot": "timeline", "reproduce": "all", "run --fabric": "lab",
 	} {
-		if got := completions(t, strings.Fields(words)...); !slices.Contains(got, one) {
-			t.Errorf("%q: %q, without %s", words, got, one)
-		}
+		got := completions(t, strings.Fields(words)...)
+		expect.True(t, slices.Contains(got, one), "%q: %q, without %s", words, got, one)
 	}
 }
 
@@ -66,27 +63,21 @@ func TestCommandsAreCompletedAndInTheManual(t *testing.T) {
 	template := cli.MarkdownDocTemplate
 	defer func() { cli.MarkdownDocTemplate = template }()
 	var page bytes.Buffer
-	if code := run(t.Context(), []string{"evbench", "man"}, &page, io.Discard); code != exitDone {
-		t.Fatalf("exit code %d", code)
-	}
+	code := run(t.Context(), []string{"evbench", "man"}, &page, io.Discard)
+	expect.MustTrue(t, code == exitDone, "exit code %d", code)
 	manual := strings.ReplaceAll(page.String(), `\`, "")
 	var walk func(before []string, commands []*cli.Command)
 	walk = func(before []string, commands []*cli.Command) {
 		for _, c := range commands {
 			at := append(slices.Clone(before), c.Name)
 			called := "evbench " + strings.Join(at, " ")
-			if slices.Contains(completions(t, before...), c.Name) == c.Hidden {
-				t.Errorf("completed: %s, hidden %v", called, c.Hidden)
-			}
-			if strings.Contains(manual, "\n"+called) == c.Hidden {
-				t.Errorf("in the manual: %s, hidden %v", called, c.Hidden)
-			}
+			expect.True(t, slices.Contains(completions(t, before...), c.Name) != c.Hidden, "completed: %s, hidden %v", called, c.Hidden)
+			expect.True(t, strings.Contains(manual, "\n"+called) != c.Hidden, "in the manual: %s, hidden %v", called, c.Hidden)
 			walk(at, c.Subcommands)
 			for _, f := range c.VisibleFlags() {
 				name := strings.Repeat("-", min(2, len(f.Names()[0]))) + f.Names()[0]
-				if got := completions(t, append(slices.Clone(at), name[:len(name)-1])...); !slices.Contains(got, name) {
-					t.Errorf("%s %s is not completed: %v", called, name, got)
-				}
+				got := completions(t, append(slices.Clone(at), name[:len(name)-1])...)
+				expect.True(t, slices.Contains(got, name), "%s %s is not completed: %v", called, name, got)
 				if !c.Hidden && !strings.Contains(manual, name) {
 					t.Errorf("%s %s is not in the manual", called, name)
 				}

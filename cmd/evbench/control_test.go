@@ -18,9 +18,7 @@ func TestTokenOthersRead(t *testing.T) {
 		write(t, dir, mode.String(), "secret\n")
 		expect.Must(t, os.Chmod(token, mode))
 		_, _, said := call(t, "controller", "--token-file", token, "--listen", "nowhere", "x.yaml")
-		if strings.Contains(said, "warning: "+token) != told || !strings.Contains(said, "--listen") {
-			t.Errorf("mode %v:\n%s", mode, said)
-		}
+		expect.True(t, strings.Contains(said, "warning: "+token) == told && strings.Contains(said, "--listen"), "mode %v:\n%s", mode, said)
 	}
 }
 
@@ -35,7 +33,5 @@ func TestLongTemporaryFolder(t *testing.T) {
 	}
 	onlyThese(t, long)
 	code, _, said := call(t, "controller", "--token-file", filepath.Join(dir, "s.yaml"), "--listen", "unix:"+filepath.Join(long, "control"), filepath.Join(dir, "s.yaml"))
-	if code != exitUsage || !strings.Contains(said, "107") {
-		t.Errorf("exit %d: %s", code, said)
-	}
+	expect.True(t, code == exitUsage && strings.Contains(said, "107"), "exit %d: %s", code, said)
 }

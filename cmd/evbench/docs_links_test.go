@@ -26,12 +26,9 @@ var (
 func TestDocsLinks(t *testing.T) {
 	root := os.DirFS("../..")
 	for _, file := range append(documents(t), "CHANGELOG.md") {
-		text, err := fs.ReadFile(root, file)
-		expect.Must(t, err)
+		text := expect.Value(fs.ReadFile(root, file))(t)
 		for _, m := range docLink.FindAllStringSubmatch(docBlock.ReplaceAllString(string(text), ""), -1) {
-			if err := checkLink(root, file, m[1]); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
+			expect.OK(t, checkLink(root, file, m[1]), "%s", file)
 		}
 	}
 }
@@ -87,9 +84,7 @@ func TestCheckLink(t *testing.T) {
 		if err := checkLink(root, "page.md", tt.link); err != nil {
 			got = err.Error()
 		}
-		if got != tt.want {
-			t.Errorf("%s: %q, not %q", tt.link, got, tt.want)
-		}
+		expect.Equal(t, got, tt.want, "%s", tt.link)
 	}
 }
 
@@ -108,13 +103,9 @@ func TestDocsNamed(t *testing.T) {
 		text, err := os.ReadFile(name)
 		for _, page := range docPath.FindAllString(string(text), -1) {
 			named++
-			if _, err := os.Stat(filepath.Join("../..", page)); err != nil {
-				t.Errorf("%s names %s: %v", name, page, err)
-			}
+			expect.OK(t, expect.Err(os.Stat(filepath.Join("../..", page))), "%s names %s", name, page)
 		}
 		return err
 	})
-	if err != nil || named < 10 {
-		t.Errorf("%d pages named, %v", named, err)
-	}
+	expect.True(t, err == nil && named >= 10, "%d pages named, %v", named, err)
 }

@@ -31,10 +31,8 @@ func TestDocs(t *testing.T) {
 	ran, parsed := 0, 0
 	for _, file := range documents(t) {
 		t.Run(file, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../..", file))
-			expect.Must(t, err)
-			parts, err := docParts(string(text))
-			expect.Must(t, err)
+			text := expect.Value(os.ReadFile(filepath.Join("../..", file)))(t)
+			parts := expect.Value(docParts(string(text)))(t)
 			d := newDocDir(t, made)
 			d.save(t, parts)
 			for _, p := range parts {
@@ -44,9 +42,7 @@ func TestDocs(t *testing.T) {
 			ran, parsed = ran+r, parsed+p
 		})
 	}
-	if ran < 40 || parsed < 20 {
-		t.Errorf("evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
-	}
+	expect.True(t, ran >= 40 && parsed >= 20, "evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
 }
 
 // documents returns the README and every page below docs, as paths in the checkout.
@@ -170,8 +166,7 @@ func newDocDir(t *testing.T, results string) *docDir {
 		expect.Must(t, os.CopyFS(filepath.Join(d.dir, name), os.DirFS(results)))
 	}
 	for to, from := range map[string]string{"Makefile": "Makefile", "LOG": "scenarios/failures-lhcb.log", "SCENARIO": "scenarios/quickstart.yaml"} {
-		text, err := os.ReadFile(filepath.Join("../..", from))
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(filepath.Join("../..", from)))(t)
 		write(t, d.dir, to, string(text))
 	}
 	d.install(t)
@@ -222,9 +217,7 @@ func (d *docDir) try(t *testing.T, p docPart) {
 	file := docFile.FindStringSubmatch(p.text)
 	switch {
 	case p.kind == "name":
-		if err := checkNames(strings.Fields(p.text)); err != nil {
-			t.Errorf("line %d: %s: %v", p.line, p.text, err)
-		}
+		expect.OK(t, checkNames(strings.Fields(p.text)), "line %d: %s", p.line, p.text)
 	case p.kind == "yaml" && file != nil && strings.Contains(p.text, "\ntopology:"):
 		d.shell(t, p.line, "bin/evbench validate "+file[1])
 	case p.kind == "sh" && strings.HasPrefix(p.text, "#!"):
@@ -241,9 +234,8 @@ func (d *docDir) shell(t *testing.T, line int, text string) {
 	cmd := exec.Command("/bin/sh", "-exc", text)
 	cmd.Dir = d.dir
 	cmd.Env = []string{"PATH=" + d.tools, "HOME=" + d.dir, "TMPDIR=" + d.tools, "GORACE=atexit_sleep_ms=0", documentedLog + "=" + d.log}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("line %d: %v\n%s", line, err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	expect.True(t, err == nil, "line %d: %v\n%s", line, err, out)
 }
 
 // calls counts how often evbench was called, and sees that none failed: not in the
@@ -257,9 +249,7 @@ func (d *docDir) calls(t *testing.T) (ran, parsed int) {
 	for line := range strings.Lines(string(log)) {
 		var how string
 		var code int
-		if _, err := fmt.Sscan(line, &how, &code); err != nil || code != exitDone {
-			t.Errorf("evbench ended with %d: %s", code, line)
-		}
+		expect.True(t, expect.Err(fmt.Sscan(line, &how, &code)) == nil && code == exitDone, "evbench ended with %d: %s", code, line)
 		if how == "ran" {
 			ran++
 		} else {
@@ -322,9 +312,7 @@ func TestDocParts(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 			}
-			if got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			expect.Equal(t, got, tt.want, "got")
 		})
 	}
 }

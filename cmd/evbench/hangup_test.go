@@ -28,7 +28,5 @@ func TestNotifyHangUp(t *testing.T) {
 		expect.Must(t, syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP))
 		<-ctx.Done()
 	}
-	if code := exitCode(context.Cause(ctx), nil, io.Discard); code != exitHungUp {
-		t.Errorf("exit code %d", code)
-	}
+	expect.Equal(t, exitCode(context.Cause(ctx), nil, io.Discard), exitHungUp, "exit code")
 }

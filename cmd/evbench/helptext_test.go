@@ -23,20 +23,16 @@ func TestHelpLines(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", page, code, said.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
-				t.Errorf("evbench %s: %d columns: %s", page, n, line)
-			}
+			n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+			expect.True(t, n <= 100, "evbench %s: %d columns: %s", page, n, line)
 		}
 	}
 }
 
 // Every exit code of the program is in the table.
 func TestExitCodesPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/exit-codes.md")
-	expect.Must(t, err)
+	page := expect.Value(os.ReadFile("../../docs/reference/exit-codes.md"))(t)
 	for _, x := range exitCodes {
-		if !strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)) {
-			t.Errorf("%d is not in the table", x.code)
-		}
+		expect.True(t, strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)), "%d is not in the table", x.code)
 	}
 }

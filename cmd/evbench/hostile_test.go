@@ -84,13 +84,10 @@ func TestHostileResults(t *testing.T) {
 			if found := hidden(text); len(found) > 0 {
 				t.Errorf("%q printed %q", args, slices.Sorted(maps.Keys(found)))
 			}
-			if len(text) > 1<<17 {
-				t.Errorf("%q printed %d bytes", args, len(text))
-			}
+			expect.True(t, len(text) <= 1<<17, "%q printed %d bytes", args, len(text))
 		}
 	}
-	text, err := os.ReadFile(page)
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(page))(t)
 	if found := hidden(text); len(found) > 0 || len(text) > 1<<19 {
 		t.Errorf("the page has %d bytes, and %q", len(text), slices.Sorted(maps.Keys(found)))
 	}
@@ -104,12 +101,10 @@ func TestColoursComeThrough(t *testing.T) {
 	if err := report.Table(w, s, report.Options{Colour: true}); err != nil || !strings.Contains(out.String(), "\x1b[31mWRONG\x1b[0m") || out.Len() > 2*printable.Most {
 		t.Errorf("%v: %d bytes, %.1000q", err, out.Len(), out.String())
 	}
-	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	expect.Must(t, err)
+	f := expect.Value(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	defer f.Close()
-	if on, ok := terminal(&printable.Writer{To: f}); !ok || on != f {
-		t.Error("a terminal is not known as one")
-	}
+	on, ok := terminal(&printable.Writer{To: f})
+	expect.True(t, ok && on == f, "a terminal is not known as one")
 }
 
 // A table keeps one line for each case, whatever cases are called.

@@ -21,10 +21,8 @@ import (
 func injectBySSH(t *testing.T, dir string) inject.Options {
 	t.Helper()
 	server := startSSHD(t)
-	hosts, err := os.ReadFile(server.Config)
-	expect.Must(t, err)
-	ssh, err := exec.LookPath("ssh")
-	expect.Must(t, err)
+	hosts := expect.Value(os.ReadFile(server.Config))(t)
+	ssh := expect.Value(exec.LookPath("ssh"))(t)
 	write(t, dir, "config", fmt.Sprintf("Host leaf0\n  HostName %s\nHost leaf1\n  HostName %s\n", sshAddr(0), sshAddr(1))+string(hosts))
 	// The injector leaves the choice of a configuration to ssh.
 	script := fmt.Sprintf("#!/bin/sh\nexec '%s' -F '%s/config' \"$@\"\n", ssh, dir)
@@ -55,15 +53,12 @@ func TestInjectBySSH(t *testing.T) {
 			t.Errorf("%s: %v", l, err)
 		}
 	}
-	log, err := os.ReadFile(filepath.Join(dir, "log"))
-	expect.Must(t, err)
+	log := expect.Value(os.ReadFile(filepath.Join(dir, "log")))(t)
 	for k, line := range strings.Split(strings.TrimSpace(string(log)), "\n") {
-		if f := strings.Fields(line); len(f) != 5 || f[0] != []string{"spine3", "spine0"}[k] || f[3] != sshAddr(k) {
-			t.Errorf("line %d of what ran where: %q", k, line)
-		}
+		f := strings.Fields(line)
+		expect.True(t, len(f) == 5 && f[0] == []string{"spine3", "spine0"}[k] && f[3] == sshAddr(k), "line %d of what ran where: %q", k, line)
 	}
-	journal, err := os.ReadFile(o.Journal)
-	expect.Must(t, err)
+	journal := expect.Value(os.ReadFile(o.Journal))(t)
 	if err := i.Close(); err != nil || exists(t, dir, "leaf0-spine3") || exists(t, dir, "leaf1-spine0") || exists(t, dir, "journal") {
 		t.Errorf("Close has left a link down, or its journal: %v", err)
 	}
@@ -71,11 +66,9 @@ func TestInjectBySSH(t *testing.T) {
 	write(t, dir, "journal", string(journal))
 	write(t, dir, "leaf0-spine3", "")
 	var outcomes []string
-	if _, err := inject.Restore(t.Context(), o.Journal, false, func(string) {}, func(row inject.Row) {
+	expect.OK(t, expect.Err(inject.Restore(t.Context(), o.Journal, false, func(string) {}, func(row inject.Row) {
 		outcomes = append(outcomes, row.Link+" "+row.Outcome)
-	}); err != nil {
-		t.Error(err)
-	}
+	})))
 	if want := []string{"leaf0-spine3 brought up", "leaf1-spine0 was up"}; !slices.Equal(outcomes, want) || exists(t, dir, "leaf0-spine3") {
 		t.Errorf("restored %q, want %q", outcomes, want)
 	}
@@ -86,11 +79,8 @@ func TestInjectBySSH(t *testing.T) {
 func TestInjectBySSHUnreachable(t *testing.T) {
 	o := injectBySSH(t, t.TempDir())
 	o.Host = closedHost
-	i, err := inject.Open(o)
-	expect.Must(t, err)
-	err = i.Check(t.Context(), []topology.Link{{Leaf: 0, Spine: 3}})
-	if err == nil || !strings.Contains(err.Error(), "exit code 255") || !strings.Contains(err.Error(), "Connection refused") {
-		t.Errorf("%v", err)
-	}
+	i := expect.Value(inject.Open(o))(t)
+	err := i.Check(t.Context(), []topology.Link{{Leaf: 0, Spine: 3}})
+	expect.True(t, err != nil && strings.Contains(err.Error(), "exit code 255") && strings.Contains(err.Error(), "Connection refused"), "%v", err)
 	expect.OK(t, i.Close())
 }

@@ -59,14 +59,10 @@ func TestInject(t *testing.T) {
 	write(t, dir, "a.yaml", strings.Replace(text, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "-v", "a.yaml", "-o", "out")
 	p.await("cut: measure")
-	if !exists(t, dir, "leaf0-spine1.down") {
-		t.Error("leaf0-spine1 is up while the case without it is measured")
-	}
+	expect.True(t, exists(t, dir, "leaf0-spine1.down"), "leaf0-spine1 is up while the case without it is measured")
 	write(t, filepath.Dir(seen), filepath.Base(seen), "")
 	p.await("live: measure")
-	if exists(t, dir, "leaf0-spine1.down") {
-		t.Error("leaf0-spine1 is down while the next case is measured")
-	}
+	expect.True(t, !exists(t, dir, "leaf0-spine1.down"), "leaf0-spine1 is down while the next case is measured")
 	if code, said := p.end(); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d:\n%s", code, said)
 	}
@@ -78,18 +74,13 @@ func TestInject(t *testing.T) {
 // the case says that it was not: on a slow machine it may end first.
 func changes(t *testing.T, results, link string) {
 	t.Helper()
-	r, err := store.Read(results)
-	expect.Must(t, err)
+	r := expect.Value(store.Read(results))(t)
 	for _, c := range r.Summary.Cases {
-		if c.EventsBuilt == 0 || c.EventsLost > 0 {
-			t.Errorf("case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
-		}
+		expect.True(t, c.EventsBuilt != 0 && c.EventsLost <= 0, "case %s: %d events built, %d lost", c.Name, c.EventsBuilt, c.EventsLost)
 		if c.Name != "live" {
 			continue
 		}
-		if len(c.LinkEvents) != 2 || c.LinkEvents[0].Up || !c.LinkEvents[1].Up {
-			t.Fatalf("link events: %+v", c.LinkEvents)
-		}
+		expect.MustTrue(t, len(c.LinkEvents) == 2 && !c.LinkEvents[0].Up && c.LinkEvents[1].Up, "link events: %+v", c.LinkEvents)
 		unanswered := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, link+": the change of the link was not answered") })
 		for _, e := range c.LinkEvents {
 			if e.Link != link || e.SeenSec < 0 || e.SeenSec == 0 && !unanswered || e.Routes != 0 {
@@ -128,9 +119,7 @@ func TestInjectStopped(t *testing.T) {
 			if tt.signal == syscall.SIGKILL {
 				mend(t, dir)
 			}
-			if exists(t, dir, "leaf0-spine1.down") || exists(t, dir, "journal") {
-				t.Error("the link was left down, or the journal behind")
-			}
+			expect.True(t, !exists(t, dir, "leaf0-spine1.down") && !exists(t, dir, "journal"), "the link was left down, or the journal behind")
 		})
 	}
 }
@@ -139,26 +128,22 @@ func TestInjectStopped(t *testing.T) {
 func TestInjectIntoClosedPipe(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", fmt.Sprintf(injectScenario, "300ms"))
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	r, w, err := os.Pipe()
 	expect.Must(t, err)
 	defer w.Close()
 	r.Close()
 	cmd := exec.Command(self, "run", "--rounds", "1", "--case", "cut", "a.yaml", "-o", "out")
 	cmd.Args[0], cmd.Stdout = "evbench", w
-	if code, said := beginCommand(t, dir, cmd).end(); code != exitUnread || strings.Contains(said, "broken pipe") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := beginCommand(t, dir, cmd).end()
+	expect.True(t, code == exitUnread && !strings.Contains(said, "broken pipe"), "ended with %d:\n%s", code, said)
 	onlyThese(t, dir, "a.yaml", "out")
 }
 
 // mend restores what a killed run has left down.
 func mend(t *testing.T, dir string) {
 	t.Helper()
-	if !exists(t, dir, "leaf0-spine1.down") {
-		t.Error("the link came up by itself")
-	}
+	expect.True(t, exists(t, dir, "leaf0-spine1.down"), "the link came up by itself")
 	code, _, said := output(t, dir, "run", "--rounds", "1", "a.yaml", "-o", "out2")
 	if code != exitUsage || !strings.Contains(said, "journal journal: leaf0-spine1 was left down by a run on ") ||
 		!strings.Contains(said, "; evbench failures restore journal") {
@@ -191,17 +176,14 @@ cases:
 // them; the lab routes around them by itself.
 func TestInjectIntoLab(t *testing.T) {
 	dir := t.TempDir()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	write(t, dir, "a.yaml", fmt.Sprintf(labInjection, dir))
 	write(t, dir, "token", "secret\n")
 	inLab := func(args ...string) string {
 		t.Helper()
 		code, out, said := output(t, dir, append([]string{"lab"}, args...)...)
-		if code != exitDone {
-			t.Fatalf("lab %v ended with %d:\n%s%s", args, code, out, said)
-		}
+		expect.MustTrue(t, code == exitDone, "lab %v ended with %d:\n%s%s", args, code, out, said)
 		return out
 	}
 	inLab("up", "-t", "FT(2;2,2)")
@@ -230,10 +212,7 @@ func TestInjectIntoLab(t *testing.T) {
 		}
 	}
 	changes(t, filepath.Join(dir, "out"), "leaf1-spine0")
-	if out := inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"); !strings.Contains(out, "state UP") {
-		t.Errorf("leaf0-spine1 was left down: %s", out)
-	}
-	if got := inLab("exec", "leaf0", "ip", "neigh", "show", "dev", "spine1"); got != neighbours {
-		t.Errorf("neighbours behind the link: %q, before: %q", got, neighbours)
-	}
+	expect.Contains(t, inLab("exec", "spine1", "ip", "-o", "link", "show", "dev", "leaf0"), "state UP")
+	got := inLab("exec", "leaf0", "ip", "neigh", "show", "dev", "spine1")
+	expect.True(t, got == neighbours, "neighbours behind the link: %q, before: %q", got, neighbours)
 }

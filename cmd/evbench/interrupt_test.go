@@ -97,9 +97,8 @@ func TestEndsWhileReading(t *testing.T) {
 			expect.Must(t, err)
 			defer f.Close()
 			expect.Must(t, p.cmd.Process.Signal(sig))
-			if code, said := p.end(); code != want {
-				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
-			}
+			code, said := p.end()
+			expect.True(t, code == want, "ended with %d, want %d:\n%s", code, want, said)
 			onlyThese(t, dir, "log")
 		})
 	}

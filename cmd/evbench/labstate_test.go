@@ -30,14 +30,11 @@ func bystander(t *testing.T, name string, args ...string) int {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s, which is not ours: %v", name, err)
-		}
+		expect.OK(t, cmd.Wait(), "%s, which is not ours", name)
 	})
 	return cmd.Process.Pid
 }
@@ -105,9 +102,8 @@ func TestLabStateOfOthers(t *testing.T) {
 					t.Errorf("%v: exit %d, want %q in:\n%s%s", args, code, tt.want, out, said)
 				}
 			}
-			if b, err := os.ReadFile(filepath.Join(dir, "victim")); err != nil || string(b) != "precious" {
-				t.Errorf("the victim holds %q, %v", b, err)
-			}
+			b, err := os.ReadFile(filepath.Join(dir, "victim"))
+			expect.True(t, err == nil && string(b) == "precious", "the victim holds %q, %v", b, err)
 		})
 	}
 }
@@ -130,11 +126,9 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	if one.code != exitDone {
 		one, other = other, one
 	}
-	if one.code != exitDone || other.code != exitUsage || !strings.Contains(other.said, "a lab is ") {
-		t.Errorf("ended with %d and %d:\n%s%s", one.code, other.code, one.said, other.said)
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "evbench-lab.json"))
-	expect.Must(t, err)
+	expect.True(t, one.code == exitDone && other.code == exitUsage && strings.Contains(other.said, "a lab is "),
+		"ended with %d and %d:\n%s%s", one.code, other.code, one.said, other.said)
+	b := expect.Value(os.ReadFile(filepath.Join(dir, "evbench-lab.json")))(t)
 	var h struct{ PID int }
 	expect.Must(t, json.NewDecoder(bytes.NewReader(b)).Decode(&h))
 	if code, out, said := output(t, dir, "lab", "down"); code != exitDone {

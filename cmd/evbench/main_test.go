@@ -37,8 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScript(t *testing.T) {
-	scenarios, err := filepath.Abs("../../scenarios")
-	expect.Must(t, err)
+	scenarios := expect.Value(filepath.Abs("../../scenarios"))(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {

@@ -59,18 +59,14 @@ func TestMPIRunBySSH(t *testing.T) {
 			dir := t.TempDir()
 			control := startedOver(t, dir, over)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
-			r, err := store.Read(filepath.Join(dir, "out"))
-			expect.Must(t, err)
+			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 			if m := r.Manifest; m.Control != control || m.Transport != over || m.Launch != scenario.LaunchStarted {
 				t.Errorf("manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
 			}
-			if !r.Summary.Complete || len(r.Summary.Cases) != 2 || len(r.Samples) == 0 {
-				t.Errorf("complete %v, %d cases, %d samples", r.Summary.Complete, len(r.Summary.Cases), len(r.Samples))
-			}
+			expect.True(t, r.Summary.Complete && len(r.Summary.Cases) == 2 && len(r.Samples) != 0,
+				"complete %v, %d cases, %d samples", r.Summary.Complete, len(r.Summary.Cases), len(r.Samples))
 			for _, c := range r.Summary.Cases {
-				if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
-					t.Errorf("%+v", c)
-				}
+				expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 			}
 		})
 	}
@@ -82,9 +78,7 @@ func TestMPIRunBySSHUnreachable(t *testing.T) {
 	startedOver(t, dir, transport.MPI)
 	hosts := []string{server.Hosts[0], closedHost}
 	code, said := beginCommand(t, dir, mpirunBySSH(t, dir, server, hosts, "s.yaml", "-o", "out")).end()
-	if code == exitDone || !strings.Contains(said, "Connection refused") {
-		t.Errorf("mpirun ended with %d:\n%s", code, said)
-	}
+	expect.True(t, code != exitDone && strings.Contains(said, "Connection refused"), "mpirun ended with %d:\n%s", code, said)
 	if _, err := os.Lstat(filepath.Join(dir, "out")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("results of a run that did not begin: %v", err)
 	}

@@ -14,12 +14,10 @@ import (
 // sh runs a line in which evbench is this program.
 func sh(t *testing.T, dir, line string) (code int, stdout, stderr string) {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	bin := t.TempDir()
 	expect.Must(t, os.Symlink(self, filepath.Join(bin, "evbench")))
-	shell, err := exec.LookPath("sh")
-	expect.Must(t, err)
+	shell := expect.Value(exec.LookPath("sh"))(t)
 	return capture(t, dir, shell, "sh", "-c", "PATH="+bin+":$PATH; "+line)
 }
 
@@ -30,11 +28,8 @@ func TestOutputModes(t *testing.T) {
 		t.Fatal(said)
 	}
 	for name, want := range map[string]os.FileMode{"a": 0o600, "b": 0o664, "c": 0o644, "d": 0o600} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		expect.Must(t, err)
-		if got := info.Mode().Perm(); got != want {
-			t.Errorf("%s has mode %v, want %v", name, got, want)
-		}
+		info := expect.Value(os.Stat(filepath.Join(dir, name)))(t)
+		expect.Equal(t, info.Mode().Perm(), want, "%s has mode", name)
 	}
 }
 
@@ -43,8 +38,7 @@ func TestOutputToStandardOutput(t *testing.T) {
 	for _, line := range []string{"ln -s /proc/self/fd/1 me; $p me | cat >out", "$p /dev/stdout >>out", "$p /dev/fd/1 >>out", "$p /dev/fd/3 3>>out", "mkfifo f; cat f >>out & $p f; wait"} {
 		dir := t.TempDir()
 		write(t, dir, "out", "")
-		before, err := os.Lstat("/dev/stdout")
-		expect.Must(t, err)
+		before := expect.Value(os.Lstat("/dev/stdout"))(t)
 		line = "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; " + line
 		if !strings.Contains(line, "| cat >out") {
 			write(t, dir, "out", "# first\n")
@@ -91,9 +85,7 @@ func TestInstallWritesAllOrNothing(t *testing.T) {
 			before, err := os.ReadDir(to)
 			expect.Must(t, err)
 			code, out, said := call(t, "routes", "install", in("plan.txt"), "--target", tt.target, "--dir", to)
-			if code != tt.code || !strings.Contains(said, tt.want) || strings.Contains(said, "/.") {
-				t.Errorf("exit %d: %s%s", code, out, said)
-			}
+			expect.True(t, code == tt.code && strings.Contains(said, tt.want) && !strings.Contains(said, "/."), "exit %d: %s%s", code, out, said)
 			if after, err := os.ReadDir(to); err != nil || len(after) != len(before) {
 				t.Errorf("%v is left, there was %v; %v", after, before, err)
 			}
@@ -114,8 +106,6 @@ func TestOutputErrorsNameTheFile(t *testing.T) {
 		t.Errorf("exit %d: %s", code, said)
 	}
 	code, _, said = sh(t, dir, "evbench plan -t 'FT(2;2,2)' --quiet -o file/x")
-	if code == exitDone || !strings.Contains(said, "not a directory") || strings.Contains(said, "/.") {
-		t.Errorf("exit %d: %s", code, said)
-	}
+	expect.True(t, code != exitDone && strings.Contains(said, "not a directory") && !strings.Contains(said, "/."), "exit %d: %s", code, said)
 	onlyThese(t, dir, "file")
 }

@@ -42,19 +42,13 @@ func TestLinksChangedFromOutside(t *testing.T) {
 	leaf("link", "set", "spine0", "up")
 	p.await("in_use=true") // the first plan again, so events are built
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
-	if code, said := p.end(); code != exitInterrupted {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	code, said := p.end()
+	expect.True(t, code == exitInterrupted, "ended with %d:\n%s", code, said)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	c := r.Summary.Cases[0]
-	if c.EventsLost+c.EventsDuplicate > 0 || c.EventsBuilt == 0 || len(c.Failovers) == 0 {
-		t.Errorf("%+v", c)
-	}
+	expect.True(t, c.EventsLost+c.EventsDuplicate <= 0 && c.EventsBuilt != 0 && len(c.Failovers) != 0, "%+v", c)
 	for _, x := range c.Failovers {
-		if x.SetSec != nil || !strings.Contains(x.Reason, "from outside") {
-			t.Errorf("%+v", x)
-		}
+		expect.True(t, x.SetSec == nil && strings.Contains(x.Reason, "from outside"), "%+v", x)
 	}
 }
 

@@ -34,8 +34,7 @@ func holdLab(t *testing.T) heldLab {
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", placedScenario)
 	write(t, dir, "token", "secret\n")
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	l := heldLab{t, dir, filepath.Join(dir, "evbench")}
 	expect.Must(t, os.Symlink(self, l.evbench))
 	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
@@ -49,10 +48,7 @@ func holdLab(t *testing.T) heldLab {
 // What it prints goes to the file OUT.txt.
 func (l heldLab) place(out string, at ...int) (int, string) {
 	l.t.Helper()
-	printed, err := os.Create(filepath.Join(l.dir, out+".txt"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	printed := expect.Value(os.Create(filepath.Join(l.dir, out+".txt")))(l.t)
 	defer printed.Close()
 	socket := "unix:" + filepath.Join(l.dir, out+"-control")
 	cmd := exec.Command(l.evbench, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
@@ -102,15 +98,13 @@ func TestPreflightInLab(t *testing.T) {
 		"server1 seems to sit on leaf", "server2 seems to sit on leaf", "3 hops to server",
 		"leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves",
 	} {
-		if code != exitFailed || !strings.Contains(said, want) {
-			t.Errorf("with the wrong positions it ended with %d, without %q:\n%s", code, want, said)
-		}
+		expect.True(t, code == exitFailed && strings.Contains(said, want),
+			"with the wrong positions it ended with %d, without %q:\n%s", code, want, said)
 	}
 	if code, said := lab.place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
 	}
-	r, err := store.Read(filepath.Join(lab.dir, "right"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(lab.dir, "right")))(t)
 	m := r.Manifest
 	if want := "leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves; they are as the file says"; !slices.Contains(m.Preflight, want) {
 		t.Errorf("preflight %q, want %q", m.Preflight, want)
@@ -137,17 +131,15 @@ func TestPreflightFollowsPaths(t *testing.T) {
 		if code, said := lab.place(name, 0, 1, 2, 3); code != exitDone && code != exitInvalid {
 			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
 		}
-		r, err := store.Read(filepath.Join(lab.dir, name))
-		expect.Must(t, err)
+		r := expect.Value(store.Read(filepath.Join(lab.dir, name)))(t)
 		return r.Manifest.Preflight, r.Manifest.Warnings
 	}
 	const unchecked = "not checked whether 4 of 4 addresses for a spine lead through it"
 	if _, said := warnings("nameless"); !strings.Contains(strings.Join(said, "\n"), unchecked) {
 		t.Errorf("without addresses it warns of %q", said)
 	}
-	if table, err := os.ReadFile(filepath.Join(lab.dir, "nameless.txt")); err != nil || !strings.Contains(string(table), "\nwarning: "+unchecked) {
-		t.Errorf("%v; the table has no such warning:\n%s", err, table)
-	}
+	table, err := os.ReadFile(filepath.Join(lab.dir, "nameless.txt"))
+	expect.True(t, err == nil && strings.Contains(string(table), "\nwarning: "+unchecked), "%v; the table has no such warning:\n%s", err, table)
 	run("plan", "-t", "FT(2;2,2)", "-s", "fors", "-o", "plan.txt")
 	run("routes", "install", "plan.txt", "--target", "iproute", "--dir", ".")
 	for _, node := range []string{"leaf0", "leaf1", "spine0", "spine1", "server0", "server1", "server2", "server3"} {
@@ -165,11 +157,7 @@ func TestPreflightFollowsPaths(t *testing.T) {
 		"server1 to server2 at 10.1.1.1:7000 leads through spine0 (172.16.0.1), not through spine1",
 		"correct the routes of the switches",
 	} {
-		if code != exitFailed || !strings.Contains(text, want) {
-			t.Errorf("exchanged routes ended with %d, without %q:\n%s", code, want, text)
-		}
+		expect.True(t, code == exitFailed && strings.Contains(text, want), "exchanged routes ended with %d, without %q:\n%s", code, want, text)
 	}
-	if strings.Contains(text, "server2 to") || strings.Contains(text, "server3 to") {
-		t.Errorf("leaf1 is right:\n%s", text)
-	}
+	expect.True(t, !strings.Contains(text, "server2 to") && !strings.Contains(text, "server3 to"), "leaf1 is right:\n%s", text)
 }

@@ -27,8 +27,7 @@ type program struct {
 // begin starts evbench in a directory with its own place for temporary files.
 func begin(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "evbench"
 	return beginCommand(t, dir, cmd)
@@ -121,11 +120,9 @@ func TestEightProcesses(t *testing.T) {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
-	if c := r.Summary.Cases[0]; !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
-		t.Errorf("%+v", c)
-	}
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	c := r.Summary.Cases[0]
+	expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 }
 
 // A killed worker ends the case with an error that names it, the phase and who
@@ -136,19 +133,16 @@ func TestKilledWorker(t *testing.T) {
 	controller.await("one: measure")
 	expect.Must(t, workers[3].cmd.Process.Kill())
 	code, said := controller.end()
-	if code != exitFailed || !strings.Contains(said, "server 3: ") || !strings.Contains(said, "phase ") {
-		t.Errorf("the controller ended with %d:\n%s", code, said)
-	}
+	expect.True(t, code == exitFailed && strings.Contains(said, "server 3: ") && strings.Contains(said, "phase "),
+		"the controller ended with %d:\n%s", code, said)
 	for id, w := range workers {
 		if code, said := w.end(); id != 3 && code != exitDone && code != exitFailed {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
 		}
 	}
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
-	if c := r.Summary.Cases[0]; r.Summary.Complete || c.Complete || c.Valid {
-		t.Errorf("an incomplete run is not marked: %+v", c)
-	}
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	c := r.Summary.Cases[0]
+	expect.True(t, !r.Summary.Complete && !c.Complete && !c.Valid, "an incomplete run is not marked: %+v", c)
 }
 
 // A worker that fails at once is told at once, with what it said.
@@ -157,9 +151,8 @@ func TestWorkerProcessFailsAtStart(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", fmt.Sprintf(hostsScenario, "1h")+"launch: {kind: local, cpus: 1000}\n")
 	code, _, said := output(t, dir, "run", "--rounds", "1", "--quiet", "s.yaml", "-o", "out")
-	if code != exitFailed || !strings.Contains(said, ": exit status 2: evbench: --cpus") || strings.Contains(said, "deadline") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	expect.True(t, code == exitFailed && strings.Contains(said, ": exit status 2: evbench: --cpus") && !strings.Contains(said, "deadline"),
+		"ended with %d:\n%s", code, said)
 }
 
 const labScenario = `
@@ -195,11 +188,9 @@ func TestInterrupt(t *testing.T) {
 			if code, said := p.end(); code != tt.code {
 				t.Errorf("ended with %d, want %d:\n%s", code, tt.code, said)
 			}
-			r, err := store.Read(filepath.Join(dir, "out"))
-			expect.Must(t, err)
-			if r.Summary.Complete || r.Manifest.Complete || len(r.Summary.Cases) != 1 || r.Summary.Cases[0].Valid {
-				t.Errorf("an interrupted run is not marked: %+v", r.Summary)
-			}
+			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			expect.True(t, !r.Summary.Complete && !r.Manifest.Complete && len(r.Summary.Cases) == 1 && !r.Summary.Cases[0].Valid,
+				"an interrupted run is not marked: %+v", r.Summary)
 			onlyThese(t, dir, "lab.yaml", "out")
 		})
 	}
@@ -207,22 +198,18 @@ func TestInterrupt(t *testing.T) {
 
 func onlyThese(t *testing.T, dir string, names ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	expect.Must(t, err)
+	entries := expect.Value(os.ReadDir(dir))(t)
 	var have []string
 	for _, e := range entries {
 		have = append(have, e.Name())
 	}
-	if strings.Join(have, " ") != strings.Join(names, " ") {
-		t.Errorf("left behind: %v, want %v", have, names)
-	}
+	expect.True(t, strings.Join(have, " ") == strings.Join(names, " "), "left behind: %v, want %v", have, names)
 }
 
 // output runs evbench to its end.
 func output(t *testing.T, dir string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	return capture(t, dir, self, append([]string{"evbench"}, args...)...)
 }
 
@@ -244,10 +231,8 @@ func capture(t *testing.T, dir, path string, argv ...string) (code int, stdout, 
 func TestNamespacesRefused(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "lab.yaml", labScenario)
-	self, err := os.Executable()
-	expect.Must(t, err)
-	unshare, err := exec.LookPath("unshare")
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
+	unshare := expect.Value(exec.LookPath("unshare"))(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	refused := func(args string) (int, string, string) {
 		return capture(t, dir, unshare, "unshare", "-Ur", "sh", "-c",
@@ -269,24 +254,14 @@ func TestLabUpExecDown(t *testing.T) {
 	lab := func(want int, args ...string) string {
 		t.Helper()
 		code, out, said := output(t, dir, append([]string{"lab"}, args...)...)
-		if code != want {
-			t.Fatalf("lab %v ended with %d, want %d:\n%s%s", args, code, want, out, said)
-		}
+		expect.MustTrue(t, code == want, "lab %v ended with %d, want %d:\n%s%s", args, code, want, out, said)
 		return out + said
 	}
-	if out := lab(exitUsage, "exec", "leaf0", "true"); !strings.Contains(out, "no lab is up") {
-		t.Errorf("exec without a lab: %s", out)
-	}
-	if out := lab(exitDone, "up", "-t", "FT(2;2,2)", "--down", "leaf0-spine1"); !strings.Contains(out, "lab is up: FT(2;2,2), 4 servers") {
-		t.Errorf("up: %s", out)
-	}
+	expect.Contains(t, lab(exitUsage, "exec", "leaf0", "true"), "no lab is up")
+	expect.Contains(t, lab(exitDone, "up", "-t", "FT(2;2,2)", "--down", "leaf0-spine1"), "lab is up: FT(2;2,2), 4 servers")
 	defer lab(exitUsage, "down")
-	if out := lab(exitUsage, "up", "-t", "FT(2;2,2)"); !strings.Contains(out, "a lab is up already") {
-		t.Errorf("a second lab: %s", out)
-	}
-	if out := lab(exitDone, "exec", "leaf0", "cat", "/proc/net/dev"); !strings.Contains(out, "spine0:") || !strings.Contains(out, "server1:") {
-		t.Errorf("the interfaces of leaf0: %s", out)
-	}
+	expect.Contains(t, lab(exitUsage, "up", "-t", "FT(2;2,2)"), "a lab is up already")
+	expect.Contains(t, lab(exitDone, "exec", "leaf0", "cat", "/proc/net/dev"), "spine0:", "server1:")
 	// A leaf without any link for a while gets its routes back.
 	route := []string{"exec", "leaf0", "ip", "route", "get", "10.200.1.1"}
 	lab(exitDone, route...)
@@ -296,34 +271,24 @@ func TestLabUpExecDown(t *testing.T) {
 		if code == exitDone {
 			break
 		}
-		if time.Now().After(end) {
-			t.Fatalf("leaf0 has no route to leaf1: %s", said)
-		}
+		expect.MustTrue(t, !time.Now().After(end), "leaf0 has no route to leaf1: %s", said)
 	}
-	if out := lab(7, "exec", "server3", "sh", "-c", "exit 7"); out != "" {
-		t.Errorf("exit 7 said %s", out)
-	}
-	if out := lab(exitUsage, "exec", "leaf7", "true"); !strings.Contains(out, `no node "leaf7"`) {
-		t.Errorf("a node that is not there: %s", out)
-	}
-	if out := lab(exitDone, "down"); !strings.Contains(out, "down: FT(2;2,2)") {
-		t.Errorf("down: %s", out)
-	}
+	expect.Equal(t, lab(7, "exec", "server3", "sh", "-c", "exit 7"), "", "exit 7 said")
+	expect.Contains(t, lab(exitUsage, "exec", "leaf7", "true"), `no node "leaf7"`)
+	expect.Contains(t, lab(exitDone, "down"), "down: FT(2;2,2)")
 	onlyThese(t, dir)
 }
 
 // A fault of our own has none of the exit codes that scripts know: Go's 2 would say
 // that the input was wrong.
 func TestCrashHasNoExitCode(t *testing.T) {
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	cmd := exec.Command(self, "version")
 	cmd.Args[0], cmd.Dir = "crash", t.TempDir()
 	said, err := cmd.CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT || !strings.Contains(string(said), "a fault of its own") {
-		t.Errorf("%v:\n%s", err, said)
-	}
+	expect.True(t, ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGABRT && strings.Contains(string(said), "a fault of its own"),
+		"%v:\n%s", err, said)
 }
 
 // unreadPipe is the end to write to of a pipe that nobody reads.
@@ -341,8 +306,7 @@ func unreadPipe(t *testing.T) *os.File {
 func TestNobodyReadsMessages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	var out strings.Builder
 	cmd := exec.Command(self, "run", "-v", "--rounds", "1", "hosts.yaml", "-o", "out")
 	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, &out, unreadPipe(t)
@@ -356,8 +320,7 @@ func TestNobodyReadsMessages(t *testing.T) {
 
 // When nobody reads what it prints, a command ends as others do, and says nothing.
 func TestNobodyReadsResults(t *testing.T) {
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
 	for _, args := range []string{"table slowdown -t FT(2;4,8)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {

@@ -47,14 +47,12 @@ func TestRestoreForeignJournal(t *testing.T) {
 			code, out, said := call(t, "failures", "restore", journal)
 			_, ran := os.Stat(filepath.Join(dir, "ran"))
 			if tt.want == "" {
-				if code != exitDone || ran != nil || !strings.Contains(out, "leaf0-spine1: brought up") {
-					t.Errorf("exit %d, %v: %s%s", code, ran, out, said)
-				}
+				expect.True(t, code == exitDone && ran == nil && strings.Contains(out, "leaf0-spine1: brought up"),
+					"exit %d, %v: %s%s", code, ran, out, said)
 				return
 			}
-			if code != exitUsage || ran == nil || !strings.Contains(said, tt.want) || !strings.Contains(said, journal) {
-				t.Errorf("exit %d, %v: %s%s", code, ran, out, said)
-			}
+			expect.True(t, code == exitUsage && ran != nil && strings.Contains(said, tt.want) && strings.Contains(said, journal),
+				"exit %d, %v: %s%s", code, ran, out, said)
 		})
 	}
 }
@@ -68,9 +66,7 @@ func TestRestoreShows(t *testing.T) {
 	all := func(text string) {
 		t.Helper()
 		for _, s := range shown {
-			if !strings.Contains(text, s) {
-				t.Errorf("no %q in:\n%s", s, text)
-			}
+			expect.Contains(t, text, s)
 		}
 	}
 	code, out, said := call(t, "failures", "restore", "--dry-run", journal)
@@ -84,7 +80,5 @@ func TestRestoreShows(t *testing.T) {
 	}
 	code, out, said = call(t, "failures", "restore", journal)
 	all(said)
-	if code != exitDone || !strings.Contains(out, "leaf0-spine1: brought up") {
-		t.Errorf("exit %d: %s%s", code, out, said)
-	}
+	expect.True(t, code == exitDone && strings.Contains(out, "leaf0-spine1: brought up"), "exit %d: %s%s", code, out, said)
 }

@@ -37,8 +37,7 @@ func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *f
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n, err := network.Parse(tree, 2)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse(tree, 2))(t)
 	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in, buffers)}
 	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
 	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", f.live.LogFile(),
@@ -58,9 +57,7 @@ func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *f
 		for f.lines.Scan() { // what it still has to say
 		}
 		<-ended
-		if errs.Len() > 0 {
-			t.Error(errs.String())
-		}
+		expect.True(t, errs.Len() <= 0, "%v", errs.String())
 		return code
 	}
 	t.Cleanup(func() {
@@ -91,10 +88,7 @@ func (f *followRun) until(text string) opensm.Line {
 
 func (f *followRun) port(link string) network.End {
 	f.t.Helper()
-	e, err := network.Names(f.net).End(link)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	e := expect.Value(network.Names(f.net).End(link))(f.t)
 	return e
 }
 
@@ -116,31 +110,15 @@ func (f *followRun) holds(down ...string) {
 	f.t.Helper()
 	var out, errs bytes.Buffer
 	args := []string{"evbench", "plan", "-t", f.tree, "-s", "fors", "--down", strings.Join(down, ",")}
-	if code := run(f.t.Context(), args, &out, &errs); code != exitDone {
-		f.t.Fatal(errs.String())
-	}
-	p, err := plan.Read(&out)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	r, err := opensm.Compute(p, f.net, opensm.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	text, err := f.live.Program(f.t.Context(), "dump_fts").Output()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	have, err := lft.ReadDump(bytes.NewReader(text), r.Net)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if diff, err := lft.Diff(r.Tables, have); err != nil || diff.Total() > 0 {
-		f.t.Errorf("the switches hold something else than the plan without %v: %+v, %v", down, diff, err)
-	}
-	if c := lft.Check(have, lft.Options{}); !c.OK() {
-		f.t.Errorf("without %v: %+v", down, c.Offences)
-	}
+	expect.MustTrue(f.t, run(f.t.Context(), args, &out, &errs) == exitDone, "%v", errs.String())
+	p := expect.Value(plan.Read(&out))(f.t)
+	r := expect.Value(opensm.Compute(p, f.net, opensm.Options{}))(f.t)
+	text := expect.Value(f.live.Program(f.t.Context(), "dump_fts").Output())(f.t)
+	have := expect.Value(lft.ReadDump(bytes.NewReader(text), r.Net))(f.t)
+	diff, err := lft.Diff(r.Tables, have)
+	expect.True(f.t, err == nil && diff.Total() <= 0, "the switches hold something else than the plan without %v: %+v, %v", down, diff, err)
+	c := lft.Check(have, lft.Options{})
+	expect.True(f.t, c.OK(), "without %v: %+v", down, c.Offences)
 }
 
 // writeProgram writes a script that runs a program which sees the simulated network.
@@ -190,9 +168,7 @@ func followed(t *testing.T, tree, port, link string, buffers bool) {
 		f.change(do.down, do.up, "")
 		f.holds(strings.Fields(do.down)...)
 	}
-	if code := f.end(); code != exitDone {
-		t.Errorf("exit %d", code)
-	}
+	expect.Equal(t, f.end(), exitDone, "exit")
 	f.holds(link) // what is installed stays
 }
 
@@ -210,9 +186,7 @@ func TestRoutesFollowHolds(t *testing.T) {
 	f.until("without leaf0-spine0, leaf5-spine2 with 38 phases, computed")
 	f.change("leaf5-spine2", "", "leaf0-spine0")
 	f.holds("leaf0-spine0", "leaf5-spine2")
-	if code := f.end(); code != exitDone {
-		t.Errorf("exit %d", code)
-	}
+	expect.Equal(t, f.end(), exitDone, "exit")
 }
 
 // TestRoutesFollowUsage refuses before anything is done.
@@ -221,9 +195,7 @@ func TestRoutesFollowUsage(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	var out, errs bytes.Buffer
 	convert := []string{"evbench", "topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")}
-	if code := run(t.Context(), convert, &out, &errs); code != exitDone {
-		t.Fatal(errs.String())
-	}
+	expect.MustTrue(t, run(t.Context(), convert, &out, &errs) == exitDone, "%v", errs.String())
 	expect.Must(t, os.WriteFile(in("log"), nil, 0o644))
 	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(standIn(t).Process.Pid), "--discover", "false"}
 	for _, c := range []struct {

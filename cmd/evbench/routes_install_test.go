@@ -36,8 +36,7 @@ func installs(t *testing.T, buffers bool) {
 	if code, text := call("plan", "-t", "FT(2;4,8)", "--down", "leaf0-spine0", "-s", "fors", "-o", in("plan.txt"), "--quiet"); code != exitDone {
 		t.Fatal(text)
 	}
-	n, err := network.Parse("FT(2;4,8)", 2)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("FT(2;4,8)", 2))(t)
 	live := liveOpenSM(t, n, in, buffers)
 	args := []string{"routes", "install", in("plan.txt"), "--target", "opensm", "--dir", dir, "-t", in("fabric.net"),
 		"--pid", fmt.Sprint(live.PID()), "--log", live.LogFile(), "--dump", "sh " + in("dump.sh")}
@@ -60,18 +59,15 @@ func liveOpenSM(t *testing.T, n *network.Network, in func(string) string, buffer
 	if code := run(t.Context(), []string{"evbench", "plan", "-t", n.Notation, "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
 		t.Fatal("no plan")
 	}
-	p, err := loadPlan(in("healthy.txt"))
-	expect.Must(t, err)
+	p := expect.Value(loadPlan(in("healthy.txt")))(t)
 	writeTables(t, p, n, in)
 	conf := in(opensm.ConfFile)
 	if buffers {
-		text, err := os.ReadFile(conf)
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(conf))(t)
 		conf = in("own.conf")
 		write(t, in(""), "own.conf", strings.Replace(string(text), "force_log_flush TRUE\n", "", 1))
 	}
-	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", conf)
-	expect.Must(t, err)
+	live := expect.Value(ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", conf))(t)
 	t.Cleanup(live.Close)
 	writeProgram(t, live, "dump_fts", in("dump.sh"))
 	return live
@@ -79,11 +75,9 @@ func liveOpenSM(t *testing.T, n *network.Network, in func(string) string, buffer
 
 func writeTables(t *testing.T, p *plan.Plan, n *network.Network, in func(string) string) {
 	t.Helper()
-	r, err := opensm.Compute(p, n, opensm.Options{})
-	expect.Must(t, err)
+	r := expect.Value(opensm.Compute(p, n, opensm.Options{}))(t)
 	expect.Must(t, r.Write(in("")))
-	f, err := os.Create(in("fabric.net"))
-	expect.Must(t, err)
+	f := expect.Value(os.Create(in("fabric.net")))(t)
 	defer f.Close()
 	expect.Must(t, netfile.WriteIB(f, n))
 }

@@ -43,9 +43,7 @@ func startJobs(t *testing.T, args ...string) *jobsRun {
 		for j.lines.Scan() { // what it still has to say
 		}
 		<-ended
-		if errs.Len() > 0 {
-			t.Error(errs.String())
-		}
+		expect.True(t, errs.Len() <= 0, "%v", errs.String())
 		return code
 	}
 	t.Cleanup(func() {
@@ -94,8 +92,7 @@ func TestJobsFollow(t *testing.T) {
 		t.Error(s)
 	}
 	_ = opensm.Wait()
-	before, err := os.ReadFile(out)
-	expect.Must(t, err)
+	before := expect.Value(os.ReadFile(out))(t)
 	replace(t, list, "3 h[0-7]\n") // the same hosts
 	replace(t, list, "3 h[0-11]\n")
 	for range 2 {
@@ -103,12 +100,9 @@ func TestJobsFollow(t *testing.T) {
 			t.Error(s)
 		}
 	}
-	if now, err := os.ReadFile(out); err != nil || bytes.Equal(now, before) {
-		t.Errorf("the tables are those of before, %v", err)
-	}
-	if code := j.end(); code != exitDone {
-		t.Errorf("exit %d", code)
-	}
+	now, err := os.ReadFile(out)
+	expect.True(t, err == nil && !bytes.Equal(now, before), "the tables are those of before, %v", err)
+	expect.Equal(t, j.end(), exitDone, "exit")
 }
 
 // TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies.
@@ -144,35 +138,24 @@ func followsJobs(t *testing.T, buffers bool) {
 				break
 			}
 		}
-		if !r.Installed || r.Hosts != hosts || r.Error != "" {
-			t.Fatalf("%+v", r)
-		}
-		text, err := live.Program(t.Context(), "dump_fts").Output()
-		expect.Must(t, err)
-		have, err := lft.ReadDump(bytes.NewReader(text), n)
-		expect.Must(t, err)
-		file, err := os.ReadFile(in("evbench.lfts"))
-		expect.Must(t, err)
-		want, err := lft.ReadDump(bytes.NewReader(file), n)
-		expect.Must(t, err)
+		expect.MustTrue(t, r.Installed && r.Hosts == hosts && r.Error == "", "%+v", r)
+		text := expect.Value(live.Program(t.Context(), "dump_fts").Output())(t)
+		have := expect.Value(lft.ReadDump(bytes.NewReader(text), n))(t)
+		file := expect.Value(os.ReadFile(in("evbench.lfts")))(t)
+		want := expect.Value(lft.ReadDump(bytes.NewReader(file), n))(t)
 		if diff, err := lft.Diff(want, have); err != nil || diff.Total() > 0 {
 			t.Errorf("the switches hold other tables: %+v, %v", diff, err)
 		}
-		if c := lft.Check(have, lft.Options{}); !c.OK() {
-			t.Errorf("%+v", c.Offences)
-		}
+		c := lft.Check(have, lft.Options{})
+		expect.True(t, c.OK(), "%+v", c.Offences)
 	}
 	installed(16)
 	replace(t, in("jobs"), "1 h[0-15]\n2 h[16-31]\n")
 	installed(32)
-	end, err := network.Names(n).End("s1_0/5")
-	expect.Must(t, err)
+	end := expect.Value(network.Names(n).End("s1_0/5"))(t)
 	expect.Must(t, live.Pull(end))
-	dead, err := n.Degrade([]string{"s1_0/5"})
-	expect.Must(t, err)
+	dead := expect.Value(n.Degrade([]string{"s1_0/5"}))(t)
 	n = dead
 	installed(32)
-	if code := j.end(); code != exitDone {
-		t.Errorf("exit %d", code)
-	}
+	expect.Equal(t, j.end(), exitDone, "exit")
 }

@@ -24,22 +24,16 @@ func TestJobsSignal(t *testing.T) {
 	call := func(pid int) string {
 		var stdout, stderr bytes.Buffer
 		args := []string{"evbench", "routes", "jobs", list, "-t", "FT(2;4,8)", "-o", out, "--pid", strconv.Itoa(pid), "--json"}
-		if code := run(t.Context(), args, &stdout, &stderr); code != exitDone {
-			t.Fatalf("exit %d: %s", code, stderr.String())
-		}
+		code := run(t.Context(), args, &stdout, &stderr)
+		expect.MustTrue(t, code == exitDone, "exit %d: %s", code, stderr.String())
 		return stdout.String()
 	}
 	opensm := standIn(t)
-	if got := call(opensm.Process.Pid); !strings.Contains(got, `"written":true,"signalled":true`) {
-		t.Error(got)
-	}
+	expect.Contains(t, call(opensm.Process.Pid), `"written":true,"signalled":true`)
 	_ = opensm.Wait()
-	if s, ok := opensm.ProcessState.Sys().(syscall.WaitStatus); !ok || s.Signal() != syscall.SIGHUP {
-		t.Errorf("the process ended with %v", opensm.ProcessState)
-	}
-	if got := call(standIn(t).Process.Pid); !strings.Contains(got, `"written":false,"signalled":false`) {
-		t.Error(got)
-	}
+	s, ok := opensm.ProcessState.Sys().(syscall.WaitStatus)
+	expect.True(t, ok && s.Signal() == syscall.SIGHUP, "the process ended with %v", opensm.ProcessState)
+	expect.Contains(t, call(standIn(t).Process.Pid), `"written":false,"signalled":false`)
 }
 
 // standIn starts a process that passes for OpenSM, and dies of SIGHUP.
@@ -59,8 +53,7 @@ func standIn(t *testing.T) *exec.Cmd {
 		expect.Must(t, err)
 	}
 	cmd := exec.CommandContext(t.Context(), name)
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	out, err := cmd.StderrPipe() // to somebody who may write the log
 	expect.Must(t, err)
 	expect.Must(t, cmd.Start())

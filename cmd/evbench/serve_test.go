@@ -24,16 +24,13 @@ func TestServe(t *testing.T) {
 	scenario := strings.Replace(fmt.Sprintf(injectScenario, "1s"), "down: touch", "down: until test -e "+there+"; do sleep 0.05; done; touch", 1)
 	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
 	p := begin(t, dir, "run", "--rounds", "1", "--serve", ":0", "--case", "cut", "-o", "out", "a.yaml")
-	answer, err := http.Get(p.page() + "events")
-	expect.Must(t, err)
+	answer := expect.Value(http.Get(p.page() + "events"))(t)
 	defer answer.Body.Close()
 	write(t, filepath.Dir(there), filepath.Base(there), "")
 	text, err := io.ReadAll(answer.Body)
 	expect.OK(t, err)
 	for _, want := range []string{"The run has ended.", "evbench report out", `"id":"tree cut"`, "event: end\n"} {
-		if !bytes.Contains(text, []byte(want)) {
-			t.Errorf("no %q in what the browser is told:\n%s", want, text)
-		}
+		expect.True(t, bytes.Contains(text, []byte(want)), "no %q in what the browser is told:\n%s", want, text)
 	}
 	if code, more := p.end(); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d:\n%s", code, more)
@@ -72,23 +69,19 @@ func TestServeOutsideOfNamespaces(t *testing.T) {
 	p, dir := beginAsUser(t, "run", "--rounds", "1", "-v", "--serve", ":0", "-o", "out", "lab.yaml")
 	url := p.page()
 	p.await("control: measure")
-	answer, err := http.Get(url + "api/progress")
-	expect.Must(t, err)
+	answer := expect.Value(http.Get(url + "api/progress"))(t)
 	defer answer.Body.Close()
-	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), `"case":"control"`) {
-		t.Errorf("%s, %v", text, err)
-	}
+	text, err := io.ReadAll(answer.Body)
+	expect.True(t, err == nil && strings.Contains(string(text), `"case":"control"`), "%s, %v", text, err)
 	p.signal(syscall.SIGTERM)
-	if code, said := p.end(); code != exitTerminated || !strings.Contains(said, "evbench: terminated") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.True(t, code == exitTerminated && strings.Contains(said, "evbench: terminated"), "ended with %d:\n%s", code, said)
 	onlyThese(t, dir, "lab.yaml", "out")
 }
 
 // Where an address is in use nothing is done.
 func TestServeAddressInUse(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	p, dir := beginAsUser(t, "run", "--serve", l.Addr().String(), "-o", "out", "lab.yaml")
 	if code, said := p.end(); code != exitUsage || !strings.Contains(said, "--serve: listen") || !strings.Contains(said, "address already in use") {
@@ -104,14 +97,12 @@ func TestServeStrangers(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	scenario := strings.Replace(fmt.Sprintf(injectScenario, "1s"), "down: touch", "down: until test -e "+there+"; do sleep 0.05; done; touch", 1)
 	write(t, dir, "a.yaml", strings.Replace(scenario, "timeout: 30s", "timeout: 10m", 1))
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
 	p := beginCommand(t, dir, exec.Command("sh", "-c", "ulimit -n 256; exec ./evbench run --rounds 1 --serve :0 --case cut -o out a.yaml"))
 	at := strings.Trim(strings.TrimPrefix(p.page(), "http://"), "/")
 	for range 400 {
-		c, err := net.Dial("tcp", at)
-		expect.Must(t, err)
+		c := expect.Value(net.Dial("tcp", at))(t)
 		defer c.Close()
 	}
 	write(t, filepath.Dir(there), filepath.Base(there), "")

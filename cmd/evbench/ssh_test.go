@@ -46,13 +46,9 @@ func (c *cluster) scenario(hosts, duration string) {
 func (c *cluster) binary() os.FileInfo {
 	c.t.Helper()
 	files, err := filepath.Glob(filepath.Join(c.far, "*"))
-	if err != nil || len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "evbench-") {
-		c.t.Fatalf("on the hosts: %v, %v; want the binary alone", files, err)
-	}
-	info, err := os.Stat(files[0])
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.MustTrue(c.t, err == nil && len(files) == 1 && strings.HasPrefix(filepath.Base(files[0]), "evbench-"),
+		"on the hosts: %v, %v; want the binary alone", files, err)
+	info := expect.Value(os.Stat(files[0]))(c.t)
 	return info
 }
 
@@ -60,9 +56,7 @@ func (c *cluster) binary() os.FileInfo {
 func (c *cluster) workers() []string {
 	c.t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.Must(c.t, err)
 	var out []string
 	for _, exe := range all {
 		if to, err := os.Readlink(exe); err == nil && strings.HasPrefix(to, c.far+"/") {
@@ -78,9 +72,7 @@ func (c *cluster) awaitNoWorkers() {
 	c.t.Helper()
 	for _, exe := range c.workers() {
 		var pid int
-		if _, err := fmt.Sscanf(exe, "/proc/%d/exe", &pid); err != nil {
-			c.t.Fatal(err)
-		}
+		expect.Must(c.t, expect.Err(fmt.Sscanf(exe, "/proc/%d/exe", &pid)))
 		awaitEnd(c.t, pid)
 	}
 }
@@ -95,21 +87,18 @@ func TestRunBySSH(t *testing.T) {
 	}
 	r, err := store.Read(filepath.Join(c.dir, "out"))
 	expect.Must(t, err)
-	if one := r.Summary.Cases[0]; !one.Complete || one.EventsBuilt == 0 || one.EventsLost+one.EventsDuplicate > 0 {
-		t.Errorf("%+v", one)
-	}
-	if left := c.workers(); len(left) > 0 {
-		t.Errorf("workers left behind: %v", left)
-	}
+	one := r.Summary.Cases[0]
+	expect.True(t, one.Complete && one.EventsBuilt != 0 && one.EventsLost+one.EventsDuplicate <= 0, "%+v", one)
+	left := c.workers()
+	expect.True(t, len(left) == 0, "workers left behind: %v", left)
 	first := c.binary()
 
 	// The second run finds the binary there, and talks to the workers over TLS.
 	if code, _, said := output(t, c.dir, "run", "--rounds", "1", "--tls", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
 		t.Errorf("the second run ended with %d:\n%s", code, said)
 	}
-	if again := c.binary(); !os.SameFile(first, again) || !first.ModTime().Equal(again.ModTime()) {
-		t.Error("the binary was copied a second time")
-	}
+	again := c.binary()
+	expect.True(t, os.SameFile(first, again) && first.ModTime().Equal(again.ModTime()), "the binary was copied a second time")
 	if r, err = store.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {
 		t.Errorf("the control connection is %q, %v", r.Manifest.Control, err)
 	}
@@ -119,28 +108,22 @@ func TestRunBySSH(t *testing.T) {
 func TestBadHostsBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	l, err := net.Listen("tcp", fmt.Sprintf("%s:%d", sshAddr(1), c.port))
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("tcp", fmt.Sprintf("%s:%d", sshAddr(1), c.port)))(t)
 	defer l.Close()
 	c.scenario("node[001-002],"+closedHost+",nowhere001", "300ms")
 	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
-	if code != exitUsage {
-		t.Errorf("ended with %d", code)
-	}
+	expect.Equal(t, code, exitUsage, "ended with")
 	for _, want := range []string{
 		"evbench: 3 of 4 hosts cannot be used:\n",
 		fmt.Sprintf("\n  node002: port %d: in use\n", c.port),
 		"\n  closed001: ssh: connect to host … port 1: Connection refused\n",
 		"\n  nowhere001: ssh: Could not resolve hostname …: ",
 	} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %q in:\n%s", want, said)
-		}
+		expect.Contains(t, said, want)
 	}
 	onlyThese(t, c.dir, "ssh.yaml")
-	if left := c.workers(); len(left) > 0 {
-		t.Errorf("workers left behind: %v", left)
-	}
+	left := c.workers()
+	expect.True(t, len(left) == 0, "workers left behind: %v", left)
 	c.binary()
 }
 
@@ -149,14 +132,11 @@ func TestBadHostsBySSH(t *testing.T) {
 func TestRunSSHScript(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	script, err := filepath.Abs("../../scripts/run-ssh.sh")
-	expect.Must(t, err)
-	self, err := os.Executable()
-	expect.Must(t, err)
+	script := expect.Value(filepath.Abs("../../scripts/run-ssh.sh"))(t)
+	self := expect.Value(os.Executable())(t)
 	expect.Must(t, os.Symlink(self, filepath.Join(c.dir, "evbench")))
 	write(t, c.dir, "hosts.yaml", strings.Replace(fmt.Sprintf(hostsScenario, "300ms"), "FT(2;4,2)", "FT(2;2,2)", 1))
-	hosts, err := os.ReadFile(filepath.Join(c.dir, "hosts.yaml"))
-	expect.Must(t, err)
+	hosts := expect.Value(os.ReadFile(filepath.Join(c.dir, "hosts.yaml")))(t)
 	write(t, c.dir, "ssh.yaml", string(hosts)+"launch:\n  kind: ssh\n  hosts: node001\n")
 	write(t, c.dir, "all.hosts", "# leaf0\nnode001\n node002 # the second\r\n\nnode[003-004]\n")
 	write(t, c.dir, "few.hosts", "node001\nnode002\n")
@@ -187,9 +167,8 @@ func TestRunSSHScript(t *testing.T) {
 	if code, said := run("all.hosts", "hosts.yaml", "-o", "out"); code != exitDone && code != exitInvalid {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
-	if r, err := store.Read(filepath.Join(c.dir, "out")); err != nil || !r.Summary.Cases[0].Complete {
-		t.Errorf("%v, %+v", err, r)
-	}
+	r, err := store.Read(filepath.Join(c.dir, "out"))
+	expect.True(t, err == nil && r.Summary.Cases[0].Complete, "%v, %+v", err, r)
 	if code, said := run("node[001-002]", "hosts.yaml", "-o", "out2"); code != exitUsage || !strings.Contains(said, "hosts: 2 names for 4 servers") {
 		t.Errorf("ended with %d\n%s", code, said)
 	}
@@ -206,9 +185,8 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 			c.scenario("node[001-004]", "1h")
 			p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 			p.await("one: measure")
-			if n := len(c.workers()); n != 4 {
-				t.Errorf("%d workers run, want 4", n)
-			}
+			n := len(c.workers())
+			expect.True(t, n == 4, "%d workers run, want 4", n)
 			expect.Must(t, p.cmd.Process.Signal(sig))
 			code, said := p.end()
 			if want := 128 + int(sig); sig != syscall.SIGKILL && (code != want || strings.Contains(said, "reported errors")) {
@@ -228,9 +206,8 @@ func TestInterruptChecking(t *testing.T) {
 	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("checking: 4 hosts")
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
-	if code, said := p.end(); code != exitInterrupted || strings.Contains(said, "starting") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.True(t, code == exitInterrupted && !strings.Contains(said, "starting"), "ended with %d:\n%s", code, said)
 	onlyThese(t, c.dir, "ssh.yaml")
 }
 
@@ -242,14 +219,11 @@ func TestWorkerDiesBySSH(t *testing.T) {
 	p := begin(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
 	p.await("one: measure")
 	var pid int
-	if _, err := fmt.Sscanf(c.workers()[0], "/proc/%d/exe", &pid); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(fmt.Sscanf(c.workers()[0], "/proc/%d/exe", &pid)))
 	expect.Must(t, syscall.Kill(pid, syscall.SIGKILL))
 	code, said := p.end()
-	if code != exitFailed || !strings.Contains(said, "1 of 4 hosts reported errors:\n  node00") || strings.Count(said, "\n  node") != 1 {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	expect.True(t, code == exitFailed && strings.Contains(said, "1 of 4 hosts reported errors:\n  node00") && strings.Count(said, "\n  node") == 1,
+		"ended with %d:\n%s", code, said)
 	c.awaitNoWorkers()
 }
 
@@ -258,8 +232,7 @@ func TestWorkerFailsAtStartBySSH(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.scenario("node[001-004]", "1h")
-	b, err := os.ReadFile(filepath.Join(c.dir, "ssh.yaml"))
-	expect.Must(t, err)
+	b := expect.Value(os.ReadFile(filepath.Join(c.dir, "ssh.yaml")))(t)
 	write(t, c.dir, "ssh.yaml", strings.Replace(string(b), "launch: {", "launch: {cpus: 1000, ", 1))
 	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--quiet", "ssh.yaml", "-o", "out")
 	// As it happens the others run by then, or not.

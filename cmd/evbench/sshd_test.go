@@ -59,8 +59,7 @@ func startSSHD(t *testing.T) *sshServer {
 	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "ssh") {
 		t.Skip("EVBENCH_WITHOUT names ssh")
 	}
-	sshd, err := findSSHD()
-	expect.Must(t, err)
+	sshd := expect.Value(findSSHD())(t)
 	if os.Geteuid() == 0 {
 		expect.Must(t, os.MkdirAll(privilegeSeparation, 0o755))
 	}
@@ -123,13 +122,10 @@ func (s *sshServer) keys(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"host_key", "id"} {
 		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "evbench test", "-f", s.path(name)).CombinedOutput()
-		if err != nil {
-			t.Fatalf("ssh-keygen: %v: %s", err, out)
-		}
+		expect.MustTrue(t, err == nil, "ssh-keygen: %v: %s", err, out)
 	}
 	for to, from := range map[string]string{"authorized_keys": "id.pub", "known_hosts": "host_key.pub"} {
-		key, err := os.ReadFile(s.path(from))
-		expect.Must(t, err)
+		key := expect.Value(os.ReadFile(s.path(from)))(t)
 		if to == "known_hosts" {
 			key = append([]byte("evbench-test "), key...)
 		}
@@ -140,8 +136,7 @@ func (s *sshServer) keys(t *testing.T) {
 // write writes the configuration of both sides.
 func (s *sshServer) write(t *testing.T) {
 	t.Helper()
-	me, err := user.Current()
-	expect.Must(t, err)
+	me := expect.Value(user.Current())(t)
 	var server, client strings.Builder
 	fmt.Fprintf(&server, "Port %d\n", s.port)
 	for i, host := range s.Hosts {
@@ -193,8 +188,7 @@ func (s *sshServer) run(t *testing.T, sshd string) bool {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", leash, "sshd", sshd, "-D", "-e", "-f", s.path("sshd_config"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	r, w, err := os.Pipe()
 	expect.Must(t, err)
 	cmd.Stderr = w

@@ -49,20 +49,14 @@ func TestStartedTogether(t *testing.T) {
 		if code != exitDone && (rank != 2 || code != exitInvalid) {
 			t.Errorf("rank %d ended with %d:\n%s", rank, code, said)
 		}
-		if (said == "") == (rank == 2) {
-			t.Errorf("rank %d said %q", rank, said)
-		}
+		expect.True(t, (said == "") != (rank == 2), "rank %d said %q", rank, said)
 	}
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
-	if m.Control != "unix:c" || m.Transport != "tcp" || m.IO != "auto" || m.Launch != "started" {
-		t.Errorf("manifest: control %q, transport %q, io %q, launch %q", m.Control, m.Transport, m.IO, m.Launch)
-	}
+	expect.True(t, m.Control == "unix:c" && m.Transport == "tcp" && m.IO == "auto" && m.Launch == "started",
+		"manifest: control %q, transport %q, io %q, launch %q", m.Control, m.Transport, m.IO, m.Launch)
 	for _, c := range r.Summary.Cases {
-		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
-			t.Errorf("%+v", c)
-		}
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 	}
 }
 
@@ -72,9 +66,8 @@ func TestStartedRankLost(t *testing.T) {
 	ranks := together(t, dir, "1h")
 	ranks[2].await("one: measure")
 	expect.Must(t, ranks[4].cmd.Process.Kill())
-	if code, said := ranks[2].end(); code != exitFailed || !strings.Contains(said, "server 3") {
-		t.Errorf("the controller ended with %d:\n%s", code, said)
-	}
+	code, said := ranks[2].end()
+	expect.True(t, code == exitFailed && strings.Contains(said, "server 3"), "the controller ended with %d:\n%s", code, said)
 	marked(t, dir)
 }
 
@@ -92,20 +85,17 @@ func TestStartedInterrupted(t *testing.T) {
 		if rank == 2 {
 			want = exitTerminated
 		}
-		if code, said := p.end(); code != want {
-			t.Errorf("rank %d ended with %d:\n%s", rank, code, said)
-		}
+		code, said := p.end()
+		expect.True(t, code == want, "rank %d ended with %d:\n%s", rank, code, said)
 	}
-	if c := marked(t, dir); c == nil || c.EventsBuilt == 0 {
-		t.Error("what was measured is gone")
-	}
+	c := marked(t, dir)
+	expect.True(t, c != nil && c.EventsBuilt != 0, "what was measured is gone")
 }
 
 // marked wants results that are there, and marked as incomplete.
 func marked(t *testing.T, dir string) *results.Case {
 	t.Helper()
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	if len(r.Summary.Cases) != 1 || r.Summary.Complete || r.Manifest.Complete || r.Summary.Cases[0].Valid {
 		t.Errorf("an incomplete run is not marked: %+v", r.Summary)
 		return nil

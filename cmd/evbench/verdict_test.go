@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -34,9 +35,7 @@ func TestVerdictOf(t *testing.T) {
 			if exit, ok := errors.AsType[*exitError](verdictOf(tt.sum, required, nil)); ok {
 				code = exit.code
 			}
-			if code != want {
-				t.Errorf("%s, required %t: exit code %d, want %d", tt.name, required, code, want)
-			}
+			expect.Equal(t, code, want, "%s, required %t: exit code", tt.name, required)
 		}
 	}
 	if err := errors.New("broken"); !errors.Is(verdictOf(one(false, results.Resolved, true), true, err), err) {

@@ -17,14 +17,11 @@ import (
 func TestReferees(t *testing.T) {
 	var cases []Case
 	for _, name := range []string{"testdata/booksim2.csv", "testdata/omnet_ib_flit.csv"} {
-		text, err := os.ReadFile(name)
-		expect.Must(t, err)
-		more, err := read(name, bytes.NewReader(text))
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(name))(t)
+		more := expect.Value(read(name, bytes.NewReader(text)))(t)
 		cases = append(cases, more...)
 	}
-	all, err := runAll(context.Background(), cases)
-	expect.Must(t, err)
+	all := expect.Value(runAll(context.Background(), cases))(t)
 	done := map[string]bool{}
 	for _, k := range judged(all) {
 		done[k.Case["case"]] = true
@@ -43,9 +40,7 @@ func TestReferees(t *testing.T) {
 		}
 	}
 	compared := orders(all)
-	if len(compared) < 3 {
-		t.Errorf("%d orders are compared", len(compared))
-	}
+	expect.True(t, len(compared) >= 3, "%d orders are compared", len(compared))
 	for _, o := range compared {
 		if o.Out {
 			t.Errorf("order of %s and %s: ours %.3f, theirs %.3f", o.A.name(), o.B.name(), o.Ours, o.Theirs)
@@ -64,9 +59,7 @@ func TestReadSaysWhere(t *testing.T) {
 		{"omnet_ib_flit", "ns3", `x.csv: line 2: sim: "ns3"`},
 	} {
 		_, err := read("x.csv", strings.NewReader(strings.Replace(string(text), c.old, c.new, 1)))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s for %s: %v; want %s…", c.new, c.old, err, c.want)
-		}
+		expect.True(t, err != nil && strings.HasPrefix(err.Error(), c.want), "%s for %s: %v; want %s…", c.new, c.old, err, c.want)
 	}
 }
 
@@ -76,9 +69,7 @@ func TestSeveralLanes(t *testing.T) {
 		of   Case
 		want bool
 	}{{Case{"sim": booksim, "vcs": "1"}, true}, {Case{"sim": booksim, "vcs": "4"}, false}, {Case{"sim": omnet, "vls": "4"}, true}} {
-		if c.of.comparable() != c.want {
-			t.Errorf("%v: comparable is %v", c.of, !c.want)
-		}
+		expect.True(t, c.of.comparable() == c.want, "%v: comparable is %v", c.of, !c.want)
 	}
 }
 
@@ -98,9 +89,7 @@ func TestOut(t *testing.T) {
 		out          bool
 	}{{0.51, 0, false}, {0.511, 0, true}, {0.511, 0.01, false}, {0.49, 0, false}, {0.48, 0.001, true}} {
 		r := seedsOf(Case{}, c.ours-c.spread, c.ours, c.ours+c.spread)
-		if k := check(&r, satUniform, accepted, 0.5); k.Out != c.out {
-			t.Errorf("%v ± %v against 0.5: out is %v", c.ours, c.spread, k.Out)
-		}
+		expect.Equal(t, check(&r, satUniform, accepted, 0.5).Out, c.out, "%v ± %v against 0.5: out", c.ours, c.spread)
 	}
 }
 
@@ -113,11 +102,8 @@ func TestLongMessagesOfferLess(t *testing.T) {
 		"injection": "thinktime", "vls": "1", "buf_flits": "800", "packet_flits": "32", "max_parallel_reads": "3", "offered": "0.5",
 		"warm_us": "50", "total_us": "550", "seed": "1",
 	}
-	r, err := simulate(c)
-	expect.Must(t, err)
-	if r.Accepted < 0.47 || r.Accepted > 0.488 {
-		t.Errorf("%.4f of the link is accepted", r.Accepted)
-	}
+	r := expect.Value(simulate(c))(t)
+	expect.True(t, r.Accepted >= 0.47 && r.Accepted <= 0.488, "%.4f of the link is accepted", r.Accepted)
 	full := maps.Clone(c) // says where the sources saturate
 	full["offered"], full["accepted"], c["accepted"] = "0.8", "0.745", "0.486"
 	for _, k := range judged([]Runs{seedsOf(full, 0), seedsOf(c, r.Accepted-0.006, r.Accepted, r.Accepted+0.006)}) {
@@ -135,9 +121,7 @@ func TestBookSimConfig(t *testing.T) {
 	}
 	text, ok := booksimConfig(c)
 	for _, want := range []string{"k=4;", "n=2;", "injection_rate=0.3;", "vc_buf_size=32;", "routing_delay=0;", "warmup_periods=5;", "max_samples=20;", "seed=4;"} {
-		if !ok || !strings.Contains(text, want) {
-			t.Errorf("no %q in %q", want, text)
-		}
+		expect.True(t, ok && strings.Contains(text, want), "no %q in %q", want, text)
 	}
 	for field, other := range map[string]string{
 		"sim": omnet, "topology": "ft44_healthy", "routing": "dmodk", "traffic": "shift(1)", "pipeline": "lean-vct", "offered": "batch", "measured_cycles": "1",
@@ -167,8 +151,6 @@ func TestPrintBeside(t *testing.T) {
 	b.Theirs.CPU *= 30
 	printBeside(&out, []Beside{b})
 	for _, want := range []string{"0.51000", "+2.00 %", "6.00 %", "30 "} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in:\n%s", want, &out)
-		}
+		expect.True(t, strings.Contains(out.String(), want), "no %q in:\n%s", want, &out)
 	}
 }

@@ -105,16 +105,14 @@ func write(dir string, open bool) error {
 // has to be empty afterwards.
 func disturbed(t *testing.T, ctx context.Context, how string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Setenv(fakeAs, how)
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"--evbench", self, "--scenario", self}, args...), &out, &errs)
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(dir)
+	expect.True(t, err == nil && len(left) == 0, "left behind: %v, %v", left, err)
 	return code, out.String(), errs.String()
 }
 
@@ -128,15 +126,11 @@ func TestAllConditions(t *testing.T) {
 	for _, r := range d.Runs {
 		order = append(order, fmt.Sprint(r.Condition, r.Number))
 	}
-	if want := strings.Fields("idle1 loops1 freeze1 both1 idle2 loops2 freeze2 both2"); !slices.Equal(order, want) {
-		t.Errorf("runs %v, want %v", order, want)
-	}
-	if d.Schema != schema || !d.Passed || d.All.Answered != 8 || d.All.Held != 16 || d.All.Rejected != 24 || len(d.Rows) != 4 {
-		t.Errorf("%+v", d)
-	}
-	if n := strings.Count(stderr, "\n"); n != 8 {
-		t.Errorf("%d lines of progress, want a line a run:\n%s", n, stderr)
-	}
+	want := strings.Fields("idle1 loops1 freeze1 both1 idle2 loops2 freeze2 both2")
+	expect.True(t, slices.Equal(order, want), "runs %v, want %v", order, want)
+	expect.True(t, d.Schema == schema && d.Passed && d.All.Answered == 8 && d.All.Held == 16 && d.All.Rejected == 24 && len(d.Rows) == 4, "%+v", d)
+	n := strings.Count(stderr, "\n")
+	expect.True(t, n == 8, "%d lines of progress, want a line a run:\n%s", n, stderr)
 }
 
 func TestNotAnswered(t *testing.T) {
@@ -150,9 +144,8 @@ func TestNotAnswered(t *testing.T) {
 		{"usage", proc.ExitUsage, "run: evbench: no such option: [run --quiet -o"},
 	} {
 		code, stdout, stderr := disturbed(t, t.Context(), tt.how, "--runs", "1", "--conditions", "idle")
-		if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
-			t.Errorf("%s: ended with %d, want %d and %q:\n%s%s", tt.how, code, tt.code, tt.want, stdout, stderr)
-		}
+		expect.True(t, code == tt.code && strings.Contains(stdout+stderr, tt.want),
+			"%s: ended with %d, want %d and %q:\n%s%s", tt.how, code, tt.code, tt.want, stdout, stderr)
 	}
 }
 
@@ -163,9 +156,8 @@ func TestFrozenRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != proc.ExitDone {
 		t.Fatalf("ended with %d, %v: %s\n%s", code, err, stdout, stderr)
 	}
-	if r := d.Runs[0]; r.Stops < 3 || r.StoppedSec <= 0 || r.StoppedSec >= r.Seconds {
-		t.Errorf("%+v", r.Outcome)
-	}
+	r := d.Runs[0]
+	expect.True(t, r.Stops >= 3 && r.StoppedSec > 0 && r.StoppedSec < r.Seconds, "%+v", r.Outcome)
 }
 
 // The kernel confirms every stop and every continuation. In the end nothing is stopped,
@@ -189,9 +181,7 @@ func TestFreezer(t *testing.T) {
 	}}
 	f.run(ctx)
 	want := slices.Repeat([]syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT}, 3)
-	if !slices.Equal(seen, want) || f.stops != 3 || f.stopped <= 0 {
-		t.Errorf("signals %v, want %v; %d stops, %s", seen, want, f.stops, f.stopped)
-	}
+	expect.True(t, slices.Equal(seen, want) && f.stops == 3 && f.stopped > 0, "signals %v, want %v; %d stops, %s", seen, want, f.stops, f.stopped)
 }
 
 // changed waits until the kernel says that a child has changed its state.
@@ -206,8 +196,7 @@ func changed(pid, state int) error {
 // Who interrupts it ends what it has started and nothing else, while all of it runs.
 func TestInterrupted(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", socket)
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("unix", socket))(t)
 	defer l.Close()
 	other, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
 	expect.Must(t, err)
@@ -228,17 +217,14 @@ func TestInterrupted(t *testing.T) {
 	}()
 	code, stdout, stderr := disturbed(t, ctx, "call:"+socket, "--runs", "1", "--conditions", "both")
 	expect.Must(t, <-called)
-	if code != proc.ExitInterrupted || stdout != "" || !strings.HasSuffix(stderr, "noise: interrupted\n") {
-		t.Errorf("ended with %d: %s%s", code, stdout, stderr)
-	}
+	expect.True(t, code == proc.ExitInterrupted && stdout == "" && strings.HasSuffix(stderr, "noise: interrupted\n"),
+		"ended with %d: %s%s", code, stdout, stderr)
 	if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the program still runs: %v", err)
 	}
 	var info unix.Siginfo // stays zero while the process runs
 	err = unix.Waitid(unix.P_PID, other.cmd.Process.Pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
-	if err != nil || info.Signo != 0 {
-		t.Errorf("another loop has ended or is stopped: signal %d, code %d, %v", info.Signo, info.Code, err)
-	}
+	expect.True(t, err == nil && info.Signo == 0, "another loop has ended or is stopped: signal %d, code %d, %v", info.Signo, info.Code, err)
 	other.end()
 	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
 		t.Errorf("a child is still there: %d, %v", pid, err)
@@ -263,14 +249,11 @@ func TestWrongUse(t *testing.T) {
 // The commands of docs/evidence/noise.md are understood, as the Makefile hands them on.
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
-	doc, err := os.ReadFile("docs/evidence/noise.md")
-	expect.Must(t, err)
+	doc := expect.Value(os.ReadFile("docs/evidence/noise.md"))(t)
 	self, err := os.Executable()
 	expect.Must(t, err)
 	all := regexp.MustCompile(`(?m)^make .*NOISE=('[^']*'|\S*)`).FindAllStringSubmatch(string(doc), -1)
-	if len(all) == 0 {
-		t.Error("no commands")
-	}
+	expect.True(t, len(all) != 0, "no commands")
 	for _, m := range all {
 		args := strings.Fields(strings.ReplaceAll(strings.Trim(m[1], "'"), "SCENARIO", "scenarios/quickstart.yaml"))
 		if _, err := parse(append([]string{"--evbench", self}, args...), t.Output()); err != nil {

@@ -76,9 +76,8 @@ func TestAnswered(t *testing.T) {
 		{name: "no reason found", code: 4, said: "evbench: odd", sum: summary(shift), want: "exit code 4: evbench: odd"},
 	} {
 		r := NewRun(Outcome{Condition: Idle, Number: 1, ExitCode: tt.code, Said: tt.said}, tt.sum)
-		if got := strings.Join(r.Reasons, "; "); got != tt.want || r.Answered != (tt.want == "") {
-			t.Errorf("%s: answered %v, %q, want %q", tt.name, r.Answered, got, tt.want)
-		}
+		got := strings.Join(r.Reasons, "; ")
+		expect.True(t, got == tt.want && r.Answered == (tt.want == ""), "%s: answered %v, %q, want %q", tt.name, r.Answered, got, tt.want)
 	}
 }
 
@@ -105,9 +104,7 @@ func TestErrors(t *testing.T) {
 		})), "1.3 1.3 0/0 0/0"},
 		{"nothing", text(), "– – 0/0 0/0"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
-		}
+		expect.Equal(t, tt.got, tt.want, "%s", tt.name)
 	}
 }
 
@@ -129,13 +126,10 @@ func TestVerdict(t *testing.T) {
 		{"far off, but only ordered", []Run{run(Both, 0, with(far, func(c *results.Case) { c.Verdict = results.Ordered }))}, nil},
 	} {
 		got := New(tt.runs)
-		if !slices.Equal(got.Failures, tt.want) || got.Passed != (tt.want == nil) {
-			t.Errorf("%s: passed %v, %q, want %q", tt.name, got.Passed, got.Failures, tt.want)
-		}
+		expect.True(t, slices.Equal(got.Failures, tt.want) && got.Passed == (tt.want == nil),
+			"%s: passed %v, %q, want %q", tt.name, got.Passed, got.Failures, tt.want)
 	}
-	if New(nil).Passed {
-		t.Error("passed without a run")
-	}
+	expect.True(t, !New(nil).Passed, "passed without a run")
 }
 
 // What is printed: testdata/table.txt, which -update rewrites.
@@ -162,9 +156,6 @@ func TestTable(t *testing.T) {
 	if *update {
 		expect.Must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	expect.Must(t, err)
-	if b.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	want := expect.Value(os.ReadFile(golden))(t)
+	expect.True(t, b.String() == string(want), "got\n%s\nwant\n%s", b.String(), want)
 }

@@ -50,9 +50,7 @@ func TestEveryByteIsDelivered(t *testing.T) {
 	} {
 		w.Check = true
 		for _, n := range []int{2, 3, 5} {
-			if err := all(t, n, w, func(e transport.Endpoint) transport.Endpoint { return e }); err != nil {
-				t.Errorf("n=%d, %+v: %v", n, w, err)
-			}
+			expect.OK(t, all(t, n, w, func(e transport.Endpoint) transport.Endpoint { return e }), "n=%d, %+v", n, w)
 		}
 	}
 }
@@ -87,13 +85,9 @@ func TestBadWork(t *testing.T) {
 	} {
 		w := good
 		change(&w)
-		if _, err := Run(t.Context(), nil, 2, nil, w); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		expect.True(t, expect.Err(Run(t.Context(), nil, 2, nil, w)) != nil, "%s: no error", name)
 	}
-	if _, err := Run(t.Context(), nil, 1, nil, good); err == nil {
-		t.Error("one rank: no error")
-	}
+	expect.True(t, expect.Err(Run(t.Context(), nil, 1, nil, good)) != nil, "one rank: no error")
 }
 
 func TestBarriersNotesEveryExit(t *testing.T) {
@@ -101,7 +95,5 @@ func TestBarriersNotesEveryExit(t *testing.T) {
 	gate := func(context.Context) error { passed++; clock += time.Second; return nil }
 	exits, err := Barriers(t.Context(), gate, 3, 2, func() time.Duration { return clock })
 	want := []time.Duration{3 * time.Second, 4 * time.Second, 5 * time.Second, 6 * time.Second}
-	if err != nil || !slices.Equal(exits, want) || passed != 6 {
-		t.Errorf("exits %v (%v) after %d barriers, want %v", exits, err, passed, want)
-	}
+	expect.True(t, err == nil && slices.Equal(exits, want) && passed == 6, "exits %v (%v) after %d barriers, want %v", exits, err, passed, want)
 }

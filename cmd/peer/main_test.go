@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 
 func testTools(t *testing.T) *tools {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	return &tools{dir: t.TempDir(), self: self}
 }
 
@@ -47,9 +46,7 @@ func TestTCPRanksDeliverEveryByte(t *testing.T) {
 			continue
 		}
 		for r, p := range reports {
-			if p.Seconds <= 0 {
-				t.Errorf("%+v: rank %d took %v s", w, r, p.Seconds)
-			}
+			expect.True(t, p.Seconds > 0, "%+v: rank %d took %v s", w, r, p.Seconds)
 		}
 	}
 }
@@ -57,9 +54,7 @@ func TestTCPRanksDeliverEveryByte(t *testing.T) {
 func TestTCPBarrierSlot(t *testing.T) {
 	r := row{Ranks: 3, Ours: side{kind: bare, net: netTCP, mode: barriers}}
 	got, err := testTools(t).slot(t.Context(), r, r.Ours, 20)
-	if err != nil || got.value <= 0 || got.seconds <= 0 {
-		t.Errorf("slot: %+v, %v", got, err)
-	}
+	expect.True(t, err == nil && got.value > 0 && got.seconds > 0, "slot: %+v, %v", got, err)
 }
 
 func TestARankThatFailsIsNamed(t *testing.T) {
@@ -67,9 +62,7 @@ func TestARankThatFailsIsNamed(t *testing.T) {
 	expect.Error(t, err, `mode "fast"`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := testTools(t).runTCP(ctx, 2, Work{Mode: Unsync, Exchanges: 1}); err == nil {
-		t.Error("a run that was interrupted gave no error")
-	}
+	expect.True(t, expect.Err(testTools(t).runTCP(ctx, 2, Work{Mode: Unsync, Exchanges: 1})) != nil, "a run that was interrupted gave no error")
 }
 
 func TestBarrierTimes(t *testing.T) {
@@ -82,16 +75,10 @@ func TestBarrierTimes(t *testing.T) {
 	// Last exits: 12, 25, 31, 60. Their steps: 13, 6, 29.
 	reports := []report{{Exits: us(10, 25, 30, 60)}, {Exits: us(12, 20, 31, 40)}}
 	got, err := barrierTimes(reports)
-	if err != nil || results.NewStat(got).Median != 13 || len(got) != 3 {
-		t.Errorf("barrierTimes() = %v, %v; want 13, 6, 29", got, err)
-	}
+	expect.True(t, err == nil && results.NewStat(got).Median == 13 && len(got) == 3, "barrierTimes() = %v, %v; want 13, 6, 29", got, err)
 	reports[1].Exits = us(1)
-	if _, err := barrierTimes(reports); err == nil {
-		t.Error("ranks with different numbers of exits gave no error")
-	}
-	if _, err := barrierTimes([]report{{}}); err == nil {
-		t.Error("no exits gave no error")
-	}
+	expect.True(t, expect.Err(barrierTimes(reports)) != nil, "ranks with different numbers of exits gave no error")
+	expect.True(t, expect.Err(barrierTimes([]report{{}})) != nil, "no exits gave no error")
 }
 
 func TestTheSlowestRankCounts(t *testing.T) {
@@ -100,9 +87,7 @@ func TestTheSlowestRankCounts(t *testing.T) {
 	if want := (reading{3, 20}); err != nil || got != want { // 6 pairs · 10 MB / 3 s
 		t.Errorf("judge() = %+v, %v, want %+v", got, err, want)
 	}
-	if _, err := judge(r, side{}, 10, []report{{Seconds: 1}}); err == nil {
-		t.Error("two ranks without a report gave no error")
-	}
+	expect.True(t, expect.Err(judge(r, side{}, 10, []report{{Seconds: 1}})) != nil, "two ranks without a report gave no error")
 }
 
 func TestScale(t *testing.T) {
@@ -119,9 +104,7 @@ func TestScale(t *testing.T) {
 		{1, 1, 0.99, 1, 2}, // rises, so that trying ends
 		{1, 1, 50, 8, 8},
 	} {
-		if got := scale(c.amount, c.want, c.took, c.step); got != c.to {
-			t.Errorf("scale(%d, %v, %v, %d) = %d, want %d", c.amount, c.want, c.took, c.step, got, c.to)
-		}
+		expect.Equal(t, scale(c.amount, c.want, c.took, c.step), c.to, "scale(%d, %v, %v, %d)", c.amount, c.want, c.took, c.step)
 	}
 }
 
@@ -147,25 +130,20 @@ func TestReadC(t *testing.T) {
 		t.Errorf("readC() = %+v, %v", got, err)
 	}
 	for _, bad := range []string{"", line, "mode=barrier n=4 rounds=9 seconds=0 median_us=1", "mode=barrier n=4 rounds=9 seconds=1"} {
-		if _, err := readC(bad, r, s, 9); err == nil {
-			t.Errorf("readC(%q) gave no error", bad)
-		}
+		expect.True(t, expect.Err(readC(bad, r, s, 9)) != nil, "readC(%q) gave no error", bad)
 	}
 }
 
 func TestReadSummary(t *testing.T) {
 	const good = `{"complete":true,"cases":[{"valid":true,"exchanges":10,"measured_s":2,"reasons":[]}]}`
 	r := row{Ranks: 4, Size: 500_000}
-	if got, err := readSummary(good, r); err != nil || got != (reading{2, 30}) {
-		t.Errorf("readSummary() = %+v, %v", got, err)
-	}
+	got, err := readSummary(good, r)
+	expect.True(t, err == nil && got == (reading{2, 30}), "readSummary() = %+v, %v", got, err)
 	for _, bad := range []string{
 		"", `{"complete":true,"cases":[]}`, strings.Replace(good, `{"complete":true`, `{"complete":false`, 1),
 		strings.Replace(good, `"valid":true`, `"valid":false,"reasons":["why"]`, 1), strings.Replace(good, `s":2`, `s":0`, 1),
 	} {
-		if _, err := readSummary(bad, r); err == nil {
-			t.Errorf("readSummary(%s) gave no error", bad)
-		}
+		expect.True(t, expect.Err(readSummary(bad, r)) != nil, "readSummary(%s) gave no error", bad)
 	}
 }
 
@@ -179,9 +157,8 @@ func TestMpirunArgs(t *testing.T) {
 		{netShared, true, "--allow-run-as-root --mca btl self,vader -n 5", "tcp_if_include lo --mca btl_tcp"},
 	} {
 		got := strings.Join(mpirunArgs(5, c.net, c.root), " ")
-		if !strings.Contains(got, c.has) || strings.Contains(got, c.no) || !strings.Contains(got, "--oversubscribe --bind-to none") {
-			t.Errorf("%s: %s", c.net, got)
-		}
+		expect.True(t, strings.Contains(got, c.has) && !strings.Contains(got, c.no) && strings.Contains(got, "--oversubscribe --bind-to none"),
+			"%s: %s", c.net, got)
 	}
 }
 
@@ -191,16 +168,10 @@ func TestRowsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rows() {
 		s := r.String()
-		if seen[s] {
-			t.Errorf("twice: %s", s)
-		}
+		expect.True(t, !seen[s], "twice: %s", s)
 		seen[s] = true
-		if r.Ours == r.Theirs || r.Ours.kind == cProgram || strings.Contains(s, "  ") {
-			t.Errorf("odd row: %s", s)
-		}
-		if (r.Size == 0) != (r.Ours.mode == barriers) || r.Ranks < 2 {
-			t.Errorf("odd work: %s", s)
-		}
+		expect.True(t, r.Ours != r.Theirs && r.Ours.kind != cProgram && !strings.Contains(s, "  "), "odd row: %s", s)
+		expect.True(t, (r.Size == 0) == (r.Ours.mode == barriers) && r.Ranks >= 2, "odd work: %s", s)
 	}
 }
 
@@ -225,9 +196,8 @@ func TestCommandLine(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), strings.Fields(c.args), strings.NewReader(""), &stdout, &stderr)
-		if code != c.code || stdout.String() != c.stdout || !strings.Contains(stderr.String(), c.stderr) {
-			t.Errorf("peer %s: exit %d\n%s\n%s", c.args, code, &stdout, &stderr)
-		}
+		expect.True(t, code == c.code && stdout.String() == c.stdout && strings.Contains(stderr.String(), c.stderr),
+			"peer %s: exit %d\n%s\n%s", c.args, code, &stdout, &stderr)
 	}
 }
 
@@ -246,9 +216,7 @@ func TestTable(t *testing.T) {
 barrier  8  –       30    100     µs    0.300  0.280–0.320    ≤ 0.4  reached        C MPI_Barrier over TCP
 MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  left out: why  C isend/waitall over TCP
 `
-	if b.String() != want {
-		t.Errorf("table:\n%s\nwant\n%s", &b, want)
-	}
+	expect.True(t, b.String() == want, "table:\n%s\nwant\n%s", &b, want)
 	text, err := json.Marshal(document{Schema: schema, Rows: out})
 	if err != nil || !strings.Contains(string(text), `"theirs":"C MPI_Barrier over TCP","reach":0.4,"reach_at_most":true,"unit":"µs","our_slots":[30,31,29],"their_slots":[100,99,101]`) {
 		t.Errorf("%s, %v", text, err)
@@ -256,12 +224,9 @@ MPI      4  64 KiB  –     –       MB/s  –      –              ≥ 0.9  l
 }
 
 func TestBusy(t *testing.T) {
-	if got := busy(results.Load{Cores: 4, WallSec: 2, OthersSec: new(3.0), StealSec: new(1.0)}); got != 0.5 {
-		t.Errorf("3 s of others and 1 s of steal in 2 s of 4 processors are %v", got)
-	}
-	if got := busy(results.Load{Cores: 4, WallSec: 2}); got != 0 {
-		t.Errorf("what is not known is %v", got)
-	}
+	got := busy(results.Load{Cores: 4, WallSec: 2, OthersSec: new(3.0), StealSec: new(1.0)})
+	expect.True(t, got == 0.5, "3 s of others and 1 s of steal in 2 s of 4 processors are %v", got)
+	expect.Equal(t, busy(results.Load{Cores: 4, WallSec: 2}), 0, "what is not known")
 }
 
 // The commands of docs/evidence/peers.md are understood, and the options in PEERS, too.
@@ -274,9 +239,7 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Errorf("%s: %v", o[0], err)
 		}
 	}
-	if len(options) == 0 {
-		t.Error("no commands")
-	}
+	expect.True(t, len(options) != 0, "no commands")
 }
 
 func TestOfPairsSlots(t *testing.T) {
@@ -288,22 +251,16 @@ func TestOfPairsSlots(t *testing.T) {
 	}
 	ours[3], ours[7] = 30, 1800
 	want := Ratio{Median: 1.5, Low: 1.5, High: 1.5, Sure: true}
-	if got := Of(ours, theirs); got != want {
-		t.Errorf("Of() = %+v, want %+v", got, want)
-	}
+	expect.Equal(t, Of(ours, theirs), want, "Of()")
 }
 
 func TestOfOrderStatistics(t *testing.T) {
 	ours := []float64{1.10, 1.01, 1.09, 1.02, 1.08, 1.03, 1.07, 1.04, 1.06, 1.05, 1.00}
 	theirs := slices.Repeat([]float64{1}, len(ours))
 	want := Ratio{Median: 1.05, Low: 1.01, High: 1.08, Sure: true} // second and ninth of eleven
-	if got := Of(ours, theirs); got != want {
-		t.Errorf("Of() = %+v, want %+v", got, want)
-	}
+	expect.Equal(t, Of(ours, theirs), want, "Of()")
 	want = Ratio{Median: 1.09, Low: 1.01, High: 1.10}
-	if got := Of(ours[:3], theirs[:3]); got != want {
-		t.Errorf("Of() three slots = %+v, want %+v", got, want)
-	}
+	expect.Equal(t, Of(ours[:3], theirs[:3]), want, "Of() three slots")
 }
 
 // TestIntervalsCover draws noise that is far from normal and counts how often
@@ -322,9 +279,8 @@ func TestIntervalsCover(t *testing.T) {
 			held++
 		}
 	}
-	if share := float64(held) / tries; share < results.Confidence {
-		t.Errorf("the interval holds the true median in %.3f of %d tries, want %.2f", share, tries, results.Confidence)
-	}
+	share := float64(held) / tries
+	expect.True(t, share >= results.Confidence, "the interval holds the true median in %.3f of %d tries, want %.2f", share, tries, results.Confidence)
 }
 
 func TestJudge(t *testing.T) {
@@ -348,8 +304,6 @@ func TestJudge(t *testing.T) {
 		{"wide below", Goal{Want: 2}, Ratio{Median: 1, Low: 0.84, High: 1.01, Sure: true}, "not reached, noisy"},
 		{"few slots", Goal{Want: 1}, Ratio{Median: 1, Low: 1, High: 1}, "reached, too few slots"},
 	} {
-		if got := c.goal.Judge(c.r); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		expect.Equal(t, c.goal.Judge(c.r), c.want, "%s", c.name)
 	}
 }

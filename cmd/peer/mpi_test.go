@@ -28,9 +28,7 @@ func TestCDeliversEveryByte(t *testing.T) {
 			s.kind, s.net = cProgram, net
 			for _, size := range []int{70, 200_000} { // eager, and by rendezvous
 				got, err := tools.runC(t.Context(), row{Ranks: 3, Size: size}, s, 6, true)
-				if err != nil || got.seconds <= 0 || got.value <= 0 {
-					t.Errorf("%s, %d bytes: %+v, %v", s, size, got, err)
-				}
+				expect.True(t, err == nil && got.seconds > 0 && got.value > 0, "%s, %d bytes: %+v, %v", s, size, got, err)
 			}
 		}
 	}
@@ -43,9 +41,7 @@ func TestCRefusesBadArguments(t *testing.T) {
 }
 
 func TestMPIRanksDeliverEveryByte(t *testing.T) {
-	if mpi.Missing != nil {
-		t.Fatal("built with the tag mpi, but without MPI")
-	}
+	expect.MustTrue(t, mpi.Missing == nil, "built with the tag mpi, but without MPI")
 	tools := mpiTools(t)
 	for _, w := range []Work{
 		{Mode: Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2},
@@ -54,13 +50,9 @@ func TestMPIRanksDeliverEveryByte(t *testing.T) {
 	} {
 		w.Check = true
 		reports, err := tools.runMPI(t.Context(), 3, w)
-		if err != nil || len(reports) != 3 {
-			t.Errorf("%+v: %d reports, %v", w, len(reports), err)
-		}
+		expect.True(t, err == nil && len(reports) == 3, "%+v: %d reports, %v", w, len(reports), err)
 	}
-	if _, err := tools.runMPI(t.Context(), 2, Work{Mode: "fast"}); err == nil {
-		t.Error("ranks that failed gave no error")
-	}
+	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
 }
 
 // TestARowFromEndToEnd measures one small row, and leaves nothing behind.
@@ -68,10 +60,7 @@ func TestARowFromEndToEnd(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var stdout, stderr bytes.Buffer
 	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != proc.ExitDone {
-		t.Fatalf("exit %d\n%s", code, &stderr)
-	}
-	if !strings.Contains(stdout.String(), "too few slots") || strings.Contains(stdout.String(), "failed") {
-		t.Errorf("printed\n%s", &stdout)
-	}
+	code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	expect.MustTrue(t, code == proc.ExitDone, "exit %d\n%s", code, &stderr)
+	expect.True(t, strings.Contains(stdout.String(), "too few slots") && !strings.Contains(stdout.String(), "failed"), "printed\n%s", &stdout)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/scenario"
 	"evbench/topology"
 )
@@ -30,21 +31,16 @@ func TestEqualSeedsGiveEqualRounds(t *testing.T) {
 		}
 		for _, length := range []time.Duration{20 * time.Second, 3 * time.Minute, 10 * time.Minute} {
 			again := Plan{Seed: s.Seed, Length: length}.Round(s.Round)
-			if again.Kind != s.Kind || again.Victim != s.Victim || again.Notation != s.Notation {
-				t.Errorf("seed %d round %d is %s on %s in one soak, %s on %s in another", s.Seed, s.Round, s.Kind, s.Notation, again.Kind, again.Notation)
-			}
+			expect.True(t, again.Kind == s.Kind && again.Victim == s.Victim && again.Notation == s.Notation,
+				"seed %d round %d is %s on %s in one soak, %s on %s in another", s.Seed, s.Round, s.Kind, s.Notation, again.Kind, again.Notation)
 			if again.Duration == s.Duration && !s.Kind.OnLinks() && !reflect.DeepEqual(again, s) {
 				t.Errorf("seed %d round %d: %+v, and again %+v", s.Seed, s.Round, s, again)
 			}
 		}
 	})
 	a, b := Plan{7, time.Minute}.Round(1), Plan{7, time.Minute}.Round(1)
-	if !reflect.DeepEqual(a, b) {
-		t.Error("the same long round was drawn in two ways")
-	}
-	if c := (Plan{8, time.Minute}).Round(1); reflect.DeepEqual(a.failures, c.failures) {
-		t.Error("two seeds gave the same long round")
-	}
+	expect.True(t, reflect.DeepEqual(a, b), "the same long round was drawn in two ways")
+	expect.True(t, !reflect.DeepEqual(a.failures, (Plan{8, time.Minute}).Round(1).failures), "two seeds gave the same long round")
 }
 
 func TestEveryKindComesUp(t *testing.T) {
@@ -54,9 +50,7 @@ func TestEveryKindComesUp(t *testing.T) {
 			have[Plan{Seed: seed, Length: time.Minute}.Round(n).Kind] = true
 		}
 		for _, k := range Kinds() {
-			if !have[k] {
-				t.Errorf("seed %d: a deck without %q", seed, k)
-			}
+			expect.True(t, have[k], "seed %d: a deck without %q", seed, k)
 		}
 	}
 }
@@ -72,9 +66,7 @@ func TestScriptsAreScenarios(t *testing.T) {
 		if s.Kind.byOthers() {
 			want = 0
 		}
-		if got := len(read.Cases[0].Timed); got != want {
-			t.Errorf("seed %d round %d: %d failures, the scenario has %d", s.Seed, s.Round, want, got)
-		}
+		expect.Equal(t, len(read.Cases[0].Timed), want, "seed %d round %d: %d failures, the scenario has", s.Seed, s.Round, want)
 	})
 }
 
@@ -95,9 +87,7 @@ func TestDisconnectsOnlyOnPurpose(t *testing.T) {
 			}
 		}
 	})
-	if parted[Wait] == 0 || parted[End] == 0 {
-		t.Errorf("servers were parted so often: %v", parted)
-	}
+	expect.True(t, parted[Wait] != 0 && parted[End] != 0, "servers were parted so often: %v", parted)
 }
 
 // What others do is possible: no link dies that is dead, and all are up again in the end but
@@ -107,9 +97,7 @@ func TestOthers(t *testing.T) {
 	rounds(t, func(t *testing.T, s *Script) {
 		dead, at := map[topology.Link]bool{}, time.Duration(0)
 		for _, x := range s.Strikes() {
-			if x.At < at || dead[x.Link] == !x.Up {
-				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, x)
-			}
+			expect.True(t, x.At >= at && dead[x.Link] != !x.Up, "seed %d round %d: %+v", s.Seed, s.Round, x)
 			dead[x.Link], at = !x.Up, x.At
 		}
 		if s.Kind == Severed && at < time.Hour || s.Kind == Outside && (len(s.Strikes()) < 4 || at > s.Duration-calm/2) {
@@ -117,20 +105,15 @@ func TestOthers(t *testing.T) {
 		}
 		if s.Kind == Pause {
 			pauses++
-			if len(s.Stops) == 0 || s.Stops[0].For < 2*time.Second || s.Stops[0].At > s.Duration-calm {
-				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, s.Stops)
-			}
+			expect.True(t, len(s.Stops) != 0 && s.Stops[0].For >= 2*time.Second && s.Stops[0].At <= s.Duration-calm,
+				"seed %d round %d: %+v", s.Seed, s.Round, s.Stops)
 		}
 		for _, w := range s.Waves {
 			waves++
-			if w.At < 0 || w.At > s.Duration || w.Connections < 1 || s.Kind != Strangers {
-				t.Errorf("seed %d round %d: %+v", s.Seed, s.Round, w)
-			}
+			expect.True(t, w.At >= 0 && w.At <= s.Duration && w.Connections >= 1 && s.Kind == Strangers, "seed %d round %d: %+v", s.Seed, s.Round, w)
 		}
 	})
-	if waves == 0 || pauses == 0 {
-		t.Errorf("%d waves, %d pauses", waves, pauses)
-	}
+	expect.True(t, waves != 0 && pauses != 0, "%d waves, %d pauses", waves, pauses)
 }
 
 // All links are up again for a while before a case ends.
@@ -147,9 +130,8 @@ func TestLinksComeBack(t *testing.T) {
 func TestLongRoundHasAThousandEvents(t *testing.T) {
 	for _, length := range []time.Duration{3 * time.Minute, 10 * time.Minute} {
 		s := Plan{Seed: 1, Length: length}.Round(1)
-		if n := s.Changes(); n < enough*9/10 || n > enough+50 {
-			t.Errorf("a soak of %s has %d link events in its long round", length, n)
-		}
+		n := s.Changes()
+		expect.True(t, n >= enough*9/10 && n <= enough+50, "a soak of %s has %d link events in its long round", length, n)
 	}
 }
 
@@ -157,9 +139,7 @@ func TestNextRoundOfAKind(t *testing.T) {
 	p := Plan{Seed: 3}
 	for _, k := range Kinds() {
 		n := p.Next(1, func(x Kind) bool { return x == k })
-		if n == 0 || p.Round(n).Kind != k {
-			t.Errorf("the first round of kind %q is %d", k, n)
-		}
+		expect.True(t, n != 0 && p.Round(n).Kind == k, "the first round of kind %q is %d", k, n)
 		if again := p.Next(n+1, func(x Kind) bool { return x == k }); (again == 0) != (k == Long) || again != 0 && p.Round(again).Kind != k {
 			t.Errorf("after round %d the next of kind %q is %d", n, k, again)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/topology"
 )
@@ -203,9 +204,7 @@ func TestJudgeFinds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			found := Judge(tt.s, tt.seen)
 			if tt.want == "" {
-				if len(found) > 0 {
-					t.Errorf("found %v", found)
-				}
+				expect.True(t, len(found) == 0, "found %v", found)
 				return
 			}
 			if len(found) != 1 || !strings.Contains(found[0].What, tt.want) || found[0].Anomaly() != (tt.why == "") || !strings.Contains(found[0].Why, tt.why) {
@@ -241,16 +240,12 @@ func TestFlat(t *testing.T) {
 		{readings(0, 0, 0, 1), "namespaces held went"},
 		{readings(0, 0, 0, 0)[:3], "too few"},
 	} {
-		if got := fmt.Sprint(flat(tt.all)); !strings.Contains(got, tt.want) {
-			t.Errorf("found %s, want %s", got, tt.want)
-		}
+		expect.Contains(t, fmt.Sprint(flat(tt.all)), tt.want)
 	}
 	for _, race := range []bool{false, true} { // the detector's memory is not the program's
 		j := judgement{s: &Script{Kind: Long}, seen: Seen{Usage: readings(1<<20, 1, 0, 0), Race: race}}
 		j.flat()
-		if len(j.found) != 2 || j.found[0].Anomaly() == race || !j.found[1].Anomaly() {
-			t.Errorf("race detector %v: %v", race, j.found)
-		}
+		expect.True(t, len(j.found) == 2 && j.found[0].Anomaly() != race && j.found[1].Anomaly(), "race detector %v: %v", race, j.found)
 	}
 }
 

@@ -55,12 +55,9 @@ func soaked(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Setenv("TMPDIR", dir)
 	var out, errs bytes.Buffer
 	code = run(t.Context(), append([]string{"--evbench", evbench, "--log", filepath.Join(dir, "log")}, args...), &out, &errs)
-	entries, err := os.ReadDir(dir)
-	expect.Must(t, err)
+	entries := expect.Value(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		if e.Name() != "log" {
-			t.Errorf("left behind: %s", e.Name())
-		}
+		expect.Equal(t, e.Name(), "log", "left behind")
 	}
 	return code, out.String(), errs.String()
 }
@@ -80,9 +77,7 @@ func sound(t *testing.T, args ...string) document {
 			wrong = wrong || f.Anomaly() && !f.Slow
 		}
 	}
-	if wrong {
-		t.Errorf("ended with %d:\n%s\n%s", code, stderr, stdout)
-	}
+	expect.True(t, !wrong, "ended with %d:\n%s\n%s", code, stderr, stdout)
 	return d
 }
 
@@ -98,9 +93,7 @@ func TestSoak(t *testing.T) {
 	} {
 		t.Run(tt.policy, func(t *testing.T) {
 			d := sound(t, append(tt.args, "--minutes", "0.2")...)
-			if len(d.Rounds) == 0 || d.Rounds[0].Kind != Long || d.Rounds[0].Policy != tt.policy {
-				t.Fatalf("rounds: %+v", d.Rounds)
-			}
+			expect.MustTrue(t, len(d.Rounds) != 0 && d.Rounds[0].Kind == Long && d.Rounds[0].Policy == tt.policy, "rounds: %+v", d.Rounds)
 			if r := d.Rounds[0]; r.LinkEvents < 50 || r.Built == 0 || r.Last == nil || r.Last.Descriptors == 0 || r.Last.Namespaces == 0 {
 				t.Errorf("the long round: %+v", r)
 			}
@@ -113,9 +106,8 @@ func TestStrikes(t *testing.T) {
 	for _, kind := range []Kind{KillWorker, KillController, Cut, Severed, Strangers} {
 		t.Run(string(kind), func(t *testing.T) {
 			round := Plan{Seed: 7}.Next(1, func(k Kind) bool { return k == kind })
-			if d := sound(t, "--seed", "7", "--round", strconv.Itoa(round)); len(d.Rounds) != 1 || d.LinkEvents != 0 {
-				t.Errorf("%+v", d)
-			}
+			d := sound(t, "--seed", "7", "--round", strconv.Itoa(round))
+			expect.True(t, len(d.Rounds) == 1 && d.LinkEvents == 0, "%+v", d)
 		})
 	}
 }
@@ -138,15 +130,12 @@ func TestInterrupted(t *testing.T) {
 		}
 	})
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7", "--minutes", "0.2"}, &bytes.Buffer{}, &errs); code != proc.ExitInterrupted {
-		t.Errorf("ended with %d:\n%s", code, errs.String())
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
-	}
-	if left := running(dir); len(left) > 0 {
-		t.Errorf("still there: %v", left)
-	}
+	code := run(ctx, []string{"--evbench", evbench, "--log", filepath.Join(dir, "log"), "--seed", "7", "--minutes", "0.2"}, &bytes.Buffer{}, &errs)
+	expect.True(t, code == proc.ExitInterrupted, "ended with %d:\n%s", code, errs.String())
+	entries, err := os.ReadDir(dir)
+	expect.True(t, err == nil && len(entries) == 1, "left behind: %v, %v", entries, err)
+	left := running(dir)
+	expect.True(t, len(left) == 0, "still there: %v", left)
 }
 
 // running lists the processes that work in a directory.
@@ -179,9 +168,7 @@ func TestWrongUse(t *testing.T) {
 // --show prints what a round plays.
 func TestShow(t *testing.T) {
 	code, out, said := soaked(t, "--seed", "7", "--round", "1", "--show")
-	if want := (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(); code != proc.ExitDone || out != want {
-		t.Errorf("ended with %d: %s%s", code, out, said)
-	}
+	expect.True(t, code == proc.ExitDone && out == (Plan{Seed: 7, Length: 600e9}).Round(1).YAML(), "ended with %d: %s%s", code, out, said)
 }
 
 // What is not explained leads to exit code 1, and to the command that repeats the round.
@@ -194,16 +181,13 @@ func TestTableOfAnomalies(t *testing.T) {
 	var out strings.Builder
 	expect.Must(t, show(&out, o, []outcome{x}))
 	for _, want := range []string{"1 ANOMALIES", "round 12: ANOMALY: 2 events lost", "bin/soak --minutes 3 --seed 7 --round 12", "100 link events, 1 anomalies"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
+		expect.Contains(t, out.String(), want)
 	}
 }
 
 // The commands of docs/evidence/soak.md are understood.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/evidence/soak.md")
-	expect.Must(t, err)
+	doc := expect.Value(os.ReadFile("../../docs/evidence/soak.md"))(t)
 	found := 0
 	for line := range strings.Lines(string(doc)) {
 		if !strings.HasPrefix(line, "bin/soak ") {
@@ -212,11 +196,7 @@ func TestDocumentedCommands(t *testing.T) {
 		found++
 		command, _, _ := strings.Cut(line, "#")
 		args := strings.Fields(strings.ReplaceAll(command, "'", ""))[1:]
-		if _, err := parse(append(args, "--evbench", evbench), t.Output()); err != nil {
-			t.Errorf("%s: %v", line, err)
-		}
+		expect.OK(t, expect.Err(parse(append(args, "--evbench", evbench), t.Output())), "%s", line)
 	}
-	if found == 0 {
-		t.Error("no commands")
-	}
+	expect.True(t, found != 0, "no commands")
 }

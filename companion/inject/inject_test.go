@@ -78,16 +78,13 @@ func isDown(t *testing.T, dir string, l topology.Link) bool {
 
 func open(t *testing.T, o Options) *Injector {
 	t.Helper()
-	i, err := Open(o)
-	expect.Must(t, err)
+	i := expect.Value(Open(o))(t)
 	return i
 }
 
 func closed(t *testing.T, i *Injector, journal string) {
 	t.Helper()
-	if err := i.Close(); err != nil {
-		t.Errorf("Close: %v", err)
-	}
+	expect.OK(t, i.Close(), "Close")
 	if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the journal is still there: %v", err)
 	}
@@ -99,9 +96,7 @@ func TestDownAndUp(t *testing.T) {
 	i := open(t, o)
 	both := []topology.Link{link, other}
 	expect.Must(t, errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)))
-	if !isDown(t, dir, link) || !isDown(t, dir, other) {
-		t.Error("links are not down")
-	}
+	expect.True(t, isDown(t, dir, link) && isDown(t, dir, other), "links are not down")
 	if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "leaf0/spine3\nleaf1/spine0\n" {
 		t.Errorf("down ran for %q, %v", log, err)
 	}
@@ -109,13 +104,10 @@ func TestDownAndUp(t *testing.T) {
 	if s, err := probed(t, i, link); s != linkUp || err != nil || isDown(t, dir, link) {
 		t.Errorf("%s is %s, %v", link, s, err)
 	}
-	if p := i.Pending(); len(p) != 1 || p[0] != other {
-		t.Errorf("pending: %v", p)
-	}
+	p := i.Pending()
+	expect.True(t, len(p) == 1 && p[0] == other, "pending: %v", p)
 	closed(t, i, o.Journal)
-	if isDown(t, dir, other) {
-		t.Error("Close has left a link down")
-	}
+	expect.True(t, !isDown(t, dir, other), "Close has left a link down")
 }
 
 // The journal says that a link is down before it is touched.
@@ -265,13 +257,9 @@ func TestCancelled(t *testing.T) {
 	if err := i.Down(ctx, []topology.Link{link}); !errors.Is(err, told) {
 		t.Errorf("error %v", err)
 	}
-	if !isDown(t, dir, link) {
-		t.Error("the link is not down")
-	}
+	expect.True(t, isDown(t, dir, link), "the link is not down")
 	closed(t, i, o.Journal)
-	if isDown(t, dir, link) {
-		t.Error("the link was left down")
-	}
+	expect.True(t, !isDown(t, dir, link), "the link was left down")
 }
 
 // A panic that is on its way passes Close.
@@ -285,9 +273,7 @@ func TestPanic(t *testing.T) {
 		expect.OK(t, i.Down(t.Context(), []topology.Link{link}))
 		panic("on its way")
 	}()
-	if isDown(t, dir, link) {
-		t.Error("the link was left down")
-	}
+	expect.True(t, !isDown(t, dir, link), "the link was left down")
 }
 
 // victim takes two links down and waits to be killed.
@@ -307,15 +293,14 @@ func TestKilled(t *testing.T) {
 	o := options(dir)
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "EVBENCH_TEST_INJECT="+dir)
-	out, err := cmd.StdoutPipe()
-	expect.Must(t, err)
+	out := expect.Value(cmd.StdoutPipe())(t)
 	expect.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "down <nil>" {
 		t.Errorf("the run said %q", lines.Text())
 	}
 
-	_, err = Open(o)
+	_, err := Open(o)
 	expect.Error(t, err, fmt.Sprintf(", process %d, since ", cmd.Process.Pid))
 	if _, err := Restore(t.Context(), o.Journal, false, func(string) {}, func(Row) {}); err == nil || !strings.Contains(err.Error(), "in use by a run on") {
 		t.Errorf("restore beside a run: %v", err)
@@ -324,28 +309,21 @@ func TestKilled(t *testing.T) {
 	cmd.Wait()
 
 	_, err = Open(o)
-	if err == nil || !strings.Contains(err.Error(), "leaf0-spine3, leaf1-spine0 were left down by a run on ") {
-		t.Fatalf("after a killed run: %v", err)
-	}
+	expect.MustTrue(t, err != nil && strings.Contains(err.Error(), "leaf0-spine3, leaf1-spine0 were left down by a run on "),
+		"after a killed run: %v", err)
 	if err := os.Remove(filepath.Join(dir, other.String())); err != nil { // somebody has mended it
 		t.Fatal(err)
 	}
 	r := restored(t, o.Journal)
-	if len(r.Links) != 2 || r.Links[0].Outcome != broughtUp || r.Links[1].Outcome != wasUp || isDown(t, dir, link) {
-		t.Errorf("restored: %+v", r)
-	}
-	if r := restored(t, o.Journal); len(r.Links) != 0 {
-		t.Errorf("restored again: %+v", r)
-	}
+	expect.True(t, len(r.Links) == 2 && r.Links[0].Outcome == broughtUp && r.Links[1].Outcome == wasUp && !isDown(t, dir, link), "restored: %+v", r)
+	expect.Equal(t, len(restored(t, o.Journal).Links), 0, "restored again")
 	closed(t, open(t, o), o.Journal)
 }
 
 func restored(t *testing.T, journal string) *Account {
 	t.Helper()
 	r, err := Restore(t.Context(), journal, false, func(string) {}, func(Row) {})
-	if err != nil {
-		t.Errorf("Restore: %v", err)
-	}
+	expect.OK(t, err, "Restore")
 	return r
 }
 

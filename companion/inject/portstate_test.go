@@ -37,8 +37,7 @@ func subnet(t *testing.T) (tree *topology.Tree, n *network.Network, file string)
 
 func write(t *testing.T, file string, n *network.Network) {
 	t.Helper()
-	f, err := os.Create(file)
-	expect.Must(t, err)
+	f := expect.Value(os.Create(file))(t)
 	expect.Must(t, errors.Join(netfile.WriteIB(f, n), f.Close()))
 }
 
@@ -47,10 +46,8 @@ func TestPortStates(t *testing.T) {
 	o := Options{Kind: kindIBPortState, Fabric: file, Journal: "j", Tree: tree}
 	line := func(o Options, l topology.Link) string {
 		t.Helper()
-		find, err := newRecipes(o)
-		expect.Must(t, err)
-		r, err := find(l)
-		expect.Must(t, err)
+		find := expect.Value(newRecipes(o))(t)
+		r := expect.Value(find(l))(t)
 		var all []string
 		for _, p := range append([]Program{r.down, r.Up}, r.Probe...) {
 			all = append(all, strings.Join(p.Args, " "))
@@ -59,13 +56,10 @@ func TestPortStates(t *testing.T) {
 	}
 	leaf, spine := n.Info(n.Switch(1)).LID, n.Info(n.Switch(2)).LID // leaf1, spine0
 	want := fmt.Sprintf("ibportstate %d 3 disable; ibportstate %d 3 enable; ibportstate %d 2 query; ibportstate %d 3 query", leaf, leaf, spine, leaf)
-	if got := line(o, topology.Link{Leaf: 1, Spine: 0}); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	expect.Equal(t, line(o, topology.Link{Leaf: 1, Spine: 0}), want, "line")
 	o.Host = "head"
-	if got := line(o, topology.Link{Leaf: 1, Spine: 0}); !strings.HasPrefix(got, fmt.Sprintf("ssh -o BatchMode=yes head -- ibportstate %d 3 disable; ", leaf)) {
-		t.Errorf("by ssh: %s", got)
-	}
+	got := line(o, topology.Link{Leaf: 1, Spine: 0})
+	expect.True(t, strings.HasPrefix(got, fmt.Sprintf("ssh -o BatchMode=yes head -- ibportstate %d 3 disable; ", leaf)), "by ssh: %s", got)
 }
 
 func TestPortStatesRefuses(t *testing.T) {
@@ -143,9 +137,7 @@ func TestIBPortState(t *testing.T) {
 				followed <- errors.Join(err, step.hardware(port))
 			}()
 		}
-		if err := errors.Join(step.do(), <-followed); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
+		expect.Must(t, errors.Join(step.do(), <-followed), "%s", step.name)
 		if s, err := probed(t, i, links[0]); s != step.want || err != nil {
 			t.Errorf("%s: %s is %s, %v", step.name, links[0], s, err)
 		}

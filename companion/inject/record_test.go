@@ -128,19 +128,14 @@ func TestRecipes(t *testing.T) {
 			"evbench lab exec spine11 ip -o link show dev leaf2"},
 	} {
 		tt.o.Journal = "j"
-		find, err := newRecipes(tt.o)
-		expect.Must(t, err)
+		find := expect.Value(newRecipes(tt.o))(t)
 		r, err := find(l)
-		if err != nil || len(r.Probe) != 1 {
-			t.Fatalf("%+v, %v", r, err)
-		}
+		expect.MustTrue(t, err == nil && len(r.Probe) == 1, "%+v, %v", r, err)
 		for _, x := range []struct {
 			got  Program
 			want string
 		}{{r.down, tt.down}, {r.Up, tt.up}, {r.Probe[0], tt.probe}} {
-			if got := strings.Join(x.got.Args, " "); got != x.want {
-				t.Errorf("%s: %q, want %q", tt.o.Kind, got, x.want)
-			}
+			expect.Equal(t, strings.Join(x.got.Args, " "), x.want, "%s", tt.o.Kind)
 			if tt.o.Kind == kindLab && (len(x.got.Env) != 1 || x.got.Env[0] != "XDG_RUNTIME_DIR=/run/x") {
 				t.Errorf("environment %q", x.got.Env)
 			}
@@ -169,9 +164,7 @@ func TestVerdict(t *testing.T) {
 		{kindIBPortState, 0, port("Active", "LinkUp") + port("Down", "Polling"), linkUp}, // the peer's follows
 		{kindIBPortState, 255, "ibportstate: iberror: failed", linkUnknown},
 	} {
-		if got := verdict(tt.kind, tt.exit, tt.out); got != tt.want {
-			t.Errorf("%s, exit code %d, %q: %s, want %s", tt.kind, tt.exit, tt.out, got, tt.want)
-		}
+		expect.Equal(t, verdict(tt.kind, tt.exit, tt.out), tt.want, "%s, exit code %d, %q", tt.kind, tt.exit, tt.out)
 	}
 }
 
@@ -181,8 +174,6 @@ func TestProgramString(t *testing.T) {
 		`sh -c 'echo it'\''s up'`:           {Args: []string{"sh", "-c", "echo it's up"}},
 		`env 'A=b c' evbench '' "a\x1b[2J"`: {Args: []string{"evbench", "", "a\x1b[2J"}, Env: []string{"A=b c"}},
 	} {
-		if got := p.String(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		expect.Equal(t, p.String(), want, "p.String")
 	}
 }

@@ -19,9 +19,7 @@ import (
 // called as ours.
 func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
 	t.Helper()
-	if _, err := b.Write(dir); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(b.Write(dir)))
 	for n := range b.nodes() {
 		cmd := exec.CommandContext(t.Context(), "ip", "-force", "-batch", filepath.Join(dir, b.Name(companion.Node(n))+".batch"))
 		var out bytes.Buffer
@@ -37,9 +35,7 @@ func apply(t *testing.T, l *lab.Lab, b *Batch, dir string) {
 // to every other on every path that is alive; then a link dies and other files
 // take its routes away.
 func TestKernelsForward(t *testing.T) {
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Fatal("ip is not installed (package iproute2): scripts/setup installs it")
-	}
+	expect.MustTrue(t, expect.Err(exec.LookPath("ip")) == nil, "ip is not installed (package iproute2): scripts/setup installs it")
 	three := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}
 	t.Run("two levels", func(t *testing.T) { forward(t, small(t), small(t, "leaf0-spine1")) })
 	t.Run("three levels", func(t *testing.T) {
@@ -75,9 +71,7 @@ func forward(t *testing.T, tree, broken *topology.Tree) {
 	err = l.In(0, func() error {
 		cmd := exec.CommandContext(t.Context(), "ip", "route", "show", "proto", fmt.Sprint(protocol), "10.1.0.0/16")
 		out, err := cmd.CombinedOutput()
-		if len(out) > 0 {
-			t.Errorf("leaf0 still has %s", out)
-		}
+		expect.True(t, len(out) == 0, "leaf0 still has %s", out)
 		return err
 	})
 	expect.OK(t, err)

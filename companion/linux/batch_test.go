@@ -23,10 +23,8 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 
 func build(t testing.TB, tree *topology.Tree, o plan.Options) *Batch {
 	t.Helper()
-	p, err := plan.Build(tree, o)
-	expect.Must(t, err)
-	b, err := NewBatch(p)
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(tree, o))(t)
+	b := expect.Value(NewBatch(p))(t)
 	return b
 }
 
@@ -50,8 +48,7 @@ func TestGolden(t *testing.T) {
 	if *update {
 		expect.Must(t, os.WriteFile(name, out.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(name)
-	expect.Must(t, err)
+	want := expect.Value(os.ReadFile(name))(t)
 	if !bytes.Equal(want, out.Bytes()) {
 		t.Errorf("not as in %s:\n%s", name, out.Bytes())
 	}
@@ -62,8 +59,7 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 	dir := t.TempDir()
 	leaf0 := filepath.Join(dir, "leaf0.batch")
 	deleted := func() (out []string) {
-		text, err := os.ReadFile(leaf0)
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(leaf0))(t)
 		for _, line := range strings.Split(string(text), "\n") {
 			if strings.HasPrefix(line, "route del") {
 				out = append(out, line)
@@ -82,12 +78,8 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 	} {
 		b := build(t, small(t, step.down...), plan.Options{Schedule: "fors"})
 		n, err := b.Write(dir)
-		if err != nil || n != 1+3+2+5 {
-			t.Fatalf("%d files, %v", n, err)
-		}
-		if got := fmt.Sprint(deleted()); got != step.want {
-			t.Errorf("down %v: %s, want %s", step.down, got, step.want)
-		}
+		expect.MustTrue(t, err == nil && n == 1+3+2+5, "%d files, %v", n, err)
+		expect.Equal(t, fmt.Sprint(deleted()), step.want, "down %v", step.down)
 	}
 	expect.Must(t, os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644))
 	if _, err := build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir); err == nil || !strings.Contains(err.Error(), "leaf0.batch: line 1") {
@@ -110,9 +102,8 @@ func TestAddressesAreUnique(t *testing.T) {
 			seen[at] = who
 		}
 	}
-	if want := 2*40*30 + 36*40*31 + 1; len(seen) != want {
-		t.Errorf("%d addresses, want %d", len(seen), want)
-	}
+	want := 2*40*30 + 36*40*31 + 1
+	expect.True(t, len(seen) == want, "%d addresses, want %d", len(seen), want)
 }
 
 // TestSwitches holds the switches of a tree against the address plan as written.

@@ -65,23 +65,19 @@ var faults = []fault{
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
 	t.Helper()
-	tables, err := routing.TreeTables(tree, engine)
-	expect.Must(t, err)
+	tables := expect.Value(routing.TreeTables(tree, engine))(t)
 	return &plan.Plan{Tree: tree, Routing: engine, Tables: tables}
 }
 
 // start returns a lab with the routes of a plan installed.
 func start(t testing.TB, p *plan.Plan, rate unit.Rate) (*lab.Lab, *Target) {
 	t.Helper()
-	l, err := lab.Start(t.Context(), lab.Options{Tree: p.Tree, Rate: rate})
-	expect.Must(t, err)
+	l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: p.Tree, Rate: rate}))(t)
 	t.Cleanup(func() {
 		expect.OK(t, l.Close())
 	})
 	target := NewTarget(l)
-	if _, err := companion.Install(t.Context(), target, p, l.Addresses()); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(companion.Install(t.Context(), target, p, l.Addresses())))
 	return l, target
 }
 
@@ -195,14 +191,10 @@ func TestDeadLink(t *testing.T) {
 
 func reinstall(t *testing.T, l *lab.Lab, target *Target, p *plan.Plan) {
 	t.Helper()
-	changed, err := companion.Install(t.Context(), target, p, l.Addresses())
-	expect.Must(t, err)
-	if changed == 0 {
-		t.Fatal("no route had to change")
-	}
-	if again, err := companion.Install(t.Context(), target, p, l.Addresses()); again != 0 || err != nil {
-		t.Fatalf("installing the same again changed %d routes, error %v", again, err)
-	}
+	changed := expect.Value(companion.Install(t.Context(), target, p, l.Addresses()))(t)
+	expect.MustTrue(t, changed != 0, "no route had to change")
+	again, err := companion.Install(t.Context(), target, p, l.Addresses())
+	expect.MustTrue(t, again == 0 && err == nil, "installing the same again changed %d routes, error %v", again, err)
 }
 
 // A link that is dead in the tree is down from the start.
@@ -232,8 +224,7 @@ func TestCounters(t *testing.T) {
 
 func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size uint64) {
 	t.Helper()
-	counts, err := l.Counters()
-	expect.Must(t, err)
+	counts := expect.Value(l.Counters())(t)
 	if len(counts) != l.Addresses().Tree.Wires() {
 		t.Fatalf("%d counts for %d wires", len(counts), l.Addresses().Tree.Wires())
 	}
@@ -247,12 +238,9 @@ func checkCounters(t *testing.T, l *lab.Lab, there, back []topology.Wire, size u
 		case slices.Contains(back, c.Wire):
 			low, high = 1, size/20
 		}
-		if link, direction := l.Addresses().Tree.WireName(c.Wire); c.Bytes < low || c.Bytes > high {
-			t.Errorf("%s %s: %d bytes, want %d..%d", link, direction, c.Bytes, low, high)
-		}
-		if c.Drops != 0 {
-			t.Errorf("wire %d: %d drops", w, c.Drops)
-		}
+		link, direction := l.Addresses().Tree.WireName(c.Wire)
+		expect.True(t, c.Bytes >= low && c.Bytes <= high, "%s %s: %d bytes, want %d..%d", link, direction, c.Bytes, low, high)
+		expect.Equal(t, c.Drops, 0, "wire %d: drops", w)
 	}
 }
 
@@ -276,9 +264,7 @@ func TestSpray(t *testing.T) {
 	} {
 		tree := newTree(t, 4, 2, step.down...)
 		expect.Must(t, l.SetDead(t.Context(), step.down))
-		if _, err := companion.Install(t.Context(), target, newPlan(t, tree, step.engine), l.Addresses()); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(companion.Install(t.Context(), target, newPlan(t, tree, step.engine), l.Addresses())))
 		before := upwards(t, l, tree, 0)
 		expect.Must(t, transfer(t.Context(), l, src, dst, companion.Single, make([]byte, size)))
 		used := 0
@@ -291,17 +277,14 @@ func TestSpray(t *testing.T) {
 				used++
 			}
 		}
-		if used != step.spines {
-			t.Errorf("%s without %v: one connection uses %d spines, want %d", step.engine, step.down, used, step.spines)
-		}
+		expect.Equal(t, used, step.spines, "%s without %v: one connection uses: spines", step.engine, step.down)
 	}
 }
 
 // upwards returns how many bytes a leaf has sent to each spine.
 func upwards(t *testing.T, l *lab.Lab, tree *topology.Tree, leaf int) []uint64 {
 	t.Helper()
-	counts, err := l.Counters()
-	expect.Must(t, err)
+	counts := expect.Value(l.Counters())(t)
 	out := make([]uint64, tree.Spines())
 	for k := range out {
 		out[k] = counts[tree.Up(leaf, k)].Bytes
@@ -321,8 +304,7 @@ func TestApplyMakesExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	routes, err := h.RouteList(nil, unix.AF_INET)
-	expect.Must(t, err)
+	routes := expect.Value(h.RouteList(nil, unix.AF_INET))(t)
 	lost, foreign := routes[0], routes[1]
 	expect.Must(t, h.RouteDel(&lost))
 	foreign.Priority = 7
@@ -331,9 +313,7 @@ func TestApplyMakesExact(t *testing.T) {
 	other.Priority, other.Dst = 0, &net.IPNet{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}
 	expect.Must(t, h.RouteAdd(&other))
 	changed, err := companion.Install(t.Context(), target, p, l.Addresses())
-	if err != nil || changed != 3 {
-		t.Errorf("changed %d routes, error %v, want 3 changed", changed, err)
-	}
+	expect.True(t, err == nil && changed == 3, "changed %d routes, error %v, want 3 changed", changed, err)
 }
 
 // follow re-routes on link events until the test ends.
@@ -366,15 +346,12 @@ func TestFollow(t *testing.T) {
 			dead := x.dead
 			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, false))
 			c := <-changes
-			if c.Err != "" || !slices.Equal(c.Down, []topology.Link{dead}) || len(c.Up) != 0 || c.AidRoutes == 0 || c.Aided < c.Seen {
-				t.Fatalf("link down: %+v", c)
-			}
+			expect.MustTrue(t, c.Err == "" && slices.Equal(c.Down, []topology.Link{dead}) && len(c.Up) == 0 && c.AidRoutes != 0 && c.Aided >= c.Seen,
+				"link down: %+v", c)
 			everything(t, l)
 			expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, true))
 			c = <-changes
-			if c.Err != "" || !slices.Equal(c.Up, []topology.Link{dead}) || len(c.Down) != 0 || c.AidRoutes == 0 {
-				t.Fatalf("link up: %+v", c)
-			}
+			expect.MustTrue(t, c.Err == "" && slices.Equal(c.Up, []topology.Link{dead}) && len(c.Down) == 0 && c.AidRoutes != 0, "link up: %+v", c)
 			everything(t, l)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
+	"evbench/internal/expect"
 )
 
 func ports() []lab.Port {
@@ -24,9 +25,7 @@ func TestRouteMessages(t *testing.T) {
 		{Prefix: netip.MustParsePrefix("0.0.0.0/0"), Via: []companion.Port{0}, Source: netip.MustParseAddr("10.200.0.1")},
 	} {
 		h, table, err := newReader(ports()).route(setMessage(want, ports()))
-		if err != nil || table != 254 || h.alien != nil || !h.route.Equal(want) {
-			t.Errorf("%v: read %+v, table %v, error %v", want, h, table, err)
-		}
+		expect.True(t, err == nil && table == 254 && h.alien == nil && h.route.Equal(want), "%v: read %+v, table %v, error %v", want, h, table, err)
 	}
 }
 

@@ -19,11 +19,8 @@ import (
 // route runs a router on a lab until the test ends.
 func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.Router, <-chan failover.LinkEvent) {
 	t.Helper()
-	r, err := companion.NewRouter(target, l.Addresses(), p, routing.MinHop)
-	expect.Must(t, err)
-	if _, err := r.Install(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(companion.NewRouter(target, l.Addresses(), p, routing.MinHop))(t)
+	expect.Must(t, expect.Err(r.Install(t.Context(), p)))
 	ctx, cancel := context.WithCancel(context.Background())
 	events, done := make(chan failover.LinkEvent, 1000), make(chan error, 1)
 	go func() { done <- r.Watch(ctx, events) }()
@@ -43,9 +40,7 @@ func everything(t *testing.T, l *lab.Lab) {
 	for src := range l.Addresses().Tree.Servers() {
 		for dst := range l.Addresses().Tree.Servers() {
 			for path := companion.Single; path < l.Addresses().Tree.Paths(); path++ {
-				if err := transfer(t.Context(), l, src, dst, path, []byte("hello")); err != nil {
-					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
-				}
+				expect.OK(t, transfer(t.Context(), l, src, dst, path, []byte("hello")), "rank %d to %d on path %d", src, dst, path)
 			}
 		}
 	}
@@ -150,9 +145,7 @@ func benchmarkAid(b *testing.B, tree *topology.Tree) {
 		expect.Must(b, <-down)
 		expect.Must(b, l.SetLinks(b.Context(), []topology.Link{dead}, true))
 		await(events, dead, true)
-		if _, err := r.Aid(b.Context(), tree); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(r.Aid(b.Context(), tree)))
 	}
 	b.ReportMetric(median(seen), "µs/seen")
 	b.ReportMetric(median(aided), "µs/read-back")

@@ -69,21 +69,16 @@ func TestCheckFindsEachDamage(t *testing.T) {
 		for _, p := range e.first {
 			found = found || p.Kind == c.kind && strings.Contains(p.Text, c.says)
 		}
-		if !found {
-			t.Errorf("%s, %q: %v", c.kind, c.says, err)
-		}
-		if err := r.Write(t.TempDir()); err == nil {
-			t.Errorf("%s: written all the same", c.kind)
-		}
+		expect.True(t, found, "%s, %q: %v", c.kind, c.says, err)
+		expect.True(t, r.Write(t.TempDir()) != nil, "%s: written all the same", c.kind)
 	}
 }
 
 // TestDeadInTheNetworkOnly is a cable that the plan uses and the network lacks.
 func TestDeadInTheNetworkOnly(t *testing.T) {
 	tree := treeOf(t, "FT(2;4,8)")
-	n, err := networkOf(t, tree, 2).Degrade([]string{"leaf3-spine1"})
-	expect.Must(t, err)
-	_, err = Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
+	n := expect.Value(networkOf(t, tree, 2).Degrade([]string{"leaf3-spine1"}))(t)
+	_, err := Compute(build(t, tree, plan.Options{Schedule: "fors"}), n, Options{LMC: 2})
 	e, ok := errors.AsType[*RefusedError](err)
 	if !ok || e.first[0] != (problem{deadPort, "leaf3-spine1, from s1_3 to s2_1, is alive in the plan and not there in the network"}) || e.Total < firstProblems || len(e.first) != firstProblems || !strings.Contains(err.Error(), "more") {
 		t.Errorf("%v", err)
@@ -96,8 +91,7 @@ func TestComputeRefuses(t *testing.T) {
 	ftree := build(t, tree, plan.Options{Routing: routing.Ftree})
 	n := networkOf(t, tree, 0)
 	two := network.PGFT{M: []int{2, 3}, W: []int{1, 2}, P: []int{1, 2}}
-	parallel, err := two.Build(0)
-	expect.Must(t, err)
+	parallel := expect.Value(two.Build(0))(t)
 	rename := func(names map[network.Node]string) *network.Network {
 		info := make([]network.Info, n.Nodes())
 		for v := range info {
@@ -162,11 +156,9 @@ func TestWhatOpenSMTakesInSilence(t *testing.T) {
 	} {
 		tree := treeOf(t, "FT(2;4,8)", c.down...)
 		r := compute(t, build(t, tree, plan.Options{Routing: routing.Spread}), networkOf(t, tree, c.lmc), c.lmc)
-		f, err := os.Open(filepath.Join("testdata", name+".lfts.gz"))
-		expect.Must(t, err)
+		f := expect.Value(os.Open(filepath.Join("testdata", name+".lfts.gz")))(t)
 		defer f.Close()
-		text, err := gzip.NewReader(f)
-		expect.Must(t, err)
+		text := expect.Value(gzip.NewReader(f))(t)
 		tables, err := lft.ReadDump(text, r.Net)
 		if err == nil {
 			r.Tables = tables

@@ -36,8 +36,7 @@ func anyPlan(t *testing.T, seed uint64) *plan.Plan {
 	o.Fill[0], o.Fill[1] = 1, o.Ports
 	tree := options(t, o)
 	for range rng.IntN(5) {
-		without, err := tree.Without(tree.LinkOf(rng.IntN(tree.AllLinks())))
-		expect.Must(t, err)
+		without := expect.Value(tree.Without(tree.LinkOf(rng.IntN(tree.AllLinks()))))(t)
 		tree = without
 	}
 	objectives := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
@@ -72,9 +71,7 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 		}
 		walkAll(t, seed, r)
 	}
-	if len(lmcs) < 3 {
-		t.Errorf("only the LMCs %v were tried", lmcs)
-	}
+	expect.True(t, len(lmcs) >= 3, "only the LMCs %v were tried", lmcs)
 }
 
 func walkAll(t testing.TB, seed uint64, r *Routes) {
@@ -89,9 +86,7 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 			}
 			host := r.places.Host[dst]
 			base, lid := int(r.Net.Info(host).LID), r.dlid(src, dst)
-			if lid < base || lid >= base+1<<r.lmc {
-				t.Fatalf("seed %d: %d to %d by LID %d, not of %d..", seed, src, dst, lid, base)
-			}
+			expect.MustTrue(t, lid >= base && lid < base+1<<r.lmc, "seed %d: %d to %d by LID %d, not of %d..", seed, src, dst, lid, base)
 			path, fault := r.Tables.Route(r.places.Host[src], lid)
 			var way []network.Node
 			for _, e := range path {
@@ -109,9 +104,8 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 					want = append(want, r.places.Node(high.Switch))
 				}
 			}
-			if fault != lft.NoFault || !slices.Equal(way, want) {
-				t.Fatalf("seed %d: %d to %d: %v %v, planned %v", seed, src, dst, way, fault, want)
-			}
+			expect.MustTrue(t, fault == lft.NoFault && slices.Equal(way, want),
+				"seed %d: %d to %d: %v %v, planned %v", seed, src, dst, way, fault, want)
 			at := pair{leaf, dst}
 			if lids[at] == nil {
 				lids[at], paths[at] = map[int]bool{}, map[int]bool{}
@@ -120,14 +114,12 @@ func walkAll(t testing.TB, seed uint64, r *Routes) {
 		}
 	}
 	for at := range lids {
-		if len(lids[at]) != len(paths[at]) {
-			t.Fatalf("seed %d: leaf %d to %d: %d LIDs for %d paths", seed, at.leaf, at.dst, len(lids[at]), len(paths[at]))
-		}
+		expect.MustTrue(t, len(lids[at]) == len(paths[at]),
+			"seed %d: leaf %d to %d: %d LIDs for %d paths", seed, at.leaf, at.dst, len(lids[at]), len(paths[at]))
 	}
 	if len(p.Unreachable) == 0 {
-		if c := lft.Check(r.Tables, lft.Options{}); !c.OK() {
-			t.Fatalf("seed %d: %+v", seed, c.Offences)
-		}
+		c := lft.Check(r.Tables, lft.Options{})
+		expect.MustTrue(t, c.OK(), "seed %d: %+v", seed, c.Offences)
 	}
 }
 
@@ -138,9 +130,7 @@ func TestThesisFigures(t *testing.T) {
 	tree := options(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
 	p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: routing.Ftree})
 	u := compute(t, p, networkOf(t, tree, 0), 5).Use()
-	if u.Entries != 10469 || u.LIDs != 10470 || u.LMC != 5 || u.Capacity != 49152 {
-		t.Errorf("%+v", u)
-	}
+	expect.True(t, u.Entries == 10469 && u.LIDs == 10470 && u.LMC == 5 && u.Capacity == 49152, "%+v", u)
 }
 
 // TestMatchByOrder gives the nodes other names: the tables stay.
@@ -155,9 +145,8 @@ func TestMatchByOrder(t *testing.T) {
 		info[v].Name = fmt.Sprintf("node-%x", info[v].GUID)
 	}
 	got := compute(t, p, n.WithInfo(info), 0)
-	if diff := differences(want.Tables, got.Tables); len(diff) > 0 {
-		t.Errorf("%d entries differ, first %s", len(diff), diff[0])
-	}
+	diff := differences(want.Tables, got.Tables)
+	expect.True(t, len(diff) == 0, "%d entries differ: %.3s", len(diff), diff)
 }
 
 // TestHostsOutsideThePlan are reached as all others: one more on a leaf, and one
@@ -224,9 +213,7 @@ func TestLIDsAreKept(t *testing.T) {
 			info[v] = n.Info(network.Node(v))
 			c.change(network.Node(v), &info[v])
 		}
-		if r := compute(t, p, n.WithInfo(info), 1); r.kept != c.kept {
-			t.Errorf("%s: kept %v", c.name, r.kept)
-		}
+		expect.Equal(t, compute(t, p, n.WithInfo(info), 1).kept, c.kept, "%s: kept", c.name)
 	}
 }
 
@@ -238,25 +225,20 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	expect.Must(t, r.Write(dir))
 	text := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		expect.Must(t, err)
+		b := expect.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 		return string(b)
 	}
 	if want := fmt.Sprintf("# for the plan %s\nrouting_engine file,no_fallback\nlfts_file %s/%s\nlmc 1\nforce_log_flush TRUE\n", p.Hash(), dir, LFTsFile); text(ConfFile) != want {
 		t.Errorf("%s, want %s", text(ConfFile), want)
 	}
 	back, err := lft.ReadDump(strings.NewReader(text(LFTsFile)), r.Net)
-	if err != nil || len(differences(r.Tables, back)) > 0 {
-		t.Errorf("tables read back differ, %v", err)
-	}
+	expect.True(t, err == nil && len(differences(r.Tables, back)) == 0, "tables read back differ, %v", err)
 	n, err := netfile.ReadGUID2LID(strings.NewReader(text(LIDsFile)), r.Net)
 	if err != nil || n.Info(2) != r.Net.Info(2) {
 		t.Errorf("%+v, %v", n.Info(2), err)
 	}
 	lines := strings.Split(strings.TrimSpace(text(PathsFile)), "\n")
-	if len(lines) != 1+p.Messages() || lines[0] != "phase,src,dst,dlid" {
-		t.Errorf("%q", lines)
-	}
+	expect.True(t, len(lines) == 1+p.Messages() && lines[0] == "phase,src,dst,dlid", "%q", lines)
 	for i, m := range slices.Collect(p.Schedule.All()) {
 		if want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.dlid(m.Src, m.Dst)); lines[i+1] != want {
 			t.Errorf("%s, want %s", lines[i+1], want)
@@ -270,9 +252,8 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	p := build(t, tree, plan.Options{Routing: routing.Ftree, DropUnreachable: true})
 	var b bytes.Buffer
 	expect.Must(t, compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b))
-	if want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"; b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
-	}
+	want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"
+	expect.True(t, b.String() == want, "%q, want %q", b.String(), want)
 }
 
 func BenchmarkCompute(b *testing.B) {

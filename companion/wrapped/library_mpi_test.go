@@ -44,12 +44,10 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 		t.Fatalf("%v: %v\n%s%s", program, err, o.Bytes(), e.Bytes())
 	}
 	if lib != "" {
-		text, err := os.ReadFile(file)
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(file))(t)
 		times = strings.Split(strings.TrimSpace(string(text)), "\n")
-		if want := fmt.Sprintf("loaded %d", ranks); times[0] != want {
-			t.Errorf("the times begin with %q, not %q", times[0], want)
-		}
+		want := fmt.Sprintf("loaded %d", ranks)
+		expect.True(t, times[0] == want, "the times begin with %q, not %q", times[0], want)
 	}
 	if more, err := os.ReadFile(filepath.Join(dir, "hpccoutf.txt")); err == nil {
 		o.Write(more)
@@ -65,16 +63,14 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 
 func library(t *testing.T) string {
 	t.Helper()
-	lib, err := Build(t.Context(), "mpicc", t.TempDir())
-	expect.Must(t, err)
+	lib := expect.Value(Build(t.Context(), "mpicc", t.TempDir()))(t)
 	return lib
 }
 
 func compile(t *testing.T, args ...string) {
 	t.Helper()
-	if said, err := exec.Command("mpicc", append([]string{"-Wall", "-Wextra", "-Werror", "-pthread"}, args...)...).CombinedOutput(); err != nil {
-		t.Fatalf("mpicc: %v\n%s", err, said)
-	}
+	said, err := exec.Command("mpicc", append([]string{"-Wall", "-Wextra", "-Werror", "-pthread"}, args...)...).CombinedOutput()
+	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
 }
 
 func write(t *testing.T, text string) string {
@@ -122,16 +118,12 @@ func TestExchange(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, tt.plan), "EVBENCH_MIN=1", always}, program, tt.arg)
-			if out != "ok\n" || !strings.Contains(said, tt.said) {
-				t.Errorf("printed %q, said %q", out, said)
-			}
+			expect.True(t, out == "ok\n" && strings.Contains(said, tt.said), "printed %q, said %q", out, said)
 			// world, reversed, Fortran, derived type; not half of them, nor in place
 			if got := count(times, "alltoall plan"); (got == 4) != tt.planned || count(times, "alltoall own") == 0 {
 				t.Errorf("%d calls in the order of the plan:\n%s", got, strings.Join(times, "\n"))
 			}
-			if got := count(times, "alltoallv plan"); (got == 2) != tt.planned {
-				t.Errorf("%d calls of MPI_Alltoallv in the order of the plan", got)
-			}
+			expect.Equal(t, (count(times, "alltoallv plan") == 2), tt.planned, "calls of MPI_Alltoallv in the order of the plan")
 		})
 	}
 	t.Run("no file", func(t *testing.T) {
@@ -141,9 +133,8 @@ func TestExchange(t *testing.T) {
 	})
 	t.Run("small", func(t *testing.T) {
 		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), always}, program)
-		if out != "ok\n" || !strings.Contains(said, "less than EVBENCH_MIN, 16384 bytes to a rank") || count(times, "alltoall plan") > 0 {
-			t.Errorf("printed %q, said %q", out, said)
-		}
+		expect.True(t, out == "ok\n" && strings.Contains(said, "less than EVBENCH_MIN, 16384 bytes to a rank") && count(times, "alltoall plan") <= 0,
+			"printed %q, said %q", out, said)
 	})
 	t.Run("shared memory", func(t *testing.T) {
 		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), "EVBENCH_MIN=1"}, program)
@@ -196,9 +187,7 @@ func TestLegal(t *testing.T) {
 				out, said, times := run(t, lib, []string{plan, always}, program, tt.name, much)
 				check("plan", out, said, times, tt.planned, tt.left)
 				const parts = "rank 1 class 0\ntruncated rank 2 class "
-				if !strings.Contains(out, parts) || strings.Contains(out, parts+"0\n") {
-					t.Errorf("printed %q", out)
-				}
+				expect.True(t, strings.Contains(out, parts) && !strings.Contains(out, parts+"0\n"), "printed %q", out)
 				return
 			}
 			out, said, times := run(t, lib, []string{plan, always}, program, tt.name, much)
@@ -217,15 +206,12 @@ const python = "/usr/bin/python3"
 // TestPython exchanges NumPy buffers by mpi4py, with and without the plan.
 func TestPython(t *testing.T) {
 	lib := library(t)
-	script, err := filepath.Abs("testdata/exchange.py")
-	expect.Must(t, err)
+	script := expect.Value(filepath.Abs("testdata/exchange.py"))(t)
 	program := []string{python, script, "50000", "3"}
 	want, _, before := run(t, lib, nil, program...)
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
 	got, said, after := run(t, lib, []string{"EVBENCH_PLAN=" + plan, always}, program...)
-	if got != want || said != "" {
-		t.Errorf("received %s, without the plan %s; said %q", got, want, said)
-	}
+	expect.True(t, got == want && said == "", "received %s, without the plan %s; said %q", got, want, said)
 	for _, kind := range []string{"alltoall", "alltoallv"} {
 		if count(before, kind+" own") != 3 || count(after, kind+" plan") != 3 {
 			t.Errorf("%s\nand with the plan\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
@@ -237,8 +223,7 @@ func TestPython(t *testing.T) {
 // the plan. Apart from times, its results are the same.
 func TestHPCC(t *testing.T) {
 	lib := library(t)
-	input, err := filepath.Abs("testdata/hpccinf.txt")
-	expect.Must(t, err)
+	input := expect.Value(filepath.Abs("testdata/hpccinf.txt"))(t)
 	program := []string{"sh", "-c", `[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cp "$0" hpccinf.txt; exec hpcc`, input}
 	plan := write(t, text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0")))
 	before, _, _ := run(t, lib, nil, program...)

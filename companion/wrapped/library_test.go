@@ -32,8 +32,7 @@ func newReader(t testing.TB) *reader {
 		t.Fatalf("cc: %v\n%s", err, said)
 	}
 	cmd := exec.Command(file)
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	out, err := cmd.StdoutPipe()
 	expect.Must(t, err)
 	var said bytes.Buffer
@@ -51,20 +50,15 @@ func newReader(t testing.TB) *reader {
 // read returns what the library takes a plan for.
 func (r *reader) read(t testing.TB, text string) string {
 	t.Helper()
-	if _, err := fmt.Fprintf(r.in, "%d\n%s", len(text), text); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(fmt.Fprintf(r.in, "%d\n%s", len(text), text)))
 	line, err := r.out.ReadString('\n')
-	if err != nil {
-		t.Fatalf("the parser has ended: %v", err)
-	}
+	expect.Must(t, err, "the parser has ended")
 	return strings.TrimSuffix(line, "\n")
 }
 
 func built(t testing.TB, o topology.Options, down ...string) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(topologytest.Tree(t, o, down...), plan.Options{Schedule: "fors"})
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(topologytest.Tree(t, o, down...), plan.Options{Schedule: "fors"}))(t)
 	return p
 }
 
@@ -132,9 +126,8 @@ func TestHosts(t *testing.T) {
 		{"# x-host 0 " + strings.Repeat("n", 64) + " 2\n", "a name of 1 to 63 bytes"},
 		{"# x-host 0 a 1\n# x-host 2 b 1\n# x-host 3 A.net 1\n", "is two servers"},
 	} {
-		if got := r.read(t, first+"\n"+tt.hosts+rest); !strings.Contains(got, tt.want) {
-			t.Errorf("%s is read as %s, want %s", tt.hosts, got, tt.want)
-		}
+		got := r.read(t, first+"\n"+tt.hosts+rest)
+		expect.True(t, strings.Contains(got, tt.want), "%s is read as %s, want %s", tt.hosts, got, tt.want)
 	}
 }
 
@@ -158,9 +151,8 @@ func TestWrong(t *testing.T) {
 		{"header at the end", whole + "# x-mine 1\n", "header lines come before"},
 		{"no messages", strings.TrimSuffix(whole, bare), "the hash is not that"},
 	} {
-		if got := r.read(t, tt.text); !strings.Contains(got, tt.want) {
-			t.Errorf("%s: read as %s, want %s", tt.name, got, tt.want)
-		}
+		got := r.read(t, tt.text)
+		expect.True(t, strings.Contains(got, tt.want), "%s: read as %s, want %s", tt.name, got, tt.want)
 	}
 }
 

@@ -73,9 +73,8 @@ func TestHandshake(t *testing.T) {
 			if tt.want == nil && (m.worker != nil || m.hello.Server != 17 || m.hello.Data != "10.0.0.1:7000") {
 				t.Errorf("hello %+v; worker: %v", m.hello, m.worker)
 			}
-			if said := a.said.String() + b.said.String(); strings.Contains(said, "secret") || strings.Contains(said, "Secret") {
-				t.Errorf("the token was sent: %q", said)
-			}
+			said := a.said.String() + b.said.String()
+			expect.True(t, !strings.Contains(said, "secret") && !strings.Contains(said, "Secret"), "the token was sent: %q", said)
 		})
 	}
 }
@@ -255,14 +254,12 @@ func TestTextsAreCut(t *testing.T) {
 	} {
 		b := encode(t, m)
 		m := expect.Value(wire.Read(bytes.NewReader(b), wire.MaxFrame))(t)
-		if n := len(encode(t, m)); n > 9*wire.MaxText+2000 {
-			t.Errorf("%T: %d bytes are left of %d", m, n, len(b))
-		}
+		n := len(encode(t, m))
+		expect.True(t, n <= 9*wire.MaxText+2000, "%T: %d bytes are left of %d", m, n, len(b))
 	}
 	short, err := wire.Read(bytes.NewReader(encode(t, wire.Error{Text: long[:wire.MaxText]})), wire.MaxFrame)
-	if e, ok := short.(wire.Error); err != nil || !ok || e.Text != long[:wire.MaxText] {
-		t.Error("a text of the bound was cut")
-	}
+	e, ok := short.(wire.Error)
+	expect.True(t, err == nil && ok && e.Text == long[:wire.MaxText], "a text of the bound was cut")
 }
 
 // A script is a connection on which somebody says something, whatever it hears.

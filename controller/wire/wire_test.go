@@ -155,9 +155,8 @@ func TestClaimedLengthIsNotAllocated(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
-		t.Errorf("%d bytes allocated", n)
-	}
+	n := after.TotalAlloc - before.TotalAlloc
+	expect.True(t, n <= 1<<20, "%d bytes allocated", n)
 }
 
 func TestAppendPanicsOnStrangers(t *testing.T) {
@@ -205,9 +204,8 @@ func TestWindows(t *testing.T) {
 
 // A step of a schedule is a step on the wire.
 func TestStepConverts(t *testing.T) {
-	if got := wire.Step(scheduler.Step{To: 1, ToSpine: 2, From: scheduler.Idle, FromSpine: scheduler.None}); got != (wire.Step{To: 1, ToSpine: 2, From: wire.Idle, FromSpine: -1}) {
-		t.Errorf("got %+v", got)
-	}
+	got := wire.Step(scheduler.Step{To: 1, ToSpine: 2, From: scheduler.Idle, FromSpine: scheduler.None})
+	expect.True(t, got == (wire.Step{To: 1, ToSpine: 2, From: wire.Idle, FromSpine: -1}), "got %+v", got)
 }
 
 func FuzzRead(f *testing.F) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 // Four chunks, headers included.
@@ -24,9 +26,8 @@ func TestHeadOfLine(t *testing.T) {
 	}{{0, 1.4, 2.1}, {fourChunks, 2.7, 3.1}} {
 		_, f := lossless(t, c.buffer, "FT(2;3,3)")
 		got := play(f, epoch, flows, message)[1].Seconds() / ideal(f)
-		if got < c.low || got > c.top {
-			t.Errorf("buffers of %d bytes: the flow beside takes %.2f message times, want %v to %v", c.buffer, got, c.low, c.top)
-		}
+		expect.True(t, got >= c.low && got <= c.top,
+			"buffers of %d bytes: the flow beside takes %.2f message times, want %v to %v", c.buffer, got, c.low, c.top)
 	}
 }
 
@@ -56,13 +57,9 @@ func TestLosslessDelivers(t *testing.T) {
 		flows := map[[3]int]time.Time{}
 		for _, s := range under {
 			at, ok := f.Landed(s.flight, end)
-			if !ok {
-				t.Fatalf("from %d to %d: not arrived after a minute", s.src, s.dst)
-			}
+			expect.MustTrue(t, ok, "from %d to %d: not arrived after a minute", s.src, s.dst)
 			key := [3]int{s.src, s.dst, s.path}
-			if !at.After(flows[key]) {
-				t.Errorf("from %d to %d: out of order", s.src, s.dst)
-			}
+			expect.True(t, at.After(flows[key]), "from %d to %d: out of order", s.src, s.dst)
 			flows[key] = at
 			arrived[s.dst] = append(arrived[s.dst], at)
 		}
@@ -70,9 +67,8 @@ func TestLosslessDelivers(t *testing.T) {
 		for dst, times := range arrived {
 			for i, a := range times {
 				for _, b := range times[:i] {
-					if d := a.Sub(b).Abs(); d < each {
-						t.Fatalf("server %d: two chunks within %v", dst, d)
-					}
+					d := a.Sub(b).Abs()
+					expect.MustTrue(t, d >= each, "server %d: two chunks within %v", dst, d)
 				}
 			}
 		}
@@ -91,9 +87,8 @@ func TestLosslessPhases(t *testing.T) {
 		}
 		took += slices.Max(play(f, epoch.Add(took), flows, message))
 	}
-	if got := float64(n-1) * ideal(f) / took.Seconds(); !near(got, 1, 0.01) {
-		t.Errorf("linear shift over d-mod-k: efficiency %.3f", got)
-	}
+	got := float64(n-1) * ideal(f) / took.Seconds()
+	expect.True(t, near(got, 1, 0.01), "linear shift over d-mod-k: efficiency %.3f", got)
 }
 
 // A server that has been offered two messages sends a chunk of each in turn.
@@ -141,8 +136,7 @@ func TestBlockingWithoutPhases(t *testing.T) {
 		buffer    int
 		low, high float64
 	}{{0, 0.97, 1}, {1, 0.55, 0.61}, {fourChunks / 2, 0.66, 0.72}, {fourChunks, 0.7, 0.76}} {
-		if got := efficiency(c.buffer); got < c.low || got > c.high {
-			t.Errorf("buffers of %d bytes: efficiency %.3f, want %v to %v", c.buffer, got, c.low, c.high)
-		}
+		got := efficiency(c.buffer)
+		expect.True(t, got >= c.low && got <= c.high, "buffers of %d bytes: efficiency %.3f, want %v to %v", c.buffer, got, c.low, c.high)
 	}
 }

@@ -28,8 +28,7 @@ func fabric(t *testing.T, notation string, dead ...topology.Link) (*topology.Tre
 // lossless returns a fabric whose switches have buffers of so many bytes.
 func lossless(t *testing.T, buffer int, notation string, dead ...topology.Link) (*topology.Tree, *emulate.Fabric) {
 	t.Helper()
-	o, err := topology.Parse(notation)
-	expect.Must(t, err)
+	o := expect.Value(topology.Parse(notation))(t)
 	tree, err := topology.New(o)
 	expect.Must(t, err)
 	if tree, err = tree.Without(dead...); err != nil {
@@ -142,8 +141,7 @@ func TestPhases(t *testing.T) {
 		{"FT(2;4,4)", "fors", "pinned", []topology.Link{{Leaf: 0, Spine: 0}}},
 	} {
 		tree, f := fabric(t, c.notation, c.dead...)
-		p, err := plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing})
-		expect.Must(t, err)
+		p := expect.Value(plan.Build(tree, plan.Options{Schedule: c.schedule, Routing: c.routing}))(t)
 		phases := make([][]flow, p.Schedule.Phases)
 		for m := range p.Schedule.All() {
 			phases[m.Phase] = append(phases[m.Phase], flow{m.Src, m.Dst, p.Spine(m.Src, m.Dst)})
@@ -154,9 +152,7 @@ func TestPhases(t *testing.T) {
 		}
 		want := p.Cost(plan.Equal, 0).Synchronised()
 		got := float64(tree.Servers()-1) * ideal(f) / took.Seconds()
-		if !near(got, want, 0.03) {
-			t.Errorf("%s %s %s %v: efficiency %.3f, predicted %.3f", c.notation, c.schedule, c.routing, c.dead, got, want)
-		}
+		expect.True(t, near(got, want, 0.03), "%s %s %s %v: efficiency %.3f, predicted %.3f", c.notation, c.schedule, c.routing, c.dead, got, want)
 		checkCounters(t, tree, f, phases)
 	}
 }
@@ -174,16 +170,13 @@ func checkCounters(t *testing.T, tree *topology.Tree, f *emulate.Fabric, phases 
 		}
 	}
 	for i, c := range f.Counters() {
-		if int(c.Wire) != i || c.Bytes != want[i] || c.Packets != want[i]/perChunk {
-			t.Errorf("wire %d: %+v, want %d bytes", i, c, want[i])
-		}
+		expect.True(t, int(c.Wire) == i && c.Bytes == want[i] && c.Packets == want[i]/perChunk, "wire %d: %+v, want %d bytes", i, c, want[i])
 	}
 }
 
 func TestDeadLinkHoldsBack(t *testing.T) {
 	tree, f := fabric(t, "FT(2;2,2)")
-	dead, err := tree.Without(topology.Link{Leaf: 1, Spine: 0})
-	expect.Must(t, err)
+	dead := expect.Value(tree.Without(topology.Link{Leaf: 1, Spine: 0}))(t)
 	f.SetTree(dead)
 	now := epoch
 	for range 100 { // it asks again and again

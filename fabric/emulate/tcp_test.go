@@ -22,8 +22,7 @@ func endpoints(t testing.TB, n int, p tcp.Pacer) []*tcp.Endpoint {
 	t.Helper()
 	ls, peers := make([]*tcp.Listener, n), make([]tcp.Peer, n)
 	for r := range n {
-		l, err := tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Pace: p})
-		expect.Must(t, err)
+		l := expect.Value(tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Pace: p}))(t)
 		t.Cleanup(func() { _ = l.Close() })
 		ls[r], peers[r].Addrs = l, []string{l.Addr()}
 	}
@@ -76,8 +75,7 @@ func (m *mender) Reserve(src, dst, path, bytes int, now time.Time) (time.Time, i
 // A message waits at a dead link and goes on when it is up again.
 func TestOutage(t *testing.T) {
 	healthy, f := fabric(t, "FT(2;1,2)")
-	dead, err := healthy.Without(topology.Link{})
-	expect.Must(t, err)
+	dead := expect.Value(healthy.Without(topology.Link{}))(t)
 	f.Install(dead, func(int, int) int { return 0 })
 	m := &mender{Fabric: f, left: 4, mend: func() { f.SetTree(healthy) }}
 	eps := endpoints(t, 2, m)
@@ -86,9 +84,7 @@ func TestOutage(t *testing.T) {
 		g.Go(func() error { return e.Exchange(t.Context(), messages(1-e.Rank(), 1-e.Rank(), 100_000)) })
 	}
 	expect.Must(t, g.Wait())
-	if m.left > 0 {
-		t.Errorf("the dead link held back %d chunks only", 4-m.left)
-	}
+	expect.True(t, m.left <= 0, "the dead link held back %d chunks only", 4-m.left)
 }
 
 func messages(to, from, size int) []transport.Op {
@@ -110,12 +106,9 @@ func BenchmarkLinearShift(b *testing.B) {
 
 func benchLinearShift(b *testing.B, dead []topology.Link) {
 	const size = 625_000 // 50 ms at 100 Mbit/s
-	healthy, err := topology.New(topology.Options{Ports: 4, Leaves: 4})
-	expect.Must(b, err)
-	tree, err := healthy.Without(dead...)
-	expect.Must(b, err)
-	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"})
-	expect.Must(b, err)
+	healthy := expect.Value(topology.New(topology.Options{Ports: 4, Leaves: 4}))(b)
+	tree := expect.Value(healthy.Without(dead...))(b)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"}))(b)
 	f := emulate.New(emulate.Options{Tree: tree, Rate: rate, MTU: 9000})
 	f.Install(tree, p.Spine)
 	n := tree.Servers()

@@ -3,6 +3,8 @@ package emulate
 import (
 	"math/rand/v2"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // TestReserveAgainstTicks compares with a wire that is a list of ticks, each taken or free.
@@ -17,13 +19,10 @@ func TestReserveAgainstTicks(t *testing.T) {
 			from, d := now+rng.Int64N(30), 1+rng.Int64N(9)
 			w.forget(now)
 			got := w.reserve(from, d)
-			if want := take(ticks, from, d); got != want {
-				t.Fatalf("seed %d: reserve(%d, %d) = %d, want %d", seed, from, d, got, want)
-			}
+			want := take(ticks, from, d)
+			expect.MustTrue(t, got == want, "seed %d: reserve(%d, %d) = %d, want %d", seed, from, d, got, want)
 			for i := range len(w.busy) - 1 {
-				if w.busy[i].to >= w.busy[i+1].from {
-					t.Fatalf("seed %d: %v are not apart", seed, w.busy)
-				}
+				expect.MustTrue(t, w.busy[i].to < w.busy[i+1].from, "seed %d: %v are not apart", seed, w.busy)
 			}
 		}
 	}

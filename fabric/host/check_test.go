@@ -56,14 +56,10 @@ func TestJudge(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
 			for _, p := range Judge([]Report{report("n0", 0, nil), tt.report}, want) {
-				if p.Host != "n1" {
-					t.Errorf("%s: %s", p.Host, p.Reason)
-				}
+				expect.True(t, p.Host == "n1", "%s: %s", p.Host, p.Reason)
 				got = append(got, p.Reason)
 			}
-			if strings.Join(got, "; ") != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
+			expect.True(t, strings.Join(got, "; ") == tt.want, "%q, want %q", got, tt.want)
 		})
 	}
 }
@@ -75,9 +71,8 @@ func TestBadHosts(t *testing.T) {
 		{Host: "node003", Reason: "refused"}, {Host: "node004", Reason: "two\nlines"},
 	}}
 	want := "3 of 16 hosts cannot be used:\n  node[003-004]: refused\n  node009: port 7000: in use\n  node004: two\n    lines"
-	if got := err.Error(); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	got := err.Error()
+	expect.True(t, got == want, "%s\nwant\n%s", got, want)
 }
 
 func TestReach(t *testing.T) {
@@ -106,7 +101,6 @@ func TestReach(t *testing.T) {
 }
 
 func TestCounted(t *testing.T) {
-	servers, err := Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil)
-	expect.Must(t, err)
+	servers := expect.Value(Place(tree(t, 2, 2), []string{"b", "a", "b", "b"}, nil))(t)
 	expect.Equal(t, Counted(servers), []Host{{Host: "b", Servers: 3}, {Host: "a", Servers: 1}}, "hosts counted")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -23,9 +24,8 @@ func is(t *testing.T, what string, got, want *float64) {
 
 func same(t *testing.T, name string, got, want results.Load) {
 	t.Helper()
-	if got.Host != want.Host || got.Cores != want.Cores || math.Abs(got.WallSec-want.WallSec) > 1e-9 {
-		t.Errorf("%s: %+v, want %+v", name, got, want)
-	}
+	expect.True(t, got.Host == want.Host && got.Cores == want.Cores && math.Abs(got.WallSec-want.WallSec) <= 1e-9,
+		"%s: %+v, want %+v", name, got, want)
 	is(t, name+": cpu", got.CPUSec, want.CPUSec)
 	is(t, name+": others", got.OthersSec, want.OthersSec)
 	is(t, name+": steal", got.StealSec, want.StealSec)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -44,9 +43,7 @@ func TestRead(t *testing.T) {
 			{Name: "virtual"}, {Name: "unknown"},
 		},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	expect.Equal(t, got, want, "got")
 	expect.Equal(t, available(machine), 64<<10, "bytes available")
 }
 
@@ -57,11 +54,8 @@ func TestReadNothing(t *testing.T) {
 }
 
 func TestReadHere(t *testing.T) {
-	f, err := Read()
-	expect.Must(t, err)
-	if f.Cores < 1 || f.Kernel == "" {
-		t.Errorf("got %+v", f)
-	}
+	f := expect.Value(Read())(t)
+	expect.True(t, f.Cores >= 1 && f.Kernel != "", "got %+v", f)
 	if !slices.ContainsFunc(f.Interfaces, func(i Interface) bool { return i.Name != "" && i.MTU > 0 }) {
 		t.Errorf("no interface: %+v", f)
 	}
@@ -113,38 +107,28 @@ func TestChoose(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := twoPorts.choose(tt.want, routes)
 			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Fatalf("got %v, %v; want an error with %q", got, err, tt.err)
-				}
+				expect.MustTrue(t, err != nil && strings.Contains(err.Error(), tt.err), "got %v, %v; want an error with %q", got, err, tt.err)
 				return
 			}
 			var all []string
 			for _, a := range got {
 				all = append(all, a.String())
 			}
-			if err != nil || strings.Join(all, " ") != tt.addresses {
-				t.Errorf("got %v, %v; want %s", all, err, tt.addresses)
-			}
+			expect.True(t, err == nil && strings.Join(all, " ") == tt.addresses, "got %v, %v; want %s", all, err, tt.addresses)
 		})
 	}
 }
 
 func TestChooseTowardHere(t *testing.T) {
 	got, err := Facts{}.Choose(Want{Toward: "127.0.0.1:7"})
-	if err != nil || len(got) != 1 || !got[0].IsLoopback() {
-		t.Errorf("got %v, %v", got, err)
-	}
+	expect.True(t, err == nil && len(got) == 1 && got[0].IsLoopback(), "got %v, %v", got, err)
 	_, err = (Facts{}).Choose(Want{Toward: "no port"})
 	expect.Error(t, err, "no interfaces")
 }
 
 func TestOf(t *testing.T) {
-	if i := twoPorts.Of(netip.MustParseAddr("10.1.0.1")); i.Name != "ib0" {
-		t.Errorf("got %+v", i)
-	}
-	if i := twoPorts.Of(netip.MustParseAddr("10.1.0.2")); i.Name != "" {
-		t.Errorf("got %+v", i)
-	}
+	expect.Equal(t, twoPorts.Of(netip.MustParseAddr("10.1.0.1")).Name, "ib0", "twoPorts.Of")
+	expect.Equal(t, twoPorts.Of(netip.MustParseAddr("10.1.0.2")).Name, "", "twoPorts.Of")
 }
 
 func TestParseCPUs(t *testing.T) {

@@ -70,8 +70,6 @@ func TestPin(t *testing.T) {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), pinTest+"="+tt.cpus)
 		out, err := cmd.Output()
-		if err != nil || !strings.Contains(string(out), tt.want) {
-			t.Errorf("Pin(%q): %s, %v; want %q", tt.cpus, out, err, tt.want)
-		}
+		expect.True(t, err == nil && strings.Contains(string(out), tt.want), "Pin(%q): %s, %v; want %q", tt.cpus, out, err, tt.want)
 	}
 }

@@ -13,15 +13,13 @@ import (
 
 func tree(t *testing.T, ports, leaves int, fill ...int) *topology.Tree {
 	t.Helper()
-	tr, err := topology.New(topology.Options{Ports: ports, Leaves: leaves, Fill: fill})
-	expect.Must(t, err)
+	tr := expect.Value(topology.New(topology.Options{Ports: ports, Leaves: leaves, Fill: fill}))(t)
 	return tr
 }
 
 func expand(t *testing.T, list string) []string {
 	t.Helper()
-	out, err := Expand(list)
-	expect.Must(t, err)
+	out := expect.Value(Expand(list))(t)
 	return out
 }
 
@@ -57,18 +55,14 @@ func cabled(t *testing.T, switches map[string]string, order ...string) *Placemen
 	for _, c := range cables {
 		expect.Must(t, b.Cable(c[0], c[1]))
 	}
-	p, err := Cabled(b.Build())
-	expect.Must(t, err)
+	p := expect.Value(Cabled(b.Build()))(t)
 	return p
 }
 
 func readPlacement(t *testing.T, text string) *Placement {
 	t.Helper()
-	if !IsPlacement([]byte(text)) {
-		t.Fatalf("not taken for a placement: %s", text)
-	}
-	p, err := ReadPlacement([]byte(text))
-	expect.Must(t, err)
+	expect.MustTrue(t, IsPlacement([]byte(text)), "not taken for a placement: %s", text)
+	p := expect.Value(ReadPlacement([]byte(text)))(t)
 	return p
 }
 
@@ -153,9 +147,7 @@ func TestReadPlacementRefuses(t *testing.T) {
 		expect.Error(t, err, tt.want)
 	}
 	for _, network := range []string{"notation: FT(2;2,2)", "hosts: [a]\nswitches: {}", "vendid=0x2c9\ndevid=0xbd36\n", ""} {
-		if IsPlacement([]byte(network)) {
-			t.Errorf("taken for a placement: %s", network)
-		}
+		expect.True(t, !IsPlacement([]byte(network)), "taken for a placement: %s", network)
 	}
 }
 
@@ -189,14 +181,10 @@ func FuzzReadPlacement(f *testing.F) {
 
 func TestExpand(t *testing.T) {
 	got, err := Expand("node[001-326],gw[1,3-5],gw1")
-	if err != nil || len(got) != 331 || got[325] != "node326" || got[330] != "gw1" {
-		t.Errorf("%d hosts, %v", len(got), err)
-	}
+	expect.True(t, err == nil && len(got) == 331 && got[325] == "node326" && got[330] == "gw1", "%d hosts, %v", len(got), err)
 	got, err = Expand("n[1-2].cluster.example,10.0.0.[7-8],fd00::1,n[9-10]-ib0")
 	want := strings.Fields("n1.cluster.example n2.cluster.example 10.0.0.7 10.0.0.8 fd00::1 n9-ib0 n10-ib0")
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
-	}
+	expect.True(t, err == nil && slices.Equal(got, want), "%v, %v; want %v", got, err, want)
 }
 
 func TestExpandRefuses(t *testing.T) {

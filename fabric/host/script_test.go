@@ -26,12 +26,9 @@ func TestQuote(t *testing.T) {
 		inShell(`printf "%s\0" ` + doubleQuote(oddWords)),
 	} {
 		out, err := exec.Command("sh", "-c", script).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", script, err)
-		}
-		if got := strings.Split(string(out), "\x00"); strings.Join(got[:len(got)-1], "|") != strings.Join(oddWords, "|") {
-			t.Errorf("%s: %q", script, got)
-		}
+		expect.Must(t, err, "%s", script)
+		got := strings.Split(string(out), "\x00")
+		expect.True(t, strings.Join(got[:len(got)-1], "|") == strings.Join(oddWords, "|"), "%s: %q", script, got)
 	}
 }
 
@@ -39,9 +36,7 @@ func TestQuote(t *testing.T) {
 func TestScriptsSuitEveryShell(t *testing.T) {
 	r := remote{dir: "/x", sum: strings.Repeat("0", 64)}
 	for _, s := range []string{r.probe([]string{"--port", "1"}), r.receive("u"), r.worker([]string{"--id", "1"})} {
-		if strings.ContainsAny(s, "'!\n") || strings.Contains(s, `\\`) {
-			t.Errorf("not for every shell: %s", s)
-		}
+		expect.True(t, !strings.ContainsAny(s, "'!\n") && !strings.Contains(s, `\\`), "not for every shell: %s", s)
 	}
 }
 
@@ -50,13 +45,9 @@ func TestRemoteDir(t *testing.T) {
 		".evbench": ".evbench", "/scratch/x": "/scratch/x", "~/x": "x", "~": ".", "~/": ".", "~root/x": "", "-x": "",
 	} {
 		got, err := remoteDir(dir)
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("%s: %q, %v", dir, got, err)
-		}
+		expect.True(t, got == want && (err != nil) == (want == ""), "%s: %q, %v", dir, got, err)
 	}
-	if got := (remote{dir: "x", sum: strings.Repeat("a", 64)}).binary(); got != "./x/evbench-aaaaaaaaaaaa" {
-		t.Error(got)
-	}
+	expect.Equal(t, (remote{dir: "x", sum: strings.Repeat("a", 64)}).binary(), "./x/evbench-aaaaaaaaaaaa", "")
 }
 
 func TestWithoutHost(t *testing.T) {
@@ -88,9 +79,7 @@ func TestReadProbe(t *testing.T) {
 		r := Report{FreeKiB: -1}
 		err := r.read(tt.said)
 		expect.ErrorIf(t, err, tt.err)
-		if r.System != tt.system || r.FreeKiB != tt.free || (r.Answer != nil) != tt.answer {
-			t.Errorf("%q: %+v", tt.said, r)
-		}
+		expect.True(t, r.System == tt.system && r.FreeKiB == tt.free && (r.Answer != nil) == tt.answer, "%q: %+v", tt.said, r)
 	}
 }
 
@@ -111,9 +100,7 @@ func TestReceive(t *testing.T) {
 		cmd := exec.Command("sh", "-c", inShell(r.probe([]string{"--network", "a b"})))
 		cmd.Stdin = strings.NewReader("\n")
 		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		expect.MustTrue(t, err == nil, "%v: %s", err, out)
 		return string(out)
 	}
 	if said := probe(); !strings.HasSuffix(said, "%\ncopy\n") && !strings.HasSuffix(said, "\ncopy\n") {

@@ -57,9 +57,8 @@ func TestReport(t *testing.T) {
   no    user namespace  limit its rate (tbf): no such file or directory
                         cure: modprobe sch_tbf
 `
-	if got := r.String(); got != text {
-		t.Errorf("got\n%swant\n%s", got, text)
-	}
+	got := r.String()
+	expect.True(t, got == text, "got\n%swant\n%s", got, text)
 	if a := r.Answer(); a.String() != "BAD: A lab cannot run here (Linux 6.1)." || len(a.Why) != 1 || len(a.Next) != 1 {
 		t.Errorf("%+v", a)
 	}
@@ -77,8 +76,7 @@ func TestReport(t *testing.T) {
 func TestParseProbe(t *testing.T) {
 	checks := []Check{{Name: checkVeth, Mode: modeUserNamespace, OK: true}}
 	text := expect.Value(json.Marshal(checks))(t)
-	if got, err := parseProbe(text); err != nil || !reflect.DeepEqual(got, checks) {
-		t.Errorf("got %v, %v", got, err)
-	}
+	got, err := parseProbe(text)
+	expect.True(t, err == nil && reflect.DeepEqual(got, checks), "got %v, %v", got, err)
 	expect.True(t, expect.Err(parseProbe([]byte("usage: evbench"))) != nil, "no error for something else")
 }

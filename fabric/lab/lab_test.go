@@ -111,9 +111,8 @@ func TestFailedStart(t *testing.T) {
 	}
 	before, _ := held(t)
 	expect.MustTrue(t, fail() != nil, "no error")
-	if after, strayed := held(t); after != before || len(strayed) > 0 {
-		t.Errorf("%d descriptors, before %d; threads elsewhere: %v", after, before, strayed)
-	}
+	after, strayed := held(t)
+	expect.True(t, after == before && len(strayed) == 0, "%d descriptors, before %d; threads elsewhere: %v", after, before, strayed)
 }
 
 func TestInside(t *testing.T) {

@@ -63,9 +63,8 @@ func testLayout(t *testing.T, tree *topology.Tree) {
 		expect.True(t, y.names[a.node] == b.name && y.names[b.node] == a.name, "cable %d: interfaces are not named after what is behind them", i)
 		for _, e := range c.ends {
 			macs[e.mac.String()] = true
-			if p := y.ports[e.node][e.port]; p.Index != e.index || p.Name != e.name || len(e.name) > 15 {
-				t.Errorf("cable %d: port %+v, end %+v", i, p, e)
-			}
+			p := y.ports[e.node][e.port]
+			expect.True(t, p.Index == e.index && p.Name == e.name && len(e.name) <= 15, "cable %d: port %+v, end %+v", i, p, e)
 		}
 	}
 	if len(macs) != tree.Wires() {

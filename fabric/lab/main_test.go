@@ -194,17 +194,14 @@ func startHolder(t *testing.T, mode string) *holder {
 	cmd.Stderr = os.Stderr
 	// Without a terminal, as under a service manager: signals reach only the process that they are sent to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := cmd.StdoutPipe()
-	expect.Must(t, err)
+	out := expect.Value(cmd.StdoutPipe())(t)
 	expect.Must(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	h := &holder{cmd: cmd}
 	r := bufio.NewScanner(out)
 	for r.Scan() && r.Text() != "ready" {
 		if h.pid == 0 {
-			if _, err := fmt.Sscan(r.Text(), &h.pid, &h.fd); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, expect.Err(fmt.Sscan(r.Text(), &h.pid, &h.fd)))
 			continue
 		}
 		h.names = append(h.names, r.Text())
@@ -340,9 +337,8 @@ func TestExitCode(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	r := Doctor()
 	expect.True(t, r.Possible() && r.err() == nil, "a lab can run here, or this test would not, but:\n%s", r)
-	if n := len(r.Checks); n != 11 {
-		t.Errorf("%d checks, want 5 directly, 1 for the user namespace and 5 in it:\n%s", n, r)
-	}
+	n := len(r.Checks)
+	expect.True(t, n == 11, "%d checks, want 5 directly, 1 for the user namespace and 5 in it:\n%s", n, r)
 }
 
 func TestEnterRefused(t *testing.T) {

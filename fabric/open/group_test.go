@@ -34,14 +34,11 @@ func TestSplit(t *testing.T) {
 	for n := 1; n <= 40; n++ {
 		for most := 1; most <= n; most++ {
 			all := split(n, most)
-			if joined := slices.Concat(all...); len(joined) != n || !slices.IsSorted(joined) {
-				t.Fatalf("%d servers by %d: %v", n, most, all)
-			}
+			joined := slices.Concat(all...)
+			expect.MustTrue(t, len(joined) == n && slices.IsSorted(joined), "%d servers by %d: %v", n, most, all)
 			least := len(slices.MinFunc(all, func(a, b []int) int { return len(a) - len(b) }))
 			for _, ranks := range all {
-				if len(ranks) > most || len(ranks) > least+1 {
-					t.Fatalf("%d servers by %d: %v", n, most, all)
-				}
+				expect.MustTrue(t, len(ranks) <= most && len(ranks) <= least+1, "%d servers by %d: %v", n, most, all)
 			}
 		}
 	}

@@ -21,16 +21,11 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if h.PID < 1 || h.Start == 0 || h.Exe == "" {
-			t.Errorf("%+v", h)
-		}
+		expect.True(t, h.PID >= 1 && h.Start != 0 && h.Exe != "", "%+v", h)
 		for name, fd := range h.Nodes {
-			if fd < 0 {
-				t.Errorf("%s: %d", name, fd)
-			}
+			expect.True(t, fd >= 0, "%s: %d", name, fd)
 		}
-		line, err := json.Marshal(h)
-		expect.Must(t, err)
+		line := expect.Value(json.Marshal(h))(t)
 		if again, err := parse(line); err != nil || again.ID != h.ID || len(again.Nodes) != len(h.Nodes) {
 			t.Errorf("%+v, then %+v, %v", h, again, err)
 		}

@@ -16,18 +16,15 @@ import (
 // What takes a link down and brings it up tells so whoever watches, each change by both
 // ends of the link, in order and once.
 func TestInjectedChangesAreSeen(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
 	dir := t.TempDir()
 	down := filepath.Join(dir, "{link}.down")
-	i, err := inject.Open(inject.Options{
+	i := expect.Value(inject.Open(inject.Options{
 		Kind: "command", Down: "touch " + down, Up: "rm " + down, Probe: "test ! -e " + down,
 		Timeout: time.Minute, Journal: filepath.Join(dir, "journal"), Tree: tree,
-	})
-	expect.Must(t, err)
+	}))(t)
 	f := &injectedFabric{injector: i, changes: make(chan linkChange)}
-	net, err := f.Network(nil, "")
-	expect.Must(t, err)
+	net := expect.Value(f.Network(nil, ""))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	seen := make(chan failover.LinkEvent, 4)
 	var watching sync.WaitGroup
@@ -39,9 +36,8 @@ func TestInjectedChangesAreSeen(t *testing.T) {
 		asked := time.Now()
 		expect.OK(t, f.SetLinks(ctx, []topology.Link{link}, up))
 		for _, leaf := range []bool{true, false} {
-			if e := <-seen; e.Link != link || e.Leaf != leaf || e.Up != up || !e.Seen.After(asked) {
-				t.Errorf("up %v: %+v", up, e)
-			}
+			e := <-seen
+			expect.True(t, e.Link == link && e.Leaf == leaf && e.Up == up && e.Seen.After(asked), "up %v: %+v", up, e)
 		}
 	}
 	stop()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/worker"
 )
 
@@ -110,9 +111,7 @@ func TestInsistTellsTheReason(t *testing.T) {
 				}
 				return 0, refused
 			})
-			if !errors.Is(err, refused) {
-				t.Fatal(err)
-			}
+			expect.MustTrue(t, errors.Is(err, refused), "%v", err)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package open
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/transport"
 )
 
@@ -10,9 +11,8 @@ import (
 func TestOpeners(t *testing.T) {
 	for _, name := range transport.Names() {
 		o, f := openers[name], transport.Of(name)
-		if (o.start != nil) != f.Launched || (o.listen != nil) == f.Launched {
-			t.Errorf("%s: opened by start %v, by listen %v; launched %v", name, o.start != nil, o.listen != nil, f.Launched)
-		}
+		expect.True(t, (o.start != nil) == f.Launched && (o.listen != nil) != f.Launched,
+			"%s: opened by start %v, by listen %v; launched %v", name, o.start != nil, o.listen != nil, f.Launched)
 		if f.Needs == "" && Missing(name) != nil {
 			t.Errorf("%s needs nothing, but: %v", name, Missing(name))
 		}

@@ -31,9 +31,7 @@ func TestControlOf(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := controlOf(&tt.s, tt.at, tt.controller)
-			if got != tt.want || (err == nil) != (tt.want != "") {
-				t.Errorf("got %q, %v; want %q", got, err, tt.want)
-			}
+			expect.True(t, got == tt.want && (err == nil) == (tt.want != ""), "got %q, %v; want %q", got, err, tt.want)
 		})
 	}
 }
@@ -65,18 +63,13 @@ func TestServerOfRank(t *testing.T) {
 			got = append(got, r.server())
 		}
 	}
-	if fmt.Sprint(got) != "[0 1 2 3]" {
-		t.Errorf("servers %v", got)
-	}
+	expect.True(t, fmt.Sprint(got) == "[0 1 2 3]", "servers %v", got)
 }
 
 func TestMPIAddress(t *testing.T) {
-	if rank, err := parseMPIAddress("mpi:7"); rank != 7 || err != nil {
-		t.Errorf("rank %d, %v", rank, err)
-	}
+	rank, err := parseMPIAddress("mpi:7")
+	expect.True(t, rank == 7 && err == nil, "rank %d, %v", rank, err)
 	for _, bad := range []string{"", "mpi:", "mpi:-1", "7", "127.0.0.1:7000"} {
-		if _, err := parseMPIAddress(bad); err == nil {
-			t.Errorf("%q is taken", bad)
-		}
+		expect.True(t, expect.Err(parseMPIAddress(bad)) != nil, "%q is taken", bad)
 	}
 }

@@ -54,9 +54,7 @@ func TestProbe(t *testing.T) {
 			a, b := dataPort(t, at), dataPort(t, at)
 			echoAt(t, "secret", a, b)
 			for i, r := range NewProber("secret").Probe(t.Context(), []string{a, b}, false) {
-				if r.Addr != []string{a, b}[i] || r.Err != "" || r.Hops != 0 || r.RTT <= 0 {
-					t.Errorf("got %+v, want no hops and a time", r)
-				}
+				expect.True(t, r.Addr == []string{a, b}[i] && r.Err == "" && r.Hops == 0 && r.RTT > 0, "got %+v, want no hops and a time", r)
 			}
 		})
 	}
@@ -68,9 +66,7 @@ func TestProbeWithoutEcho(t *testing.T) {
 	echoAt(t, "another", b)
 	for _, addr := range []string{a, b} {
 		r := NewProber("secret").Probe(t.Context(), []string{addr}, false)
-		if len(r) != 1 || r[0].Err != "" || r[0].Hops != -1 || r[0].RTT != 0 {
-			t.Errorf("%s: got %+v", addr, r)
-		}
+		expect.True(t, len(r) == 1 && r[0].Err == "" && r[0].Hops == -1 && r[0].RTT == 0, "%s: got %+v", addr, r)
 	}
 }
 
@@ -83,9 +79,8 @@ func TestProbeGivesUp(t *testing.T) {
 		addr  string
 		times bool
 	}{{quiet, false}, {quiet, false}, {loud, true}, {quiet, false}, {quiet, false}, {quiet, false}, {loud, false}} {
-		if r := p.Probe(t.Context(), []string{step.addr}, false)[0]; r.RTT > 0 != step.times || r.Err != "" {
-			t.Errorf("step %d: got %+v, want times %v", i, r, step.times)
-		}
+		r := p.Probe(t.Context(), []string{step.addr}, false)[0]
+		expect.True(t, r.RTT > 0 == step.times && r.Err == "", "step %d: got %+v, want times %v", i, r, step.times)
 	}
 }
 
@@ -107,9 +102,7 @@ func TestProbeUnreachable(t *testing.T) {
 
 func TestServeSaysWhere(t *testing.T) {
 	s, err := Listen([]string{"192.0.2.77:7", "no port"}, "secret") // addresses of nobody
-	if err == nil {
-		t.Error("no error")
-	}
+	expect.True(t, err != nil, "no error")
 	expect.OK(t, s.Close())
 }
 
@@ -147,14 +140,10 @@ func TestOldReply(t *testing.T) {
 		e := exchange{conn: here, token: "secret", nonce: port.Nonce()}
 		go func() {
 			b := make([]byte, packetSize)
-			if _, err := io.ReadFull(there, b); err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, expect.Err(io.ReadFull(there, b)))
 			for _, n := range []nonce{port.Nonce(), e.nonce} { // the second one is of this request
 				p := newPacket("secret", reply, n[0], 0, n)
-				if _, err := there.Write(p[:]); err != nil {
-					t.Error(err)
-				}
+				expect.OK(t, expect.Err(there.Write(p[:])))
 			}
 		}()
 		if ttl, _, err := e.once(); err != nil || ttl != e.nonce[0] {
@@ -176,8 +165,7 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		if again := newPacket("t", kind, h.ttl, h.number, h.nonce); string(again[:]) != string(b) {
-			t.Errorf("%x is written as %x", b, again)
-		}
+		again := newPacket("t", kind, h.ttl, h.number, h.nonce)
+		expect.Equal(t, string(again[:]), string(b), "%x is written as", b)
 	})
 }

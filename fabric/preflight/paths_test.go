@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 )
 
 // routed is two servers on each of some leaves with an address for each of two spines, in a network in which all
@@ -59,13 +60,9 @@ func TestFollowed(t *testing.T) {
 			}
 		}
 	}
-	if len(pairs) != 4*3 {
-		t.Errorf("%d ordered pairs of leaves: %v", len(pairs), pairs)
-	}
+	expect.True(t, len(pairs) == 4*3, "%d ordered pairs of leaves: %v", len(pairs), pairs)
 	for p, n := range pairs {
-		if n != 1 || p[0] == p[1] {
-			t.Errorf("%v is followed %d times", p, n)
-		}
+		expect.True(t, n == 1 && p[0] != p[1], "%v is followed %d times", p, n)
 	}
 	for i, v := range servers {
 		if n := fill[v.Leaf]; from[i] > (len(fill)+n-1)/n || to[i] > (len(fill)+n-1)/n {
@@ -120,9 +117,7 @@ func TestPaths(t *testing.T) {
 			want(t, "diverted", r.diverted, tt.diverted...)
 			want(t, "warnings", r.Warnings, tt.warnings...)
 			note := fmt.Sprintf(right, tt.right)
-			if said := strings.Contains(strings.Join(r.Notes, "\n"), note); said != (tt.right > 0) {
-				t.Errorf("notes %q, want %q", r.Notes, note)
-			}
+			expect.True(t, strings.Contains(strings.Join(r.Notes, "\n"), note) == (tt.right > 0), "notes %q, want %q", r.Notes, note)
 			if err := r.Err(); (err != nil) != (tt.diverted != nil) || err != nil && !strings.Contains(err.Error(), "correct the routes of the switches") {
 				t.Errorf("error %v", err)
 			}
@@ -155,9 +150,7 @@ func TestPathsUnknown(t *testing.T) {
 		}
 	}
 	r := Judge(s)
-	if len(r.Warnings) != 1 || !strings.HasSuffix(r.Warnings[0], "routers on the way cannot be counted") {
-		t.Errorf("warnings %q", r.Warnings)
-	}
+	expect.True(t, len(r.Warnings) == 1 && strings.HasSuffix(r.Warnings[0], "routers on the way cannot be counted"), "warnings %q", r.Warnings)
 	leaves := []int{0, 0, 1, 1}
 	if r := Judge(survey(byHops(leaves...), leaves)); len(r.Warnings) > 0 || strings.Contains(strings.Join(r.Notes, "\n"), "for a spine") {
 		t.Errorf("%+v", r)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/internal/expect"
 	"evbench/results"
 )
 
@@ -238,9 +239,7 @@ func TestPlacementIsFound(t *testing.T) {
 		})
 		s := survey(byHops(real...), file)
 		m, groups, ok := s.byHops()
-		if !ok {
-			t.Fatalf("%v: hops do not tell", real)
-		}
+		expect.MustTrue(t, ok, "%v: hops do not tell", real)
 		seats := s.seats(groups)
 		for i, g := range groups {
 			for _, v := range g {
@@ -251,9 +250,7 @@ func TestPlacementIsFound(t *testing.T) {
 		if same := together(real, s.leavesOf()); same != (len(found) == 0) {
 			t.Errorf("really %v, in the file %v: %q", real, s.leavesOf(), found)
 		}
-		if !together(real, file) {
-			t.Errorf("really %v; put right, the file is %v", real, file)
-		}
+		expect.True(t, together(real, file), "really %v; put right, the file is %v", real, file)
 	}
 }
 

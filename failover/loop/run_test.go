@@ -248,9 +248,8 @@ func TestRefusals(t *testing.T) {
 		r.refuse["aid [leaf0-spine1]"], r.refuse["install [leaf0-spine1]"], r.refuse["clean [leaf0-spine1]"], r.workers.refuse = 1, 1, 1, 1
 		r.say(first, false)
 	})
-	if x := records[len(records)-1]; len(records) != 1 || x.Switch.FirstNew == 0 || x.Cleaned == 0 || x.Err == "" {
-		t.Errorf("%+v, calls %q", records, r.calls)
-	}
+	x := records[len(records)-1]
+	expect.True(t, len(records) == 1 && x.Switch.FirstNew != 0 && x.Cleaned != 0 && x.Err != "", "%+v, calls %q", records, r.calls)
 }
 
 // Servers that are cut off end the run, or it waits.

@@ -154,9 +154,8 @@ func TestWriteBehindForeignLink(t *testing.T) {
 		expect.Must(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o600), os.Mkdir(open, 0o700), os.Chmod(open, mode),
 			os.Symlink(victim, link), os.Lchown(link, 7, -1)))
 		err := atomicfile.WriteAll(text(link))
-		if e, ok := errors.AsType[*trust.Error](err); !ok || e.Name != link {
-			t.Errorf("%v: %v", mode, err)
-		}
+		e, ok := errors.AsType[*trust.Error](err)
+		expect.True(t, ok && e.Name == link, "%v: %v", mode, err)
 		if b, err := os.ReadFile(victim); err != nil || string(b) != "precious" {
 			t.Errorf("%v: the victim holds %q, %v", mode, b, err)
 		}

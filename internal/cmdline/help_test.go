@@ -3,6 +3,8 @@ package cmdline
 import (
 	"strings"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 func TestFold(t *testing.T) {
@@ -15,8 +17,7 @@ func TestFold(t *testing.T) {
 			" \\\n       " + strings.TrimSpace(strings.Repeat("word ", 14)),
 		"   " + long: "   " + strings.TrimSpace(strings.Repeat("word ", 19)) + "\n   " + strings.TrimSpace(strings.Repeat("word ", 11)),
 	} {
-		if got := fold(strings.TrimRight(in, " ")); got != want {
-			t.Errorf("%s\nis\n%s\nwant\n%s", in, got, want)
-		}
+		got := fold(strings.TrimRight(in, " "))
+		expect.True(t, got == want, "%s\nis\n%s\nwant\n%s", in, got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/internal/coloring"
+	"evbench/internal/expect"
 )
 
 // random returns a multigraph whose nodes have at most degree edges, with its
@@ -47,10 +48,8 @@ func color(t *testing.T, g *coloring.Graph, units, k int, o coloring.Options) []
 		for unit := e.First; e.First >= 0 && unit < e.First+e.N; unit++ {
 			c := colors[unit]
 			l, r := end{false, e.U, c}, end{true, e.V, c}
-			if times[unit] != 1 || c < 0 || int(c) >= k || used[l] || used[r] {
-				t.Fatalf("unit %d of edge %+v: colour %d of %d, set %d times, taken at left %v, right %v",
-					unit, e, c, k, times[unit], used[l], used[r])
-			}
+			expect.MustTrue(t, times[unit] == 1 && c >= 0 && int(c) < k && !used[l] && !used[r],
+				"unit %d of edge %+v: colour %d of %d, set %d times, taken at left %v, right %v", unit, e, c, k, times[unit], used[l], used[r])
 			used[l], used[r] = true, true
 		}
 	}
@@ -103,15 +102,11 @@ func TestRows(t *testing.T) {
 		k, nodes := 1+rng.IntN(20), 1+rng.IntN(12)
 		right := rows(rng, k, rng.IntN(13), nodes)
 		got := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Memory: &memory})
-		if len(got) != len(right) {
-			t.Fatalf("%d colours for %d edges", len(got), len(right))
-		}
+		expect.MustTrue(t, len(got) == len(right), "%d colours for %d edges", len(got), len(right))
 		used := make(map[[3]int32]bool)
 		for e, c := range got {
 			u, v := [3]int32{0, int32(e / k), c}, [3]int32{1, right[e], c}
-			if c < 0 || int(c) >= k || used[u] || used[v] {
-				t.Fatalf("edge %d of %v, k %d: colour %d out of range or taken", e, right, k, c)
-			}
+			expect.MustTrue(t, c >= 0 && int(c) < k && !used[u] && !used[v], "edge %d of %v, k %d: colour %d out of range or taken", e, right, k, c)
 			used[u], used[v] = true, true
 		}
 		if fresh := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Workers: 3}); !slices.Equal(got, fresh) {
@@ -171,9 +166,8 @@ func TestTooFewColors(t *testing.T) {
 
 func TestDegree(t *testing.T) {
 	g := &coloring.Graph{Left: 2, Right: 3, Edges: []coloring.Edge{{U: 1, V: 0, N: 2}, {U: 0, V: 0, N: 3, First: 2}}}
-	if got := g.Degree(); got != 5 {
-		t.Errorf("Degree() = %d, want 5", got)
-	}
+	got := g.Degree()
+	expect.True(t, got == 5, "Degree() = %d, want 5", got)
 }
 
 // BenchmarkColor colours what one spine of FT(2;20,18) without failures carries.

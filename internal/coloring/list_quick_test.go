@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"evbench/internal/expect"
 )
 
 // A roomy is a random graph with lists, in which nodes have room for several edges of a color.
@@ -64,18 +66,14 @@ func (r *roomy) check(t *testing.T, color func(e int32) int, left int) {
 			left--
 			continue
 		}
-		if !x.List.Has(c) {
-			t.Fatalf("edge %d has colour %d, not of its list", e, c)
-		}
+		expect.MustTrue(t, x.List.Has(c), "edge %d has colour %d, not of its list", e, c)
 		for _, i := range [2]int{int(x.U)*r.colors + c, (r.Left+int(x.V))*r.colors + c} {
 			if used[i]++; used[i] > r.room[i] {
 				t.Fatalf("node %d has room for %d edges of colour %d", i/r.colors, r.room[i], c)
 			}
 		}
 	}
-	if left != 0 {
-		t.Fatalf("%d edges fewer without a colour than reported", left)
-	}
+	expect.MustTrue(t, left == 0, "%d edges fewer without a colour than reported", left)
 }
 
 func (r *roomy) quick(c *Quick, steps int) int {
@@ -107,9 +105,7 @@ func TestQuick(t *testing.T) {
 			}
 		}
 	}
-	if yes < 500 || missed > yes/100 {
-		t.Errorf("%d of %d colourings missed", missed, yes)
-	}
+	expect.True(t, yes >= 500 && missed <= yes/100, "%d of %d colourings missed", missed, yes)
 }
 
 // TestListColorRooms does the same with the search that proves what it does not find, where nodes
@@ -121,9 +117,8 @@ func TestListColorRooms(t *testing.T) {
 		r := newRoomy(rng, 2)
 		c := r.ListGraph.Color(ListOptions{Steps: 200})
 		r.check(t, func(e int32) int { return int(c.Color[e]) }, c.Uncolored)
-		if want := r.possible(0); c.Outcome == GaveUp || want != (c.Outcome == Colored) {
-			t.Fatalf("outcome %d, a colouring exists: %t", c.Outcome, want)
-		}
+		want := r.possible(0)
+		expect.MustTrue(t, c.Outcome != GaveUp && want == (c.Outcome == Colored), "outcome %d, a colouring exists: %t", c.Outcome, want)
 		if c.Certificate != nil {
 			kinds[c.Certificate.Kind]++
 		}
@@ -135,14 +130,10 @@ func TestListColorRooms(t *testing.T) {
 			for k := x.Colors.Next(0); k != none; k = x.Colors.Next(k + 1) {
 				room += r.Room(node, k)
 			}
-			if room >= len(x.Edges) {
-				t.Fatalf("%d edges have room for %d", len(x.Edges), room)
-			}
+			expect.MustTrue(t, room < len(x.Edges), "%d edges have room for %d", len(x.Edges), room)
 		}
 	}
-	if kinds[Hall] == 0 || kinds[Count] == 0 {
-		t.Errorf("certificates by kind: %v", kinds)
-	}
+	expect.True(t, kinds[Hall] != 0 && kinds[Count] != 0, "certificates by kind: %v", kinds)
 }
 
 // TestQuickFull needs every colour at every node: no tabu search is needed where all lists are full.
@@ -160,9 +151,8 @@ func TestQuickFull(t *testing.T) {
 		}
 		r.room = slices.Repeat([]int{1}, 2*n*r.colors)
 		rng.Shuffle(len(r.Edges), func(i, j int) { r.Edges[i], r.Edges[j] = r.Edges[j], r.Edges[i] })
-		if left := r.quick(&c, 0); left > 0 {
-			t.Fatalf("%d nodes, %d colours: %d edges left", n, r.colors, left)
-		}
+		left := r.quick(&c, 0)
+		expect.MustTrue(t, left <= 0, "%d nodes, %d colours: %d edges left", n, r.colors, left)
 		r.check(t, c.Color, 0)
 	}
 }

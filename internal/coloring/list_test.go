@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/internal/coloring"
+	"evbench/internal/expect"
 )
 
 // lists returns a graph of random edges and lists of colours below colors.
@@ -41,9 +42,7 @@ func proper(t testing.TB, g *coloring.ListGraph, color []int16) int {
 			continue
 		}
 		u, v := end{false, e.U, c}, end{true, e.V, c}
-		if !e.List.Has(int(c)) || seen[u] || seen[v] {
-			t.Fatalf("edge %d, %d-%d: colour %d is taken or not in its list", i, e.U, e.V, c)
-		}
+		expect.MustTrue(t, e.List.Has(int(c)) && !seen[u] && !seen[v], "edge %d, %d-%d: colour %d is taken or not in its list", i, e.U, e.V, c)
 		seen[u], seen[v] = true, true
 	}
 	return open
@@ -82,9 +81,7 @@ func fewest(g *coloring.ListGraph) int {
 // convinced checks a certificate from its edges alone.
 func convinced(t testing.TB, g *coloring.ListGraph, c *coloring.Certificate) {
 	t.Helper()
-	if !slices.IsSorted(c.Edges) || len(slices.Compact(slices.Clone(c.Edges))) != len(c.Edges) {
-		t.Fatalf("edges %v: not rising", c.Edges)
-	}
+	expect.MustTrue(t, slices.IsSorted(c.Edges) && len(slices.Compact(slices.Clone(c.Edges))) == len(c.Edges), "edges %v: not rising", c.Edges)
 	colors := make(map[int]bool)
 	for _, i := range c.Edges {
 		e := g.Edges[i]
@@ -94,9 +91,7 @@ func convinced(t testing.TB, g *coloring.ListGraph, c *coloring.Certificate) {
 		for k := range coloring.MaxListColors {
 			if e.List.Has(k) {
 				colors[k] = true
-				if !c.Colors.Has(k) {
-					t.Fatalf("%+v: edge %d may have colour %d too", c, i, k)
-				}
+				expect.MustTrue(t, c.Colors.Has(k), "%+v: edge %d may have colour %d too", c, i, k)
 			}
 		}
 	}
@@ -108,16 +103,12 @@ func convinced(t testing.TB, g *coloring.ListGraph, c *coloring.Certificate) {
 		for k := range coloring.MaxListColors {
 			if c.Colors.Has(k) {
 				n := largest(g, c.Edges, k)
-				if c.Most[at] != n {
-					t.Fatalf("%+v: colour %d serves %d edges at once", c, k, n)
-				}
+				expect.MustTrue(t, c.Most[at] == n, "%+v: colour %d serves %d edges at once", c, k, n)
 				sum += n
 				at++
 			}
 		}
-		if sum >= len(c.Edges) {
-			t.Fatalf("%+v: %d of %d edges: proves nothing", c, sum, len(c.Edges))
-		}
+		expect.MustTrue(t, sum < len(c.Edges), "%+v: %d of %d edges: proves nothing", c, sum, len(c.Edges))
 	}
 }
 
@@ -152,9 +143,8 @@ func TestListColorRandom(t *testing.T) {
 		if least > 0 {
 			want = coloring.Impossible
 		}
-		if r.Outcome != want || open != r.Uncolored || (r.Certificate != nil) != (least > 0) {
-			t.Fatalf("graph %d, %+v: outcome %v with %d uncoloured, certificate %v; the fewest is %d", i, g, r.Outcome, open, r.Certificate, least)
-		}
+		expect.MustTrue(t, r.Outcome == want && open == r.Uncolored && (r.Certificate != nil) == (least > 0),
+			"graph %d, %+v: outcome %v with %d uncoloured, certificate %v; the fewest is %d", i, g, r.Outcome, open, r.Certificate, least)
 		kind := "coloured"
 		if least > 0 {
 			convinced(t, g, r.Certificate)
@@ -166,9 +156,7 @@ func TestListColorRandom(t *testing.T) {
 			t.Errorf("graph %d: the partial colouring leaves %d, the fewest is %d", i, open, least)
 		}
 	}
-	if len(kinds) != 4 {
-		t.Errorf("outcomes %v: want every kind of certificate", kinds)
-	}
+	expect.True(t, len(kinds) == 4, "outcomes %v: want every kind of certificate", kinds)
 }
 
 // TestListColorLong gives every edge a list as long as the larger degree of its
@@ -226,9 +214,7 @@ func TestListColorHonest(t *testing.T) {
 			convinced(t, g, r.Certificate)
 		}
 	}
-	if len(outcomes) != 3 {
-		t.Errorf("outcomes %v: want all three", outcomes)
-	}
+	expect.True(t, len(outcomes) == 3, "outcomes %v: want all three", outcomes)
 }
 
 // TestExtend adds an edge to a colouring.
@@ -243,25 +229,19 @@ func TestExtend(t *testing.T) {
 		color := append(most.Color(coloring.ListOptions{Seed: uint64(i), Partial: true}).Color, -1)
 		before, open := slices.Clone(color), proper(t, g, color)
 		if g.Extend(color) {
-			if proper(t, g, color) != 0 {
-				t.Fatalf("graph %d: %v says all are coloured", i, color)
-			}
+			expect.MustTrue(t, proper(t, g, color) == 0, "graph %d: %v says all are coloured", i, color)
 			added++
 		} else if !slices.Equal(color, before) {
 			t.Fatalf("graph %d with %d uncoloured: not extended, but changed", i, open)
 		}
 	}
-	if added < 200 {
-		t.Errorf("only %d were extended", added)
-	}
+	expect.True(t, added >= 200, "only %d were extended", added)
 }
 
 func TestListColorSame(t *testing.T) {
 	g := lists(rand.New(rand.NewPCG(1, 1)), 18, 18, 300, 20, 0.85)
 	a, b := g.Color(coloring.ListOptions{Seed: 9}), g.Color(coloring.ListOptions{Seed: 9})
-	if a.Outcome != b.Outcome || !slices.Equal(a.Color, b.Color) {
-		t.Error("the same seed gives two colourings")
-	}
+	expect.True(t, a.Outcome == b.Outcome && slices.Equal(a.Color, b.Color), "the same seed gives two colourings")
 }
 
 func TestColorSet(t *testing.T) {
@@ -274,16 +254,13 @@ func TestColorSet(t *testing.T) {
 	for c := s.Next(0); c >= 0; c = s.Next(c + 1) {
 		got = append(got, c)
 	}
-	if !slices.Equal(got, want) || s.Len() != len(want) {
-		t.Errorf("%v, %d: want %v", got, s.Len(), want)
-	}
+	expect.True(t, slices.Equal(got, want) && s.Len() == len(want), "%v, %d: want %v", got, s.Len(), want)
 	var u coloring.ColorSet
 	u.Add(64)
 	u.Add(65)
 	both, either, rest := s.And(u), s.Or(u), s.Without(u)
-	if both.Len() != 1 || !both.Has(64) || either.Len() != 9 || rest.Len() != 7 || rest.Has(64) {
-		t.Errorf("%v and %v: %v in both, %v in either, %v in the first", s, u, both, either, rest)
-	}
+	expect.True(t, both.Len() == 1 && both.Has(64) && either.Len() == 9 && rest.Len() == 7 && !rest.Has(64),
+		"%v and %v: %v in both, %v in either, %v in the first", s, u, both, either, rest)
 	if s.Remove(64); s.Has(64) || s.Len() != 7 {
 		t.Errorf("64 removed: %v", s)
 	}
@@ -306,8 +283,7 @@ func BenchmarkListColor(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if r := g.Color(coloring.ListOptions{Seed: uint64(i)}); r.Outcome != coloring.Colored {
-			b.Fatal(r.Outcome)
-		}
+		r := g.Color(coloring.ListOptions{Seed: uint64(i)})
+		expect.MustTrue(b, r.Outcome == coloring.Colored, "%v", r.Outcome)
 	}
 }

@@ -8,20 +8,29 @@ import (
 	"testing"
 )
 
-// Must ends the test if err is an error. Not for goroutines that the test starts.
-func Must(t testing.TB, err error) {
-	t.Helper()
+// Must ends the test if err is an error. What failed may be said before it, as by fmt.Sprintf. Not for
+// goroutines that the test starts.
+func Must(t testing.TB, err error, what ...any) {
 	if err != nil {
-		t.Fatal(err)
+		t.Helper()
+		t.Fatalf("%s%v", said(what), err)
 	}
 }
 
-// OK fails the test if err is an error.
-func OK(t testing.TB, err error) {
-	t.Helper()
+// OK fails the test if err is an error. What failed may be said before it, as by fmt.Sprintf.
+func OK(t testing.TB, err error, what ...any) {
 	if err != nil {
-		t.Error(err)
+		t.Helper()
+		t.Errorf("%s%v", said(what), err)
 	}
+}
+
+// said is how a message begins.
+func said(what []any) string {
+	if len(what) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(what[0].(string), what[1:]...) + ": "
 }
 
 // Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error ends

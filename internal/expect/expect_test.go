@@ -29,7 +29,7 @@ func TestChecks(t *testing.T) {
 		says      string
 		ends      bool
 	}{
-		"Must":     {func(t testing.TB) { expect.Must(t, nil) }, func(t testing.TB) { expect.Must(t, odd) }, "odd", true},
+		"Must":     {func(t testing.TB) { expect.Must(t, nil) }, func(t testing.TB) { expect.Must(t, odd, "seed %d", 3) }, "seed 3: odd", true},
 		"OK":       {func(t testing.TB) { expect.OK(t, nil) }, func(t testing.TB) { expect.OK(t, odd) }, "odd", false},
 		"Value":    {func(t testing.TB) { expect.Equal(t, expect.Value(f(nil))(t), 7, "f") }, func(t testing.TB) { expect.Value(f(odd))(t) }, "odd", true},
 		"Error":    {func(t testing.TB) { expect.Error(t, odd, "o", "dd") }, func(t testing.TB) { expect.Error(t, odd, "even") }, "error odd\nlacks \"even\"", false},
@@ -44,8 +44,7 @@ func TestChecks(t *testing.T) {
 		var good, bad tester
 		tt.good(&good)
 		tt.bad(&bad)
-		if good.said != "" || bad.said != tt.says || bad.ended != tt.ends {
-			t.Errorf("%s: said %q of what is right; %q of what is wrong, want %q; ended %v", name, good.said, bad.said, tt.says, bad.ended)
-		}
+		expect.True(t, good.said == "" && bad.said == tt.says && bad.ended == tt.ends,
+			"%s: said %q of what is right; %q of what is wrong, want %q; ended %v", name, good.said, bad.said, tt.says, bad.ended)
 	}
 }

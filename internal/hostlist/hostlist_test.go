@@ -67,9 +67,8 @@ func TestCompress(t *testing.T) {
 		{"a1-ib a2-ib a1", "a1,a[1-2]-ib"},
 		{"login", "login"},
 	} {
-		if got := Compress(strings.Fields(c.names)); got != c.want {
-			t.Errorf("%s: %s; want %s", c.names, got, c.want)
-		}
+		got := Compress(strings.Fields(c.names))
+		expect.True(t, got == c.want, "%s: %s; want %s", c.names, got, c.want)
 	}
 }
 
@@ -91,16 +90,14 @@ func TestCompressedLists(t *testing.T) {
 
 func BenchmarkExpand(b *testing.B) {
 	for b.Loop() {
-		if names, err := Expand("node[0001-4000,5000-9999]"); err != nil || len(names) != 9000 {
-			b.Fatal(len(names), err)
-		}
+		names, err := Expand("node[0001-4000,5000-9999]")
+		expect.MustTrue(b, err == nil && len(names) == 9000, "%v %v", len(names), err)
 	}
 }
 
 func TestTasks(t *testing.T) {
 	for list, want := range map[string][]int{"9": {9}, "3(x2),1": {3, 3, 1}, "": nil, "two": nil, "1(x0)": {}} {
-		if got, err := Tasks(list, Max); !slices.Equal(got, want) || (err == nil) != (want != nil) {
-			t.Errorf("Tasks(%q) = %v, %v; want %v", list, got, err, want)
-		}
+		got, err := Tasks(list, Max)
+		expect.True(t, slices.Equal(got, want) && (err == nil) == (want != nil), "Tasks(%q) = %v, %v; want %v", list, got, err, want)
 	}
 }

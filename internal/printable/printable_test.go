@@ -59,9 +59,7 @@ func TestWriterCutsLines(t *testing.T) {
 	var out bytes.Buffer
 	w := &printable.Writer{To: &out, Most: 10}
 	for _, s := range []string{"short\n", strings.Repeat("x", 8), strings.Repeat("y", 1<<20) + "\n", "1234567890\n", "no end of the line"} {
-		if _, err := w.Write([]byte(s)); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(w.Write([]byte(s))))
 	}
 	want := "short\nxxxxxxxxyy… (1048574 more bytes)\n1234567890\nno end of … (8 more bytes)"
 	if err := w.Flush(); err != nil || out.String() != want {
@@ -84,9 +82,8 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("%q became %q with %q", s, got, r)
 			}
 		}
-		if again := printable.Text(got, most); again != got {
-			t.Fatalf("%q, and again %q", got, again)
-		}
+		again := printable.Text(got, most)
+		expect.MustTrue(t, again == got, "%q, and again %q", got, again)
 		var out bytes.Buffer
 		w := &printable.Writer{To: &out}
 		at = max(0, min(at, len(s)))

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/internal/expect"
 	"evbench/internal/proc"
 )
 
@@ -69,12 +70,9 @@ func TestWriter(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var b bytes.Buffer
 	w := proc.Writer(ctx, &b)
-	if _, err := io.WriteString(w, "one"); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(io.WriteString(w, "one")))
 	cause := errors.New("stopped")
 	cancel(cause)
-	if n, err := io.WriteString(w, "two"); n != 0 || !errors.Is(err, cause) || b.String() != "one" {
-		t.Errorf("%d, %v: %q", n, err, b.String())
-	}
+	n, err := io.WriteString(w, "two")
+	expect.True(t, n == 0 && errors.Is(err, cause) && b.String() == "one", "%d, %v: %q", n, err, b.String())
 }

@@ -77,9 +77,7 @@ func TestLink(t *testing.T) {
 	link := filepath.Join(dir, "link")
 	expect.Must(t, os.Symlink("target", link))
 	for _, mode := range []fs.FileMode{0o755, 0o777, 0o777 | fs.ModeSticky} {
-		if err := errors.Join(os.Chmod(dir, mode), Link(link)); err != nil {
-			t.Errorf("mine, %v: %v", mode, err)
-		}
+		expect.OK(t, errors.Join(os.Chmod(dir, mode), Link(link)), "mine, %v", mode)
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -90,9 +88,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("of another one, %v: %v", mode, err)
 		}
 	}
-	if err := errors.Join(os.Chown(dir, 7, -1), Link(link)); err != nil {
-		t.Errorf("of the folder's owner: %v", err)
-	}
+	expect.OK(t, errors.Join(os.Chown(dir, 7, -1), Link(link)), "of the folder's owner")
 }
 
 // A process is found by its ID while it runs, and no other one under its number.
@@ -103,13 +99,10 @@ func TestFindProcess(t *testing.T) {
 	p, err := Find(cmd.Process.Pid)
 	expect.Must(t, err)
 	expect.True(t, p.Name == "cat" && p.User == os.Geteuid() && p.ID.Check() == nil, "%+v", p)
-	if open, ok := p.Files(); !ok || len(open) < 3 || open[0].Number != 0 || open[0].Info.Mode().Type() != fs.ModeNamedPipe {
-		t.Errorf("open: %v, %v", open, ok)
-	}
+	open, ok := p.Files()
+	expect.True(t, ok && len(open) >= 3 && open[0].Number == 0 && open[0].Info.Mode().Type() == fs.ModeNamedPipe, "open: %v, %v", open, ok)
 	id := p.ID
-	if _, err := id.Find(); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(id.Find()))
 	id.Start++
 	if _, err := id.Find(); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("started later: %v", err)
@@ -118,9 +111,7 @@ func TestFindProcess(t *testing.T) {
 		t.Errorf("%+v, %v", self, err)
 	}
 	in.Close()
-	if _, err := cmd.Process.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(cmd.Process.Wait()))
 	for _, pid := range []int{cmd.Process.Pid, 0, -1, 1<<30 - 1} {
 		if _, err := Find(pid); !errors.Is(err, os.ErrProcessDone) {
 			t.Errorf("process %d: %v", pid, err)

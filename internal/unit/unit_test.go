@@ -30,9 +30,8 @@ func TestParseBytes(t *testing.T) {
 	for in, want := range map[string]unit.Bytes{
 		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "10GB": 10_000_000_000,
 	} {
-		if got, err := unit.ParseBytes(in); err != nil || got != want {
-			t.Errorf("ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
-		}
+		got, err := unit.ParseBytes(in)
+		expect.True(t, err == nil && got == want, "ParseBytes(%q) = %d, %v; want %d", in, got, err, want)
 	}
 	expect.True(t, expect.Err(unit.ParseBytes("600 KIB")) != nil, "a unit in the wrong case was read")
 }
@@ -58,14 +57,10 @@ func FuzzParse(f *testing.F) {
 	f.Add("600KiB")
 	f.Fuzz(func(t *testing.T, s string) {
 		if r, err := unit.ParseRate(s); err == nil {
-			if _, err := unit.ParseRate(r.String()); err != nil {
-				t.Errorf("%q prints as %q, which does not parse: %v", s, r, err)
-			}
+			expect.OK(t, expect.Err(unit.ParseRate(r.String())), "%q prints as %q, which does not parse", s, r)
 		}
 		if b, err := unit.ParseBytes(s); err == nil {
-			if _, err := unit.ParseBytes(b.String()); err != nil {
-				t.Errorf("%q prints as %q, which does not parse: %v", s, b, err)
-			}
+			expect.OK(t, expect.Err(unit.ParseBytes(b.String())), "%q prints as %q, which does not parse", s, b)
 		}
 	})
 }

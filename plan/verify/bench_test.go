@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/plan/verify"
 	"evbench/topology/topologytest"
 )
@@ -27,9 +28,8 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if r := verify.Check(f, verify.Options{}); !r.Valid {
-					b.Fatal(r.Offences)
-				}
+				r := verify.Check(f, verify.Options{})
+				expect.MustTrue(b, r.Valid, "%v", r.Offences)
 			}
 		})
 	}

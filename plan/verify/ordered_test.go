@@ -25,17 +25,13 @@ const fiveCycle = headOrdered + "# time 5\n# bound 4 send server0\n" +
 func judgeOrdered(t testing.TB, text string, sizes []verify.Size, o verify.Options) *verify.OrderedReport {
 	t.Helper()
 	_, f, err := verify.ReadEither(strings.NewReader(text), 1<<30)
-	if err != nil || f == nil {
-		t.Fatalf("error %v of\n%s", err, text)
-	}
+	expect.MustTrue(t, err == nil && f != nil, "error %v of\n%s", err, text)
 	return verify.CheckOrdered(f, sizes, o)
 }
 
 func TestOrderedSplit(t *testing.T) {
 	r := judgeOrdered(t, fiveCycle, nil, verify.Options{Bound: true})
-	if !r.Valid || r.Time != 5 || r.Fragments != 5 || r.Pieces != 10 || !r.Bound.Proven || r.Bound.Ratio != 0.8 {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, r.Valid && r.Time == 5 && r.Fragments == 5 && r.Pieces == 10 && r.Bound.Proven && r.Bound.Ratio == 0.8, "%+v", r)
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "bound T* 4 proven by send: T*/T 0.8000\n") {
 		t.Errorf("error %v of %s", err, b.String())
@@ -53,9 +49,7 @@ func TestOrderedWindow(t *testing.T) {
 		"0 1 - 0 2\n2 3 - 0 1\n2 3 - 1 1 0 1\n0 1 - 2 1 0 1\n"
 	sizes := []verify.Size{{Src: 0, Dst: 1, Bytes: 2}, {Src: 2, Dst: 3, Bytes: 1}, {Src: 0, Dst: 1, Bytes: 1, Exchange: 1}, {Src: 2, Dst: 3, Bytes: 1, Exchange: 1}}
 	r := judgeOrdered(t, text, sizes, verify.Options{Bound: true})
-	if !r.Valid || r.Exchanges != 2 || r.Fragments != 4 || !r.Bound.Proven || r.Bound.Ratio != 1 {
-		t.Errorf("%+v", r)
-	}
+	expect.True(t, r.Valid && r.Exchanges == 2 && r.Fragments == 4 && r.Bound.Proven && r.Bound.Ratio == 1, "%+v", r)
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "4 servers, 2 exchanges, 4 fragments in 4 pieces, 5 bytes\n") {
 		t.Errorf("error %v of %s", err, b.String())
@@ -115,9 +109,7 @@ func TestOrderedDamage(t *testing.T) {
 	} {
 		text := strings.Replace(fiveCycle, tt.old, tt.new, 1)
 		r := judgeOrdered(t, text, sizes, verify.Options{Bound: true})
-		if r.Valid || r.Counts[tt.want] == 0 || text == fiveCycle {
-			t.Errorf("%q for %q: %v, want %s", tt.new, tt.old, r.Counts, tt.want)
-		}
+		expect.True(t, !r.Valid && r.Counts[tt.want] != 0 && text != fiveCycle, "%q for %q: %v, want %s", tt.new, tt.old, r.Counts, tt.want)
 	}
 	if r := judgeOrdered(t, fiveCycle, sizes[:4], verify.Options{}); r.Counts[verify.RepeatedBytes] != 1 {
 		t.Errorf("a fragment that the sizes do not have: %v", r.Counts)
@@ -171,9 +163,7 @@ func FuzzOrdered(f *testing.F) {
 			return
 		}
 		r, again := verify.CheckOrdered(file, nil, verify.Options{Bound: true}), verify.CheckOrdered(file, []verify.Size{}, verify.Options{Bound: true})
-		if r.Valid != (r.Total == 0) || again.Total < r.Total || len(r.Offences) > 10 {
-			t.Fatalf("%+v\nthen %+v", r, again)
-		}
+		expect.MustTrue(t, r.Valid == (r.Total == 0) && again.Total >= r.Total && len(r.Offences) <= 10, "%+v\nthen %+v", r, again)
 		expect.Must(t, r.WriteText(io.Discard))
 	})
 }

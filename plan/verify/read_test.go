@@ -32,9 +32,8 @@ func TestReadHandWritten(t *testing.T) {
 		"\n## mine\n#  evbench  plan 1\n# down spine1\n# topology FT( 2; 2 ,2)\n# x-note anything\n\n1\t3  1 0\r\n## between\n0 0 1 -\n   \n 1 0 2 0",
 		"# evbench plan 1\n# topology FT(2;2,2)\n# fill 2, 2\n# spines 2\n# down leaf1-spine1, leaf0-spine1, spine1\n1 0 2 0\n1 3 1 0\n0 0 1 -\n",
 	} {
-		if got := judgeHash(t, text); got != canonical {
-			t.Errorf("hash %s, want %s of\n%s", got, canonical, text)
-		}
+		got := judgeHash(t, text)
+		expect.True(t, got == canonical, "hash %s, want %s of\n%s", got, canonical, text)
 	}
 }
 

@@ -105,9 +105,8 @@ func TestRandomHalls(t *testing.T) {
 		}
 		for more := range 2 {
 			d.bound = fmt.Sprintf("%d hall%d %s", phases+more, leaf, strings.Join(names, ","))
-			if got := wrong(t, d.text()); (got == "") != (more == 0) {
-				t.Fatalf("%s: %q", d.bound, got)
-			}
+			got := wrong(t, d.text())
+			expect.MustTrue(t, (got == "") == (more == 0), "%s: %q", d.bound, got)
 		}
 	}
 }

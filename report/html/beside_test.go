@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/report/figure"
 	"evbench/report/html"
 	"evbench/results"
@@ -36,9 +37,7 @@ func TestSimulatedIsNotMeasured(t *testing.T) {
 		for _, allowed := range []string{"not measured", "A model: measured on emulated links"} {
 			body = strings.ReplaceAll(body, allowed, "")
 		}
-		if m := regexp.MustCompile(`(?i).{0,60}measured.{0,20}`).FindString(body); m != "" {
-			t.Errorf("%s: the page says %q", tt.kind, m)
-		}
+		expect.Equal(t, regexp.MustCompile(`(?i).{0,60}measured.{0,20}`).FindString(body), "", "%s: the page says", tt.kind)
 	}
 }
 
@@ -52,16 +51,12 @@ func TestBeside(t *testing.T) {
 	inOrder(t, page, `<p class="answer several">after beside before: differs in the ratio to the control: FORS`, "<h2>Verdict</h2>", "<h2>Differences</h2>", "after</a> beside before",
 		`<th scope="row">linear shift</th>`, `not shown</span>`, `<th scope="row">FORS</th>`, ">\u22120.100</td>", `<span class="told ordered">differs</span>`, "<h2>Predicted and measured efficiency</h2>", "<h3>before", "<h3>after")
 	for _, once := range []string{"<h2>Throughput per case</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Manifest and warnings</h2>"} {
-		if n := strings.Count(page, once); n != 1 {
-			t.Errorf("%s stands there %d times", once, n)
-		}
+		expect.Equal(t, strings.Count(page, once), 1, "%s stands there: times", once)
 	}
 	if n := strings.Count(page, ">80</text>"); n < 5 { // Gbit/s, the end of each scale
 		t.Errorf("%d maps reach to 80 Gbit/s", n)
 	}
-	if one := write(t, html.Input{Name: "before", Source: base}); strings.Contains(one, "Differences") {
-		t.Error("one run has differences")
-	}
+	expect.True(t, !strings.Contains(write(t, html.Input{Name: "before", Source: base}), "Differences"), "one run has differences")
 }
 
 // slower takes a tenth off the ratios of FORS, and changes what each slice built, most of all those that

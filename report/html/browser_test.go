@@ -61,16 +61,13 @@ func TestBrowserSlider(t *testing.T) {
 	b.Do(t, chromedp.Focus(slider), chromedp.KeyEvent(kb.ArrowRight))
 	b.Is(t, "label", label, "phase 1 of 5, at most 1")
 	first := b.Text(t, steps)
-	if first == whole {
-		t.Errorf("phase 1 and the whole exchange are both drawn as %s", first)
-	}
+	expect.True(t, first != whole, "phase 1 and the whole exchange are both drawn as %s", first)
 	b.Do(t, chromedp.KeyEvent(kb.End))
 	b.Is(t, "label at the end", label+`.slice(0, 12)`, "phase 5 of 5")
 	b.Do(t, chromedp.Click(`.tree:not(.off) .next`))
 	b.Is(t, "the next phase with a shared link", label, "phase 2 of 5, at most 2")
-	if second := b.Text(t, steps); second == first || !strings.Contains(second, "l2") {
-		t.Errorf("phase 2 is drawn as %s, phase 1 as %s", second, first)
-	}
+	second := b.Text(t, steps)
+	expect.True(t, second != first && strings.Contains(second, "l2"), "phase 2 is drawn as %s, phase 1 as %s", second, first)
 	b.Do(t, chromedp.Focus(slider), chromedp.KeyEvent(kb.Home))
 	b.Is(t, "back at the whole exchange", steps, whole)
 	b.Quiet(t)
@@ -196,9 +193,6 @@ func TestBrowserWithoutScript(t *testing.T) {
 // The page prints.
 func TestBrowserPrints(t *testing.T) {
 	b := open(t, write(t, input(Small(t))))
-	pdf, err := chromedp.Run(b.Ctx, chromedp.PrintToPDF())
-	expect.Must(t, err)
-	if !strings.HasPrefix(string(pdf), "%PDF") {
-		t.Errorf("no PDF but %.20q", pdf)
-	}
+	pdf := expect.Value(chromedp.Run(b.Ctx, chromedp.PrintToPDF()))(t)
+	expect.True(t, strings.HasPrefix(string(pdf), "%PDF"), "no PDF but %.20q", pdf)
 }

@@ -42,14 +42,10 @@ func document(t *testing.T) string {
 func TestDocument(t *testing.T) {
 	page := document(t)
 	for _, want := range []string{"<title>A &lt;title&gt;</title>", "leaf&lt;0&gt;-spine0", `class="sign deciding"`, `class="sign slow"`, "slow: below the usual speed", "65.7\u00a0% of it"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %q on the page", want)
-		}
+		expect.True(t, strings.Contains(page, want), "no %q on the page", want)
 	}
 	for _, bad := range []string{"leaf<0>", "http://", "https://", "<link rel=\"stylesheet\"", " src="} {
-		if strings.Contains(page, bad) {
-			t.Errorf("%q on the page", bad)
-		}
+		expect.True(t, !strings.Contains(page, bad), "%q on the page", bad)
 	}
 }
 

@@ -43,8 +43,7 @@ func small(t *testing.T) figure.Source {
 
 func build(t *testing.T, name string, s figure.Source) *figure.Figure {
 	t.Helper()
-	f, err := figure.Build(name, s)
-	expect.Must(t, err)
+	f := expect.Value(figure.Build(name, s))(t)
 	return f
 }
 
@@ -74,26 +73,20 @@ func TestDrawn(t *testing.T) {
 	panels := map[string]int{"efficiency": 1, "rounds": 2, "throughput": 1, "timeline": 3, "failover": 2, "servers": 3, "pairs": 3, "tree": 3, "waits": 1}
 	for _, name := range figure.Names() {
 		f := build(t, name, s)
-		if len(f.Panels) != panels[name] || f.Title == "" || f.Caption == "" || f.Missing != "" {
-			t.Errorf("%s: %d panels, title %q, missing %q", name, len(f.Panels), f.Title, f.Missing)
-		}
+		expect.True(t, len(f.Panels) == panels[name] && f.Title != "" && f.Caption != "" && f.Missing == "",
+			"%s: %d panels, title %q, missing %q", name, len(f.Panels), f.Title, f.Missing)
 		var svg, picture bytes.Buffer
 		expect.Must(t, errors.Join(f.WriteSVG(&svg), f.WritePNG(&picture)))
 		wellFormed(t, name, svg.String())
-		if !strings.Contains(svg.String(), ">"+f.Title+"</text>") {
-			t.Errorf("%s: the title is not drawn", name)
-		}
-		img, err := png.Decode(&picture)
-		expect.Must(t, err)
+		expect.True(t, strings.Contains(svg.String(), ">"+f.Title+"</text>"), "%s: the title is not drawn", name)
+		img := expect.Value(png.Decode(&picture))(t)
 		colours := map[any]bool{}
 		for y := 0; y < img.Bounds().Dy(); y += 5 { // enough to meet every colour of some size
 			for x := 0; x < img.Bounds().Dx(); x += 3 {
 				colours[img.At(x, y)] = true
 			}
 		}
-		if len(colours) < 4 {
-			t.Errorf("%s: the PNG has %d colours", name, len(colours))
-		}
+		expect.True(t, len(colours) >= 4, "%s: the PNG has %d colours", name, len(colours))
 	}
 }
 
@@ -112,9 +105,7 @@ func wellFormed(t *testing.T, name, svg string) {
 func TestNoFigure(t *testing.T) {
 	for _, name := range figure.Names() {
 		f := build(t, name, figure.Source{Run: &results.Run{}})
-		if f.Missing == "" || len(f.Panels) > 0 {
-			t.Errorf("%s: %d panels of nothing, missing %q", name, len(f.Panels), f.Missing)
-		}
+		expect.True(t, f.Missing != "" && len(f.Panels) == 0, "%s: %d panels of nothing, missing %q", name, len(f.Panels), f.Missing)
 		if err := f.WriteSVG(io.Discard); !errors.Is(err, figure.ErrNothing) {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -130,9 +121,8 @@ func TestNoFigure(t *testing.T) {
 func TestOnly(t *testing.T) {
 	s := Small(t)
 	one, err := s.Only("one dead")
-	if err != nil || len(one.Run.Summary.Cases) != 1 || len(s.Run.Summary.Cases) != 3 {
-		t.Errorf("%d cases of %d, %v", len(one.Run.Summary.Cases), len(s.Run.Summary.Cases), err)
-	}
+	expect.True(t, err == nil && len(one.Run.Summary.Cases) == 1 && len(s.Run.Summary.Cases) == 3,
+		"%d cases of %d, %v", len(one.Run.Summary.Cases), len(s.Run.Summary.Cases), err)
 	if _, err := s.Only("x"); err == nil || !strings.Contains(err.Error(), `no case "x"; there are healthy, one dead, unsync`) {
 		t.Errorf("error %v", err)
 	}
@@ -146,9 +136,7 @@ func TestLoadsAddUp(t *testing.T) {
 		most := 0
 		l := figure.LoadsOf(p)
 		for w, got := range l.Totals() {
-			if got != want[w] {
-				t.Fatalf("%s: wire %d has %v messages, the plan counts %v", name, w, got, want[w])
-			}
+			expect.MustTrue(t, got == want[w], "%s: wire %d has %v messages, the plan counts %v", name, w, got, want[w])
 		}
 		for phase := range l.Phases {
 			for _, n := range l.Phase(phase) {
@@ -196,22 +184,16 @@ func TestFailoverFigure(t *testing.T) {
 		"link dies none · down at 5.00 s", "nothing done", "routes restored after 1.70 ms", "1.10 ms", "overtaken by the next change",
 		"flapping, fors · median of 14", "flapping, fors · greatest of 14", "first on the new one", "ms after the change was seen",
 	} {
-		if !strings.Contains(svg.String(), ">"+want+"</text>") {
-			t.Errorf("%q is not drawn", want)
-		}
+		expect.True(t, strings.Contains(svg.String(), ">"+want+"</text>"), "%q is not drawn", want)
 	}
-	if n := len(regexp.MustCompile(`>flapping, fors ·[^<]*</text>`).FindAllString(svg.String(), -1)); n != 2 {
-		t.Errorf("%d bars of the flapping link, want 2", n)
-	}
-	if Ten(t).HasFailovers() || !s.HasFailovers() {
-		t.Error("which runs have fail-overs?")
-	}
+	n := len(regexp.MustCompile(`>flapping, fors ·[^<]*</text>`).FindAllString(svg.String(), -1))
+	expect.True(t, n == 2, "%d bars of the flapping link, want 2", n)
+	expect.True(t, !Ten(t).HasFailovers() && s.HasFailovers(), "which runs have fail-overs?")
 }
 
 // A case with nothing but changes that were seen is drawn, too.
 func TestFailoverWithoutStages(t *testing.T) {
-	s, err := FailedOver(t).Only("link dies none")
-	expect.Must(t, err)
+	s := expect.Value(FailedOver(t).Only("link dies none"))(t)
 	s.Run.Summary.Cases[0].LinkEvents = nil
 	var svg bytes.Buffer
 	if f := build(t, "failover", s); len(f.Panels) != 2 || f.WriteSVG(&svg) != nil || !strings.Contains(svg.String(), "nothing done") {
@@ -226,17 +208,15 @@ func TestRoundsFigure(t *testing.T) {
 	if f := build(t, "rounds", Ten(t)); !strings.Contains(f.Missing, "There are no rounds") || len(f.Data.Rows) > 0 {
 		t.Errorf("without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
 	}
-	one, err := s.Only("one dead")
-	expect.Must(t, err)
+	one := expect.Value(s.Only("one dead"))(t)
 	if all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]; strings.Join(all, ",") != strings.Join(alone, ",") {
 		t.Errorf("alone %v, among others %v", alone, all)
 	}
 	if f := build(t, "rounds", one); len(f.Panels) != 1 || f.Panels[0].Title != "one dead" {
 		t.Errorf("%d panels of one case", len(f.Panels))
 	}
-	if control, err := s.Only("healthy"); err != nil || build(t, "rounds", control).Missing == "" {
-		t.Errorf("the control is compared with itself (%v)", err)
-	}
+	control, err := s.Only("healthy")
+	expect.True(t, err == nil && build(t, "rounds", control).Missing != "", "the control is compared with itself (%v)", err)
 	for i := range s.Run.Summary.Slices {
 		s.Run.Summary.Slices[i].Control = false
 	}
@@ -269,16 +249,11 @@ func TestSaid(t *testing.T) {
 		f := build(t, name, s)
 		expect.Must(t, f.WriteSVG(&svg))
 		for _, p := range f.Panels {
-			if p.Says == "" {
-				t.Errorf("%s, %q: nothing is said", name, p.Title)
-			}
+			expect.True(t, p.Says != "", "%s, %q: nothing is said", name, p.Title)
 		}
-		if !strings.Contains(svg.String(), "<desc>") || !strings.Contains(svg.String(), `"><title>`) {
-			t.Errorf("%s: no description, or no text under the pointer", name)
-		}
-		if strings.Contains(svg.String(), "NaN") || strings.Contains(svg.String(), "Inf") {
-			t.Errorf("%s: a figure of nothing is said", name)
-		}
+		expect.True(t, strings.Contains(svg.String(), "<desc>") && strings.Contains(svg.String(), `"><title>`),
+			"%s: no description, or no text under the pointer", name)
+		expect.True(t, !strings.Contains(svg.String(), "NaN") && !strings.Contains(svg.String(), "Inf"), "%s: a figure of nothing is said", name)
 	}
 }
 
@@ -286,9 +261,8 @@ func TestSaid(t *testing.T) {
 func TestOneScale(t *testing.T) {
 	s := small(t)
 	limit := float64(s.Run.Manifest.Fabric.RateBitPerSec) * s.Run.Manifest.Fabric.Factor
-	if got := s.MostOfPairs(); got != limit {
-		t.Errorf("the maps reach to %v, want %v: some are planned", got, limit)
-	}
+	got := s.MostOfPairs()
+	expect.True(t, got == limit, "the maps reach to %v, want %v: some are planned", got, limit)
 	const why = "is read faster than a link carries"
 	if f := build(t, "pairs", s); !strings.Contains(f.Caption, "All maps have one scale.") || strings.Contains(f.Caption, why) {
 		t.Errorf("caption %q", f.Caption)

@@ -33,8 +33,7 @@ func FuzzWrite(f *testing.F) {
 		run := &results.Run{Summary: s, Manifest: m, Samples: []results.Sample{{Case: "healthy", TSec: 1, IntervalSec: 1, Events: 1}}}
 		var page bytes.Buffer
 		expect.Must(t, html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}))
-		if bytes.Contains(page.Bytes(), []byte("<fuzz>")) || bytes.ContainsRune(page.Bytes(), '\x1b') {
-			t.Fatalf("%q and %q have become markup", summary, manifest)
-		}
+		expect.MustTrue(t, !bytes.Contains(page.Bytes(), []byte("<fuzz>")) && !bytes.ContainsRune(page.Bytes(), '\x1b'),
+			"%q and %q have become markup", summary, manifest)
 	})
 }

@@ -76,9 +76,7 @@ func TestRounds(t *testing.T) {
 		"<h2>Ratio to the control, round by round</h2>",
 	)
 	for _, once := range []string{reason, disturbed} {
-		if n := strings.Count(page, once); n != 1 {
-			t.Errorf("%q is said %d times", once, n)
-		}
+		expect.Equal(t, strings.Count(page, once), 1, "%q is said: times", once)
 	}
 }
 
@@ -97,9 +95,7 @@ func TestColumns(t *testing.T) {
 		{"results without rounds", old, `class="half"`},
 		{"results without rounds", old, "round by round"},
 	} {
-		if strings.Contains(tt.page, tt.not) {
-			t.Errorf("%s: the page has %q", tt.what, tt.not)
-		}
+		expect.True(t, !strings.Contains(tt.page, tt.not), "%s: the page has %q", tt.what, tt.not)
 	}
 }
 
@@ -111,9 +107,7 @@ func TestSelfContained(t *testing.T) {
 			t.Errorf("the page refers to %.80s", m[1])
 		}
 	}
-	if m := regexp.MustCompile(`url\(|@import|fetch\(|XMLHttp`).FindString(page); m != "" {
-		t.Errorf("the page has %s", m)
-	}
+	expect.Equal(t, regexp.MustCompile(`url\(|@import|fetch\(|XMLHttp`).FindString(page), "", "the page has")
 }
 
 // What was not measured is labelled wherever it stands.
@@ -125,9 +119,7 @@ func TestMixedIsLabelled(t *testing.T) {
 	inOrder(t, page, "This page has measured and simulated runs side by side", "<h2>Verdict</h2>",
 		`<td><a href="#run1">lab</a> <span class="badge measured">`, `<td><a href="#run2">virtual</a> <span class="badge simulated">`,
 		"<h3>virtual <span", "foretold · Simulated: worked out in virtual time, not measured.")
-	if one := write(t, html.Input{Name: "lab", Source: lab}); strings.Contains(one, "side by side;") {
-		t.Error("one run is called mixed")
-	}
+	expect.True(t, !strings.Contains(write(t, html.Input{Name: "lab", Source: lab}), "side by side;"), "one run is called mixed")
 }
 
 func TestKilledRun(t *testing.T) {
@@ -161,9 +153,7 @@ func TestNamesAreText(t *testing.T) {
 			s.Run.Samples[i].Case = evil
 		}
 	}
-	if page := write(t, html.Input{Name: evil, Source: s, Notes: []string{evil}}); strings.Contains(page, `<b onclick`) {
-		t.Error("a name became markup")
-	}
+	expect.True(t, !strings.Contains(write(t, html.Input{Name: evil, Source: s, Notes: []string{evil}}), `<b onclick`), "a name became markup")
 }
 
 func TestTree(t *testing.T) {
@@ -194,9 +184,8 @@ func TestSize(t *testing.T) {
 		most   int
 	}{{"ten cases, 64 servers", Ten, 5 << 20}, {"LHCb", Large, 5 << 20}} {
 		t.Run(tt.name, func(t *testing.T) {
-			if page := write(t, input(tt.source(t))); len(page) > tt.most {
-				t.Errorf("%d bytes, more than %d", len(page), tt.most)
-			}
+			page := write(t, input(tt.source(t)))
+			expect.True(t, len(page) <= tt.most, "%d bytes, more than %d", len(page), tt.most)
 		})
 	}
 }
@@ -215,7 +204,5 @@ func BenchmarkTenCases(b *testing.B) {
 func TestFailovers(t *testing.T) {
 	const head = "<h2>Fail-over</h2>"
 	inOrder(t, write(t, input(FailedOver(t))), "<h2>Throughput over time</h2>", head, "link dies fors+hold · down at 5.00 s", "<h2>Spread over servers</h2>")
-	if strings.Contains(write(t, input(Small(t))), head) {
-		t.Error("a page tells of fail-overs of a run that has none")
-	}
+	expect.True(t, !strings.Contains(write(t, input(Small(t))), head), "a page tells of fail-overs of a run that has none")
 }

@@ -62,16 +62,12 @@ func planOf(t testing.TB, tree *topology.Tree, c Case) *plan.Plan {
 	t.Helper()
 	var dead []topology.Link
 	for _, name := range c.Down {
-		links, err := tree.Links(name)
-		expect.Must(t, err)
+		links := expect.Value(tree.Links(name))(t)
 		dead = append(dead, links...)
 	}
-	view, err := tree.Without(dead...)
-	expect.Must(t, err)
+	view := expect.Value(tree.Without(dead...))(t)
 	p, err := plan.Build(view, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: 1})
-	if err != nil {
-		t.Fatalf("case %s: %v", c.Name, err)
-	}
+	expect.Must(t, err, "case %s", c.Name)
 	return p
 }
 
@@ -190,8 +186,7 @@ func Large(t testing.TB) figure.Source {
 		o.Fill = append(o.Fill, 18)
 	}
 	tree := newTree(t, o)
-	links, err := tree.Random(9, 1)
-	expect.Must(t, err)
+	links := expect.Value(tree.Random(9, 1))(t)
 	var down []string
 	for _, l := range links {
 		down = append(down, l.String())
@@ -206,7 +201,6 @@ func Large(t testing.TB) figure.Source {
 
 func newTree(t testing.TB, o topology.Options) *topology.Tree {
 	t.Helper()
-	tree, err := topology.New(o)
-	expect.Must(t, err)
+	tree := expect.Value(topology.New(o))(t)
 	return tree
 }

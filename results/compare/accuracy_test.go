@@ -28,9 +28,7 @@ func TestAccuracyWorst(t *testing.T) {
 	table := compare.NewAccuracy()
 	table.Add("dir", predicted())
 	table.Add("dir", nil)
-	if table.Valid() || len(table.Cases) != 4 || len(table.Worst) != 2 {
-		t.Fatalf("%+v", table)
-	}
+	expect.MustTrue(t, !table.Valid() && len(table.Cases) == 4 && len(table.Worst) == 2, "%+v", table)
 	loads, phase := table.Worst[0], table.Worst[1]
 	if loads.Model != "loads" || loads.Cases != 1 || phase.Model != "phase" || phase.Cases != 2 || phase.Case != "far" || phase.Error > -0.09 {
 		t.Errorf("%+v", table.Worst)
@@ -47,8 +45,6 @@ func TestAccuracyText(t *testing.T) {
 		"dir\ncase ", "-9.1 %", "invalid: not counted", "worst error of phase: -9.1 % (far; 2 valid cases)", "worst error of loads: +20.0 % (loads; 1 valid case)",
 		"loads: what link loads allow, since it takes too long",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in:\n%s", want, b.String())
-		}
+		expect.Contains(t, b.String(), want)
 	}
 }

@@ -47,26 +47,18 @@ func TestRepeats(t *testing.T) {
 	base := repeats(map[string][]float64{"a": {8, 10, 9, 11, 12, 10}, "b": {4, 4, 4, 4}, "c": {1}})
 	next := repeats(map[string][]float64{"a": {5, 4, 5, 6, 5, 5}, "b": {4, 4, 4, 4}, "control (before)": {7}})
 	r := compare.Runs(base, next, compare.Options{})
-	if !slices.Equal(r.Missing, []string{"c"}) || !slices.Equal(r.Added, []string{"control (before)"}) || len(r.Cases) != 2 {
-		t.Errorf("missing %v, added %v, cases %v", r.Missing, r.Added, r.Cases)
-	}
+	expect.True(t, slices.Equal(r.Missing, []string{"c"}) && slices.Equal(r.Added, []string{"control (before)"}) && len(r.Cases) == 2,
+		"missing %v, added %v, cases %v", r.Missing, r.Added, r.Cases)
 	a := figureOf(t, r, "a", "events_per_s")
 	if a.Base.Median != 10 || *a.Base.Lo != 8 || *a.Base.Hi != 12 || a.New.Median != 5 || *a.Change != -50 || !a.Significant || a.Base.N != 6 {
 		t.Errorf("a: %+v", a)
 	}
-	if a.P > 0.01 || a.P == 0 || a.Observed != compare.Repeats || a.Unsaid != "" {
-		t.Errorf("a: %+v", a)
-	}
+	expect.True(t, a.P <= 0.01 && a.P != 0 && a.Observed == compare.Repeats && a.Unsaid == "", "a: %+v", a)
 	b := figureOf(t, r, "b", "events_per_s")
-	if b.Base.Lo != nil || b.Significant || *b.Change != 0 || b.P != 1 {
-		t.Errorf("b: %+v", b)
-	}
-	if w := figureOf(t, r, "b", "barrier_wait_s"); w.Base.Median != 0.2 {
-		t.Errorf("the barrier takes %v s in one of 10 exchanges, want 0.2", w.Base.Median)
-	}
-	if len(r.Cases[0].Figures) != 2 {
-		t.Errorf("figures that no run gives: %+v", r.Cases[0].Figures)
-	}
+	expect.True(t, b.Base.Lo == nil && !b.Significant && *b.Change == 0 && b.P == 1, "b: %+v", b)
+	w := figureOf(t, r, "b", "barrier_wait_s")
+	expect.True(t, w.Base.Median == 0.2, "the barrier takes %v s in one of 10 exchanges, want 0.2", w.Base.Median)
+	expect.True(t, len(r.Cases[0].Figures) == 2, "figures that no run gives: %+v", r.Cases[0].Figures)
 	g := r.Geomean[0]
 	if want := math.Sqrt(10 * 4); !near(g.Base, want) || !near(g.New, math.Sqrt(5*4)) || g.Cases != 2 || !near(g.Change, 100*(math.Sqrt(0.5)-1)) {
 		t.Errorf("geomean %+v", g)
@@ -102,9 +94,7 @@ func TestOtherIntervals(t *testing.T) {
 		x.TSec, x.IntervalSec, x.PayloadBytes = x.TSec/4, x.IntervalSec/4, x.PayloadBytes/4
 	}
 	f := compare.Runs(base, next, compare.Options{}).Cases[0].Figures[0]
-	if f.Base.N != f.New.N || f.Significant {
-		t.Errorf("%+v", f)
-	}
+	expect.True(t, f.Base.N == f.New.N && !f.Significant, "%+v", f)
 }
 
 // Between 2 and 3 repeats, blocks alone do not make a change significant.
@@ -127,13 +117,9 @@ func TestOverlappingRepeats(t *testing.T) {
 		return out
 	}
 	f := compare.Runs(run(fast, fast, slow), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
-	if f.Significant {
-		t.Errorf("overlapping repeats: %+v", f)
-	}
+	expect.True(t, !f.Significant, "overlapping repeats: %+v", f)
 	f = compare.Runs(run(fast, fast, fast), run(slow, slow, fast), compare.Options{}).Cases[0].Figures[0]
-	if f.Significant || !f.Overlap {
-		t.Errorf("one repeat as before: %+v", f)
-	}
+	expect.True(t, !f.Significant && f.Overlap, "one repeat as before: %+v", f)
 	if f := compare.Runs(run(fast, fast), run(slow, slow), compare.Options{}).Cases[0].Figures[0]; !f.Significant || f.Overlap {
 		t.Errorf("repeats that lie apart: %+v", f)
 	}
@@ -154,9 +140,7 @@ func TestInvalidIsLeftOut(t *testing.T) {
 	}
 	r = compare.Runs(base, next, compare.Options{})
 	bad, open := r.Judge([]compare.Condition{{Figure: "events_per_s", Limit: -3}})
-	if len(r.Cases[0].Figures) != 0 || len(bad) != 0 || len(open) != 2 {
-		t.Errorf("all invalid: %+v, %v, %v", r.Cases[0], bad, open)
-	}
+	expect.True(t, len(r.Cases[0].Figures) == 0 && len(bad) == 0 && len(open) == 2, "all invalid: %+v, %v, %v", r.Cases[0], bad, open)
 }
 
 // A simulated figure is what it is: one run of each is enough.
@@ -165,9 +149,8 @@ func TestSimulated(t *testing.T) {
 	base.Manifest.Fabric.Kind, next.Manifest.Fabric.Kind = "sim", "sim"
 	r := compare.Runs(base, next, compare.Options{})
 	for name, want := range map[string]bool{"a": false, "b": true, "c": false} {
-		if f := figureOf(t, r, name, "events_per_s"); f.Significant != want || f.Observed != compare.Exact || (f.Unsaid != "") != (name == "c") {
-			t.Errorf("%s: %+v", name, f)
-		}
+		f := figureOf(t, r, name, "events_per_s")
+		expect.True(t, f.Significant == want && f.Observed == compare.Exact && (f.Unsaid != "") == (name == "c"), "%s: %+v", name, f)
 	}
 }
 
@@ -195,13 +178,9 @@ func TestDifferences(t *testing.T) {
 		base, next := s.run(), s.run()
 		tt.change(next)
 		got := compare.Differences(base, next)
-		if len(got) != 1 || got[0].String() != tt.want || got[0].Noted != tt.noted {
-			t.Errorf("%s: %v, want %q", tt.name, got, tt.want)
-		}
+		expect.True(t, len(got) == 1 && got[0].String() == tt.want && got[0].Noted == tt.noted, "%s: %v, want %q", tt.name, got, tt.want)
 	}
-	if got := compare.Differences(s.run(), s.run()); len(got) != 0 {
-		t.Errorf("the same: %v", got)
-	}
+	expect.Equal(t, len(compare.Differences(s.run(), s.run())), 0, "the same")
 }
 
 // Sizes that are drawn at random have means that differ a little.
@@ -214,12 +193,8 @@ func TestRandomSizes(t *testing.T) {
 		}
 		return run
 	}
-	if got := compare.Differences(sized(0), sized(3)); len(got) != 0 {
-		t.Errorf("%v", got)
-	}
-	if got := compare.Differences(sized(0), s.run()); len(got) != 1 {
-		t.Errorf("half a megabyte more: %v", got)
-	}
+	expect.Equal(t, len(compare.Differences(sized(0), sized(3))), 0, "len")
+	expect.Equal(t, len(compare.Differences(sized(0), s.run())), 1, "half a megabyte more")
 }
 
 func TestCheck(t *testing.T) {
@@ -231,9 +206,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("cut: %v", err)
 	}
 	run.Summary.Cases[1].Complete = false
-	if err := compare.Check(run); err != nil {
-		t.Errorf("an interrupted repeat may lack samples: %v", err)
-	}
+	expect.OK(t, compare.Check(run), "an interrupted repeat may lack samples")
 	run.Summary.Cases[1].Repeat = 0
 	if err := compare.Check(run); err == nil || !contains(err.Error(), `repeat 0 of case "shift" twice`) {
 		t.Errorf("twice: %v", err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/compare"
 )
 
@@ -51,9 +52,8 @@ func FuzzParseCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := compare.ParseCondition(text)
 		if err != nil {
-			if bad, ok := errors.AsType[*compare.SyntaxError](err); !ok || bad.Column < 1 || bad.Column > len(text)+1 {
-				t.Fatalf("%q: %v is not within the text", text, err)
-			}
+			bad, ok := errors.AsType[*compare.SyntaxError](err)
+			expect.MustTrue(t, ok && bad.Column >= 1 && bad.Column <= len(text)+1, "%q: %v is not within the text", text, err)
 			return
 		}
 		if again, err := compare.ParseCondition(c.String()); err != nil || again != c {
@@ -86,9 +86,7 @@ func TestJudge(t *testing.T) {
 	} {
 		r := compare.Runs(repeats(map[string][]float64{"a": tt.base}), repeats(map[string][]float64{"a": tt.next}), compare.Options{})
 		bad, open := r.Judge(tt.conditions)
-		if len(bad) != tt.bad || len(open) != tt.open {
-			t.Errorf("%s: regressions %+v, undecided %+v", tt.name, bad, open)
-		}
+		expect.True(t, len(bad) == tt.bad && len(open) == tt.open, "%s: regressions %+v, undecided %+v", tt.name, bad, open)
 	}
 }
 
@@ -98,7 +96,6 @@ func TestJudgeCases(t *testing.T) {
 	base := repeats(map[string][]float64{"control (before)": {8, 8, 8, 8}, "a": {8, 8, 8, 8}, "b": {8, 8, 8, 8}})
 	next := repeats(map[string][]float64{"control (before)": {1, 1, 1, 1}, "b": {8, 8, 8, 8}})
 	bad, open := compare.Runs(base, next, compare.Options{}).Judge(fall)
-	if len(bad) != 0 || len(open) != 1 || open[0].Case != "a" || open[0].Reason != "the new run does not hold it" {
-		t.Errorf("regressions %+v, undecided %+v", bad, open)
-	}
+	expect.True(t, len(bad) == 0 && len(open) == 1 && open[0].Case == "a" && open[0].Reason == "the new run does not hold it",
+		"regressions %+v, undecided %+v", bad, open)
 }

@@ -39,14 +39,10 @@ func FuzzRuns(f *testing.F) {
 			t.Errorf("a run differs from itself: %s", d)
 		}
 		r := compare.Runs(run, run, compare.Options{Invalid: true})
-		if _, err := json.Marshal(r); err != nil {
-			t.Errorf("%q, %q: %v", summary, samples, err)
-		}
+		expect.OK(t, expect.Err(json.Marshal(r)), "%q, %q", summary, samples)
 		for _, c := range r.Cases {
 			for _, x := range c.Figures {
-				if x.Significant {
-					t.Errorf("a run is significantly other than itself: %+v", x)
-				}
+				expect.True(t, !x.Significant, "a run is significantly other than itself: %+v", x)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/results/compare"
 )
 
@@ -43,9 +44,8 @@ func TestNothingChanged(t *testing.T) {
 		{"3 repeats that differ", synthetic{repeats: 3, intervals: 20, between: 0.05}, 0.12}, // 1 in 10 lies apart by chance
 	} {
 		tt.s.servers, tt.s.rate, tt.s.noise = 2, 90e6, 0.02
-		if got := often(tt.s, tt.s, 500); got.significant > tt.limit {
-			t.Errorf("%s: %.3f look significant, more than %.3f", tt.name, got.significant, tt.limit)
-		}
+		got := often(tt.s, tt.s, 500)
+		expect.True(t, got.significant <= tt.limit, "%s: %.3f look significant, more than %.3f", tt.name, got.significant, tt.limit)
 	}
 }
 
@@ -66,9 +66,8 @@ func TestChangeFound(t *testing.T) {
 		tt.s.servers, tt.s.rate, tt.s.noise = 2, 90e6, 0.02
 		slower := tt.s
 		slower.rate *= 0.96
-		if got := often(tt.s, slower, 200); got.significant < tt.least {
-			t.Errorf("%s: %.2f found, fewer than %.2f", tt.name, got.significant, tt.least)
-		}
+		got := often(tt.s, slower, 200)
+		expect.True(t, got.significant >= tt.least, "%s: %.2f found, fewer than %.2f", tt.name, got.significant, tt.least)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestChangeFound(t *testing.T) {
 func TestServersAreNoObservations(t *testing.T) {
 	s := synthetic{repeats: 1, intervals: 8, servers: 64, rate: 90e6, noise: 0.02, seed: 1}
 	f := compare.Runs(s.run(), s.run(), compare.Options{}).Cases[0].Figures[0]
-	if f.Base.N > 8 || f.Observed != compare.Blocks {
-		t.Errorf("%d observations that are %s, from 8 intervals", f.Base.N, f.Observed)
-	}
+	expect.True(t, f.Base.N <= 8 && f.Observed == compare.Blocks, "%d observations that are %s, from 8 intervals", f.Base.N, f.Observed)
 }
 
 func TestTooFew(t *testing.T) {
@@ -97,9 +94,7 @@ func TestTooFew(t *testing.T) {
 			a.Summary.Cases[i].EventsPerSec.Mean, b.Summary.Cases[i].EventsPerSec.Mean = 5, 1
 		}
 		f := compare.Runs(a, b, compare.Options{}).Cases[0].Figures[0]
-		if f.Significant || !contains(f.Unsaid, tt.want) || f.Base.N == 0 {
-			t.Errorf("%s: %+v, want %q", tt.name, f, tt.want)
-		}
+		expect.True(t, !f.Significant && contains(f.Unsaid, tt.want) && f.Base.N != 0, "%s: %+v, want %q", tt.name, f, tt.want)
 	}
 }
 
@@ -112,7 +107,5 @@ func TestDrift(t *testing.T) {
 		next.Samples[i].PayloadBytes = uint64(9e6 - 2e5*next.Samples[i].TSec)
 	}
 	f := compare.Runs(base, next, compare.Options{}).Cases[0].Figures[0]
-	if f.Significant || !contains(f.Unsaid, "too much alike") {
-		t.Errorf("%+v", f)
-	}
+	expect.True(t, !f.Significant && contains(f.Unsaid, "too much alike"), "%+v", f)
 }

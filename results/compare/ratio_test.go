@@ -80,9 +80,7 @@ func TestRatio(t *testing.T) {
 	} {
 		r := compare.Runs(tt.base.run(), tt.next.run(), compare.Options{})
 		bad, open := r.Judge([]compare.Condition{{Figure: compare.Ratio, Limit: -3}})
-		if (len(bad) == 1) != tt.regressed || len(open) != tt.open {
-			t.Errorf("%s: regressions %v, open %v", tt.name, bad, open)
-		}
+		expect.True(t, (len(bad) == 1) == tt.regressed && len(open) == tt.open, "%s: regressions %v, open %v", tt.name, bad, open)
 		for _, c := range r.Cases {
 			if c.Control {
 				if len(c.Figures) > 0 && c.Figures[0].Name == compare.Ratio {
@@ -98,9 +96,7 @@ func TestRatio(t *testing.T) {
 			if given != (tt.unsaid != "none") || given && f.Unsaid != tt.unsaid || f.Significant != tt.ratio || got["events_per_s"].Significant != tt.events {
 				t.Errorf("%s: %+v", tt.name, c.Figures)
 			}
-			if c.Rejected.New != tt.rejected || len(c.LeftOut) != 0 {
-				t.Errorf("%s: %d rejected, left out %v", tt.name, c.Rejected.New, c.LeftOut)
-			}
+			expect.True(t, c.Rejected.New == tt.rejected && len(c.LeftOut) == 0, "%s: %d rejected, left out %v", tt.name, c.Rejected.New, c.LeftOut)
 		}
 	}
 }
@@ -120,9 +116,7 @@ func TestRatioOfSimulation(t *testing.T) {
 		measured := rounded{speed: 1, ratios: wavy(0.9, tt.rounds)}.run()
 		for _, runs := range [][2]*results.Run{{measured, virtual}, {virtual, measured}} {
 			f := figureOf(t, compare.Runs(runs[0], runs[1], compare.Options{}), "a", compare.Ratio)
-			if f.Significant != tt.significant || f.Unsaid != tt.unsaid {
-				t.Errorf("%+v: %+v", tt, f)
-			}
+			expect.True(t, f.Significant == tt.significant && f.Unsaid == tt.unsaid, "%+v: %+v", tt, f)
 		}
 	}
 }
@@ -147,12 +141,10 @@ func TestRatioText(t *testing.T) {
 		for i, x := range []rounded{tt.base, tt.next} {
 			run := x.run()
 			run.Manifest.Fabric.Kind = "lab"
-			side, err := compare.NewSide("x", whole(run))
-			expect.Must(t, err)
+			side := expect.Value(compare.NewSide("x", whole(run)))(t)
 			sides[i] = side
 		}
-		c, err := compare.Between(sides[0], sides[1], nil, false)
-		expect.Must(t, err)
+		c := expect.Value(compare.Between(sides[0], sides[1], nil, false))(t)
 		c.Only(tt.only)
 		var b bytes.Buffer
 		expect.Must(t, c.WriteText(&b))

@@ -39,8 +39,7 @@ func sound(t *testing.T) (name string, text []byte) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), File)
 	expect.Must(t, Save(name, runOf(2000)))
-	text, err := os.ReadFile(name)
-	expect.Must(t, err)
+	text = expect.Value(os.ReadFile(name))(t)
 	return name, text
 }
 
@@ -129,9 +128,7 @@ func TestReadWrongRows(t *testing.T) {
 	one := rowsOf(results.Samples, []results.Sample{numbered(7)})
 	row, err := layoutOf(results.Samples, one.longest).encode(nil, one.last, one.texts)
 	at := bytes.Index(text, row)
-	if err != nil || at < 0 || bytes.Contains(text[at+1:], row) {
-		t.Fatalf("row 7 is not there once, %v", err)
-	}
+	expect.MustTrue(t, err == nil && at >= 0 && !bytes.Contains(text[at+1:], row), "row 7 is not there once, %v", err)
 	clear(text[at:][:len(row)])
 	expect.Must(t, os.WriteFile(name, text, 0o600))
 	refused(t, "wiped", name, "/samples: row 7 was never written: the file is damaged")

@@ -35,21 +35,14 @@ func FuzzRead(f *testing.F) {
 		expect.Must(t, os.WriteFile(name, changed, 0o600))
 		run, err := Read(name)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), name+": ") || len(err.Error()) > 64<<10 {
-				t.Fatalf("%.500s", err)
-			}
+			expect.MustTrue(t, strings.HasPrefix(err.Error(), name+": ") && len(err.Error()) <= 64<<10, "%.500s", err)
 			return
 		}
 		os.Remove(saved)
-		if err := Save(saved, run); err != nil {
-			t.Fatalf("what was read cannot be saved: %v", err)
-		}
+		expect.Must(t, Save(saved, run), "what was read cannot be saved")
 		again, err := Read(saved)
-		if err != nil || !slices.Equal(again.Samples, run.Samples) || !slices.Equal(again.Links, run.Links) {
-			t.Fatalf("%d samples, then %v: %v", len(run.Samples), again, err)
-		}
-		if !maps.EqualFunc(again.Plans, run.Plans, slices.Equal[[]byte]) {
-			t.Fatalf("%d plans, then %d", len(run.Plans), len(again.Plans))
-		}
+		expect.MustTrue(t, err == nil && slices.Equal(again.Samples, run.Samples) && slices.Equal(again.Links, run.Links),
+			"%d samples, then %v: %v", len(run.Samples), again, err)
+		expect.MustTrue(t, maps.EqualFunc(again.Plans, run.Plans, slices.Equal[[]byte]), "%d plans, then %d", len(run.Plans), len(again.Plans))
 	})
 }

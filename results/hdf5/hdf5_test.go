@@ -80,16 +80,10 @@ func same(t *testing.T, got, want *results.Run) {
 	for _, part := range [][2]any{
 		{got.Manifest, want.Manifest}, {got.Summary, want.Summary}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Exchanges, want.Exchanges},
 	} {
-		if !reflect.DeepEqual(part[0], part[1]) {
-			t.Errorf("read %+v,\nwant %+v", part[0], part[1])
-		}
+		expect.Equal(t, part[0], part[1], "read")
 	}
-	if !reflect.DeepEqual(got.Samples, want.Samples) {
-		t.Errorf("%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
-	}
-	if !maps.EqualFunc(got.Plans, want.Plans, bytes.Equal) {
-		t.Errorf("plans %q, want %q", got.Plans, want.Plans)
-	}
+	expect.True(t, reflect.DeepEqual(got.Samples, want.Samples), "%d samples, want %d, or they differ", len(got.Samples), len(want.Samples))
+	expect.True(t, maps.EqualFunc(got.Plans, want.Plans, bytes.Equal), "plans %q, want %q", got.Plans, want.Plans)
 }
 
 // What is read is what was written; chunks and blocks may end anywhere.
@@ -97,8 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 1, 511, 512, 513, 9000} {
 		want := run(n)
 		name := save(t, want)
-		got, err := hdf5.Read(name)
-		expect.Must(t, err)
+		got := expect.Value(hdf5.Read(name))(t)
 		same(t, got, want)
 	}
 }
@@ -126,9 +119,7 @@ func TestRowsHaveNoName(t *testing.T) {
 // A closed file is closed: the process holds it no more.
 func TestCloses(t *testing.T) {
 	name := save(t, run(3))
-	if _, err := hdf5.Read(name); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(hdf5.Read(name)))
 	entries, err := os.ReadDir("/proc/self/fd")
 	expect.Must(t, err)
 	for _, e := range entries {
@@ -197,9 +188,7 @@ func TestConcurrent(t *testing.T) {
 func h5dump(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command("h5dump", args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("h5dump %v (package hdf5-tools): %v\n%s", args, err, out)
-	}
+	expect.MustTrue(t, err == nil, "h5dump %v (package hdf5-tools): %v\n%s", args, err, out)
 	return string(out)
 }
 
@@ -228,9 +217,7 @@ func TestDump(t *testing.T) {
 	} {
 		out := h5dump(t, append(tt.args, name)...)
 		for _, want := range tt.want {
-			if !strings.Contains(out, want) {
-				t.Errorf("h5dump %v: no %s in\n%s", tt.args, want, out)
-			}
+			expect.True(t, strings.Contains(out, want), "h5dump %v: no %s in\n%s", tt.args, want, out)
 		}
 	}
 }
@@ -244,8 +231,7 @@ func TestDumpDocuments(t *testing.T) {
 	for set, want := range map[string][]byte{"/manifest.json": m.Bytes(), "/summary.json": s.Bytes()} {
 		file := filepath.Join(t.TempDir(), "text")
 		h5dump(t, "-d", set, "-b", "FILE", "-o", file, name)
-		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(bytes.TrimRight(got, "\x00"), want) {
-			t.Errorf("%s, %v:\n%s\nwant\n%s", set, err, got, want)
-		}
+		got, err := os.ReadFile(file)
+		expect.True(t, err == nil && bytes.Equal(bytes.TrimRight(got, "\x00"), want), "%s, %v:\n%s\nwant\n%s", set, err, got, want)
 	}
 }

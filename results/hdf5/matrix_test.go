@@ -45,9 +45,7 @@ func TestReadMatrix(t *testing.T) {
 		dataset(t, MatrixName, []float32{1, 2, 3, 40_000, 5, 6}, 2, 3),
 	} {
 		got, columns, err := ReadMatrix(path, 6)
-		if err != nil || columns != 3 || !slices.Equal(got, want) {
-			t.Errorf("%v in %d columns, %v", got, columns, err)
-		}
+		expect.True(t, err == nil && columns == 3 && slices.Equal(got, want), "%v in %d columns, %v", got, columns, err)
 	}
 	for _, tt := range []struct{ path, want string }{
 		{"none.h5", "no such file"},

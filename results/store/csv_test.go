@@ -17,8 +17,7 @@ import (
 // full is a table on a disk without room.
 func full(t *testing.T, of *results.Table) *table {
 	t.Helper()
-	f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	expect.Must(t, err)
+	f := expect.Value(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	return &table{of: of, file: f}
 }
 
@@ -40,9 +39,8 @@ func TestDiskFull(t *testing.T) {
 		"Summary":                      w.Write(results.Summary{}),
 		"Close":                        w.Close(),
 	} {
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
-			t.Errorf("%s: error %v, want no space left, and the file", what, err)
-		}
+		expect.True(t, errors.Is(err, syscall.ENOSPC) && strings.Contains(err.Error(), "/dev/full"),
+			"%s: error %v, want no space left, and the file", what, err)
 	}
 }
 
@@ -62,9 +60,7 @@ func TestSummaryFails(t *testing.T) {
 	bad := results.Summary{Cases: []results.Case{{Counts: results.Counts{CPUBusy: math.NaN()}}}} // JSON has no NaN
 	expect.Error(t, w.Write(bad), SummaryFile)
 	entries, err := os.ReadDir(w.dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != ManifestFile {
-		t.Errorf("files %v, %v", entries, err)
-	}
+	expect.True(t, err == nil && len(entries) == 1 && entries[0].Name() == ManifestFile, "files %v, %v", entries, err)
 }
 
 // FuzzReadTable: what is read of a table can be written, and then reads as the same.
@@ -86,19 +82,15 @@ func FuzzReadTable(f *testing.F) {
 		header := string(table.Header(nil))
 		first, err := read(table, header+body)
 		if err != nil {
-			if said := err.Error(); len(said) > 1000 {
-				t.Fatalf("%q: %.300s", body, said)
-			}
+			said := err.Error()
+			expect.MustTrue(t, len(said) <= 1000, "%q: %.300s", body, said)
 			return
 		}
 		text := written(t, table, first)
 		second, err := read(table, text)
-		if err != nil {
-			t.Fatalf("%q was read and written, and does not read again: %v", body, err)
-		}
-		if written(t, table, second) != text || second.Len() != first.Len() || strings.ContainsRune(text, '\x1b') {
-			t.Errorf("%q is not stable:\n%s", body, text)
-		}
+		expect.Must(t, err, "%q was read and written, and does not read again", body)
+		expect.True(t, written(t, table, second) == text && second.Len() == first.Len() && !strings.ContainsRune(text, '\x1b'),
+			"%q is not stable:\n%s", body, text)
 	})
 }
 
@@ -132,9 +124,8 @@ func FuzzReadKilled(f *testing.F) {
 		write(t, "samples.csv", samples)
 		run, notes, err := ReadAny(dir)
 		if err != nil {
-			if said := err.Error(); !strings.HasPrefix(said, filepath.Join(dir, "samples.csv")+": ") {
-				t.Fatalf("%q: %.300s", samples, said)
-			}
+			said := err.Error()
+			expect.MustTrue(t, strings.HasPrefix(said, filepath.Join(dir, "samples.csv")+": "), "%q: %.300s", samples, said)
 			return
 		}
 		whole := 1

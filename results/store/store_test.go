@@ -110,9 +110,7 @@ func TestFiles(t *testing.T) {
 		{got.Samples, want.Samples}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Exchanges, want.Exchanges}, {got.Plans, want.Plans},
 		{got.Summary.Failovers(), want.Summary.Failovers()}, {got.Manifest.Seed, want.Manifest.Seed}, {got.Summary.Name, want.Summary.Name},
 	} {
-		if !reflect.DeepEqual(part[0], part[1]) {
-			t.Errorf("read %+v,\nwant %+v", part[0], part[1])
-		}
+		expect.Equal(t, part[0], part[1], "read")
 	}
 	var read []results.Span
 	if err := store.ReadTrace(dir, func(s results.Span) { read = append(read, s) }); err != nil || !reflect.DeepEqual(read, spans) {
@@ -131,9 +129,7 @@ func TestFewFiles(t *testing.T) {
 	run.Pairs, run.Exchanges, run.Plans, run.Summary.Cases = nil, nil, nil, run.Summary.Cases[:1]
 	dir := save(t, run)
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 4 {
-		t.Errorf("%d files, %v; want the four and nothing left over", len(entries), err)
-	}
+	expect.True(t, err == nil && len(entries) == 4, "%d files, %v; want the four and nothing left over", len(entries), err)
 	if got, err := store.Read(dir); err != nil || got.Pairs != nil || got.Exchanges != nil || len(got.Plans) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -150,13 +146,9 @@ func TestNeverOverwrites(t *testing.T) {
 	if err := store.Save(dir, whole()); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := store.Read(dir); err != nil {
-		t.Errorf("the first run is damaged: %v", err)
-	}
+	expect.OK(t, expect.Err(store.Read(dir)), "the first run is damaged")
 	put(t, dir, "file", "")
-	if _, err := store.Create(filepath.Join(dir, "file", "run")); err == nil {
-		t.Error("a directory was made inside a file")
-	}
+	expect.True(t, expect.Err(store.Create(filepath.Join(dir, "file", "run"))) != nil, "a directory was made inside a file")
 }
 
 // What was measured before an interruption can be read: lines are on disk after
@@ -220,9 +212,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	dir := save(t, whole())
 	expect.Must(t, os.Remove(filepath.Join(dir, failovers)))
-	if _, err := store.Read(dir); err != nil {
-		t.Errorf("without the file of fail-overs: %v", err)
-	}
+	expect.OK(t, expect.Err(store.Read(dir)), "without the file of fail-overs")
 	put(t, dir, "trace.csv", head("trace.csv")+"a,0,3,rest,0.1,0.2,7,,,\n")
 	fails(t, "a span", store.ReadTrace(dir, func(results.Span) {}), `trace.csv: line 2: what: "rest" is none of [exchange send`)
 	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is no directory of results") {
@@ -233,8 +223,7 @@ func TestReadRefuses(t *testing.T) {
 // A file that cannot be made is named, then and in the end.
 func TestFileFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := store.Create(dir)
-	expect.Must(t, err)
+	w := expect.Value(store.Create(dir))(t)
 	expect.Must(t, os.Mkdir(filepath.Join(dir, "pairs.csv"), 0o700))
 	for range 2 {
 		fails(t, "Write", w.Write(results.PairCount{}), "pairs.csv")
@@ -303,9 +292,8 @@ func TestPointLatest(t *testing.T) {
 	expect.Must(t, os.Mkdir("results", 0o755))
 	for _, dir := range []string{"elsewhere/one", "elsewhere/two"} {
 		err := store.PointLatest("results", dir)
-		if to, linkErr := os.Readlink("results/latest"); err != nil || linkErr != nil || to != "../"+dir {
-			t.Errorf("%q, %v, %v", to, err, linkErr)
-		}
+		to, linkErr := os.Readlink("results/latest")
+		expect.True(t, err == nil && linkErr == nil && to == "../"+dir, "%q, %v, %v", to, err, linkErr)
 	}
 	expect.Must(t, errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)))
 	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is no link")

@@ -53,10 +53,8 @@ func ring(p *plan.Plan, exchanges int, shift float64, slow func(exchange, phase,
 
 func fors(t *testing.T, down ...topology.Link) *plan.Plan {
 	t.Helper()
-	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(down...)
-	expect.Must(t, err)
-	p, err := plan.Build(tree, plan.Options{Schedule: "fors"})
-	expect.Must(t, err)
+	tree := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(down...))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)
 	return p
 }
 
@@ -73,38 +71,29 @@ func TestExplain(t *testing.T) {
 		return 1
 	})
 	all := Split(spans)
-	if len(all) != 1 || len(all[0].Servers()) != 6 {
-		t.Fatalf("%d slices", len(all))
-	}
+	expect.MustTrue(t, len(all) == 1 && len(all[0].Servers()) == 6, "%d slices", len(all))
 	n := float64(p.Phases())
 	took := n*1.1 + 0.5
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}}
-	w, err := Explain(all, c, 1, p)
-	expect.Must(t, err)
+	w := expect.Value(Explain(all, c, 1, p))(t)
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-9 {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		expect.True(t, math.Abs(got-want) <= 1e-9, "%s: %v, want %v", what, got, want)
 	}
 	near("measured", w.Measured, took)
 	near("predicted", w.Predicted, n)
 	near("barriers", w.Barriers, n*0.1)
 	near("transfers", w.Transfers, 0.5)
-	if w.Exchanges != 3 || w.Phases[0].Phase != slowPhase || w.Phases[0].Last != (PairOf{src, dst}) || w.Phases[0].Of != 1 {
-		t.Errorf("%+v; want phase %d", w, slowPhase)
-	}
+	expect.True(t, w.Exchanges == 3 && w.Phases[0].Phase == slowPhase && w.Phases[0].Last == (PairOf{src, dst}) && w.Phases[0].Of == 1,
+		"%+v; want phase %d", w, slowPhase)
 	near("phase", w.Phases[0].longer(), 0.6)
 	near("the next", w.Phases[1].longer(), 0.1) // its barrier
-	if len(w.Pairs) != 1 || w.Pairs[0].PairOf != (PairOf{src, dst}) || !strings.Contains(w.Pairs[0].Path, "leaf0-spine") {
-		t.Errorf("pairs %+v", w.Pairs)
-	}
+	expect.True(t, len(w.Pairs) == 1 && w.Pairs[0].PairOf == (PairOf{src, dst}) && strings.Contains(w.Pairs[0].Path, "leaf0-spine"),
+		"pairs %+v", w.Pairs)
 	if len(w.Links) != 4 { // all on its path
 		t.Errorf("links %+v", w.Links)
 	}
-	if w.StandsOut == nil || w.StandsOut.LinkCost != w.Links[0] || math.Abs(w.StandsOut.Others) > 1e-9 {
-		t.Errorf("stands out: %+v", w.StandsOut)
-	}
+	expect.True(t, w.StandsOut != nil && w.StandsOut.LinkCost == w.Links[0] && math.Abs(w.StandsOut.Others) <= 1e-9, "stands out: %+v", w.StandsOut)
 	var text bytes.Buffer
 	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "server1 to server4") {
 		t.Errorf("%v: %s", err, text.String())
@@ -125,8 +114,7 @@ func TestExplainLongest(t *testing.T) {
 	took := n*1.3 + 3.8/3
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
-	w, err := Explain(Split(spans), c, 1, p)
-	expect.Must(t, err)
+	w := expect.Value(Explain(Split(spans), c, 1, p))(t)
 	if w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil {
 		t.Errorf("%+v, %+v", w.Longest, w.StandsOut)
 	}
@@ -158,10 +146,8 @@ func TestExplainRepeats(t *testing.T) {
 
 // With a dead link two messages may be predicted to share a link: that is no surprise.
 func TestExplainExpectsContention(t *testing.T) {
-	tree, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(topology.Link{Leaf: 0, Spine: 0})
-	expect.Must(t, err)
-	p, err := plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"})
-	expect.Must(t, err)
+	tree := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}).Without(topology.Link{Leaf: 0, Spine: 0}))(t)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: "minhop"}))(t)
 	a := &account{plan: p, tree: tree, fragment: 1, expect: map[PairOf]float64{}, ranks: map[int]int{}}
 	a.idealPhases()
 	var sum float64
@@ -169,9 +155,8 @@ func TestExplainExpectsContention(t *testing.T) {
 		sum += x
 	}
 	cost := p.Cost(func(int, int) float64 { return 1 }, 0)
-	if want := cost.Duration; math.Abs(sum-want) > 1e-9 {
-		t.Errorf("phases take %v, the plan predicts %v", sum, want)
-	}
+	want := cost.Duration
+	expect.True(t, math.Abs(sum-want) <= 1e-9, "phases take %v, the plan predicts %v", sum, want)
 }
 
 // Of a ring that has lost the beginning of an exchange only whole exchanges count.
@@ -181,15 +166,9 @@ func TestExplainWholeExchanges(t *testing.T) {
 	n := float64(p.Phases())
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}}
 	w, err := Explain(Split(spans[5:]), c, 1, p)
-	if err != nil || w.Exchanges != 2 {
-		t.Errorf("%+v, %v", w, err)
-	}
-	if _, err := Explain(Split(spans[:5]), c, 1, p); err == nil {
-		t.Error("less than an exchange is explained")
-	}
-	if _, err := Explain(Split(spans), c, 1, nil); err == nil {
-		t.Error("phases are explained without a plan")
-	}
+	expect.True(t, err == nil && w.Exchanges == 2, "%+v, %v", w, err)
+	expect.True(t, expect.Err(Explain(Split(spans[:5]), c, 1, p)) != nil, "less than an exchange is explained")
+	expect.True(t, expect.Err(Explain(Split(spans), c, 1, nil)) != nil, "phases are explained without a plan")
 }
 
 // What Chrome and Perfetto require of each event is there.
@@ -230,14 +209,10 @@ func TestWriteChrome(t *testing.T) {
 		default:
 			bad = true
 		}
-		if bad {
-			t.Errorf("event %d: %+v", i, e)
-		}
+		expect.True(t, !bad, "event %d: %+v", i, e)
 	}
 	for _, want := range []string{"c, slice 0", "server0", "server5", "links", "fail-over"} {
-		if !tracks[want] {
-			t.Errorf("no track %q in %v", want, tracks)
-		}
+		expect.True(t, tracks[want], "no track %q in %v", want, tracks)
 	}
 	if want := len(all[0].Spans) + 3; counts["X"] != want || counts["i"] != 1 {
 		t.Errorf("%v, want %d complete", counts, want)
@@ -271,11 +246,8 @@ func TestExplainSpines(t *testing.T) {
 		}
 	}
 	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
-	w, err := Explain(Split(spans), c, 0.75, fors(t))
-	expect.Must(t, err)
-	if got := fmt.Sprint(w.Pairs); got != "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]" {
-		t.Error(got)
-	}
+	w := expect.Value(Explain(Split(spans), c, 0.75, fors(t)))(t)
+	expect.Equal(t, fmt.Sprint(w.Pairs), "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]", "w.Pairs)")
 	if l := w.Links[0]; l.Link != "leaf0-spine1" || l.Direction != "up" || l.Pairs != 8 || w.StandsOut == nil {
 		t.Errorf("%+v, stands out: %+v", w.Links, w.StandsOut)
 	}
@@ -310,11 +282,9 @@ func TestExplainWithoutPhases(t *testing.T) {
 			}
 		}
 		c := results.Case{Name: "c", Mode: tt.mode, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
-		w, err := Explain(Split(spans), c, 0.75, nil)
-		expect.Must(t, err)
-		if got := fmt.Sprint(w.Pairs); got != "[{{2 3} 4 1  0}]" || w.Exchanges != 1 || len(w.Links) != 0 {
-			t.Errorf("%s: %s, %+v", tt.mode, got, w)
-		}
+		w := expect.Value(Explain(Split(spans), c, 0.75, nil))(t)
+		got := fmt.Sprint(w.Pairs)
+		expect.True(t, got == "[{{2 3} 4 1  0}]" && w.Exchanges == 1 && len(w.Links) == 0, "%s: %s, %+v", tt.mode, got, w)
 	}
 }
 
@@ -336,10 +306,8 @@ func TestExplainOrdered(t *testing.T) {
 		}
 	}
 	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}}
-	w, err := Explain(Split(spans), c, 1, nil)
-	expect.Must(t, err)
+	w := expect.Value(Explain(Split(spans), c, 1, nil))(t)
 	// Idle from 1 to 1.5 s, and from 1 to 4.5 s.
-	if w.Measured != 5 || w.Predicted != 2 || math.Abs(w.Tokens-2) > 1e-9 {
-		t.Errorf("an exchange took %v of %v, send ports waited %v; want 5 of 2, 2", w.Measured, w.Predicted, w.Tokens)
-	}
+	expect.True(t, w.Measured == 5 && w.Predicted == 2 && math.Abs(w.Tokens-2) <= 1e-9,
+		"an exchange took %v of %v, send ports waited %v; want 5 of 2, 2", w.Measured, w.Predicted, w.Tokens)
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -17,9 +18,7 @@ func benchmark(b *testing.B, g network.PGFT, dead float64, route func(n *network
 	n := degrade(build(b, g), rand.New(rand.NewPCG(1, 1)), dead)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := route(n); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(route(n)))
 	}
 }
 
@@ -42,8 +41,6 @@ func BenchmarkQFT(b *testing.B) {
 	n := degrade(buildQFT(b, shape{M: []int{18, 3, 18, 36}, W: []int{1, 3, 18, 18}, P: []int{1, 6, 1, 1}}, 0), rand.New(rand.NewPCG(1, 1)), 0.01)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := QFT(n); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(QFT(n)))
 	}
 }

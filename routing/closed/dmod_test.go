@@ -81,9 +81,8 @@ func TestDmodkFormula(t *testing.T) {
 							q := d / w % (g.W[l] * g.P[l])
 							port = 1 + g.M[l-1]*g.P[l-1] + q%g.W[l]*g.P[l] + q/g.W[l]
 						}
-						if got := tables.Port(n.Switch(first+i), int(n.Info(network.Node(h)).LID)+x); int(got) != port {
-							t.Fatalf("%s: switch %d of level %d, h%d +%d: port %d, not %d", g, i, l, h, x, got, port)
-						}
+						got := tables.Port(n.Switch(first+i), int(n.Info(network.Node(h)).LID)+x)
+						expect.MustTrue(t, int(got) == port, "%s: switch %d of level %d, h%d +%d: port %d, not %d", g, i, l, h, x, got, port)
 					}
 				}
 			}
@@ -115,9 +114,8 @@ func TestNoContention(t *testing.T) {
 	for _, g := range balanced {
 		t.Run(g.String(), func(t *testing.T) {
 			tables := expect.Value(Dmodk(build(t, g)))(t)
-			if most, err := mostOfShifts(tables); err != nil || most != 1 {
-				t.Errorf("%d paths on a cable, %v", most, err)
-			}
+			most, err := mostOfShifts(tables)
+			expect.True(t, err == nil && most == 1, "%d paths on a cable, %v", most, err)
 		})
 	}
 }
@@ -165,9 +163,8 @@ func TestDmodcRefuses(t *testing.T) {
 		})
 	}
 	tables := expect.Value(Dmodc(parted, Options{Partial: true}))(t)
-	if w := walkAll(tables, byHops(parted)); w.Lost != 8 || w.Looped != 0 {
-		t.Errorf("%s", w)
-	}
+	w := walkAll(tables, byHops(parted))
+	expect.True(t, w.Lost == 8 && w.Looped == 0, "%s", w)
 }
 
 // On degraded PGFTs all hosts are reached, up and then down, or the tree is refused.
@@ -182,9 +179,8 @@ func TestDmodcReaches(t *testing.T) {
 			continue
 		}
 		routed++
-		if w := walkAll(tables, byHops(n)); w.Lost+w.Looped > 0 {
-			t.Errorf("seed %d: %s", seed, w)
-		}
+		w := walkAll(tables, byHops(n))
+		expect.True(t, w.Lost+w.Looped <= 0, "seed %d: %s", seed, w)
 	}
 	expect.True(t, refused >= 5 && routed >= 20, "%d refused, %d routed: too few of one", refused, routed)
 }
@@ -192,9 +188,8 @@ func TestDmodcReaches(t *testing.T) {
 // Figure 4: Π = 4, d = 20, groups of three ports: the second group, its last port.
 func TestFigure4(t *testing.T) {
 	row := costRow{chosen: []group{{ports: []uint8{1, 2, 3}}, {ports: []uint8{4, 5, 6}}}}
-	if got := row.port(20 / 4); got != 6 {
-		t.Errorf("port %d, not 6", got)
-	}
+	got := row.port(20 / 4)
+	expect.True(t, got == 6, "port %d, not 6", got)
 }
 
 // Figure 3, step 2 and 4: a switch keeps the largest product below it, as in the
@@ -211,9 +206,7 @@ func TestDividers(t *testing.T) {
 
 // Whatever is cabled to whatever, costs fall and no route loops.
 func TestAnyNetwork(t *testing.T) {
-	if _, err := Dmodc(new(network.Builder).Build(), Options{}); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(Dmodc(new(network.Builder).Build(), Options{})))
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := anything(rng)

@@ -56,9 +56,8 @@ var sizes = []shape{
 // free checks that no cable has two paths of a shift permutation.
 func free(t *testing.T, tables *lft.Tables) {
 	t.Helper()
-	if most, err := mostOfShifts(tables); err != nil || most != 1 {
-		t.Errorf("%d paths on a cable, %v", most, err)
-	}
+	most, err := mostOfShifts(tables)
+	expect.True(t, err == nil && most == 1, "%d paths on a cable, %v", most, err)
 }
 
 func TestQFTNoContention(t *testing.T) {

@@ -25,9 +25,8 @@ func TestFill(t *testing.T) {
 		}
 		fill(dst, d0, step, asked, func(k int) uint8 { return ports[k%period] })
 		for i, p := range dst {
-			if want := ports[(d0+i)/step%period]; p != want {
-				t.Fatalf("step %d, period %d: destination %d has port %d, not %d", step, period, d0+i, p, want)
-			}
+			want := ports[(d0+i)/step%period]
+			expect.MustTrue(t, p == want, "step %d, period %d: destination %d has port %d, not %d", step, period, d0+i, p, want)
 		}
 	}
 }
@@ -107,9 +106,8 @@ func TestToSwitches(t *testing.T) {
 			for j := range n.Switches() {
 				from := n.Switch(j)
 				got, ok := followTo(tables, rank, from, to)
-				if h, there := want[from]; ok != there || got != h {
-					t.Fatalf("seed %d: %d to %d: %d hops, %v; want %d, %v", seed, from, to, got, ok, h, there)
-				}
+				h, there := want[from]
+				expect.MustTrue(t, ok == there && got == h, "seed %d: %d to %d: %d hops, %v; want %d, %v", seed, from, to, got, ok, h, there)
 			}
 		}
 	}

@@ -71,9 +71,7 @@ func TestLive(t *testing.T) {
 		{"swept", l.sweep, false},
 		{"linked again", func() error { return l.Relink(end) }, true},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
-		}
+		expect.Must(t, step.do(), "%s", step.name)
 		tb, err := l.Tables()
 		expect.MustTrue(t, err == nil, "%s: %v", step.name, err)
 		uses := false
@@ -89,9 +87,8 @@ func TestRouting(t *testing.T) {
 	t.Parallel()
 	n, roots := tree(t, 0)
 	r := expect.Value(Route(t.Context(), n, "ftree", roots, Timed...))(t)
-	if d, err := r.Routing(); err != nil || d <= 0 || d > Limit {
-		t.Errorf("%v, %v", d, err)
-	}
+	d, err := r.Routing()
+	expect.True(t, err == nil && d > 0 && d <= Limit, "%v, %v", d, err)
 }
 
 // TestNeed tries a machine without programs, and what may be left out.
@@ -109,7 +106,6 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	Need(t)
 	t.Parallel()
 	n, _ := tree(t, 0)
-	if r, err := Route(t.Context(), n, "minhop", nil, "--no-such-option"); err == nil {
-		t.Errorf("no error, but %+v", r.Engine)
-	}
+	r, err := Route(t.Context(), n, "minhop", nil, "--no-such-option")
+	expect.True(t, err != nil, "no error, but %+v", r)
 }

@@ -223,15 +223,12 @@ func TestNothing(t *testing.T) {
 	for _, n := range []*network.Network{none.Build(), alone.Build()} {
 		tables := lft.New("none", n)
 		want := int64(n.Hosts()) * int64(max(n.Hosts()-1, 0))
-		if r := lft.Check(tables, lft.Options{}); r.Pairs != want || r.NoCable != want || r.OK() != (want == 0) {
-			t.Errorf("%+v", r)
-		}
-		if d := lft.Deadlock(tables); !d.Free() {
-			t.Errorf("%+v", d)
-		}
-		if l := lft.Load(tables); l.Cables != 0 || l.Max != 0 {
-			t.Errorf("%+v", l)
-		}
+		r := lft.Check(tables, lft.Options{})
+		expect.True(t, r.Pairs == want && r.NoCable == want && r.OK() == (want == 0), "%+v", r)
+		d := lft.Deadlock(tables)
+		expect.True(t, d.Free(), "%+v", d)
+		l := lft.Load(tables)
+		expect.True(t, l.Cables == 0 && l.Max == 0, "%+v", l)
 		for _, p := range []lft.Pattern{lft.Shifts(n.Hosts()), lft.SomeShifts(n.Hosts(), 1, 1), lft.Permutations(2, 1), lft.Bisections(2, 1)} {
 			if c := lft.Congest(tables, p); c.Worst > 1 || c.Conflicts != 0 || n.Hosts() > 0 && c.Unreachable == 0 && p.Name == "linear shift" {
 				t.Errorf("%s: %+v", p.Name, c)

@@ -277,9 +277,8 @@ func TestAgainstSlow(t *testing.T) {
 func isCycle(t *testing.T, n *network.Network, cycle []network.End) {
 	t.Helper()
 	for i, e := range cycle {
-		if next := cycle[(i+1)%len(cycle)]; n.At(e.Node, int(e.Port)).Node != next.Node {
-			t.Errorf("%v does not lead to %v", e, next)
-		}
+		next := cycle[(i+1)%len(cycle)]
+		expect.True(t, n.At(e.Node, int(e.Port)).Node == next.Node, "%v does not lead to %v", e, next)
 	}
 }
 
@@ -323,9 +322,8 @@ func TestCongestAgainstSlow(t *testing.T) {
 			dst := make([]int32, n.Hosts())
 			for k := range p.Phases {
 				p.Fill(k, dst)
-				if want := phase(tables, dst); c.PerPhase[k] != want {
-					t.Fatalf("seed %d, %s, phase %d: %+v, want %+v", seed, p.Name, k, c.PerPhase[k], want)
-				}
+				want := phase(tables, dst)
+				expect.MustTrue(t, c.PerPhase[k] == want, "seed %d, %s, phase %d: %+v, want %+v", seed, p.Name, k, c.PerPhase[k], want)
 			}
 		}
 	}

@@ -23,16 +23,13 @@ func TestRecordedSequences(t *testing.T) {
 	for _, list := range lists {
 		dir := filepath.Dir(list)
 		whole := build(t, references[filepath.Base(dir)], 0)
-		text, err := os.ReadFile(list)
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(list))(t)
 		var lost []network.End
 		tables := minHop(whole)
 		for k, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			var sign, name string
 			var end network.End
-			if _, err := fmt.Sscan(line, &sign, &name, &end.Port); err != nil {
-				t.Fatalf("%s: %q: %v", list, line, err)
-			}
+			expect.Must(t, expect.Err(fmt.Sscan(line, &sign, &name, &end.Port)), "%s: %q", list, line)
 			end = endOf(whole, name, end.Port)
 			if sign == "-" {
 				lost = append(lost, end)

@@ -115,15 +115,12 @@ func same(t testing.TB, got, want *lft.Tables) (entries int) {
 // dead reads lines "switch port".
 func dead(t testing.TB, n *network.Network, file string) []network.End {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(file))(t)
 	var ends []network.End
 	for line := range strings.Lines(string(text)) {
 		var name string
 		var port uint8
-		if _, err := fmt.Sscan(line, &name, &port); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		expect.Must(t, expect.Err(fmt.Sscan(line, &name, &port)), "%s", file)
 		ends = append(ends, network.End{Node: named(n)[name], Port: port})
 	}
 	return ends

@@ -147,9 +147,8 @@ func TestTable1(t *testing.T) {
 					}
 				}
 			}
-			if r := lft.Check(got, lft.Options{}); r.Unreachable != r.NoCable {
-				t.Errorf("%+v", r)
-			}
+			r := lft.Check(got, lft.Options{})
+			expect.True(t, r.Unreachable == r.NoCable, "%+v", r)
 			again, same2, _ := MinHop.Restart(c.now, nil, saveAndLoad(t, got))
 			same(t, again, got)
 			expect.Equal(t, same2.Chosen, 0, "a second restart chooses: entries")

@@ -166,9 +166,8 @@ func TestDistances(t *testing.T) {
 			for _, h := range g.hosts[v] {
 				want := bellman(g, v)
 				r.host(v, h, r.all)
-				if got := r.search.dist[:len(g.sw)]; !slices.Equal(got, want) {
-					t.Fatalf("%s: distances %v, want %v", name, got, want)
-				}
+				got := r.search.dist[:len(g.sw)]
+				expect.MustTrue(t, slices.Equal(got, want), "%s: distances %v, want %v", name, got, want)
 				for at := range g.sw {
 					for w := int32(at); r.search.used[w] != none; w = g.owner[r.search.used[w]] {
 						count[r.search.used[w]] += uint64(g.lids[at])
@@ -220,9 +219,8 @@ func TestOddNetworksSSSP(t *testing.T) {
 	tables := expect.Value(DFSSSP(n, 2))(t)
 	want := []uint8{255, 2, 4, 255, 255, 255, 255, 255, 255, 0}
 	expect.Equal(t, tables.Row(0), want, "tables.Row")
-	if e := Index(tables, [][]network.Node{{0, 1, 2, 3, 4}}); e.Max != 0 || e.Lost == 0 {
-		t.Errorf("%+v", e)
-	}
+	e := Index(tables, [][]network.Node{{0, 1, 2, 3, 4}})
+	expect.True(t, e.Max == 0 && e.Lost != 0, "%+v", e)
 }
 
 func BenchmarkSSSP(b *testing.B) {
@@ -238,13 +236,10 @@ func BenchmarkSSSP(b *testing.B) {
 
 func BenchmarkDFSSSP(b *testing.B) {
 	n := parse(b, "FT(3;18,12,12)", 0)
-	dead, err := n.Random(20, 1)
-	expect.Must(b, err)
+	dead := expect.Value(n.Random(20, 1))(b)
 	n = n.Without(dead, nil)
 	for b.Loop() {
-		if _, err := DFSSSP(n, 8); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(DFSSSP(n, 8)))
 	}
 }
 

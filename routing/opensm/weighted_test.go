@@ -80,9 +80,8 @@ func TestWeightedIsNoWorse(t *testing.T) {
 			w := draw(t, n, seed)
 			weighted := expect.Value(FtreeWeighted(n, top(whole, c.g), w))(t)
 			plain := expect.Value(Ftree(n, top(whole, c.g)))(t)
-			if r := lft.Check(weighted, lft.Options{}); !r.OK() || !lft.Deadlock(weighted).Free() {
-				t.Fatalf("%s, seed %d: %+v", c.g, seed, r)
-			}
+			r := lft.Check(weighted, lft.Options{})
+			expect.MustTrue(t, r.OK() && lft.Deadlock(weighted).Free(), "%s, seed %d: %+v", c.g, seed, r)
 			x, y := lft.LoadWeighted(weighted, w).Max, lft.LoadWeighted(plain, w).Max
 			sum, other = sum+x, other+y
 			if x > y {

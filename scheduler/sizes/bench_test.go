@@ -27,8 +27,7 @@ func BenchmarkMake(b *testing.B) {
 			m := draw(b, t, "uniform50", 7)
 			b.Run(fmt.Sprintf("servers=%d/dead=%d", t.Servers(), dead), func(b *testing.B) {
 				for b.Loop() {
-					p, err := sizes.Make(t, m, sizes.Options{Seed: 1})
-					expect.Must(b, err)
+					p := expect.Value(sizes.Make(t, m, sizes.Options{Seed: 1}))(b)
 					b.ReportMetric(p.Efficiency(), "bound/time")
 				}
 			})

@@ -19,13 +19,9 @@ func TestRead(t *testing.T) {
 		"# sizes\n\n src, dst, bytes\n server3 , server0 , 5\r\n0,2,10\n2,3,0",
 	} {
 		window, err := sizes.Read(strings.NewReader(file), tr)
-		if err != nil || len(window) != 1 {
-			t.Fatalf("%d exchanges, error %v", len(window), err)
-		}
+		expect.MustTrue(t, err == nil && len(window) == 1, "%d exchanges, error %v", len(window), err)
 		m := window[0]
-		if m.Size(0, 1) != 10 || m.Size(2, 0) != 5 || m.Size(1, 2) != 0 || m.Sum() != 15 {
-			t.Errorf("%q: %+v", file, m)
-		}
+		expect.True(t, m.Size(0, 1) == 10 && m.Size(2, 0) == 5 && m.Size(1, 2) == 0 && m.Sum() == 15, "%q: %+v", file, m)
 		if h := sizes.Hash(tr, m); i == 0 {
 			want = h
 		} else if h != want {
@@ -61,8 +57,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	pods, err := topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	expect.Must(t, err)
+	pods := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
 	if _, err := sizes.Read(strings.NewReader("0,1,1\n"), pods); err == nil || !strings.Contains(err.Error(), "two levels") {
 		t.Errorf("three levels: error %v", err)
 	}
@@ -81,8 +76,6 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		p, err := sizes.MakeWindow(tr, window, sizes.Options{Split: true})
-		if err != nil || p.Time < p.Bound.Time {
-			t.Fatalf("%+v, error %v", p, err)
-		}
+		expect.MustTrue(t, err == nil && p.Time >= p.Bound.Time, "%+v, error %v", p, err)
 	})
 }

@@ -33,8 +33,7 @@ func drawn(t testing.TB, tr *topology.Tree, distribution string, mean int, seed 
 	t.Helper()
 	d := distributions[distribution]
 	d.Fanout = min(d.Fanout, tr.Servers()-1)
-	m, err := sizes.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Servers: tr.Servers(), Distribution: d}).Of, 0)
-	expect.Must(t, err)
+	m := expect.Value(sizes.Exchange(tr, (&builder.Sizes{Mean: mean, Seed: seed, Servers: tr.Servers(), Distribution: d}).Of, 0))(t)
 	return m
 }
 
@@ -59,8 +58,7 @@ func TestEqualSizesAsFORS(t *testing.T) {
 			}
 			s, _, err := scheduler.FORS(tr, scheduler.Options{})
 			expect.Must(t, err)
-			p, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed})
-			expect.Must(t, err)
+			p := expect.Value(sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed}))(t)
 			if phases := int64(s.Phases); p.Time > phases*100_000 || p.Time < p.Bound.Time {
 				t.Errorf("%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
 			}
@@ -80,8 +78,7 @@ func TestEfficiency(t *testing.T) {
 		{8, 0, "exponential", 0.985}, {8, 9, "log-normal", 0.985}, {8, 9, "source-event", 0.985}, {8, 1, "fanout8", 0.985},
 	} {
 		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
-		p, err := sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1})
-		expect.Must(t, err)
+		p := expect.Value(sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1}))(t)
 		if e := p.Efficiency(); e < tt.least || e > 1 {
 			t.Errorf("%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
 		}
@@ -91,10 +88,8 @@ func TestEfficiency(t *testing.T) {
 // The bound is not always reached: five fragments of which any three have two that share
 // a port or a link. A fifth of the time more is needed however they are split.
 func TestFiveCycle(t *testing.T) {
-	tr, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0})
-	expect.Must(t, err)
-	m, err := sizes.NewMatrix(tr)
-	expect.Must(t, err)
+	tr := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Without(topology.Link{Leaf: 1, Spine: 0}))(t)
+	m := expect.Value(sizes.NewMatrix(tr))(t)
 	cycle := [][2]int{{0, 1}, {0, 3}, {1, 2}, {3, 2}, {3, 1}} // send 0, link, receive 2, send 3, receive 1
 	for _, f := range cycle {
 		expect.Must(t, m.Set(f[0], f[1], 2))
@@ -126,30 +121,23 @@ func TestSeeds(t *testing.T) {
 	m := draw(t, tr, "uniform50", 3)
 	var plans [3][]sizes.Piece
 	for i, seed := range []uint64{1, 1, 2} {
-		p, err := sizes.Make(tr, m, sizes.Options{Seed: seed})
-		expect.Must(t, err)
+		p := expect.Value(sizes.Make(tr, m, sizes.Options{Seed: seed}))(t)
 		if plans[i] = slices.Collect(p.Pieces()); len(plans[i]) != p.Len() {
 			t.Errorf("%d pieces, want %d", len(plans[i]), p.Len())
 		}
 	}
-	if !slices.Equal(plans[0], plans[1]) || slices.Equal(plans[0], plans[2]) {
-		t.Error("the plan does not follow the seed")
-	}
+	expect.True(t, slices.Equal(plans[0], plans[1]) && !slices.Equal(plans[0], plans[2]), "the plan does not follow the seed")
 }
 
 func TestUnreachable(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
-	tr, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
-	expect.Must(t, err)
-	_, err = sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
-	if u, ok := errors.AsType[*topology.UnreachableError](err); !ok || *u != (topology.UnreachableError{A: 0, B: 1}) {
-		t.Errorf("error %v", err)
-	}
+	tr = expect.Value(tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1}))(t)
+	_, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
+	u, ok := errors.AsType[*topology.UnreachableError](err)
+	expect.True(t, ok && *u == (topology.UnreachableError{A: 0, B: 1}), "error %v", err)
 	m, err := sizes.NewMatrix(tr)
 	expect.Must(t, err)
-	if _, err := sizes.Make(tr, m, sizes.Options{}); err == nil {
-		t.Error("a plan for no bytes")
-	}
+	expect.True(t, expect.Err(sizes.Make(tr, m, sizes.Options{})) != nil, "a plan for no bytes")
 	if err := m.Set(0, 4, 9); err != nil { // leaves 0 and 2 share spine1
 		t.Fatal(err)
 	}

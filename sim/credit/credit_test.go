@@ -160,9 +160,8 @@ func TestNoContention(t *testing.T) {
 	for _, p := range []credit.Params{fifo(16, 32, false), fifo(16, 32, true)} {
 		w, r := tree(t, "kary(4;2)", credit.First)
 		e := run(t, p, w, r, &credit.Traffic{Pattern: credit.Shift(w.Hosts, 4), Flits: 1600, Count: 1}, 1)
-		if alone := int64(3*30 + 1599*10 + 10); e.Meter.Last != alone {
-			t.Errorf("%+v: the last flit arrives at %d, alone it would at %d", p, e.Meter.Last, alone)
-		}
+		alone := int64(3*30 + 1599*10 + 10)
+		expect.True(t, e.Meter.Last == alone, "%+v: the last flit arrives at %d, alone it would at %d", p, e.Meter.Last, alone)
 	}
 }
 

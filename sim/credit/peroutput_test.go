@@ -101,9 +101,8 @@ func TestPerOutputAlone(t *testing.T) {
 			return h ^ 1
 		}
 		e := runTree(t, perOutputParams(), &Traffic{Pattern: one, Flits: 32, Count: 1}, never)
-		if want := 32*Time(testFlit) + switches*(900+testFlit); e.Meter.Most != want {
-			t.Errorf("through %d switches: %d ticks, want %d", switches, e.Meter.Most, want)
-		}
+		want := 32*Time(testFlit) + switches*(900+testFlit)
+		expect.True(t, e.Meter.Most == want, "through %d switches: %d ticks, want %d", switches, e.Meter.Most, want)
 		if by == 1 && e.Meter.Most != e.Meter.Least {
 			t.Errorf("from %d to %d ticks", e.Meter.Least, e.Meter.Most)
 		}
@@ -116,9 +115,8 @@ func TestPerOutputFull(t *testing.T) {
 	p := perOutputKinds()["reports"]
 	e := runTree(t, p, &Traffic{Pattern: Shift(16, 4), Flits: 128}, 1_000_000)
 	share := float64(e.Meter.Total()) * testFlit / 16 / 1_000_000
-	if want := 3200.0 / 3212; share < want*0.99 || share > want {
-		t.Errorf("%.4f of the links is used, want %.4f less the beginning", share, want)
-	}
+	want := 3200.0 / 3212
+	expect.True(t, share >= want*0.99 && share <= want, "%.4f of the links is used, want %.4f less the beginning", share, want)
 }
 
 func TestPerOutputSeed(t *testing.T) {

@@ -44,9 +44,7 @@ func TestRoutesOfRefuses(t *testing.T) {
 	l := star(t)
 	w := credit.NewWires(l.Net, 1000, 0)
 	l.Row(0)[2] = lft.NoPort
-	if _, err := credit.RoutesOf(l, w); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(credit.RoutesOf(l, w)))
 	for _, port := range []uint8{0, 3, 9} {
 		l.Row(0)[2] = port
 		if _, err := credit.RoutesOf(l, w); err == nil || !strings.Contains(err.Error(), "has no cable") {

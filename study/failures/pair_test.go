@@ -50,9 +50,7 @@ func TestTruth(t *testing.T) {
 		}
 		h := history(t, cables, 2024, text(lines))
 		fs, losses := failures.Pair(h)
-		if err := near(h, fs, want); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
+		expect.Must(t, near(h, fs, want), "seed %d", seed)
 		expect.MustTrue(t, losses.LostUps+losses.LostDowns+losses.OpenAtEnd == 0, "seed %d: losses %+v, though one end always told", seed, losses)
 	}
 }

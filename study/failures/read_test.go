@@ -19,9 +19,8 @@ import (
 // TestStamp gives stamps a year, which must have the day.
 func TestStamp(t *testing.T) {
 	at := 59*day + 10 // 29 February
-	if got, err := (stamp{1, at}).time(2023); err != nil || got.Format("2006-01-02 15:04:05.999999") != "2024-02-29 00:00:00.00001" {
-		t.Errorf("%s, %v", got, err)
-	}
+	got, err := (stamp{1, at}).time(2023)
+	expect.True(t, err == nil && got.Format("2006-01-02 15:04:05.999999") == "2024-02-29 00:00:00.00001", "%s, %v", got, err)
 	expect.True(t, expect.Err((stamp{0, at}).time(2023)) != nil, "29 February 2023 is a day")
 }
 
@@ -263,9 +262,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.SetBytes(int64(s.Len()))
 	for b.Loop() {
-		if _, err := Read(strings.NewReader(s.String()), "log"); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(Read(strings.NewReader(s.String()), "log")))
 	}
 }
 

@@ -119,12 +119,10 @@ func TestThesisCounts(t *testing.T) {
 	if want := []int{549, 2056, 1778, 287, 278, 565, 150, 332}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if in := g.Intervals.Below(600); in < 0.7 || g.AllDays != 60 {
-		t.Errorf("%g of intervals below 10 min, %d days", in, g.AllDays)
-	}
-	if below := g.Raw.Durations.Below(60); math.Abs(below-1778.0/2056) > 1e-9 {
-		t.Errorf("%g of failures below a minute", below)
-	}
+	in := g.Intervals.Below(600)
+	expect.True(t, in >= 0.7 && g.AllDays == 60, "%g of intervals below 10 min, %d days", in, g.AllDays)
+	below := g.Raw.Durations.Below(60)
+	expect.True(t, math.Abs(below-1778.0/2056) <= 1e-9, "%g of failures below a minute", below)
 }
 
 // TestDays: failures by link and day, links numbered by switch and port, and
@@ -170,9 +168,8 @@ func TestReplay(t *testing.T) {
 			Duration: []time.Duration{0, time.Second, time.Hour}[rng.IntN(3)], Speed: []float64{0, 100, 1e5}[rng.IntN(3)],
 		}))(t)
 		k := script.Skipped
-		if n := len(script.Steps) + k.NoLink + k.NoDuration + k.Short + k.Late + k.Parting; n != len(fs) {
-			t.Fatalf("seed %d: %d steps and left out, of %d failures", seed, n, len(fs))
-		}
+		n := len(script.Steps) + k.NoLink + k.NoDuration + k.Short + k.Late + k.Parting
+		expect.MustTrue(t, n == len(fs), "seed %d: %d steps and left out, of %d failures", seed, n, len(fs))
 		var b strings.Builder
 		expect.Must(t, script.WriteScenario(&b))
 		s, err := scenario.Read("replay.yaml", strings.NewReader(b.String()))

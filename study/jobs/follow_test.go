@@ -72,9 +72,8 @@ func TestFollowing(t *testing.T) {
 			}
 		},
 		Install: func(_ context.Context, r *Routed, tables *lft.Tables) error {
-			if c := lft.Check(tables, lft.Options{}); !c.OK() {
-				t.Errorf("%d: %+v", at, c)
-			}
+			c := lft.Check(tables, lft.Options{})
+			expect.True(t, c.OK(), "%d: %+v", at, c)
 			if play[at].install != "" {
 				return errors.New(play[at].install)
 			}
@@ -132,9 +131,7 @@ func TestEdges(t *testing.T) {
 			}
 			list = append(list, job)
 		}
-		if _, err := r.Route(n, r.Place(n, list, new(Classes)), 0); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(r.Route(n, r.Place(n, list, new(Classes)), 0)))
 		edges := r.Edges(n)
 		expect.Equal(t, len(edges), len(n.SwitchCables()), "%s: cables", notation)
 		for i, l := range r.Routings {
@@ -162,9 +159,7 @@ func TestRouteWithLanes(t *testing.T) {
 		list := []Job{{"1", []string{"h0", "h5", "h11", "h30"}}, {"2", []string{"h1", "h6", "h12", "h31"}}}
 		r := NewRouted("")
 		p := r.Place(n, list, new(Classes))
-		if _, err := r.Route(n, p, 0); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(r.Route(n, p, 0)))
 		if found = r.CanLock; !found {
 			expect.Equal(t, r.Lanes, 1, "lanes")
 			continue

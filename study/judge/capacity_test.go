@@ -18,8 +18,7 @@ func slowed(t *testing.T, n *network.Network, share map[string]float64) *network
 		rates[c.A] = 100e9
 	}
 	for name, x := range share {
-		cables, err := network.Names(n).Down(name)
-		expect.Must(t, err)
+		cables := expect.Value(network.Names(n).Down(name))(t)
 		for _, c := range cables {
 			rates[c.A] = x * 100e9
 		}
@@ -36,21 +35,15 @@ func TestJudgeSlow(t *testing.T) {
 	in.Tables = in.Tables.Clone("dmodc", in.Net)
 	v := judged(t, in)
 	// 48 messages of leaf0 over 0.25 + 0.5 + 1 + 1 links.
-	if math.Abs(v.AtMost.Phases-48/2.75) > 1e-9 || v.AtMost.Witness != "leaf0" || v.Rate != 100e9 {
-		t.Errorf("at most %+v, rate %v", v.AtMost, v.Rate)
-	}
-	if strings.Join(v.Slow, " ") != "leaf0-spine0 (25.0%) leaf0-spine1 (50.0%)" || v.Planned != nil {
-		t.Errorf("slow %v, planned %v", v.Slow, v.Planned)
-	}
-	if r := v.Repairs; len(r) != 3 || r[0].Link != "leaf0-spine0" || r[0].Slow != 0.25 || r[2].Efficiency != 1 {
-		t.Errorf("repairs %+v", r)
-	}
-	if l := v.Tables.Links[0]; l.Capacity != 0.25 || !v.Tables.Decides {
-		t.Errorf("links %+v", v.Tables.Links)
-	}
-	if want := 15.0 / (float64(v.Tables.Routes) / 0.25); math.Abs(v.Tables.Unphased-want) > 1e-9 {
-		t.Errorf("without phases %v, want %v", v.Tables.Unphased, want)
-	}
+	expect.True(t, math.Abs(v.AtMost.Phases-48/2.75) <= 1e-9 && v.AtMost.Witness == "leaf0" && v.Rate == 100e9,
+		"at most %+v, rate %v", v.AtMost, v.Rate)
+	expect.True(t, strings.Join(v.Slow, " ") == "leaf0-spine0 (25.0%) leaf0-spine1 (50.0%)" && v.Planned == nil,
+		"slow %v, planned %v", v.Slow, v.Planned)
+	r := v.Repairs
+	expect.True(t, len(r) == 3 && r[0].Link == "leaf0-spine0" && r[0].Slow == 0.25 && r[2].Efficiency == 1, "repairs %+v", r)
+	expect.True(t, v.Tables.Links[0].Capacity == 0.25 && v.Tables.Decides, "links %+v", v.Tables.Links)
+	want := 15.0 / (float64(v.Tables.Routes) / 0.25)
+	expect.True(t, math.Abs(v.Tables.Unphased-want) <= 1e-9, "without phases %v, want %v", v.Tables.Unphased, want)
 }
 
 // The cable of a host is a link, too.
@@ -59,9 +52,8 @@ func TestJudgeSlowHost(t *testing.T) {
 	in.Whole = slowed(t, in.Whole, map[string]float64{"h5": 0.5})
 	in.Net = in.Whole
 	v := judged(t, in)
-	if v.AtMost.Phases != 30 || !strings.Contains(v.AtMost.Why, "h5-leaf1") || len(v.Repairs) != 1 || v.Repairs[0].Efficiency != 1 {
-		t.Errorf("%+v, repairs %+v", v.AtMost, v.Repairs)
-	}
+	expect.True(t, v.AtMost.Phases == 30 && strings.Contains(v.AtMost.Why, "h5-leaf1") && len(v.Repairs) == 1 && v.Repairs[0].Efficiency == 1,
+		"%+v, repairs %+v", v.AtMost, v.Repairs)
 }
 
 // Three levels, also of more hosts than plans are made for: links of a pod.
@@ -108,12 +100,9 @@ func TestPhasedIsCongest(t *testing.T) {
 // above it.
 func TestSplitIsABound(t *testing.T) {
 	for seed := range uint64(30) {
-		whole, err := network.Parse("FT(2;4,6)", 0)
-		expect.Must(t, err)
-		dead, err := whole.Random(int(seed%7), seed)
-		expect.Must(t, err)
-		f, err := newFabric(whole, whole.Without(dead, nil), network.AllHosts(whole))
-		expect.Must(t, err)
+		whole := expect.Value(network.Parse("FT(2;4,6)", 0))(t)
+		dead := expect.Value(whole.Random(int(seed%7), seed))(t)
+		f := expect.Value(newFabric(whole, whole.Without(dead, nil), network.AllHosts(whole)))(t)
 		if f.tree == nil {
 			continue
 		}

@@ -21,8 +21,7 @@ import (
 // input is a network with what is dead, its hosts and the tables of an engine.
 func input(t *testing.T, notation, engine string, down ...string) Input {
 	t.Helper()
-	whole, err := network.Parse(notation, 0)
-	expect.Must(t, err)
+	whole := expect.Value(network.Parse(notation, 0))(t)
 	n, err := whole.Degrade(down)
 	expect.Must(t, err)
 	in := Input{Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n)}
@@ -36,8 +35,7 @@ func input(t *testing.T, notation, engine string, down ...string) Input {
 
 func judged(t *testing.T, in Input) *Verdict {
 	t.Helper()
-	v, err := Judge(in)
-	expect.Must(t, err)
+	v := expect.Value(Judge(in))(t)
 	return v
 }
 
@@ -46,18 +44,12 @@ func TestJudgeLab(t *testing.T) {
 	in := input(t, "FT(2;4,4)", "opensm-minhop", "leaf0-spine0")
 	in.Result = &foreign.Result{What: "lab", Efficiency: 0.616}
 	v := judged(t, in)
-	if v.AtMost.Phases != 16 || v.AtMost.Witness != "leaf0" || !strings.Contains(v.AtMost.Why, "leaf0-spine0 dead") {
-		t.Errorf("at most %+v", v.AtMost)
-	}
-	if math.Abs(v.Measured.OfAtMost-0.616/(15.0/16)) > 1e-9 {
-		t.Errorf("measured %+v", v.Measured)
-	}
-	if len(v.Repairs) != 1 || v.Repairs[0].Link != "leaf0-spine0" || v.Repairs[0].Efficiency != 1 {
-		t.Errorf("repairs %+v", v.Repairs)
-	}
-	if v.Planned.Phases != 16 || len(v.Rerouted) == 0 || v.Rerouted[0].Phases > v.Tables.Phases {
-		t.Errorf("planned %+v, rerouted %+v", v.Planned, v.Rerouted)
-	}
+	expect.True(t, v.AtMost.Phases == 16 && v.AtMost.Witness == "leaf0" && strings.Contains(v.AtMost.Why, "leaf0-spine0 dead"),
+		"at most %+v", v.AtMost)
+	expect.True(t, math.Abs(v.Measured.OfAtMost-0.616/(15.0/16)) <= 1e-9, "measured %+v", v.Measured)
+	expect.True(t, len(v.Repairs) == 1 && v.Repairs[0].Link == "leaf0-spine0" && v.Repairs[0].Efficiency == 1, "repairs %+v", v.Repairs)
+	expect.True(t, v.Planned.Phases == 16 && len(v.Rerouted) != 0 && v.Rerouted[0].Phases <= v.Tables.Phases,
+		"planned %+v, rerouted %+v", v.Planned, v.Rerouted)
 }
 
 // A file has the shape of the notation that it was written from, in which cables that are
@@ -67,32 +59,25 @@ func TestJudgeFile(t *testing.T) {
 	in := input(t, "FT(2;4,8)", "", "leaf0-spine0", "leaf5-spine1")
 	var text bytes.Buffer
 	expect.Must(t, netfile.WriteIB(&text, in.Net))
-	n, err := netfile.ReadIB(&text)
-	expect.Must(t, err)
+	n := expect.Value(netfile.ReadIB(&text))(t)
 	v := judged(t, Input{Name: "file", Whole: n, Net: n, Hosts: network.AllHosts(n)})
-	if v.AtMost.Phases != want.AtMost.Phases || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Repairs[0].Link != "s1_0-s2_0" {
-		t.Errorf("%+v, dead %v, repairs %+v", v.AtMost, v.Dead, v.Repairs)
-	}
+	expect.True(t, v.AtMost.Phases == want.AtMost.Phases && len(v.Dead) == 2 && len(v.Repairs) == 2 && v.Repairs[0].Link == "s1_0-s2_0",
+		"%+v, dead %v, repairs %+v", v.AtMost, v.Dead, v.Repairs)
 }
 
 // Three levels: links of both.
 func TestJudgePods(t *testing.T) {
 	v := judged(t, input(t, "FT(3;2,2,4)", "dmodc", "s1_0-s2_0", "s2_2/3"))
-	if v.AtMost == nil || len(v.Dead) != 2 || len(v.Repairs) != 2 || v.Planned == nil {
-		t.Fatalf("%+v", v)
-	}
-	if v.Repairs[1].Efficiency != v.AtMost.Healthy {
-		t.Errorf("all repaired: %v, healthy %v", v.Repairs[1].Efficiency, v.AtMost.Healthy)
-	}
+	expect.MustTrue(t, v.AtMost != nil && len(v.Dead) == 2 && len(v.Repairs) == 2 && v.Planned != nil, "%+v", v)
+	expect.True(t, v.Repairs[1].Efficiency == v.AtMost.Healthy, "all repaired: %v, healthy %v", v.Repairs[1].Efficiency, v.AtMost.Healthy)
 }
 
 // Other shapes have the judgement of their tables only, and say so.
 func TestJudgeOther(t *testing.T) {
 	for _, notation := range []string{"PGFT(2;4,4;1,2;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"} {
 		v := judged(t, input(t, notation, "opensm-minhop"))
-		if v.AtMost != nil || v.Tables == nil || len(v.Notes) == 0 || !strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: ") {
-			t.Errorf("%s: %+v", notation, v)
-		}
+		expect.True(t, v.AtMost == nil && v.Tables != nil && len(v.Notes) != 0 && strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: "),
+			"%s: %+v", notation, v)
 	}
 }
 
@@ -107,9 +92,8 @@ func TestTablesAgainstPairs(t *testing.T) {
 		in.Hosts.Nodes = in.Hosts.Nodes[:10+seed]
 		got := judged(t, in).Tables
 		phases, most := slow(in.Tables, in.Hosts.Nodes)
-		if math.Abs(got.Phases-float64(phases)) > 1e-6 || got.Routes != max(most, int64(len(in.Hosts.Nodes)-1)) {
-			t.Errorf("seed %d: %v phases and %d routes, want %d and %d", seed, got.Phases, got.Routes, phases, most)
-		}
+		expect.True(t, math.Abs(got.Phases-float64(phases)) <= 1e-6 && got.Routes == max(most, int64(len(in.Hosts.Nodes)-1)),
+			"seed %d: %v phases and %d routes, want %d and %d", seed, got.Phases, got.Routes, phases, most)
 		for _, l := range got.Links {
 			if !got.Decides {
 				break
@@ -118,9 +102,7 @@ func TestTablesAgainstPairs(t *testing.T) {
 				t.Errorf("seed %d: %s: %d pairs of %d routes, want %d", seed, l.Port, len(l.Pairs), l.Routes, len(want))
 			} else {
 				for _, p := range l.Pairs {
-					if !want[p] {
-						t.Errorf("seed %d: %v does not pass %s", seed, p, l.Port)
-					}
+					expect.True(t, want[p], "seed %d: %v does not pass %s", seed, p, l.Port)
 				}
 			}
 		}
@@ -182,9 +164,8 @@ func TestJudgeRefuses(t *testing.T) {
 		{"hosts that nothing joins", input(t, "FT(2;2,4)", "", "leaf2-spine0", "leaf2-spine1"), "no live cables join h0 and h4"},
 		{"a host without a cable", input(t, "FT(2;2,4)", "", "h3"), "host h3 has no cable"},
 	} {
-		if v, err := Judge(x.in); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %+v, error %v, want %q", x.name, v, err, x.want)
-		}
+		v, err := Judge(x.in)
+		expect.True(t, err != nil && strings.Contains(err.Error(), x.want), "%s: %+v, error %v, want %q", x.name, v, err, x.want)
 	}
 }
 
@@ -194,9 +175,8 @@ func TestEfficiency(t *testing.T) {
 	in.Hosts.Slots, in.Rate = 3, 8e9
 	in.Result = &foreign.Result{Ranks: 24, Seconds: 1e-3, Bytes: 10_000}
 	// 7 hosts · 9 pairs of ranks · 10 kB in a millisecond, of 1 GB/s.
-	if e, err := efficiency(in); err != nil || math.Abs(e-0.63) > 1e-12 {
-		t.Errorf("%v, %v", e, err)
-	}
+	e, err := efficiency(in)
+	expect.True(t, err == nil && math.Abs(e-0.63) <= 1e-12, "%v, %v", e, err)
 }
 
 func TestReadHosts(t *testing.T) {
@@ -225,9 +205,7 @@ func TestReadHosts(t *testing.T) {
 			continue
 		}
 		for i, v := range want.hosts {
-			if h.Nodes[i] != v {
-				t.Errorf("%q: %v", text, h.Nodes)
-			}
+			expect.True(t, h.Nodes[i] == v, "%q: %v", text, h.Nodes)
 		}
 	}
 	for text, want := range map[string]string{
@@ -279,9 +257,7 @@ func TestHostNames(t *testing.T) {
 		"h1.cluster.example\nh0\n":                       "[h1 h0]",
 	} {
 		h, err := network.ReadJob(strings.NewReader(text), n)
-		if err != nil || fmt.Sprint(h.Names) != want {
-			t.Errorf("%q: %v, %v; want %s", text, h.Names, err, want)
-		}
+		expect.True(t, err == nil && fmt.Sprint(h.Names) == want, "%q: %v, %v; want %s", text, h.Names, err, want)
 	}
 }
 
@@ -300,14 +276,10 @@ func FuzzReadHosts(f *testing.F) {
 		}
 		seen := map[network.Node]bool{}
 		for _, v := range h.Nodes {
-			if seen[v] || !n.IsHost(v) {
-				t.Fatalf("%q: %v", text, h.Nodes)
-			}
+			expect.MustTrue(t, !seen[v] && n.IsHost(v), "%q: %v", text, h.Nodes)
 			seen[v] = true
 		}
-		if h.Slots < 1 || len(h.Nodes) < 2 {
-			t.Fatalf("%q: %+v", text, h)
-		}
+		expect.MustTrue(t, h.Slots >= 1 && len(h.Nodes) >= 2, "%q: %+v", text, h)
 	})
 }
 
@@ -315,14 +287,12 @@ func FuzzReadHosts(f *testing.F) {
 func TestReasons(t *testing.T) {
 	for seed := range uint64(20) {
 		healthy, _ := topology.New(topology.Options{Ports: 4, Leaves: 6})
-		dead, err := healthy.Random(6, seed)
-		expect.Must(t, err)
+		dead := expect.Value(healthy.Random(6, seed))(t)
 		v := judged(t, input(t, "FT(2;4,6)", "", topology.LinkNames(dead)...))
 		if v.AtMost.Witness != "server" && !strings.Contains(v.AtMost.Why, "leaf") {
 			t.Errorf("%+v", v.AtMost)
 		}
-		if last := v.Repairs[len(v.Repairs)-1]; last.Efficiency != 1 || len(v.Dead) != 6 {
-			t.Errorf("after all repairs %+v", last)
-		}
+		last := v.Repairs[len(v.Repairs)-1]
+		expect.True(t, last.Efficiency == 1 && len(v.Dead) == 6, "after all repairs %+v", last)
 	}
 }

@@ -15,8 +15,7 @@ import (
 // figure is an upper limit, nothing is refused, and no tables are said to have been others.
 func TestMeasuredBySlowest(t *testing.T) {
 	read := func(name string) string {
-		text, err := os.ReadFile("testdata/" + name + ".txt")
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile("testdata/" + name + ".txt"))(t)
 		return string(text)
 	}
 	mean := strings.NewReplacer("   Min Latency(us)   Max Latency(us)  Iterations", "", "         860787.85        1982171.37           5", "")
@@ -35,22 +34,18 @@ func TestMeasuredBySlowest(t *testing.T) {
 	} {
 		in := input(t, "FT(2;4,4)", "minhop", "leaf0-spine0")
 		r, err := foreign.Read([]byte(x.text), foreign.Options{})
-		if err != nil {
-			t.Fatalf("%s: %v", x.name, err)
-		}
+		expect.Must(t, err, "%s", x.name)
 		in.Result, in.Rate = r, 20e6
 		v := judged(t, in)
 		m := v.Measured
-		if math.Abs(m.Efficiency-x.efficiency) > 5e-4 || (m.Limit == "") != (x.limit == "") || !strings.Contains(m.Limit, x.limit) {
-			t.Errorf("%s: %+v, want %.4f and %q", x.name, m, x.efficiency, x.limit)
-		}
+		expect.True(t, math.Abs(m.Efficiency-x.efficiency) <= 5e-4 && (m.Limit == "") == (x.limit == "") && strings.Contains(m.Limit, x.limit),
+			"%s: %+v, want %.4f and %q", x.name, m, x.efficiency, x.limit)
 		text := v.Answer().Sentence
 		for _, row := range v.Lines() {
 			text += "\n" + strings.Join(row, " ")
 		}
-		if strings.Contains(text, aboveTables) || strings.Contains(strings.ToLower(text), "no more than") != (x.limit != "") {
-			t.Errorf("%s:\n%s", x.name, text)
-		}
+		expect.True(t, !strings.Contains(text, aboveTables) && strings.Contains(strings.ToLower(text), "no more than") == (x.limit != ""),
+			"%s:\n%s", x.name, text)
 	}
 }
 
@@ -67,9 +62,8 @@ func TestMeanRefused(t *testing.T) {
 		for _, limit := range []string{"a mean", ""} {
 			in.Result = &foreign.Result{What: "a call", Seconds: x.seconds, Bytes: 1e6, Ranks: 4 * x.slots, Limit: limit}
 			want := x.refused || limit == "" && x.slots > 1
-			if v, err := Judge(in); (err != nil) != want {
-				t.Errorf("%+v, limit %q: %+v, %v", x, limit, v, err)
-			}
+			v, err := Judge(in)
+			expect.True(t, (err != nil) == want, "%+v, limit %q: %+v, %v", x, limit, v, err)
 		}
 	}
 }

@@ -28,9 +28,7 @@ func TestWritePage(t *testing.T) {
 		var b strings.Builder
 		expect.Must(t, judged(t, in).WritePage(&b))
 		for _, want := range x.want {
-			if !strings.Contains(b.String(), want) {
-				t.Errorf("%s: no %q", x.notation, want)
-			}
+			expect.True(t, strings.Contains(b.String(), want), "%s: no %q", x.notation, want)
 		}
 	}
 }

@@ -25,9 +25,7 @@ func measured(t *testing.T, tables *lft.Tables, factor func(network.End) float64
 		for src := range n.Hosts() {
 			dst := (src + k) % n.Hosts()
 			route, fault := tables.Route(network.Node(src), int(n.Info(network.Node(dst)).LID))
-			if fault != lft.NoFault {
-				t.Fatal(fault)
-			}
+			expect.MustTrue(t, fault == lft.NoFault, "%v", fault)
 			ways[src] = append(route, network.End{Node: network.Node(src), Port: 1})
 			for _, e := range ways[src] {
 				on[e]++
@@ -73,15 +71,10 @@ func TestPairsShare(t *testing.T) {
 	in.Rate = 1e10
 	in.Result = measured(t, in.Tables, func(network.End) float64 { return 1 })
 	v := judged(t, in)
-	if v.Pairs.Slow != 0 || v.Pairs.Shared == 0 || v.Pairs.OfRate != 1 {
-		t.Errorf("%+v", v.Pairs)
-	}
-	if math.Abs(v.Measured.OfPhased-1) > 1e-9 {
-		t.Errorf("%+v", v.Measured)
-	}
-	if m := v.Pairs.matrix; len(m) != 16*16 || !math.IsNaN(m[0]) || m[1] == 0 {
-		t.Errorf("%v", m)
-	}
+	expect.True(t, v.Pairs.Slow == 0 && v.Pairs.Shared != 0 && v.Pairs.OfRate == 1, "%+v", v.Pairs)
+	expect.True(t, math.Abs(v.Measured.OfPhased-1) <= 1e-9, "%+v", v.Measured)
+	m := v.Pairs.matrix
+	expect.True(t, len(m) == 16*16 && math.IsNaN(m[0]) && m[1] != 0, "%v", m)
 }
 
 // Without tables slow hosts are named, in whatever order and of however many ranks.
@@ -99,14 +92,11 @@ func TestPairsWithoutTables(t *testing.T) {
 		}
 	}
 	hosts, err := HostsOf(p, in.Net)
-	if err != nil || len(hosts.Nodes) != 3 {
-		t.Fatal(hosts, err)
-	}
+	expect.MustTrue(t, err == nil && len(hosts.Nodes) == 3, "%v %v", hosts, err)
 	in.Hosts, in.Result = hosts, &foreign.Result{What: "pairs", Pairs: p}
 	v := judged(t, in)
-	if v.Pairs.Count != 10 || v.Pairs.Slow != 3 || v.Pairs.Common[0].From != "h5" || v.Measured != nil {
-		t.Errorf("%+v, measured %+v", v.Pairs, v.Measured)
-	}
+	expect.True(t, v.Pairs.Count == 10 && v.Pairs.Slow == 3 && v.Pairs.Common[0].From == "h5" && v.Measured == nil,
+		"%+v, measured %+v", v.Pairs, v.Measured)
 	ranks := foreign.Pairs{Names: p.Names, Shifts: true}
 	if _, err := HostsOf(&ranks, in.Net); err == nil || !strings.Contains(err.Error(), "h5 has 1 rank and h1 has 2") {
 		t.Error(err)
@@ -125,10 +115,6 @@ func TestPairsWithoutTables(t *testing.T) {
 	}
 	in.Rate = 0
 	p.Names[0] = "node9"
-	if _, err := HostsOf(p, in.Net); err == nil {
-		t.Error("a host that is not in the network")
-	}
-	if _, err := Judge(in); err == nil {
-		t.Error("a host that is not in the network was judged")
-	}
+	expect.True(t, expect.Err(HostsOf(p, in.Net)) != nil, "a host that is not in the network")
+	expect.True(t, expect.Err(Judge(in)) != nil, "a host that is not in the network was judged")
 }

@@ -18,10 +18,8 @@ func TestGreedyIsExact(t *testing.T) {
 	for m := 4; m <= 8; m++ {
 		for count := 1; count <= 4; count++ {
 			for seed := range draws {
-				healthy, err := topology.New(topology.Options{Ports: 4 + (m-4)*(1-seed%2), Leaves: m})
-				expect.Must(t, err)
-				dead, err := healthy.Random(count, uint64(seed))
-				expect.Must(t, err)
+				healthy := expect.Value(topology.New(topology.Options{Ports: 4 + (m-4)*(1-seed%2), Leaves: m}))(t)
+				dead := expect.Value(healthy.Random(count, uint64(seed)))(t)
 				// One draw of ten has slow links in place of some dead ones.
 				cut, more := count, 1+1e-9
 				if seed%10 == 1 {
@@ -39,9 +37,7 @@ func TestGreedyIsExact(t *testing.T) {
 					in.Net = in.Net.WithRates(slow)
 				}
 				f, err := newFabric(in.Whole, in.Net, in.Hosts)
-				if err != nil || f.tree == nil {
-					t.Fatal(err, f.why)
-				}
+				expect.MustTrue(t, err == nil && f.tree != nil, "%v %v", err, f.why)
 				faults := f.faults()
 				best, quick := f.exact(faults), f.greedy(faults)
 				if g, w := sum(quick), sum(best); g > w*more || len(quick) != count {

@@ -13,8 +13,7 @@ import (
 
 func readWords(t *testing.T, w Words) (*Input, error) {
 	t.Helper()
-	n, err := network.Parse("FT(2;2,4)", 0)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("FT(2;2,4)", 0))(t)
 	in := &Input{Name: "FT(2;2,4)", Whole: n, Net: n}
 	if w.Format == "" {
 		w.Format = foreign.Auto

@@ -81,9 +81,8 @@ func TestBoxes(t *testing.T) {
 	c := f.charts()
 	expect.MustTrue(t, len(c) == 2 && len(c[0].Series) == 2 && len(c[1].Series) == 1 && c[1].Series[0].Name == "second" && c[0].Labels[1] == "some",
 		"%+v", c)
-	if p := c[0].Series[0].Points[0]; len(p.Values) != 3 || len(p.Stated) != 1 {
-		t.Errorf("%+v", p)
-	}
+	p := c[0].Series[0].Points[0]
+	expect.True(t, len(p.Values) == 3 && len(p.Stated) == 1, "%+v", p)
 	var svg bytes.Buffer
 	expect.Must(t, f.WriteSVG(&svg))
 	expect.Contains(t, words(t, svg.Bytes()), "some", "326 servers")

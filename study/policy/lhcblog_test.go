@@ -160,17 +160,15 @@ func TestLHCbLog(t *testing.T) {
 	if *update {
 		expect.Must(t, os.WriteFile(lhcbLog, text, 0o644))
 	}
-	if committed, err := os.ReadFile(lhcbLog); err != nil || !bytes.Equal(committed, text) {
-		t.Errorf("%s is not what its generator writes (%v); see -update", lhcbLog, err)
-	}
+	committed, err := os.ReadFile(lhcbLog)
+	expect.True(t, err == nil && bytes.Equal(committed, text), "%s is not what its generator writes (%v); see -update", lhcbLog, err)
 	h, fs := read(t, tree, text)
 	g := failures.Summarise(h, failures.Settings{Merge: 10 * time.Minute}).Groups[0]
 	expect.True(t, g.Raw.Failures == 2056 && g.Flaps >= 1750 && g.Flaps <= 1800 && g.Periods >= 250 && g.Periods <= 300,
 		"%d failures, %d flaps in %d periods; the thesis has 2056, 1778 in 287", g.Raw.Failures, g.Flaps, g.Periods)
 	for _, x := range []struct{ seconds, share float64 }{{10, 0.33}, {60, 0.88}, {600, 0.97}} {
-		if got := g.Raw.Durations.Below(x.seconds); math.Abs(got-x.share) > 0.02 {
-			t.Errorf("%.3f shorter than %g s, the thesis has %g", got, x.seconds, x.share)
-		}
+		got := g.Raw.Durations.Below(x.seconds)
+		expect.True(t, math.Abs(got-x.share) <= 0.02, "%.3f shorter than %g s, the thesis has %g", got, x.seconds, x.share)
 	}
 	l := FromFailures(tree, h, fs)
 	w, _ := l.worst()

@@ -46,9 +46,7 @@ func TestRates(t *testing.T) {
 		{"without phases", failover.Unsync, State{plan: one, tables: one}, 1.5 * 12 / 16, 1.5},
 	} {
 		rates := &Rates{Work: s.rateWith}
-		if err := rates.Learn(context.Background(), &Timeline{Policy: tt.policy, Intervals: []Interval{{state: tt.state}}}); err != nil {
-			t.Fatalf("%s: %v", tt.name, err)
-		}
+		expect.Must(t, rates.Learn(context.Background(), &Timeline{Policy: tt.policy, Intervals: []Interval{{state: tt.state}}}), "%s", tt.name)
 		if share := rates.of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {
 			t.Errorf("%s: %.4f of healthy, want %.4f to %.4f", tt.name, share, tt.atLeast, tt.most)
 		}

@@ -229,9 +229,8 @@ func TestInstant(t *testing.T) {
 		_, r := result(t, failover.FORS, l, options{Tree: tree}, rates)
 		s := expect.Value(Instant(failover.FORS, l, tree))(t)
 		expect.Must(t, rates.Learn(context.Background(), s))
-		if want := AddUp(s, rates); math.Abs(r.Lost-want.Lost) > 1e-6 || math.Abs(r.HealthySec-want.HealthySec) > 1e-6 {
-			t.Errorf("seed %d: %+v, want %+v", seed, r, want)
-		}
+		want := AddUp(s, rates)
+		expect.True(t, math.Abs(r.Lost-want.Lost) <= 1e-6 && math.Abs(r.HealthySec-want.HealthySec) <= 1e-6, "seed %d: %+v, want %+v", seed, r, want)
 	}
 }
 

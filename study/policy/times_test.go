@@ -37,9 +37,8 @@ func TestMeasuredTimes(t *testing.T) {
 		{"seen", times.Seen, time.Millisecond}, {"aid", times.Aid, 4 * time.Millisecond}, {"plan", times.Plan, 20 * time.Millisecond},
 		{"debounce", times.Debounce, 0}, {"install", times.Install, 8 * time.Millisecond}, {"update", times.Update, policy.Stated().Update},
 	} {
-		if d := x.got - x.want; d < -time.Microsecond || d > time.Microsecond {
-			t.Errorf("%s: %s, want %s", x.name, x.got, x.want)
-		}
+		d := x.got - x.want
+		expect.True(t, d >= -time.Microsecond && d <= time.Microsecond, "%s: %s, want %s", x.name, x.got, x.want)
 	}
 	expect.Equal(t, times.Measured(&results.Run{}), 0, "changes in an empty run")
 }
@@ -65,11 +64,8 @@ func TestTextWidth(t *testing.T) {
 	var out strings.Builder
 	expect.Must(t, r.WriteText(&out))
 	for line := range strings.Lines(out.String()) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 {
-			t.Errorf("%d columns: %s", n, line)
-		}
+		n := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
+		expect.True(t, n <= 120, "%d columns: %s", n, line)
 	}
-	if _, err := r.Setting.Exchange(context.Background()); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(r.Setting.Exchange(context.Background())))
 }

@@ -4,15 +4,13 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
+	"evbench/internal/expect"
 	"evbench/topology"
 )
 
 // TestAnswer has the sentences of a what-if that is stopped, that cuts servers off, and without a plan.
 func TestAnswer(t *testing.T) {
-	tree, err := topology.New(topology.Options{Ports: 2, Leaves: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 2}))(t)
 	planned := func(schedule string, least, before float64, more CaseReport) CaseReport {
 		more.Case, more.Planned = Case{schedule, "pinned"}, 4
 		more.Efficiency = &Distribution[float64]{Min: least, Median: before, Worst: []string{"leaf0-spine1"}}

@@ -38,9 +38,8 @@ func TestTokensTable(t *testing.T) {
 	for _, r := range tableRows(t, survey.TokensTable, topology.Options{Ports: 3, Leaves: 3}, 40) {
 		of := func(name string) float64 { return r[name+"_ratio"].(float64) }
 		for _, name := range []string{"phases", "fors_order", "planned", "ports_only", "phases_stragglers", "planned_stragglers"} {
-			if x := of(name); x < 0.2 || x > 1 {
-				t.Errorf("%s of %v", name, r)
-			}
+			x := of(name)
+			expect.True(t, x >= 0.2 && x <= 1, "%s of %v", name, r)
 		}
 		differ := r["sizes"] == "uniform50" || r["sizes"] == "exponential"
 		if differ && of("planned") < of("phases")+0.05 || of("phases_stragglers") > of("phases") || of("planned_stragglers") > of("planned") {
@@ -64,9 +63,8 @@ func TestSizesTable(t *testing.T) {
 			phases, planned := r["phases_ratio"].(float64), r["planned_ratio"].(float64)
 			expect.True(t, phases <= planned+1e-9 && planned <= 1 && planned >= 0.6, "%v", r)
 			for _, name := range []string{"window2_ratio", "window3_ratio", "window4_ratio"} {
-				if e := r[name].(float64); e > 1 || e < 0.6 {
-					t.Errorf("%s of %v", name, r)
-				}
+				e := r[name].(float64)
+				expect.True(t, e <= 1 && e >= 0.6, "%s of %v", name, r)
 			}
 		}
 	}

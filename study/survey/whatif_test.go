@@ -137,9 +137,8 @@ func compareGroup(t *testing.T, what string, g survey.GroupReport, slow slowResu
 			t.Errorf("%s, %s, %s: efficiency %+v, want %v", what, g.Group, c.Case, c.Efficiency, slow.efficiency[i])
 		}
 		set := slices.Sorted(slices.Values(c.Efficiency.Worst))
-		if at := slices.Index(slow.names, strings.Join(set, ",")); at < 0 || slow.efficiency[i][at] != least {
-			t.Errorf("%s, %s, %s: worst set %v", what, g.Group, c.Case, set)
-		}
+		at := slices.Index(slow.names, strings.Join(set, ","))
+		expect.True(t, at >= 0 && slow.efficiency[i][at] == least, "%s, %s, %s: worst set %v", what, g.Group, c.Case, set)
 		count := 0
 		for _, b := range c.Efficiency.Histogram {
 			count += b.Count
@@ -269,8 +268,6 @@ func TestWhatIfJSON(t *testing.T) {
 func BenchmarkWhatIf(b *testing.B) {
 	base := tree(b, 8, 8)
 	for b.Loop() {
-		if _, err := survey.WhatIf(b.Context(), base, survey.WhatIfOptions{K: 2, Sample: 100, Seed: 1}); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(survey.WhatIf(b.Context(), base, survey.WhatIfOptions{K: 2, Sample: 100, Seed: 1})))
 	}
 }

@@ -196,9 +196,8 @@ func odd(t testing.TB) *network.Network {
 		{Name: `with "quotes", lid 7`, GUID: 0x40, Port: 0x41, LID: 14, LMC: 1},
 		{Name: "bare", GUID: 0x50, Port: 0x51, LID: 16},
 	} {
-		if h := b.Host(in); int(h) != i {
-			t.Fatal(h)
-		}
+		h := b.Host(in)
+		expect.MustTrue(t, int(h) == i, "%v", h)
 	}
 	for i, name := range []string{"MF0;sw-1:MSX6036/U1", "#2", "alone"} {
 		b.Switch(network.Info{Name: name, GUID: 0x100 + uint64(i), Port: 0x100 + uint64(i), LID: uint16(20 + i)}, 12+i)
@@ -262,9 +261,7 @@ func TestWriteRefuses(t *testing.T) {
 	info[5].GUID++
 	info[1].GUID, info[1].Port = info[0].GUID, info[0].Port+0x1000 // one adapter
 	expect.Error(t, netfile.WriteSim(io.Discard, n.WithInfo(info)), "one after the other")
-	if err := netfile.WriteIB(io.Discard, n.WithInfo(info)); err != nil {
-		t.Errorf("ibnetdiscover writes GUIDs of ports: %v", err)
-	}
+	expect.OK(t, netfile.WriteIB(io.Discard, n.WithInfo(info)), "ibnetdiscover writes GUIDs of ports")
 }
 
 // TestSimPortGUID: adapters whose port has the node's GUID, as newer ones have,

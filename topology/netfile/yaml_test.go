@@ -13,8 +13,7 @@ import (
 
 func readYAML(t testing.TB, s string) *network.Network {
 	t.Helper()
-	n, err := netfile.ReadYAML(strings.NewReader(s))
-	expect.Must(t, err)
+	n := expect.Value(netfile.ReadYAML(strings.NewReader(s)))(t)
 	return n
 }
 
@@ -54,16 +53,12 @@ cables:
 `
 
 func TestWrite(t *testing.T) {
-	if got := write(t, parse(t, "FT(2;1,2)", 1)); got != golden {
-		t.Errorf("got\n%s", got)
-	}
+	expect.Equal(t, write(t, parse(t, "FT(2;1,2)", 1)), golden, "got")
 }
 
 func TestReadNotation(t *testing.T) {
 	n := readYAML(t, "notation: FT(2;4,8)\nlmc: 2\ndown: [leaf0-spine0, s2_3, s1_5/6]\n")
-	if err := sameYAML(n, parse(t, "FT(2;4,8)", 2, "s1_0/5", "s2_3", "s1_5/6")); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, sameYAML(n, parse(t, "FT(2;4,8)", 2, "s1_0/5", "s2_3", "s1_5/6")))
 }
 
 // TestReadShort reads what a person would write.
@@ -79,9 +74,8 @@ cables:
 lmc: 1
 down: [h1]
 `)
-	if h := n.Info(1); h.GUID != 0x0002c90300000010 || h.Port != 0x0002c90300000011 || h.LID != 4 || h.LMC != 1 {
-		t.Errorf("h1 is %+v", h)
-	}
+	h := n.Info(1)
+	expect.True(t, h.GUID == 0x0002c90300000010 && h.Port == 0x0002c90300000011 && h.LID == 4 && h.LMC == 1, "h1 is %+v", h)
 	if n.Info(2).LID != 6 || n.Leaf(0).Node != 2 || !n.Isolated(1) {
 		t.Errorf("sw is %+v, %v", n.Info(2), n.Ends(2)[:3])
 	}
@@ -100,8 +94,7 @@ func TestRoundTripYAML(t *testing.T) {
 	networks := []*network.Network{b.Build(), parse(t, "FT(1;1)", 7), parse(t, "QFT(3;4,2,4;1,2,4;1,2,1)", 2)}
 	big := parse(t, "PGFT(3;4,2,8;1,2,4;1,2,1)", 1)
 	for seed := range uint64(20) {
-		dead, err := big.Random(int(seed), seed)
-		expect.Must(t, err)
+		dead := expect.Value(big.Random(int(seed), seed))(t)
 		networks = append(networks, big.Without(dead, []network.Node{network.Node(seed), big.Switch(int(seed))}))
 	}
 	for i, n := range networks {
@@ -111,9 +104,7 @@ func TestRoundTripYAML(t *testing.T) {
 			t.Errorf("network %d: %v\n%.2000s", i, err, text)
 			continue
 		}
-		if err := sameYAML(again, n); err != nil {
-			t.Errorf("network %d: %v", i, err)
-		}
+		expect.OK(t, sameYAML(again, n), "network %d", i)
 	}
 }
 

@@ -208,9 +208,8 @@ func TestNumbered(t *testing.T) {
 
 func TestParts(t *testing.T) {
 	n := build(t, "FT(2;2,4)")
-	if p := n.Parts(); len(p) != 1 || len(p[0]) != 8 {
-		t.Errorf("parts %v", p)
-	}
+	p := n.Parts()
+	expect.True(t, len(p) == 1 && len(p[0]) == 8, "parts %v", p)
 	d := expect.Value(n.Degrade([]string{"leaf1-spine0", "leaf1-spine1", "h7"}))(t)
 	expect.Equal(t, fmt.Sprint(d.Parts()), "[[0 1 4 5 6] [2 3] [7]]", "parts")
 }

@@ -53,9 +53,8 @@ func TestRootsAndRanks(t *testing.T) {
 				t.Errorf("%s: levels %v, %v, want %v", notation, got, err, want)
 			}
 		}
-		if odd := n.NotLayered(want); len(odd) > 0 {
-			t.Errorf("%s: %d cables join no neighbouring levels", notation, len(odd))
-		}
+		odd := n.NotLayered(want)
+		expect.True(t, len(odd) == 0, "%s: %d cables join no neighbouring levels", notation, len(odd))
 	}
 }
 
@@ -194,9 +193,7 @@ func BenchmarkDetectRoots(b *testing.B) {
 		n := build(b, notation)
 		b.Run(notation, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := network.Ranks(n, nil); err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, expect.Err(network.Ranks(n, nil)))
 			}
 		})
 	}
@@ -205,8 +202,6 @@ func BenchmarkDetectRoots(b *testing.B) {
 func BenchmarkRandom(b *testing.B) {
 	n := build(b, large[0])
 	for b.Loop() {
-		if _, err := n.Random(1000, 1); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(n.Random(1000, 1)))
 	}
 }

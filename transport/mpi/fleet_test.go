@@ -31,8 +31,7 @@ func newFleet(t *testing.T, n int) *fleet {
 	expect.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "s")
-	l, err := net.Listen("unix", path)
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("unix", path))(t)
 	cmd := mpirun(t, n, "serve", envSocket+"="+path)
 	cmd.Stderr = os.Stderr
 	expect.Must(t, cmd.Start())
@@ -48,9 +47,7 @@ func newFleet(t *testing.T, n int) *fleet {
 				_ = c.Close()
 			}
 		}
-		if err := <-ended; err != nil {
-			t.Errorf("mpirun: %v", err)
-		}
+		expect.OK(t, <-ended, "mpirun")
 	})
 	for range n {
 		conn := expect.Value(l.Accept())(t)

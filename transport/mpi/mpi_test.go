@@ -122,9 +122,8 @@ func TestParts(t *testing.T) {
 		{"flood", 9}, {"quiet", 2}, {"control", 4}, {"panic", 2}, {"refusals", 2}, {"leftovers", 3},
 	} {
 		t.Run(tt.part, func(t *testing.T) {
-			if out, err := mpirun(t, tt.n, tt.part).CombinedOutput(); err != nil {
-				t.Errorf("mpirun: %v\n%s", err, out)
-			}
+			out, err := mpirun(t, tt.n, tt.part).CombinedOutput()
+			expect.True(t, err == nil, "mpirun: %v\n%s", err, out)
 		})
 	}
 }

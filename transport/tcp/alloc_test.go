@@ -15,9 +15,8 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 			"phases": phased, "posted": posted, "posted, dropped": dropped,
 		} {
 			t.Run(io+"/"+name, func(t *testing.T) {
-				if got := allocations(t, groupOf(t, 2, Options{}, Group{IO: io}, "tournament", transport.Single), work); got != 0 {
-					t.Errorf("%v allocations per exchange of two ranks", got)
-				}
+				got := allocations(t, groupOf(t, 2, Options{}, Group{IO: io}, "tournament", transport.Single), work)
+				expect.True(t, got == 0, "%v allocations per exchange of two ranks", got)
 			})
 		}
 	}

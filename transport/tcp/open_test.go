@@ -71,9 +71,7 @@ func op(k transport.Kind, peer, path int, body string) transport.Op {
 func carries(t *testing.T, from, to *Endpoint, path int) {
 	t.Helper()
 	expect.Must(t, from.Post([]transport.Op{op(transport.Send, to.Rank(), path, "hello")}))
-	if _, err := from.Poll(t.Context(), make([]transport.Op, 1)); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(from.Poll(t.Context(), make([]transport.Op, 1))))
 	in := []transport.Op{op(transport.Recv, from.Rank(), path, ".....")}
 	if err := to.Exchange(t.Context(), in); err != nil || string(in[0].Body) != "hello" {
 		t.Errorf("received %q, %v", in[0].Body, err)
@@ -84,24 +82,18 @@ func TestStrangersAreRefused(t *testing.T) {
 	book := newLogbook()
 	ls := []*Listener{listen(t, Options{Token: "right", Log: book.log}), listen(t, Options{Token: "right"})}
 	say := func(b string) (answer []byte) {
-		c, err := net.Dial("tcp", ls[0].Addr())
-		expect.Must(t, err)
+		c := expect.Value(net.Dial("tcp", ls[0].Addr()))(t)
 		defer func() { _ = c.Close() }()
-		if _, err := io.WriteString(c, b); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err(io.WriteString(c, b)))
 		if len(b) < prefaceSize { // it has hung up: there will be no more
 			_ = c.(*net.TCPConn).CloseWrite()
 		}
-		if _, err := io.ReadFull(c, make([]byte, greetingSize)); err != nil {
-			t.Error(err)
-		}
+		expect.OK(t, expect.Err(io.ReadFull(c, make([]byte, greetingSize))))
 		answer, _ = io.ReadAll(c) // a reset is a refusal too
 		return answer
 	}
-	if got := say("GET / HTTP/1.1\r\nHost: " + strings.Repeat("x", prefaceSize)); len(got) > 0 {
-		t.Errorf("a stranger was told %q", got)
-	}
+	got := say("GET / HTTP/1.1\r\nHost: " + strings.Repeat("x", prefaceSize))
+	expect.True(t, len(got) == 0, "a stranger was told %q", got)
 	expect.Contains(t, book.last(), "not a connection of this protocol")
 	if say("evbench\n"); !strings.Contains(book.last(), "preface") {
 		t.Error("half a preface was not logged")
@@ -145,9 +137,8 @@ func TestWrongTokenIsToldSo(t *testing.T) {
 	_, err := ls[0].Connect(t.Context(), a)
 	var pe *transport.PeerError
 	expect.True(t, errors.Is(err, badToken) && errors.As(err, &pe) && pe.Peer == 1, "Connect() = %v, want a PeerError of rank 1 about the token", err)
-	if line := book.last(); !strings.Contains(line, "token") || strings.Contains(line, "wrong\"") {
-		t.Errorf("logged %q", line)
-	}
+	line := book.last()
+	expect.True(t, strings.Contains(line, "token") && !strings.Contains(line, "wrong\""), "logged %q", line)
 }
 
 // Who accepts everybody, without knowing the token, is not taken for a peer.
@@ -223,9 +214,8 @@ func TestExtend(t *testing.T) {
 	expect.True(t, eps[0].Opened([]Path{{1, 3}, {1, 0}, {1, transport.Single}}), "open paths do not count as open")
 	expect.Must(t, eps[0].Exchange(t.Context(), []transport.Op{op(transport.Send, 1, 3, "hello")}))
 	done := make([]transport.Op, 1)
-	if n, err := eps[1].Poll(t.Context(), done); n != 1 || err != nil || string(done[0].Body) != "hello" {
-		t.Errorf("Poll() = %d, %v: %q", n, err, done[0].Body)
-	}
+	n, err := eps[1].Poll(t.Context(), done)
+	expect.True(t, n == 1 && err == nil && string(done[0].Body) == "hello", "Poll() = %d, %v: %q", n, err, done[0].Body)
 	carries(t, eps[0], eps[1], 0)
 	expect.True(t, eps[0].Extend(t.Context(), []Path{{0, 1}}) != nil, "a path to the rank itself was taken")
 }
@@ -397,7 +387,6 @@ func TestCloseLeavesNoFiles(t *testing.T) {
 	}
 	expect.Equal(t, wanted.Load(), asked, "files counted")
 	// The poller of the runtime keeps two or three for itself.
-	if after := count(); after > before+3 {
-		t.Errorf("%d files open before, %d after", before, after)
-	}
+	after := count()
+	expect.True(t, after <= before+3, "%d files open before, %d after", before, after)
 }

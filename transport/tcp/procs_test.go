@@ -227,16 +227,12 @@ func end(t testing.TB, ranks []rank) (slowest time.Duration) {
 	t.Helper()
 	for i, r := range ranks {
 		var took time.Duration
-		if err := r.out.Decode(&took); err != nil {
-			t.Fatalf("rank %d: %v", i, err)
-		}
+		expect.Must(t, r.out.Decode(&took), "rank %d", i)
 		slowest = max(slowest, took)
 	}
 	for i, r := range ranks {
 		_ = r.in.Close()
-		if err := r.cmd.Wait(); err != nil {
-			t.Errorf("rank %d: %v", i, err)
-		}
+		expect.OK(t, r.cmd.Wait(), "rank %d", i)
 	}
 	return slowest
 }

@@ -118,9 +118,8 @@ func TestBarrierContract(t *testing.T) {
 func TestRetransmitsAsksTheBusy(t *testing.T) {
 	eps := group(t, 2, Options{}, "", 0, 1, 2, 3)
 	e := eps[0]
-	if sum := e.Retransmits(); sum != 0 || len(e.stirred) != 0 {
-		t.Errorf("%d sent again, %d of %d connections to look at", sum, len(e.stirred), len(e.conns))
-	}
+	sum := e.Retransmits()
+	expect.True(t, sum == 0 && len(e.stirred) == 0, "%d sent again, %d of %d connections to look at", sum, len(e.stirred), len(e.conns))
 	carries(t, e, eps[1], 2)
 	expect.True(t, len(e.stirred) == 1 && e.stirred[0].path == 2, "%d of %d connections to look at", len(e.stirred), len(e.conns))
 	for e.Retransmits(); len(e.stirred) > 0; e.Retransmits() { // until the last byte is acknowledged

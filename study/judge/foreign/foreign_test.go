@@ -111,9 +111,8 @@ func TestReadRefuses(t *testing.T) {
 		{"own, other schema", `{"schema":"x"}`, Options{}, `schema "x"`},
 		{"own, cut", `{"schema"`, Options{}, "no summary.json"},
 	} {
-		if r, err := Read([]byte(x.text), x.o); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %+v, error %v, want %q", x.name, r, err, x.want)
-		}
+		r, err := Read([]byte(x.text), x.o)
+		expect.True(t, err != nil && strings.Contains(err.Error(), x.want), "%s: %+v, error %v, want %q", x.name, r, err, x.want)
 	}
 }
 
@@ -151,9 +150,7 @@ func FuzzRead(f *testing.F) {
 			ways := 0
 			if r.Pairs != nil {
 				ways++
-				if err := r.Pairs.check(); err != nil {
-					t.Fatalf("%s: %v", format, err)
-				}
+				expect.Must(t, r.Pairs.check(), "%s", format)
 			}
 			if r.Seconds > 0 && r.Bytes > 0 {
 				ways++

@@ -157,8 +157,7 @@ func TestPairsRefused(t *testing.T) {
 		{"iperf3, no end", iperfStream[:strings.Index(iperfStream, `{"event":"end"`)], "", "has no end"},
 		{"iperf3, other JSON", `{"a":1}`, "iperf3", "no JSON of iperf3"},
 	} {
-		if r, err := Read([]byte(x.text), Options{Format: x.format}); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %+v, error %v, want %q", x.name, r, err, x.want)
-		}
+		r, err := Read([]byte(x.text), Options{Format: x.format})
+		expect.True(t, err != nil && strings.Contains(err.Error(), x.want), "%s: %+v, error %v, want %q", x.name, r, err, x.want)
 	}
 }
