@@ -192,3 +192,45 @@ func (d *dealing) within(now time.Duration) {
 		}
 	}
 }
+
+// An exchange that is known to take longer than the measurement is granted alone; where
+// nothing is known, or exchanges are short, a few are.
+func TestPacerExpects(t *testing.T) {
+	for _, tt := range []struct {
+		expected time.Duration
+		want     uint64
+	}{{0, 2}, {2 * time.Minute, 1}, {50 * time.Second, 2}, {10 * time.Millisecond, 2}} {
+		p := newPacer(0, Case{Duration: time.Minute, Expected: tt.expected})
+		p.measure(0, time.Second)
+		if until, last := p.extend(time.Second, 0); until != tt.want || last {
+			t.Errorf("expected to take %v: %d exchanges granted, the last: %v; want %d", tt.expected, until, last, tt.want)
+		}
+		if until, last := p.extend(62*time.Second, 1); until != 1 || !last {
+			t.Errorf("expected to take %v, when the time is over: %d granted, the last: %v", tt.expected, until, last)
+		}
+	}
+}
+
+// Everyone meets everyone once, one at a time, in as few rounds as there can be.
+func TestPairings(t *testing.T) {
+	for n := range 30 {
+		rounds := pairings(n)
+		if want := n - 1 + n%2; n > 1 && len(rounds) != want {
+			t.Errorf("%d servers: %d rounds, want %d", n, len(rounds), want)
+		}
+		met := map[[2]int]int{}
+		for _, partner := range rounds {
+			for a, b := range partner {
+				if b < 0 {
+					continue
+				}
+				expect.MustTrue(t, a != b && partner[b] == a, "%d servers: %d meets %d, who meets %d", n, a, b, partner[b])
+				met[[2]int{a, b}]++
+			}
+		}
+		expect.True(t, len(met) == n*max(n-1, 0), "%d servers: %d ordered pairs meet, want %d", n, len(met), n*(n-1))
+		for pair, times := range met {
+			expect.Equal(t, times, 1, "%d servers: times that %v meet", n, pair)
+		}
+	}
+}

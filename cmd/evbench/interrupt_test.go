@@ -8,15 +8,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/urfave/cli/v2"
+
 	"evbench/internal/expect"
 	"evbench/internal/proc"
-
-	"github.com/urfave/cli/v2"
 )
 
 // holding are the commands that have something to put back, or end at once: each sees
@@ -101,5 +102,42 @@ func TestEndsWhileReading(t *testing.T) {
 			expect.True(t, code == want, "ended with %d, want %d:\n%s", code, want, said)
 			onlyThese(t, dir, "log")
 		})
+	}
+}
+
+// The terminal may say more than once that it has gone. The test signals its own
+// thread: such a signal has arrived when the call returns, and none can come
+// after stop, when nothing catches it.
+func TestNotifyHangUp(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the tests run under nohup")
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	ctx, stop := proc.Notify(t.Context())
+	defer stop()
+	for range 3 {
+		expect.Must(t, syscall.Tgkill(os.Getpid(), syscall.Gettid(), syscall.SIGHUP))
+		<-ctx.Done()
+	}
+	expect.Equal(t, exitCode(context.Cause(ctx), nil, io.Discard), exitHungUp, "exit code")
+}
+
+// An interrupted survey prints what is done, marked incomplete, and exits 130.
+func TestWhatIfInterrupted(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"whatif", "-t", "FT(2;4,4)", "--k", "2"}, "INCOMPLETE"},
+		{[]string{"whatif", "-t", "FT(2;4,4)", "--k", "2", "--json"}, `"incomplete":true`},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(proc.Signal{Sig: syscall.SIGINT})
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, append([]string{"evbench"}, c.args...), &stdout, &stderr)
+		if code != exitInterrupted || !strings.Contains(stdout.String(), c.want) {
+			t.Errorf("%v: exit %d, stdout %q, stderr %q", c.args, code, stdout.String(), stderr.String())
+		}
 	}
 }

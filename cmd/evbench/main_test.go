@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,5 +65,33 @@ func measureCmd(ts *testscript.TestScript, neg bool, args []string) {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if neg || err != nil && (!ok || exit.ExitCode() != exitInvalid) {
 		ts.Fatalf("evbench run %v: %v", args, err)
+	}
+}
+
+// accurateCmd is "exec evbench accuracy …" of one round that may end with resolved results
+// or with others: the machine that runs the tests may be busy.
+func accurateCmd(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("evbench", append([]string{"accuracy"}, oneRound(args)...)...)
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if neg || err != nil && (!ok || exit.ExitCode() != exitInvalid) {
+		ts.Fatalf("evbench accuracy %v: %v", args, err)
+	}
+}
+
+// codeCmd is "code N command …": exec that ends with exit code N.
+func codeCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command [args]")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		ts.Fatalf("code %s: %v", args[0], err)
+	}
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](ts.Exec(args[1], args[2:]...)); ok {
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }

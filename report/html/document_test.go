@@ -1,6 +1,7 @@
 package html_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -8,7 +9,9 @@ import (
 
 	"evbench/internal/browsertest"
 	"evbench/internal/expect"
+	"evbench/report/figure"
 	"evbench/report/html"
+	"evbench/results"
 )
 
 // document has all that a part can have; names need escapes.
@@ -61,4 +64,31 @@ func TestBrowserDocument(t *testing.T) {
 	b.Is(t, "sticking out", `[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > 421 && !e.closest(".scroll, .across, .drawing, nav")).map(e => e.outerHTML.slice(0, 80)).join()`, "")
 	b.Is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
 	b.Quiet(t)
+}
+
+// FuzzWrite: whatever results are read, there is a page of them, and no text of theirs is
+// markup in it.
+func FuzzWrite(f *testing.F) {
+	run := Small(f).Run
+	var s, m strings.Builder
+	expect.Must(f, run.Summary.Write(&s))
+	expect.Must(f, run.Manifest.Write(&m))
+	f.Add(s.String(), m.String())
+	f.Add(`{"schema":"evbench/summary/1","cases":[{"name":"<script>x</script>","reasons":["</style><fuzz>"]}]}`,
+		`{"schema":"evbench/manifest/1","scenario":"topology: FT(2;64,64)","name":"<fuzz>"}`)
+	f.Fuzz(func(t *testing.T, summary, manifest string) {
+		s, err := results.ReadSummary(strings.NewReader(summary))
+		if err != nil {
+			return
+		}
+		m, err := results.ReadManifest(strings.NewReader(manifest))
+		if err != nil {
+			return
+		}
+		run := &results.Run{Summary: s, Manifest: m, Samples: []results.Sample{{Case: "healthy", TSec: 1, IntervalSec: 1, Events: 1}}}
+		var page bytes.Buffer
+		expect.Must(t, html.Write(&page, []html.Input{{Name: "fuzz", Source: figure.Source{Run: run.Merge()}}}))
+		expect.MustTrue(t, !bytes.Contains(page.Bytes(), []byte("<fuzz>")) && !bytes.ContainsRune(page.Bytes(), '\x1b'),
+			"%q and %q have become markup", summary, manifest)
+	})
 }

@@ -1,6 +1,7 @@
 package sizes_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,4 +79,46 @@ func FuzzRead(f *testing.F) {
 		p, err := sizes.MakeWindow(tr, window, sizes.Options{Split: true})
 		expect.MustTrue(t, err == nil && p.Time >= p.Bound.Time, "%+v, error %v", p, err)
 	})
+}
+
+// Planning of sizes ±50 % on 16, 64, 324 and 1,296 servers, without and with nine dead
+// links.
+func BenchmarkMake(b *testing.B) {
+	for _, ports := range []int{4, 8, 18, 36} {
+		for _, dead := range []int{0, 9} {
+			t := topologytest.Tree(b, topology.Options{Ports: ports, Leaves: ports})
+			if ports == 4 && dead > 0 {
+				continue
+			}
+			links, err := t.Random(dead, 5)
+			expect.Must(b, err)
+			if t, err = t.Without(links...); err != nil {
+				b.Fatal(err)
+			}
+			m := draw(b, t, "uniform50", 7)
+			b.Run(fmt.Sprintf("servers=%d/dead=%d", t.Servers(), dead), func(b *testing.B) {
+				for b.Loop() {
+					p := expect.Value(sizes.Make(t, m, sizes.Options{Seed: 1}))(b)
+					b.ReportMetric(p.Efficiency(), "bound/time")
+				}
+			})
+		}
+	}
+}
+
+func TestExchange(t *testing.T) {
+	tree := broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1)
+	m := expect.Value(sizes.Exchange(tree, func(event uint64, source int) int { return 10*int(event) + source }, 3))(t)
+	for src := range 4 {
+		for dst := range 4 {
+			want := int64(10*(3*4+dst) + src)
+			if src == dst {
+				want = 0
+			}
+			expect.Equal(t, m.Size(src, dst), want, "%d to %d: bytes", src, dst)
+		}
+	}
+	if _, err := sizes.Exchange(tree, func(uint64, int) int { return -1 }, 0); err == nil {
+		t.Error("a fragment of -1 bytes is accepted")
+	}
 }
