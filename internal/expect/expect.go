@@ -2,6 +2,7 @@
 package expect
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -46,6 +47,17 @@ func Value[T any](v T, err error) func(testing.TB) T {
 // Err is the error of a call of which the value does not matter.
 func Err[T any](_ T, err error) error { return err }
 
+// Err2 is the same of a call that returns two values more.
+func Err2[T, U any](_ T, _ U, err error) error { return err }
+
+// Is fails the test unless err is target, as errors.Is has it.
+func Is(t testing.TB, err, target error) {
+	if !errors.Is(err, target) {
+		t.Helper()
+		t.Errorf("error %v, want %v", err, target)
+	}
+}
+
 // Error fails the test unless err is an error whose text has all parts.
 func Error(t testing.TB, err error, parts ...string) {
 	t.Helper()
@@ -89,6 +101,22 @@ func True(t testing.TB, ok bool, wrong string, args ...any) {
 // MustTrue ends the test unless ok, and says what is wrong as by fmt.Sprintf. Not for goroutines that the test starts.
 func MustTrue(t testing.TB, ok bool, wrong string, args ...any) {
 	if !ok {
+		t.Helper()
+		t.Fatalf(wrong, args...)
+	}
+}
+
+// False fails the test if it is wrong, and says what as by fmt.Sprintf.
+func False(t testing.TB, is bool, wrong string, args ...any) {
+	if is {
+		t.Helper()
+		t.Errorf(wrong, args...)
+	}
+}
+
+// MustFalse ends the test if it is wrong, and says what as by fmt.Sprintf. Not for goroutines that the test starts.
+func MustFalse(t testing.TB, is bool, wrong string, args ...any) {
+	if is {
 		t.Helper()
 		t.Fatalf(wrong, args...)
 	}

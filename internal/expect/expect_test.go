@@ -37,9 +37,13 @@ func TestChecks(t *testing.T) {
 		"Err":      {func(t testing.TB) { expect.Error(t, expect.Err(f(odd)), "odd") }, func(t testing.TB) { expect.OK(t, expect.Err(f(odd))) }, "odd", false},
 		"Equal": {func(t testing.TB) { expect.Equal(t, []int{1}, []int{1}, "x") },
 			func(t testing.TB) { expect.Equal(t, 1, 2, "%d apples", 3) }, "3 apples: 1, want 2", false},
-		"True":     {func(t testing.TB) { expect.True(t, true, "x") }, func(t testing.TB) { expect.True(t, false, "%d left", 3) }, "3 left", false},
-		"MustTrue": {func(t testing.TB) { expect.MustTrue(t, true, "x") }, func(t testing.TB) { expect.MustTrue(t, false, "%d left", 3) }, "3 left", true},
-		"Contains": {func(t testing.TB) { expect.Contains(t, "abc", "a", "bc") }, func(t testing.TB) { expect.Contains(t, "abc", "a", "d") }, "no \"d\" in\nabc", false},
+		"True":      {func(t testing.TB) { expect.True(t, true, "x") }, func(t testing.TB) { expect.True(t, false, "%d left", 3) }, "3 left", false},
+		"MustTrue":  {func(t testing.TB) { expect.MustTrue(t, true, "x") }, func(t testing.TB) { expect.MustTrue(t, false, "%d left", 3) }, "3 left", true},
+		"Err2":      {func(t testing.TB) { expect.Error(t, expect.Err2(0, "", odd)) }, func(t testing.TB) { expect.OK(t, expect.Err2(0, "", odd)) }, "odd", false},
+		"Is":        {func(t testing.TB) { expect.Is(t, fmt.Errorf("very %w", odd), odd) }, func(t testing.TB) { expect.Is(t, nil, odd) }, "error <nil>, want odd", false},
+		"False":     {func(t testing.TB) { expect.False(t, false, "x") }, func(t testing.TB) { expect.False(t, true, "%d left", 3) }, "3 left", false},
+		"MustFalse": {func(t testing.TB) { expect.MustFalse(t, false, "x") }, func(t testing.TB) { expect.MustFalse(t, true, "%d left", 3) }, "3 left", true},
+		"Contains":  {func(t testing.TB) { expect.Contains(t, "abc", "a", "bc") }, func(t testing.TB) { expect.Contains(t, "abc", "a", "d") }, "no \"d\" in\nabc", false},
 	} {
 		var good, bad tester
 		tt.good(&good)
