@@ -114,9 +114,7 @@ func TestChain(t *testing.T) {
 		} {
 			got := newStage(t, kind, n, 1).chain()
 			exact := kind != barrier.Tournament || n&(n-1) == 0
-			if got > want || exact && got != want {
-				t.Errorf("%s n=%d: a chain of %d signals, want %d", kind, n, got, want)
-			}
+			expect.False(t, got > want || exact && got != want, "%s n=%d: a chain of %d signals, want %d", kind, n, got, want)
 		}
 	}
 }
@@ -200,9 +198,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	cancel()
 	c := newWires(2)
 	c[1][0] = nil // not even the signal can go
-	if err := b.Wait(ctx, wires{1, 2, c}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Wait() = %v, want context.Canceled", err)
-	}
+	expect.Is(t, b.Wait(ctx, wires{1, 2, c}), context.Canceled)
 }
 
 func TestWaitReportsAStrangeSignal(t *testing.T) {

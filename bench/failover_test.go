@@ -127,9 +127,9 @@ func TestPolicies(t *testing.T) {
 				if x.FirstNewSec != nil {
 					used++
 				}
-				if held := x.SetSec == nil; x.SeenSec == nil || held != (strings.Contains(tt.policy, "hold") && len(x.Up) > 0) || !held && *x.SeenSec < *x.SetSec {
-					t.Errorf("%+v", x)
-				}
+				held := x.SetSec == nil
+				expect.False(t, x.SeenSec == nil || held != (strings.Contains(tt.policy, "hold") && len(x.Up) > 0) || !held && *x.SeenSec < *x.SetSec,
+					"%+v", x)
 			}
 			expect.True(t, used == tt.plans && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt != 0 && len(c.LinkEvents) == 2,
 				"%d plans came into use, want %d; %d events built, %d lost, %d twice", used, tt.plans, c.EventsBuilt, c.EventsLost, c.EventsDuplicate)
@@ -187,9 +187,7 @@ func TestLinksChangedFromOutside(t *testing.T) {
 			expect.MustTrue(t, len(c.Failovers) == 2 && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt != 0 && c.Complete,
 				"%d fail-overs; %+v", len(c.Failovers), c)
 			for _, x := range c.Failovers {
-				if x.SetSec != nil || x.AidedSec == nil && x.FirstNewSec == nil || !strings.Contains(x.Reason, "from outside") {
-					t.Errorf("%+v", x)
-				}
+				expect.False(t, x.SetSec != nil || x.AidedSec == nil && x.FirstNewSec == nil || !strings.Contains(x.Reason, "from outside"), "%+v", x)
 			}
 		})
 	}
@@ -332,9 +330,9 @@ func TestDeadUnfollowed(t *testing.T) {
 			text := strings.Replace(failing, "    failures: [{link: leaf0-spine1, at: 300ms, for: 400ms}]\n    failover: ", tt.failover, 1)
 			text = strings.NewReplacer("warmup: 1", "warmup: 1\nrounds: 1\ntimeout: 1s", "1200ms", "5s").Replace(text)
 			sum, err := run(t, text, f, &memory{})
-			if want := `^case "x": measurement: .*` + tt.named; err == nil || !regexp.MustCompile(want).MatchString(err.Error()) || strings.Contains(err.Error(), "nothing for") {
-				t.Errorf("error %v, want %s", err, want)
-			}
+			want := `^case "x": measurement: .*` + tt.named
+			expect.True(t, err != nil && regexp.MustCompile(want).MatchString(err.Error()) && !strings.Contains(err.Error(), "nothing for"),
+				"error %v, want %s", err, want)
 			expect.True(t, len(sum.Cases) == 1 && !sum.Cases[0].Complete, "cases %+v", sum.Cases)
 		})
 	}

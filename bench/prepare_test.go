@@ -58,9 +58,8 @@ cases:
   - {name: late, routing: minhop, failures: [{link: leaf0-spine0, at: 6s}]}
 `
 	e := predicted(t, text)
-	if want := (8 + 4*e[0]) / 12; math.Abs(e[1]-want) > 1e-9 {
-		t.Errorf("timed: %.4f, want %.4f", e[1], want)
-	}
+	want := (8 + 4*e[0]) / 12
+	expect.True(t, math.Abs(e[1]-want) <= 1e-9, "timed: %.4f, want %.4f", e[1], want)
 	if want := (6 + 6*e[0]) / 12; math.Abs(e[2]-want) > 1e-9 {
 		t.Errorf("until the end: %.4f, want %.4f", e[2], want)
 	}

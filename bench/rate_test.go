@@ -148,9 +148,9 @@ func TestFoundRate(t *testing.T) {
 			"link rate: 25Mbit/s (this machine reached 0.010 of the prediction at 100Mbit/s, 0.040 at 25Mbit/s)",
 			"at no link rate did the healthy tree reach its prediction within 1 %; at 25Mbit/s, the lowest, it reached 0.040 of it: the machine is busy"},
 	} {
-		if got := tt.m.find(t, tt.text); got.String() != tt.want || got.Warning != tt.warning {
-			t.Errorf("%s: %s\n%s\nwant %s\n%s", tt.name, got, got.Warning, tt.want, tt.warning)
-		}
+		got := tt.m.find(t, tt.text)
+		expect.True(t, got.String() == tt.want && got.Warning == tt.warning,
+			"%s: %s\n%s\nwant %s\n%s", tt.name, got, got.Warning, tt.want, tt.warning)
 	}
 }
 

@@ -161,9 +161,8 @@ func TestSeries(t *testing.T) {
 		from, to int
 		want     float64
 	}{{0, 400, 500}, {0, 100, 200}, {50, 350, 500}, {300, 1000, 800}} {
-		if got := s.rate(at(tt.from), at(tt.to), 10); got == nil || *got < tt.want-1e-6 || *got > tt.want+1e-6 {
-			t.Errorf("%d to %d ms: %v, want %v", tt.from, tt.to, got, tt.want)
-		}
+		got := s.rate(at(tt.from), at(tt.to), 10)
+		expect.True(t, got != nil && *got >= tt.want-1e-6 && *got <= tt.want+1e-6, "%d to %d ms: %v, want %v", tt.from, tt.to, got, tt.want)
 	}
 	if got := s.rate(at(110), at(290), 10); got != nil {
 		t.Errorf("a rate of no interval: %v", *got)

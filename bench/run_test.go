@@ -332,9 +332,9 @@ cases: [{mode: ordered}]
 	expect.Equal(t, len(sum.Cases), 17, "cases")
 	for _, c := range sum.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate+c.FragmentsLate <= 0, "%s: %+v", c.Name, c)
-		if ordered := c.Mode == scenario.Ordered; ordered != (c.TokensPerFragment > 0) || c.TokensPerFragment > 3 || ordered && c.Phases > 0 {
-			t.Errorf("%s: %v tokens to a fragment, %d phases", c.Name, c.TokensPerFragment, c.Phases)
-		}
+		ordered := c.Mode == scenario.Ordered
+		expect.False(t, ordered != (c.TokensPerFragment > 0) || c.TokensPerFragment > 3 || ordered && c.Phases > 0,
+			"%s: %v tokens to a fragment, %d phases", c.Name, c.TokensPerFragment, c.Phases)
 	}
 }
 

@@ -132,14 +132,13 @@ cases:
   - {name: once, mode: ordered, sizes: {spread: 0.5}, failures: [{link: leaf0-spine0, at: 10s, for: 20s}], failover: fors}
 `)
 	for i, x := range cases {
-		if want := x.Case.PredictedEfficiency; math.Abs(got[i]-want) > 0.01*want || x.Model != sim.PhaseModel || x.Case.PlanHash != x.Ordered.Hash() {
-			t.Errorf("%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
-		}
+		want := x.Case.PredictedEfficiency
+		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.Ordered.Hash(),
+			"%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		o := expect.Value(sim.Fluid(t.Context(), &x.Job, nil))(t)
 		p := expect.Value(sim.Phase(t.Context(), &x.Job, nil))(t)
-		if d := (o.Span - p.Span).Abs(); d > p.Span/1_000_000 && len(x.Changes) == 0 {
-			t.Errorf("%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
-		}
+		expect.False(t, (o.Span-p.Span).Abs() > p.Span/1_000_000 && len(x.Changes) == 0,
+			"%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
 	}
 }
 
@@ -174,8 +173,6 @@ func TestThesisPhase(t *testing.T) {
 			t.Errorf("%s: %.1f Gbit/s of a server, want %.1f", cases[i].Name, got, want)
 		}
 		phase := o.Span.Seconds() / float64(o.Exchanges) / 325
-		if i == 0 && math.Abs(phase-0.002) > 1e-5 {
-			t.Errorf("a phase takes %.5f s, want 2 ms", phase)
-		}
+		expect.False(t, i == 0 && math.Abs(phase-0.002) > 1e-5, "a phase takes %.5f s, want 2 ms", phase)
 	}
 }

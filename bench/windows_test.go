@@ -174,8 +174,8 @@ func TestOrderedEfficiency(t *testing.T) {
 			return e
 		}
 		three, one := of(3), of(1)
-		if three < tt.least || three > tt.most || three < one-1e-6 || one < phases-1e-6 {
-			t.Errorf("%s, dead %q: %.4f in windows of three, %.4f of one, %.4f in phases; want %.4f to %.4f", tt.event, tt.dead, three, one, phases, tt.least, tt.most)
-		}
+		expect.True(t, three >= tt.least && three <= tt.most && three >= one-1e-6 && one >= phases-1e-6,
+			"%s, dead %q: %.4f in windows of three, %.4f of one, %.4f in phases; want %.4f to %.4f",
+			tt.event, tt.dead, three, one, phases, tt.least, tt.most)
 	}
 }

@@ -101,15 +101,12 @@ func TestBeginRefuses(t *testing.T) {
 	}
 	got := a.Add(0, frag(1, 0), true)
 	expect.MustTrue(t, got == builder.Complete, "%v", got)
-	if _, err := a.Begin(0, 1, 0); !errors.Is(err, builder.ErrBegun) {
-		t.Errorf("Begin of a complete event: %v, want ErrBegun", err)
-	}
+	expect.Is(t, expect.Err(a.Begin(0, 1, 0)), builder.ErrBegun)
 	if a.Slot(1) != -1 || a.Slot(2) != 1 {
 		t.Errorf("slots %d, %d; want -1, 1", a.Slot(1), a.Slot(2))
 	}
-	if slot, err := a.Begin(0, 3, 0); slot != 0 || err != nil {
-		t.Errorf("Begin(3) = %d, %v; want the free slot 0", slot, err)
-	}
+	slot, err := a.Begin(0, 3, 0)
+	expect.True(t, slot == 0 && err == nil, "Begin(3) = %d, %v; want the free slot 0", slot, err)
 }
 
 func TestExpire(t *testing.T) {

@@ -50,9 +50,8 @@ func TestSizes(t *testing.T) {
 			if mean := float64(sum) / (16 * events); tt.d.By != builder.BySourceEvent && math.Abs(mean/tt.mean-1) > 0.01 {
 				t.Errorf("mean %v, want %v", mean, tt.mean)
 			}
-			if equal := lo == hi; equal != tt.d.Equal() && tt.name != "no sigma" {
-				t.Errorf("Equal %v, sizes %d..%d", !equal, lo, hi)
-			}
+			equal := lo == hi
+			expect.False(t, equal != tt.d.Equal() && tt.name != "no sigma", "Equal %v, sizes %d..%d", !equal, lo, hi)
 		})
 	}
 }

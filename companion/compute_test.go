@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -89,9 +88,7 @@ func TestComputeGolden(t *testing.T) {
 
 func TestComputeNeedsTables(t *testing.T) {
 	p := &plan.Plan{Tree: topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2}), Routing: plan.NoRouting}
-	if _, err := Compute(p, addresses{p.Tree}); err == nil || !strings.Contains(err.Error(), `routing "none"`) {
-		t.Errorf("error %v, want one that names the routing", err)
-	}
+	expect.Error(t, expect.Err(Compute(p, addresses{p.Tree})), `routing "none"`)
 }
 
 // A walker forwards packets by routes as the kernel does, with the longest
@@ -186,9 +183,7 @@ func (w walker) check(t *testing.T, engine string, src, dst, path int) {
 	alive := a == b || path >= 0 && w.tree.PathAlive(a, b, path) || path == Single && len(w.tree.LivePaths(a, b)) > 0
 	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
 	expect.MustTrue(t, arrives == alive && !slices.Contains(ends, "dead link"), "%s ends at %v, alive %v", where, ends, alive)
-	if path >= 0 && a != b && alive && !maps.Equal(above, passes(w.tree, a, b, path)) {
-		t.Fatalf("%s goes through %v", where, above)
-	}
+	expect.MustFalse(t, path >= 0 && a != b && alive && !maps.Equal(above, passes(w.tree, a, b, path)), "%s goes through %v", where, above)
 }
 
 func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {

@@ -91,9 +91,8 @@ func (s state) everything(t *testing.T, what string) {
 		where := fmt.Sprintf("%s: %s, down %v: leaf%d to rank %d on path %d", what, s.tree.Notation(), s.tree.DownNames(), leaf, dst, path)
 		above := map[int]bool{}
 		expect.True(t, s.arrives(s.tree, leaf, dst, path, above), "%s does not arrive", where)
-		if leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(above, passes(s.tree, leaf, other, path)) {
-			t.Errorf("%s, which is alive, takes switches %v", where, above)
-		}
+		expect.False(t, leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(above, passes(s.tree, leaf, other, path)),
+			"%s, which is alive, takes switches %v", where, above)
 	})
 }
 

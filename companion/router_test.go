@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -98,17 +97,13 @@ func TestRouterAfterFailure(t *testing.T) {
 		r.tables[0] = nil
 		return errors.New("network is down")
 	}
-	if _, err := r.Aid(t.Context(), withDead(r.plan.Tree, []topology.Link{linkA})); err == nil || !strings.Contains(err.Error(), "write routes: network is down") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(r.Aid(t.Context(), withDead(r.plan.Tree, []topology.Link{linkA}))), "write routes: network is down")
 	r.aid(t, linkA, linkB)
 	r.holds(t, routing.MinHop, linkA, linkB)
 
 	r.lie = func(routes Routes) { routes[0].Routes = nil }
 	next := newPlan(t, withDead(r.plan.Tree, []topology.Link{linkB}), routing.Spread)
-	if _, err := r.Install(t.Context(), next); err == nil || !strings.Contains(err.Error(), "read back differ") {
-		t.Errorf("error %v, want one that names the difference", err)
-	}
+	expect.Error(t, expect.Err(r.Install(t.Context(), next)), "read back differ")
 	r.lie = nil
 	r.aid(t, linkB)
 	r.holds(t, routing.MinHop, linkB) // nothing of the plan that could not be installed
@@ -118,9 +113,8 @@ func TestRouterAfterFailure(t *testing.T) {
 
 func TestNewRouterRefuses(t *testing.T) {
 	tree := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 2})
-	if _, err := NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop); err == nil {
-		t.Error("no error for a plan without tables")
-	}
+	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, &plan.Plan{Tree: tree, Routing: plan.NoRouting}, routing.MinHop)) != nil,
+		"no error for a plan without tables")
 	expect.True(t, expect.Err(NewRouter(nil, addresses{tree}, newPlan(t, tree, routing.Ftree), "nonsense")) != nil, "no error for an unknown engine")
 }
 

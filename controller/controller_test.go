@@ -100,9 +100,8 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("greeted by %#v", m)
 			}
 			answer, err := wire.Read(conn, wire.MaxHello)
-			if tt.answer == "" && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && answer != nil {
-				t.Errorf("answered %#v, %v", answer, err)
-			}
+			expect.False(t, tt.answer == "" && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && answer != nil,
+				"answered %#v, %v", answer, err)
 			r, _ := answer.(wire.Refused)
 			expect.True(t, strings.Contains(r.Reason, tt.answer), "answered %#v, want %q", answer, tt.answer)
 			_, _ = io.ReadAll(conn) // returns once the controller has hung up, politely or not
@@ -301,8 +300,6 @@ func TestRefusedCases(t *testing.T) {
 	} {
 		cs := good
 		tt.change(&cs)
-		if _, err := c.RunCase(t.Context(), cs); err == nil || !strings.Contains(err.Error(), `case "x": `) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("RunCase = %v, want %q", err, tt.want)
-		}
+		expect.Error(t, expect.Err(c.RunCase(t.Context(), cs)), `case "x": `, tt.want)
 	}
 }

@@ -74,9 +74,9 @@ func TestLedger(t *testing.T) {
 		l.close(rank, id, how)
 	}
 	want.lost = want.assigned - want.built
-	if got := l.check(); got != want || l.open != len(owner)-len(closed) {
-		t.Errorf("check %+v with %d open, want %+v with %d", got, l.open, want, len(owner)-len(closed))
-	}
+	got := l.check()
+	expect.True(t, got == want && l.open == len(owner)-len(closed),
+		"check %+v with %d open, want %+v with %d", got, l.open, want, len(owner)-len(closed))
 }
 
 func TestSpare(t *testing.T) {
@@ -187,9 +187,8 @@ func (d *dealing) within(now time.Duration) {
 	for rank, w := range d.m.workers {
 		expect.MustTrue(d.t, w.assigned <= slowest+builder.Lead+most && w.assigned <= w.done+most,
 			"at %v rank %d has done %d of %d, the slowest %d", now, rank, w.done, w.assigned, slowest)
-		if w.assigned == w.done && w.done < slowest+2+builder.Lead && d.m.state == measuring {
-			d.t.Fatalf("at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
-		}
+		expect.MustFalse(d.t, w.assigned == w.done && w.done < slowest+2+builder.Lead && d.m.state == measuring,
+			"at %v rank %d has nothing to do after %d, the slowest %d", now, rank, w.done, slowest)
 	}
 }
 
@@ -202,9 +201,9 @@ func TestPacerExpects(t *testing.T) {
 	}{{0, 2}, {2 * time.Minute, 1}, {50 * time.Second, 2}, {10 * time.Millisecond, 2}} {
 		p := newPacer(0, Case{Duration: time.Minute, Expected: tt.expected})
 		p.measure(0, time.Second)
-		if until, last := p.extend(time.Second, 0); until != tt.want || last {
-			t.Errorf("expected to take %v: %d exchanges granted, the last: %v; want %d", tt.expected, until, last, tt.want)
-		}
+		until, last := p.extend(time.Second, 0)
+		expect.True(t, until == tt.want && !last,
+			"expected to take %v: %d exchanges granted, the last: %v; want %d", tt.expected, until, last, tt.want)
 		if until, last := p.extend(62*time.Second, 1); until != 1 || !last {
 			t.Errorf("expected to take %v, when the time is over: %d granted, the last: %v", tt.expected, until, last)
 		}
@@ -215,9 +214,8 @@ func TestPacerExpects(t *testing.T) {
 func TestPairings(t *testing.T) {
 	for n := range 30 {
 		rounds := pairings(n)
-		if want := n - 1 + n%2; n > 1 && len(rounds) != want {
-			t.Errorf("%d servers: %d rounds, want %d", n, len(rounds), want)
-		}
+		want := n - 1 + n%2
+		expect.False(t, n > 1 && len(rounds) != want, "%d servers: %d rounds, want %d", n, len(rounds), want)
 		met := map[[2]int]int{}
 		for _, partner := range rounds {
 			for a, b := range partner {

@@ -88,9 +88,7 @@ func (w *world) run() {
 			w.t.Fatalf("never quiet; idle %t, log ends\n%s", w.m.idle(), lines(w.log[max(0, len(w.log)-40):]))
 		}
 		at, wakes := w.m.Wake()
-		if wakes && at <= w.now {
-			w.t.Fatalf("at %s wants to be woken at %s", w.now, at)
-		}
+		expect.MustFalse(w.t, wakes && at <= w.now, "at %s wants to be woken at %s", w.now, at)
 		switch {
 		case len(w.todo) > 0 && (!wakes || w.todo[0].at <= at):
 			next := w.todo[0]

@@ -49,12 +49,9 @@ func TestWorseRefuses(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, d := range []plan.Diff{plan.Compare(known, none), plan.Compare(none, known)} {
-		if worse, err := d.Worse([]string{"phases"}); err != nil || len(worse) != 0 {
-			t.Errorf("phases: %v, %v", worse, err)
-		}
-		if _, err := d.Worse([]string{"phases", "duration"}); err == nil || !strings.Contains(err.Error(), "duration: ") {
-			t.Errorf("error %v", err)
-		}
+		worse, err := d.Worse([]string{"phases"})
+		expect.True(t, err == nil && len(worse) == 0, "phases: %v, %v", worse, err)
+		expect.Error(t, expect.Err(d.Worse([]string{"phases", "duration"})), "duration: ")
 		expect.Equal(t, d.Messages.Moved, 0, "messages moved by leaving paths open")
 	}
 }

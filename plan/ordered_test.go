@@ -104,9 +104,8 @@ func TestOrderedHashHasWindow(t *testing.T) {
 			_, f, err := verify.ReadEither(strings.NewReader(changed), 1<<10)
 			expect.Must(t, err)
 			r := verify.CheckOrdered(f, nil, verify.Options{})
-			if r.Valid != (window == n) || window != n && r.Counts[verify.WrongHash] != 1 {
-				t.Errorf("%d exchanges, stated as %d: %+v of\n%s", n, window, r, changed)
-			}
+			expect.False(t, r.Valid != (window == n) || window != n && r.Counts[verify.WrongHash] != 1,
+				"%d exchanges, stated as %d: %+v of\n%s", n, window, r, changed)
 		}
 	}
 	expect.Equal(t, len(hashes), 3, "hashes of three plans")

@@ -58,9 +58,8 @@ func TestCost(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build(t, topologytest.Tree(t, tt.tree, tt.down...), tt.schedule, tt.engine).Cost(plan.Equal, 1)
-			if got := c.Synchronised(); math.Abs(got-tt.sync) > 1e-3 {
-				t.Errorf("synchronised %.4f, want %.4f", got, tt.sync)
-			}
+			got := c.Synchronised()
+			expect.True(t, math.Abs(got-tt.sync) <= 1e-3, "synchronised %.4f, want %.4f", got, tt.sync)
 			if got := c.Unsynchronised(); math.Abs(got-tt.unsync) > 1e-3 {
 				t.Errorf("unsynchronised %.4f, want %.4f", got, tt.unsync)
 			}
@@ -89,9 +88,8 @@ func TestCostOverAllLinks(t *testing.T) {
 func TestCostOfPartlyFilledLeaves(t *testing.T) {
 	fill := append([]int{19, 19}, slicesOf(18, 16)...)
 	lhcbA := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Fill: fill})
-	if e := build(t, lhcbA, "linear-shift", routing.Ftree).Cost(plan.Equal, 1).Synchronised(); math.Abs(e-0.529) > 0.001 {
-		t.Errorf("linear shift on 326 servers: %.3f, want 0.529", e)
-	}
+	e := build(t, lhcbA, "linear-shift", routing.Ftree).Cost(plan.Equal, 1).Synchronised()
+	expect.True(t, math.Abs(e-0.529) <= 0.001, "linear shift on 326 servers: %.3f, want 0.529", e)
 	ports := build(t, lhcbA, "linear-shift-ports", routing.Ftree)
 	if e := ports.Cost(plan.Equal, 1).Synchronised(); ports.Phases() != 359 || math.Abs(e-325./359) > 1e-9 {
 		t.Errorf("linear shift of ports on 326 servers: %.4f in %d phases, want %.4f in 359", e, ports.Phases(), 325./359)
@@ -274,9 +272,9 @@ func TestJudge(t *testing.T) {
 		t.Errorf("%v, the text form is\n%s", err, text.String())
 	}
 	stated := strings.Replace(text.String(), "18 lp", "18 lp leaf0-spine2/up=3", 1)
-	if q := restored(t, []byte(stated)); !slices.Equal(q.Bound.Weights, bad.Bound.Weights) || q.Judge() != nil {
-		t.Errorf("weights %v come back, want %v", q.Bound.Weights, bad.Bound.Weights)
-	}
+	q := restored(t, []byte(stated))
+	expect.True(t, slices.Equal(q.Bound.Weights, bad.Bound.Weights) && q.Judge() == nil,
+		"weights %v come back, want %v", q.Bound.Weights, bad.Bound.Weights)
 	bad.Bound.Weights[bad.Tree.UpWire(topology.Link{Leaf: 1, Spine: 0})] = 3
 	expect.Error(t, bad.Judge(), "the file states bound 18 by lp, which proves")
 }

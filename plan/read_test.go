@@ -211,18 +211,14 @@ func TestReadRefuses(t *testing.T) {
 		{"large phase", pinned, first(pinned), "99999999999 0 1 -", "phase is larger than"},
 		{"negative spine", pinned, first(pinned), "0 0 1 -1", "spine is not a number"},
 	} {
-		if tt.old != "" && !bytes.Contains(tt.file, []byte(tt.old)) {
-			t.Errorf("%s: nothing to change in\n%s", tt.name, tt.file)
-		}
+		expect.False(t, tt.old != "" && !bytes.Contains(tt.file, []byte(tt.old)), "%s: nothing to change in\n%s", tt.name, tt.file)
 		file := strings.Replace(string(tt.file), tt.old, tt.new, 1)
 		if _, err := plan.Read(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}
 	bare := regexp.MustCompile(`(?m)^(\d+ \d+ \d+) 1$`).ReplaceAllString(string(pinned), "$1 -")
-	if _, err := plan.Read(strings.NewReader(bare)); err == nil || !strings.Contains(err.Error(), "sends to server2 on leaf1 through no spine") {
-		t.Errorf("pinned without spines: error %v", err)
-	}
+	expect.Error(t, expect.Err(plan.Read(strings.NewReader(bare))), "sends to server2 on leaf1 through no spine")
 }
 
 // swapped exchanges the spines of a file with two.

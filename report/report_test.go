@@ -218,9 +218,7 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 	broken := errors.New("pipe closed")
-	if err := report.Warnings(brokenWriter{broken}, nil, report.Options{}); !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, report.Warnings(brokenWriter{broken}, nil, report.Options{}), broken)
 }
 
 // The quick start fits the usual terminal, whatever happens to it.
@@ -258,9 +256,7 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.error }
 
 func TestTableReportsErrors(t *testing.T) {
 	broken := errors.New("pipe closed")
-	if err := report.Table(brokenWriter{broken}, quickstart(), report.Options{}); !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, report.Table(brokenWriter{broken}, quickstart(), report.Options{}), broken)
 }
 
 // No golden file is left over from a test that is gone.

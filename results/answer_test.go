@@ -219,9 +219,8 @@ func TestAnswerWithoutControl(t *testing.T) {
 func TestAnswerOfWrongCases(t *testing.T) {
 	cases := cable()
 	cases[2].Valid, cases[2].Reasons = false, []string{"3 events lost"}
-	if got := answer(cases, nil, []float64{1, 1, 0.6, 0.9, 0.9}, make([]float64, 5)); got.Text != "No answer: linear shift is wrong: 3 events lost." {
-		t.Error(got.Text)
-	}
+	got := answer(cases, nil, []float64{1, 1, 0.6, 0.9, 0.9}, make([]float64, 5))
+	expect.True(t, got.Text == "No answer: linear shift is wrong: 3 events lost.", "%v", got.Text)
 	cases = cable()
 	cases[3].Valid, cases[3].Reasons = false, []string{"3 events lost"} // not compared
 	if got := answer(cases, nil, []float64{1, 1, 0.6, 0.9, 0.9}, make([]float64, 5)); got.Text[:3] != "One" {

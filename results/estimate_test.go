@@ -68,9 +68,8 @@ func TestEstimateLeavesOut(t *testing.T) {
 	all := slicesOf("x", 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9, 0.9)
 	all[13].Rejected = "disturbed" // the case
 	all[14].Rejected = "disturbed" // the control of the last round
-	if e := estimate("x", all); e.N != 6 || *e.Hi != 0.5 {
-		t.Errorf("%+v", e)
-	}
+	e := estimate("x", all)
+	expect.True(t, e.N == 6 && *e.Hi == 0.5, "%+v", e)
 	expect.Equal(t, all[15].Ratio, 0, "a slice without a control in its round has the ratio")
 	if e := estimate("y", all); e != nil {
 		t.Errorf("a case without slices: %+v", e)
@@ -156,9 +155,8 @@ func rejected(all []results.Slice) (which []int) {
 // make it usual: the least disturbed of a round stands for it.
 func TestRejectKeepsOneOfARound(t *testing.T) {
 	all := []results.Slice{{Case: "x", Delay: 0.3}, {Case: "x", Repeat: 1, Delay: 0.25}, {Case: "y", Delay: 0.3}, {Case: "x", Round: 1, Delay: 0.28}}
-	if got := rejected(all); !slices.Equal(got, []int{0}) {
-		t.Errorf("rejected %v, want the first of two in one round", got)
-	}
+	got := rejected(all)
+	expect.True(t, slices.Equal(got, []int{0}), "rejected %v, want the first of two in one round", got)
 	all[0].Delay = 0.2
 	if got := rejected(all); !slices.Equal(got, []int{1}) {
 		t.Errorf("rejected %v, want the second of two in one round", got)

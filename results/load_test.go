@@ -34,9 +34,8 @@ func TestLoadCheck(t *testing.T) {
 		{"negative pressure", results.Load{PressureSec: sec(-1)}, "pressure_s: -1"},
 	} {
 		err := tt.load.Check()
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.False(t, tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)),
+			"%s: error %v, want %q", tt.name, err, tt.want)
 	}
 }
 
@@ -86,9 +85,8 @@ func TestSalvage(t *testing.T) {
 	if c.Name != "b" || c.Repeat != 0 || c.Schedule != "fors" || c.PlanHash != "sha256:1" || c.PredictedEfficiency != 0.9 || !c.Model || c.Complete || c.Valid || len(c.Reasons) != 1 {
 		t.Errorf("case %+v", c)
 	}
-	if want := (results.Stat{Min: 4, Mean: 4, Median: 4, Max: 4}); c.EventsPerSec != want || c.GoodputBitPerSec.Max != 32000 {
-		t.Errorf("events %+v, goodput %+v", c.EventsPerSec, c.GoodputBitPerSec)
-	}
+	expect.True(t, c.EventsPerSec == (results.Stat{Min: 4, Mean: 4, Median: 4, Max: 4}) && c.GoodputBitPerSec.Max == 32000,
+		"events %+v, goodput %+v", c.EventsPerSec, c.GoodputBitPerSec)
 	if sum.Cases[1].Repeat != 1 || sum.Cases[2].Name != "a" || sum.Cases[2].Phases != 0 {
 		t.Errorf("cases %+v", sum.Cases[1:])
 	}

@@ -240,7 +240,5 @@ func TestShippedScenarios(t *testing.T) {
 }
 
 func TestReadFileMissing(t *testing.T) {
-	if _, err := scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, expect.Err(scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml"))), os.ErrNotExist)
 }

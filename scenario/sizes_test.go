@@ -112,7 +112,5 @@ func TestSizesFileRefused(t *testing.T) {
 	beside := written(t, "s.csv", "1,2,3,4\n", "")
 	text := expect.Value(os.ReadFile(beside))(t)
 	expect.Must(t, os.WriteFile(beside, []byte(strings.Replace(string(text), "by: exchange", "by: exchange, fanout: 2", 1)), 0o600))
-	if _, err := scenario.ReadFile(beside); err == nil || !strings.Contains(err.Error(), "event.sizes.fanout: not with file, which states the sizes") {
-		t.Errorf("fanout beside a file: %v", err)
-	}
+	expect.Error(t, expect.Err(scenario.ReadFile(beside)), "event.sizes.fanout: not with file, which states the sizes")
 }

@@ -94,9 +94,9 @@ func rows(t *testing.T, s *scheduler.Schedule) {
 		for p, step := range s.Row(rank) {
 			if step.To != scheduler.Idle {
 				steps++
-				if phase, spine := s.At(rank, step.To); phase != p || spine != step.ToSpine {
-					t.Fatalf("row %d, phase %d: %+v; At says phase %d, spine %d", rank, p, step, phase, spine)
-				}
+				phase, spine := s.At(rank, step.To)
+				expect.MustTrue(t, phase == p && spine == step.ToSpine,
+					"row %d, phase %d: %+v; At says phase %d, spine %d", rank, p, step, phase, spine)
 			}
 		}
 	}
@@ -127,9 +127,7 @@ func TestDropKnown(t *testing.T) {
 			s, b := plan(t, tr, dropping)
 			expect.True(t, s.Phases == tt.phases && b.String() == tt.bound, "%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
 			expect.Equal(t, scheduler.LowerBound(tr, dropping).Phases, tt.phases, "LowerBound gives")
-			if _, _, err := scheduler.FORS(tr, scheduler.Options{}); err == nil {
-				t.Error("without the option: no error")
-			}
+			expect.True(t, expect.Err2(scheduler.FORS(tr, scheduler.Options{})) != nil, "without the option: no error")
 		})
 	}
 }

@@ -116,9 +116,9 @@ func TestFORSKnown(t *testing.T) {
 			tr := tree(t, tt.o, tt.down...)
 			s, b := plan(t, tr, scheduler.Options{})
 			expect.True(t, s.Phases == tt.phases && b.String() == tt.bound, "%d phases, bound by %v, want %d by %s", s.Phases, b, tt.phases, tt.bound)
-			if again := scheduler.LowerBound(tr, scheduler.Options{}); again.Phases != b.Phases || again.String() != b.String() {
-				t.Errorf("LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
-			}
+			again := scheduler.LowerBound(tr, scheduler.Options{})
+			expect.True(t, again.Phases == b.Phases && again.String() == b.String(),
+				"LowerBound gives %d by %v, FORS %d by %v", again.Phases, again, b.Phases, b)
 		})
 	}
 }
@@ -158,9 +158,7 @@ func TestFORSRandom(t *testing.T) {
 						planned++
 					}
 				}
-				if planned < 5 && m0*m1 > 1 {
-					t.Errorf("only %d of 60 trees were connected", planned)
-				}
+				expect.False(t, planned < 5 && m0*m1 > 1, "only %d of 60 trees were connected", planned)
 			})
 		}
 	}

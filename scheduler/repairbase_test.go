@@ -179,9 +179,7 @@ func BenchmarkRepair(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := scheduler.ByName("repair:bandwidth-optimal", bench.tree, scheduler.Options{}); err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, expect.Err2(scheduler.ByName("repair:bandwidth-optimal", bench.tree, scheduler.Options{})))
 			}
 		})
 	}

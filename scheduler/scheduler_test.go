@@ -197,9 +197,8 @@ func TestViewsAgree(t *testing.T) {
 		for p, step := range s.Row(rank) {
 			if step.To != scheduler.Idle {
 				seen++
-				if phase, spine := s.At(rank, step.To); phase != p || spine != step.ToSpine {
-					t.Errorf("row %d, phase %d: %+v; At says phase %d, spine %d", rank, p, step, phase, spine)
-				}
+				phase, spine := s.At(rank, step.To)
+				expect.True(t, phase == p && spine == step.ToSpine, "row %d, phase %d: %+v; At says phase %d, spine %d", rank, p, step, phase, spine)
 			}
 			if step.From != scheduler.Idle {
 				if phase, spine := s.At(step.From, rank); phase != p || spine != step.FromSpine {
@@ -229,9 +228,8 @@ func TestByName(t *testing.T) {
 	_, _, err := scheduler.ByName("stair", tr, scheduler.Options{})
 	want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`
 	expect.True(t, err != nil && err.Error() == want, "ByName(stair): %v, want %s", err, want)
-	if _, _, err := scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{}); err == nil {
-		t.Error("xor of 3 servers: no error")
-	}
+	expect.True(t, expect.Err2(scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{})) != nil,
+		"xor of 3 servers: no error")
 }
 
 func TestByNameRefusesHuge(t *testing.T) {

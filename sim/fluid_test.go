@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -245,9 +244,7 @@ func TestFluidRefuses(t *testing.T) {
 	} {
 		j := small(t, results.Unsync, "", "ftree")
 		c.with(j)
-		if _, err := Fluid(t.Context(), j, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		expect.Error(t, expect.Err(Fluid(t.Context(), j, nil)), c.want)
 	}
 }
 
@@ -268,9 +265,7 @@ func TestAssignerKeepsAllTogether(t *testing.T) {
 		d.built(s, give)
 	}
 	for s, n := range d.assigned {
-		if want := uint64(5); s != 5 && n != want || s == 5 && n != 3 {
-			t.Errorf("rank %d was given %d events", s, n)
-		}
+		expect.False(t, s != 5 && n != uint64(5) || s == 5 && n != 3, "rank %d was given %d events", s, n)
 	}
 	for d.end(give); len(open) > 0; open = open[1:] {
 		d.built(open[0], give)
@@ -316,9 +311,8 @@ func TestPlannedBySource(t *testing.T) {
 		j.Equal, j.Size, j.Credits = false, sizes.Of, 2
 		c := &Case{Job: *j}
 		for _, l := range c.links(outcome(t, j)) {
-			if off := math.Abs(float64(l.PlannedBytes)/float64(l.Bytes) - 1); !l.Planned || off > 0.01 {
-				t.Errorf("%s: link %s %s carried %d bytes, planned %d", mode, l.Link, l.Direction, l.Bytes, l.PlannedBytes)
-			}
+			expect.True(t, l.Planned && math.Abs(float64(l.PlannedBytes)/float64(l.Bytes)-1) <= 0.01,
+				"%s: link %s %s carried %d bytes, planned %d", mode, l.Link, l.Direction, l.Bytes, l.PlannedBytes)
 		}
 	}
 }

@@ -117,9 +117,9 @@ func TestOrderedModelsAgree(t *testing.T) {
 				near(t, fmt.Sprint(name, ": wire ", w), got.Wires[w], want.Wires[w])
 			}
 			for i, s := range want.samples {
-				if g := got.samples[i]; g.Events != s.Events || g.PayloadBytes != s.PayloadBytes {
-					t.Errorf("%s: sample %+v of flows, %+v of the longest path", name, g, s)
-				}
+				g := got.samples[i]
+				expect.True(t, g.Events == s.Events && g.PayloadBytes == s.PayloadBytes,
+					"%s: sample %+v of flows, %+v of the longest path", name, g, s)
 			}
 		}
 	}

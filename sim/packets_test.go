@@ -56,9 +56,8 @@ func TestPacketsBlock(t *testing.T) {
 		fifo := rate(packets(t, j))
 		j.Lossless = lossless(true)
 		each := rate(packets(t, j))
-		if !(fifo < 0.8*shared && fifo < 0.9*each && each < 1.01*shared) {
-			t.Errorf("%d credits: events/s %v by FIFOs, %v by queues per output, %v by flows that share", credits, fifo, each, shared)
-		}
+		expect.False(t, !(fifo < 0.8*shared && fifo < 0.9*each && each < 1.01*shared),
+			"%d credits: events/s %v by FIFOs, %v by queues per output, %v by flows that share", credits, fifo, each, shared)
 	}
 }
 
@@ -131,9 +130,8 @@ func TestPacketsRelief(t *testing.T) {
 	}
 	tables := span(credit.First)
 	for _, choice := range []credit.Choice{credit.Relief, credit.QueueRelief} {
-		if got := span(choice); got != tables {
-			t.Errorf("%v: an exchange takes %v, by tables %v", choice, got, tables)
-		}
+		got := span(choice)
+		expect.True(t, got == tables, "%v: an exchange takes %v, by tables %v", choice, got, tables)
 	}
 	tables = span(credit.First, "leaf0-spine1")
 	within(t, "one dead link, by credit", span(credit.Relief, "leaf0-spine1").Seconds(), tables.Seconds(), 0.02)

@@ -127,9 +127,8 @@ func TestResults(t *testing.T) {
 	for _, l := range b.run.Links {
 		expect.True(t, l.Planned && l.Bytes == l.PlannedBytes, "%+v", l)
 	}
-	if n := b.run.Samples[0]; n.EventBytes != 0 && n.EventBytes != 16*60 {
-		t.Errorf("%+v", n)
-	}
+	n := b.run.Samples[0]
+	expect.False(t, n.EventBytes != 0 && n.EventBytes != 16*60, "%+v", n)
 }
 
 // TestRunFails: the cases before the one that fails are written, and the summary is
@@ -145,13 +144,9 @@ func TestRunFails(t *testing.T) {
 
 	all = cases(t)
 	all[2].Model = "none"
-	if _, err := Run(context.Background(), all, &book{}, options()); err == nil || !strings.Contains(err.Error(), `no model "none"`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(Run(context.Background(), all, &book{}, options())), `no model "none"`)
 
-	if _, err := Run(context.Background(), cases(t), &book{refuse: "samples of b"}, options()); !errors.Is(err, errFull) {
-		t.Errorf("a full disk: %v", err)
-	}
+	expect.Is(t, expect.Err(Run(context.Background(), cases(t), &book{refuse: "samples of b"}, options())), errFull)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if sum, err := Run(ctx, cases(t), &book{}, options()); !errors.Is(err, context.Canceled) || sum.Complete {

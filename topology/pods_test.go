@@ -67,9 +67,9 @@ func TestPodsLinks(t *testing.T) {
 		expect.True(t, err == nil && low == tt.low && len(links)-low == tt.tops && slices.IsSortedFunc(links, topology.Link.Compare),
 			"Links(%q) = %v, %v; want %d and %d", tt.name, links, err, tt.low, tt.tops)
 		v := topologytest.Without(t, topology.Options{Ports: 4, Leaves: 6, Pods: 2, Spines: 5, Tops: 7}, links...)
-		if names := v.DownNames(); len(names) != len(links) || len(p.DownNames()) != 0 || !reflect.DeepEqual(v, pods(t, p.Notation(), names...)) {
-			t.Errorf("without %s: %v are dead, which does not give the tree back", tt.name, names)
-		}
+		names := v.DownNames()
+		expect.True(t, len(names) == len(links) && len(p.DownNames()) == 0 && reflect.DeepEqual(v, pods(t, p.Notation(), names...)),
+			"without %s: %v are dead, which does not give the tree back", tt.name, names)
 	}
 }
 

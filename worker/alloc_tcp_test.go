@@ -58,9 +58,8 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 	for range warm {
 		all()
 	}
-	if got := testing.AllocsPerRun(runs, all); got != 0 {
-		t.Errorf("%v allocations per event of each of %d servers", got, n)
-	}
+	got := testing.AllocsPerRun(runs, all)
+	expect.True(t, got == 0, "%v allocations per event of each of %d servers", got, n)
 	for rank, l := range loops {
 		if got := l.meter.events.Load(); got != warm+runs+1 || l.fragments.asm.Count(builder.Corrupt) != 0 {
 			t.Errorf("rank %d built %d events, want %d", rank, got, warm+runs+1)

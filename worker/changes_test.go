@@ -89,9 +89,7 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 	c.OnMeasure = func() { wg.Go(func() { s.run(t.Context()) }) }
 	o, err := r.ctl.RunCase(t.Context(), c)
 	wg.Wait()
-	if err != nil || !errors.Is(s.err, controller.ErrCaseOver) && !errors.Is(s.err, controller.ErrNoCase) {
-		t.Fatal(err, s.err)
-	}
+	expect.MustFalse(t, err != nil || !errors.Is(s.err, controller.ErrCaseOver) && !errors.Is(s.err, controller.ErrNoCase), "%v %v", err, s.err)
 	expect.True(t, o.Complete && o.Built == o.Assigned && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0 && o.Assigned%uint64(n) == 0,
 		"outcome %+v", o)
 	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
@@ -115,9 +113,7 @@ func (s *switcher) check(t *testing.T) {
 			t.Errorf("switch from %d, after one from %d", sw.From, s.switches[i-1].From)
 		}
 	}
-	if s.c.AsyncCredits > 0 && len(seen) != 2 {
-		t.Errorf("modes %v; want both", seen)
-	}
+	expect.False(t, s.c.AsyncCredits > 0 && len(seen) != 2, "modes %v; want both", seen)
 }
 
 // What is sent twice and what comes too late is recognised after a change of the plan, and
@@ -218,9 +214,8 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 		o, runErr := r.ctl.RunCase(t.Context(), c)
 		wg.Wait()
 		expect.MustTrue(t, err == nil && runErr == nil && o.Built == o.Assigned, "%v %v %v", err, runErr, o)
-		if d := placed.Sub(failed); d > 55*time.Millisecond {
-			t.Errorf("placed %v after the failure, want 50ms", d)
-		}
+		d := placed.Sub(failed)
+		expect.True(t, d <= 55*time.Millisecond, "placed %v after the failure, want 50ms", d)
 		if d := called.Add(sw.LastOld).Sub(mended); d < 0 || d > 200*time.Millisecond || sw.FirstNew-sw.LastOld > 100*time.Millisecond {
 			t.Errorf("mended %v, last %v, first %v", mended, sw.LastOld, sw.FirstNew)
 		}

@@ -109,9 +109,8 @@ func TestSamplerComesLate(t *testing.T) {
 	over, stop := context.WithCancel(t.Context())
 	stop()
 	j := &job{loop: &loop{counting: make(chan reading, 1)}}
-	if r, ok := j.begun(over); ok {
-		t.Errorf("nothing was counted, and sampling begins with %+v", r)
-	}
+	r, ok := j.begun(over)
+	expect.True(t, !ok, "nothing was counted, and sampling begins with %+v", r)
 	j.loop.counting <- reading{at: 3, payload: 7}
 	if r, ok := j.begun(over); !ok || r.at != 3 || r.payload != 7 {
 		t.Errorf("began with %+v, %t", r, ok)

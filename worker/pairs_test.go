@@ -29,9 +29,8 @@ func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 		var sum uint64
 		for src, f := range s.Sources {
 			sum += f.Bytes
-			if clocked := f.Bytes > 0 && mode != wire.FreeRunning; clocked != (f.Took > 0) || f.Took > s.LastReceive {
-				t.Errorf("rank %d from %d: %+v of %v", s.Rank, src, f, s.LastReceive)
-			}
+			expect.True(t, (f.Bytes > 0 && mode != wire.FreeRunning) == (f.Took > 0) && f.Took <= s.LastReceive,
+				"rank %d from %d: %+v of %v", s.Rank, src, f, s.LastReceive)
 		}
 		expect.True(t, sum == s.ReceivedBytes && s.Sources[s.Rank] == (wire.Source{}),
 			"rank %d: %d bytes by source, received %d; of itself %+v", s.Rank, sum, s.ReceivedBytes, s.Sources[s.Rank])
@@ -55,9 +54,7 @@ func TestPairs(t *testing.T) {
 				for _, s := range o.Servers {
 					for src, f := range s.Sources {
 						counted += f.Bytes
-						if src != s.Rank && f.Bytes < 6*500 {
-							t.Errorf("rank %d has %d bytes of %d in six events", s.Rank, f.Bytes, src)
-						}
+						expect.False(t, src != s.Rank && f.Bytes < 6*500, "rank %d has %d bytes of %d in six events", s.Rank, f.Bytes, src)
 					}
 				}
 				expect.Equal(t, sampled, counted, "bytes sampled, by source")

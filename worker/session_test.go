@@ -23,9 +23,7 @@ func TestControllerDies(t *testing.T) {
 		r.wg.Wait()
 		r.ended = true
 		for _, err := range r.ends {
-			if err != nil && !strings.Contains(err.Error(), "control connection") {
-				t.Error(err)
-			}
+			expect.False(t, err != nil && !strings.Contains(err.Error(), "control connection"), "%v", err)
 		}
 		for _, cancel := range r.kill {
 			cancel()
@@ -73,9 +71,7 @@ func TestNotWelcome(t *testing.T) {
 		{wire.Ping{}, "control connection: wire.Ping in the place of wire.Welcome"},
 	} {
 		c, ended := runs(t, worker.Options{Token: "secret", Server: 7})
-		if _, _, err := c.Examine("secret"); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(t, expect.Err2(c.Examine("secret")))
 		expect.Must(t, c.Send(tt.answer))
 		err := <-ended
 		expect.Error(t, err, tt.want)

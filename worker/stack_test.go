@@ -67,9 +67,7 @@ func checkSamples(t *testing.T, all []results.Sample, o controller.Outcome) {
 		if diff := s.TSec - span[s.Server]; diff < -1e-9 || diff > 1e-9 {
 			t.Errorf("server %d: sample ends at %v, intervals make %v", s.Server, s.TSec, span[s.Server])
 		}
-		if s.Events > 0 && s.EventBytes != uint64(len(o.Servers))*1000 {
-			t.Errorf("sample %+v: event bytes", s)
-		}
+		expect.False(t, s.Events > 0 && s.EventBytes != uint64(len(o.Servers))*1000, "sample %+v: event bytes", s)
 	}
 	var received uint64
 	for _, s := range o.Servers {
@@ -176,9 +174,8 @@ func TestDuration(t *testing.T) {
 		expect.True(t, o.Built == o.Assigned && o.Span >= 900*time.Millisecond && o.Span <= 1100*time.Millisecond,
 			"built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
 		for _, s := range o.Servers {
-			if mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1) {
-				t.Errorf("server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
-			}
+			expect.False(t, mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1),
+				"server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
 		}
 	})
 }
@@ -217,8 +214,7 @@ func TestInterrupt(t *testing.T) {
 		if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		if o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync {
-			t.Errorf("outcome %+v", o)
-		}
+		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync,
+			"outcome %+v", o)
 	})
 }

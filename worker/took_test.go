@@ -61,10 +61,9 @@ func TestDurationsAtRandom(t *testing.T) {
 			d.add(times[i])
 		}
 		got, want := d.took(), summed(times)
-		if got.Stride != want.Stride || got.Events != want.Events || !slices.Equal(got.Durations, want.Durations) {
-			t.Fatalf("%d times: kept %d entries of %d, want %d of %d, or they differ",
-				len(times), len(got.Durations), got.Stride, len(want.Durations), want.Stride)
-		}
+		expect.MustTrue(t, got.Stride == want.Stride && got.Events == want.Events && slices.Equal(got.Durations, want.Durations),
+			"%d times: kept %d entries of %d, want %d of %d, or they differ",
+			len(times), len(got.Durations), got.Stride, len(want.Durations), want.Stride)
 	}
 }
 
@@ -120,7 +119,6 @@ func TestNoSources(t *testing.T) {
 	s.await(1, 0)
 	s.got(1, 10)
 	s.came(1, 0)
-	if got := s.report(); s != nil || got != nil {
-		t.Errorf("%v kept, %v reported", s, got)
-	}
+	got := s.report()
+	expect.True(t, s == nil && got == nil, "%v kept, %v reported", s, got)
 }

@@ -97,9 +97,9 @@ func TestStateLinks(t *testing.T) {
 	before := s
 	x.Slice(1, 0, 5)
 	x.Slice(2, 1, 4)
-	if n := s.Links[x.Cases[1].Name][0].Bytes; n != 2000 || before.Links[x.Cases[1].Name][0].Bytes != 1000 {
-		t.Errorf("carried %d, and %d in the copy", n, before.Links[x.Cases[1].Name][0].Bytes)
-	}
+	n := s.Links[x.Cases[1].Name][0].Bytes
+	expect.True(t, n == 2000 && before.Links[x.Cases[1].Name][0].Bytes == 1000,
+		"carried %d, and %d in the copy", n, before.Links[x.Cases[1].Name][0].Bytes)
 }
 
 // Without a terminal there are lines that stay.

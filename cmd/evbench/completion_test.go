@@ -80,9 +80,7 @@ func TestCommandsAreCompletedAndInTheManual(t *testing.T) {
 				name := strings.Repeat("-", min(2, len(f.Names()[0]))) + f.Names()[0]
 				got := completions(t, append(slices.Clone(at), name[:len(name)-1])...)
 				expect.True(t, slices.Contains(got, name), "%s %s is not completed: %v", called, name, got)
-				if !c.Hidden && !strings.Contains(manual, name) {
-					t.Errorf("%s %s is not in the manual", called, name)
-				}
+				expect.False(t, !c.Hidden && !strings.Contains(manual, name), "%s %s is not in the manual", called, name)
 			}
 		}
 	}

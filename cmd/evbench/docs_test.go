@@ -243,9 +243,7 @@ func (d *docDir) shell(t *testing.T, line int, text string) {
 func (d *docDir) calls(t *testing.T) (ran, parsed int) {
 	t.Helper()
 	log, err := os.ReadFile(d.log)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
+	expect.MustFalse(t, err != nil && !os.IsNotExist(err), "%v", err)
 	for line := range strings.Lines(string(log)) {
 		var how string
 		var code int

@@ -43,9 +43,7 @@ cases:
 func exists(t *testing.T, dir, name string) bool {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	expect.MustFalse(t, err != nil && !errors.Is(err, fs.ErrNotExist), "%v", err)
 	return err == nil
 }
 
@@ -63,9 +61,8 @@ func TestInject(t *testing.T) {
 	write(t, filepath.Dir(seen), filepath.Base(seen), "")
 	p.await("live: measure")
 	expect.True(t, !exists(t, dir, "leaf0-spine1.down"), "leaf0-spine1 is down while the next case is measured")
-	if code, said := p.end(); code != exitDone && code != exitInvalid {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.False(t, code != exitDone && code != exitInvalid, "ended with %d:\n%s", code, said)
 	changes(t, filepath.Join(dir, "out"), "leaf1-spine0")
 	onlyThese(t, dir, "a.yaml", "out")
 }
@@ -83,9 +80,8 @@ func changes(t *testing.T, results, link string) {
 		expect.MustTrue(t, len(c.LinkEvents) == 2 && !c.LinkEvents[0].Up && c.LinkEvents[1].Up, "link events: %+v", c.LinkEvents)
 		unanswered := slices.ContainsFunc(c.Warnings, func(w string) bool { return strings.Contains(w, link+": the change of the link was not answered") })
 		for _, e := range c.LinkEvents {
-			if e.Link != link || e.SeenSec < 0 || e.SeenSec == 0 && !unanswered || e.Routes != 0 {
-				t.Errorf("link event: %+v, warnings %q", e, c.Warnings)
-			}
+			expect.False(t, e.Link != link || e.SeenSec < 0 || e.SeenSec == 0 && !unanswered || e.Routes != 0,
+				"link event: %+v, warnings %q", e, c.Warnings)
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -60,9 +59,9 @@ func TestMPIRunBySSH(t *testing.T) {
 			control := startedOver(t, dir, over)
 			finished(t, beginCommand(t, dir, mpirunBySSH(t, dir, server, server.Hosts[:3], "s.yaml", "-o", "out")))
 			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
-			if m := r.Manifest; m.Control != control || m.Transport != over || m.Launch != scenario.LaunchStarted {
-				t.Errorf("manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
-			}
+			m := r.Manifest
+			expect.True(t, m.Control == control && m.Transport == over && m.Launch == scenario.LaunchStarted,
+				"manifest: control %q, transport %q, launch %q", m.Control, m.Transport, m.Launch)
 			expect.True(t, r.Summary.Complete && len(r.Summary.Cases) == 2 && len(r.Samples) != 0,
 				"complete %v, %d cases, %d samples", r.Summary.Complete, len(r.Summary.Cases), len(r.Samples))
 			for _, c := range r.Summary.Cases {
@@ -79,7 +78,5 @@ func TestMPIRunBySSHUnreachable(t *testing.T) {
 	hosts := []string{server.Hosts[0], closedHost}
 	code, said := beginCommand(t, dir, mpirunBySSH(t, dir, server, hosts, "s.yaml", "-o", "out")).end()
 	expect.True(t, code != exitDone && strings.Contains(said, "Connection refused"), "mpirun ended with %d:\n%s", code, said)
-	if _, err := os.Lstat(filepath.Join(dir, "out")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("results of a run that did not begin: %v", err)
-	}
+	expect.Is(t, expect.Err(os.Lstat(filepath.Join(dir, "out"))), fs.ErrNotExist)
 }

@@ -110,9 +110,9 @@ func TestPreflightInLab(t *testing.T) {
 		t.Errorf("preflight %q, want %q", m.Preflight, want)
 	}
 	addresses := []string{"10.200.1.1:7000", "10.0.1.1:7000", "10.1.1.1:7000"}
-	if h := m.Hosts[2]; !slices.Equal(h.Addresses, addresses) || h.Interface != "leaf1" || h.MTU != 9000 {
-		t.Errorf("server2 is %+v, want addresses %v on leaf1", h, addresses)
-	}
+	h := m.Hosts[2]
+	expect.True(t, slices.Equal(h.Addresses, addresses) && h.Interface == "leaf1" && h.MTU == 9000,
+		"server2 is %+v, want addresses %v on leaf1", h, addresses)
 }
 
 // Where switches have the addresses of routes install, the preflight asks who is

@@ -114,9 +114,8 @@ func session(t *testing.T, dir, duration string) (controller *program, workers [
 func TestEightProcesses(t *testing.T) {
 	dir := t.TempDir()
 	controller, workers := session(t, dir, "300ms")
-	if code, said := controller.end(); code != exitDone && code != exitInvalid {
-		t.Errorf("the controller ended with %d:\n%s", code, said)
-	}
+	code, said := controller.end()
+	expect.False(t, code != exitDone && code != exitInvalid, "the controller ended with %d:\n%s", code, said)
 	for id, w := range workers {
 		if code, said := w.end(); code != exitDone {
 			t.Errorf("worker %d ended with %d:\n%s", id, code, said)
@@ -314,9 +313,9 @@ func TestNobodyReadsMessages(t *testing.T) {
 	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, &out, unreadPipe(t)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
 	_ = cmd.Run() // its exit code says more
-	if code := cmd.ProcessState.ExitCode(); code != exitDone && code != exitInvalid || !strings.Contains(out.String(), "results in out") {
-		t.Errorf("%s:\n%s", cmd.ProcessState, out.String())
-	}
+	code := cmd.ProcessState.ExitCode()
+	expect.False(t, code != exitDone && code != exitInvalid || !strings.Contains(out.String(), "results in out"),
+		"%s:\n%s", cmd.ProcessState, out.String())
 	onlyThese(t, dir, "hosts.yaml", "out")
 }
 

@@ -82,9 +82,8 @@ func TestJobsFollow(t *testing.T) {
 	opensm := standIn(t)
 	j := startJobs(t, "--queue", "cat "+list, "-t", "FT(2;4,8)", "-o", out, "--pid", fmt.Sprint(opensm.Process.Pid))
 	for range 2 {
-		if s := j.next(""); !strings.Contains(s, "the jobs: cat: exit status 1") || !strings.HasSuffix(s, "; tried again in 1ms") {
-			t.Error(s)
-		}
+		s := j.next("")
+		expect.True(t, strings.Contains(s, "the jobs: cat: exit status 1") && strings.HasSuffix(s, "; tried again in 1ms"), "%v", s)
 	}
 	replace(t, list, "1 h[0-7]\n2 h[8-9]\n")
 	const first = "1 jobs across switches on 8 hosts; at most 4 routes of jobs on a cable, mean 1.0 (sssp: 4); written, and OpenSM signalled"

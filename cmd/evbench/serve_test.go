@@ -32,9 +32,8 @@ func TestServe(t *testing.T) {
 	for _, want := range []string{"The run has ended.", "evbench report out", `"id":"tree cut"`, "event: end\n"} {
 		expect.True(t, bytes.Contains(text, []byte(want)), "no %q in what the browser is told:\n%s", want, text)
 	}
-	if code, more := p.end(); code != exitDone && code != exitInvalid {
-		t.Errorf("ended with %d:\n%s", code, more)
-	}
+	code, more := p.end()
+	expect.False(t, code != exitDone && code != exitInvalid, "ended with %d:\n%s", code, more)
 }
 
 // page awaits the address of the live page.
@@ -84,9 +83,9 @@ func TestServeAddressInUse(t *testing.T) {
 	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	p, dir := beginAsUser(t, "run", "--serve", l.Addr().String(), "-o", "out", "lab.yaml")
-	if code, said := p.end(); code != exitUsage || !strings.Contains(said, "--serve: listen") || !strings.Contains(said, "address already in use") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.True(t, code == exitUsage && strings.Contains(said, "--serve: listen") && strings.Contains(said, "address already in use"),
+		"ended with %d:\n%s", code, said)
 	onlyThese(t, dir, "lab.yaml")
 }
 
@@ -106,7 +105,6 @@ func TestServeStrangers(t *testing.T) {
 		defer c.Close()
 	}
 	write(t, filepath.Dir(there), filepath.Base(there), "")
-	if code, said := p.end(); code != exitDone && code != exitInvalid || strings.Contains(said, "too many open files") {
-		t.Errorf("ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.False(t, code != exitDone && code != exitInvalid || strings.Contains(said, "too many open files"), "ended with %d:\n%s", code, said)
 }

@@ -189,9 +189,9 @@ func TestNoWorkerStaysBehind(t *testing.T) {
 			expect.True(t, n == 4, "%d workers run, want 4", n)
 			expect.Must(t, p.cmd.Process.Signal(sig))
 			code, said := p.end()
-			if want := 128 + int(sig); sig != syscall.SIGKILL && (code != want || strings.Contains(said, "reported errors")) {
-				t.Errorf("ended with %d, want %d:\n%s", code, want, said)
-			}
+			want := 128 + int(sig)
+			expect.False(t, sig != syscall.SIGKILL && (code != want || strings.Contains(said, "reported errors")),
+				"ended with %d, want %d:\n%s", code, want, said)
 			c.awaitNoWorkers()
 			c.binary()
 		})
@@ -263,8 +263,7 @@ func TestValidateHosts(t *testing.T) {
 		write(t, dir, "ssh.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts}\nlaunch: {kind: ssh, "+tt.launch+"}\nevent: {fragment: 1KiB}\n"+
 			"cases: [{name: one, schedule: linear-shift}]\n")
 		code, out, said := output(t, dir, "validate", "ssh.yaml")
-		if bad := !strings.Contains(tt.want, "valid"); bad != (code == exitUsage) || !strings.Contains(out+said, tt.want) {
-			t.Errorf("%s: %d\n%s%s; want %s", tt.launch, code, out, said, tt.want)
-		}
+		expect.True(t, (!strings.Contains(tt.want, "valid")) == (code == exitUsage) && strings.Contains(out+said, tt.want),
+			"%s: %d\n%s%s; want %s", tt.launch, code, out, said, tt.want)
 	}
 }

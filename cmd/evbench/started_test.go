@@ -46,9 +46,7 @@ func TestStartedTogether(t *testing.T) {
 	dir := t.TempDir()
 	for rank, p := range together(t, dir, "300ms") {
 		code, said := p.end()
-		if code != exitDone && (rank != 2 || code != exitInvalid) {
-			t.Errorf("rank %d ended with %d:\n%s", rank, code, said)
-		}
+		expect.False(t, code != exitDone && (rank != 2 || code != exitInvalid), "rank %d ended with %d:\n%s", rank, code, said)
 		expect.True(t, (said == "") != (rank == 2), "rank %d said %q", rank, said)
 	}
 	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)

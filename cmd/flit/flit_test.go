@@ -107,9 +107,8 @@ func TestLongMessagesOfferLess(t *testing.T) {
 	full := maps.Clone(c) // says where the sources saturate
 	full["offered"], full["accepted"], c["accepted"] = "0.8", "0.745", "0.486"
 	for _, k := range judged([]Runs{seedsOf(full, 0), seedsOf(c, r.Accepted-0.006, r.Accepted, r.Accepted+0.006)}) {
-		if k.Case["offered"] == "0.5" && (k.Theirs != 0.486 || k.Out) {
-			t.Errorf("%s: ours %.4f, theirs %.4f, out is %v", k.Tolerance.Quantity, k.Ours, k.Theirs, k.Out)
-		}
+		expect.False(t, k.Case["offered"] == "0.5" && (k.Theirs != 0.486 || k.Out),
+			"%s: ours %.4f, theirs %.4f, out is %v", k.Tolerance.Quantity, k.Ours, k.Theirs, k.Out)
 	}
 }
 
@@ -137,12 +136,9 @@ func TestBookSimConfig(t *testing.T) {
 // TestBookSimAccepted: the rate over the whole window counts, not that of a sample.
 func TestBookSimAccepted(t *testing.T) {
 	text := "Accepted flit rate average= 0.57235\n====== Overall Traffic Statistics ======\nAccepted flit rate average = 0.571885 (1 samples)\n"
-	if v, err := booksimAccepted(text); err != nil || v != 0.571885 {
-		t.Errorf("%v, %v; want 0.571885", v, err)
-	}
-	if _, err := booksimAccepted("Parse error on line 1"); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("%v: it must say what was printed", err)
-	}
+	v, err := booksimAccepted(text)
+	expect.True(t, err == nil && v == 0.571885, "%v, %v; want 0.571885", v, err)
+	expect.Error(t, expect.Err(booksimAccepted("Parse error on line 1")), "line 1")
 }
 
 func TestPrintBeside(t *testing.T) {

@@ -219,9 +219,7 @@ func TestInterrupted(t *testing.T) {
 	expect.Must(t, <-called)
 	expect.True(t, code == proc.ExitInterrupted && stdout == "" && strings.HasSuffix(stderr, "noise: interrupted\n"),
 		"ended with %d: %s%s", code, stdout, stderr)
-	if err := syscall.Kill(-pid, 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("the program still runs: %v", err)
-	}
+	expect.Is(t, syscall.Kill(-pid, 0), syscall.ESRCH)
 	var info unix.Siginfo // stays zero while the process runs
 	err = unix.Waitid(unix.P_PID, other.cmd.Process.Pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
 	expect.True(t, err == nil && info.Signo == 0, "another loop has ended or is stopped: signal %d, code %d, %v", info.Signo, info.Code, err)

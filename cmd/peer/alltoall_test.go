@@ -26,9 +26,7 @@ func all(t *testing.T, n int, w Work, wrap func(transport.Endpoint) transport.En
 				return err
 			}
 			took, err := Run(ctx, wrap(e), n, func(ctx context.Context) error { return b.Wait(ctx, e) }, w)
-			if err == nil && took <= 0 {
-				t.Errorf("rank %d took %v", r, took)
-			}
+			expect.False(t, err == nil && took <= 0, "rank %d took %v", r, took)
 			return err
 		})
 	}

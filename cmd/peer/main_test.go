@@ -122,9 +122,8 @@ func TestWarmUpFindsTheAmount(t *testing.T) {
 func TestReadC(t *testing.T) {
 	r, s := row{Ranks: 4, Size: 500_000}, side{kind: cProgram, mode: "isend"}
 	const line = "mode=isend n=4 size=500000 rounds=10 seconds=2.000000000\n"
-	if got, err := readC(line, r, s, 10); err != nil || got != (reading{2, 30}) {
-		t.Errorf("readC() = %+v, %v", got, err)
-	}
+	got, err := readC(line, r, s, 10)
+	expect.True(t, err == nil && got == (reading{2, 30}), "readC() = %+v, %v", got, err)
 	s.mode = barriers
 	if got, err := readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9); err != nil || got != (reading{0.5, 61.5}) {
 		t.Errorf("readC() = %+v, %v", got, err)

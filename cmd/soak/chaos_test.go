@@ -33,9 +33,8 @@ func TestEqualSeedsGiveEqualRounds(t *testing.T) {
 			again := Plan{Seed: s.Seed, Length: length}.Round(s.Round)
 			expect.True(t, again.Kind == s.Kind && again.Victim == s.Victim && again.Notation == s.Notation,
 				"seed %d round %d is %s on %s in one soak, %s on %s in another", s.Seed, s.Round, s.Kind, s.Notation, again.Kind, again.Notation)
-			if again.Duration == s.Duration && !s.Kind.OnLinks() && !reflect.DeepEqual(again, s) {
-				t.Errorf("seed %d round %d: %+v, and again %+v", s.Seed, s.Round, s, again)
-			}
+			expect.False(t, again.Duration == s.Duration && !s.Kind.OnLinks() && !reflect.DeepEqual(again, s),
+				"seed %d round %d: %+v, and again %+v", s.Seed, s.Round, s, again)
 		}
 	})
 	a, b := Plan{7, time.Minute}.Round(1), Plan{7, time.Minute}.Round(1)
@@ -75,9 +74,8 @@ func TestDisconnectsOnlyOnPurpose(t *testing.T) {
 	parted := map[Kind]int{}
 	rounds(t, func(t *testing.T, s *Script) {
 		tree := s.Tree()
-		if s.Kind == Wait && !s.wait || s.Kind == End && s.wait {
-			t.Errorf("seed %d round %d: a round of kind %s waits: %v", s.Seed, s.Round, s.Kind, s.wait)
-		}
+		expect.False(t, s.Kind == Wait && !s.wait || s.Kind == End && s.wait,
+			"seed %d round %d: a round of kind %s waits: %v", s.Seed, s.Round, s.Kind, s.wait)
 		for _, f := range s.failures {
 			if joined(tree, f.At, 0, s.failures) {
 				continue
@@ -120,9 +118,8 @@ func TestOthers(t *testing.T) {
 func TestLinksComeBack(t *testing.T) {
 	rounds(t, func(t *testing.T, s *Script) {
 		for _, f := range s.failures {
-			if s.Kind.OnLinks() && f.At+f.For > s.Duration-calm/2 {
-				t.Errorf("seed %d round %d: %s is dead until %s of %s", s.Seed, s.Round, f.Name, f.At+f.For, s.Duration)
-			}
+			expect.False(t, s.Kind.OnLinks() && f.At+f.For > s.Duration-calm/2,
+				"seed %d round %d: %s is dead until %s of %s", s.Seed, s.Round, f.Name, f.At+f.For, s.Duration)
 		}
 	})
 }
@@ -140,8 +137,8 @@ func TestNextRoundOfAKind(t *testing.T) {
 	for _, k := range Kinds() {
 		n := p.Next(1, func(x Kind) bool { return x == k })
 		expect.True(t, n != 0 && p.Round(n).Kind == k, "the first round of kind %q is %d", k, n)
-		if again := p.Next(n+1, func(x Kind) bool { return x == k }); (again == 0) != (k == Long) || again != 0 && p.Round(again).Kind != k {
-			t.Errorf("after round %d the next of kind %q is %d", n, k, again)
-		}
+		again := p.Next(n+1, func(x Kind) bool { return x == k })
+		expect.False(t, (again == 0) != (k == Long) || again != 0 && p.Round(again).Kind != k,
+			"after round %d the next of kind %q is %d", n, k, again)
 	}
 }

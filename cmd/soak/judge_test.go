@@ -210,9 +210,8 @@ func TestJudgeFinds(t *testing.T) {
 			if len(found) != 1 || !strings.Contains(found[0].What, tt.want) || found[0].Anomaly() != (tt.why == "") || !strings.Contains(found[0].Why, tt.why) {
 				t.Errorf("found %v, want %q because of %q", found, tt.want, tt.why)
 			}
-			if f := found[0]; f.Slow != (f.Anomaly() && ofTime.MatchString(f.What)) {
-				t.Errorf("%+v: may a slow machine cause it?", f)
-			}
+			f := found[0]
+			expect.False(t, f.Slow != (f.Anomaly() && ofTime.MatchString(f.What)), "%+v: may a slow machine cause it?", f)
 		})
 	}
 }
@@ -261,9 +260,9 @@ func TestFlatOfFewReadings(t *testing.T) {
 		for i := range all[tt.readings/2:] {
 			all[tt.readings/2+i] = Usage{Descriptors: tt.more, ResidentBytes: tt.bytes}
 		}
-		if found := flat(all); len(found) != 1 || !found[0].Anomaly() || found[0].Slow != tt.slow {
-			t.Errorf("%d readings, %d and %d bytes more: %+v", tt.readings, tt.more, tt.bytes, found)
-		}
+		found := flat(all)
+		expect.True(t, len(found) == 1 && found[0].Anomaly() && found[0].Slow == tt.slow,
+			"%d readings, %d and %d bytes more: %+v", tt.readings, tt.more, tt.bytes, found)
 	}
 }
 

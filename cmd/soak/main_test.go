@@ -94,9 +94,9 @@ func TestSoak(t *testing.T) {
 		t.Run(tt.policy, func(t *testing.T) {
 			d := sound(t, append(tt.args, "--minutes", "0.2")...)
 			expect.MustTrue(t, len(d.Rounds) != 0 && d.Rounds[0].Kind == Long && d.Rounds[0].Policy == tt.policy, "rounds: %+v", d.Rounds)
-			if r := d.Rounds[0]; r.LinkEvents < 50 || r.Built == 0 || r.Last == nil || r.Last.Descriptors == 0 || r.Last.Namespaces == 0 {
-				t.Errorf("the long round: %+v", r)
-			}
+			r := d.Rounds[0]
+			expect.True(t, r.LinkEvents >= 50 && r.Built != 0 && r.Last != nil && r.Last.Descriptors != 0 && r.Last.Namespaces != 0,
+				"the long round: %+v", r)
 		})
 	}
 }

@@ -70,9 +70,7 @@ func options(dir string) Options {
 func isDown(t *testing.T, dir string, l topology.Link) bool {
 	t.Helper()
 	_, err := os.Stat(filepath.Join(dir, l.String()))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	expect.MustFalse(t, err != nil && !errors.Is(err, fs.ErrNotExist), "%v", err)
 	return err == nil
 }
 
@@ -85,9 +83,7 @@ func open(t *testing.T, o Options) *Injector {
 func closed(t *testing.T, i *Injector, journal string) {
 	t.Helper()
 	expect.OK(t, i.Close(), "Close")
-	if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the journal is still there: %v", err)
-	}
+	expect.Is(t, expect.Err(os.Stat(journal)), fs.ErrNotExist)
 }
 
 func TestDownAndUp(t *testing.T) {
@@ -97,9 +93,8 @@ func TestDownAndUp(t *testing.T) {
 	both := []topology.Link{link, other}
 	expect.Must(t, errors.Join(i.Check(t.Context(), both), i.Down(t.Context(), both), i.Down(t.Context(), both)))
 	expect.True(t, isDown(t, dir, link) && isDown(t, dir, other), "links are not down")
-	if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "leaf0/spine3\nleaf1/spine0\n" {
-		t.Errorf("down ran for %q, %v", log, err)
-	}
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	expect.True(t, err == nil && string(log) == "leaf0/spine3\nleaf1/spine0\n", "down ran for %q, %v", log, err)
 	expect.Must(t, i.Up(t.Context(), []topology.Link{link}))
 	if s, err := probed(t, i, link); s != linkUp || err != nil || isDown(t, dir, link) {
 		t.Errorf("%s is %s, %v", link, s, err)
@@ -254,9 +249,7 @@ func TestCancelled(t *testing.T) {
 		os.ReadFile(pipe) // the link is down, and the command still runs
 		cancel(told)
 	}()
-	if err := i.Down(ctx, []topology.Link{link}); !errors.Is(err, told) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, i.Down(ctx, []topology.Link{link}), told)
 	expect.True(t, isDown(t, dir, link), "the link is not down")
 	closed(t, i, o.Journal)
 	expect.True(t, !isDown(t, dir, link), "the link was left down")
@@ -302,9 +295,7 @@ func TestKilled(t *testing.T) {
 
 	_, err := Open(o)
 	expect.Error(t, err, fmt.Sprintf(", process %d, since ", cmd.Process.Pid))
-	if _, err := Restore(t.Context(), o.Journal, false, func(string) {}, func(Row) {}); err == nil || !strings.Contains(err.Error(), "in use by a run on") {
-		t.Errorf("restore beside a run: %v", err)
-	}
+	expect.Error(t, expect.Err(Restore(t.Context(), o.Journal, false, func(string) {}, func(Row) {})), "in use by a run on")
 	cmd.Process.Kill()
 	cmd.Wait()
 

@@ -74,9 +74,8 @@ func TestTorn(t *testing.T) {
 	h.Timeout = time.Second / 4
 	const torn = `{"journal":"evb`
 	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{linkName{link}, since, r}}})+torn), 0o600))
-	if got := restored(t, path); got.Torn != torn || len(got.Links) != 1 || got.Links[0].Outcome != stillDown {
-		t.Errorf("%+v", got)
-	}
+	got := restored(t, path)
+	expect.True(t, got.Torn == torn && len(got.Links) == 1 && got.Links[0].Outcome == stillDown, "%+v", got)
 	if got := restored(t, path); got.Torn != "" || len(got.Links) != 1 {
 		t.Errorf("the second time: %+v", got)
 	}
@@ -104,13 +103,10 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		o := options(dir)
 		tt.change(&o)
-		if _, err := Open(o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("error %v, want %q", err, tt.want)
-		}
+		expect.Error(t, expect.Err(Open(o)), tt.want)
 	}
-	if b, err := os.ReadFile(junk); err != nil || string(b) != "my letters\n" {
-		t.Errorf("somebody's file is now %q, %v", b, err)
-	}
+	b, err := os.ReadFile(junk)
+	expect.True(t, err == nil && string(b) == "my letters\n", "somebody's file is now %q, %v", b, err)
 }
 
 func TestRecipes(t *testing.T) {
@@ -136,9 +132,7 @@ func TestRecipes(t *testing.T) {
 			want string
 		}{{r.down, tt.down}, {r.Up, tt.up}, {r.Probe[0], tt.probe}} {
 			expect.Equal(t, strings.Join(x.got.Args, " "), x.want, "%s", tt.o.Kind)
-			if tt.o.Kind == kindLab && (len(x.got.Env) != 1 || x.got.Env[0] != "XDG_RUNTIME_DIR=/run/x") {
-				t.Errorf("environment %q", x.got.Env)
-			}
+			expect.False(t, tt.o.Kind == kindLab && (len(x.got.Env) != 1 || x.got.Env[0] != "XDG_RUNTIME_DIR=/run/x"), "environment %q", x.got.Env)
 		}
 	}
 }

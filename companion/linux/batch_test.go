@@ -82,9 +82,7 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 		expect.Equal(t, fmt.Sprint(deleted()), step.want, "down %v", step.down)
 	}
 	expect.Must(t, os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644))
-	if _, err := build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir); err == nil || !strings.Contains(err.Error(), "leaf0.batch: line 1") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.Err(build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir)), "leaf0.batch: line 1")
 }
 
 // TestAddressesAreUnique over a large tree, gateways apart.
@@ -96,9 +94,8 @@ func TestAddressesAreUnique(t *testing.T) {
 		for _, a := range b.addresses(companion.Node(n)) {
 			at := a.prefix.Addr()
 			who := b.Name(companion.Node(n)) + " " + a.iface
-			if other, ok := seen[at]; ok && at != gateway {
-				t.Fatalf("%s for both %s and %s", at, other, who)
-			}
+			other, ok := seen[at]
+			expect.MustFalse(t, ok && at != gateway, "%s for both %s and %s", at, other, who)
 			seen[at] = who
 		}
 	}
@@ -117,9 +114,8 @@ func TestSwitches(t *testing.T) {
 			want[strings.TrimSuffix(f[2], "/31")] = f[0]
 		}
 	}
-	if got := Switches(b.tree); len(want) != 2*3*2 || !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := Switches(b.tree)
+	expect.True(t, len(want) == 2*3*2 && maps.Equal(got, want), "%v, want %v", got, want)
 	if got := Switches(topologytest.Tree(t, topology.Options{Ports: 1, Leaves: 257})); len(got) > 0 {
 		t.Errorf("%d addresses without room", len(got))
 	}
@@ -133,9 +129,7 @@ func TestRefusals(t *testing.T) {
 		"a packet filter":   {Tree: small(t), Routing: routing.Spray},
 		"no tables":         {Tree: small(t), Routing: plan.NoRouting},
 	} {
-		if _, err := NewBatch(p); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, expect.Err(NewBatch(p)), want)
 	}
 }
 
@@ -144,8 +138,6 @@ func FuzzPrefixes(f *testing.F) {
 	f.Add("route replace x")
 	f.Fuzz(func(t *testing.T, s string) {
 		got, err := prefixes(strings.NewReader(s))
-		if err == nil && len(got) > strings.Count(s, "route") {
-			t.Errorf("%d prefixes of %q", len(got), s)
-		}
+		expect.False(t, err == nil && len(got) > strings.Count(s, "route"), "%d prefixes of %q", len(got), s)
 	})
 }

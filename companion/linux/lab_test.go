@@ -161,12 +161,9 @@ func allPairs(t *testing.T, l *lab.Lab, tree *topology.Tree) {
 				a, b := tree.Leaf(src), tree.Leaf(dst)
 				alive := path == companion.Single || a == b || tree.PathAlive(a, b, path)
 				err := transfer(t.Context(), l, src, dst, path, []byte("hello"))
-				if alive && err != nil {
-					t.Errorf("rank %d to %d on path %d: %v", src, dst, path, err)
-				}
-				if !alive && !errors.Is(err, unix.ENETUNREACH) && !errors.Is(err, unix.EHOSTUNREACH) {
-					t.Errorf("rank %d to %d on path %d, which is dead: error %v, want unreachable", src, dst, path, err)
-				}
+				expect.False(t, alive && err != nil, "rank %d to %d on path %d: %v", src, dst, path, err)
+				expect.False(t, !alive && !errors.Is(err, unix.ENETUNREACH) && !errors.Is(err, unix.EHOSTUNREACH),
+					"rank %d to %d on path %d, which is dead: error %v, want unreachable", src, dst, path, err)
 			}
 		}
 	}
@@ -270,9 +267,7 @@ func TestSpray(t *testing.T) {
 		used := 0
 		for k, n := range upwards(t, l, tree, 0) {
 			n -= before[k]
-			if !tree.Alive(1, k) && n > 0 {
-				t.Errorf("%s without %v: %d bytes go to spine%d", step.engine, step.down, n, k)
-			}
+			expect.False(t, !tree.Alive(1, k) && n > 0, "%s without %v: %d bytes go to spine%d", step.engine, step.down, n, k)
 			if n > size/64 {
 				used++
 			}

@@ -74,9 +74,8 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 
 	expect.Must(t, l.SetLinks(t.Context(), []topology.Link{dead}, false))
 	await(events, dead, false)
-	if n, err := r.Aid(t.Context(), broken); err != nil || n == 0 {
-		t.Fatalf("aid: %d routes, %v", n, err)
-	}
+	n, err := r.Aid(t.Context(), broken)
+	expect.MustTrue(t, err == nil && n != 0, "aid: %d routes, %v", n, err)
 	everything(t, l)
 	around := newPlan(t, broken, routing.Spread)
 	if n, err := r.Install(t.Context(), around); err != nil {
@@ -107,9 +106,8 @@ func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	for _, up := range []bool{false, true} {
 		expect.Must(t, l.SetLinks(t.Context(), []topology.Link{flap}, up))
 	}
-	if n, err := r.Aid(t.Context(), tree); err != nil || n == 0 {
-		t.Errorf("aid after a flap: %d routes, %v", n, err)
-	}
+	n, err := r.Aid(t.Context(), tree)
+	expect.True(t, err == nil && n != 0, "aid after a flap: %d routes, %v", n, err)
 	everything(t, l)
 	if n, err := r.Aid(t.Context(), tree); err != nil || n != 0 {
 		t.Errorf("aid again: %d routes, %v", n, err)

@@ -66,9 +66,8 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 		n := networkOf(t, p.Tree, 0)
 		r := compute(t, p, n, int(seed%2))
 		lmcs[r.lmc] = true
-		if p.Schedule != nil && (r.need < p.Paths.LMC || p.Tree.Levels() == 2 && r.need > p.Paths.LMC) {
-			t.Errorf("seed %d: needs LMC %d, the plan says %d", seed, r.need, p.Paths.LMC)
-		}
+		expect.False(t, p.Schedule != nil && (r.need < p.Paths.LMC || p.Tree.Levels() == 2 && r.need > p.Paths.LMC),
+			"seed %d: needs LMC %d, the plan says %d", seed, r.need, p.Paths.LMC)
 		walkAll(t, seed, r)
 	}
 	expect.True(t, len(lmcs) >= 3, "only the LMCs %v were tried", lmcs)
@@ -240,9 +239,8 @@ func TestFiles(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(text(PathsFile)), "\n")
 	expect.True(t, len(lines) == 1+p.Messages() && lines[0] == "phase,src,dst,dlid", "%q", lines)
 	for i, m := range slices.Collect(p.Schedule.All()) {
-		if want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.dlid(m.Src, m.Dst)); lines[i+1] != want {
-			t.Errorf("%s, want %s", lines[i+1], want)
-		}
+		want := fmt.Sprintf("%d,%d,%d,%d", m.Phase, tree.Position(m.Src), tree.Position(m.Dst), r.dlid(m.Src, m.Dst))
+		expect.True(t, lines[i+1] == want, "%s, want %s", lines[i+1], want)
 	}
 }
 

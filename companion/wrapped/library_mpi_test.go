@@ -173,15 +173,12 @@ func TestLegal(t *testing.T) {
 			}
 			check := func(how, out, said string, times []string, planned, left int) {
 				t.Helper()
-				if want != "" && out != want || !strings.HasSuffix(out, "ok\n") {
-					t.Errorf("%s: printed %q, without the library %q; said %q", how, out, want, said)
-				}
+				expect.False(t, want != "" && out != want || !strings.HasSuffix(out, "ok\n"),
+					"%s: printed %q, without the library %q; said %q", how, out, want, said)
 				if got := count(times, "alltoall plan") + count(times, "alltoallv plan"); got != planned {
 					t.Errorf("%s: %d calls in the order of the plan, want %d:\n%s", how, got, planned, strings.Join(times, "\n"))
 				}
-				if got := strings.Count(said, "libevbench: "); left >= 0 && got != left {
-					t.Errorf("%s: said %q, want %d lines", how, said, left)
-				}
+				expect.False(t, left >= 0 && strings.Count(said, "libevbench: ") != left, "%s: said %q, want %d lines", how, said, left)
 			}
 			if tt.name == "truncated" {
 				out, said, times := run(t, lib, []string{plan, always}, program, tt.name, much)
@@ -233,9 +230,7 @@ func TestHPCC(t *testing.T) {
 	}
 	for _, name := range []string{"Success", "MPIFFT_N", "MPIFFT_maxErr", "PTRANS_n", "PTRANS_residual", "HPL_N"} {
 		want, got := result(before, name), result(after, name)
-		if got == "" || got != want || name == "Success" && got != "1" {
-			t.Errorf("%s=%s, without the plan %s", name, got, want)
-		}
+		expect.False(t, got == "" || got != want || name == "Success" && got != "1", "%s=%s, without the plan %s", name, got, want)
 	}
 }
 

@@ -157,9 +157,7 @@ func TestWrong(t *testing.T) {
 }
 
 func TestNoCompiler(t *testing.T) {
-	if _, err := Build(t.Context(), "no-such-mpicc", t.TempDir()); err == nil || !strings.Contains(err.Error(), "libevbench is not built and cannot be: no no-such-mpicc") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(Build(t.Context(), "no-such-mpicc", t.TempDir())), "libevbench is not built and cannot be: no no-such-mpicc")
 }
 
 func FuzzPlan(f *testing.F) {

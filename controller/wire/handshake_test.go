@@ -67,12 +67,10 @@ func TestHandshake(t *testing.T) {
 			a, b := &recorder{Conn: here}, &recorder{Conn: there}
 			m := meet(a, b, tt.worker, tt.controller)
 			expect.True(t, errors.Is(m.controller, tt.want), "controller: %v, want %v", m.controller, tt.want)
-			if tt.want != nil && (!errors.Is(m.worker, wire.ErrRefused) || !strings.Contains(m.worker.Error(), "wrong token")) {
-				t.Errorf("worker: %v", m.worker)
-			}
-			if tt.want == nil && (m.worker != nil || m.hello.Server != 17 || m.hello.Data != "10.0.0.1:7000") {
-				t.Errorf("hello %+v; worker: %v", m.hello, m.worker)
-			}
+			expect.False(t, tt.want != nil && (!errors.Is(m.worker, wire.ErrRefused) || !strings.Contains(m.worker.Error(), "wrong token")),
+				"worker: %v", m.worker)
+			expect.False(t, tt.want == nil && (m.worker != nil || m.hello.Server != 17 || m.hello.Data != "10.0.0.1:7000"),
+				"hello %+v; worker: %v", m.hello, m.worker)
 			said := a.said.String() + b.said.String()
 			expect.True(t, !strings.Contains(said, "secret") && !strings.Contains(said, "Secret"), "the token was sent: %q", said)
 		})
@@ -121,9 +119,7 @@ func TestReplay(t *testing.T) {
 					_, _ = c.Receive() // the refusal
 				}
 			}()
-			if _, _, err := wire.NewConn(there, wire.MaxHello).Examine("secret"); !errors.Is(err, wire.ErrToken) {
-				t.Errorf("got %v", err)
-			}
+			expect.Is(t, expect.Err2(wire.NewConn(there, wire.MaxHello).Examine("secret")), wire.ErrToken)
 		})
 	}
 }
@@ -224,9 +220,7 @@ func TestSomebodyBetween(t *testing.T) {
 	}()
 	c := wire.NewConn(<-fromBetween, wire.MaxHello)
 	defer c.Close()
-	if _, _, err := c.Examine("secret"); !errors.Is(err, wire.ErrToken) {
-		t.Errorf("controller: %v", err)
-	}
+	expect.Is(t, expect.Err2(c.Examine("secret")), wire.ErrToken)
 	if err := <-joined; !errors.Is(err, wire.ErrRefused) && !errors.Is(err, wire.ErrToken) {
 		t.Errorf("worker: %v", err)
 	}

@@ -86,9 +86,7 @@ func TestRoundTrip(t *testing.T) {
 		got, err := wire.Read(&stream, wire.MaxFrame)
 		expect.True(t, err == nil && reflect.DeepEqual(got, want), "got %+v, %v; want %+v", got, err, want)
 	}
-	if _, err := wire.Read(&stream, wire.MaxFrame); !errors.Is(err, io.EOF) {
-		t.Errorf("at the end: %v, want EOF", err)
-	}
+	expect.Is(t, expect.Err(wire.Read(&stream, wire.MaxFrame)), io.EOF)
 }
 
 // The counts of 4,096 servers fit a frame many times over, and a number that is no count is refused.
@@ -98,13 +96,10 @@ func TestSources(t *testing.T) {
 		m.Totals.Sources[i] = wire.Source{Bytes: 1<<64 - 1, Took: 1<<63 - 1}
 	}
 	b := encode(t, m)
-	if got, err := wire.Read(bytes.NewReader(b), 300_000); err != nil || !reflect.DeepEqual(got, m) {
-		t.Errorf("%d bytes: %v", len(b), err)
-	}
+	got, err := wire.Read(bytes.NewReader(b), 300_000)
+	expect.True(t, err == nil && reflect.DeepEqual(got, m), "%d bytes: %v", len(b), err)
 	b = bytes.Replace(encode(t, wire.Finished{Totals: wire.Totals{Sources: []wire.Source{{Bytes: 7}}}}), []byte(`"b":7`), []byte(`"b":-`), 1)
-	if _, err := wire.Read(bytes.NewReader(b), wire.MaxFrame); !errors.Is(err, wire.ErrFrame) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, expect.Err(wire.Read(bytes.NewReader(b), wire.MaxFrame)), wire.ErrFrame)
 }
 
 // The type numbers are part of the protocol.

@@ -58,9 +58,7 @@ func TestReadNothing(t *testing.T) {
 func TestReadHere(t *testing.T) {
 	f := expect.Value(Read())(t)
 	expect.True(t, f.Cores >= 1 && f.Kernel != "", "got %+v", f)
-	if !slices.ContainsFunc(f.Interfaces, func(i Interface) bool { return i.Name != "" && i.MTU > 0 }) {
-		t.Errorf("no interface: %+v", f)
-	}
+	expect.False(t, !slices.ContainsFunc(f.Interfaces, func(i Interface) bool { return i.Name != "" && i.MTU > 0 }), "no interface: %+v", f)
 }
 
 var twoPorts = Facts{Interfaces: []Interface{
@@ -194,9 +192,8 @@ func FuzzRead(f *testing.F) {
 		}
 		facts := read(root, []Interface{{Name: "eth0"}})
 		expect.MustTrue(t, facts.Interfaces[0].SpeedMbit >= 0 && !strings.Contains(facts.CPU, "\n") && len(facts.CPU) <= len(cpuinfo), "%+v", facts)
-		if n := available(root); n%1024 != 0 && n != 1 {
-			t.Fatalf("%d bytes of KiB", n)
-		}
+		n := available(root)
+		expect.MustFalse(t, n%1024 != 0 && n != 1, "%d bytes of KiB", n)
 	})
 }
 

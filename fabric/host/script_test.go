@@ -103,9 +103,8 @@ func TestReceive(t *testing.T) {
 		expect.MustTrue(t, err == nil, "%v: %s", err, out)
 		return string(out)
 	}
-	if said := probe(); !strings.HasSuffix(said, "%\ncopy\n") && !strings.HasSuffix(said, "\ncopy\n") {
-		t.Errorf("without a binary: %s", said)
-	}
+	said := probe()
+	expect.False(t, !strings.HasSuffix(said, "%\ncopy\n") && !strings.HasSuffix(said, "\ncopy\n"), "without a binary: %s", said)
 	if said, err := send(binary[:5]); err == nil || !strings.Contains(said, "damaged on its way") {
 		t.Errorf("half a binary: %v: %s", err, said)
 	}

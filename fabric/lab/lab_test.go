@@ -135,9 +135,7 @@ func TestInside(t *testing.T) {
 			var names []string
 			for _, i := range list {
 				names = append(names, i.Name)
-				if i.Name != "lo" && i.MTU != 9000 {
-					t.Errorf("%s: MTU of %s is %d", name, i.Name, i.MTU)
-				}
+				expect.False(t, i.Name != "lo" && i.MTU != 9000, "%s: MTU of %s is %d", name, i.Name, i.MTU)
 			}
 			if slices.Sort(names); !slices.Equal(names, interfaces) {
 				t.Errorf("%s has %v, want %v", name, names, interfaces)
@@ -328,9 +326,8 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 		e := l.cables[tree.LinkID(x.link)].ends[x.end]
 		expect.Must(t, l.nodes[e.node].setUp(e.index, x.up))
 	}
-	if got, err := l.Dead(); err != nil || !slices.Equal(got, []topology.Link{{}, {Leaf: 1}}) {
-		t.Errorf("dead are %v, %v", got, err)
-	}
+	got, err := l.Dead()
+	expect.True(t, err == nil && slices.Equal(got, []topology.Link{{}, {Leaf: 1}}), "dead are %v, %v", got, err)
 	expect.Must(t, l.SetDead(t.Context(), tree.Dead()))
 	if got, err := l.Dead(); err != nil || !slices.Equal(got, tree.Dead()) {
 		t.Errorf("dead are %v, %v", got, err)

@@ -95,9 +95,7 @@ func TestShape(t *testing.T) {
 	} {
 		got := newShape(test.rate, test.phase)
 		expect.Equal(t, got, test.want, "%s, phase %s", test.rate, test.phase)
-		if got.rate > 0 && got.burst <= got.gsoMax {
-			t.Errorf("%s: the bucket holds no super-packet", test.rate)
-		}
+		expect.False(t, got.rate > 0 && got.burst <= got.gsoMax, "%s: the bucket holds no super-packet", test.rate)
 	}
 }
 

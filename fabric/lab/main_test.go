@@ -126,9 +126,9 @@ func TestHanded(t *testing.T) {
 	c := expect.Value(net.Dial("tcp", l.Addr().String()))(t)
 	defer c.Close()
 	text, err := io.ReadAll(c)
-	if name := string(text); err != nil || !strings.HasPrefix(name, "net:[") || name == namespaceName("/proc/self/ns/net") {
-		t.Errorf("greeted with %q, %v, want another namespace than the own", text, err)
-	}
+	name := string(text)
+	expect.True(t, err == nil && strings.HasPrefix(name, "net:[") && name != namespaceName("/proc/self/ns/net"),
+		"greeted with %q, %v, want another namespace than the own", text, err)
 	expect.OK(t, cmd.Wait())
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
+
+	"evbench/internal/expect"
 )
 
 // linkMessage is a link message as the kernel writes it.
@@ -38,9 +40,8 @@ func FuzzParseState(f *testing.F) {
 	f.Add([]byte{}, int32(3), uint32(unix.IFF_UP), byte(operUp))
 	f.Add(linkMessage(1, unix.IFF_UP, 0), int32(7), uint32(unix.IFF_UP|unix.IFF_LOWER_UP), byte(operUp))
 	f.Fuzz(func(t *testing.T, bytes []byte, index int32, flags uint32, oper byte) {
-		if st, err := parseState(bytes); err != nil && st != (state{}) {
-			t.Errorf("%+v with error %v", st, err)
-		}
+		st, err := parseState(bytes)
+		expect.False(t, err != nil && st != (state{}), "%+v with error %v", st, err)
 		const carries = unix.IFF_UP | unix.IFF_LOWER_UP
 		want := state{int(index), flags&carries == carries && oper == operUp}
 		if got, err := parseState(append(linkMessage(index, flags, oper), bytes...)); got != want || err != nil {

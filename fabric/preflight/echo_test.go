@@ -87,9 +87,8 @@ func TestProbeGivesUp(t *testing.T) {
 func TestProbeUnreachable(t *testing.T) {
 	const closed = "127.0.0.1:1" // is nobody's
 	p := NewProber("secret")
-	if r := p.Probe(t.Context(), []string{closed}, false)[0]; r.Err != "connection refused" || r.Hops != -1 || r.RTT != 0 {
-		t.Errorf("got %+v", r)
-	}
+	r := p.Probe(t.Context(), []string{closed}, false)[0]
+	expect.True(t, r.Err == "connection refused" && r.Hops == -1 && r.RTT == 0, "got %+v", r)
 	if r := p.Probe(t.Context(), []string{"no port"}, false)[0]; r.Err == "" {
 		t.Errorf("got %+v", r)
 	}
@@ -109,9 +108,8 @@ func TestServeSaysWhere(t *testing.T) {
 func TestParse(t *testing.T) {
 	n := port.Nonce()
 	good := newPacket("secret", request, 61, 7, n)
-	if h, ok := parse(good[:], "secret", request); !ok || h != (heard{61, 7, n}) {
-		t.Errorf("got %+v, %v", h, ok)
-	}
+	h, ok := parse(good[:], "secret", request)
+	expect.True(t, ok && h == (heard{61, 7, n}), "got %+v, %v", h, ok)
 	for name, b := range map[string][]byte{"empty": nil, "short": good[:packetSize-1], "long": append(good[:], 0)} {
 		if _, ok := parse(b, "secret", request); ok {
 			t.Errorf("%s: taken", name)

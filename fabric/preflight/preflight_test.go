@@ -292,9 +292,9 @@ func TestCoverage(t *testing.T) {
 func TestErr(t *testing.T) {
 	r := Report{misplaced: make([]string, 23), Notes: []string{"n"}}
 	lines := strings.Split(r.Err().Error(), "\n")
-	if n := len(lines); n != 1+20+1+1+1 || lines[21] != "  and 3 more such" || lines[22] != "  (n)" || !strings.Contains(lines[23], "preflight: off") {
-		t.Errorf("%d lines: %q", n, lines)
-	}
+	n := len(lines)
+	expect.True(t, n == 1+20+1+1+1 && lines[21] == "  and 3 more such" && lines[22] == "  (n)" && strings.Contains(lines[23], "preflight: off"),
+		"%d lines: %q", n, lines)
 }
 
 func TestCompare(t *testing.T) {

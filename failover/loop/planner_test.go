@@ -67,14 +67,10 @@ func TestNoPlan(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Plan(ctx, newTree(t)); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	expect.Is(t, expect.Err(p.Plan(ctx, newTree(t))), context.Canceled)
 	refuse := errors.New("no")
 	p.Build = func(*topology.Tree) (*plan.Plan, error) { return nil, refuse }
-	if _, err := p.Plan(t.Context(), newTree(t)); !errors.Is(err, refuse) {
-		t.Errorf("refused: %v", err)
-	}
+	expect.Is(t, expect.Err(p.Plan(t.Context(), newTree(t))), refuse)
 }
 
 // A plan that is not what it claims to be is not used.

@@ -181,9 +181,7 @@ func TestOneFailure(t *testing.T) {
 	r, records := play(t, failover.FORS, 0, nil, func(r *rig) { r.say(first, false) })
 	expect.MustTrue(t, len(records) == 1, "%d records: %+v", len(records), records)
 	x := records[0]
-	if x.Seen != 100*ms || x.Aided != x.Seen+1*ms && x.Aided != x.Seen+2*ms {
-		t.Errorf("seen at %v, aid at %v", x.Seen, x.Aided)
-	}
+	expect.False(t, x.Seen != 100*ms || x.Aided != x.Seen+1*ms && x.Aided != x.Seen+2*ms, "seen at %v, aid at %v", x.Seen, x.Aided)
 	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.Switch.LastOld, x.Switch.FirstNew, x.Cleaned} {
 		expect.True(t, at != 0, "step %d did not happen: %+v", i, x)
 	}
@@ -192,9 +190,8 @@ func TestOneFailure(t *testing.T) {
 	}
 	expect.True(t, x.Source == failover.Computed && x.Switch.From == 7 && x.Phases != 0 && x.Hash != "" && len(r.told) == 1,
 		"%+v, told %d", x, len(r.told))
-	if last := r.calls[len(r.calls)-1]; last != "clean [leaf0-spine1]" || !slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}) {
-		t.Errorf("calls %q, workers took %q", r.calls, r.workers.took)
-	}
+	expect.True(t, r.calls[len(r.calls)-1] == "clean [leaf0-spine1]" && slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}),
+		"calls %q, workers took %q", r.calls, r.workers.took)
 }
 
 // A second link dies while the first is planned for: that plan is not waited for.
@@ -224,9 +221,9 @@ func TestPlanningsOverlap(t *testing.T) {
 		}
 		close(compute)
 	})
-	if last := records[len(records)-1]; last.Source != failover.Computed || !slices.Equal(r.workers.took, []string{"[leaf0-spine0 leaf1-spine1 leaf2-spine2]"}) {
-		t.Errorf("%+v, workers took %q", last, r.workers.took)
-	}
+	last := records[len(records)-1]
+	expect.True(t, last.Source == failover.Computed && slices.Equal(r.workers.took, []string{"[leaf0-spine0 leaf1-spine1 leaf2-spine2]"}),
+		"%+v, workers took %q", last, r.workers.took)
 }
 
 // The link comes back before anything was planned: the routes of the plan in use are put
@@ -237,9 +234,8 @@ func TestBlip(t *testing.T) {
 		time.Sleep(2 * ms)
 		r.say(first, true)
 	})
-	if last := r.calls[len(r.calls)-1]; last != "clean []" && last != "aid []" || len(r.workers.took) != 0 {
-		t.Errorf("calls %q, workers took %q", r.calls, r.workers.took)
-	}
+	last := r.calls[len(r.calls)-1]
+	expect.False(t, last != "clean []" && last != "aid []" || len(r.workers.took) != 0, "calls %q, workers took %q", r.calls, r.workers.took)
 }
 
 // Whatever fails is tried again.
@@ -270,9 +266,8 @@ func TestDisjoint(t *testing.T) {
 		time.Sleep(time.Second)
 		r.say(topology.Link{Leaf: 1, Spine: 3}, true)
 	})
-	if x := records[len(records)-1]; r.stopped != "" || x.Switch.FirstNew == 0 || !slices.Equal(x.Dead, late) {
-		t.Errorf("stopped %q, last %+v", r.stopped, x)
-	}
+	x := records[len(records)-1]
+	expect.True(t, r.stopped == "" && x.Switch.FirstNew != 0 && slices.Equal(x.Dead, late), "stopped %q, last %+v", r.stopped, x)
 	r, records = play(t, failover.FORS, 0, func(o *loop.Options) { o.Machine.Wait = true }, func(r *rig) {
 		cut(r)
 		time.Sleep(50 * ms)

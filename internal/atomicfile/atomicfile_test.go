@@ -112,9 +112,9 @@ func TestWriteAll(t *testing.T) {
 		err := atomicfile.WriteAll(tt.files...)
 		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want) && !strings.Contains(err.Error(), "/."), "%v, want %q", err, tt.want)
 		entries, err := os.ReadDir(dir)
-		if b, readErr := os.ReadFile(in("a")); err != nil || readErr != nil || len(entries) != 4 || string(b) != "old" {
-			t.Errorf("%v: %v are left, a holds %q; %v, %v", tt.want, entries, b, err, readErr)
-		}
+		b, readErr := os.ReadFile(in("a"))
+		expect.True(t, err == nil && readErr == nil && len(entries) == 4 && string(b) == "old",
+			"%v: %v are left, a holds %q; %v, %v", tt.want, entries, b, err, readErr)
 	}
 	expect.Must(t, atomicfile.WriteAll(text(in("two")), text(in("new/b")), text(os.DevNull), text(os.DevNull)))
 	info, err := os.Lstat(in("a"))
@@ -134,9 +134,8 @@ func TestWriteBehindLinks(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
 		t.Errorf("the link is %v, %v", info.Mode(), err)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "new")); err != nil || string(b) != link {
-		t.Errorf("behind it is %q, %v", b, err)
-	}
+	b, err := os.ReadFile(filepath.Join(dir, "new"))
+	expect.True(t, err == nil && string(b) == link, "behind it is %q, %v", b, err)
 	expect.Must(t, errors.Join(os.Remove(link), os.Symlink("link", link)))
 	expect.True(t, atomicfile.WriteAll(text(link)) != nil, "a circle was written to")
 }
@@ -165,9 +164,8 @@ func TestWriteBehindForeignLink(t *testing.T) {
 func TestRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	expect.Must(t, os.WriteFile(name, []byte("12345"), 0o600))
-	if b, err := atomicfile.Read(name, 5); err != nil || string(b) != "12345" {
-		t.Errorf("%q, %v", b, err)
-	}
+	b, err := atomicfile.Read(name, 5)
+	expect.True(t, err == nil && string(b) == "12345", "%q, %v", b, err)
 	for _, most := range []int64{0, 4} {
 		if b, err := atomicfile.Read(name, most); err == nil || b != nil || !strings.Contains(err.Error(), name+": more than ") {
 			t.Errorf("%q, %v", b, err)
@@ -201,9 +199,8 @@ func TestTextReader(t *testing.T) {
 	} {
 		for _, r := range []io.Reader{strings.NewReader(in), iotest.OneByteReader(strings.NewReader(in))} {
 			b, err := io.ReadAll(atomicfile.Text(r))
-			if err == nil && string(b) != want || err != nil && (len(b) > 0 || !strings.Contains(err.Error(), want) || want == "") {
-				t.Errorf("%q: %q, %v, want %q", in, b, err, want)
-			}
+			expect.False(t, err == nil && string(b) != want || err != nil && (len(b) > 0 || !strings.Contains(err.Error(), want) || want == ""),
+				"%q: %q, %v, want %q", in, b, err, want)
 		}
 	}
 	if _, err := io.ReadAll(atomicfile.Text(iotest.ErrReader(io.ErrClosedPipe))); err != io.ErrClosedPipe {

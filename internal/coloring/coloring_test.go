@@ -74,13 +74,11 @@ func TestColorLarge(t *testing.T) {
 		g, units := random(rng, 90, 110, 331, 20_000, weight)
 		one := color(t, g, units, 331, coloring.Options{Seed: 5, Workers: 1})
 		for _, workers := range []int{0, 2, 7} {
-			if got := color(t, g, units, 331, coloring.Options{Seed: 5, Workers: workers}); !slices.Equal(got, one) {
-				t.Errorf("weight %d: %d workers give another colouring than one", weight, workers)
-			}
+			expect.True(t, slices.Equal(color(t, g, units, 331, coloring.Options{Seed: 5, Workers: workers}), one),
+				"weight %d: %d workers give another colouring than one", weight, workers)
 		}
-		if other := color(t, g, units, 331, coloring.Options{Seed: 6}); slices.Equal(other, one) {
-			t.Errorf("weight %d: seeds 5 and 6 give the same colouring", weight)
-		}
+		expect.True(t, !slices.Equal(color(t, g, units, 331, coloring.Options{Seed: 6}), one),
+			"weight %d: seeds 5 and 6 give the same colouring", weight)
 	}
 }
 
@@ -109,9 +107,8 @@ func TestRows(t *testing.T) {
 			expect.MustTrue(t, c >= 0 && int(c) < k && !used[u] && !used[v], "edge %d of %v, k %d: colour %d out of range or taken", e, right, k, c)
 			used[u], used[v] = true, true
 		}
-		if fresh := coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Workers: 3}); !slices.Equal(got, fresh) {
-			t.Fatalf("k %d, %d nodes: memory used before, or workers, change the colouring", k, nodes)
-		}
+		expect.MustTrue(t, slices.Equal(got, coloring.Rows(k, right, nodes, coloring.Options{Seed: uint64(i), Workers: 3})),
+			"k %d, %d nodes: memory used before, or workers, change the colouring", k, nodes)
 	}
 }
 
@@ -124,9 +121,8 @@ func TestMemory(t *testing.T) {
 		degree := 1 + rng.IntN(200)
 		g, units := random(rng, 1+rng.IntN(40), 1+rng.IntN(40), degree, rng.IntN(400), 1+rng.IntN(degree))
 		used := color(t, g, units, degree, coloring.Options{Seed: uint64(i), Memory: &memory, Workers: 1 + i%3})
-		if fresh := color(t, g, units, degree, coloring.Options{Seed: uint64(i)}); !slices.Equal(used, fresh) {
-			t.Fatalf("graph %d: memory used before, or workers, change the colouring", i)
-		}
+		expect.MustTrue(t, slices.Equal(used, color(t, g, units, degree, coloring.Options{Seed: uint64(i)})),
+			"graph %d: memory used before, or workers, change the colouring", i)
 	}
 }
 

@@ -85,9 +85,8 @@ func convinced(t testing.TB, g *coloring.ListGraph, c *coloring.Certificate) {
 	colors := make(map[int]bool)
 	for _, i := range c.Edges {
 		e := g.Edges[i]
-		if node := map[bool]int32{false: e.U, true: e.V}[c.Right]; c.Kind == coloring.Hall && int(node) != c.Node {
-			t.Fatalf("%+v: edge %d is not at the node", c, i)
-		}
+		expect.MustFalse(t, c.Kind == coloring.Hall && int(map[bool]int32{false: e.U, true: e.V}[c.Right]) != c.Node,
+			"%+v: edge %d is not at the node", c, i)
 		for k := range coloring.MaxListColors {
 			if e.List.Has(k) {
 				colors[k] = true
@@ -95,9 +94,8 @@ func convinced(t testing.TB, g *coloring.ListGraph, c *coloring.Certificate) {
 			}
 		}
 	}
-	if c.Kind == coloring.Hall && len(colors) >= len(c.Edges) {
-		t.Fatalf("%+v: %d edges, %d colours: proves nothing", c, len(c.Edges), len(colors))
-	}
+	expect.MustFalse(t, c.Kind == coloring.Hall && len(colors) >= len(c.Edges),
+		"%+v: %d edges, %d colours: proves nothing", c, len(c.Edges), len(colors))
 	if c.Kind == coloring.Count {
 		sum, at := 0, 0
 		for k := range coloring.MaxListColors {
@@ -190,9 +188,9 @@ func TestListColorLong(t *testing.T) {
 		if i%2 == 0 {
 			o.Steps = -1
 		}
-		if r := g.Color(o); r.Outcome != coloring.Colored || proper(t, g, r.Color) != 0 {
-			t.Fatalf("graph %d, %+v: outcome %v, %d uncoloured", i, g, r.Outcome, r.Uncolored)
-		}
+		r := g.Color(o)
+		expect.MustTrue(t, r.Outcome == coloring.Colored && proper(t, g, r.Color) == 0,
+			"graph %d, %+v: outcome %v, %d uncoloured", i, g, r.Outcome, r.Uncolored)
 	}
 }
 
@@ -207,9 +205,9 @@ func TestListColorHonest(t *testing.T) {
 		r := g.Color(coloring.ListOptions{Seed: uint64(i), Steps: -1, Nodes: -1})
 		outcomes[r.Outcome]++
 		open := proper(t, g, r.Color)
-		if least := fewest(g); r.Uncolored != open || (r.Outcome == coloring.Colored) != (open == 0) || r.Outcome == coloring.Impossible && least == 0 {
-			t.Fatalf("graph %d, %+v: outcome %v with %d uncoloured, the fewest is %d", i, g, r.Outcome, open, least)
-		}
+		least := fewest(g)
+		expect.MustFalse(t, r.Uncolored != open || (r.Outcome == coloring.Colored) != (open == 0) || r.Outcome == coloring.Impossible && least == 0,
+			"graph %d, %+v: outcome %v with %d uncoloured, the fewest is %d", i, g, r.Outcome, open, least)
 		if r.Outcome == coloring.Impossible {
 			convinced(t, g, r.Certificate)
 		}

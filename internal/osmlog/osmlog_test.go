@@ -3,6 +3,8 @@ package osmlog
 import (
 	"testing"
 	"time"
+
+	"evbench/internal/expect"
 )
 
 func TestParseMessage(t *testing.T) {
@@ -42,9 +44,7 @@ func TestParseMessage(t *testing.T) {
 		{``, Message{}, Other},
 	} {
 		got, v := parseMessage([]byte(c.line))
-		if v != c.v || v == Good && got != c.want {
-			t.Errorf("%s:\n%+v %d, want %+v %d", c.line, got, v, c.want, c.v)
-		}
+		expect.False(t, v != c.v || v == Good && got != c.want, "%s:\n%+v %d, want %+v %d", c.line, got, v, c.want, c.v)
 	}
 }
 
@@ -68,9 +68,8 @@ func TestParse(t *testing.T) {
 		{"", false, Message{}, Other},
 	} {
 		got, v := Parse([]byte(c.line))
-		if got.Stamped != c.stamped || v != c.v || v == Good && got.Message != c.want {
-			t.Errorf("%s: %+v, %d; want %+v, %d", c.line, got, v, c.want, c.v)
-		}
+		expect.False(t, got.Stamped != c.stamped || v != c.v || v == Good && got.Message != c.want,
+			"%s: %+v, %d; want %+v, %d", c.line, got, v, c.want, c.v)
 	}
 }
 
@@ -86,8 +85,6 @@ func TestStamp(t *testing.T) {
 		if ok {
 			got = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(at).Format("2006-01-02 15:04:05.999999")
 		}
-		if got != want || ok && string(rest) != "x" {
-			t.Errorf("%q is %q, rest %q; want %q", in, got, rest, want)
-		}
+		expect.False(t, got != want || ok && string(rest) != "x", "%q is %q, rest %q; want %q", in, got, rest, want)
 	}
 }

@@ -102,13 +102,11 @@ func TestWorstGuest(t *testing.T) {
 	} {
 		gs := at(tt.hosts...)
 		want := gs[tt.want]
-		if got, found := gs.Go(); got != want || !found {
-			t.Errorf("%s: %+v goes, want number %d", tt.name, got, tt.want)
-		}
+		got, found := gs.Go()
+		expect.True(t, got == want && found, "%s: %+v goes, want number %d", tt.name, got, tt.want)
 		expect.True(t, !gs.Leave(want.Conn) && len(gs) == len(tt.hosts)-1, "%s: %d are left of %d", tt.name, len(gs), len(tt.hosts))
-		if n := len(gs); n > 0 && (!gs.Leave(gs[n-1].Conn) || len(gs) != n-1) {
-			t.Errorf("%s: the last one cannot leave", tt.name)
-		}
+		n := len(gs)
+		expect.False(t, n > 0 && (!gs.Leave(gs[n-1].Conn) || len(gs) != n-1), "%s: the last one cannot leave", tt.name)
 	}
 	var none port.Strangers
 	if g, found := none.Go(); found {

@@ -45,9 +45,8 @@ func TestWriter(t *testing.T) {
 	}{{&whole, []string{text}}, {&pieces, strings.SplitAfter(text, "\x80")}} {
 		w := &printable.Writer{To: c.to, Pass: []string{"\x1b[31m", "\x1b[0m"}}
 		for _, s := range c.text {
-			if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
-				t.Fatal(n, err)
-			}
+			n, err := w.Write([]byte(s))
+			expect.MustTrue(t, n == len(s) && err == nil, "%v %v", n, err)
 		}
 		if err := w.Flush(); err != nil || c.to.String() != want {
 			t.Errorf("%q, %v, want %q", c.to.String(), err, want)
@@ -78,9 +77,7 @@ func FuzzText(f *testing.F) {
 		got := printable.Text(s, most)
 		expect.MustTrue(t, len(got) <= most && utf8.ValidString(got), "%q became %q", s, got)
 		for _, r := range got {
-			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-				t.Fatalf("%q became %q with %q", s, got, r)
-			}
+			expect.MustFalse(t, r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0, "%q became %q with %q", s, got, r)
 		}
 		again := printable.Text(got, most)
 		expect.MustTrue(t, again == got, "%q, and again %q", got, again)

@@ -75,9 +75,7 @@ func TestRunGuarded(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if err := RunGuarded(exec.Command("/nowhere/program")); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	expect.Is(t, RunGuarded(exec.Command("/nowhere/program")), os.ErrNotExist)
 }
 
 func TestOutput(t *testing.T) {
@@ -99,9 +97,8 @@ func TestOutput(t *testing.T) {
 			cmd.SysProcAttr = Group(syscall.SIGKILL)
 		}
 		out, err := Output(cmd, 8)
-		if string(out) != c.out || c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
-			t.Errorf("%s: %q, %v", c.script, out, err)
-		}
+		expect.False(t, string(out) != c.out || c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err),
+			"%s: %q, %v", c.script, out, err)
 	}
 	if _, err := Output(exec.Command("no-such-program"), 8); !errors.Is(err, exec.ErrNotFound) || !strings.HasPrefix(err.Error(), "no-such-program: ") {
 		t.Error(err)
@@ -131,7 +128,6 @@ func TestTail(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if s := several.String(); s != strings.Repeat("ab", 400) {
-		t.Errorf("%d bytes", len(s))
-	}
+	s := several.String()
+	expect.True(t, s == strings.Repeat("ab", 400), "%d bytes", len(s))
 }

@@ -54,9 +54,8 @@ func TestCollect(t *testing.T) {
 			}
 			return nil
 		}
-		if all, err := proc.Collect(ctx, count); err != nil || len(all) != 3 {
-			t.Errorf("%v, %v", all, err)
-		}
+		all, err := proc.Collect(ctx, count)
+		expect.True(t, err == nil && len(all) == 3, "%v, %v", all, err)
 		time.AfterFunc(2500*time.Millisecond, func() { cancel(cause) })
 		if all, err := proc.Collect(ctx, count); !errors.Is(err, cause) || len(all) != 2 {
 			t.Errorf("%v, %v", all, err)

@@ -52,9 +52,7 @@ func TestOwned(t *testing.T) {
 // next one with a file that has no name.
 func TestLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
-	if _, err := Lock(name, os.O_RDWR); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a file: %v", err)
-	}
+	expect.Is(t, expect.Err(Lock(name, os.O_RDWR)), fs.ErrNotExist)
 	one, err := Lock(name, os.O_RDWR|os.O_CREATE)
 	expect.Must(t, err)
 	if info, err := one.Stat(); err != nil || info.Mode().Perm() != 0o600 {
@@ -104,9 +102,7 @@ func TestFindProcess(t *testing.T) {
 	id := p.ID
 	expect.OK(t, expect.Err(id.Find()))
 	id.Start++
-	if _, err := id.Find(); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("started later: %v", err)
-	}
+	expect.Is(t, expect.Err(id.Find()), os.ErrProcessDone)
 	if self, err := Self(); err != nil || self.PID != os.Getpid() {
 		t.Errorf("%+v, %v", self, err)
 	}
@@ -136,7 +132,5 @@ func TestRecord(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	expect.OK(t, r.Remove())
-	if _, err := ReadRecord(name); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after Remove: %v", err)
-	}
+	expect.Is(t, expect.Err(ReadRecord(name)), os.ErrNotExist)
 }

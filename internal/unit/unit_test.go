@@ -1,7 +1,6 @@
 package unit_test
 
 import (
-	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -12,17 +11,14 @@ func TestParseRate(t *testing.T) {
 	for in, want := range map[string]unit.Rate{
 		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "0bit/s": 0, " 46Tbit/s ": 46_000_000_000_000,
 	} {
-		if got, err := unit.ParseRate(in); err != nil || got != want {
-			t.Errorf("ParseRate(%q) = %d, %v; want %d", in, got, err, want)
-		}
+		got, err := unit.ParseRate(in)
+		expect.True(t, err == nil && got == want, "ParseRate(%q) = %d, %v; want %d", in, got, err, want)
 	}
 	for in, reason := range map[string]string{
 		"100": "no unit", "100MB": "no unit", "xMbit/s": "not a number", "-1Mbit/s": "out of range",
 		"1e30Tbit/s": "out of range", "": "no unit", "NaNbit/s": "not a number",
 	} {
-		if _, err := unit.ParseRate(in); err == nil || !strings.Contains(err.Error(), reason) {
-			t.Errorf("ParseRate(%q) error = %v, want %q", in, err, reason)
-		}
+		expect.Error(t, expect.Err(unit.ParseRate(in)), reason)
 	}
 }
 

@@ -143,12 +143,8 @@ func TestOrderedRefuses(t *testing.T) {
 		}
 	}
 	// What fits is reckoned in bytes: a piece takes more than a message of version 1 does.
-	if _, _, err := verify.ReadEither(strings.NewReader(fiveCycle), 4*verify.PieceBytes-1); err == nil || !strings.Contains(err.Error(), "line 9: more than 3 pieces") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := verify.Read(strings.NewReader(fiveCycle)); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err2(verify.ReadEither(strings.NewReader(fiveCycle), 4*verify.PieceBytes-1)), "line 9: more than 3 pieces")
+	expect.Error(t, expect.Err(verify.Read(strings.NewReader(fiveCycle))), "a plan of version 2")
 }
 
 // FuzzOrdered: whatever the bytes, ReadEither does not panic, and CheckOrdered judges all

@@ -20,9 +20,9 @@ func TestThreeLevelsByHand(t *testing.T) {
 	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
 		t.Errorf("%+v", r)
 	}
-	if f := read(t, string(text)); f.Tree.Notation() != "FT(3;2,2,2)" || f.Messages[4+8] != (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}) {
-		t.Errorf("%+v", f.Messages[12])
-	}
+	f := read(t, string(text))
+	expect.True(t, f.Tree.Notation() == "FT(3;2,2,2)" && f.Messages[4+8] == (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}),
+		"%+v", f.Messages[12])
 }
 
 func read(t testing.TB, text string) *verify.File {

@@ -124,9 +124,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 func TestReadAtMost(t *testing.T) {
-	if _, err := verify.ReadAtMost(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2); err == nil || !strings.Contains(err.Error(), "more than 2 messages: there is no room") {
-		t.Errorf("three messages where two have room: error %v", err)
-	}
+	expect.Error(t, expect.Err(verify.ReadAtMost(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2)), "more than 2 messages: there is no room")
 }
 
 func zip(t testing.TB, text string) []byte {
@@ -145,9 +143,7 @@ func TestReadGzip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	refused := func(why string, file []byte, want string) {
 		t.Helper()
-		if _, err := verify.Read(bytes.NewReader(file)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", why, err, want)
-		}
+		expect.Error(t, expect.Err(verify.Read(bytes.NewReader(file))), want)
 	}
 	for _, d := range drafts(t, 2, 3) {
 		file := zip(t, d.text())

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
@@ -29,9 +28,7 @@ func TestHeatMap(t *testing.T) {
 	if err := f.Data.WriteCSV(&csv); err != nil || csv.String() != want {
 		t.Errorf("%s, %v", csv.String(), err)
 	}
-	if err := HeatMap("", "cable", "switch", "routes", []Heat{{}}).WriteSVG(&svg); !errors.Is(err, ErrNothing) {
-		t.Errorf("%v", err)
-	}
+	expect.Is(t, HeatMap("", "cable", "switch", "routes", []Heat{{}}).WriteSVG(&svg), ErrNothing)
 	for v, want := range map[float64]uint8{0: 1, 0.001: 2, 1: 65, 2: 65} {
 		got := shade(v, 1)
 		expect.True(t, got == want && int(got) < len(shades), "%g has shade %d of %d, want %d", v, got, len(shades), want)

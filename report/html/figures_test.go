@@ -113,9 +113,7 @@ func TestNoFigure(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
-	if _, err := figure.Build("pie", figure.Source{}); err == nil || !strings.Contains(err.Error(), `no figure "pie"; there are efficiency, rounds, throughput`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(figure.Build("pie", figure.Source{})), `no figure "pie"; there are efficiency, rounds, throughput`)
 }
 
 func TestOnly(t *testing.T) {
@@ -123,9 +121,7 @@ func TestOnly(t *testing.T) {
 	one, err := s.Only("one dead")
 	expect.True(t, err == nil && len(one.Run.Summary.Cases) == 1 && len(s.Run.Summary.Cases) == 3,
 		"%d cases of %d, %v", len(one.Run.Summary.Cases), len(s.Run.Summary.Cases), err)
-	if _, err := s.Only("x"); err == nil || !strings.Contains(err.Error(), `no case "x"; there are healthy, one dead, unsync`) {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(s.Only("x")), `no case "x"; there are healthy, one dead, unsync`)
 }
 
 // The loads of the phases add up to those that the plan itself counts.
@@ -143,9 +139,7 @@ func TestLoadsAddUp(t *testing.T) {
 				most = max(most, int(n))
 			}
 		}
-		if most != l.Most || (p.Pinned() && most > 1) {
-			t.Errorf("%s: most %d, as stated %d", name, most, l.Most)
-		}
+		expect.False(t, most != l.Most || (p.Pinned() && most > 1), "%s: most %d, as stated %d", name, most, l.Most)
 	}
 }
 
@@ -154,9 +148,9 @@ func TestTreeWithoutPlan(t *testing.T) {
 	s := Small(t)
 	s.Run.Summary.Cases[2].Failures = []string{"leaf2-spine1", "leaf1-spine0 at 700ms for 1s", "no such link"}
 	x := s.Trees()[2]
-	if dead := x.Tree.DownNames(); len(dead) != 1 || dead[0] != "leaf2-spine1" || len(x.Timed) != 1 || !x.Known() || x.Loads != nil {
-		t.Errorf("dead %v, timed %v, loads %v", dead, x.Timed, x.Loads)
-	}
+	dead := x.Tree.DownNames()
+	expect.True(t, len(dead) == 1 && dead[0] == "leaf2-spine1" && len(x.Timed) == 1 && x.Known() && x.Loads == nil,
+		"dead %v, timed %v, loads %v", dead, x.Timed, x.Loads)
 }
 
 // The last interval of a case is shorter, and not noise in a box.
@@ -196,18 +190,18 @@ func TestFailoverWithoutStages(t *testing.T) {
 	s := expect.Value(FailedOver(t).Only("link dies none"))(t)
 	s.Run.Summary.Cases[0].LinkEvents = nil
 	var svg bytes.Buffer
-	if f := build(t, "failover", s); len(f.Panels) != 2 || f.WriteSVG(&svg) != nil || !strings.Contains(svg.String(), "nothing done") {
-		t.Errorf("%d panels:\n%.300s", len(f.Panels), svg.String())
-	}
+	f := build(t, "failover", s)
+	expect.True(t, len(f.Panels) == 2 && f.WriteSVG(&svg) == nil && strings.Contains(svg.String(), "nothing done"),
+		"%d panels:\n%.300s", len(f.Panels), svg.String())
 }
 
 // What does not count is drawn hollow and says why; a run without rounds, or without
 // controls, says so; and one case alone still has its interval.
 func TestRoundsFigure(t *testing.T) {
 	s := small(t)
-	if f := build(t, "rounds", Ten(t)); !strings.Contains(f.Missing, "There are no rounds") || len(f.Data.Rows) > 0 {
-		t.Errorf("without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
-	}
+	f := build(t, "rounds", Ten(t))
+	expect.True(t, strings.Contains(f.Missing, "There are no rounds") && len(f.Data.Rows) == 0,
+		"without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
 	one := expect.Value(s.Only("one dead"))(t)
 	if all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]; strings.Join(all, ",") != strings.Join(alone, ",") {
 		t.Errorf("alone %v, among others %v", alone, all)
@@ -264,9 +258,8 @@ func TestOneScale(t *testing.T) {
 	got := s.MostOfPairs()
 	expect.True(t, got == limit, "the maps reach to %v, want %v: some are planned", got, limit)
 	const why = "is read faster than a link carries"
-	if f := build(t, "pairs", s); !strings.Contains(f.Caption, "All maps have one scale.") || strings.Contains(f.Caption, why) {
-		t.Errorf("caption %q", f.Caption)
-	}
+	f := build(t, "pairs", s)
+	expect.True(t, strings.Contains(f.Caption, "All maps have one scale.") && !strings.Contains(f.Caption, why), "caption %q", f.Caption)
 	s.Run.Pairs[0].Bytes = uint64(limit)
 	if f := build(t, "pairs", s); s.MostOfPairs() != 4*limit || !strings.Contains(f.Caption, why) {
 		t.Errorf("to %v, caption %q", s.MostOfPairs(), f.Caption)

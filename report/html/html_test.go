@@ -171,9 +171,7 @@ var errFull = errors.New("full")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errFull }
 
 func TestWriteError(t *testing.T) {
-	if err := html.Write(brokenWriter{}, []html.Input{input(Small(t))}); !errors.Is(err, errFull) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, html.Write(brokenWriter{}, []html.Input{input(Small(t))}), errFull)
 }
 
 // A page of ten cases and 64 servers stays small, and so does the LHCb tree's.

@@ -61,9 +61,8 @@ func TestRepeats(t *testing.T) {
 	expect.True(t, w.Base.Median == 0.2, "the barrier takes %v s in one of 10 exchanges, want 0.2", w.Base.Median)
 	expect.True(t, len(r.Cases[0].Figures) == 2, "figures that no run gives: %+v", r.Cases[0].Figures)
 	g := r.Geomean[0]
-	if want := math.Sqrt(10 * 4); !near(g.Base, want) || !near(g.New, math.Sqrt(5*4)) || g.Cases != 2 || !near(g.Change, 100*(math.Sqrt(0.5)-1)) {
-		t.Errorf("geomean %+v", g)
-	}
+	expect.True(t, near(g.Base, math.Sqrt(10*4)) && near(g.New, math.Sqrt(5*4)) && g.Cases == 2 && near(g.Change, 100*(math.Sqrt(0.5)-1)),
+		"geomean %+v", g)
 }
 
 // Blocks keep the level of the run: events count by the share of their bytes, and
@@ -75,9 +74,8 @@ func TestBlocksKeepTheLevel(t *testing.T) {
 	r := compare.Runs(base, s.run(), compare.Options{})
 	for name, want := range map[string]float64{"events_per_s": 5, "goodput_bit_per_s": 80e6, "measured_efficiency": 0.8, "barrier_wait_s": 0.02} {
 		f := figureOf(t, r, "shift", name)
-		if math.Abs(f.Base.Median/want-1) > 0.03 || f.Observed != compare.Blocks || f.Unsaid == "" && !f.Significant {
-			t.Errorf("%s: %+v, want about %v", name, f, want)
-		}
+		expect.False(t, math.Abs(f.Base.Median/want-1) > 0.03 || f.Observed != compare.Blocks || f.Unsaid == "" && !f.Significant,
+			"%s: %+v, want about %v", name, f, want)
 	}
 	if f := figureOf(t, r, "shift", "events_per_s"); f.Base.N > compare.MostBlocks || math.Abs(float64(f.Base.N)*f.BlockSec-24) > 0.1 {
 		t.Errorf("%d blocks of %v s do not make up 24 s", f.Base.N, f.BlockSec)
@@ -130,9 +128,9 @@ func TestInvalidIsLeftOut(t *testing.T) {
 	base, next := repeats(map[string][]float64{"a": {8, 8, 8, 8, 8}}), repeats(map[string][]float64{"a": {8, 8, 8, 8, 1}})
 	next.Summary.Cases[4].Valid, next.Summary.Cases[4].Reasons = false, []string{"3 events lost"}
 	r := compare.Runs(base, next, compare.Options{})
-	if f := r.Cases[0].Figures[0]; f.New.N != 4 || !slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 4: invalid: 3 events lost"}) {
-		t.Errorf("%+v, left out %v", f, r.Cases[0].LeftOut)
-	}
+	f := r.Cases[0].Figures[0]
+	expect.True(t, f.New.N == 4 && slices.Equal(r.Cases[0].LeftOut, []string{"new, repeat 4: invalid: 3 events lost"}),
+		"%+v, left out %v", f, r.Cases[0].LeftOut)
 	if r = compare.Runs(base, next, compare.Options{Invalid: true}); r.Cases[0].Figures[0].New.N != 5 || len(r.Cases[0].LeftOut) != 0 {
 		t.Errorf("asked for: %+v", r.Cases[0])
 	}

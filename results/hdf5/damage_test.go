@@ -61,9 +61,7 @@ func change(t *testing.T, f func(*hdf5.File) error) string {
 
 func refused(t *testing.T, what, name, want string) {
 	t.Helper()
-	if _, err := Read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
-		t.Errorf("%s: error %v, want the file and %q", what, err, want)
-	}
+	expect.Error(t, expect.Err(Read(name)), want, name)
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -184,9 +182,7 @@ func TestReason(t *testing.T) {
 		{"truncated file: eof = 9000,\n stored_eof = 161032", "truncated file: eof = 9000, stored_eof = 161032", nil},
 	} {
 		err := reasonOf(tt.says)
-		if err.Error() != tt.want || tt.is != nil && !errors.Is(err, tt.is) {
-			t.Errorf("%q: error %v, want %s", tt.says, err, tt.want)
-		}
+		expect.False(t, err.Error() != tt.want || tt.is != nil && !errors.Is(err, tt.is), "%q: error %v, want %s", tt.says, err, tt.want)
 	}
 }
 

@@ -109,9 +109,9 @@ func TestRowsHaveNoName(t *testing.T) {
 		for range 9000 {
 			err = rows.Add(results.Samples, reflect.ValueOf(sample))
 		}
-		if entries, _ := os.ReadDir(dir); len(entries) > 0 || made != (err == nil) || !made && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("directory %v: files %v, error %v", made, entries, err)
-		}
+		entries, _ := os.ReadDir(dir)
+		expect.False(t, len(entries) > 0 || made != (err == nil) || !made && !errors.Is(err, fs.ErrNotExist),
+			"directory %v: files %v, error %v", made, entries, err)
 		expect.Must(t, os.RemoveAll(dir))
 	}
 }
@@ -134,9 +134,8 @@ func TestNeverOverwrites(t *testing.T) {
 	if err := hdf5.Save(name, run(2)); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
 		t.Errorf("error %v", err)
 	}
-	if got, err := hdf5.Read(name); err != nil || len(got.Samples) != 1 {
-		t.Errorf("the first run is damaged: %v", err)
-	}
+	got, err := hdf5.Read(name)
+	expect.True(t, err == nil && len(got.Samples) == 1, "the first run is damaged: %v", err)
 	expect.Error(t, hdf5.Save(filepath.Join(name, "x.h5"), run(1)), "x.h5")
 }
 

@@ -133,9 +133,7 @@ func TestFewFiles(t *testing.T) {
 	if got, err := store.Read(dir); err != nil || got.Pairs != nil || got.Exchanges != nil || len(got.Plans) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := store.ReadTrace(dir, nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, store.ReadTrace(dir, nil), fs.ErrNotExist)
 }
 
 func TestNeverOverwrites(t *testing.T) {
@@ -143,9 +141,7 @@ func TestNeverOverwrites(t *testing.T) {
 	if _, err := store.Create(dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "never overwritten") {
 		t.Errorf("error %v", err)
 	}
-	if err := store.Save(dir, whole()); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, store.Save(dir, whole()), fs.ErrExist)
 	expect.OK(t, expect.Err(store.Read(dir)), "the first run is damaged")
 	put(t, dir, "file", "")
 	expect.True(t, expect.Err(store.Create(filepath.Join(dir, "file", "run"))) != nil, "a directory was made inside a file")
@@ -248,9 +244,7 @@ func TestReadKilled(t *testing.T) {
 	put(t, dir, "samples.csv", "case\n")
 	_, _, err = store.ReadAny(dir)
 	fails(t, "no samples", err, "samples.csv: ")
-	if _, _, err := store.ReadAny(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	expect.Is(t, expect.Err2(store.ReadAny(t.TempDir())), fs.ErrNotExist)
 }
 
 // For people, what contradicts itself is refused, and what a killed run has left is taken.

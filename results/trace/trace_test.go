@@ -248,9 +248,9 @@ func TestExplainSpines(t *testing.T) {
 	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 	w := expect.Value(Explain(Split(spans), c, 0.75, fors(t)))(t)
 	expect.Equal(t, fmt.Sprint(w.Pairs), "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]", "w.Pairs)")
-	if l := w.Links[0]; l.Link != "leaf0-spine1" || l.Direction != "up" || l.Pairs != 8 || w.StandsOut == nil {
-		t.Errorf("%+v, stands out: %+v", w.Links, w.StandsOut)
-	}
+	l := w.Links[0]
+	expect.True(t, l.Link == "leaf0-spine1" && l.Direction == "up" && l.Pairs == 8 && w.StandsOut != nil,
+		"%+v, stands out: %+v", w.Links, w.StandsOut)
 	var text bytes.Buffer
 	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n") {
 		t.Errorf("%v: %s", err, text.String())

@@ -157,9 +157,7 @@ func TestDmodcRefuses(t *testing.T) {
 		{"high rank", n, Options{Ranks: []int{0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 900}}, "s2_1 has rank 900"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Dmodc(c.n, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			expect.Error(t, expect.Err(Dmodc(c.n, c.o)), c.want)
 		})
 	}
 	tables := expect.Value(Dmodc(parted, Options{Partial: true}))(t)
@@ -212,9 +210,8 @@ func TestAnyNetwork(t *testing.T) {
 		n := anything(rng)
 		for _, down := range []bool{false, true} {
 			tables := expect.Value(Dmodc(n, Options{Partial: true, DownCost: down}))(t)
-			if w := walkAll(tables, byHops(n)); w.Looped > 0 || down && w.UpDown > 0 {
-				t.Fatalf("seed %d: %s", seed, w)
-			}
+			w := walkAll(tables, byHops(n))
+			expect.MustFalse(t, w.Looped > 0 || down && w.UpDown > 0, "seed %d: %s", seed, w)
 		}
 	}
 }

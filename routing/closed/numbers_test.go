@@ -28,9 +28,7 @@ func TestNumbers(t *testing.T) {
 		}
 		for _, size := range []network.Node{3, 9} { // leaves and subtrees
 			for x := 1; x < len(at); x++ {
-				if x%int(size) != 0 && at[x]/size != at[x-1]/size {
-					t.Fatalf("blocks of %d are torn: %v", size, at)
-				}
+				expect.MustFalse(t, x%int(size) != 0 && at[x]/size != at[x-1]/size, "blocks of %d are torn: %v", size, at)
 			}
 		}
 	}

@@ -190,9 +190,8 @@ func TestDownCost(t *testing.T) {
 			r := expect.Value(newRouter(n, Options{Partial: true, DownCost: strict, Ranks: rank}))(t)
 			w := walkAll(r.tables(), rank)
 			pairs, _, _ := r.parted()
-			if w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs {
-				t.Fatalf("seed %d, strict %v: %s, %d pairs of leaves parted", seed, strict, w, pairs)
-			}
+			expect.MustFalse(t, w.Looped > 0 || strict && (w.UpDown > 0 || w.Lost != 4*pairs) || w.Lost > 4*pairs,
+				"seed %d, strict %v: %s, %d pairs of leaves parted", seed, strict, w, pairs)
 			bent += w.UpDown
 		}
 	}

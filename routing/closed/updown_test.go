@@ -48,9 +48,8 @@ func TestSegments(t *testing.T) {
 		at := 0
 		var before []int32
 		segments(bits, n, func(lo, hi int, groups []int32) {
-			if lo != at || hi <= lo || lo > 0 && slices.Equal(groups, before) {
-				t.Fatalf("from %d to %d, %v, after %d, %v", lo, hi, groups, at, before)
-			}
+			expect.MustFalse(t, lo != at || hi <= lo || lo > 0 && slices.Equal(groups, before),
+				"from %d to %d, %v, after %d, %v", lo, hi, groups, at, before)
 			for i := lo; i < hi; i++ {
 				for g := range bits {
 					expect.MustTrue(t, slices.Contains(groups, int32(g)) == (bits[g][i/64]>>(i%64)&1 != 0), "%d: groups %v", i, groups)

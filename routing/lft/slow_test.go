@@ -257,9 +257,8 @@ func TestAgainstSlow(t *testing.T) {
 		if got.Offences = nil; !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: %+v\nwant %+v", seed, got, want)
 		}
-		if (len(offences) > 0) != (want.Unreachable > 0 && want.Unreachable > want.NoCable || want.UpAfterDown > 0) && want.NoCable == 0 {
-			t.Errorf("seed %d: %d offences", seed, len(offences))
-		}
+		expect.False(t, (len(offences) > 0) != (want.Unreachable > 0 && want.Unreachable > want.NoCable || want.UpAfterDown > 0) && want.NoCable == 0,
+			"seed %d: %d offences", seed, len(offences))
 		d := lft.Deadlock(tables)
 		for lane := range lanes {
 			want := cyclic(tables, lane)

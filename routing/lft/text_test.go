@@ -85,9 +85,7 @@ func TestReadFiles(t *testing.T) {
 			}
 			expect.Must(t, err)
 			r := lft.Check(tables, lft.Options{})
-			if c.unreach >= 0 && r.Unreachable != c.unreach || c.unreach < 0 && r.Unreachable == 0 && r.MissingEntries == 0 {
-				t.Errorf("%+v", r)
-			}
+			expect.False(t, c.unreach >= 0 && r.Unreachable != c.unreach || c.unreach < 0 && r.Unreachable == 0 && r.MissingEntries == 0, "%+v", r)
 			if c.back == "" {
 				return
 			}
@@ -142,9 +140,7 @@ func TestReadDumpErrors(t *testing.T) {
 		{"long line", head + strings.Repeat("x", 1<<17), "line 2: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := lft.ReadDump(strings.NewReader(c.text), n); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v\nwant %s", err, c.want)
-			}
+			expect.Error(t, expect.Err(lft.ReadDump(strings.NewReader(c.text), n)), c.want)
 		})
 	}
 	good := head + "0x0001 255\n0x0002 002 : (Channel Adapter portguid 0x0002c90300000011: 'h1')\n1 lids dumped\nMulticast mlids\n0xc000 1\n"

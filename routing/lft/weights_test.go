@@ -17,9 +17,7 @@ func TestReadWeights(t *testing.T) {
 	n := parseNetwork(t, "FT(2;1,2)", 0)
 	for _, text := range []string{"host,weight\nh0,1\nh1,0.5\n", "# of a job\n h1 , 5e1 # io\r\n\n0x0002c90300000001,100", "h1,0.25\nh0,0.5"} {
 		w, err := lft.ReadWeights(strings.NewReader(text), n)
-		if err != nil || w.Of(0) != 2*w.Of(1) || w.Of(0) != 100 && w.Of(0) != 1<<24 {
-			t.Errorf("%q: %v, %v", text, w, err)
-		}
+		expect.False(t, err != nil || w.Of(0) != 2*w.Of(1) || w.Of(0) != 100 && w.Of(0) != 1<<24, "%q: %v, %v", text, w, err)
 	}
 	if w, err := lft.ReadWeights(strings.NewReader("h0,3"), parseNetwork(t, "FT(2;1,2)", 0, "h1")); err != nil || w.Of(1) != 0 {
 		t.Errorf("a host without a cable needs no weight: %v", err)

@@ -124,12 +124,8 @@ func TestFtreeOrMinHop(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Ftree(c.net, c.roots)
-			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Fatalf("%v, want %q", err, c.want)
-			}
-			if err != nil && !errors.Is(err, errNotFatTree) {
-				t.Errorf("%v does not wrap ErrNotFatTree", err)
-			}
+			expect.MustFalse(t, (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
+			expect.False(t, err != nil && !errors.Is(err, errNotFatTree), "%v does not wrap ErrNotFatTree", err)
 			engine := "ftree"
 			if c.want != "" {
 				engine = "minhop"

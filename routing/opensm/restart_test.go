@@ -142,9 +142,7 @@ func TestTable1(t *testing.T) {
 					if lid < len(old) {
 						before = old[lid]
 					}
-					if port != before && !c.touched(sw, lid, before) {
-						t.Errorf("%s LID %d: port %d was %d", sw, lid, port, before)
-					}
+					expect.False(t, port != before && !c.touched(sw, lid, before), "%s LID %d: port %d was %d", sw, lid, port, before)
 				}
 			}
 			r := lft.Check(got, lft.Options{})

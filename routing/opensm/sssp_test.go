@@ -201,9 +201,7 @@ func bellman(g *graph, root int32) []uint64 {
 
 func TestOddNetworksSSSP(t *testing.T) {
 	var empty network.Builder
-	if _, err := SSSP(empty.Build()); !errors.Is(err, errNoHosts) {
-		t.Errorf("no nodes: %v", err)
-	}
+	expect.Is(t, expect.Err(SSSP(empty.Build())), errNoHosts)
 	var b network.Builder // two hosts at one switch, one at another, one alone, one joined to nothing
 	for h := range 5 {
 		b.Host(network.Info{Name: fmt.Sprint("h", h), LID: uint16(h + 1)})

@@ -73,9 +73,8 @@ func TestLanesOfOpenSM(t *testing.T) {
 			}
 			expect.Must(t, err)
 			same(t, r.tables, res.Tables)
-			if want := integers(needed, res.Log); !slices.Equal([]int{r.needed}, want) {
-				t.Errorf("needs %d lanes, OpenSM %v", r.needed, want)
-			}
+			want := integers(needed, res.Log)
+			expect.True(t, slices.Equal([]int{r.needed}, want), "needs %d lanes, OpenSM %v", r.needed, want)
 			if want := integers(perLane, before.FindString(res.Log)); !slices.Equal(r.perLane, want) {
 				t.Errorf("routes per lane %v, OpenSM %v", r.perLane, want)
 			}

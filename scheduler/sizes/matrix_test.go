@@ -59,9 +59,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	pods := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
-	if _, err := sizes.Read(strings.NewReader("0,1,1\n"), pods); err == nil || !strings.Contains(err.Error(), "two levels") {
-		t.Errorf("three levels: error %v", err)
-	}
+	expect.Error(t, expect.Err(sizes.Read(strings.NewReader("0,1,1\n"), pods)), "two levels")
 }
 
 // FuzzRead: whatever is read is planned, with a time of at least the bound.

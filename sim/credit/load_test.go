@@ -2,7 +2,6 @@ package credit_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -40,9 +39,8 @@ func TestShiftsWithoutContention(t *testing.T) {
 	t.Parallel()
 	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", routing.QFT)
 	points := expect.Value(f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2)))(t)
-	if got := points[0]; math.Abs(got.Accepted-0.996) > 0.002 || got.Worst < 0.99 {
-		t.Errorf("full load: %+v", got)
-	}
+	got := points[0]
+	expect.True(t, math.Abs(got.Accepted-0.996) <= 0.002 && got.Worst >= 0.99, "full load: %+v", got)
 	if got := points[1]; math.Abs(got.Accepted-0.2) > 0.02 || got.Packet >= got.Message {
 		t.Errorf("load 0.2: %+v", got)
 	}
@@ -75,9 +73,7 @@ func TestRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Run(ctx, good); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	expect.Is(t, expect.Err(f.Run(ctx, good)), context.Canceled)
 	f.Params.Packet = 0
 	expect.True(t, expect.Err(f.Run(t.Context(), good)) != nil, "packets of no flits are sent")
 }

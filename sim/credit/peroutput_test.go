@@ -103,9 +103,7 @@ func TestPerOutputAlone(t *testing.T) {
 		e := runTree(t, perOutputParams(), &Traffic{Pattern: one, Flits: 32, Count: 1}, never)
 		want := 32*Time(testFlit) + switches*(900+testFlit)
 		expect.True(t, e.Meter.Most == want, "through %d switches: %d ticks, want %d", switches, e.Meter.Most, want)
-		if by == 1 && e.Meter.Most != e.Meter.Least {
-			t.Errorf("from %d to %d ticks", e.Meter.Least, e.Meter.Most)
-		}
+		expect.False(t, by == 1 && e.Meter.Most != e.Meter.Least, "from %d to %d ticks", e.Meter.Least, e.Meter.Most)
 	}
 }
 
@@ -124,9 +122,7 @@ func TestPerOutputSeed(t *testing.T) {
 	for range 2 {
 		e := runTree(t, perOutputKinds()["reports"], &Traffic{Pattern: Others(16), Flits: 64}, 2_000_000)
 		now := fmt.Sprint(e.Meter)
-		if before != "" && now != before {
-			t.Errorf("one seed, two results:\n%s\n%s", before, now)
-		}
+		expect.False(t, before != "" && now != before, "one seed, two results:\n%s\n%s", before, now)
 		before = now
 	}
 }

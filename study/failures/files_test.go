@@ -63,9 +63,8 @@ func TestRead(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
-	if p, err := (failures.Words{Exclude: []string{"2024-03-08..2024-03-09"}}).Periods(); err != nil || len(p) != 1 {
-		t.Errorf("%v, %v", p, err)
-	}
+	p, err := (failures.Words{Exclude: []string{"2024-03-08..2024-03-09"}}).Periods()
+	expect.True(t, err == nil && len(p) == 1, "%v, %v", p, err)
 	if _, err := (failures.Words{Exclude: []string{"yesterday"}}).Periods(); err == nil || !strings.HasPrefix(err.Error(), `--exclude "yesterday": `) {
 		t.Error(err)
 	}

@@ -52,9 +52,9 @@ func TestClock(t *testing.T) {
 			}
 			got = append(got, text)
 		}
-		if g := strings.Join(got, ", "); g != c.want || k.steps != c.steps || k.rollovers != c.turns {
-			t.Errorf("%s: %s, %d steps, %d turns\nwant %s, %d, %d", c.name, g, k.steps, k.rollovers, c.want, c.steps, c.turns)
-		}
+		g := strings.Join(got, ", ")
+		expect.True(t, g == c.want && k.steps == c.steps && k.rollovers == c.turns,
+			"%s: %s, %d steps, %d turns\nwant %s, %d, %d", c.name, g, k.steps, k.rollovers, c.want, c.steps, c.turns)
 	}
 }
 
@@ -126,9 +126,7 @@ func TestReadCSV(t *testing.T) {
 		}
 		expect.True(t, slices.Equal(got, c.want) && l.losses.Cut == c.cut, "%s: %+v, %d cut; want %+v, %d", c.name, got, l.losses.Cut, c.want, c.cut)
 	}
-	if _, err := Read(strings.NewReader("hello\nworld\n"), "x.txt"); err == nil || !strings.Contains(err.Error(), "x.txt") {
-		t.Errorf("a text that is no log: %v", err)
-	}
+	expect.Error(t, expect.Err(Read(strings.NewReader("hello\nworld\n"), "x.txt")), "x.txt")
 }
 
 // TestLongLines: a line longer than what is looked at is skipped to its end.
@@ -165,9 +163,7 @@ func TestReadCables(t *testing.T) {
 		"a/1 b/2 c d":                "4 words",
 		strings.Repeat("x", 100_000): "too long",
 	} {
-		if _, err := ReadCables(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40q: %v, want %s", in, err, want)
-		}
+		expect.Error(t, expect.Err(ReadCables(strings.NewReader(in))), want)
 	}
 }
 

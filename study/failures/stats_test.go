@@ -189,8 +189,6 @@ func TestReplayRefuses(t *testing.T) {
 		"must be 100ms to":  {Duration: time.Millisecond},
 		"must be 100ms to ": {Duration: 25 * time.Hour},
 	} {
-		if _, err := failures.Replay(h, nil, nil, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", o, err, want)
-		}
+		expect.Error(t, expect.Err(failures.Replay(h, nil, nil, o)), want)
 	}
 }

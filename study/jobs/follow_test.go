@@ -96,9 +96,7 @@ func TestFollowing(t *testing.T) {
 			return nil
 		},
 	}
-	if err := f.Run(t.Context()); !errors.Is(err, over) {
-		t.Error(err)
-	}
+	expect.Is(t, f.Run(t.Context()), over)
 	for i, s := range play {
 		expect.True(t, (heard[i] == "") == (s.want == "") && strings.Contains(heard[i], s.want) && strings.HasSuffix(heard[i], s.install),
 			"look %d, %q: said %q, want %q", i, s.list, heard[i], s.want)
@@ -113,9 +111,7 @@ func TestFollowingEnds(t *testing.T) {
 		Tell:    func(*Routed, error) { t.Error("told") },
 		Wait:    func(context.Context) error { t.Error("waited"); return nil },
 	}
-	if err := f.Run(ctx); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	expect.Is(t, f.Run(ctx), context.Canceled)
 }
 
 // TestEdges: each cable is there once, and has the routes that the index counts.
@@ -153,8 +149,7 @@ func TestRouteWithLanes(t *testing.T) {
 	whole := parse(t, "PGFT(3;3,3,4;1,3,3;1,1,1)")
 	found := false
 	for seed := uint64(1); seed < 40 && !found; seed++ {
-		dead, err := whole.Random(6, seed)
-		expect.Must(t, err)
+		dead := expect.Value(whole.Random(6, seed))(t)
 		n := whole.Without(dead, nil)
 		list := []Job{{"1", []string{"h0", "h5", "h11", "h30"}}, {"2", []string{"h1", "h6", "h12", "h31"}}}
 		r := NewRouted("")
@@ -164,13 +159,10 @@ func TestRouteWithLanes(t *testing.T) {
 			expect.Equal(t, r.Lanes, 1, "lanes")
 			continue
 		}
-		if _, err := NewRouted("").Route(n, p, 1); err == nil || !strings.Contains(err.Error(), "1 virtual lanes are too few") {
-			t.Errorf("%v", err)
-		}
+		expect.Error(t, expect.Err(NewRouted("").Route(n, p, 1)), "1 virtual lanes are too few")
 		r = NewRouted("")
-		if tables, err := r.Route(n, p, 8); err != nil || r.CanLock || r.Lanes < 2 || tables.Lanes() != r.Lanes {
-			t.Errorf("%+v, %v", r, err)
-		}
+		tables, err := r.Route(n, p, 8)
+		expect.True(t, err == nil && !r.CanLock && r.Lanes >= 2 && tables.Lanes() == r.Lanes, "%+v, %v", r, err)
 		t.Logf("seed %d: %d lanes", seed, r.Lanes)
 	}
 	expect.True(t, found, "no network can deadlock")

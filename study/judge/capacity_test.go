@@ -70,9 +70,8 @@ func TestJudgeSlowPods(t *testing.T) {
 	}
 	in = input(t, "FT(3;11,11,11)", "", "s1_0-s2_0")
 	v := judged(t, in)
-	if want := 11 * 1320 / 10.0; v.AtMost.Phases != want || v.AtMost.Witness != "leaf0" || v.Repairs[0].Efficiency != 1 {
-		t.Errorf("%+v, repairs %+v", v.AtMost, v.Repairs)
-	}
+	expect.True(t, v.AtMost.Phases == (11*1320/10.0) && v.AtMost.Witness == "leaf0" && v.Repairs[0].Efficiency == 1,
+		"%+v, repairs %+v", v.AtMost, v.Repairs)
 }
 
 // Phases by what links carry are those of package lft where all carry the same, and half as
@@ -82,9 +81,8 @@ func TestPhasedIsCongest(t *testing.T) {
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
 	expect.Must(t, err)
 	want := lft.Congest(in.Tables, f.shift()).Slowdown
-	if got := f.phased(in.Tables, f.shift()); math.Abs(got-want) > 1e-9 {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := f.phased(in.Tables, f.shift())
+	expect.True(t, math.Abs(got-want) <= 1e-9, "%v, want %v", got, want)
 	rates := map[network.End]float64{}
 	for _, c := range in.Net.SwitchCables() {
 		rates[c.A] = 50e9
@@ -111,9 +109,8 @@ func TestSplitIsABound(t *testing.T) {
 			continue
 		}
 		most, got := f.bound(f.faults()).phases, f.capacities(f.tree, f.faults()).split()
-		if f.tree.Connected() == nil && most > float64(f.tree.Servers()-1) && (got > most+1e-9 || got < 0.97*(most-1)) {
-			t.Errorf("seed %d: %v, the bound is %v", seed, got, most)
-		}
+		expect.False(t, f.tree.Connected() == nil && most > float64(f.tree.Servers()-1) && (got > most+1e-9 || got < 0.97*(most-1)),
+			"seed %d: %v, the bound is %v", seed, got, most)
 	}
 }
 
@@ -187,8 +184,6 @@ func TestWords(t *testing.T) {
 		"bad: line 1: slots":    {Hosts: file("bad", "h1:x\n")},
 		"is not in the network": {Result: file("other", "START mpiGraph v1.5\nRecv\tn1:0\tn2:1\nn1:0 from\t0.0\t1.0\nn2:1 from\t1.0\t0.0\n")},
 	} {
-		if _, err := readWords(t, w); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", w, err, want)
-		}
+		expect.Error(t, expect.Err(readWords(t, w)), want)
 	}
 }

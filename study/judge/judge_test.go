@@ -289,9 +289,7 @@ func TestReasons(t *testing.T) {
 		healthy, _ := topology.New(topology.Options{Ports: 4, Leaves: 6})
 		dead := expect.Value(healthy.Random(6, seed))(t)
 		v := judged(t, input(t, "FT(2;4,6)", "", topology.LinkNames(dead)...))
-		if v.AtMost.Witness != "server" && !strings.Contains(v.AtMost.Why, "leaf") {
-			t.Errorf("%+v", v.AtMost)
-		}
+		expect.False(t, v.AtMost.Witness != "server" && !strings.Contains(v.AtMost.Why, "leaf"), "%+v", v.AtMost)
 		last := v.Repairs[len(v.Repairs)-1]
 		expect.True(t, last.Efficiency == 1 && len(v.Dead) == 6, "after all repairs %+v", last)
 	}

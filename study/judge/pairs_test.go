@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -100,17 +99,13 @@ func TestPairsWithoutTables(t *testing.T) {
 	expect.True(t, v.Pairs.Count == 10 && v.Pairs.Slow == 3 && v.Pairs.Common[0].From == "h5" && v.Measured == nil,
 		"%+v, measured %+v", v.Pairs, v.Measured)
 	ranks := foreign.Pairs{Names: p.Names, Shifts: true}
-	if _, err := HostsOf(&ranks, in.Net); err == nil || !strings.Contains(err.Error(), "h5 has 1 rank and h1 has 2") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(HostsOf(&ranks, in.Net)), "h5 has 1 rank and h1 has 2")
 	ranks.Names = []string{"h5", "h1", "h1", "h5"}
 	if hosts, err := HostsOf(&ranks, in.Net); err != nil || hosts.Slots != 2 {
 		t.Error(hosts, err)
 	}
 	in.Rate = 5e8
-	if _, err := Judge(in); err == nil || !strings.Contains(err.Error(), "half of the pairs got 1 Gbit/s or more, and a link carries 500 Mbit/s") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(Judge(in)), "half of the pairs got 1 Gbit/s or more, and a link carries 500 Mbit/s")
 	in.Rate = 9e8
 	if v := judged(t, in); v.Pairs.Above != 7 || math.Abs(v.Pairs.Fastest-10./9) > 1e-9 || v.Pairs.Usual != in.Rate || v.Pairs.Slow != 3 {
 		t.Errorf("%+v", v.Pairs)

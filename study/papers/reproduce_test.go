@@ -105,9 +105,8 @@ func TestEveryStatementHasItsRow(t *testing.T) {
 	for name, list := range stated() {
 		f := figureOf(t, name)
 		for _, s := range list {
-			if s.Quote == "" || !strings.HasPrefix(s.Where, f.Paper+" ") || s.Value == 0 && name != "memo-table1" {
-				t.Errorf("%s, %s at %g: %+v is not whole", name, s.series, s.x, s.Stated)
-			}
+			expect.False(t, s.Quote == "" || !strings.HasPrefix(s.Where, f.Paper+" ") || s.Value == 0 && name != "memo-table1",
+				"%s, %s at %g: %+v is not whole", name, s.series, s.x, s.Stated)
 			if strings.Contains(s.series, "sender overhead") || strings.Contains(s.series, "credit") || strings.HasSuffix(s.series, ", most of 4536 hosts") || s.x == 34992 {
 				continue // which quick leaves out
 			}
@@ -179,9 +178,8 @@ func TestOrder(t *testing.T) {
 	for i, c := range failureCases {
 		x := float64(i)
 		sync, free, ours := f.row(t, scenarioSeries[0], x), f.row(t, scenarioSeries[1], x), f.row(t, "FORS", x)
-		if i > 0 && !(sync.Value(Max) < free.Value(Min) && free.Value(Max) < ours.Value(Min)) {
-			t.Errorf("%s: %v, %v, %v do not rise", c.label, sync.Values, free.Values, ours.Values)
-		}
+		expect.False(t, i > 0 && !(sync.Value(Max) < free.Value(Min) && free.Value(Max) < ours.Value(Min)),
+			"%s: %v, %v, %v do not rise", c.label, sync.Values, free.Values, ours.Values)
 		expect.True(t, ours.Value(Max) <= healthyGbit+1e-3 && free.Value(Max) <= healthyGbit, "%s: more than without failures", c.label)
 	}
 	e := figureOf(t, "fig4.5")
@@ -278,9 +276,7 @@ func TestStops(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Make(ctx, "fig9.9", Options{}); err == nil || !strings.Contains(err.Error(), `no figure "fig9.9"; there are all, fig4.1`) {
-		t.Errorf("got %v", err)
-	}
+	expect.Error(t, expect.Err(Make(ctx, "fig9.9", Options{})), `no figure "fig9.9"; there are all, fig4.1`)
 }
 
 func TestStatistics(t *testing.T) {
@@ -358,8 +354,6 @@ func TestListJSON(t *testing.T) {
 		t.Fatalf("%v, schema %q, %d documents", err, doc.Schema, len(doc.Documents))
 	}
 	for _, item := range doc.Documents[0].Items {
-		if item.Figure == "fig5.9" && item.State != NoNumber || item.Figure == "fig4.8" && item.State != Beside {
-			t.Errorf("%+v", item)
-		}
+		expect.False(t, item.Figure == "fig5.9" && item.State != NoNumber || item.Figure == "fig4.8" && item.State != Beside, "%+v", item)
 	}
 }

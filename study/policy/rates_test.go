@@ -47,9 +47,9 @@ func TestRates(t *testing.T) {
 	} {
 		rates := &Rates{Work: s.rateWith}
 		expect.Must(t, rates.Learn(context.Background(), &Timeline{Policy: tt.policy, Intervals: []Interval{{state: tt.state}}}), "%s", tt.name)
-		if share := rates.of(tt.policy, tt.state) / healthy; share < tt.atLeast-1e-9 || share > tt.most+1e-9 {
-			t.Errorf("%s: %.4f of healthy, want %.4f to %.4f", tt.name, share, tt.atLeast, tt.most)
-		}
+		share := rates.of(tt.policy, tt.state) / healthy
+		expect.True(t, share >= tt.atLeast-1e-9 && share <= tt.most+1e-9,
+			"%s: %.4f of healthy, want %.4f to %.4f", tt.name, share, tt.atLeast, tt.most)
 	}
 }
 

@@ -113,9 +113,7 @@ func TestOneHour(t *testing.T) {
 				break
 			}
 		}
-		if r.Built+r.Lost != 100_000 || r.WorstHour != 0 && r.WorstHour != 1 {
-			t.Errorf("%s: %+v", tt.name, r)
-		}
+		expect.False(t, r.Built+r.Lost != 100_000 || r.WorstHour != 0 && r.WorstHour != 1, "%s: %+v", tt.name, r)
 	}
 }
 
@@ -144,10 +142,9 @@ func TestFlapping(t *testing.T) {
 	} {
 		o.Hold = tt.hold
 		_, r := result(t, tt.policy, l, o, flat())
-		if r.Stops != tt.stops || r.Switches != tt.switches || r.UnusedTimes != tt.times || math.Abs(r.HealthySec-tt.healthy) > 1e-6 {
-			t.Errorf("%s, hold %s: %d stops, %d switches, unused %d times, healthy for %g s; want %+v",
-				tt.policy, tt.hold, r.Stops, r.Switches, r.UnusedTimes, r.HealthySec, tt)
-		}
+		expect.True(t, r.Stops == tt.stops && r.Switches == tt.switches && r.UnusedTimes == tt.times && math.Abs(r.HealthySec-tt.healthy) <= 1e-6,
+			"%s, hold %s: %d stops, %d switches, unused %d times, healthy for %g s; want %+v",
+			tt.policy, tt.hold, r.Stops, r.Switches, r.UnusedTimes, r.HealthySec, tt)
 	}
 }
 
@@ -204,17 +201,15 @@ func TestRandomLogs(t *testing.T) {
 				at += x.lasts
 			}
 			all := r.HealthySec + r.ReplannedSec + r.FirstAidSec + r.StandingSec
-			if at != l.Span || math.Abs(all-l.Span.Seconds()) > 1e-6 || math.Abs(r.Built+r.Lost-10*l.Span.Seconds()) > 1e-3 {
-				t.Errorf("seed %d, %s: intervals end at %s, times add up to %g s, built and lost to %g Tb; the log has %s", seed, p, at, all, r.Built+r.Lost, l.Span)
-			}
+			expect.True(t, at == l.Span && math.Abs(all-l.Span.Seconds()) <= 1e-6 && math.Abs(r.Built+r.Lost-10*l.Span.Seconds()) <= 1e-3,
+				"seed %d, %s: intervals end at %s, times add up to %g s, built and lost to %g Tb; the log has %s",
+				seed, p, at, all, r.Built+r.Lost, l.Span)
 			if p == failover.None {
 				none = r.StandingSec
 			} else if r.StandingSec > none+1e-6 {
 				t.Errorf("seed %d, %s: stands still for %g s, with none %g s", seed, p, r.StandingSec, none)
 			}
-			if len(l.changes) == 0 && r.Lost != 0 {
-				t.Errorf("seed %d, %s: loses %g Tb without a failure", seed, p, r.Lost)
-			}
+			expect.False(t, len(l.changes) == 0 && r.Lost != 0, "seed %d, %s: loses %g Tb without a failure", seed, p, r.Lost)
 		}
 	}
 }

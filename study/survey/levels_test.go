@@ -150,14 +150,12 @@ func TestEquation51IsReached(t *testing.T) {
 				b := scheduler.LowerBound(reduced, scheduler.Options{})
 				n, s := m.Below(level), m.Servers()
 				want := max(s-1, (n*(s-n)+n-f-1)/(n-f))
-				if reduced.Connected() == nil && b.Phases < want {
-					t.Errorf("%v, level %d, %d lost: bound %d, want %d", m, level, f, b.Phases, want)
-				}
+				expect.False(t, reduced.Connected() == nil && b.Phases < want,
+					"%v, level %d, %d lost: bound %d, want %d", m, level, f, b.Phases, want)
 				got, _, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: 1})
 				expect.Must(t, err)
-				if got.Phases != b.Phases || level == 1 && got.Phases != want {
-					t.Errorf("%v, level %d, %d lost: %d phases, bound %d, equation 5.1 %d", m, level, f, got.Phases, b.Phases, want)
-				}
+				expect.False(t, got.Phases != b.Phases || level == 1 && got.Phases != want,
+					"%v, level %d, %d lost: %d phases, bound %d, equation 5.1 %d", m, level, f, got.Phases, b.Phases, want)
 			}
 		}
 	}

@@ -196,9 +196,8 @@ func TestLMC(t *testing.T) {
 	expect.MustTrue(t, len(rows) == 9, "%d rows", len(rows))
 	for i, r := range rows {
 		p := r.Paths
-		if r.Reduction != i/3 || p.Most < 1 || p.Most > 4-r.Reduction || 1<<p.LMC < p.Most || p.LMC > 0 && 1<<(p.LMC-1) >= p.Most {
-			t.Errorf("row %d: %+v", i, r)
-		}
+		expect.False(t, r.Reduction != i/3 || p.Most < 1 || p.Most > 4-r.Reduction || 1<<p.LMC < p.Most || p.LMC > 0 && 1<<(p.LMC-1) >= p.Most,
+			"row %d: %+v", i, r)
 		expect.True(t, p.LIDs == 16<<p.LMC+8 && p.Entries == p.LIDs-1 && r.Phases >= r.Bound, "row %d: %+v", i, r)
 	}
 }

@@ -50,9 +50,8 @@ func TestTokensTable(t *testing.T) {
 		}
 	}
 	expect.True(t, portsOnly >= 13, "without tokens for links %d rows of 16 are worse", portsOnly)
-	if _, err := survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1); err == nil {
-		t.Error("three levels have a table")
-	}
+	expect.True(t, expect.Err(survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1)) != nil,
+		"three levels have a table")
 }
 
 // By sizes no plan is worse than its phases; where nine of sixteen links cannot be dead
@@ -68,9 +67,8 @@ func TestSizesTable(t *testing.T) {
 			}
 		}
 	}
-	if _, err := survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1); err == nil {
-		t.Error("three levels have a table")
-	}
+	expect.True(t, expect.Err(survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1)) != nil,
+		"three levels have a table")
 }
 
 // tiny is a network of six servers.

@@ -198,9 +198,7 @@ func groups(t *testing.T, base *topology.Tree) {
 			seen := map[string]bool{}
 			for i := range g.Count {
 				names, dead := g.Set(i)
-				if len(names) != k || g.Name == "links" && len(dead) != k {
-					t.Fatalf("%s, k=%d, set %d: %v, %v", g.Name, k, i, names, dead)
-				}
+				expect.MustFalse(t, len(names) != k || g.Name == "links" && len(dead) != k, "%s, k=%d, set %d: %v, %v", g.Name, k, i, names, dead)
 				seen[strings.Join(names, ",")] = true
 			}
 			want := []int{1, units, units * (units - 1) / 2, units * (units - 1) * (units - 2) / 6}[k]
@@ -242,13 +240,11 @@ func TestWhatIfRefuses(t *testing.T) {
 		"no routing":   {K: 1, Cases: []survey.Case{{Schedule: "fors", Routing: "magic"}}},
 		"power of two": {K: 1, Cases: []survey.Case{{Schedule: "xor", Routing: "ftree"}}},
 	} {
-		if r, err := survey.WhatIf(t.Context(), healthy, o); err == nil {
-			t.Errorf("%s: %+v", name, r)
-		}
+		r, err := survey.WhatIf(t.Context(), healthy, o)
+		expect.True(t, err != nil, "%s: %+v", name, r)
 	}
-	if _, err := survey.WhatIf(t.Context(), tree(t, 2, 2, "leaf0-spine0", "leaf1-spine1"), survey.WhatIfOptions{K: 1}); err == nil {
-		t.Error("a tree in pieces is taken")
-	}
+	expect.True(t, expect.Err(survey.WhatIf(t.Context(), tree(t, 2, 2, "leaf0-spine0", "leaf1-spine1"), survey.WhatIfOptions{K: 1})) != nil,
+		"a tree in pieces is taken")
 }
 
 func TestWhatIfJSON(t *testing.T) {

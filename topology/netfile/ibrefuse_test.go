@@ -66,9 +66,7 @@ func TestReadRefuses(t *testing.T) {
 // TestLIDsTooLarge: LMC 7 for a host near the end.
 func TestLIDsTooLarge(t *testing.T) {
 	s := strings.NewReplacer("lid 8 lmc 2", "lid 49152 lmc 7", "lid 8 4xSDR", "lid 49152 4xSDR").Replace(tiny)
-	if _, err := netfile.ReadIB(strings.NewReader(s)); err == nil || !strings.Contains(err.Error(), "LID 49152 with LMC 7 reaches to 49279, beyond the last one, 49151") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(netfile.ReadIB(strings.NewReader(s))), "LID 49152 with LMC 7 reaches to 49279, beyond the last one, 49151")
 }
 
 // TestReadCut cuts a text off at many bytes: what is left is never taken for

@@ -85,9 +85,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 				"%s: %s is not %s, %v", notation, c.down, c.same, err)
 		}
 		for _, name := range []string{"pod1-spine0-top3", "pod5-spine0-top0", "leaf15-spine0", "spine4", "leaf0-top0"} {
-			if _, err := whole.Degrade([]string{name}); err == nil || !strings.Contains(err.Error(), "no node, port or cable "+strconv.Quote(name)) {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.Error(t, expect.Err(whole.Degrade([]string{name})), "no node, port or cable "+strconv.Quote(name))
 		}
 	}
 	expect.True(t, expect.Err(build(t, "FT(4;2,2,2,2)").Degrade([]string{"pod0-spine0"})) != nil, "four levels have pods")
@@ -117,9 +115,7 @@ func TestDegradeRefuses(t *testing.T) {
 		info[v] = n.Info(network.Node(v))
 	}
 	info[33].Name = "s1_0"
-	if _, err := n.WithInfo(info).Degrade([]string{"s1_0"}); err == nil || !strings.Contains(err.Error(), "2 nodes are called") {
-		t.Errorf("two of one name: error %v", err)
-	}
+	expect.Error(t, expect.Err(n.WithInfo(info).Degrade([]string{"s1_0"})), "2 nodes are called")
 }
 
 // hostParts names, for each host, the first host it reaches, by plain search.
@@ -190,9 +186,7 @@ func TestRandomUniform(t *testing.T) {
 
 func TestRandomTooMany(t *testing.T) {
 	n := build(t, "FT(2;2,2)")
-	if _, err := n.Random(3, 1); err == nil || !strings.Contains(err.Error(), "of 4 between switches, these draws can spare 2") {
-		t.Errorf("error %v", err)
-	}
+	expect.Error(t, expect.Err(n.Random(3, 1)), "of 4 between switches, these draws can spare 2")
 	expect.True(t, expect.Err(n.Random(-1, 1)) != nil, "-1 cables drawn")
 }
 

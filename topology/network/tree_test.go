@@ -49,8 +49,7 @@ func TestTreeOf(t *testing.T) {
 	for _, notation := range []string{"FT(2;4,6)", "PGFT(2;3,5;1,2;1,1)", "FT(3;2,2,2)", "FT(3;3,2,4)", "PGFT(3;4,3,5;1,4,2;1,1,1)", "PGFT(3;2,4,2;1,3,5;1,1,1)"} {
 		for seed := range uint64(6) {
 			whole := build(t, notation)
-			dead, err := whole.Random(int(seed%3), seed)
-			expect.Must(t, err)
+			dead := expect.Value(whole.Random(int(seed%3), seed))(t)
 			n, _ := shuffled(t, whole.Without(dead, nil), seed)
 			p, err := network.TreeOf(n)
 			if err != nil {
@@ -65,9 +64,8 @@ func TestTreeOf(t *testing.T) {
 				checkNames(t, n, p, id)
 			}
 			for r, h := range p.Host {
-				if n.Leaf(h).Node != p.Node(p.Tree.Leaf(r)) || p.Port(p.Tree.Leaf(r), p.Tree.Slot(r)) != n.Leaf(h).Port {
-					t.Errorf("%s: rank %d is %v", notation, r, h)
-				}
+				expect.True(t, n.Leaf(h).Node == p.Node(p.Tree.Leaf(r)) && p.Port(p.Tree.Leaf(r), p.Tree.Slot(r)) == n.Leaf(h).Port,
+					"%s: rank %d is %v", notation, r, h)
 			}
 		}
 	}
@@ -77,9 +75,7 @@ func checkNames(t *testing.T, n *network.Network, p *network.Places, id int) {
 	t.Helper()
 	l := p.Tree.LinkOf(id)
 	c, ok := p.Cable(l)
-	if ok != p.Tree.LinkAlive(l) {
-		t.Errorf("%s: a cable %v, alive %v", l, ok, !ok)
-	}
+	expect.True(t, ok == p.Tree.LinkAlive(l), "%s: a cable %v, alive %v", l, ok, !ok)
 	if !ok {
 		return
 	}
@@ -109,17 +105,14 @@ func TestNoTree(t *testing.T) {
 			expect.Must(t, copied.Cable(c.A, c.B))
 		}
 		x := network.Names(whole)
-		from, err := x.Node(a)
-		expect.Must(t, err)
-		to, err := x.Node(b)
-		expect.Must(t, err)
+		from := expect.Value(x.Node(a))(t)
+		to := expect.Value(x.Node(b))(t)
 		expect.Must(t, copied.Cable(network.End{Node: from, Port: uint8(len(whole.Ends(from)) + 1)}, network.End{Node: to, Port: uint8(len(whole.Ends(to)) + 1)}))
 		return copied.Build()
 	}
 	without := func(notation string, names ...string) *network.Network {
 		n, _ := shuffled(t, build(t, notation), 3)
-		n, err := n.Degrade(names)
-		expect.Must(t, err)
+		n = expect.Value(n.Degrade(names))(t)
 		return n
 	}
 	for _, c := range []struct {
@@ -136,11 +129,8 @@ func TestNoTree(t *testing.T) {
 		{build(t, "PGFT(2;2,2;1,2;1,2)"), "joined by 2 cables"},
 		{build(t, "FT(1;4)"), "no switches above"},
 	} {
-		if _, err := network.TreeOf(c.n); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		expect.Error(t, expect.Err(network.TreeOf(c.n)), c.want)
 	}
-	if p, err := network.TreeOf(without("FT(2;2,3)", "x000")); err != nil || slices.Max(p.Tree.Fill()) != 2 || p.Tree.Servers() != 5 {
-		t.Errorf("without a host: %v", err)
-	}
+	p, err := network.TreeOf(without("FT(2;2,3)", "x000"))
+	expect.True(t, err == nil && slices.Max(p.Tree.Fill()) == 2 && p.Tree.Servers() == 5, "without a host: %v", err)
 }

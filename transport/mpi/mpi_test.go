@@ -106,9 +106,9 @@ func testDrop(t *testing.T, f *fleet) {
 	for i, op := range []transport.Op{drop, keep} {
 		ops := []transport.Op{op}
 		expect.Must(t, p[1].Exchange(t.Context(), ops))
-		if want := []int{100_000, 5}[i]; ops[0].N != want || ops[0].Head[7] != byte(i+1) {
-			t.Errorf("receive %d took %d bytes, head %v; want %d", i, ops[0].N, ops[0].Head[7], want)
-		}
+		want := []int{100_000, 5}[i]
+		expect.True(t, ops[0].N == want && ops[0].Head[7] == byte(i+1),
+			"receive %d took %d bytes, head %v; want %d", i, ops[0].N, ops[0].Head[7], want)
 	}
 	expect.True(t, string(keep.Body[:5]) == "hello", "after what was dropped came %q", keep.Body)
 }

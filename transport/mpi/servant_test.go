@@ -153,9 +153,9 @@ func TestBuffersBeginWherePagesDo(t *testing.T) {
 		{1, 1}, {page, page}, {huge - 1, page}, {huge, huge}, {huge + 1, huge}, {3*huge + 17, huge},
 	} {
 		b := m.alloc(c.size)
-		if at := uintptr(unsafe.Pointer(&b[0])); len(b) != c.size || at%uintptr(c.boundary) != 0 {
-			t.Errorf("%d bytes: got %d at %#x, want them at a multiple of %d", c.size, len(b), at, c.boundary)
-		}
+		at := uintptr(unsafe.Pointer(&b[0]))
+		expect.True(t, len(b) == c.size && at%uintptr(c.boundary) == 0,
+			"%d bytes: got %d at %#x, want them at a multiple of %d", c.size, len(b), at, c.boundary)
 		expect.True(t, bytes.Equal(b, make([]byte, c.size)), "%d bytes: not all are 0", c.size)
 		all = append(all, b)
 	}

@@ -291,16 +291,10 @@ func TestSocketsAreMadeInside(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
-	if _, err := Listen(Options{Addr: "localhost"}); err == nil || !strings.Contains(err.Error(), `"localhost"`) {
-		t.Errorf("Listen(localhost) = %v", err)
-	}
-	if _, err := Listen(Options{Addr: "127.0.0.1:0", congestion: "no-such"}); err == nil || !strings.Contains(err.Error(), "no-such") {
-		t.Errorf("Listen(no-such) = %v", err)
-	}
+	expect.Error(t, expect.Err(Listen(Options{Addr: "localhost"})), `"localhost"`)
+	expect.Error(t, expect.Err(Listen(Options{Addr: "127.0.0.1:0", congestion: "no-such"})), "no-such")
 	l := listen(t, Options{congestion: "reno"})
-	if _, err := Listen(Options{Addr: l.Addr()}); !errors.Is(err, unix.EADDRINUSE) {
-		t.Errorf("Listen on a taken port = %v", err)
-	}
+	expect.Is(t, expect.Err(Listen(Options{Addr: l.Addr()})), unix.EADDRINUSE)
 	for name, g := range map[string]Group{
 		"rank":       {Rank: 2, Peers: make([]Peer, 2)},
 		"no address": {Peers: make([]Peer, 2)},

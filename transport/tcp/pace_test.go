@@ -134,8 +134,7 @@ func TestMessagesShorterThanExpected(t *testing.T) {
 	}
 	for i := range receives {
 		want, got := sends[i], receives[i]
-		if !bytes.Equal(got.Head, want.Head) || got.Drop == 0 && !bytes.Equal(got.Body[:len(want.Body)], want.Body) {
-			t.Fatalf("message %d of %d bytes is not what was sent", i, len(want.Body))
-		}
+		expect.MustFalse(t, !bytes.Equal(got.Head, want.Head) || got.Drop == 0 && !bytes.Equal(got.Body[:len(want.Body)], want.Body),
+			"message %d of %d bytes is not what was sent", i, len(want.Body))
 	}
 }

@@ -26,9 +26,8 @@ func TestPatience(t *testing.T) {
 			c.until = time.Now().Add(time.Hour)
 		}
 		err := c.excuse(tt.err)
-		if tt.tried != !c.again.IsZero() || tt.tried != (err == nil && tt.err != nil) || !tt.tried && !errors.Is(err, tt.err) {
-			t.Errorf("%+v: error %v, again %v", tt, err, c.again)
-		}
+		expect.False(t, tt.tried != !c.again.IsZero() || tt.tried != (err == nil && tt.err != nil) || !tt.tried && !errors.Is(err, tt.err),
+			"%+v: error %v, again %v", tt, err, c.again)
 	}
 }
 

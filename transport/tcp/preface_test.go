@@ -25,9 +25,7 @@ func speak(t testing.TB, p preface, dialler, listener string) (s speech, err err
 	n := expect.Value(readGreeting(s.greeting))(t)
 	s.preface = p.encode(dialler, n, port.Nonce())
 	got, own, err := decode(s.preface, listener, s.theirs)
-	if err == nil && got != p {
-		t.Errorf("decode(encode(p)) = %+v; want %+v", got, p)
-	}
+	expect.False(t, err == nil && got != p, "decode(encode(p)) = %+v; want %+v", got, p)
 	s.own, s.answer = own, answer(accepted, own)
 	return s, err
 }
@@ -96,9 +94,7 @@ func TestNothingIsReplayed(t *testing.T) {
 			t.Errorf("%s as an answer: %v", name, err)
 		}
 	}
-	if err := readAnswer(s.answer, "secret", port.Nonce(), s.preface); !errors.Is(err, badToken) {
-		t.Errorf("the answer of another connection: %v", err)
-	}
+	expect.Is(t, readAnswer(s.answer, "secret", port.Nonce(), s.preface), badToken)
 	expect.True(t, !bytes.Contains(append(s.preface, s.answer...), []byte("secret")), "the token was sent")
 }
 
@@ -125,9 +121,8 @@ func FuzzPreface(f *testing.F) {
 			prove(b, "t", nonce{1})
 		}
 		got, _, err := decode(b, "t", nonce{1})
-		if err == nil && string(got.encode("t", nonce{1}, nonce(b[fieldsSize:]))) != string(b) {
-			t.Errorf("decode(%x) = %+v, which is written differently", b, got)
-		}
+		expect.False(t, err == nil && string(got.encode("t", nonce{1}, nonce(b[fieldsSize:]))) != string(b),
+			"decode(%x) = %+v, which is written differently", b, got)
 	})
 }
 

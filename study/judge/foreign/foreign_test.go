@@ -171,8 +171,7 @@ func FuzzParseNumber(f *testing.F) {
 	f.Add("9.1Gbit/s")
 	f.Add("12ms")
 	f.Fuzz(func(t *testing.T, s string) {
-		if r, err := ParseNumber(s, 1); err == nil && !(r.Seconds > 0 || r.HostRate > 0 || r.Efficiency > 0) {
-			t.Fatalf("%q: %+v", s, r)
-		}
+		r, err := ParseNumber(s, 1)
+		expect.MustFalse(t, err == nil && !(r.Seconds > 0 || r.HostRate > 0 || r.Efficiency > 0), "%q: %+v", s, r)
 	})
 }

@@ -83,9 +83,7 @@ func TestIperf3Printed(t *testing.T) {
 		}
 		expect.Equal(t, fmt.Sprint(r.Pairs.Names, r.Pairs.List, len(r.Notes)), want, "%s", name)
 	}
-	if _, err := Read(printed("refused"), Options{}); err == nil || !strings.Contains(err.Error(), "unable to connect to server: Connection refused") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(Read(printed("refused"), Options{})), "unable to connect to server: Connection refused")
 }
 
 // Of each process the first device is listed: two processes of two GPUs are four ranks.
