@@ -137,8 +137,9 @@ func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
 }
 
 func failoverOf(m *measured, line *timeline, x failover.Record) results.Failover {
+	named := m.Plan.Tree.LinkNames
 	f := results.Failover{
-		Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: topology.LinkNames(x.Down), Up: topology.LinkNames(x.Up), Dead: topology.LinkNames(x.Dead), Held: topology.LinkNames(x.Held),
+		Case: m.Name, Repeat: m.repeat, ID: x.ID, Down: named(x.Down), Up: named(x.Up), Dead: named(x.Dead), Held: named(x.Held),
 		FailoverTimes: results.FailoverTimes{SetSec: line.setAt(x, policyOf(m.Case)), SeenSec: sec(x.Seen), AidedSec: sec(x.Aided), PlannedSec: sec(x.Planned), VerifiedSec: sec(x.Verified),
 			InstalledSec: sec(x.Installed), UpdatedSec: sec(x.Updated), LastOldSec: sec(x.Switch.LastOld), FirstNewSec: sec(x.Switch.FirstNew), CleanedSec: sec(x.Cleaned)},
 		Source: string(x.Source), Phases: x.Phases, PlanHash: x.Hash, From: x.Switch.From, Routes: x.AidRoutes + x.InstallRoutes,

@@ -122,7 +122,7 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 	return &sim.Case{
 		Ordered: p.Ordered, Job: j,
 		Case: results.Case{
-			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(), Control: p.Control,
+			Schedule: p.Schedule, Routing: p.Plan.Routing, Failures: p.FailureTexts(p.Plan.Tree), Control: p.Control,
 			Deliver: s.Deliver, Check: s.Check, PlanHash: p.Prediction.PlanHash, Sizes: s.Sizes(p.Case).String(),
 			Rates: results.Rates{Phases: p.Prediction.Phases, Bound: p.Prediction.Bound, PredictedEfficiency: p.Prediction.Efficiency},
 		},

@@ -75,7 +75,7 @@ func (r *runner) result(m *measured) results.Case {
 	o, info := m.outcome, r.f.Info()
 	c := results.Case{
 		Name: m.Name, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
-		Failures: m.FailureTexts(), Sizes: r.s.Sizes(m.Case).String(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
+		Failures: m.FailureTexts(m.Plan.Tree), Sizes: r.s.Sizes(m.Case).String(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
 		PlanHash: m.Prediction.PlanHash, Rates: results.Rates{Phases: m.Prediction.Phases, Bound: m.Prediction.Bound},
 		Counts: results.Counts{
 			Exchanges: o.Exchanges, MeasuredSec: o.Span.Seconds(), EventsBuilt: o.Built, EventsLost: o.Lost,

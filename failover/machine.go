@@ -268,7 +268,7 @@ func (m *Machine) waitsFor() string {
 	case m.cur.disjoint != "":
 		return m.cur.disjoint
 	case !m.o.Aid && !m.o.replan && len(dead) > 0:
-		return fmt.Sprintf("nothing leads around links that are dead: %s", some(topology.LinkNames(dead), 16, ", "))
+		return fmt.Sprintf("nothing leads around links that are dead: %s", some(m.o.Tree.LinkNames(dead), 16, ", "))
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,7 +65,14 @@ func (p *Plan) command(more ...string) string {
 // TreeFlags are the flags that name a tree and what is dead in it.
 func TreeFlags(t *topology.Tree) []string {
 	flags := []string{"-t", t.Notation()}
-	if t.Servers() < t.Leaves()*t.Ports() {
+	n := t.Names()
+	switch {
+	case n != nil && n.Flags != nil:
+		flags = slices.Clone(n.Flags)
+	case t.Levels() == 2 && t.Spines() != t.Ports():
+		flags = append(flags, "--spines", strconv.Itoa(t.Spines()))
+	}
+	if (n == nil || n.Flags == nil) && t.Servers() < t.Leaves()*t.Ports() {
 		fill := make([]string, t.Leaves())
 		for i, n := range t.Fill() {
 			fill[i] = strconv.Itoa(n)

@@ -14,7 +14,10 @@ import (
 
 // An Ordered plan says when each fragment of a window of exchanges of unequal sizes
 // starts. Its tree has two levels. It has no phases, and is a file of version 2.
-type Ordered struct{ *sizes.Plan }
+type Ordered struct {
+	*sizes.Plan
+	Hosts []Host // by rank, nil where they have no names
+}
 
 const firstOrdered = "evbench plan 2"
 
@@ -24,8 +27,9 @@ const firstOrdered = "evbench plan 2"
 // offset of its first byte; pieces of the second exchange and later have the offset and
 // a seventh column, the exchange. Of more than one the header says "window".
 func (p *Ordered) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "# %s\n%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		(&Plan{Tree: p.Tree}).fabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+	of := &Plan{Tree: p.Tree, Hosts: p.Hosts}
+	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
+		of.names(), of.fabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,15 @@ type Plan struct {
 
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
+
+	// Hosts are those that the servers are, by rank, for the file; nil where none are named.
+	Hosts []Host
+}
+
+// A Host is what a server calls itself, one word, and how many ranks it has.
+type Host struct {
+	Name  string
+	Ranks int
 }
 
 // Options say what to build.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/plan/verify"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -32,7 +33,7 @@ func (p *Plan) writeText(w io.Writer, proof string) error {
 
 func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
-	b.WriteString("# evbench plan 1\n" + p.fabricLines())
+	b.WriteString("# evbench plan 1\n" + p.names() + p.fabricLines())
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
 	}
@@ -41,6 +42,20 @@ func (p *Plan) header(proof, hash string) string {
 		fmt.Fprintf(&b, "# bound %d %s\n", p.Bound.Phases, proof)
 	}
 	fmt.Fprintf(&b, "# hash %s\n", hash)
+	return b.String()
+}
+
+// names are the lines that say what a network calls the switches, "" where it does not.
+func (p *Plan) names() string {
+	var b strings.Builder
+	if n := p.Tree.Names(); n != nil {
+		for sw, name := range n.Switches {
+			fmt.Fprintf(&b, "# %s %s %s\n", verify.SwitchKey, p.Tree.Named(nil).SwitchName(sw), name)
+		}
+	}
+	for r, h := range p.Hosts {
+		fmt.Fprintf(&b, "# x-host %d %s %d\n", p.Tree.Position(r), h.Name, h.Ranks)
+	}
 	return b.String()
 }
 
@@ -55,6 +70,7 @@ func (p *Plan) Proof() string {
 
 // weightNames returns the weights of an LP witness, "leaf0-spine1/up=3", by wire.
 func weightNames(t *topology.Tree, weights []int64) (out []string) {
+	t = t.Named(nil)
 	for w, n := range weights {
 		if n > 0 {
 			link, direction := t.WireName(topology.Wire(w))
@@ -101,7 +117,7 @@ func (p *Plan) fabricLines() string {
 		fill[l] = strconv.Itoa(t.On(l))
 	}
 	down := "none"
-	if names := p.DownNames(); len(names) > 0 {
+	if names := topology.LinkNames(t.Dead()); len(names) > 0 {
 		down = strings.Join(names, ",")
 	}
 	spines := ""

@@ -97,7 +97,7 @@ func TestFlapping(t *testing.T) {
 	if got, want := c.Name, "linear-shift minhop 5*leaf0-spine0@1s+spine1@9s"; got != want {
 		t.Errorf("name %q, want %q", got, want)
 	}
-	if got, want := c.FailureTexts(), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}; !slices.Equal(got, want) {
+	if got, want := c.FailureTexts(s.Tree), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}; !slices.Equal(got, want) {
 		t.Errorf("in results %q, want %q", got, want)
 	}
 }

@@ -147,8 +147,8 @@ func (t Timed) String() string {
 
 // FailureTexts lists in the words of results what is dead from the start of the case and
 // what fails in the middle of it. It is never nil.
-func (c Case) FailureTexts() []string {
-	return append(topology.LinkNames(c.Failures), c.timedTexts()...)
+func (c Case) FailureTexts(t *topology.Tree) []string {
+	return append(t.LinkNames(c.Failures), c.timedTexts()...)
 }
 
 // timedTexts says in the words of results what fails in the middle of the case:

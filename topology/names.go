@@ -10,6 +10,7 @@ import (
 // Names are what the network in which a tree was found calls its switches, by number, and the ports
 // at the lower and the upper end of its links, by LinkID; nil where they are not known.
 type Names struct {
+	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
 	Ports    [][2]string
 }

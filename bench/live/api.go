@@ -7,7 +7,6 @@ import (
 
 	"evbench/bench"
 	"evbench/results"
-	"evbench/topology"
 )
 
 func (s *Server) api(write func(io.Writer, *State) error) http.HandlerFunc {
@@ -63,8 +62,8 @@ func writeProgress(w io.Writer, s *State) error {
 		d.Name = s.Manifest.Name
 	}
 	if c := s.Case(p.Case); c != nil {
-		_, dead := s.Plan(c)
-		d.Slice, d.Slices, d.Dead = p.Index+1, p.Count, topology.LinkNames(dead)
+		now, dead := s.Plan(c)
+		d.Slice, d.Slices, d.Dead = p.Index+1, p.Count, now.Tree.LinkNames(dead)
 	}
 	for _, f := range s.Failovers {
 		d.Failovers = append(d.Failovers, failoverDocument{f.Case, f.Repeat, f})

@@ -277,7 +277,7 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 		Case string
 		Dead []string
 		SVG  template.HTML
-	}{Case: c.Name, Dead: topology.LinkNames(dead)}
+	}{Case: c.Name, Dead: p.Tree.LinkNames(dead)}
 	if p.Tree.Levels() == 2 {
 		x, err := caseTree(s, c, p, dead)
 		if err == nil {
@@ -292,7 +292,7 @@ func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 
 func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*figure.CaseTree, error) {
 	source := figure.Source{Run: &results.Run{Links: s.Links[c.Name]}, Plans: map[string]*plan.Plan{c.Name: p}}
-	source.Run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts()}}
+	source.Run.Summary.Cases = []results.Case{{Name: c.Name, Failures: c.FailureTexts(p.Tree)}}
 	x := source.Trees()[0]
 	tree, err := p.Tree.Healthy().Without(dead...)
 	if err != nil {

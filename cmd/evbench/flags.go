@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
+	"evbench/plan"
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // tree returns the two-level tree that the flags describe.
@@ -37,15 +40,81 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 
 // anyTree returns the tree of two levels or three that the flags describe.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
+	t, _, err := treeAndHosts(c)
+	return t, err
+}
+
+// treeAndHosts returns the tree that the flags describe and, where it was found in a file, its hosts.
+func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, err error) {
+	if _, missing := os.Stat(c.String("topology")); missing == nil {
+		t, hosts, err = fileTree(c)
+	} else {
+		t, err = written(c)
+	}
+	if err == nil {
+		t, err = takeDown(c, t)
+	}
+	return t, hosts, err
+}
+
+// written returns the tree of a notation.
+func written(c *cli.Context) (*topology.Tree, error) {
+	if c.IsSet("hosts") {
+		return nil, usagef("--hosts: only with a file in --topology, which names hosts")
+	}
 	o, err := treeOptions(c, "topology")
 	if err != nil {
 		return nil, err
 	}
-	healthy, err := topology.New(o)
-	if err != nil {
-		return nil, usage(err)
+	t, err := topology.New(o)
+	return t, usage(err)
+}
+
+// fileTree finds the tree in a file, with the hosts of --hosts, else all.
+func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, error) {
+	for _, flag := range []string{"fill", "spines"} {
+		if c.IsSet(flag) {
+			return nil, nil, usagef("--%s: not with a file, which says it", flag)
+		}
 	}
-	return takeDown(c, healthy)
+	src := c.String("topology")
+	s, err := readWhole(c, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := network.TreeOf(s.Whole)
+	if err != nil {
+		return nil, nil, usagef("--topology %s: %w", src, err)
+	}
+	flags, ranks := []string{"-t", src}, 1
+	if c.IsSet("hosts") {
+		job, err := readHosts(c.String("hosts"), s.Whole)
+		if err == nil {
+			flags, ranks = append(flags, "--hosts", c.String("hosts")), job.Slots
+			p, err = p.For(s.Whole, job.Nodes)
+		}
+		if err != nil {
+			return nil, nil, usagef("--hosts: %w", err)
+		}
+	}
+	if n := p.Tree.Names(); n != nil {
+		n.Flags = flags
+	}
+	return p.Tree, hostsOf(p, s.Whole, ranks), nil
+}
+
+// hostsOf are the hosts of the servers, nil where two are called the same.
+func hostsOf(p *network.Places, n *network.Network, ranks int) (hosts []plan.Host) {
+	seen := map[string]bool{}
+	for _, v := range p.Host {
+		name, _, _ := strings.Cut(n.Info(v).Name, " ")
+		if name == "" || len(name) > 63 || seen[name] {
+			return nil
+		}
+		seen[name] = true
+		hosts = append(hosts, plan.Host{Name: name, Ranks: ranks})
+	}
+	return hosts
 }
 
 // treeOptions reads the tree whose notation is in a flag, with --fill and --spines.
@@ -63,36 +132,37 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 	return o, nil
 }
 
-// downNames returns the names of what is dead by --down and --reduction.
-func downNames(c *cli.Context, spines int) (names []string, err error) {
-	names = cmdline.Names(c, "down")
+// downLinks returns what is dead by --down and --reduction.
+func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err error) {
+	names := cmdline.Names(c, "down")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
-	}
-	f := c.Int("reduction")
-	if f < 0 || f >= spines {
-		return nil, usagef("--reduction %d: must be 0..%d, so that a spine is left", f, spines-1)
-	}
-	for k := spines - f; k < spines; k++ {
-		names = append(names, fmt.Sprintf("spine%d", k))
-	}
-	return names, nil
-}
-
-func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
-	names, err := downNames(c, t.Spines())
-	if err != nil {
-		return nil, err
-	}
-	var dead []topology.Link
-	for _, name := range names {
-		links, err := t.Links(name)
+		links, err := network.Links(t, name)
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}
 		dead = append(dead, links...)
+	}
+	f := c.Int("reduction")
+	if f < 0 || f >= t.Spines() {
+		return nil, usagef("--reduction %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
+	}
+	for k := t.Spines() - f; k < t.Spines(); k++ {
+		links, err := t.Named(nil).Links(fmt.Sprintf("spine%d", k))
+		if err != nil {
+			return nil, err
+		}
+		dead = append(dead, links...)
+	}
+	return dead, nil
+}
+
+func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
+	dead, err := downLinks(c, t)
+	if err != nil {
+		return nil, err
 	}
 	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)

@@ -50,8 +50,15 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots}
 	words := judge.Words{
-		Hosts: c.String("hosts"), Result: c.String("result"), Format: c.String("format"),
+		Result: c.String("result"), Format: c.String("format"),
 		Rate: c.String("rate"), Size: c.String("size"), Case: c.String("case"),
+	}
+	if c.IsSet("hosts") {
+		text, from, err := hostsText(c.String("hosts"))
+		if err != nil {
+			return nil, usagef("--hosts: %w", err)
+		}
+		words.Hosts, words.HostsFrom = string(text), from
 	}
 	if info, err := os.Stat(words.Result); err == nil && info.IsDir() {
 		words.Result = filepath.Join(words.Result, "summary.json")

@@ -58,8 +58,15 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 		return nil, o, usagef("--routes opensm needs --pid, the OpenSM that loads the tables before the program runs")
 	}
 	o = wrapped.Options{
-		Network: c.String("network"), PlanFile: c.String("plan"), HostFile: c.String("hosts"), ByRank: c.Bool("by-rank"), Out: c.String("out"),
+		Network: c.String("network"), PlanFile: c.String("plan"), ByRank: c.Bool("by-rank"), Out: c.String("out"),
 		Routes: c.String("routes"), Shell: strings.Fields(c.String("shell")), Load: loadedBy(c), Engine: c.String("engine"), Seed: c.Uint64("seed"),
+	}
+	if c.IsSet("hosts") {
+		text, from, err := hostsText(c.String("hosts"))
+		if err != nil {
+			return nil, o, usagef("--hosts: %w", err)
+		}
+		o.Hosts, o.HostFile = string(text), from
 	}
 	if o.Network != "" {
 		if o.Source, err = readSource(c, o.Network); err != nil {

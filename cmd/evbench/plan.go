@@ -17,7 +17,7 @@ import (
 )
 
 func planAction(c *cli.Context) error {
-	t, err := anyTree(c)
+	t, hosts, err := treeAndHosts(c)
 	if err != nil {
 		return err
 	}
@@ -26,12 +26,13 @@ func planAction(c *cli.Context) error {
 	}
 	var watch stopwatch
 	if c.IsSet("sizes") {
-		return planSizes(c, t, &watch)
+		return planSizes(c, t, hosts, &watch)
 	}
 	p, err := buildPlan(c, t, watch.stage)
 	if err != nil {
 		return err
 	}
+	p.Hosts = hosts
 	cost := p.Cost(plan.Equal, c.Uint64("seed"))
 	watch.stage("")
 	write := p.WriteText

@@ -16,7 +16,7 @@ import (
 // each pair of servers and exchange.
 const sizedPlans = 12
 
-func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
+func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, watch *stopwatch) error {
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func planSizes(c *cli.Context, t *topology.Tree, watch *stopwatch) error {
 		return usage(err)
 	}
 	watch.stage("")
-	p := &plan.Ordered{Plan: made}
+	p := &plan.Ordered{Plan: made, Hosts: hosts}
 	return writePlan(c, watch, p.WriteText, p.Describe)
 }
 

@@ -9,6 +9,8 @@ import (
 	"evbench/fabric/host"
 	"evbench/plan"
 	"evbench/plan/verify"
+	"evbench/topology"
+	"evbench/topology/network"
 )
 
 func verifyAction(c *cli.Context) error {
@@ -18,6 +20,11 @@ func verifyAction(c *cli.Context) error {
 		return usagef("%s: %w", name, err)
 	}
 	o := verify.Options{AllowContention: c.Bool("allow-contention"), Bound: c.Bool("bound"), First: c.Int("first")}
+	if c.IsSet("topology") {
+		if o.Live, err = liveNow(c, f, ordered); err != nil {
+			return err
+		}
+	}
 	if ordered != nil {
 		report, err := checkOrdered(c, ordered, o)
 		if err != nil {
@@ -38,6 +45,25 @@ func verifyAction(c *cli.Context) error {
 		*verify.Report
 	}{name, report}))
 	return judged(c, report.Valid, text, json)
+}
+
+// liveNow is the tree of a plan with the links of which the network has no cable, or a dead one.
+func liveNow(c *cli.Context, f *verify.File, ordered *verify.Ordered) (*topology.Tree, error) {
+	var t *topology.Tree
+	if ordered != nil {
+		t = ordered.Tree
+	} else {
+		t = f.Tree
+	}
+	s, err := readSource(c, c.String("topology"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := network.Match(t, s.Whole)
+	if err != nil {
+		return nil, usagef("--topology %s: %w", c.String("topology"), err)
+	}
+	return p.Now(s.Net), nil
 }
 
 // readPlan reads a plan of either version, right or wrong, from a file or, "-", standard

@@ -24,6 +24,7 @@ type Following struct {
 // Follow brings the tables to what is alive now, and then follows the links until ctx ends.
 func Follow(ctx context.Context, o Following) error {
 	planner := &planner{o.Plans, o.Out.took}
+	o.Out.tree = o.Subnet.tree
 	o.Out.took(o.About, 0)
 	now, err := o.Subnet.Now(ctx)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 type Printer struct {
 	w    io.Writer
 	json bool
+	tree *topology.Tree // that is followed
 	mu   sync.Mutex
 }
 
@@ -90,11 +91,11 @@ func deadText(dead []string) string {
 }
 
 func (p *Printer) record(r failover.Record) {
-	c := changeOf(r)
+	c := changeOf(p.tree, r)
 	p.line(Line{Time: time.Now(), Step: c.text(r), Error: trouble(r), Change: c})
 }
 
-func changeOf(r failover.Record) *Change {
+func changeOf(t *topology.Tree, r failover.Record) *Change {
 	since := func(at time.Duration) float64 {
 		if at == 0 {
 			return 0
@@ -102,7 +103,7 @@ func changeOf(r failover.Record) *Change {
 		return (at - r.Seen).Seconds()
 	}
 	return &Change{
-		ID: r.ID, Down: topology.LinkNames(r.Down), Up: topology.LinkNames(r.Up), Dead: topology.LinkNames(r.Dead), Held: topology.LinkNames(r.Held),
+		ID: r.ID, Down: t.LinkNames(r.Down), Up: t.LinkNames(r.Up), Dead: t.LinkNames(r.Dead), Held: t.LinkNames(r.Held),
 		Source: string(r.Source), Phases: r.Phases, PlannedS: since(r.Planned), VerifiedS: since(r.Verified), InstalledS: since(r.Installed),
 		Entries: r.InstallRoutes, Attempts: r.Attempts, Superseded: r.Superseded,
 	}

@@ -4,11 +4,9 @@
 package wrapped
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"evbench/companion/opensm"
 	"evbench/plan"
@@ -54,6 +52,11 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 		j.hosts = append(j.hosts, of[v])
 	}
 	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: scheduler.NameFORS, Routing: routing.Pinned, Objective: scheduler.FewestPaths})
+	if err == nil && len(hosts) > 0 && hosts[0].Name != "" {
+		for _, h := range j.hosts {
+			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks})
+		}
+	}
 	return j, err
 }
 
@@ -65,23 +68,8 @@ func (j *Job) Ranks() (n int) {
 	return n
 }
 
-// Write writes the plan file with the hosts, for the library: a line
-// "# x-host SERVER NAME RANKS" each, after the first.
-func (j *Job) Write(w io.Writer) error {
-	var b bytes.Buffer
-	if err := j.Plan.WriteText(&b); err != nil {
-		return err
-	}
-	first, rest, _ := strings.Cut(b.String(), "\n")
-	var names strings.Builder
-	for r, h := range j.hosts {
-		if h.Name != "" {
-			fmt.Fprintf(&names, "# x-host %d %s %d\n", j.Plan.Tree.Position(r), h.Name, h.Ranks)
-		}
-	}
-	_, err := fmt.Fprintf(w, "%s\n%s%s", first, names.String(), rest)
-	return err
-}
+// Write writes the plan file with the hosts, for the library.
+func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
 
 // Routes returns the tables that hold the plan's paths, checked.
 func (j *Job) Routes() (*opensm.Routes, error) {

@@ -27,7 +27,8 @@ type Options struct {
 	Source   *netfile.Source // nil: PlanFile is taken as it is
 	Network  string          // what Source was read from
 	PlanFile string
-	HostFile string // hosts of the job; "": mpirun is asked
+	Hosts    string // hosts of the job, a list; "": mpirun is asked
+	HostFile string // what errors call it
 	ByRank   bool   // ranks are the hosts of the network in their order
 	Out      string // file that the plan goes to; "": one in Temp
 
@@ -39,8 +40,6 @@ type Options struct {
 
 	Temp string // directory for what is needed while the program runs
 }
-
-const maxHosts = atomicfile.MaxList
 
 // Prepare plans, writes the plan, and fills in what a session needs. The launcher without a
 // command is for later. What it refuses is wrong input; the network is not touched.
@@ -112,7 +111,7 @@ func taken(file string, s *Session, r *Report) error {
 func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 	list := network.AllHosts(o.Source.Net)
 	if !o.ByRank {
-		text, from, err := listOf(ctx, o.HostFile, l)
+		text, from, err := listOf(ctx, o, l)
 		if err != nil {
 			return nil, err
 		}
@@ -134,15 +133,13 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 	return out, nil
 }
 
-// listOf returns the list of a job's hosts, a file's or, without one, what mpirun says, and
-// what it is called.
-func listOf(ctx context.Context, file string, l *Launcher) (text, from string, err error) {
-	if file == "" {
+// listOf returns the list of a job's hosts or, without one, what mpirun says, and what it is called.
+func listOf(ctx context.Context, o Options, l *Launcher) (text, from string, err error) {
+	if o.Hosts == "" {
 		text, err = l.Map(ctx)
 		return text, "mpirun's map", err
 	}
-	data, err := atomicfile.Read(file, maxHosts)
-	return string(data), file, err
+	return o.Hosts, o.HostFile, nil
 }
 
 // tables says how the plan's tables, and those before, are put into the network.

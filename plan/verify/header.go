@@ -23,6 +23,7 @@ type header struct {
 	phases      *int
 	bound       *bound
 	hash        string
+	switches    []string // what a network calls them, after our name
 
 	// where names the place of a key in the file, for errors.
 	where func(key string) string
@@ -96,7 +97,10 @@ func (h *header) tree() (*topology.Tree, error) {
 		return nil, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
 			p.Pods(), t.Spines(), t.Servers(), maxEntries)
 	}
-	return h.without(t)
+	if t, err = h.without(t); err != nil {
+		return nil, err
+	}
+	return h.named(t), nil
 }
 
 // build makes a tree. A large one is refused before anything of its size is made. A factor left
@@ -195,6 +199,7 @@ func (h *header) lower(t *topology.Tree) (Bound, error) {
 
 // weights reads "leaf0-spine1/up=3" and the like.
 func weightsOf(t *topology.Tree, entries []string) (out []DualWeight, err error) {
+	t = t.Named(nil)
 	seen := map[topology.Wire]bool{}
 	for _, entry := range entries {
 		link, rest := entry, "" // a cable has a slash in its name

@@ -20,6 +20,7 @@ type seat struct {
 // A judge goes once through the messages. Everything it looks up on the way is a flat slice.
 type judge struct {
 	tree *topology.Tree
+	live *topology.Tree // with the links that are dead now
 	file *File
 	opt  Options
 	*Report
@@ -48,7 +49,7 @@ func newJudge(f *File, o Options) *judge {
 	t := f.Tree
 	s := t.Servers()
 	j := &judge{
-		tree: t, file: f, opt: o,
+		tree: t, live: o.live(t), file: f, opt: o,
 		Report:   &Report{Findings: newFindings(o), Servers: s, Messages: len(f.Messages)},
 		messages: canonical(f.Messages),
 		seats:    make([]seat, t.Leaves()*t.Ports()),

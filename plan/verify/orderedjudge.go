@@ -51,6 +51,7 @@ type OrderedBound struct {
 // An orderedJudge holds what it has counted.
 type orderedJudge struct {
 	tree   *topology.Tree
+	live   *topology.Tree // with the links that are dead now
 	file   *Ordered
 	opt    Options
 	pieces []Piece // by start and src
@@ -67,7 +68,7 @@ func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	if o.First == 0 {
 		o.First = 10
 	}
-	j := &orderedJudge{tree: f.Tree, file: f, opt: o, pieces: f.Pieces}
+	j := &orderedJudge{tree: f.Tree, live: o.live(f.Tree), file: f, opt: o, pieces: f.Pieces}
 	j.report = &OrderedReport{Findings: newFindings(o), Servers: f.Tree.Servers(), Exchanges: max(1, f.Window), Pieces: len(f.Pieces)}
 	if !slices.IsSortedFunc(j.pieces, comparePieces) {
 		j.pieces = slices.Clone(j.pieces)
@@ -138,12 +139,12 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 		j.accuse(MissingSpine, p, "server%d on leaf%d sends to server%d on leaf%d through no spine", p.Src, a, p.Dst, b)
 	case k >= t.Spines():
 		j.accuse(NoSuchSpine, p, "server%d sends to server%d through spine%d; there are spine0..spine%d", p.Src, p.Dst, k, t.Spines()-1)
-	case !t.Alive(a, k) || !t.Alive(b, k):
+	case !j.live.Alive(a, k) || !j.live.Alive(b, k):
 		dead := a
-		if t.Alive(a, k) {
+		if j.live.Alive(a, k) {
 			dead = b
 		}
-		j.accuse(DeadLink, p, "server%d sends to server%d over leaf%d-spine%d, which is dead", p.Src, p.Dst, dead, k)
+		j.accuse(DeadLink, p, "server%d sends to server%d over %s, which is dead", p.Src, p.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k}))
 	default:
 		wires = append(wires, t.Up(a, k), t.Down(b, k))
 	}

@@ -40,7 +40,7 @@ func (j *judge) usual(i int) int {
 	if j.spines != free || j.cut != nil || j.form != spineForm {
 		return i
 	}
-	t, seats, wires, met, now := j.tree, j.seats, j.wires, j.met, j.now
+	t, live, seats, wires, met, now := j.tree, j.live, j.seats, j.wires, j.met, j.now
 	begin, phase, servers, spines := i, j.messages[i].Phase, uint(j.Report.Servers), uint(t.Spines())
 	for ; i < len(j.messages); i++ {
 		m := &j.messages[i]
@@ -48,7 +48,7 @@ func (j *judge) usual(i int) int {
 			break
 		}
 		src, dst, k := seats[m.Src], seats[m.Dst], int(m.Spine)
-		if src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || !t.Alive(int(src.leaf), k) || !t.Alive(int(dst.leaf), k) {
+		if src.rank < 0 || dst.rank < 0 || src.leaf == dst.leaf || !live.Alive(int(src.leaf), k) || !live.Alive(int(dst.leaf), k) {
 			break
 		}
 		bit := uint(src.rank)*servers + uint(dst.rank)
@@ -167,12 +167,12 @@ func (j *judge) put(w topology.Wire, i int32) bool {
 
 func (j *judge) leaves(i int32, src, dst seat) {
 	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
-	if !t.Alive(a, k) || !t.Alive(b, k) {
+	if !j.live.Alive(a, k) || !j.live.Alive(b, k) {
 		dead := a
-		if t.Alive(a, k) {
+		if j.live.Alive(a, k) {
 			dead = b
 		}
-		j.message(DeadLink, i, "server%d sends to server%d over leaf%d-spine%d, which is dead", m.Src, m.Dst, dead, k)
+		j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k}))
 	}
 	j.occupy(i, t.Up(a, k), t.Down(b, k))
 	if j.table == nil {
@@ -241,12 +241,12 @@ func (j *judge) pods(i int32, src, dst seat) {
 	case uint(top) >= uint(t.Tops()):
 		j.message(NoSuchTop, i, "server%d sends to server%d through top%d of spine%d; there are top0..top%d", m.Src, m.Dst, top, k, t.Tops()-1)
 		return
-	case !t.TopAlive(a, k, top) || !t.TopAlive(b, k, top):
+	case !j.live.TopAlive(a, k, top) || !j.live.TopAlive(b, k, top):
 		dead := a
-		if t.TopAlive(a, k, top) {
+		if j.live.TopAlive(a, k, top) {
 			dead = b
 		}
-		j.message(DeadLink, i, "server%d sends to server%d over pod%d-spine%d-top%d, which is dead", m.Src, m.Dst, dead, k, top)
+		j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k, Above: true, Top: top}))
 	}
 	j.occupy(i, t.TopUp(a, k, top), t.TopDown(b, k, top))
 	if j.tops == nil {

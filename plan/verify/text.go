@@ -160,6 +160,8 @@ func keyed(fields, known []string, at map[string]int, line int) (key, value stri
 	}
 	key, value = fields[0], strings.Join(fields[1:], " ")
 	switch first, again := at[key]; {
+	case key == SwitchKey:
+		return key, value, nil
 	case strings.HasPrefix(key, "x-"):
 		return "", "", nil
 	case !slices.Contains(known, key):
@@ -196,8 +198,29 @@ func (h *header) value(key, value string) (err error) {
 		h.bound, err = textBound(value)
 	case "hash":
 		h.hash = value
+	case SwitchKey:
+		h.switches = append(h.switches, value)
 	}
 	return err
+}
+
+// SwitchKey is the key of the lines "x-switch leaf0 NAME" that say what a network calls the switches.
+const SwitchKey = "x-switch"
+
+// named gives a tree the names of the header, if each switch has one; they are for people.
+func (h *header) named(t *topology.Tree) *topology.Tree {
+	names := &topology.Names{}
+	for sw := range t.Switches() {
+		if sw == len(h.switches) || len(h.switches) > t.Switches() {
+			return t
+		}
+		own, name, _ := strings.Cut(h.switches[sw], " ")
+		if own != t.SwitchName(sw) || name == "" {
+			return t
+		}
+		names.Switches = append(names.Switches, name)
+	}
+	return t.Named(names)
 }
 
 func number(key, value string) (*int, error) {

@@ -10,9 +10,12 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
+
+	"evbench/topology"
 )
 
 // A Kind is the reason of an offence.
@@ -56,7 +59,11 @@ type Options struct {
 	Bound bool
 	// First is how many offences are kept in full. 0 means 10.
 	First int
+	// Live is the tree of the plan with the links that are dead in the network now, by the network's names; nil: those of the file are.
+	Live *topology.Tree
 }
+
+func (o Options) live(t *topology.Tree) *topology.Tree { return cmp.Or(o.Live, t) }
 
 // An Offence is one thing that is wrong. Numbers that do not apply are -1.
 type Offence struct {

@@ -154,7 +154,6 @@ func TestWords(t *testing.T) {
 		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		return name
 	}
-	hosts := file("hosts", "h1:2\nh3:2\n")
 	graph := file("graph", "START mpiGraph v1.5\nProcs\t2\nRecv\th5:0\th0:1\nh5:0 from\t0.0\t1.0\nh0:1 from\t1.0\t0.0\n")
 	for _, x := range []struct {
 		words        Words
@@ -162,7 +161,7 @@ func TestWords(t *testing.T) {
 		rate         float64
 	}{
 		{Words{}, 8, 1, 0},
-		{Words{Hosts: hosts, Rate: "10Gbit/s", Result: "50%"}, 2, 2, 1e10},
+		{Words{Hosts: "h1:2\nh3:2\n", Rate: "10Gbit/s", Result: "50%"}, 2, 2, 1e10},
 		{Words{Result: graph}, 2, 1, 0},
 	} {
 		in, err := readWords(t, x.words)
@@ -181,7 +180,7 @@ func TestWords(t *testing.T) {
 		"neither a file nor":    {Result: filepath.Join(dir, "none")},
 		"none":                  {Result: filepath.Join(dir, "none"), Format: foreign.OSU},
 		"is a directory":        {Result: dir},
-		"bad: line 1: slots":    {Hosts: file("bad", "h1:x\n")},
+		"bad: line 1: slots":    {Hosts: "h1:x\n", HostsFrom: "bad"},
 		"is not in the network": {Result: file("other", "START mpiGraph v1.5\nRecv\tn1:0\tn2:1\nn1:0 from\t0.0\t1.0\nn2:1 from\t1.0\t0.0\n")},
 	} {
 		expect.Error(t, expect.Err(readWords(t, w)), want)

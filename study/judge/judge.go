@@ -174,7 +174,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
-	if f.whole.Notation == "" && len(v.Dead) > 0 {
+	if f.lacks {
 		v.note("two switches that a tree of this shape joins, and no cable joins here, are taken for a dead link")
 	}
 	s := float64(t.Servers() - 1)
@@ -242,7 +242,7 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 		if len(l) == 0 {
 			return "no dead link"
 		}
-		return show.Few(topology.LinkNames(l)) + " dead"
+		return show.Few(t.LinkNames(l)) + " dead"
 	}
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }

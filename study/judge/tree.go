@@ -15,6 +15,7 @@ type fabric struct {
 	tree   *topology.Tree
 	why    error
 	places *network.Places // of the tree in whole
+	lacks  bool            // whole lacks cables of the tree
 
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
@@ -49,6 +50,7 @@ func newFabric(whole, net *network.Network, hosts network.Job) (*fabric, error) 
 func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	p, err := network.TreeOf(f.whole)
 	if err == nil {
+		f.lacks = len(p.Tree.Dead()) > 0
 		p, err = p.For(f.net, f.hosts.Nodes)
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,8 @@ import (
 
 // Words are what a user wrote of the job and its result, "" where nothing.
 type Words struct {
-	Hosts                string // file with the hosts of the job
+	Hosts                string // the hosts of the job, a list
+	HostsFrom            string // what errors call it
 	Result, Format, Case string // file or number; its form; of several results the one
 	Rate, Size           string // of links; of a message
 }
@@ -31,7 +31,7 @@ func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err erro
 	case w.Case != "" && (r == nil || r.Format != foreign.Own):
 		return errors.New("--case chooses among the cases of our own results: there are none here")
 	}
-	if in.Hosts, err = w.hosts(in, file); err != nil || w.Rate == "" {
+	if in.Hosts, err = w.hosts(in); err != nil || w.Rate == "" {
 		return err
 	}
 	r, err := unit.ParseRate(w.Rate)
@@ -46,15 +46,11 @@ func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err erro
 
 // hosts reads the list of hosts; without one they are those of the result, if it names them,
 // else all of the network.
-func (w Words) hosts(in *Input, file func(name string) ([]byte, error)) (h network.Job, err error) {
+func (w Words) hosts(in *Input) (h network.Job, err error) {
 	switch {
 	case w.Hosts != "":
-		data, err := file(w.Hosts)
-		if err != nil {
-			return h, err
-		}
-		h, err = network.ReadJob(bytes.NewReader(data), in.Net)
-		return h, within(w.Hosts, err)
+		h, err = network.ReadJob(strings.NewReader(w.Hosts), in.Net)
+		return h, within(w.HostsFrom, err)
 	case in.Result != nil && in.Result.Pairs != nil:
 		h, err = HostsOf(in.Result.Pairs, in.Net)
 		return h, within(w.Result, err)

@@ -30,7 +30,7 @@ func Groups(t *topology.Tree, k int) []Group {
 	}
 	for id := range t.AllLinks() {
 		if link := t.LinkOf(id); t.LinkAlive(link) {
-			links.add(link.String(), link)
+			links.add(t.LinkName(link), link)
 		}
 	}
 	for sw := t.Leaves(); sw < t.Switches(); sw++ {

@@ -198,14 +198,15 @@ func (x *Index) such(name string) string {
 			choices = append(choices, p.Tree.LinkOf(id).String())
 		}
 	}
+	meant := ""
 	if near := show.Nearest(name, choices); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+		meant = fmt.Sprintf("; did you mean %q?", near)
 	}
 	first, last := n.info[n.hosts].Name, n.info[len(n.info)-1].Name
 	if first == last {
-		return fmt.Sprintf("; there is %q, with ports such as %q", first, first+"/1")
+		return fmt.Sprintf("; there is %q, with ports such as %q", first, first+"/1") + meant
 	}
-	return fmt.Sprintf("; there are %q to %q, ports such as %q and pairs %q", first, last, first+"/1", first+"-"+last)
+	return fmt.Sprintf("; there are %q to %q, ports such as %q and pairs %q", first, last, first+"/1", first+"-"+last) + meant
 }
 
 // Degrade returns the network without what these names say is dead; see

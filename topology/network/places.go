@@ -320,6 +320,43 @@ func (p *Places) Name(v Node) string {
 // Node returns the node of a switch, by its number.
 func (p *Places) Node(sw int) Node { return p.nodes[sw] }
 
+// Now returns the tree, by the names of the network, with those links dead, too, that have no cable in a network,
+// the same with fewer cables.
+func (p *Places) Now(n *Network) *topology.Tree {
+	t, err := p.Tree.Named(p.names(names(p.net))).Without(p.missing(n)...)
+	if err != nil {
+		panic("network: a link that the tree has is not in it: " + err.Error())
+	}
+	return t
+}
+
+// Links returns the links of a tree that a name stands for: those of the tree, or, where it has no
+// other names, of the network that its notation is, such as s1_0/5 and s1_0-s2_3.
+func Links(t *topology.Tree, name string) ([]topology.Link, error) {
+	links, err := t.Links(name)
+	if err == nil || t.Names() != nil {
+		return links, err
+	}
+	n, built := TreeShape(t).Build(0)
+	if built != nil {
+		return nil, err
+	}
+	cables, unknown := Names(n).Down(name)
+	p, built := treeOf(n)
+	if unknown != nil || built != nil {
+		return nil, err
+	}
+	for id, own := range p.cables {
+		if slices.ContainsFunc(own, func(c Cable) bool { return slices.Contains(cables, c) || slices.Contains(cables, Cable{c.B, c.A}) }) {
+			links = append(links, t.LinkOf(id))
+		}
+	}
+	if links == nil {
+		return nil, err // a host's
+	}
+	return links, nil
+}
+
 // Take returns the places with other hosts for the servers, each on the leaf of its server.
 func (p *Places) Take(hosts []Node) (*Places, error) {
 	if len(hosts) != len(p.Host) {

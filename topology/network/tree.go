@@ -172,6 +172,8 @@ func (f *finder) levels() error {
 		switch near := f.near.of(i); {
 		case len(near) == 0 && !f.tall:
 			f.level[i] = 2
+		case len(near) > 0 && f.podsOf(i) == 0:
+			return fmt.Errorf("no tree of two or three levels: %s has cables to no leaf, and to no switch above leaves", f.name(i))
 		case f.podsOf(i) > 1 || f.tall && len(near) == 1:
 			f.level[i] = 3
 		default:
