@@ -10,14 +10,14 @@ PREFIX     ?= /usr/local
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist test test-slurm referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
+.PHONY: bench build check install dist test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
 		echo 'No network namespaces here (evbench lab doctor says why): taking the emulated fabric, a model.'; }; \
 	bin/evbench run --fabric $$fabric scenarios/quickstart.yaml
 
-# With MPI and HDF5 where their libraries are here; TAGS= builds pure Go.
+# With MPI, HDF5 and verbs where their libraries are here; TAGS= builds pure Go.
 build:
 	@GO='$(GO)' VERSION='$(VERSION)' scripts/build
 
@@ -39,6 +39,10 @@ test:
 # Runs through sbatch, srun and salloc of a Slurm that lives for this test only.
 test-slurm: build
 	scripts/test-slurm
+
+# Transport rdma over soft-RoCE, in a guest that QEMU runs; skipped where that is not here.
+test-rdma:
+	GO='$(GO)' scripts/test-rdma
 
 # Our forwarding tables beside those of the real OpenSM, entry by entry.
 referee:

@@ -4,8 +4,9 @@ import "slices"
 
 // Names of transports.
 const (
-	TCP = "tcp"
-	MPI = "mpi"
+	TCP  = "tcp"
+	MPI  = "mpi"
+	RDMA = "rdma"
 )
 
 // Facts are what the program knows of a transport by its name; fabric/open opens it.
@@ -26,6 +27,7 @@ type Facts struct {
 var table = []Facts{
 	{Name: TCP, Paths: true, Labs: true, Emulated: true, IO: true},
 	{Name: MPI, Launched: true, Labs: true, Barrier: true, Unmeasured: "MPI finds its own addresses", Needs: "libopenmpi-dev, pkg-config and gcc"},
+	{Name: RDMA, Paths: true, Unmeasured: "verbs do not take the ways of IP", Needs: "libibverbs-dev and gcc"},
 }
 
 // Names lists the transports.

@@ -3,7 +3,7 @@
 // An Endpoint is one rank's place on the network under test. It knows bytes,
 // peers and paths; it knows nothing of events, phases or schedules. The
 // implementations are tcp (sockets) and, with
-// the build tag mpi, mpi; package transporttest holds the promises below as
+// the build tags of their names, mpi and rdma (InfiniBand, RoCE); package transporttest holds the promises below as
 // tests, which every implementation passes, and has one in memory for tests of others.
 package transport
 

@@ -15,6 +15,7 @@ import (
 	"evbench/scenario"
 	"evbench/transport"
 	"evbench/transport/mpi"
+	"evbench/transport/rdma"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
@@ -25,8 +26,9 @@ var openers = map[string]struct {
 	listen  func(Process) (port, error)
 	start   func(Place) (world, error)
 }{
-	transport.TCP: {listen: listenTCP},
-	transport.MPI: {missing: mpi.Missing, start: startMPI},
+	transport.TCP:  {listen: listenTCP},
+	transport.MPI:  {missing: mpi.Missing, start: startMPI},
+	transport.RDMA: {missing: rdma.Missing, listen: listenRDMA},
 }
 
 // Missing says why this binary has not a transport, and how to get one that has; nil: it has.
@@ -35,6 +37,7 @@ func Missing(name string) error { return openers[name].missing }
 // A port is where a worker is reached by the others, and opens the connections of its cases.
 type port struct {
 	data  Addresses
+	more  string // that others have to know of it
 	open  worker.OpenFunc
 	close func() error
 }
@@ -60,7 +63,77 @@ func listenTCP(p Process) (port, error) {
 	if err != nil {
 		return port{}, errors.Join(err, l.Close())
 	}
-	return port{data, p.Sockets.Open(l), l.Close}, nil
+	return port{data: data, open: p.Sockets.Open(l), close: l.Close}, nil
+}
+
+func listenRDMA(p Process) (port, error) {
+	var own []string
+	for _, a := range p.Data {
+		ip, _, err := net.SplitHostPort(a)
+		if err != nil {
+			return port{}, err
+		}
+		own = append(own, ip)
+	}
+	l, err := rdma.Listen(rdma.Options{Addr: p.Data.Listen(), Data: own, Token: p.Token, Log: p.Refused})
+	if err != nil {
+		return port{}, err
+	}
+	data, err := p.Data.at(l.Addr())
+	if err != nil {
+		return port{}, errors.Join(err, l.Close())
+	}
+	open := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == wire.Ordered, Moved: moved}
+		if c.Mode == wire.Sync {
+			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
+				return worker.Connections{}, err
+			}
+		}
+		if g.Peers, err = rdmaPeers(c); err != nil {
+			return worker.Connections{}, err
+		}
+		ep, err := l.Connect(ctx, g)
+		if err != nil {
+			return worker.Connections{}, err
+		}
+		return connections(ep), nil
+	}
+	return port{data, " " + l.Port().String(), open, l.Close}, nil
+}
+
+// rdmaPeers reads what the others have said of themselves.
+func rdmaPeers(c wire.Configure) (peers []rdma.Peer, err error) {
+	for _, p := range c.Peers {
+		at := ""
+		if len(p.Addrs) > 0 {
+			at = p.Addrs[0]
+		}
+		addrs, port, _ := strings.Cut(at, " ")
+		setup, _, _ := strings.Cut(addrs, ",")
+		x := rdma.Peer{Setup: setup}
+		if x.Port, err = rdma.ParsePort(port); err != nil {
+			return nil, fmt.Errorf("server%d: %w", p.Server, err)
+		}
+		peers = append(peers, x)
+	}
+	return peers, nil
+}
+
+// extended is an endpoint that can open further paths, and has signals.
+type extended interface {
+	transport.Endpoint
+	barrier.Peer
+	Extend(ctx context.Context, need []tcp.Path) error
+	Opened(need []tcp.Path) bool
+}
+
+func connections(ep extended) worker.Connections {
+	return worker.Connections{
+		Endpoint: ep, Signals: ep,
+		Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
+		Opened: func(ops []transport.Op) bool { return ep.Opened(sends(ops)) },
+	}
 }
 
 func sends(ops []transport.Op) []tcp.Path {
@@ -116,11 +189,9 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 		if err != nil {
 			return worker.Connections{}, err
 		}
-		return worker.Connections{
-			Endpoint: ep, Signals: ep, IO: ep.IO(),
-			Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
-			Opened: func(ops []transport.Op) bool { return ep.Opened(sends(ops)) },
-		}, nil
+		conns := connections(ep)
+		conns.IO = ep.IO()
+		return conns, nil
 	}
 }
 

@@ -64,7 +64,7 @@ func (p Process) run(ctx context.Context) error {
 	}
 	probe, stop := reachable(at.data, p.Token, p.Log)
 	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
-		Token: p.Token, Server: p.Server, Data: at.data.String(), Open: at.open, Log: p.Log,
+		Token: p.Token, Server: p.Server, Data: at.data.String() + at.more, Open: at.open, Log: p.Log,
 		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
 	}), stop(), at.close())
 }

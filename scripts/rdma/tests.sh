@@ -1,0 +1,127 @@
+# The tests, in the guest. Each prints what it has found; failed counts those that are not as they have to be.
+. ./tree.sh
+failed=0
+echo "tree of $((LEAVES * PER)) ports at $(now) s"
+check() { # WHAT COMMAND…
+	local what=$1
+	shift
+	if "$@"; then echo "ok $what ($(now) s)"; else
+		echo "FAILED $what ($(now) s)"
+		failed=$((failed + 1))
+	fi
+}
+export EVBENCH_TEST_RDMA_SERVERS="$SERVERS"
+contract() { ./rdma.test -test.run "Verbs$1" >/tmp/contract 2>&1 || { cat /tmp/contract; return 1; }; }
+
+# run SCENARIO starts the controller and the servers, whose addresses are cut after the first FIELDS.
+FIELDS=9
+run() {
+	local id=0
+	rm -rf /tmp/results /tmp/dead-*
+	./evbench controller --listen unix:/tmp/control --token-file /tmp/token --out /tmp/results $1 >/tmp/controller 2>&1 &
+	controller=$!
+	servers=
+	for data in $SERVERS; do
+		data=$(echo $data | cut -d, -f1-$FIELDS | sed 's/,/:0,/g; s/$/:0/')
+		./evbench worker --controller unix:/tmp/control --token-file /tmp/token --transport rdma --id $id --data $data >/tmp/worker$id 2>&1 &
+		servers="$servers $!"
+		id=$((id + 1))
+	done
+}
+finish() {
+	local code
+	wait $controller
+	code=$?
+	for s in $servers; do wait $s; done
+	return $code
+}
+show() { tail -40 /tmp/controller; tail -n 3 /tmp/worker*; return 1; }
+
+(umask 077 && echo secret >/tmp/token)
+scenario() {
+	cat <<X
+topology: FT(2;4,4)
+fabric: {kind: hosts}
+transport: rdma
+inject: {kind: command, down: "touch /tmp/dead-{link}", up: "rm -f /tmp/dead-{link}", probe: "test ! -e /tmp/dead-{link}"}
+event: {fragment: 64KiB}
+control: off
+rounds: 1
+duration: ${DURATION:-2s}
+check: payload
+trace: on
+timeout: 60s
+$1
+X
+}
+fors='cases: [{name: FORS, schedule: fors, failures: [leaf0-spine0]}]'
+
+# Each link has carried as many packets as the plan says, the same number of times.
+counters() {
+	local plan
+	plan=$(ls /tmp/results/plans/*.txt)
+	full >/tmp/after
+	awk -v per=$PER -v packets=16 '
+		FILENAME == ARGV[1] { before[$1, $2, $3] = $4; next }
+		FILENAME == ARGV[2] { after[$1, $2, $3] = $4; next }
+		/^#/ || $4 == "-" { next }
+		{ n[int($2 / per), $4, "up"]++; n[int($3 / per), $4, "down"]++ }
+		END {
+			for (link in after) {
+				got = after[link] - before[link]
+				sum += got
+				if (!n[link]) { if (got) bad++; continue }
+				links++
+				if (!times) times = got / n[link] / packets
+				if (got != times * n[link] * packets) bad++
+			}
+			printf "%d links in use, each exchange %d times, %d packets of 4096 bytes, %d links differ from the plan\n", links, times, sum, bad
+			exit !(times > 0 && times == int(times) && links == 30 && !bad)
+		}' /tmp/before /tmp/after $plan
+}
+planned() {
+	scenario "$fors" >/tmp/fors.yaml
+	full >/tmp/before
+	run /tmp/fors.yaml
+	finish || show || return 1
+	sed -n '/FORS/p' /tmp/controller | tail -3
+	[ "$(wc -l </tmp/results/trace.csv)" -gt 100 ] || return 1
+	counters
+}
+modes() {
+	DURATION=1s scenario 'cases:
+  - {name: without a schedule, mode: unsynchronised}
+  - {name: free, mode: free-running}
+  - {name: ordered, mode: ordered}
+  - {name: linear shift, schedule: linear-shift}' >/tmp/modes.yaml
+	run /tmp/modes.yaml
+	finish || show
+	tail -20 /tmp/controller
+}
+# A cable dies while events are built: the run ends, and names server and spine.
+dies() {
+	local begun
+	DURATION=60s scenario 'cases: [{name: pinned, schedule: fors}]' >/tmp/dies.yaml
+	full >/tmp/before
+	run /tmp/dies.yaml
+	until full | awk 'FILENAME == ARGV[1] { before[$1, $2, $3] = $4; next } $4 > before[$1, $2, $3] + 200 { n++ } END { exit !n }' /tmp/before -; do sleep 1; done
+	begun=$(now)
+	break_cable 0 0
+	! finish || return 1
+	echo "$begun $(now)" | awk '{ printf "named after %.1f s\n", $2 - $1; exit !($2 - $1 < 10) }' || return 1
+	grep -h 'spine0.*nobody answered' /tmp/controller /tmp/worker* | head -3
+}
+named() { grep -qh 'spine0.*nobody answered' /tmp/controller; }
+small_lock() { (ulimit -l 64; chmod 666 /dev/infiniband/*; FIELDS=1; exec setuidgid nobody ./rdma.test -test.run VerbsLocked) >/tmp/contract 2>&1 || { cat /tmp/contract; return 1; }; }
+
+check 'contract of transports and barriers' contract
+check 'FORS with a dead link: each link as planned' planned
+check 'all modes' modes
+check 'a cable that dies' dies
+check '... is named' named
+check 'the plan that avoids it' planned
+mend_cable 0 0
+export LD_PRELOAD=$PWD/fakeib.so FAKE_LMC=2 FAKE_PER=$PER FIELDS=1
+check 'by LIDs: FORS with a dead link' planned
+check 'by LIDs: contract' contract Contract
+exit $failed

@@ -1,0 +1,413 @@
+package rdma
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"evbench/transport"
+	"evbench/transport/tcp"
+)
+
+// An Endpoint is one rank's place on the network; it is a transport.Endpoint and a barrier.Peer.
+type Endpoint struct {
+	port  device
+	group Group
+	d     domain
+	setup *setup
+
+	closed atomic.Bool
+	woken  atomic.Bool
+
+	run  sync.Mutex // held by every call
+	hook transport.Hook
+
+	mu      sync.Mutex // guards what follows; not held by a call that waits
+	mem     memory
+	find    map[key]*conn
+	conns   []*conn
+	spare   []*task
+	came1   []completion // room for what poll returns
+	done    []transport.Op
+	missing int    // operations of the Exchange under way
+	unsent  int    // sends that are done and have not arrived
+	opening int    // queue pairs whose peer has not answered
+	gone    []bool // ranks that are known to have closed
+	shut    error  // why no queue pair can be opened any more
+	err     error  // why the endpoint has ended
+	before  uint64 // packets that the port had sent again
+}
+
+// Rank returns the rank of the endpoint.
+func (e *Endpoint) Rank() int { return e.group.Rank }
+
+// Alloc returns n bytes that are registered, and locked in memory. Where that is not possible the
+// endpoint has ended, and its next call says why.
+func (e *Endpoint) Alloc(n int) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.usable() != nil {
+		return make([]byte, n)
+	}
+	b, err := e.mem.alloc(n, e.group.moved)
+	if err != nil {
+		e.end(err)
+		return make([]byte, n)
+	}
+	return b
+}
+
+func (e *Endpoint) usable() error {
+	if e.closed.Load() {
+		return transport.ErrClosed
+	}
+	return e.err
+}
+
+// end notes why the endpoint has ended, if it had not.
+func (e *Endpoint) end(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// Exchange does one phase.
+func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	for i := range ops {
+		if k := ops[i].Kind; k != transport.Send && k != transport.Recv {
+			return fmt.Errorf("%v is not for an exchange", k)
+		}
+	}
+	if err := e.start(ctx, ops, true); err != nil {
+		return err
+	}
+	err := e.drive(ctx, func() bool { return e.missing == 0 })
+	if err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.end(fmt.Errorf("an exchange was cut short: %w", err))
+	}
+	return err
+}
+
+// Post queues operations.
+func (e *Endpoint) Post(ops []transport.Op) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	return e.start(context.Background(), ops, false)
+}
+
+// start checks and queues operations; all or none.
+func (e *Endpoint) start(ctx context.Context, ops []transport.Op, exchange bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := errors.Join(e.usable(), ctx.Err()); err != nil {
+		return err
+	}
+	for i := range ops {
+		if err := e.check(&ops[i]); err != nil {
+			return err
+		}
+	}
+	for i := range ops {
+		t := e.task()
+		t.op = ops[i]
+		if exchange {
+			t.back = &ops[i]
+			e.missing++
+		}
+		if err := e.push(t); err != nil {
+			e.end(err)
+			return err
+		}
+	}
+	return nil
+}
+
+// ours reports whether an operation uses a queue pair that this rank opened.
+func ours(k transport.Kind) bool { return k == transport.Send || k == transport.RecvRequest }
+
+func (e *Endpoint) check(o *transport.Op) error {
+	if err := o.Check(e.group.Rank, len(e.group.Peers)); err != nil {
+		return err
+	}
+	if c := e.find[key{o.Peer, o.Path, true}]; ours(o.Kind) && (c == nil || !c.ready) {
+		return fmt.Errorf("%v: no queue pair to %v has been opened", o.Kind, tcp.Path{Peer: o.Peer, Spine: o.Path})
+	}
+	_, err := e.mem.find(o.Body)
+	return err
+}
+
+func (e *Endpoint) task() *task {
+	if len(e.spare) == 0 {
+		return &task{total: -1}
+	}
+	t := e.spare[len(e.spare)-1]
+	e.spare = e.spare[:len(e.spare)-1]
+	return t
+}
+
+// drop keeps a task for another operation.
+func (e *Endpoint) drop(t *task) {
+	*t = task{total: -1}
+	e.spare = append(e.spare, t)
+}
+
+// push queues a task.
+func (e *Endpoint) push(t *task) (err error) {
+	o := &t.op
+	c := e.conn(key{o.Peer, o.Path, ours(o.Kind)})
+	if t.body, err = e.mem.find(o.Body); err != nil {
+		return err
+	}
+	if o.Kind == transport.Recv || o.Kind == transport.RecvRequest {
+		c.in.tasks = append(c.in.tasks, t)
+		return e.pump(c)
+	}
+	if t.head, err = e.mem.head(); err != nil {
+		return err
+	}
+	copy(t.head.b, o.Head)
+	c.out.tasks = append(c.out.tasks, t)
+	return e.pump(c)
+}
+
+func (e *Endpoint) conn(k key) *conn {
+	c := e.find[k]
+	if c == nil {
+		c = &conn{key: k, id: len(e.conns)}
+		e.find[k] = c
+		e.conns = append(e.conns, c)
+	}
+	return c
+}
+
+// Poll waits until something posted is done.
+func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
+	e.run.Lock()
+	defer e.run.Unlock()
+	n := 0
+	err := e.drive(ctx, func() bool {
+		n = copy(done, e.done)
+		rest := copy(e.done, e.done[n:])
+		clear(e.done[rest:])
+		e.done = e.done[:rest]
+		return e.woken.Swap(false) || n > 0
+	})
+	return n, err
+}
+
+// Wake lets a Poll return.
+func (e *Endpoint) Wake() {
+	e.woken.Store(true)
+	e.d.interrupt()
+}
+
+// drive takes what completes until enough, or until something ends it.
+func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
+	e.hook.Set(ctx, e.d.interrupt)
+	for armed := false; ; {
+		some, over, err := e.step(ctx, enough)
+		switch {
+		case over || err != nil:
+			return err
+		case some:
+			armed = false
+		case !armed:
+			armed, err = true, e.d.arm()
+		default:
+			armed, err = false, e.d.sleep()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// step takes what has completed, and looks whether that is enough.
+func (e *Endpoint) step(ctx context.Context, enough func() bool) (some, over bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() {
+		return false, false, transport.ErrClosed
+	}
+	for e.reap() { // all: what a rank sent before it closed is there
+		some = true
+	}
+	if enough() { // what is done is reported before what went wrong
+		return some, true, nil
+	}
+	e.orphaned()
+	if e.err != nil {
+		return false, false, e.err
+	}
+	return some, false, ctx.Err()
+}
+
+// reap takes what has completed.
+func (e *Endpoint) reap() (some bool) {
+	n, err := e.d.poll(e.came1)
+	for i := range e.came1[:n] {
+		if failed := e.completed(&e.came1[i]); err == nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		e.end(err)
+	}
+	return n > 0
+}
+
+// orphaned ends the endpoint when it waits for a rank that has closed. Requests of that just stay
+// without an answer.
+func (e *Endpoint) orphaned() {
+	for _, c := range e.conns {
+		switch {
+		case !e.gone[c.peer]:
+		case c.waitsToSend():
+			e.end(c.failed("send", io.ErrClosedPipe))
+		case !c.ours && c.path != barrierPath && len(c.in.tasks) > 0:
+			e.end(c.failed("receive", io.ErrUnexpectedEOF))
+		}
+	}
+}
+
+func (c *conn) waitsToSend() bool {
+	for _, t := range c.out.tasks {
+		if !t.reported {
+			return true
+		}
+	}
+	return false
+}
+
+// Signal implements barrier.Peer.
+func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	c, err := e.partner(ctx, to)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone[to] {
+		return c.failed("signal", io.ErrClosedPipe)
+	}
+	t := e.task()
+	if t.head, err = e.mem.head(); err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint64(t.head.b, seq)
+	t.op.Kind = signalKind
+	c.out.tasks = append(c.out.tasks, t)
+	return e.pump(c)
+}
+
+// Await implements barrier.Peer.
+func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
+	e.run.Lock()
+	defer e.run.Unlock()
+	c, err := e.partner(ctx, from)
+	if err != nil {
+		return err
+	}
+	var got uint64
+	gone := false
+	err = e.drive(ctx, func() bool {
+		if len(c.heard) == 0 {
+			gone = e.gone[from]
+			return gone
+		}
+		got = c.heard[0]
+		c.heard = c.heard[:copy(c.heard, c.heard[1:])]
+		return true
+	})
+	switch {
+	case err != nil:
+		return err
+	case gone:
+		return c.failed("await", io.ErrUnexpectedEOF)
+	case got != seq:
+		return c.failed("await", fmt.Errorf("it is at barrier %d, this rank at %d", got, seq))
+	}
+	return nil
+}
+
+// partner returns the queue pair for signals of a rank.
+func (e *Endpoint) partner(ctx context.Context, rank int) (*conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := errors.Join(e.usable(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	c := e.find[key{rank, barrierPath, e.group.Rank < rank}]
+	if c == nil {
+		return nil, fmt.Errorf("rank %d is no partner in this barrier", rank)
+	}
+	return c, nil
+}
+
+// signal makes a task wait for a signal.
+func signal(t *task) *task {
+	*t = task{total: -1}
+	return t
+}
+
+// Retransmits returns how many packets the port, whoever uses it, has sent again since the endpoint
+// was opened, where the driver counts them.
+func (e *Endpoint) Retransmits() uint64 { return e.port.resent() - e.before }
+
+// closing is how long Close waits for what is done and has not arrived: signals, and short messages
+// that nobody receives.
+const closing = time.Second
+
+// Close unblocks every call and frees what was opened.
+func (e *Endpoint) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	e.d.interrupt()
+	e.run.Lock()
+	defer e.run.Unlock()
+	e.flush()
+	e.hook.Clear()
+	err := e.setup.close() // from now on nobody else uses the domain
+	return errors.Join(err, e.d.close())
+}
+
+// flush waits until what is done has arrived.
+func (e *Endpoint) flush() {
+	late := false
+	timer := time.AfterFunc(closing, func() {
+		e.mu.Lock()
+		late = true
+		e.mu.Unlock()
+		e.d.interrupt()
+	})
+	defer timer.Stop()
+	for armed := false; ; armed = !armed {
+		e.mu.Lock()
+		for e.reap() {
+		}
+		over := late || e.unsent == 0 || e.err != nil
+		e.mu.Unlock()
+		if over {
+			return
+		}
+		wait := e.d.arm
+		if armed {
+			wait = e.d.sleep
+		}
+		if wait() != nil {
+			return
+		}
+	}
+}

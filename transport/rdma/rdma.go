@@ -1,0 +1,210 @@
+// Package rdma is a transport over InfiniBand and RoCE (verbs), which chooses the path of each
+// message.
+//
+// There is one reliable queue pair for each ordered pair of ranks and path that the source sends on:
+// data flows one way and the requests about that data the other. Signals of barriers have one for each
+// pair of partners. What is sent and received is the memory of Alloc itself, which is registered, and so
+// locked. Heads are copied.
+//
+// On InfiniBand path p of a server is its LID + p, so that LMC bounds the number of paths, and the
+// forwarding tables must lead LID + p through spine p. On RoCE it is the address that the server has for
+// spine p. The first LID or address is also that of messages whose path the tables choose.
+//
+// Queue pairs find each other over TCP (package tcp): by that a rank also learns that another has gone.
+// A message that is not answered is sent again a few times; then the endpoint ends with an error that
+// names the peer and the path. A message that nobody receives waits. Messages of up to eager bytes are
+// done when they are posted, longer ones when they have arrived.
+//
+// Verbs need cgo and the build tag rdma. Without them Listen returns ErrNotBuilt. Sizes are bytes.
+package rdma
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"evbench/transport"
+	"evbench/transport/tcp"
+)
+
+// ErrNotBuilt says that this binary has no verbs, and how to get one that has.
+var ErrNotBuilt = errors.New("this evbench was built without RDMA; with the packages libibverbs-dev and gcc installed, make build makes one that has it (go build -tags rdma)")
+
+// A Port is what others have to know of a rank's RDMA port.
+type Port struct {
+	MTU int // bytes
+	// LID is the first of 2^LMC of an InfiniBand port.
+	LID, LMC int
+	// Addrs are those of a RoCE port: the first where tables choose, one more for each spine.
+	Addrs []netip.Addr
+}
+
+const maxLMC = 7
+
+// roce reports whether the port is on Ethernet.
+func (p Port) roce() bool { return len(p.Addrs) > 0 }
+
+// paths is how many paths lead to the port.
+func (p Port) paths() int {
+	if p.roce() {
+		return len(p.Addrs) - 1
+	}
+	return 1 << p.LMC
+}
+
+// String is what ParsePort reads.
+func (p Port) String() string {
+	if !p.roce() {
+		return fmt.Sprintf("ib %d %d %d", p.MTU, p.LID, p.LMC)
+	}
+	words := []string{"roce", strconv.Itoa(p.MTU)}
+	for _, a := range p.Addrs {
+		words = append(words, a.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// ParsePort reads a port.
+func ParsePort(s string) (p Port, err error) {
+	words := strings.Fields(s)
+	switch {
+	case len(words) == 4 && words[0] == "ib":
+		for i, to := range []*int{&p.MTU, &p.LID, &p.LMC} {
+			if *to, err = strconv.Atoi(words[1+i]); err != nil || *to < 0 || *to > 0xffff {
+				return Port{}, fmt.Errorf("RDMA port %q: %q is no number that fits", s, words[1+i])
+			}
+		}
+		if p.LID == 0 || p.LMC > maxLMC {
+			return Port{}, fmt.Errorf("RDMA port %q: LID %d with LMC %d", s, p.LID, p.LMC)
+		}
+		return p, nil
+	case len(words) > 2 && words[0] == "roce":
+		if p.MTU, err = strconv.Atoi(words[1]); err != nil {
+			return Port{}, fmt.Errorf("RDMA port %q: MTU %q", s, words[1])
+		}
+		for _, w := range words[2:] {
+			a, err := netip.ParseAddr(w)
+			if err != nil {
+				return Port{}, fmt.Errorf("RDMA port %q: %w", s, err)
+			}
+			p.Addrs = append(p.Addrs, a)
+		}
+		return p, nil
+	}
+	return Port{}, fmt.Errorf("%q is no RDMA port: does this worker run over another transport?", s)
+}
+
+// suits returns why a port cannot exchange messages with a peer's.
+func (p Port) suits(peer Port) error {
+	kind := map[bool]string{false: "InfiniBand", true: "Ethernet"}
+	switch {
+	case p.roce() != peer.roce():
+		return fmt.Errorf("its RDMA port is on %s, that of this server on %s", kind[peer.roce()], kind[p.roce()])
+	case p.MTU != peer.MTU:
+		return fmt.Errorf("its RDMA port has an MTU of %d bytes, that of this server %d: make them equal", peer.MTU, p.MTU)
+	case p.LMC != peer.LMC:
+		return fmt.Errorf("its InfiniBand port has LMC %d, that of this server %d: a subnet manager gives all ports the same", peer.LMC, p.LMC)
+	}
+	return nil
+}
+
+// leads returns why a path does not lead to a port.
+func (p Port) leads(path int) error {
+	switch {
+	case path < p.paths():
+		return nil
+	case p.roce():
+		return fmt.Errorf("the plan sends to it through spine%d, for which it has no address: a pinned plan needs one address per server and spine (worker --data)", path)
+	}
+	return fmt.Errorf("the plan sends to it through spine%d, but LMC %d gives %d paths, spine0 to spine%d", path, p.LMC, p.paths(), p.paths()-1)
+}
+
+// A way is where the messages of a queue pair go.
+type way struct {
+	port    Port // of the peer
+	path    int  // transport.Single: as the tables choose
+	queue   uint32
+	counter uint32 // of the peer's first packet
+}
+
+// offset is the place of a path's LID or address among those of a port.
+func (w way) offset() int {
+	if w.port.roce() {
+		return 1 + w.path
+	}
+	return max(0, w.path)
+}
+
+func (w way) String() string {
+	if w.path == transport.Single {
+		return "the path of the tables"
+	}
+	if w.port.roce() {
+		return fmt.Sprintf("spine%d (%v)", w.path, w.port.Addrs[w.offset()])
+	}
+	return fmt.Sprintf("spine%d (LID %d)", w.path, w.port.LID+w.offset())
+}
+
+// A Peer is where a rank is reached: Setup over TCP ("ip:port"), Port by verbs.
+type Peer struct {
+	Setup string
+	Port  Port
+}
+
+// A Group is a set of endpoints that are opened together: those of a case.
+type Group struct {
+	// ID tells the groups of a Listener apart. It rises from one to the next.
+	ID uint32
+	// Rank of this endpoint.
+	Rank int
+	// Peers lists all ranks, this one included.
+	Peers []Peer
+	// Need is what this rank sends data on.
+	Need []tcp.Path
+	// Partners are the ranks with which this one exchanges barrier signals.
+	Partners []int
+	// Departed: a send of any size is done only when it has arrived.
+	Departed bool
+	// Moved is called when a queue pair has been connected, and when Alloc has got a part of what
+	// it was asked for. nil: nobody wants to know.
+	Moved func()
+}
+
+func (g *Group) moved() {
+	if g.Moved != nil {
+		g.Moved()
+	}
+}
+
+// check returns why the group cannot be opened from a port.
+func (g *Group) check(own Port) error {
+	if g.Rank < 0 || g.Rank >= len(g.Peers) {
+		return fmt.Errorf("rank %d is not among %d peers", g.Rank, len(g.Peers))
+	}
+	for r, p := range g.Peers {
+		if err := own.suits(p.Port); err != nil && r != g.Rank {
+			return g.failed(r, err)
+		}
+	}
+	return g.checkNeed(g.Need)
+}
+
+func (g *Group) checkNeed(need []tcp.Path) error {
+	for _, n := range need {
+		if n.Peer < 0 || n.Peer >= len(g.Peers) || n.Peer == g.Rank || n.Spine < transport.Single {
+			return fmt.Errorf("rank %d of %d cannot open a path to %v", g.Rank, len(g.Peers), n)
+		}
+		for _, end := range []int{n.Peer, g.Rank} { // answers come back the same way
+			if err := g.Peers[end].Port.leads(n.Spine); err != nil {
+				return g.failed(end, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (g *Group) failed(peer int, err error) error {
+	return &transport.PeerError{Peer: peer, Op: "connect", Err: err}
+}
