@@ -83,7 +83,7 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if err != nil {
 		return err
 	}
-	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")})
+	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity")})
 	if _, refused := errors.AsType[*opensm.RefusedError](err); refused {
 		return &exitError{exitFailed, err}
 	}

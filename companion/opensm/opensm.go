@@ -32,6 +32,9 @@ type Options struct {
 	// LMC is the least that hosts get; they get what the plan needs if that is
 	// more.
 	LMC int
+	// ByPath has LID + p lead through path p wherever that is alive, with an LMC for all paths, as
+	// transport rdma sends. Otherwise only the paths of the plan have LIDs for certain.
+	ByPath bool
 	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name (Match).
 	Hosts []network.Node
 	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means
@@ -84,6 +87,12 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		}
 	}
 	b := newBuilder(p, places, n)
+	if b.byPath = o.ByPath; b.byPath {
+		o.LMC = max(o.LMC, bits.Len(uint(p.Tree.Paths()-1)))
+	}
+	if o.LMC > maxLMC {
+		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Notation(), p.Tree.Paths(), maxLMC)
+	}
 	r := &Routes{Plan: p, places: places, need: b.need(), capacity: o.Capacity}
 	if r.capacity == 0 {
 		r.capacity = Capacity
@@ -203,6 +212,7 @@ type builder struct {
 	net    *network.Network
 	number map[network.Node]int // of a switch, as the tree counts them
 	leafOf []int                // of a host, -1 where it is on no leaf
+	byPath bool                 // Options.ByPath
 	words  int                  // of a set
 	used   []uint64             // by group of leaves and host: the paths of the plan, as a set
 }
@@ -337,11 +347,26 @@ func (b *builder) choices(leaf, home int, h network.Node) []int {
 			rest = append(rest, k)
 		}
 	}
-	if len(rest) == 0 {
-		return out
+	return b.order(out, rest, h)
+}
+
+// order returns the paths of a host's LIDs: those of the plan, and then the rest from one that depends on the
+// host; or each at its own number, and the others in between.
+func (b *builder) order(planned, rest []int, h network.Node) []int {
+	if len(rest) > 0 {
+		turn := int(h) % len(rest)
+		planned = slices.Concat(planned, rest[turn:], rest[:turn])
 	}
-	turn := int(h) % len(rest)
-	return slices.Concat(out, rest[turn:], rest[:turn])
+	if !b.byPath || len(planned) == 0 {
+		return planned
+	}
+	out := make([]int, b.tree.Paths())
+	for o := range out {
+		if out[o] = o; !slices.Contains(planned, o) {
+			out[o] = planned[o%len(planned)]
+		}
+	}
+	return out
 }
 
 func (b *builder) toSwitch(r *Routes, s network.Node) {

@@ -73,6 +73,27 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 	expect.True(t, len(lmcs) >= 3, "only the LMCs %v were tried", lmcs)
 }
 
+// With a LID for each path, LID + p leads through path p from every leaf, or pod, that it is alive for, and the
+// plan's paths are where they would be without.
+func TestLIDPerPath(t *testing.T) {
+	for seed := range uint64(100) {
+		p := anyPlan(t, seed)
+		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true})
+		expect.Must(t, err)
+		walkAll(t, seed, r)
+		for group := range groups(p.Tree) {
+			for h := range network.Node(r.Net.Hosts()) {
+				at := r.pathsTo(group, h)
+				for o, path := range at {
+					if own := slices.Contains(at, uint16(o)); own && int(path) != o {
+						t.Fatalf("seed %d: from group %d to host %d: LID + %d leads over path %d", seed, group, h, o, path)
+					}
+				}
+			}
+		}
+	}
+}
+
 func walkAll(t testing.TB, seed uint64, r *Routes) {
 	t.Helper()
 	p, tree := r.Plan, r.Plan.Tree

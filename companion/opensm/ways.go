@@ -90,11 +90,7 @@ func (b *builder) podPaths(q, home int, h network.Node) []int {
 			rest = append(rest, path)
 		}
 	}
-	if len(rest) == 0 {
-		return out
-	}
-	turn := int(h) % len(rest)
-	return slices.Concat(out, rest[turn:], rest[:turn])
+	return b.order(out, rest, h)
 }
 
 // tops returns the top switches of a plane by which another pod gets to a leaf.

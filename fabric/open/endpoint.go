@@ -77,7 +77,7 @@ func listenRDMA(p Process) (port, error) {
 	}
 	l, err := rdma.Listen(rdma.Options{Addr: p.Data.Listen(), Data: own, Token: p.Token, Log: p.Refused})
 	if err != nil {
-		return port{}, err
+		return port{}, fmt.Errorf("transport rdma: %w", err)
 	}
 	data, err := p.Data.at(l.Addr())
 	if err != nil {

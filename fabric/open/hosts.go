@@ -59,6 +59,9 @@ func CheckHosts(s *scenario.Scenario) error {
 // CheckLocal refuses what servers that are processes on this machine cannot do, too: each
 // has one address, and no path can be chosen.
 func CheckLocal(s *scenario.Scenario) error {
+	if err := Missing(s.Transport); err != nil {
+		return proc.Usage(err)
+	}
 	for _, c := range s.Cases {
 		if c.Pinned() && s.Tree.Leaves() > 1 {
 			return proc.Usagef("fabric hosts: case %q: its plan chooses a path for each message, and servers on this machine have one address each; "+

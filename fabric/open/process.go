@@ -12,6 +12,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric/host"
 	"evbench/fabric/preflight"
+	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/transport"
 	"evbench/worker"
@@ -57,6 +58,9 @@ func (p Process) Run(ctx context.Context) error {
 func (p Process) run(ctx context.Context) error {
 	if transport.Of(p.Transport).Launched {
 		return p.joinAsRank(ctx)
+	}
+	if err := Missing(p.Transport); err != nil {
+		return proc.Usage(err)
 	}
 	at, err := openers[p.Transport].listen(p)
 	if err != nil {

@@ -39,6 +39,9 @@ type SSH struct {
 // NewSSH returns a run of a scenario with its servers on the given hosts, to which this
 // program, of a version, is copied. Starting ends when abort does.
 func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, version string) (*SSH, error) {
+	if err := Missing(s.Transport); err != nil {
+		return nil, proc.Usage(err)
+	}
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return nil, fmt.Errorf("this binary: %w", err)

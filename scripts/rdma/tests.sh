@@ -14,7 +14,8 @@ export EVBENCH_TEST_RDMA_SERVERS="$SERVERS"
 contract() { ./rdma.test -test.run "Verbs$1" >/tmp/contract 2>&1 || { cat /tmp/contract; return 1; }; }
 
 # run SCENARIO starts the controller and the servers, whose addresses are cut after the first FIELDS.
-FIELDS=9
+FIELDS=9 PRELOAD='' ODD=-1
+export FAKE_PER=$PER
 run() {
 	local id=0
 	rm -rf /tmp/results /tmp/dead-*
@@ -23,7 +24,7 @@ run() {
 	servers=
 	for data in $SERVERS; do
 		data=$(echo $data | cut -d, -f1-$FIELDS | sed 's/,/:0,/g; s/$/:0/')
-		./evbench worker --controller unix:/tmp/control --token-file /tmp/token --transport rdma --id $id --data $data >/tmp/worker$id 2>&1 &
+		LD_PRELOAD=$PRELOAD FAKE_LMC=$((id == ODD ? 1 : 2)) ./evbench worker --controller unix:/tmp/control --token-file /tmp/token --transport rdma --id $id --data $data >/tmp/worker$id 2>&1 &
 		servers="$servers $!"
 		id=$((id + 1))
 	done
@@ -95,8 +96,8 @@ modes() {
   - {name: ordered, mode: ordered}
   - {name: linear shift, schedule: linear-shift}' >/tmp/modes.yaml
 	run /tmp/modes.yaml
-	finish || show
-	tail -20 /tmp/controller
+	finish || show || return 1
+	sed -n '/^case/,/^$/p' /tmp/controller
 }
 # A cable dies while events are built: the run ends, and names server and spine.
 dies() {
@@ -112,16 +113,30 @@ dies() {
 	grep -h 'spine0.*nobody answered' /tmp/controller /tmp/worker* | head -3
 }
 named() { grep -qh 'spine0.*nobody answered' /tmp/controller; }
-small_lock() { (ulimit -l 64; chmod 666 /dev/infiniband/*; FIELDS=1; exec setuidgid nobody ./rdma.test -test.run VerbsLocked) >/tmp/contract 2>&1 || { cat /tmp/contract; return 1; }; }
+other_lmc() {
+	ODD=15
+	run /tmp/fors.yaml
+	! finish || return 1
+	ODD=-1
+	grep -h 'has LMC 1, that of this server 2' /tmp/controller | head -1 | grep . || show
+}
+locked() (
+	chmod 666 /dev/infiniband/uverbs*
+	ulimit -l 64
+	EVBENCH_TEST_RDMA_LOCKED=1 setpriv --reuid 65534 --regid 65534 --clear-groups ./rdma.test -test.run VerbsLocked
+)
 
 check 'contract of transports and barriers' contract
+check 'locked memory that is too small' locked
 check 'FORS with a dead link: each link as planned' planned
 check 'all modes' modes
 check 'a cable that dies' dies
 check '... is named' named
 check 'the plan that avoids it' planned
 mend_cable 0 0
-export LD_PRELOAD=$PWD/fakeib.so FAKE_LMC=2 FAKE_PER=$PER FIELDS=1
+PRELOAD=$PWD/fakeib.so FIELDS=1
 check 'by LIDs: FORS with a dead link' planned
+check 'by LIDs: a server with another LMC' other_lmc
+export LD_PRELOAD=$PRELOAD FAKE_LMC=2
 check 'by LIDs: contract' contract Contract
 exit $failed

@@ -1,6 +1,6 @@
 # A tree of LEAVES leaves with PER servers each and SPINES spines, to be sourced. Leaves and spines are namespaces. The
 # servers' interfaces h<r> with soft-RoCE ports rx<r> are in the first namespace, the only one in which soft-RoCE receives.
-# A server has 10.200.<leaf>.<slot+1> for the tables, by which a server's slot chooses the spine, and
+# A server has 10.200.<leaf>.<slot+1> for the tables, which lead to it through a spine by its slot, but not spine0, and
 # 10.<spine>.<leaf>.<slot+1>. full counts packets with 4096 bytes of payload, of each cable in both ways.
 LEAVES=4 SPINES=4 PER=4
 LAST_LEAF=$((LEAVES - 1)) LAST_SPINE=$((SPINES - 1)) LAST_SLOT=$((PER - 1))
@@ -10,6 +10,7 @@ write 0 ipv4/conf/default/rp_filter
 write 1 ipv4/conf/default/accept_local
 write 1 ipv6/conf/default/disable_ipv6
 write 2 ipv4/conf/all/arp_ignore
+write 100000 core/netdev_max_backlog # soft-RoCE has no flow control: nothing is to be lost
 
 for l in $(seq 0 $LAST_LEAF); do echo "netns add leaf$l"; done >/tmp/names
 for s in $(seq 0 $LAST_SPINE); do echo "netns add spine$s"; done >>/tmp/names
@@ -33,7 +34,8 @@ X
 	done
 	for other in $(seq 0 $LAST_LEAF); do
 		[ $other = $l ] || for k in $(seq 0 $LAST_SLOT); do
-			echo "route add 10.200.$other.$((k + 1)) via 169.254.1.$((k % SPINES)) dev up$((k % SPINES))"
+			s=$((1 + k % LAST_SPINE))
+			echo "route add 10.200.$other.$((k + 1)) via 169.254.1.$s dev up$s"
 		done >>/tmp/b-leaf$l
 	done
 	for k in $(seq 0 $LAST_SLOT); do

@@ -59,8 +59,22 @@ type conn struct {
 	counter uint32 // of our first packet
 	ready   bool
 	out, in line
-	heard   []uint64 // signals that nobody has awaited yet
+
+	// A body that does not fit into a packet is sent only when there is a receive for it: a message that
+	// comes too early costs the network as much as one that does not.
+	granted uint32 // of ours: for how many messages the peer has posted receives
+	begun   uint32 // of ours: how many have been posted
+	placed  uint32 // of the peer's: for how many receives are posted
+	owes    bool   // … which the peer has to be told
+
+	// Requests and signals have receives before anybody asks for them.
+	heard  []uint64         // signals that nobody has awaited yet
+	asked  [][headSize]byte // requests that nobody has received yet
+	answer []*task          // receives of requests
 }
+
+// small reports whether what comes on it are requests or signals.
+func (c *conn) small() bool { return c.ours || c.path == barrierPath }
 
 // Works carry the number of their conn, and whether they are receives.
 func (c *conn) sendID() uint64    { return uint64(c.id) << 1 }
@@ -87,9 +101,16 @@ func (e *Endpoint) pump(c *conn) error {
 func (e *Endpoint) pumpOut(c *conn) error {
 	for l := &c.out; l.next < len(l.tasks) && l.flying < depth; {
 		t := l.tasks[l.next]
+		if c.ours && len(t.body.b) > eager && !t.begun && int32(c.granted-c.begun) <= 0 {
+			return nil
+		}
 		w := work{id: c.sendID(), body: part(t, len(t.body.b)), total: uint32(len(t.body.b))}
 		if !t.begun {
 			w.head = t.head
+			c.begun++
+		}
+		if !c.ours {
+			w.total, c.owes = c.placed, false
 		}
 		if err := c.q.send(w); err != nil {
 			return err
@@ -103,6 +124,24 @@ func (e *Endpoint) pumpOut(c *conn) error {
 	return nil
 }
 
+// grant tells the peers of receives that they may send to.
+func (e *Endpoint) grant() error {
+	for _, c := range e.owing {
+		if !c.owes {
+			continue // a request has told
+		}
+		t := e.task()
+		t.op.Kind = ownKind
+		c.out.tasks = append(c.out.tasks, t)
+		if err := e.pumpOut(c); err != nil {
+			return c.failed("send", err)
+		}
+	}
+	clear(e.owing)
+	e.owing = e.owing[:0]
+	return nil
+}
+
 // posted reports a send of few bytes as done: they may not be changed, and the head is copied.
 func (e *Endpoint) posted(t *task) {
 	if t.op.Kind == transport.Send && (e.group.Departed || len(t.body.b) > eager) {
@@ -110,13 +149,13 @@ func (e *Endpoint) posted(t *task) {
 	}
 	t.reported = true
 	e.unsent++
-	if t.op.Kind != signalKind {
+	if t.op.Kind != ownKind {
 		e.finished(t, len(t.body.b))
 	}
 }
 
-// signalKind is that of a task which is no caller's operation.
-const signalKind = transport.RecvRequest + 1
+// ownKind is that of a task which is no caller's operation.
+const ownKind = transport.RecvRequest + 1
 
 // part returns the next part of a body of n bytes.
 func part(t *task, n int) span {
@@ -159,6 +198,10 @@ func (e *Endpoint) receive(c *conn, t *task, whole int) (err error) {
 			return err
 		}
 		w.head = t.head
+		if c.placed++; t.room() > eager && !c.owes {
+			c.owes = true
+			e.owing = append(e.owing, c)
+		}
 	}
 	before := t.posted
 	w.body = part(t, whole)
@@ -201,7 +244,9 @@ func (e *Endpoint) left(c *conn) {
 	if t.moved < len(t.body.b) {
 		return
 	}
-	e.mem.free(t.head)
+	if t.head.b != nil {
+		e.mem.free(t.head)
+	}
 	if t.reported {
 		e.unsent--
 	} else {
@@ -213,6 +258,10 @@ func (e *Endpoint) left(c *conn) {
 // came takes note of a part that has come.
 func (e *Endpoint) came(c *conn, d *completion) error {
 	t := c.in.tasks[0]
+	if c.small() {
+		e.little(c, d)
+		return nil
+	}
 	if t.total < 0 {
 		t.total = int(d.total)
 		d.n -= headSize
@@ -229,15 +278,39 @@ func (e *Endpoint) came(c *conn, d *completion) error {
 		return nil
 	}
 	e.mem.free(t.head)
-	c.in.done()
-	if c.path == barrierPath {
-		c.heard = append(c.heard, binary.LittleEndian.Uint64(t.head.b))
-		c.in.tasks = append(c.in.tasks, signal(t)) // waits for a later one
-		return nil
-	}
 	e.finished(t, t.total)
-	e.drop(t)
+	e.drop(c.in.done())
 	return nil
+}
+
+// little takes a request, a signal or, without a head, the peer's word that it has posted receives, which
+// requests bring, too. The receive then waits for a later one.
+func (e *Endpoint) little(c *conn, d *completion) {
+	t := c.in.done()
+	switch {
+	case c.path == barrierPath:
+		c.heard = append(c.heard, binary.LittleEndian.Uint64(t.head.b))
+	case d.n == headSize:
+		c.asked = append(c.asked, [headSize]byte(t.head.b))
+		e.match(c)
+		fallthrough
+	default:
+		c.granted = d.total
+	}
+	e.mem.free(t.head)
+	*t = task{total: -1}
+	c.in.tasks = append(c.in.tasks, t)
+}
+
+// match hands requests to those who receive them.
+func (e *Endpoint) match(c *conn) {
+	for len(c.asked) > 0 && len(c.answer) > 0 {
+		t := c.answer[0]
+		copy(t.op.Head, c.asked[0][:])
+		e.finished(t, 0)
+		e.drop(t)
+		c.asked, c.answer = slices.Delete(c.asked, 0, 1), slices.Delete(c.answer, 0, 1)
+	}
 }
 
 // broken returns why a work has failed, nil where something else has failed before.

@@ -34,6 +34,7 @@ type Endpoint struct {
 	spare   []*task
 	came1   []completion // room for what poll returns
 	done    []transport.Op
+	owing   []*conn
 	missing int    // operations of the Exchange under way
 	unsent  int    // sends that are done and have not arrived
 	opening int    // queue pairs whose peer has not answered
@@ -128,7 +129,11 @@ func (e *Endpoint) start(ctx context.Context, ops []transport.Op, exchange bool)
 			return err
 		}
 	}
-	return nil
+	err := e.grant()
+	if err != nil {
+		e.end(err)
+	}
+	return err
 }
 
 // ours reports whether an operation uses a queue pair that this rank opened.
@@ -167,7 +172,12 @@ func (e *Endpoint) push(t *task) (err error) {
 	if t.body, err = e.mem.find(o.Body); err != nil {
 		return err
 	}
-	if o.Kind == transport.Recv || o.Kind == transport.RecvRequest {
+	switch o.Kind {
+	case transport.RecvRequest:
+		c.answer = append(c.answer, t)
+		e.match(c)
+		return nil
+	case transport.Recv:
 		c.in.tasks = append(c.in.tasks, t)
 		return e.pump(c)
 	}
@@ -259,6 +269,9 @@ func (e *Endpoint) reap() (some bool) {
 			err = failed
 		}
 	}
+	if err == nil {
+		err = e.grant()
+	}
 	if err != nil {
 		e.end(err)
 	}
@@ -273,7 +286,7 @@ func (e *Endpoint) orphaned() {
 		case !e.gone[c.peer]:
 		case c.waitsToSend():
 			e.end(c.failed("send", io.ErrClosedPipe))
-		case !c.ours && c.path != barrierPath && len(c.in.tasks) > 0:
+		case !c.small() && len(c.in.tasks) > 0:
 			e.end(c.failed("receive", io.ErrUnexpectedEOF))
 		}
 	}
@@ -306,7 +319,7 @@ func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 		return err
 	}
 	binary.LittleEndian.PutUint64(t.head.b, seq)
-	t.op.Kind = signalKind
+	t.op.Kind = ownKind
 	c.out.tasks = append(c.out.tasks, t)
 	return e.pump(c)
 }
@@ -353,12 +366,6 @@ func (e *Endpoint) partner(ctx context.Context, rank int) (*conn, error) {
 		return nil, fmt.Errorf("rank %d is no partner in this barrier", rank)
 	}
 	return c, nil
-}
-
-// signal makes a task wait for a signal.
-func signal(t *task) *task {
-	*t = task{total: -1}
-	return t
 }
 
 // Retransmits returns how many packets the port, whoever uses it, has sent again since the endpoint

@@ -12,7 +12,8 @@
 //
 // Queue pairs find each other over TCP (package tcp): by that a rank also learns that another has gone.
 // A message that is not answered is sent again a few times; then the endpoint ends with an error that
-// names the peer and the path. A message that nobody receives waits. Messages of up to eager bytes are
+// names the peer and the path. A message that nobody receives waits; a body that needs more than a packet
+// does so at the sender, until the receiver has told that there is room. Messages of up to eager bytes are
 // done when they are posted, longer ones when they have arrived.
 //
 // Verbs need cgo and the build tag rdma. Without them Listen returns ErrNotBuilt. Sizes are bytes.

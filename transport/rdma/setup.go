@@ -140,17 +140,20 @@ func (e *Endpoint) connect(c *conn, n note) error {
 		return c.failed("connect", fmt.Errorf("over %v: %w", c.way, err))
 	}
 	c.ready = true
-	if c.path == barrierPath {
-		for range signalsAhead {
-			c.in.tasks = append(c.in.tasks, signal(e.task()))
+	if c.small() {
+		for range ahead {
+			c.in.tasks = append(c.in.tasks, e.task())
 		}
 	}
 	e.group.moved()
-	return e.pump(c)
+	if err := e.pump(c); err != nil {
+		return err
+	}
+	return e.grant()
 }
 
-// signalsAhead is for how many signals of a partner there is room: it is at most two barriers ahead.
-const signalsAhead = 4
+// ahead is for how many requests or signals of a peer there is room before anybody looks.
+const ahead = 32
 
 // Opened reports whether all these paths are open, so that Extend would have nothing to do. It may be
 // called at any time, by any goroutine.

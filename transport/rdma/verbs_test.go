@@ -52,3 +52,15 @@ func TestVerbsBarrier(t *testing.T) {
 		return out
 	})
 }
+
+// As a user who may lock little memory.
+func TestVerbsLocked(t *testing.T) {
+	if os.Getenv("EVBENCH_TEST_RDMA_LOCKED") == "" {
+		t.Skip("make test-rdma runs it with a limit of 64 KiB")
+	}
+	e := verbsFabric(t, 2).open(t)[0]
+	e.Alloc(1 << 20)
+	if err := e.Post(nil); err == nil || !strings.Contains(err.Error(), "may lock 65536 bytes") {
+		t.Errorf("Post() = %v, want the limit", err)
+	}
+}
