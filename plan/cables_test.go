@@ -64,9 +64,7 @@ func TestCablesAtTheBound(t *testing.T) {
 	t.Parallel()
 	var y tally
 	y.plans(t, rand.New(rand.NewPCG(31, 2)), 100, 8, 8)
-	if y.above > 0 || y.far > 0 {
-		t.Errorf("%+v: plans are above their bounds", y)
-	}
+	expect.True(t, y.above <= 0 && y.far <= 0, "%+v: plans are above their bounds", y)
 }
 
 // BenchmarkCables plans for 1,000 random trees of up to 18 servers on up to 20 leaves, of two or
@@ -99,8 +97,7 @@ func TestCablesRoundTrip(t *testing.T) {
 			expect.Must(t, p.Judge())
 			var file bytes.Buffer
 			expect.Must(t, p.WriteText(&file))
-			back, err := plan.Read(bytes.NewReader(file.Bytes()))
-			expect.Must(t, err)
+			back := expect.Value(plan.Read(bytes.NewReader(file.Bytes())))(t)
 			for src := range tree.Servers() {
 				for dst := range tree.Servers() {
 					if src != dst && back.Path(src, dst) != p.Path(src, dst) {
@@ -108,9 +105,8 @@ func TestCablesRoundTrip(t *testing.T) {
 					}
 				}
 			}
-			if back.Hash() != p.Hash() || back.Phases() != p.Phases() || !slices.Equal(back.DownNames(), p.DownNames()) {
-				t.Errorf("%s: the plan that is read back differs", name)
-			}
+			expect.True(t, back.Hash() == p.Hash() && back.Phases() == p.Phases() && slices.Equal(back.DownNames(), p.DownNames()),
+				"%s: the plan that is read back differs", name)
 			if cost := p.Cost(plan.Equal, 0); name == routing.Pinned && cost.Duration != float64(p.Phases()) {
 				t.Errorf("duration %g of %d phases without contention", cost.Duration, p.Phases())
 			}
@@ -144,16 +140,13 @@ func TestCablesJudged(t *testing.T) {
 		lines[first] = strings.Join(append(f[:3:3], c.path), " ")
 		v, err := verify.Read(strings.NewReader(strings.Join(lines, "\n")))
 		if c.kind == "" {
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: error %v, want %s", c.path, err, c.want)
-			}
+			expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%s: error %v, want %s", c.path, err, c.want)
 			continue
 		}
 		expect.Must(t, err)
 		r := verify.Check(v, verify.Options{Bound: true})
-		if r.Counts[c.kind] != 1 || !strings.Contains(fmt.Sprint(r.Offences), c.want) {
-			t.Errorf("%s: offences %v %v, want %s", c.path, r.Counts, r.Offences, c.want)
-		}
+		expect.True(t, r.Counts[c.kind] == 1 && strings.Contains(fmt.Sprint(r.Offences), c.want),
+			"%s: offences %v %v, want %s", c.path, r.Counts, r.Offences, c.want)
 	}
 }
 
@@ -164,10 +157,8 @@ func TestCablesContention(t *testing.T) {
 		"0 0 2 0.0.0\n0 1 3 0.1.1\n": 0, "0 0 2 0.0.1\n0 1 3 0.1.0\n": 0,
 		"0 0 2 0.0.0\n0 1 3 0.0.1\n": 1, "0 0 2 0.0.1\n0 1 3 0.1.1\n": 1, "0 0 2 0.1.1\n0 1 3 0.1.1\n": 2,
 	} {
-		f, err := verify.Read(strings.NewReader(head + body))
-		expect.Must(t, err)
-		if r := verify.Check(f, verify.Options{}); r.Counts[verify.Contention] != want {
-			t.Errorf("%q: %v, want %d cables with two messages", body, r.Offences, want)
-		}
+		f := expect.Value(verify.Read(strings.NewReader(head + body)))(t)
+		r := verify.Check(f, verify.Options{})
+		expect.True(t, r.Counts[verify.Contention] == want, "%q: %v, want %d cables with two messages", body, r.Offences, want)
 	}
 }

@@ -95,8 +95,7 @@ func TestTablesHoldOnePath(t *testing.T) {
 			continue
 		}
 		o := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, OnePath: true, Seed: rng.Uint64()}
-		p, err := plan.Build(tr, o)
-		expect.Must(t, err)
+		p := expect.Value(plan.Build(tr, o))(t)
 		for m := range p.Schedule.All() {
 			path, ok := p.Tables.PathOf(m.Src, m.Dst)
 			if want := p.Path(m.Src, m.Dst); tr.Leaf(m.Src) != tr.Leaf(m.Dst) && (!ok || path != want) {
@@ -120,9 +119,7 @@ func TestOnePathRefuses(t *testing.T) {
 		expect.Error(t, err, "the plan needs several paths from leaf", "write schedule: fors, objective: paths")
 	}
 	p, err := plan.Build(tr, plan.Options{Schedule: scheduler.NameLinearShift, OnePath: true})
-	if err != nil || p.OnePath {
-		t.Errorf("tables choose, and one path is asked for: %v, %v", p, err)
-	}
+	expect.True(t, err == nil && !p.OnePath, "tables choose, and one path is asked for: %v, %v", p, err)
 }
 
 // anySpine reports whether a spine joins any two leaves.

@@ -273,8 +273,7 @@ func TestParallelCables(t *testing.T) {
 		for id := range dead.Spines() * dead.Cables() {
 			sum += load[2*id]
 		}
-		if load[lost] != 0 || load[lost+1] != 0 || math.Abs(sum-48) > 1e-9 {
-			t.Errorf("%s: %g messages up and %g down a dead cable, %g leave leaf0", engine, load[lost], load[lost+1], sum)
-		}
+		expect.True(t, load[lost] == 0 && load[lost+1] == 0 && math.Abs(sum-48) <= 1e-9,
+			"%s: %g messages up and %g down a dead cable, %g leave leaf0", engine, load[lost], load[lost+1], sum)
 	}
 }

@@ -43,38 +43,31 @@ func TestObjective(t *testing.T) {
 
 func TestCluster(t *testing.T) {
 	s := read(t, cluster)
-	if s.Fabric.Kind != scenario.Hosts || s.Transport != transport.TCP || s.IO != scenario.IOAuto {
-		t.Errorf("fabric %+v, transport %s, io %s", s.Fabric, s.Transport, s.IO)
-	}
+	expect.True(t, s.Fabric.Kind == scenario.Hosts && s.Transport == transport.TCP && s.IO == scenario.IOAuto,
+		"fabric %+v, transport %s, io %s", s.Fabric, s.Transport, s.IO)
 	want := scenario.Launch{
 		Kind: scenario.LaunchSSH, Hosts: "node[001-016]", User: "daq", SSHPort: 2222, RemoteDir: "/var/tmp/evbench",
 		Network: "10.1.0.0/16", DataPort: 7000, CPUs: "0-7,16", Preflight: true,
 	}
-	if s.Launch != want {
-		t.Errorf("launch %+v, want %+v", s.Launch, want)
-	}
+	expect.Equal(t, s.Launch, want, "launch")
 	inject := scenario.Inject{
 		Kind: scenario.InjectCommand, Down: "down {link}", Up: "up {link}", Probe: "is-up {link}",
 		Timeout: 5 * time.Second, Journal: "evbench-injected.journal",
 	}
-	if s.Inject != inject {
-		t.Errorf("inject %+v, want %+v", s.Inject, inject)
-	}
+	expect.Equal(t, s.Inject, inject, "inject")
 }
 
 // In a lab nothing of the real hosts is left.
 func TestClusterInTheLab(t *testing.T) {
 	s := read(t, cluster)
 	expect.Must(t, s.Override(scenario.Overrides{"fabric": scenario.Lab}))
-	if s.Launch.Kind != scenario.LaunchLocal || s.Inject.Kind != "" || s.Fabric.Rate == 0 {
-		t.Errorf("launch %+v, inject %+v, fabric %+v", s.Launch, s.Inject, s.Fabric)
-	}
+	expect.True(t, s.Launch.Kind == scenario.LaunchLocal && s.Inject.Kind == "" && s.Fabric.Rate != 0,
+		"launch %+v, inject %+v, fabric %+v", s.Launch, s.Inject, s.Fabric)
 }
 
 func TestOverrideTransport(t *testing.T) {
 	s := read(t, small+"fabric: hosts\ncases: [{}]")
 	expect.Must(t, s.Override(scenario.Overrides{"transport": transport.MPI, "io": scenario.IOCopy}))
-	if s.Transport != transport.MPI || s.Launch.Kind != scenario.LaunchStarted || s.IO != scenario.IOCopy {
-		t.Errorf("transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
-	}
+	expect.True(t, s.Transport == transport.MPI && s.Launch.Kind == scenario.LaunchStarted && s.IO == scenario.IOCopy,
+		"transport %s, launch %s, io %s", s.Transport, s.Launch.Kind, s.IO)
 }

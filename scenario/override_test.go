@@ -22,12 +22,9 @@ func TestOverride(t *testing.T) {
 	if s.Fabric.Kind != "emulate" || s.Fabric.Rate != 50_000_000 || s.Event.Fragment != scenario.FragmentOf(50_000_000, 20*time.Millisecond, 9000) {
 		t.Errorf("fabric %+v, event %+v", s.Fabric, s.Event)
 	}
-	if len(s.Cases) != 1 || s.Cases[0].Name != "a" || s.Cases[0].Duration != 2*time.Second || s.Duration != 2*time.Second {
-		t.Errorf("cases %+v", s.Cases)
-	}
-	if s.Rounds.Count != 3 || s.Interval != 500*time.Millisecond || s.Deliver != "discard" || !s.Trace {
-		t.Errorf("settings %+v", s)
-	}
+	expect.True(t, len(s.Cases) == 1 && s.Cases[0].Name == "a" && s.Cases[0].Duration == 2*time.Second && s.Duration == 2*time.Second,
+		"cases %+v", s.Cases)
+	expect.True(t, s.Rounds.Count == 3 && s.Interval == 500*time.Millisecond && s.Deliver == "discard" && s.Trace, "settings %+v", s)
 }
 
 func TestOverrideNothing(t *testing.T) {
@@ -43,9 +40,7 @@ func TestOverrideHosts(t *testing.T) {
 	s := read(t, small+"cases: [{}]")
 	before := s.Event.Fragment
 	expect.Must(t, s.Override(scenario.Overrides{"fabric": "hosts"}))
-	if s.Fabric.Rate != 0 || s.Event.Fragment != before {
-		t.Errorf("rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
-	}
+	expect.True(t, s.Fabric.Rate == 0 && s.Event.Fragment == before, "rate %s, fragment %s", s.Fabric.Rate, s.Event.Fragment)
 	if err := s.Override(scenario.Overrides{"fabric": "lab"}); err != nil || s.Fabric.Rate != 100_000_000 {
 		t.Errorf("back in the lab: rate %s, %v", s.Fabric.Rate, err)
 	}

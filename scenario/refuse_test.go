@@ -206,9 +206,8 @@ func TestRefuses(t *testing.T) {
 	} {
 		_, err := scenario.Read("test.yaml", strings.NewReader(tt.in))
 		expect.Error(t, err, tt.want)
-		if err != nil && strings.Contains(err.Error(), "\n") && !strings.Contains(tt.want, "\n") {
-			t.Errorf("%s: one slip makes several errors:\n%v", tt.name, err)
-		}
+		expect.False(t, err != nil && strings.Contains(err.Error(), "\n") && !strings.Contains(tt.want, "\n"),
+			"%s: one slip makes several errors:\n%v", tt.name, err)
 	}
 }
 
@@ -235,9 +234,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := promises(s); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
+		expect.OK(t, promises(s), "%q", text)
 	})
 }
 

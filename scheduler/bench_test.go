@@ -29,9 +29,7 @@ func BenchmarkFORS(b *testing.B) {
 				t := random(b, tt.o, dead, 1)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, _, err := scheduler.FORS(t, scheduler.Options{}); err != nil {
-						b.Fatal(err)
-					}
+					expect.Must(b, expect.Err2(scheduler.FORS(t, scheduler.Options{})))
 				}
 			})
 		}
@@ -53,9 +51,8 @@ func BenchmarkLowerBound(b *testing.B) {
 		t := tree(b, topology.Options{Ports: 36, Leaves: 36}, append(diagonal(0), column(1, 1, 35)...)...)
 		b.ReportAllocs()
 		for b.Loop() {
-			if kind := scheduler.LowerBound(t, scheduler.Options{}).Kind; kind != scheduler.KindHall {
-				b.Fatal(kind)
-			}
+			kind := scheduler.LowerBound(t, scheduler.Options{}).Kind
+			expect.MustTrue(b, kind == scheduler.KindHall, "%v", kind)
 		}
 	})
 }

@@ -58,9 +58,7 @@ func TestRandomCables(t *testing.T) {
 		expect.Must(t, err)
 		passes(t, tree, repaired)
 	}
-	if above > trees/200 {
-		t.Errorf("%d of %d schedules are above the bound", above, trees)
-	}
+	expect.True(t, above <= trees/200, "%d of %d schedules are above the bound", above, trees)
 }
 
 // A pair of leaves meets at a spine whichever of its cables are dead; a cable more is a message more
@@ -71,9 +69,7 @@ func TestCablesMeet(t *testing.T) {
 	s, b, err := scheduler.FORS(tree, scheduler.Options{})
 	expect.Must(t, err)
 	passes(t, tree, s)
-	if s.Phases != 16 || b.Phases != 16 || b.String() != "leaf0" {
-		t.Errorf("%d phases, bound %d %s: want 16, by leaf0", s.Phases, b.Phases, b)
-	}
+	expect.True(t, s.Phases == 16 && b.Phases == 16 && b.String() == "leaf0", "%d phases, bound %d %s: want 16, by leaf0", s.Phases, b.Phases, b)
 	o = topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}
 	if s, b, err = scheduler.FORS(topologytest.Tree(t, o), scheduler.Options{}); err != nil || s.Phases != 359 || b.Phases != 359 {
 		t.Errorf("%d phases, bound %d, %v: want 359", s.Phases, b.Phases, err)
@@ -85,14 +81,12 @@ func TestCablesMeet(t *testing.T) {
 func TestPinCables(t *testing.T) {
 	o := topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2}
 	tree := topologytest.Tree(t, o)
-	s, err := scheduler.Pin(scheduler.LinearShift(tree), tree, scheduler.Options{})
-	expect.Must(t, err)
+	s := expect.Value(scheduler.Pin(scheduler.LinearShift(tree), tree, scheduler.Options{}))(t)
 	passes(t, tree, s)
 	dead := topologytest.Tree(t, o, "leaf0-spine0/1")
-	_, err = scheduler.Pin(scheduler.LinearShift(dead), dead, scheduler.Options{})
-	if want := "cannot be routed without contention: leaf0 sends 4 messages through 3 live cables (spine0, spine1)"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
+	_, err := scheduler.Pin(scheduler.LinearShift(dead), dead, scheduler.Options{})
+	want := "cannot be routed without contention: leaf0 sends 4 messages through 3 live cables (spine0, spine1)"
+	expect.True(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
 	for _, name := range []string{scheduler.NameFORSClosed, scheduler.NameFORSPublished, scheduler.NameFORSPublishedText} {
 		_, _, err := scheduler.ByName(name, tree, scheduler.Options{})
 		if want := "needs one cable from a leaf to a spine; PGFT(2;4,4;1,2;1,2) has 2: use fors"; err == nil || !strings.Contains(err.Error(), want) {

@@ -81,9 +81,8 @@ func TestPathsKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got, _ := few(t, tt.tree, scheduler.FewestPaths); got != tt.paths {
-				t.Errorf("paths: phases and paths %v, want %v", got, tt.paths)
-			}
+			got, _ := few(t, tt.tree, scheduler.FewestPaths)
+			expect.True(t, got == tt.paths, "paths: phases and paths %v, want %v", got, tt.paths)
 			if got, _ := few(t, tt.tree, scheduler.Balanced); got != tt.balanced {
 				t.Errorf("balanced: phases and paths %v, want %v", got, tt.balanced)
 			}
@@ -152,9 +151,7 @@ func TestPathsDrop(t *testing.T) {
 		}
 		objectives(t, tr)
 	}
-	if apart < 50 {
-		t.Errorf("only %d trees had pairs to leave out", apart)
-	}
+	expect.True(t, apart >= 50, "only %d trees had pairs to leave out", apart)
 }
 
 // objectives compares what the objectives give.
@@ -164,9 +161,7 @@ func objectives(t *testing.T, tr *topology.Tree) {
 	paths, _ := few(t, tr, scheduler.FewestPaths)
 	balanced, _ := few(t, tr, scheduler.Balanced)
 	name := fmt.Sprintf("%s, fill %v, %d spines, down %v", tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames())
-	if paths.most > 1 {
-		t.Errorf("%s: %v, want one path", name, paths)
-	}
+	expect.True(t, paths.most <= 1, "%s: %v, want one path", name, paths)
 	if limit := max(tr.Servers(), bound.Phases); balanced.phases > limit || balanced.most > plain.most {
 		t.Errorf("%s: balanced %v, want at most %v", name, balanced, result{limit, plain.most})
 	}
@@ -271,18 +266,14 @@ func TestOnePath(t *testing.T) {
 			t.Errorf("set %d, down %v: %d phases, bound %d", i, tr.DownNames(), got.phases, b.Phases)
 		}
 	}
-	if proven == 0 {
-		t.Error("no set has a leaf that one path costs phases")
-	}
+	expect.True(t, proven != 0, "no set has a leaf that one path costs phases")
 }
 
 func TestUnknownObjective(t *testing.T) {
 	t.Parallel()
 	want := `schedule fors: no objective "speed"; there are phases, paths, balanced`
 	_, _, err := scheduler.FORS(tree(t, topology.Options{Ports: 2, Leaves: 2}), scheduler.Options{Objective: "speed"})
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
 
 // BenchmarkOnePath plans 1,000 random dead sets (-benchtime 1000x) and tells in how many the phases
@@ -320,9 +311,7 @@ func BenchmarkPaths(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%s", objective, name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, _, err := scheduler.FORS(tr, scheduler.Options{Objective: objective}); err != nil {
-						b.Fatal(err)
-					}
+					expect.Must(b, expect.Err2(scheduler.FORS(tr, scheduler.Options{Objective: objective})))
 				}
 			})
 		}

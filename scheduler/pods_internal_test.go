@@ -35,9 +35,7 @@ func TestPodRestInverse(t *testing.T) {
 			w.remainOf(&r, &p, int(k))
 			for _, x := range []float64{0.5, 1, 7, 40, 1000} {
 				got, _ := r.at(r.cost(x, steep), steep)
-				if math.Abs(got-x) > 1e-6*x {
-					t.Fatalf("leaves %d and %d, plane %d: at(cost(%g)) = %g", p.a, p.b, k, x, got)
-				}
+				expect.MustTrue(t, math.Abs(got-x) <= 1e-6*x, "leaves %d and %d, plane %d: at(cost(%g)) = %g", p.a, p.b, k, x, got)
 			}
 		}
 	}
@@ -56,9 +54,7 @@ func TestPodSplitLoads(t *testing.T) {
 			sum := 0
 			for k := 0; a != b && k < f.spines; k++ {
 				x := s.split.x[s.split.at(a, f.leaves+b)+k]
-				if x < 0 || x > 0 && !f.usable(a, b, k) {
-					t.Fatalf("%d messages from leaf %d to %d on plane %d", x, a, b, k)
-				}
+				expect.MustFalse(t, x < 0 || x > 0 && !f.usable(a, b, k), "%d messages from leaf %d to %d on plane %d", x, a, b, k)
 				sum += int(x)
 				links, n := s.directed(a, b, k)
 				for _, l := range links[:n] {
@@ -71,14 +67,12 @@ func TestPodSplitLoads(t *testing.T) {
 		}
 	}
 	for l := range load {
-		if load[l] != s.load[l] {
-			t.Fatalf("link %d carries %d, noted %d", l, load[l], s.load[l])
-		}
+		expect.MustTrue(t, load[l] == s.load[l], "link %d carries %d, noted %d", l, load[l], s.load[l])
 	}
 	for l := range f.podLinks() {
-		if i := (l/f.spines)*f.spines + l%f.spines; s.load[2*l] != s.split.load[i] || s.load[2*l+1] != s.split.load[f.leaves*f.spines+i] {
-			t.Fatalf("link %d: %d and %d, in the split %d and %d", l, s.load[2*l], s.load[2*l+1], s.split.load[i], s.split.load[f.leaves*f.spines+i])
-		}
+		i := (l/f.spines)*f.spines + l%f.spines
+		expect.MustTrue(t, s.load[2*l] == s.split.load[i] && s.load[2*l+1] == s.split.load[f.leaves*f.spines+i],
+			"link %d: %d and %d, in the split %d and %d", l, s.load[2*l], s.load[2*l+1], s.split.load[i], s.split.load[f.leaves*f.spines+i])
 	}
 }
 
@@ -89,18 +83,15 @@ func TestPodTableSwaps(t *testing.T) {
 	w := newFluid(f)
 	b := w.settlePods(f.simpleBound())
 	s := w.roundPods(b.Phases, 0)
-	if !s.repair() {
-		t.Fatal("not repaired")
-	}
+	expect.MustTrue(t, s.repair(), "not repaired")
 	table := newPodTable(s, Options{})
 	table.settle()
 	seen := make([]bool, len(table.from))
 	for p := range table.phases {
 		for u := range table.nodes {
 			e := table.out[p*table.nodes+u]
-			if seen[e] || int(table.from[e]) != u || table.in[p*table.nodes+int(table.to[e])] != e {
-				t.Fatalf("phase %d, node %d: unit %d is out of place", p, u, e)
-			}
+			expect.MustTrue(t, !seen[e] && int(table.from[e]) == u && table.in[p*table.nodes+int(table.to[e])] == e,
+				"phase %d, node %d: unit %d is out of place", p, u, e)
 			seen[e] = true
 		}
 		for k, need := range table.need {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -207,9 +206,8 @@ func TestRounds(t *testing.T) {
 		{"", 16, 0}, {"tournament", 1, 0}, {"tournament", 2, 2}, {"tournament", 16, 8}, {"tournament", 512, 18}, {"tournament", 326, 17},
 		{"dissemination", 16, 4}, {"dissemination", 326, 9}, {"central", 2, 2}, {"central", 16, 16}, {"central", 326, 326},
 	} {
-		if got, err := rounds(c.kind, c.n); err != nil || got != c.want {
-			t.Errorf("%s of %d: %d rounds, %v; want %d", c.kind, c.n, got, err, c.want)
-		}
+		got, err := rounds(c.kind, c.n)
+		expect.True(t, err == nil && got == c.want, "%s of %d: %d rounds, %v; want %d", c.kind, c.n, got, err, c.want)
 	}
 	expect.True(t, expect.Err(rounds("magic", 4)) != nil, "no error for an unknown barrier")
 }
@@ -296,9 +294,7 @@ func TestPhaseRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Phase(ctx, job(p), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	expect.Is(t, expect.Err(Phase(ctx, job(p), nil)), context.Canceled)
 }
 
 // TestPhaseProgress: what is told rises to the end.
@@ -333,9 +329,7 @@ func benchmarkExchange(b *testing.B, p *plan.Plan, equal bool) {
 	j.Equal = equal
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Phase(context.Background(), j, nil); err != nil {
-			b.Fatal(err)
-		}
+		expect.Must(b, expect.Err(Phase(context.Background(), j, nil)))
 	}
 }
 
@@ -354,9 +348,7 @@ func BenchmarkPhaseMinute(b *testing.B) {
 			j.Equal, j.Duration, j.Interval, j.BitPerSec = equal, time.Minute, 5*time.Second, 200e9
 			j.Size = func(uint64, int) int { return 2_350_000 }
 			for b.Loop() {
-				if _, err := Phase(context.Background(), j, nil); err != nil {
-					b.Fatal(err)
-				}
+				expect.Must(b, expect.Err(Phase(context.Background(), j, nil)))
 			}
 		})
 	}

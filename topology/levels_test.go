@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/expect"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -148,9 +149,7 @@ func TestCables(t *testing.T) {
 		if live := v.Live(0, 1); live != c.live || v.Alive(0, 1) != (live > 0) || !slices.Equal(v.DownNames(), c.names) {
 			t.Errorf("without %s %d cables live, dead are %v", c.down, live, v.DownNames())
 		}
-		if n := len(v.LivePaths(0, 2)); n != 3*3+c.live*3 {
-			t.Errorf("without %s there are %d live paths", c.down, n)
-		}
+		expect.Equal(t, len(v.LivePaths(0, 2)), 3*3+c.live*3, "without %s there: live paths", c.down)
 	}
 	for name, want := range map[string]string{
 		"leaf0-spine1/3":                    `no cable "leaf0-spine1/3"; PGFT(2;4,3;1,2;1,3) has leaf0..leaf2 and spine0..spine1, and cables /0../2 between each two`,
@@ -161,7 +160,6 @@ func TestCables(t *testing.T) {
 			t.Errorf("Links(%q): %v, want %s", name, err, want)
 		}
 	}
-	if _, err := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Links("leaf0-spine1/0"); err == nil {
-		t.Error("a cable has a number where there is one")
-	}
+	expect.True(t, expect.Err(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).Links("leaf0-spine1/0")) != nil,
+		"a cable has a number where there is one")
 }

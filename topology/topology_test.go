@@ -155,9 +155,8 @@ func TestWithoutIsAView(t *testing.T) {
 	if !tr.Alive(1, 0) || v.Alive(1, 0) || len(v.Dead()) != 1 || len(v.Healthy().Dead()) != 0 {
 		t.Errorf("the view has dead %v, the tree %v", v.Dead(), tr.Dead())
 	}
-	if got := v.CommonSpines(0, 1); len(got) != 1 || got[0] != 1 {
-		t.Errorf("CommonSpines(0, 1) = %v, want [1]", got)
-	}
+	got := v.CommonSpines(0, 1)
+	expect.True(t, len(got) == 1 && got[0] == 1, "CommonSpines(0, 1) = %v, want [1]", got)
 	expect.True(t, expect.Err(tr.Without(topology.Link{Leaf: 3, Spine: 0})) != nil, "a link that does not exist was taken down")
 }
 
@@ -171,9 +170,7 @@ func TestConnected(t *testing.T) {
 	}
 	v, err = tr.Without(topology.Link{Leaf: 2, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
 	expect.Must(t, err)
-	if err := v.Connected(); err != nil {
-		t.Errorf("an empty leaf counts as cut off: %v", err)
-	}
+	expect.OK(t, v.Connected(), "an empty leaf counts as cut off")
 }
 
 func TestRandom(t *testing.T) {
@@ -208,9 +205,8 @@ func TestWires(t *testing.T) {
 	if got, want := strings.Join(names, ", "), "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down"; got != want {
 		t.Errorf("path %s, want %s", got, want)
 	}
-	if n := len(tr.Path(nil, 0, 1, -1)); n != 2 {
-		t.Errorf("a path on one leaf has %d wires, want 2", n)
-	}
+	n := len(tr.Path(nil, 0, 1, -1))
+	expect.True(t, n == 2, "a path on one leaf has %d wires, want 2", n)
 }
 
 func FuzzNames(f *testing.F) {
@@ -233,9 +229,8 @@ func FuzzNames(f *testing.F) {
 		}
 		for _, tr := range trees {
 			if links, err := tr.Links(s); err == nil {
-				if v, err := tr.Without(links...); err != nil || len(v.DownNames()) != len(links) {
-					t.Errorf("Links(%q) = %v: %v", s, links, err)
-				}
+				v, err := tr.Without(links...)
+				expect.True(t, err == nil && len(v.DownNames()) == len(links), "Links(%q) = %v: %v", s, links, err)
 			}
 		}
 		_, _ = topology.ParseFill(s)

@@ -93,9 +93,8 @@ func TestAddress(t *testing.T) {
 	for in, want := range map[string]string{
 		":8080": "127.0.0.1:8080", "0.0.0.0:8080": "0.0.0.0:8080", "localhost:1": "localhost:1", "[::1]:80": "[::1]:80", "[::]:80": "[::]:80",
 	} {
-		if got, err := live.Address(in); got != want || err != nil {
-			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
-		}
+		got, err := live.Address(in)
+		expect.True(t, got == want && err == nil, "%s: %s, %v; want %s", in, got, err, want)
 	}
 	for _, in := range []string{"", "8080", "localhost", "::1:80:"} {
 		if got, err := live.Address(in); err == nil {
@@ -165,9 +164,9 @@ func TestDocuments(t *testing.T) {
 	sum, err := results.ReadSummary(strings.NewReader(get(t, s.URL()+"api/summary")))
 	expect.True(t, err == nil && len(sum.Cases) == 3 && len(sum.Slices) == 3 && !sum.Complete, "summary %+v, %v", sum, err)
 	expect.Contains(t, get(t, s.URL()+"api/manifest"), `"name": "x"`)
-	if l := get(t, s.URL()+"api/links"); strings.Count(l, `"leaf0-spine1"`) != 3 || !strings.Contains(l, `"bytes":1000`) || !strings.Contains(l, `"planned_bytes":0`) {
-		t.Error(l)
-	}
+	l := get(t, s.URL()+"api/links")
+	expect.True(t, strings.Count(l, `"leaf0-spine1"`) == 3 && strings.Contains(l, `"bytes":1000`) && strings.Contains(l, `"planned_bytes":0`),
+		"%v", l)
 }
 
 // Before the run there is something to be seen as well.
@@ -256,9 +255,7 @@ func (r *reader) event() (name, data string) {
 		b := make([]byte, 64<<10)
 		n, err := r.from.Read(b)
 		r.text += string(b[:n])
-		if err != nil && n == 0 {
-			r.t.Fatal(err)
-		}
+		expect.MustFalse(r.t, err != nil && n == 0, "%v", err)
 	}
 	var one string
 	one, r.text, _ = strings.Cut(r.text, "\n\n")

@@ -27,8 +27,7 @@ import (
 // that becomes theirs.
 func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	evbench := filepath.Join(dir, "evbench")
 	expect.Must(t, os.Symlink(self, evbench))
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -43,8 +42,7 @@ func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 // scenarioFile returns the path of an example.
 func scenarioFile(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("../../scenarios", name))
-	expect.Must(t, err)
+	path := expect.Value(filepath.Abs(filepath.Join("../../scenarios", name)))(t)
 	return path
 }
 
@@ -52,27 +50,21 @@ func scenarioFile(t *testing.T, name string) string {
 // valid figures.
 func finished(t *testing.T, p *program) {
 	t.Helper()
-	if code, said := p.end(); code != exitDone && code != exitInvalid {
-		t.Fatalf("mpirun ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.MustFalse(t, code != exitDone && code != exitInvalid, "mpirun ended with %d:\n%s", code, said)
 }
 
 func TestMPIRun(t *testing.T) {
 	dir := t.TempDir()
 	finished(t, beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")))
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
 	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {
 		t.Errorf("manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
 	}
-	if len(r.Summary.Cases) != 5 || len(r.Samples) == 0 {
-		t.Errorf("%d cases, %d samples", len(r.Summary.Cases), len(r.Samples))
-	}
+	expect.True(t, len(r.Summary.Cases) == 5 && len(r.Samples) != 0, "%d cases, %d samples", len(r.Summary.Cases), len(r.Samples))
 	for _, c := range r.Summary.Cases {
-		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
-			t.Errorf("%+v", c)
-		}
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 	}
 }
 
@@ -84,11 +76,10 @@ func TestMPIRunControl(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "s.yaml", fmt.Sprintf(startedScenario, "300ms"))
 			finished(t, beginCommand(t, dir, mpirun(t, dir, 5, "s.yaml", "--transport", transport, "--controller-rank", "3", "-o", "out")))
-			r, err := store.Read(filepath.Join(dir, "out"))
-			expect.Must(t, err)
-			if m := r.Manifest; m.Control != "unix:c" || m.Transport != transport || !r.Summary.Complete {
-				t.Errorf("control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
-			}
+			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			m := r.Manifest
+			expect.True(t, m.Control == "unix:c" && m.Transport == transport && r.Summary.Complete,
+				"control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
 		})
 	}
 }
@@ -106,9 +97,7 @@ func TestMPIRunRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			code, said := beginCommand(t, dir, mpirun(t, dir, tt.ranks, append(tt.args, scenarioFile(t, "mpi-quickstart.yaml"))...)).end()
-			if code != exitUsage || strings.Count(said, tt.want) != 1 {
-				t.Errorf("mpirun ended with %d:\n%s", code, said)
-			}
+			expect.True(t, code == exitUsage && strings.Count(said, tt.want) == 1, "mpirun ended with %d:\n%s", code, said)
 		})
 	}
 }
@@ -119,14 +108,11 @@ func TestMPIRunRankKilled(t *testing.T) {
 	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
 	p.await("measure")
 	expect.Must(t, syscall.Kill(processOf(t, dir, 5), syscall.SIGKILL))
-	if code, said := p.end(); code == exitDone || code == exitInvalid {
-		t.Errorf("mpirun ended with %d:\n%s", code, said)
-	}
+	code, said := p.end()
+	expect.True(t, code != exitDone && code != exitInvalid, "mpirun ended with %d:\n%s", code, said)
 	if r, err := store.Read(filepath.Join(dir, "out")); err == nil {
 		for _, c := range r.Summary.Cases {
-			if c.Valid || r.Summary.Complete {
-				t.Errorf("a case of a broken run is not marked: %+v", c)
-			}
+			expect.True(t, !c.Valid && !r.Summary.Complete, "a case of a broken run is not marked: %+v", c)
 		}
 	}
 }
@@ -138,12 +124,10 @@ func TestMPIRunInterrupted(t *testing.T) {
 	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
 	p.await("measure")
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
-	if code, said := p.end(); code == exitDone {
-		t.Errorf("mpirun ended with %d:\n%s", code, said)
-	}
-	if c := marked(t, dir); c == nil || c.EventsBuilt == 0 {
-		t.Error("what was measured is gone")
-	}
+	code, said := p.end()
+	expect.True(t, code != exitDone, "mpirun ended with %d:\n%s", code, said)
+	c := marked(t, dir)
+	expect.True(t, c != nil && c.EventsBuilt != 0, "what was measured is gone")
 }
 
 // processOf returns the process of a rank that was started in a directory.
@@ -159,8 +143,7 @@ func processOf(t *testing.T, dir string, rank int) int {
 		}
 		vars := strings.Split(string(bytes.TrimRight(env, "\x00")), "\x00")
 		if slices.Contains(vars, want) && slices.Contains(vars, "TMPDIR="+dir) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			expect.Must(t, err)
+			pid := expect.Value(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t)
 			return pid
 		}
 	}
@@ -175,8 +158,7 @@ func mpiLab(t *testing.T, dir string) string {
 		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
 	}
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
-	script, err := filepath.Abs("../../scripts/lab-mpirun")
-	expect.Must(t, err)
+	script := expect.Value(filepath.Abs("../../scripts/lab-mpirun"))(t)
 	mpirun(t, dir, 5) // for its symlink and environment
 	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
 	return script
@@ -188,18 +170,15 @@ func TestMPIRunLab(t *testing.T) {
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
 	script := mpiLab(t, dir)
 	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	for _, c := range r.Summary.Cases {
 		// 100 Mbit/s for each server is what the links carry.
-		if !c.Complete || c.EventsBuilt == 0 || c.GoodputBitPerSec.Mean > 100e6 {
-			t.Errorf("%+v", c)
-		}
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.GoodputBitPerSec.Mean <= 100e6, "%+v", c)
 	}
 	p := beginCommand(t, dir, exec.Command(script, "-n", "2", "sh", "-c", "echo $OMPI_FILE_LOCATION >&2"))
-	if code, said := p.end(); code != exitDone || !strings.Contains(said, "/ompi.server1.") || strings.Contains(said, dir+"/ompi.") {
-		t.Errorf("ended with %d, session directories have the names of servers only: %s", code, said)
-	}
+	code, said := p.end()
+	expect.True(t, code == exitDone && strings.Contains(said, "/ompi.server1.") && !strings.Contains(said, dir+"/ompi."),
+		"ended with %d, session directories have the names of servers only: %s", code, said)
 	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
 		t.Errorf("a command for a shell ended with %d: %s", code, said)
 	}
@@ -235,9 +214,7 @@ func TestMPIWrapLab(t *testing.T) {
 	if want := map[string]int{"alltoall": 4, "alltoallv": 2}; !maps.Equal(calls, want) {
 		t.Errorf("%v calls follow the plan, want %v: %s", calls, want, out)
 	}
-	if r.Nonblocking != 1 {
-		t.Errorf("%d calls of MPI_Ialltoall", r.Nonblocking)
-	}
+	expect.Equal(t, r.Nonblocking, 1, "calls of MPI_Ialltoall")
 }
 
 // TestMPIWrapKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of
@@ -260,13 +237,10 @@ func TestMPIWrapKilled(t *testing.T) {
 			defer in.Close()
 			p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), append(append([]string{"mpi", "wrap", "--network", "FT(2;2,2)",
 				"--by-rank", "--library", "lib.so", "--"}, launcher...), "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
-			if _, err := io.ReadFull(in, make([]byte, len("up\n")*4)); err != nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, expect.Err(io.ReadFull(in, make([]byte, len("up\n")*4))))
 			expect.Must(t, p.cmd.Process.Kill())
 			p.end()
-			ranks, err := os.Open(fifo)
-			expect.Must(t, err)
+			ranks := expect.Value(os.Open(fifo))(t)
 			defer ranks.Close()
 			in.Close()
 			if rest, err := io.ReadAll(ranks); err != nil || len(rest) > 0 { // until none has it open
@@ -290,9 +264,7 @@ func TestMPILabFiles(t *testing.T) {
 	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.*`, temp)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
 	out, err := cmd.Output() // of ls, which misses some
-	if !strings.Contains(string(out), "/ompi.server3.") || strings.Contains(string(out), temp+"/ompi.") {
-		t.Errorf("%v, %s", err, out)
-	}
+	expect.True(t, strings.Contains(string(out), "/ompi.server3.") && !strings.Contains(string(out), temp+"/ompi."), "%v, %s", err, out)
 	if now, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || !slices.Equal(now, []string{others}) {
 		t.Errorf("left: %v, %v", now, err)
 	}
@@ -321,19 +293,15 @@ func TestMPIInLab(t *testing.T) {
 	write(t, dir, "s.yaml", inLab)
 	p := begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out")
 	finished(t, p)
-	r, err := store.Read(filepath.Join(dir, "out"))
-	expect.Must(t, err)
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	for i, c := range r.Summary.Cases {
-		if !c.Complete || c.EventsBuilt == 0 || c.EventsLost+c.EventsDuplicate > 0 {
-			t.Errorf("%+v", c)
-		}
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
 		if p := r.Manifest.Predictions[i]; p.Objective != "paths" || p.Routing != "pinned" {
 			t.Errorf("case %q: objective %q, routing %s", c.Name, p.Objective, p.Routing)
 		}
 	}
-	if f := r.Summary.Failovers(); len(f) != 1 || f[0].UpdatedSec == nil || f[0].FirstNewSec == nil || f[0].Routes == 0 {
-		t.Errorf("changes of the plan: %+v", f)
-	}
+	f := r.Summary.Failovers()
+	expect.True(t, len(f) == 1 && f[0].UpdatedSec != nil && f[0].FirstNewSec != nil && f[0].Routes != 0, "changes of the plan: %+v", f)
 	dead, planned := 0, 0
 	for _, l := range r.Links {
 		if l.Case != "dies" && l.Link == "leaf0-spine0" && l.Bytes == 0 {
@@ -347,9 +315,7 @@ func TestMPIInLab(t *testing.T) {
 			}
 		}
 	}
-	if dead != 6 || planned < 60 {
-		t.Errorf("%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
-	}
+	expect.True(t, dead == 6 && planned >= 60, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
 	onlyThese(t, dir, "out", "s.yaml")
 }
 

@@ -160,13 +160,10 @@ func TestRowsDiskFull(t *testing.T) {
 	}
 	name := filepath.Join(r.dir, File)
 	for _, err := range []error{err, r.Add(results.Samples, reflect.ValueOf(numbered(0))), r.Save(name, runOf(0))} {
-		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
-			t.Errorf("error %v, want no space left, and the file", err)
-		}
+		expect.True(t, errors.Is(err, syscall.ENOSPC) && strings.Contains(err.Error(), "/dev/full"),
+			"error %v, want no space left, and the file", err)
 	}
-	if _, err := os.Stat(name); err == nil {
-		t.Error("a file is left")
-	}
+	expect.True(t, expect.Err(os.Stat(name)) != nil, "a file is left")
 }
 
 func TestReason(t *testing.T) {

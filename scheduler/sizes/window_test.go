@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -48,18 +47,15 @@ func TestWindow(t *testing.T) {
 		type fragment struct{ exchange, src, dst int }
 		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)
 		for x := range p.Pieces() {
-			if x.Bytes < 1 || x.Spine >= 0 && (!tr.Alive(tr.Leaf(x.Src), x.Spine) || !tr.Alive(tr.Leaf(x.Dst), x.Spine)) {
-				t.Fatalf("%s: %+v", name, x)
-			}
+			expect.MustFalse(t, x.Bytes < 1 || x.Spine >= 0 && (!tr.Alive(tr.Leaf(x.Src), x.Spine) || !tr.Alive(tr.Leaf(x.Dst), x.Spine)),
+				"%s: %+v", name, x)
 			if f := (fragment{x.Exchange, x.Src, x.Dst}); sent[f] != x.Offset {
 				t.Fatalf("%s: %+v after %d bytes", name, x, sent[f])
 			} else {
 				sent[f] += x.Bytes
 			}
 			for _, w := range occupied(tr, x) {
-				if until[w] > x.Start {
-					t.Fatalf("%s: %+v before %d", name, x, until[w])
-				}
+				expect.MustTrue(t, until[w] <= x.Start, "%s: %+v before %d", name, x, until[w])
 				until[w] = x.Start + x.Bytes
 			}
 			last = max(last, x.Start+x.Bytes)
@@ -86,16 +82,13 @@ func TestWindow(t *testing.T) {
 				t.Errorf("%s: time %d, bound %+v, exchange %d has %+v, error %v", name, p.Time, p.Bound, e, b, err)
 			}
 		}
-		if p.Time != last {
-			t.Errorf("%s: time %d, the last piece ends at %d", name, p.Time, last)
-		}
+		expect.True(t, p.Time == last, "%s: time %d, the last piece ends at %d", name, p.Time, last)
 	})
 }
 
 // few draws an exchange in which most pairs have no fragment.
 func few(t *testing.T, tr *topology.Tree, rng *rand.Rand) *sizes.Matrix {
-	m, err := sizes.NewMatrix(tr)
-	expect.Must(t, err)
+	m := expect.Value(sizes.NewMatrix(tr))(t)
 	s := tr.Servers()
 	for range 1 + rng.IntN(2*s) {
 		src := rng.IntN(s)
@@ -133,9 +126,8 @@ func (r *run) window(t *testing.T, name string, p *sizes.Plan, begin int64, long
 		}
 		end := start + long(x)
 		for _, wire := range occupied(r.tr, x) {
-			if r.until[wire] > start {
-				t.Fatalf("%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, len(r.ends), start, r.until[wire])
-			}
+			expect.MustTrue(t, r.until[wire] <= start,
+				"%s: piece %d %+v of window %d starts at %d, before %d", name, k, x, len(r.ends), start, r.until[wire])
 			r.until[wire] = end
 		}
 		r.sent[x.Src], last = end, max(last, end)
@@ -163,11 +155,9 @@ func TestChain(t *testing.T) {
 			if n > 0 && rng.IntN(3) > 0 {
 				window = []*sizes.Matrix{few(t, tr, rng)}
 			}
-			p, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split, After: r.chain})
-			expect.Must(t, err)
-			if last := r.window(t, name, p, begin, long); last != begin+p.Time && !drawn {
-				t.Errorf("%s: window %d ends at %d, planned at %d", name, n, last, begin+p.Time)
-			}
+			p := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: uint64(n), Split: o.Split, After: r.chain}))(t)
+			last := r.window(t, name, p, begin, long)
+			expect.False(t, last != begin+p.Time && !drawn, "%s: window %d ends at %d, planned at %d", name, n, last, begin+p.Time)
 			if drawn {
 				continue
 			}
@@ -186,17 +176,14 @@ func TestPaths(t *testing.T) {
 		expect.Must(t, err)
 		for _, o.Order = range []string{"", sizes.OrderList, sizes.OrderFORS} {
 			o.Paths = s
-			p, err := sizes.MakeWindow(tr, window, o)
-			expect.Must(t, err)
+			p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
 			free := make([]int64, tr.Wires())
 			for x := range p.Pieces() {
 				if _, k := s.At(x.Src, x.Dst); x.Spine != k {
 					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Spine, k)
 				}
 				for _, w := range occupied(tr, x) {
-					if x.Start < free[w] {
-						t.Fatalf("%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])
-					}
+					expect.MustTrue(t, x.Start >= free[w], "%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])
 					free[w] = x.Start + x.Bytes
 				}
 			}
@@ -220,8 +207,6 @@ func TestWindowRefuses(t *testing.T) {
 		{[]*sizes.Matrix{m}, sizes.Options{Order: "x"}, `no order "x"`},
 		{[]*sizes.Matrix{m}, sizes.Options{After: sizes.NewChain(broken(t, topology.Options{Ports: 2, Leaves: 2}, 0, 1))}, "another tree"},
 	} {
-		if _, err := sizes.MakeWindow(tr, tt.window, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("error %v, want %q", err, tt.want)
-		}
+		expect.Error(t, expect.Err(sizes.MakeWindow(tr, tt.window, tt.o)), tt.want)
 	}
 }
