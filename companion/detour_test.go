@@ -156,10 +156,9 @@ func step(t *testing.T, now, next state) state {
 		})
 		walkEdits(t, now, next, func(s state, what string) {
 			for _, m := range must {
-				if !s.arrives(tree, m[0], m[1], m[2], map[int]bool{}) {
-					t.Fatalf("leaf%d to rank %d on path %d, from %v to %v dead: a gap after %s",
-						m[0], m[1], m[2], now.tree.DownNames(), next.tree.DownNames(), what)
-				}
+				expect.MustTrue(t, s.arrives(tree, m[0], m[1], m[2], map[int]bool{}),
+					"leaf%d to rank %d on path %d, from %v to %v dead: a gap after %s",
+					m[0], m[1], m[2], now.tree.DownNames(), next.tree.DownNames(), what)
 			}
 		})
 	}

@@ -131,13 +131,10 @@ func TestForesight(t *testing.T) {
 		expect.Equal(t, len(all), r.plan.Tree.Leaves()*r.plan.Tree.Spines(), "neighbours")
 		for _, tree := range all {
 			edits, ok := r.next.lookup(tree)
-			if !ok {
-				t.Fatalf("%v: not foreseen", tree.Dead())
-			}
+			expect.MustTrue(t, ok, "%v: not foreseen", tree.Dead())
 			want := expect.Value(r.rule.routes(tree))(t)
-			if d := compare(edits.apply(r.have.routes), want); len(d) > 0 {
-				t.Errorf("%v: %d differences", tree.Dead(), len(d))
-			}
+			d := compare(edits.apply(r.have.routes), want)
+			expect.True(t, len(d) == 0, "%v: %d differences", tree.Dead(), len(d))
 		}
 		r.aid(t, linkA, linkB)
 		quiet()

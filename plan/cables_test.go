@@ -46,9 +46,7 @@ func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int) (t
 		p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS})
 		took += time.Since(begin)
 		expect.Must(t, err)
-		if err := p.Judge(); err != nil {
-			t.Fatalf("%s without %v: %v", tree.Notation(), tree.DownNames(), err)
-		}
+		expect.Must(t, p.Judge(), "%s without %v", tree.Notation(), tree.DownNames())
 		y.trees++
 		if p.Gap() > 0 {
 			y.above++

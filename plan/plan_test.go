@@ -224,9 +224,9 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 	if err := p.Judge(); err != nil || !r.Valid || r.Bound != nil && !r.Bound.Proven && r.Bound.Kind != scheduler.KindLP {
 		t.Fatalf("%s down %v: %v, %+v", p.Notation(), p.DownNames(), err, r)
 	}
-	if c := p.Cost(plan.Equal, 1); r.Duration > 0 && float64(r.Duration) != c.Duration {
-		t.Errorf("%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
-	}
+	c := p.Cost(plan.Equal, 1)
+	expect.False(t, r.Duration > 0 && float64(r.Duration) != c.Duration,
+		"%s, routing %s: the judge counts a duration of %d, the plan %v", p.Notation(), p.Routing, r.Duration, c.Duration)
 	same(t, p, restored(t, text))
 	var says struct {
 		Topology, Schedule, Routing, Hash string

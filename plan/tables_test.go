@@ -98,15 +98,13 @@ func TestTablesHoldOnePath(t *testing.T) {
 		p := expect.Value(plan.Build(tr, o))(t)
 		for m := range p.Schedule.All() {
 			path, ok := p.Tables.PathOf(m.Src, m.Dst)
-			if want := p.Path(m.Src, m.Dst); tr.Leaf(m.Src) != tr.Leaf(m.Dst) && (!ok || path != want) {
-				t.Fatalf("%s down %v: %d to %d takes path %d, want %d", tr.Notation(), tr.DownNames(), m.Src, m.Dst, path, want)
-			}
+			want := p.Path(m.Src, m.Dst)
+			expect.MustFalse(t, tr.Leaf(m.Src) != tr.Leaf(m.Dst) && (!ok || path != want),
+				"%s down %v: %d to %d takes path %d, want %d", tr.Notation(), tr.DownNames(), m.Src, m.Dst, path, want)
 			expect.OK(t, p.Tables.Walk(m.Src, m.Dst))
 		}
 		for _, s := range p.Row(0) {
-			if s.ToSpine != scheduler.None || s.FromSpine != scheduler.None {
-				t.Fatalf("%s: rank 0 is told spines: %+v", tr.Notation(), s)
-			}
+			expect.MustTrue(t, s.ToSpine == scheduler.None && s.FromSpine == scheduler.None, "%s: rank 0 is told spines: %+v", tr.Notation(), s)
 		}
 	}
 }
@@ -134,9 +132,8 @@ func joined(t *testing.T, tr *topology.Tree, tables *routing.Tables) {
 		for dst := range tr.Servers() {
 			a, b := tr.Leaf(src), tr.Leaf(dst)
 			err := tables.Walk(src, dst)
-			if common := a == b || len(tr.CommonSpines(a, b)) > 0; common != (err == nil) {
-				t.Errorf("%s on %s down %v: joined %v: %v", tables.Engine, tr.Notation(), tr.DownNames(), common, err)
-			}
+			common := a == b || len(tr.CommonSpines(a, b)) > 0
+			expect.True(t, common == (err == nil), "%s on %s down %v: joined %v: %v", tables.Engine, tr.Notation(), tr.DownNames(), common, err)
 		}
 	}
 }

@@ -136,9 +136,8 @@ func TestEveryEngineReachesAll(t *testing.T) {
 	} {
 		for _, engine := range routing.TreeEngines() {
 			r := compute(t, tr, engine).Check()
-			if s := tr.Servers(); !r.OK() || r.Pairs != s*(s-1) {
-				t.Errorf("%s on %s: %+v", engine, tr.Notation(), r)
-			}
+			s := tr.Servers()
+			expect.True(t, r.OK() && r.Pairs == s*(s-1), "%s on %s: %+v", engine, tr.Notation(), r)
 		}
 	}
 }

@@ -27,9 +27,8 @@ const small = "topology: FT(2;4,4)\n"
 func TestDefaults(t *testing.T) {
 	s := read(t, small+"cases: [{schedule: linear-shift}]\n")
 	fabric := scenario.Fabric{Kind: "lab", Rate: 100_000_000, AutoRate: true, MTU: 9000, Workers: "threads", Lossless: s.Fabric.Lossless}
-	if s.Name != "test" || s.Tree.Notation() != "FT(2;4,4)" || s.Fabric != fabric {
-		t.Errorf("name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
-	}
+	expect.True(t, s.Name == "test" && s.Tree.Notation() == "FT(2;4,4)" && s.Fabric == fabric,
+		"name %q, tree %s, fabric %+v", s.Name, s.Tree.Notation(), s.Fabric)
 	x := s.Fabric.Lossless
 	expect.True(t, !x.On && x.Packet == 4096 && x.Buffer == 64<<10 && x.Lanes == 1 && x.Queues == scenario.QueuesFIFO, "lossless %+v", x)
 	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40

@@ -40,9 +40,7 @@ func TestRandomCables(t *testing.T) {
 		s, b, err := scheduler.FORS(tree, scheduler.Options{Seed: rng.Uint64()})
 		expect.Must(t, err)
 		passes(t, tree, s)
-		if s.Phases > b.Phases+1 {
-			t.Errorf("%s without %v: %d phases, bound %d", tree.Notation(), tree.DownNames(), s.Phases, b.Phases)
-		}
+		expect.True(t, s.Phases <= b.Phases+1, "%s without %v: %d phases, bound %d", tree.Notation(), tree.DownNames(), s.Phases, b.Phases)
 		if s.Phases > b.Phases {
 			above++
 		}
@@ -50,9 +48,9 @@ func TestRandomCables(t *testing.T) {
 			few, _, err := scheduler.FORS(tree, o)
 			expect.Must(t, err)
 			passes(t, tree, few)
-			if most := max(tree.Servers(), s.Phases); o.Objective == scheduler.Balanced && few.Phases > most {
-				t.Errorf("%s without %v: balanced has %d phases, more than %d", tree.Notation(), tree.DownNames(), few.Phases, most)
-			}
+			most := max(tree.Servers(), s.Phases)
+			expect.False(t, o.Objective == scheduler.Balanced && few.Phases > most,
+				"%s without %v: balanced has %d phases, more than %d", tree.Notation(), tree.DownNames(), few.Phases, most)
 		}
 		repaired, _, err := scheduler.ByName("repair:linear-shift", tree, scheduler.Options{})
 		expect.Must(t, err)

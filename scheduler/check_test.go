@@ -136,16 +136,15 @@ func TestWorkers(t *testing.T) {
 		}
 		one := planned(7, 1)
 		for _, workers := range []int{0, 2, 7} {
-			if !same(planned(7, workers), one) {
-				t.Errorf("%s %s on %s: %d workers make another schedule than one", tt.name, tt.o.Objective, tt.tree.Notation(), workers)
-			}
+			expect.True(t, same(planned(7, workers), one),
+				"%s %s on %s: %d workers make another schedule than one", tt.name, tt.o.Objective, tt.tree.Notation(), workers)
 			if tt.tree == pods && !same(pin(t, pods, one, scheduler.Options{Workers: workers}), pin(t, pods, one, scheduler.Options{Workers: 1})) {
 				t.Errorf("%d workers pin in another way than one", workers)
 			}
 		}
-		if other := planned(8, 1); tt.seeded && same(other, one) || tt.o.Objective == "" && other.Phases != one.Phases {
-			t.Errorf("%s %s on %s: seeds 7 and 8 make the same schedule, or one of other length", tt.name, tt.o.Objective, tt.tree.Notation())
-		}
+		other := planned(8, 1)
+		expect.False(t, tt.seeded && same(other, one) || tt.o.Objective == "" && other.Phases != one.Phases,
+			"%s %s on %s: seeds 7 and 8 make the same schedule, or one of other length", tt.name, tt.o.Objective, tt.tree.Notation())
 	}
 }
 

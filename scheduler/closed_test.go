@@ -54,9 +54,9 @@ func closed(t *testing.T, tr *topology.Tree, live []int) {
 		return
 	}
 	for _, m := range want {
-		if phase, spine := s.At(m.Src, m.Dst); phase != m.Phase || spine != m.Spine {
-			t.Fatalf("%s, %v alive: %+v is in phase %d through spine %d", tr.Notation(), live, m, phase, spine)
-		}
+		phase, spine := s.At(m.Src, m.Dst)
+		expect.MustTrue(t, phase == m.Phase && spine == m.Spine,
+			"%s, %v alive: %+v is in phase %d through spine %d", tr.Notation(), live, m, phase, spine)
 	}
 }
 
@@ -109,15 +109,12 @@ func TestForsClosedSweep(t *testing.T) {
 	shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
 		hops, phases, within := scheduler.Stair(tr)
 		cases++
-		if want := f == 0 || f > m0/m1; within != want {
-			t.Fatalf("%s, f=%d: all in closed form: %v, want %v", tr.Notation(), f, within, want)
-		}
+		want := f == 0 || f > m0/m1
+		expect.MustTrue(t, within == want, "%s, f=%d: all in closed form: %v, want %v", tr.Notation(), f, within, want)
 		if within {
 			alone++
 		}
-		if err := sound(hops, phases, m0, m1, m0-f, within); err != nil {
-			t.Fatalf("%s, f=%d: %v", tr.Notation(), f, err)
-		}
+		expect.Must(t, sound(hops, phases, m0, m1, m0-f, within), "%s, f=%d", tr.Notation(), f)
 	})
 	expect.True(t, cases == 6877 && alone == 6273, "%d trees, %d without lift, want 6877 and 6273", cases, alone)
 }

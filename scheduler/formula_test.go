@@ -128,8 +128,7 @@ func TestBandwidthOptimalTwoLevels(t *testing.T) {
 	want := scheduler.BandwidthOptimal(tree(t, options))
 	for _, options.Pods = range []int{1, 4} {
 		p := expect.Value(topology.New(options))(t)
-		if got := scheduler.BandwidthOptimal(p); !slices.Equal(slices.Collect(got.All()), slices.Collect(want.All())) {
-			t.Errorf("%s: not the schedule of two levels", p.Notation())
-		}
+		expect.True(t, slices.Equal(slices.Collect(scheduler.BandwidthOptimal(p).All()), slices.Collect(want.All())),
+			"%s: not the schedule of two levels", p.Notation())
 	}
 }

@@ -257,19 +257,17 @@ func TestFORSShift(t *testing.T) {
 		s, b := plan(t, tr, scheduler.Options{})
 		shift, spine := scheduler.LinearShift(tr), make(map[int]int)
 		for m := range s.All() {
-			if p, _ := shift.At(m.Src, m.Dst); p != m.Phase {
-				t.Fatalf("%s: %+v; linear shift has phase %d", tr.Notation(), m, p)
-			}
-			if k, known := spine[m.Dst]; m.Spine != scheduler.None && known && k != m.Spine {
-				t.Fatalf("%s: %+v; others took spine %d", tr.Notation(), m, k)
-			}
+			p, _ := shift.At(m.Src, m.Dst)
+			expect.MustTrue(t, p == m.Phase, "%s: %+v; linear shift has phase %d", tr.Notation(), m, p)
+			k, known := spine[m.Dst]
+			expect.MustFalse(t, m.Spine != scheduler.None && known && k != m.Spine, "%s: %+v; others took spine %d", tr.Notation(), m, k)
 			if m.Spine != scheduler.None {
 				spine[m.Dst] = m.Spine
 			}
 		}
-		if again := scheduler.LowerBound(tr, scheduler.Options{}); b.Kind != scheduler.KindServer || again.Phases != b.Phases || again.Kind != b.Kind {
-			t.Errorf("%s: bound %d by %v, LowerBound %d by %v", tr.Notation(), b.Phases, b, again.Phases, again)
-		}
+		again := scheduler.LowerBound(tr, scheduler.Options{})
+		expect.True(t, b.Kind == scheduler.KindServer && again.Phases == b.Phases && again.Kind == b.Kind,
+			"%s: bound %d by %v, LowerBound %d by %v", tr.Notation(), b.Phases, b, again.Phases, again)
 	}
 }
 
@@ -286,9 +284,9 @@ func TestFORSLooser(t *testing.T) {
 			tr := tree(t, o, topology.Link{Leaf: 0, Spine: 1})
 			s := scheduler.Looser(tr, extra, scheduler.Options{})
 			passes(t, tr, s)
-			if least := scheduler.LowerBound(tr, scheduler.Options{}).Phases; s.Phases < least || s.Phases > least+int(extra) {
-				t.Errorf("%s: %d phases with %d to spare, bound %d", tr.Notation(), s.Phases, extra, least)
-			}
+			least := scheduler.LowerBound(tr, scheduler.Options{}).Phases
+			expect.True(t, s.Phases >= least && s.Phases <= least+int(extra),
+				"%s: %d phases with %d to spare, bound %d", tr.Notation(), s.Phases, extra, least)
 		}
 	}
 }

@@ -256,15 +256,13 @@ func TestOnePath(t *testing.T) {
 		tr := deadSet(t, i)
 		got, b := few(t, tr, scheduler.FewestPaths)
 		least, leaf := scheduler.OnePathBound(tr, b)
-		if got != (result{least, 1}) {
-			t.Errorf("set %d, down %v: phases and paths %v, want %d and 1 (bound %d)", i, tr.DownNames(), got, least, b.Phases)
-		}
+		expect.True(t, got == (result{least, 1}),
+			"set %d, down %v: phases and paths %v, want %d and 1 (bound %d)", i, tr.DownNames(), got, least, b.Phases)
 		if leaf != scheduler.None {
 			proven++
 		}
-		if got.phases > b.Phases+b.Phases*6/1000 && leaf == scheduler.None {
-			t.Errorf("set %d, down %v: %d phases, bound %d", i, tr.DownNames(), got.phases, b.Phases)
-		}
+		expect.False(t, got.phases > b.Phases+b.Phases*6/1000 && leaf == scheduler.None,
+			"set %d, down %v: %d phases, bound %d", i, tr.DownNames(), got.phases, b.Phases)
 	}
 	expect.True(t, proven != 0, "no set has a leaf that one path costs phases")
 }

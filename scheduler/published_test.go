@@ -155,15 +155,12 @@ func comparePublished(t *testing.T, name string, tr *topology.Tree, want printed
 		if name == listed && tr.Notation() == "FT(2;4,5)" && f == 1 {
 			phases++ // no phase has room for slot 1 to slot 0
 		}
-		if f > tr.Ports()/tr.Leaves() && s.Phases != phases {
-			t.Errorf("%s on %s, f=%d: %d phases, want %d", name, tr.Notation(), f, s.Phases, phases)
-		}
+		expect.False(t, f > tr.Ports()/tr.Leaves() && s.Phases != phases,
+			"%s on %s, f=%d: %d phases, want %d", name, tr.Notation(), f, s.Phases, phases)
 		return "right"
 	}
 	invalid, ok := errors.AsType[*scheduler.InvalidError](err)
-	if !ok || invalid.Schedule != name {
-		t.Fatalf("%s on %s, down %v: %v, want an InvalidError", name, tr.Notation(), tr.DownNames(), err)
-	}
+	expect.MustTrue(t, ok && invalid.Schedule == name, "%s on %s, down %v: %v, want an InvalidError", name, tr.Notation(), tr.DownNames(), err)
 	if want.offence >= 0 {
 		expect.True(t, strings.HasPrefix(invalid.Offence, fmt.Sprintf("phase %d: ", want.offence)) && strings.Contains(invalid.Shape, "g = gcd"),
 			"%v, want phase %d", err, want.offence)

@@ -49,9 +49,7 @@ func sends(t *testing.T, tr *topology.Tree, s *scheduler.Schedule, dst func(src,
 func TestLinearShift(t *testing.T) {
 	grid(t, func(tr *topology.Tree) {
 		s := scheduler.LinearShift(tr)
-		if s.Phases != tr.Servers()-1 || s.Pinned {
-			t.Errorf("%s: %d phases, pinned %v", tr.Notation(), s.Phases, s.Pinned)
-		}
+		expect.True(t, s.Phases == tr.Servers()-1 && !s.Pinned, "%s: %d phases, pinned %v", tr.Notation(), s.Phases, s.Pinned)
 		sends(t, tr, s, func(src, p int) int { return (src + p + 1) % tr.Servers() })
 	})
 }
@@ -79,9 +77,8 @@ func TestLinearShiftPorts(t *testing.T) {
 			t.Fatalf("%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
 		}
 		sends(t, tr, s, func(src, p int) int { return to(src, shifts[p]) })
-		if tr.Full() && !slices.Equal(slices.Collect(s.All()), slices.Collect(scheduler.LinearShift(tr).All())) {
-			t.Errorf("%s: not the linear shift", tr.Notation())
-		}
+		expect.False(t, tr.Full() && !slices.Equal(slices.Collect(s.All()), slices.Collect(scheduler.LinearShift(tr).All())),
+			"%s: not the linear shift", tr.Notation())
 		used := map[[4]int]bool{} // phase, leaf, spine, up or down
 		for m := range s.All() {
 			k := tr.Position(m.Dst) % tr.Ports()

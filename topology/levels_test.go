@@ -39,9 +39,8 @@ func TestLinksOfAllLevels(t *testing.T) {
 			if named, err := tree.Links(l.String()); err != nil || !slices.Equal(named, []topology.Link{l}) {
 				t.Errorf("%s: %s stands for %v, %v", tree.Notation(), l, named, err)
 			}
-			if name, up := tree.WireName(tree.UpWire(l)); name != l.String() || up != "up" {
-				t.Errorf("%s: the wire of %s is %s %s", tree.Notation(), l, name, up)
-			}
+			name, up := tree.WireName(tree.UpWire(l))
+			expect.True(t, name == l.String() && up == "up", "%s: the wire of %s is %s %s", tree.Notation(), l, name, up)
 			wires[tree.UpWire(l)], wires[tree.UpWire(l)+1] = true, true
 			low, high := tree.Ends(l)
 			for upper, e := range map[bool]topology.End{false: low, true: high} {
@@ -64,9 +63,7 @@ func TestLinksOfAllLevels(t *testing.T) {
 			t.Errorf("%s: %d ports and %d wires of %d links, %d ports in all", tree.Notation(), len(ports), len(wires), tree.AllLinks(), all)
 		}
 		for _, l := range []topology.Link{{Leaf: -1}, {Leaf: tree.Leaves()}, {Spine: tree.Spines()}, {Cable: tree.Cables() + 1}, {Cable: -1}, {Above: true, Top: 9}, {Leaf: 9, Above: true}} {
-			if _, err := tree.Without(l); err == nil || tree.Has(l) {
-				t.Errorf("%s has %s", tree.Notation(), l)
-			}
+			expect.True(t, expect.Err(tree.Without(l)) != nil && !tree.Has(l), "%s has %s", tree.Notation(), l)
 		}
 	}
 }
@@ -108,18 +105,14 @@ func joins(t *testing.T, tree *topology.Tree, src, dst, path int) {
 		if i >= len(links)/2 {
 			from, to, way = high, low, "down"
 		}
-		if from.Switch != at {
-			t.Fatalf("%s: %s begins at %s, not at %s", tree.Notation(), l, tree.SwitchName(from.Switch), tree.SwitchName(at))
-		}
+		expect.MustTrue(t, from.Switch == at, "%s: %s begins at %s, not at %s", tree.Notation(), l, tree.SwitchName(from.Switch), tree.SwitchName(at))
 		at = to.Switch
 		want = append(want, l.String()+" "+way)
 		broken, err := tree.Without(l)
-		if err != nil || broken.PathAlive(a, b, path) || !tree.PathAlive(a, b, path) {
-			t.Fatalf("%s: path %d is alive without %s: %v", tree.Notation(), path, l, err)
-		}
-		if tree.Apart(a, b) && slices.Contains(broken.LivePaths(a, b), path) {
-			t.Fatalf("%s: path %d is among the live ones without %s", tree.Notation(), path, l)
-		}
+		expect.MustTrue(t, err == nil && !broken.PathAlive(a, b, path) && tree.PathAlive(a, b, path),
+			"%s: path %d is alive without %s: %v", tree.Notation(), path, l, err)
+		expect.MustFalse(t, tree.Apart(a, b) && slices.Contains(broken.LivePaths(a, b), path),
+			"%s: path %d is among the live ones without %s", tree.Notation(), path, l)
 	}
 	want = append(want, fmt.Sprintf("%s-leaf%d down", tree.ServerName(dst), b))
 	var got []string
@@ -127,9 +120,8 @@ func joins(t *testing.T, tree *topology.Tree, src, dst, path int) {
 		name, way := tree.WireName(w)
 		got = append(got, name+" "+way)
 	}
-	if at != b || !slices.Equal(got, want) {
-		t.Fatalf("%s: path %d from %d to %d takes %v, its links %v", tree.Notation(), path, src, dst, got, want)
-	}
+	expect.MustTrue(t, at == b && slices.Equal(got, want),
+		"%s: path %d from %d to %d takes %v, its links %v", tree.Notation(), path, src, dst, got, want)
 }
 
 // A leaf and a spine are joined until the last of their cables dies; a name without a number means all.

@@ -117,14 +117,12 @@ func TestPodsConnected(t *testing.T) {
 				}
 			}
 		}
-		if got := p.Unreachable(); !slices.Equal(got, want) {
-			t.Fatalf("%s down %v: unreachable %v, want %v", p.Notation(), p.DownNames(), got, want)
-		}
+		got := p.Unreachable()
+		expect.MustTrue(t, slices.Equal(got, want), "%s down %v: unreachable %v, want %v", p.Notation(), p.DownNames(), got, want)
 		err := p.Connected()
 		var u *topology.UnreachableError
-		if len(want) == 0 && err != nil || len(want) > 0 && (!errors.As(err, &u) || [2]int{u.A, u.B} != want[0]) {
-			t.Fatalf("%s down %v: %v, want %v", p.Notation(), p.DownNames(), err, want)
-		}
+		expect.MustFalse(t, len(want) == 0 && err != nil || len(want) > 0 && (!errors.As(err, &u) || [2]int{u.A, u.B} != want[0]),
+			"%s down %v: %v, want %v", p.Notation(), p.DownNames(), err, want)
 		if len(want) > 0 {
 			apart++
 			expect.True(t, strings.Contains(err.Error(), fmt.Sprintf("leaf%d and leaf%d have no live path", u.A, u.B)), "error %v", err)
@@ -158,9 +156,7 @@ func TestPodsWires(t *testing.T) {
 		link, direction := p.WireName(topology.Wire(w))
 		seen[link+" "+direction] = true
 	}
-	if len(seen) != p.Wires() || len(seen) != 2*(12+5+12) {
-		t.Errorf("%d names for %d wires", len(seen), p.Wires())
-	}
+	expect.True(t, len(seen) == p.Wires() && len(seen) == 2*(12+5+12), "%d names for %d wires", len(seen), p.Wires())
 	for _, tt := range []struct {
 		src, dst, plane, top int
 		want                 string

@@ -152,9 +152,8 @@ func TestLinks(t *testing.T) {
 func TestWithoutIsAView(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3})
 	v := expect.Value(tr.Without(topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 0}))(t)
-	if !tr.Alive(1, 0) || v.Alive(1, 0) || len(v.Dead()) != 1 || len(v.Healthy().Dead()) != 0 {
-		t.Errorf("the view has dead %v, the tree %v", v.Dead(), tr.Dead())
-	}
+	expect.True(t, tr.Alive(1, 0) && !v.Alive(1, 0) && len(v.Dead()) == 1 && len(v.Healthy().Dead()) == 0,
+		"the view has dead %v, the tree %v", v.Dead(), tr.Dead())
 	got := v.CommonSpines(0, 1)
 	expect.True(t, len(got) == 1 && got[0] == 1, "CommonSpines(0, 1) = %v, want [1]", got)
 	expect.True(t, expect.Err(tr.Without(topology.Link{Leaf: 3, Spine: 0})) != nil, "a link that does not exist was taken down")
@@ -194,9 +193,7 @@ func TestWires(t *testing.T) {
 		link, direction := tr.WireName(topology.Wire(w))
 		seen[link+" "+direction] = true
 	}
-	if len(seen) != tr.Wires() || len(seen) != 2*(9+5) {
-		t.Errorf("%d names for %d wires", len(seen), tr.Wires())
-	}
+	expect.True(t, len(seen) == tr.Wires() && len(seen) == 2*(9+5), "%d names for %d wires", len(seen), tr.Wires())
 	var names []string
 	for _, w := range tr.Path(nil, 1, 3, 2) {
 		link, direction := tr.WireName(w)
@@ -223,9 +220,8 @@ func FuzzNames(f *testing.F) {
 			if o.Pods == 0 && o.Cables == 0 {
 				o.Spines = 0 // which the notation of two levels leaves out
 			}
-			if err != nil || !reflect.DeepEqual(again, o) {
-				t.Errorf("Parse(%q) = %+v; its notation %s gives %+v, %v", s, o, tree.Notation(), again, err)
-			}
+			expect.True(t, err == nil && reflect.DeepEqual(again, o),
+				"Parse(%q) = %+v; its notation %s gives %+v, %v", s, o, tree.Notation(), again, err)
 		}
 		for _, tr := range trees {
 			if links, err := tr.Links(s); err == nil {

@@ -94,9 +94,8 @@ func TestHelpLines(t *testing.T) {
 	for _, page := range pages {
 		var out, said bytes.Buffer
 		args := append(append([]string{"evbench"}, strings.Fields(page)...), "--help")
-		if code := run(t.Context(), args, &out, &said); code != exitDone || out.Len() == 0 {
-			t.Errorf("%s: exit %d, %s", page, code, said.String())
-		}
+		code := run(t.Context(), args, &out, &said)
+		expect.True(t, code == exitDone && out.Len() != 0, "%s: exit %d, %s", page, code, said.String())
 		for line := range strings.Lines(out.String()) {
 			n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
 			expect.True(t, n <= 100, "evbench %s: %d columns: %s", page, n, line)

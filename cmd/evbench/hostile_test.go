@@ -77,9 +77,8 @@ func TestHostileResults(t *testing.T) {
 	} {
 		var out, said bytes.Buffer
 		code := run(t.Context(), append([]string{"evbench"}, args...), &out, &said)
-		if code == exitUsage && slices.Contains(args, base) && !slices.Contains(args, "--case") || code == exitFailed {
-			t.Errorf("%q: ended with %d: %.500q", args, code, said.String())
-		}
+		expect.False(t, code == exitUsage && slices.Contains(args, base) && !slices.Contains(args, "--case") || code == exitFailed,
+			"%q: ended with %d: %.500q", args, code, said.String())
 		for _, text := range [][]byte{out.Bytes(), said.Bytes()} {
 			if found := hidden(text); len(found) > 0 {
 				t.Errorf("%q printed %q", args, slices.Sorted(maps.Keys(found)))
@@ -113,8 +112,6 @@ func TestHostileNamesKeepTheirLine(t *testing.T) {
 	var out, said bytes.Buffer
 	run(t.Context(), []string{"evbench", "compare", "--force", base, base}, &out, &said)
 	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, "evbench:") {
-			t.Errorf("a name has become a line of its own:\n%s", out.String())
-		}
+		expect.True(t, !strings.HasPrefix(line, "evbench:"), "a name has become a line of its own:\n%s", out.String())
 	}
 }

@@ -47,8 +47,7 @@ func TestKernelsForward(t *testing.T) {
 // lost spine1.
 func forward(t *testing.T, tree, broken *topology.Tree) {
 	t.Helper()
-	l, err := lab.Start(t.Context(), lab.Options{Tree: tree})
-	expect.Must(t, err)
+	l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: tree}))(t)
 	defer l.Close()
 	dir := t.TempDir()
 	for _, now := range []*topology.Tree{tree, broken} {
@@ -61,14 +60,12 @@ func forward(t *testing.T, tree, broken *topology.Tree) {
 					if src == dst || path >= 0 && x != y && !now.PathAlive(x, y, path) {
 						continue
 					}
-					if err := transfer(t.Context(), l, src, dst, path, []byte{1}); err != nil {
-						t.Errorf("down %v, %d to %d on path %d: %v", now.DownNames(), src, dst, path, err)
-					}
+					expect.OK(t, transfer(t.Context(), l, src, dst, path, []byte{1}), "down %v, %d to %d on path %d", now.DownNames(), src, dst, path)
 				}
 			}
 		}
 	}
-	err = l.In(0, func() error {
+	err := l.In(0, func() error {
 		cmd := exec.CommandContext(t.Context(), "ip", "route", "show", "proto", fmt.Sprint(protocol), "10.1.0.0/16")
 		out, err := cmd.CombinedOutput()
 		expect.True(t, len(out) == 0, "leaf0 still has %s", out)

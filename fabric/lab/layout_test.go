@@ -49,9 +49,7 @@ func TestLayout(t *testing.T) {
 func testLayout(t *testing.T, tree *topology.Tree) {
 	t.Helper()
 	y := newLayout(Options{Tree: tree, MTU: 9000})
-	if 2*len(y.cables) != tree.Wires() {
-		t.Fatalf("%d cables for %d wires", len(y.cables), tree.Wires())
-	}
+	expect.MustTrue(t, 2*len(y.cables) == tree.Wires(), "%d cables for %d wires", len(y.cables), tree.Wires())
 	macs := map[string]bool{}
 	for i, c := range y.cables {
 		a, b := c.ends[0], c.ends[1]
@@ -68,9 +66,7 @@ func testLayout(t *testing.T, tree *topology.Tree) {
 			expect.True(t, p.Index == e.index && p.Name == e.name && len(e.name) <= 15, "cable %d: port %+v, end %+v", i, p, e)
 		}
 	}
-	if len(macs) != tree.Wires() {
-		t.Errorf("%d MACs for %d ends", len(macs), tree.Wires())
-	}
+	expect.True(t, len(macs) == tree.Wires(), "%d MACs for %d ends", len(macs), tree.Wires())
 	for id := range tree.AllLinks() {
 		low, high := tree.Ends(tree.LinkOf(id))
 		c := y.cables[y.cable(tree.LinkOf(id))]

@@ -49,9 +49,8 @@ func TestSources(t *testing.T) {
 		{newTree(t, a), failover.Kept}, {newTree(t, b), failover.Kept},
 	} {
 		m, err := p.Plan(t.Context(), tt.tree)
-		if err != nil || m.Source != tt.want || m.Plan.Hash() != newPlan(t, tt.tree).Hash() {
-			t.Errorf("%v: source %s, want %s; %v", tt.tree.Dead(), m.Source, tt.want, err)
-		}
+		expect.True(t, err == nil && m.Source == tt.want && m.Plan.Hash() == newPlan(t, tt.tree).Hash(),
+			"%v: source %s, want %s; %v", tt.tree.Dead(), m.Source, tt.want, err)
 	}
 }
 
@@ -100,9 +99,7 @@ func TestPlansOverlap(t *testing.T) {
 	for _, tree := range slices.Repeat(trees, 3) {
 		asked.Go(func() {
 			m, err := p.Plan(t.Context(), tree)
-			if err != nil || !slices.Equal(m.Plan.Tree.Dead(), tree.Dead()) {
-				t.Errorf("%v: %v", tree.DownNames(), err)
-			}
+			expect.True(t, err == nil && slices.Equal(m.Plan.Tree.Dead(), tree.Dead()), "%v: %v", tree.DownNames(), err)
 		})
 	}
 	asked.Wait()

@@ -109,15 +109,11 @@ func TestRandomWeights(t *testing.T) {
 		if phases < 1 {
 			continue // no bound to state
 		}
-		if got := wrong(t, lp(tr, phases, ws)); got != "" {
-			t.Fatalf("%s fill %v down %v weights %v: %s", tr.Notation(), o.Fill, tr.DownNames(), ws, got)
-		}
-		if got := wrong(t, lp(tr, phases+1, ws)); got == "" {
-			t.Fatalf("%s: a bound of %d is taken, %d is proven", tr.Notation(), phases+1, phases)
-		}
-		if d := greedy("dead", tr); d.phases < phases {
-			t.Fatalf("%s: a plan of %d phases, but weights prove %d", tr.Notation(), d.phases, phases)
-		}
+		got := wrong(t, lp(tr, phases, ws))
+		expect.MustTrue(t, got == "", "%s fill %v down %v weights %v: %s", tr.Notation(), o.Fill, tr.DownNames(), ws, got)
+		expect.MustTrue(t, wrong(t, lp(tr, phases+1, ws)) != "", "%s: a bound of %d is taken, %d is proven", tr.Notation(), phases+1, phases)
+		d := greedy("dead", tr)
+		expect.MustTrue(t, d.phases >= phases, "%s: a plan of %d phases, but weights prove %d", tr.Notation(), d.phases, phases)
 	}
 }
 

@@ -74,9 +74,9 @@ func TestDamage(t *testing.T) {
 	shapes(func(m0, m1 int) {
 		plans := drafts(t, m0, m1)
 		for _, d := range plans {
-			if r := judge(t, d.text(), verify.Options{Bound: true}); !r.Valid || !r.ContentionChecked || r.Duration != d.phases {
-				t.Fatalf("FT(2;%d,%d) %s: valid plan of %d phases: %+v\n%s", m0, m1, d.kind, d.phases, r, d.text())
-			}
+			r := judge(t, d.text(), verify.Options{Bound: true})
+			expect.MustTrue(t, r.Valid && r.ContentionChecked && r.Duration == d.phases,
+				"FT(2;%d,%d) %s: valid plan of %d phases: %+v\n%s", m0, m1, d.kind, d.phases, r, d.text())
 		}
 		for _, dm := range damages {
 			if dm.try(t, plans) {
@@ -110,9 +110,9 @@ func (dm damage) found(t *testing.T, d *draft, also []verify.Kind) {
 	found := slices.Collect(maps.Keys(r.Counts))
 	missing := slices.DeleteFunc(slices.Clone(dm.want), func(k verify.Kind) bool { return slices.Contains(found, k) })
 	wrong := slices.DeleteFunc(found, func(k verify.Kind) bool { return slices.Contains(dm.want, k) || slices.Contains(also, k) })
-	if r.Valid || len(missing) > 0 || len(wrong) > 0 {
-		t.Fatalf("%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s", dm.name, d.tree.Notation(), d.kind, r.Valid, missing, wrong, r.Offences, d.text())
-	}
+	expect.MustTrue(t, !r.Valid && len(missing) == 0 && len(wrong) == 0,
+		"%s on %s %s: valid %v, not found %v, wrongly found %v\n%+v\n%s",
+		dm.name, d.tree.Notation(), d.kind, r.Valid, missing, wrong, r.Offences, d.text())
 }
 
 // pick returns the first message, in a shuffled order, for which ok holds.

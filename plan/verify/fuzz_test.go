@@ -71,9 +71,8 @@ func FuzzJudge(f *testing.F) {
 		scramble(d, rng)
 		o := verify.Options{AllowContention: seed%2 == 0}
 		counts, _ := second(d, o)
-		if r := judge(t, d.text(), o); !maps.Equal(counts, r.Counts) {
-			t.Fatalf("counts %v, second judge %v\n%s", r.Counts, counts, d.text())
-		}
+		r := judge(t, d.text(), o)
+		expect.MustTrue(t, maps.Equal(counts, r.Counts), "counts %v, second judge %v\n%s", r.Counts, counts, d.text())
 	})
 }
 

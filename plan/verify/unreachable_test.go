@@ -28,9 +28,7 @@ func TestUnreachable(t *testing.T) {
 			out += 2 * d.tree.On(p[0]) * d.tree.On(p[1])
 		}
 		r := judge(t, d.text(), verify.Options{Bound: true})
-		if !r.Valid || r.LeftOut != out || r.Messages+out != d.tree.Servers()*(d.tree.Servers()-1) {
-			t.Fatalf("valid plan: %+v\n%s", r, d.text())
-		}
+		expect.MustTrue(t, r.Valid && r.LeftOut == out && r.Messages+out == d.tree.Servers()*(d.tree.Servers()-1), "valid plan: %+v\n%s", r, d.text())
 		unlisted(t, d, rng)
 		overlisted(t, d)
 		sentAnyway(t, d, rng)
@@ -47,9 +45,8 @@ func unlisted(t *testing.T, d *draft, rng *rand.Rand) {
 	p := c.cut[i]
 	c.cut = slices.Delete(slices.Clone(c.cut), i, i+1)
 	want := map[verify.Kind]int{verify.MissingMessage: 2 * d.tree.On(p[0]) * d.tree.On(p[1])}
-	if r := judge(t, c.text(), verify.Options{First: 1000}); !maps.Equal(r.Counts, want) || len(r.Offences) != r.Total {
-		t.Fatalf("unlisted pair %v: %v, want %v\n%s", p, r.Counts, want, c.text())
-	}
+	r := judge(t, c.text(), verify.Options{First: 1000})
+	expect.MustTrue(t, maps.Equal(r.Counts, want) && len(r.Offences) == r.Total, "unlisted pair %v: %v, want %v\n%s", p, r.Counts, want, c.text())
 }
 
 // overlisted lists a pair that is reachable, with its messages: the pair is
@@ -84,9 +81,7 @@ func sentAnyway(t *testing.T, d *draft, rng *rand.Rand) {
 	want := map[verify.Kind]int{verify.UnreachableMessage: 1, verify.DeadLink: 1}
 	r := judge(t, c.text(), verify.Options{})
 	text := fmt.Sprintf("phase %d: server%d on leaf%d sends to server%d on leaf%d, but the file lists the leaves as unreachable", c.phases-1, src, p[1], dst, p[0])
-	if !maps.Equal(r.Counts, want) || r.Offences[0].Text != text {
-		t.Fatalf("sent anyway: %v, want %q\n%s", r.Offences, text, c.text())
-	}
+	expect.MustTrue(t, maps.Equal(r.Counts, want) && r.Offences[0].Text == text, "sent anyway: %v, want %q\n%s", r.Offences, text, c.text())
 }
 
 // Pods apart: the top links of a pod are dead.
@@ -94,9 +89,8 @@ func TestUnreachablePods(t *testing.T) {
 	d := greedy("cut", topologytest.Tree(t, podOptions(2, 2, 3), "pod0-spine0-top0", "pod0-spine0-top1", "pod0-spine1-top0", "pod0-spine1-top1", "leaf2-spine0", "leaf3-spine1"))
 	// pod0 has leaves 0 and 1; leaf2 and leaf3 share no plane.
 	expect.MustTrue(t, len(d.cut) == 2*4+1, "%v", d.cut)
-	if r := judge(t, d.text(), verify.Options{Bound: true}); !r.Valid || r.LeftOut != 9*2*4 {
-		t.Fatalf("%+v\n%s", r, d.text())
-	}
+	r := judge(t, d.text(), verify.Options{Bound: true})
+	expect.MustTrue(t, r.Valid && r.LeftOut == 9*2*4, "%+v\n%s", r, d.text())
 }
 
 // The figures of a plan that leaves pairs out are over the messages there are.

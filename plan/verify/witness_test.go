@@ -100,9 +100,7 @@ func TestRandomHalls(t *testing.T) {
 			continue
 		}
 		phases := (d.tree.On(leaf)*m + len(spines) - 1) / len(spines)
-		if d.phases < phases {
-			t.Fatalf("a plan of %d phases, but hall%d %v proves %d\n%s", d.phases, leaf, names, phases, d.text())
-		}
+		expect.MustTrue(t, d.phases >= phases, "a plan of %d phases, but hall%d %v proves %d\n%s", d.phases, leaf, names, phases, d.text())
 		for more := range 2 {
 			d.bound = fmt.Sprintf("%d hall%d %s", phases+more, leaf, strings.Join(names, ","))
 			got := wrong(t, d.text())
@@ -134,12 +132,10 @@ func TestRandomWeightsOfPods(t *testing.T) {
 		if phases < 1 {
 			continue
 		}
-		if got := wrong(t, (&draft{tree: d.tree}).lp(phases, ws)); got != "" {
-			t.Fatalf("%s down %v weights %v: %s", d.tree.Notation(), d.tree.DownNames(), ws, got)
-		}
-		if got := wrong(t, (&draft{tree: d.tree}).lp(phases+1, ws)); got == "" || d.phases < phases {
-			t.Fatalf("%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.tree.Notation(), phases, d.phases)
-		}
+		got := wrong(t, (&draft{tree: d.tree}).lp(phases, ws))
+		expect.MustTrue(t, got == "", "%s down %v weights %v: %s", d.tree.Notation(), d.tree.DownNames(), ws, got)
+		expect.MustTrue(t, wrong(t, (&draft{tree: d.tree}).lp(phases+1, ws)) != "" && d.phases >= phases,
+			"%s: %d is proven; a bound of one more is taken, or a plan of %d phases exists", d.tree.Notation(), phases, d.phases)
 	}
 }
 
@@ -238,9 +234,8 @@ func TestPaths(t *testing.T) {
 		}
 		lids := d.tree.Servers()*(1<<lmc) + d.tree.Leaves() + d.tree.Spines()
 		want := verify.Paths{Most: most, LMC: lmc, LIDs: lids, Entries: lids - 1}
-		if r := judge(t, d.text(), verify.Options{}); r.Paths == nil || *r.Paths != want {
-			t.Fatalf("%+v, want %+v\n%s", r.Paths, want, d.text())
-		}
+		r := judge(t, d.text(), verify.Options{})
+		expect.MustTrue(t, r.Paths != nil && *r.Paths == want, "%+v, want %+v\n%s", r.Paths, want, d.text())
 	}
 }
 

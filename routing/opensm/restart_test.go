@@ -244,9 +244,7 @@ func justified(t *testing.T, n *network.Network, before, after *lft.Tables, is *
 			}
 			next := after.Net.At(s, int(old)).Node
 			good := next != network.NoNode && !n.IsHost(next) && away[next][leaf] == away[s][leaf]-1
-			if good && old != now {
-				t.Fatalf("%s LID %d: port %d, but %d is still good", n.Info(s).Name, lid, now, old)
-			}
+			expect.MustFalse(t, good && old != now, "%s LID %d: port %d, but %d is still good", n.Info(s).Name, lid, now, old)
 			if next := after.Net.At(s, int(now)).Node; next == network.NoNode || away[next][leaf] != away[s][leaf]-1 {
 				t.Fatalf("%s LID %d: port %d leads nowhere", n.Info(s).Name, lid, now)
 			}

@@ -62,9 +62,7 @@ func shortest(t testing.TB, name string, tables *lft.Tables) {
 // of every pair, and takes away channels that nothing leads to until none is left.
 func acyclic(t testing.TB, name string, tables *lft.Tables) {
 	t.Helper()
-	if !lockFree(tables) {
-		t.Errorf("%s: %d lanes, and a cycle", name, tables.Lanes())
-	}
+	expect.True(t, lockFree(tables), "%s: %d lanes, and a cycle", name, tables.Lanes())
 	expect.True(t, lft.Deadlock(tables).Free(), "%s: the check of package lft finds a cycle", name)
 }
 

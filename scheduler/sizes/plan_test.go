@@ -59,9 +59,9 @@ func TestEqualSizesAsFORS(t *testing.T) {
 			s, _, err := scheduler.FORS(tr, scheduler.Options{})
 			expect.Must(t, err)
 			p := expect.Value(sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{Seed: seed}))(t)
-			if phases := int64(s.Phases); p.Time > phases*100_000 || p.Time < p.Bound.Time {
-				t.Errorf("%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
-			}
+			phases := int64(s.Phases)
+			expect.True(t, p.Time <= phases*100_000 && p.Time >= p.Bound.Time,
+				"%s without %v: time %d, FORS %d phases, bound %d", tr.Notation(), tr.DownNames(), p.Time, phases, p.Bound.Time)
 		}
 	}
 }
@@ -79,9 +79,9 @@ func TestEfficiency(t *testing.T) {
 	} {
 		tr := broken(t, topology.Options{Ports: tt.ports, Leaves: tt.ports}, tt.dead, 5)
 		p := expect.Value(sizes.Make(tr, draw(t, tr, tt.distribution, 7), sizes.Options{Seed: 1}))(t)
-		if e := p.Efficiency(); e < tt.least || e > 1 {
-			t.Errorf("%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
-		}
+		e := p.Efficiency()
+		expect.True(t, e >= tt.least && e <= 1,
+			"%d servers, %d dead, %s: %.4f, want at least %.3f", tr.Servers(), tt.dead, tt.distribution, e, tt.least)
 	}
 }
 

@@ -173,9 +173,7 @@ func TestReplay(t *testing.T) {
 		var b strings.Builder
 		expect.Must(t, script.WriteScenario(&b))
 		s, err := scenario.Read("replay.yaml", strings.NewReader(b.String()))
-		if err != nil {
-			t.Fatalf("seed %d: %v\n%s", seed, err, b.String())
-		}
+		expect.MustTrue(t, err == nil, "seed %d: %v\n%s", seed, err, b.String())
 		expect.MustTrue(t, len(s.Cases) == 1 && len(s.Cases[0].Timed) == len(script.Steps),
 			"seed %d: %d timed failures, want %d", seed, len(s.Cases[0].Timed), len(script.Steps))
 	}

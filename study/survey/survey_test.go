@@ -125,12 +125,11 @@ func TestRoutedModelAgainstPlans(t *testing.T) {
 		count := expect.Value(survey.Slowdown(healthy, survey.Count, 3))(t)
 		for i, r := range rows {
 			reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
-			if ls := cost(t, reduced, "linear-shift", "minhop", 3); r.LinearShift != ls {
-				t.Errorf("%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
-			}
-			if fors := cost(t, reduced, "fors", "pinned", 3); r.Adapted != fors || r.Phases != fors {
-				t.Errorf("%s, row %d: fors %d in %d phases, a plan %d", healthy.Notation(), i, r.Adapted, r.Phases, fors)
-			}
+			ls := cost(t, reduced, "linear-shift", "minhop", 3)
+			expect.True(t, r.LinearShift == ls, "%s, row %d: linear-shift %d, a plan %d", healthy.Notation(), i, r.LinearShift, ls)
+			fors := cost(t, reduced, "fors", "pinned", 3)
+			expect.True(t, r.Adapted == fors && r.Phases == fors,
+				"%s, row %d: fors %d in %d phases, a plan %d", healthy.Notation(), i, r.Adapted, r.Phases, fors)
 			if least, most := count[i].BandwidthOptimal, together(reduced, scheduler.BandwidthOptimal(healthy)); r.BandwidthOptimal < least || r.BandwidthOptimal > most {
 				t.Errorf("%s, row %d: bandwidth-optimal %d, must be %d..%d", healthy.Notation(), i, r.BandwidthOptimal, least, most)
 			}

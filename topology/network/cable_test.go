@@ -175,9 +175,8 @@ func TestRandomUniform(t *testing.T) {
 		}
 	}
 	for _, c := range n.SwitchCables() { // 12 cables, 2 dead: 500 each
-		if h := hits[n.CableName(c)]; h < 420 || h > 580 {
-			t.Errorf("%s is dead in %d of %d draws", n.CableName(c), h, draws)
-		}
+		h := hits[n.CableName(c)]
+		expect.True(t, h >= 420 && h <= 580, "%s is dead in %d of %d draws", n.CableName(c), h, draws)
 	}
 	a, _ := n.Random(3, 7)
 	b, _ := n.Random(3, 7)

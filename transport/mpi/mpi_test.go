@@ -142,9 +142,7 @@ func TestLostRankEndsTheJob(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			_ = cmd.Run()
 			code := cmd.ProcessState.ExitCode()
-			if code <= 0 || tt.want >= 0 && code != tt.want {
-				t.Errorf("mpirun ended with code %d\n%s", code, out.String())
-			}
+			expect.False(t, code <= 0 || tt.want >= 0 && code != tt.want, "mpirun ended with code %d\n%s", code, out.String())
 			if tt.part == "truncated" && !strings.Contains(out.String(), transport.ErrSize.Error()) {
 				t.Errorf("no word of the reason:\n%s", out.String())
 			}
