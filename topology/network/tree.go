@@ -67,9 +67,10 @@ func numbered(n *Network) *outline {
 	if count[2] == 0 || len(level) != n.Switches() {
 		return nil
 	}
-	planes, leaves := count[2], count[1]
+	planes := count[2]
 	if count[3] > 0 {
-		planes, leaves = 1, 1
+		leaves := 1
+		planes = 1
 		for v, l := range level {
 			switch l {
 			case 1:
