@@ -1,11 +1,14 @@
 package results_test
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/quick"
 
 	"evbench/internal/expect"
 	"evbench/results"
@@ -210,4 +213,155 @@ func TestMerge(t *testing.T) {
 	expect.True(t, !list[1].Valid && strings.Contains(list[1].Reasons[0], "rejected: disturbed"), "a rejected slice: %+v", list[1])
 	old := &results.Run{Summary: results.Summary{Cases: run.Summary.Cases}, Samples: run.Samples}
 	expect.True(t, old.Merge() == old && len(old.Summary.Measured()) == 1, "a run without slices has changed")
+}
+
+func TestNewStat(t *testing.T) {
+	for _, tt := range []struct {
+		in   []float64
+		want results.Stat
+	}{
+		{nil, results.Stat{}},
+		{[]float64{3}, results.Stat{Min: 3, Mean: 3, Median: 3, Max: 3}},
+		{[]float64{4, 1}, results.Stat{Min: 1, Mean: 2.5, Median: 2.5, Max: 4}},
+		{[]float64{9, 1, 2}, results.Stat{Min: 1, Mean: 4, Median: 2, Max: 9}},
+		{[]float64{8, 1, 3, 2}, results.Stat{Min: 1, Mean: 3.5, Median: 2.5, Max: 8}},
+	} {
+		expect.Equal(t, results.NewStat(tt.in), tt.want, "NewStat(%v)", tt.in)
+	}
+}
+
+// The order of values does not matter, and as many lie below the median as above.
+func TestNewStatProperties(t *testing.T) {
+	check := func(raw []int16) bool {
+		var values, back []float64
+		for i := range raw {
+			values = append(values, float64(raw[i]))
+			back = append(back, float64(raw[len(raw)-1-i]))
+		}
+		s := results.NewStat(values)
+		below, above := 0, 0
+		for _, v := range values {
+			if v < s.Median {
+				below++
+			}
+			if v > s.Median {
+				above++
+			}
+		}
+		half := len(values) / 2
+		return s == results.NewStat(back) && below <= half && above <= half && (len(values) == 0 || s.Min <= s.Mean && s.Mean <= s.Max)
+	}
+	expect.OK(t, quick.Check(check, nil))
+}
+
+// The values are not put in order where they are.
+func TestNewStatKeepsInput(t *testing.T) {
+	in := []float64{3, 1, 2}
+	results.NewStat(in)
+	expect.True(t, in[0] == 3 && in[1] == 1, "input became %v", in)
+}
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		values  []float64
+		q, want float64
+	}{
+		{[]float64{7}, 0.3, 7},
+		{[]float64{1, 2, 4, 9}, 0, 1},
+		{[]float64{1, 2, 4, 9}, 0.25, 1.75},
+		{[]float64{1, 2, 4, 9}, 0.5, 3},
+		{[]float64{1, 2, 4, 9}, 1, 9},
+	} {
+		expect.Equal(t, results.Quantile(c.values, c.q), c.want, "Quantile(%v, %v)", c.values, c.q)
+	}
+}
+
+func TestMiddle(t *testing.T) {
+	for _, c := range []struct {
+		values []int
+		want   int
+	}{{[]int{3}, 3}, {[]int{9, 1}, 9}, {[]int{5, 1, 3}, 3}, {[]int{4, 1, 3, 2}, 3}} {
+		expect.Equal(t, results.Middle(c.values), c.want, "Middle(%v)", c.values)
+	}
+}
+
+func sec(x float64) *float64 { return &x }
+
+func TestLoadCheck(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		load results.Load
+		want string // "": nothing is wrong
+	}{
+		{"nothing known", results.Load{}, ""},
+		{"all known", results.Load{
+			Host: "node1", Cores: 2, WallSec: 2, CPUSec: sec(1), OthersSec: sec(0), StealSec: sec(0.5), RunDelaySec: sec(20), PressureSec: sec(2),
+		}, ""},
+		{"long name", results.Load{Host: strings.Repeat("x", 256)}, "host: a name of 256 bytes"},
+		{"no processors", results.Load{Cores: -1}, "cores: -1"},
+		{"many processors", results.Load{Cores: 1 << 17}, "cores: 131072"},
+		{"clock went back", results.Load{WallSec: -1}, "wall_s: -1"},
+		{"not a number", results.Load{CPUSec: sec(math.NaN())}, "cpu_s: NaN"},
+		{"infinite", results.Load{OthersSec: sec(math.Inf(1))}, "others_s: +Inf"},
+		{"negative", results.Load{StealSec: sec(-0.1)}, "steal_s: -0.1"},
+		{"too long", results.Load{RunDelaySec: sec(1e300)}, "run_delay_s: 1e+300"},
+		{"negative pressure", results.Load{PressureSec: sec(-1)}, "pressure_s: -1"},
+	} {
+		err := tt.load.Check()
+		expect.False(t, tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)),
+			"%s: error %v, want %q", tt.name, err, tt.want)
+	}
+}
+
+// What is not known stays so through a file; 0 stays 0.
+func TestLoadJSON(t *testing.T) {
+	want := results.Load{Cores: 2, WallSec: 1.5, StealSec: sec(0)}
+	text := expect.Value(json.Marshal(want))(t)
+	expect.Equal(t, string(text), `{"cores":2,"wall_s":1.5,"cpu_s":null,"others_s":null,"steal_s":0,"run_delay_s":null,"pressure_s":null}`, "string")
+	var got results.Load
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestMachines(t *testing.T) {
+	// Two workers have a machine with 2 s of processor time used by others to themselves.
+	a := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(0.5), OthersSec: sec(3), StealSec: sec(0.25), RunDelaySec: sec(1), PressureSec: sec(1)}
+	b := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(1), OthersSec: sec(2.5), StealSec: sec(0.75), RunDelaySec: sec(2), PressureSec: sec(1)}
+	both := results.Load{Host: "a", Cores: 2, WallSec: 2, CPUSec: sec(1.5), OthersSec: sec(2), StealSec: sec(0.5), RunDelaySec: sec(3), PressureSec: sec(1)}
+	other := results.Load{Host: "c", Cores: 4, WallSec: 2}
+	partly := results.Load{Host: "a", Cores: 2, WallSec: 2, OthersSec: sec(3), StealSec: sec(0.25)}
+	nameless := results.Load{WallSec: 1}
+	for _, tt := range []struct {
+		name      string
+		all, want []results.Load
+	}{
+		{"nobody told", nil, nil},
+		{"one", []results.Load{a}, []results.Load{a}},
+		{"two on one machine, one elsewhere", []results.Load{a, other, b}, []results.Load{both, other}},
+		{"one cannot tell all", []results.Load{a, partly}, []results.Load{{Host: "a", Cores: 2, WallSec: 2, StealSec: sec(0.25)}}},
+		{"no names", []results.Load{nameless, nameless}, []results.Load{nameless, nameless}},
+	} {
+		expect.Equal(t, results.Machines(tt.all), tt.want, "%s", tt.name)
+	}
+}
+
+func TestSalvage(t *testing.T) {
+	m := results.Manifest{Name: "x", Fabric: results.Fabric{Model: true}, Predictions: []results.Prediction{
+		{Case: "b", Schedule: "fors", Routing: "pinned", PlanHash: "sha256:1", Phases: 16, Bound: 15, Efficiency: 0.9}, {Case: "never came"},
+	}}
+	sample := func(name string, repeat, server int, events uint64) results.Sample {
+		return results.Sample{Case: name, Repeat: repeat, Server: server, IntervalSec: 0.5, Events: events, PayloadBytes: 1000 * events}
+	}
+	sum := results.Salvage(m, []results.Sample{sample("b", 0, 0, 1), sample("b", 0, 1, 2), sample("b", 0, 0, 3), sample("b", 1, 0, 1), sample("a", 0, 0, 1)})
+	expect.MustTrue(t, !sum.Complete && sum.Name == "x" && len(sum.Cases) == 3, "summary %+v", sum)
+	c := sum.Cases[0]
+	if c.Name != "b" || c.Repeat != 0 || c.Schedule != "fors" || c.PlanHash != "sha256:1" || c.PredictedEfficiency != 0.9 || !c.Model || c.Complete || c.Valid || len(c.Reasons) != 1 {
+		t.Errorf("case %+v", c)
+	}
+	expect.True(t, c.EventsPerSec == (results.Stat{Min: 4, Mean: 4, Median: 4, Max: 4}) && c.GoodputBitPerSec.Max == 32000,
+		"events %+v, goodput %+v", c.EventsPerSec, c.GoodputBitPerSec)
+	if sum.Cases[1].Repeat != 1 || sum.Cases[2].Name != "a" || sum.Cases[2].Phases != 0 {
+		t.Errorf("cases %+v", sum.Cases[1:])
+	}
 }

@@ -3,6 +3,7 @@ package open
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -72,4 +73,78 @@ func TestMPIAddress(t *testing.T) {
 	for _, bad := range []string{"", "mpi:", "mpi:-1", "7", "127.0.0.1:7000"} {
 		expect.True(t, expect.Err(parseMPIAddress(bad)) != nil, "%q is taken", bad)
 	}
+}
+
+func TestReadPlace(t *testing.T) {
+	for _, tt := range []struct {
+		name, env string
+		want      Place
+		wrong     string
+	}{
+		{name: "alone", env: "HOME=/root"},
+		{
+			name: "Open MPI", env: "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=9 OMPI_COMM_WORLD_LOCAL_RANK=1 OMPI_COMM_WORLD_LOCAL_SIZE=4 PMIX_RANK=3",
+			want: Place{By: "OMPI_COMM_WORLD_RANK", Rank: 3, Size: 9, Local: 1, Locals: 4},
+		},
+		{
+			name: "mpirun inside of a Slurm job",
+			env:  "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=9 SLURM_PROCID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=12",
+			want: Place{By: "OMPI_COMM_WORLD_RANK", Rank: 3, Size: 9},
+		},
+		{
+			name: "MPICH", env: "PMI_RANK=0 PMI_SIZE=4 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=4",
+			want: Place{By: "PMI_RANK", Size: 4, Locals: 4},
+		},
+		{name: "PMIx alone", env: "PMIX_RANK=2", want: Place{By: "PMIX_RANK", Rank: 2}},
+		{
+			name: "srun", env: "SLURM_PROCID=5 SLURM_NTASKS=12 SLURM_STEP_NUM_TASKS=9 SLURM_STEP_ID=1 SLURM_LOCALID=0 SLURM_NODEID=1 " +
+				"SLURM_STEP_NUM_NODES=2 SLURM_STEP_TASKS_PER_NODE=5,4 SLURM_STEP_NODELIST=node[007-008] SLURM_JOB_NODELIST=node[001-009]",
+			want: Place{By: "SLURM_PROCID", Rank: 5, Size: 9, Locals: 4, first: "node007"},
+		},
+		{
+			name: "srun with PMIx, one node", env: "PMIX_RANK=1 SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 SLURM_LOCALID=1 SLURM_STEP_NUM_NODES=1 SLURM_JOB_NODELIST=a",
+			want: Place{By: "PMIX_RANK", Rank: 1, Size: 3, Local: 1, Locals: 3, first: "a"},
+		},
+		{name: "a batch script is alone", env: "SLURM_PROCID=0 SLURM_NTASKS=9 SLURM_JOB_NODELIST=a"},
+		{name: "not a number", env: "PMI_RANK=x PMI_SIZE=4", wrong: "PMI_RANK=x"},
+		{name: "beyond the last", env: "PMI_RANK=4 PMI_SIZE=4", wrong: "there are 4 ranks"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ReadPlace(envOf(tt.env))
+			if tt.wrong != "" {
+				expect.Error(t, err, tt.wrong)
+			} else if err != nil || got != tt.want {
+				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// envOf is an environment "NAME=VALUE NAME=VALUE".
+func envOf(text string) Lookup {
+	return func(name string) string {
+		for pair := range strings.FieldsSeq(text) {
+			if k, v, _ := strings.Cut(pair, "="); k == name {
+				return v
+			}
+		}
+		return ""
+	}
+}
+
+// FuzzReadPlace: whatever a launcher puts into the environment, a place is one of those that there are.
+func FuzzReadPlace(f *testing.F) {
+	f.Add("OMPI_COMM_WORLD_RANK=3\nOMPI_COMM_WORLD_SIZE=4\nOMPI_COMM_WORLD_LOCAL_RANK=1")
+	f.Add("SLURM_PROCID=1\nSLURM_STEP_ID=0\nSLURM_NTASKS=9\nSLURM_NODEID=2\nSLURM_STEP_NODELIST=rack[2-3]n[01-16],b7\nSLURM_STEP_TASKS_PER_NODE=3(x2),1")
+	f.Fuzz(func(t *testing.T, text string) {
+		env := map[string]string{}
+		for line := range strings.Lines(text) {
+			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+			env[name] = value
+		}
+		p, err := ReadPlace(func(name string) string { return env[name] })
+		if err == nil && (p.Rank < 0 || p.Size < 0 || p.Size > 0 && p.Rank >= p.Size || p.Local < 0 || p.Locals < 0 || strings.ContainsAny(p.first, "[")) {
+			t.Fatalf("%q: %+v", text, p)
+		}
+	})
 }

@@ -204,3 +204,184 @@ func newTree(t testing.TB, o topology.Options) *topology.Tree {
 	tree := expect.Value(topology.New(o))(t)
 	return tree
 }
+
+// FailedOver is a run of six cases of 16 servers in which one link dies after 5 s and
+// comes back after 11 s, each under another policy, and of one in which it flaps.
+func FailedOver(t testing.TB) figure.Source {
+	t.Helper()
+	during := func(share float64) func(float64) float64 {
+		return func(sec float64) float64 {
+			if sec > 5 && sec <= 11 {
+				return share
+			}
+			return 1
+		}
+	}
+	one := func(name, schedule, routing string, share float64, records ...results.Failover) Case {
+		return Case{
+			Name: "link dies " + name, Schedule: schedule, Routing: routing, Policy: name, Failovers: records, Interval: 0.1, Share: during(share),
+			Events: []results.LinkEvent{{Link: link, TSec: 5}, {Link: link, TSec: 11, Up: true}},
+		}
+	}
+	flapping := Case{Name: "flapping", Schedule: "fors", Policy: "fors", Interval: 0.1, Share: func(sec float64) float64 { return 0.9 }}
+	for i := range 14 {
+		at := 1 + float64(i)
+		flapping.Failovers = append(flapping.Failovers, Replanned(i+1, i%2 == 1, at, 30+float64(i)))
+	}
+	return Source(t, newTree(t, topology.Options{Ports: 4, Leaves: 4}), 160,
+		one("none", "linear-shift", "ftree", 0, seen(1, false, 5), seen(2, true, 11)),
+		one("minhop", "linear-shift", "minhop", 0.58, aided(1, false, 5), aided(2, true, 11)),
+		one("spread", "linear-shift", "spread", 0.58, aided(1, false, 5), aided(2, true, 11)),
+		one("unsync", "linear-shift", "spread", 0.88, Replanned(1, false, 5, 40), Replanned(2, true, 11, 350)),
+		one("fors", "fors", "", 0.94, Replanned(1, false, 5, 320), overtaken(2, 9), Replanned(3, true, 11, 350)),
+		one("fors+hold", "fors", "", 0.94, Replanned(1, false, 5, 330)),
+		flapping,
+	)
+}
+
+const link = "leaf0-spine0"
+
+// seen is a fail-over in which nothing is done but to restore routes.
+func seen(id int, up bool, at float64) results.Failover {
+	f := results.Failover{ID: id, Down: []string{link}, Dead: []string{link}, FailoverTimes: results.FailoverTimes{SetSec: sec(at), SeenSec: sec(at + 3e-4)}}
+	if up {
+		f.Down, f.Up, f.Dead = nil, f.Down, []string{}
+		f.CleanedSec = sec(at + 2e-3)
+	}
+	return f
+}
+
+func aided(id int, up bool, at float64) results.Failover {
+	f := seen(id, up, at)
+	f.AidedSec, f.Routes = sec(at+1.4e-3), 18
+	f.BeforeEventsPerSec, f.AfterEventsPerSec = sec(53), sec(31)
+	return f
+}
+
+// Replanned is a fail-over that went through, the first exchange on the new plan done
+// after so many ms.
+func Replanned(id int, up bool, at, ms float64) results.Failover {
+	f := aided(id, up, at)
+	after := func(ms float64) *float64 { return sec(at + ms/1e3) }
+	f.PlannedSec, f.VerifiedSec, f.InstalledSec, f.UpdatedSec = after(3.1), after(3.6), after(8.2), after(12)
+	f.LastOldSec, f.FirstNewSec, f.CleanedSec = after(ms/2), after(ms), after(ms+6)
+	f.Source, f.Phases, f.Attempts, f.From = "computed", 16, 1, uint64(at*3)
+	return f
+}
+
+func overtaken(id int, at float64) results.Failover {
+	f := aided(id, false, at)
+	f.Down, f.PlannedSec, f.Superseded = []string{"leaf1-spine1"}, sec(at+3e-3), true
+	return f
+}
+
+func sec(x float64) *float64 { return &x }
+
+// Rounds say how a run was measured in rounds of slices.
+type Rounds struct {
+	Count int
+	// Noise is by how much of itself a slice is off, from -1 to 1 for the n-th case in a round.
+	Noise func(n, round int) float64
+	// Rejected tells whether the machine disturbed the slice; it is then measured once more, but in the last round.
+	Rejected func(n, round int) bool
+}
+
+// rejection is what a rejected slice says.
+const rejection = "servers waited for a processor for more than 10 % of the time, and 1.5 times what was usual in this run"
+
+// InRounds gives a run the slices that make it up, and what follows from them: ratios,
+// estimates, verdicts and the answer. Its first case is the control.
+func InRounds(s figure.Source, cables int, r Rounds) figure.Source {
+	sum := &s.Run.Summary
+	cases := sum.Cases
+	cases[0].Control = true
+	sum.Rounds = r.Count
+	repeats := make([]int, len(cases))
+	for round := range r.Count {
+		for n, c := range cases {
+			x := sliceOf(c, round, r)
+			x.Efficiency *= 1 + r.Noise(n, round)
+			if r.Rejected(n, round) {
+				bad := x
+				bad.Efficiency, bad.Rejected, bad.Repeat = 0.8*x.Efficiency, rejection, repeats[n]
+				repeats[n]++
+				sum.Slices = append(sum.Slices, bad)
+				if round == r.Count-1 {
+					continue
+				}
+			}
+			x.Repeat = repeats[n]
+			repeats[n]++
+			sum.Slices = append(sum.Slices, x)
+		}
+	}
+	for i := range cases {
+		cases[i].PredictedRatio = cases[i].PredictedEfficiency / cases[0].PredictedEfficiency
+	}
+	compared := results.Compare(cases, nil)
+	results.Assess(cases, sum.Slices, compared)
+	sum.Answer = results.NewAnswer(cases, compared, cables)
+	return s
+}
+
+func sliceOf(c results.Case, round int, r Rounds) results.Slice {
+	return results.Slice{
+		Case: c.Name, Round: round, Control: c.Control, Efficiency: c.MeasuredEfficiency, EventsPerSec: c.EventsPerSec.Mean,
+		GoodputBitPerSec: c.GoodputBitPerSec.Mean, Exchanges: c.Exchanges / uint64(r.Count), MeasuredSec: c.MeasuredSec / float64(r.Count), Complete: true,
+	}
+}
+
+// Resolved is a run of 16 servers in eight rounds on a quiet machine: every case is resolved.
+func Resolved(t testing.TB) figure.Source {
+	t.Helper()
+	s := InRounds(oneDead(t), 16, Rounds{
+		Count:    8,
+		Noise:    func(n, round int) float64 { return 0.012 * math.Sin(float64(5*n+3*round)) },
+		Rejected: func(n, round int) bool { return n == 2 && round == 4 },
+	})
+	equal(s.Run)
+	return s
+}
+
+// Noisy is the same on a machine that others use: what is compared is not resolved, and two
+// cases are wrong, both for one reason and one for another, too.
+func Noisy(t testing.TB) figure.Source {
+	t.Helper()
+	s := InRounds(oneDead(t), 16, Rounds{
+		Count: 8,
+		Noise: func(n, round int) float64 {
+			return []float64{0.02, 0.5, 0.15, 0.3, 0.5}[n] * math.Sin(float64(5*n+3*round))
+		},
+		Rejected: func(n, round int) bool { return (3*n+round)%4 == 1 },
+	})
+	const off = "link leaf0-spine1 up carried 106.00 MB, the plan puts 100.00 MB there (+6.0 %)"
+	cases := s.Run.Summary.Cases
+	for _, i := range []int{2, 3} {
+		cases[i].Valid, cases[i].EventsLost, cases[i].Reasons = false, 3, []string{"3 events lost"}
+	}
+	cases[3].Reasons = append(cases[3].Reasons, off)
+	cases[0].Warnings = []string{"processors busy more than 90 % of the time, by this run or by others"}
+	cases[1].Warnings = cases[0].Warnings
+	return s
+}
+
+// oneDead is what the quick start measures: one dead cable of 16.
+func oneDead(t testing.TB) figure.Source {
+	t.Helper()
+	dead := []string{"leaf0-spine0"}
+	return Source(t, newTree(t, topology.Options{Ports: 4, Leaves: 4}), 20,
+		Case{Name: "healthy", Schedule: "linear-shift"},
+		Case{Name: "linear shift", Schedule: "linear-shift", Routing: "minhop", Down: dead},
+		Case{Name: "unsync minhop", Routing: "minhop", Down: dead},
+		Case{Name: "unsync spread", Routing: "spread", Down: dead},
+		Case{Name: "FORS", Schedule: "fors", Down: dead},
+	)
+}
+
+// equal has all servers build as many events as each other, as they do by design.
+func equal(run *results.Run) {
+	for i := range run.Summary.Cases {
+		c := &run.Summary.Cases[i]
+		c.EventsPerSec = results.NewStat([]float64{c.EventsPerSec.Mean})
+	}
+}
