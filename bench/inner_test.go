@@ -279,9 +279,8 @@ func TestMatrix(t *testing.T) {
 	w := weight(s, s.Cases[0], []uint64{20, 21, 22, 23})
 	for src := range 4 {
 		for dst := range 4 {
-			if got, want := float64(m.Size(src, dst)), w(src, dst)*1000; src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0 {
-				t.Errorf("%d to %d: %v bytes, want %v", src, dst, got, want)
-			}
+			got, want := float64(m.Size(src, dst)), w(src, dst)*1000
+			expect.False(t, src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0, "%d to %d: %v bytes, want %v", src, dst, got, want)
 		}
 	}
 }

@@ -110,9 +110,8 @@ func check(t *testing.T, w *builder.Window, event uint64, source, size int) {
 	t.Helper()
 	p := w.Payload(event, source, size)
 	expect.MustTrue(t, len(p) == size, "payload of %d bytes, want %d", len(p), size)
-	if got, want := w.Sum(event, source, size), builder.Checksum(p); got != want {
-		t.Errorf("event %d source %d size %d: sum %08x, want %08x", event, source, size, got, want)
-	}
+	got, want := w.Sum(event, source, size), builder.Checksum(p)
+	expect.True(t, got == want, "event %d source %d size %d: sum %08x, want %08x", event, source, size, got, want)
 }
 
 // Two workers with the same seed derive the same payload; two fragments of one

@@ -50,9 +50,8 @@ func same(t testing.TB, want, got *plan.Plan) {
 			p.Paths, p.Cost(plan.Equal, 3),
 		}
 	}
-	if a, b := of(want), of(got); !reflect.DeepEqual(a, b) {
-		t.Fatalf("want %+v\ngot  %+v", a, b)
-	}
+	a, b := of(want), of(got)
+	expect.MustTrue(t, reflect.DeepEqual(a, b), "want %+v\ngot  %+v", a, b)
 	for m := range want.Schedule.All() {
 		p, _ := got.Schedule.At(m.Src, m.Dst)
 		k, top := want.Spine(m.Src, m.Dst), want.Schedule.Top(m.Src, m.Dst)

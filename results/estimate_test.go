@@ -180,9 +180,9 @@ func TestDelay(t *testing.T) {
 		{"the worse of two machines", []results.Load{two, one}, 32, 0.1 + 0.1, 1.9 / 4},
 		{"it does not know", []results.Load{{Host: "c", Cores: 2, WallSec: 1}}, 4, 0, 0},
 	} {
-		if d, b := results.Delay(tt.loads, tt.servers), results.Busy(tt.loads); math.Abs(d-tt.delay) > 1e-9 || math.Abs(b-tt.busy) > 1e-9 {
-			t.Errorf("%s: delay %v, busy %v, want %v, %v", tt.name, d, b, tt.delay, tt.busy)
-		}
+		d, b := results.Delay(tt.loads, tt.servers), results.Busy(tt.loads)
+		expect.True(t, math.Abs(d-tt.delay) <= 1e-9 && math.Abs(b-tt.busy) <= 1e-9,
+			"%s: delay %v, busy %v, want %v, %v", tt.name, d, b, tt.delay, tt.busy)
 	}
 }
 

@@ -137,9 +137,8 @@ func TestThereAndBack(t *testing.T) {
 			got := expect.Value(routing.ToTables(tree, l))(t)
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
-					if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
-						t.Errorf("%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
-					}
+					a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst)
+					expect.True(t, slices.Equal(a, b), "%s: switch %d to rank %d: %v, want %v", name, sw, dst, b, a)
 				}
 			}
 		}

@@ -16,9 +16,8 @@ func equal(t *testing.T, want, got *routing.Tables) {
 	t.Helper()
 	for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 		for dst := range want.Tree.Servers() {
-			if a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst); !slices.Equal(a, b) {
-				t.Fatalf("%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)
-			}
+			a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst)
+			expect.MustTrue(t, slices.Equal(a, b), "%s: switch %d to rank %d: %v, want %v", want.Tree.Notation(), sw, dst, b, a)
 		}
 	}
 }

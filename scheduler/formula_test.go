@@ -88,9 +88,8 @@ func TestBandwidthOptimalLevels(t *testing.T) {
 			optimal(t, tr, s, levels)
 			for subtree, k := 1, 0; k < len(levels); k++ {
 				subtree *= levels[k]
-				if got, want := leavers(s, subtree), subtree-subtree*subtree/n; got > want {
-					t.Errorf("levels %v: %d messages leave a subtree of %d servers, want at most %d", levels, got, subtree, want)
-				}
+				got, want := leavers(s, subtree), subtree-subtree*subtree/n
+				expect.True(t, got <= want, "levels %v: %d messages leave a subtree of %d servers, want at most %d", levels, got, subtree, want)
 			}
 		}
 		if len(levels) == 4 {

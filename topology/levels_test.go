@@ -36,9 +36,8 @@ func TestLinksOfAllLevels(t *testing.T) {
 			if tree.LinkID(l) != id || !tree.Has(l) || !tree.LinkAlive(l) {
 				t.Errorf("%s: link %d is %s with ID %d", tree.Notation(), id, l, tree.LinkID(l))
 			}
-			if named, err := tree.Links(l.String()); err != nil || !slices.Equal(named, []topology.Link{l}) {
-				t.Errorf("%s: %s stands for %v, %v", tree.Notation(), l, named, err)
-			}
+			named, err := tree.Links(l.String())
+			expect.True(t, err == nil && slices.Equal(named, []topology.Link{l}), "%s: %s stands for %v, %v", tree.Notation(), l, named, err)
 			name, up := tree.WireName(tree.UpWire(l))
 			expect.True(t, name == l.String() && up == "up", "%s: the wire of %s is %s %s", tree.Notation(), l, name, up)
 			wires[tree.UpWire(l)], wires[tree.UpWire(l)+1] = true, true
@@ -163,9 +162,7 @@ func TestLinkLists(t *testing.T) {
 	if want := []topology.Link{a, b, c}; !slices.Equal(links, want) {
 		t.Errorf("sorted %v, want %v", links, want)
 	}
-	if got, want := topology.LinkNames(links), []string{"leaf0-spine2", "leaf1-spine0", "leaf1-spine1"}; !slices.Equal(got, want) {
-		t.Errorf("names %q, want %q", got, want)
-	}
+	expect.Equal(t, topology.LinkNames(links), []string{"leaf0-spine2", "leaf1-spine0", "leaf1-spine1"}, "names")
 	expect.True(t, topology.LinkNames(nil) != nil, "the names of no links are nil")
 	expect.Equal(t, topology.Minus(links, []topology.Link{b, {Leaf: 7, Spine: 7}}), []topology.Link{a, c}, "minus")
 }

@@ -178,9 +178,8 @@ func TestRandom(t *testing.T) {
 	b, _ := tr.Random(5, 7)
 	va, _ := tr.Without(a...)
 	vb, _ := tr.Without(b...)
-	if got, want := strings.Join(va.DownNames(), ","), strings.Join(vb.DownNames(), ","); got != want || len(va.Dead()) != 5 {
-		t.Errorf("one seed, two draws: %s and %s", got, want)
-	}
+	got, want := strings.Join(va.DownNames(), ","), strings.Join(vb.DownNames(), ",")
+	expect.True(t, got == want && len(va.Dead()) == 5, "one seed, two draws: %s and %s", got, want)
 	expect.True(t, va.Connected() == nil, "the draw disconnects a pair")
 	expect.True(t, expect.Err(tr.Random(17, 1)) != nil, "17 of 16 links were drawn")
 	expect.True(t, expect.Err(tr.Random(16, 1)) != nil, "a draw of all links leaves the tree connected")
@@ -199,9 +198,7 @@ func TestWires(t *testing.T) {
 		link, direction := tr.WireName(w)
 		names = append(names, link+" "+direction)
 	}
-	if got, want := strings.Join(names, ", "), "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down"; got != want {
-		t.Errorf("path %s, want %s", got, want)
-	}
+	expect.Equal(t, strings.Join(names, ", "), "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down", "path")
 	n := len(tr.Path(nil, 0, 1, -1))
 	expect.True(t, n == 2, "a path on one leaf has %d wires, want 2", n)
 }

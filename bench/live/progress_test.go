@@ -68,9 +68,7 @@ func TestLeftOfSomeCases(t *testing.T) {
 	x.Slice(1, 1, 5)
 	got = nil
 	x.Slice(2, 1, 5)
-	if text, want := strings.Join(got, "|"), "at most 10s|at most 8s|at most 8s|at most 3s|at most 0s|at most 0s"; text != want {
-		t.Errorf("got  %s\nwant %s", text, want)
-	}
+	expect.Equal(t, strings.Join(got, "|"), "at most 10s|at most 8s|at most 8s|at most 3s|at most 0s|at most 0s", "got")
 }
 
 // Links that die are dead while the case goes on, and not in the next; what others do to
@@ -89,9 +87,7 @@ func TestStateLinks(t *testing.T) {
 	x.Slice(1, 1, 3, bench.LinksChanged{Down: []topology.Link{link}},
 		bench.FailedOver{Failover: results.Failover{Case: x.Cases[1].Name, ID: 1, Up: []string{"leaf1-spine1"}, Reason: results.FromOutside}})
 	both, one := "leaf0-spine0 leaf1-spine1", "leaf0-spine0"
-	if got, want := strings.Join(dead, "|"), strings.Join([]string{one, one, one, one, both, one, one, both, one, one}, "|"); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	expect.Equal(t, strings.Join(dead, "|"), strings.Join([]string{one, one, one, one, both, one, one, both, one, one}, "|"), "got")
 	expect.True(t, len(s.Failovers) == 1 && s.Links[x.Cases[1].Name][0].Bytes == 1000 && len(s.Rates) == 2 && s.Rates[1].EventsPerSec == 3,
 		"%d fail-overs, links %v, rates %v", len(s.Failovers), s.Links, s.Rates)
 	before := s
@@ -207,7 +203,5 @@ func TestCutColours(t *testing.T) {
 	var b bytes.Buffer
 	term := &live.Terminal{To: &b, Screen: &b, Size: func() (int, int) { return 6, 0 }}
 	term.Pass("ab\x1b[31mcdefgh\x1b[0mij")
-	if got, want := b.String(), "\r\x1b[Jab\x1b[31mcde\x1b[0m"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	expect.Equal(t, b.String(), "\r\x1b[Jab\x1b[31mcde\x1b[0m", "got")
 }

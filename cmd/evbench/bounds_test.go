@@ -72,9 +72,9 @@ func TestCommandsAreBounded(t *testing.T) {
 		"yes prints more than 67108864 bytes": {"--queue", "true", "--discover", "yes"},
 		"sh prints more than 67108864 bytes":  {"--queue", "sh -c yes", "-t", "FT(2;4,8)"},
 	} {
-		if code, out, said := call(t, append([]string{"routes", "jobs"}, args...)...); code != exitUsage || out != "" || !strings.Contains(said, want) {
-			t.Errorf("%v: exit %d, printed %q, said %q; want %q", args, code, out, said, want)
-		}
+		code, out, said := call(t, append([]string{"routes", "jobs"}, args...)...)
+		expect.True(t, code == exitUsage && out == "" && strings.Contains(said, want),
+			"%v: exit %d, printed %q, said %q; want %q", args, code, out, said, want)
 	}
 }
 
@@ -104,9 +104,9 @@ func TestParallelCables(t *testing.T) {
 		{[]string{"run", "two.yaml"}, why},
 		{[]string{"sim", "two.yaml"}, why},
 	} {
-		if code, out, said := call(t, tt.args...); code != exitUsage || out != "" || !strings.Contains(said, tt.want) {
-			t.Errorf("%v: exit %d, printed %q, said %q; want %q", tt.args, code, out, said, tt.want)
-		}
+		code, out, said := call(t, tt.args...)
+		expect.True(t, code == exitUsage && out == "" && strings.Contains(said, tt.want),
+			"%v: exit %d, printed %q, said %q; want %q", tt.args, code, out, said, tt.want)
 	}
 	for _, args := range [][]string{
 		{"plan", "-t", leaf, "--down", "leaf0-spine1/1", "-o", "plan.txt"},

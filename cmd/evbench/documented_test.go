@@ -134,9 +134,8 @@ func TestDocumented(t *testing.T) {
 		if code := documented(append([]string{"evbench"}, strings.Fields(tt.args)...), log); code != tt.code {
 			t.Errorf("%s: ended with %d, not %d", tt.args, code, tt.code)
 		}
-		if b, err := os.ReadFile(log); err != nil || !strings.HasPrefix(string(b), fmt.Sprintf("%s %d ", tt.how, tt.code)) {
-			t.Errorf("%s: logged %s, %v", tt.args, b, err)
-		}
+		b, err := os.ReadFile(log)
+		expect.True(t, err == nil && strings.HasPrefix(string(b), fmt.Sprintf("%s %d ", tt.how, tt.code)), "%s: logged %s, %v", tt.args, b, err)
 	}
 }
 

@@ -98,9 +98,8 @@ func TestLabStateOfOthers(t *testing.T) {
 				calls = append(calls, []string{"lab", "up", "-t", "FT(2;2,2)"}, []string{"lab", "up", "-t", "FT(2;2,2)", "--foreground"})
 			}
 			for _, args := range calls {
-				if code, out, said := call(t, args...); code != exitUsage || !strings.Contains(said, tt.want) {
-					t.Errorf("%v: exit %d, want %q in:\n%s%s", args, code, tt.want, out, said)
-				}
+				code, out, said := call(t, args...)
+				expect.True(t, code == exitUsage && strings.Contains(said, tt.want), "%v: exit %d, want %q in:\n%s%s", args, code, tt.want, out, said)
 			}
 			b, err := os.ReadFile(filepath.Join(dir, "victim"))
 			expect.True(t, err == nil && string(b) == "precious", "the victim holds %q, %v", b, err)

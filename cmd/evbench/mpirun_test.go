@@ -157,9 +157,8 @@ func processOf(t *testing.T, dir string, rank int) int {
 // mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
 func mpiLab(t *testing.T, dir string) string {
 	t.Helper()
-	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
-		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
-	}
+	code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)")
+	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	script := expect.Value(filepath.Abs("../../scripts/lab-mpirun"))(t)
 	mpirun(t, dir, 5) // for its symlink and environment
@@ -268,9 +267,8 @@ func TestMPILabFiles(t *testing.T) {
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
 	out, err := cmd.Output() // of ls, which misses some
 	expect.True(t, strings.Contains(string(out), "/ompi.server3.") && !strings.Contains(string(out), temp+"/ompi."), "%v, %s", err, out)
-	if now, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || !slices.Equal(now, []string{others}) {
-		t.Errorf("left: %v, %v", now, err)
-	}
+	now, err := filepath.Glob(filepath.Join(temp, "*"))
+	expect.True(t, err == nil && slices.Equal(now, []string{others}), "left: %v, %v", now, err)
 }
 
 // inLab is a scenario whose ranks mpirun starts on the servers of a lab that the run builds.
@@ -313,9 +311,8 @@ func TestMPIInLab(t *testing.T) {
 		if l.Planned && l.PlannedBytes > 0 {
 			planned++
 			// Of the first and the last exchange a part may be beyond the readings; heads come on top.
-			if have, want := float64(l.Bytes), float64(l.PlannedBytes); have < 0.9*want || have > 1.6*want {
-				t.Errorf("case %q: %s %s: %.0f bytes, planned %.0f", l.Case, l.Link, l.Direction, have, want)
-			}
+			have, want := float64(l.Bytes), float64(l.PlannedBytes)
+			expect.True(t, have >= 0.9*want && have <= 1.6*want, "case %q: %s %s: %.0f bytes, planned %.0f", l.Case, l.Link, l.Direction, have, want)
 		}
 	}
 	expect.True(t, dead == 6 && planned >= 60, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)

@@ -27,9 +27,8 @@ func sh(t *testing.T, dir, line string) (code int, stdout, stderr string) {
 // Files have the mode that the umask leaves, or the one that they had.
 func TestOutputModes(t *testing.T) {
 	dir := t.TempDir()
-	if code, _, said := sh(t, dir, "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; umask 077; $p a; umask 002; $p b; umask 022; $p c; $p d; chmod 600 d; $p d"); code != exitDone {
-		t.Fatal(said)
-	}
+	code, _, said := sh(t, dir, "p='evbench plan -t FT(2;2,2) -s linear-shift --quiet -o'; umask 077; $p a; umask 002; $p b; umask 022; $p c; $p d; chmod 600 d; $p d")
+	expect.MustTrue(t, code == exitDone, "%v", said)
 	for name, want := range map[string]os.FileMode{"a": 0o600, "b": 0o664, "c": 0o644, "d": 0o600} {
 		info := expect.Value(os.Stat(filepath.Join(dir, name)))(t)
 		expect.Equal(t, info.Mode().Perm(), want, "%s has mode", name)
@@ -52,9 +51,8 @@ func TestOutputToStandardOutput(t *testing.T) {
 			strings.Contains(line, ">>out") && !strings.HasPrefix(string(b), "# first\n") {
 			t.Errorf("%s: exit %d, %v\n%s%s", line, code, err, b, said)
 		}
-		if after, err := os.Lstat("/dev/stdout"); err != nil || !os.SameFile(before, after) {
-			t.Fatalf("%s: /dev/stdout is another one, %v", line, err)
-		}
+		after, err := os.Lstat("/dev/stdout")
+		expect.MustTrue(t, err == nil && os.SameFile(before, after), "%s: /dev/stdout is another one, %v", line, err)
 	}
 }
 
@@ -85,16 +83,13 @@ func TestInstallWritesAllOrNothing(t *testing.T) {
 		t.Run(tt.target+" "+tt.name, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "to")
 			expect.Must(t, tt.spoil(to))
-			before, err := os.ReadDir(to)
-			expect.Must(t, err)
+			before := expect.Value(os.ReadDir(to))(t)
 			code, out, said := call(t, "routes", "install", in("plan.txt"), "--target", tt.target, "--dir", to)
 			expect.True(t, code == tt.code && strings.Contains(said, tt.want) && !strings.Contains(said, "/."), "exit %d: %s%s", code, out, said)
-			if after, err := os.ReadDir(to); err != nil || len(after) != len(before) {
-				t.Errorf("%v is left, there was %v; %v", after, before, err)
-			}
-			if b, err := os.ReadFile(in("one")); err != nil || string(b) != "precious" {
-				t.Errorf("the one file holds %q, %v", b, err)
-			}
+			after, err := os.ReadDir(to)
+			expect.True(t, err == nil && len(after) == len(before), "%v is left, there was %v; %v", after, before, err)
+			b, err := os.ReadFile(in("one"))
+			expect.True(t, err == nil && string(b) == "precious", "the one file holds %q, %v", b, err)
 		})
 	}
 }

@@ -37,9 +37,8 @@ func holdLab(t *testing.T) heldLab {
 	self := expect.Value(os.Executable())(t)
 	l := heldLab{t, dir, filepath.Join(dir, "evbench")}
 	expect.Must(t, os.Symlink(self, l.evbench))
-	if code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)"); code != exitDone {
-		t.Fatalf("lab up ended with %d:\n%s%s", code, out, said)
-	}
+	code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)")
+	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	return l
 }
@@ -69,9 +68,8 @@ func (l heldLab) place(out string, at ...int) (int, string) {
 // ip has a node of the lab change its routes.
 func (l heldLab) ip(node string, args ...string) {
 	l.t.Helper()
-	if code, out, said := output(l.t, l.dir, append([]string{"lab", "exec", node, "ip"}, args...)...); code != exitDone {
-		l.t.Fatalf("ip %v on %s ended with %d:\n%s%s", args, node, code, out, said)
-	}
+	code, out, said := output(l.t, l.dir, append([]string{"lab", "exec", node, "ip"}, args...)...)
+	expect.MustTrue(l.t, code == exitDone, "ip %v on %s ended with %d:\n%s%s", args, node, code, out, said)
 }
 
 // exchange has leaf0 take the way over spine1 for what is meant for spine0, and

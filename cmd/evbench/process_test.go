@@ -239,10 +239,9 @@ func TestNamespacesRefused(t *testing.T) {
 		return capture(t, dir, unshare, "unshare", "-Ur", "sh", "-c",
 			"echo 0 > /proc/sys/user/max_net_namespaces && exec ./evbench "+args)
 	}
-	if code, _, said := refused("run lab.yaml -o out"); code != exitUsage ||
-		!strings.Contains(said, "sysctl -w user.max_net_namespaces=") || !strings.Contains(said, "--fabric emulate") {
-		t.Errorf("run ended with %d:\n%s", code, said)
-	}
+	code, _, said := refused("run lab.yaml -o out")
+	expect.True(t, code == exitUsage && strings.Contains(said, "sysctl -w user.max_net_namespaces=") && strings.Contains(said, "--fabric emulate"),
+		"run ended with %d:\n%s", code, said)
 	if code, said, _ := refused("lab doctor"); code != exitFailed || !strings.Contains(said, "no space left on device") {
 		t.Errorf("doctor ended with %d:\n%s", code, said)
 	}

@@ -94,9 +94,8 @@ func TestRunBySSH(t *testing.T) {
 	first := c.binary()
 
 	// The second run finds the binary there, and talks to the workers over TLS.
-	if code, _, said := output(t, c.dir, "run", "--rounds", "1", "--tls", "ssh.yaml", "-o", "out2"); code != exitDone && code != exitInvalid || strings.Contains(said, "copying") {
-		t.Errorf("the second run ended with %d:\n%s", code, said)
-	}
+	code, _, said := output(t, c.dir, "run", "--rounds", "1", "--tls", "ssh.yaml", "-o", "out2")
+	expect.False(t, code != exitDone && code != exitInvalid || strings.Contains(said, "copying"), "the second run ended with %d:\n%s", code, said)
 	again := c.binary()
 	expect.True(t, os.SameFile(first, again) && first.ModTime().Equal(again.ModTime()), "the binary was copied a second time")
 	if r, err = store.Read(filepath.Join(c.dir, "out2")); err != nil || !strings.HasPrefix(r.Manifest.Control, "tls:127.") {

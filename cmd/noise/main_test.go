@@ -238,9 +238,8 @@ func TestWrongUse(t *testing.T) {
 		{"more", `unexpected argument "more"`},
 		{"--runs x", "invalid value"},
 	} {
-		if code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...); code != proc.ExitUsage || !strings.Contains(said, tt.want) {
-			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
-		}
+		code, _, said := disturbed(t, t.Context(), "good", strings.Fields(tt.args)...)
+		expect.True(t, code == proc.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
 	}
 }
 

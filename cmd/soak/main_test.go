@@ -159,9 +159,8 @@ func TestWrongUse(t *testing.T) {
 		{"--only nothing", "matches none of"},
 		{"--evbench /nowhere", "make build makes it"},
 	} {
-		if code, _, said := soaked(t, strings.Fields(tt.args)...); code != proc.ExitUsage || !strings.Contains(said, tt.want) {
-			t.Errorf("%s: ended with %d: %s", tt.args, code, said)
-		}
+		code, _, said := soaked(t, strings.Fields(tt.args)...)
+		expect.True(t, code == proc.ExitUsage && strings.Contains(said, tt.want), "%s: ended with %d: %s", tt.args, code, said)
 	}
 }
 

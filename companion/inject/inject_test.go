@@ -96,9 +96,8 @@ func TestDownAndUp(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(dir, "log"))
 	expect.True(t, err == nil && string(log) == "leaf0/spine3\nleaf1/spine0\n", "down ran for %q, %v", log, err)
 	expect.Must(t, i.Up(t.Context(), []topology.Link{link}))
-	if s, err := probed(t, i, link); s != linkUp || err != nil || isDown(t, dir, link) {
-		t.Errorf("%s is %s, %v", link, s, err)
-	}
+	s, err := probed(t, i, link)
+	expect.True(t, s == linkUp && err == nil && !isDown(t, dir, link), "%s is %s, %v", link, s, err)
 	p := i.Pending()
 	expect.True(t, len(p) == 1 && p[0] == other, "pending: %v", p)
 	closed(t, i, o.Journal)

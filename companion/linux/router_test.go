@@ -179,9 +179,8 @@ func TestRouteOfOthers(t *testing.T) {
 	r := companion.Route{Prefix: netip.MustParsePrefix("10.1.0.0/16"), Via: []companion.Port{1}}
 	message := setMessage(r, ports())
 	message[5] = 2 // written by the kernel itself
-	if h, _, err := newReader(ports()).route(message); err != nil || !slices.Equal(h.alien, message) {
-		t.Errorf("read %+v, %v, want it to be told as one of others", h, err)
-	}
+	h, _, err := newReader(ports()).route(message)
+	expect.True(t, err == nil && slices.Equal(h.alien, message), "read %+v, %v, want it to be told as one of others", h, err)
 	message[4] = 255 // table local
 	if _, table, _ := newReader(ports()).route(message); table != 0 {
 		t.Error("a route of another table was taken for one of the main table")

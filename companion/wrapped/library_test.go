@@ -106,9 +106,8 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}),
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
 	} {
-		if got, want := r.read(t, text(t, p)), want(p); got != want {
-			t.Errorf("%s: the library reads\n%s, want\n%s", p.Notation(), got, want)
-		}
+		got, want := r.read(t, text(t, p)), want(p)
+		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Notation(), got, want)
 	}
 }
 

@@ -191,9 +191,8 @@ func TestWindows(t *testing.T) {
 	}
 	for _, bad := range []string{`"Sends":"AAAA"`, `"Sends":"AAAAAg=="`, `"Sends":"AAAAAQ=="`, `"Sends":"AAAA/////w8A"`, `"Takes":"AAA="`, `"Tells":[1]`} {
 		frame := append(append(binary.BigEndian.AppendUint32(nil, uint32(len(bad)+4)), wire.Version, 28), "{"+bad+"}"...)
-		if m, err := wire.Read(bytes.NewReader(frame), 1000); !errors.Is(err, wire.ErrFrame) {
-			t.Errorf("%s: %v, %v", bad, m, err)
-		}
+		m, err := wire.Read(bytes.NewReader(frame), 1000)
+		expect.True(t, errors.Is(err, wire.ErrFrame), "%s: %v, %v", bad, m, err)
 	}
 }
 
@@ -231,17 +230,14 @@ func TestListenAndDial(t *testing.T) {
 			}
 			accepted <- c
 		}()
-		c, err := wire.Dial(t.Context(), l.Addr().Network()+":"+l.Addr().String())
-		expect.Must(t, err)
+		c := expect.Value(wire.Dial(t.Context(), l.Addr().Network()+":"+l.Addr().String()))(t)
 		other := wire.NewConn(<-accepted, wire.MaxFrame)
 		expect.OK(t, c.Send(wire.Grant{Until: 7}))
-		if m, err := other.Receive(); err != nil || m != (wire.Grant{Until: 7}) {
-			t.Errorf("%s: received %v, %v", addr, m, err)
-		}
+		m, err := other.Receive()
+		expect.True(t, err == nil && m == (wire.Grant{Until: 7}), "%s: received %v, %v", addr, m, err)
 		if strings.HasPrefix(addr, "unix") {
-			if s, err := os.Stat(path); err != nil || s.Mode().Perm() != 0o600 {
-				t.Errorf("socket %v, %v; want only the user to reach it", s, err)
-			}
+			s, err := os.Stat(path)
+			expect.True(t, err == nil && s.Mode().Perm() == 0o600, "socket %v, %v; want only the user to reach it", s, err)
 		}
 		expect.OK(t, errors.Join(c.Close(), other.Close(), l.Close()))
 	}

@@ -108,9 +108,8 @@ func TestReceive(t *testing.T) {
 	if said, err := send(binary[:5]); err == nil || !strings.Contains(said, "damaged on its way") {
 		t.Errorf("half a binary: %v: %s", err, said)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(dir)
+	expect.True(t, err == nil && len(left) == 0, "left behind: %v, %v", left, err)
 	if said, err := send(binary); err != nil || said != "" {
 		t.Errorf("%v: %s", err, said)
 	}

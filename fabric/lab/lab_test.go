@@ -223,12 +223,10 @@ func TestCloseKillsCommands(t *testing.T) {
 	cmd := player("hang")
 	in := expect.Value(cmd.StdinPipe())(t)
 	defer in.Close()
-	out, err := cmd.StdoutPipe()
-	expect.Must(t, err)
+	out := expect.Value(cmd.StdoutPipe())(t)
 	expect.Must(t, l.StartCommand(l.Server(1), cmd))
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatal(line, err)
-	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	expect.MustTrue(t, err == nil, "%v %v", line, err)
 	expect.Must(t, l.Close())
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != -1 {

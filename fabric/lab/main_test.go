@@ -320,9 +320,8 @@ func TestNothingStays(t *testing.T) {
 			left := slices.DeleteFunc(references(t, h.names), func(p string) bool { return !holders[processOf(p)] })
 			expect.True(t, len(left) == 0, "still there: %v", left)
 			ended := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}
-			if n, err := unix.Poll(ended, 0); n != 1 || err != nil {
-				t.Errorf("process %d still runs (%v)", h.pid, err)
-			}
+			n, err := unix.Poll(ended, 0)
+			expect.True(t, n == 1 && err == nil, "process %d still runs (%v)", h.pid, err)
 		})
 	}
 }

@@ -44,9 +44,8 @@ func FuzzParseState(f *testing.F) {
 		expect.False(t, err != nil && st != (state{}), "%+v with error %v", st, err)
 		const carries = unix.IFF_UP | unix.IFF_LOWER_UP
 		want := state{int(index), flags&carries == carries && oper == operUp}
-		if got, err := parseState(append(linkMessage(index, flags, oper), bytes...)); got != want || err != nil {
-			t.Errorf("got %+v, %v, want %+v", got, err, want)
-		}
+		got, err := parseState(append(linkMessage(index, flags, oper), bytes...))
+		expect.True(t, got == want && err == nil, "got %+v, %v, want %+v", got, err, want)
 	})
 }
 

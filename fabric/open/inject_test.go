@@ -67,8 +67,7 @@ func FuzzState(f *testing.F) {
 			expect.True(t, fd >= 0, "%s: %d", name, fd)
 		}
 		line := expect.Value(json.Marshal(h))(t)
-		if again, err := parse(line); err != nil || again.ID != h.ID || len(again.Nodes) != len(h.Nodes) {
-			t.Errorf("%+v, then %+v, %v", h, again, err)
-		}
+		again, err := parse(line)
+		expect.True(t, err == nil && again.ID == h.ID && len(again.Nodes) == len(h.Nodes), "%+v, then %+v, %v", h, again, err)
 	})
 }

@@ -144,9 +144,8 @@ func TestOldReply(t *testing.T) {
 				expect.OK(t, expect.Err(there.Write(p[:])))
 			}
 		}()
-		if ttl, _, err := e.once(); err != nil || ttl != e.nonce[0] {
-			t.Errorf("answered by %d, %v; want %d", ttl, err, e.nonce[0])
-		}
+		ttl, _, err := e.once()
+		expect.True(t, err == nil && ttl == e.nonce[0], "answered by %d, %v; want %d", ttl, err, e.nonce[0])
 	})
 }
 

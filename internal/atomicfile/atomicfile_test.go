@@ -30,16 +30,14 @@ func TestWrite(t *testing.T) {
 	if err := atomicfile.Write(name, put("half of the n", cause)); !errors.Is(err, cause) || !strings.Contains(err.Error(), name) {
 		t.Errorf("error = %v", err)
 	}
-	if b, err := os.ReadFile(name); err != nil || string(b) != "old" {
-		t.Errorf("the file holds %q, %v", b, err)
-	}
+	b, err := os.ReadFile(name)
+	expect.True(t, err == nil && string(b) == "old", "the file holds %q, %v", b, err)
 	expect.Must(t, atomicfile.Write(name, put("new", nil)))
 	if b, err := os.ReadFile(name); err != nil || string(b) != "new" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%d files, %v", len(entries), err)
-	}
+	entries, err := os.ReadDir(dir)
+	expect.True(t, err == nil && len(entries) == 1, "%d files, %v", len(entries), err)
 	expect.Error(t, atomicfile.Write(filepath.Join(name, "x"), put("", nil)), name)
 }
 
@@ -50,9 +48,8 @@ func TestWriteMakesFolders(t *testing.T) {
 		return err
 	}
 	expect.Must(t, atomicfile.Write(name, hello))
-	if b, err := os.ReadFile(name); err != nil || string(b) != "hello" {
-		t.Errorf("the file holds %q, %v", b, err)
-	}
+	b, err := os.ReadFile(name)
+	expect.True(t, err == nil && string(b) == "hello", "the file holds %q, %v", b, err)
 }
 
 // A device and a link stay what they are.
@@ -71,13 +68,11 @@ func TestWriteToOtherThanFiles(t *testing.T) {
 		if err != nil || after.Mode() != before.Mode() {
 			t.Errorf("%s: mode %v before, %v after, %v", target, before.Mode(), after.Mode(), err)
 		}
-		if to, err := os.Readlink(link); err != nil || to != target {
-			t.Errorf("%s leads to %q, %v", link, to, err)
-		}
+		to, err := os.Readlink(link)
+		expect.True(t, err == nil && to == target, "%s leads to %q, %v", link, to, err)
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(b) != "hello" {
-		t.Errorf("behind the link is %q, %v", b, err)
-	}
+	b, err := os.ReadFile(filepath.Join(dir, "file"))
+	expect.True(t, err == nil && string(b) == "hello", "behind the link is %q, %v", b, err)
 	expect.True(t, atomicfile.Write(dir, hello) != nil, "a folder was written to")
 }
 
@@ -155,9 +150,8 @@ func TestWriteBehindForeignLink(t *testing.T) {
 		err := atomicfile.WriteAll(text(link))
 		e, ok := errors.AsType[*trust.Error](err)
 		expect.True(t, ok && e.Name == link, "%v: %v", mode, err)
-		if b, err := os.ReadFile(victim); err != nil || string(b) != "precious" {
-			t.Errorf("%v: the victim holds %q, %v", mode, b, err)
-		}
+		b, err := os.ReadFile(victim)
+		expect.True(t, err == nil && string(b) == "precious", "%v: the victim holds %q, %v", mode, b, err)
 	}
 }
 

@@ -151,9 +151,7 @@ func TestTooFewColors(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got, want := fmt.Sprint(recover()), "coloring: node 1 has 3 edges, more than 2 colours"; got != want {
-					t.Errorf("panic %q, want %q", got, want)
-				}
+				expect.Equal(t, fmt.Sprint(recover()), "coloring: node 1 has 3 edges, more than 2 colours", "panic")
 			}()
 			f()
 		}()

@@ -29,9 +29,7 @@ func TestText(t *testing.T) {
 	} {
 		expect.Equal(t, printable.Text(in, 100), want, "%.60q", in)
 	}
-	if got, want := printable.Line("a\n\tb\x1b"), `a\n\tb\x1b`; got != want {
-		t.Errorf("a line: %q, want %q", got, want)
-	}
+	expect.Equal(t, printable.Line("a\n\tb\x1b"), `a\n\tb\x1b`, "a line")
 }
 
 // What is written in pieces comes out as what is written at once.

@@ -63,9 +63,8 @@ func TestLock(t *testing.T) {
 	}
 	expect.Must(t, errors.Join(os.Remove(name), one.Close()))
 	two := expect.Value(Lock(name, os.O_RDWR|os.O_CREATE))(t)
-	if same, err := named(two, name); err != nil || !same {
-		t.Errorf("the file has another name: %v", err)
-	}
+	same, err := named(two, name)
+	expect.True(t, err == nil && same, "the file has another name: %v", err)
 	expect.Must(t, two.Close())
 }
 
@@ -94,8 +93,7 @@ func TestFindProcess(t *testing.T) {
 	cmd := exec.Command("cat")
 	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
-	p, err := Find(cmd.Process.Pid)
-	expect.Must(t, err)
+	p := expect.Value(Find(cmd.Process.Pid))(t)
 	expect.True(t, p.Name == "cat" && p.User == os.Geteuid() && p.ID.Check() == nil, "%+v", p)
 	open, ok := p.Files()
 	expect.True(t, ok && len(open) >= 3 && open[0].Number == 0 && open[0].Info.Mode().Type() == fs.ModeNamedPipe, "open: %v, %v", open, ok)
@@ -103,9 +101,8 @@ func TestFindProcess(t *testing.T) {
 	expect.OK(t, expect.Err(id.Find()))
 	id.Start++
 	expect.Is(t, expect.Err(id.Find()), os.ErrProcessDone)
-	if self, err := Self(); err != nil || self.PID != os.Getpid() {
-		t.Errorf("%+v, %v", self, err)
-	}
+	self, err := Self()
+	expect.True(t, err == nil && self.PID == os.Getpid(), "%+v, %v", self, err)
 	in.Close()
 	expect.Must(t, expect.Err(cmd.Process.Wait()))
 	for _, pid := range []int{cmd.Process.Pid, 0, -1, 1<<30 - 1} {
@@ -128,9 +125,8 @@ func TestRecord(t *testing.T) {
 	if last, err := ReadRecord(name); err != nil || string(last) != "4" {
 		t.Errorf("read %q, %v", last, err)
 	}
-	if text, err := os.ReadFile(name); err != nil || string(text) != "1\n2\n4\n" {
-		t.Errorf("%q, %v", text, err)
-	}
+	text, err := os.ReadFile(name)
+	expect.True(t, err == nil && string(text) == "1\n2\n4\n", "%q, %v", text, err)
 	expect.OK(t, r.Remove())
 	expect.Is(t, expect.Err(ReadRecord(name)), os.ErrNotExist)
 }

@@ -159,9 +159,8 @@ func TestShortIntervals(t *testing.T) {
 	short := s.Run.Samples[0]
 	short.TSec, short.IntervalSec, short.GoodputBitPerSec = 2.01, 0.01, 9e9
 	s.Run.Samples = append(s.Run.Samples, short)
-	if got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", Small(t)).Data.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
-		t.Errorf("box %v, want %v", got, want)
-	}
+	got, want := build(t, "throughput", s).Data.Rows[0], build(t, "throughput", Small(t)).Data.Rows[0]
+	expect.True(t, strings.Join(got, ",") == strings.Join(want, ","), "box %v, want %v", got, want)
 }
 
 // One panel for each case with a fail-over, each with its policy, and one for all. Of
@@ -203,9 +202,8 @@ func TestRoundsFigure(t *testing.T) {
 	expect.True(t, strings.Contains(f.Missing, "There are no rounds") && len(f.Data.Rows) == 0,
 		"without rounds: missing %q, %d rows", f.Missing, len(f.Data.Rows))
 	one := expect.Value(s.Only("one dead"))(t)
-	if all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]; strings.Join(all, ",") != strings.Join(alone, ",") {
-		t.Errorf("alone %v, among others %v", alone, all)
-	}
+	all, alone := build(t, "efficiency", s).Data.Rows[1], build(t, "efficiency", one).Data.Rows[0]
+	expect.True(t, strings.Join(all, ",") == strings.Join(alone, ","), "alone %v, among others %v", alone, all)
 	if f := build(t, "rounds", one); len(f.Panels) != 1 || f.Panels[0].Title != "one dead" {
 		t.Errorf("%d panels of one case", len(f.Panels))
 	}

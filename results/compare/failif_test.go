@@ -56,9 +56,8 @@ func FuzzParseCondition(f *testing.F) {
 			expect.MustTrue(t, ok && bad.Column >= 1 && bad.Column <= len(text)+1, "%q: %v is not within the text", text, err)
 			return
 		}
-		if again, err := compare.ParseCondition(c.String()); err != nil || again != c {
-			t.Errorf("%q is %+v, prints as %q, and reads as %+v, %v", text, c, c, again, err)
-		}
+		again, err := compare.ParseCondition(c.String())
+		expect.True(t, err == nil && again == c, "%q is %+v, prints as %q, and reads as %+v, %v", text, c, c, again, err)
 	})
 }
 

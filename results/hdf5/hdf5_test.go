@@ -123,9 +123,8 @@ func TestCloses(t *testing.T) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	expect.Must(t, err)
 	for _, e := range entries {
-		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && to == name {
-			t.Errorf("descriptor %s is still %s", e.Name(), name)
-		}
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		expect.False(t, err == nil && to == name, "descriptor %s is still %s", e.Name(), name)
 	}
 }
 

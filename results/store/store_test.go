@@ -117,9 +117,8 @@ func TestFiles(t *testing.T) {
 		t.Errorf("spans %+v, %v", read, err)
 	}
 	for name, want := range files {
-		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != want {
-			t.Errorf("%s, %v:\n%s\nwant\n%s", name, err, text, want)
-		}
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		expect.True(t, err == nil && string(text) == want, "%s, %v:\n%s\nwant\n%s", name, err, text, want)
 	}
 }
 
@@ -130,9 +129,8 @@ func TestFewFiles(t *testing.T) {
 	dir := save(t, run)
 	entries, err := os.ReadDir(dir)
 	expect.True(t, err == nil && len(entries) == 4, "%d files, %v; want the four and nothing left over", len(entries), err)
-	if got, err := store.Read(dir); err != nil || got.Pairs != nil || got.Exchanges != nil || len(got.Plans) != 0 {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got, err := store.Read(dir)
+	expect.True(t, err == nil && got.Pairs == nil && got.Exchanges == nil && len(got.Plans) == 0, "%+v, %v", got, err)
 	expect.Is(t, store.ReadTrace(dir, nil), fs.ErrNotExist)
 }
 
@@ -151,12 +149,10 @@ func TestNeverOverwrites(t *testing.T) {
 // each manifest and summary.
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := store.Create(dir)
-	expect.Must(t, err)
+	w := expect.Value(store.Create(dir))(t)
 	expect.Must(t, errors.Join(w.Write(whole().Samples[0]), w.Write(results.Manifest{Name: "x"})))
-	if got, notes, err := store.ReadAny(dir); err != nil || !reflect.DeepEqual(got.Samples, whole().Samples[:1]) || len(notes) != 1 {
-		t.Errorf("%+v, %q, %v", got, notes, err)
-	}
+	got, notes, err := store.ReadAny(dir)
+	expect.True(t, err == nil && reflect.DeepEqual(got.Samples, whole().Samples[:1]) && len(notes) == 1, "%+v, %q, %v", got, notes, err)
 	if _, err := store.Read(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "holds no summary.json, but a manifest.json: the run is not complete, it was killed or is still going") {
 		t.Errorf("error %v", err)
 	}

@@ -117,9 +117,8 @@ func TestAllShifts(t *testing.T) {
 			most := expect.Value(shiftLoad(tables, by, 0))(t)
 			want = max(want, most)
 		}
-		if got, err := allShifts(tables); err != nil || got != want {
-			t.Errorf("seed %d: %d paths, %v; one by one %d", seed, got, err, want)
-		}
+		got, err := allShifts(tables)
+		expect.True(t, err == nil && got == want, "seed %d: %d paths, %v; one by one %d", seed, got, err, want)
 		worst = max(worst, want)
 	}
 	expect.True(t, worst >= 2, "no contention anywhere: the test shows nothing")

@@ -209,9 +209,8 @@ func TestWorkers(t *testing.T) {
 			lft.Congest(tables, lft.Permutations(9, 1)), lft.Minimal(n),
 		}
 	}
-	if one, many := all(1), all(5); !reflect.DeepEqual(one, many) {
-		t.Errorf("%+v\n%+v", one, many)
-	}
+	one, many := all(1), all(5)
+	expect.True(t, reflect.DeepEqual(one, many), "%+v\n%+v", one, many)
 }
 
 // TestNothing checks networks that have nothing to check.

@@ -91,9 +91,8 @@ func TestReadFiles(t *testing.T) {
 				return
 			}
 			back := expect.Value(lft.ReadDump(bytes.NewReader(unzip(t, "testdata/file/ft2_4_8_"+c.back+".gz")), c.n))(t)
-			if d, err := lft.Diff(tables, back); err != nil || d.Hosts != 0 || d.Lost != 0 {
-				t.Errorf("what was written and what was read back differ: %+v, %v", d, err)
-			}
+			d, err := lft.Diff(tables, back)
+			expect.True(t, err == nil && d.Hosts == 0 && d.Lost == 0, "what was written and what was read back differ: %+v, %v", d, err)
 		})
 	}
 }
@@ -239,9 +238,8 @@ func TestSavedSaysItsNetwork(t *testing.T) {
 		// Without the comments it is a dump, and says nothing of its network.
 		again, said, err := lft.ReadSaved(strings.NewReader(dumped(t, tables)), n)
 		expect.True(t, err == nil && !said && equal(again, tables), "%s: the dump: %v, %v", c.notation, said, err)
-		if plain, err := lft.ReadDump(strings.NewReader(text), n); err != nil || !equal(plain, tables) {
-			t.Errorf("%s: the comments disturb: %v", c.notation, err)
-		}
+		plain, err := lft.ReadDump(strings.NewReader(text), n)
+		expect.True(t, err == nil && equal(plain, tables), "%s: the comments disturb: %v", c.notation, err)
 		for line := range strings.Lines(text) {
 			expect.True(t, len(line) <= 1000, "a line of %d characters, which OpenSM would cut", len(line))
 		}

@@ -130,9 +130,9 @@ func TestIndex(t *testing.T) {
 		for without := range AllSteps + 1 {
 			tables := sar(t, n, Placement{Jobs: jobs, Without: without}, 0)
 			got := Index(tables, jobs)
-			if most, spread, lost := slowIndex(tables, jobs); got.Max != most || got.Lost != lost || math.Abs(got.Spread-spread) > 1e-9 {
-				t.Errorf("%s: %+v, counted %d routes, spread over %g, %d lost", name, got, most, spread, lost)
-			}
+			most, spread, lost := slowIndex(tables, jobs)
+			expect.True(t, got.Max == most && got.Lost == lost && math.Abs(got.Spread-spread) <= 1e-9,
+				"%s: %+v, counted %d routes, spread over %g, %d lost", name, got, most, spread, lost)
 		}
 	}
 }
@@ -393,7 +393,6 @@ func TestHeavyHostsOnSpines(t *testing.T) {
 	}
 	// The busiest cables carry as much for both: one leads down to a heavy host from twelve
 	// senders; over ftree's spine four hosts of a leaf send to three heavy ones.
-	if a, b := lft.LoadWeighted(tables, w), lft.LoadWeighted(plain, w); a.Max != 1200 || b.Max != 1200 || a.Mean != b.Mean {
-		t.Errorf("%+v, %+v", a, b)
-	}
+	a, b := lft.LoadWeighted(tables, w), lft.LoadWeighted(plain, w)
+	expect.True(t, a.Max == 1200 && b.Max == 1200 && a.Mean == b.Mean, "%+v, %+v", a, b)
 }

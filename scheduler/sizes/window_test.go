@@ -78,9 +78,9 @@ func TestWindow(t *testing.T) {
 					}
 				}
 			}
-			if b, _, err := scheduler.BoundBytes(tr, size); err != nil || p.Time < b.Time || m == nil && b.Time != p.Bound.Time {
-				t.Errorf("%s: time %d, bound %+v, exchange %d has %+v, error %v", name, p.Time, p.Bound, e, b, err)
-			}
+			b, _, err := scheduler.BoundBytes(tr, size)
+			expect.False(t, err != nil || p.Time < b.Time || m == nil && b.Time != p.Bound.Time,
+				"%s: time %d, bound %+v, exchange %d has %+v, error %v", name, p.Time, p.Bound, e, b, err)
 		}
 		expect.True(t, p.Time == last, "%s: time %d, the last piece ends at %d", name, p.Time, last)
 	})

@@ -68,9 +68,8 @@ func TestPerOutputDrains(t *testing.T) {
 	for name, p := range perOutputKinds() {
 		for _, pattern := range []Pattern{Others(16), ShiftSequence(16, 1), func(h int32, _ int64, _ *random) int32 { return (h &^ 15) | h&3 ^ 1 }} {
 			e := runTree(t, p, &Traffic{Pattern: pattern, Flits: 80, Count: 50}, never)
-			if got, want := e.Meter.Total(), int64(16*50*80); got != want {
-				t.Errorf("%s: %d of %d flits arrive", name, got, want)
-			}
+			got, want := e.Meter.Total(), int64(16*50*80)
+			expect.True(t, got == want, "%s: %d of %d flits arrive", name, got, want)
 			m := e.sw.(*perOutput)
 			for ch, room := range m.room {
 				if int(room) != p.Buffer && !(p.Host.Take == 0 && int(e.w.To[ch]) < e.w.Hosts) {

@@ -99,9 +99,8 @@ func TestRestartCases(t *testing.T) {
 			t.Errorf("%s: %g %% of the entries are kept, want %g", restartCases[i].row, got, want)
 		}
 	}
-	if other, last := f.row(t, "entries", 3).Values[0], f.row(t, "entries", 4).Values[0]; last >= other {
-		t.Errorf("more is kept without three cables, %g %%, than without one, %g %%", last, other)
-	}
+	other, last := f.row(t, "entries", 3).Values[0], f.row(t, "entries", 4).Values[0]
+	expect.True(t, last < other, "more is kept without three cables, %g %%, than without one, %g %%", last, other)
 	for _, s := range stated()["memo-table1"] {
 		if got := f.row(t, s.series, s.x).Value(Median); got != s.Value {
 			t.Errorf("%s, %s: %g, the memo has %g", restartCases[int(s.x)].row, s.series, got, s.Value)

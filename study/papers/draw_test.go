@@ -132,9 +132,8 @@ func sameOnLeaves(t *testing.T, tree *topology.Tree, got, want *lft.Tables) {
 	for leaf := range tree.Leaves() {
 		for server := range tree.Servers() {
 			lid := want.Net.Info(network.Node(server)).LID
-			if g, w := got.Row(leaf)[lid], want.Row(leaf)[lid]; g != w {
-				t.Errorf("%v dead, leaf%d, server of rank %d: port %d, OpenSM has %d", tree.DownNames(), leaf, server, g, w)
-			}
+			g, w := got.Row(leaf)[lid], want.Row(leaf)[lid]
+			expect.True(t, g == w, "%v dead, leaf%d, server of rank %d: port %d, OpenSM has %d", tree.DownNames(), leaf, server, g, w)
 		}
 	}
 }

@@ -194,9 +194,8 @@ func TestOrder(t *testing.T) {
 			last = v
 		}
 		for _, suffix := range []string{"", ", 326 servers"} {
-			if m, u := e.row(t, "Min-Hop"+suffix, dead), e.row(t, "Up-Down"+suffix, dead); !slices.Equal(m.Values, u.Values) {
-				t.Errorf("%g dead links%s: Min-Hop %v, Up-Down %v", dead, suffix, m.Values, u.Values)
-			}
+			m, u := e.row(t, "Min-Hop"+suffix, dead), e.row(t, "Up-Down"+suffix, dead)
+			expect.True(t, slices.Equal(m.Values, u.Values), "%g dead links%s: Min-Hop %v, Up-Down %v", dead, suffix, m.Values, u.Values)
 		}
 	}
 }

@@ -176,9 +176,8 @@ func TestWriteSim(t *testing.T) {
 			_, s, _ = strings.Cut(s, "\n") // the heading
 			return slices.Sorted(slices.Values(strings.Split(strings.TrimSpace(s), "\n\n")))
 		}
-		if got, want := blocks(out.String()), blocks(text(t, file)); !slices.Equal(got, want) {
-			t.Errorf("%s: another network is written", file)
-		}
+		got, want := blocks(out.String()), blocks(text(t, file))
+		expect.True(t, slices.Equal(got, want), "%s: another network is written", file)
 	}
 }
 

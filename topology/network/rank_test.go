@@ -49,9 +49,8 @@ func TestRootsAndRanks(t *testing.T) {
 			t.Errorf("%s: roots %v, %v, want %v", notation, roots, err, tops(want))
 		}
 		for _, given := range [][]network.Node{nil, tops(want)} {
-			if got, err := network.Ranks(n, given); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%s: levels %v, %v, want %v", notation, got, err, want)
-			}
+			got, err := network.Ranks(n, given)
+			expect.True(t, err == nil && slices.Equal(got, want), "%s: levels %v, %v, want %v", notation, got, err, want)
 		}
 		odd := n.NotLayered(want)
 		expect.True(t, len(odd) == 0, "%s: %d cables join no neighbouring levels", notation, len(odd))
@@ -79,9 +78,8 @@ func TestRootsDegraded(t *testing.T) {
 			if err != nil || !slices.Equal(roots, tops(want)) {
 				t.Errorf("%s, seed %d: roots %v, %v, want %v", notation, seed, roots, err, tops(want))
 			}
-			if got, err := network.Ranks(d, nil); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%s, seed %d: levels %v, %v, want %v", notation, seed, got, err, want)
-			}
+			got, err := network.Ranks(d, nil)
+			expect.True(t, err == nil && slices.Equal(got, want), "%s, seed %d: levels %v, %v, want %v", notation, seed, got, err, want)
 		}
 	}
 	expect.True(t, tried >= 100, "only %d networks tried", tried)
@@ -143,9 +141,8 @@ func TestEmptyLeaves(t *testing.T) {
 		expect.Must(t, err)
 		roots, err := network.DetectRoots(d)
 		expect.True(t, err == nil && slices.Equal(roots, tops(levels(t, n))), "roots %v, %v", roots, err)
-		if got, err := network.Ranks(d, nil); err != nil || !slices.Equal(got, levels(t, n)) {
-			t.Errorf("levels %v, %v", got, err)
-		}
+		got, err := network.Ranks(d, nil)
+		expect.True(t, err == nil && slices.Equal(got, levels(t, n)), "levels %v, %v", got, err)
 	}
 }
 

@@ -328,9 +328,8 @@ func TestSockBuf(t *testing.T) {
 		for _, c := range e.conns {
 			for _, opt := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
 				// The kernel doubles it.
-				if n, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, opt); err != nil || n != 64<<10 {
-					t.Errorf("option %d is %d, %v; want %d", opt, n, err, 64<<10)
-				}
+				n, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, opt)
+				expect.True(t, err == nil && n == 64<<10, "option %d is %d, %v; want %d", opt, n, err, 64<<10)
 			}
 		}
 		e.run.Unlock()

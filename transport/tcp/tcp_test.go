@@ -140,9 +140,9 @@ func TestDone(t *testing.T) {
 			if err := e.Exchange(t.Context(), ops); err != nil {
 				return err
 			}
-			if in, out := ops[0].Done, ops[1].Done; in.Before(began) || in.After(time.Now()) || !out.IsZero() {
-				t.Errorf("rank %d: received at %v, sent at %v; began at %v", r, in, out, began)
-			}
+			in, out := ops[0].Done, ops[1].Done
+			expect.True(t, !in.Before(began) && !in.After(time.Now()) && out.IsZero(),
+				"rank %d: received at %v, sent at %v; began at %v", r, in, out, began)
 			return nil
 		})
 	}
