@@ -76,7 +76,10 @@ func surveyTime(n int) time.Duration {
 
 // survey measures, and puts what was measured into the words of the judge.
 func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Survey, error) {
-	out := preflight.Survey{Servers: seats(r.s.Tree, r.looked.hosts), Spines: r.s.Tree.Spines(), Switches: r.o.Switches}
+	out := preflight.Survey{Servers: seats(r.s.Tree, r.looked.hosts), Spines: r.s.Tree.Paths(), Switches: r.o.Switches}
+	if t := r.s.Tree; t.Levels() == 3 {
+		out.Half = halfWay(t)
+	}
 	place := map[int]int{} // of a position
 	for i, h := range r.looked.hosts {
 		place[h.Server] = i
@@ -88,6 +91,17 @@ func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Sur
 	}
 	out.Reached = s.Reached
 	return out, nil
+}
+
+// halfWay names the switch half way on three levels: between pods a top switch, else that of the plane in the pod.
+func halfWay(t *topology.Tree) func(from, to, path int) string {
+	return func(from, to, path int) string {
+		if t.Apart(from, to) {
+			return t.SwitchName(t.Switches() - t.Paths() + path)
+		}
+		spine, _ := t.SpineTop(path)
+		return t.SwitchName(t.Above(from, spine))
+	}
 }
 
 // seats says of each machine which server it is meant to be, and on which leaf.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // failures reads what is dead in a case from the start, and what dies in the
@@ -69,7 +70,7 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 	if !d.scalar(f, word(&name)) {
 		return nil, "", false
 	}
-	links, err := view.Links(name)
+	links, err := network.Links(view, name)
 	if err == nil && !slices.ContainsFunc(links, view.LinkAlive) {
 		err = fmt.Errorf("%s is dead already by what stands before it", name)
 	}

@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"time"
@@ -12,6 +14,8 @@ import (
 	"evbench/internal/unit"
 	"evbench/scheduler"
 	"evbench/topology"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
 	"evbench/transport"
 )
 
@@ -47,14 +51,36 @@ func isNetwork(s string) bool {
 type top struct {
 	*Scenario
 	tree   topology.Options
+	found  *topology.Tree // in a file
+	files  bool           // the scenario is in a file, and may name others
 	preset string
+}
+
+// topology reads a notation or, where the scenario may name files, the tree in one.
+func (t *top) topology(text string) (topology.Options, error) {
+	if _, err := os.Stat(text); err != nil || !t.files {
+		return topology.Parse(text)
+	}
+	s, err := netfile.Read(text, 0)
+	if err != nil {
+		return topology.Options{}, err
+	}
+	p, err := network.TreeOf(s.Whole)
+	if err != nil {
+		return topology.Options{}, fmt.Errorf("%s: %w", text, err)
+	}
+	if n := p.Tree.Names(); n != nil {
+		n.Flags = []string{"-t", text}
+	}
+	t.found = p.Tree
+	return p.Tree.Options(), nil
 }
 
 // topFields are those of a scenario. docs/reference/scenario.md has defaults and more.
 func topFields(t *top) group {
 	return group{
 		{"name", matching(&t.Name, nameRE, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
-		{"topology", to(&t.tree, anyWord, topology.Parse), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p)"},
+		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes, in which a fat tree is"},
 		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
 		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
 		{"rounds", to(&t.Rounds.Count, either(enum(Auto), integer(1, maxRounds)), parseRounds).flag("measure a slice of each case in each of `N` rounds; auto: until the answer is resolved"), "how often the cases are measured; auto: until every compared case is resolved"},

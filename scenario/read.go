@@ -74,7 +74,7 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 // scenario reads the document into s: first all that has a single value, then what
 // depends on others. What cannot be judged because of an earlier error is not judged.
 func (d *document) scenario(root field, s *Scenario) {
-	t := &top{Scenario: s}
+	t := &top{Scenario: s, files: d.open != nil}
 	rows := topFields(t)
 	f := d.Mapping(root, rows.names())
 	if !root.Group() {
@@ -118,10 +118,16 @@ func (d *document) tree(root field, f fields, t *top) {
 	case !at.Given():
 		d.Fail(root.At("topology"), "is missing; write for example topology: FT(2;4,4)")
 		return
+	case t.found != nil && (f.Given("fill") || f.Given("spines")):
+		d.Fail(at, "is a file, which says what fill and spines would say; leave them out")
+		return
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
 	}
-	tree, err := topology.New(*o)
+	tree, err := t.found, error(nil)
+	if tree == nil {
+		tree, err = topology.New(*o)
+	}
 	if err == nil {
 		err = tree.OneCable("scenarios take trees")
 	}

@@ -164,7 +164,8 @@ func TestRefuses(t *testing.T) {
 		// Failures.
 		{"unknown link", small + "cases:\n  - {}\n  - failures: [leaf9-spine1]", `test.yaml:4: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`},
 		{"unknown spine", small + "cases: [{failures: [spine4]}]", `no spine "spine4"`},
-		{"not a link", small + "cases: [{failures: [leaf0]}]", "neither a link (leaf0-spine3) nor a spine"},
+		{"a leaf", small + "cases: [{failures: [leaf0]}]", "with leaf0 dead, leaf0 and leaf1 have no spine in common that is alive"},
+		{"not a link", small + "cases: [{failures: [server0]}]", "neither a link (leaf0-spine3) nor a spine"},
 		{"failures not a list", small + "cases: [{failures: spine0}]", `cases[0].failures: is the single value "spine0"; write a list`},
 		{"failure a list", small + "cases: [{failures: [[spine0]]}]", "cases[0].failures[0]: is a list; write a single value"},
 		{"failure twice", small + "cases: [{failures: [spine0, leaf2-spine0]}]", "failures[1]: leaf2-spine0 is dead already"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/topology"
+	"evbench/topology/network"
 )
 
 // timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and the failures that
@@ -19,7 +20,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	if !good {
 		return nil, false
 	}
-	links, err := tree.Links(t.Name)
+	links, err := network.Links(tree, t.Name)
 	if err != nil {
 		d.Fail(m.Get("link"), "%v", err)
 		return nil, false

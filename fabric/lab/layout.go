@@ -89,8 +89,8 @@ func newLayout(o Options) *layout {
 	if o.Packets {
 		y.shape.gsoSeg = 1
 	}
-	for sw := range t.Switches() {
-		y.names = append(y.names, t.SwitchName(sw))
+	for own, sw := t.Named(nil), 0; sw < t.Switches(); sw++ { // names of interfaces are ours
+		y.names = append(y.names, own.SwitchName(sw))
 		y.ports = append(y.ports, make([]Port, t.SwitchPorts(sw)))
 	}
 	for r := range t.Servers() {

@@ -34,7 +34,22 @@ func Followed(servers []Server) [][]bool {
 // A way is one that was followed: to the address for a spine.
 type way struct {
 	from, to, spine int
+	half            string // the switch half way that the address is for
 	wire.Reach
+}
+
+func (s Survey) half(from, to, path int) string {
+	if s.Half == nil {
+		return fmt.Sprintf("spine%d", path)
+	}
+	return s.Half(s.Servers[from].Leaf, s.Servers[to].Leaf, path)
+}
+
+func (s Survey) kind() string {
+	if s.Half == nil {
+		return "spine"
+	}
+	return "path"
 }
 
 // ways lists them; where a server has not one address for each spine, no address
@@ -45,7 +60,7 @@ func (s Survey) ways() []way {
 		for to, followed := range row {
 			if reached := s.Reached[from][to]; followed && len(reached) == 1+s.Spines {
 				for k, r := range reached[1:] {
-					out = append(out, way{from, to, k, r})
+					out = append(out, way{from, to, k, s.half(from, to, k), r})
 				}
 			}
 		}
@@ -60,7 +75,7 @@ func (s Survey) paths(r *Report) {
 	right := 0
 	unseen := map[string][]way{}
 	for _, w := range ways {
-		switch want, why := fmt.Sprintf("spine%d", w.spine), s.unseen(w); {
+		switch want, why := w.half, s.unseen(w); {
 		case why != "":
 			unseen[why] = append(unseen[why], w)
 		case s.Switches[w.Router] == want:
@@ -78,8 +93,8 @@ func (s Survey) paths(r *Report) {
 		return cmp.Or(len(unseen[b])-len(unseen[a]), strings.Compare(a, b))
 	}) {
 		w := unseen[why][0]
-		r.Warnings = append(r.Warnings, fmt.Sprintf("not checked whether %d of %d addresses for a spine lead through it, such as %s to %s at %s for spine%d: %s",
-			len(unseen[why]), len(ways), s.name(w.from), s.name(w.to), w.Addr, w.spine, why))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("not checked whether %d of %d addresses for a spine lead through it, such as %s to %s at %s for %s: %s",
+			len(unseen[why]), len(ways), s.name(w.from), s.name(w.to), w.Addr, w.half, why))
 	}
 	r.Warnings = append(r.Warnings, s.shared(ways)...)
 }
@@ -120,10 +135,10 @@ func (s Survey) shared(ways []way) []string {
 			continue
 		}
 		k := key{w.from, w.to, w.Router}
-		if one, ok := first[k]; ok {
-			out = append(out, fmt.Sprintf("%s to %s: the addresses for spine%d and spine%d, %s and %s, lead through one router, %s",
-				s.name(w.from), s.name(w.to), one.spine, w.spine, one.Addr, w.Addr, w.Router))
-		} else {
+		if one, ok := first[k]; ok && one.half != w.half {
+			out = append(out, fmt.Sprintf("%s to %s: the addresses for %s and %s, %s and %s, lead through one router, %s",
+				s.name(w.from), s.name(w.to), one.half, w.half, one.Addr, w.Addr, w.Router))
+		} else if !ok {
 			first[k] = w
 		}
 	}

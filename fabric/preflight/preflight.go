@@ -25,7 +25,9 @@ type Server struct {
 type Survey struct {
 	Servers []Server
 	Reached [][][]wire.Reach // [from][to], by address; nil where not measured
-	Spines  int              // of the topology
+	Spines  int              // paths between leaves: of two levels, the spines
+	// Half names the switch half way from one leaf to another by a path; nil: that of two levels, "spine3".
+	Half func(from, to, path int) string
 	// Switches is whose an address is that a router calls itself by: "spine3".
 	Switches map[string]string
 }
@@ -117,8 +119,8 @@ func (s Survey) counts() []string {
 	}
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(counts)) {
-		out = append(out, fmt.Sprintf("%d addresses of %s: a pinned plan needs %d, the first for routing tables and one for each of %d spines",
-			n, show.Few(counts[n]), 1+s.Spines, s.Spines))
+		out = append(out, fmt.Sprintf("%d addresses of %s: a pinned plan needs %d, the first for routing tables and one for each of %d %s",
+			n, show.Few(counts[n]), 1+s.Spines, s.Spines, s.kind()+"s"))
 	}
 	return out
 }
