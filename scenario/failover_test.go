@@ -2,7 +2,6 @@ package scenario_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +26,7 @@ func TestFailoverDefaults(t *testing.T) {
 		{"failover: {policy: fors+hold, hold: 4s, debounce: 0s, on_disconnect: wait}", "fors|pinned|fors+hold 4s 0s wait"},
 	} {
 		c := read(t, small+"cases: [{"+tt.in+"}]").Cases[0]
-		if got := c.Schedule + "|" + c.Routing + "|" + failoverText(c); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.in, got, tt.want)
-		}
+		expect.Equal(t, (c.Schedule + "|" + c.Routing + "|" + failoverText(c)), tt.want, "%s", tt.in)
 	}
 }
 
@@ -49,57 +46,41 @@ func TestFailoverOfAllCases(t *testing.T) {
 		"fors+hold 4s 5ms wait", "fors 0s 5ms wait", "minhop 0s 5ms end", "fors+hold 4s 5ms wait",
 	}
 	for i, c := range s.Cases {
-		if got := failoverText(c); got != want[i] {
-			t.Errorf("case %d: %q, want %q", i, got, want[i])
-		}
+		expect.Equal(t, failoverText(c), want[i], "case %d", i)
 	}
-	if s.Cases[0].Failover == s.Cases[3].Failover {
-		t.Error("two cases share what one of them may change")
-	}
-	if got := read(t, small+"cases: [{}]").Cases[0].Failover; got != nil {
-		t.Errorf("nothing was asked for, and there is %+v", got)
-	}
+	expect.True(t, s.Cases[0].Failover != s.Cases[3].Failover, "two cases share what one of them may change")
+	got := read(t, small+"cases: [{}]").Cases[0].Failover
+	expect.True(t, got == nil, "nothing was asked for, and there is %+v", got)
 }
 
 // The matrix names cases by their policies; without it the default name has the policy.
 func TestFailoverNames(t *testing.T) {
 	s := read(t, small+"cases: [{name: link}]\nmatrix:\n  failover: [none, minhop, {policy: fors+hold, hold: 4s}]\n")
-	if got, want := s.CaseNames(), []string{"link none", "link minhop", "link fors+hold"}; !slices.Equal(got, want) {
-		t.Errorf("cases %q, want %q", got, want)
-	}
+	expect.Equal(t, s.CaseNames(), []string{"link none", "link minhop", "link fors+hold"}, "cases")
 	s = read(t, small+"cases: [{failover: fors, failures: [{link: leaf0-spine0, at: 1s, for: 2s}]}]")
-	if got, want := s.CaseNames()[0], "fors pinned leaf0-spine0@1s failover fors"; got != want {
-		t.Errorf("case %q, want %q", got, want)
-	}
+	expect.Equal(t, s.CaseNames()[0], "fors pinned leaf0-spine0@1s failover fors", "case")
 }
 
 // Failures may cut servers off where the policy decides what happens then.
 func TestFailoverMayDisconnect(t *testing.T) {
 	const cut = "failures: [spine0, spine1, spine2, {link: spine3, at: 1s, for: 1s}]"
 	s := read(t, small+"cases: [{"+cut+", failover: {policy: fors, on_disconnect: wait}}]")
-	if c := s.Cases[0]; len(c.Timed) != 1 || len(c.Timed[0].Links) != 4 {
-		t.Errorf("timed %+v", c.Timed)
-	}
+	c := s.Cases[0]
+	expect.True(t, len(c.Timed) == 1 && len(c.Timed[0].Links) == 4, "timed %+v", c.Timed)
 }
 
 // A flapping link is as many failures, and one in the words of names and results.
 func TestFlapping(t *testing.T) {
 	s := read(t, small+"cases: [{routing: minhop, failures: [{link: leaf0-spine0, at: 1s, for: 300ms, every: 1500ms, times: 5}, {link: spine1, at: 9s}]}]")
 	c := s.Cases[0]
-	if len(c.Timed) != 6 {
-		t.Fatalf("%d failures, want 6", len(c.Timed))
-	}
+	expect.MustTrue(t, len(c.Timed) == 6, "%d failures, want 6", len(c.Timed))
 	for i, f := range c.Timed[:5] {
-		if at := time.Second + time.Duration(i)*1500*time.Millisecond; f.At != at || f.For != 300*time.Millisecond || f.Name != "leaf0-spine0" || len(f.Links) != 1 {
-			t.Errorf("failure %d: %+v, want it at %s", i, f, at)
-		}
+		at := time.Second + time.Duration(i)*1500*time.Millisecond
+		expect.True(t, f.At == at && f.For == 300*time.Millisecond && f.Name == "leaf0-spine0" && len(f.Links) == 1,
+			"failure %d: %+v, want it at %s", i, f, at)
 	}
-	if got, want := c.Name, "linear-shift minhop 5*leaf0-spine0@1s+spine1@9s"; got != want {
-		t.Errorf("name %q, want %q", got, want)
-	}
-	if got, want := c.FailureTexts(s.Tree), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}; !slices.Equal(got, want) {
-		t.Errorf("in results %q, want %q", got, want)
-	}
+	expect.Equal(t, c.Name, "linear-shift minhop 5*leaf0-spine0@1s+spine1@9s", "name")
+	expect.Equal(t, c.FailureTexts(s.Tree), []string{"leaf0-spine0 at 1s for 300ms every 1.5s, 5 times", "spine1 at 9s"}, "in results")
 }
 
 func TestOverrideFabricOfFailover(t *testing.T) {
@@ -150,8 +131,6 @@ func TestFailoverRefuses(t *testing.T) {
 	} {
 		_, err := scenario.Read("test.yaml", strings.NewReader(small+tt.in))
 		expect.Error(t, err, tt.want)
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: one slip makes several errors:\n%v", tt.name, err)
-		}
+		expect.False(t, err != nil && strings.Contains(err.Error(), "\n"), "%s: one slip makes several errors:\n%v", tt.name, err)
 	}
 }

@@ -78,16 +78,14 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 func TestLIDPerPath(t *testing.T) {
 	for seed := range uint64(100) {
 		p := anyPlan(t, seed)
-		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true})
-		expect.Must(t, err)
+		r := expect.Value(Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true}))(t)
 		walkAll(t, seed, r)
 		for group := range groups(p.Tree) {
 			for h := range network.Node(r.Net.Hosts()) {
 				at := r.pathsTo(group, h)
 				for o, path := range at {
-					if own := slices.Contains(at, uint16(o)); own && int(path) != o {
-						t.Fatalf("seed %d: from group %d to host %d: LID + %d leads over path %d", seed, group, h, o, path)
-					}
+					expect.MustFalse(t, slices.Contains(at, uint16(o)) && int(path) != o,
+						"seed %d: from group %d to host %d: LID + %d leads over path %d", seed, group, h, o, path)
 				}
 			}
 		}
@@ -254,9 +252,7 @@ func TestFiles(t *testing.T) {
 	back, err := lft.ReadDump(strings.NewReader(text(LFTsFile)), r.Net)
 	expect.True(t, err == nil && len(differences(r.Tables, back)) == 0, "tables read back differ, %v", err)
 	n, err := netfile.ReadGUID2LID(strings.NewReader(text(LIDsFile)), r.Net)
-	if err != nil || n.Info(2) != r.Net.Info(2) {
-		t.Errorf("%+v, %v", n.Info(2), err)
-	}
+	expect.True(t, err == nil && n.Info(2) == r.Net.Info(2), "%+v, %v", n.Info(2), err)
 	lines := strings.Split(strings.TrimSpace(text(PathsFile)), "\n")
 	expect.True(t, len(lines) == 1+p.Messages() && lines[0] == "phase,src,dst,dlid", "%q", lines)
 	for i, m := range slices.Collect(p.Schedule.All()) {

@@ -38,8 +38,7 @@ func (f fabric) open(t testing.TB, paths ...int) []*Endpoint {
 	ls, eps := make([]*Listener, n), make([]*Endpoint, n)
 	var peers []Peer
 	for r, d := range f.devices {
-		l, err := listen(Options{Addr: "127.0.0.1:0", Token: "t"}, d)
-		expect.Must(t, err)
+		l := expect.Value(listen(Options{Addr: "127.0.0.1:0", Token: "t"}, d))(t)
 		t.Cleanup(func() { expect.OK(t, l.Close()) })
 		ls[r] = l
 		peers = append(peers, Peer{l.Addr(), l.Port()})
@@ -113,9 +112,8 @@ func TestDeparted(t *testing.T) {
 	expect.Must(t, eps[0].Post(out))
 	eps[0].Wake()
 	done := make([]transport.Op, 4)
-	if n, err := eps[0].Poll(t.Context(), done); n > 0 || err != nil {
-		t.Errorf("Poll() = %d, %v, nobody has received", n, err)
-	}
+	n, err := eps[0].Poll(t.Context(), done)
+	expect.True(t, n <= 0 && err == nil, "Poll() = %d, %v, nobody has received", n, err)
 	expect.Must(t, eps[1].Post(in))
 	for _, e := range eps {
 		if n, err := e.Poll(t.Context(), done); n != 1 || err != nil {
@@ -132,9 +130,8 @@ func TestDeadPath(t *testing.T) {
 	out, _ := messages(eps, 2, 10, 1)
 	err := eps[0].Exchange(t.Context(), append(out, messagesLarge(eps)...))
 	var pe *transport.PeerError
-	if !errors.As(err, &pe) || pe.Peer != 1 || !strings.Contains(err.Error(), "spine2 (10.3.0.2)") {
-		t.Errorf("Exchange() = %v, want an error that names rank 1 and spine2", err)
-	}
+	expect.True(t, errors.As(err, &pe) && pe.Peer == 1 && strings.Contains(err.Error(), "spine2 (10.3.0.2)"),
+		"Exchange() = %v, want an error that names rank 1 and spine2", err)
 }
 
 func messagesLarge(eps []*Endpoint) []transport.Op {
@@ -149,23 +146,18 @@ func TestLockedMemory(t *testing.T) {
 	c.locked = 1 << 20
 	expect.Equal(t, len(eps[0].Alloc(2<<20)), 2<<20, "bytes")
 	err := eps[0].Post(nil)
-	if err == nil || !strings.Contains(err.Error(), "may lock 1048576 bytes") {
-		t.Errorf("Post() = %v, want the limit", err)
-	}
+	expect.Error(t, err, "may lock 1048576 bytes")
 }
 
 // Who has another port than the others is refused before a queue pair is opened.
 func TestConnectRefuses(t *testing.T) {
 	f, _ := memFabric(2, 0)
-	l, err := listen(Options{Addr: "127.0.0.1:0"}, f.devices[0])
-	expect.Must(t, err)
+	l := expect.Value(listen(Options{Addr: "127.0.0.1:0"}, f.devices[0]))(t)
 	defer l.Close()
 	other := f.devices[1].port()
 	other.MTU = 1024
-	_, err = l.Connect(t.Context(), Group{Peers: []Peer{{"127.0.0.1:1", f.devices[0].port()}, {"127.0.0.1:2", other}}})
-	if err == nil || !strings.Contains(err.Error(), "MTU of 1024") {
-		t.Errorf("Connect() = %v, want the MTU", err)
-	}
+	_, err := l.Connect(t.Context(), Group{Peers: []Peer{{"127.0.0.1:1", f.devices[0].port()}, {"127.0.0.1:2", other}}})
+	expect.Error(t, err, "MTU of 1024")
 }
 
 // Extend opens paths while data moves on others.
@@ -187,7 +179,5 @@ func TestExtend(t *testing.T) {
 		expect.Must(t, eps[0].Exchange(t.Context(), out))
 	}
 	expect.Must(t, g.Wait())
-	if err := eps[0].Extend(t.Context(), []tcp.Path{{Peer: 1, Spine: 2}}); err == nil || !strings.Contains(err.Error(), "spine2") {
-		t.Errorf("Extend() = %v, want an error that names spine2", err)
-	}
+	expect.Error(t, eps[0].Extend(t.Context(), []tcp.Path{{Peer: 1, Spine: 2}}), "spine2")
 }

@@ -24,8 +24,7 @@ func TestParsePort(t *testing.T) {
 		{MTU: 1024, Addrs: addrs("10.0.0.1")},
 		{MTU: 1024, Addrs: addrs("10.0.0.1", "10.1.0.1", "fd00::1")},
 	} {
-		got, err := ParsePort(p.String())
-		expect.Must(t, err)
+		got := expect.Value(ParsePort(p.String()))(t)
 		expect.Equal(t, got, p, "%v", p)
 	}
 	for _, tt := range []struct{ text, want string }{
@@ -85,9 +84,8 @@ func TestGroupCheck(t *testing.T) {
 	} {
 		g := Group{Peers: []Peer{{Port: own}, {Port: tt.peer}}, Need: tt.need}
 		err := g.check(own)
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.False(t, (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want),
+			"%s: %v, want %q", tt.name, err, tt.want)
 	}
 }
 
@@ -123,9 +121,8 @@ func TestChoose(t *testing.T) {
 		{"a name", "node1", []candidate{roce}, "", "must be an IP address"},
 	} {
 		c, err := choose(strings.Split(tt.data, ","), tt.all, func(netip.Addr) string { return tt.ipoib })
-		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && c.port.String() != tt.want {
-			t.Errorf("%s: %v, %v, want %q", tt.name, c.port, err, tt.want)
-		}
+		expect.False(t, err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && c.port.String() != tt.want,
+			"%s: %v, %v, want %q", tt.name, c.port, err, tt.want)
 	}
 }
 
