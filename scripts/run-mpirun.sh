@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a scenario (launch: {kind: started}) under Open MPI's mpirun.
-usage='usage: scripts/run-mpirun.sh SCENARIO [OPTION of evbench run]…
+usage='usage: scripts/run-mpirun.sh [--hosts FILE|LIST] SCENARIO [OPTION of evbench run]…
+  --hosts      a file as HOSTFILE names it, or a list of hosts with a rank each, "node[001-016],node020"
 environment:
   HOSTFILE     file of hosts, "node001 slots=2" a line; none: all ranks on this machine, or those of the Slurm job
   NETWORK      network that MPI and its daemons use, as 10.1.0.0/16 (default: as Open MPI likes; on this machine alone: lo)
@@ -10,6 +11,28 @@ environment:
 As root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.
 The exit code is that of evbench run.'
 set -euo pipefail
+
+# expand prints the names of a list, one a line: node[001-003] is node001, node002 and node003.
+expand() {
+	local item before after range n
+	for item in $(grep -oE '([^][, ]|\[[^]]*\])+' <<<"$1"); do
+		if ! [[ $item =~ ^([^][]*)\[([0-9,-]+)\](.*)$ ]]; then
+			echo "$item"
+			continue
+		fi
+		before=${BASH_REMATCH[1]} after=${BASH_REMATCH[3]}
+		for range in ${BASH_REMATCH[2]//,/ }; do
+			for n in $(seq -w "${range%-*}" "${range#*-}"); do expand "$before$n$after"; done
+		done
+	done
+}
+
+list=
+if [ "${1:-}" = --hosts ]; then
+	if [ -f "${2:-}" ]; then HOSTFILE=$2; else list=${2:-}; fi
+	[ -n "${2:-}" ] || { echo "$usage" >&2; exit 2; }
+	shift 2
+fi
 case ${1:-} in
 '' | -*)
 	echo "$usage" >&2
@@ -26,7 +49,9 @@ export EVBENCH_TOKEN=${EVBENCH_TOKEN:-$(head -c 24 /dev/urandom | base64)}
 
 # After Ctrl-C the controller has a moment to write what was measured.
 options=(-n "$ranks" -x EVBENCH_TOKEN --mca odls_base_sigkill_timeout 3)
-if [ -n "${HOSTFILE:-}" ]; then
+if [ -n "$list" ]; then
+	options+=(--host "$(expand "$list" | sed 's/$/:1/' | paste -sd,)")
+elif [ -n "${HOSTFILE:-}" ]; then
 	options+=(--hostfile "$HOSTFILE")
 elif [ -z "${SLURM_JOB_ID:-}" ]; then
 	options+=(--oversubscribe)

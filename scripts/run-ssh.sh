@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs a scenario of plain hosts (fabric: {kind: hosts}) on hosts that ssh reaches.
-usage='usage: scripts/run-ssh.sh SCENARIO [OPTION of evbench run]…
+usage='usage: scripts/run-ssh.sh [--hosts FILE|LIST] SCENARIO [OPTION of evbench run]…
+  --hosts  in place of HOSTS
 environment:
   HOSTS    hosts, as "node[001-032],node040" or "node1 node2", or a file of them, one a line; with
            it, SCENARIO has no launch: of its own
@@ -10,6 +11,10 @@ Without HOSTS the scenario has to say it: launch: {kind: ssh, hosts: …}. ssh m
 evbench checks all hosts, copies itself to those that do not have it, and leaves nothing else there.
 The exit code is that of evbench run: 2 when a host cannot be used, and then nothing was started.'
 set -euo pipefail
+if [ "${1:-}" = --hosts ] && [ -n "${2:-}" ]; then
+	HOSTS=$2
+	shift 2
+fi
 case ${1:-} in
 '' | -*)
 	echo "$usage" >&2

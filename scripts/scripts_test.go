@@ -98,3 +98,27 @@ func TestSame(t *testing.T) {
 	kept, err := os.ReadFile(filepath.Join(dir, "kept/schema/man/stdout"))
 	expect.True(t, string(kept) == "two\n", "kept is %q, %v", kept, err)
 }
+
+// TestHosts: --hosts is a list or a file, for mpirun and for ssh.
+func TestHosts(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		expect.Must(t, os.WriteFile(name, []byte(text), 0o700))
+		return name
+	}
+	evbench := write("evbench", "#!/bin/sh\n[ \"$1\" = validate ] && { echo 5; exit; }\ncat \"$2\"\n")
+	scenario, file := write("s.yaml", "topology: FT(2;2,2)\n"), write("hosts", "n1\nn2 # two\n")
+	for _, c := range []struct{ script, hosts, want string }{
+		{"run-mpirun.sh", "n[08-10],m[1,3]x", " --host n08:1,n09:1,n10:1,m1x:1,m3x:1 "},
+		{"run-mpirun.sh", file, " --hostfile " + file + " "},
+		{"run-ssh.sh", "n[08-10]", "launch: {kind: ssh, hosts: \"n[08-10]\"}"},
+		{"run-ssh.sh", file, "launch: {kind: ssh, hosts: \"n1,n2\"}"},
+	} {
+		cmd := exec.Command("./"+c.script, "--hosts", c.hosts, scenario)
+		cmd.Env = append(os.Environ(), "EVBENCH="+evbench, "MPIRUN=echo")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s --hosts %s: %v, no %q in\n%s", c.script, c.hosts, err, c.want, out)
+		}
+	}
+}

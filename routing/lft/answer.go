@@ -24,7 +24,7 @@ func (r *Examination) Answer() answer.Answer {
 	case r.Shift.Conflicts == 0:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; no phase of the linear shift shares a cable.", r.Pairs)
 	default:
-		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as on cables of its own.", r.Pairs, r.Shift.Slowdown)
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as on cables of its own.", r.Pairs, r.Shift.exchange(r.Hosts))
 	}
 	if !r.Valid && len(r.Offences) > 0 {
 		a.Why = []string{"route " + r.Offences[0].Text}

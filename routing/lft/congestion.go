@@ -26,7 +26,7 @@ type Congestion struct {
 	Conflicts int `json:"conflicts"`
 	// Worst is the greatest sharing of all phases, Slowdown its sum over the
 	// phases by their number: how many times longer the pattern takes than
-	// without sharing.
+	// without sharing. All shifts are a phase for each host, as in the thesis, that by 0 included.
 	Worst    int     `json:"worst"`
 	Slowdown float64 `json:"slowdown"`
 	// Mean is the mean over phases of the mean sharing of cables in use.
@@ -40,6 +40,15 @@ type Congestion struct {
 	Least      float64 `json:"least_throughput"`
 
 	PerPhase []Phase `json:"-"`
+}
+
+// exchange is the slowdown of an exchange of all hosts, as plans count it: of all shifts, that by 0, in which nobody
+// sends, is no phase of it.
+func (c *Congestion) exchange(hosts int) float64 {
+	if n := float64(hosts); c.Phases == hosts && hosts > 1 {
+		return (c.Slowdown*n - 1) / (n - 1)
+	}
+	return c.Slowdown
 }
 
 // Congest follows the routes of all messages of a pattern, to the first LID of
