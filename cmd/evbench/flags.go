@@ -23,6 +23,9 @@ import (
 // tree returns the two-level tree that the flags describe.
 func tree(c *cli.Context) (*topology.Tree, error) {
 	t, err := singleTree(c)
+	if err == nil && t.Names() != nil {
+		return nil, usagef("--topology %s: %s writes the notation of a tree, and takes one", c.String("topology"), c.Command.Name)
+	}
 	if err == nil && t.Levels() == 3 {
 		return nil, usagef("--topology %s: three levels; %s takes trees of two, FT(2;M0,M1)", t.Notation(), c.Command.Name)
 	}
