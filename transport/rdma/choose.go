@@ -3,7 +3,6 @@ package rdma
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -79,20 +78,6 @@ func find(a netip.Addr, all []candidate, ipoib func(a netip.Addr) string) (candi
 		return last, nil
 	}
 	return last, fmt.Errorf("there are several InfiniBand ports, %s: take the address of the IPoIB interface of one, not %v", strings.Join(ib, ", "), a)
-}
-
-// ipoibPort names the InfiniBand port of the interface with an address.
-func ipoibPort(a netip.Addr) string {
-	interfaces, _ := net.Interfaces() // without them the port is not found that way
-	for _, i := range interfaces {
-		addrs, _ := i.Addrs()
-		for _, x := range addrs {
-			if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Unmap() == a {
-				return portOf("/sys/class/net/" + i.Name)
-			}
-		}
-	}
-	return ""
 }
 
 // portOf names the InfiniBand port of an interface, of which sysfs has a directory.

@@ -14,6 +14,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -78,6 +79,20 @@ func openDevice(data []string) (device, error) {
 		return nil, errors.Join(fmt.Errorf("RDMA port %v takes messages of at most %d bytes, %d are needed", is, p.attr.max_msg_sz, partMost+headSize), p.close())
 	}
 	return p, nil
+}
+
+// ipoibPort names the InfiniBand port of the interface with an address.
+func ipoibPort(a netip.Addr) string {
+	interfaces, _ := net.Interfaces() // without them the port is not found that way
+	for _, i := range interfaces {
+		addrs, _ := i.Addrs()
+		for _, x := range addrs {
+			if p, err := netip.ParsePrefix(x.String()); err == nil && p.Addr().Unmap() == a {
+				return portOf("/sys/class/net/" + i.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // eachDevice opens one device after the other, until one is kept.
