@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"evbench/companion/opensm"
 	"evbench/internal/expect"
@@ -42,7 +43,7 @@ func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *f
 	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
 	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", f.live.LogFile(),
 		"--dump", "sh " + in("dump.sh"), "--discover", "sh " + in("discover.sh"), "--json"}, flags...)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // until ends then, and says what was said
 	out, to := io.Pipe()
 	code, ended := 0, make(chan struct{})
 	var errs bytes.Buffer
@@ -177,14 +178,14 @@ func TestRoutesFollowHolds(t *testing.T) {
 	ibtest.Need(t)
 	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h")
 	expect.Must(t, f.live.Pull(f.port("s1_0/5")))
-	f.until("without leaf0-spine0 with 38 phases, computed")
-	f.change("leaf0-spine0", "", "")
+	f.until("without s1_0-s2_0 with 38 phases, computed")
+	f.change("s1_0-s2_0", "", "")
 	expect.Must(t, f.live.Plug(f.port("s1_0/5")))
 	f.until("log: s1_0 has changed")
 	f.until("discovered the network") // after that line
 	expect.Must(t, f.live.Pull(f.port("s1_5/7")))
-	f.until("without leaf0-spine0, leaf5-spine2 with 38 phases, computed")
-	f.change("leaf5-spine2", "", "leaf0-spine0")
+	f.until("without s1_0-s2_0, s1_5-s2_2 with 38 phases, computed")
+	f.change("s1_5-s2_2", "", "s1_0-s2_0")
 	f.holds("leaf0-spine0", "leaf5-spine2")
 	expect.Equal(t, f.end(), exitDone, "exit")
 }
