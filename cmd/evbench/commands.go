@@ -12,6 +12,7 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/report/figure"
+	"evbench/results"
 	"evbench/results/compare"
 	"evbench/routing"
 	"evbench/scenario"
@@ -36,7 +37,7 @@ func tasks() []cmdline.Task {
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
 		},
 		First: map[string]cmdline.Words{
-			"examples": scenarios.Examples, "completion": shellNames,
+			"examples": scenarios.Examples, "completion": shellNames, "schema": schemaNames,
 			"plot":      func() []string { return append([]string{"list"}, figure.Names()...) },
 			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 		},
@@ -99,8 +100,18 @@ func scenarioFlags() (flags []cli.Flag) {
 	return flags
 }
 
+func schemaNames() []string { return []string{"scenario", "summary"} }
+
 func schemaAction(c *cli.Context) error {
-	text, err := scenario.Schema()
+	schema := scenario.Schema
+	switch name := c.Args().First(); name {
+	case "", "scenario":
+	case "summary":
+		schema = results.Schema
+	default:
+		return usagef("schema: no document %q; there are %s", name, strings.Join(schemaNames(), ", "))
+	}
+	text, err := schema()
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ func TestCompletions(t *testing.T) {
 		"examples quickstart":           "",
 		"plan -t":                       "",
 		"completion":                    "bash zsh fish",
+		"schema":                        "scenario summary",
 		"plot throughput":               "",
 		"lab exec leaf0 -- touch left":  "",
 		"lab exec leaf0 touch left":     "",
