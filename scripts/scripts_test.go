@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestGateNamesFailures(t *testing.T) {
 		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
 	}
-	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,rdma,ssh,chromium", "GO=" + executable(t, dir, "go", `
+	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,rdma,ssh,chromium,pandas", "GO=" + executable(t, dir, "go", `
 case "$1 $*" in
 list*Dir*) printf 'evbench/a %s/meets\nevbench/b %s/single\n' "$TMPDIR" "$TMPDIR" ;;
 list*) printf 'evbench/a\nevbench/b\n' ;;
@@ -120,5 +121,28 @@ func TestHosts(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s --hosts %s: %v, no %q in\n%s", c.script, c.hosts, err, c.want, out)
 		}
+	}
+}
+
+// TestRatios draws a run that was measured by Debian's pandas. EVBENCH_WITHOUT=pandas leaves it out.
+func TestRatios(t *testing.T) {
+	if slices.Contains(strings.FieldsFunc(os.Getenv("EVBENCH_WITHOUT"), func(r rune) bool { return strings.ContainsRune(", ", r) }), "pandas") {
+		t.Skip("EVBENCH_WITHOUT names pandas")
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("tar", "xzf", "testdata/run.tar.gz", "-C", dir).CombinedOutput()
+	expect.MustTrue(t, err == nil, "%v: %s", err, out)
+	ratios := func(args ...string) (string, int) {
+		return script(t, []string{"MPLCONFIGDIR=" + dir}, "/usr/bin/python3", append([]string{"ratios.py"}, args...)...) // Debian's, not another of PATH
+	}
+	figure := filepath.Join(dir, "ratios.svg")
+	said, code := ratios(filepath.Join(dir, "run"), figure)
+	expect.MustTrue(t, code == 0, "ended with %d; scripts/setup installs what it needs:\n%s", code, said)
+	for _, want := range []string{`(?m)^FORS +0\.816371 +0\.710610 +1\.127482 +0\.75000 +unresolved$`, `(?m)^ordered +0\.788575 +NaN +NaN +0\.75000 +unresolved$`} {
+		expect.True(t, regexp.MustCompile(want).MatchString(said), "no %s in\n%s", want, said)
+	}
+	expect.Contains(t, string(expect.Value(os.ReadFile(figure))(t)), "<!-- FORS -->", "<!-- ratio to control -->")
+	if said, code = ratios(dir); code != 1 || !strings.Contains(said, "summary.json") || strings.Contains(said, "Traceback") {
+		t.Errorf("without a run it ended with %d:\n%s", code, said)
 	}
 }

@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
@@ -208,6 +211,40 @@ func TestMetrics(t *testing.T) {
 	if t.Failed() {
 		t.Log(text)
 	}
+}
+
+// The dashboard asks for metrics that there are, by labels that they have.
+func TestDashboard(t *testing.T) {
+	s, x := serve(t)
+	measured(x)
+	sum := x.Standing()
+	sum.Cases[1].RatioToControl = 0.6
+	x.Say(x.Of(2, 1), bench.Done{Slice: sum.Cases[1], Summary: sum})
+	x.Say(x.Of(2, 2), bench.Measuring{Elapsed: time.Second, EventsPerSec: 2, Interval: 3})
+	text := get(t, s.URL()+"metrics")
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr, LegendFormat string }
+		}
+	}
+	expect.Must(t, json.Unmarshal(expect.Value(os.ReadFile("../../docs/do/grafana.json"))(t), &board))
+	asked := 0
+	for _, panel := range board.Panels {
+		for _, target := range panel.Targets {
+			var lines []string
+			for _, name := range regexp.MustCompile(`evbench_\w+`).FindAllString(target.Expr, -1) {
+				asked++
+				lines = regexp.MustCompile(`(?m)^`+name+`[{ ].*`).FindAllString(text, -1)
+				expect.True(t, len(lines) > 0, "%s: no metric %s", panel.Title, name)
+			}
+			expect.MustTrue(t, lines != nil, "%s asks for no metric that there is: %s", panel.Title, target.Expr)
+			for _, label := range regexp.MustCompile(`{{(\w+)}}`).FindAllStringSubmatch(target.LegendFormat, -1) {
+				expect.Contains(t, lines[0], label[1]+`="`)
+			}
+		}
+	}
+	expect.True(t, asked >= 15, "%d metrics are asked for", asked)
 }
 
 // A browser is told what has changed and nothing else, and the end; then nothing is served.

@@ -144,6 +144,7 @@ exit 127`
 		"pidof":         "echo 4242",
 		"squeue":        "echo '4711:h[0-31]\n4712:h[32-59,100-119]'",
 		"h5dump":        "test $# -gt 1",
+		"python3":       `test -f "$1" && test -d "$2"`,
 	}
 	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {
 		stubs[name] = launcher
