@@ -61,7 +61,7 @@ var actions = map[string]cli.ActionFunc{
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
 	"routes compute": computing(routesComputeAction), "routes check": computing(routesCheckAction), "routes diff": computing(routesDiffAction),
-	"routes export": computing(routesExportAction), "routes install": routesInstallAction, "routes follow": routesFollowAction, "routes jobs": routesJobsAction,
+	"routes export": computing(routesExportAction), "routes install": routesInstallAction, "routes undo": routesUndoAction, "routes follow": routesFollowAction, "routes jobs": routesJobsAction,
 	"failures stats": computing(statsAction), "failures replay": computing(replayAction), "failures restore": restoreAction,
 
 	"lab doctor": doctorAction, "lab up": labUpAction, "lab exec": labExecAction, "lab down": labDownAction,

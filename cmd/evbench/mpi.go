@@ -54,7 +54,7 @@ func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err err
 	switch {
 	case alone && (c.String("out") == "" || c.String("hosts") == "" && !c.Bool("by-rank")):
 		return nil, o, usagef("what is to run? for example: -- mpirun -n 16 ./program; without a program: --hosts FILE -o FILE")
-	case c.String("routes") == wrapped.OpenSM && c.Int("pid") == 0 && !alone:
+	case c.String("routes") == wrapped.OpenSM && c.String("pid") == "" && !alone:
 		return nil, o, usagef("--routes opensm needs --pid, the OpenSM that loads the tables before the program runs")
 	}
 	o = wrapped.Options{

@@ -17,12 +17,18 @@ import (
 	"evbench/topology/network"
 )
 
-func loadedBy(c *cli.Context) opensm.InstallOptions {
-	dump := strings.Fields(c.String("dump"))
-	return opensm.InstallOptions{
-		Dir: c.String("dir"), PID: c.Int("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
-		ReadBack: opensm.Command(dump[0], dump[1:]...),
+// loadedBy is what those flags say.
+func loadedBy(c *cli.Context) *opensm.Manager {
+	return &opensm.Manager{
+		Dir: c.String("dir"), Process: c.String("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
+		ReadBack: readerOf(c, "dump"), Master: readerOf(c, "sminfo"),
 	}
+}
+
+// readerOf is what the command of a flag prints.
+func readerOf(c *cli.Context, flag string) opensm.Reader {
+	words := strings.Fields(c.String(flag))
+	return opensm.Command(words[0], words[1:]...)
 }
 
 func routesFollowAction(c *cli.Context) error {
@@ -56,12 +62,11 @@ func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	o.About = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
 	build := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.Objective(c.String("objective")), Seed: 1} // as evbench plan
 	o.Plans = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, build) }}
-	discover := strings.Fields(c.String("discover"))
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
-		InstallOptions: loadedBy(c),
-		Options:        opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
-		Discover:       opensm.Command(discover[0], discover[1:]...),
-		Tell:           o.Out.Step,
+		Manager:  loadedBy(c),
+		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
+		Discover: readerOf(c, "discover"),
+		Tell:     o.Out.Step,
 	})
 	return o, usage(err)
 }
@@ -70,13 +75,20 @@ func canLoad(c *cli.Context) error {
 	if err := isDir(c.String("dir")); err != nil {
 		return usagef("--dir: %w", err)
 	}
-	if _, err := os.Stat(c.String("log")); err != nil {
-		return usagef("--log: %w", err)
+	if name := c.String("log"); name != "" {
+		if _, err := os.Stat(name); err != nil {
+			return usagef("--log: %w", err)
+		}
 	}
-	if pid := c.Int("pid"); pid < 2 {
-		return usagef("--pid %d is no process that can be signalled", pid)
+	return isRunning(c.String("pid"), c.String("dir"))
+}
+
+// isRunning checks that --pid is OpenSM, which reads the tables of a directory; "": any.
+func isRunning(pid, dir string) error {
+	if err := opensm.Check(pid, dir); err != nil {
+		return usagef("--pid: %w", err)
 	}
-	return isRunning(c.Int("pid"), c.String("log"))
+	return nil
 }
 
 func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {

@@ -34,15 +34,13 @@ type followRun struct {
 }
 
 // startFollowing starts the command and waits until it follows.
-func startFollowing(t *testing.T, tree string, buffers bool, flags ...string) *followRun {
+func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	n := expect.Value(network.Parse(tree, 2))(t)
-	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in, buffers)}
-	writeProgram(t, f.live, "ibnetdiscover", in("discover.sh"))
-	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--log", f.live.LogFile(),
-		"--dump", "sh " + in("dump.sh"), "--discover", "sh " + in("discover.sh"), "--json"}, flags...)
+	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in)}
+	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--discover", "sh " + in("discover.sh"), "--json"}, append(diags(in), flags...)...)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // until ends then, and says what was said
 	out, to := io.Pipe()
 	code, ended := 0, make(chan struct{})
@@ -142,23 +140,19 @@ func TestRoutesFollow(t *testing.T) {
 	ibtest.Need(t)
 	for _, x := range []struct { // the name is part of a shell's words
 		name, tree, port, link string
-		buffers                bool
 	}{
-		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0", false},
-		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1", false},
-		{"buffers", "FT(2;4,8)", "s1_0/5", "leaf0-spine0", true},
+		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0"},
+		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1"},
 	} {
-		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link, x.buffers) })
+		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link) })
 	}
 }
 
-func followed(t *testing.T, tree, port, link string, buffers bool) {
+func followed(t *testing.T, tree, port, link string) {
 	t.Helper()
-	f := startFollowing(t, tree, buffers, "--policy", "fors", "--tree", tree)
-	if buffers {
-		if s := f.until("OpenSM buffers its log").Step; !strings.Contains(s, `write "force_log_flush TRUE" into `) || !strings.HasSuffix(s, fmt.Sprint("own.conf, then: kill -HUP ", f.live.PID())) {
-			t.Error(s)
-		}
+	f := startFollowing(t, tree, "--policy", "fors", "--tree", tree)
+	if s := f.until("OpenSM buffers its log").Step; !strings.Contains(s, `write "force_log_flush TRUE" into `) || !strings.HasSuffix(s, fmt.Sprint("own.conf, then: kill -HUP ", f.live.PID())) {
+		t.Error(s)
 	}
 	f.holds()
 	for _, do := range []struct {
@@ -176,7 +170,7 @@ func followed(t *testing.T, tree, port, link string, buffers bool) {
 // TestRoutesFollowHolds plugs a cable in again: it is not used, as the next change shows.
 func TestRoutesFollowHolds(t *testing.T) {
 	ibtest.Need(t)
-	f := startFollowing(t, "FT(2;4,8)", false, "--hold", "1h")
+	f := startFollowing(t, "FT(2;4,8)", "--hold", "1h")
 	expect.Must(t, f.live.Pull(f.port("s1_0/5")))
 	f.until("without s1_0-s2_0 with 38 phases, computed")
 	f.change("s1_0-s2_0", "", "")
@@ -198,7 +192,7 @@ func TestRoutesFollowUsage(t *testing.T) {
 	convert := []string{"evbench", "topo", "convert", "FT(2;4,8)", "--lmc", "2", "--format", "ibnetdiscover", "-o", in("fabric.net")}
 	expect.MustTrue(t, run(t.Context(), convert, &out, &errs) == exitDone, "%v", errs.String())
 	expect.Must(t, os.WriteFile(in("log"), nil, 0o644))
-	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(standIn(t).Process.Pid), "--discover", "false"}
+	good := []string{"-t", in("fabric.net"), "--dir", dir, "--log", in("log"), "--pid", fmt.Sprint(standIn(t, "-R", "file", "-U", in(opensm.LFTsFile)).Process.Pid), "--discover", "false"}
 	for _, c := range []struct {
 		args []string
 		code int
@@ -209,7 +203,8 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"-t", ""}, exitUsage, "--topology"},
 		{[]string{"--dir", in("none")}, exitUsage, "--dir"},
 		{[]string{"--log", in("none")}, exitUsage, "--log"},
-		{[]string{"--pid", "1"}, exitUsage, "--pid 1 is no process"},
+		{[]string{"--pid", "1"}, exitUsage, "--pid: OpenSM's process \"1\": neither auto nor a process"},
+		{[]string{"--dir", t.TempDir()}, exitUsage, "reads its tables from " + in(opensm.LFTsFile)},
 		{[]string{"--pid", "1073741823"}, exitUsage, "--pid: process 1073741823"},
 		{[]string{"--policy", "minhop"}, exitUsage, "there are fors+hold, fors"},
 		{[]string{"--policy", "fors", "--hold", "1m"}, exitUsage, "--hold: not with --policy=fors"},

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion"
 	"evbench/companion/linux"
 	"evbench/companion/opensm"
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -22,6 +25,8 @@ type installReport struct {
 	Dir       string      `json:"dir,omitempty"`
 	Files     int         `json:"files"`     // written; 0 with --dry-run
 	Installed bool        `json:"installed"` // loaded by OpenSM, read back and equal
+	Changed   int         `json:"lft_entries_changed,omitempty"`
+	TookS     float64     `json:"took_s,omitempty"`
 	OpenSM    *opensm.Use `json:"opensm,omitempty"`
 }
 
@@ -83,7 +88,10 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if err != nil {
 		return err
 	}
-	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity")})
+	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity"), Renumber: c.Bool("renumber") || c.String("topology") == ""})
+	if _, renumbers := errors.AsType[*opensm.RenumberError](err); renumbers {
+		return usagef("--renumber: %w", err)
+	}
 	if _, refused := errors.AsType[*opensm.RefusedError](err); refused {
 		return &exitError{exitFailed, err}
 	}
@@ -98,7 +106,9 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 		return loadOpenSM(c, routes, r)
 	}
 	r.Files = 4
-	return routes.Write(c.String("dir"))
+	i := companion.Installation{Switches: opensm.Files{Dir: r.Dir}, Kind: opensm.KindFiles, Dir: r.Dir}
+	_, err = i.Install(c.Context, routes)
+	return err
 }
 
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
@@ -113,12 +123,14 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	return n, usage(err)
 }
 
-func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) error {
-	err := opensm.Install(c.Context, routes, loadedBy(c))
-	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
+// loadOpenSM installs into a running OpenSM.
+func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) (err error) {
+	began := time.Now()
+	r.Changed, err = loadedBy(c).Install(c.Context, routes)
+	if _, tried := errors.AsType[*companion.InstallError](err); err != nil && !tried {
 		return usage(err) // nothing was done
 	}
-	r.Files, r.Installed = 4, err == nil
+	r.Files, r.Installed, r.TookS = 4, err == nil, time.Since(began).Seconds()
 	return err
 }
 
@@ -129,7 +141,8 @@ func (r *installReport) writeText(w io.Writer) error {
 	}
 	switch {
 	case r.Installed:
-		fmt.Fprintf(&b, "OpenSM has loaded them; the switches hold these tables, read back and compared\n")
+		fmt.Fprintf(&b, "the switches hold these tables, read back and compared: %s entries changed in %.2f s; evbench routes undo %s brings back the former ones\n",
+			show.Commas(r.Changed), r.TookS, r.Dir)
 	case r.Files == 0:
 		fmt.Fprintln(&b, "dry run: nothing written")
 	case r.Target == "iproute":

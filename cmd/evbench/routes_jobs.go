@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/study/jobs"
@@ -69,17 +68,9 @@ func jobsFiles(c *cli.Context) error {
 	case c.IsSet("dir"):
 		return canLoad(c)
 	case c.IsSet("pid"):
-		return isRunning(c.Int("pid"), "")
+		return isRunning(c.String("pid"), "")
 	}
 	return nil
-}
-
-func isRunning(pid int, log string) error {
-	sm, err := opensm.Running(pid, log)
-	if err != nil {
-		return usagef("--pid: %w", err)
-	}
-	return sm.Close()
 }
 
 // randomJobs scatters the jobs over the hosts, again and again.

@@ -17,7 +17,7 @@ import (
 func newFollowing(c *cli.Context) (*jobs.Following, error) {
 	o := jobs.Options{
 		Source: c.String("topology"), Discover: c.String("discover"), List: c.Args().First(), Queue: c.String("queue"), Wait: c.Duration("wait"),
-		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", PID: c.Int("pid"),
+		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", Process: c.String("pid"),
 	}
 	if c.IsSet("dir") {
 		o.Load = loadedBy(c)

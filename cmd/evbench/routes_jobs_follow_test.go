@@ -107,22 +107,14 @@ func TestJobsFollow(t *testing.T) {
 // TestJobsFollowInstalls has a real OpenSM load tables when jobs change, and when a cable dies.
 func TestJobsFollowInstalls(t *testing.T) {
 	ibtest.Need(t)
-	for _, buffers := range []bool{false, true} {
-		t.Run(fmt.Sprint("buffers=", buffers), func(t *testing.T) { followsJobs(t, buffers) })
-	}
-}
-
-func followsJobs(t *testing.T, buffers bool) {
-	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	n, err := network.Parse("FT(2;4,8)", 0)
 	expect.Must(t, err)
-	live := liveOpenSM(t, n, in, buffers)
-	writeProgram(t, live, "ibnetdiscover", in("discover.sh"))
+	live := liveOpenSM(t, n, in)
 	replace(t, in("jobs"), "1 h[0-15]\n")
 	j := startJobs(t, in("jobs"), "--discover", "sh "+in("discover.sh"), "--dir", dir, "--pid", fmt.Sprint(live.PID()),
-		"--log", live.LogFile(), "--dump", "sh "+in("dump.sh"), "--json")
+		"--dump", "sh "+in("dump.sh"), "--sminfo", "sh "+in("sminfo.sh"), "--json")
 	installed := func(hosts int) {
 		t.Helper()
 		// A sweep of OpenSM's own may have read the earlier file: it is loaded once more. Who

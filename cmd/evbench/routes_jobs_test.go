@@ -37,7 +37,7 @@ func TestJobsSignal(t *testing.T) {
 }
 
 // standIn starts a process that passes for OpenSM, and dies of SIGHUP.
-func standIn(t *testing.T) *exec.Cmd {
+func standIn(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("the tests run under nohup, and so would it")
@@ -52,7 +52,7 @@ func standIn(t *testing.T) *exec.Cmd {
 		}
 		expect.Must(t, err)
 	}
-	cmd := exec.CommandContext(t.Context(), name)
+	cmd := exec.CommandContext(t.Context(), name, args...)
 	in := expect.Value(cmd.StdinPipe())(t)
 	out, err := cmd.StderrPipe() // to somebody who may write the log
 	expect.Must(t, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"evbench/companion"
 	"evbench/internal/atomicfile"
 	"evbench/internal/show"
 	"evbench/routing/lft"
@@ -26,9 +27,9 @@ type file struct {
 	Text []byte // nil: there is to be none
 }
 
-// files returns all files, for a directory whose name OpenSM's configuration
+// texts returns all files, for a directory whose name OpenSM's configuration
 // will hold. They are checked once more as OpenSM would read them.
-func (r *Routes) files(dir string) ([]file, error) {
+func (r *Routes) texts(dir string) ([]file, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
@@ -61,9 +62,16 @@ func (r *Routes) files(dir string) ([]file, error) {
 	return out, nil
 }
 
+func (r *Routes) tables() *lft.Tables { return r.Tables }
+
+// Files implements companion.Tables.
+func (r *Routes) Files() ([]companion.File, error) {
+	return (&former{files: []file{{Name: LFTsFile}}, held: r.Tables}).Files()
+}
+
 // Write writes all files into a directory, or none.
 func (r *Routes) Write(dir string) error {
-	files, err := r.files(dir)
+	files, err := r.texts(dir)
 	if err != nil {
 		return err
 	}
@@ -86,7 +94,7 @@ func write(dir string, files []file) error {
 
 // writeConf writes the lines of OpenSM's configuration that these tables need.
 // Without no_fallback OpenSM would route by minhop, in silence, whenever it
-// cannot read the file; it would buffer its log, from which is seen what it has loaded.
+// cannot read the file; it would buffer its log, which tells of links that change.
 func (r *Routes) writeConf(w io.Writer, lfts string) error {
 	of := "tables of the engine " + r.Tables.Engine
 	if r.Plan != nil {
@@ -161,19 +169,25 @@ func (r *Routes) Use() Use {
 	return u
 }
 
-// differences says where two tables of one network differ. A switch without a cable has
-// none that anybody could read or would use.
-func differences(want, have *lft.Tables) []string {
-	var out []string
+// differences says where two tables of one network differ.
+func differences(want, have *lft.Tables) (out []string) {
 	for i := range want.Net.Switches() {
-		if want.Net.Isolated(want.Net.Switch(i)) {
-			continue
-		}
-		held := have.Row(i)
-		for lid, p := range want.Row(i) {
-			if p != held[lid] {
-				out = append(out, fmt.Sprintf("%s, LID %d: %s, not %s", want.Net.Info(want.Net.Switch(i)).Name, lid, port(held[lid]), port(p)))
-			}
+		out = append(out, differencesAt(want, have, i)...)
+	}
+	return out
+}
+
+// differencesAt says where tables of one switch differ. One without a cable has none that anybody
+// could read or would use.
+func differencesAt(want, have *lft.Tables, i int) (out []string) {
+	s := want.Net.Switch(i)
+	if want.Net.Isolated(s) {
+		return nil
+	}
+	held := have.Row(i)
+	for lid, p := range want.Row(i) {
+		if p != held[lid] {
+			out = append(out, fmt.Sprintf("%s, LID %d: %s, not %s", want.Net.Info(s).Name, lid, port(held[lid]), port(p)))
 		}
 	}
 	return out

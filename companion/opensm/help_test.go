@@ -48,7 +48,7 @@ func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
 
 func compute(t testing.TB, p *plan.Plan, n *network.Network, lmc int) *Routes {
 	t.Helper()
-	r, err := Compute(p, n, Options{LMC: lmc})
+	r, err := Compute(p, n, Options{LMC: lmc, Renumber: true})
 	expect.Must(t, err)
 	return r
 }

@@ -5,32 +5,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
+	"evbench/companion"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/routing/lft"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
 )
 
-// InstallOptions say how to reach a running OpenSM.
-type InstallOptions struct {
+// A Manager is a running OpenSM with engine file, which loads tables into the switches of its
+// subnet. It implements companion.Switches: its tables are *Routes. What the switches hold says
+// what is loaded; OpenSM's log only explains why tables are not.
+type Manager struct {
 	// Dir is where the files are; OpenSM's lfts_file is evbench.lfts in it.
 	Dir string
-	// PID is OpenSM's process.
-	PID int
-	// LogFile is where OpenSM logs to. It is followed, also over a rotation.
+	// Process is OpenSM's: a number, or Auto.
+	Process string
+	// LogFile is where OpenSM logs to, also over a rotation. "": where it says itself.
 	LogFile string
 	// ReadBack returns the tables that the switches hold, as dump_lfts prints them.
 	ReadBack Reader
-	// Wait is how long OpenSM may take to configure tables. 0 means two minutes.
+	// Master returns which subnet manager is master, as sminfo prints it; nil: it is not asked.
+	Master Reader
+	// Wait is how long OpenSM may take to load tables. 0 means two minutes.
 	Wait time.Duration
 
-	// find replaces Running in tests, where OpenSM is the test itself.
-	find func(pid int, log string) (*Process, error)
+	// find replaces Find in tests, where OpenSM is the test itself.
+	find func(which, dir string) (*Process, error)
+	// held is what the switches hold, nil until it has been read.
+	held *lft.Tables
+	puts *companion.Installation
+	// step is told what has been done, and how long it took; nil is allowed.
+	step func(what string, began time.Time)
 }
 
 const defaultWait = 2 * time.Minute
@@ -47,268 +64,420 @@ func Command(program string, args ...string) Reader {
 	}
 }
 
-// An InstallError says that the tables are not in place, and what is.
-type InstallError struct {
-	cause error
-	// restored says that the files are those of before. loaded says that OpenSM
-	// has loaded them again; where there were none there is nothing to load.
-	restored, loaded bool
-	restoring        error // why not
+// Install puts tables in place, and keeps in Dir those that were there before the first.
+func (m *Manager) Install(ctx context.Context, r *Routes) (changed int, err error) {
+	return m.Installation(false).Install(ctx, r)
 }
 
-func (e *InstallError) Error() string {
-	after := "the earlier files are back and OpenSM has loaded them"
-	switch {
-	case !e.restored:
-		after = fmt.Sprintf("THE EARLIER FILES ARE NOT BACK: %v", e.restoring)
-	case !e.loaded && e.restoring == nil:
-		after = "there was no earlier file of tables, and OpenSM has not been signalled again: the switches hold what it made last"
-	case !e.loaded:
-		after = fmt.Sprintf("the earlier files are back, but OpenSM HAS NOT LOADED THEM: %v", e.restoring)
+// Installation is that of these switches. The first call says whether it lends their tables.
+func (m *Manager) Installation(lends bool) *companion.Installation {
+	if m.puts == nil {
+		m.puts = &companion.Installation{Switches: m, Kind: Kind, Dir: m.Dir, Lends: lends}
 	}
-	return fmt.Sprintf("%v; %s", e.cause, after)
+	return m.puts
 }
 
-// Unwrap returns the cause.
-func (e *InstallError) Unwrap() error { return e.cause }
+// Kind is that of a Manager in companion.FormerFile.
+const Kind = "opensm"
 
-// Install writes the files, keeps those before as *.old, has OpenSM load them, reads the tables of
-// all switches back and compares. If anything but these tables is in place at the end, it brings the
-// earlier files back in the same way and returns an *InstallError. Other errors mean that nothing
-// was changed. It cannot change LIDs: the routes must have kept those of the network.
-func Install(ctx context.Context, r *Routes, o InstallOptions) error {
-	return newInstaller(r, o).install(ctx)
-}
-
-type installer struct {
-	o InstallOptions
-	r *Routes
-	// loads is how often OpenSM is signalled before tables that differ are a failure. A
-	// sweep that it has begun by itself may have read the earlier file, and then it is
-	// the next one that counts.
-	loads int
-	// held is what the switches hold, nil until it has been read.
-	held    *lft.Tables
-	changed int // entries, by what was held before
-	// step is told what has been done, and how long it took; nil is allowed.
-	step func(what string, began time.Time)
-}
-
-// buffersLoads is how often OpenSM may be asked where it buffers its log: what it says first may
-// be of an earlier loading.
-const buffersLoads = 2
-
-func (o InstallOptions) withDefaults() InstallOptions {
-	if o.Wait <= 0 {
-		o.Wait = defaultWait
+func (m *Manager) wait() time.Duration {
+	if m.Wait <= 0 {
+		return defaultWait
 	}
-	if o.find == nil {
-		o.find = Running
+	return m.Wait
+}
+
+func (m *Manager) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, m.wait(), fmt.Errorf("not within %s", m.wait()))
+}
+
+func (m *Manager) process() (*Process, error) {
+	if m.find != nil {
+		return m.find(m.Process, m.Dir)
 	}
-	return o
+	return Find(m.Process, m.Dir)
 }
 
-func newInstaller(r *Routes, o InstallOptions) *installer {
-	return &installer{o: o.withDefaults(), r: r, loads: 1, step: func(string, time.Time) {}}
+func (m *Manager) tell(what string, began time.Time) {
+	if m.step != nil {
+		m.step(what, began)
+	}
 }
 
-func (i *installer) install(ctx context.Context) error {
-	began := time.Now()
-	files, err := i.r.files(i.o.Dir)
+// A loadable is tables for OpenSM.
+type loadable interface {
+	companion.Tables
+	// texts are the files of Dir that go with the tables.
+	texts(dir string) ([]file, error)
+	tables() *lft.Tables
+}
+
+// Before implements companion.Switches.
+func (m *Manager) Before(ctx context.Context, want companion.Tables) (companion.Tables, error) {
+	l := want.(loadable)
+	files, err := l.texts(m.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var names []string
 	for _, f := range files {
-		names = append(names, filepath.Join(i.o.Dir, f.Name))
+		names = append(names, filepath.Join(m.Dir, f.Name))
 	}
 	if err := atomicfile.Check(names...); err != nil {
-		return err
+		return nil, err
 	}
-	if err := i.ready(ctx); err != nil {
-		return err
+	if err := m.ready(ctx, l); err != nil {
+		return nil, err
 	}
-	if i.held != nil {
-		i.changed = len(differences(i.r.Tables, i.held))
-	}
-	old, err := i.keep(files)
-	if err != nil {
-		return err
-	}
-	if err = i.put(files); err == nil {
-		i.step("written", began)
-		err = i.bring(ctx)
-	}
-	if err == nil {
-		return nil
-	}
-	i.held = nil
-	return i.restore(ctx, old, err)
+	return m.formerly(files, l.tables().Net)
 }
 
-// bring has OpenSM load the files until the switches hold the tables, as often as it may.
-func (i *installer) bring(ctx context.Context) error {
-	for load := 1; ; load++ {
-		began := time.Now()
-		if err := i.load(ctx); err != nil {
-			return err
-		}
-		i.step("loaded by OpenSM", began)
-		began = time.Now()
-		err := i.compare(ctx)
-		if err == nil {
-			i.step("read back", began)
-			return nil
-		}
-		if _, differ := errors.AsType[*differError](err); !differ || load >= i.loads {
-			return err
-		}
-		i.step("read back, as before: once more", began)
+// ready checks that OpenSM can be reached, will read the tables, and is the one whose tables count.
+func (m *Manager) ready(ctx context.Context, want loadable) error {
+	if r, ok := want.(*Routes); ok && !r.kept {
+		return fmt.Errorf("OpenSM gives LIDs when it starts, and hosts have others than these: start it anew with the %s and %s that Write makes", LIDsFile, ConfFile)
 	}
-}
-
-type differError struct{ diff []string }
-
-func (e *differError) Error() string {
-	return fmt.Sprintf("tables read back differ in %d entries, first %s", len(e.diff), e.diff[0])
-}
-
-// ready checks that OpenSM can be reached before anything is changed.
-func (i *installer) ready(ctx context.Context) error {
-	switch {
-	case !i.r.kept:
-		return fmt.Errorf("hosts need %d LIDs each, aligned, and have others: OpenSM gives LIDs when it starts, so start it once with the %s and %s that Write makes",
-			1<<i.r.lmc, LIDsFile, ConfFile)
-	case i.o.PID < 2:
-		return fmt.Errorf("OpenSM's process %d: not a process that can be signalled", i.o.PID)
-	case i.o.ReadBack == nil:
+	if m.ReadBack == nil {
 		return errors.New("no way to read the tables back")
 	}
-	sm, err := i.o.find(i.o.PID, i.o.LogFile)
+	sm, err := m.process()
 	if err != nil {
-		return fmt.Errorf("OpenSM, %w", err)
+		return fmt.Errorf("OpenSM: %w", err)
 	}
-	if err := sm.Close(); err != nil {
+	defer sm.Close()
+	if err := sm.reads(m.Dir); err != nil {
 		return err
 	}
-	if _, err := os.Stat(i.o.LogFile); err != nil {
-		return fmt.Errorf("OpenSM's log: %w", err)
+	if err := m.isMaster(ctx, sm); err != nil || m.held != nil {
+		return err // what is held the last installation has just read
 	}
-	if i.held != nil {
-		return nil // the last installation has just read them
-	}
-	text, err := i.read(ctx)
-	if err != nil {
+	if m.held, err = m.read(ctx, want.tables()); err != nil {
 		return fmt.Errorf("read the tables as they are: %w", err)
-	}
-	if held, err := lft.ReadDump(bytes.NewReader(text), i.r.Net); err == nil {
-		i.held = held // else they were made for other addresses: nothing to count by
 	}
 	return nil
 }
 
-// keep returns what the files hold now, nil where there is none, and keeps each that is
-// about to change as *.old.
-func (i *installer) keep(files []file) ([]file, error) {
-	var old []file
+var master = regexp.MustCompile(`sm guid (0x[0-9a-fA-F]+)`)
+
+// isMaster reports another subnet manager that is master: what this one is told goes to no switch.
+func (m *Manager) isMaster(ctx context.Context, sm *Process) error {
+	if m.Master == nil {
+		return nil
+	}
+	ctx, cancel := m.limit(ctx)
+	defer cancel()
+	text, err := m.Master(ctx, 1<<16)
+	if err != nil {
+		return fmt.Errorf("which subnet manager is master: %w", err)
+	}
+	found := master.FindSubmatch(text)
+	if found == nil {
+		return fmt.Errorf("which subnet manager is master: %.200q says no GUID", text)
+	}
+	guid, own := number(string(found[1])), []uint64{sm.set.guid}
+	if sm.set.guid == 0 {
+		own = localPorts()
+	}
+	if len(own) > 0 && !slices.Contains(own, guid) {
+		return fmt.Errorf("OpenSM, process %d, is not master of the subnet: that is the subnet manager at port GUID %#016x; "+
+			"load the tables there, or end it", sm.p.ID.PID, guid)
+	}
+	return nil
+}
+
+// localPorts returns the GUIDs of the InfiniBand ports of this machine, none where they are not to
+// be known.
+func localPorts() (out []uint64) {
+	names, _ := filepath.Glob("/sys/class/infiniband/*/ports/*/gids/0")
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err == nil {
+			f := strings.Split(strings.TrimSpace(string(text)), ":")
+			if guid := number("0x" + strings.Join(f[len(f)/2:], "")); guid != 0 {
+				out = append(out, guid)
+			}
+		}
+	}
+	return out
+}
+
+// Put implements companion.Switches. OpenSM is told again as long as the switches do not hold the
+// tables: a sweep that it had begun by itself may have read the earlier file.
+func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, err error) {
+	l := want.(loadable)
+	files, err := l.texts(m.Dir)
+	if err != nil {
+		return 0, err
+	}
+	before := m.held // nil after an error: then nobody knows
+	m.held = nil
+	began := time.Now()
+	if err := put(m.Dir, files); err != nil {
+		return 0, err
+	}
+	m.tell("written", began)
+	began = time.Now()
+	if err := m.load(ctx, l.tables(), before); err != nil {
+		return 0, err
+	}
+	m.tell("the switches hold the tables", began)
+	m.held = l.tables()
+	if before == nil {
+		return 0, nil
+	}
+	return len(differences(m.held, before)), nil
+}
+
+const (
+	firstLook = 20 * time.Millisecond // from telling OpenSM to the first reading; then twice as long
+	lastLook  = time.Second
+	firstTell = time.Second // from telling OpenSM to telling it again; then twice as long
+)
+
+// load tells OpenSM to load its file until the switches hold the tables, or its log explains twice
+// why they will not.
+func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
+	ctx, cancel := m.limit(ctx)
+	defer cancel()
+	log := m.listen()
+	defer log.close()
+	for told, patience := 1, firstTell; ; told, patience = told+1, 2*patience {
+		sm, err := m.process()
+		if err == nil {
+			err = errors.Join(sm.Reload(), sm.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("OpenSM: %w", err)
+		}
+		err = m.await(ctx, want, patience)
+		if err == nil {
+			return nil
+		}
+		switch why := log.why(); {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: %w%s", context.Cause(ctx), describe(err, before), why)
+		case why != "" && told > 1:
+			return fmt.Errorf("%w%s", describe(err, before), why)
+		}
+	}
+}
+
+// await reads the tables of the switches until they are as wanted.
+func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Duration) error {
+	over := time.Now().Add(patience)
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done(): // and what they hold is to be said
+		}
+		held, err := m.read(context.WithoutCancel(ctx), want)
+		if err == nil {
+			err = differ(want, held)
+		}
+		if err == nil || ctx.Err() != nil || time.Now().After(over) {
+			return err
+		}
+	}
+}
+
+// read reads the tables of the switches.
+func (m *Manager) read(ctx context.Context, like *lft.Tables) (*lft.Tables, error) {
+	ctx, cancel := m.limit(ctx)
+	defer cancel()
+	// What dump_lfts prints of a LID takes half a line, of a switch two.
+	const line = 256
+	text, err := m.ReadBack(ctx, line*(like.LIDs+16)*max(like.Net.Switches(), 1))
+	if err != nil {
+		return nil, err
+	}
+	return lft.ReadDump(bytes.NewReader(text), like.Net)
+}
+
+// A differError says which switches hold something else than they should.
+type differError struct {
+	want, held *lft.Tables
+	switches   []string
+	entries    int
+	first      string
+}
+
+// differ compares tables.
+func differ(want, held *lft.Tables) error {
+	e := &differError{want: want, held: held}
+	for i := range want.Net.Switches() {
+		if diff := differencesAt(want, held, i); len(diff) > 0 {
+			e.switches = append(e.switches, want.Net.Info(want.Net.Switch(i)).Name)
+			if e.entries += len(diff); e.first == "" {
+				e.first = diff[0]
+			}
+		}
+	}
+	if e.entries == 0 {
+		return nil
+	}
+	return e
+}
+
+func (e *differError) Error() string {
+	return fmt.Sprintf("%s: tables read back differ in %d entries, first %s", show.Few(e.switches), e.entries, e.first)
+}
+
+// describe says more of tables that differ: switches that hold what they held before have taken
+// nothing.
+func describe(err error, before *lft.Tables) error {
+	e, ok := errors.AsType[*differError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("read tables back: %w", err)
+	case before != nil && len(differences(e.held, before)) == 0:
+		return fmt.Errorf("the switches hold what they held before, OpenSM has not loaded the tables: %w", e)
+	}
+	return fmt.Errorf("not all switches have taken their tables: %w", e)
+}
+
+// Files are those of a directory for an OpenSM that does not run, or is not to be told. They implement
+// companion.Switches, whose tables are *Routes, as far as files go.
+type Files struct{ Dir string }
+
+// KindFiles is that of Files in companion.FormerFile.
+const KindFiles = "opensm files"
+
+// Before implements companion.Switches. Without a file of LIDs the former ones are those of the network.
+func (d Files) Before(_ context.Context, want companion.Tables) (companion.Tables, error) {
+	r, ok := want.(*Routes)
+	if !ok {
+		return want, nil // former files, which are not former to anything
+	}
+	files, err := r.texts(d.Dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &former{}
 	for _, f := range files {
-		name := filepath.Join(i.o.Dir, f.Name)
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join(d.Dir, f.Name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if err == nil && !bytes.Equal(text, f.Text) {
-			if err := another(name, name+".old"); err != nil {
+		if f.Name == LIDsFile && err != nil && !r.kept && r.before.MaxLID() > 0 {
+			var b bytes.Buffer
+			if err := netfile.WriteGUID2LID(&b, r.before); err != nil {
 				return nil, err
 			}
+			text = b.Bytes()
 		}
-		old = append(old, file{f.Name, text})
+		out.files = append(out.files, file{f.Name, text})
 	}
-	return old, nil
+	return out, nil
 }
 
-// another gives a file that is about to be replaced a second name, which costs no
-// writing.
-func another(name, second string) error {
-	if err := os.Remove(second); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// Put implements companion.Switches.
+func (d Files) Put(_ context.Context, want companion.Tables) (changed int, err error) {
+	files, err := want.(interface {
+		texts(dir string) ([]file, error)
+	}).texts(d.Dir)
+	if err != nil {
+		return 0, err
 	}
-	return os.Link(name, second)
+	return len(files), put(d.Dir, files)
 }
 
 // put writes files, and removes those without a text.
-func (i *installer) put(files []file) error {
+func put(dir string, files []file) error {
 	for _, f := range files {
 		if f.Text != nil {
 			continue
 		}
-		if err := os.Remove(filepath.Join(i.o.Dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return write(i.o.Dir, files)
+	return write(dir, files)
 }
 
-func (i *installer) load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
-	defer cancel()
-	log, err := follow(i.o.LogFile)
-	if err != nil {
-		return err
-	}
-	defer log.close()
-	sm, err := i.o.find(i.o.PID, i.o.LogFile)
-	if err != nil {
-		return fmt.Errorf("OpenSM, %w", err)
-	}
-	if sm.advice != "" {
-		i.loads = max(i.loads, buffersLoads)
-		err = log.pass(ctx, sm.flush)
-	}
-	if err == nil {
-		err = sm.Reload()
-	}
-	if err == nil {
-		err = log.loaded(ctx, sm.flush)
-	}
-	return errors.Join(err, sm.Close())
+// A former is what was before: the files of a directory, and the tables that OpenSM loads from them.
+// Where it cannot, those that the switches held.
+type former struct {
+	files []file
+	held  *lft.Tables
 }
 
-func (i *installer) read(ctx context.Context) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.o.Wait, fmt.Errorf("not within %s", i.o.Wait))
-	defer cancel()
-	// What dump_lfts prints of a LID takes half a line, of a switch two.
-	const line = 256
-	n := i.r.Tables.Net
-	return i.o.ReadBack(ctx, line*(i.r.Tables.LIDs+16)*max(n.Switches(), 1))
+// The parts of a former in companion.FormerFile, beside the files.
+const (
+	heldFile    = "held.lfts"
+	networkFile = "network.txt" // with the LIDs, as ibnetdiscover prints it
+)
+
+func (m *Manager) formerly(files []file, n *network.Network) (*former, error) {
+	out := &former{held: m.held.Clone("file", n)}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(m.Dir, f.Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if f.Name == LFTsFile {
+			if t, wrong := lft.ReadDump(bytes.NewReader(text), n); wrong == nil {
+				out.held = t
+			} else if text, err = dump(out.held); err != nil {
+				return nil, err
+			}
+		}
+		out.files = append(out.files, file{f.Name, text})
+	}
+	return out, nil
 }
 
-func (i *installer) compare(ctx context.Context) error {
-	text, err := i.read(ctx)
-	if err != nil {
-		return fmt.Errorf("read tables back: %w", err)
-	}
-	have, err := lft.ReadDump(bytes.NewReader(text), i.r.Net)
-	if err != nil {
-		return fmt.Errorf("tables read back: %w", err)
-	}
-	if diff := differences(i.r.Tables, have); len(diff) > 0 {
-		return &differError{diff}
-	}
-	i.held = have
-	return nil
+func dump(t *lft.Tables) ([]byte, error) {
+	var b bytes.Buffer
+	err := t.WriteDump(&b)
+	return b.Bytes(), err
 }
 
-func (i *installer) restore(ctx context.Context, old []file, cause error) error {
-	e := &InstallError{cause: cause}
-	if e.restoring = i.put(old); e.restoring != nil {
-		return e
+func (f *former) tables() *lft.Tables { return f.held }
+
+func (f *former) texts(string) ([]file, error) { return f.files, nil }
+
+// Files implements companion.Tables.
+func (f *former) Files() ([]companion.File, error) {
+	var out []companion.File
+	for _, x := range f.files {
+		if x.Text != nil {
+			out = append(out, companion.File{Name: x.Name, Text: string(x.Text)})
+		}
 	}
-	e.restored = true
-	if old[0].Text == nil {
-		return e
+	if f.held == nil {
+		return out, nil
 	}
-	e.restoring = i.load(context.WithoutCancel(ctx))
-	e.loaded = e.restoring == nil
-	return e
+	for name, write := range map[string]func(io.Writer) error{
+		heldFile:    f.held.WriteDump,
+		networkFile: func(w io.Writer) error { return netfile.WriteIB(w, f.held.Net) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			return nil, err
+		}
+		out = append(out, companion.File{Name: name, Text: b.String()})
+	}
+	return out, nil
+}
+
+// Former makes the tables of companion.FormerFile.
+func Former(list []companion.File) (companion.Tables, error) {
+	text := map[string][]byte{} // of what there was none, nil
+	for _, x := range list {
+		text[x.Name] = []byte(x.Text)
+	}
+	f := &former{}
+	for _, name := range []string{LFTsFile, PathsFile, LIDsFile, ConfFile} {
+		f.files = append(f.files, file{name, text[name]})
+	}
+	if text[networkFile] == nil {
+		return f, nil
+	}
+	n, err := netfile.ReadIB(bytes.NewReader(text[networkFile]))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", networkFile, err)
+	}
+	if f.held, err = lft.ReadDump(bytes.NewReader(text[heldFile]), n); err != nil {
+		return nil, fmt.Errorf("%s: %w", heldFile, err)
+	}
+	return f, nil
 }

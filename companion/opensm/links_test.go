@@ -42,10 +42,10 @@ type scene struct {
 	cut   []string
 }
 
-// self takes any process for OpenSM.
-func self(pid int, _ string) (*Process, error) {
-	p, err := trust.Find(pid)
-	return &Process{p: p}, err
+// self takes this process for OpenSM, whatever it has been told.
+func self(string, string) (*Process, error) {
+	p, err := trust.Find(os.Getpid())
+	return &Process{p: p, set: settings{level: 0x03, flush: true}}, err
 }
 
 func newScene(t *testing.T, dead ...string) *scene {
@@ -57,7 +57,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
-	s, err := NewSubnet(n, tree, SubnetOptions{InstallOptions: InstallOptions{PID: os.Getpid(), LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
+	s, err := NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {
 			return nil, err
 		}
@@ -184,12 +184,12 @@ func TestAidWaits(t *testing.T) {
 	}
 	var l look
 	c.s.read([]string{stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 3"}, &l)
-	c.s.o.Wait = time.Nanosecond
+	c.s.o.Manager.Wait = time.Nanosecond
 	if _, err := c.s.Aid(t.Context(), c.s.tree); err == nil || !strings.Contains(err.Error(), "has not said that it has swept") {
 		t.Error(err)
 	}
 	c.s.read([]string{stamped + "SUBNET UP", stamped + "SUBNET UP"}, &l)
-	c.s.o.Wait = time.Hour
+	c.s.o.Manager.Wait = time.Hour
 	if _, err := c.s.Aid(t.Context(), c.s.tree); err != nil || !l.check {
 		t.Error(err)
 	}

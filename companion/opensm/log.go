@@ -2,7 +2,6 @@ package opensm
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,97 +99,82 @@ func (t *tail) replaced() (*os.File, error) {
 
 var configured = regexp.MustCompile(`osm_ucast_mgr_process: (\S+) tables configured`)
 
-// A loading is what the log has said since OpenSM was signalled.
-type loading struct {
-	engine  string
-	up      bool
-	trouble string // the last line that says that the engine has failed
+// reasons are what a log has said that explains why tables are not loaded.
+type reasons struct {
+	engine  string // that has configured tables last
+	trouble string // the last line that says that an engine has failed
 }
 
-// line takes one line of the log: which engine has configured tables, then that
-// the switches have them.
-func (l *loading) line(s string) {
+func (r *reasons) line(s string) {
 	switch m := configured.FindStringSubmatch(s); {
 	case m != nil:
-		l.engine, l.up = m[1], false
-	case strings.Contains(s, "SUBNET UP"):
-		l.up = l.engine != ""
+		r.engine = m[1]
 	case strings.Contains(s, "ucast_mgr") && strings.Contains(s, "ERR"), strings.Contains(s, "do_ucast_file_load") && strings.Contains(s, "ERR"):
-		l.trouble = strings.TrimSpace(s)
+		r.trouble = strings.TrimSpace(s)
 	}
 }
 
-// poll is how often a log is looked at: a few system calls, some 10 µs. OpenSM itself
-// needs 15 ms for ten switches and a second for a hundred. Inotify would be told at once,
+// why is empty where the log explains nothing.
+func (r *reasons) why() string {
+	var out string
+	if r.engine != "" && r.engine != "file" {
+		out = fmt.Sprintf("; OpenSM has configured tables by %s, not from the file: is routing_engine file,no_fallback set?", r.engine)
+	}
+	if r.trouble != "" {
+		out += "; its log: " + r.trouble
+	}
+	return out
+}
+
+// poll is how often a log is looked at: a few system calls, some 10 µs. Inotify would be told at once,
 // but not of what another machine writes to a shared file system, and needs the directory
 // too, for rotations.
 const poll = 5 * time.Millisecond
 
-// settle is how long an OpenSM that buffers its log may take to write it, before it is told to
-// load: longer where it is busy, and then what it has loaded before is taken for new.
-const settle = 40 * poll
-
-// pass passes over what OpenSM has buffered of earlier loadings.
-func (t *tail) pass(ctx context.Context, flush func() error) error {
-	if err := flush(); err != nil {
-		return err
-	}
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for range settle / poll {
-		if lines, err := t.lines(); err != nil || len(lines) > 1 {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
+// A listener hears what the log of an OpenSM says that has been told to load tables, as far as
+// anybody can.
+type listener struct {
+	log     *tail // nil: nobody can
+	process func() (*Process, error)
+	reopens bool
+	reasons
 }
 
-// late is how often OpenSM is asked to write what it has buffered of its log, while that is
-// waited for. It costs OpenSM some 50 µs.
-const late = 20 * poll
-
-// loaded waits until the log says that the engine file has configured tables
-// and that the subnet is up with them. flush has OpenSM write what it has to say.
-func (t *tail) loaded(ctx context.Context, flush func() error) error {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	ask := time.NewTicker(late)
-	defer ask.Stop()
-	var l loading
-	for {
-		lines, err := t.lines()
-		if err != nil {
-			return err
-		}
-		for _, s := range lines {
-			l.line(s)
-		}
-		switch {
-		case l.up && l.engine == "file":
-			return nil
-		case l.up:
-			return fmt.Errorf("OpenSM has configured tables by %s, not from the file: is routing_engine file,no_fallback set?%s", l.engine, l.why())
-		}
-		select {
-		case <-tick.C:
-		case <-ask.C:
-			if err := flush(); err != nil {
-				return fmt.Errorf("%w%s", err, l.why())
-			}
-		case <-ctx.Done():
-			return fmt.Errorf("OpenSM's log has not said that tables are configured: %w%s", context.Cause(ctx), l.why())
+// listen follows the log of OpenSM from now on.
+func (m *Manager) listen() *listener {
+	l := &listener{process: m.process}
+	sm, err := m.process()
+	if err != nil {
+		return l
+	}
+	defer sm.Close()
+	name := sm.log(m.LogFile)
+	if l.reopens, _, err = sm.logging(name); err == nil {
+		if l.log, err = follow(name); err != nil {
+			l.log = nil
 		}
 	}
+	return l
 }
 
-func (l *loading) why() string {
-	if l.trouble == "" {
+// why returns what the log has said that explains why tables are not loaded; "" is nothing.
+func (l *listener) why() string {
+	if l.log == nil {
 		return ""
 	}
-	return "; its log: " + l.trouble
+	lines, err := l.log.lines()
+	for _, s := range lines {
+		l.line(s)
+	}
+	if sm, gone := l.process(); err == nil && gone == nil { // for the next time
+		_ = sm.flush(l.reopens)
+		sm.Close()
+	}
+	return l.reasons.why()
+}
+
+func (l *listener) close() {
+	if l.log != nil {
+		l.log.close()
+	}
 }

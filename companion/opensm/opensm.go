@@ -3,11 +3,12 @@
 //
 // There is one path from a switch to an address, the LID. A host can have 2^LMC LIDs, so that
 // senders choose a path by choosing one of them (thesis 6.7.2). Compute makes and checks the tables,
-// Write the files for OpenSM and the application, and Install has a running OpenSM load them. What
+// Write the files for OpenSM and the application, and a Manager has a running OpenSM load them. What
 // OpenSM would take in silence and lose packets by, such as entries to dead ports, is not written.
 package opensm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -40,6 +41,21 @@ type Options struct {
 	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means
 	// Capacity.
 	Capacity int
+	// Renumber lets hosts get other LIDs than they have, where these do not do for the plan. OpenSM
+	// gives LIDs when it starts, and what runs then loses its connections.
+	Renumber bool
+}
+
+// A RenumberError says that hosts would get other LIDs than they have.
+type RenumberError struct{ need, have int }
+
+func (e *RenumberError) Error() string {
+	if e.need > e.have {
+		return fmt.Sprintf("the plan needs LMC %d and hosts have %d, so ports would get other LIDs when OpenSM is started anew, and what runs would lose its connections; "+
+			"or plan with --objective paths", e.need, e.have)
+	}
+	return fmt.Sprintf("the LIDs of hosts are not aligned to LMC %d, overlap or are missing, so ports would get others when OpenSM is started anew, "+
+		"and what runs would lose its connections", e.need)
 }
 
 // Routes are a plan as forwarding tables.
@@ -49,9 +65,10 @@ type Routes struct {
 	places *network.Places
 	Tables *lft.Tables
 
-	lmc      int  // of every host
-	need     int  // the LMC that the plan needs
-	kept     bool // the LIDs are those that the network had
+	before   *network.Network // as it was, with its LIDs
+	lmc      int              // of every host
+	need     int              // the LMC that the plan needs
+	kept     bool             // the LIDs are those that the network had
 	capacity int
 
 	// paths are those of a destination's LIDs, by leaf or, of three levels, pod, by host
@@ -93,7 +110,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if o.LMC > maxLMC {
 		return nil, fmt.Errorf("%s has %d paths between leaves, InfiniBand has LIDs for 2^%d at most", p.Notation(), p.Tree.Paths(), maxLMC)
 	}
-	r := &Routes{Plan: p, places: places, need: b.need(), capacity: o.Capacity}
+	r := &Routes{Plan: p, places: places, before: n, need: b.need(), capacity: o.Capacity}
 	if r.capacity == 0 {
 		r.capacity = Capacity
 	}
@@ -103,6 +120,9 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	}
 	if r.Net, r.kept, err = withLIDs(n, r.lmc); err != nil {
 		return nil, err
+	}
+	if !r.kept && !o.Renumber && n.MaxLID() > 0 {
+		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC)}))
 	}
 	r.Net = r.Net.Without(places.Cables(p.Tree.Dead()), nil)
 	r.lmc = int(r.Net.Info(0).LMC)
@@ -120,9 +140,9 @@ func OfTables(t *lft.Tables) (*Routes, error) {
 	case lanes > 1:
 		return nil, fmt.Errorf("the routes need %d virtual lanes, and OpenSM's engine file gives them one", lanes)
 	case !keep(t.Net, 0):
-		return nil, errors.New("LIDs overlap or are missing, or hosts have different LMCs")
+		return nil, cmp.Or(mixed(t.Net), errors.New("LIDs overlap or are missing"))
 	}
-	r := &Routes{Net: t.Net, Tables: t, lmc: int(t.Net.Info(0).LMC), kept: true, capacity: Capacity}
+	r := &Routes{Net: t.Net, before: t.Net, Tables: t, lmc: int(t.Net.Info(0).LMC), kept: true, capacity: Capacity}
 	return r, r.check()
 }
 
@@ -148,6 +168,18 @@ func withLIDs(n *network.Network, lmc int) (*network.Network, bool, error) {
 	}
 	n, err := n.Numbered(lmc)
 	return n, false, err
+}
+
+// mixed reports hosts with different LMCs: OpenSM gives all the same.
+func mixed(n *network.Network) error {
+	first := n.Info(0)
+	for h := range network.Node(n.Hosts()) {
+		if i := n.Info(h); i.LMC != first.LMC {
+			return fmt.Errorf("host %s has LMC %d and host %s LMC %d: OpenSM gives all hosts the same, so they are of different subnet managers or of different times",
+				first.Name, first.LMC, i.Name, i.LMC)
+		}
+	}
+	return nil
 }
 
 func keep(n *network.Network, lmc int) bool {

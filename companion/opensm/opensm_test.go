@@ -78,7 +78,7 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 func TestLIDPerPath(t *testing.T) {
 	for seed := range uint64(100) {
 		p := anyPlan(t, seed)
-		r := expect.Value(Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true}))(t)
+		r := expect.Value(Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true, Renumber: true}))(t)
 		walkAll(t, seed, r)
 		for group := range groups(p.Tree) {
 			for h := range network.Node(r.Net.Hosts()) {

@@ -1,11 +1,14 @@
 package opensm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,68 +18,157 @@ import (
 
 const program = "opensm"
 
+// Auto names the OpenSM that runs on this machine, whatever its number: also one that has been restarted.
+const Auto = "auto"
+
 // A Process is an OpenSM that runs. Close it.
 type Process struct {
-	p *trust.Process
-	// reopens says that it writes what it has buffered of its log at SIGUSR1, and erases nothing.
-	reopens bool
-	// advice says how to have it write each line of its log at once; "": it does.
-	advice string
+	p   *trust.Process
+	set settings
 }
 
 // Running returns the OpenSM of a process number. It refuses every other program: SIGHUP,
-// at which OpenSM reads its files, ends most. With a log it also refuses an OpenSM of
-// which can be told that it writes another one, or that nobody can follow.
-func Running(pid int, log string) (*Process, error) {
+// at which OpenSM reads its files, ends most.
+func Running(pid int) (*Process, error) {
 	p, err := trust.Find(pid)
 	if err != nil {
 		return nil, err
 	}
-	sm := &Process{p: p}
-	if err = isOpenSM(p); err == nil && log != "" {
-		err = sm.logging(log)
-	}
-	if err != nil {
+	if err := isOpenSM(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("process %d %w", pid, err), p.Release())
 	}
-	return sm, nil
+	return &Process{p, readSettings(p)}, nil
+}
+
+// Find returns the OpenSM of a number or, with Auto, the one that runs here: of several the one
+// that reads the tables of a directory.
+func Find(which, dir string) (*Process, error) {
+	if which != Auto {
+		pid, err := strconv.Atoi(which)
+		if err != nil || pid < 2 {
+			return nil, fmt.Errorf("OpenSM's process %q: neither %s nor a process that can be signalled", which, Auto)
+		}
+		return Running(pid)
+	}
+	var found []*Process
+	names, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, name := range names {
+		if text, _ := os.ReadFile(name); strings.TrimSpace(string(text)) != program {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if p, err := Running(pid); err == nil {
+			found = append(found, p)
+		}
+	}
+	return only(found, dir)
+}
+
+// only returns the OpenSM that reads the tables of a directory, or the only one, and closes the others.
+func only(found []*Process, dir string) (*Process, error) {
+	reading := slices.DeleteFunc(slices.Clone(found), func(p *Process) bool { return p.reads(dir) != nil })
+	if len(reading) != 1 {
+		reading = found
+	}
+	var numbers []string
+	for _, p := range found {
+		numbers = append(numbers, strconv.Itoa(p.p.ID.PID))
+		if len(reading) != 1 || p != reading[0] {
+			p.Close()
+		}
+	}
+	switch len(reading) {
+	case 0:
+		return nil, errors.New("no OpenSM runs here that this user sees")
+	case 1:
+		return reading[0], nil
+	}
+	return nil, fmt.Errorf("%d OpenSM run here, processes %s, and not one of them alone reads %s: say which", len(found), strings.Join(numbers, ", "), filepath.Join(dir, LFTsFile))
+}
+
+// Check reports why the OpenSM of a number, or Auto, cannot be told of tables, or does not read those
+// of a directory; "": whichever it reads.
+func Check(which, dir string) error {
+	p, err := Find(which, dir)
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		err = p.reads(dir)
+	}
+	return errors.Join(err, p.Close())
+}
+
+// reads reports why OpenSM does not load the tables of a directory, as far as its command line and
+// configuration say.
+func (p *Process) reads(dir string) error {
+	want := filepath.Join(dir, LFTsFile)
+	cure := fmt.Sprintf("start it with the lines of %s, routing_engine file,no_fallback and lfts_file %s", ConfFile, want)
+	first, _, _ := strings.Cut(p.set.engine, ",")
+	switch {
+	case !p.set.known:
+		return nil
+	case strings.TrimSpace(first) != "file":
+		return fmt.Errorf("OpenSM, process %d, routes by %s and reads no tables: %s", p.p.ID.PID, cmp.Or(p.set.engine, "minhop"), cure)
+	case p.set.lfts == "" || !sameFile(p.p.Sees(p.set.lfts), want):
+		return fmt.Errorf("OpenSM, process %d, reads its tables from %s, not from %s: %s", p.p.ID.PID, cmp.Or(p.set.lfts, "no file"), want, cure)
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file, which need not be there.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(filepath.Dir(a))
+	y, errY := os.Stat(filepath.Dir(b))
+	return filepath.Base(a) == filepath.Base(b) && errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// log returns the log that OpenSM writes, where the user has not said it.
+func (p *Process) log(said string) string {
+	name := cmp.Or(said, p.set.log, defaultLog)
+	if !filepath.IsAbs(name) && said == "" {
+		return p.p.Sees(name)
+	}
+	return name
 }
 
 // reopening is how long OpenSM may take between closing its log and opening it again.
 const reopening = time.Second
 
-// logging finds out how it writes its log.
-func (p *Process) logging(log string) error {
+// logging finds out how OpenSM writes a log: whether it writes what it has buffered at SIGUSR1, and
+// erases nothing; and how to have it write each line at once, "" where it does. An error says why
+// nobody can follow the log.
+func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	to, err := logsTo(p.p, log)
 	for end := time.Now().Add(reopening); err != nil && time.Now().Before(end); time.Sleep(poll) {
 		to, err = logsTo(p.p, log)
 	}
 	if err != nil {
-		return err
+		return false, "", fmt.Errorf("process %d %w", p.p.ID.PID, err)
 	}
-	s := readSettings(p.p)
+	s := p.set
 	if s.level&infoLevel == 0 {
-		return fmt.Errorf("is OpenSM and logs at level %#x, which does not say when tables are configured: %s", s.level, s.change(p.p, "log_flags 0x03", "without -D"))
+		return false, "", fmt.Errorf("process %d is OpenSM and logs at level %#x, which does not say what it does: %s", p.p.ID.PID, s.level, s.change(p.p, "log_flags 0x03", "without -D"))
 	}
 	if to == nil || to.Number <= 2 {
-		return nil // its standard output has whole lines
+		return false, "", nil // its standard output has whole lines
 	}
-	p.reopens = to.Append && p.p.Catches(syscall.SIGUSR1)
+	reopens = to.Append && p.p.Catches(syscall.SIGUSR1)
 	if s.flush {
-		return nil
+		return reopens, "", nil
 	}
-	p.advice = s.change(p.p, "force_log_flush TRUE", "with -d 2")
-	if !p.reopens {
-		return fmt.Errorf("is OpenSM, buffers its log, and erases it when it is to write it: %s", p.advice)
+	advice = s.change(p.p, "force_log_flush TRUE", "with -d 2")
+	if !reopens {
+		return false, advice, fmt.Errorf("process %d is OpenSM, buffers its log, and erases it when it is to write it: %s", p.p.ID.PID, advice)
 	}
-	return nil
+	return reopens, advice, nil
 }
 
-// flush has OpenSM write what it has buffered of its log, where that can be done. It fails
-// where OpenSM has ended.
-func (p *Process) flush() error {
+// flush has OpenSM write what it has buffered of its log, where it reopens it. It fails where OpenSM
+// has ended.
+func (p *Process) flush(reopens bool) error {
 	s := syscall.Signal(0)
-	if p.reopens {
+	if reopens {
 		s = syscall.SIGUSR1
 	}
 	if err := p.p.Signal(s); err != nil {

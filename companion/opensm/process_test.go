@@ -72,11 +72,52 @@ func TestRunning(t *testing.T) {
 		"is cat, not OpenSM":        start(t, nil, "cat"),
 		", a wrapper named opensm:": start(t, nil, script),
 	} {
-		if _, err := Running(p.ID.PID, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Running(p.ID.PID); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Running(1<<30-1, ""); !errors.Is(err, os.ErrProcessDone) {
+	if _, err := Running(1<<30 - 1); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("no process: %v", err)
+	}
+}
+
+// TestOnly chooses, of several OpenSM, the one that reads a directory.
+func TestOnly(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, nil, "cat")
+	sm := func(engine, lfts string) *Process {
+		again, err := trust.Find(p.ID.PID)
+		expect.Must(t, err)
+		return &Process{p: again, set: settings{known: true, engine: engine, lfts: lfts}}
+	}
+	mine := filepath.Join(dir, LFTsFile)
+	for _, c := range []struct {
+		found []*Process
+		want  int    // of found
+		err   string // in place of it
+	}{
+		{nil, 0, "no OpenSM runs here"},
+		{[]*Process{sm("minhop", "")}, 0, ""}, // and what it reads is said later
+		{[]*Process{sm("file", "/other/"+LFTsFile), sm("file,no_fallback", mine)}, 1, ""},
+		{[]*Process{sm("file", mine), sm("file", mine)}, 0, "2 OpenSM run here, processes "},
+		{[]*Process{sm("ftree", mine), sm("minhop", "")}, 0, "not one of them alone reads " + mine},
+	} {
+		got, err := only(c.found, dir)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%v, want %q", err, c.err)
+			}
+		} else if err != nil || got != c.found[c.want] {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	for want, p := range map[string]*Process{
+		"routes by minhop and reads no tables": sm("", mine),
+		"reads its tables from no file":        sm("file", ""),
+		"reads its tables from /no/such":       sm("file", "/no/such"),
+	} {
+		if err := p.reads(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "lfts_file "+mine) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"evbench/companion"
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
@@ -23,28 +25,39 @@ import (
 // A referee is a running OpenSM with files in a directory.
 type referee struct {
 	live *ibtest.Live
-	o    InstallOptions
+	o    Manager
 }
 
 // judge starts OpenSM, with engine file and these routes, on a network.
 func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee {
 	t.Helper()
-	f := &referee{o: InstallOptions{Dir: t.TempDir(), Wait: ibtest.Limit}}
+	f := &referee{o: Manager{Dir: t.TempDir(), Wait: ibtest.Limit}}
 	expect.Must(t, r.Write(f.o.Dir))
 	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil,
 		append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile)}, args...)...)
 	expect.Must(t, err)
 	t.Cleanup(live.Close)
 	f.live = live
-	f.o.PID, f.o.LogFile = live.PID(), live.LogFile()
+	f.o.Process, f.o.LogFile = fmt.Sprint(live.PID()), live.LogFile()
 	f.o.ReadBack = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
+	f.o.Master = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "sminfo").Output() }
 	return f
+}
+
+func (f *referee) install(t *testing.T, r *Routes) {
+	t.Helper()
+	_, err := f.o.Install(t.Context(), r)
+	expect.Must(t, err)
 }
 
 // holds fails the test unless the switches hold these routes.
 func (f *referee) holds(t *testing.T, r *Routes) {
 	t.Helper()
-	expect.OK(t, (&installer{o: f.o, r: r}).compare(t.Context()))
+	have, err := f.o.read(t.Context(), r.Tables)
+	if err == nil {
+		err = differ(r.Tables, have)
+	}
+	expect.OK(t, err)
 }
 
 // TestInstallAfterSweeps installs while OpenSM has not yet said what it has loaded before.
@@ -55,14 +68,14 @@ func TestInstallAfterSweeps(t *testing.T) {
 	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
-			sm, err := Running(f.o.PID, f.o.LogFile)
+			sm, err := f.o.process()
 			expect.Must(t, err)
 			expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
 			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less
 				t.Fatal(err)
 			}
 		}
-		expect.Must(t, Install(t.Context(), r, f.o))
+		f.install(t, r)
 		f.holds(t, r)
 	}
 }
@@ -147,7 +160,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
 			f.holds(t, other)
-			expect.Must(t, Install(t.Context(), r, f.o))
+			f.install(t, r)
 			f.holds(t, r)
 			f.traces(t, r)
 		})
@@ -167,14 +180,14 @@ func TestOpenSMFollowsAPlan(t *testing.T) {
 
 	expect.Must(t, f.live.Unlink(network.End{Node: before.places.Node(0), Port: before.places.Up(topology.Link{Leaf: 0, Spine: 0})}))
 	after := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), options), n, 2)
-	expect.Must(t, Install(t.Context(), after, f.o))
+	f.install(t, after)
 	f.holds(t, after)
 	f.traces(t, after)
 
 	// The cable comes back, and so does the first plan.
 	expect.Must(t, f.live.Forget())
 	expect.Must(t, f.live.Relink(network.End{Node: before.places.Node(0), Port: before.places.Up(topology.Link{Leaf: 0, Spine: 0})}))
-	expect.Must(t, Install(t.Context(), before, f.o))
+	f.install(t, before)
 	f.holds(t, before)
 }
 
@@ -193,14 +206,18 @@ func TestOpenSMRestores(t *testing.T) {
 	f := judge(t, first, n)
 	held, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
 	expect.Must(t, err)
+	ctx, cancel := context.WithCancelCause(t.Context())
 	o := f.o
 	o.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
 		out, err := f.o.ReadBack(ctx, most)
+		if now, _ := os.ReadFile(filepath.Join(o.Dir, LFTsFile)); bytes.Equal(now, held) {
+			return out, err
+		}
+		cancel(errors.New("seen enough"))
 		return wrong.ReplaceAll(out, []byte("${1}7")), err
 	}
-	err = Install(t.Context(), second, o)
-	e, ok := errors.AsType[*InstallError](err)
-	if !ok || !e.restored || !e.loaded || !strings.Contains(err.Error(), "differ in") {
+	_, err = o.Install(ctx, second)
+	if _, ok := errors.AsType[*companion.InstallError](err); !ok || !strings.Contains(err.Error(), "differ in") || !strings.Contains(err.Error(), "the earlier tables are back") {
 		t.Fatalf("%v", err)
 	}
 	now, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
@@ -210,10 +227,39 @@ func TestOpenSMRestores(t *testing.T) {
 	f.holds(t, first)
 
 	o = f.o
-	o.Dir = t.TempDir() // where OpenSM does not look
-	err = Install(t.Context(), second, o)
-	if e, ok := errors.AsType[*InstallError](err); !ok || !e.restored || e.loaded || !strings.Contains(err.Error(), "no earlier file") {
+	o.Dir = t.TempDir()
+	if _, err := o.Install(t.Context(), second); err == nil || !strings.Contains(err.Error(), "reads its tables from "+filepath.Join(f.o.Dir, LFTsFile)+", not from "+o.Dir) {
 		t.Errorf("%v", err)
 	}
 	f.holds(t, first)
+}
+
+// BenchmarkOpenSMInstalls has an OpenSM with default settings load the tables of the thesis' 326
+// servers, and counts entries that the switches hold wrong.
+func BenchmarkOpenSMInstalls(b *testing.B) {
+	ibtest.Need(b)
+	o, err := topology.Parse("FT(2;20,18)")
+	expect.Must(b, err)
+	o.Fill = append(slices.Repeat([]int{18}, 16), 19, 19)
+	healthy := options(b, o)
+	n := networkOf(b, healthy, 0)
+	first := compute(b, build(b, healthy, plan.Options{Schedule: "linear-shift"}), n, 0)
+	second := compute(b, build(b, options(b, o, "leaf0-spine0", "leaf3-spine7"), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), n, 0)
+	f := judge(b, first, n)
+	var worst time.Duration
+	wrong, changed := 0, 0
+	for i := 0; b.Loop(); i++ {
+		r := []*Routes{second, first}[i%2]
+		began := time.Now()
+		c, err := f.o.Install(b.Context(), r)
+		expect.Must(b, err)
+		worst = max(worst, time.Since(began))
+		changed += c
+		held, err := f.o.read(b.Context(), r.Tables)
+		expect.Must(b, err)
+		wrong += len(differences(r.Tables, held))
+	}
+	b.ReportMetric(worst.Seconds(), "s-worst")
+	b.ReportMetric(float64(wrong), "wrong-entries")
+	b.ReportMetric(float64(changed)/float64(b.N), "entries-changed")
 }

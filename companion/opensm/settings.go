@@ -11,37 +11,60 @@ import (
 	"evbench/internal/trust"
 )
 
-// defaultConf is the configuration that OpenSM reads, if it is there, when it is given none.
-const defaultConf = "/etc/opensm/opensm.conf"
+// What OpenSM reads and writes when it is told nothing.
+const (
+	defaultConf = "/etc/opensm/opensm.conf" // if it is there
+	defaultLog  = "/var/log/opensm.log"
+)
 
 const infoLevel = 0x02
 
 // withValue are the short options of OpenSM that take a value.
 const withValue = "FciwOfdDglLstaumXRMUSPYZpnqkCGH"
 
-// settings are what decides when OpenSM writes a line of its log, and which.
+// settings are what OpenSM has been told of its log, its tables and its port.
 type settings struct {
+	known  bool   // of its command line at least
 	conf   string // the name of its configuration, as OpenSM has it; "": it has none
 	flush  bool
 	level  uint64
-	atArgs bool // the level is on its command line, which counts before the configuration
+	atArgs bool   // the level is on its command line, which counts before the configuration
+	engine string // "": its default
+	lfts   string
+	log    string
+	guid   uint64 // of its port; 0: the first
 }
 
 // readSettings reads the command line of OpenSM and its configuration. The line of a
 // configuration counts that OpenSM will read at the next SIGHUP.
 func readSettings(p *trust.Process) settings {
-	s := settings{conf: defaultConf, level: 0x03}
-	s.args(p.Args())
-	text, err := atomicfile.Read(p.Sees(s.conf), atomicfile.MaxList)
-	if err != nil {
-		if s.conf == defaultConf && errors.Is(err, fs.ErrNotExist) {
-			s.conf = ""
-		}
-		return s
+	args := p.Args()
+	conf := confOf(args)
+	text, err := atomicfile.Read(p.Sees(conf), atomicfile.MaxList)
+	if conf == defaultConf && errors.Is(err, fs.ErrNotExist) {
+		conf = ""
 	}
-	s.lines(string(text))
+	s := newSettings(conf, string(text), args)
+	s.known = len(args) > 0 && (err == nil || conf == "")
 	return s
 }
+
+// newSettings reads a configuration, and the command line, which counts before it.
+func newSettings(conf, text string, args []string) settings {
+	s := settings{level: 0x03}
+	s.lines(text)
+	s.args(args)
+	s.conf = conf
+	return s
+}
+
+func confOf(args []string) string {
+	s := settings{conf: defaultConf}
+	s.args(args)
+	return s.conf
+}
+
+var longOptions = map[string]byte{"config": 'F', "debug": 'd', "routing_engine": 'R', "lfts_file": 'U', "log_file": 'f', "guid": 'g'}
 
 // args reads options as getopt does.
 func (s *settings) args(args []string) {
@@ -56,7 +79,7 @@ func (s *settings) args(args []string) {
 		}
 		if long, ok := strings.CutPrefix(arg, "--"); ok {
 			name, value, given := strings.Cut(long, "=")
-			if short := map[string]byte{"config": 'F', "debug": 'd'}[name]; short != 0 {
+			if short := longOptions[name]; short != 0 {
 				if !given {
 					value = next()
 				}
@@ -87,25 +110,43 @@ func (s *settings) option(short byte, value string) {
 		s.flush = s.flush || number(value) == 2
 	case 'D':
 		s.level, s.atArgs = number(value), true
+	case 'R':
+		s.engine = value
+	case 'U':
+		s.lfts = value
+	case 'f':
+		s.log = value
+	case 'g':
+		s.guid = number(value)
 	case 'V':
 		s.flush, s.level, s.atArgs = true, 0xff, true
 	}
 }
 
-// lines reads a configuration. As in OpenSM, the last line of an option counts, and whatever is
-// not TRUE is FALSE.
+// lines reads a configuration. As in OpenSM, the last line of an option counts, whatever is
+// not TRUE is FALSE, and (null) is nothing.
 func (s *settings) lines(text string) {
-	flush := false
 	for line := range strings.Lines(text) {
-		switch f := strings.Fields(line); {
-		case len(f) < 2:
-		case f[0] == "force_log_flush":
-			flush = f[1] == "TRUE"
-		case f[0] == "log_flags" && !s.atArgs:
-			s.level = number(f[1])
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		value := strings.TrimPrefix(f[1], "(null)")
+		switch f[0] {
+		case "force_log_flush":
+			s.flush = value == "TRUE"
+		case "log_flags":
+			s.level = number(value)
+		case "routing_engine":
+			s.engine = value
+		case "lfts_file":
+			s.lfts = value
+		case "log_file":
+			s.log = value
+		case "guid":
+			s.guid = number(value)
 		}
 	}
-	s.flush = s.flush || flush
 }
 
 func number(s string) uint64 {

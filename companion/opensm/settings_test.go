@@ -17,34 +17,33 @@ func TestSettings(t *testing.T) {
 		conf string // its text
 		want settings
 	}{
-		{"", "", settings{defaultConf, false, 3, false}},
-		{"-B -f /var/log/opensm.log", "# force_log_flush TRUE\nforce_log_flush\n", settings{defaultConf, false, 3, false}},
-		{"-F own", "force_log_flush TRUE\n", settings{"own", true, 3, false}},
-		{"--config own", "force_log_flush FALSE\n  force_log_flush\tTRUE \n", settings{"own", true, 3, false}},
-		{"--config=own", "force_log_flush TRUE\nforce_log_flush FALSE\n", settings{"own", false, 3, false}},
-		{"-BFown", "force_log_flush true\nlog_flags 0x01\n", settings{"own", false, 1, false}},
-		{"-d 2", "force_log_flush FALSE\n", settings{defaultConf, true, 3, false}},
-		{"-Bd2", "", settings{defaultConf, true, 3, false}},
-		{"--debug 0", "", settings{defaultConf, false, 3, false}},
-		{"--debug=2 -d 0", "", settings{defaultConf, true, 3, false}},
-		{"-R file -f -d2 -U V", "", settings{defaultConf, false, 3, false}}, // a log and a file of these names
-		{"-D 0x43", "log_flags 0x01\n", settings{defaultConf, false, 0x43, true}},
-		{"-D1", "log_flags 0x03\n", settings{defaultConf, false, 1, true}},
-		{"-V", "", settings{defaultConf, true, 0xff, true}},
-		{"-F", "", settings{"", false, 3, false}},
+		{"", "", settings{conf: defaultConf, level: 3}},
+		{"-B -f /var/log/opensm.log", "# force_log_flush TRUE\nforce_log_flush\n", settings{conf: defaultConf, level: 3, log: "/var/log/opensm.log"}},
+		{"-F own", "force_log_flush TRUE\n", settings{conf: "own", level: 3, flush: true}},
+		{"--config own", "force_log_flush FALSE\n  force_log_flush\tTRUE \n", settings{conf: "own", level: 3, flush: true}},
+		{"--config=own", "force_log_flush TRUE\nforce_log_flush FALSE\n", settings{conf: "own", level: 3}},
+		{"-BFown", "force_log_flush true\nlog_flags 0x01\n", settings{conf: "own", level: 1}},
+		{"-d 2", "force_log_flush FALSE\n", settings{conf: defaultConf, level: 3, flush: true}},
+		{"-Bd2", "", settings{conf: defaultConf, level: 3, flush: true}},
+		{"--debug 0", "", settings{conf: defaultConf, level: 3}},
+		{"--debug=2 -d 0", "", settings{conf: defaultConf, level: 3, flush: true}},
+		{"-R file -f -d2 -U V", "", settings{conf: defaultConf, level: 3, engine: "file", log: "-d2", lfts: "V"}}, // a log and a file of these names
+		{"-D 0x43", "log_flags 0x01\n", settings{conf: defaultConf, level: 0x43, atArgs: true}},
+		{"-D1", "log_flags 0x03\n", settings{conf: defaultConf, level: 1, atArgs: true}},
+		{"-V", "", settings{conf: defaultConf, level: 0xff, flush: true, atArgs: true}},
+		{"-F", "", settings{conf: "", level: 3}},
+		{"-g 0x2c9 --routing_engine=file,no_fallback --lfts_file /a --log_file b", "", settings{conf: defaultConf, level: 3, guid: 0x2c9, engine: "file,no_fallback", lfts: "/a", log: "b"}},
+		{"-R file", "routing_engine minhop\nlfts_file /t/x\nlog_file (null)\nguid 0x00a\n", settings{conf: defaultConf, level: 3, guid: 10, engine: "file", lfts: "/t/x"}},
 	} {
-		s := settings{conf: defaultConf, level: 3}
-		s.args(strings.Split("opensm "+c.args, " "))
-		s.lines(c.conf)
-		if s != c.want {
+		args := strings.Split("opensm "+c.args, " ")
+		if s := newSettings(confOf(args), c.conf, args); s != c.want {
 			t.Errorf("%s, %q: %+v, want %+v", c.args, c.conf, s, c.want)
 		}
 	}
 }
 
-// TestRunningBuffers tells an OpenSM that buffers its log, and refuses one whose log nobody can
-// follow.
-func TestRunningBuffers(t *testing.T) {
+// TestLogging tells an OpenSM that buffers its log, and one whose log nobody can follow.
+func TestLogging(t *testing.T) {
 	ibtest.Need(t)
 	conf := filepath.Join(t.TempDir(), "own.conf")
 	if _, err := os.Stat(defaultConf); !errors.Is(err, os.ErrNotExist) {
@@ -69,15 +68,15 @@ func TestRunningBuffers(t *testing.T) {
 			if c.err != "" { // else it would not come up for us
 				expect.Must(t, os.WriteFile(conf, []byte("force_log_flush FALSE\n"), 0o600))
 			}
-			p, err := Running(live.PID(), live.LogFile())
+			p, err := Running(live.PID())
+			expect.Must(t, err)
+			defer p.Close()
+			_, advice, err := p.logging(live.LogFile())
 			switch {
 			case c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 				t.Errorf("%v, want %q", err, c.err)
-			case err == nil && (!strings.HasPrefix(p.advice, c.advice) || c.advice == "" && p.advice != ""):
-				t.Errorf("%q, want %q", p.advice, c.advice)
-			}
-			if err == nil {
-				p.Close()
+			case err == nil && (!strings.HasPrefix(advice, c.advice) || c.advice == "" && advice != ""):
+				t.Errorf("%q, want %q", advice, c.advice)
 			}
 		})
 	}

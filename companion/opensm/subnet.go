@@ -12,7 +12,6 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/osmlog"
 	"evbench/plan"
-	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -20,7 +19,7 @@ import (
 
 // SubnetOptions say how to reach the OpenSM of a subnet, and the subnet.
 type SubnetOptions struct {
-	InstallOptions
+	Manager *Manager
 	Options
 	// Discover returns the network as it is, as ibnetdiscover prints it.
 	Discover Reader
@@ -48,8 +47,8 @@ type Subnet struct {
 	net    *network.Network
 	places *network.Places
 	tree   *topology.Tree
-	tables *lft.Tables // that the switches hold; nil: not known
 
+	buffers bool // OpenSM's log is written when it is asked for
 	telling sync.Mutex
 	mu      sync.Mutex
 	links   *links
@@ -67,8 +66,8 @@ func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, 
 	if o.Discover == nil {
 		return nil, errors.New("no way to discover the network")
 	}
-	o.InstallOptions = o.InstallOptions.withDefaults()
 	s := &Subnet{o: o, net: n, places: places, tree: t.Healthy(), links: newLinks(t, places, n), calm: make(chan struct{})}
+	o.Manager.step = func(what string, began time.Time) { s.tell(what, began, nil) }
 	close(s.calm)
 	return s, nil
 }
@@ -117,43 +116,43 @@ func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 // Watch implements loop.Network. It follows OpenSM's log. Lines that name a port are
 // events; after others, such as a switch's notice that some port of it has changed, and
 // after each sweep, the network is discovered and compared: upstream OpenSM never says
-// which port has come up.
+// which port has come up. Without a log that can be followed it is discovered again and again.
 func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	log, err := follow(s.o.LogFile)
-	if err != nil {
-		return fmt.Errorf("OpenSM's log: %w", err)
+	name, err := s.flush()
+	log := &tail{}
+	if err == nil {
+		log, err = follow(name)
 	}
-	defer log.close()
+	if err != nil {
+		s.tell(fmt.Sprintf("OpenSM's log cannot be followed, so links that change are seen up to %s late", unheard), time.Time{}, err)
+		log = nil
+	} else {
+		defer func() { log.close() }()
+	}
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	ask := time.NewTicker(buffered)
 	defer ask.Stop()
-	advice, err := s.flush()
-	if err != nil {
-		return err
-	}
-	if advice != "" {
-		s.tell(fmt.Sprintf("OpenSM buffers its log, so links that change are seen up to %s late: %s", buffered, advice), time.Time{}, nil)
-	}
 	l := look{urgent: true} // begins with a discovery, for what has changed before
-	for {
-		lines, err := log.lines()
-		if err != nil {
-			return fmt.Errorf("OpenSM's log: %w", err)
+	for looked := time.Now(); ; {
+		var lines []string
+		if log != nil {
+			if lines, err = log.lines(); err != nil {
+				return fmt.Errorf("OpenSM's log: %w", err)
+			}
 		}
 		if err := send(ctx, events, s.read(lines, &l)); err != nil {
 			return err
 		}
+		l.check = l.check || log == nil && time.Since(looked) > unheard
 		if s.due(l) {
-			l = s.probe(ctx, events)
+			l, looked = s.probe(ctx, events), time.Now()
 		}
 		select {
 		case <-tick.C:
 		case <-ask.C:
-			if advice != "" {
-				if now, err := s.flush(); err == nil {
-					advice = now
-				} // else it has ended, and installing says so
+			if s.buffers {
+				_, _ = s.flush() // where it has ended, installing says so
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -161,17 +160,29 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 	}
 }
 
-// buffered is how often an OpenSM that buffers its log is asked to write it.
-const buffered = time.Second
+const (
+	buffered = time.Second     // how often an OpenSM that buffers its log is asked to write it
+	unheard  = 2 * time.Second // how often the network is discovered where no log tells of it
+)
 
-// flush has OpenSM write what it has buffered of its log, and returns how to make that
-// unnecessary, "" where it is.
-func (s *Subnet) flush() (advice string, err error) {
-	sm, err := s.o.find(s.o.PID, s.o.LogFile)
+// flush has OpenSM write what it has buffered of its log, and returns the log's name. The first
+// time it tells how to make that unnecessary.
+func (s *Subnet) flush() (name string, err error) {
+	sm, err := s.o.Manager.process()
 	if err != nil {
-		return "", fmt.Errorf("OpenSM, %w", err)
+		return "", fmt.Errorf("OpenSM: %w", err)
 	}
-	return sm.advice, errors.Join(sm.flush(), sm.Close())
+	defer sm.Close()
+	name = sm.log(s.o.Manager.LogFile)
+	reopens, advice, err := sm.logging(name)
+	if err != nil {
+		return "", err
+	}
+	if advice != "" && !s.buffers {
+		s.tell(fmt.Sprintf("OpenSM buffers its log, so links that change are seen up to %s late: %s", buffered, advice), time.Time{}, nil)
+	}
+	s.buffers = advice != ""
+	return name, sm.flush(reopens)
 }
 
 // A look says why the network has to be discovered.
@@ -195,7 +206,7 @@ const again = time.Second
 // probe discovers the network, sends what has changed and returns what is left to do.
 func (s *Subnet) probe(ctx context.Context, events chan<- failover.LinkEvent) look {
 	began := time.Now()
-	limited, cancel := context.WithTimeoutCause(ctx, s.o.Wait, fmt.Errorf("not within %s", s.o.Wait))
+	limited, cancel := s.o.Manager.limit(ctx)
 	defer cancel()
 	found, err := s.discover(limited)
 	if err == nil {
@@ -286,7 +297,7 @@ func (s *Subnet) describe(said osmlog.Message) string {
 // Aid implements loop.Network: it waits until OpenSM has swept after what its log has
 // said, and changes nothing.
 func (s *Subnet) Aid(ctx context.Context, _ *topology.Tree) (int, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.o.Wait, fmt.Errorf("not within %s", s.o.Wait))
+	ctx, cancel := s.o.Manager.limit(ctx)
 	defer cancel()
 	s.mu.Lock()
 	calm := s.calm
@@ -299,13 +310,9 @@ func (s *Subnet) Aid(ctx context.Context, _ *topology.Tree) (int, error) {
 	}
 }
 
-// mostLoads is how often OpenSM may have to be asked for tables while it sweeps by itself:
-// its sweep for the link that died, one for another that died meanwhile, and ours.
-const mostLoads = 3
-
 // Install implements loop.Network: it makes the tables of a plan and has OpenSM load
-// them, see the function Install. It does not wait for a sweep that OpenSM has begun by
-// itself: that one may take the new file along.
+// them. It does not wait for a sweep that OpenSM has begun by itself: that one may take
+// the new file along.
 func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
 	s.installs(true)
 	defer s.installs(false)
@@ -315,12 +322,7 @@ func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 		return 0, err
 	}
 	s.tell("tables made and checked", began, nil)
-	i := newInstaller(r, s.o.InstallOptions)
-	i.loads, i.held = mostLoads, s.tables
-	i.step = func(what string, began time.Time) { s.tell(what, began, nil) }
-	err = i.install(ctx)
-	s.tables = i.held
-	return i.changed, err
+	return s.o.Manager.Install(ctx, r)
 }
 
 func (s *Subnet) installs(busy bool) {

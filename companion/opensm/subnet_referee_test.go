@@ -41,7 +41,7 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), n, lmc)
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
 	s, err := NewSubnet(n, tree, SubnetOptions{
-		InstallOptions: f.o, Options: Options{LMC: lmc}, Tell: f.tell,
+		Manager: &f.o, Options: Options{LMC: lmc}, Tell: f.tell,
 		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
 	})
 	expect.Must(t, err)
@@ -110,13 +110,16 @@ func (f *followed) install(t testing.TB, down ...string) *Routes {
 // and lead every message over the path of the plan.
 func (f *followed) joins(t testing.TB, r *Routes) {
 	t.Helper()
-	i := newInstaller(r, f.o)
-	if err := i.compare(t.Context()); err != nil {
+	have, err := f.o.read(t.Context(), r.Tables)
+	if err == nil {
+		err = differ(r.Tables, have)
+	}
+	if err != nil {
 		t.Error(err)
 		return
 	}
 	held := *r
-	held.Tables = i.held
+	held.Tables = have
 	walkAll(t, 0, &held)
 }
 

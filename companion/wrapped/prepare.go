@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"evbench/companion"
+	"evbench/companion/linux"
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/routing/lft"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -32,10 +35,10 @@ type Options struct {
 	ByRank   bool   // ranks are the hosts of the network in their order
 	Out      string // file that the plan goes to; "": one in Temp
 
-	Routes string                // NoRoutes, Kernel or OpenSM
-	Shell  []string              // of Kernel: runs a command on a switch
-	Load   opensm.InstallOptions // of OpenSM; without a PID files are written only. Dir is Kernel's, too, "": Temp
-	Engine string                // tables of runs without the plan; "": those that are there
+	Routes string          // NoRoutes, Kernel or OpenSM
+	Shell  []string        // of Kernel: runs a command on a switch
+	Load   *opensm.Manager // of OpenSM; without a Process files are written only. Dir is Kernel's, too; "": it has none
+	Engine string          // tables of runs without the plan; "": those that are there
 	Seed   uint64
 
 	Temp string // directory for what is needed while the program runs
@@ -148,9 +151,9 @@ func (s *Session) tables(o Options, j *Job) error {
 	if err != nil {
 		return err
 	}
-	s.After = o.install(ours)
-	if o.Engine == "" {
-		return nil
+	var i companion.Installation
+	if s.After, err = o.install(&i, ours); err != nil || o.Engine == "" {
+		return err
 	}
 	t, err := routing.Compute(o.Engine, o.Source.Net, routing.Options{Roots: o.Source.Roots, Seed: o.Seed})
 	if err != nil {
@@ -160,20 +163,39 @@ func (s *Session) tables(o Options, j *Job) error {
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", o.Engine, err)
 	}
-	s.Before = o.install(own)
-	return nil
+	s.Before, err = o.install(&i, own)
+	return err
 }
 
-func (o Options) install(r *opensm.Routes) func(context.Context) error {
+// install returns what puts tables in place: that of all has one former state.
+func (o Options) install(i *companion.Installation, r *opensm.Routes) (func(context.Context) error, error) {
 	switch {
 	case o.Routes == Kernel:
-		s := Switches{Shell: o.Shell, Dir: o.Load.Dir}
-		if s.Dir == "" {
-			s.Dir = o.Temp
-		}
-		return func(ctx context.Context) error { return s.install(ctx, r.Tables) }
-	case o.Load.PID == 0:
-		return func(context.Context) error { return r.Write(o.Load.Dir) }
+		return o.kernel(i, r.Tables)
+	case o.Load.Process == "":
+		return func(context.Context) error { return r.Write(o.Load.Dir) }, nil
 	}
-	return func(ctx context.Context) error { return opensm.Install(ctx, r, o.Load) }
+	return func(ctx context.Context) error {
+		_, err := o.Load.Install(ctx, r)
+		return err
+	}, nil
+}
+
+func (o Options) kernel(i *companion.Installation, t *lft.Tables) (func(context.Context) error, error) {
+	b, err := linux.OfTables(t)
+	if err != nil {
+		return nil, fmt.Errorf("--routes kernel: %w", err)
+	}
+	if i.Switches == nil {
+		*i = companion.Installation{Switches: linux.NewShell(o.Shell, b), Kind: linux.Kind, Dir: o.Load.Dir}
+	}
+	return func(ctx context.Context) error {
+		if o.Load.Dir != "" {
+			if _, err := b.Write(o.Load.Dir); err != nil {
+				return err
+			}
+		}
+		_, err := i.Install(ctx, b)
+		return err
+	}, nil
 }

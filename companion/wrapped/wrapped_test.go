@@ -288,27 +288,3 @@ func TestEnds(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 }
-
-// TestSwitches has a shell take the files of all switches, and of no host.
-func TestSwitches(t *testing.T) {
-	whole, net := networkOf(t, "FT(2;2,2)", "leaf0-spine0")
-	var hosts []Host
-	for v := range network.Node(4) {
-		hosts = append(hosts, Host{Node: v, Ranks: 1})
-	}
-	j, err := NewJob(whole, net, hosts)
-	expect.Must(t, err)
-	routes, err := j.Routes()
-	expect.Must(t, err)
-	dir := t.TempDir()
-	s := Switches{Shell: []string{script(t, `echo "$*" >>`+dir+`/log; cat >/dev/null`)}, Dir: filepath.Join(dir, "ip")}
-	expect.Must(t, s.install(t.Context(), routes.Tables))
-	log, err := os.ReadFile(dir + "/log")
-	if want := "leaf0 ip -force -batch -\nleaf1 ip -force -batch -\nspine0 ip -force -batch -\nspine1 ip -force -batch -\n"; err != nil || string(log) != want {
-		t.Errorf("%s, %v", log, err)
-	}
-	s.Shell = []string{script(t, "cat >/dev/null; echo no route; exit 1")}
-	if err := s.install(t.Context(), routes.Tables); err == nil || !strings.Contains(err.Error(), "routes of leaf0: ") {
-		t.Error(err)
-	}
-}

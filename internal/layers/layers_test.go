@@ -94,11 +94,11 @@ var layers = []layer{
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/parallel internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
-	{"companion", "failover plan routing topology", false},
-	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel plan routing routing/lft topology", false},
-	{"companion/opensm", "failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
+	{"companion", "failover internal/trust plan routing topology", false},
+	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
+	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
 	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
-	{"companion/wrapped", "companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
+	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/rdma transport/tcp worker", false},
 
@@ -107,7 +107,7 @@ var layers = []layer{
 	{"report/figure", "internal/show plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
-	{"study/jobs", "companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
+	{"study/jobs", "companion companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
 	{"study/survey", "builder internal/answer internal/coloring internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},

@@ -95,7 +95,7 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 	// It ends with the thread that started it, and so with a test that is killed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-D", "0x43", "-o"}, args...)...)...)
+	cmd := r.command(ctx, "opensm", r.args(engine, "stdout", append([]string{"-s", "0", "-D", "0x43", "-o"}, args...)...)...)
 	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *run) simulate(ctx context.Context, n *network.Network) error {
 
 // args are OpenSM's, which logs to a file, or stdout.
 func (r *run) args(engine, log string, more ...string) []string {
-	args := []string{"-s", "0", "-f", log, "--dump_files_dir", r.dir, "-R", engine}
+	args := []string{"-f", log, "--dump_files_dir", r.dir, "-R", engine}
 	if r.roots {
 		args = append(args, "-a", filepath.Join(r.dir, "roots"))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/companion"
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
@@ -31,11 +32,11 @@ type Options struct {
 	Classes  string // file; "": all hosts compute
 	Lanes    int    // as for Following
 
-	Draw func(*Routed, *network.Network) error // draws what is routed; nil: nothing does
-	Out  string                                // file for the tables; "": none
-	JSON bool                                  // its form; false: OpenSM's
-	PID  int                                   // OpenSM, which is told that Out was written; 0: nobody is
-	Load opensm.InstallOptions                 // loads the tables in place of Out; Dir "": nothing is loaded
+	Draw    func(*Routed, *network.Network) error // draws what is routed; nil: nothing does
+	Out     string                                // file for the tables; "": none
+	JSON    bool                                  // its form; false: OpenSM's
+	Process string                                // OpenSM's, which is told that Out was written; "": nobody is
+	Load    *opensm.Manager                       // loads the tables in place of Out; nil: nothing is loaded
 }
 
 // NewFollowing reads what does not change.
@@ -190,11 +191,14 @@ type target struct {
 
 // put draws, writes and installs, as the options say.
 func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
-	out, dir := to.o.Out, to.o.Load.Dir
-	if lost := r.Lost(); lost > 0 && (out != "" || dir != "") {
-		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, out+dir)
+	out, load := to.o.Out, to.o.Load != nil
+	if lost := r.Lost(); lost > 0 && (out != "" || load) {
+		if load {
+			out = to.o.Load.Dir
+		}
+		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, out)
 	}
-	if t.Lanes() > 1 && (dir != "" || out != "" && !to.o.JSON) {
+	if t.Lanes() > 1 && (load || out != "" && !to.o.JSON) {
 		return proc.Usagef("--lanes: the routes need %d virtual lanes, and OpenSM's engine file gives them one; -o FILE --format json writes them", t.Lanes())
 	}
 	if to.o.Draw != nil {
@@ -203,7 +207,7 @@ func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
 		}
 	}
 	switch {
-	case dir != "":
+	case load:
 		return to.load(ctx, r, t)
 	case out != "":
 		return to.write(r, t)
@@ -217,8 +221,8 @@ func (to *target) load(ctx context.Context, r *Routed, t *lft.Tables) error {
 	if err != nil {
 		return err
 	}
-	err = opensm.Install(ctx, routes, to.o.Load)
-	if _, tried := errors.AsType[*opensm.InstallError](err); err != nil && !tried {
+	_, err = to.o.Load.Install(ctx, routes)
+	if _, tried := errors.AsType[*companion.InstallError](err); err != nil && !tried {
 		return proc.Usage(err) // nothing was done
 	}
 	r.Installed = err == nil
@@ -240,20 +244,20 @@ func (to *target) write(r *Routed, t *lft.Tables) error {
 		if err := atomicfile.Write(name, func(w io.Writer) error { _, err := w.Write(text.Bytes()); return err }); err != nil {
 			return err
 		}
-		r.Written, to.unheard = true, to.o.PID != 0
+		r.Written, to.unheard = true, to.o.Process != ""
 	}
 	if !to.unheard {
 		return nil
 	}
-	if err := reload(to.o.PID); err != nil {
+	if err := reload(to.o.Process); err != nil {
 		return fmt.Errorf("%s is written, but not heard of: %w", name, err)
 	}
 	r.Signalled, to.unheard = true, false
 	return nil
 }
 
-func reload(pid int) error {
-	sm, err := opensm.Running(pid, "")
+func reload(process string) error {
+	sm, err := opensm.Find(process, "")
 	if err != nil {
 		return err
 	}

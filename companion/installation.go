@@ -1,0 +1,219 @@
+package companion
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"evbench/internal/trust"
+)
+
+// Tables are what all switches of a network hold, in the form that their Switches put in place.
+type Tables interface {
+	// Files are texts from which the tables can be made again.
+	Files() ([]File, error)
+}
+
+// A File is a part of tables as text.
+type File struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Switches are those of a network that takes its tables as a whole.
+type Switches interface {
+	// Before reports why want cannot be put in place, as far as can be known, and returns the
+	// tables that are held. It changes nothing.
+	Before(ctx context.Context, want Tables) (held Tables, err error)
+	// Put has the switches take tables, reads them back and compares. It returns how many entries
+	// are others than before; which switch has not taken its table is in the error.
+	Put(ctx context.Context, want Tables) (changed int, err error)
+}
+
+// An Installation brings tables into switches, some after the other, and at last those that were
+// there before the first. One goroutine uses it.
+type Installation struct {
+	Switches Switches
+	// Kind is that of the switches: who undoes needs the same.
+	Kind string
+	// Dir is where FormerFile is, which brings back the former tables when this process could not;
+	// "": there is none.
+	Dir string
+	// Lends says that the tables stay for as long as the Installation: until Undo nobody else
+	// installs in Dir.
+	Lends bool
+
+	former Tables
+	record *trust.Record
+}
+
+// FormerFile is the file, in the directory of an installation, that says what switches held before.
+const FormerFile = "former.json"
+
+// A Former is what it holds: a line of JSON.
+type Former struct {
+	Schema string    `json:"schema"` // evbench/routes-former/1
+	Kind   string    `json:"kind"`
+	Host   string    `json:"host"`
+	PID    int       `json:"pid"`
+	Since  time.Time `json:"since"`
+	Lent   bool      `json:"lent"` // the process meant to bring them back itself
+	Files  []File    `json:"files"`
+}
+
+const formerSchema = "evbench/routes-former/1"
+
+// An InstallError says that tables are not in place, and what is.
+type InstallError struct {
+	cause     error
+	restoring error // why the earlier tables are not back; nil: they are, read back
+}
+
+func (e *InstallError) Error() string {
+	if e.restoring != nil {
+		return fmt.Sprintf("%v; THE EARLIER TABLES ARE NOT BACK: %v", e.cause, e.restoring)
+	}
+	return fmt.Sprintf("%v; the earlier tables are back, read back and compared", e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *InstallError) Unwrap() error { return e.cause }
+
+// Install puts tables in place. If anything else is in place at the end it brings back those that
+// were held at the beginning and returns an *InstallError; other errors mean that nothing was changed.
+func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {
+	held, err := i.Switches.Before(ctx, want)
+	if err != nil {
+		return 0, err
+	}
+	if err := i.keep(held); err != nil {
+		return 0, err
+	}
+	if changed, err = i.Switches.Put(ctx, want); err == nil {
+		return changed, nil
+	}
+	_, restoring := i.Switches.Put(context.WithoutCancel(ctx), held)
+	return 0, &InstallError{err, restoring}
+}
+
+// Undo brings back what was held before the first Install, if there was one, and lets others install.
+// Where it fails FormerFile stays.
+func (i *Installation) Undo(ctx context.Context) error {
+	if i.former == nil {
+		return nil
+	}
+	if _, err := i.Switches.Put(ctx, i.former); err != nil {
+		where := ""
+		if i.record != nil {
+			where = fmt.Sprintf(" (evbench routes undo %s)", i.Dir)
+			err = errors.Join(err, i.record.Close())
+		}
+		return fmt.Errorf("THE EARLIER TABLES ARE NOT BACK%s: %w", where, err)
+	}
+	i.former = nil
+	if i.record == nil {
+		return nil
+	}
+	return i.record.Remove()
+}
+
+// keep notes the first tables that were held, on disk before anything is changed.
+func (i *Installation) keep(held Tables) error {
+	if i.former != nil {
+		return nil
+	}
+	if i.Dir != "" {
+		if err := i.write(held); err != nil {
+			return err
+		}
+	}
+	i.former = held
+	return nil
+}
+
+func (i *Installation) write(held Tables) error {
+	f := Former{Schema: formerSchema, Kind: i.Kind, PID: os.Getpid(), Since: time.Now().UTC(), Lent: i.Lends}
+	var err error
+	if f.Files, err = held.Files(); err != nil {
+		return err
+	}
+	if f.Host, err = os.Hostname(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(i.Dir, 0o777); err != nil {
+		return err
+	}
+	name := filepath.Join(i.Dir, FormerFile)
+	r, last, _, err := trust.OpenRecord(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return fmt.Errorf("former tables: %w", err)
+	}
+	if err = left(name, last); err == nil {
+		err = r.Write(f)
+	}
+	if err != nil || !i.Lends {
+		return errors.Join(err, r.Close())
+	}
+	i.record = r
+	return nil
+}
+
+// left reports tables that a process has lent and not brought back.
+func left(name string, line []byte) error {
+	if len(line) == 0 {
+		return nil
+	}
+	f, err := parseFormer(name, line)
+	if err != nil || !f.Lent {
+		return err
+	}
+	return fmt.Errorf("%s: process %d on %s has left tables in place since %s; evbench routes undo %s",
+		name, f.PID, f.Host, f.Since.Format(time.RFC3339), filepath.Dir(name))
+}
+
+func parseFormer(name string, line []byte) (f Former, err error) {
+	if err = json.Unmarshal(line, &f); err == nil && f.Schema != formerSchema {
+		err = fmt.Errorf("schema %q, %s is wanted", f.Schema, formerSchema)
+	}
+	if err != nil {
+		return f, fmt.Errorf("%s: not what switches held before: %w", name, err)
+	}
+	return f, nil
+}
+
+// Undo brings back what FormerFile of a directory says, and removes the file. made makes switches
+// and tables of it, without touching them.
+func Undo(ctx context.Context, dir string, made func(Former) (Switches, Tables, error)) (f Former, changed int, err error) {
+	name := filepath.Join(dir, FormerFile)
+	r, line, _, err := trust.OpenRecord(name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, 0, fmt.Errorf("%s: no tables were installed from here, or they are undone: %w", name, err)
+	}
+	if err != nil {
+		return f, 0, fmt.Errorf("former tables: %w", err)
+	}
+	f, err = parseFormer(name, line)
+	if err == nil {
+		changed, err = undo(ctx, f, made)
+	}
+	if err != nil {
+		return f, changed, errors.Join(err, r.Close())
+	}
+	return f, changed, r.Remove()
+}
+
+func undo(ctx context.Context, f Former, made func(Former) (Switches, Tables, error)) (changed int, err error) {
+	s, former, err := made(f)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.Before(ctx, former); err != nil {
+		return 0, err
+	}
+	return s.Put(ctx, former)
+}

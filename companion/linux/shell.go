@@ -1,0 +1,298 @@
+package linux
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"evbench/companion"
+	"evbench/internal/parallel"
+	"evbench/internal/proc"
+)
+
+// A Shell is the Linux switches that a command such as ssh reaches: "COMMAND NODE ip …" runs ip there.
+// It implements companion.Switches: its tables are *Batch, of which hosts, with one way to their leaf,
+// get none. Routes of others to the same prefixes are replaced, and come back with the former tables;
+// the rest of them stays.
+type Shell struct {
+	Command []string
+	names   []string // of the switches
+}
+
+// NewShell returns the switches of a batch.
+func NewShell(command []string, b *Batch) *Shell {
+	s := &Shell{Command: command}
+	for n := range b.tree.Switches() {
+		s.names = append(s.names, b.Name(companion.Node(n)))
+	}
+	return s
+}
+
+// Kind is that of a Shell in companion.FormerFile.
+const Kind = "kernel"
+
+// A wanted thing is tables for a Shell.
+type wanted interface {
+	// change returns what ip -batch gets for a switch, and the routes that it then has to hold.
+	change(name string, now *state) (batch string, want map[string]string)
+}
+
+// A state is what a switch holds: routes by prefix, in words that ip takes and that are equal for equal
+// routes, and addresses with their devices. What comes with an address is no route.
+type state struct {
+	Routes    map[string]string `json:"routes"`
+	Addresses []string          `json:"addresses"`
+}
+
+// pairs are the words of a route that have another word behind them.
+var pairs = []string{"via", "dev", "proto", "scope", "src", "metric", "weight"}
+
+const (
+	ours      = " proto 201" // in words
+	addresses = " proto 2"
+)
+
+// normal returns the prefix of a route, and its words in order. Protocol and scope are numbers, as ip -N
+// prints them, also in batches: of a name that follows a number, ip -batch 6.1 makes the number. What is
+// dead is not the route's but its link's.
+func normal(line string) (prefix, words string) {
+	var hops []string
+	for i, part := range strings.Split(line, "nexthop ") {
+		f, out := strings.Fields(part), []string{}
+		kind := ""
+		if i == 0 {
+			if f[0] != "default" && !strings.ContainsAny(f[0][:1], "0123456789") {
+				kind, f = f[0]+" ", f[1:]
+			}
+			prefix, f = whole(f[0]), f[1:]
+		}
+		for k := 0; k < len(f); k++ {
+			switch {
+			case f[k] == "onlink":
+				out = append(out, f[k])
+			case slices.Contains(pairs, f[k]) && k+1 < len(f):
+				pair := f[k] + " " + strings.Replace(f[k+1], "link", "253", 1)
+				if k++; pair != "weight 1" && pair != "scope 0" {
+					out = append(out, pair)
+				}
+			}
+		}
+		slices.Sort(out)
+		if i == 0 {
+			words = strings.TrimSuffix(kind+prefix+" "+strings.Join(out, " "), " ")
+		} else {
+			hops = append(hops, " nexthop "+strings.Join(out, " "))
+		}
+	}
+	slices.Sort(hops)
+	return prefix, words + strings.Join(hops, "")
+}
+
+func whole(dst string) string {
+	switch {
+	case dst == "default":
+		return "0.0.0.0/0"
+	case !strings.Contains(dst, "/"):
+		return dst + "/32"
+	}
+	return dst
+}
+
+// is reports whether a route has a protocol.
+func is(words, protocol string) bool { return strings.Contains(words+" ", protocol+" ") }
+
+// change deletes what an earlier plan has set, and this one does not.
+func (b *Batch) change(name string, now *state) (batch string, want map[string]string) {
+	n := slices.IndexFunc(b.routes, func(t companion.Table) bool { return b.Name(t.Node) == name })
+	want = map[string]string{}
+	for _, r := range b.routes[n].Routes {
+		prefix, words := normal(strings.TrimPrefix(b.route(companion.Node(n), r), replace))
+		want[prefix] = words
+	}
+	var stale []netip.Prefix
+	for prefix, words := range now.Routes {
+		if p, err := netip.ParsePrefix(prefix); err == nil && is(words, ours) {
+			stale = append(stale, p)
+		}
+	}
+	slices.SortFunc(stale, netip.Prefix.Compare)
+	var text strings.Builder
+	_ = b.writeNode(&text, companion.Node(n), stale)
+	return text.String(), want
+}
+
+// Files implements companion.Tables.
+func (b *Batch) Files() (out []companion.File, err error) {
+	for i := range b.nodes() {
+		var text strings.Builder
+		if err := b.writeNode(&text, companion.Node(i), nil); err != nil {
+			return nil, err
+		}
+		out = append(out, companion.File{Name: b.Name(companion.Node(i)) + ".batch", Text: text.String()})
+	}
+	return out, nil
+}
+
+// A former is what switches held before, by name.
+type former map[string]*state
+
+func (f former) change(name string, now *state) (batch string, want map[string]string) {
+	var text strings.Builder
+	for prefix, words := range now.Routes {
+		if f[name].Routes[prefix] == "" && is(words, ours) {
+			fmt.Fprintf(&text, "route del %s%s\n", prefix, ours)
+		}
+	}
+	for _, a := range now.Addresses {
+		if !slices.Contains(f[name].Addresses, a) {
+			fmt.Fprintf(&text, "address del %s\n", a)
+		}
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(f[name].Routes)) {
+		fmt.Fprintf(&text, "%s%s\n", replace, f[name].Routes[prefix])
+	}
+	return text.String(), f[name].Routes
+}
+
+// Files implements companion.Tables.
+func (f former) Files() (out []companion.File, err error) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		text, err := json.Marshal(f[name])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, companion.File{Name: name, Text: string(text)})
+	}
+	return out, nil
+}
+
+// Former makes the switches and the tables of companion.FormerFile.
+func Former(command []string, list []companion.File) (*Shell, companion.Tables, error) {
+	s, f := &Shell{Command: command}, former{}
+	for _, x := range list {
+		f[x.Name] = new(state)
+		if err := json.Unmarshal([]byte(x.Text), f[x.Name]); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", x.Name, err)
+		}
+		s.names = append(s.names, x.Name)
+	}
+	return s, f, nil
+}
+
+// atOnce is how many switches are reached at a time: each is waited for, not worked for.
+const atOnce = 16
+
+// Before implements companion.Switches.
+func (s *Shell) Before(ctx context.Context, _ companion.Tables) (companion.Tables, error) {
+	states := make([]*state, len(s.names))
+	err := parallel.Try(atOnce, len(s.names), func(i int) (err error) {
+		states[i], err = s.read(ctx, s.names[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := former{}
+	for i, name := range s.names {
+		out[name] = states[i]
+	}
+	return out, nil
+}
+
+// Put implements companion.Switches.
+func (s *Shell) Put(ctx context.Context, want companion.Tables) (changed int, err error) {
+	counts := make([]int, len(s.names))
+	err = parallel.Try(atOnce, len(s.names), func(i int) (err error) {
+		counts[i], err = s.put(ctx, s.names[i], want.(wanted))
+		return err
+	})
+	for _, n := range counts {
+		changed += n
+	}
+	return changed, err
+}
+
+func (s *Shell) put(ctx context.Context, name string, tables wanted) (changed int, err error) {
+	now, err := s.read(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	batch, want := tables.change(name, now)
+	if _, err := s.run(ctx, name, batch, "-force", "-batch", "-"); err != nil {
+		return 0, err
+	}
+	have, err := s.read(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	return len(lacking(want, now)), takes(name, want, have)
+}
+
+// lacking returns the routes that a switch does not hold.
+func lacking(want map[string]string, have *state) (out []string) {
+	for _, prefix := range slices.Sorted(maps.Keys(want)) {
+		if have.Routes[prefix] != want[prefix] {
+			out = append(out, want[prefix])
+		}
+	}
+	return out
+}
+
+// takes reports what a switch has not taken of its table, and what it holds of another one.
+func takes(name string, want map[string]string, have *state) error {
+	if out := lacking(want, have); len(out) > 0 {
+		return fmt.Errorf("%s has not taken its table: %d routes are not there, first %s", name, len(out), out[0])
+	}
+	for prefix, words := range have.Routes {
+		if want[prefix] == "" && is(words, ours) {
+			return fmt.Errorf("%s has not taken its table: there is still %s", name, words)
+		}
+	}
+	return nil
+}
+
+func (s *Shell) read(ctx context.Context, name string) (*state, error) {
+	out := &state{Routes: map[string]string{}}
+	text, err := s.run(ctx, name, "", "-N", "-4", "-o", "route", "show", "table", "main")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if prefix, words := normal(line); !is(words, addresses) {
+			out.Routes[prefix] = words
+		}
+	}
+	if text, err = s.run(ctx, name, "", "-4", "-o", "address"); err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(text) { // 2: spine0 inet 172.16.0.1/31 …
+		if f := strings.Fields(line); len(f) > 3 && f[2] == "inet" {
+			out.Addresses = append(out.Addresses, f[3]+" dev "+f[1])
+		}
+	}
+	return out, nil
+}
+
+const maxPrinted = 64 << 20
+
+// run runs ip on a switch.
+func (s *Shell) run(ctx context.Context, name, in string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, s.Command[0], slices.Concat(s.Command[1:], []string{name, "ip"}, args)...)
+	cmd.Stdin = strings.NewReader(in)
+	out, err := proc.Output(cmd, maxPrinted)
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return "", fmt.Errorf("routes of %s: ip %s: %w", name, strings.Join(args, " "), err)
+	}
+	return string(out), nil
+}
