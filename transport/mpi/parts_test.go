@@ -23,7 +23,7 @@ import (
 // parts are what ranks play on their own.
 var parts = map[string]func(w *World) error{
 	"serve": serve, "flood": flood, "quiet": quiet, "control": controlPart, "panic": panics, "refusals": refusals,
-	"leftovers": leftovers, "killed": killed, "truncated": truncated, "leaves": leaves,
+	"leftovers": leftovers, "killed": killed, "truncated": truncated, "leaves": leaves, "waits": waits,
 }
 
 func op(k transport.Kind, peer int, body []byte) transport.Op {
@@ -94,6 +94,33 @@ func quiet(w *World) error {
 		err = errors.Join(err, fmt.Errorf("%v allocations per phase", n))
 	}
 	return errors.Join(err, e.Close())
+}
+
+// waits has rank 0 wait for a message: the longer it has, the less it may take of the core.
+func waits(w *World) error {
+	e, err := open(w, 1)
+	if err != nil {
+		return err
+	}
+	const wait = 500 * time.Millisecond
+	ctx, peer := context.Background(), 1-w.Rank()
+	if w.Rank() == 1 {
+		time.Sleep(wait)
+		return errors.Join(e.Exchange(ctx, []transport.Op{op(transport.Send, peer, e.Alloc(1))}), e.Close())
+	}
+	before := worked()
+	err = e.Exchange(ctx, []transport.Op{op(transport.Recv, peer, e.Alloc(1))})
+	if took := worked() - before; took > wait/7 {
+		err = errors.Join(err, fmt.Errorf("%v of work in %v in which nothing came", took, wait))
+	}
+	return errors.Join(err, e.Close())
+}
+
+// worked returns for how long this process has had a core.
+func worked() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of itself it does not fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // controlPart has rank 0 answer streams of all ranks, itself among them.
