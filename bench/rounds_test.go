@@ -69,7 +69,7 @@ func TestRoundsWanted(t *testing.T) {
 		cases []results.Case
 		want  []int
 	}{
-		{"compared and open", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(true, results.Ordered, 6)}, []int{0, 1, 3}},
+		{"compared and open", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(true, results.Ranked, 6)}, []int{0, 1, 3}},
 		{"compared and settled", []results.Case{control, c(true, results.Resolved, 6), c(false, results.Unresolved, 1), c(false, results.Unresolved, 6)}, []int{0, 2}},
 		{"over exchanges", []results.Case{control, c(true, results.Resolved, 6), star}, []int{0, 2}},
 		{"never counted", []results.Case{control, c(true, results.Resolved, 6), {Assessment: results.Assessment{Verdict: results.Unresolved}}}, []int{0, 2}},
@@ -115,7 +115,7 @@ func TestSettled(t *testing.T) {
 		{"nothing compared", []results.Case{c(results.Unresolved, results.OverRounds, false)}, true},
 		{"resolved", []results.Case{c(results.Resolved, results.OverRounds, true)}, true},
 		{"over exchanges", []results.Case{c(results.Resolved, results.OverExchanges, true)}, false},
-		{"ordered", []results.Case{c(results.Resolved, results.OverRounds, true), c(results.Ordered, results.OverRounds, true)}, false},
+		{"ordered", []results.Case{c(results.Resolved, results.OverRounds, true), c(results.Ranked, results.OverRounds, true)}, false},
 	} {
 		expect.Equal(t, settled(tt.cases), tt.want, "%s: settled", tt.name)
 	}

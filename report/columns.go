@@ -243,7 +243,7 @@ func verdict(c results.Case) string {
 
 func verdictStyle(cell string) string {
 	for _, x := range []struct{ word, style string }{
-		{"INCOMPLETE", red}, {"WRONG", red}, {results.Unresolved, yellow}, {results.Ordered, green}, {results.Resolved, green},
+		{"INCOMPLETE", red}, {"WRONG", red}, {results.Unresolved, yellow}, {results.Ranked, green}, {results.Resolved, green},
 	} {
 		if strings.HasPrefix(cell, x.word) {
 			return x.style

@@ -46,8 +46,12 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	}
 	if s.Answer != nil {
 		var text strings.Builder
-		show.Paragraph(&text, s.Answer.Text, width)
-		b.WriteString(paint(o.Colour, bold, text.String()) + "\n")
+		show.Paragraph(&text, s.Answer.String(), width)
+		b.WriteString(paint(o.Colour, bold, text.String()))
+		for _, why := range s.Answer.Why {
+			show.Paragraph(&b, "because "+why, width)
+		}
+		b.WriteByte('\n')
 	}
 	t := tableOf(s.Cases, o)
 	t.Draw(&b, width)

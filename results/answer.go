@@ -1,35 +1,59 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
+
+	"evbench/internal/answer"
 )
 
 // An Answer is what a run says, in words.
 type Answer struct {
-	Text string `json:"text"`
-	// Cases are those that the text compares, beside the control.
+	answer.Answer
+	// Cases are those that the sentence compares, beside the control.
 	Cases []string `json:"cases"`
 }
 
-// mostSentences is how many sets of dead links and sizes the answer tells of.
+// mostSentences is how many sets of dead links and sizes, or how many cases, the answer tells of.
 const mostSentences = 3
 
-// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil
-// where nothing is compared. cables is how many there are between leaves and spines; 0:
-// not known.
+// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil without any. cables
+// is how many there are between leaves and spines; 0: not known.
 func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
-	if len(compared) == 0 {
+	if len(cases) == 0 {
 		return nil
 	}
-	a := &Answer{}
-	var sentences []string
+	a := &Answer{Cases: []string{}}
+	switch {
+	case len(compared) > 0:
+		a.compare(cases, compared, cables)
+	case slices.ContainsFunc(cases, func(c Case) bool { return len(c.Failovers) > 0 }):
+		a.failovers(cases)
+	case cases[0].Simulated != "":
+		a.simulated(cases)
+	default:
+		a.alone(cases)
+	}
+	a.doubt(cases, compared)
+	return a
+}
+
+// compare says what each set of dead links costs. It is bad where a synchronised case comes to less than its
+// prediction, and not known where no interval is narrow enough to order the cases.
+func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
+	a.Question, a.Verdict = "What do the dead links cost?", answer.Good
+	var sentences, subjects []string
 	for i, x := range compared {
 		for _, j := range x.Cases {
 			a.Cases = append(a.Cases, cases[j].Name)
+			if text := cases[j].short(); text != "" {
+				a.Verdict, a.Why = answer.Bad, append(a.Why, text)
+			}
 		}
+		subjects = append(subjects, strings.TrimSuffix(subject(x.Dead, cables), ","))
 		if i < mostSentences {
 			sentences = append(append(sentences, sentence(cases, x, cables)), equals(cases, x.Cases)...)
 		}
@@ -41,25 +65,110 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 		}
 		sentences = append(sentences, fmt.Sprintf("The table has %s%s more.", number(more, "set", "sets"), what))
 	}
-	if open := Open(cases); len(open) > 0 {
+	open := Open(cases)
+	if len(open) > 0 {
 		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
 	}
-	a.Text = strings.Join(sentences, " ")
-	if text := unfit(cases, compared); text != "" {
-		a.Text = text
+	a.Sentence = strings.Join(sentences, " ")
+	if len(open) == len(a.Cases) {
+		a.Verdict = answer.Unknown
+		sentences = []string{fmt.Sprintf("The intervals are too wide to compare %s (%s).", strings.Join(open, ", "), subjects[0])}
+		for _, x := range compared {
+			sentences = append(sentences, equals(cases, x.Cases)...)
+		}
+		a.Sentence, a.Why = strings.Join(sentences, " "), []string{longer}
 	}
-	return a
 }
 
-// unfit says why there is no answer, if a case that it would need is wrong.
-func unfit(cases []Case, compared []Comparison) string {
+// What decides where nothing is known, and what helps.
+const (
+	longer = "noise is as large as what is compared: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
+	slower = "what the others are compared with was disturbed: measure at a lower rate (--rate auto), or on a machine with less other work"
+)
+
+// short says how far a synchronised case is below its prediction, "" where it is not. That of an unsynchronised
+// case is the most that it can reach.
+func (c Case) short() string {
+	e := c.Estimate
+	if c.Mode != Sync || c.PredictedRatio == 0 || !e.Resolved() || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
+		return ""
+	}
+	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)
+}
+
+// doubt takes the figures out of an answer that needs a case which is wrong: what was lost or came twice is
+// bad, and a control or links that are not as planned leave nothing known.
+func (a *Answer) doubt(cases []Case, compared []Comparison) {
 	needed := groupsOf(len(cases), compared)
 	for i, c := range cases {
-		if !c.Valid && (c.Control || needed[i] != nil) && len(c.Reasons) > 0 {
-			return fmt.Sprintf("No answer: %s is wrong: %s.", c.Name, c.Reasons[0])
+		if c.Valid || len(c.Reasons) == 0 || len(compared) > 0 && !c.Control && needed[i] == nil {
+			continue
+		}
+		a.Verdict, a.Why = answer.Unknown, c.Reasons[1:]
+		if c.EventsLost+c.EventsDuplicate > 0 {
+			a.Verdict = answer.Bad
+		}
+		a.Sentence = fmt.Sprintf("%s is wrong: %s.", c.Name, strings.TrimSuffix(c.Reasons[0], "."))
+		if c.Control {
+			a.Why = append(slices.Clone(a.Why), slower)
+		}
+		return
+	}
+}
+
+// alone tells of cases that nothing is compared with: links that change on the way, or rates.
+func (a *Answer) alone(cases []Case) {
+	a.Question, a.Verdict = "How fast are events built?", answer.Good
+	var sentences, open []string
+	for _, c := range cases {
+		if c.Control || c.Estimate == nil {
+			continue
+		}
+		a.Cases = append(a.Cases, c.Name)
+		if c.changes() {
+			a.Question = "What does a link that dies on the way cost?"
+		}
+		text := ""
+		switch e := c.Estimate; {
+		case e.Of != OfRatio:
+			text = fmt.Sprintf("%s reaches %s per server%s", c.Name, rateText(e.Median), plusMinus(e, e.Median, " %"))
+		default:
+			text = fmt.Sprintf("%s reaches %.0f %%%s of the control", c.Name, 100*e.Median, plusMinus(e, 1, ""))
+			if c.PredictedRatio > 0 {
+				text += fmt.Sprintf(", %.0f %% was predicted", 100*c.PredictedRatio)
+			}
+		}
+		if !c.Estimate.Known() {
+			open = append(open, c.Name)
+		}
+		if len(sentences) < mostSentences {
+			sentences = append(sentences, text+".")
 		}
 	}
-	return ""
+	a.Sentence = strings.Join(sentences, " ")
+	if len(open) == len(a.Cases) {
+		a.Verdict, a.Why = answer.Unknown, []string{longer}
+		a.Sentence = "No case was measured often enough for an interval."
+		if len(a.Cases) == 0 {
+			a.Sentence = "No case was measured."
+		}
+	}
+}
+
+// simulated names the case that keeps the most of the link rate and that which keeps the least.
+func (a *Answer) simulated(cases []Case) {
+	by := func(x, y Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
+	most, least := slices.MaxFunc(cases, by), slices.MinFunc(cases, by)
+	a.Question, a.Verdict = "What would these plans reach?", answer.Good
+	a.Sentence = fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)
+	if len(cases) > 1 {
+		a.Sentence += fmt.Sprintf(", the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency)
+	}
+	a.Sentence += "."
+	a.Why = []string{"simulated, not measured: model " + most.Simulated}
+	if most.MeasuredEfficiency == 0 {
+		a.Verdict, a.Sentence = answer.Unknown, "No rate of links is known, so nothing is known of what the plans would reach."
+	}
 }
 
 // sentence compares the cases of one set of dead links with the control: what the links

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/internal/printable"
 )
@@ -22,7 +23,7 @@ func told() (Summary, Manifest) {
 		Failovers: []Failover{{ID: 1, Down: []string{"leaf0-spine0"}, FailoverTimes: FailoverTimes{SeenSec: &sec}}},
 	}
 	s := Summary{
-		Schema: SummarySchema, Name: "run", Complete: true, Answer: &Answer{Text: "so it is"}, Cases: []Case{c},
+		Schema: SummarySchema, Name: "run", Complete: true, Answer: &Answer{Answer: answer.Answer{Sentence: "so it is"}}, Cases: []Case{c},
 		Slices: []Slice{{Case: "FORS", MeasuredSec: 2, EventsPerSec: 3, Load: []Load{{Host: "a", Cores: 2, CPUSec: &sec}}}},
 	}
 	m := Manifest{
@@ -43,11 +44,11 @@ func document(t testing.TB, write func(io.Writer) error) string {
 // Texts that are read are such as can be shown, wherever they stand.
 func TestTextsAreCleaned(t *testing.T) {
 	s, m := told()
-	s.Cases[0].Name, s.Slices[0].Load[0].Host, s.Answer.Text, s.Cases[0].Failovers[0].Down[0] = "\x1b", "\x1b", "\x1b", "\x1b"
+	s.Cases[0].Name, s.Slices[0].Load[0].Host, s.Answer.Sentence, s.Cases[0].Failovers[0].Down[0] = "\x1b", "\x1b", "\x1b", "\x1b"
 	s.Cases[0].Reasons[0] = strings.Repeat("x", 10<<20)
 	m.Scenario, m.Versions["\x1b"], m.Hosts[0].CPU = "\x1b\n"+strings.Repeat("y", printable.Most), "\x1b", "\x1b"
 	s, err := ReadSummary(strings.NewReader(document(t, s.Write)))
-	if err != nil || s.Cases[0].Name != `\x1b` || s.Slices[0].Load[0].Host != `\x1b` || s.Answer.Text != `\x1b` || s.Cases[0].Failovers[0].Down[0] != `\x1b` {
+	if err != nil || s.Cases[0].Name != `\x1b` || s.Slices[0].Load[0].Host != `\x1b` || s.Answer.Sentence != `\x1b` || s.Cases[0].Failovers[0].Down[0] != `\x1b` {
 		t.Errorf("%v: %.2000s", err, document(t, s.Write))
 	}
 	if got := s.Cases[0].Reasons[0]; !strings.HasSuffix(got, " more bytes)") || len(got) > printable.Most {

@@ -8,8 +8,9 @@ import (
 // What the interval of a case says.
 const (
 	Resolved   = "resolved"   // its half-width is at most Tolerance of the value
-	Ordered    = "ordered"    // wider, but apart from the control and from each case that it is compared with and not equal to
+	Ranked     = "ranked"     // wider, but apart from the control and from each case that it is compared with and not equal to
 	Unresolved = "unresolved" // neither: the order of the cases may be noise
+	Pending    = "pending"    // not resolved yet, of a run that goes on
 	Reference  = "control"    // what the others are compared with
 )
 
@@ -161,7 +162,7 @@ func verdictOf(c Case, cases []Case, group []int) string {
 			return Unresolved
 		}
 	}
-	return Ordered
+	return Ranked
 }
 
 func (c Case) equals(other Case) bool { return slices.Contains(c.Equal, other.Name) }

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"evbench/bench"
+	"evbench/internal/answer"
 	"evbench/internal/browsertest"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -50,11 +51,11 @@ func TestBrowserFollows(t *testing.T) {
 		"leaf0-spine1: up 16, down 16 messages in an exchange; carried 2 kB up, 0 B down")
 
 	sum := x.Standing()
-	sum.Answer = &results.Answer{Text: "One dead cable costs nothing."}
+	sum.Answer = &results.Answer{Answer: answer.Answer{Verdict: answer.Good, Sentence: "One dead cable costs nothing."}}
 	x.Say(bench.Place{}, bench.Ended{Summary: sum})
 	expect.OK(t, s.End("Results: here."))
 	b.Do(t, until(`document.documentElement.classList.contains("ended")`))
-	b.Is(t, "the answer", `document.querySelector(".answer").textContent`, "One dead cable costs nothing.")
+	b.Is(t, "the answer", `document.querySelector(".answer").textContent`, "GOOD: One dead cable costs nothing.")
 	b.Is(t, "in the end", `document.querySelector("#where").textContent.includes("The run has ended.") && document.querySelector("#where").textContent.includes("Results: here.") ? "said" : "not said"`, "said")
 	b.Is(t, "lost", `String(document.querySelector("#lost").hidden)`, "true")
 	b.Is(t, "cases are still there", `String(document.querySelectorAll("#cases tbody th").length)`, "3")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/internal/answer"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -70,13 +71,29 @@ func (s *State) Take(p bench.Progress) {
 		s.failedOver(e.Failover)
 	case bench.Done:
 		s.beside += max(0, p.At.Sub(s.slice)-p.Duration)
-		s.Last, s.Summary = p, e.Summary
+		s.Last, s.Summary = p, pending(e.Summary)
 		s.done(e)
 	case bench.RoundDone:
-		s.Summary = e.Summary
+		s.Summary = pending(e.Summary)
 	case bench.Ended:
 		s.Summary, s.Ended = e.Summary, true
 	}
+}
+
+// pending is the summary of a run that goes on: what is not resolved yet may be in the end.
+func pending(sum results.Summary) results.Summary {
+	sum.Cases = slices.Clone(sum.Cases)
+	for i, c := range sum.Cases {
+		if c.Verdict == results.Unresolved {
+			sum.Cases[i].Verdict = results.Pending
+		}
+	}
+	if sum.Answer != nil && sum.Answer.Verdict == answer.Unknown {
+		a := *sum.Answer
+		a.Verdict, a.Why = answer.Pending, nil
+		sum.Answer = &a
+	}
+	return sum
 }
 
 func (s *State) change(down, up []topology.Link) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/internal/printable"
 	"evbench/plan"
@@ -164,7 +165,7 @@ func hostileResults(t *testing.T, name string) string {
 		rng: rand.New(rand.NewPCG(1, 1)),
 	}
 	run := m.run()
-	run.Summary.Name, run.Summary.Answer = hostile, &results.Answer{Text: hostile}
+	run.Summary.Name, run.Summary.Answer = hostile, &results.Answer{Answer: answer.Answer{Sentence: hostile}}
 	for i := range run.Summary.Cases {
 		c := &run.Summary.Cases[i]
 		c.Schedule, c.Routing, c.Mode, c.Verdict = hostile, hostile, hostile, hostile

@@ -17,6 +17,7 @@ import (
 	"evbench/bench/live"
 	"evbench/companion/linux"
 	"evbench/fabric/open"
+	"evbench/internal/answer"
 	"evbench/report"
 	"evbench/results"
 	"evbench/results/store"
@@ -146,6 +147,9 @@ func measure(c *cli.Context, m measurement) (err error) {
 	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
 	m.tell = page.take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
+		if a := run.Summary.Answer; a != nil {
+			a.Next = []string{answer.Typed("evbench", "report", dir, "-o", "report.html")}
+		}
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
 	return verdictOf(run.Summary, c.IsSet("require"), err)

@@ -59,7 +59,7 @@ func NewRun(o Outcome, sum *results.Summary) Run {
 	}
 	var compared []string
 	if sum.Answer != nil {
-		r.Answer, compared = sum.Answer.Text, sum.Answer.Cases
+		r.Answer, compared = sum.Answer.Sentence, sum.Answer.Cases
 	}
 	r.Cases = append(r.Cases, sum.Cases...)
 	if why := disorder(r.Cases, compared); why != "" {

@@ -35,7 +35,7 @@ func (e *Errors) add(c results.Case) {
 		raise(&e.WorstResolved, off(c))
 	}
 	of := c.Estimate
-	if of == nil || of.Of != results.OfRatio || !of.Known() || c.Verdict != results.Resolved && c.Verdict != results.Ordered {
+	if of == nil || of.Of != results.OfRatio || !of.Known() || c.Verdict != results.Resolved && c.Verdict != results.Ranked {
 		return
 	}
 	e.Intervals++

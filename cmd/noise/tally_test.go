@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/results"
 )
@@ -32,7 +33,7 @@ func measured(name string, predicted, ratio float64) results.Case {
 func summary(cases ...results.Case) *results.Summary {
 	control := measured("healthy", 1, 1)
 	control.Control, control.Compared, control.Verdict, control.Rejected = true, false, results.Reference, 1
-	s := &results.Summary{Cases: append([]results.Case{control}, cases...), Answer: &results.Answer{Text: "An answer."}}
+	s := &results.Summary{Cases: append([]results.Case{control}, cases...), Answer: &results.Answer{Answer: answer.Answer{Sentence: "An answer."}}}
 	for _, c := range cases {
 		if c.Mode == "synchronised" {
 			s.Answer.Cases = append(s.Answer.Cases, c.Name)
@@ -95,7 +96,7 @@ func TestErrors(t *testing.T) {
 		{"one", text(shift), "1.3 1.3 1/1 1/1"},
 		{"the worst counts", text(shift, far), "4.0 4.0 1/2 1/2"},
 		{"within the allowance", text(measured("FORS", 0.94, 0.912)), "2.8 2.8 0/1 1/1"},
-		{"ordered", text(shift, with(far, func(c *results.Case) { c.Verdict = results.Ordered })), "4.0 1.3 1/2 1/2"},
+		{"ordered", text(shift, with(far, func(c *results.Case) { c.Verdict = results.Ranked })), "4.0 1.3 1/2 1/2"},
 		{"unresolved", text(with(far, func(c *results.Case) { c.Verdict = results.Unresolved })), "4.0 – 0/0 0/0"},
 		{"no phases", text(shift, with(far, func(c *results.Case) { c.Mode = "unsynchronised" })), "1.3 1.3 1/1 1/1"},
 		{"no prediction", text(shift, measured("far", 0, 0.54)), "1.3 1.3 1/1 1/1"},
@@ -123,7 +124,7 @@ func TestVerdict(t *testing.T) {
 		{"one not answered", []Run{good, run(Freeze, 1, measured("shift", 0.577, 0.58))}, []string{"freeze, run 2: exit code 1: no"}},
 		{"resolved and far off", []Run{good, run(Both, 0, far)},
 			[]string{"both, run 2: shift is resolved at 0.610, 3.3 points from its prediction of 0.577"}},
-		{"far off, but only ordered", []Run{run(Both, 0, with(far, func(c *results.Case) { c.Verdict = results.Ordered }))}, nil},
+		{"far off, but only ordered", []Run{run(Both, 0, with(far, func(c *results.Case) { c.Verdict = results.Ranked }))}, nil},
 	} {
 		got := New(tt.runs)
 		expect.True(t, slices.Equal(got.Failures, tt.want) && got.Passed == (tt.want == nil),

@@ -55,12 +55,14 @@ func (a Answer) Before(text, document func(io.Writer) error) (func(io.Writer) er
 		if err := document(&b); err != nil {
 			return err
 		}
-		said, err := json.Marshal(a)
-		if err != nil {
+		var said bytes.Buffer
+		e := json.NewEncoder(&said)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(a); err != nil {
 			return err
 		}
 		schema, rest, _ := bytes.Cut(b.Bytes(), []byte(","))
-		_, err = fmt.Fprintf(w, `%s,"answer":%s,%s`, schema, said, rest)
+		_, err := fmt.Fprintf(w, `%s,"answer":%s,%s`, schema, bytes.TrimSpace(said.Bytes()), rest)
 		return err
 	}
 	return before, inside

@@ -71,7 +71,7 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 	{"transport/rdma", "transport transport/tcp", false},
 
-	{"results", "internal/printable", true},
+	{"results", "internal/answer internal/printable", true},
 	{"results/hdf5", "results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
@@ -118,7 +118,7 @@ var layers = []layer{
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
-	{"bench/live", "bench internal/printable plan report report/figure report/html results sim topology", false},
+	{"bench/live", "bench internal/answer internal/printable plan report report/figure report/html results sim topology", false},
 }
 
 // touching are the standard packages that reach the world outside.

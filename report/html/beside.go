@@ -156,7 +156,7 @@ func changeOf(f compare.Figure, text func(results.Interval) string, change strin
 	case f.Unsaid != "":
 		out.Class, out.Word = "open", unknown
 	case f.Significant:
-		out.Class, out.Word = "ordered", changed
+		out.Class, out.Word = "ranked", changed
 	}
 	return out
 }

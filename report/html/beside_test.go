@@ -49,7 +49,7 @@ func TestBeside(t *testing.T) {
 	next.Run.Pairs = []results.PairCount{{Case: "healthy", Src: 0, Dst: 1, Bytes: 1e10, Sec: 1}}
 	page := write(t, html.Input{Name: "before", Source: base}, html.Input{Name: "after", Source: next})
 	inOrder(t, page, `<p class="answer several">after beside before: differs in the ratio to the control: FORS`, "<h2>Verdict</h2>", "<h2>Differences</h2>", "after</a> beside before",
-		`<th scope="row">linear shift</th>`, `not shown</span>`, `<th scope="row">FORS</th>`, ">\u22120.100</td>", `<span class="told ordered">differs</span>`, "<h2>Predicted and measured efficiency</h2>", "<h3>before", "<h3>after")
+		`<th scope="row">linear shift</th>`, `not shown</span>`, `<th scope="row">FORS</th>`, ">\u22120.100</td>", `<span class="told ranked">differs</span>`, "<h2>Predicted and measured efficiency</h2>", "<h3>before", "<h3>after")
 	for _, once := range []string{"<h2>Throughput per case</h2>", "<h2>Load of links in the fat tree</h2>", "<h2>Manifest and warnings</h2>"} {
 		expect.Equal(t, strings.Count(page, once), 1, "%s stands there: times", once)
 	}

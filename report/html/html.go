@@ -175,7 +175,7 @@ type runView struct {
 	Kind           kind
 	Answer, Lead   string
 	Incomplete     bool
-	Notes          []string
+	Notes, Why     []string
 	Below          []results.Note // the verdict
 	Warnings       []string
 	Figures        []figureView

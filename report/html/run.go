@@ -24,7 +24,7 @@ func describe(index int, in Input) runView {
 		Incomplete: !run.Summary.Complete, Notes: in.Notes, Below: run.Summary.Notes(), Warnings: warnings(run), Facts: facts(m),
 	}
 	if run.Summary.Answer != nil {
-		v.Answer = unbroken.Replace(run.Summary.Answer.Text)
+		v.Answer, v.Why = unbroken.Replace(run.Summary.Answer.String()), run.Summary.Answer.Why
 	}
 	return v
 }
