@@ -58,7 +58,10 @@ type conn struct {
 	way     way
 	counter uint32 // of our first packet
 	ready   bool
+	left    bool // the peer has closed: nothing is sent any more
 	out, in line
+	sent    uint32 // messages of out that have arrived
+	got     uint32 // messages of in
 
 	// A body that does not fit into a packet is sent only when there is a receive for it: a message that
 	// comes too early costs the network as much as one that does not.
@@ -86,7 +89,7 @@ func (c *conn) failed(op string, err error) error {
 
 // pump posts what a queue pair has room for.
 func (e *Endpoint) pump(c *conn) error {
-	if !c.ready {
+	if !c.ready || c.left {
 		return nil
 	}
 	if err := e.pumpOut(c); err != nil {
@@ -127,8 +130,8 @@ func (e *Endpoint) pumpOut(c *conn) error {
 // grant tells the peers of receives that they may send to.
 func (e *Endpoint) grant() error {
 	for _, c := range e.owing {
-		if !c.owes {
-			continue // a request has told
+		if !c.owes || c.left {
+			continue // a request has told, or nobody wants to know
 		}
 		t := e.task()
 		t.op.Kind = ownKind
@@ -222,6 +225,9 @@ func (e *Endpoint) completed(d *completion) error {
 		l = &c.in
 	}
 	l.flying--
+	if c.left && (!came || d.status != fine) {
+		return nil // the peer has said what has arrived there
+	}
 	if d.status != fine {
 		return e.broken(c, d, came)
 	}
@@ -229,7 +235,7 @@ func (e *Endpoint) completed(d *completion) error {
 	if came {
 		err = e.came(c, d)
 	} else {
-		e.left(c)
+		e.arrived(c)
 	}
 	if err != nil {
 		return err
@@ -237,8 +243,8 @@ func (e *Endpoint) completed(d *completion) error {
 	return e.pump(c)
 }
 
-// left takes note of a part that has arrived at the peer.
-func (e *Endpoint) left(c *conn) {
+// arrived takes note of a part that has arrived at the peer.
+func (e *Endpoint) arrived(c *conn) {
 	t := c.out.tasks[0]
 	t.moved = min(len(t.body.b), t.moved+partMost)
 	if t.moved < len(t.body.b) {
@@ -247,12 +253,30 @@ func (e *Endpoint) left(c *conn) {
 	if t.head.b != nil {
 		e.mem.free(t.head)
 	}
+	e.drop(e.whole(c))
+}
+
+// whole takes the first message of out as arrived.
+func (e *Endpoint) whole(c *conn) *task {
+	t := c.out.done()
+	c.sent++
 	if t.reported {
 		e.unsent--
-	} else {
-		e.finished(t, t.moved)
+	} else if t.op.Kind != ownKind {
+		e.finished(t, len(t.body.b))
 	}
-	e.drop(c.out.done())
+	return t
+}
+
+// leave takes note that the peer has closed, and of how many messages have arrived there: an acknowledgement
+// that was lost is not sent again. Nobody waits for what it was only told.
+func (e *Endpoint) leave(c *conn, arrived uint32) {
+	if c.left = true; !c.ours || c.path == barrierPath {
+		arrived = c.sent
+	}
+	for len(c.out.tasks) > 0 && (int32(arrived-c.sent) > 0 || c.out.tasks[0].reported) {
+		e.whole(c)
+	}
 }
 
 // came takes note of a part that has come.
@@ -280,6 +304,7 @@ func (e *Endpoint) came(c *conn, d *completion) error {
 	e.mem.free(t.head)
 	e.finished(t, t.total)
 	e.drop(c.in.done())
+	c.got++
 	return nil
 }
 

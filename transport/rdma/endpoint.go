@@ -39,7 +39,6 @@ type Endpoint struct {
 	unsent  int    // sends that are done and have not arrived
 	opening int    // queue pairs whose peer has not answered
 	gone    []bool // ranks that are known to have closed
-	shut    error  // why no queue pair can be opened any more
 	err     error  // why the endpoint has ended
 	before  uint64 // packets that the port had sent again
 }
@@ -294,7 +293,7 @@ func (e *Endpoint) orphaned() {
 
 func (c *conn) waitsToSend() bool {
 	for _, t := range c.out.tasks {
-		if !t.reported {
+		if !t.reported && t.op.Kind != ownKind {
 			return true
 		}
 	}
@@ -386,8 +385,31 @@ func (e *Endpoint) Close() error {
 	defer e.run.Unlock()
 	e.flush()
 	e.hook.Clear()
+	e.bye()
 	err := e.setup.close() // from now on nobody else uses the domain
 	return errors.Join(err, e.d.close())
+}
+
+// bye tells the peers what has arrived here.
+func (e *Endpoint) bye() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	met := make([]bool, len(e.gone))
+	for _, c := range e.conns {
+		if c.ready {
+			met[c.peer] = true
+			kind := noteLeft
+			if c.ours {
+				kind = noteLeftOurs
+			}
+			e.setup.tell(note{kind, c.peer, c.path, 0, c.got})
+		}
+	}
+	for peer, ever := range met {
+		if ever {
+			e.setup.tell(note{kind: noteGone, peer: peer})
+		}
+	}
 }
 
 // flush waits until what is done has arrived.

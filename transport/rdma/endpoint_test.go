@@ -122,6 +122,21 @@ func TestDeparted(t *testing.T) {
 	}
 }
 
+// What a rank has received before it closes has arrived, though its acknowledgement is lost.
+func TestLostAcknowledgement(t *testing.T) {
+	f, c := memFabric(2, 0)
+	f.like.Departed = true
+	eps := f.open(t, transport.Single)
+	out, in := messages(eps, transport.Single, 10_000, 1)
+	var g errgroup.Group
+	g.Go(func() error {
+		c.lose(true)
+		return errors.Join(eps[1].Exchange(t.Context(), in), eps[1].Close())
+	})
+	expect.Must(t, eps[0].Exchange(t.Context(), out))
+	expect.Must(t, g.Wait())
+}
+
 // A dead path is named with the rank, and other endpoints go on.
 func TestDeadPath(t *testing.T) {
 	f, c := memFabric(2, 3)

@@ -10,7 +10,7 @@
 // forwarding tables must lead LID + p through spine p. On RoCE it is the address that the server has for
 // spine p. The first LID or address is also that of messages whose path the tables choose.
 //
-// Queue pairs find each other over TCP (package tcp): by that a rank also learns that another has gone.
+// Queue pairs find each other over TCP (package tcp): by that a rank also learns that another has closed.
 // A message that is not answered is sent again a few times; then the endpoint ends with an error that
 // names the peer and the path. A message that nobody receives waits; a body that needs more than a packet
 // does so at the sender, until the receiver has told that there is room. Messages of up to eager bytes are

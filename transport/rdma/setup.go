@@ -111,9 +111,6 @@ func (e *Endpoint) offer(need []tcp.Path) error {
 		if e.find[k] != nil {
 			continue
 		}
-		if e.shut != nil {
-			return e.shut
-		}
 		c := e.conn(k)
 		if err := e.pair(c); err != nil {
 			return err
@@ -170,8 +167,17 @@ func (e *Endpoint) Opened(need []tcp.Path) bool {
 func (e *Endpoint) heard(n note) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.conn(key{n.peer, n.path, n.kind == noteAnswer})
+	if n.kind == noteGone {
+		e.gone[n.peer] = true
+		return nil
+	}
+	c := e.conn(key{n.peer, n.path, n.kind == noteAnswer || n.kind == noteLeft})
 	switch {
+	case n.kind >= noteLeft && c.ready:
+		for e.reap() { // what came before
+		}
+		e.leave(c, n.counter)
+		return nil
 	case n.path < barrierPath || c.ready || c.ours != (c.q != nil):
 		return c.failed("connect", fmt.Errorf("an offer or answer for %v that is not expected", tcp.Path{Peer: n.peer, Spine: n.path}))
 	case c.ours:
@@ -203,6 +209,9 @@ type note struct {
 const (
 	noteOffer uint32 = iota + 1
 	noteAnswer
+	noteLeft     // the peer closes; counter: messages that it has received on a queue pair of ours
+	noteLeftOurs // … on one that it has opened
+	noteGone     // that was all
 )
 
 func (n note) put(head []byte) {
@@ -216,8 +225,8 @@ func parseNote(peer int, head []byte) note {
 	return note{word(0), peer, int(int32(word(1))), word(2), word(3)}
 }
 
-// A setup is the goroutine by which an endpoint and its peers tell each other of queue pairs, over
-// TCP. A peer's end of the connection is the end of the peer.
+// A setup is the goroutine by which an endpoint and its peers tell each other of queue pairs, and that
+// they close, over TCP.
 type setup struct {
 	e    *Endpoint
 	side *tcp.Endpoint
@@ -235,7 +244,7 @@ func (l *Listener) setup(ctx context.Context, e *Endpoint) error {
 		g.Peers = append(g.Peers, tcp.Peer{Addrs: []string{p.Setup}})
 		if r != e.group.Rank {
 			g.Need = append(g.Need, tcp.Path{Peer: r, Spine: transport.Single})
-			ops = append(ops, transport.Op{Kind: transport.Recv, Peer: r, Path: transport.Single, Head: make([]byte, headSize)})
+			ops = append(ops, transport.Op{Kind: transport.RecvRequest, Peer: r, Path: transport.Single, Head: make([]byte, headSize)})
 		}
 	}
 	side, err := l.Listener.Connect(ctx, g)
@@ -248,24 +257,15 @@ func (l *Listener) setup(ctx context.Context, e *Endpoint) error {
 	e.setup = &setup{e: e, side: side}
 	var until context.Context
 	until, e.setup.stop = context.WithCancel(context.Background())
-	e.setup.over.Go(func() { e.leave(e.setup.listen(until)) })
+	e.setup.over.Go(func() {
+		if err := e.setup.listen(until); err != nil {
+			e.mu.Lock()
+			defer e.d.interrupt()
+			defer e.mu.Unlock()
+			e.end(err)
+		}
+	})
 	return nil
-}
-
-// leave notes why nothing is set up any more: a peer has closed, or the endpoint.
-func (e *Endpoint) leave(err error) {
-	var pe *transport.PeerError
-	e.mu.Lock()
-	defer e.d.interrupt()
-	defer e.mu.Unlock()
-	e.shut = err
-	switch {
-	case err == nil:
-	case errors.As(err, &pe) && e.opening == 0:
-		e.gone[pe.Peer] = true
-	default:
-		e.end(err)
-	}
 }
 
 func (s *setup) tell(n note) {
@@ -275,43 +275,51 @@ func (s *setup) tell(n note) {
 	s.side.Wake()
 }
 
-// listen sends and takes notes until ctx ends, which is no error.
+// listen sends and takes notes until ctx ends, which is no error, and everything is sent.
 func (s *setup) listen(ctx context.Context) error {
 	done := make([]transport.Op, depth)
-	for {
-		if err := s.send(); err != nil {
+	for flying := 0; ; {
+		k, err := s.send()
+		if err != nil {
 			return err
 		}
-		n, err := s.side.Poll(ctx, done)
-		if ctx.Err() != nil {
+		if flying += k; flying == 0 && ctx.Err() != nil {
+			return nil
+		}
+		until := ctx
+		if flying > 0 { // it takes as long as the kernel needs to take some bytes
+			until = context.Background()
+		}
+		n, err := s.side.Poll(until, done)
+		if err != nil && ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, op := range done[:n] {
-			if op.Kind == transport.Send {
-				continue
-			}
-			if err := s.take(op); err != nil {
+			if op.Kind == transport.SendRequest {
+				flying--
+			} else if err := s.take(op); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (s *setup) send() error {
+// send posts the notes that are due, and returns how many.
+func (s *setup) send() (int, error) {
 	s.mu.Lock()
 	notes := s.out
 	s.out = nil
 	s.mu.Unlock()
 	var ops []transport.Op
 	for _, n := range notes {
-		op := transport.Op{Kind: transport.Send, Peer: n.peer, Path: transport.Single, Head: make([]byte, headSize)}
+		op := transport.Op{Kind: transport.SendRequest, Peer: n.peer, Path: transport.Single, Head: make([]byte, headSize)}
 		n.put(op.Head)
 		ops = append(ops, op)
 	}
-	return s.side.Post(ops)
+	return len(ops), s.side.Post(ops)
 }
 
 func (s *setup) take(op transport.Op) error {

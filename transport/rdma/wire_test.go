@@ -13,6 +13,7 @@ type cable struct {
 	queues map[uint32]*memQueue
 	last   uint32
 	cut    map[int]bool // paths on which nothing arrives
+	mute   bool         // acknowledgements are lost: sends do not end
 	locked int          // bytes that may be registered; 0: any
 }
 
@@ -166,6 +167,10 @@ func (q *memQueue) move() {
 			}
 			copy(rest, w.body.b)
 			peer.d.complete(completion{id: r.id, n: n, total: w.total})
+			if q.d.mute {
+				q.waiting = q.waiting[1:]
+				continue
+			}
 			q.end(w, completion{})
 		}
 	}
@@ -187,4 +192,11 @@ func ports(n, spines int) (out []Port) {
 		out = append(out, p)
 	}
 	return out
+}
+
+// lose has acknowledgements lost from now on.
+func (c *cable) lose(all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mute = all
 }
