@@ -44,9 +44,16 @@ int evr_gid(struct ibv_context *c, int port, int index, uint8_t gid[16]) {
 	return 1;
 }
 
-int evr_domain_open(evr_domain *d, struct ibv_context *c) {
-	d->room = 8;
-	if ((d->pd = ibv_alloc_pd(c)) == NULL || (d->channel = ibv_create_comp_channel(c)) == NULL) {
+int evr_domain_open(evr_domain *d, struct ibv_context *c, int depth) {
+	struct ibv_device_attr a;
+	int e = ibv_query_device(c, &a);
+	if (e != 0) {
+		return e;
+	}
+	d->most = a.max_cqe / (2 * depth);
+	d->room = d->most < 8 ? d->most : 8;
+	if ((d->pd = ibv_alloc_pd(c)) == NULL || (d->channel = ibv_create_comp_channel(c)) == NULL ||
+		(d->cq = ibv_create_cq(c, d->room * 2 * depth, NULL, d->channel, 0)) == NULL) {
 		return errno;
 	}
 	int flags = fcntl(d->channel->fd, F_GETFL);
@@ -61,26 +68,21 @@ struct ibv_mr *evr_register(evr_domain *d, uintptr_t at, size_t n) {
 }
 
 // make_room has the completion queue hold what one pair more may leave in it.
-static int make_room(evr_domain *d, struct ibv_context *c, int depth) {
-	if (d->cq == NULL) {
-		d->cq = ibv_create_cq(c, d->room * 2 * depth, NULL, d->channel, 0);
-		if (d->cq == NULL) {
-			return errno;
-		}
-	}
+static int make_room(evr_domain *d, int depth) {
 	if (d->pairs == d->room) {
-		int e = ibv_resize_cq(d->cq, 2 * d->room * 2 * depth);
+		int room = 2 * d->room < d->most ? 2 * d->room : d->most;
+		int e = ibv_resize_cq(d->cq, room * 2 * depth);
 		if (e != 0) {
 			return e;
 		}
-		d->room *= 2;
+		d->room = room;
 	}
 	d->pairs++;
 	return 0;
 }
 
 struct ibv_qp *evr_pair(evr_domain *d, int port, int depth) {
-	int e = make_room(d, d->pd->context, depth);
+	int e = make_room(d, depth);
 	if (e != 0) {
 		errno = e;
 		return NULL;
@@ -151,7 +153,7 @@ int evr_receive(struct ibv_qp *q, const evr_work *w) {
 
 int evr_poll(evr_domain *d, evr_done *done, int most) {
 	struct ibv_wc w[32];
-	int n = d->cq == NULL ? 0 : ibv_poll_cq(d->cq, most < 32 ? most : 32, w);
+	int n = ibv_poll_cq(d->cq, most < 32 ? most : 32, w);
 	for (int i = 0; i < n; i++) {
 		done[i] = (evr_done){w[i].wr_id, w[i].byte_len, ntohl(w[i].imm_data), w[i].status};
 	}

@@ -160,7 +160,7 @@ type verbsDomain struct {
 
 func (p *verbsPort) domain() (domain, error) {
 	d := &verbsDomain{port: p}
-	err := failure("RDMA port "+p.is.String(), C.evr_domain_open(&d.d, p.context))
+	err := failure("RDMA port "+p.is.String(), C.evr_domain_open(&d.d, p.context, depth))
 	if err == nil {
 		err = d.poller()
 	}
@@ -236,9 +236,6 @@ func statusOf(s C.int) status {
 }
 
 func (d *verbsDomain) arm() error {
-	if d.d.cq == nil {
-		return nil // nothing completes before the first queue pair
-	}
 	return failure("completion queue", C.ibv_req_notify_cq(d.d.cq, 0))
 }
 
@@ -278,6 +275,9 @@ type verbsQueue struct {
 }
 
 func (d *verbsDomain) pair() (queue, error) {
+	if d.d.pairs == d.d.most {
+		return nil, fmt.Errorf("RDMA port %v: the longest completion queue of the device is for %d queue pairs, and this server needs more: a plan with fewer paths needs fewer", d.port.is, d.d.most)
+	}
 	q, err := C.evr_pair(&d.d, C.int(d.port.is.number), depth)
 	if q == nil {
 		return nil, fmt.Errorf("queue pair %d of this endpoint on RDMA port %v: %w", 1+len(d.queues), d.port.is, err)

@@ -6,7 +6,7 @@ typedef struct {
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	int pairs, room; // queue pairs there are, and for how many the completion queue has room
+	int pairs, room, most; // queue pairs: there are, the completion queue has room for, it may have room for
 } evr_domain;
 
 typedef struct {
@@ -37,7 +37,7 @@ int evr_ports(struct ibv_context *c);
 // evr_gid returns whether an entry of the port's table is an address of RoCE v2.
 int evr_gid(struct ibv_context *c, int port, int index, uint8_t gid[16]);
 
-int evr_domain_open(evr_domain *d, struct ibv_context *c);
+int evr_domain_open(evr_domain *d, struct ibv_context *c, int depth);
 struct ibv_mr *evr_register(evr_domain *d, uintptr_t at, size_t n); // NULL: errno says why
 struct ibv_qp *evr_pair(evr_domain *d, int port, int depth);	      // likewise
 int evr_connect(struct ibv_qp *q, const struct ibv_port_attr *own, int port, const evr_way *to, uint32_t counter, int retries);
