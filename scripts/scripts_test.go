@@ -2,6 +2,7 @@
 package scripts_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,6 +99,23 @@ func TestSame(t *testing.T) {
 	}
 	kept, err := os.ReadFile(filepath.Join(dir, "kept/schema/man/stdout"))
 	expect.True(t, string(kept) == "two\n", "kept is %q, %v", kept, err)
+}
+
+// A build says what it is doing, what is wrong, and how Go ended.
+func TestBuild(t *testing.T) {
+	dir := t.TempDir()
+	program := executable(t, dir, "go", `
+[ "$1" = env ] && { echo cc; exit; }
+i=0
+while [ $i -lt 120 ]; do i=$((i + 1)); echo "evbench/p$i" >&2; done
+[ "$ENDS" = 0 ] || printf '# evbench/plan\nplan/a.go:1:2: no such thing\n' >&2
+exit $ENDS
+`)
+	for ends, want := range map[string]string{"0": "100 packages are compiled\n" + dir + "/evbench: pure Go\n", "7": "100 packages are compiled\n# evbench/plan\nplan/a.go:1:2: no such thing\n"} {
+		said, code := script(t, []string{"GO=" + program, "BIN=" + dir, "TAGS=", "ENDS=" + ends}, "./build")
+		expect.True(t, fmt.Sprint(code) == ends && strings.HasPrefix(said, "building "+dir+"/evbench (pure Go)") && strings.Contains(said, "\n50 packages are compiled\n"+want),
+			"with Go ending with %s it ended with %d:\n%s", ends, code, said)
+	}
 }
 
 // TestHosts: --hosts is a list or a file, for mpirun and for ssh.

@@ -240,6 +240,9 @@ func TestColoursComeThrough(t *testing.T) {
 	defer f.Close()
 	on, ok := terminal(&printable.Writer{To: f})
 	expect.True(t, ok && on == f, "a terminal is not known as one")
+	t.Setenv("OMPI_COMM_WORLD_RANK", "0")
+	_, ok = terminal(f)
+	expect.False(t, ok, "a rank of mpirun takes the terminal between them for that of the user")
 }
 
 // A table keeps one line for each case, whatever cases are called.

@@ -57,11 +57,17 @@ func finished(t *testing.T, p *program) {
 	t.Helper()
 	code, said := p.end()
 	expect.MustFalse(t, code != exitDone && code != exitInvalid, "mpirun ended with %d:\n%s", code, said)
+	expect.False(t, code == exitDone && strings.Contains(said, "non-zero"), "mpirun complains of a run without a fault:\n%s", said)
 }
 
 func TestMPIRun(t *testing.T) {
 	dir := t.TempDir()
-	finished(t, beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")))
+	cmd := mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "300ms", "--interval", "100ms", "-o", "out")
+	var out strings.Builder
+	cmd.Stdout = &out
+	t.Setenv("TERM", "xterm")
+	finished(t, beginCommand(t, dir, cmd))
+	expect.True(t, strings.Contains(out.String(), "MPI_Barrier") && !strings.Contains(out.String(), "\x1b["), "no table, or colours in a pipe: %q", &out)
 	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
 	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {

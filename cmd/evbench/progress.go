@@ -8,6 +8,7 @@ import (
 	"golang.org/x/term"
 
 	"evbench/bench/live"
+	"evbench/fabric/open"
 	"evbench/internal/printable"
 	"evbench/report"
 )
@@ -29,13 +30,15 @@ func newShow(c *cli.Context) *live.Show {
 	return &live.Show{Terminal: t, Verbose: c.Bool("verbose"), Options: func() report.Options { return textOptions(c.App.ErrWriter) }}
 }
 
-// terminal returns the terminal that is written to, if it is one.
+// terminal returns the terminal that is written to, if it is one. mpirun gives its ranks a
+// terminal each, and passes on what they write, to whatever reads that.
 func terminal(w io.Writer) (*os.File, bool) {
 	if p, ok := w.(*printable.Writer); ok {
 		w = p.To
 	}
 	f, ok := w.(*os.File)
-	return f, ok && term.IsTerminal(int(f.Fd()))
+	at, err := open.ReadPlace(os.Getenv)
+	return f, ok && err == nil && at.By == "" && term.IsTerminal(int(f.Fd()))
 }
 
 // textOptions are the columns and colours of what is printed to: those of a terminal, or
