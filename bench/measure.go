@@ -160,6 +160,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
 		Sources: m.Sources, Warmup: uint64(r.s.Warmup),
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
+		Back: m.Plan.Tree.Backs(),
 	}
 	if e := m.Prediction.Efficiency; e > 0 {
 		c.Expected = time.Duration(float64(exchangeTime(r.s)) / e)

@@ -46,6 +46,27 @@ func (t *Tree) PathOf(spine, top int) int {
 	return spine + t.spines*max(top, 0)
 }
 
+// Back returns the path from b to a over the cables of a path from a to b: of parallel cables it
+// exchanges those up and down, else it is the same one.
+func (t *Tree) Back(path int) int {
+	spine, lane := t.SpineTop(path)
+	if t.cables == 1 || path < 0 {
+		return path
+	}
+	up, down := t.LaneCables(lane)
+	return t.PathOf(spine, t.Lane(down, up))
+}
+
+// Backs returns Back of each path where any is another, else nil.
+func (t *Tree) Backs() (back []int) {
+	for path := range t.Paths() {
+		if t.cables > 1 {
+			back = append(back, t.Back(path))
+		}
+	}
+	return back
+}
+
 // SpineTop returns the spine of a path, which is a plane of three levels, and its top
 // switch there, or its lane.
 func (t *Tree) SpineTop(path int) (spine, top int) {

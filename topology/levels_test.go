@@ -166,3 +166,16 @@ func TestLinkLists(t *testing.T) {
 	expect.True(t, topology.LinkNames(nil) != nil, "the names of no links are nil")
 	expect.Equal(t, topology.Minus(links, []topology.Link{b, {Leaf: 7, Spine: 7}}), []topology.Link{a, c}, "minus")
 }
+
+// Answers take the cables of the message that they are for.
+func TestBack(t *testing.T) {
+	for _, tree := range shapes(t) {
+		for path := range tree.Paths() {
+			there, back := tree.PathLinks(0, 1, path), tree.PathLinks(1, 0, tree.Back(path))
+			slices.Reverse(back)
+			expect.True(t, slices.Equal(there, back), "%s, path %d: there %v, back %v", tree.Notation(), path, there, back)
+			expect.True(t, tree.Cables() == 1 && tree.Backs() == nil || tree.Backs()[path] == tree.Back(path), "%s: %v", tree.Notation(), tree.Backs())
+		}
+		expect.Equal(t, tree.Back(-1), -1, "the path that tables choose")
+	}
+}

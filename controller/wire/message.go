@@ -81,6 +81,7 @@ type Case struct {
 	Mode    string // Sync, Unsync, FreeRunning or Ordered
 	Barrier string // of a synchronised case
 	Peers   []Peer
+	Back    []int `json:",omitempty"` // the path of answers by that of messages; nil: the same
 
 	Fragment int // mean payload bytes
 	Sizes    builder.Distribution

@@ -159,7 +159,7 @@ type Sockets struct {
 func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
-			ID: c.Run, Rank: c.Rank, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,
 		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""

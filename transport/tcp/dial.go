@@ -57,7 +57,7 @@ func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 			kind: kind, group: e.group.ID, src: e.group.Rank, dst: p.Peer, path: p.Spine,
 		}}
 		c.to = e.group.Peers[p.Peer].addr(p.Spine)
-		c.from = source(e.group.Peers[e.group.Rank].addr(p.Spine))
+		c.from = source(e.group.Peers[e.group.Rank].addr(e.group.back(p.Spine)))
 		out = append(out, c)
 	}
 	return out

@@ -232,6 +232,26 @@ func TestSourceAddress(t *testing.T) {
 	}
 }
 
+// Where answers take another path, a connection leaves from the address of that, and requests go
+// over it.
+func TestAnswersOnAnotherPath(t *testing.T) {
+	s := &script{}
+	eps := groupOf(t, 2, Options{Pace: s}, Group{Back: []int{1, 0}}, "", 0, 1)
+	eps[0].run.Lock()
+	sa, err := unix.Getsockname(eps[0].find[key{1, 0, true}].fd)
+	eps[0].run.Unlock()
+	expect.Must(t, err)
+	expect.Equal(t, sa.(*unix.SockaddrInet4).Addr, [4]byte{127, 1, 2, 1}, "path 0 leaves from")
+	carries(t, eps[0], eps[1], 0)
+	expect.Must(t, postAndPoll(t.Context(), eps[1], []transport.Op{op(transport.SendRequest, 0, 0, "")}, make([]transport.Op, 1)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	expect.True(t, len(s.bytes) == 2 && s.bytes[[3]int{0, 1, 0}] > 0 && s.bytes[[3]int{1, 0, 1}] > 0, "the pacer was asked for %v", s.bytes)
+	g, _ := pair(2, listen(t, Options{}), listen(t, Options{}))
+	g.Back = []int{2, 0}
+	expect.Error(t, g.validate(), "answers on path 0 take path 2, of 2")
+}
+
 func TestConnectNamesWhoIsMissing(t *testing.T) {
 	l := listen(t, Options{})
 	nobody, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0) // holds a port, but does not listen

@@ -68,9 +68,13 @@ func (e *Endpoint) allowed(c *conn, total int) int {
 		copy(p.flying[:], p.flying[1:])
 	}
 	chunk := min(max(total/chunksPerMessage, minChunk), maxChunk)
+	path := c.path
+	if !c.ours {
+		path = e.group.back(path)
+	}
 	for p.asked < total && p.room() && !now.Before(p.retry) {
 		bytes := min(chunk, total-p.asked)
-		ready, flight, ok := e.pacer.Reserve(e.group.Rank, c.peer, c.path, bytes, p.asOf(now))
+		ready, flight, ok := e.pacer.Reserve(e.group.Rank, c.peer, path, bytes, p.asOf(now))
 		if !ok {
 			p.retry = ready
 			break

@@ -85,6 +85,9 @@ type Group struct {
 	// Peers lists all ranks, this one included. Connections leave from this
 	// rank's own address on their path, so that answers come back the same way.
 	Peers []Peer
+	// Back is by path which one answers take, where a path is another way from the other end;
+	// nil: the same.
+	Back []int
 	// Need is what this rank sends data on.
 	Need []Path
 	// Partners are the ranks with which this one exchanges barrier signals.
@@ -165,6 +168,11 @@ func (g *Group) validate() error {
 	if g.IO != "" && g.IO != Copy && g.IO != Sendfile {
 		return fmt.Errorf("io %q: must be %s or %s", g.IO, Copy, Sendfile)
 	}
+	for path, back := range g.Back {
+		if back < 0 || back >= len(g.Back) {
+			return fmt.Errorf("answers on path %d take path %d, of %d", path, back, len(g.Back))
+		}
+	}
 	for r, p := range g.Peers {
 		if len(p.Addrs) == 0 {
 			return fmt.Errorf("peer %d has no address", r)
@@ -174,6 +182,13 @@ func (g *Group) validate() error {
 		return err
 	}
 	return g.validatePartners(g.Partners)
+}
+
+func (g *Group) back(path int) int {
+	if path < 0 || path >= len(g.Back) {
+		return path
+	}
+	return g.Back[path]
 }
 
 func (g *Group) validateNeed(need []Path) error {
