@@ -107,7 +107,7 @@ func NodeName(t *topology.Tree, n Node) string {
 	return t.SwitchName(int(n))
 }
 
-// PeerName returns the name of the node behind a port.
+// PeerName returns the name of the node behind a port, of parallel cables with the number: spine3-1.
 func PeerName(t *topology.Tree, n Node, p Port) string {
 	if r := int(n) - t.Switches(); r >= 0 {
 		return t.SwitchName(t.Leaf(r))
@@ -118,9 +118,16 @@ func PeerName(t *topology.Tree, n Node, p Port) string {
 	case !ok:
 		return fmt.Sprintf("server%d", int(n)*t.Ports()+int(p))
 	case upper:
-		return t.SwitchName(low.Switch)
+		return t.SwitchName(low.Switch) + numbered(l)
 	}
-	return t.SwitchName(high.Switch)
+	return t.SwitchName(high.Switch) + numbered(l)
+}
+
+func numbered(l topology.Link) string {
+	if l.Cable == 0 {
+		return ""
+	}
+	return fmt.Sprintf("-%d", l.Cable-1)
 }
 
 // Install puts the routes of a plan in place, reads them back and compares. It

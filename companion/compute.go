@@ -71,8 +71,8 @@ func (c computer) leaf(l int) []Route {
 		for slot := range c.tree.On(l) {
 			out = append(out, c.host(c.tree.First(l)+slot, path, Port(slot)))
 		}
-		if k, _ := c.tree.SpineTop(path); c.tree.Alive(l, k) {
-			out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{Port(c.tree.Ports() + k)}})
+		if port, ok := upwards(c.tree, l, path); ok {
+			out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{port}})
 		}
 	}
 	for dst := range c.tree.Servers() {
@@ -87,6 +87,14 @@ func (c computer) leaf(l int) []Route {
 		}
 	}
 	return out
+}
+
+// upwards returns the port by which a path leaves a leaf, if its cable is alive.
+func upwards(t *topology.Tree, leaf, path int) (Port, bool) {
+	k, top := t.SpineTop(path)
+	up, _ := t.LaneCables(top)
+	low, _ := t.Ends(t.Cable(leaf, k, up))
+	return Port(low.Port), t.CableAlive(leaf, k, up)
 }
 
 // above returns two routes per leaf that a switch above leaves reaches on each of its
@@ -109,10 +117,11 @@ func (c computer) above(sw int) []Route {
 // it comes by there and is alive from there.
 func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
 	k, top := t.SpineTop(path)
-	if !t.Alive(leaf, k) {
+	_, cable := t.LaneCables(top)
+	if !t.CableAlive(leaf, k, cable) {
 		return 0, false
 	}
-	_, high := t.Ends(topology.Link{Leaf: leaf, Spine: k})
+	_, high := t.Ends(t.Cable(leaf, k, cable))
 	switch {
 	case high.Switch == sw:
 		return Port(high.Port), true
@@ -147,11 +156,11 @@ func (c computer) singlePath(sw, l int) []Route {
 }
 
 // server returns the default route, and one per path only so that a packet to
-// an address of a path also leaves from one: answers take the same path.
+// an address of a path also leaves from one: answers take the same cables.
 func (c computer) server(rank int) []Route {
 	out := []Route{{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: []Port{0}, Source: c.addr.Server(rank, Single)}}
 	for path := range c.tree.Paths() {
-		out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{0}, Source: c.addr.Server(rank, path)})
+		out = append(out, Route{Prefix: c.addr.Path(path), Via: []Port{0}, Source: c.addr.Server(rank, c.tree.Back(path))})
 	}
 	return out
 }

@@ -109,9 +109,9 @@ func (w walker) lookup(n Node, to netip.Addr) *Route {
 }
 
 // ends returns the names of the nodes at which packets from a node stop: the
-// server that has the address, or a switch without a route. above collects the
-// switches above leaves on the way.
-func (w walker) ends(n Node, to netip.Addr, hops int, above map[int]bool) []string {
+// server that has the address, or a switch without a route. taken collects the
+// links on the way.
+func (w walker) ends(n Node, to netip.Addr, hops int, taken map[topology.Link]bool) []string {
 	r := w.lookup(n, to)
 	if r == nil || hops == 0 {
 		return []string{NodeName(w.tree, n)}
@@ -132,20 +132,19 @@ func (w walker) ends(n Node, to netip.Addr, hops int, above map[int]bool) []stri
 		case upper:
 			next = low.Switch
 		}
-		if next >= w.tree.Leaves() {
-			above[next] = true
+		if int(n) < w.tree.Switches() {
+			taken[link] = true
 		}
-		out = append(out, w.ends(Node(next), to, hops-1, above)...)
+		out = append(out, w.ends(Node(next), to, hops-1, taken)...)
 	}
 	return out
 }
 
-// passes returns the switches above leaves that a path between two leaves passes.
-func passes(t *topology.Tree, a, b, path int) map[int]bool {
-	k, top := t.Through(a, b, path)
-	out := map[int]bool{t.Above(a, k): true, t.Above(b, k): true}
-	if top >= 0 {
-		out[t.Leaves()+t.Middles()+path] = true
+// passes returns the links that a path between two leaves takes.
+func passes(t *topology.Tree, a, b, path int) map[topology.Link]bool {
+	out := map[topology.Link]bool{}
+	for _, l := range t.PathLinks(a, b, path) {
+		out[l] = true
 	}
 	return out
 }
@@ -154,7 +153,7 @@ func passes(t *topology.Tree, a, b, path int) map[int]bool {
 var installable = []string{routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray}
 
 // Every pair reaches each other on the single path and on every live path, by the
-// switches of that path only; on other paths packets stop at a switch.
+// links of that path only; on other paths packets stop at a switch.
 func TestComputeForwards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -176,14 +175,14 @@ func TestComputeForwards(t *testing.T) {
 func (w walker) check(t *testing.T, engine string, src, dst, path int) {
 	t.Helper()
 	a, b := w.tree.Leaf(src), w.tree.Leaf(dst)
-	above := map[int]bool{}
+	taken := map[topology.Link]bool{}
 	from := Node(w.tree.Switches() + src)
-	ends := w.ends(from, addresses{w.tree}.Server(dst, path), 8, above)
+	ends := w.ends(from, addresses{w.tree}.Server(dst, path), 8, taken)
 	arrives := !slices.ContainsFunc(ends, func(e string) bool { return e != w.tree.ServerName(dst) })
 	alive := a == b || path >= 0 && w.tree.PathAlive(a, b, path) || path == Single && len(w.tree.LivePaths(a, b)) > 0
 	where := fmt.Sprintf("%s %s, down %v: rank %d to %d on path %d", w.tree.Notation(), engine, w.tree.DownNames(), src, dst, path)
 	expect.MustTrue(t, arrives == alive && !slices.Contains(ends, "dead link"), "%s ends at %v, alive %v", where, ends, alive)
-	expect.MustFalse(t, path >= 0 && a != b && alive && !maps.Equal(above, passes(w.tree, a, b, path)), "%s goes through %v", where, above)
+	expect.MustFalse(t, path >= 0 && a != b && alive && !maps.Equal(taken, passes(w.tree, a, b, path)), "%s takes %v", where, taken)
 }
 
 func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
@@ -191,6 +190,8 @@ func randomTree(t *testing.T, rng *rand.Rand) *topology.Tree {
 	if rng.IntN(2) == 0 {
 		o.Pods = 1 + rng.IntN(3)
 		o.Leaves, o.Tops = o.Pods*o.Leaves, 1+rng.IntN(3)
+	} else {
+		o.Cables = 1 + rng.IntN(3)
 	}
 	for range o.Leaves {
 		o.Fill = append(o.Fill, rng.IntN(o.Ports+1))

@@ -103,10 +103,16 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 // which of the paths need no detour from there. There are none to a leaf below.
 func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int) bool) {
 	if sw < t.Leaves() {
-		candidates = t.CommonSpines(sw, leaf)
+		for _, k := range t.CommonSpines(sw, leaf) {
+			for c := range t.Cables() {
+				if t.CableAlive(sw, k, c) {
+					candidates = append(candidates, k*t.Cables()+c)
+				}
+			}
+		}
 		return candidates, func(path int) bool {
-			k, _ := t.SpineTop(path)
-			return slices.Contains(candidates, k)
+			port, _ := upwards(t, sw, path)
+			return slices.Contains(candidates, int(port)-t.Ports())
 		}
 	}
 	q, k := (sw-t.Leaves())/t.Spines(), (sw-t.Leaves())%t.Spines()

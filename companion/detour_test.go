@@ -34,6 +34,7 @@ func sampleTrees(t *testing.T, rng *rand.Rand) []*topology.Tree {
 		{Ports: 4, Leaves: 4, Fill: []int{4, 1, 3, 0}},
 		{Ports: 2, Leaves: 3, Spines: 4},
 		{Ports: 3, Leaves: 5, Spines: 2},
+		{Ports: 3, Leaves: 3, Spines: 2, Cables: 2},
 		{Ports: 2, Leaves: 4, Pods: 2},
 		{Ports: 2, Leaves: 6, Pods: 3, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2, 2, 1}},
 	}
@@ -73,14 +74,14 @@ func flows(tree *topology.Tree, f func(leaf, dst, path int)) {
 }
 
 // arrives follows packets over the links that are alive in tree, and notes the
-// switches above leaves on their way.
-func (s state) arrives(tree *topology.Tree, leaf, dst, path int, above map[int]bool) bool {
-	ends := walker{tree, s.routes}.ends(Node(leaf), addresses{tree}.Server(dst, path), 5, above)
+// links on their way.
+func (s state) arrives(tree *topology.Tree, leaf, dst, path int, taken map[topology.Link]bool) bool {
+	ends := walker{tree, s.routes}.ends(Node(leaf), addresses{tree}.Server(dst, path), 5, taken)
 	return len(ends) == 1 && ends[0] == tree.ServerName(dst)
 }
 
 // everything checks that packets arrive wherever a path is alive between two leaves, and
-// by the switches of their own path where that is alive.
+// by the links of their own path where that is alive.
 func (s state) everything(t *testing.T, what string) {
 	t.Helper()
 	flows(s.tree, func(leaf, dst, path int) {
@@ -89,10 +90,10 @@ func (s state) everything(t *testing.T, what string) {
 			return
 		}
 		where := fmt.Sprintf("%s: %s, down %v: leaf%d to rank %d on path %d", what, s.tree.Notation(), s.tree.DownNames(), leaf, dst, path)
-		above := map[int]bool{}
-		expect.True(t, s.arrives(s.tree, leaf, dst, path, above), "%s does not arrive", where)
-		expect.False(t, leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(above, passes(s.tree, leaf, other, path)),
-			"%s, which is alive, takes switches %v", where, above)
+		taken := map[topology.Link]bool{}
+		expect.True(t, s.arrives(s.tree, leaf, dst, path, taken), "%s does not arrive", where)
+		expect.False(t, leaf != other && path >= 0 && s.tree.PathAlive(leaf, other, path) && !maps.Equal(taken, passes(s.tree, leaf, other, path)),
+			"%s, which is alive, takes %v", where, taken)
 	})
 }
 
@@ -131,6 +132,7 @@ func TestTransitionHasNoGap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, o := range []topology.Options{
 		{Ports: 2, Leaves: 3}, {Ports: 3, Leaves: 3, Fill: []int{3, 1, 2}}, {Ports: 2, Leaves: 4, Spines: 3}, {Ports: 2, Leaves: 4, Pods: 2},
+		{Ports: 2, Leaves: 3, Spines: 2, Cables: 2},
 	} {
 		whole := topologytest.Without(t, o)
 		now := around(t, whole, routing.Ftree)

@@ -95,7 +95,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 		leaf := t.SwitchName(t.Leaf(r))
 		out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, companion.Single), 32), "tables"})
 		for path := range t.Paths() {
-			note := t.SwitchName(t.Switches() - t.Paths() + path) // its spine or top switch
+			note := pathNote(t, path)
 			out = append(out, address{leaf, netip.PrefixFrom(b.addr.Server(r, path), 32), note})
 		}
 		return out
@@ -109,6 +109,16 @@ func (b *Batch) addresses(n companion.Node) []address {
 		}
 	}
 	return out
+}
+
+// pathNote names a path: its spine or top switch, and the cables up and down where they are parallel.
+func pathNote(t *topology.Tree, path int) string {
+	spine, top := t.SpineTop(path)
+	if t.Cables() == 1 {
+		return t.SwitchName(t.Switches() - t.Paths() + path)
+	}
+	up, down := t.LaneCables(top)
+	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.Leaves()+spine), up, down)
 }
 
 // Switches returns which switch has an address, for all cables between switches:

@@ -38,13 +38,17 @@ func TestKernelsForward(t *testing.T) {
 	expect.MustTrue(t, expect.Err(exec.LookPath("ip")) == nil, "ip is not installed (package iproute2): scripts/setup installs it")
 	three := topology.Options{Ports: 2, Leaves: 4, Pods: 2, Fill: []int{2, 1, 2, 1}}
 	t.Run("two levels", func(t *testing.T) { forward(t, small(t), small(t, "leaf0-spine1")) })
+	t.Run("parallel cables", func(t *testing.T) {
+		cables := topology.Options{Ports: 2, Leaves: 3, Spines: 2, Cables: 2}
+		forward(t, topologytest.Tree(t, cables), topologytest.Tree(t, cables, "leaf0-spine1/0"))
+	})
 	t.Run("three levels", func(t *testing.T) {
 		forward(t, topologytest.Tree(t, three), topologytest.Tree(t, three, "pod1-spine0-top1", "leaf0-spine1"))
 	})
 }
 
 // forward has kernels forward on a whole tree and then on a broken one, where leaf0 has
-// lost spine1.
+// lost path 1.
 func forward(t *testing.T, tree, broken *topology.Tree) {
 	t.Helper()
 	l := expect.Value(lab.Start(t.Context(), lab.Options{Tree: tree}))(t)

@@ -61,6 +61,7 @@ var faults = []fault{
 	{"two levels", topology.Options{Ports: 2, Leaves: 3}, topology.Link{Leaf: 2, Spine: 1}},
 	{"three levels, leaf", topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 0}},
 	{"three levels, top", topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 0, Above: true, Top: 1}},
+	{"parallel cables", topology.Options{Ports: 2, Leaves: 3, Spines: 1, Cables: 2}, topology.Link{Leaf: 1, Cable: 2}},
 }
 
 func newPlan(t testing.TB, tree *topology.Tree, engine string) *plan.Plan {
@@ -105,7 +106,7 @@ func transfer(ctx context.Context, l *lab.Lab, src, dst, path int, data []byte) 
 		return err
 	}
 	defer conn.Close()
-	if from := netip.MustParseAddrPort(conn.LocalAddr().String()).Addr(); from != l.Addr(src, path) {
+	if from := netip.MustParseAddrPort(conn.LocalAddr().String()).Addr(); from != l.Addr(src, l.Addresses().Tree.Back(path)) {
 		err = fmt.Errorf("sent from %s, answers would take another path than %d", from, path)
 	}
 	if err == nil {
@@ -206,14 +207,15 @@ func TestStartsWithDeadLinks(t *testing.T) {
 func TestCounters(t *testing.T) {
 	const size = 1 << 20
 	two, three := newTree(t, 2, 3), topologytest.Without(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	for i, tree := range []*topology.Tree{two, two, three} {
+	cables := topologytest.Without(t, topology.Options{Ports: 2, Leaves: 3, Spines: 1, Cables: 2})
+	for i, tree := range []*topology.Tree{two, two, three, cables} {
 		rate := unit.Rate(i%2) * 1e9
 		for path := range tree.Paths() {
 			t.Run(fmt.Sprintf("%s rate %s path %d", tree.Notation(), rate, path), func(t *testing.T) {
 				l, _ := start(t, newPlan(t, tree, routing.Ftree), rate)
 				const src, dst = 1, 4
 				expect.Must(t, transfer(t.Context(), l, src, dst, path, make([]byte, size)))
-				checkCounters(t, l, tree.Path(nil, src, dst, path), tree.Path(nil, dst, src, path), size)
+				checkCounters(t, l, tree.Path(nil, src, dst, path), tree.Path(nil, dst, src, tree.Back(path)), size)
 			})
 		}
 	}

@@ -46,7 +46,7 @@ func (b *Lab) Counters() ([]Count, error) {
 // sendingEnds returns which end of a cable sends upwards, away from the
 // servers, and which downwards. End 0 is the leaf's, or the lower one of two switches.
 func (b *Lab) sendingEnds(cable int) (up, down int) {
-	if first := b.tree.Leaves() * b.tree.Spines(); cable >= first && cable < first+b.tree.Servers() {
+	if first := b.tree.LowerLinks(); cable >= first && cable < first+b.tree.Servers() {
 		return 1, 0
 	}
 	return 0, 1

@@ -58,7 +58,7 @@ func (o *Options) validate() error {
 	case n.Leaves() > maxLeaves:
 		return fmt.Errorf("lab: %s has %d leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for %d", n.Notation(), n.Leaves(), maxLeaves)
 	case n.Paths() > maxPaths:
-		return fmt.Errorf("lab: %s has %d paths between leaves, through as many spines or top switches; its addresses 10.<path>.<leaf>.<slot+1> have room for %d",
+		return fmt.Errorf("lab: %s has %d paths between leaves; its addresses 10.<path>.<leaf>.<slot+1> have room for %d",
 			n.Notation(), n.Paths(), maxPaths)
 	case o.Rate < 0 || o.Rate > 0 && o.Rate < 8:
 		return fmt.Errorf("lab: rate %s: must be 0 (no limit) or at least 8bit/s", o.Rate)

@@ -274,6 +274,8 @@ func TestWatch(t *testing.T) {
 	top := topology.Link{Leaf: 1, Spine: 1, Above: true}
 	watched(t, topologytest.Without(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, topology.Link{Leaf: 1, Spine: 1}, top),
 		topology.Link{Leaf: 0, Spine: 1, Above: true, Top: 1})
+	cables := topology.Options{Ports: 2, Leaves: 2, Spines: 1, Cables: 2}
+	watched(t, topologytest.Tree(t, cables, "leaf0-spine0/1"), topology.Link{Leaf: 1, Cable: 2})
 }
 
 // watched takes a link of a tree down and up while both ends of all are watched.

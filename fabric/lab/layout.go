@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"time"
@@ -17,7 +18,7 @@ const singlePath = 200
 // server and path, so that choosing the address chooses the path (the
 // Ethernet form of InfiniBand's LMC; thesis 7.2), and 10.200.<leaf>.<slot+1>
 // for routing tables to decide. A path is one of topology.Tree.PathOf, in two
-// levels a spine, or -1 for the latter.
+// levels a spine, with parallel cables also both of them, or -1 for the latter.
 type Addresses struct{ Tree *topology.Tree }
 
 // Server returns the address of the server of a rank on a path.
@@ -68,8 +69,8 @@ type cable struct {
 }
 
 const (
-	lowIndex   = 1000 // of port 0, where a port is ends[0] of its cable
-	otherIndex = 2    // of port 0, where it is ends[1]; 1 is lo
+	lowIndex   = 10000 // of port 0, where a port is ends[0] of its cable
+	otherIndex = 2     // of port 0, where it is ends[1]; 1 is lo
 )
 
 // A layout is everything about a lab that can be said before the kernel is
@@ -97,7 +98,7 @@ func newLayout(o Options) *layout {
 		y.names = append(y.names, t.ServerName(r))
 		y.ports = append(y.ports, make([]Port, 1))
 	}
-	low := t.Leaves() * t.Spines()
+	low := t.LowerLinks()
 	y.links(0, low)
 	for r := range t.Servers() {
 		y.join(Node(t.Leaf(r)), t.Slot(r), y.server(r), 0)
@@ -108,8 +109,15 @@ func newLayout(o Options) *layout {
 
 func (y *layout) links(from, to int) {
 	for id := from; id < to; id++ {
-		low, high := y.tree.Ends(y.tree.LinkOf(id))
-		y.join(Node(low.Switch), low.Port, Node(high.Switch), high.Port)
+		l := y.tree.LinkOf(id)
+		low, high := y.tree.Ends(l)
+		c := y.join(Node(low.Switch), low.Port, Node(high.Switch), high.Port)
+		for i := range c.ends {
+			if e := &c.ends[i]; l.Cable > 0 { // parallel ones need names of their own
+				e.name += fmt.Sprintf("-%d", l.Cable-1)
+				y.ports[e.node][e.port].Name = e.name
+			}
+		}
 	}
 }
 
@@ -117,7 +125,7 @@ func (y *layout) cable(l topology.Link) int { return int(y.tree.UpWire(l)) / 2 }
 
 // join appends the cable between a port of a leaf, or of a pod's switch, and one of
 // another node. The order of calls is that of topology.Wire.
-func (y *layout) join(low Node, port int, other Node, otherPort int) {
+func (y *layout) join(low Node, port int, other Node, otherPort int) *cable {
 	id := len(y.cables)
 	a := end{low, port, y.names[other], lowIndex + port, mac(id, 0)}
 	b := end{other, otherPort, y.names[low], otherIndex + otherPort, mac(id, 1)}
@@ -125,6 +133,7 @@ func (y *layout) join(low Node, port int, other Node, otherPort int) {
 	for _, e := range []end{a, b} {
 		y.ports[e.node][e.port] = Port{Name: e.name, Index: e.index, Gateway: gateway(e.port)}
 	}
+	return &y.cables[id]
 }
 
 // mac returns the fixed, locally administered address of one end of a cable.
