@@ -303,7 +303,7 @@ func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*
 		delete(x.Timed, l)
 	}
 	if !x.Known() { // nothing has been carried
-		x.Carried = make([]float64, 2*tree.Leaves()*tree.Spines())
+		x.Carried = make([]float64, 2*tree.LowerLinks())
 	}
 	return x, nil
 }

@@ -31,18 +31,19 @@ func LoadsOf(p *plan.Plan) *Loads {
 		return nil
 	}
 	t := p.Tree
-	l := &Loads{tree: t, Phases: p.Phases(), wires: 2 * t.Leaves() * t.Spines()}
+	l := &Loads{tree: t, Phases: p.Phases(), wires: 2 * t.LowerLinks()}
 	l.cells = make([]uint16, l.Phases*l.wires)
 	leaf := make([]int, t.Servers())
 	for rank := range leaf {
 		leaf[rank] = t.Leaf(rank)
 	}
 	for m := range p.Schedule.All() {
-		spine := p.Spine(m.Src, m.Dst)
+		spine, lane := t.SpineTop(p.Path(m.Src, m.Dst))
 		if spine == scheduler.None {
 			continue
 		}
-		for _, w := range [2]topology.Wire{t.Up(leaf[m.Src], spine), t.Down(leaf[m.Dst], spine)} {
+		up, down := t.Across(leaf[m.Src], leaf[m.Dst], spine, lane)
+		for _, w := range [2]topology.Wire{up, down} {
 			cell := &l.cells[m.Phase*l.wires+int(w)]
 			*cell++
 			l.Most = max(l.Most, int(*cell))
@@ -144,11 +145,11 @@ func (x *CaseTree) count(list []results.LinkCount) {
 			continue
 		}
 		if x.Carried == nil {
-			x.Carried = make([]float64, 2*x.Tree.Leaves()*x.Tree.Spines())
+			x.Carried = make([]float64, 2*x.Tree.LowerLinks())
 		}
-		w := x.Tree.Up(links[0].Leaf, links[0].Spine)
+		w := x.Tree.UpWire(links[0])
 		if l.Direction == "down" {
-			w = x.Tree.Down(links[0].Leaf, links[0].Spine)
+			w++ // the two wires of a cable are neighbours
 		}
 		x.Carried[w] += float64(l.Bytes)
 		if l.Planned {

@@ -16,7 +16,6 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
-	"evbench/topology"
 )
 
 // A grid has a value for each ordered pair of servers; NaN where there is none.
@@ -124,10 +123,9 @@ func plannedPairs(p *plan.Plan) *grid {
 	g := newGrid(positions)
 	for m := range p.Schedule.All() {
 		most := 1
-		if spine := p.Spine(m.Src, m.Dst); spine != scheduler.None {
-			for _, w := range [2]topology.Wire{t.Up(t.Leaf(m.Src), spine), t.Down(t.Leaf(m.Dst), spine)} {
-				most = max(most, loads.At(m.Phase, w))
-			}
+		if spine, lane := t.SpineTop(p.Path(m.Src, m.Dst)); spine != scheduler.None {
+			up, down := t.Across(t.Leaf(m.Src), t.Leaf(m.Dst), spine, lane)
+			most = max(most, loads.At(m.Phase, up), loads.At(m.Phase, down))
 		}
 		g.cells[m.Src*len(positions)+m.Dst] = 1 / float64(most)
 	}

@@ -68,20 +68,22 @@ func (x *CaseTree) panel() Panel {
 	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
 		down := func(leaf int) vg.Point { return at(c, p, (float64(leaf)+0.5)/float64(leaves), 0.12) }
 		up := func(spine int) vg.Point { return at(c, p, (float64(spine)+0.5)/float64(spines), 0.9) }
-		for leaf := range leaves {
-			for spine := range spines {
-				a, b := down(leaf), up(spine)
-				if !x.Tree.Alive(leaf, spine) {
-					deadLink(c, a, b)
-					say(c, vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}, "leaf%d-spine%d: dead", leaf, spine)
-					continue
-				}
-				m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
-				half(c, a, m, totals[x.Tree.Up(leaf, spine)]/most)
-				half(c, m, b, totals[x.Tree.Down(leaf, spine)]/most)
-				near := vg.Point{X: a.X + 0.2*(b.X-a.X), Y: a.Y + 0.2*(b.Y-a.Y)}
-				say(c, near, "leaf%d-spine%d: up %s, down %s", leaf, spine, x.amount(totals[x.Tree.Up(leaf, spine)]), x.amount(totals[x.Tree.Down(leaf, spine)]))
+		for id := range x.Tree.LowerLinks() {
+			l := x.Tree.LinkOf(id)
+			beside := vg.Length(3 * max(l.Cable-1, 0)) // parallel cables next to each other
+			a, b := down(l.Leaf), up(l.Spine)
+			a.X, b.X = a.X+beside, b.X+beside
+			m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
+			if !x.Tree.LinkAlive(l) {
+				deadLink(c, a, b)
+				say(c, m, "%s: dead", l)
+				continue
 			}
+			upward, downward := totals[x.Tree.UpWire(l)], totals[x.Tree.UpWire(l)+1]
+			half(c, a, m, upward/most)
+			half(c, m, b, downward/most)
+			near := vg.Point{X: a.X + 0.2*(b.X-a.X), Y: a.Y + 0.2*(b.Y-a.Y)}
+			say(c, near, "%s: up %s, down %s", l, x.amount(upward), x.amount(downward))
 		}
 		for leaf := range leaves {
 			node(c, down(leaf), fmt.Sprintf("%d", leaf), float64(leaves))

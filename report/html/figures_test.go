@@ -7,6 +7,7 @@ import (
 	"flag"
 	"image/png"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,8 +127,9 @@ func TestOnly(t *testing.T) {
 
 // The loads of the phases add up to those that the plan itself counts.
 func TestLoadsAddUp(t *testing.T) {
-	s := Ten(t)
-	for name, p := range s.Plans {
+	plans := maps.Clone(Ten(t).Plans)
+	maps.Copy(plans, Parallel(t).Plans)
+	for name, p := range plans {
 		want, _ := p.Loads(func(_, _ int) float64 { return 1 })
 		most := 0
 		l := figure.LoadsOf(p)

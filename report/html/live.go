@@ -34,7 +34,7 @@ func Verdict(run *results.Run) (table template.HTML, legend string, err error) {
 // Tree returns the drawing of one case over all its phases, with what there is to say in
 // words; "" where it has too many cables to be drawn.
 func Tree(id, title string, x *figure.CaseTree) (template.HTML, error) {
-	if x.Tree.Leaves()*x.Tree.Spines() > mostLinks {
+	if x.Tree.LowerLinks() > mostLinks {
 		return "", nil
 	}
 	v := viewTree(id, title, "", x)

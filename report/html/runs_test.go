@@ -160,6 +160,14 @@ func Small(t testing.TB) figure.Source {
 	)
 }
 
+// Parallel is a run on a tree with two cables from each leaf to each spine, one of them dead.
+func Parallel(t testing.TB) figure.Source {
+	t.Helper()
+	down := []string{"leaf0-spine1/0"}
+	return Source(t, newTree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2}), 4,
+		Case{Name: "fors", Schedule: "fors", Down: down}, Case{Name: "shift", Schedule: "linear-shift", Routing: "minhop", Down: down})
+}
+
 // Ten is a run of ten cases of 64 servers, FT(2;8,8).
 func Ten(t testing.TB) figure.Source {
 	t.Helper()

@@ -26,8 +26,8 @@ func treeFigure(index int, s figure.Source) figureView {
 	for i, x := range s.Trees() {
 		switch {
 		case !x.Known():
-		case x.Tree.Leaves()*x.Tree.Spines() > mostLinks:
-			v.Missing = fmt.Sprintf("The tree has %d cables between leaves and spines, too many for a page; evbench plot tree draws it.", x.Tree.Leaves()*x.Tree.Spines())
+		case x.Tree.LowerLinks() > mostLinks:
+			v.Missing = fmt.Sprintf("The tree has %d cables between leaves and spines, too many for a page; evbench plot tree draws it.", x.Tree.LowerLinks())
 			return v
 		default:
 			v.Trees = append(v.Trees, viewTree(fmt.Sprintf("%s-%d", v.ID, i), results.Label(cases[i], cases), caseID(index, i), x))
@@ -47,13 +47,14 @@ func viewTree(id, title, of string, x *figure.CaseTree) treeView {
 	}
 	for leaf := range t.Leaves() {
 		c.Levels[0] = append(c.Levels[0], Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)})
-		for spine := range t.Spines() {
-			l, up, down := topology.Link{Leaf: leaf, Spine: spine}, totals[t.Up(leaf, spine)], totals[t.Down(leaf, spine)]
-			c.Most = max(c.Most, up, down)
-			c.Cables = append(c.Cables, Cable{
-				Low: Place{0, leaf}, High: Place{1, spine}, Up: up, Down: down, Title: linkTitle(x, l, totals), Dead: !t.Alive(leaf, spine), timed: x.Timed[l] != "",
-			})
-		}
+	}
+	for id := range t.LowerLinks() {
+		l := t.LinkOf(id)
+		up, down := totals[t.UpWire(l)], totals[t.UpWire(l)+1]
+		c.Most = max(c.Most, up, down)
+		c.Cables = append(c.Cables, Cable{
+			Low: Place{0, l.Leaf}, High: Place{1, l.Spine}, Up: up, Down: down, Title: linkTitle(x, l, totals), Dead: !t.LinkAlive(l), timed: x.Timed[l] != "",
+		})
 	}
 	for spine := range t.Spines() {
 		c.Levels[1] = append(c.Levels[1], Switch{Name: fmt.Sprintf("spine%d", spine)})
@@ -77,7 +78,7 @@ func words(x *figure.CaseTree) string {
 		if len(names) > most {
 			names = append(names[:most], fmt.Sprintf("and %d more", len(dead)-most))
 		}
-		parts = append(parts, fmt.Sprintf("%d of %d links are dead: %s.", len(dead), x.Tree.Leaves()*x.Tree.Spines(), strings.Join(names, ", ")))
+		parts = append(parts, fmt.Sprintf("%d of %d links are dead: %s.", len(dead), x.Tree.LowerLinks(), strings.Join(names, ", ")))
 	} else {
 		parts = append(parts, "No link is dead from the start.")
 	}
@@ -148,10 +149,11 @@ func many(yes bool) string {
 }
 
 func linkTitle(x *figure.CaseTree, l topology.Link, totals []float64) string {
-	if !x.Tree.Alive(l.Leaf, l.Spine) {
+	if !x.Tree.LinkAlive(l) {
 		return l.String() + ": dead"
 	}
-	up, down := x.Tree.Up(l.Leaf, l.Spine), x.Tree.Down(l.Leaf, l.Spine)
+	up := x.Tree.UpWire(l)
+	down := up + 1
 	text := l.String() + ":"
 	if x.Loads != nil {
 		text += fmt.Sprintf(" up %.0f, down %.0f messages in an exchange;", totals[up], totals[down])
