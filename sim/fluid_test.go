@@ -24,7 +24,13 @@ func equal(uint64, int) int { return mega - 40 }
 // small is a job on FT(2;4,4): a fragment takes 1 ms alone, an exchange 15 ms.
 func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
-	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, down...)
+	return smallOf(t, topology.Options{Ports: 4, Leaves: 4}, mode, schedule, routing, down...)
+}
+
+// smallOf is small of another tree.
+func smallOf(t *testing.T, o topology.Options, mode, schedule, routing string, down ...string) *Job {
+	t.Helper()
+	tr := topologytest.Tree(t, o, down...)
 	return &Job{
 		Name: "small", Repeat: 2, Mode: mode, Plan: planOf(t, tr, plan.Options{Schedule: schedule, Routing: routing, Seed: 1}),
 		Size: equal, Header: 40, Requests: Requests{Credits: 1}, Interval: 20 * time.Millisecond, BitPerSec: 8e9, Seed: 7,

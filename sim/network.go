@@ -49,11 +49,12 @@ func (n *network) through(to []int32, src, dst, by int) []int32 {
 		return to
 	}
 	spine, top := t.Through(a, b, by)
-	to = append(to, int32(t.FromServer(src)), int32(t.Up(a, spine)))
-	if top != scheduler.None {
+	up, down := t.Across(a, b, spine, top)
+	to = append(to, int32(t.FromServer(src)), int32(up))
+	if t.Apart(a, b) {
 		to = append(to, int32(t.TopUp(t.Pod(a), spine, top)), int32(t.TopDown(t.Pod(b), spine, top)))
 	}
-	return append(to, int32(t.Down(b, spine)), int32(t.ToServer(dst)))
+	return append(to, int32(down), int32(t.ToServer(dst)))
 }
 
 func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {

@@ -39,6 +39,8 @@ func TestNetworkLoads(t *testing.T) {
 		{"pinned", planned(t, topologytest.Tree(t, whole, "leaf0-spine0"), "fors", "pinned")},
 		{"gaps and an empty leaf", planned(t, topologytest.Tree(t, partly, "leaf0-spine2"), "linear-shift", "spread")},
 		{"three levels", podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4})},
+		{"cables", planned(t, topologytest.Tree(t, cables, "leaf0-spine1/0"), "fors", "")},
+		{"cables by tables", planned(t, topologytest.Tree(t, cables, "leaf0-spine1/0"), "linear-shift", "minhop")},
 	} {
 		want, ok := c.plan.Loads(plan.Equal)
 		expect.MustTrue(t, ok, "%s: the plan has no loads", c.name)

@@ -177,18 +177,40 @@ func (c *packetStage) routes(plan int) *credit.Routes {
 		}
 		for a := range t.Leaves() {
 			if a != b {
-				c.set(r, a, b, c.ups(t, t.CommonSpines(a, b), func(k int) topology.Link { return topology.Link{Leaf: a, Spine: k} }))
+				c.set(r, a, b, c.upwards(t, a, b))
 			}
 		}
 		for k := range t.Spines() {
-			link := topology.Link{Leaf: b, Spine: k}
-			c.set(r, t.Above(b, k), b, []int32{c.wires.Back[c.up[t.LinkID(link)]]})
+			c.set(r, t.Above(b, k), b, c.downwards(t, b, k))
 			if t.Levels() == 3 {
 				c.above(r, t, b, k)
 			}
 		}
 	}
 	return r
+}
+
+// upwards returns the cables of leaf a with which a live path to leaf b begins.
+func (c *packetStage) upwards(t *topology.Tree, a, b int) (out []int32) {
+	for _, k := range t.CommonSpines(a, b) {
+		for i := range t.Cables() {
+			if link := t.Cable(a, k, i); t.LinkAlive(link) {
+				out = append(out, c.up[t.LinkID(link)])
+			}
+		}
+	}
+	return out
+}
+
+// downwards returns the live cables from a spine to a leaf; where none is, all, since what is on
+// the way there still crosses them.
+func (c *packetStage) downwards(t *topology.Tree, leaf, spine int) (out []int32) {
+	for i := range t.Cables() {
+		if link := t.Cable(leaf, spine, i); t.LinkAlive(link) || !t.Alive(leaf, spine) {
+			out = append(out, c.wires.Back[c.up[t.LinkID(link)]])
+		}
+	}
+	return out
 }
 
 func (c *packetStage) above(r *credit.Routes, t *topology.Tree, b, k int) {
@@ -249,7 +271,8 @@ func (c *packetStage) slot() int32 {
 }
 
 // via returns by which links a fragment goes up from its leaf and, of three levels, from
-// the switch above, plus one; 0 where switches decide.
+// the switch above, or down from its spine where cables are parallel, plus one; 0 where
+// switches decide.
 func (c *packetStage) via(x *fragment) (via [2]int32) {
 	n := c.plans.nets[c.plans.now]
 	a, b := n.leaf[x.src], n.leaf[x.dst]
@@ -261,8 +284,11 @@ func (c *packetStage) via(x *fragment) (via [2]int32) {
 		return via
 	}
 	via[0] = c.upBy[path[1]] + 1
-	if c.tree.Apart(a, b) {
+	switch {
+	case c.tree.Apart(a, b):
 		via[1] = c.upBy[path[2]] + 1
+	case c.tree.Cables() > 1:
+		via[1] = c.wires.Back[c.upBy[path[2]-1]] + 1 // the wire downwards follows that upwards
 	}
 	return via
 }

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/routing"
 	"evbench/sim/credit"
 )
 
@@ -137,5 +138,48 @@ func TestPacketsRelief(t *testing.T) {
 	within(t, "one dead link, by credit", span(credit.Relief, "leaf0-spine1").Seconds(), tables.Seconds(), 0.02)
 	if got := span(credit.QueueRelief, "leaf0-spine1"); got >= tables*95/100 {
 		t.Errorf("one dead link, by queue: an exchange takes %v, by tables %v", got, tables)
+	}
+}
+
+// Of parallel cables all models load each as the plan does, and a cable that dies and comes back
+// costs what the phases say.
+func TestParallelCables(t *testing.T) {
+	for _, tt := range []struct{ mode, schedule, routing string }{
+		{results.Sync, "fors", ""}, {results.Unsync, "fors", ""}, {results.Sync, "linear-shift", "minhop"}, {results.Unsync, "", "spread"},
+	} {
+		for _, down := range [][]string{nil, {"leaf0-spine1/0"}, {"leaf0-spine1/0", "leaf1-spine1/1", "leaf2-spine0"}} {
+			j := smallOf(t, cables, tt.mode, tt.schedule, tt.routing, down...)
+			j.Duration, j.Lossless = 120*time.Millisecond, lossless(true)
+			name := tt.mode + tt.schedule
+			flows, full := outcome(t, j), packets(t, j)
+			balance(t, j, flows)
+			balance(t, j, full)
+			if tt.mode == results.Sync && tt.schedule == "fors" {
+				within(t, name, full.Span.Seconds(), flows.Span.Seconds(), 0.01)
+				within(t, name, flows.Span.Seconds(), phase(t, j).Span.Seconds(), 0.01)
+			}
+			healthy := smallOf(t, cables, tt.mode, tt.schedule, tt.routing)
+			healthy.Duration, healthy.Lossless = j.Duration, j.Lossless
+			healthy.Changes = []Change{{At: 40 * time.Millisecond, Plan: j.Plan}, {At: 90 * time.Millisecond, Plan: healthy.Plan}}
+			counts(t, healthy, outcome(t, healthy))
+			counts(t, healthy, packets(t, healthy))
+		}
+	}
+}
+
+// Where switches choose, they choose between all live cables, upwards and downwards.
+func TestCablesChosenByPacket(t *testing.T) {
+	for _, route := range []string{routing.Spray, routing.Adaptive} {
+		j := smallOf(t, cables, results.Unsync, "", route, "leaf0-spine1/0")
+		j.Duration, j.Lossless = 150*time.Millisecond, lossless(true)
+		o := packets(t, j)
+		counts(t, j, o)
+		for id := range j.Plan.Tree.LowerLinks() {
+			l := j.Plan.Tree.LinkOf(id)
+			for w := range 2 {
+				used := o.Wires[int(j.Plan.Tree.UpWire(l))+w] > 0
+				expect.True(t, used == j.Plan.Tree.LinkAlive(l), "%s: %s carries something: %v", route, l, used)
+			}
+		}
 	}
 }

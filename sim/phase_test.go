@@ -38,6 +38,9 @@ func near(t *testing.T, what string, got, want float64) {
 	expect.True(t, math.Abs(got-want) <= 1e-6*max(1, math.Abs(want)), "%s: %.9g, want %.9g", what, got, want)
 }
 
+// cables has two between each leaf and each spine.
+var cables = topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2}
+
 // plans are trees, dead links, schedules and routings of all kinds.
 func plans(t *testing.T) map[string]*plan.Plan {
 	partly := topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 4, 0, 2}}
@@ -51,6 +54,8 @@ func plans(t *testing.T) map[string]*plan.Plan {
 		"by port":       planned(t, topologytest.Tree(t, partly), "linear-shift-ports", "ftree"),
 		"optimal":       planned(t, topologytest.Tree(t, whole), "bandwidth-optimal", "pinned"),
 		"three levels":  podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4}),
+		"cables":        planned(t, topologytest.Tree(t, cables, "leaf0-spine1/0", "leaf2-spine1"), "fors", ""),
+		"cables shift":  planned(t, topologytest.Tree(t, cables, "leaf0-spine1/0"), "linear-shift", "spread"),
 	}
 }
 
