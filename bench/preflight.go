@@ -77,7 +77,7 @@ func surveyTime(n int) time.Duration {
 // survey measures, and puts what was measured into the words of the judge.
 func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Survey, error) {
 	out := preflight.Survey{Servers: seats(r.s.Tree, r.looked.hosts), Spines: r.s.Tree.Paths(), Switches: r.o.Switches}
-	if t := r.s.Tree; t.Levels() == 3 {
+	if t := r.s.Tree; t.Levels() == 3 || t.Cables() > 1 {
 		out.Half = halfWay(t)
 	}
 	place := map[int]int{} // of a position
@@ -93,7 +93,7 @@ func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Sur
 	return out, nil
 }
 
-// halfWay names the switch half way on three levels: between pods a top switch, else that of the plane in the pod.
+// halfWay names the switch half way where a path is more than a spine: between pods of three levels a top switch, else that of the plane or the spine.
 func halfWay(t *topology.Tree) func(from, to, path int) string {
 	return func(from, to, path int) string {
 		if t.Apart(from, to) {

@@ -175,6 +175,9 @@ func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error
 	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
 		return nil, errors.New("topology: a log is replayed on trees of two levels")
 	}
+	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
 	timing := simTiming(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
 		timing = simTiming(s, planned[i].Barrier)

@@ -176,6 +176,9 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if c.Mode == Ordered && s.Tree.Levels() == 3 {
 		d.Fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
 	}
+	if err := s.Tree.OneCable("ordered cases are planned on trees"); err != nil && c.Mode == Ordered {
+		d.Fail(e.at("mode"), "%v; take another mode", err)
+	}
 	if n := s.Tree.Servers(); c.Schedule == scheduler.NameXOR && bits.OnesCount(uint(n)) != 1 {
 		d.Fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
 			n, scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.NameFORS)
@@ -272,6 +275,11 @@ func (c *Case) mayMeasure(kind string) error {
 
 // Measurable reports why a scenario can be worked out, but not run.
 func (s *Scenario) Measurable() error {
+	if s.Fabric.Kind == Hosts {
+		if err := s.Tree.OneCable("runs on plain hosts know trees"); err != nil {
+			return fmt.Errorf("topology %w; take fabric lab or emulate, or evbench sim", err)
+		}
+	}
 	for i := range s.Cases {
 		if err := s.Cases[i].mayMeasure(s.Fabric.Kind); err != nil {
 			return fmt.Errorf("case %q: %w", s.Cases[i].Name, err)

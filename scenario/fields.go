@@ -80,9 +80,10 @@ func (t *top) topology(text string) (topology.Options, error) {
 func topFields(t *top) group {
 	return group{
 		{"name", matching(&t.Name, nameRE, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
-		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes, in which a fat tree is"},
+		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1), with parallel cables PGFT(2;m;w;p); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes, in which a fat tree is"},
 		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
 		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
+		{"cables", whole(&t.tree.Cables, 1, topology.MaxCables), "parallel cables from each leaf to each spine of two levels (default: 1)"},
 		{"rounds", to(&t.Rounds.Count, either(enum(Auto), integer(1, maxRounds)), parseRounds).flag("measure a slice of each case in each of `N` rounds; auto: until the answer is resolved"), "how often the cases are measured; auto: until every compared case is resolved"},
 		{"limit", lasts(&t.Rounds.Limit, time.Second, 7*24*time.Hour).flag("with rounds auto, begin no round that would end after `D`"), "with rounds: auto, no round begins that would end after this"},
 		{"duration", lasts(&t.Duration, minDuration, maxDuration).flag("measure each slice for `D`"), "of the measured part of each slice"},

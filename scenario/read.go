@@ -118,8 +118,8 @@ func (d *document) tree(root field, f fields, t *top) {
 	case !at.Given():
 		d.Fail(root.At("topology"), "is missing; write for example topology: FT(2;4,4)")
 		return
-	case t.found != nil && (f.Given("fill") || f.Given("spines")):
-		d.Fail(at, "is a file, which says what fill and spines would say; leave them out")
+	case t.found != nil && (f.Given("fill") || f.Given("spines") || f.Given("cables")):
+		d.Fail(at, "is a file, which says what fill, spines and cables would say; leave them out")
 		return
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
@@ -127,9 +127,6 @@ func (d *document) tree(root field, f fields, t *top) {
 	tree, err := t.found, error(nil)
 	if tree == nil {
 		tree, err = topology.New(*o)
-	}
-	if err == nil {
-		err = tree.OneCable("scenarios take trees")
 	}
 	if err == nil && tree.Servers() > maxServers {
 		err = fmt.Errorf("%d servers; a run has at most %d", tree.Servers(), maxServers)

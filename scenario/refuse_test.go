@@ -39,6 +39,7 @@ func TestRefuses(t *testing.T) {
 		{"overfull leaf", small + "fill: [4,4,4,5]\n" + c, `fill[3]: "5": write a whole number 0..4`},
 		{"no spines", small + "spines: 0\n" + c, `spines: "0": write a whole number 1..254`},
 		{"one server", small + "fill: [1,0,0,0]\n" + c, "1 servers: an all-to-all"},
+		{"no cables", small + "cables: 0\n" + c, `cables: "0": write a whole number 1..15`},
 		{"too many servers", "topology: FT(2;100,100)\n" + c, "10000 servers; a run has at most 4096"},
 
 		// The simulation.

@@ -85,7 +85,12 @@ func TestParallelCables(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	const leaf, top = "PGFT(2;4,4;1,4;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"
-	write(t, dir, "two.yaml", "topology: "+leaf+"\nfabric: {kind: emulate, rate: 1Gbit/s}\ncases: [{name: a, schedule: fors}]\n")
+	const of = "fabric: {kind: %s, rate: 1Gbit/s}\nduration: 100ms\ncases: [{name: a, %s}]\n"
+	write(t, dir, "two.yaml", "topology: FT(2;4,4)\ncables: 2\n"+fmt.Sprintf(of, "emulate", "schedule: fors, failures: [leaf0-spine1/0]"))
+	write(t, dir, "hosts.yaml", "topology: "+leaf+"\n"+fmt.Sprintf(of, "hosts", "schedule: fors"))
+	write(t, dir, "ordered.yaml", "topology: "+leaf+"\n"+fmt.Sprintf(of, "lab", "mode: ordered"))
+	write(t, dir, "pods.yaml", "topology: FT(3;2,2,2)\ncables: 2\n"+fmt.Sprintf(of, "lab", "schedule: fors"))
+	write(t, dir, "log.txt", "")
 	write(t, dir, "sizes.csv", "0,1,5\n")
 	const why = leaf + " has 2 cables between a leaf and a spine; "
 	for _, tt := range []struct {
@@ -99,11 +104,11 @@ func TestParallelCables(t *testing.T) {
 		{[]string{"plan", "-t", top}, "p3 = 2: plans do not know two cables between a middle switch and a top switch"},
 		{[]string{"table", "phases", "-t", leaf}, why + "phases takes trees with one"},
 		{[]string{"table", "spraying", "-t", leaf}, why + "spraying takes trees with one"},
-		{[]string{"lab", "up", "-t", leaf}, why},
 		{[]string{"failures", "replay", "-t", leaf, "log"}, why + "replay takes trees with one"},
-		{[]string{"validate", "two.yaml"}, "two.yaml:1: topology: " + why + "scenarios take trees with one"},
-		{[]string{"run", "two.yaml"}, why},
-		{[]string{"sim", "two.yaml"}, why},
+		{[]string{"run", "hosts.yaml"}, why + "runs on plain hosts know trees with one; take fabric lab or emulate, or evbench sim"},
+		{[]string{"validate", "ordered.yaml"}, "cases[0].mode: " + why + "ordered cases are planned on trees with one; take another mode"},
+		{[]string{"validate", "pods.yaml"}, "topology: 2 cables between a leaf and a spine: trees of three levels have one"},
+		{[]string{"sim", "--log", "log.txt", "two.yaml"}, "topology: " + why[:len("PGFT(2;4,4;1,4;1,2)")] + " has 2 cables between a leaf and a spine; logs are replayed on trees with one"},
 	} {
 		code, out, said := call(t, tt.args...)
 		expect.True(t, code == exitUsage && out == "" && strings.Contains(said, tt.want),
@@ -114,6 +119,9 @@ func TestParallelCables(t *testing.T) {
 		{"verify", "--bound", "plan.txt"},
 		{"diff", "plan.txt", "plan.txt"},
 		{"whatif", "-t", leaf, "-k", "1", "--sample", "3"},
+		{"validate", "two.yaml"},
+		{"sim", "two.yaml", "-o", "sim"},
+		{"routes", "install", "plan.txt", "--target", "iproute", "--dir", "ip"},
 		{"topo", "show", "-t", leaf, "--down", "leaf0-spine1"},
 		{"routes", "compute", "-t", leaf, "-e", "opensm-minhop", "-o", "tables.txt"},
 		{"routes", "check", "-t", top, "--down", "pod1-spine0-top1", "-e", "opensm-minhop"},

@@ -22,7 +22,7 @@ func labUpAction(c *cli.Context) error {
 	if err := open.MayBuild(); err != nil {
 		return err
 	}
-	t, err := singleTree(c)
+	t, err := anyTree(c)
 	if err != nil {
 		return err
 	}
