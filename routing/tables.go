@@ -97,9 +97,33 @@ func Mix(seed, index uint64) uint64 {
 // chosen by the destination address (LID): a server has 2^LMC of them.
 type Paths struct {
 	Most    int `json:"most"`        // most distinct paths from one leaf to one server of another
-	LMC     int `json:"lmc"`         // LID mask control: ⌈log2 Most⌉
+	LMC     int `json:"lmc"`         // LID mask control: ⌈log2 Most⌉, with parallel cables perhaps more
 	LIDs    int `json:"lids"`        // addresses in the subnet: 2^LMC for each server, one for each switch
 	Entries int `json:"lft_entries"` // of the forwarding table of each switch: all addresses but its own
+}
+
+// LMC counts the paths of a set (path p is bit p%64 of word p/64), and returns how many LIDs one
+// server needs for them, as a power of 2. Where cables are parallel, a LID comes down by the same
+// cable of each spine, its offset modulo their number, whichever leaf it comes from.
+func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
+	var down [topology.MaxCables]int // paths by cable
+	for i, w := range set {
+		paths += bits.OnesCount64(w)
+		for ; w != 0 && t.Cables() > 1; w &= w - 1 {
+			_, lane := t.SpineTop(64*i + bits.TrailingZeros64(w))
+			_, cable := t.LaneCables(lane)
+			down[cable]++
+		}
+	}
+	if t.Cables() == 1 {
+		return paths, bits.Len(uint(max(paths, 1) - 1))
+	}
+	for cable, n := range down[:t.Cables()] {
+		for (1<<lmc-cable+t.Cables()-1)/t.Cables() < n {
+			lmc++
+		}
+	}
+	return paths, lmc
 }
 
 // CountPaths counts the paths of a plan; path returns that of the message from one rank to
@@ -123,15 +147,9 @@ func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 			}
 		}
 		for dst := range t.Servers() {
-			n := 0
-			for _, w := range seen[dst*words : (dst+1)*words] {
-				n += bits.OnesCount64(w)
-			}
-			p.Most = max(p.Most, n)
+			n, lmc := LMC(t, seen[dst*words:(dst+1)*words])
+			p.Most, p.LMC = max(p.Most, n), max(p.LMC, lmc)
 		}
-	}
-	if p.Most > 1 {
-		p.LMC = bits.Len(uint(p.Most - 1))
 	}
 	p.LIDs = t.Servers()<<p.LMC + t.Switches()
 	p.Entries = p.LIDs - 1

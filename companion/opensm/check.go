@@ -216,6 +216,10 @@ func (c *checker) message(src, dst, path int) {
 	a, b := t.Leaf(src), t.Leaf(dst)
 	links := t.PathLinks(a, b, path)
 	at := places.Node(a)
+	if t.Cables() > 1 && !c.sameCables(at, lid, links) {
+		c.err.add(wrongPath, "%s to %s, LID %d: not by %s and %s, as planned", c.name(places.Host[src]), c.name(places.Host[dst]), lid, links[0], links[1])
+		return
+	}
 	for _, l := range links[:len(links)/2] {
 		_, high := t.Ends(l)
 		want, next := places.Node(high.Switch), c.r.Net.At(at, int(c.r.Tables.Port(at, lid))).Node
@@ -229,4 +233,15 @@ func (c *checker) message(src, dst, path int) {
 		}
 		at = want
 	}
+}
+
+// sameCables reports whether a LID takes two cables, up from a switch and down, as far as it leads anywhere.
+func (c *checker) sameCables(from network.Node, lid int, links []topology.Link) bool {
+	port := c.r.Tables.Port(from, lid)
+	next := c.r.Net.At(from, int(port)).Node
+	if next == network.NoNode || port != c.r.places.Up(links[0]) {
+		return next == network.NoNode
+	}
+	port = c.r.Tables.Port(next, lid)
+	return c.r.Net.At(next, int(port)).Node == network.NoNode || port == c.r.places.Down(links[1])
 }

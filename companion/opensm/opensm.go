@@ -84,7 +84,8 @@ const none = 1<<16 - 1
 // O(servers² + leaves · hosts · 2^LMC).
 //
 // The spines that the servers of a leaf, or of three levels a pod, use towards a destination are
-// laid onto its LIDs in rising order; so the LMC is the least possible. LIDs that are left over lead
+// laid onto its LIDs in rising order; so the LMC is the least possible. Where cables are parallel, LID + o comes
+// down by cable o modulo their number, whichever leaf it comes from, which may take more LIDs. LIDs that are left over lead
 // through the other live spines, and hosts that the plan does not know are routed like those.
 // Switches can be reached too, except spines from spines, as with OpenSM's engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
@@ -102,6 +103,9 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		if places, err = places.Take(o.Hosts); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.Tree.OneCable("a LID for each path is for trees"); err != nil && o.ByPath {
+		return nil, err
 	}
 	b := newBuilder(p, places, n)
 	if b.byPath = o.ByPath; b.byPath {
@@ -288,16 +292,19 @@ func (b *builder) collect(p *plan.Plan) {
 	}
 }
 
-func (b *builder) need() int {
-	most := 1
+func (b *builder) need() (lmc int) {
 	for set := range slices.Chunk(b.used, b.words) {
-		n := 0
-		for _, w := range set {
-			n += bits.OnesCount64(w)
-		}
-		most = max(most, n)
+		_, own := routing.LMC(b.tree, set)
+		lmc = max(lmc, own)
 	}
-	return bits.Len(uint(most - 1))
+	return lmc
+}
+
+// down returns the cable by which a path leaves its spine.
+func (b *builder) down(path int) int {
+	_, lane := b.tree.SpineTop(path)
+	_, down := b.tree.LaneCables(lane)
+	return down
 }
 
 // alive reports whether plan and network both have a cable.
@@ -341,7 +348,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 		return
 	}
 	for o := range count {
-		b.downwards(home, func(s network.Node, port uint8) { set(s, o, port) })
+		b.downwards(home, o, func(s network.Node, port uint8) { set(s, o, port) })
 	}
 	if b.tree.Levels() == 3 {
 		b.pods(r, h, home, set)
@@ -351,35 +358,61 @@ func (b *builder) host(r *Routes, h network.Node) {
 		if l == home {
 			continue
 		}
-		choice := b.choices(l, home, h)
+		lists := b.choices(l, home, h)
+		all := slices.Concat(lists...)
 		for o := range count {
-			if len(choice) > 0 {
-				k := choice[o%len(choice)]
-				r.pathsTo(l, h)[o] = uint16(k)
-				if port := b.places.Up(topology.Link{Leaf: l, Spine: k}); port != 0 {
-					set(b.places.Node(l), o, port)
-				}
+			list := lists[o%len(lists)]
+			path := none
+			if len(list) > 0 {
+				path = list[o/len(lists)%len(list)]
+				r.pathsTo(l, h)[o] = uint16(path)
+			} else if len(all) > 0 {
+				path = all[o%len(all)] // its spine comes down by another cable than that of the path
+			}
+			if port := b.up(l, path); port != 0 {
+				set(b.places.Node(l), o, port)
 			}
 		}
 	}
 }
 
-// choices returns the spines that the LIDs of a host lead through at a leaf:
-// first those of the plan, rising, dead or not, for check is to find those; then
+// up returns the port of a leaf by which a path begins, 0 where it has none.
+func (b *builder) up(leaf, path int) uint8 {
+	if path == none {
+		return 0
+	}
+	k, lane := b.tree.SpineTop(path)
+	up, _ := b.tree.LaneCables(lane)
+	return b.places.Up(b.tree.Cable(leaf, k, up))
+}
+
+// choices returns the paths that the LIDs of a host lead through at a leaf, by the cable
+// down: first those of the plan, rising, dead or not, for check is to find those; then
 // the other live ones, from one that depends on the host, so that hosts share
 // them evenly.
-func (b *builder) choices(leaf, home int, h network.Node) []int {
-	var out, rest []int
+func (b *builder) choices(leaf, home int, h network.Node) [][]int {
+	lists, rest := make([][]int, b.tree.Cables()), make([][]int, b.tree.Cables())
 	set := b.set(leaf, h)
-	for k := range b.tree.Spines() {
+	for path := range b.tree.Paths() {
+		down := b.down(path)
 		switch {
-		case set[k/wordBits]&(1<<(k%wordBits)) != 0:
-			out = append(out, k)
-		case b.alive(leaf, k) && b.alive(home, k):
-			rest = append(rest, k)
+		case set[path/wordBits]&(1<<(path%wordBits)) != 0:
+			lists[down] = append(lists[down], path)
+		case b.open(leaf, home, path):
+			rest[down] = append(rest[down], path)
 		}
 	}
-	return b.order(out, rest, h)
+	for down := range lists {
+		lists[down] = b.order(lists[down], rest[down], h)
+	}
+	return lists
+}
+
+// open reports whether plan and network both have the cables of a path of two levels.
+func (b *builder) open(a, home, path int) bool {
+	k, lane := b.tree.SpineTop(path)
+	up, down := b.tree.LaneCables(lane)
+	return b.cable(b.tree.Cable(a, k, up)) && b.cable(b.tree.Cable(home, k, down))
 }
 
 // order returns the paths of a host's LIDs: those of the plan, and then the rest from one that depends on the

@@ -73,6 +73,51 @@ func TestRoutesTakeThePlansPaths(t *testing.T) {
 	expect.True(t, len(lmcs) >= 3, "only the LMCs %v were tried", lmcs)
 }
 
+// On parallel cables every message takes the plan's cables up and down, over a network of all cables and over one
+// that is without the dead ones, where it has the LMC that the plan says.
+func TestRoutesTakeThePlansCables(t *testing.T) {
+	rng, more := rand.New(rand.NewPCG(31, 7)), 0
+	for seed := range uint64(60) {
+		tree := options(t, topology.Options{Ports: 1 + rng.IntN(5), Leaves: 2 + rng.IntN(4), Spines: 1 + rng.IntN(3), Cables: 2 + rng.IntN(2)})
+		dead := expect.Value(tree.Random(rng.IntN(tree.AllLinks()/3), seed))(t)
+		tree = expect.Value(tree.Without(dead...))(t)
+		p := build(t, tree, []plan.Options{{Schedule: "fors"}, {Schedule: "linear-shift", Routing: routing.Spread}}[seed%2])
+		n := networkOf(t, tree, 0)
+		whole := compute(t, p, n, int(seed%2))
+		walkAll(t, seed, whole)
+		takesCables(t, seed, whole)
+		rest := compute(t, p, n.Without(whole.places.Cables(dead), nil), 0)
+		takesCables(t, seed, rest)
+		expect.Equal(t, whole.need, p.Paths.LMC, "needed LMC")
+		if 1<<whole.need >= 2*max(p.Paths.Most, 1) && whole.need > 0 {
+			more++
+		}
+	}
+	expect.True(t, more > 0, "no plan needs more LIDs than it has paths")
+	tree := options(t, topology.Options{Ports: 2, Leaves: 2, Cables: 2})
+	p := build(t, tree, plan.Options{Schedule: "fors"})
+	expect.Error(t, expect.Err(Compute(p, networkOf(t, tree, 0), Options{ByPath: true})), "a LID for each path is for trees with one")
+	three := network.PGFT{M: []int{2, 2}, W: []int{1, 2}, P: []int{1, 3}}
+	expect.Error(t, expect.Err(Compute(p, expect.Value(three.Build(0))(t), Options{})), "s1_0 and s2_0 are joined by 3 cables, more than 2")
+}
+
+func takesCables(t *testing.T, seed uint64, r *Routes) {
+	t.Helper()
+	tree := r.Plan.Tree
+	for src := range tree.Servers() {
+		for dst := range tree.Servers() {
+			path := r.Plan.Path(src, dst)
+			if src == dst || path < 0 {
+				continue
+			}
+			way, _ := r.Tables.Route(r.places.Host[src], r.dlid(src, dst))
+			links := tree.PathLinks(tree.Leaf(src), tree.Leaf(dst), path)
+			expect.MustTrue(t, len(way) == 3 && way[0].Port == r.places.Up(links[0]) && way[1].Port == r.places.Down(links[1]),
+				"seed %d: %d to %d by %v, planned %v", seed, src, dst, way, links)
+		}
+	}
+}
+
 // With a LID for each path, LID + p leads through path p from every leaf, or pod, that it is alive for, and the
 // plan's paths are where they would be without.
 func TestLIDPerPath(t *testing.T) {

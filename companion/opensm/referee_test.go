@@ -137,21 +137,22 @@ func distinct(v []int) int {
 func TestOpenSMLoadsPlans(t *testing.T) {
 	ibtest.Need(t)
 	for _, c := range []struct {
-		name      string
+		name, on  string
 		down      []string
 		objective scheduler.Objective
 		schedule  string
 		least     int
 		lmc       int
 	}{
-		{"healthy", nil, scheduler.FewestPaths, "fors", 0, 0},
-		{"paths", []string{"leaf0-spine0"}, scheduler.FewestPaths, "fors", 0, 1},
-		{"phases", []string{"leaf0-spine0"}, scheduler.FewestPhases, "fors", 0, 2},
-		{"balanced", []string{"leaf0-spine0", "leaf5-spine2"}, scheduler.Balanced, "fors", 5, 5},
+		{"healthy", "FT(2;4,8)", nil, scheduler.FewestPaths, "fors", 0, 0},
+		{"paths", "FT(2;4,8)", []string{"leaf0-spine0"}, scheduler.FewestPaths, "fors", 0, 1},
+		{"phases", "FT(2;4,8)", []string{"leaf0-spine0"}, scheduler.FewestPhases, "fors", 0, 2},
+		{"balanced", "FT(2;4,8)", []string{"leaf0-spine0", "leaf5-spine2"}, scheduler.Balanced, "fors", 5, 5},
+		{"cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, scheduler.FewestPhases, "fors", 0, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			tree := treeOf(t, "FT(2;4,8)", c.down...)
+			tree := treeOf(t, c.on, c.down...)
 			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
 			if r.lmc != c.lmc || !r.kept {

@@ -11,14 +11,19 @@ import (
 type entry func(s network.Node, port uint8)
 
 // downwards sets the entries of the switches from which live cables lead down to a switch of
-// the tree, and returns these switches and itself.
-func (b *builder) downwards(to int, set entry) map[int]bool {
+// the tree, and returns these switches and itself. Of parallel cables it takes that of a number,
+// modulo theirs, where it is alive.
+func (b *builder) downwards(to, number int, set entry) map[int]bool {
 	reach := map[int]bool{to: true}
 	for todo := []int{to}; len(todo) > 0; todo = todo[1:] {
 		for _, l := range b.upwards(todo[0]) {
-			if _, high := b.tree.Ends(l); b.cable(l) {
-				set(b.places.Node(high.Switch), b.places.Down(l))
-				reach[high.Switch] = true
+			_, high := b.tree.Ends(l)
+			known := reach[high.Switch]
+			if !b.cable(l) || known && l.Cable != 1+number%b.tree.Cables() {
+				continue
+			}
+			set(b.places.Node(high.Switch), b.places.Down(l))
+			if reach[high.Switch] = true; !known {
 				todo = append(todo, high.Switch)
 			}
 		}
@@ -44,7 +49,7 @@ func (b *builder) towards(s network.Node, set entry) {
 	if !ok {
 		return
 	}
-	reach := b.downwards(to, set)
+	reach := b.downwards(to, to, set)
 	for sw := b.tree.Leaves() + b.tree.Middles() - 1; sw >= 0; sw-- { // top switches only go down
 		if reach[sw] {
 			continue

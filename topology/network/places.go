@@ -100,27 +100,42 @@ func (n *Network) HostsOn(s Node) (hosts []Node) {
 	return hosts
 }
 
-// join finds the cables of the links.
+// join finds the cables of the links. Parallel ones count from the lowest port of the lower end; where
+// some are missing, live links have those that are there.
 func (p *Places) join() {
-	t, at := p.Tree, map[[2]Node]int{}
+	t, links, cables := p.Tree, map[[2]Node][]int{}, map[[2]Node][]Cable{}
 	p.cables = make([][]Cable, t.AllLinks())
 	for id := range t.AllLinks() {
 		low, high := t.Ends(t.LinkOf(id))
-		at[[2]Node{p.nodes[low.Switch], p.nodes[high.Switch]}] = id
+		pair := [2]Node{p.nodes[low.Switch], p.nodes[high.Switch]}
+		links[pair] = append(links[pair], id)
 	}
 	for _, s := range p.nodes {
 		for i, e := range p.net.Ends(s) {
-			if id, ok := at[[2]Node{s, e.Node}]; ok {
-				p.cables[id] = append(p.cables[id], Cable{End{s, uint8(i + 1)}, e})
+			if pair := [2]Node{s, e.Node}; links[pair] != nil {
+				cables[pair] = append(cables[pair], Cable{End{s, uint8(i + 1)}, e})
 			}
+		}
+	}
+	for pair, own := range cables {
+		ids := links[pair]
+		if len(own) < len(ids) {
+			live := func(id int) bool { return t.LinkAlive(t.LinkOf(id)) }
+			ids = slices.Concat(slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !live(id) }), slices.DeleteFunc(ids, live))
+		}
+		for i, c := range own {
+			id := ids[min(i, len(ids)-1)]
+			p.cables[id] = append(p.cables[id], c)
 		}
 	}
 }
 
-// single refuses links of several cables.
+// single refuses more cables than the links have.
 func (p *Places) single() error {
 	for _, c := range p.cables {
-		if len(c) > 1 {
+		if n := p.Tree.Cables(); len(c) > 1 && n > 1 {
+			return fmt.Errorf("%s and %s are joined by %d cables, more than %d", p.name(c[0].A), p.name(c[0].B), n-1+len(c), n)
+		} else if len(c) > 1 {
 			return fmt.Errorf("%s and %s are joined by %d cables; plans know one", p.name(c[0].A), p.name(c[0].B), len(c))
 		}
 	}
