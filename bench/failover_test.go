@@ -137,6 +137,16 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
+// One of two parallel cables dies and comes back: a plan for it and the first one again, and nothing lost.
+func TestCableDies(t *testing.T) {
+	f := &breakable{}
+	text := strings.NewReplacer("FT(2;2,4)", "PGFT(2;2,4;1,1;1,2)", "leaf0-spine1", "leaf0-spine0/1").Replace(failing)
+	sum := expect.Value(run(t, text+"fors\n", f, &memory{}))(t)
+	c := sum.Cases[0]
+	expect.Equal(t, strings.Join(slices.Compact(f.calls), "; "), "aid [leaf0-spine0/1]; clean [leaf0-spine0/1]; clean []", "calls")
+	expect.True(t, len(c.Failovers) == 2 && c.EventsLost == 0 && c.EventsDuplicate == 0 && c.EventsBuilt > 0, "%+v", c)
+}
+
 // Servers that are cut off end the run with their names.
 func TestCutOffEnds(t *testing.T) {
 	text := strings.Replace(failing, "{link: leaf0-spine1, at: 300ms, for: 400ms}", "{link: leaf0-spine1, at: 300ms}, {link: leaf0-spine0, at: 400ms}", 1)

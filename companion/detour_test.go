@@ -152,13 +152,13 @@ func step(t *testing.T, now, next state) state {
 	for _, tree := range []*topology.Tree{dead, dead.Healthy()} {
 		var must [][3]int // what arrives before and after
 		flows(tree, func(leaf, dst, path int) {
-			if now.arrives(tree, leaf, dst, path, map[int]bool{}) && next.arrives(tree, leaf, dst, path, map[int]bool{}) {
+			if now.arrives(tree, leaf, dst, path, map[topology.Link]bool{}) && next.arrives(tree, leaf, dst, path, map[topology.Link]bool{}) {
 				must = append(must, [3]int{leaf, dst, path})
 			}
 		})
 		walkEdits(t, now, next, func(s state, what string) {
 			for _, m := range must {
-				expect.MustTrue(t, s.arrives(tree, m[0], m[1], m[2], map[int]bool{}),
+				expect.MustTrue(t, s.arrives(tree, m[0], m[1], m[2], map[topology.Link]bool{}),
 					"leaf%d to rank %d on path %d, from %v to %v dead: a gap after %s",
 					m[0], m[1], m[2], now.tree.DownNames(), next.tree.DownNames(), what)
 			}

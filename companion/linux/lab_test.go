@@ -106,7 +106,11 @@ func transfer(ctx context.Context, l *lab.Lab, src, dst, path int, data []byte) 
 		return err
 	}
 	defer conn.Close()
-	if from := netip.MustParseAddrPort(conn.LocalAddr().String()).Addr(); from != l.Addr(src, l.Addresses().Tree.Back(path)) {
+	back := path
+	if src != dst {
+		back = l.Addresses().Tree.Back(path)
+	}
+	if from := netip.MustParseAddrPort(conn.LocalAddr().String()).Addr(); from != l.Addr(src, back) {
 		err = fmt.Errorf("sent from %s, answers would take another path than %d", from, path)
 	}
 	if err == nil {
@@ -114,6 +118,9 @@ func transfer(ctx context.Context, l *lab.Lab, src, dst, path int, data []byte) 
 	}
 	if err == nil {
 		_, err = io.ReadFull(conn, make([]byte, 1))
+	}
+	if err != nil {
+		conn.Close() // nothing more comes
 	}
 	return errors.Join(err, <-received)
 }
