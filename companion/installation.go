@@ -84,6 +84,20 @@ func (e *InstallError) Error() string {
 // Unwrap returns the cause.
 func (e *InstallError) Unwrap() error { return e.cause }
 
+// Check reports why tables cannot be put in place, as far as can be known.
+func (i *Installation) Check(ctx context.Context, want Tables) error {
+	name := filepath.Join(i.Dir, FormerFile)
+	line, err := trust.ReadRecord(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("former tables: %w", err)
+	}
+	if err := left(name, line); err != nil {
+		return err
+	}
+	_, err = i.Switches.Before(ctx, want)
+	return err
+}
+
 // Install puts tables in place. If anything else is in place at the end it brings back those that
 // were held at the beginning and returns an *InstallError; other errors mean that nothing was changed.
 func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {

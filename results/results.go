@@ -230,6 +230,7 @@ type Fabric struct {
 	// headers: (MTU-52)/(MTU+14) for TCP over Ethernet.
 	Factor float64 `json:"factor"`
 	NIC    string  `json:"nic"`
+	Routes string  `json:"routes,omitempty"` // who has put those of cases into a network of hosts; "": nobody
 }
 
 // A Host is the machine of one server, as it says itself.

@@ -159,7 +159,7 @@ func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
 	if err := c.maySpray(&s.Fabric); good && err != nil {
 		d.Fail(e.at("routing"), "%v", err)
 	}
-	if err := c.mayFailOver(s.Fabric.Kind); good && err != nil {
+	if err := c.mayFailOver(s); good && err != nil {
 		d.Fail(d.failoverField(e), "%v", err)
 	}
 	return c

@@ -76,6 +76,27 @@ const (
 	DefaultJournal  = "evbench-injected.journal" // of links that were taken down
 )
 
+// Who puts the routes of a case into a network of hosts.
+const (
+	RoutesOpenSM = "opensm"
+	RoutesKernel = "kernel" // Linux switches that a shell reaches
+	RoutesLoaded = "loaded" // somebody has put them there
+	RoutesNone   = "none"
+)
+
+func routesKinds() []string { return []string{RoutesOpenSM, RoutesKernel, RoutesLoaded, RoutesNone} }
+
+// Routes says how the routes of a case get into a network of hosts, and are read back.
+type Routes struct {
+	Kind                   string // "": as RoutesNone
+	Network                string // OpenSM's: file that ibnetdiscover has printed, with all cables
+	Dir                    string // of OpenSM's lfts_file; of kernel, where what was there before is kept
+	Process                string // OpenSM's: a number, or auto
+	Shell                  string // Linux switches: command that runs one on a switch
+	Dump, SMInfo, Discover string // commands, OpenSM's
+	Timeout                time.Duration
+}
+
 const (
 	defaultRemoteDir = ".evbench"
 	defaultInject    = 10 * time.Second
@@ -131,6 +152,26 @@ func (d *document) inject(at field, s *Scenario) {
 	s.Inject.Timeout, s.Inject.Journal = defaultInject, DefaultJournal
 	d.section(at, injectFields(&s.Inject), "kind: needed; there are "+strings.Join(injects(), ", "),
 		"down up probe: needed with kind=command|ssh", "host: needed with kind=ssh", "fabric: needed with kind=ibportstate", "lab: needed with kind=lab")
+}
+
+func (d *document) routes(at field, f *Fabric) {
+	if !at.Given() {
+		return
+	}
+	x := &f.Routes
+	*x = Routes{Process: "auto", Dump: "dump_lfts", SMInfo: "sminfo", Discover: "ibnetdiscover", Timeout: 2 * time.Minute}
+	given, good := d.section(at, routesFields(x), "kind: needed; there are "+strings.Join(routesKinds(), ", "),
+		"network dir: needed with kind=opensm", "shell: needed with kind=kernel", "network: not with shell: tables are OpenSM's, or those of Linux switches",
+		"process sminfo discover: only with kind=opensm")
+	switch {
+	case f.Kind != Hosts:
+		d.Fail(at, "is for fabric hosts; a %s has its own", f.Kind)
+	case good && x.Kind == RoutesLoaded && !given.Given("network") && !given.Given("shell"):
+		d.Fail(at, "network is missing, or shell: where are the tables?")
+	}
+	if x.Dir == "" {
+		x.Dir = "evbench-routes"
+	}
 }
 
 func (s *Scenario) overrideTransport(o Overrides) error {

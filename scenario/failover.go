@@ -159,12 +159,15 @@ func (c *Case) adoptFORS(none bool) (name string, err error) {
 }
 
 // mayFailOver reports why a fabric cannot do what the policy of a case asks for.
-func (c *Case) mayFailOver(kind string) error {
+func (c *Case) mayFailOver(s *Scenario) error {
+	kind, routes := s.Fabric.Kind, s.Fabric.Routes.Kind
 	switch {
 	case c.Failover == nil:
 		return nil
-	case kind == Hosts:
-		return errors.New("evbench does not set the routes of plain hosts while events are built; " +
+	case kind == Hosts && routes == RoutesKernel && s.Inject.Kind == "":
+		return errors.New("nobody tells of links of Linux switches but inject, which takes them down; leave failover out")
+	case kind == Hosts && routes != RoutesOpenSM && routes != RoutesKernel:
+		return errors.New("evbench does not set the routes of plain hosts while events are built; have fabric.routes do it, or " +
 			"leave failover out, and have evbench routes follow keep the routes of the network")
 	case kind == Emulate && c.Routing == routing.Pinned:
 		return errors.New("an emulated fabric cannot lead pinned paths another way while events are built; " +
@@ -177,7 +180,7 @@ func (c *Case) suitsFabric(s *Scenario) error {
 	if err := c.maySpray(&s.Fabric); err != nil {
 		return err
 	}
-	if err := c.mayFailOver(s.Fabric.Kind); err != nil {
+	if err := c.mayFailOver(s); err != nil {
 		return err
 	}
 	if len(c.Timed) == 0 {

@@ -117,6 +117,21 @@ func fabricFields(f *Fabric) group {
 		{"mtu", whole(&f.MTU, 576, 65_535), "bytes"},
 		{"workers", choice(&f.Workers, "way to run workers", Threads, Processes), "all servers in one process, or one process each"},
 		{"lossless", nested(either(onOff(nil).shape, object(losslessFields(&f.Lossless)))), "the network has credits, as InfiniBand has"},
+		{"routes", nested(object(routesFields(&Routes{}), "kind")), "who puts the routes of cases into a network of hosts"},
+	}
+}
+
+func routesFields(x *Routes) group {
+	return group{
+		{"kind", choice(&x.Kind, "way to install routes", routesKinds()...), "opensm; kernel: Linux switches by a shell; loaded: somebody has put them there, they are checked; none"},
+		{"network", word(&x.Network), "file with the network, as ibnetdiscover prints it"},
+		{"dir", word(&x.Dir), "opensm: directory of its lfts_file; what was there before is kept in it"},
+		{"process", word(&x.Process), "opensm: its process; auto: the one that runs here"},
+		{"shell", word(&x.Shell), "Linux switches: command that runs one on a switch, such as ssh"},
+		{"dump", word(&x.Dump), "command that prints the tables of all switches"},
+		{"sminfo", word(&x.SMInfo), "command that prints which subnet manager is master"},
+		{"discover", word(&x.Discover), "command that prints the network as it is"},
+		{"timeout", lasts(&x.Timeout, minTimeout, maxTimeout), "of a change of tables, and of each command"},
 	}
 }
 

@@ -122,6 +122,7 @@ func (s *Scenario) changedKind(was string) {
 	}
 	if s.Fabric.Kind != was { // what is said of real hosts means nothing here
 		s.Transport, s.Launch, s.Inject = transport.TCP, localLaunch, Inject{}
+		s.Fabric.Routes = Routes{}
 	}
 }
 

@@ -160,6 +160,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	s.Fabric = Fabric{Kind: Lab, MTU: defaultMTU, Workers: Threads}
 	f, good := d.section(at.InFull("kind"), fabricFields(&s.Fabric))
 	s.Fabric.Lossless = d.lossless(f.Get("lossless"))
+	d.routes(f.Get("routes"), &s.Fabric)
 	if err := s.Fabric.suitsWorkers(); err != nil {
 		d.Fail(f.Get("workers"), "%v", err)
 	}

@@ -209,7 +209,7 @@ cases:
   - {mode: synch}
   - {failures: [leaf9-spine1]}
 `))
-	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, lossless, mtu, rate, workers
+	want := `bad.yaml:3: fabric.rte: unknown field; did you mean rate? there are kind, lossless, mtu, rate, routes, workers
 bad.yaml:4: duration: duration "ten": write a number and one of us, ms, s, m, h, such as 10s
 bad.yaml:6: cases[0].mode: no mode "synch"; there are synchronised, unsynchronised, free-running, ordered
 bad.yaml:7: cases[1].failures[0]: no link "leaf9-spine1"; FT(2;4,4) has leaf0..leaf3 and spine0..spine3`

@@ -71,6 +71,7 @@ type Fabric struct {
 	MTU      int
 	Workers  string // Threads or Processes
 	Lossless Lossless
+	Routes   Routes // hosts: who puts the routes of a case into the network
 }
 
 // BitPerSec is what a link carries of messages, headers of packets left out; 0 where its

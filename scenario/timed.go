@@ -44,7 +44,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 
 // timedRules checks the timed failures of a case; view is the tree at its start.
 func (d *document) timedRules(at []field, view *topology.Tree, s *Scenario, c *Case) {
-	if c.mayFailOver(s.Fabric.Kind) != nil {
+	if c.mayFailOver(s) != nil {
 		return // and that is said
 	}
 	for _, f := range at {

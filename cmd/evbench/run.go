@@ -18,6 +18,7 @@ import (
 	"evbench/companion/linux"
 	"evbench/fabric/open"
 	"evbench/internal/answer"
+	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
 	"evbench/results/store"
@@ -165,7 +166,13 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 
-	under, err := open.Injecting(m.open)(c.Context, m.scenario)
+	under, err := open.Routed(open.Injecting(m.open), func(yield func(string, *plan.Plan) bool) {
+		for _, p := range m.planned {
+			if !yield(p.Name, p.Plan) {
+				return
+			}
+		}
+	})(c.Context, m.scenario)
 	if err != nil {
 		return run, err
 	}

@@ -24,6 +24,18 @@ type Shell struct {
 	names   []string // of the switches
 }
 
+// Holds reports which switch does not hold its table.
+func (s *Shell) Holds(ctx context.Context, want companion.Tables) error {
+	return parallel.Try(atOnce, len(s.names), func(i int) error {
+		now, err := s.read(ctx, s.names[i])
+		if err != nil {
+			return err
+		}
+		_, routes := want.(wanted).change(s.names[i], now)
+		return takes(s.names[i], routes, now)
+	})
+}
+
 // NewShell returns the switches of a batch.
 func NewShell(command []string, b *Batch) *Shell {
 	s := &Shell{Command: command}

@@ -292,6 +292,16 @@ func (m *Manager) read(ctx context.Context, like *lft.Tables) (*lft.Tables, erro
 	return lft.ReadDump(bytes.NewReader(text), like.Net)
 }
 
+// Holds reports which switches do not hold their tables.
+func (m *Manager) Holds(ctx context.Context, want companion.Tables) error {
+	t := want.(loadable).tables()
+	held, err := m.read(ctx, t)
+	if err == nil {
+		err = differ(t, held)
+	}
+	return err
+}
+
 // A differError says which switches hold something else than they should.
 type differError struct {
 	want, held *lft.Tables

@@ -100,7 +100,7 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/linux controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile transport transport/mpi transport/rdma transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
 
 	{"report", "internal/show internal/unit results", false},
 	// Figures of links and pairs need the phases and paths of plans.

@@ -1,0 +1,236 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"evbench/companion"
+	"evbench/companion/linux"
+	"evbench/companion/opensm"
+	"evbench/fabric"
+	"evbench/failover/loop"
+	"evbench/internal/proc"
+	"evbench/plan"
+	"evbench/results"
+	"evbench/routing"
+	"evbench/scenario"
+	"evbench/topology"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
+)
+
+// A routedFabric is a network of hosts whose switches get the tables of each case, or are checked for
+// them; those of before come back at the end.
+type routedFabric struct {
+	fabric.Fabric
+	kind    string
+	tables  func(*plan.Plan) (companion.Tables, error)
+	holds   func(context.Context, companion.Tables) error
+	puts    *companion.Installation // nil: somebody else has put the tables there, and holds checks them
+	subnet  *opensm.Subnet          // which tells of links; nil: the fabric does
+	injects bool                    // links; else those of a plan that are dead are so already, or tables lead around them
+	pipes   chan os.Signal
+}
+
+func installs(s *scenario.Scenario) bool {
+	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone
+}
+
+// Routed opens a fabric and, if the scenario says who does it, has the routes of each case put into it.
+// What stands against that of any of the plans, by case, ends the run before anything is started.
+func Routed(open Opener, plans iter.Seq2[string, *plan.Plan]) Opener {
+	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
+		if !installs(s) {
+			return open(ctx, s)
+		}
+		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", pipes: make(chan os.Signal, 1)}
+		reach := f.opensm
+		if s.Fabric.Routes.Shell != "" {
+			reach = f.kernel
+		}
+		err := reach(s)
+		if err == nil {
+			err = f.check(ctx, plans)
+		}
+		if err != nil {
+			return nil, proc.Usagef("fabric.routes: %w", err)
+		}
+		if f.Fabric, err = open(ctx, s); err != nil {
+			return nil, err
+		}
+		// Printing into a pipe that nobody reads would end the program at once, with these tables.
+		signal.Notify(f.pipes, syscall.SIGPIPE)
+		return f, nil
+	}
+}
+
+func (f *routedFabric) kernel(s *scenario.Scenario) error {
+	x := s.Fabric.Routes
+	f.tables = func(p *plan.Plan) (companion.Tables, error) {
+		b, err := linux.NewBatch(p)
+		return b, err
+	}
+	some, err := plan.Tables(s.Tree, routing.MinHop)
+	if err != nil {
+		return err
+	}
+	b, err := linux.NewBatch(&plan.Plan{Tree: s.Tree, Routing: routing.MinHop, Tables: some}) // for the names of switches
+	if err != nil {
+		return err
+	}
+	switches := linux.NewShell(strings.Fields(x.Shell), b)
+	f.holds = switches.Holds
+	if x.Kind != scenario.RoutesLoaded {
+		f.puts = &companion.Installation{Switches: switches, Kind: linux.Kind, Dir: x.Dir, Lends: true}
+	}
+	return nil
+}
+
+func (f *routedFabric) opensm(s *scenario.Scenario) error {
+	x := s.Fabric.Routes
+	src, err := netfile.Read(x.Network, 0)
+	if err != nil {
+		return fmt.Errorf("network: %w", err)
+	}
+	hosts, err := hostsOf(s, src.Whole)
+	if err != nil {
+		return err
+	}
+	o := opensm.Options{Hosts: hosts}
+	f.tables = func(p *plan.Plan) (companion.Tables, error) {
+		o.ByPath = p.Pinned() && !p.OnePath // whoever sends chooses
+		r, err := opensm.Compute(p, src.Whole, o)
+		return r, err
+	}
+	m := &opensm.Manager{Dir: x.Dir, Process: x.Process, ReadBack: command(x.Dump), Master: command(x.SMInfo), Wait: x.Timeout}
+	f.holds = m.Holds
+	if x.Kind == scenario.RoutesLoaded {
+		return nil
+	}
+	f.puts = m.Installation(true)
+	if s.Inject.Kind == "" {
+		f.subnet, err = opensm.NewSubnet(src.Whole, s.Tree, opensm.SubnetOptions{Manager: m, Options: o, Discover: command(x.Discover)})
+	}
+	return err
+}
+
+func command(text string) opensm.Reader {
+	words := strings.Fields(text)
+	return opensm.Command(words[0], words[1:]...)
+}
+
+// hostsOf returns which hosts of a network the servers of a scenario are on; nil where it does not say.
+func hostsOf(s *scenario.Scenario, n *network.Network) (out []network.Node, err error) {
+	if s.Launch.Kind != scenario.LaunchSSH {
+		return nil, nil
+	}
+	servers, err := PlaceServers(s)
+	names := network.NewHostNames(n)
+	for _, at := range servers {
+		v, _, wrong := names.Find(at.Host)
+		out, err = append(out, v), errors.Join(err, wrong)
+	}
+	return out, err
+}
+
+// check makes the tables of all plans, and looks at the switches before anything is changed.
+func (f *routedFabric) check(ctx context.Context, plans iter.Seq2[string, *plan.Plan]) error {
+	var first companion.Tables
+	for name, p := range plans {
+		want, err := f.tables(p)
+		if err == nil && f.puts == nil {
+			err = f.holds(ctx, want)
+		}
+		if err != nil {
+			return fmt.Errorf("case %q: %w", name, err)
+		}
+		if first == nil {
+			first = want
+		}
+	}
+	if f.puts == nil || first == nil {
+		return nil
+	}
+	return f.puts.Check(ctx, first)
+}
+
+// Info implements fabric.Fabric.
+func (f *routedFabric) Info() results.Fabric {
+	info := f.Fabric.Info()
+	info.Routes = f.kind
+	return info
+}
+
+// Install implements fabric.Fabric.
+func (f *routedFabric) Install(ctx context.Context, p *plan.Plan) error {
+	if f.injects {
+		if err := f.Fabric.Install(ctx, p); err != nil {
+			return err
+		}
+	}
+	_, err := f.put(ctx, p)
+	return err
+}
+
+func (f *routedFabric) put(ctx context.Context, p *plan.Plan) (changed int, err error) {
+	want, err := f.tables(p)
+	switch {
+	case err != nil:
+		return 0, err
+	case f.puts == nil:
+		return 0, f.holds(ctx, want)
+	}
+	return f.puts.Install(ctx, want)
+}
+
+// Network implements fabric.Fabric.
+func (f *routedFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
+	if f.subnet != nil {
+		return &routedNetwork{f.subnet, f, engine, p.Pinned()}, nil
+	}
+	links, err := f.Fabric.Network(p, engine)
+	return &routedNetwork{links, f, engine, p.Pinned()}, err
+}
+
+// Close implements fabric.Fabric: the links are up before the former tables come back.
+func (f *routedFabric) Close() error {
+	err := f.Fabric.Close()
+	if f.puts != nil {
+		err = errors.Join(err, f.puts.Undo(context.Background()))
+	}
+	signal.Stop(f.pipes)
+	return err
+}
+
+// A routedNetwork is the network of a case. First aid for a plan that says its paths would only delay
+// the tables of the next one.
+type routedNetwork struct {
+	loop.Network
+	f      *routedFabric
+	engine string
+	pinned bool
+}
+
+func (n *routedNetwork) Aid(ctx context.Context, t *topology.Tree) (changed int, err error) {
+	if n.pinned || n.f.puts == nil {
+		return n.Network.Aid(ctx, t)
+	}
+	tables, err := plan.Tables(t, n.engine)
+	if err != nil {
+		return 0, fmt.Errorf("re-route: %w", err)
+	}
+	return n.f.put(ctx, &plan.Plan{Tree: t, Routing: n.engine, Tables: tables})
+}
+
+func (n *routedNetwork) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
+	if n.f.subnet != nil {
+		return n.f.subnet.Install(ctx, p)
+	}
+	return n.f.put(ctx, p)
+}
