@@ -105,7 +105,8 @@ func (s Source) failoverTimes(f *Figure) (most float64) {
 	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 && most > 0 {
-			p := s.timePanel(changes(c), all[i], u, most)
+			c.LinkEvents = changes(c)
+			p := s.timePanel(c, all[i], u, most)
 			p.plot.Y.Max *= 1.3 // room for the marks
 			p.plot.Add(reactions(c.Failovers))
 			f.addOf(i, policyLabel(c, cases), p)

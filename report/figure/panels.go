@@ -1,7 +1,9 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -23,7 +25,7 @@ func timeline(s Source, f *Figure) {
 		"case", "repeat", "t_s", "servers", "goodput_min_bit_per_s", "goodput_mean_bit_per_s", "goodput_max_bit_per_s", "link_event",
 	}
 	if len(s.Run.Summary.Slices) > 0 {
-		f.Caption += " The slices of a case that count follow one after the other, without what was between them."
+		f.Caption += " The slices of a case that count follow one after the other, without what was between them: a thin upright line parts them."
 	}
 	cases, samples := s.Run.Summary.Cases, samplesByCase(s.Run)
 	all := make([][]moment, len(cases))
@@ -45,7 +47,7 @@ func timeline(s Source, f *Figure) {
 	u := results.RateUnitOf(most)
 	for i, c := range cases {
 		if len(all[i]) > 0 {
-			f.addOf(i, results.Label(c, cases), s.timePanel(c.LinkEvents, all[i], u, most))
+			f.addOf(i, results.Label(c, cases), s.timePanel(c, all[i], u, most))
 		}
 	}
 	f.Caption += s.limitCaption(most)
@@ -71,31 +73,29 @@ func upDown(up bool) string {
 	return "down"
 }
 
-func (s Source) timePanel(events []results.LinkEvent, list []moment, u results.RateUnit, most float64) Panel {
+func (s Source) timePanel(of results.Case, list []moment, u results.RateUnit, most float64) Panel {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "s", u.Name
 	p.Y.Min, p.Y.Max = 0, most/u.Size*1.05
 	p.X.Min, p.X.Max = 0, list[len(list)-1].t*1.03
 	p.Add(gridlines(false, true), brush(func(c draw.Canvas, p *plot.Plot) {
-		var mean, band, back []vg.Point
-		for _, m := range list {
-			mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.Size))
-			band = append(band, at(c, p, m.t, m.goodput.Max/u.Size))
-			back = append(back, at(c, p, m.t, m.goodput.Min/u.Size))
+		borders := s.borders(of)
+		for _, t := range borders {
+			x := at(c, p, t, 0).X
+			c.StrokeLine2(line(Faint, 0.75), x, c.Min.Y, x, c.Max.Y)
 		}
-		for i := range back {
-			band = append(band, back[len(back)-1-i])
+		var mean []vg.Point
+		for _, slice := range parted(list, borders) {
+			mean = append(mean, drawMoments(c, p, slice, u)...)
 		}
-		c.FillPolygon(Faint, band)
 		s.drawLimit(c, p, u)
-		c.StrokeLines(line(blue, 2), mean)
 		if len(mean) <= 60 {
 			for _, pt := range mean {
 				c.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: 2.2, Shape: draw.CircleGlyph{}}, pt)
 			}
 		}
 		sayMoments(c, mean, list, u)
-		for _, e := range events {
+		for _, e := range of.LinkEvents {
 			if e.TSec <= p.X.Max {
 				x := at(c, p, e.TSec, 0).X
 				failureMark(c, x, e.Up)
@@ -103,7 +103,50 @@ func (s Source) timePanel(events []results.LinkEvent, list []moment, u results.R
 			}
 		}
 	}))
-	return Panel{Says: timeText(events, list, u), plot: p, width: panelWidth, height: panelHeight}
+	return Panel{Says: timeText(of.LinkEvents, list, u), plot: p, width: panelWidth, height: panelHeight}
+}
+
+// borders returns when the slices of a case that count begin, but for the first, one after the other.
+func (s Source) borders(of results.Case) (out []float64) {
+	at := 0.0
+	for _, x := range s.Run.Summary.Slices {
+		if x.Case == of.Name && x.Counts() {
+			if at > 0 {
+				out = append(out, at)
+			}
+			at += x.MeasuredSec
+		}
+	}
+	return out
+}
+
+// parted returns the moments of each slice: no line leads from the end of one to the begin of the next.
+func parted(list []moment, borders []float64) (out [][]moment) {
+	late := list[len(list)-1].t / float64(len(list)) / 4 // the last interval of a slice may end a little after it
+	for _, t := range borders {
+		n, _ := slices.BinarySearchFunc(list, t+late, func(m moment, t float64) int { return cmp.Compare(m.t, t) })
+		out, list = append(out, list[:n]), list[n:]
+	}
+	return append(out, list)
+}
+
+// drawMoments draws the band and the mean of a slice, and returns the points of the mean.
+func drawMoments(c draw.Canvas, p *plot.Plot, list []moment, u results.RateUnit) (mean []vg.Point) {
+	var band []vg.Point
+	for _, m := range list {
+		mean = append(mean, at(c, p, m.t, m.goodput.Mean/u.Size))
+		band = append(band, at(c, p, m.t, m.goodput.Max/u.Size))
+	}
+	for _, m := range slices.Backward(list) {
+		band = append(band, at(c, p, m.t, m.goodput.Min/u.Size))
+	}
+	if len(mean) == 1 {
+		c.DrawGlyphNoClip(draw.GlyphStyle{Color: blue, Radius: 1, Shape: draw.CircleGlyph{}}, mean[0])
+		return mean
+	}
+	c.FillPolygon(Faint, band)
+	c.StrokeLines(line(blue, 2), mean)
+	return mean
 }
 
 // mostMoments is how many texts stand along a line at most: more cannot be pointed at.

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -16,15 +17,22 @@ import (
 // each phase.
 func tree(s Source, f *Figure) {
 	f.Caption = "The cables between leaves (below) and spines (above). The half at the leaf is what the leaf sends to the spine, the half at the spine what comes back; " +
-		"darker and wider is more, by messages of one exchange where a plan is known, else by bytes carried. Dead links are dashed and crossed out."
+		"darker and wider is more, by messages of one exchange where a plan is known, else by the rate carried; each of the two has one scale in all drawings. " +
+		"Below a leaf stands how many servers it has. Dead links are dashed and crossed out."
 	f.Data.Columns = []string{"case", "repeat", "phase", "link", "direction", "messages", "bytes", "planned_bytes"}
-	cases := s.Run.Summary.Cases
-	for i, x := range s.Trees() {
-		if !x.Known() {
-			continue
+	cases, trees := s.Run.Summary.Cases, s.Trees()
+	most := map[bool]float64{} // by whether the plan is known
+	for i, x := range trees {
+		if x.Known() {
+			planned := x.Loads != nil
+			most[planned] = max(most[planned], slices.Max(x.shown(cases[i])), 1e-9)
 		}
-		x.addTo(&f.Data, cases[i])
-		f.addOf(i, results.Label(cases[i], cases), x.panel())
+	}
+	for i, x := range trees {
+		if x.Known() {
+			x.addTo(&f.Data, cases[i])
+			f.addOf(i, results.Label(cases[i], cases), x.panel(cases[i], most[x.Loads != nil]))
+		}
 	}
 	if f.Panels == nil {
 		f.Missing = "No plan of two levels says what the tree looks like, or nothing is known of its links."
@@ -55,16 +63,23 @@ func (x *CaseTree) addTo(t *Table, c results.Case) {
 	}
 }
 
-func (x *CaseTree) panel() Panel {
+// shown returns what is drawn of each wire: messages of one exchange by the plan, else bit/s carried.
+func (x *CaseTree) shown(c results.Case) []float64 {
+	totals := slices.Clone(x.Totals())
+	for w := range totals {
+		if x.Loads == nil && c.MeasuredSec > 0 {
+			totals[w] *= 8 / c.MeasuredSec
+		}
+	}
+	return totals
+}
+
+func (x *CaseTree) panel(of results.Case, most float64) Panel {
 	p := newPlot()
 	p.HideAxes()
 	leaves, spines := x.Tree.Leaves(), x.Tree.Spines()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
-	totals := x.Totals()
-	most := 1e-9
-	for _, v := range totals {
-		most = max(most, v)
-	}
+	totals := x.shown(of)
 	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
 		down := func(leaf int) vg.Point { return at(c, p, (float64(leaf)+0.5)/float64(leaves), 0.12) }
 		up := func(spine int) vg.Point { return at(c, p, (float64(spine)+0.5)/float64(spines), 0.9) }
@@ -86,7 +101,7 @@ func (x *CaseTree) panel() Panel {
 			say(c, near, "%s: up %s, down %s", l, x.amount(upward), x.amount(downward))
 		}
 		for leaf := range leaves {
-			node(c, down(leaf), fmt.Sprintf("%d", leaf), float64(leaves))
+			node(c, down(leaf), "leaf", leaf, leaves)
 			text := fmt.Sprintf("%d", x.Tree.On(leaf))
 			style := textStyle(smallSize-1, Ink)
 			style.XAlign, style.YAlign = draw.XCenter, draw.YTop
@@ -94,15 +109,15 @@ func (x *CaseTree) panel() Panel {
 			c.FillText(style, vg.Point{X: pt.X, Y: pt.Y - 10}, text)
 		}
 		for spine := range spines {
-			node(c, up(spine), fmt.Sprintf("%d", spine), float64(spines))
+			node(c, up(spine), "spine", spine, spines)
 		}
 		style := textStyle(smallSize-1, Ink)
-		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "leaves, and below them how many servers each has; the darkest cable carries "+x.amount(most))
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "the darkest is "+x.amount(most)+" on a cable")
 	}))
-	return Panel{Says: x.says(totals, most), plot: p, width: 420, height: 230}
+	return Panel{Says: x.says(totals), plot: p, width: 420, height: 230}
 }
 
-func (x *CaseTree) says(totals []float64, most float64) string {
+func (x *CaseTree) says(totals []float64) string {
 	busiest := 0
 	for w := range totals {
 		if totals[w] > totals[busiest] {
@@ -110,7 +125,7 @@ func (x *CaseTree) says(totals []float64, most float64) string {
 		}
 	}
 	link, direction := x.Tree.WireName(topology.Wire(busiest))
-	parts := []string{fmt.Sprintf("%s %s carries most, %s", link, direction, x.amount(most))}
+	parts := []string{fmt.Sprintf("%s %s carries most, %s", link, direction, x.amount(totals[busiest]))}
 	if dead := x.Tree.DownNames(); len(dead) > 0 {
 		parts = append(parts, "dead: "+strings.Join(dead, ", "))
 	}
@@ -121,7 +136,7 @@ func (x *CaseTree) amount(load float64) string {
 	if x.Loads != nil {
 		return fmt.Sprintf("%.0f messages", load)
 	}
-	return fmt.Sprintf("%.4g MB", load/1e6)
+	return rateText(load, results.RateUnitOf(load))
 }
 
 func half(c draw.Canvas, a, b vg.Point, share float64) {
@@ -141,12 +156,18 @@ func deadLink(c draw.Canvas, a, b vg.Point) {
 	}
 }
 
-func node(c draw.Canvas, m vg.Point, name string, count float64) {
-	half := min(9, vg.Length(0.42*float64(c.Max.X-c.Min.X)/count))
+// node draws a switch with its name, or its number alone where there are many beside it.
+func node(c draw.Canvas, m vg.Point, kind string, number, count int) {
+	half := min(22, vg.Length(0.42*float64(c.Max.X-c.Min.X)/float64(count)))
+	name, size := fmt.Sprint(kind, number), smallSize
+	if half < 18 {
+		name, half = fmt.Sprint(number), min(9, half)
+		size = min(smallSize, half*1.1)
+	}
 	b := box(vg.Point{X: m.X - half, Y: m.Y - 7}, vg.Point{X: m.X + half, Y: m.Y + 7})
 	c.FillPolygon(Paper, b)
 	outline(c, line(Ink, 0.75), b)
-	style := textStyle(min(smallSize, half*1.1), Ink)
+	style := textStyle(size, Ink)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	c.FillText(style, m, name)
 }

@@ -251,6 +251,17 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+// Trees of a run have one scale for loads by plan, and switches their names.
+func TestTreeScale(t *testing.T) {
+	var svg bytes.Buffer
+	expect.Must(t, build(t, "tree", small(t)).WriteSVG(&svg))
+	said := regexp.MustCompile(`>the darkest is [^<]*<`).FindAllString(svg.String(), -1)
+	expect.True(t, len(said) == 3 && said[0] == said[1] && strings.HasSuffix(said[0], " messages on a cable<") && strings.HasSuffix(said[2], "bit/s on a cable<"), "scales %q", said)
+	for _, name := range []string{"leaf0", "leaf2", "spine0", "spine1"} {
+		expect.Equal(t, strings.Count(svg.String(), ">"+name+"</text>"), 3, "drawings with %s", name)
+	}
+}
+
 // All maps of a page have one scale, and what is above a link's rate is explained.
 func TestOneScale(t *testing.T) {
 	s := small(t)
