@@ -119,7 +119,8 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 		case <-tick.C:
 			at := wake()
 			for range len(s.inbox) { // before silence is judged
-				m.hear(at, <-s.inbox)
+				a := <-s.inbox
+				m.hear(now(), a) // not at: a worker may have written it since
 			}
 			m.tick(at)
 		case <-cancelled:
