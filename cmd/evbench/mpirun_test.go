@@ -179,7 +179,7 @@ func TestMPIRunLab(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
 	script := mpiLab(t, dir)
-	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "-o", "out")))
+	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")))
 	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	for _, c := range r.Summary.Cases {
 		// 100 Mbit/s for each server is what the links carry.
@@ -227,14 +227,13 @@ func TestMPIWrapLab(t *testing.T) {
 	expect.Equal(t, r.Nonblocking, 1, "calls of MPI_Ialltoall")
 }
 
-// TestMPIWrapKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of
-// a lab, too.
-func TestMPIWrapKilled(t *testing.T) {
-	for _, name := range []string{"here", "lab"} {
+// TestMPIKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of a lab, too.
+func TestMPIKilled(t *testing.T) {
+	for _, name := range []string{"wrap here", "wrap lab", "lab"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			launcher := []string{"mpirun", "--oversubscribe"}
-			if name == "lab" {
+			if strings.HasSuffix(name, "lab") {
 				launcher = []string{mpiLab(t, dir)}
 			} else {
 				mpirun(t, dir, 2) // for its symlink and environment
@@ -245,8 +244,10 @@ func TestMPIWrapKilled(t *testing.T) {
 			in, err := os.OpenFile(fifo, os.O_RDWR, 0) // no end of file until all ranks have come
 			expect.Must(t, err)
 			defer in.Close()
-			p := beginCommand(t, dir, exec.Command(filepath.Join(dir, "evbench"), append(append([]string{"mpi", "wrap", "--network", "FT(2;2,2)",
-				"--by-rank", "--library", "lib.so", "--"}, launcher...), "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
+			if strings.HasPrefix(name, "wrap") {
+				launcher = append([]string{filepath.Join(dir, "evbench"), "mpi", "wrap", "--network", "FT(2;2,2)", "--by-rank", "--library", "lib.so", "--"}, launcher...)
+			}
+			p := beginCommand(t, dir, exec.Command(launcher[0], append(launcher[1:], "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
 			expect.Must(t, expect.Err(io.ReadFull(in, make([]byte, len("up\n")*4))))
 			expect.Must(t, p.cmd.Process.Kill())
 			p.end()
