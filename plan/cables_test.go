@@ -105,6 +105,8 @@ func TestCablesRoundTrip(t *testing.T) {
 			}
 			expect.True(t, back.Hash() == p.Hash() && back.Phases() == p.Phases() && slices.Equal(back.DownNames(), p.DownNames()),
 				"%s: the plan that is read back differs", name)
+			r := verify.Check(expect.Value(verify.Read(bytes.NewReader(file.Bytes())))(t), verify.Options{})
+			expect.True(t, r.Paths == nil && name != routing.Pinned || r.Paths != nil && routing.Paths(*r.Paths) == p.Paths, "%s: paths %+v, counted %+v", name, p.Paths, r.Paths)
 			if cost := p.Cost(plan.Equal, 0); name == routing.Pinned && cost.Duration != float64(p.Phases()) {
 				t.Errorf("duration %g of %d phases without contention", cost.Duration, p.Phases())
 			}
@@ -146,6 +148,17 @@ func TestCablesJudged(t *testing.T) {
 		expect.True(t, r.Counts[c.kind] == 1 && strings.Contains(fmt.Sprint(r.Offences), c.want),
 			"%s: offences %v %v, want %s", c.path, r.Counts, r.Offences, c.want)
 	}
+}
+
+// A cable that is dead in the network now is an offence, by the network's name, though another to the same spine is alive.
+func TestCableDeadNow(t *testing.T) {
+	o := topology.Options{Ports: 2, Leaves: 2, Spines: 1, Cables: 2}
+	file := "# evbench plan 1\n# topology PGFT(2;2,2;1,1;1,2)\n# fill 2,2\n# down none\n# schedule x\n0 0 2 0.0.0\n0 1 3 0.1.1\n"
+	f := expect.Value(verify.Read(strings.NewReader(file)))(t)
+	live := topologytest.Tree(t, o, "leaf1-spine0/1").Named(&topology.Names{Switches: []string{"a", "b", "c"}})
+	r := verify.Check(f, verify.Options{Live: live})
+	expect.True(t, r.Counts[verify.DeadLink] == 1 && strings.Contains(fmt.Sprint(r.Offences), "over b-c/1, which is dead"), "%v", r.Offences)
+	expect.Equal(t, verify.Check(f, verify.Options{}).Counts[verify.DeadLink], 0, "dead links of the file")
 }
 
 // Two messages of a phase may share a spine but not a cable.

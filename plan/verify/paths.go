@@ -1,6 +1,10 @@
 package verify
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"evbench/topology"
+)
 
 // pathsRoom bounds the memory of countPaths, in words of eight bytes. A fabric of
 // 4,096 servers takes a sixteenth of it.
@@ -13,19 +17,41 @@ func (j *judge) countPaths() *Paths {
 	t, words := j.tree, (j.tree.Paths()+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
-	seen, most := make([]uint64, part*row), 0
+	seen, out := make([]uint64, part*row), &Paths{}
 	for first := 0; first < t.Leaves(); first += part {
 		clear(seen)
 		j.markPaths(seen, first, part, words)
 		for i := 0; i < len(seen); i += words {
-			n := 0
-			for _, w := range seen[i : i+words] {
-				n += bits.OnesCount64(w)
-			}
-			most = max(most, n)
+			n, lmc := addresses(seen[i:i+words], t.Cables())
+			out.Most, out.LMC = max(out.Most, n), max(out.LMC, lmc)
 		}
 	}
-	return pathsOf(most, t.Servers(), t.Switches())
+	// Destinations have 2^LMC addresses, switches one; a switch needs no entry for itself (thesis
+	// 6.7.2: 32·326 + 37 entries).
+	out.LIDs = t.Servers()<<out.LMC + t.Switches()
+	out.Entries = out.LIDs - 1
+	return out
+}
+
+// addresses returns how many paths a set has, and 2^LMC addresses for them. With parallel cables an
+// address comes down by one cable, its number modulo theirs.
+func addresses(set []uint64, cables int) (paths, lmc int) {
+	var by [topology.MaxCables]int
+	for i, w := range set {
+		paths += bits.OnesCount64(w)
+		for ; w != 0 && cables > 1; w &= w - 1 {
+			by[(64*i+bits.TrailingZeros64(w))%cables]++
+		}
+	}
+	if cables == 1 {
+		by[0] = paths
+	}
+	for cable, n := range by[:cables] {
+		for (1<<lmc+cables-1-cable)/cables < n {
+			lmc++
+		}
+	}
+	return paths, lmc
 }
 
 // markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
@@ -52,16 +78,4 @@ func (j *judge) markPaths(seen []uint64, first, part, words int) {
 		}
 		seen[(leaf*servers+int(dst.rank))*words+int(k>>6)] |= 1 << (k & 63)
 	}
-}
-
-// pathsOf returns the addresses that so many paths take. Destinations have 2^LMC addresses,
-// switches one; a switch needs no entry for itself (thesis 6.7.2: 32·326 + 37 entries).
-func pathsOf(most, servers, switches int) *Paths {
-	p := &Paths{Most: most}
-	if most > 1 {
-		p.LMC = bits.Len(uint(most - 1))
-	}
-	p.LIDs = servers<<p.LMC + switches
-	p.Entries = p.LIDs - 1
-	return p
 }

@@ -197,8 +197,8 @@ func (j *judge) cables(i int32, src, dst seat) {
 	}
 	from, to := t.Cable(a, k, up), t.Cable(b, k, down)
 	for _, l := range [2]topology.Link{from, to} {
-		if !t.LinkAlive(l) {
-			j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, l)
+		if !j.live.LinkAlive(l) {
+			j.message(DeadLink, i, "server%d sends to server%d over %s, which is dead", m.Src, m.Dst, j.live.LinkName(l))
 			break
 		}
 	}
