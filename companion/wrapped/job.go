@@ -35,6 +35,9 @@ type Job struct {
 // with and without what is dead. A host that no live path reaches is an error.
 func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
+	if err == nil {
+		err = full.Tree.OneCable("programs are wrapped on trees")
+	}
 	if err != nil {
 		return nil, err
 	}

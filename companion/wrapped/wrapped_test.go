@@ -102,6 +102,8 @@ func TestJobRefuses(t *testing.T) {
 	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "no tree of two or three levels: ") {
 		t.Error(err)
 	}
+	twins, _ := networkOf(t, "PGFT(2;2,2;1,2;1,2)")
+	expect.Error(t, expect.Err(NewJob(twins, twins, []Host{{Node: 0}, {Node: 1}})), "programs are wrapped on trees with one")
 	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")
 	if _, err := NewJob(whole, cut, []Host{{Node: 0}, {Node: 2}}); err == nil {
 		t.Error("a leaf without links is planned")

@@ -21,7 +21,7 @@ type Places struct {
 }
 
 // TreeOf finds the tree of two levels or three that a network is; its hosts are the servers, and
-// links without a cable are dead. Where it is none the error says where it deviates. A leaf has
+// links without a cable are dead. On two levels as many cables are parallel as the most between two switches. Where it is none the error says where it deviates. A leaf has
 // as many ports for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
 func TreeOf(n *Network) (*Places, error) {
 	p, err := treeOf(n)
@@ -58,7 +58,7 @@ func (p *Places) names(x *Index) *topology.Names {
 	return out
 }
 
-// treeOf is TreeOf with any number of cables for a link.
+// treeOf is TreeOf with any number of cables for a link of three levels.
 func treeOf(n *Network) (*Places, error) {
 	o, err := outlined(n)
 	if err != nil {
@@ -76,12 +76,29 @@ func treeOf(n *Network) (*Places, error) {
 		o.Fill, o.Ports = append(o.Fill, len(own)), max(o.Ports, len(own))
 		p.Host = append(p.Host, own...)
 	}
+	if o.Pods == 0 {
+		o.Cables = p.parallel(o.Leaves)
+	}
 	if p.Tree, err = topology.New(o.Options); err != nil {
 		return nil, err
 	}
 	p.join()
 	p.Tree, err = p.Tree.Without(p.missing(n)...)
 	return p, err
+}
+
+// parallel returns the most cables from one of so many leaves to a switch.
+func (p *Places) parallel(leaves int) (most int) {
+	for _, leaf := range p.nodes[:leaves] {
+		count := map[Node]int{}
+		for _, e := range p.net.Ends(leaf) {
+			if e.Node != NoNode && !p.net.IsHost(e.Node) {
+				count[e.Node]++
+				most = max(most, count[e.Node])
+			}
+		}
+	}
+	return most
 }
 
 // HostsOn returns the hosts of a switch by their numbers, where all are called server3 or h3, else by port.

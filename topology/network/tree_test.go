@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
+	"evbench/topology"
 	"evbench/topology/network"
+	"evbench/topology/topologytest"
 )
 
 // shuffled returns a network with its hosts, switches and ports in another order, and no names that mean anything;
@@ -121,16 +123,22 @@ func TestNoTree(t *testing.T) {
 	}{
 		{joined("FT(2;2,3)", "s1_0", "s1_2"), "xs1_0 and xs1_2, both with hosts, are joined by a cable"},
 		{joined("FT(2;2,3)", "s2_0", "s2_1"), "xs2_0, by its other cables a spine, and xs2_1, a spine, are joined"},
-		{joined("FT(2;2,3)", "s1_0", "s2_1"), "xs1_0 and xs2_1 are joined by 2 cables"},
 		{joined("FT(3;2,2,2)", "s1_0", "s3_1"), "no tree of t"},
 		{joined("FT(3;2,2,2)", "s2_0", "s2_2"), "xs2_0, by its other cables a spine, and xs2_2, a spine, are joined"},
 		{joined("FT(3;2,2,2)", "s2_0", "s3_1"), "no tree of three levels"},
 		{without("FT(4;2,2,2,2)"), "no tree of two or three levels"},
-		{build(t, "PGFT(2;2,2;1,2;1,2)"), "joined by 2 cables"},
+		{build(t, "PGFT(3;2,2,2;1,2,2;1,2,1)"), "joined by 2 cables"},
 		{build(t, "FT(1;4)"), "no switches above"},
 	} {
 		expect.Error(t, expect.Err(network.TreeOf(c.n)), c.want)
 	}
-	p, err := network.TreeOf(without("FT(2;2,3)", "x000"))
+	p, err := network.TreeOf(joined("FT(2;2,3)", "s1_0", "s2_1"))
+	expect.True(t, err == nil && p.Tree.Cables() == 2 && len(p.Tree.Dead()) == 5, "one cable more: %v, %v", p, err)
+	parallel := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Cables: 2})
+	p, err = network.TreeOf(build(t, parallel.Notation()))
+	expect.True(t, err == nil && p.Tree.Notation() == parallel.Notation() && len(p.Tree.Dead()) == 0, "%v, %v", p, err)
+	links, err := network.Links(parallel, "s1_1/4") // the second cable to spine0
+	expect.True(t, err == nil && slices.Equal(links, []topology.Link{parallel.Cable(1, 0, 1)}), "%v, %v", links, err)
+	p, err = network.TreeOf(without("FT(2;2,3)", "x000"))
 	expect.True(t, err == nil && slices.Max(p.Tree.Fill()) == 2 && p.Tree.Servers() == 5, "without a host: %v", err)
 }
