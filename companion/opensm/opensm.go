@@ -71,8 +71,8 @@ type Routes struct {
 	kept     bool             // the LIDs are those that the network had
 	capacity int
 
-	// paths are those of a destination's LIDs, by leaf or, of three levels, pod, by host
-	// and then the LID's offset; none where there is no path.
+	// paths are those of a destination's LIDs, by leaf, by host and then the LID's offset; none
+	// where there is no path.
 	paths []uint16
 }
 
@@ -83,8 +83,9 @@ const none = 1<<16 - 1
 // without overlap; else they are given anew, in the order of the nodes.
 // O(servers² + leaves · hosts · 2^LMC).
 //
-// The spines that the servers of a leaf, or of three levels a pod, use towards a destination are
-// laid onto its LIDs in rising order; so the LMC is the least possible. Where cables are parallel, LID + o comes
+// The spines that the servers of a leaf use towards a destination are laid onto its LIDs in rising
+// order; so the LMC is the least possible. Of three levels those of a pod are, unless each leaf has one
+// path and those through a spine go on to one top switch, for which one LID does. Where cables are parallel, LID + o comes
 // down by cable o modulo their number, whichever leaf it comes from, which may take more LIDs. LIDs that are left over lead
 // through the other live spines, and hosts that the plan does not know are routed like those.
 // Switches can be reached too, except spines from spines, as with OpenSM's engines for trees.
@@ -218,28 +219,12 @@ func (r *Routes) dlid(src, dst int) int {
 	if path < 0 {
 		return base
 	}
-	return base + max(0, slices.Index(r.pathsTo(groupOf(r.Plan.Tree, r.Plan.Tree.Leaf(src)), host), uint16(path)))
+	return base + max(0, slices.Index(r.pathsTo(r.Plan.Tree.Leaf(src), host), uint16(path)))
 }
 
-func (r *Routes) pathsTo(group int, host network.Node) []uint16 {
-	at := (group*r.Net.Hosts() + int(host)) << r.lmc
+func (r *Routes) pathsTo(leaf int, host network.Node) []uint16 {
+	at := (leaf*r.Net.Hosts() + int(host)) << r.lmc
 	return r.paths[at : at+1<<r.lmc]
-}
-
-// groupOf returns which leaves share the paths of LIDs: each is alone or, of three levels,
-// with those of its pod.
-func groupOf(t *topology.Tree, leaf int) int {
-	if t.Levels() == 3 {
-		return t.Pod(leaf)
-	}
-	return leaf
-}
-
-func groups(t *topology.Tree) int {
-	if t.Levels() == 3 {
-		return t.Pods()
-	}
-	return t.Leaves()
 }
 
 type builder struct {
@@ -250,7 +235,7 @@ type builder struct {
 	leafOf []int                // of a host, -1 where it is on no leaf
 	byPath bool                 // Options.ByPath
 	words  int                  // of a set
-	used   []uint64             // by group of leaves and host: the paths of the plan, as a set
+	used   []uint64             // by leaf and host: the paths of the plan, as a set
 }
 
 const wordBits = 64
@@ -268,13 +253,13 @@ func newBuilder(p *plan.Plan, places *network.Places, n *network.Network) *build
 		b.leafOf[h] = l
 	}
 	b.words = (p.Tree.Paths() + wordBits - 1) / wordBits
-	b.used = make([]uint64, groups(p.Tree)*n.Hosts()*b.words)
+	b.used = make([]uint64, p.Tree.Leaves()*n.Hosts()*b.words)
 	b.collect(p)
 	return b
 }
 
-func (b *builder) set(group int, h network.Node) []uint64 {
-	at := (group*b.net.Hosts() + int(h)) * b.words
+func (b *builder) set(leaf int, h network.Node) []uint64 {
+	at := (leaf*b.net.Hosts() + int(h)) * b.words
 	return b.used[at : at+b.words]
 }
 
@@ -286,13 +271,24 @@ func (b *builder) collect(p *plan.Plan) {
 				continue
 			}
 			if k := p.Path(src, dst); k >= 0 {
-				b.set(groupOf(p.Tree, leaf), b.places.Host[dst])[k/wordBits] |= 1 << (k % wordBits)
+				b.set(leaf, b.places.Host[dst])[k/wordBits] |= 1 << (k % wordBits)
 			}
 		}
 	}
 }
 
 func (b *builder) need() (lmc int) {
+	if b.tree.Levels() == 3 {
+		for q := range b.tree.Pods() {
+			for h := range network.Node(b.net.Hosts()) {
+				if all, each := b.pod(q, h); each == nil {
+					_, own := routing.LMC(b.tree, all)
+					lmc = max(lmc, own)
+				}
+			}
+		}
+		return lmc
+	}
 	for set := range slices.Chunk(b.used, b.words) {
 		_, own := routing.LMC(b.tree, set)
 		lmc = max(lmc, own)
@@ -318,7 +314,7 @@ func (b *builder) cable(l topology.Link) bool {
 
 func (b *builder) fill(r *Routes) {
 	r.Tables = lft.New("file", r.Net)
-	r.paths = make([]uint16, (groups(b.tree)*b.net.Hosts())<<r.lmc)
+	r.paths = make([]uint16, (b.tree.Leaves()*b.net.Hosts())<<r.lmc)
 	for i := range r.paths {
 		r.paths[i] = none
 	}

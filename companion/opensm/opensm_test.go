@@ -125,7 +125,7 @@ func TestLIDPerPath(t *testing.T) {
 		p := anyPlan(t, seed)
 		r := expect.Value(Compute(p, networkOf(t, p.Tree, 0), Options{ByPath: true, Renumber: true}))(t)
 		walkAll(t, seed, r)
-		for group := range groups(p.Tree) {
+		for group := range p.Tree.Leaves() {
 			for h := range network.Node(r.Net.Hosts()) {
 				at := r.pathsTo(group, h)
 				for o, path := range at {
@@ -134,6 +134,19 @@ func TestLIDPerPath(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOneLIDOfPods: of three levels, too, a plan with one path from a leaf to a server takes one LID, though the
+// leaves of a pod share it.
+func TestOneLIDOfPods(t *testing.T) {
+	tree := treeOf(t, "FT(3;3,3,3)")
+	for seed := range uint64(30) {
+		dead := expect.Value(tree.Random(1+int(seed%4), seed))(t)
+		p := build(t, expect.Value(tree.Without(dead...))(t), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths, Routing: "pinned"})
+		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
+		expect.MustTrue(t, err == nil && r.need == 0, "seed %d, without %v: %v", seed, dead, err)
+		walkAll(t, seed, r)
 	}
 }
 

@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"math/bits"
 	"slices"
 
 	"evbench/topology"
@@ -68,24 +69,52 @@ func (b *builder) towards(s network.Node, set entry) {
 // pods sets the entries of all LIDs of a host on the ways up of three levels.
 func (b *builder) pods(r *Routes, h network.Node, home int, set func(s network.Node, offset int, port uint8)) {
 	for q := range b.tree.Pods() {
-		list := b.podPaths(q, home, h)
+		all, each := b.pod(q, h)
+		list := b.podPaths(q, home, h, all)
 		for o := range 1 << r.lmc {
 			if len(list) == 0 {
 				break
 			}
-			path := list[o%len(list)]
-			r.pathsTo(q, h)[o] = uint16(path)
-			b.podLID(q, home, path, int(h), func(s network.Node, port uint8) { set(s, o, port) })
+			at := slices.Repeat([]int{list[o%len(list)]}, b.tree.PodLeaves())
+			for i := range at {
+				if o == 0 && each != nil && each[i] != none {
+					at[i] = each[i]
+				}
+				r.pathsTo(q*len(at)+i, h)[o] = uint16(at[i])
+			}
+			b.podLID(q, home, at, int(h), func(s network.Node, port uint8) { set(s, o, port) })
 		}
 	}
 }
 
+// pod returns the plan's paths from a pod to a host, as a set, and by leaf where one LID does for all
+// of them: a leaf has one at most, and those through a spine go on to the same top switch. nil: it does not.
+func (b *builder) pod(q int, h network.Node) (all []uint64, each []int) {
+	all, each = make([]uint64, b.words), slices.Repeat([]int{none}, b.tree.PodLeaves())
+	tops, alone := map[int]int{}, !b.byPath
+	for i := range each {
+		for w, set := range b.set(q*len(each)+i, h) {
+			all[w] |= set
+			for ; set != 0; set &= set - 1 {
+				path := w*wordBits + bits.TrailingZeros64(set)
+				plane, top := b.tree.SpineTop(path)
+				other, known := tops[plane]
+				alone = alone && each[i] == none && (!known || other == top)
+				each[i], tops[plane] = path, top
+			}
+		}
+	}
+	if !alone {
+		return all, nil
+	}
+	return all, each
+}
+
 // podPaths returns the paths that the LIDs of a host stand for in a pod: first those of the
-// plan, rising, dead or not, for check is to find those; then the other live ones, from one
+// plan, a set, rising, dead or not, for check is to find those; then the other live ones, from one
 // that depends on the host.
-func (b *builder) podPaths(q, home int, h network.Node) []int {
+func (b *builder) podPaths(q, home int, h network.Node, set []uint64) []int {
 	var out, rest []int
-	set := b.set(q, h)
 	for path := range b.tree.Paths() {
 		k, top := b.tree.SpineTop(path)
 		switch {
@@ -113,10 +142,14 @@ func (b *builder) tops(q, leaf, plane int) []int {
 	return out
 }
 
-// podLID sets the entries of one LID in a pod: in the plane of its path those of the path, in
-// other planes some that arrive, for the leaves that have lost their link to the first.
-func (b *builder) podLID(q, home, path, turn int, set entry) {
-	plane, planned := b.tree.SpineTop(path)
+// podLID sets the entries of one LID in a pod: in the planes of its paths, by leaf, those of the paths,
+// in others some that arrive, for the leaves that have lost their link to theirs.
+func (b *builder) podLID(q, home int, at []int, turn int, set entry) {
+	planned := map[int]int{}
+	for _, path := range at {
+		plane, top := b.tree.SpineTop(path)
+		planned[plane] = top
+	}
 	open := make([]bool, b.tree.Spines())
 	for k := range open {
 		if q == b.tree.Pod(home) {
@@ -124,8 +157,8 @@ func (b *builder) podLID(q, home, path, turn int, set entry) {
 			continue
 		}
 		tops := b.tops(q, home, k)
-		if k == plane {
-			tops = []int{planned}
+		if top, ok := planned[k]; ok {
+			tops = []int{top}
 		}
 		if open[k] = len(tops) > 0; open[k] {
 			up := topology.Link{Leaf: q, Spine: k, Above: true, Top: tops[turn%len(tops)]}
@@ -134,7 +167,9 @@ func (b *builder) podLID(q, home, path, turn int, set entry) {
 			}
 		}
 	}
-	for l := q * b.tree.PodLeaves(); l < (q+1)*b.tree.PodLeaves(); l++ {
+	for i, path := range at {
+		l := q*len(at) + i
+		plane, _ := b.tree.SpineTop(path)
 		for i := range open {
 			if k := (plane + i) % len(open); l != home && open[k] && b.alive(l, k) {
 				set(b.places.Node(l), b.places.Up(topology.Link{Leaf: l, Spine: k}))
