@@ -54,8 +54,9 @@ const failoverLegend = "at: when the link changed, or where evbench did not chan
 	"before, during, after: of each server. "
 
 const (
-	failoverLost = "lost: events lost/duplicate, late fragments of the case. "
-	failoverNone = none + ": did not happen, or too short to tell."
+	failoverUnits = "aid to in use: ms after it was seen. before: events/s; during and after: % of it. "
+	failoverLost  = "lost: events lost/duplicate, late fragments of the case. "
+	failoverNone  = none + ": did not happen, or too short to tell."
 )
 
 // FailoverRows are fail-overs as the table of them has it: the heads, a row for each, its
@@ -67,7 +68,7 @@ func FailoverRows(list []results.Failover) (heads []string, rows [][]string, leg
 	for _, f := range list {
 		rows = append(rows, failoverRow(f, f.Case))
 	}
-	return heads, rows, failoverLegend + failoverNone
+	return heads, rows, failoverLegend + failoverUnits + failoverNone
 }
 
 func failoverRow(f results.Failover, label string) []string {

@@ -67,12 +67,14 @@ type page struct {
 	Count   string
 	Legend  string
 	Runs    []runView
+	First   []part // before the verdict: what a run with fail-overs is about
 	Parts   []part
 	Beside  []difference // of the runs behind the first
 }
 
 type part struct {
 	ID, Title string
+	Several   bool // runs
 	Of        []figureView
 }
 
@@ -103,6 +105,9 @@ func Write(w io.Writer, runs []Input) error {
 		return err
 	}
 	p.Parts, p.Beside = partsOf(p.Runs), differencesOf(runs)
+	if i := slices.IndexFunc(p.Parts, func(x part) bool { return x.ID == "failover" }); i >= 0 {
+		p.First, p.Parts = p.Parts[i:i+1:i+1], slices.Concat(p.Parts[:i], p.Parts[i+1:])
+	}
 	return pageTemplate.Execute(w, p)
 }
 
@@ -139,7 +144,7 @@ func oneScale(runs []Input) []Input {
 // stands once.
 func partsOf(runs []runView) (out []part) {
 	for _, name := range figure.Names() {
-		x := part{ID: name}
+		x := part{ID: name, Several: len(runs) > 1}
 		for _, r := range runs {
 			for _, f := range r.Figures {
 				if f.Name != name {
@@ -189,6 +194,21 @@ type figureView struct {
 	Kind                              kind
 	Panels                            []panelView
 	Trees                             []treeView
+	// Heads, Rows and Legend are a table before the drawings.
+	Heads  []string
+	Rows   [][]string
+	Legend string
+}
+
+// mostRows is how many fail-overs the page lists.
+const mostRows = 100
+
+// list has the figure list fail-overs.
+func (f *figureView) list(all []results.Failover) {
+	f.Heads, f.Rows, f.Legend = report.FailoverRows(all[:min(len(all), mostRows)])
+	if more := len(all) - mostRows; more > 0 {
+		f.Legend += fmt.Sprintf(" %d more are in failovers.csv.", more)
+	}
 }
 
 type panelView struct {
@@ -216,6 +236,9 @@ func viewOf(index int, in Input) (runView, error) {
 		fv := figureView{ID: v.ID + "-" + name, Name: name, Title: f.Title, Caption: unbroken.Replace(f.Caption), Missing: f.Missing}
 		if fv.Panels, err = draw(f, index); err != nil {
 			return v, err
+		}
+		if name == "failover" {
+			fv.list(in.Source.Run.Summary.Failovers())
 		}
 		v.Figures = append(v.Figures, fv)
 	}

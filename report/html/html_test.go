@@ -202,9 +202,10 @@ func BenchmarkTenCases(b *testing.B) {
 	b.ReportMetric(float64(page.Len()), "bytes")
 }
 
-// Fail-overs follow on throughput over time, where there are any.
+// The page of a run with fail-overs begins with them: a table with its columns in words, then the drawings.
 func TestFailovers(t *testing.T) {
 	const head = "<h2>Fail-over</h2>"
-	inOrder(t, write(t, input(FailedOver(t))), "<h2>Throughput over time</h2>", head, "link dies fors+hold · down at 5.00 s", "<h2>Spread over servers</h2>")
+	inOrder(t, write(t, input(FailedOver(t))), `<header>`, `<a href="#failover">`, `<a href="#verdict">`, head, `<th scope="col">aid</th>`, "aid: repaired tables in place",
+		"ms after it was seen", "link dies fors+hold · down at 5.00 s", `<section id="verdict">`, "<h2>Throughput over time</h2>", "<h2>Spread over servers</h2>")
 	expect.True(t, !strings.Contains(write(t, input(Small(t))), head), "a page tells of fail-overs of a run that has none")
 }
