@@ -127,10 +127,10 @@ func routesFields(x *Routes) group {
 		{"network", word(&x.Network), "file with the network, as ibnetdiscover prints it"},
 		{"dir", word(&x.Dir), "opensm: directory of its lfts_file; what was there before is kept in it"},
 		{"process", word(&x.Process), "opensm: its process; auto: the one that runs here"},
-		{"shell", word(&x.Shell), "Linux switches: command that runs one on a switch, such as ssh"},
-		{"dump", word(&x.Dump), "command that prints the tables of all switches"},
-		{"sminfo", word(&x.SMInfo), "command that prints which subnet manager is master"},
-		{"discover", word(&x.Discover), "command that prints the network as it is"},
+		{"shell", command(&x.Shell), "Linux switches: command that runs one on a switch, such as ssh"},
+		{"dump", command(&x.Dump), "command that prints the tables of all switches"},
+		{"sminfo", command(&x.SMInfo), "command that prints which subnet manager is master"},
+		{"discover", command(&x.Discover), "command that prints the network as it is"},
 		{"timeout", lasts(&x.Timeout, minTimeout, maxTimeout), "of a change of tables, and of each command"},
 	}
 }

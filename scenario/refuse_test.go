@@ -135,6 +135,7 @@ func TestRefuses(t *testing.T) {
 		{"routes of a lab", small + "fabric: {kind: lab, routes: {kind: opensm, network: a, dir: b}}\ncases: [{}]", "fabric.routes: is for fabric hosts; a lab has its own"},
 		{"routes without a directory", small + "fabric: {kind: hosts, routes: {kind: opensm, network: a}}\ncases: [{}]", "fabric.routes: dir"},
 		{"routes without a shell", small + "fabric: {kind: hosts, routes: {kind: kernel}}\ncases: [{}]", "fabric.routes: shell"},
+		{"routes by no command", small + "fabric: {kind: hosts, routes: {kind: loaded, network: a, dump: \" \"}}\ncases: [{}]", "fabric.routes.dump: \" \": write a command"},
 		{"routes of nothing", small + "fabric: {kind: hosts, routes: {kind: loaded}}\ncases: [{}]", "fabric.routes: network is missing, or shell"},
 		{"nobody tells of links", small + "fabric: {kind: hosts, routes: {kind: kernel, shell: ssh}}\ncases: [{schedule: fors, failover: fors}]", "cases[0].failover: nobody tells of links"},
 		{"spray on hosts", small + "fabric: hosts\ncases: [{mode: unsync, routing: spray}]", "cases[0].routing: evbench does not set the routes of plain hosts; where their switches spray"},

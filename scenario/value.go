@@ -84,6 +84,11 @@ func word(p *string) value {
 	return tested(p, anyWord, func(string) bool { return true }, "")
 }
 
+// command is the words of one.
+func command(p *string) value {
+	return tested(p, anyWord, func(s string) bool { return strings.TrimSpace(s) != "" }, "a command")
+}
+
 // plain is a text that a remote shell takes for one word.
 func plain(p *string) value {
 	good := func(s string) bool {
