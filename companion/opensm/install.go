@@ -119,11 +119,7 @@ func (m *Manager) Before(ctx context.Context, want companion.Tables) (companion.
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Join(m.Dir, f.Name))
-	}
-	if err := atomicfile.Check(names...); err != nil {
+	if err := writable(m.Dir, files); err != nil {
 		return nil, err
 	}
 	if err := m.ready(ctx, l); err != nil {
@@ -361,6 +357,9 @@ func (d Files) Before(_ context.Context, want companion.Tables) (companion.Table
 	if err != nil {
 		return nil, err
 	}
+	if err := writable(d.Dir, files); err != nil {
+		return nil, err
+	}
 	out := &former{}
 	for _, f := range files {
 		text, err := os.ReadFile(filepath.Join(d.Dir, f.Name))
@@ -388,6 +387,18 @@ func (d Files) Put(_ context.Context, want companion.Tables) (changed int, err e
 		return 0, err
 	}
 	return len(files), put(d.Dir, files)
+}
+
+// writable reports why the files of a directory, which need not be there yet, cannot all be written.
+func writable(dir string, files []file) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, filepath.Join(dir, f.Name))
+	}
+	return atomicfile.Check(names...)
 }
 
 // put writes files, and removes those without a text.
