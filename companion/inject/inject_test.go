@@ -229,7 +229,8 @@ func TestHangingGroup(t *testing.T) {
 		complain(&wrong, !ok || e.Reason != hung, "error %v", err)
 		said, err := io.ReadAll(r) // ends when nobody can write to it any more
 		complain(&wrong, err != nil || len(said) == 0, "the program in the background said %q, %v", said, err)
-		expect.OK(t, i.Close())
+		err = i.Close()
+		complain(&wrong, err != nil, "closed: %v", err)
 		return wrong
 	})
 }
