@@ -46,9 +46,6 @@ func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
 	err := read(r, &s, SummarySchema)
 	clean(&s)
-	if s.Answer != nil && s.Answer.Sentence == "" { // written before answers had a verdict
-		s.Answer = NewAnswer(s.Cases, Compare(s.Cases, s.Answer.Cases), 0)
-	}
 	return s, err
 }
 

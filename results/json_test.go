@@ -157,15 +157,3 @@ func TestGoodputUnit(t *testing.T) {
 		expect.Equal(t, GoodputUnit(tt.cases).Name, tt.want, "%+v", tt.cases)
 	}
 }
-
-// Results from before answers had a verdict get one.
-func TestEarlierAnswer(t *testing.T) {
-	s, _ := told()
-	s.Cases[0].Name, s.Cases[0].Mode = "FORS", Sync
-	text := document(t, s.Write)
-	answered := regexp.MustCompile(`(?s)"answer": \{.*?\},\n`).ReplaceAllString(text, `"answer": {"text": "so it is", "cases": ["FORS"]},`+"\n")
-	expect.MustTrue(t, answered != text, "no answer in %s", text)
-	got, err := ReadSummary(strings.NewReader(answered))
-	expect.Must(t, err)
-	expect.True(t, got.Answer != nil && got.Answer.Verdict != "" && got.Answer.Sentence != "", "answer %+v", got.Answer)
-}
