@@ -165,7 +165,18 @@ func (a *Answer) simulated(cases []Case) {
 		a.Sentence += fmt.Sprintf(", the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency)
 	}
 	a.Sentence += "."
-	a.Why = []string{"simulated, not measured: model " + most.Simulated}
+	var models []string
+	for _, c := range cases {
+		if !slices.Contains(models, c.Simulated) {
+			models = append(models, c.Simulated)
+		}
+	}
+	slices.Sort(models)
+	what := "model "
+	if len(models) > 1 {
+		what = "models "
+	}
+	a.Why = []string{"simulated, not measured: " + what + strings.Join(models, " and ")}
 	if most.MeasuredEfficiency == 0 {
 		a.Verdict, a.Sentence = answer.Unknown, "No rate of links is known, so nothing is known of what the plans would reach."
 	}

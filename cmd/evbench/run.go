@@ -17,7 +17,6 @@ import (
 	"evbench/bench/live"
 	"evbench/companion/linux"
 	"evbench/fabric/open"
-	"evbench/internal/answer"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
@@ -148,9 +147,6 @@ func measure(c *cli.Context, m measurement) (err error) {
 	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
 	m.tell = page.take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
-		if a := run.Summary.Answer; a != nil {
-			a.Next = []string{answer.Typed("evbench", "report", dir, "-o", "report.html")}
-		}
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
 	return verdictOf(run.Summary, c.IsSet("require"), err)
