@@ -17,6 +17,7 @@ import (
 	"evbench/bench/live"
 	"evbench/companion/linux"
 	"evbench/fabric/open"
+	"evbench/internal/answer"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
@@ -221,7 +222,15 @@ func logger(c *cli.Context, w io.Writer) *slog.Logger {
 }
 
 func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifest, dir string) error {
+	next := []string{os.Args[0], "report", dir, "-o", "report.html"}
+	if len(sum.Failovers()) > 0 {
+		next = []string{os.Args[0], "plot", "failover", dir, "-o", "failover.svg"}
+	}
 	if c.Bool("json") {
+		if sum.Answer != nil { // the live page has the same, and goes on
+			a := *sum.Answer
+			a.Next, sum.Answer = []string{answer.Typed(next...)}, &a
+		}
 		return json.NewEncoder(c.App.Writer).Encode(sum)
 	}
 	if len(sum.Cases) == 0 {
@@ -234,11 +243,7 @@ func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifes
 	if err := report.Warnings(c.App.Writer, manifest.Warnings, o); err != nil {
 		return err
 	}
-	next := fmt.Sprintf("%s report %s -o report.html", os.Args[0], dir)
-	if len(sum.Failovers()) > 0 {
-		next = fmt.Sprintf("%s plot failover %s -o failover.svg", os.Args[0], dir)
-	}
-	_, err := fmt.Fprintf(c.App.Writer, "\nresults in %s; next: %s\n", dir, next)
+	_, err := fmt.Fprintf(c.App.Writer, "\nresults in %s; next: %s\n", dir, answer.Typed(next...))
 	return err
 }
 
