@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"evbench/internal/trust"
@@ -36,7 +37,7 @@ type Switches interface {
 }
 
 // An Installation brings tables into switches, some after the other, and at last those that were
-// there before the first. One goroutine uses it.
+// there before the first. Goroutines may share it.
 type Installation struct {
 	Switches Switches
 	// Kind is that of the switches: who undoes needs the same.
@@ -48,6 +49,7 @@ type Installation struct {
 	// installs in Dir.
 	Lends bool
 
+	mu     sync.Mutex // for as long as switches are changed
 	former Tables
 	record *trust.Record
 }
@@ -101,6 +103,8 @@ func (i *Installation) Check(ctx context.Context, want Tables) error {
 // Install puts tables in place. If anything else is in place at the end it brings back those that
 // were held at the beginning and returns an *InstallError; other errors mean that nothing was changed.
 func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	held, err := i.Switches.Before(ctx, want)
 	if err != nil {
 		return 0, err
@@ -118,6 +122,8 @@ func (i *Installation) Install(ctx context.Context, want Tables) (changed int, e
 // Undo brings back what was held before the first Install, if there was one, and lets others install.
 // Where it fails FormerFile stays.
 func (i *Installation) Undo(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if i.former == nil {
 		return nil
 	}
