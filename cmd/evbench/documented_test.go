@@ -59,7 +59,7 @@ func documented(args []string, log string) int {
 // lengthy begin commands that measure or need what only a run has, wait for somebody,
 // change this machine, or count for a second or longer.
 var lengthy = []string{
-	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "reproduce all", "reproduce fig", "reproduce dmodc", "reproduce qft", "table spraying", "table tokens -t FT(2;8,8)",
+	"accuracy", "controller", "worker", "lab", "mpi wrap", "failures restore", "routes follow", "routes jobs --follow", "routes undo", "reproduce all", "reproduce fig", "reproduce dmodc", "reproduce qft", "table spraying", "table tokens -t FT(2;8,8)",
 	"why", "trace", "sim --log", "sim scenarios/lhcb", "sim --model phase scenarios/lhcb", "sim --model credit", "sim --duration 20s scenarios/sizes", "whatif -t FT(2;8,8) --k 2", "whatif -t FT(2;20,18)",
 }
 
