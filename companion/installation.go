@@ -40,7 +40,7 @@ type Switches interface {
 // there before the first. Goroutines may share it.
 type Installation struct {
 	Switches Switches
-	// Kind is that of the switches: who undoes needs the same.
+	// Kind names the kind of switches in FormerFile; Undo needs switches of the same kind.
 	Kind string
 	// Dir is where FormerFile is, which brings back the former tables when this process could not;
 	// "": there is none.

@@ -155,7 +155,7 @@ func (a *Answer) alone(cases []Case) {
 	}
 }
 
-// simulated names the case that keeps the most of the link rate and that which keeps the least.
+// simulated names the best case and the worst, by the share of the link rate that they keep.
 func (a *Answer) simulated(cases []Case) {
 	by := func(x, y Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
 	most, least := slices.MaxFunc(cases, by), slices.MinFunc(cases, by)

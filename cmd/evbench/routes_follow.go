@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,18 +16,12 @@ import (
 	"evbench/topology/network"
 )
 
-// loadedBy is what those flags say.
+// loadedBy is the OpenSM that the flags name.
 func loadedBy(c *cli.Context) *opensm.Manager {
 	return &opensm.Manager{
 		Dir: c.String("dir"), Process: c.String("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
-		ReadBack: readerOf(c, "dump"), Master: readerOf(c, "sminfo"),
+		ReadBack: opensm.CommandLine(c.String("dump")), Master: opensm.CommandLine(c.String("sminfo")),
 	}
-}
-
-// readerOf is what the command of a flag prints.
-func readerOf(c *cli.Context, flag string) opensm.Reader {
-	words := strings.Fields(c.String(flag))
-	return opensm.Command(words[0], words[1:]...)
 }
 
 func routesFollowAction(c *cli.Context) error {
@@ -65,7 +58,7 @@ func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
 		Manager:  loadedBy(c),
 		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
-		Discover: readerOf(c, "discover"),
+		Discover: opensm.CommandLine(c.String("discover")),
 		Tell:     o.Out.Step,
 	})
 	return o, usage(err)

@@ -45,7 +45,7 @@ func NewShell(command []string, b *Batch) *Shell {
 	return s
 }
 
-// Kind is that of a Shell in companion.FormerFile.
+// Kind is how companion.FormerFile names tables that a Shell installed.
 const Kind = "kernel"
 
 // A wanted thing is tables for a Shell.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -55,6 +54,12 @@ const defaultWait = 2 * time.Minute
 // A Reader returns what is read of the network, and fails where that is more than most bytes.
 type Reader func(ctx context.Context, most int) ([]byte, error)
 
+// CommandLine is Command of the words of a text, which has some.
+func CommandLine(text string) Reader {
+	words := strings.Fields(text)
+	return Command(words[0], words[1:]...)
+}
+
 // Command returns a Reader of what a program prints, such as dump_lfts.
 func Command(program string, args ...string) Reader {
 	return func(ctx context.Context, most int) ([]byte, error) {
@@ -69,7 +74,7 @@ func (m *Manager) Install(ctx context.Context, r *Routes) (changed int, err erro
 	return m.Installation(false).Install(ctx, r)
 }
 
-// Installation is that of these switches. The first call says whether it lends their tables.
+// Installation returns the one Installation of these switches. The first call says whether it lends tables.
 func (m *Manager) Installation(lends bool) *companion.Installation {
 	if m.puts == nil {
 		m.puts = &companion.Installation{Switches: m, Kind: Kind, Dir: m.Dir, Lends: lends}
@@ -77,7 +82,7 @@ func (m *Manager) Installation(lends bool) *companion.Installation {
 	return m.puts
 }
 
-// Kind is that of a Manager in companion.FormerFile.
+// Kind is how companion.FormerFile names tables that a Manager installed.
 const Kind = "opensm"
 
 func (m *Manager) wait() time.Duration {
@@ -300,15 +305,15 @@ func (m *Manager) Holds(ctx context.Context, want companion.Tables) error {
 
 // A differError says which switches hold something else than they should.
 type differError struct {
-	want, held *lft.Tables
-	switches   []string
-	entries    int
-	first      string
+	held     *lft.Tables
+	switches []string
+	entries  int
+	first    string
 }
 
 // differ compares tables.
 func differ(want, held *lft.Tables) error {
-	e := &differError{want: want, held: held}
+	e := &differError{held: held}
 	for i := range want.Net.Switches() {
 		if diff := differencesAt(want, held, i); len(diff) > 0 {
 			e.switches = append(e.switches, want.Net.Info(want.Net.Switch(i)).Name)
@@ -344,7 +349,7 @@ func describe(err error, before *lft.Tables) error {
 // companion.Switches, whose tables are *Routes, as far as files go.
 type Files struct{ Dir string }
 
-// KindFiles is that of Files in companion.FormerFile.
+// KindFiles is how companion.FormerFile names tables that Files wrote.
 const KindFiles = "opensm files"
 
 // Before implements companion.Switches. Without a file of LIDs the former ones are those of the network.
@@ -360,22 +365,19 @@ func (d Files) Before(_ context.Context, want companion.Tables) (companion.Table
 	if err := writable(d.Dir, files); err != nil {
 		return nil, err
 	}
-	out := &former{}
-	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(d.Dir, f.Name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if f.Name == LIDsFile && err != nil && !r.kept && r.before.MaxLID() > 0 {
+	if files, err = present(d.Dir, files); err != nil {
+		return nil, err
+	}
+	for i, f := range files {
+		if f.Name == LIDsFile && f.Text == nil && !r.kept && r.before.MaxLID() > 0 {
 			var b bytes.Buffer
 			if err := netfile.WriteGUID2LID(&b, r.before); err != nil {
 				return nil, err
 			}
-			text = b.Bytes()
+			files[i].Text = b.Bytes()
 		}
-		out.files = append(out.files, file{f.Name, text})
 	}
-	return out, nil
+	return &former{files: files}, nil
 }
 
 // Put implements companion.Switches.
@@ -399,6 +401,19 @@ func writable(dir string, files []file) error {
 		names = append(names, filepath.Join(dir, f.Name))
 	}
 	return atomicfile.Check(names...)
+}
+
+// present returns what a directory has of these files, in their order.
+func present(dir string, files []file) ([]file, error) {
+	out := make([]file, len(files))
+	for i, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f.Name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		out[i] = file{f.Name, text}
+	}
+	return out, nil
 }
 
 // put writes files, and removes those without a text.
@@ -428,20 +443,20 @@ const (
 )
 
 func (m *Manager) formerly(files []file, n *network.Network) (*former, error) {
-	out := &former{held: m.held.Clone("file", n)}
-	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(m.Dir, f.Name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	files, err := present(m.Dir, files)
+	if err != nil {
+		return nil, err
+	}
+	out := &former{files: files, held: m.held.Clone("file", n)}
+	for i, f := range files {
+		if f.Name != LFTsFile {
+			continue
+		}
+		if t, wrong := lft.ReadDump(bytes.NewReader(f.Text), n); wrong == nil {
+			out.held = t
+		} else if files[i].Text, err = dump(out.held); err != nil {
 			return nil, err
 		}
-		if f.Name == LFTsFile {
-			if t, wrong := lft.ReadDump(bytes.NewReader(text), n); wrong == nil {
-				out.held = t
-			} else if text, err = dump(out.held); err != nil {
-				return nil, err
-			}
-		}
-		out.files = append(out.files, file{f.Name, text})
 	}
 	return out, nil
 }
@@ -467,17 +482,13 @@ func (f *former) Files() ([]companion.File, error) {
 	if f.held == nil {
 		return out, nil
 	}
-	for name, write := range map[string]func(io.Writer) error{
-		heldFile:    f.held.WriteDump,
-		networkFile: func(w io.Writer) error { return netfile.WriteIB(w, f.held.Net) },
-	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			return nil, err
-		}
-		out = append(out, companion.File{Name: name, Text: b.String()})
+	held, err := dump(f.held)
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	var net bytes.Buffer
+	err = netfile.WriteIB(&net, f.held.Net)
+	return append(out, companion.File{Name: heldFile, Text: string(held)}, companion.File{Name: networkFile, Text: net.String()}), err
 }
 
 // Former makes the tables of companion.FormerFile.

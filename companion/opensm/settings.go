@@ -137,14 +137,8 @@ func (s *settings) lines(text string) {
 			s.flush = value == "TRUE"
 		case "log_flags":
 			s.level = number(value)
-		case "routing_engine":
-			s.engine = value
-		case "lfts_file":
-			s.lfts = value
-		case "log_file":
-			s.log = value
-		case "guid":
-			s.guid = number(value)
+		case "routing_engine", "lfts_file", "log_file", "guid":
+			s.option(longOptions[f[0]], value)
 		}
 	}
 }

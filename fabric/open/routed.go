@@ -108,21 +108,16 @@ func (f *routedFabric) opensm(s *scenario.Scenario) error {
 		r, err := opensm.Compute(p, src.Whole, o)
 		return r, err
 	}
-	m := &opensm.Manager{Dir: x.Dir, Process: x.Process, ReadBack: command(x.Dump), Master: command(x.SMInfo), Wait: x.Timeout}
+	m := &opensm.Manager{Dir: x.Dir, Process: x.Process, ReadBack: opensm.CommandLine(x.Dump), Master: opensm.CommandLine(x.SMInfo), Wait: x.Timeout}
 	f.holds = m.Holds
 	if x.Kind == scenario.RoutesLoaded {
 		return nil
 	}
 	f.puts = m.Installation(true)
 	if s.Inject.Kind == "" {
-		f.subnet, err = opensm.NewSubnet(src.Whole, s.Tree, opensm.SubnetOptions{Manager: m, Options: o, Discover: command(x.Discover)})
+		f.subnet, err = opensm.NewSubnet(src.Whole, s.Tree, opensm.SubnetOptions{Manager: m, Options: o, Discover: opensm.CommandLine(x.Discover)})
 	}
 	return err
-}
-
-func command(text string) opensm.Reader {
-	words := strings.Fields(text)
-	return opensm.Command(words[0], words[1:]...)
 }
 
 // hostsOf returns which hosts of a network the servers of a scenario are on; nil where it does not say.

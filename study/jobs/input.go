@@ -35,7 +35,7 @@ type Options struct {
 	Draw    func(*Routed, *network.Network) error // draws what is routed; nil: nothing does
 	Out     string                                // file for the tables; "": none
 	JSON    bool                                  // its form; false: OpenSM's
-	Process string                                // OpenSM's, which is told that Out was written; "": nobody is
+	Process string                                // the OpenSM to signal when Out is written; "": none
 	Load    *opensm.Manager                       // loads the tables in place of Out; nil: nothing is loaded
 }
 
@@ -168,7 +168,7 @@ func reading[T any](flag, command string, wait time.Duration, read func([]byte) 
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
-	run := opensm.Command(words[0], words[1:]...)
+	run := opensm.CommandLine(command)
 	return func(ctx context.Context) (none T, err error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("not within %s", wait))
 		defer cancel()

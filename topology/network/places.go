@@ -117,8 +117,8 @@ func (n *Network) HostsOn(s Node) (hosts []Node) {
 	return hosts
 }
 
-// join finds the cables of the links. Parallel ones count from the lowest port of the lower end; where
-// some are missing, live links have those that are there.
+// join finds the cables of the links. Parallel cables count from the lowest port of the lower end. Where
+// some are missing, the live links get those that are there.
 func (p *Places) join() {
 	t, links, cables := p.Tree, map[[2]Node][]int{}, map[[2]Node][]Cable{}
 	p.cables = make([][]Cable, t.AllLinks())
