@@ -90,7 +90,7 @@ const (
 // case is the most that it can reach.
 func (c Case) short() string {
 	e := c.Estimate
-	if c.Mode != Sync || c.PredictedRatio == 0 || !e.Resolved() || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
+	if c.Mode != Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
 		return ""
 	}
 	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)

@@ -207,6 +207,24 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// What delays each phase by as much costs a case with longer phases less: nothing is resolved that is compared
+// with a slow control.
+func TestSlowControl(t *testing.T) {
+	for _, tt := range []struct {
+		reached         float64
+		verdict, answer string
+	}{
+		{0.96, results.Resolved, "GOOD"},
+		{0.94, results.Ranked, "GOOD"},
+	} {
+		cases := cable()
+		cases[0].PredictedEfficiency = 0.99
+		got := answer(cases, nil, []float64{0.99 * tt.reached, 0.9, 0.6 * tt.reached, 0.9, 0.93 * tt.reached}, make([]float64, 5))
+		expect.True(t, cases[2].Verdict == tt.verdict && cases[4].Verdict == tt.verdict && strings.HasPrefix(got.String(), tt.answer),
+			"control at %v: %s, %s, %s", tt.reached, cases[2].Verdict, cases[4].Verdict, got)
+	}
+}
+
 // Without a control there is nothing that a cable costs.
 func TestAnswerWithoutControl(t *testing.T) {
 	cases := []results.Case{caseOf("shift", inStep, "linear-shift", "minhop", "leaf0-spine0")}

@@ -100,8 +100,9 @@ func slicesOf(name string, all []Slice) (mine, control []Slice) {
 	return mine, control
 }
 
-func (s Slice) ratio() float64   { return s.Ratio }
-func (s Slice) goodput() float64 { return s.GoodputBitPerSec }
+func (s Slice) ratio() float64      { return s.Ratio }
+func (s Slice) goodput() float64    { return s.GoodputBitPerSec }
+func (s Slice) efficiency() float64 { return s.Efficiency }
 
 func values(of []Slice, value func(Slice) float64) []float64 {
 	var out []float64

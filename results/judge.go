@@ -141,6 +141,6 @@ func (v *verdict) control(c *Case, e Evidence) {
 	case most < badControl:
 		v.wrong("the control reached %.3f of its prediction, less than %.2f: links, phases or the machine are not what the prediction takes them for", got, badControl)
 	case got < minControl:
-		v.odd("the control reached %.3f of its prediction, less than %.2f: the machine slows all cases down; ratios to the control suffer least", got, minControl)
+		v.odd("the control reached %.3f of its prediction, less than %.2f: the machine slows all cases down, and those with short phases most: no ratio is resolved", got, minControl)
 	}
 }

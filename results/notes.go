@@ -43,7 +43,7 @@ func (s Summary) Notes() []Note {
 	}
 	if len(open) > 0 {
 		out = append(out, Note{Unresolved, strings.Join(open, ", ") +
-			": the interval is wider than " + ToleranceText() + " of the figure, and the order of the cases may be noise. " +
+			": the interval is wider than " + ToleranceText() + " of the figure, or the control below its prediction, and the order of the cases may be noise. " +
 			"Measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work."})
 	}
 	return append(out, rejected(s.Slices)...)

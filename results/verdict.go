@@ -7,8 +7,8 @@ import (
 
 // What the interval of a case says.
 const (
-	Resolved   = "resolved"   // its half-width is at most Tolerance of the value
-	Ranked     = "ranked"     // wider, but apart from the control and from each case that it is compared with and not equal to
+	Resolved   = "resolved"   // its half-width is at most Tolerance of the value, and the control kept to its prediction
+	Ranked     = "ranked"     // not resolved, but apart from the control and from each case that it is compared with and not equal to
 	Unresolved = "unresolved" // neither: the order of the cases may be noise
 	Pending    = "pending"    // not resolved yet, of a run that goes on
 	Reference  = "control"    // what the others are compared with
@@ -98,14 +98,14 @@ func Assess(cases []Case, slices []Slice, compared []Comparison) {
 			c.RatioToControl = c.Estimate.Median
 		}
 	}
-	groups := groupsOf(len(cases), compared)
+	groups, slow := groupsOf(len(cases), compared), slowControl(cases, slices)
 	for i := range cases {
 		c := &cases[i]
 		c.Compared = groups[i] != nil
 		c.Equal = equalTo(i, cases, groups[i], slices)
 	}
 	for i := range cases {
-		cases[i].Verdict = verdictOf(cases[i], cases, groups[i])
+		cases[i].Verdict = verdictOf(cases[i], cases, groups[i], slow)
 	}
 }
 
@@ -146,11 +146,21 @@ func groupsOf(n int, compared []Comparison) [][]int {
 	return out
 }
 
-func verdictOf(c Case, cases []Case, group []int) string {
+// slowControl reports whether a control came to less than minControl of its prediction. What slows each
+// phase down by as much costs a case with longer phases less: its ratio to the control is then too high.
+func slowControl(cases []Case, all []Slice) bool {
+	return slices.ContainsFunc(cases, func(c Case) bool {
+		_, control := slicesOf(c.Name, all)
+		return c.Control && c.PredictedEfficiency > 0 && len(control) > 0 &&
+			NewInterval(values(control, Slice.efficiency)).Median < minControl*c.PredictedEfficiency
+	})
+}
+
+func verdictOf(c Case, cases []Case, group []int, slow bool) string {
 	switch {
 	case c.Control:
 		return Reference
-	case c.Estimate.Resolved():
+	case c.Estimate.Resolved() && !slow:
 		return Resolved
 	case c.Estimate == nil || !c.Estimate.Known() || group == nil && c.Estimate.Of != OfRatio:
 		return Unresolved

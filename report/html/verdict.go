@@ -129,7 +129,7 @@ func legendOf(cases []results.Case) string {
 		text += " *: too few rounds, the interval is over exchanges."
 	}
 	if some(func(c results.Case) bool { return c.Verdict != "" }) {
-		text += fmt.Sprintf(" Resolved: that half is at most %s of the figure. Ranked: it is more, but the interval is apart from those that it is compared with, or the two differ by less than %[1]s. Unresolved: neither.",
+		text += fmt.Sprintf(" Resolved: that half is at most %s of the figure, and the control kept to its prediction. Ranked: not so, but the interval is apart from those that it is compared with, or the two differ by less than %[1]s. Unresolved: neither.",
 			results.ToleranceText())
 	}
 	return unbroken.Replace(text) + " unsync: unsynchronised, free: free-running. Dead: dead links and timed failures. " +
