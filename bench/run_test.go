@@ -39,6 +39,7 @@ type inProcess struct {
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
 	apart time.Duration // between workers that join
+	deaf  []uint32      // runs of the session, the first slice is 2, in which rank 1 reaches nobody
 
 	mu   sync.Mutex
 	dead []topology.Link                      // whoever has taken them down
@@ -104,7 +105,11 @@ func (f *inProcess) SetLinks(context.Context, []topology.Link, bool) error { ret
 
 func (f *inProcess) Close() error { return nil }
 
-func (f *inProcess) open(_ context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
+func (f *inProcess) open(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
+	if c.Rank == 1 && slices.Contains(f.deaf, c.Run) {
+		<-ctx.Done()
+		return worker.Connections{}, &transport.PeerError{Peer: 2, Op: "connect", Err: ctx.Err()}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.nets == nil {
@@ -260,6 +265,37 @@ func TestRunWorkerFails(t *testing.T) {
 // Workers may take longer to start than the wait for one of them.
 func TestRunStartsSlowly(t *testing.T) {
 	expect.OK(t, expect.Err(run(t, small, &inProcess{apart: 25 * time.Second}, &memory{})))
+}
+
+// Connections that do not open, where those of an earlier slice did and every server lives, are
+// opened again. A run whose network never carried anything ends at once.
+func TestRunOpensAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		deaf []uint32
+		want string // of the error, "": none
+	}{
+		{"third slice", []uint32{4}, ""},
+		{"first slice", []uint32{2}, "set-up"},
+		{"for ever", []uint32{4, 5, 6, 7}, "set-up"},
+	} {
+		sum, err := run(t, small, &inProcess{deaf: tt.deaf}, &memory{})
+		if tt.want != "" {
+			expect.True(t, err != nil && strings.Contains(err.Error(), tt.want) && strings.Contains(err.Error(), "server"), "%s: %v", tt.name, err)
+			continue
+		}
+		expect.Must(t, err)
+		again := 0
+		for _, c := range sum.Cases {
+			expect.True(t, c.Valid && c.Complete && c.Rounds == 2, "%s: %s: %+v", tt.name, c.Name, c)
+			for _, w := range c.Warnings {
+				if strings.Contains(w, "opened again") {
+					again++
+				}
+			}
+		}
+		expect.True(t, again == 1, "%s: %d warnings, want 1", tt.name, again)
+	}
 }
 
 // Where the number of rounds is open, the cases of the answer come first, until they are settled;

@@ -55,6 +55,10 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 	}
 	p := Place{Round: r.plan.done + 1, Case: m.Name, Index: index, Count: count, Duration: m.Duration}
 	err := r.one(ctx, m, p)
+	for tries := 1; tries < mostTries && len(r.done) > 0 && unopened(err); tries++ {
+		m.warnings = append(m.warnings, fmt.Sprintf("its connections were opened again: %v", err))
+		err = r.one(ctx, m, p)
+	}
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
 	sum := r.standing(false) // which settles whether this one counts
@@ -62,6 +66,13 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
 	}
 	return m, errors.Join(err, r.sinkErr)
+}
+
+// unopened reports whether a slice ended before anything was sent, and nobody was lost. Where connections
+// opened before, the machine delayed them.
+func unopened(err error) bool {
+	e, ok := errors.AsType[*controller.CaseError](err)
+	return ok && e.Closed
 }
 
 // A measured case is what one slice of a case came to, or all of them together.

@@ -17,6 +17,7 @@ type CaseError struct {
 	Waiting []int         // positions of those that waited for them
 	Reasons []string      // what is known, most telling first
 	Stuck   bool          // servers stood still, none was lost and nothing broke before
+	Closed  bool          // every server lives, and connections did not open
 }
 
 func (e *CaseError) Error() string {
@@ -59,6 +60,7 @@ func (m *machine) blame(during state) *CaseError {
 		guilty = m.ends()
 	}
 	e := &CaseError{Case: m.c.Name, During: during.String(), Servers: m.servers(guilty)}
+	e.Closed = during == configuring && m.all(func(w *worker) bool { return !w.lost && w.totals != nil })
 	e.Stuck = len(m.failed) > 0 && m.workers[m.failed[0]].stuck
 	for _, rank := range append(slices.Clone(guilty), m.failed...) {
 		if r := m.reason(rank); !slices.Contains(e.Reasons, r) && len(e.Reasons) < mostReasons {

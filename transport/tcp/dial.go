@@ -48,6 +48,11 @@ const (
 	opened
 )
 
+// String says what a call waits for.
+func (s stage) String() string {
+	return [...]string{"not connected", "connected, not greeted", "greeted, not answered", "open"}[s]
+}
+
 func (c *call) where() Path { return Path{c.dst, c.path} }
 
 func (e *Endpoint) calls(kind byte, paths []Path) []*call {
@@ -262,7 +267,7 @@ func notOpen(calls []*call, err error) error {
 			}
 		}
 	}
-	return first.failed(fmt.Errorf("%w (%d of %d connections are not open)", err, n, len(calls)))
+	return first.failed(fmt.Errorf("%v, %w (%d of %d connections are not open)", first.stage, err, n, len(calls)))
 }
 
 func (c *call) events() int16 {
