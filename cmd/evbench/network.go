@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
@@ -35,6 +37,9 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	s, err := netfile.Read(src, c.Int("lmc"))
 	if err != nil {
 		return nil, usage(err)
+	}
+	if s.Form == netfile.Slurm {
+		fmt.Fprintf(c.App.ErrWriter, "%s: Slurm does not say how many cables join two switches: taken for one; a switch that stands for several is one\n", src)
 	}
 	if s.Form != netfile.Notation && c.IsSet("lmc") {
 		if s.Whole, err = s.Whole.Numbered(c.Int("lmc")); err != nil {

@@ -49,7 +49,7 @@ var layers = []layer{
 	{"topology", "internal/show internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
-	{"topology/netfile", "internal/atomicfile internal/show internal/yamldoc topology/network", false},
+	{"topology/netfile", "internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
 
 	{"scheduler", "internal/coloring internal/parallel internal/show topology", true},
 	{"scheduler/sizes", "scheduler topology", true},

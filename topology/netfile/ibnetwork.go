@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"evbench/topology/network"
 )
@@ -20,6 +21,7 @@ func (p *reader) network() (*network.Network, error) {
 	if len(p.nodes) == 0 {
 		return nil, errors.New("no node in this text")
 	}
+	p.leaveOut(func(n *node) bool { return n.kind == adapter && strings.HasSuffix(n.name, "Aggregation Node") })
 	if err := p.checkGUIDs(); err != nil {
 		return nil, err
 	}
@@ -41,6 +43,18 @@ func (p *reader) network() (*network.Network, error) {
 		return nil, err
 	}
 	return build(hosts, switches)
+}
+
+// leaveOut takes away nodes that are no hosts: a switch that reduces has an adapter for it behind a port within.
+func (p *reader) leaveOut(which func(*node) bool) {
+	out := map[string]bool{}
+	p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool {
+		out[n.id] = which(n)
+		return out[n.id]
+	})
+	for _, n := range p.nodes {
+		n.links = slices.DeleteFunc(n.links, func(l link) bool { return out[l.peer] })
+	}
 }
 
 func (p *reader) checkGUIDs() error {

@@ -23,7 +23,7 @@ const maxFile = 512 << 20
 
 // A Source is a network, and what is dead in it.
 type Source struct {
-	Form  string // Notation, IB or YAML
+	Form  string // Notation, IB, YAML, Slurm or Ibdiagnet
 	Whole *network.Network
 	Net   *network.Network // without what is dead
 	Roots []network.Node   // nil where not given
@@ -31,9 +31,11 @@ type Source struct {
 
 // The forms of a source.
 const (
-	Notation = "notation"
-	IB       = "ibnetdiscover"
-	YAML     = "yaml"
+	Notation  = "notation"
+	IB        = "ibnetdiscover"
+	YAML      = "yaml"
+	Slurm     = "topology.conf"
+	Ibdiagnet = "ibdiagnet"
 )
 
 // Read reads the file of that name, if there is one, else a notation.
@@ -52,10 +54,18 @@ func Read(src string, lmc int) (*Source, error) {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
 	form, read := IB, ReadIB
-	if isYAML(data) {
+	switch first := firstLine(data); {
+	case slurmLine.Match(first):
+		form, read = Slurm, ReadSlurm
+	case yamlLine.Match(first):
 		form, read = YAML, ReadYAML
+	case tables.Match(data):
+		form, read = Ibdiagnet, ReadIbdiagnet
 	}
 	n, err := read(bytes.NewReader(data))
+	if err == nil && form == Slurm { // which knows no LIDs
+		n, err = n.Numbered(lmc)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src, err)
 	}
@@ -75,17 +85,16 @@ func unpacked(file io.Reader) ([]byte, error) {
 
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
 
-// isYAML reports whether the first line that says something begins a YAML
-// document, and not a node of ibnetdiscover.
-func isYAML(data []byte) bool {
+// firstLine returns the first line that says something.
+func firstLine(data []byte) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return yamlLine.Match(line)
+			return line
 		}
 	}
-	return false
+	return nil
 }
 
 // WithLIDs returns the network with LIDs from a file, OpenSM's guid2lid.

@@ -15,6 +15,12 @@ type builder struct {
 	port map[uint64]string
 }
 
+// The GUIDs of nodes that have none.
+const (
+	firstHost, hostStep = 0x0002c90300000000, 0x10
+	firstSwitch         = 0x0002c90400000000
+)
+
 func (d *document) nodes(f yamldoc.Fields) *network.Network {
 	b := &builder{document: d, lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
 	hosts, switches := d.list(f.Get("hosts")), d.list(f.Get("switches"))
@@ -30,10 +36,10 @@ func (d *document) nodes(f yamldoc.Fields) *network.Network {
 		return nil
 	}
 	for i, h := range hosts {
-		b.node(h, network.Info{GUID: 0x0002c90300000000 + 0x10*uint64(i)}, true)
+		b.node(h, network.Info{GUID: firstHost + hostStep*uint64(i)}, true)
 	}
 	for i, s := range switches {
-		b.node(s, network.Info{GUID: 0x0002c90400000000 + uint64(i)}, false)
+		b.node(s, network.Info{GUID: firstSwitch + uint64(i)}, false)
 	}
 	if d.First() != nil {
 		return nil
