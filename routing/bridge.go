@@ -114,15 +114,15 @@ func TreeNames() []string {
 			names = append(names, n)
 		}
 	}
-	return append(names, FtreeToMinHop)
+	return append(names, FtreeToOpenSMMinHop)
 }
 
-// FtreeToMinHop is what a running OpenSM that is told no roots does with "ftree,minhop":
+// FtreeToOpenSMMinHop is what a running OpenSM that is told no roots does with "ftree,minhop":
 // ftree while the network is a pure fat tree, also without whole spines; else minhop, which
 // keeps the entries of before that still lead on a shortest path.
-const FtreeToMinHop = "ftree-to-minhop"
+const FtreeToOpenSMMinHop = "ftree-to-opensm-minhop"
 
-// ftreeToMinHop returns the engine that FtreeToMinHop takes for a tree, and its options.
+// ftreeToMinHop returns the engine that FtreeToOpenSMMinHop takes for a tree, and its options.
 // Before were the tables of o.Previous, else those of the tree without failures.
 func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Options, error) {
 	before := o.Previous
@@ -135,7 +135,7 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 		if err != nil {
 			return "", o, err
 		}
-		if before, err = Compute("ftree,minhop", healthy, Options{}); err != nil {
+		if before, err = Compute("ftree,opensm-minhop", healthy, Options{}); err != nil {
 			return "", o, err
 		}
 	}
@@ -147,7 +147,7 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 // spread or ecmp is asked for, else those of Compute, lists of names included. Unless
 // roots are given they are the spines.
 //
-// ftree is OpenSM's with its usual second choice, "ftree,minhop". On a tree
+// ftree is OpenSM's with its usual second choice, "ftree,opensm-minhop". On a tree
 // without failures, with full leaves and as many spines as a leaf has servers,
 // that is the closed form of TreeTables, spine = destination mod spines,
 // which is then used: it also serves trees that are too large for InfiniBand.
@@ -158,7 +158,7 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	switch {
 	case name == Ftree && !perfect(t):
-		name = "ftree,minhop"
+		name = "ftree,opensm-minhop"
 	case slices.Contains(TreeEngines(), name):
 		return TreeTables(t, name)
 	case !strings.Contains(name, ",") && !slices.Contains(TreeNames(), name):
@@ -168,7 +168,7 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("routing %s on %s: %w", name, t.Notation(), err)
 	}
-	if name == FtreeToMinHop {
+	if name == FtreeToOpenSMMinHop {
 		if name, o, err = ftreeToMinHop(t, n, o); err != nil {
 			return nil, err
 		}

@@ -153,14 +153,14 @@ func Names() []string {
 
 // Compute returns the tables of an engine. Several names with commas between are
 // tried from the left until one can route the network, as OpenSM does with
-// "ftree,minhop"; in such a list minhop is OpenSM's, as all others there are.
+// "ftree,minhop", which is "ftree,opensm-minhop" here.
 func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	list := strings.Split(name, ",")
 	steps := make([]Engine, len(list))
 	for i, x := range list {
 		x = strings.TrimSpace(x)
 		if x == MinHop && len(list) > 1 {
-			x = OpenSMMinHop
+			return nil, fmt.Errorf("engine %q: in a list, as OpenSM takes it, the engine that OpenSM calls minhop is written %s", name, OpenSMMinHop)
 		}
 		var err error
 		if steps[i], err = find(x); err != nil {

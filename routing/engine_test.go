@@ -63,14 +63,15 @@ func TestLists(t *testing.T) {
 	if _, err := routing.Compute("ftree", n, routing.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
 		t.Error(err)
 	}
-	tables, err := routing.Compute("ftree, minhop", n, routing.Options{})
+	tables, err := routing.Compute("ftree, opensm-minhop", n, routing.Options{})
 	expect.True(t, err == nil && tables.Engine == "opensm-minhop", "%v %v", tables, err)
-	whole, err := routing.Compute("ftree,minhop", parseNetwork(t, "FT(2;4,8)", 0), routing.Options{})
+	whole, err := routing.Compute("ftree,opensm-minhop", parseNetwork(t, "FT(2;4,8)", 0), routing.Options{})
 	expect.True(t, err == nil && whole.Engine == "ftree", "%v", err)
 	for _, c := range []struct{ name, want string }{
 		{"magic", `no engine "magic"; there are ftree, ftree-weighted, opensm-minhop, `},
 		{"ftree,magic", `no engine "magic"`},
 		{"ftree,file", "file cannot be one of several"},
+		{"ftree,minhop", "is written opensm-minhop"},
 		{"file", "engine file: no file"},
 		{"ftree-weighted", "engine ftree-weighted: no weights of hosts are given"},
 		{"ftree,dmodk", "engine ftree: "},
@@ -148,7 +149,7 @@ func TestThereAndBack(t *testing.T) {
 // TestForTree takes engines for networks to trees.
 func TestForTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,minhop"} {
+		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,opensm-minhop"} {
 			tables, err := routing.ForTree(name, tree, routing.Options{})
 			if err != nil {
 				t.Errorf("%s without %v: %v", name, tree.DownNames(), err)

@@ -32,7 +32,7 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 	} {
 		tree := topologytest.Tree(t, o)
 		closed := expect.Value(routing.TreeTables(tree, routing.Ftree))(t)
-		searched := expect.Value(routing.ForTree("ftree,minhop", tree, routing.Options{}))(t)
+		searched := expect.Value(routing.ForTree("ftree,opensm-minhop", tree, routing.Options{}))(t)
 		equal(t, closed, searched)
 		named := expect.Value(routing.ForTree(routing.Ftree, tree, routing.Options{}))(t)
 		equal(t, closed, named)
@@ -45,13 +45,13 @@ func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
 	expect.OK(t, expect.Err(routing.ForTree(routing.Ftree, topologytest.Tree(t, o), routing.Options{})))
 	_, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
-	want := "routing ftree,minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"
+	want := "routing ftree,opensm-minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"
 	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
 
-// TestFtreeToMinHop: a running OpenSM routes by ftree while leaves are alike, and after a
+// TestFtreeToOpenSMMinHop: a running OpenSM routes by ftree while leaves are alike, and after a
 // dead link by minhop, which keeps what ftree had and moves the routes of the link alone.
-func TestFtreeToMinHop(t *testing.T) {
+func TestFtreeToOpenSMMinHop(t *testing.T) {
 	o := topology.Options{Ports: 20, Leaves: 18, Fill: slices.Concat(slices.Repeat([]int{19}, 2), slices.Repeat([]int{18}, 16))}
 	spine := make([]string, o.Leaves)
 	for l := range spine {
@@ -63,9 +63,9 @@ func TestFtreeToMinHop(t *testing.T) {
 		return out
 	}
 	healthy := tables(routing.Ftree)
-	equal(t, healthy, tables(routing.FtreeToMinHop))
-	equal(t, tables(routing.Ftree, spine...), tables(routing.FtreeToMinHop, spine...))
-	after := tables(routing.FtreeToMinHop, "leaf0-spine0")
+	equal(t, healthy, tables(routing.FtreeToOpenSMMinHop))
+	equal(t, tables(routing.Ftree, spine...), tables(routing.FtreeToOpenSMMinHop, spine...))
+	after := tables(routing.FtreeToOpenSMMinHop, "leaf0-spine0")
 	for sw := range o.Leaves {
 		for dst := range healthy.Tree.Servers() {
 			if sw == healthy.Tree.Leaf(dst) {

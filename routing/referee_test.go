@@ -26,7 +26,7 @@ type contest struct {
 }
 
 var contests = []contest{
-	{"ftree,minhop", "ftree", nil},
+	{"ftree,opensm-minhop", "ftree", nil},
 	{"opensm-minhop", "minhop", nil},
 	{"updn", "updn", nil},
 	{"dnup", "dnup", nil},

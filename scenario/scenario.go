@@ -113,7 +113,7 @@ func schedules() []string {
 func Routings() []string {
 	return []string{
 		routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray, routing.Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
-		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToMinHop, routing.Pinned,
+		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToOpenSMMinHop, routing.Pinned,
 	}
 }
 func Kinds() []string { return []string{Lab, Emulate, Hosts} }

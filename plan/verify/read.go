@@ -95,11 +95,11 @@ var routings = map[string]routeKind{
 	"opensm-minhop": onePerDestination, "updn": onePerDestination, "updn-scatter": onePerDestination, "dnup": onePerDestination,
 	"dmodk": onePerDestination, "dmodc": onePerDestination, "dmodc-downcost": onePerDestination,
 	"sssp": onePerDestination, "dfsssp": onePerDestination, "qft": onePerDestination,
-	"ftree-to-minhop": onePerDestination,
+	"ftree-to-opensm-minhop": onePerDestination,
 }
 
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
-	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-minhop"
+	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-opensm-minhop"
 
 // ErrOrdered says that a file holds a plan of version 2, which Read does not take.
 var ErrOrdered = errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")

@@ -112,7 +112,7 @@ func TestKeptIsOpenSMs(t *testing.T) {
 	for _, tt := range []struct {
 		engine, first, then string
 		roots               []network.Node
-	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,minhop", "ftree", routing.OpenSMMinHop, nil}} {
+	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,opensm-minhop", "ftree", routing.OpenSMMinHop, nil}} {
 		tables := compute(n.tree, tt.first, routing.Options{})
 		live := expect.Value(ibtest.Start(t.Context(), whole, tt.engine, tt.roots))(t)
 		defer live.Close()

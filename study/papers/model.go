@@ -71,7 +71,7 @@ func (n *routedTree) over(t *topology.Tree, l *lft.Tables) *plan.Plan {
 
 // current is what OpenSM does by default (thesis 2.3.3, 4.2.2).
 func (n *routedTree) current(t *topology.Tree) *plan.Plan {
-	tables := must(routing.ForTree(routing.FtreeToMinHop, t, routing.Options{Previous: n.ftree}))
+	tables := must(routing.ForTree(routing.FtreeToOpenSMMinHop, t, routing.Options{Previous: n.ftree}))
 	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: tables.Engine, Tables: tables}
 }
 
