@@ -34,7 +34,7 @@ const (
 	minInterval              = 10 * time.Millisecond
 	maxSimTime               = time.Second
 
-	minFragment, maxFragment unit.Bytes = 1, 1 << 30
+	minFragment, maxFragment unit.Bytes = 1, builder.MaxFragment
 	minPacket, maxPacket     unit.Bytes = 64, 1 << 20
 )
 

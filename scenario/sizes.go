@@ -1,13 +1,9 @@
 package scenario
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"slices"
-	"strconv"
 	"strings"
 
 	"evbench/builder"
@@ -108,57 +104,15 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 		return nil, err
 	}
 	defer f.Close()
-	t, err := readTable(f, servers)
+	t, err := builder.ReadTable(f, servers, builder.MaxTable)
+	if errors.Is(err, builder.ErrLongTable) {
+		err = fmt.Errorf("%w; every worker is sent all of them", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return t, nil
 }
-
-// maxTableLine bounds a line of a file of sizes, in bytes.
-const maxTableLine = 16 * maxServers
-
-// readTable reads lines of sizes in bytes, a number for each source by rank, separated by
-// commas. Blank lines and those that start with # say nothing.
-func readTable(r io.Reader, servers int) ([]uint32, error) {
-	var out []uint32
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 0, 1<<12), maxTableLine)
-	line := 0
-	for in.Scan() {
-		line++
-		text := strings.TrimSpace(in.Text())
-		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
-		}
-		if text == "" || text[0] == '#' {
-			continue
-		}
-		words := strings.Split(text, ",")
-		if len(words) != servers {
-			return nil, fmt.Errorf("line %d: %d numbers for %d servers", line, len(words), servers)
-		}
-		for i, w := range words {
-			x, err := strconv.ParseUint(strings.TrimSpace(w), 10, 32)
-			if err != nil || x > uint64(maxFragment) {
-				return nil, fmt.Errorf("line %d: source %d: %q: write bytes, a whole number 0..%d", line, i, brief(w), maxFragment)
-			}
-			out = append(out, uint32(x))
-		}
-		if len(out) > builder.MaxTable {
-			return nil, errLongTable
-		}
-	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxTableLine)
-	case err != nil:
-		return nil, fmt.Errorf("after line %d: %w", line, err)
-	}
-	return out, someBytes(out)
-}
-
-var errLongTable = fmt.Errorf("more than %d numbers; every worker is sent all of them", builder.MaxTable)
 
 func tableOf(numbers []float64, columns, servers int) ([]uint32, error) {
 	if columns != servers {
@@ -171,21 +125,7 @@ func tableOf(numbers []float64, columns, servers int) ([]uint32, error) {
 		}
 		out[i] = uint32(x)
 	}
-	return out, someBytes(out)
-}
-
-func someBytes(table []uint32) error {
-	if !slices.ContainsFunc(table, func(x uint32) bool { return x > 0 }) {
-		return errors.New("no fragment has bytes")
-	}
-	return nil
-}
-
-func brief(s string) string {
-	if s = strings.TrimSpace(s); len(s) > 40 {
-		return s[:40] + "…"
-	}
-	return s
+	return out, builder.CheckTable(out)
 }
 
 func meanOf(table []uint32) float64 {

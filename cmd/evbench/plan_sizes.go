@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/builder"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
@@ -41,7 +42,12 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, watch *stopw
 
 func readSizes(c *cli.Context, t *topology.Tree) ([]*sizes.Matrix, error) {
 	name := c.String("sizes")
-	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) { return sizes.Read(r, t) })
+	n := t.Servers()
+	table, err := planFile(name, func(r io.Reader) ([]uint32, error) { return builder.ReadTable(r, n, sizes.MaxWindow*n*n) })
+	var window []*sizes.Matrix
+	if err == nil {
+		window, err = sizes.Window(t, table)
+	}
 	return window, wrongIn("--sizes "+name, err)
 }
 

@@ -9,13 +9,10 @@
 package sizes
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"evbench/topology"
 )
@@ -25,7 +22,6 @@ const (
 	MaxServers = 4096    // 8 bytes for each ordered pair
 	MaxBytes   = 1 << 40 // of one fragment
 	maxSum     = 1 << 53 // of all
-	maxLine    = 1 << 12 // bytes of a line of a file
 )
 
 // A Matrix holds the size of each fragment, in bytes; 0 is none.
@@ -99,122 +95,25 @@ func Hash(t *topology.Tree, window ...*Matrix) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// columns are the fields of a line, and the header line that a file may start with; the
-// last may be left out.
-var columns = []string{"src", "dst", "bytes", "exchange"}
-
-// A reader reads sizes line by line.
-type reader struct {
-	tree   *topology.Tree
-	window []*Matrix
-	named  [][]bool // pairs that a line names, by exchange
-}
-
-// Read reads the sizes of a window: lines "src,dst,bytes" or "src,dst,bytes,exchange", in any
-// order. A server is its position or its name (server17); exchanges count from 0, which is where
-// none is stated. A pair that no line names has no fragment. The first line may name the fields;
-// blank lines and lines that start with # say nothing. An error names the line and the field.
-func Read(in io.Reader, t *topology.Tree) ([]*Matrix, error) {
-	r := &reader{tree: t}
-	if err := r.grow(1); err != nil {
-		return nil, err
+// Window returns the exchanges of a table of events, see builder.ReadTable: server k of n builds event k of
+// each exchange, and n lines are an exchange. What a server has for its own event it does not send.
+func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
+	n := t.Servers()
+	lines := len(table) / n
+	if lines == 0 || lines%n > 0 || lines/n > MaxWindow {
+		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, n, MaxWindow)
 	}
-	scan := bufio.NewScanner(in)
-	scan.Buffer(make([]byte, 0, maxLine), maxLine)
-	line, begun := 0, false
-	for scan.Scan() {
-		line++
-		text := strings.TrimSpace(scan.Text())
-		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
-		}
-		if text == "" || text[0] == '#' {
-			continue
-		}
-		first := !begun
-		begun = true
-		if names := strings.ReplaceAll(text, " ", ""); first && (names == strings.Join(columns, ",") || names == strings.Join(columns[:3], ",")) {
-			continue
-		}
-		if err := r.line(text); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-	}
-	switch err := scan.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxLine)
-	case err != nil:
-		return nil, fmt.Errorf("after line %d: %w", line, err)
-	}
-	if _, err := add(t, r.window); err != nil {
-		return nil, fmt.Errorf("%w; a line is src,dst,bytes", err)
-	}
-	return r.window, nil
-}
-
-func (r *reader) grow(exchanges int) error {
-	for len(r.window) < exchanges {
-		m, err := NewMatrix(r.tree)
+	window := make([]*Matrix, lines/n)
+	sum := int64(0)
+	for e := range window {
+		m, err := Exchange(t, func(event uint64, source int) int { return int(table[int(event)*n+source]) }, uint64(e))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.window, r.named = append(r.window, m), append(r.named, make([]bool, len(m.bytes)))
+		window[e], sum = m, sum+m.Sum()
 	}
-	return nil
-}
-
-func (r *reader) line(text string) error {
-	fields := strings.Split(text, ",")
-	if len(fields) != 3 && len(fields) != len(columns) {
-		return fmt.Errorf("fields: %d, a line has 3 or 4: src,dst,bytes,exchange", len(fields))
+	if sum == 0 {
+		return nil, errors.New("no fragment between two servers has bytes")
 	}
-	var ends [2]int
-	for i := range ends {
-		rank, err := server(r.tree, strings.TrimSpace(fields[i]))
-		if err != nil {
-			return fmt.Errorf("%s %w", columns[i], err)
-		}
-		ends[i] = rank
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(fields[2]), 10, 64)
-	if err != nil || n < 0 || n > MaxBytes {
-		return fmt.Errorf("bytes %q: must be a whole number, 0..%d", brief(fields[2]), int64(MaxBytes))
-	}
-	e := uint64(0)
-	if len(fields) == len(columns) {
-		if e, err = strconv.ParseUint(strings.TrimSpace(fields[3]), 10, 8); err != nil || e >= MaxWindow {
-			return fmt.Errorf("exchange %q: must be a whole number, 0..%d", brief(fields[3]), MaxWindow-1)
-		}
-	}
-	if err := r.grow(int(e) + 1); err != nil {
-		return err
-	}
-	m := r.window[e]
-	if at := ends[0]*m.servers + ends[1]; r.named[e][at] {
-		return fmt.Errorf("%s to %s a second time", r.tree.ServerName(ends[0]), r.tree.ServerName(ends[1]))
-	} else {
-		r.named[e][at] = true
-	}
-	return m.Set(ends[0], ends[1], n)
-}
-
-// server reads a position, "17" or "server17", into a rank.
-func server(t *topology.Tree, name string) (int, error) {
-	digits := strings.TrimPrefix(name, "server")
-	position, err := strconv.ParseUint(digits, 10, 24)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a server: write its position, 17 or server17", brief(name))
-	}
-	rank, ok := t.Rank(int(position))
-	if !ok {
-		return 0, fmt.Errorf("%q: no server%d in %s with this fill", brief(name), position, t.Notation())
-	}
-	return rank, nil
-}
-
-func brief(s string) string {
-	if s = strings.TrimSpace(s); len(s) > 40 {
-		return s[:40] + "…"
-	}
-	return s
+	return window, nil
 }

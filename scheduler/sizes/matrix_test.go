@@ -1,6 +1,7 @@
 package sizes_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,66 +12,46 @@ import (
 	"evbench/topology/topologytest"
 )
 
-func TestRead(t *testing.T) {
+func TestWindowOfTable(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 2}}) // positions 0, 2, 3
-	want := "sha256:"
-	for i, file := range []string{
-		"src,dst,bytes\n0,2,10\n3,0,5\n",
-		"\ufeffsrc,dst,bytes\r\n0,2,10\r\n3,0,5\r\n",
-		"# sizes\n\n src, dst, bytes\n server3 , server0 , 5\r\n0,2,10\n2,3,0",
+	one := []uint32{9, 0, 5, 10, 9, 0, 0, 0, 9}                                          // a line for each receiver; what a server keeps is not sent
+	window, err := sizes.Window(tr, one)
+	expect.MustTrue(t, err == nil && len(window) == 1, "%d exchanges, error %v", len(window), err)
+	m := window[0]
+	expect.True(t, m.Size(0, 1) == 10 && m.Size(2, 0) == 5 && m.Size(1, 2) == 0 && m.Sum() == 15, "%+v", m)
+	expect.True(t, sizes.Hash(tr, m) == "sha256:"+digest("0,2,10\n3,0,5\n"), "hash %s", sizes.Hash(tr, m))
+	window, err = sizes.Window(tr, append(append(one, make([]uint32, 9)...), 0, 0, 0, 7, 0, 0, 0, 0, 0))
+	expect.True(t, err == nil && len(window) == 3 && window[0].Sum() == 15 && window[1].Sum() == 0 && window[2].Size(0, 1) == 7, "%+v, error %v", window, err)
+	expect.True(t, sizes.Hash(tr, window...) == "sha256:"+digest("0,2,10\n3,0,5\n0,2,7,2\n"), "hash of three exchanges")
+	for _, tt := range []struct {
+		name  string
+		table []uint32
+		want  string
+	}{
+		{"two lines", one[:6], "2 lines: an exchange of 3 servers has 3"},
+		{"17 exchanges", make([]uint32, 17*9), "51 lines: an exchange of 3 servers has 3, and a window is 1 to 16 exchanges"},
+		{"own fragments", []uint32{9, 0, 0, 0, 9, 0, 0, 0, 9}, "no fragment between two servers has bytes"},
 	} {
-		window, err := sizes.Read(strings.NewReader(file), tr)
-		expect.MustTrue(t, err == nil && len(window) == 1, "%d exchanges, error %v", len(window), err)
-		m := window[0]
-		expect.True(t, m.Size(0, 1) == 10 && m.Size(2, 0) == 5 && m.Size(1, 2) == 0 && m.Sum() == 15, "%q: %+v", file, m)
-		if h := sizes.Hash(tr, m); i == 0 {
-			want = h
-		} else if h != want {
-			t.Errorf("%q: hash %s, want %s", file, h, want)
-		}
-	}
-	window, err := sizes.Read(strings.NewReader("src,dst,bytes,exchange\n0,2,7,2\n0,2,10\n3,0,5,0\n"), tr)
-	if err != nil || len(window) != 3 || window[0].Sum() != 15 || window[1].Sum() != 0 || window[2].Size(0, 1) != 7 {
-		t.Errorf("%+v, error %v", window, err)
-	} else if h := sizes.Hash(tr, window...); h == want || sizes.Hash(tr, window[0]) != want {
-		t.Errorf("hash %s of three exchanges, %s of one", h, want)
-	}
-	for _, tt := range []struct{ name, file, want string }{
-		{"empty", "", "no fragment has bytes"},
-		{"header only", "src,dst,bytes\n", "no fragment has bytes"},
-		{"header twice", "src,dst,bytes\nsrc,dst,bytes\n", `line 2: src "src" is not a server`},
-		{"columns", "0,2\n", "line 1: fields: 2, a line has 3 or 4"},
-		{"no server", "0,1,4\n", `line 1: dst "1": no server1 in FT(2;2,2) with this fill`},
-		{"beyond", "99,0,4\n", `line 1: src "99": no server99`},
-		{"sign", "-1,0,4\n", `src "-1" is not a server`},
-		{"self", "0,0,4\n", "line 1: a server sends nothing to itself"},
-		{"negative", "0,2,-4\n", `bytes "-4": must be a whole number`},
-		{"fraction", "0,2,4.5\n", `bytes "4.5": must be`},
-		{"large", "0,2,1099511627777\n", "must be a whole number, 0..1099511627776"},
-		{"twice", "0,2,0\n2,0,1\nserver0,2,1\n", "line 3: server0 to server2 a second time"},
-		{"exchange", "0,2,4,-1\n", `exchange "-1": must be a whole number, 0..15`},
-		{"late exchange", "0,2,4,16\n", `exchange "16": must be`},
-		{"twice in one", "0,2,1,1\n0,2,1\n0,2,1,1\n", "line 3: server0 to server2 a second time"},
-		{"together", strings.Repeat("#\n", 3) + "0,2,0,3\n", "no fragment has bytes"},
-		{"long", "0,2,1\n#" + strings.Repeat("x", 5000), "line 2: longer than 4096 bytes"},
-	} {
-		if _, err := sizes.Read(strings.NewReader(tt.file), tr); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		_, err := sizes.Window(tr, tt.table)
+		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want), "%s: %v, want %q", tt.name, err, tt.want)
 	}
 	pods := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
-	expect.Error(t, expect.Err(sizes.Read(strings.NewReader("0,1,1\n"), pods)), "two levels")
+	expect.Error(t, expect.Err(sizes.Window(pods, make([]uint32, pods.Servers()*pods.Servers()))), "two levels")
 }
 
-// FuzzRead: whatever is read is planned, with a time of at least the bound.
-func FuzzRead(f *testing.F) {
-	f.Add("src,dst,bytes\n0,1,7\n1,0,9\nserver3,0,1\n")
-	f.Add("0,2,1099511627776\n\n#\n2,1,0")
-	f.Add("0,1\n")
-	f.Add("0,1,5,1\n0,1,4\n")
+func digest(lines string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(lines))) }
+
+// Whatever the sizes, a window is planned with a time of at least the bound.
+func FuzzWindow(f *testing.F) {
+	f.Add([]byte{0, 1, 0, 0, 7, 0, 0, 0, 0, 0, 1, 0, 0, 9, 0, 0})
+	f.Add([]byte{255, 255, 255, 255})
 	tr := topologytest.Tree(f, topology.Options{Ports: 2, Leaves: 2})
-	f.Fuzz(func(t *testing.T, file string) {
-		window, err := sizes.Read(strings.NewReader(file), tr)
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		table := make([]uint32, 32)
+		for i, b := range bytes {
+			table[i%len(table)] += uint32(b) << (i % 22)
+		}
+		window, err := sizes.Window(tr, table)
 		if err != nil {
 			return
 		}

@@ -1,0 +1,76 @@
+package builder
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxFragment bounds a fragment, in bytes.
+const MaxFragment = 1 << 30
+
+// maxTableLine bounds a line of a table of sizes, in bytes.
+const maxTableLine = 1 << 16
+
+// ErrLongTable: a table has more numbers than were asked for.
+var ErrLongTable = errors.New("the table of sizes is too long")
+
+// ReadTable reads the sizes of the fragments of events, in bytes: a line for each event, a number for each
+// source by rank, with commas between. Blank lines and those that start with # say nothing. It takes no more
+// than most numbers. Errors name the line.
+func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
+	var out []uint32
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, 1<<12), maxTableLine)
+	line := 0
+	for in.Scan() {
+		line++
+		text := strings.TrimSpace(in.Text())
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
+		}
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		words := strings.Split(text, ",")
+		if len(words) != sources {
+			return nil, fmt.Errorf("line %d: %d numbers for %d servers", line, len(words), sources)
+		}
+		if len(out)+len(words) > most {
+			return nil, fmt.Errorf("line %d: %w: more than %d numbers", line, ErrLongTable, most)
+		}
+		for i, w := range words {
+			x, err := strconv.ParseUint(strings.TrimSpace(w), 10, 32)
+			if err != nil || x > MaxFragment {
+				return nil, fmt.Errorf("line %d: source %d: %q: write bytes, a whole number 0..%d", line, i, brief(w), MaxFragment)
+			}
+			out = append(out, uint32(x))
+		}
+	}
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("line %d: longer than %d bytes", line+1, maxTableLine)
+	case err != nil:
+		return nil, fmt.Errorf("after line %d: %w", line, err)
+	}
+	return out, CheckTable(out)
+}
+
+// CheckTable is an error where no fragment has bytes.
+func CheckTable(table []uint32) error {
+	if !slices.ContainsFunc(table, func(x uint32) bool { return x > 0 }) {
+		return errors.New("no fragment has bytes")
+	}
+	return nil
+}
+
+func brief(s string) string {
+	if s = strings.TrimSpace(s); len(s) > 40 {
+		return s[:40] + "…"
+	}
+	return s
+}
