@@ -71,7 +71,7 @@ func Restore(ctx context.Context, path string, dry bool, show func(string), each
 	text := fmt.Sprintf("journal %s: to be run in %s:\n", path, strconv.Quote(j.By.Dir))
 	var rows []Row
 	for _, p := range j.Down {
-		l := Row{Link: p.Link.String(), Since: p.Since, Outcome: dryRun, Up: p.Up.String()}
+		l := Row{Link: p.called(), Since: p.Since, Outcome: dryRun, Up: p.Up.String()}
 		for _, probe := range p.Probe {
 			l.Probe = append(l.Probe, probe.String())
 		}
@@ -115,7 +115,7 @@ func restore(ctx context.Context, o operator, p Pending, row *Row) error {
 		return err
 	}
 	row.Outcome = broughtUp
-	if err = o.raise(ctx, p.Link.Link, p.Remedy); err != nil && ctx.Err() == nil {
+	if err = o.raise(ctx, p.called(), p.Remedy); err != nil && ctx.Err() == nil {
 		row.Outcome, row.Error = stillDown, err.Error()
 	}
 	if ctx.Err() != nil {

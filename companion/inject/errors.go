@@ -3,10 +3,7 @@ package inject
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-
-	"evbench/topology"
 )
 
 type reason int
@@ -21,7 +18,7 @@ const (
 )
 
 type linkError struct {
-	Link   topology.Link
+	Link   string
 	Reason reason
 	Doing  string // "down", "up" or "look"
 	Exit   int    // exit code of the command; -1: a signal ended it, or it did not start
@@ -74,12 +71,10 @@ func leftDown(j *journal) error {
 		were = " were"
 	}
 	return fmt.Errorf("journal %s: %s left down by a run on %s at %s; evbench failures restore %s",
-		j.path, names(j.links())+were, j.By.Host, stamp(j.Down[0].Since), j.path)
+		j.path, j.names()+were, j.By.Host, stamp(j.Down[0].Since), j.path)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func names(links []topology.Link) string { return strings.Join(topology.LinkNames(links), ", ") }
 
 // joined keeps a single error as it is, so that it is printed on one line.
 func joined(errs []error) error {

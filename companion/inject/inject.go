@@ -67,6 +67,7 @@ func (s linkState) String() string { return [...]string{"unknown", "up", "down"}
 type Injector struct {
 	mu      sync.Mutex
 	recipe  recipes
+	called  func(topology.Link) string
 	operate operator
 	journal *journal
 	down    map[topology.Link]bool // the probe has confirmed it
@@ -96,7 +97,11 @@ func Open(o Options) (*Injector, error) {
 	if err := j.begin(h); err != nil {
 		return nil, closing(err, j)
 	}
-	return &Injector{recipe: recipe, operate: operator{h}, journal: j, down: map[topology.Link]bool{}}, nil
+	i := &Injector{recipe: recipe, called: topology.Link.String, operate: operator{h}, journal: j, down: map[topology.Link]bool{}}
+	if o.Tree != nil {
+		i.called = o.Tree.LinkName
+	}
+	return i, nil
 }
 
 // Check probes links and returns an error unless all are up.
@@ -119,9 +124,9 @@ func (i *Injector) check(ctx context.Context, l topology.Link) error {
 	case err != nil:
 		return err
 	case a.state == linkDown:
-		return &linkError{Link: l, Reason: alreadyDown}
+		return &linkError{Link: i.called(l), Reason: alreadyDown}
 	case a.state == linkUnknown:
-		return &linkError{Link: l, Reason: unclear, Doing: "look", Said: a.said}
+		return &linkError{Link: i.called(l), Reason: unclear, Doing: "look", Said: a.said}
 	}
 	return nil
 }
@@ -151,11 +156,15 @@ func (i *Injector) take(ctx context.Context, l topology.Link) error {
 		if err := i.check(ctx, l); err != nil {
 			return err
 		}
-		if err := i.journal.down(Pending{linkName{l}, time.Now().UTC(), r.Remedy}); err != nil {
+		p := Pending{Link: linkName{l}, Since: time.Now().UTC(), Remedy: r.Remedy}
+		if name := i.called(l); name != l.String() {
+			p.Name = name
+		}
+		if err := i.journal.down(p); err != nil {
 			return err
 		}
 	}
-	if err := i.operate.lower(ctx, l, r); err != nil {
+	if err := i.operate.lower(ctx, i.called(l), r); err != nil {
 		return err
 	}
 	i.down[l] = true
@@ -179,7 +188,7 @@ func (i *Injector) raise(ctx context.Context, links []topology.Link) error {
 			continue
 		}
 		delete(i.down, l)
-		err := i.operate.raise(ctx, l, i.journal.Down[at].Remedy)
+		err := i.operate.raise(ctx, i.called(l), i.journal.Down[at].Remedy)
 		if err == nil {
 			err = i.journal.up(l)
 		}
@@ -208,9 +217,9 @@ func (i *Injector) Close() error {
 	// Not the context of the run, which may have ended: every command has its
 	// own time limit.
 	err := i.raise(context.Background(), i.journal.links())
-	if left := i.journal.links(); len(left) > 0 {
+	if len(i.journal.Down) > 0 {
 		err = fmt.Errorf("%w; STILL DOWN by journal %s: %s; evbench failures restore %s",
-			err, i.journal.path, names(left), i.journal.path)
+			err, i.journal.path, i.journal.names(), i.journal.path)
 	}
 	return closing(err, i.journal)
 }

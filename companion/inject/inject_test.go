@@ -17,6 +17,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // TestMain can be the run that is killed.
@@ -102,6 +103,43 @@ func TestDownAndUp(t *testing.T) {
 	expect.True(t, len(p) == 1 && p[0] == other, "pending: %v", p)
 	closed(t, i, o.Journal)
 	expect.True(t, !isDown(t, dir, other), "Close has left a link down")
+}
+
+func treeOf(t *testing.T, notation string) *topology.Tree {
+	t.Helper()
+	return topologytest.Tree(t, expect.Value(topology.Parse(notation))(t))
+}
+
+// Commands get our names of the switches at the ends of a link, on every tree; journals and errors what the
+// network calls it. A journal of any link can be read back.
+func TestNames(t *testing.T) {
+	named := treeOf(t, "FT(2;2,2)")
+	named = named.Named(&topology.Names{Switches: []string{"hall1", "hall2", "core1", "core2"}})
+	for _, tt := range []struct {
+		tree       *topology.Tree
+		link       topology.Link
+		ends, name string
+	}{
+		{named, topology.Link{Leaf: 1}, "leaf1 spine0", "hall2-core1"},
+		{treeOf(t, "PGFT(2;2,2;1,2;1,2)"), topology.Link{Leaf: 1, Cable: 2}, "leaf1 spine0", "leaf1-spine0/1"},
+		{treeOf(t, "FT(3;2,2,2)"), topology.Link{Leaf: 3, Spine: 1}, "leaf3 pod1-spine1", "leaf3-spine1"},
+		{treeOf(t, "FT(3;2,2,2)"), topology.Link{Leaf: 1, Spine: 1, Above: true}, "pod1-spine1 spine1-top0", "pod1-spine1-top0"},
+	} {
+		dir := t.TempDir()
+		o := options(dir)
+		o.Tree = tt.tree
+		o.Down, o.Up, o.Probe = fmt.Sprintf("echo {leaf} {spine} > '%s/down'", dir), "exit 3", fmt.Sprintf("test ! -e '%s/down'", dir)
+		o.Timeout = limits[0]
+		i := open(t, o)
+		expect.Must(t, i.Down(t.Context(), []topology.Link{tt.link}))
+		log := expect.Value(os.ReadFile(filepath.Join(dir, "down")))(t)
+		expect.Equal(t, strings.TrimSpace(string(log)), tt.ends, "ends")
+		expect.Error(t, i.Close(), "STILL DOWN by journal "+o.Journal+": "+tt.name+";")
+		a := expect.Value(Restore(t.Context(), o.Journal, true, func(string) {}, nil))(t)
+		expect.True(t, len(a.Links) == 1 && a.Links[0].Link == tt.name, "%+v", a.Links)
+	}
+	_, err := Open(Options{Kind: kindLab, Lab: "/", Journal: "j", Tree: treeOf(t, "FT(3;2,2,2)")})
+	expect.Error(t, err, "only for trees of two levels")
 }
 
 // The journal says that a link is down before it is touched.

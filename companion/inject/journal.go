@@ -2,6 +2,7 @@ package inject
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"evbench/internal/trust"
@@ -48,9 +50,12 @@ func newHeader(o Options) (Header, error) {
 // A Pending link is down, or may be.
 type Pending struct {
 	Link  linkName  `json:"link"`
+	Name  string    `json:"name,omitempty"` // what the network calls it, where that is not Link
 	Since time.Time `json:"since"`
 	Remedy
 }
+
+func (p Pending) called() string { return cmp.Or(p.Name, p.Link.String()) }
 
 // A linkName is a link that is written by its name.
 type linkName struct{ topology.Link }
@@ -58,16 +63,32 @@ type linkName struct{ topology.Link }
 // MarshalText implements encoding.TextMarshaler.
 func (l linkName) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-var linkRE = regexp.MustCompile(`^leaf(0|[1-9]\d{0,4})-spine(0|[1-9]\d{0,4})$`)
+const number = `(0|[1-9]\d{0,4})`
+
+var (
+	linkRE  = regexp.MustCompile(`^leaf` + number + `-spine` + number + `(?:/` + number + `)?$`)
+	aboveRE = regexp.MustCompile(`^pod` + number + `-spine` + number + `-top` + number + `$`)
+)
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (l *linkName) UnmarshalText(name []byte) error {
-	m := linkRE.FindSubmatch(name)
+	below, above := linkRE.FindSubmatch(name), aboveRE.FindSubmatch(name)
+	m := slices.Concat(below, above) // of which one is empty
 	if m == nil {
 		return fmt.Errorf("%q is not a link", name)
 	}
-	l.Leaf, _ = strconv.Atoi(string(m[1])) // at most five digits
-	l.Spine, _ = strconv.Atoi(string(m[2]))
+	var n [3]int
+	for i := range n {
+		n[i], _ = strconv.Atoi(string(m[1+i])) // at most five digits
+	}
+	switch {
+	case above != nil:
+		l.Link = topology.Link{Leaf: n[0], Spine: n[1], Above: true, Top: n[2]}
+	case len(m[3]) > 0:
+		l.Link = topology.Link{Leaf: n[0], Spine: n[1], Cable: n[2] + 1}
+	default:
+		l.Link = topology.Link{Leaf: n[0], Spine: n[1]}
+	}
 	return nil
 }
 
@@ -123,6 +144,15 @@ func (s *state) links() []topology.Link {
 		out = append(out, p.Link.Link)
 	}
 	return out
+}
+
+// names are those of the links that are down, or may be.
+func (s *state) names() string {
+	var out []string
+	for _, p := range s.Down {
+		out = append(out, p.called())
+	}
+	return strings.Join(out, ", ")
 }
 
 // A journal is open and locked: only one process has it.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"evbench/topology"
 )
 
 const (
@@ -20,14 +18,14 @@ type operator struct{ Header }
 
 // lower takes a link down. The answer of a port that has just been disabled may
 // have to come through that very port: where ibportstate fails, the probe decides.
-func (o operator) lower(ctx context.Context, l topology.Link, r recipe) error {
-	err := o.command(ctx, l, "down", r.down)
+func (o operator) lower(ctx context.Context, link string, r recipe) error {
+	err := o.command(ctx, link, "down", r.down)
 	e, ok := errors.AsType[*linkError](err)
 	lost := ok && e.Reason == failed && o.Kind == kindIBPortState
 	if err != nil && !lost {
 		return err
 	}
-	seen := o.await(ctx, l, "down", linkDown, r.Probe)
+	seen := o.await(ctx, link, "down", linkDown, r.Probe)
 	if seen != nil && lost {
 		return err
 	}
@@ -37,12 +35,12 @@ func (o operator) lower(ctx context.Context, l topology.Link, r recipe) error {
 // raise brings a link up. A command that fails may do so because the link is up,
 // which the probe then says, or because the network has not found its way around
 // the link yet, so it is tried again as long as there is time.
-func (o operator) raise(ctx context.Context, l topology.Link, r Remedy) error {
+func (o operator) raise(ctx context.Context, link string, r Remedy) error {
 	giveUp := time.Now().Add(o.Timeout)
 	for {
-		err := o.command(ctx, l, "up", r.Up)
+		err := o.command(ctx, link, "up", r.Up)
 		if err == nil {
-			return o.await(ctx, l, "up", linkUp, r.Probe)
+			return o.await(ctx, link, "up", linkUp, r.Probe)
 		}
 		a, probeErr := o.probe(ctx, r.Probe)
 		switch {
@@ -59,7 +57,7 @@ func (o operator) raise(ctx context.Context, l topology.Link, r Remedy) error {
 	}
 }
 
-func (o operator) command(ctx context.Context, l topology.Link, doing string, p Program) error {
+func (o operator) command(ctx context.Context, link string, doing string, p Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	// A down that outlives us would undo what a restore does. An up should end.
@@ -68,15 +66,15 @@ func (o operator) command(ctx context.Context, l topology.Link, doing string, p 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
-		return &linkError{Link: l, Reason: hung, Doing: doing, After: o.Timeout, Said: e.said}
+		return &linkError{Link: link, Reason: hung, Doing: doing, After: o.Timeout, Said: e.said}
 	case e.code != 0:
-		return &linkError{Link: l, Reason: failed, Doing: doing, Exit: e.code, Said: e.said}
+		return &linkError{Link: link, Reason: failed, Doing: doing, Exit: e.code, Said: e.said}
 	}
 	return nil
 }
 
 // await probes until the link is in a state, or time is up.
-func (o operator) await(ctx context.Context, l topology.Link, doing string, want linkState, probe []Program) error {
+func (o operator) await(ctx context.Context, link string, doing string, want linkState, probe []Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var last answer
@@ -97,7 +95,7 @@ func (o operator) await(ctx context.Context, l topology.Link, doing string, want
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	e := &linkError{Link: l, Reason: lied, Doing: doing, After: o.Timeout}
+	e := &linkError{Link: link, Reason: lied, Doing: doing, After: o.Timeout}
 	if last.state == linkUnknown {
 		e.Reason, e.Said = unclear, last.said
 	}

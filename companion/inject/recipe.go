@@ -67,6 +67,9 @@ func newRecipes(o Options) (recipes, error) {
 	case kindIBPortState:
 		return portStates(o)
 	case kindLab:
+		if o.Tree != nil && (o.Tree.Levels() == 3 || o.Tree.Cables() > 1) {
+			return nil, errors.New("inject.kind lab: only for trees of two levels with single cables")
+		}
 		dir, err := filepath.Abs(o.Lab)
 		if err != nil {
 			return nil, fmt.Errorf("inject.lab: %w", err)
@@ -116,22 +119,28 @@ func (o *Options) check() error {
 // something else.
 var hostRE = regexp.MustCompile(`^[A-Za-z0-9{_][A-Za-z0-9_.:@{}%-]*$`)
 
-// fill puts the names of a link into a text. They are made of letters, digits
-// and a hyphen (leaf0, spine3, leaf0-spine3), so that no shell sees more than a
-// word in them, quoted or not.
-func fill(text string, l topology.Link) string {
+// fill puts our names of a link and of the switches at its ends into a text. They are made of letters,
+// digits, hyphens and slashes (leaf0, spine3, leaf0-spine3/1), so that no shell sees more than a word in
+// them, quoted or not.
+func (o *Options) fill(text string, l topology.Link) string {
+	lower, upper := fmt.Sprintf("leaf%d", l.Leaf), fmt.Sprintf("spine%d", l.Spine)
+	if o.Tree != nil {
+		t := o.Tree.Named(nil)
+		low, high := t.Ends(l)
+		lower, upper = t.SwitchName(low.Switch), t.SwitchName(high.Switch)
+	}
 	return strings.NewReplacer(
 		"{link}", l.String(),
-		"{leaf}", fmt.Sprintf("leaf%d", l.Leaf),
-		"{spine}", fmt.Sprintf("spine%d", l.Spine),
+		"{leaf}", lower,
+		"{spine}", upper,
 	).Replace(text)
 }
 
 func shellRecipe(o Options, l topology.Link) recipe {
 	program := func(text string) Program {
-		text = fill(text, l)
+		text = o.fill(text, l)
 		if o.Kind == kindSSH {
-			return bySSH(fill(o.Host, l), text)
+			return bySSH(o.fill(o.Host, l), text)
 		}
 		return Program{Args: []string{"sh", "-c", text}}
 	}

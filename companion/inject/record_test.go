@@ -30,7 +30,7 @@ func lines(t *testing.T, all ...state) string {
 
 func TestParse(t *testing.T) {
 	down := func(all ...Pending) string { return strings.TrimSpace(lines(t, state{magic, header, all})) }
-	good := down(Pending{linkName{link}, since, remedy})
+	good := down(Pending{Link: linkName{link}, Since: since, Remedy: remedy})
 	for _, tt := range []struct {
 		name, text string
 		pending    int
@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{name: "empty"},
 		{name: "none down", text: down()},
 		{name: "down", text: good, pending: 1},
-		{name: "two", text: down(Pending{linkName{link}, since, remedy}, Pending{linkName{other}, since, remedy}), pending: 2},
+		{name: "two", text: down(Pending{Link: linkName{link}, Since: since, Remedy: remedy}, Pending{Link: linkName{other}, Since: since, Remedy: remedy}), pending: 2},
 		{name: "another file", text: "hello", err: "not a journal of injected links"},
 		{name: "another version", text: strings.Replace(good, "links 2", "links 3", 1), err: "not a journal"},
 		{name: "no by", text: `{"journal":"` + magic + `"}`, err: "unknown kind"},
@@ -48,12 +48,12 @@ func TestParse(t *testing.T) {
 		{name: "no dir", text: strings.Replace(good, `/tmp`, ``, 1), err: "host, pid, since and dir are wanted"},
 		{name: "unknown field", text: strings.Replace(good, `"dir"`, `"cwd"`, 1), err: `json: unknown field "cwd"`},
 		{name: "more follows", text: good + " x", err: "more follows"},
-		{name: "twice down", text: down(Pending{linkName{link}, since, remedy}, Pending{linkName{link}, since, remedy}), err: "leaf0-spine3 is down twice"},
+		{name: "twice down", text: down(Pending{Link: linkName{link}, Since: since, Remedy: remedy}, Pending{Link: linkName{link}, Since: since, Remedy: remedy}), err: "leaf0-spine3 is down twice"},
 		{name: "not a link", text: strings.Replace(good, "leaf0-", "leaf00-", 1), err: `"leaf00-spine3" is not a link`},
 		{name: "not a time", text: strings.ReplaceAll(good, "2026-03-02", "noon"), err: "cannot parse"},
-		{name: "no time", text: down(Pending{linkName{link}, time.Time{}, remedy}), err: "since is wanted"},
-		{name: "no remedy", text: down(Pending{linkName{link}, since, Remedy{Probe: remedy.Probe}}), err: "a program without a name"},
-		{name: "no probe", text: down(Pending{linkName{link}, since, Remedy{Up: remedy.Up}}), err: "no probe"},
+		{name: "no time", text: down(Pending{Link: linkName{link}, Since: time.Time{}, Remedy: remedy}), err: "since is wanted"},
+		{name: "no remedy", text: down(Pending{Link: linkName{link}, Since: since, Remedy: Remedy{Probe: remedy.Probe}}), err: "a program without a name"},
+		{name: "no probe", text: down(Pending{Link: linkName{link}, Since: since, Remedy: Remedy{Up: remedy.Up}}), err: "no probe"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := parse([]byte(tt.text))
@@ -73,7 +73,7 @@ func TestTorn(t *testing.T) {
 	h := header
 	h.Timeout = time.Second / 4
 	const torn = `{"journal":"evb`
-	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{linkName{link}, since, r}}})+torn), 0o600))
+	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{Link: linkName{link}, Since: since, Remedy: r}}})+torn), 0o600))
 	got := restored(t, path)
 	expect.True(t, got.Torn == torn && len(got.Links) == 1 && got.Links[0].Outcome == stillDown, "%+v", got)
 	if got := restored(t, path); got.Torn != "" || len(got.Links) != 1 {
