@@ -84,7 +84,7 @@ func TestBrowserLayout(t *testing.T) {
 			b.Is(t, "texts too small", `[...document.querySelectorAll("svg text")].filter(e => e.getClientRects().length && parseFloat(getComputedStyle(e).fontSize) * Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 8).map(e => e.textContent).join()`, "")
 			b.Is(t, "dark", `String(parseInt(getComputedStyle(document.body).backgroundColor.slice(4)) < 64)`, fmt.Sprint(tt.face == "dark"))
 			b.Is(t, "trees to be seen", `String([...document.querySelectorAll(".tree")].filter(e => e.getClientRects().length).length)`, "1")
-			b.Is(t, "points of the rate, of four events each", `String(document.querySelector(".spark polyline").points.length)`, "5")
+			b.Is(t, "points of the rate, of four events each", `String(document.querySelector(".rate polyline").points.length)`, "5")
 			b.Quiet(t)
 			if dir := os.Getenv("EVBENCH_SCREENSHOTS"); dir != "" {
 				picture, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))

@@ -24,6 +24,8 @@ type program struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner // of standard error
 	said  strings.Builder
+
+	printed strings.Builder // on standard output, once it has ended
 }
 
 // begin starts evbench in a directory with its own place for temporary files.
@@ -43,14 +45,17 @@ func beginCommand(t *testing.T, dir string, cmd *exec.Cmd) *program {
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "XDG_RUNTIME_DIR="+dir, "GORACE=atexit_sleep_ms=0")
 	r, w, err := os.Pipe()
 	expect.Must(t, err)
-	cmd.Stderr = w
+	p := &program{t: t, cmd: cmd, lines: bufio.NewScanner(r)}
+	if cmd.Stderr = w; cmd.Stdout == nil {
+		cmd.Stdout = &p.printed
+	}
 	expect.Must(t, cmd.Start())
 	w.Close()
 	t.Cleanup(func() {
 		cmd.Process.Kill() // an error says that it has ended
 		r.Close()
 	})
-	return &program{t: t, cmd: cmd, lines: bufio.NewScanner(r)}
+	return p
 }
 
 // await reads standard error until a line contains text.

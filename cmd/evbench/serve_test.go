@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -34,6 +36,22 @@ func TestServe(t *testing.T) {
 	}
 	code, more := p.end()
 	expect.False(t, code != exitDone && code != exitInvalid, "ended with %d:\n%s", code, more)
+	page, terminal := answerOnPage(t, text), strings.Join(strings.Fields(p.printed.String()), " ")
+	expect.True(t, page != "" && strings.HasPrefix(terminal, page), "the page ends with %q, the terminal has\n%s", page, terminal)
+}
+
+// answerOnPage is the sentence that a browser has in the end.
+func answerOnPage(t *testing.T, events []byte) (sentence string) {
+	t.Helper()
+	for line := range bytes.Lines(events) {
+		var p struct{ ID, HTML string }
+		if data, ok := bytes.CutPrefix(line, []byte("data: {")); !ok || json.Unmarshal(append([]byte("{"), data...), &p) != nil || p.ID != "answer" {
+			continue
+		}
+		_, sentence, _ = strings.Cut(p.HTML, `<p class="answer">`)
+		sentence, _, _ = strings.Cut(sentence, "</p>")
+	}
+	return strings.Join(strings.Fields(html.UnescapeString(sentence)), " ")
 }
 
 // page awaits the address of the live page.
