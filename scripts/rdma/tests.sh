@@ -49,7 +49,7 @@ inject: {kind: command, down: "touch /tmp/dead-{link}", up: "rm -f /tmp/dead-{li
 event: {fragment: ${FRAGMENT:-64KiB}}
 control: off
 rounds: 1
-duration: ${DURATION:-1s}
+duration: ${DURATION:-500ms}
 check: payload
 trace: on
 timeout: 60s
