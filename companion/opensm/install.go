@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Manager struct {
 	find func(which, dir string) (*Process, error)
 	// held is what the switches hold, nil until it has been read.
 	held *lft.Tables
+	// guid is the port of the subnet manager that was master when it was asked last; 0: not known.
+	guid uint64
 	puts *companion.Installation
 	// step is told what has been done, and how long it took; nil is allowed.
 	step func(what string, began time.Time)
@@ -96,11 +99,36 @@ func (m *Manager) limit(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, m.wait(), fmt.Errorf("not within %s", m.wait()))
 }
 
-func (m *Manager) process() (*Process, error) {
+// process finds OpenSM, of several that of a port.
+func (m *Manager) process(guid uint64) (sm *Process, err error) {
 	if m.find != nil {
-		return m.find(m.Process, m.Dir)
+		sm, err = m.find(m.Process, m.Dir)
+	} else {
+		sm, err = find(m.Process, m.Dir, guid)
 	}
-	return Find(m.Process, m.Dir)
+	if err != nil {
+		return nil, m.absent(fmt.Errorf("OpenSM: %w", err))
+	}
+	return sm, nil
+}
+
+// An absentError says that there is no OpenSM to tell, perhaps for a while: it is started anew, or another
+// one takes over.
+type absentError struct{ error }
+
+func (e absentError) Unwrap() error { return e.error }
+
+// absent is the error of a process that Auto may find later; that of a number stays.
+func (m *Manager) absent(err error) error {
+	if err == nil || m.Process != Auto {
+		return err
+	}
+	return absentError{err}
+}
+
+func absent(err error) bool {
+	_, is := errors.AsType[absentError](err)
+	return is
 }
 
 func (m *Manager) tell(what string, began time.Time) {
@@ -141,15 +169,12 @@ func (m *Manager) ready(ctx context.Context, want loadable) error {
 	if m.ReadBack == nil {
 		return errors.New("no way to read the tables back")
 	}
-	sm, err := m.process()
+	sm, guid, err := m.master(ctx)
 	if err != nil {
-		return fmt.Errorf("OpenSM: %w", err)
-	}
-	defer sm.Close()
-	if err := sm.reads(m.Dir); err != nil {
 		return err
 	}
-	if err := m.isMaster(ctx, sm); err != nil || m.held != nil {
+	m.guid = guid
+	if err := sm.Close(); err != nil || m.held != nil {
 		return err // what is held the last installation has just read
 	}
 	if m.held, err = m.read(ctx, want.tables()); err != nil {
@@ -158,32 +183,49 @@ func (m *Manager) ready(ctx context.Context, want loadable) error {
 	return nil
 }
 
-var master = regexp.MustCompile(`sm guid (0x[0-9a-fA-F]+)`)
+var smGUID = regexp.MustCompile(`sm guid (0x[0-9a-fA-F]+)(?:.* state (\d+))?`)
 
-// isMaster reports another subnet manager that is master: what this one is told goes to no switch.
-func (m *Manager) isMaster(ctx context.Context, sm *Process) error {
+// master returns the OpenSM that reads the tables and is master, and the GUID of its port, 0 where nobody is asked. What
+// another one is told goes to no switch.
+func (m *Manager) master(ctx context.Context) (sm *Process, guid uint64, err error) {
+	guid, unknown := m.ask(ctx)
+	if sm, err = m.process(guid); err != nil {
+		return nil, 0, err
+	}
+	own := []uint64{sm.set.guid}
+	if sm.set.guid == 0 {
+		own = localPorts()
+	}
+	if err = cmp.Or(m.absent(sm.reads(m.Dir)), unknown); err == nil && guid != 0 && len(own) > 0 && !slices.Contains(own, guid) {
+		err = fmt.Errorf("OpenSM, process %d, is not master of the subnet: that is the subnet manager at port GUID %#016x; "+
+			"load the tables there, or end it", sm.p.ID.PID, guid)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, sm.Close())
+	}
+	return sm, guid, nil
+}
+
+// ask asks which subnet manager is master: the GUID of its port. While one takes over, another is asked, or nobody answers.
+func (m *Manager) ask(ctx context.Context) (guid uint64, err error) {
 	if m.Master == nil {
-		return nil
+		return 0, nil
 	}
 	ctx, cancel := m.limit(ctx)
 	defer cancel()
 	text, err := m.Master(ctx, 1<<16)
 	if err != nil {
-		return fmt.Errorf("which subnet manager is master: %w", err)
+		return 0, absentError{fmt.Errorf("which subnet manager is master: %w", err)}
 	}
-	found := master.FindSubmatch(text)
+	found := smGUID.FindSubmatch(text)
 	if found == nil {
-		return fmt.Errorf("which subnet manager is master: %.200q says no GUID", text)
+		return 0, fmt.Errorf("which subnet manager is master: %.200q says no GUID", text)
 	}
-	guid, own := number(string(found[1])), []uint64{sm.set.guid}
-	if sm.set.guid == 0 {
-		own = localPorts()
+	const master = "3"
+	if state := string(found[2]); state != "" && state != master {
+		return 0, absentError{fmt.Errorf("which subnet manager is master: %.200q is of another", text)}
 	}
-	if len(own) > 0 && !slices.Contains(own, guid) {
-		return fmt.Errorf("OpenSM, process %d, is not master of the subnet: that is the subnet manager at port GUID %#016x; "+
-			"load the tables there, or end it", sm.p.ID.PID, guid)
-	}
-	return nil
+	return number(string(found[1])), nil
 }
 
 // localPorts returns the GUIDs of the InfiniBand ports of this machine, none where they are not to
@@ -234,32 +276,46 @@ const (
 	firstTell = time.Second // from telling OpenSM to telling it again; then twice as long
 )
 
-// load tells OpenSM to load its file until the switches hold the tables, or its log explains twice
-// why they will not.
+// load tells OpenSM to load its file until the switches hold the tables, its log explains twice why they
+// will not, or another subnet manager is master. One that has ended may come back.
 func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
 	ctx, cancel := m.limit(ctx)
 	defer cancel()
 	log := m.listen()
 	defer log.close()
 	for told, patience := 1, firstTell; ; told, patience = told+1, 2*patience {
-		sm, err := m.process()
-		if err == nil {
-			err = errors.Join(sm.Reload(), sm.Close())
+		gone := m.reload(ctx, told > 1)
+		if gone != nil && !absent(gone) {
+			patience = 0 // and what they hold may be right
 		}
-		if err != nil {
-			return fmt.Errorf("OpenSM: %w", err)
-		}
-		err = m.await(ctx, want, patience)
+		err := m.await(ctx, want, patience)
 		if err == nil {
 			return nil
 		}
+		err = describe(err, before)
 		switch why := log.why(); {
 		case ctx.Err() != nil:
-			return fmt.Errorf("%w: %w%s", context.Cause(ctx), describe(err, before), why)
+			return fmt.Errorf("%w: %w%s", cmp.Or(gone, context.Cause(ctx)), err, why)
+		case gone != nil && patience == 0:
+			return fmt.Errorf("%w; %w", gone, err)
 		case why != "" && told > 1:
-			return fmt.Errorf("%w%s", describe(err, before), why)
+			return fmt.Errorf("%w%s", err, why)
 		}
 	}
+}
+
+// reload tells OpenSM once, which may be another one than the last time.
+func (m *Manager) reload(ctx context.Context, again bool) (err error) {
+	var sm *Process
+	if again {
+		sm, m.guid, err = m.master(ctx)
+	} else {
+		sm, err = m.process(m.guid)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(sm.Reload(), sm.Close())
 }
 
 // await reads the tables of the switches until they are as wanted.

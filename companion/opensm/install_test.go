@@ -263,6 +263,44 @@ func TestInstallSaysWhy(t *testing.T) {
 	}
 }
 
+// TestInstallLosesMaster: another subnet manager becomes master while OpenSM is to load tables, or OpenSM ends.
+func TestInstallLosesMaster(t *testing.T) {
+	for want, lose := range map[string]func(f *fake){
+		"is not master of the subnet: that is the subnet manager at port GUID 0x00000000000002c9": func(f *fake) {
+			f.Master = Command("echo", "sm guid 0x2c9, activity count 123 priority 14 state 3 SMINFO_MASTER")
+		},
+		"OpenSM: gone": func(f *fake) {
+			f.find = func(string, string) (*Process, error) { return nil, errors.New("gone") }
+		},
+	} {
+		first, second := twoPlans(t)
+		f := serve(t, first, loads)
+		f.find = func(string, string) (*Process, error) {
+			p, err := self("", "")
+			p.set.guid = 0x2c8
+			return p, err
+		}
+		f.Master = Command("echo", "sm guid 0x2c8, activity count 123 priority 14 state 3 SMINFO_MASTER")
+		f.install(t, first)
+		read := f.ReadBack
+		f.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
+			if text, _ := os.ReadFile(filepath.Join(f.Dir, LFTsFile)); !bytes.Equal(text, f.held) {
+				lose(f)
+			}
+			return read(ctx, most)
+		}
+		f.mu.Lock()
+		f.answer = []func(*fake) string{func(*fake) string { return "" }}
+		f.mu.Unlock()
+		_, err := f.Install(t.Context(), second)
+		for _, s := range []string{want, "the switches hold what they held before", "the earlier tables are back"} {
+			if _, tried := errors.AsType[*companion.InstallError](err); !tried || !strings.Contains(err.Error(), s) {
+				t.Errorf("%v, want %q", err, s)
+			}
+		}
+	}
+}
+
 // TestInstallTimesOut where OpenSM does nothing.
 func TestInstallTimesOut(t *testing.T) {
 	first, second := twoPlans(t)
@@ -282,7 +320,7 @@ func TestInstallChecksFirst(t *testing.T) {
 		spoil func(f *fake, r *Routes)
 	}{
 		{"neither auto nor a process that can be signalled", func(f *fake, _ *Routes) { f.find, f.Process = nil, "0" }},
-		{"OpenSM: process 1073741823: os: process already finished", func(f *fake, _ *Routes) { f.find, f.Process = nil, "1073741823" }},
+		{"OpenSM: process 1073741823: os: process already finished; auto finds the one that runs here", func(f *fake, _ *Routes) { f.find, f.Process = nil, "1073741823" }},
 		{"reads its tables from /elsewhere/evbench.lfts, not from ", func(f *fake, _ *Routes) {
 			f.find = func(string, string) (*Process, error) {
 				p, err := self("", "")
@@ -297,6 +335,9 @@ func TestInstallChecksFirst(t *testing.T) {
 				p.set.guid = 0x2c8
 				return p, err
 			}
+		}},
+		{"SMINFO_STANDBY\\n\" is of another", func(f *fake, _ *Routes) {
+			f.Master = masterIs("sminfo: sm lid 1 sm guid 0x2c9, activity count 123 priority 14 state 2 SMINFO_STANDBY")
 		}},
 		{"which subnet manager is master: ", func(f *fake, _ *Routes) { f.Master = masterIs("iberror: query failed") }},
 		{"which subnet manager is master: false: exit status 1", func(f *fake, _ *Routes) { f.Master = Command("false") }},

@@ -142,8 +142,8 @@ type listener struct {
 
 // listen follows the log of OpenSM from now on.
 func (m *Manager) listen() *listener {
-	l := &listener{process: m.process}
-	sm, err := m.process()
+	l := &listener{process: func() (*Process, error) { return m.process(m.guid) }}
+	sm, err := l.process()
 	if err != nil {
 		return l
 	}

@@ -42,13 +42,20 @@ func Running(pid int) (*Process, error) {
 
 // Find returns the OpenSM of a number or, with Auto, the one that runs here: of several the one
 // that reads the tables of a directory.
-func Find(which, dir string) (*Process, error) {
+func Find(which, dir string) (*Process, error) { return find(which, dir, 0) }
+
+// find does, and of several that read them it takes that of a port, such as the master's.
+func find(which, dir string, guid uint64) (*Process, error) {
 	if which != Auto {
 		pid, err := strconv.Atoi(which)
 		if err != nil || pid < 2 {
 			return nil, fmt.Errorf("OpenSM's process %q: neither %s nor a process that can be signalled", which, Auto)
 		}
-		return Running(pid)
+		p, err := Running(pid)
+		if errors.Is(err, os.ErrProcessDone) {
+			err = fmt.Errorf("%w; %s finds the one that runs here, also when it is started anew", err, Auto)
+		}
+		return p, err
 	}
 	var found []*Process
 	names, _ := filepath.Glob("/proc/[0-9]*/comm")
@@ -61,14 +68,19 @@ func Find(which, dir string) (*Process, error) {
 			found = append(found, p)
 		}
 	}
-	return only(found, dir)
+	return only(found, dir, guid)
 }
 
-// only returns the OpenSM that reads the tables of a directory, or the only one, and closes the others.
-func only(found []*Process, dir string) (*Process, error) {
+// only returns the OpenSM that reads the tables of a directory, or the only one, and closes the others. Several that do are told
+// apart by their port.
+func only(found []*Process, dir string, guid uint64) (*Process, error) {
 	reading := slices.DeleteFunc(slices.Clone(found), func(p *Process) bool { return p.reads(dir) != nil })
-	if len(reading) != 1 {
+	if len(reading) == 0 {
 		reading = found
+	}
+	at := slices.DeleteFunc(slices.Clone(reading), func(p *Process) bool { return p.set.guid != guid })
+	if guid != 0 && len(at) == 1 {
+		reading = at
 	}
 	var numbers []string
 	for _, p := range found {
@@ -83,13 +95,21 @@ func only(found []*Process, dir string) (*Process, error) {
 	case 1:
 		return reading[0], nil
 	}
-	return nil, fmt.Errorf("%d OpenSM run here, processes %s, and not one of them alone reads %s: say which", len(found), strings.Join(numbers, ", "), filepath.Join(dir, LFTsFile))
+	return nil, fmt.Errorf("%w, processes %s, and not one of them alone reads %s: say which, or start each with --guid", severalError(len(found)), strings.Join(numbers, ", "), filepath.Join(dir, LFTsFile))
 }
+
+// A severalError is so many OpenSM of which nobody knows which is meant, without asking which is master.
+type severalError int
+
+func (n severalError) Error() string { return fmt.Sprintf("%d OpenSM run here", int(n)) }
 
 // Check reports why the OpenSM of a number, or Auto, cannot be told of tables, or does not read those
 // of a directory; "": whichever it reads.
 func Check(which, dir string) error {
 	p, err := Find(which, dir)
+	if _, several := errors.AsType[severalError](err); several {
+		return nil // installing asks which is master
+	}
 	if err != nil {
 		return err
 	}

@@ -85,10 +85,10 @@ func TestRunning(t *testing.T) {
 func TestOnly(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, nil, "cat")
-	sm := func(engine, lfts string) *Process {
+	sm := func(engine, lfts string, guid ...uint64) *Process {
 		again, err := trust.Find(p.ID.PID)
 		expect.Must(t, err)
-		return &Process{p: again, set: settings{known: true, engine: engine, lfts: lfts}}
+		return &Process{p: again, set: settings{known: true, engine: engine, lfts: lfts, guid: append(guid, 0)[0]}}
 	}
 	mine := filepath.Join(dir, LFTsFile)
 	for _, c := range []struct {
@@ -100,9 +100,12 @@ func TestOnly(t *testing.T) {
 		{[]*Process{sm("minhop", "")}, 0, ""}, // and what it reads is said later
 		{[]*Process{sm("file", "/other/"+LFTsFile), sm("file,no_fallback", mine)}, 1, ""},
 		{[]*Process{sm("file", mine), sm("file", mine)}, 0, "2 OpenSM run here, processes "},
+		{[]*Process{sm("file", mine, 8), sm("file", mine, 9), sm("file", "/other", 9)}, 1, ""},
+		{[]*Process{sm("file", mine, 8), sm("file", mine, 7)}, 0, "2 OpenSM run here, processes "},
+		{[]*Process{sm("file", mine, 8), sm("minhop", "", 9)}, 0, ""}, // and that it is not master is said later
 		{[]*Process{sm("ftree", mine), sm("minhop", "")}, 0, "not one of them alone reads " + mine},
 	} {
-		got, err := only(c.found, dir)
+		got, err := only(c.found, dir, 9)
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v, want %q", err, c.err)

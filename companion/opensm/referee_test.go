@@ -40,7 +40,9 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 	f.live = live
 	f.o.Process, f.o.LogFile = fmt.Sprint(live.PID()), live.LogFile()
 	f.o.ReadBack = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "dump_fts").Output() }
-	f.o.Master = func(ctx context.Context, _ int) ([]byte, error) { return live.Program(ctx, "sminfo").Output() }
+	f.o.Master = func(ctx context.Context, _ int) ([]byte, error) {
+		return live.Program(ctx, "sminfo", "-t", "1000").Output()
+	}
 	return f
 }
 
@@ -68,7 +70,7 @@ func TestInstallAfterSweeps(t *testing.T) {
 	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
-			sm, err := f.o.process()
+			sm, err := f.o.process(0)
 			expect.Must(t, err)
 			expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
 			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less

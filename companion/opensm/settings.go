@@ -14,6 +14,7 @@ import (
 // What OpenSM reads and writes when it is told nothing.
 const (
 	defaultConf = "/etc/opensm/opensm.conf" // if it is there
+	redHatConf  = "/etc/rdma/opensm.conf"   // where OpenSM is built for that
 	defaultLog  = "/var/log/opensm.log"
 )
 
@@ -42,7 +43,11 @@ func readSettings(p *trust.Process) settings {
 	conf := confOf(args)
 	text, err := atomicfile.Read(p.Sees(conf), atomicfile.MaxList)
 	if conf == defaultConf && errors.Is(err, fs.ErrNotExist) {
-		conf = ""
+		if text, err = atomicfile.Read(p.Sees(redHatConf), atomicfile.MaxList); err == nil {
+			conf = redHatConf
+		} else if errors.Is(err, fs.ErrNotExist) {
+			conf = ""
+		}
 	}
 	s := newSettings(conf, string(text), args)
 	s.known = len(args) > 0 && (err == nil || conf == "")

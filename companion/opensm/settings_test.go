@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"bufio"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,6 +40,24 @@ func TestSettings(t *testing.T) {
 		if s := newSettings(confOf(args), c.conf, args); s != c.want {
 			t.Errorf("%s, %q: %+v, want %+v", c.args, c.conf, s, c.want)
 		}
+	}
+}
+
+// TestDefaultConf reads the configuration of an OpenSM that is told of none, as one that systemd starts, in a file system of its own.
+func TestDefaultConf(t *testing.T) {
+	for _, want := range []string{defaultConf, redHatConf, ""} {
+		r, w, err := os.Pipe()
+		expect.Must(t, err)
+		script := "mount -t tmpfs none /etc || exit; "
+		if want != "" {
+			script += "mkdir " + filepath.Dir(want) + "; echo lfts_file /x >" + want + "; "
+		}
+		p := start(t, w, "unshare", "-rm", "sh", "-c", script+"echo ready; read x")
+		expect.Must(t, w.Close())
+		said, err := bufio.NewReader(r).ReadString('\n')
+		expect.MustTrue(t, said == "ready\n" && err == nil, "%q, %v", said, err)
+		s := readSettings(p)
+		expect.True(t, s.known && s.conf == want && (s.lfts == "/x") == (want != ""), "%+v, want %s", s, want)
 	}
 }
 

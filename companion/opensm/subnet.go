@@ -48,12 +48,13 @@ type Subnet struct {
 	places *network.Places
 	tree   *topology.Tree
 
-	buffers bool // OpenSM's log is written when it is asked for
-	telling sync.Mutex
-	mu      sync.Mutex
-	links   *links
-	busy    bool          // tables are being installed
-	calm    chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
+	telling    sync.Mutex
+	installing sync.Mutex
+	last       *Routes // that were installed, nil at first
+	mu         sync.Mutex
+	links      *links
+	busy       bool          // tables are being installed
+	calm       chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
 }
 
 // NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
@@ -117,42 +118,35 @@ func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 // events; after others, such as a switch's notice that some port of it has changed, and
 // after each sweep, the network is discovered and compared: upstream OpenSM never says
 // which port has come up. Without a log that can be followed it is discovered again and again.
+// When OpenSM is started anew, or another one takes over, the log of that is followed, and the switches
+// get the tables of the last plan where they hold others.
 func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
-	name, err := s.flush()
-	log := &tail{}
-	if err == nil {
-		log, err = follow(name)
-	}
-	if err != nil {
-		s.tell(fmt.Sprintf("OpenSM's log cannot be followed, so links that change are seen up to %s late", unheard), time.Time{}, err)
-		log = nil
-	} else {
-		defer func() { log.close() }()
-	}
+	h := &hearing{s: s, m: s.o.Manager}
+	defer h.close()
+	h.hear(ctx)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	ask := time.NewTicker(buffered)
 	defer ask.Stop()
 	l := look{urgent: true} // begins with a discovery, for what has changed before
 	for looked := time.Now(); ; {
-		var lines []string
-		if log != nil {
-			if lines, err = log.lines(); err != nil {
-				return fmt.Errorf("OpenSM's log: %w", err)
-			}
+		lines, err := h.lines()
+		if err != nil {
+			return fmt.Errorf("OpenSM's log: %w", err)
 		}
 		if err := send(ctx, events, s.read(lines, &l)); err != nil {
 			return err
 		}
-		l.check = l.check || log == nil && time.Since(looked) > unheard
+		l.check = l.check || h.deaf() && time.Since(looked) > unheard
 		if s.due(l) {
 			l, looked = s.probe(ctx, events), time.Now()
 		}
 		select {
 		case <-tick.C:
 		case <-ask.C:
-			if s.buffers {
-				_, _ = s.flush() // where it has ended, installing says so
+			if h.hear(ctx) {
+				l, looked = s.probe(ctx, events), time.Now()
+				s.bringBack(ctx)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -161,28 +155,29 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 }
 
 const (
-	buffered = time.Second     // how often an OpenSM that buffers its log is asked to write it
+	buffered = time.Second     // how often OpenSM is looked for, and asked to write a log that it buffers
 	unheard  = 2 * time.Second // how often the network is discovered where no log tells of it
 )
 
-// flush has OpenSM write what it has buffered of its log, and returns the log's name. The first
-// time it tells how to make that unnecessary.
-func (s *Subnet) flush() (name string, err error) {
-	sm, err := s.o.Manager.process()
-	if err != nil {
-		return "", fmt.Errorf("OpenSM: %w", err)
+// bringBack brings back the tables of the last plan where another OpenSM has loaded others.
+func (s *Subnet) bringBack(ctx context.Context) {
+	s.installing.Lock()
+	defer s.installing.Unlock()
+	s.mu.Lock()
+	s.sweeps(false) // of what the earlier OpenSM had to do nobody hears any more
+	s.mu.Unlock()
+	if s.last == nil || s.o.Manager.Holds(ctx, s.last) == nil {
+		return
 	}
-	defer sm.Close()
-	name = sm.log(s.o.Manager.LogFile)
-	reopens, advice, err := sm.logging(name)
-	if err != nil {
-		return "", err
+	s.tell("the switches hold other tables than the plan's: it is installed again", time.Time{}, nil)
+	began := time.Now()
+	_, err := s.put(ctx, s.last)
+	switch {
+	case err == nil:
+		s.tell("the plan is in place again", began, nil)
+	case ctx.Err() == nil:
+		s.tell("the plan is not in place", began, err)
 	}
-	if advice != "" && !s.buffers {
-		s.tell(fmt.Sprintf("OpenSM buffers its log, so links that change are seen up to %s late: %s", buffered, advice), time.Time{}, nil)
-	}
-	s.buffers = advice != ""
-	return name, sm.flush(reopens)
 }
 
 // A look says why the network has to be discovered.
@@ -322,7 +317,29 @@ func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 		return 0, err
 	}
 	s.tell("tables made and checked", began, nil)
-	return s.o.Manager.Install(ctx, r)
+	s.installing.Lock()
+	defer s.installing.Unlock()
+	return s.put(ctx, r)
+}
+
+// put has OpenSM load tables, and waits for one that is started anew or takes over.
+func (s *Subnet) put(ctx context.Context, r *Routes) (changed int, err error) {
+	limited, cancel := s.o.Manager.limit(ctx)
+	defer cancel()
+	for {
+		changed, err = s.o.Manager.Install(ctx, r)
+		if err == nil {
+			s.last = r
+		}
+		if s.last == nil || !absent(err) {
+			return changed, err
+		}
+		select {
+		case <-time.After(again):
+		case <-limited.Done():
+			return 0, err
+		}
+	}
 }
 
 func (s *Subnet) installs(busy bool) {

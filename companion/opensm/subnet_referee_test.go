@@ -40,6 +40,8 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	n := networkOf(t, tree, lmc)
 	r := compute(t, build(t, tree, plan.Options{Schedule: "fors"}), n, lmc)
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
+	f.o.Process, f.o.LogFile = Auto, "" // as whoever says nothing
+	f.began = time.Now()
 	s, err := NewSubnet(n, tree, SubnetOptions{
 		Manager: &f.o, Options: Options{LMC: lmc}, Tell: f.tell,
 		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
@@ -135,7 +137,7 @@ func (f *followed) story(t testing.TB) {
 			fmt.Fprintf(&b, ", took %.1f ms", ms(s.Took))
 		}
 	}
-	text, err := os.ReadFile(f.o.LogFile)
+	text, err := os.ReadFile(f.live.LogFile())
 	expect.Must(t, err)
 	fmt.Fprint(&b, "\nby the stamps of OpenSM")
 	for line := range strings.Lines(string(text)) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +30,8 @@ type Live struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 	engine string // that configured the tables last
+	// flushes says that OpenSM writes each line of its log at once.
+	flushes bool
 }
 
 // Start starts OpenSM and returns when the network is up. Close it.
@@ -52,6 +55,43 @@ func Start(ctx context.Context, n *network.Network, engine string, roots []netwo
 	}
 	return l, nil
 }
+
+// Beside starts another OpenSM on the network, at a host, with its own log and cache, and waits until it has said
+// something, each line at once; "": it does not wait, and logs as OpenSM does by default. Close it before the first.
+func (l *Live) Beside(ctx context.Context, host network.Node, engine, says string, args ...string) (*Live, error) {
+	dir, err := os.MkdirTemp(l.run.dir, "beside-")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"guid2lid", "roots"} {
+		if text, err := os.ReadFile(filepath.Join(l.run.dir, name)); err == nil {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if says != "" {
+		args = append([]string{"-d", "2"}, args...)
+	}
+	ctx, cancel := context.WithTimeout(ctx, Limit)
+	r := &run{dir: dir, roots: l.run.roots, lmc: l.run.lmc,
+		env: append(slices.Clone(l.run.env), "SIM_HOST="+l.net.Info(host).Name, "OSM_TMP_DIR="+dir, "OSM_CACHE_DIR="+dir)}
+	b := &Live{net: l.net, run: r, cancel: cancel, ctx: ctx, flushes: says != ""}
+	if b.log, err = os.Create(b.LogFile()); err == nil {
+		b.sm, err = start(r.command(ctx, "opensm", r.args(engine, b.LogFile(), args...)...))
+	}
+	if err == nil && says != "" {
+		_, err = b.wait(says)
+	}
+	if err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Kill ends OpenSM, which has no time to say so; the network stays.
+func (l *Live) Kill() { l.sm.stop() }
 
 func (l *Live) up() error {
 	line, err := l.wait(" tables configured on all switches")
@@ -101,6 +141,9 @@ const flushEvery = 20 * time.Millisecond
 // flush has OpenSM write its log, as those do who rotate logs. Before it has begun, the signal
 // would end it; and it would erase a log that it does not append to.
 func (l *Live) flush() {
+	if l.flushes {
+		return
+	}
 	p, err := trust.Find(l.PID())
 	if err != nil {
 		return // it has ended
