@@ -95,6 +95,72 @@ func TestMPIRunControl(t *testing.T) {
 	}
 }
 
+// routedByMPI is a run of ranks of mpirun, for which the first of them has routes put into a network or
+// checked. It returns what was said of one that is to end with a code.
+func routedByMPI(t *testing.T, dir, routes, cases string, code int) string {
+	t.Helper()
+	expect.OK(t, os.RemoveAll(filepath.Join(dir, "out")))
+	expect.OK(t, os.RemoveAll(filepath.Join(dir, "evbench")))
+	write(t, dir, "mpi.yaml", "topology: FT(2;2,2)\nfabric: {kind: hosts, routes: {"+routes+"}}\ntransport: mpi\nlaunch: {kind: started}\n"+
+		"event: {fragment: 1KiB}\nduration: 100ms\ncontrol: false\ncases: ["+cases+"]\n")
+	p := beginCommand(t, dir, mpirun(t, dir, 5, "mpi.yaml", "-o", "out"))
+	if code == exitDone {
+		finished(t, p)
+		r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+		expect.True(t, r.Summary.Complete && strings.HasPrefix(routes, "kind: "+r.Manifest.Fabric.Routes+","), "complete %v, routes %q", r.Summary.Complete, r.Manifest.Fabric.Routes)
+		for _, c := range r.Summary.Cases {
+			expect.True(t, c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
+		}
+		return ""
+	}
+	got, said := p.end()
+	expect.Equal(t, got, code, "exit of %s", said)
+	return said
+}
+
+// Ranks of mpirun have OpenSM load the routes of each case, find them where somebody else has loaded them, and
+// refuse to run where nobody has.
+func TestMPIRunRoutesOpenSM(t *testing.T) {
+	r := newRoutedRun(t)
+	reach := fmt.Sprintf("network: %s, dump: 'sh %s'", r.in("fabric.net"), r.in("tee.sh"))
+	routedByMPI(t, r.in(""), fmt.Sprintf("kind: opensm, dir: %s, process: '%d', sminfo: 'sh %s', %s", r.in(""), r.live.PID(), r.in("sminfo.sh"), reach),
+		"{name: FORS, schedule: fors}, {name: shift, schedule: linear-shift, routing: ftree}, {name: cut, schedule: fors, failures: [leaf0-spine0]}", exitDone)
+	r.back()
+	held := map[string]bool{}
+	for _, name := range expect.Value(filepath.Glob(r.in("held.*")))(t) {
+		held[string(expect.Value(os.ReadFile(name))(t))] = true
+	}
+	expect.True(t, len(held) >= 2, "%d tables were held in turn", len(held)) // those of the healthy tree may be the same
+
+	cut := "{name: cut, schedule: fors, failures: [leaf0-spine0]}"
+	said := routedByMPI(t, r.in(""), "kind: loaded, "+reach, cut, exitUsage)
+	expect.True(t, strings.Count(said, `fabric.routes: case "cut": `) == 1, "%s", said)
+	plan := []string{"plan", "-t", "FT(2;2,2)", "--down", "leaf0-spine0", "-s", "fors", "--objective", "paths", "-o", r.in("cut.txt")}
+	install := append([]string{"routes", "install", r.in("cut.txt"), "--target", "opensm", "-t", r.in("fabric.net"), "--dir", r.in(""), "--pid", fmt.Sprint(r.live.PID())}, diags(r.in)...)
+	for _, args := range [][]string{plan, install} {
+		code, _, said := output(t, r.in(""), args...)
+		expect.MustTrue(t, code == exitDone, "%s", said)
+	}
+	routedByMPI(t, r.in(""), "kind: loaded, "+reach, cut, exitDone)
+	expect.True(t, r.held() != r.was, "tables that somebody else has loaded are gone")
+}
+
+// Ranks of mpirun have Linux switches, reached by a shell, take the routes of each case.
+func TestMPIRunRoutesKernel(t *testing.T) {
+	l := holdLab(t)
+	write(t, l.dir, "shell.sh", fmt.Sprintf("echo \"$@\" >>%s; exec %s lab exec \"$@\"\n", filepath.Join(l.dir, "asked"), l.evbench))
+	held := func() string {
+		_, out, said := output(t, l.dir, "lab", "exec", "leaf0", "ip", "route")
+		expect.MustTrue(t, out != "", "%s", said)
+		return out
+	}
+	was := held()
+	routedByMPI(t, l.dir, "kind: kernel, shell: 'sh "+filepath.Join(l.dir, "shell.sh")+"'", "{name: cut, schedule: fors, failures: [leaf0-spine1]}", exitDone)
+	expect.Equal(t, held(), was, "routes")
+	asked := string(expect.Value(os.ReadFile(filepath.Join(l.dir, "asked")))(t))
+	expect.True(t, strings.Contains(asked, "leaf0 ") && strings.Contains(asked, "spine0 "), "asked: %s", asked)
+}
+
 // What all ranks refuse, one of them says, and mpirun ends as evbench does.
 func TestMPIRunRefuses(t *testing.T) {
 	for _, tt := range []struct {
