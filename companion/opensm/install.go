@@ -315,7 +315,10 @@ func (m *Manager) reload(ctx context.Context, again bool) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(sm.Reload(), sm.Close())
+	if err = m.absent(sm.reads(m.Dir)); err == nil { // else it is somebody else's
+		err = sm.Reload()
+	}
+	return cmp.Or(err, sm.Close())
 }
 
 // await reads the tables of the switches until they are as wanted.

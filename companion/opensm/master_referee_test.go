@@ -21,10 +21,11 @@ func guidOf(n *network.Network, host network.Node) string {
 	return fmt.Sprintf("0x%016x", n.Info(host).Port)
 }
 
-// soon is a configuration that has a standby take over within a second; by default it takes 40.
+// soon is a configuration that has a standby take over within some seconds; by default it takes 40. Asked again before the last
+// answer can have come, OpenSM 3.3.23 may wait for ever.
 func soon(t testing.TB, more string) string {
 	name := filepath.Join(t.TempDir(), "own.conf")
-	expect.Must(t, os.WriteFile(name, []byte("sminfo_polling_timeout 300\npolling_retry_number 2\n"+more), 0o600))
+	expect.Must(t, os.WriteFile(name, []byte("sminfo_polling_timeout 2000\npolling_retry_number 2\n"+more), 0o600))
 	return name
 }
 
@@ -40,7 +41,7 @@ func (f *followed) beside(t *testing.T, says string, args ...string) *ibtest.Liv
 // await waits until something has been told.
 func (f *followed) await(t *testing.T, what string) Step {
 	t.Helper()
-	for end := time.Now().Add(ibtest.Limit / 12); time.Now().Before(end); time.Sleep(poll) {
+	for end := time.Now().Add(ibtest.Limit); time.Now().Before(end); time.Sleep(poll) {
 		f.mu.Lock()
 		for _, s := range f.steps {
 			if strings.Contains(s.What, what) || s.Err != nil && strings.Contains(s.Err.Error(), what) {
@@ -111,7 +112,7 @@ func TestRestarted(t *testing.T) {
 	f.joins(t, compute(t, p, f.net, 2))
 }
 
-// TestAnotherMaster: OpenSM is killed, that of somebody else takes over, and ours comes back as its standby:
+// TestAnotherMaster: OpenSM has ended, that of somebody else becomes master, and ours comes back as its standby:
 // the master is named, and nothing is changed.
 func TestAnotherMaster(t *testing.T) {
 	ibtest.Need(t)
@@ -124,11 +125,10 @@ func TestAnotherMaster(t *testing.T) {
 		expect.Must(t, err)
 		return string(text)
 	}
-	other, err := f.live.Beside(t.Context(), 1, "minhop", "Entering STANDBY state", "-p", "5", "-F", soon(t, ""), "-g", guidOf(f.net, 1))
+	f.live.Kill()
+	other, err := f.live.Beside(t.Context(), 1, "minhop", "SUBNET UP", "-p", "5", "-g", guidOf(f.net, 1))
 	expect.Must(t, err)
 	t.Cleanup(other.Close)
-	f.live.Kill()
-	expect.Must(t, other.Next())
 	ours, err := f.live.Beside(t.Context(), 0, "file,no_fallback", "Entering STANDBY state", "-U", filepath.Join(f.o.Dir, LFTsFile), "-p", "1", "-g", own)
 	expect.Must(t, err)
 	t.Cleanup(ours.Close)
