@@ -51,6 +51,7 @@ type Installation struct {
 
 	mu     sync.Mutex // for as long as switches are changed
 	former Tables
+	now    Tables // installed last, nil at first and after Undo
 	record *trust.Record
 }
 
@@ -113,10 +114,32 @@ func (i *Installation) Install(ctx context.Context, want Tables) (changed int, e
 		return 0, err
 	}
 	if changed, err = i.Switches.Put(ctx, want); err == nil {
+		i.now = want
 		return changed, nil
 	}
 	_, restoring := i.Switches.Put(context.WithoutCancel(ctx), held)
 	return 0, &InstallError{err, restoring}
+}
+
+// Installed reports whether tables were installed, and not undone.
+func (i *Installation) Installed() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.now != nil
+}
+
+// Again puts in place once more what was installed last, where somebody else has changed it: holds reports
+// whether. It returns whether there was anything to do.
+func (i *Installation) Again(ctx context.Context, holds func(context.Context, Tables) error) (done bool, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.now == nil || holds(ctx, i.now) == nil {
+		return false, nil
+	}
+	if _, err = i.Switches.Before(ctx, i.now); err == nil {
+		_, err = i.Switches.Put(ctx, i.now)
+	}
+	return true, err
 }
 
 // Undo brings back what was held before the first Install, if there was one, and lets others install.
@@ -135,7 +158,7 @@ func (i *Installation) Undo(ctx context.Context) error {
 		}
 		return fmt.Errorf("THE EARLIER TABLES ARE NOT BACK%s: %w", where, err)
 	}
-	i.former = nil
+	i.former, i.now = nil, nil
 	if i.record == nil {
 		return nil
 	}

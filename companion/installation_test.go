@@ -2,6 +2,7 @@ package companion
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -21,6 +22,33 @@ func (s *oneSwitch) Before(context.Context, Tables) (Tables, error) { return s.h
 func (s *oneSwitch) Put(_ context.Context, want Tables) (int, error) {
 	s.held = want.(text)
 	return 1, nil
+}
+
+// What was installed last comes back where somebody else has changed it, but not after Undo.
+func TestInstallAgain(t *testing.T) {
+	s := &oneSwitch{held: "before"}
+	i := &Installation{Switches: s, Kind: "one", Dir: t.TempDir()}
+	holds := func(_ context.Context, want Tables) error {
+		if s.held != want {
+			return errors.New("others")
+		}
+		return nil
+	}
+	again := func(want bool, held text) {
+		t.Helper()
+		done, err := i.Again(t.Context(), holds)
+		expect.True(t, done == want && err == nil && s.held == held, "%v, %v, %s is held", done, err, s.held)
+	}
+	again(false, "before")
+	for _, plan := range []text{"first", "second"} {
+		_, err := i.Install(t.Context(), plan)
+		expect.Must(t, err)
+	}
+	again(false, "second")
+	s.held = "somebody's"
+	again(true, "second")
+	expect.Must(t, i.Undo(t.Context()))
+	again(false, "before")
 }
 
 // Whatever installs at once, the tables of before the first come back.

@@ -48,13 +48,11 @@ type Subnet struct {
 	places *network.Places
 	tree   *topology.Tree
 
-	telling    sync.Mutex
-	installing sync.Mutex
-	last       *Routes // that were installed, nil at first
-	mu         sync.Mutex
-	links      *links
-	busy       bool          // tables are being installed
-	calm       chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
+	telling sync.Mutex
+	mu      sync.Mutex
+	links   *links
+	busy    bool          // tables are being installed
+	calm    chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
 }
 
 // NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
@@ -68,6 +66,7 @@ func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, 
 		return nil, errors.New("no way to discover the network")
 	}
 	s := &Subnet{o: o, net: n, places: places, tree: t.Healthy(), links: newLinks(t, places, n), calm: make(chan struct{})}
+	o.Manager.Installation(false)
 	o.Manager.step = func(what string, began time.Time) { s.tell(what, began, nil) }
 	close(s.calm)
 	return s, nil
@@ -159,24 +158,15 @@ const (
 	unheard  = 2 * time.Second // how often the network is discovered where no log tells of it
 )
 
-// bringBack brings back the tables of the last plan where another OpenSM has loaded others.
+// bringBack brings back the tables that were installed last where another OpenSM has loaded others.
 func (s *Subnet) bringBack(ctx context.Context) {
-	s.installing.Lock()
-	defer s.installing.Unlock()
 	s.mu.Lock()
 	s.sweeps(false) // of what the earlier OpenSM had to do nobody hears any more
 	s.mu.Unlock()
-	if s.last == nil || s.o.Manager.Holds(ctx, s.last) == nil {
-		return
-	}
-	s.tell("the switches hold other tables than the plan's: it is installed again", time.Time{}, nil)
 	began := time.Now()
-	_, err := s.put(ctx, s.last)
-	switch {
-	case err == nil:
-		s.tell("the plan is in place again", began, nil)
-	case ctx.Err() == nil:
-		s.tell("the plan is not in place", began, err)
+	done, err := s.o.Manager.Installation(false).Again(ctx, s.o.Manager.Holds)
+	if done && ctx.Err() == nil {
+		s.tell("the switches held other tables than the plan's, which was installed again", began, err)
 	}
 }
 
@@ -317,21 +307,16 @@ func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 		return 0, err
 	}
 	s.tell("tables made and checked", began, nil)
-	s.installing.Lock()
-	defer s.installing.Unlock()
 	return s.put(ctx, r)
 }
 
-// put has OpenSM load tables, and waits for one that is started anew or takes over.
+// put has OpenSM load tables, and waits for one that is started anew or takes over, but for the first.
 func (s *Subnet) put(ctx context.Context, r *Routes) (changed int, err error) {
 	limited, cancel := s.o.Manager.limit(ctx)
 	defer cancel()
 	for {
 		changed, err = s.o.Manager.Install(ctx, r)
-		if err == nil {
-			s.last = r
-		}
-		if s.last == nil || !absent(err) {
+		if !absent(err) || !s.o.Manager.Installation(false).Installed() {
 			return changed, err
 		}
 		select {
