@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/internal/answer"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/report/figure"
@@ -92,6 +93,9 @@ func drawPart(id string, s *State, note string) (template.HTML, error) {
 	case partWhere:
 		return executed(id, whereOf(s, note))
 	case partAnswer:
+		if s.Summary.Answer == nil && !s.Ended {
+			return executed(id, &results.Answer{Answer: answer.Answer{Verdict: answer.Pending, Sentence: "No slice has been measured yet."}})
+		}
 		return executed(id, s.Summary.Answer)
 	case partCases:
 		if len(s.Summary.Cases) == 0 {

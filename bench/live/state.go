@@ -71,24 +71,26 @@ func (s *State) Take(p bench.Progress) {
 		s.failedOver(e.Failover)
 	case bench.Done:
 		s.beside += max(0, p.At.Sub(s.slice)-p.Duration)
-		s.Last, s.Summary = p, pending(e.Summary)
+		s.Last, s.Summary = p, s.pending(e.Summary)
 		s.done(e)
 	case bench.RoundDone:
-		s.Summary = pending(e.Summary)
+		s.Summary = s.pending(e.Summary)
 	case bench.Ended:
 		s.Summary, s.Ended = e.Summary, true
 	}
 }
 
-// pending is the summary of a run that goes on: what is not resolved yet may be in the end.
-func pending(sum results.Summary) results.Summary {
+// pending is the summary of a run that goes on. Its answer is not final, what is not resolved may be in the
+// end, and without a slice of the control nothing is.
+func (s *State) pending(sum results.Summary) results.Summary {
 	sum.Cases = slices.Clone(sum.Cases)
+	controlled := slices.ContainsFunc(s.Cases, func(c bench.Planned) bool { return c.Control })
 	for i, c := range sum.Cases {
-		if c.Verdict == results.Unresolved {
+		if e := c.Estimate; c.Verdict == results.Unresolved || controlled && !c.Control && e != nil && e.Of != results.OfRatio {
 			sum.Cases[i].Verdict = results.Pending
 		}
 	}
-	if sum.Answer != nil && sum.Answer.Verdict == answer.Unknown {
+	if sum.Answer != nil {
 		a := *sum.Answer
 		a.Verdict, a.Why = answer.Pending, nil
 		sum.Answer = &a
