@@ -21,6 +21,9 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, watch *stopw
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
 	}
+	if err := sizes.Check(t); err != nil {
+		return usage(err)
+	}
 	window, err := readSizes(c, t)
 	if err != nil {
 		return err

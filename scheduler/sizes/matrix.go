@@ -43,6 +43,14 @@ func NewMatrix(t *topology.Tree) (*Matrix, error) {
 	return &Matrix{servers: s, bytes: make([]int64, s*s)}, nil
 }
 
+// Check is an error where fragments with sizes are not planned on a tree.
+func Check(t *topology.Tree) error {
+	if t.Levels() == 3 {
+		return fmt.Errorf("%s: sizes are planned on trees of two levels", t.Notation())
+	}
+	return t.OneCable("fragments with sizes are planned on trees")
+}
+
 // Set states the size of the fragment from src to dst, two ranks.
 func (m *Matrix) Set(src, dst int, bytes int64) error {
 	at := &m.bytes[src*m.servers+dst]

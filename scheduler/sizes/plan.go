@@ -111,7 +111,7 @@ func Make(t *topology.Tree, m *Matrix, o Options) (*Plan, error) {
 func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	sum, err := add(t, window)
 	if err == nil {
-		err = t.OneCable("fragments with sizes are planned on trees")
+		err = Check(t)
 	}
 	if err != nil {
 		return nil, err
