@@ -2,12 +2,12 @@ package proc
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
-	"strconv"
 )
 
-// guard waits for the end of its input. Where that comes before a second line, who wrote the
-// first was killed: the process group of the first line is told to end, and has 15 s.
+// guard waits for the end of its input. If the end comes before a second line, this program was
+// killed: the process group that the first line names is told to end, and has 15 s.
 const guard = `read -r group || exit
 read -r over && exit
 kill -TERM "-$group"
@@ -15,28 +15,40 @@ n=0
 while [ $n -lt 15 ] && kill -0 "-$group"; do sleep 1; n=$((n + 1)); done
 kill -KILL "-$group"`
 
-// RunGuarded runs a program that leads a process group, as Group has it. Where this one is killed
-// meanwhile and cannot end it, the group is ended all the same: the program may be a script, and
-// a signal to it alone leaves running what it has started.
+// announce tells the guard its process group before it becomes the program: this program can be
+// killed at any moment after it has started the other.
+const announce = `echo $$ >&3 && exec 3>&- "$0" "$@"`
+
+// RunGuarded runs a program that leads a process group, as Group has it, and has no extra files.
+// If this program is killed meanwhile, the whole group is ended: the program may be a script, and
+// a signal to the script alone leaves running what the script has started.
 func RunGuarded(cmd *exec.Cmd) error {
-	g := exec.Command("sh", "-c", guard)
-	g.SysProcAttr = Group(0)
-	to, err := g.StdinPipe()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		return fmt.Errorf("guard: %w", err)
+	}
+	if _, err := exec.LookPath(cmd.Path); err != nil && cmd.Err == nil {
+		return err
+	}
+	from, to, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	if err := g.Start(); err != nil {
+	defer to.Close()
+	g := exec.Command(sh, "-c", guard)
+	g.SysProcAttr, g.Stdin = Group(0), from
+	err = g.Start()
+	from.Close()
+	if err != nil {
 		return fmt.Errorf("guard: %w", err)
 	}
-	defer func() {
+	cmd.Args = append([]string{"sh", "-c", announce, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path, cmd.ExtraFiles = sh, []*os.File{to}
+	if err = cmd.Start(); err == nil {
+		err = cmd.Wait()
 		fmt.Fprintln(to, "over")
-		to.Close()
-		_ = g.Wait()
-	}()
-	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(to, "none")
-		return err
 	}
-	fmt.Fprintln(to, strconv.Itoa(cmd.Process.Pid))
-	return cmd.Wait()
+	to.Close()
+	_ = g.Wait()
+	return err
 }

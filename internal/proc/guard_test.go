@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"evbench/internal/expect"
 )
@@ -43,6 +44,7 @@ func TestGuard(t *testing.T) {
 			in, out, err := os.Pipe()
 			expect.Must(t, err)
 			defer in.Close()
+			expect.Must(t, in.SetReadDeadline(time.Now().Add(time.Minute)))
 			self := exec.Command("/proc/self/exe")
 			self.Env = append(os.Environ(), leads+"="+child+" & "+child+" & echo up; wait")
 			self.Stdout = out
@@ -63,6 +65,24 @@ func TestGuard(t *testing.T) {
 			rest, err := io.ReadAll(in) // until none has it any more
 			expect.True(t, err == nil && strings.Count(string(rest), "told") == strings.Count(name, "told")*2, "%q, %v", rest, err)
 		})
+	}
+}
+
+// TestGuardEarly kills the program at any moment after the start of the script: the script is told
+// to end, or has not begun.
+func TestGuardEarly(t *testing.T) {
+	for range 20 {
+		in, out, err := os.Pipe()
+		expect.Must(t, err)
+		expect.Must(t, in.SetReadDeadline(time.Now().Add(time.Minute)))
+		self := exec.Command("/proc/self/exe")
+		self.Env = append(os.Environ(), leads+"=kill -KILL $PPID; sleep 1000 & wait")
+		self.Stdout = out
+		expect.Must(t, errors.Join(self.Start(), out.Close()))
+		_ = self.Wait()
+		_, err = io.ReadAll(in)
+		expect.Must(t, err) // nothing has the pipe any more
+		in.Close()
 	}
 }
 
