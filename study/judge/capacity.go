@@ -235,18 +235,24 @@ func (c *capacities) simple(f *fabric) limit {
 // messages take, those of leaves a and b put n_a·n_b times the least weight of a path on the
 // links, and links of capacity c carry c times their weight in a phase. One pair of leaves
 // after the other takes its lightest path, which makes that heavier (Garg and Könemann, 1998,
-// with rounds of all pairs in place of their lengths of steps). Any weights prove a limit.
+// with rounds of all pairs in place of their lengths of steps). Any weights prove a limit. Parallel
+// cables count as one of their capacity in all.
 func (c *capacities) split() (best float64) {
 	t := c.t
 	spines := t.Spines()
-	weight, load := make([]float64, len(c.link)), make([]float64, len(c.link))
+	capacity := make([]float64, t.Leaves()*spines)
+	for id, x := range c.link {
+		l := t.LinkOf(id)
+		capacity[l.Leaf*spines+l.Spine] += x
+	}
+	weight, load := make([]float64, len(capacity)), make([]float64, len(capacity))
 	for i := range weight {
 		weight[i] = 1
 	}
 	lightest := func(a, b int) (least float64, at int) {
 		least = math.Inf(1)
 		for k := range spines {
-			if x := weight[a*spines+k] + weight[b*spines+k]; x < least && c.link[a*spines+k] > 0 && c.link[b*spines+k] > 0 {
+			if x := weight[a*spines+k] + weight[b*spines+k]; x < least && capacity[a*spines+k] > 0 && capacity[b*spines+k] > 0 {
 				least, at = x, k
 			}
 		}
@@ -255,7 +261,7 @@ func (c *capacities) split() (best float64) {
 	rounds, most := min(splitRounds, max(10, splitWork/(t.Leaves()*t.Leaves()*spines))), float64(t.Servers())
 	for range rounds {
 		total, sum := 0.0, 0.0
-		for i, x := range c.link {
+		for i, x := range capacity {
 			sum += weight[i] * x
 		}
 		for a := range t.Leaves() {
@@ -277,12 +283,12 @@ func (c *capacities) split() (best float64) {
 				_, k := lightest(a, b)
 				for _, i := range [2]int{a*spines + k, b*spines + k} {
 					load[i] += n
-					weight[i] *= math.Exp(splitStep * n / c.link[i] / most)
+					weight[i] *= math.Exp(splitStep * n / capacity[i] / most)
 				}
 			}
 		}
 		most = 0
-		for i, x := range c.link {
+		for i, x := range capacity {
 			if x > 0 {
 				most = max(most, load[i]/x)
 			}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -48,6 +49,36 @@ func TestJudgeSlow(t *testing.T) {
 	expect.True(t, v.Tables.Links[0].Capacity == 0.25 && v.Tables.Decides, "links %+v", v.Tables.Links)
 	want := 15.0 / (float64(v.Tables.Routes) / 0.25)
 	expect.True(t, math.Abs(v.Tables.Unphased-want) <= 1e-9, "without phases %v, want %v", v.Tables.Unphased, want)
+}
+
+// Parallel cables carry together what one cable of their rates carries: bounds are equal, and so
+// is the order of repairs.
+func TestJudgeSlowCables(t *testing.T) {
+	phases := func(notation string, down []string, share map[string]float64) float64 {
+		in := input(t, notation, "", down...)
+		in.Whole = slowed(t, in.Whole, share)
+		in.Net = expect.Value(in.Whole.Degrade(down))(t)
+		return judged(t, in).AtMost.Phases
+	}
+	two := map[string]float64{}
+	for leaf := range 4 {
+		for _, cable := range []string{"spine0/0", "spine0/1", "spine1/0", "spine1/1"} {
+			two[fmt.Sprintf("leaf%d-%s", leaf, cable)] = 0.5
+		}
+	}
+	two["leaf2-spine0/1"] = 0.25
+	for _, down := range []string{"", "leaf0-spine0/1", "leaf2-spine0/0"} {
+		one, dead := map[string]float64{"leaf2-spine0": 0.75}, []string(nil)
+		if down != "" {
+			dead = []string{down}
+			one[strings.TrimSuffix(strings.TrimSuffix(down, "/0"), "/1")] -= 0.5
+		}
+		if down == "leaf0-spine0/1" {
+			one["leaf0-spine0"] = 0.5
+		}
+		a, b := phases("PGFT(2;4,4;1,2;1,2)", dead, two), phases("PGFT(2;4,4;1,2;1,1)", nil, one)
+		expect.True(t, math.Abs(a/b-1) < 0.01, "%s: %v, with one cable %v", down, a, b)
+	}
 }
 
 // The cable of a host is a link, too.

@@ -62,7 +62,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		if k.Deciding {
 			says = append(says, "decides")
 		}
-		k.Title = names[[2]network.Node{c.A.Node, c.B.Node}] + ": " + cmp.Or(strings.Join(says, "; "), "alive")
+		k.Title = cmp.Or(names[c], f.name(c.A.Node)+"-"+f.name(c.B.Node)) + ": " + cmp.Or(strings.Join(says, "; "), "alive")
 		d.Most = max(d.Most, k.Up, k.Down)
 		d.Cables = append(d.Cables, k)
 	}
@@ -71,22 +71,27 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 	return d, nil
 }
 
-// cableNames are the names of cables between switches, by their lower and upper end.
-func (f *fabric) cableNames() map[[2]network.Node]string {
-	out := map[[2]network.Node]string{}
-	for _, c := range f.whole.SwitchCables() {
-		out[[2]network.Node{c.A.Node, c.B.Node}] = f.name(c.A.Node) + "-" + f.name(c.B.Node)
-		out[[2]network.Node{c.B.Node, c.A.Node}] = f.name(c.B.Node) + "-" + f.name(c.A.Node)
-	}
+// cableNames are the names of the links of the tree, by the lower end of their cable. A link without
+// a cable has port 0 of its lower switch, as allCables has it.
+func (f *fabric) cableNames() map[network.Cable]string {
+	out := map[network.Cable]string{}
 	if f.tree == nil {
 		return out
 	}
 	for id := range f.tree.AllLinks() {
 		l := f.tree.LinkOf(id)
-		low, high := f.tree.Ends(l)
-		out[[2]network.Node{f.places.Node(low.Switch), f.places.Node(high.Switch)}] = f.tree.LinkName(l)
+		out[f.cable(l)] = f.tree.LinkName(l)
 	}
 	return out
+}
+
+// cable returns the cable of a link, or one of ports 0 where the network has none.
+func (f *fabric) cable(l topology.Link) network.Cable {
+	if c, there := f.places.Cable(l); there {
+		return c
+	}
+	low, high := f.tree.Ends(l)
+	return network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
 }
 
 func drawingWords(cables []html.Cable, routes bool) string {
@@ -122,14 +127,9 @@ func (f *fabric) allCables() []network.Cable {
 	if f.tree == nil || f.tree.Levels() == 3 {
 		return cables
 	}
-	there := map[[2]network.Node]bool{}
-	for _, c := range cables {
-		there[[2]network.Node{c.A.Node, c.B.Node}], there[[2]network.Node{c.B.Node, c.A.Node}] = true, true
-	}
 	for _, l := range f.tree.Dead() {
-		low, high := f.tree.Ends(l)
-		if a, b := f.places.Node(low.Switch), f.places.Node(high.Switch); !there[[2]network.Node{a, b}] {
-			cables = append(cables, network.Cable{A: network.End{Node: a}, B: network.End{Node: b}})
+		if c := f.cable(l); c.A.Port == 0 {
+			cables = append(cables, c)
 		}
 	}
 	return cables
@@ -160,8 +160,10 @@ func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
 		return out
 	}
 	mark := func(leaf, spine int) {
-		if f.tree.Alive(leaf, spine) {
-			out[f.port(topology.Link{Leaf: leaf, Spine: spine})] = true
+		for cable := range f.tree.Cables() {
+			if f.tree.CableAlive(leaf, spine, cable) {
+				out[f.port(f.tree.Cable(leaf, spine, cable))] = true
+			}
 		}
 	}
 	for spine := range f.tree.Spines() {

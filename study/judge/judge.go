@@ -254,9 +254,12 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindServer:
 		return fmt.Sprintf("each host has %d messages to send, one after the other", s-1)
 	case scheduler.KindLeaf:
-		n, live := t.On(b.Leaf), len(t.AliveSpines(b.Leaf))
+		n, live := t.On(b.Leaf), 0
+		for k := range t.Spines() {
+			live += t.Live(b.Leaf, k)
+		}
 		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, t.Spines(), f.deadOf(b.Leaf))
+			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, t.Spines()*t.Cables(), f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {

@@ -74,11 +74,20 @@ func TestJudgePods(t *testing.T) {
 
 // Other shapes have the judgement of their tables only, and say so.
 func TestJudgeOther(t *testing.T) {
-	for _, notation := range []string{"PGFT(2;4,4;1,2;1,2)", "PGFT(3;2,2,2;1,2,2;1,1,2)"} {
+	for _, notation := range []string{"PGFT(2;4,4;1,2;1,16)", "PGFT(3;2,2,2;1,2,2;1,1,2)"} {
 		v := judged(t, input(t, notation, "opensm-minhop"))
 		expect.True(t, v.AtMost == nil && v.Tables != nil && len(v.Notes) != 0 && strings.HasPrefix(v.Notes[0], "no bound, repairs or plan: "),
 			"%s: %+v", notation, v)
 	}
+}
+
+// Parallel cables die and are repaired one by one.
+func TestJudgeCables(t *testing.T) {
+	v := judged(t, input(t, "PGFT(2;4,4;1,2;1,2)", "opensm-minhop", "leaf0-spine0/0", "leaf1-spine1/1"))
+	expect.MustTrue(t, v.AtMost != nil && v.Planned != nil && len(v.Repairs) == 2, "%+v", v)
+	expect.True(t, v.AtMost.Phases == 16 && v.AtMost.Healthy == 1 && v.Planned.Phases == 16 && v.Repairs[1].Efficiency == 1, "%+v, %+v", v.AtMost, v.Planned)
+	expect.True(t, strings.Join(v.Dead, " ") == "leaf0-spine0/0 leaf1-spine1/1" && strings.Contains(v.AtMost.Why, "over 3 of its 4 links: leaf0-spine0/0 dead"),
+		"dead %v, why %q", v.Dead, v.AtMost.Why)
 }
 
 // Tables are judged as by following each pair, for any hosts in any order.

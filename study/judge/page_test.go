@@ -21,7 +21,8 @@ func TestWritePage(t *testing.T) {
 			"<title>leaf0-spine0: dead</title>", "<title>leaf0-spine1: 16 routes up, 24 down; decides</title>", "dfsssp",
 		}},
 		{"FT(3;2,2,4)", []string{"s1_0-s2_0", "s2_2/3"}, []string{"leaf0-spine0: dead", "pod1-spine0-top0: dead"}},
-		{"PGFT(2;4,4;1,2;1,2)", nil, []string{"no bound, repairs or plan", "routes up"}},
+		{"PGFT(2;4,4;1,2;1,2)", []string{"leaf0-spine0/0"}, []string{"<title>leaf0-spine0/0: dead</title>", "<title>leaf0-spine0/1: 1", "Repair leaf0-spine0/0 first"}},
+		{"PGFT(2;4,4;1,2;1,16)", nil, []string{"no bound, repairs or plan", "routes up"}},
 	} {
 		in := input(t, x.notation, "opensm-minhop", x.down...)
 		in.Result = &foreign.Result{What: "a run", Efficiency: 0.1}
