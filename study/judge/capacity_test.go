@@ -42,8 +42,10 @@ func TestJudgeSlow(t *testing.T) {
 	// 48 messages of leaf0 over 0.25 + 0.5 + 1 + 1 links.
 	expect.True(t, math.Abs(v.AtMost.Phases-48/2.75) <= 1e-9 && v.AtMost.Witness == "leaf0" && v.Rate == 100e9,
 		"at most %+v, rate %v", v.AtMost, v.Rate)
-	expect.True(t, strings.Join(v.Slow, " ") == "leaf0-spine0 (25.0%) leaf0-spine1 (50.0%)" && v.Planned == nil,
-		"slow %v, planned %v", v.Slow, v.Planned)
+	expect.True(t, strings.Join(v.Slow, " ") == "leaf0-spine0 (25.0%) leaf0-spine1 (50.0%)", "slow %v", v.Slow)
+	// 48 messages over two links; with the one of half the rate 16 phases would last twice as long.
+	p := v.Planned
+	expect.True(t, p.Phases == 24 && p.Efficiency == 15.0/24 && strings.Join(p.Avoids, " ") == "leaf0-spine0 leaf0-spine1" && p.Uses == nil, "planned %+v", p)
 	r := v.Repairs
 	expect.True(t, len(r) == 3 && r[0].Link == "leaf0-spine0" && r[0].Slow == 0.25 && r[2].Efficiency == 1, "repairs %+v", r)
 	expect.True(t, v.Tables.Links[0].Capacity == 0.25 && v.Tables.Decides, "links %+v", v.Tables.Links)
@@ -89,6 +91,28 @@ func TestJudgeSlowHost(t *testing.T) {
 	v := judged(t, in)
 	expect.True(t, v.AtMost.Phases == 30 && strings.Contains(v.AtMost.Why, "h5-leaf1") && len(v.Repairs) == 1 && v.Repairs[0].Efficiency == 1,
 		"%+v, repairs %+v", v.AtMost, v.Repairs)
+}
+
+// Of slow links a plan uses those with which it takes less time.
+func TestPlannedSlow(t *testing.T) {
+	for share, uses := range map[float64]bool{0.97: true, 0.9: false, 0.25: false} {
+		in := input(t, "FT(2;4,4)", "")
+		in.Whole = slowed(t, in.Whole, map[string]float64{"leaf0-spine0": share})
+		in.Net = in.Whole
+		p := judged(t, in).Planned
+		expect.True(t, (len(p.Uses) == 1) == uses && (len(p.Avoids) == 0) == uses, "%v: %+v", share, p)
+		if !uses {
+			expect.True(t, p.Phases == 16 && p.Efficiency == 15.0/16, "%v: %+v", share, p)
+			continue
+		}
+		// 12 of 15 phases or more have a message up or down that link.
+		expect.True(t, p.Phases == 15 && p.Efficiency <= 15/(3+12/share)+1e-9 && p.Efficiency >= share, "%v: %+v", share, p)
+	}
+	in := input(t, "FT(2;4,4)", "")
+	in.Whole = slowed(t, in.Whole, map[string]float64{"h5": 0.5})
+	in.Net = in.Whole
+	p := judged(t, in).Planned
+	expect.True(t, p.Efficiency == 0.5 && p.Uses == nil && p.Avoids == nil, "a host with half of its rate: %+v", p)
 }
 
 // Three levels, also of more hosts than plans are made for: links of a pod.

@@ -85,13 +85,6 @@ type AtMost struct {
 	whole bool // of schedules in phases: without them the last need not be whole
 }
 
-// Planned is what the schedule fors gives.
-type Planned struct {
-	Schedule   string  `json:"schedule"`
-	Phases     int     `json:"phases"`
-	Efficiency float64 `json:"efficiency"`
-}
-
 const (
 	planHosts  = 1024 // up to which a schedule is made and other engines are tried
 	boundHosts = 8192 // up to which trees of two levels have a bound; those of three: planHosts
@@ -198,26 +191,8 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	if n := len(faults) - len(v.Repairs); n > 0 {
 		v.note("the last %d of %d repairs are not ranked", n, len(faults))
 	}
-	v.planned(f)
+	v.planned(f, faults)
 	return &b.Bound, nil
-}
-
-func (v *Verdict) planned(f *fabric) {
-	t := f.tree
-	if !f.even {
-		v.note("no schedule was planned: plans take all links for equal, and these are not")
-		return
-	}
-	if t.Servers() > planHosts {
-		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
-		return
-	}
-	plan, _, err := scheduler.FORS(t, scheduler.Options{})
-	if err != nil {
-		v.note("no schedule was planned: %v", err)
-		return
-	}
-	v.Planned = &Planned{plan.Name, plan.Phases, float64(t.Servers()-1) / float64(plan.Phases)}
 }
 
 // sameDead checks that a result of ours was measured with the dead links of the tree.

@@ -193,6 +193,12 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	}
 	if p := v.Planned; p != nil {
 		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
+		if len(p.Uses) > 0 {
+			add("", "phases over %s last longer: without these links a plan takes longer still", show.Few(p.Uses))
+		}
+		if len(p.Avoids) > 0 {
+			add("", "%s count as dead: with these slow links a plan takes longer", show.Few(p.Avoids))
+		}
 	}
 }
 
