@@ -37,18 +37,12 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	for i := 0; c.Loops() && i < loops; i++ {
-		g, err := start(proc.BusyLoop(ctx, dir))
-		if err != nil {
-			return r, err
-		}
-		defer g.end()
-	}
 	o := Outcome{Condition: c, Number: number}
-	if err := m.perform(ctx, &o, dir); err != nil {
+	out := filepath.Join(dir, "out")
+	if err := m.perform(ctx, &o, dir, append(append([]string{"-o", out}, m.further...), m.scenario)); err != nil {
 		return r, err
 	}
-	sum, err := readSummary(filepath.Join(dir, resultsDir))
+	sum, err := readSummary(out)
 	if err != nil {
 		o.Said = err.Error()
 	}
@@ -58,14 +52,18 @@ func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err
 // loops is how many busy loops run beside, where a condition has them.
 const loops = 4
 
-const resultsDir = "out"
-
-// perform runs the program, stops it again and again where the condition asks for that, and
-// notes how it went.
-func (m *machine) perform(ctx context.Context, o *Outcome, dir string) error {
-	args := append([]string{"run", "--quiet", "-o", filepath.Join(dir, resultsDir)}, m.further...)
+// perform runs evbench run with these arguments under the condition of the outcome, and notes how
+// it went.
+func (m *machine) perform(ctx context.Context, o *Outcome, dir string, args []string) error {
+	for i := 0; o.Condition.Loops() && i < loops; i++ {
+		g, err := start(proc.BusyLoop(ctx, dir))
+		if err != nil {
+			return err
+		}
+		defer g.end()
+	}
 	began := time.Now()
-	g, err := start(proc.Command(ctx, dir, m.evbench, append(args, m.scenario)...))
+	g, err := start(proc.Command(ctx, dir, m.evbench, append([]string{"run", "--quiet"}, args...)...))
 	if err != nil {
 		return err
 	}

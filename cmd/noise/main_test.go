@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/results"
@@ -44,6 +45,8 @@ func fake(how string, args []string) int {
 	case how == "usage":
 		fmt.Fprintln(os.Stderr, "evbench: no such option:", args)
 		return proc.ExitUsage
+	case args[0] == "compare":
+		return fakeCompare(how, args[len(args)-1])
 	case how == "crash":
 		fmt.Fprintln(os.Stderr, "first words\nlast words")
 		return proc.ExitFailed
@@ -63,6 +66,20 @@ func fake(how string, args []string) int {
 	if how == "unresolved" {
 		return 4
 	}
+	return proc.ExitDone
+}
+
+// fakeCompare finds the dead link of a new run, or says the contrary where it is "wrong".
+func fakeCompare(how, run string) int {
+	scenario, err := os.ReadFile(run + ".yaml")
+	verdict := answer.Good
+	if bytes.Contains(scenario, []byte("leaf0-spine0")) != (how == "wrong") {
+		verdict = answer.Bad
+	}
+	if err != nil {
+		return proc.ExitFailed
+	}
+	fmt.Printf("{\"answer\": {\"verdict\": %q, \"sentence\": \"said\"}}\n", verdict)
 	return proc.ExitDone
 }
 
@@ -147,6 +164,19 @@ func TestNotAnswered(t *testing.T) {
 		expect.True(t, code == tt.code && strings.Contains(stdout+stderr, tt.want),
 			"%s: ended with %d, want %d and %q:\n%s%s", tt.how, code, tt.code, tt.want, stdout, stderr)
 	}
+}
+
+func TestPairs(t *testing.T) {
+	for how, want := range map[string]string{"good": "loops: 0 of 2 pairs called worse|found in 2 of 2 pairs", "wrong": "loops: 2 of 2 pairs called worse|found in 0 of 2 pairs"} {
+		code, stdout, stderr := disturbed(t, t.Context(), how, "--pairs", "2")
+		worse, found, _ := strings.Cut(want, "|")
+		expect.True(t, (code == proc.ExitDone) == (how == "good") && strings.Contains(stdout, worse) && strings.Contains(stdout, found) && strings.Count(stderr, "\n") == 4,
+			"%s: ended with %d\n%s%s", how, code, stdout, stderr)
+	}
+	code, stdout, _ := disturbed(t, t.Context(), "good", "--pairs", "1", "--json")
+	expect.True(t, code == proc.ExitDone && strings.Contains(stdout, `"passed":true`) && strings.Contains(stdout, `"lossy":true,"question":"","verdict":"BAD","sentence":"said"`), "%d %s", code, stdout)
+	code, _, stderr := disturbed(t, t.Context(), "crash", "--pairs", "1")
+	expect.True(t, code == proc.ExitFailed && strings.Contains(stderr, "evbench run ended with 1: last words"), "%d %s", code, stderr)
 }
 
 // The program that is run is stopped and goes on, again and again, until it has ended.
@@ -235,6 +265,7 @@ func TestWrongUse(t *testing.T) {
 		{"--conditions idle,busy", `--conditions: no condition "busy"; there are ["idle" "loops" "freeze" "both"]`},
 		{"--scenario /nowhere", "--scenario: stat /nowhere"},
 		{"--evbench /nowhere", "make build makes it"},
+		{"--pairs -1", "--pairs -1: must be 0 to 1000"},
 		{"more", `unexpected argument "more"`},
 		{"--runs x", "invalid value"},
 	} {

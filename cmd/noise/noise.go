@@ -2,7 +2,8 @@
 // while the program is stopped at random, and beside both. It says how often the run was
 // answered, how long that took, and how far the figures were from their predictions. make
 // noise runs it; docs/evidence/noise.md says what came out. Errors are in
-// points: a hundredth of the control's rate.
+// points: a hundredth of the control's rate. With --pairs it says how often evbench compare is
+// right about pairs of runs.
 package main
 
 import (
@@ -72,7 +73,11 @@ func main() { proc.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	var passed bool
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.pairs > 0:
+		passed, err = comparePairs(ctx, o, stdout, stderr)
+	default:
 		passed, err = measure(ctx, o, stdout, stderr)
 	}
 	return proc.Code(ctx, "noise", passed, err, stderr)
@@ -80,6 +85,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 type options struct {
 	runs       int
+	pairs      int
 	conditions []Condition
 	scenario   string
 	verbose    bool
@@ -97,6 +103,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		f.PrintDefaults()
 	}
 	f.IntVar(&o.runs, "runs", 5, "run the scenario `N` times under each condition")
+	f.IntVar(&o.pairs, "pairs", 0, "in place of that compare `N` pairs of equal runs beside busy loops, and N in which the second loses 6 %")
 	only := f.String("conditions", "", "only these conditions, a `LIST` of idle,loops,freeze,both")
 	f.StringVar(&o.scenario, "scenario", "scenarios/quickstart.yaml", "the scenario, `FILE`")
 	f.BoolVar(&o.verbose, "verbose", false, "a row for each case, too")
@@ -118,6 +125,8 @@ func (o *options) check(only string) (err error) {
 		return proc.Usagef("unexpected argument %q", o.further[0])
 	case o.runs < 1 || o.runs > 1000:
 		return proc.Usagef("--runs %d: must be 1 to 1000", o.runs)
+	case o.pairs < 0 || o.pairs > 1000:
+		return proc.Usagef("--pairs %d: must be 0 to 1000", o.pairs)
 	}
 	if _, err := os.Stat(o.scenario); err != nil {
 		return proc.Usagef("--scenario: %w", err)
