@@ -79,6 +79,9 @@ func TreeFlags(t *topology.Tree) []string {
 		}
 		flags = append(flags, "--fill", strings.Join(fill, ","))
 	}
+	if readers, builders := t.RoleLists(); t.Roles() {
+		flags = append(flags, "--readers", readers, "--builders", builders)
+	}
 	if down := t.DownNames(); len(down) > 0 {
 		flags = append(flags, "--down", strings.Join(down, ","))
 	}

@@ -39,9 +39,12 @@ func randomCables(t testing.TB, rng *rand.Rand, ports, leaves int) *topology.Tre
 type tally struct{ trees, above, far int }
 
 // plans plans for random trees, has each plan judged from its file with its bound, and counts.
-func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int) (took time.Duration) {
+func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int, roles bool) (took time.Duration) {
 	for range trees {
 		tree := randomCables(t, rng, ports, leaves)
+		if roles && rng.IntN(2) == 0 {
+			tree = topologytest.Roles(t, tree, rng)
+		}
 		begin := time.Now()
 		p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS})
 		took += time.Since(begin)
@@ -61,16 +64,16 @@ func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int) (t
 func TestCablesAtTheBound(t *testing.T) {
 	t.Parallel()
 	var y tally
-	y.plans(t, rand.New(rand.NewPCG(31, 2)), 100, 8, 8)
+	y.plans(t, rand.New(rand.NewPCG(31, 2)), 100, 8, 8, true)
 	expect.True(t, y.above <= 0 && y.far <= 0, "%+v: plans are above their bounds", y)
 }
 
 // BenchmarkCables plans for 1,000 random trees of up to 18 servers on up to 20 leaves, of two or
-// three cables to each spine, up to half of them dead, and has all plans judged.
+// three cables to each spine, up to half of them dead, half of the trees with readers and builders, and has all plans judged.
 func BenchmarkCables(b *testing.B) {
 	for b.Loop() {
 		var y tally
-		took := y.plans(b, rand.New(rand.NewPCG(31, 3)), 1000, 18, 20)
+		took := y.plans(b, rand.New(rand.NewPCG(31, 3)), 1000, 18, 20, true)
 		b.ReportMetric(float64(y.trees), "trees")
 		b.ReportMetric(100-100*float64(y.above)/float64(y.trees), "%at-bound")
 		b.ReportMetric(float64(y.far), "above+1")

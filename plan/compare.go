@@ -115,11 +115,17 @@ func Compare(older, newer *Plan) Diff {
 // says are the header lines that Compare looks at, as Line.Old.
 func (p *Plan) says() []Line {
 	fill := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Tree.Fill()), " ", ","), "[]")
+	readers, builders := "all", "all"
+	if p.Tree.Roles() {
+		readers, builders = p.Tree.RoleLists()
+	}
 	return []Line{
 		{Key: "topology", Old: p.Notation()},
 		{Key: "fill", Old: fill},
 		{Key: "spines", Old: fmt.Sprint(p.Tree.Spines())},
 		{Key: "down", Old: orNone(p.DownNames())},
+		{Key: "readers", Old: readers},
+		{Key: "builders", Old: builders},
 		{Key: "unreachable", Old: orNone(pairNames(p.Unreachable))},
 		{Key: "schedule", Old: p.ScheduleName()},
 		{Key: "routing", Old: p.Routing},

@@ -15,8 +15,8 @@ import (
 
 // Describe prints what a plan promises.
 func (p *Plan) Describe(w io.Writer, cost Cost) {
-	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, routing %s%s\n",
-		p.Notation(), p.Tree.Servers(), p.deadText(), p.ScheduleName(), p.Routing, p.aim())
+	fmt.Fprintf(w, "%s, %d servers%s, %s dead, schedule %s, routing %s%s\n",
+		p.Notation(), p.Tree.Servers(), rolesText(p.Tree), p.deadText(), p.ScheduleName(), p.Routing, p.aim())
 	if p.Schedule.Moved > 0 {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
@@ -59,7 +59,7 @@ func (p *Plan) distance(cost Cost) string {
 // phases of such plans.
 func (p *Plan) onePath() string {
 	least, leaf := scheduler.OnePathBound(p.Tree, p.Bound)
-	if p.Paths.Most != 1 || leaf == scheduler.None {
+	if p.Paths.Most != 1 || leaf == scheduler.None || p.Tree.Roles() {
 		return ""
 	}
 	return fmt.Sprintf(", %d above that of one path from a leaf to a server (%d, leaf%d)", p.Phases()-least, least, leaf)
@@ -87,6 +87,13 @@ func (p *Plan) deadText() string {
 	low, dead := t.Leaves()*t.Spines(), t.Dead()
 	below, _ := slices.BinarySearchFunc(dead, low, func(l topology.Link, id int) int { return cmp.Compare(t.LinkID(l), id) })
 	return fmt.Sprintf("%d of %d links and %d of %d top links", below, low, len(dead)-below, t.AllLinks()-low)
+}
+
+func rolesText(t *topology.Tree) string {
+	if !t.Roles() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s, %s)", show.Plural(t.Readers(), "reader", "readers"), show.Plural(t.Builders(), "builder", "builders"))
 }
 
 func (p *Plan) pathNoun() string {

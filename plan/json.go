@@ -21,6 +21,8 @@ type document struct {
 	Fill                 []int               `json:"fill"`
 	Spines               int                 `json:"spines,omitempty"` // two levels only
 	Down                 []string            `json:"down"`
+	Readers              string              `json:"readers,omitempty"` // where not all servers read and build
+	Builders             string              `json:"builders,omitempty"`
 	Unreachable          []string            `json:"unreachable,omitempty"`
 	Schedule             string              `json:"schedule"`
 	Objective            scheduler.Objective `json:"objective,omitempty"`
@@ -81,6 +83,9 @@ func (p *Plan) document() document {
 	}
 	if p.Tree.Levels() == 2 {
 		d.Spines = p.Tree.Spines()
+	}
+	if p.Tree.Roles() {
+		d.Readers, d.Builders = p.Tree.RoleLists()
 	}
 	if p.Objective != scheduler.FewestPhases { // the default goes without saying
 		d.Objective = p.Objective

@@ -139,6 +139,11 @@ func (p *Plan) begin(o Options) (err error) {
 	if len(p.Unreachable) > 0 && !o.DropUnreachable {
 		return &UnreachableError{p.Unreachable}
 	}
+	if len(p.Unreachable) > 0 {
+		if err := p.Tree.AllBoth("unreachable pairs are dropped"); err != nil {
+			return err
+		}
+	}
 	p.Objective, err = o.objective()
 	o.stage("schedule")
 	return err
@@ -153,6 +158,9 @@ func (p *Plan) schedule(o Options) (err error) {
 		return err
 	}
 	if o.Routing == routing.Pinned && !p.pinnable() {
+		if err := p.Tree.AllBoth("paths of schedule " + o.Schedule + " are pinned"); err != nil {
+			return err
+		}
 		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
 	}
 	return err
@@ -275,8 +283,7 @@ func (p *Plan) through() func(src, dst int) (spine, top int) {
 
 // Messages returns the number of messages of one exchange.
 func (p *Plan) Messages() int {
-	n := p.Tree.Servers()
-	all := n * (n - 1)
+	all := p.Tree.Messages()
 	for _, c := range p.Unreachable {
 		all -= 2 * p.Tree.On(c[0]) * p.Tree.On(c[1])
 	}

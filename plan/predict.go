@@ -16,7 +16,7 @@ func Equal(_, _ int) float64 { return 1 }
 
 // Cost is what one exchange costs, in message times.
 type Cost struct {
-	// Ideal is the most that one server sends or receives: S-1 for equal fragments.
+	// Ideal is the most that one server sends or receives: S-1 for equal fragments, where all servers read and build.
 	Ideal float64
 	// Duration is the sum over the phases of the largest load of one wire in
 	// it; 0 without a schedule.
@@ -123,7 +123,7 @@ func (p *Plan) eachPair(f func(src, dst int)) {
 	leaf, cut := p.Tree.LeafOfRanks(), p.cuts()
 	for src := range leaf {
 		for dst := range leaf {
-			if src != dst && !cut(leaf[src], leaf[dst]) {
+			if p.Tree.Meets(src, dst) && !cut(leaf[src], leaf[dst]) {
 				f(src, dst)
 			}
 		}

@@ -124,7 +124,12 @@ func (p *Plan) fabricLines() string {
 	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", p.Notation(), strings.Join(fill, ","), spines, down)
+	roles := ""
+	if t.Roles() {
+		readers, builders := t.RoleLists()
+		roles = fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
+	}
+	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n%s", p.Notation(), strings.Join(fill, ","), spines, down, roles)
 }
 
 // A body is the lines of the messages. Those of a plan of moderate size are kept,

@@ -12,6 +12,10 @@ func (f *fabric) balance() (*split, Bound) {
 	f.share()
 	b := f.simpleBound()
 	w := newFluid(f)
+	if f.tree.Roles() {
+		w = newFluid(f.directed())
+		w.hallKnown = true // by lp
+	}
 	w.ceiling = float64(b.Phases)
 	for b = w.settle(b, sweeps); ; w.ceiling++ {
 		for try := range tries {

@@ -10,9 +10,10 @@ import (
 // A Bound is a number of phases below which no contention-free schedule exists, with the
 // witness that proves it, in integers.
 //
-//   - server: a server has S-1 messages to send, one in a phase.
+//   - server: a server has S-1 messages to send, one in a phase; where some only read or only build, the
+//     most that one sends, or receives.
 //   - leaf, pod: what its n servers have for others, n·(S-n) messages, goes through its live
-//     cables upwards, one per cable and phase (thesis 5.4.1). Pairs left out do not count.
+//     cables upwards, one per cable and phase (thesis 5.4.1), or downwards. Pairs left out do not count.
 //   - hall: the n servers of a leaf have n·m messages for the m servers of a set of leaves;
 //     they go through the leaf's links to spines that it shares with a leaf of the set.
 //   - lp: weights y ≥ 0 on the directed links. Those from leaf a to leaf b put at least
@@ -64,16 +65,20 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 
 func (f *fabric) simpleBound() Bound {
 	b := Bound{Kind: KindServer}
-	for i := range f.n {
-		b.Phases = max(b.Phases, f.sends(i))
+	if f.tree.Roles() {
+		b.Phases = f.tree.MostMessages()
+	} else {
+		for i := range f.n {
+			b.Phases = max(b.Phases, f.sends(i))
+		}
 	}
 	raise := func(out, live int, by Bound) {
 		if by.Phases = ceilDiv(out, max(live, 1)); live > 0 && by.Phases > b.Phases {
 			b = by
 		}
 	}
-	for i, n := range f.n {
-		raise(n*f.reach[i], f.live[i], Bound{Kind: KindLeaf, Leaf: f.leaf[i]})
+	for i := range f.n {
+		raise(max(f.r[i]*f.reach[i], f.b[i]*f.heard[i]), f.live[i], Bound{Kind: KindLeaf, Leaf: f.leaf[i]})
 	}
 	for q, out := range f.leaving() {
 		raise(out, f.upperLinks(q), Bound{Kind: KindPod, Leaf: f.name[q]})
@@ -121,9 +126,15 @@ func (f *fabric) witness(y []int64) Bound {
 	for i, l := range f.leaf {
 		for k := range f.spines {
 			for c := range f.tree.Cables() {
-				if w := y[f.link(i, k)]; f.tree.CableAlive(l, k, c) {
-					up := f.tree.UpWire(f.tree.Cable(l, k, c))
+				w := y[f.link(i, k)]
+				if up := f.tree.UpWire(f.tree.Cable(l, k, c)); !f.tree.CableAlive(l, k, c) {
+					continue
+				} else if f.both == nil {
 					b.Weights[up], b.Weights[up+1] = w, w
+				} else if i < f.both.leaves {
+					b.Weights[up] = w
+				} else {
+					b.Weights[up+1] = w
 				}
 			}
 		}

@@ -128,7 +128,7 @@ func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *
 	s.Phases, s.Pinned = max(s.Ranks-1, p.phases), true
 	f := newFabric(t)
 	f.part()
-	table := &table{split: &split{fabric: f}, phases: s.Phases, slots: s.slots}
+	table := &table{split: &split{fabric: f}, phases: s.Phases, width: s.Ranks, slots: s.slots}
 	for leaf := range table.leaves {
 		next := make([]int, table.leaves) // slot of the block of each destination leaf
 		for to := range next {
@@ -152,7 +152,7 @@ func (p *pattern) rest(t *table, leaf int) {
 	for _, h := range p.transfers {
 		leaving[h.phase]++
 	}
-	if !t.dropsSelf(leaf) {
+	if t.selves(leaf) == 0 {
 		leaving[t.phases] = p.m0 // no such phase
 	}
 	at, end := t.block(leaf, leaf), t.block(leaf, leaf)+p.m0*p.m0

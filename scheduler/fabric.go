@@ -10,24 +10,30 @@ import (
 // A fabric is the planner's view of a tree: leaves and pods with servers only, renumbered
 // from 0, and dense tables indexed leaf·spines + spine. On two levels there is one pod.
 type fabric struct {
-	tree    *topology.Tree
-	servers int
-	leaves  int
-	spines  int // planes on three levels
-	pods    int
-	tops    int     // 0 on two levels
-	leaf    []int   // number in the tree
-	n       []int   // servers on it
-	first   []int   // rank of its first server
-	pod     []int   // of each leaf
-	name    []int   // number in the tree of each pod
-	alive   []bool  // by leaf·spines + spine
-	cables  []int   // likewise, live ones; nil: one where alive
-	live    []int   // live links of each leaf
-	reach   []int   // servers on other leaves that each leaf exchanges messages with
-	pairs   []pair  // a < b, in order, without those that share no spine
-	common  []int32 // the lists of the pairs
-	apart   []bool  // by a·leaves + b: no live path joins them; nil until part
+	tree     *topology.Tree
+	servers  int
+	leaves   int
+	spines   int // planes on three levels
+	pods     int
+	tops     int   // 0 on two levels
+	leaf     []int // number in the tree
+	n        []int // servers on it
+	first    []int // rank of its first server
+	r, b     []int // readers and builders on it; where all servers are both, these are n
+	readers  []int // readers on the leaves before it, likewise first
+	builders []int
+	pod      []int   // of each leaf
+	name     []int   // number in the tree of each pod
+	alive    []bool  // by leaf·spines + spine
+	cables   []int   // likewise, live ones; nil: one where alive
+	live     []int   // live links of each leaf
+	reach    []int   // builders on other leaves that the readers of each leaf send to
+	heard    []int   // readers on other leaves that its builders hear; reach where all servers are both
+	pairs    []pair  // a < b, in order, without those that share no spine
+	common   []int32 // the lists of the pairs
+	apart    []bool  // by a·leaves + b: no live path joins them; nil until part
+
+	both *fabric // of a directed fabric the one whose leaves it has twice, else nil
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	shared []coloring.ColorSet // those of two pods, by between; nil until part
@@ -75,6 +81,7 @@ func newLower(t *topology.Tree) *fabric {
 		f.n = append(f.n, t.On(l))
 		f.first = append(f.first, t.First(l))
 		f.reach = append(f.reach, f.servers-t.On(l))
+		f.addRoles(l)
 		f.live = append(f.live, 0)
 		for k := range f.spines {
 			n := t.Live(l, k)
@@ -87,6 +94,9 @@ func newLower(t *topology.Tree) *fabric {
 		f.leaves++
 	}
 	f.pod = make([]int, f.leaves)
+	if !t.Roles() {
+		f.r, f.b, f.readers, f.builders, f.heard = f.n, f.n, f.first, f.first, f.reach
+	}
 	return f
 }
 
@@ -175,7 +185,8 @@ func (f *fabric) share() {
 // meets reports whether two leaves exchange messages. A leaf does with itself.
 func (f *fabric) meets(a, b int) bool { return !f.apart[a*f.leaves+b] }
 
-func (f *fabric) messages(a, b int) int { return f.n[a] * f.n[b] }
+// messages returns how many the readers of a leaf send to the builders of another.
+func (f *fabric) messages(a, b int) int { return f.r[a] * f.b[b] }
 
 func (f *fabric) sends(i int) int { return f.n[i] - 1 + f.reach[i] }
 

@@ -10,7 +10,13 @@ import (
 // phase p: S-1 phases (thesis 2.2.3, without its phase 0). With spine = destination rank mod
 // M0 no two messages share a link of a full tree without failures; where leaves are partly
 // filled the wrap-around collides, which LinearShiftPorts avoids. O(S²).
+//
+// Where some of R readers and B builders have one role only, reader i sends to builder (i+p) mod max(R,B) in phase p, if
+// there is such a builder; phases without a message are left out.
 func LinearShift(t *topology.Tree) *Schedule {
+	if t.Roles() {
+		return shiftRoles(t)
+	}
 	return linearShift(t.Servers())
 }
 

@@ -55,6 +55,9 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.Objective.Check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
+	if err := o.roles(t); err != nil {
+		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
+	}
 	if err := o.connected(t); err != nil {
 		return nil, Bound{}, err
 	}
@@ -114,6 +117,9 @@ var errSilent = errors.New("no two servers can reach each other: there is no mes
 // spines and the n servers of a leaf are taken once each.
 func (f *fabric) shift() *Schedule {
 	n := f.n[0]
+	if f.tree.Roles() {
+		return nil
+	}
 	var spines []int
 	for k := range f.spines {
 		whole := f.room(k)
@@ -143,10 +149,15 @@ func (f *fabric) shift() *Schedule {
 func (s *split) schedule(bound Bound, o Options) *Schedule {
 	out := newSchedule(NameFORS, s.servers)
 	out.Phases, out.Pinned = int(s.ceiling), true
-	t := &table{split: s, phases: out.Phases, slots: out.slots}
+	t := &table{split: s, phases: out.Phases, width: s.tree.Builders(), slots: out.slots}
+	if s.tree.Roles() {
+		t.slots = make([]slot, s.tree.Readers()*t.width)
+	}
 	t.color(o)
 	t.lift(o)
-	if out.Phases > bound.Phases {
+	if s.tree.Roles() {
+		out.spread(s.tree, t.slots)
+	} else if out.Phases > bound.Phases {
 		out.dropEmpty() // above the bound a phase may hold nothing
 	}
 	out.deal(s.tree)

@@ -8,13 +8,13 @@ import (
 	"evbench/internal/parallel"
 )
 
-// lift gives the slots of the table to servers. Each ordered pair of leaves a, b has n_a·n_b
-// slots, and no phase more than n_a that leave a or n_b that enter b.
+// lift gives the slots of the table to servers. Each ordered pair of leaves a, b has r_a·b_b
+// slots, and no phase more than r_a that leave a or b_b that enter b: its readers and builders.
 //
 //  1. For each destination leaf b, colour the bipartite graph of phases and groups, the slots
-//     of a block taken n_b at a time, with n_b colours: the destination servers.
+//     of a block taken b_b at a time, with b_b colours: the destination servers.
 //  2. For each source leaf a, colour the graph of phases and destination servers, which have
-//     n_a slots each from a, with n_a colours: the source servers.
+//     r_a slots each from a, with r_a colours: the source servers.
 //
 // Both exist (König), and permute slots within the memory of one leaf. O(S²·log n) in all.
 func (t *table) lift(o Options) {
@@ -43,22 +43,25 @@ func (l *lifter) color(n, leaf int) []int32 {
 }
 
 func (l *lifter) destinations(b int) {
-	n := l.n[b]
-	l.right = slices.Grow(l.right[:0], n*l.servers)
+	n := l.b[b]
+	l.right = slices.Grow(l.right[:0], n*(l.r[b]+l.heard[b]))
 	for a := range l.leaves {
 		if l.meets(a, b) {
-			for _, s := range l.slots[l.block(a, b):][:n*l.n[a]] {
+			for _, s := range l.slots[l.block(a, b):][:n*l.r[a]] {
 				l.right = append(l.right, int32(s.phase()))
 			}
 		}
 	}
 	color := l.color(n, b)
+	if m := l.selves(b); m > 0 && m < n {
+		l.selvesBuild(b, color)
+	}
 	l.out = slices.Grow(l.out[:0], n)[:n]
 	for a := range l.leaves {
 		if !l.meets(a, b) {
 			continue
 		}
-		for g := range l.n[a] {
+		for g := range l.r[a] {
 			group := l.slots[l.block(a, b)+g*n:][:n]
 			for i, s := range group {
 				l.out[color[i]] = s
@@ -69,42 +72,42 @@ func (l *lifter) destinations(b int) {
 	}
 }
 
-// sources puts the slots of leaf a in their final places: a row of S for each
-// source server, by destination rank.
+// sources puts the slots of leaf a in their final places: a row of the builders for each
+// source server.
 func (l *lifter) sources(a int) {
-	n := l.n[a]
-	l.right = slices.Grow(l.right[:0], n*l.servers)
+	n := l.r[a]
+	l.right = slices.Grow(l.right[:0], n*l.width)
 	for b := range l.leaves {
 		if l.meets(a, b) {
 			l.column(a, b, func(s slot) { l.right = append(l.right, int32(s.phase())) })
 		}
 	}
 	row := l.color(n, l.leaves+a)
-	if l.dropsSelf(a) {
+	if l.selves(a) > 0 {
 		l.selfToSelf(a, row)
 	}
-	l.out = slices.Grow(l.out[:0], n*l.servers)[:n*l.servers]
+	l.out = slices.Grow(l.out[:0], n*l.width)[:n*l.width]
 	for b := range l.leaves {
 		if !l.meets(a, b) {
-			for i := range n * l.n[b] {
-				l.out[i/l.n[b]*l.servers+l.first[b]+i%l.n[b]] = absent
+			for i := range n * l.b[b] {
+				l.out[i/l.b[b]*l.width+l.builders[b]+i%l.b[b]] = absent
 			}
 			continue
 		}
-		for beta := range l.n[b] {
+		for beta := range l.b[b] {
 			for g := range n {
-				l.out[int(row[g])*l.servers+l.first[b]+beta] = l.slots[l.block(a, b)+g*l.n[b]+beta]
+				l.out[int(row[g])*l.width+l.builders[b]+beta] = l.slots[l.block(a, b)+g*l.b[b]+beta]
 			}
 			row = row[n:]
 		}
 	}
-	copy(l.slots[l.first[a]*l.servers:], l.out)
+	copy(l.slots[l.readers[a]*l.width:], l.out)
 }
 
 // column calls f with the slots of a block, those of the first destination server first.
 func (l *lifter) column(a, b int, f func(s slot)) {
-	n := l.n[b]
-	block := l.slots[l.block(a, b):][:l.n[a]*n]
+	n := l.b[b]
+	block := l.slots[l.block(a, b):][:l.r[a]*n]
 	for beta := range n {
 		for i := beta; i < len(block); i += n {
 			f(block[i])
@@ -113,24 +116,26 @@ func (l *lifter) column(a, b int, f func(s slot)) {
 }
 
 // selfToSelf renames the source servers of leaf a such that in the added phase each sends to
-// itself. In that phase all n servers of the leaf send to, and hear from, servers of the leaf: a
+// itself. In that phase all n servers of the leaf that read and build send to, and hear from, each other: a
 // permutation. Names of source servers are free, so it may be made the identity.
 func (l *lifter) selfToSelf(a int, row []int32) {
-	n := l.n[a]
-	name := make([]int32, n)
+	n := l.r[a]
+	name, taken := slices.Repeat([]int32{none}, n), make([]bool, n)
 	before := 0
 	for b := range a {
 		if l.meets(a, b) {
-			before += n * l.n[b]
+			before += n * l.b[b]
 		}
 	}
-	unit := before
+	unit, reader := before, l.readerOf(a)
 	l.column(a, a, func(s slot) {
 		if s.phase() == l.phases {
-			name[row[unit]] = int32((unit - before) / n)
+			i := reader[(unit-before)/n]
+			name[row[unit]], taken[i] = i, true
 		}
 		unit++
 	})
+	rename(name, taken)
 	for i, r := range row {
 		row[i] = name[r]
 	}

@@ -38,6 +38,11 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	if err := plannable(t); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
 	}
+	if name != NameLinearShift && name != NameFORS {
+		if err := t.AllBoth("schedule " + name + " is for trees"); err != nil {
+			return nil, Bound{}, err
+		}
+	}
 	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
 		return repaired(base, t, o)
 	}

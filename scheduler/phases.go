@@ -1,24 +1,33 @@
 package scheduler
 
 import (
+	"slices"
+
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
 )
 
 // A table holds, for every ordered pair of leaves a, b, a = b included, a block
-// of n_a·n_b slots, which are absent when the two do not meet. The blocks of one source leaf follow each other; those of
+// of r_a·b_b slots (readers of a, builders of b), which are absent when the two do not meet. The blocks of one source leaf follow each other; those of
 // all leaves fill the array of the schedule, in which they are lifted in place.
 type table struct {
 	*split
 	phases int
+	width  int // builders
 	slots  []slot
 }
 
-func (t *table) block(a, b int) int { return t.first[a]*t.servers + t.n[a]*t.first[b] }
+func (t *table) block(a, b int) int { return t.readers[a]*t.width + t.r[a]*t.builders[b] }
 
-// dropsSelf reports whether messages of the servers of leaf a to themselves, which need no time,
-// get a phase of their own, which is then no phase of the schedule.
-func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
+// selves returns how many servers of leaf a have a message to themselves, which needs no time, in a
+// phase of its own, which is then no phase of the schedule. Either none has or all that read
+// and build: elsewhere the phases hold such messages, too, and they are dropped in the end.
+func (t *table) selves(a int) int {
+	if t.r[a] > 0 && t.b[a]+t.reach[a] > t.phases || t.b[a] > 0 && t.r[a]+t.heard[a] > t.phases {
+		return min(t.r[a], t.b[a])
+	}
+	return 0
+}
 
 // color gives every slot of the table its phase and spine.
 //
@@ -31,6 +40,9 @@ func (t *table) dropsSelf(a int) bool { return t.phases == t.sends(a) }
 //     own talk within the leaf all the time.
 //   - A leaf with |A| > n live cables gets |A|-n idle nodes on either side, each with K edges
 //     to its links.
+//
+// Where some servers only read or only build, n is the readers on the left and the builders on the right, and readers
+// or builders without a link whom no other of the leaf meets all the time are nodes, too.
 //
 // A leaf of which the servers reach r others has n·(K-r) slots within and needs n², messages
 // to self included. At K = n+r-1 it has n·(n-1): one more phase is added in which its servers
@@ -151,16 +163,14 @@ func (g *linkGraph) lack(to []int, link int) []int {
 // within adds the messages within a leaf and its idle nodes, and fills the slots
 // that need no colouring.
 func (g *linkGraph) within(a int) {
-	n, k := g.n[a], g.phases
-	in := &inner{linkGraph: g, at: g.block(a, a), left: n * n}
-	if g.dropsSelf(a) {
-		in.left -= n
-	}
-	for range n - g.live[a] {
+	r, b, live, k, selves := g.r[a], g.b[a], g.live[a], g.phases, g.selves(a)
+	in := &inner{linkGraph: g, at: g.block(a, a), left: r*b - selves}
+	always := max(0, min(r, b)-live)
+	for range always {
 		in.always()
 	}
-	nodes := make([]int32, 0, g.live[a])
-	up, down := make([]int, 0, g.live[a]), make([]int, 0, g.live[a]) // what the cables lack
+	nodes := make([]int32, 0, live)
+	up, down := make([]int, 0, live), make([]int, 0, live) // what the cables lack
 	for s := range g.spines {
 		if i := g.link(a, s); g.alive[i] {
 			for c := range g.room(i) {
@@ -169,35 +179,38 @@ func (g *linkGraph) within(a int) {
 			up, down = g.lack(up, i), g.lack(down, g.link(g.leaves+a, s))
 		}
 	}
-	fill := min(g.live[a], n)*k - n*g.reach[a]
+	above, below := nodes, nodes // with readers, builders without a link
+	for range r - live - always {
+		above, up = append(above[:len(above):len(above)], g.add()), append(up, k)
+	}
+	for range b - live - always {
+		below, down = append(below[:len(below):len(below)], g.add()), append(down, k)
+	}
+	fill := min(min(len(above), r)*k-r*g.reach[a], min(len(below), b)*k-b*g.heard[a])
 	for i := range nodes { // first links with themselves: spines then share few nodes
 		d := min(up[i], down[i], fill)
 		in.edge(nodes[i], nodes[i], d)
 		up[i], down[i], fill = up[i]-d, down[i]-d, fill-d
 	}
-	pour(up, down, fill, func(i, j, n int) { in.edge(nodes[i], nodes[j], n) })
-	g.idle(g.live[a]-n, nodes, up, down)
-	if g.dropsSelf(a) {
-		for i := range n {
-			g.slots[g.block(a, a)+n*(n-1)+i] = makeSlot(k, None)
-		}
+	pour(up, down, fill, func(i, j, n int) { in.edge(above[i], below[j], n) })
+	g.idle([2]int{live - r, live - b}, nodes, up, down)
+	for i := range selves {
+		g.slots[g.block(a, a)+r*b-selves+i] = makeSlot(k, None)
 	}
 }
 
-// idle adds nodes that take what is left.
-func (g *linkGraph) idle(count int, nodes []int32, up, down []int) {
-	if count <= 0 {
-		return
-	}
-	idle, forUp, forDown := make([]int32, count), make([]int, count), make([]int, count)
+// idle adds nodes that take what is left of the links of a leaf: so many for its up-links and for its down-links.
+func (g *linkGraph) idle(count [2]int, nodes []int32, up, down []int) {
+	idle := make([]int32, max(count[0], count[1], 0))
 	for i := range idle {
-		idle[i], forUp[i], forDown[i] = g.add(), g.phases, g.phases
+		idle[i] = g.add()
 	}
 	rest := func(u, v int32, n int) {
 		g.edges = append(g.edges, coloring.Edge{U: u, V: v, N: int32(n), First: -1})
 	}
-	pour(up, forUp, count*g.phases, func(i, j, n int) { rest(nodes[i], idle[j], n) })
-	pour(forDown, down, count*g.phases, func(i, j, n int) { rest(idle[i], nodes[j], n) })
+	whole := func(count int) []int { return slices.Repeat([]int{g.phases}, max(count, 0)) }
+	pour(up, whole(count[0]), max(count[0], 0)*g.phases, func(i, j, n int) { rest(nodes[i], idle[j], n) })
+	pour(whole(count[1]), down, max(count[1], 0)*g.phases, func(i, j, n int) { rest(idle[i], nodes[j], n) })
 }
 
 // inner fills the block of a leaf with itself.

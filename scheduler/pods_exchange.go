@@ -37,7 +37,7 @@ type podTable struct {
 func newPodTable(s *podSplit, o Options) *podTable {
 	n := s.servers
 	t := &podTable{
-		table:  &table{split: s.split, phases: int(s.split.ceiling), slots: make([]slot, n*n)},
+		table:  &table{split: s.split, phases: int(s.split.ceiling), width: n, slots: make([]slot, n*n)},
 		need:   s.critical(),
 		random: rand.New(rand.NewPCG(o.Seed, 3)),
 	}

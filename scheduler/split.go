@@ -55,10 +55,11 @@ func (s *split) addLoad(link int, d int32) {
 // added to the two links (error diffusion): the loads stay close to those of
 // the fluid. Another try takes the pairs in another order. O(leaves²·spines·log spines).
 func (w *fluid) round(try int) *split {
+	f := cmp.Or(w.both, w.fabric)
 	s := &split{
-		fabric: w.fabric, ceiling: int32(w.ceiling),
-		x:    make([]int32, w.leaves*w.leaves*w.spines),
-		load: make([]int32, 2*w.leaves*w.spines),
+		fabric: f, ceiling: int32(w.ceiling),
+		x:    make([]int32, f.leaves*f.leaves*f.spines),
+		load: make([]int32, 2*f.leaves*f.spines),
 	}
 	var random *rand.Rand
 	if try > 0 {
@@ -92,6 +93,11 @@ func (w *fluid) rounded(random *rand.Rand, r *rounding) {
 	}
 	for _, i := range order {
 		p, x, n := w.pairs[i], w.x[start[i]:start[i+1]], w.messages(w.pairs[i].a, w.pairs[i].b)
+		if w.both != nil {
+			p.b -= w.both.leaves
+			r.pair(p, n, x)
+			continue
+		}
 		r.pair(p, n, x)
 		p.a, p.b = p.b, p.a
 		r.pair(p, n, x)

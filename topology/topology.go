@@ -78,6 +78,7 @@ type Tree struct {
 	first  []int  // rank of the first server of each leaf; first[leaves] = S
 	dead   []bool // by LinkID
 	names  *Names // nil: there are none but ours
+	roles  *roles // nil: every server reads and builds
 }
 
 // Options describe a tree.

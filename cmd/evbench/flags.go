@@ -57,6 +57,10 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, err erro
 	if err == nil {
 		t, err = takeDown(c, t)
 	}
+	if err == nil && (c.IsSet("readers") || c.IsSet("builders")) {
+		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
+		err = usage(err)
+	}
 	return t, hosts, err
 }
 

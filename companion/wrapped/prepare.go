@@ -106,6 +106,9 @@ func taken(file string, s *Session, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
 	r.Plan, r.Phases = p.Hash(), p.Phases()
 	s.Order.Plan, err = filepath.Abs(file)
 	return err

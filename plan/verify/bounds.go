@@ -152,7 +152,8 @@ func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 }
 
 // leafBound returns ⌈n·m / live cables⌉ of a leaf with n servers that have m
-// partners on other leaves: what leaves it has to fit on its live cables.
+// partners on other leaves: what leaves it has to fit on its live cables. Of readers and builders it is that of
+// what leaves it or enters it, whichever is more.
 func (j *judge) leafBound(leaf int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
 		return 0, fmt.Errorf("no leaf%d", leaf)
@@ -161,7 +162,12 @@ func (j *judge) leafBound(leaf int) (phases int, err error) {
 	for k := range j.tree.Spines() {
 		live += j.liveCables(leaf, k)
 	}
-	return ceil(j.tree.On(leaf)*j.partners[leaf], live, fmt.Sprintf("leaf%d", leaf))
+	messages := j.tree.On(leaf) * j.partners[leaf]
+	if t := j.tree; t.Roles() {
+		r, b := t.ReadersOn(leaf), t.BuildersOn(leaf)
+		messages = max(r*(t.Builders()-b), b*(t.Readers()-r))
+	}
+	return ceil(messages, live, fmt.Sprintf("leaf%d", leaf))
 }
 
 func (j *judge) liveCables(leaf, spine int) (n int) {
@@ -173,8 +179,8 @@ func (j *judge) liveCables(leaf, spine int) (n int) {
 	return n
 }
 
-// hallBound returns ⌈n·m / cables⌉ of a leaf with n servers and a set of other
-// leaves with m servers: the messages to the set leave over cables to spines that the
+// hallBound returns ⌈n·m / cables⌉ of a leaf with n readers and a set of other
+// leaves with m builders: the messages to the set leave over cables to spines that the
 // leaf shares with one of them. Leaves left out have no messages to count.
 func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
@@ -194,7 +200,7 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 			return 0, fmt.Errorf("its set has leaf%d twice", b)
 		}
 		if !j.left(leaf, b) {
-			m += j.tree.On(b)
+			m += j.tree.BuildersOn(b)
 		}
 		for _, k := range j.tree.CommonSpines(leaf, b) {
 			shared[k] = true
@@ -206,7 +212,7 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 			links += j.liveCables(leaf, k)
 		}
 	}
-	return ceil(j.tree.On(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
+	return ceil(j.tree.ReadersOn(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
 }
 
 // podBound returns ⌈messages / live links⌉ of what leaves a pod through its links to top switches.

@@ -15,9 +15,9 @@ const maxWeight = 1<<62 - 1
 
 // dual returns the lower bound on phases that weights y on the wires between switches prove:
 //
-//	⌈ Σ_{a≠b} n_a·n_b · (least weight of a live path from a to b) / Σ y ⌉
+//	⌈ Σ_{a≠b} r_a·b_b · (least weight of a live path from a to b) / Σ y ⌉
 //
-// over ordered pairs of leaves that are not left out: K phases carry at most K·Σy. It is
+// over ordered pairs of leaves with r_a readers and b_b builders that are not left out: K phases carry at most K·Σy. It is
 // exact. O(leaves²·spines), in three levels and O(pods²·planes·tops).
 func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := spread(j.tree, weights)
@@ -28,14 +28,14 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	var hi, lo uint64 // at most 64 + 2·8 + 2·12 bits
 	for a := range j.tree.Leaves() {
 		for b := range j.tree.Leaves() {
-			if a == b || j.tree.On(a) == 0 || j.tree.On(b) == 0 || j.left(a, b) {
+			if a == b || j.tree.ReadersOn(a) == 0 || j.tree.BuildersOn(b) == 0 || j.left(a, b) {
 				continue
 			}
 			least := p.cheapest(a, b)
 			if least == unpriced {
 				return nil, fmt.Errorf("leaf%d and leaf%d share no live spine", a, b)
 			}
-			h, l := bits.Mul64(least, uint64(j.tree.On(a)*j.tree.On(b)))
+			h, l := bits.Mul64(least, uint64(j.tree.ReadersOn(a)*j.tree.BuildersOn(b)))
 			var carry uint64
 			lo, carry = bits.Add64(lo, l, 0)
 			hi += h + carry

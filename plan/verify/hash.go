@@ -38,7 +38,11 @@ func fabricLines(t *topology.Tree) string {
 	if len(down) == 0 {
 		down = []string{"none"}
 	}
-	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
+	text := fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
+	if readers, builders := t.RoleLists(); t.Roles() {
+		text += fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
+	}
+	return text
 }
 
 // maxLine is more than the longest line: three numbers of ten digits and a path of two with five,

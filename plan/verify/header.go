@@ -17,6 +17,8 @@ type header struct {
 	fill        []int // nil: every leaf full
 	spines      *int
 	down        []string
+	readers     string // "": all
+	builders    string
 	unreachable []string
 	schedule    string
 	routing     string // "": pinned, the strictest
@@ -97,7 +99,10 @@ func (h *header) tree() (*topology.Tree, error) {
 		return nil, h.wrong("topology", "%d pods, %d planes and %d servers: plans of at most %d forwarding table entries are judged",
 			p.Pods(), t.Spines(), t.Servers(), maxEntries)
 	}
-	if t, err = h.without(t); err != nil {
+	if t, err = h.without(t); err == nil {
+		t, err = h.withRoles(t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return h.named(t), nil
@@ -136,6 +141,25 @@ func (h *header) without(t *topology.Tree) (*topology.Tree, error) {
 		dead = append(dead, links...)
 	}
 	return t.Without(dead...)
+}
+
+func (h *header) withRoles(t *topology.Tree) (*topology.Tree, error) {
+	switch {
+	case h.readers == "" && h.builders == "":
+		return t, nil
+	case h.readers == "" || h.builders == "":
+		return nil, h.wrong("readers", "a plan states readers and builders, or neither")
+	case len(h.unreachable) > 0:
+		return nil, h.wrong("unreachable", "pairs are left out of plans without readers and builders alone")
+	}
+	if _, err := t.WithRoles("", h.builders); err != nil {
+		return nil, h.wrong("builders", "%w", err)
+	}
+	v, err := t.WithRoles(h.readers, h.builders)
+	if err != nil {
+		return nil, h.wrong("readers", "%w", err)
+	}
+	return v, nil
 }
 
 var pairRE = regexp.MustCompile(`^leaf(\d{1,6})-leaf(\d{1,6})$`)

@@ -96,6 +96,10 @@ func (j *judge) leaveOut() {
 		j.partners[p[0]] -= j.tree.On(p[1])
 		j.partners[p[1]] -= j.tree.On(p[0])
 	}
+	if j.tree.Roles() {
+		j.byRoles()
+		return
+	}
 	for l, partners := range j.partners {
 		if n := j.tree.On(l); n > 0 {
 			j.expected += n * (n - 1 + partners)
@@ -103,6 +107,25 @@ func (j *judge) leaveOut() {
 		}
 	}
 	j.Report.LeftOut = pairs(s) - j.expected
+}
+
+// byRoles counts the messages of readers and builders, one by one.
+func (j *judge) byRoles() {
+	heard := make([]int, j.tree.Servers())
+	for src := range heard {
+		sent := 0
+		for dst := range heard {
+			if src != dst && j.tree.Reads(src) && j.tree.Builds(dst) {
+				sent++
+				heard[dst]++
+			}
+		}
+		j.expected += sent
+		j.ideal = max(j.ideal, sent)
+	}
+	for _, n := range heard {
+		j.ideal = max(j.ideal, n)
+	}
 }
 
 func (j *judge) left(a, b int) bool { return j.cut != nil && j.cut[a*j.tree.Leaves()+b] }

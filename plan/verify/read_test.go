@@ -76,7 +76,7 @@ func TestReadErrors(t *testing.T) {
 		{"bound without witness", head + "# bound 3\n", `line 3: bound "3": write a number of phases and what proves it`},
 		{"unknown witness", head + "# bound 3 luck\n", `line 3: no witness "luck"; there are server, leaf0..leaf1, hall0..hall1 and lp`},
 		{"bound 0", head + "# bound 0 server\n", "line 3: a bound of 0 phases"},
-		{"unknown header", head + "# colour red\n", `line 3: unknown header "colour"; there are topology, fill, spines, down, unreachable, schedule, routing, phases, bound, hash, x-…`},
+		{"unknown header", head + "# colour red\n", `line 3: unknown header "colour"; there are topology, fill, spines, down, readers, builders, unreachable, schedule, routing, phases, bound, hash, x-…`},
 		{"header twice", head + "# phases 3\n# phases 3\n", `line 4: header "phases" a second time, after line 3`},
 		{"no value", head + "# down\n", `line 3: header "down" has no value`},
 		{"no key", head + "#\n", "line 3: a header line without a key"},

@@ -37,7 +37,7 @@ func (j *judge) scan() {
 // with all wires alive and free and a pair of servers that has not met. It does to
 // them what one does, and returns the first message that is not so.
 func (j *judge) usual(i int) int {
-	if j.spines != free || j.cut != nil || j.form != spineForm {
+	if j.spines != free || j.cut != nil || j.form != spineForm || j.tree.Roles() {
 		return i
 	}
 	t, live, seats, wires, met, now := j.tree, j.live, j.seats, j.wires, j.met, j.now
@@ -139,6 +139,14 @@ func (j *judge) meet(i int32, src, dst seat) {
 	left, m := j.cut != nil && j.left(int(src.leaf), int(dst.leaf)), &j.messages[i]
 	if left {
 		j.message(UnreachableMessage, i, "server%d on leaf%d sends to server%d on leaf%d, but the file lists the leaves as unreachable", m.Src, src.leaf, m.Dst, dst.leaf)
+	}
+	if !j.tree.Reads(int(src.rank)) {
+		left = true
+		j.message(NotReader, i, "server%d sends to server%d, but does not read", m.Src, m.Dst)
+	}
+	if !j.tree.Builds(int(dst.rank)) {
+		left = true
+		j.message(NotBuilder, i, "server%d sends to server%d, which does not build", m.Src, m.Dst)
 	}
 	bit := uint(src.rank)*uint(j.Report.Servers) + uint(dst.rank)
 	word, mask := &j.met[bit>>6], uint64(1)<<(bit&63)

@@ -89,7 +89,7 @@ func (j *judge) missing() {
 	never := j.expected - j.pairs
 	for bit, found := 0, 0; found < never && j.room(); bit++ {
 		src, dst := bit/s, bit%s
-		if src == dst || j.met[bit>>6]&(1<<(bit&63)) != 0 || j.cut != nil && j.left(j.tree.Leaf(src), j.tree.Leaf(dst)) {
+		if !j.tree.Meets(src, dst) || j.met[bit>>6]&(1<<(bit&63)) != 0 || j.cut != nil && j.left(j.tree.Leaf(src), j.tree.Leaf(dst)) {
 			continue
 		}
 		found++

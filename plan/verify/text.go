@@ -20,7 +20,7 @@ const (
 )
 
 // textKeys are the header keys, in the order of a written file.
-var textKeys = []string{"topology", "fill", "spines", "down", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
+var textKeys = []string{"topology", "fill", "spines", "down", "readers", "builders", "unreachable", "schedule", "routing", "phases", "bound", "hash"}
 
 // A lineReader reads the lines of a plan: a version line, header lines, then the body.
 type lineReader struct {
@@ -186,6 +186,10 @@ func (h *header) value(key, value string) (err error) {
 		h.spines, err = number(key, value)
 	case "down":
 		h.down = names(value)
+	case "readers":
+		h.readers = value
+	case "builders":
+		h.builders = value
 	case "unreachable":
 		h.unreachable = names(value)
 	case "schedule":

@@ -23,7 +23,7 @@ type Kind string
 
 // The kinds of offence.
 const (
-	MissingMessage     Kind = "missing-message"        // an ordered pair of servers never meets
+	MissingMessage     Kind = "missing-message"        // an ordered pair of servers, a reader and a builder, never meets
 	RepeatedMessage    Kind = "repeated-message"       // an ordered pair meets more than once
 	SelfMessage        Kind = "self-message"           // source and destination are the same server
 	UnknownServer      Kind = "unknown-server"         // no server sits at this position
@@ -39,6 +39,8 @@ const (
 	MissingTop         Kind = "missing-top"            // a message between pods without a top switch
 	NoSuchCable        Kind = "no-such-cable"          // the leaf and the spine have no cable of this number
 	MissingCable       Kind = "missing-cable"          // a message between leaves without cables, where they are parallel
+	NotReader          Kind = "not-a-reader"           // a server sends that does not read
+	NotBuilder         Kind = "not-a-builder"          // a server receives that does not build
 	UnreachableMessage Kind = "unreachable-message"    // a message between leaves that are listed as unreachable
 	ReachablePair      Kind = "reachable-pair-dropped" // two leaves are listed as unreachable and are not
 	Inconsistent       Kind = "tables-inconsistent"    // single-path routing, two paths from one switch to one server

@@ -48,6 +48,9 @@ func Check(t *topology.Tree) error {
 	if t.Levels() == 3 {
 		return fmt.Errorf("%s: sizes are planned on trees of two levels", t.Notation())
 	}
+	if err := t.AllBoth("fragments with sizes are planned"); err != nil {
+		return err
+	}
 	return t.OneCable("fragments with sizes are planned on trees")
 }
 

@@ -295,5 +295,5 @@ func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 }
 
 func efficiency(t *topology.Tree, duration int) float64 {
-	return float64(t.Servers()-1) / float64(duration)
+	return float64(t.MostMessages()) / float64(duration)
 }
