@@ -3,14 +3,16 @@
 # make test    the whole gate, the same that CI runs
 # make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
 # make dist    static archives, .deb, .rpm, recipes and their sums in dist/
+# make image   dist/evbench-image.tar, an OCI image with MPI, HDF5 and sshd; make test-image tries it
 # make noise   the quick start N times (5) under each of four conditions: idle, beside busy loops, stopped at random, both
 GO         ?= go
-VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null)
 PREFIX     ?= /usr/local
+MPICC      ?= mpicc
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
-.PHONY: bench build check install dist test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
+.PHONY: bench build check install dist image test-image test test-slurm test-rdma referee referee-flit perf bench-barrier bench-peers noise soak golden fuzz clean
 
 bench: build
 	@fabric=lab; bin/evbench lab doctor --quiet || { fabric=emulate; \
@@ -32,6 +34,13 @@ install:
 # Equal commits make equal bytes. ARCHES=amd64 makes only those.
 dist:
 	@GO='$(GO)' NFPM='$(NFPM)' VERSION='$(VERSION)' scripts/dist
+
+image:
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/image
+
+# Builds the image twice, unpacks it, and runs in it the quick start, the judge and mpirun.
+test-image:
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/test-image
 
 test:
 	GO='$(GO)' STATICCHECK='$(STATICCHECK)' NFPM='$(NFPM)' scripts/gate
@@ -64,16 +73,16 @@ perf: build
 bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
-# evbench beside C programs over MPI, in turn: docs/evidence/peers.md. PEERS is what else
+# evbench beside C programs over MPI, in turn: docs/evidence/results.md. PEERS is what else
 # cmd/peer is told, such as PEERS='--rows barrier --slots 21'.
 bench-peers: build
-	@for tool in mpicc mpirun; do command -v $$tool >/dev/null || { \
+	@for tool in $(MPICC) mpirun; do command -v $$tool >/dev/null || { \
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
-	$(GO) build -trimpath -tags mpi -o bin/peer ./cmd/peer
-	@bin/peer --evbench bin/evbench $(PEERS)
+	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi,mpicc -o bin/peer ./cmd/peer
+	@MPICC='$(MPICC)' bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/evidence/noise.md. NOISE is what else cmd/noise is
+# the time, and both, N times each: docs/evidence/results.md. NOISE is what else cmd/noise is
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build
@@ -81,7 +90,7 @@ noise: build
 	@bin/noise --runs $(N) $(NOISE)
 
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
-# repeats what a seed has drawn: docs/evidence/soak.md. SOAK is what else cmd/soak is told.
+# repeats what a seed has drawn: docs/evidence/results.md. SOAK is what else cmd/soak is told.
 MINUTES ?= 10
 SEED    ?= $(shell date +%s)
 soak: build

@@ -1,10 +1,9 @@
-// Package barrier answers: in which order do ranks signal each other, so that
-// nobody leaves a phase before all have reached its end?
+// Package barrier says in which order ranks signal each other, so that no rank leaves a phase
+// before all ranks have reached its end.
 //
-// Steps is the plain machine: for a kind, a rank and a number of ranks, the
-// list of signals to send and to await. Barrier walks that list over a Peer,
-// which carries the signals; the package owns no socket, clock or goroutine.
-// Ranks are 0..n-1, and n is any number from 1 on.
+// Steps is a pure function: for a kind, a rank and a number of ranks, it lists the signals to send
+// and to await. Barrier walks that list over a Peer, which carries the signals. The package owns no
+// socket, clock or goroutine. Ranks are 0..n-1, and n is 1 or more.
 //
 // The thesis (4.3.1) compares the central and the tournament barrier and uses
 // the tournament.
@@ -22,22 +21,22 @@ const (
 	Tournament    = "tournament"
 	Central       = "central"
 	Dissemination = "dissemination"
-	MPI           = "mpi" // MPI_Barrier: the transport's own, not made of signals, and none of Kinds
+	MPI           = "mpi" // MPI_Barrier of the transport: it has no Steps and is not in Kinds
 )
 
 // Kinds returns the names of all kinds, the default first.
 func Kinds() []string { return []string{Tournament, Central, Dissemination} }
 
-// A Step is one signal to send to Peer, or to await from it, before the next.
+// A Step is one signal: sent to Peer if Send is set, else awaited from Peer.
 type Step struct {
 	Send bool
 	Peer int
 }
 
-// Steps returns what a rank does in one barrier, in order. Between an ordered
-// pair of ranks there is at most one signal. The longest chain of signals is
-// at most 2·⌈log2 n⌉ for the tournament, 2 for central (but n-1 signals meet at rank 0
-// twice), and ⌈log2 n⌉ for dissemination, which sends n signals in each round.
+// Steps returns the signals of a rank in one barrier, in order. An ordered pair of ranks has at
+// most one signal. The longest chain of signals is at most 2·⌈log2 n⌉ for the tournament, 2 for
+// central (but n-1 signals meet at rank 0 twice), and ⌈log2 n⌉ for dissemination, which sends n
+// signals in each round.
 func Steps(kind string, rank, n int) ([]Step, error) {
 	if n < 1 || rank < 0 || rank >= n {
 		return nil, fmt.Errorf("barrier of %d ranks has no rank %d", n, rank)
@@ -53,11 +52,10 @@ func Steps(kind string, rank, n int) ([]Step, error) {
 	return nil, fmt.Errorf("no barrier %q; there are %s", kind, strings.Join(Kinds(), ", "))
 }
 
-// tournament is that of Hensgen, Finkel and Manber (1988), with the winners
-// known beforehand: in round k the rank that is a multiple of 2^(k+1) wins over
-// the one 2^k above it. A loser signals its winner and waits; the champion,
-// rank 0, knows that all have come, and the word goes back down the same tree.
-// Ranks without an opponent in a round (n is not a power of two) go on.
+// tournament implements Hensgen, Finkel and Manber (1988), with fixed winners: in round k the rank
+// that is a multiple of 2^(k+1) wins over the rank 2^k above it. A loser signals its winner and
+// waits. The champion, rank 0, knows that all ranks have arrived, and releases them down the same
+// tree. A rank without an opponent in a round (n is not a power of two) skips that round.
 func tournament(rank, n int) []Step {
 	var up, down []Step
 	for d := 1; d < n; d *= 2 {
@@ -71,11 +69,11 @@ func tournament(rank, n int) []Step {
 			down = append(down, Step{true, loser})
 		}
 	}
-	slices.Reverse(down) // the widest subtree first: it has the longest way to go
+	slices.Reverse(down) // the widest subtree first: its release takes the most steps
 	return append(up, down...)
 }
 
-// central has rank 0 count everybody in and then send everybody on.
+// central has rank 0 wait for a signal from every other rank and then signal every other rank.
 func central(rank, n int) []Step {
 	if rank != 0 {
 		return []Step{{true, 0}, {false, 0}}
@@ -90,8 +88,8 @@ func central(rank, n int) []Step {
 	return steps
 }
 
-// dissemination has, in round k, each rank signal the one 2^k above it and hear
-// from the one 2^k below, around the ring.
+// In round k of dissemination each rank signals the rank 2^k above it and awaits the rank 2^k below
+// it, modulo n.
 func dissemination(rank, n int) []Step {
 	var steps []Step
 	for d := 1; d < n; d *= 2 {
@@ -100,8 +98,8 @@ func dissemination(rank, n int) []Step {
 	return steps
 }
 
-// Partners returns the ranks that a rank exchanges signals with, rising. Being
-// partners is mutual, so each pair can open one connection beforehand.
+// Partners returns the ranks that a rank exchanges signals with, rising. The relation is symmetric,
+// so each pair can open one connection beforehand.
 func Partners(kind string, rank, n int) ([]int, error) {
 	steps, err := Steps(kind, rank, n)
 	if err != nil {
@@ -120,7 +118,7 @@ func Partners(kind string, rank, n int) ([]int, error) {
 type Peer interface {
 	// Signal sends seq to a rank. It does not wait for that rank.
 	Signal(ctx context.Context, to int, seq uint64) error
-	// Await takes the next signal from a rank; it is an error if it is not seq.
+	// Await takes the next signal from a rank. A signal other than seq is an error.
 	Await(ctx context.Context, from int, seq uint64) error
 }
 
@@ -130,7 +128,6 @@ type Barrier struct {
 	seq   uint64
 }
 
-// New returns the part of a rank.
 func New(kind string, rank, n int) (*Barrier, error) {
 	steps, err := Steps(kind, rank, n)
 	if err != nil {
@@ -139,8 +136,8 @@ func New(kind string, rank, n int) (*Barrier, error) {
 	return &Barrier{steps: steps}, nil
 }
 
-// Wait returns once all n ranks have called it as often as this one has. After
-// an error the series is over: how far the others have come is not known.
+// Wait returns once all n ranks have called it equally often. After an error the series is over,
+// because the progress of the other ranks is unknown.
 func (b *Barrier) Wait(ctx context.Context, p Peer) error {
 	b.seq++
 	for _, s := range b.steps {

@@ -12,7 +12,7 @@ import (
 	"evbench/topology"
 )
 
-// cables keep which cables are down while a case runs, and which have been.
+// cables records which cables are down during a case, and which have been.
 type cables struct {
 	mu   sync.Mutex
 	down map[string]time.Time // since when
@@ -22,7 +22,7 @@ type cables struct {
 // An outage is the time for which a cable was down.
 type outage struct {
 	cable       string
-	from, until time.Time // the zero time: it still is
+	from, until time.Time // the zero until: the cable is still down
 }
 
 func (c *cables) tell(e topology.CableEvent) {
@@ -39,8 +39,8 @@ func (c *cables) tell(e topology.CableEvent) {
 	}
 }
 
-// since returns the last outages of some cables that were not over at a moment: those that last
-// first, then the last that ended.
+// since returns the last outages of some cables that ended after moment or have not ended: ongoing
+// ones first, then by end, the latest first.
 func (c *cables) since(moment time.Time, of func(cable string) bool) []outage {
 	c.mu.Lock()
 	defer c.mu.Unlock()

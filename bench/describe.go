@@ -17,7 +17,7 @@ import (
 	"evbench/sim"
 )
 
-// WriteCases prints what a scenario would run, and what is expected of it.
+// WriteCases prints the cases of a scenario, and their predictions.
 func WriteCases(w io.Writer, s *scenario.Scenario, planned []Planned) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "  case\tmode\tschedule\trouting\tdead links\tphases\tbound\tpredicted")
@@ -43,8 +43,8 @@ func WriteCases(w io.Writer, s *scenario.Scenario, planned []Planned) error {
 	return nil
 }
 
-// WriteSimulated prints how much there is to simulate, and for how many cases of the fluid model a
-// quantum changes nothing.
+// WriteSimulated prints how much there is to simulate, and how many cases of the fluid model do not
+// depend on a quantum.
 func WriteSimulated(w io.Writer, cases []*sim.Case) {
 	exact, virtual := 0, time.Duration(0)
 	for _, c := range cases {
@@ -59,7 +59,7 @@ func WriteSimulated(w io.Writer, cases []*sim.Case) {
 	}
 }
 
-// ModelNames lists the models of cases, behind a word that may be singular.
+// ModelNames lists the models of cases, after a noun in the right number.
 func ModelNames(cases []results.Case) string {
 	used := map[string]bool{}
 	for _, c := range cases {
@@ -72,8 +72,9 @@ func ModelNames(cases []results.Case) string {
 	return " " + names[0]
 }
 
-// PlanOf returns the plan that results have of a case. One without phases is made again of the
-// scenario, for its links; nil where that is not the plan that was measured, or not all the time.
+// PlanOf returns the plan that results have of a case. A plan without phases is rebuilt from the
+// scenario, for its links; nil if it differs from the measured plan, or was not in use all the
+// time.
 func PlanOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *plan.Plan {
 	if p := kept[x.Name]; p != nil {
 		return p

@@ -8,16 +8,15 @@ import (
 	"evbench/topology"
 )
 
-// Progress says what has come about in a run, when and where. Whoever is told may keep it;
-// nothing in it is changed any more.
+// Progress is an event of a run, with its time and place. A receiver may keep it: it never changes.
 type Progress struct {
 	At     time.Time
-	Rounds int // 0: until all that is compared is resolved
+	Rounds int // 0: until all comparisons are resolved
 	Place
 	Event Event
 }
 
-// Stage is the word for the event in texts and documents, "" without one.
+// Stage is the word for the event in texts and documents, "" without an event.
 func (p Progress) Stage() string {
 	if p.Event == nil {
 		return ""
@@ -25,12 +24,12 @@ func (p Progress) Stage() string {
 	return p.Event.stage()
 }
 
-// A Place is how far a run is. The events from Installing to Done are of a slice; the others
-// have a round alone, and Begun has none.
+// A Place is a position in a run. The events from Installing to Done belong to a slice; the others
+// have only a round, and Begun has none.
 type Place struct {
 	Round        int // from 1
 	Case         string
-	Index, Count int           // of the slices of the round, from 0
+	Index, Count int           // slice of the round, from 0, and their number
 	Duration     time.Duration // of the measured part, as planned
 }
 
@@ -38,39 +37,41 @@ type Place struct {
 type Event interface{ stage() string }
 
 type (
-	// Begun: all workers have joined. It has what is to be measured, and what the manifest says of it.
+	// Begun: all workers have joined. It has the cases to measure, and their description for the
+	// manifest.
 	Begun struct {
 		Manifest results.Manifest
 		Cases    []Planned
-		Limit    time.Duration // where Rounds is 0: no round begins that would end later
+		Limit    time.Duration // if Rounds is 0: no round begins that would end later
 	}
 
 	// Installing: routes of the case are set.
 	Installing struct{}
 
-	// WarmingUp: exchanges that do not count come first.
+	// WarmingUp: exchanges of the warm-up run.
 	WarmingUp struct{}
 
-	// Measuring: the measured part begins, which has no figures yet, or an interval of it is over.
+	// Measuring: the measured part begins, without figures yet, or one of its intervals is over.
 	Measuring struct {
 		Elapsed      time.Duration // of the measured part
 		EventsPerSec float64       // of one server, the mean over all, in the measured part so far
 		Interval     float64       // the same in the last whole interval
 	}
 
-	// LinksChanged: a timed failure has taken links down or up, while events are built.
+	// LinksChanged: a timed failure has taken links down or up, during event building.
 	LinksChanged struct{ Down, Up []topology.Link }
 
 	// Replanned: another plan is in use.
 	Replanned struct{ Plan *plan.Plan }
 
-	// FailedOver: all is done about a change of links. Rates are missing, since they need what comes after it.
+	// FailedOver: a change of links has been handled. Rates are missing, because they need later
+	// data.
 	FailedOver struct{ Failover results.Failover }
 
-	// Done: a slice is over. It has what the slice came to, not judged, and what links carried in it.
+	// Done: a slice is over. It has the result of the slice, not judged, and the traffic of links.
 	Done struct {
 		Slice   results.Case
-		Links   []results.LinkCount // nil where the fabric cannot count
+		Links   []results.LinkCount // nil if the fabric cannot count
 		Summary results.Summary     // of the run so far
 	}
 
@@ -80,7 +81,7 @@ type (
 		Summary results.Summary // of the run so far
 	}
 
-	// Ended: whatever the reason.
+	// Ended: for any reason.
 	Ended struct{ Summary results.Summary }
 )
 
@@ -95,7 +96,7 @@ func (Done) stage() string         { return "done" }
 func (RoundDone) stage() string    { return "round done" }
 func (Ended) stage() string        { return "ended" }
 
-// progress tells an event. Several goroutines do, and no two at a time.
+// progress passes on an event. Several goroutines call it; events come one at a time.
 func (r *runner) progress(p Place, e Event) {
 	if r.o.Progress == nil {
 		return

@@ -12,9 +12,9 @@ import (
 	"evbench/sim"
 )
 
-// Simulate works out what the simulation expects of each case, several at once, and adds
-// it to the predictions. What would take longer than the budget, or cannot be worked out,
-// says so there; it is no reason not to measure.
+// Simulate simulates each case, several at once, and adds the results to the predictions. A case
+// that would exceed the budget, or cannot be simulated, gets the reason there; it is measured all
+// the same.
 func Simulate(ctx context.Context, s *scenario.Scenario, planned []Planned, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
@@ -40,7 +40,7 @@ func expected(ctx context.Context, s *scenario.Scenario, p Planned, budget time.
 	if err != nil {
 		return results.Case{}, err
 	}
-	tooLong := fmt.Errorf("working it out would take longer than %s; evbench sim does it", budget)
+	tooLong := fmt.Errorf("a simulation would take longer than %s; run evbench sim", budget)
 	if x[0].Model == sim.FluidModel && x[0].FluidTime(int(s.Event.Fragment)) > budget {
 		return results.Case{}, tooLong
 	}

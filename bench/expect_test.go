@@ -60,12 +60,12 @@ func TestNotSimulated(t *testing.T) {
 		text   string
 		want   string
 	}{
-		{"no time", t.Context(), 0, twoModes, "longer than 0s; evbench sim"},
+		{"no time", t.Context(), 0, twoModes, "longer than 0s; run evbench sim"},
 		{"interrupted", ctx, time.Hour, twoModes, "context canceled"},
 		{"no rate", t.Context(), time.Hour, "topology: FT(2;2,2)\nfabric: hosts\ncases: [{name: one}]", "fabric.rate: a simulation needs the rate"},
 		{"many flows", t.Context(), time.Minute,
 			"topology: FT(2;20,18)\nfabric: {kind: hosts, rate: 200Gbit/s}\nevent: {fragment: 2MB}\nduration: 60s\ncases: [{name: one, mode: unsynchronised}]\ncontrol: off",
-			"longer than 1m0s; evbench sim"},
+			"longer than 1m0s; run evbench sim"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, p := range predictedOf(t, tt.ctx, tt.budget, tt.text) {
@@ -125,8 +125,8 @@ func TestForecast(t *testing.T) {
 func TestForecastFails(t *testing.T) {
 	no := errors.New("no lab")
 	for want, try := range map[string]func(*scenario.Scenario) (float64, error){
-		"no lab":          func(*scenario.Scenario) (float64, error) { return 0, no },
-		"nothing came of": func(*scenario.Scenario) (float64, error) { return 0, nil },
+		"no lab":         func(*scenario.Scenario) (float64, error) { return 0, no },
+		"no result from": func(*scenario.Scenario) (float64, error) { return 0, nil },
 	} {
 		_, err := MeasureMachine(try)
 		expect.Error(t, err, want)

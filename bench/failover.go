@@ -10,13 +10,14 @@ import (
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
+	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
 )
 
-// policyOf returns what is done about links that change in a case. Without a policy of its
-// own its tables are re-routed with its own engine, and that is all.
+// policyOf returns the policy of a case for dead links. Without one, its own engine re-routes its
+// tables, and nothing else happens.
 func policyOf(c scenario.Case) failover.Policy {
 	if c.Failover == nil {
 		return ""
@@ -45,7 +46,7 @@ func repairs(m Planned) string {
 func machineOf(m Planned, timeout time.Duration) failover.Options {
 	policy := policyOf(m.Case)
 	if policy == "" {
-		return failover.MinHop.Options(m.Plan.Tree, 0) // tables, by whatever engine
+		return failover.MinHop.Options(m.Plan.Tree, 0) // tables, by any engine
 	}
 	o := policy.Options(m.Plan.Tree, m.Failover.Hold)
 	if m.Failover.Debounce > 0 {
@@ -64,7 +65,7 @@ type follower struct {
 	line *timeline
 }
 
-// newFollower makes ready what would take its time when a link dies. end ends the case.
+// newFollower prepares everything that would take time when a link fails. end ends the case.
 func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, end func(error)) (*follower, error) {
 	net, err := r.f.Network(m.Plan, repairs(m.Planned))
 	if err != nil {
@@ -91,21 +92,21 @@ func (r *runner) newFollower(ctx context.Context, m *measured, line *timeline, e
 	return f, nil
 }
 
-// run follows the links until ctx ends, and leaves the records with the timeline.
+// run follows the links until ctx ends, and stores the records in the timeline.
 func (f *follower) run(ctx context.Context) (err error) {
 	f.Begin = f.line.start
 	f.line.records, err = loop.Run(ctx, f.Options)
 	return err
 }
 
-// newPlanner returns what plans for a case. It has the case's own plan already.
+// newPlanner returns the planner of a case, which has the case's own plan already.
 func newPlanner(s *scenario.Scenario, m Planned) *loop.Plans {
 	p := &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return PlanFor(s, m.Case, t) }}
 	p.Keep(m.Plan)
 	return p
 }
 
-// A changer sends the workers of a case another plan, a row each.
+// A changer sends the workers of a case another plan, one row for each.
 type changer struct {
 	ctl   *controller.Controller
 	epoch uint32 // of the plan sent last
@@ -114,15 +115,15 @@ type changer struct {
 	c     scenario.Case
 }
 
-// Update implements loop.Workers. A plan without a schedule is built without phases.
+// Update implements loop.Workers. A plan without a schedule builds events without phases.
 func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
 	c.epoch++
-	change := controller.PlanChange{Epoch: c.epoch, Mode: wire.Sync}
+	change := controller.PlanChange{Epoch: c.epoch, Mode: results.Sync}
 	switch {
 	case c.c.Mode == scenario.Ordered:
-		change.Mode, change.Windows = wire.Ordered, newOrderer(c.s, c.c, p.Tree, nil)
+		change.Mode, change.Windows = results.InOrder, newOrderer(c.s, c.c, p.Tree, nil)
 	case p.Schedule == nil:
-		change.Mode = wire.Unsync
+		change.Mode = results.Unsync
 	default:
 		change.Rows = rows(p)
 	}
@@ -133,11 +134,11 @@ func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uin
 	return took, err
 }
 
-// asyncCredits is how many events a server has in flight where a policy has given up the
-// phases: as many as an unsynchronised case has by itself.
+// asyncCredits is how many events a server has in flight when a policy has given up the phases: the
+// default of an unsynchronised case.
 const asyncCredits = 2
 
-// rows are the steps of each rank; none without a schedule.
+// rows returns the steps of each rank; none without a schedule.
 func rows(p *plan.Plan) [][]wire.Step {
 	if p.Schedule == nil {
 		return nil
@@ -151,10 +152,9 @@ func rows(p *plan.Plan) [][]wire.Step {
 	return out
 }
 
-// standby lists the paths that each rank opens beforehand: every plan of the links that
-// are alive finds its own among them. Where they would be too many they are opened when a
-// plan needs them, which the error says. nil where no plan pins paths. Of an ordered case
-// every window is a plan.
+// standby lists the paths that each rank opens beforehand: every plan for any live links uses only
+// these. If they are too many, a plan's paths are opened when it needs them, and the error says so.
+// nil if no plan pins paths. In an ordered case every window counts as a plan.
 func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.Path, error) {
 	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() || m.Plan.OnePath {
 		return nil, nil
@@ -163,7 +163,7 @@ func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.
 	out, most := make([][]wire.Path, t.Servers()), 0
 	for a := range t.Servers() {
 		for b := range t.Servers() {
-			if t.Leaf(a) == t.Leaf(b) {
+			if t.Leaf(a) == t.Leaf(b) || !t.Meets(a, b) {
 				continue
 			}
 			for _, k := range t.LivePaths(t.Leaf(a), t.Leaf(b)) {
@@ -182,9 +182,9 @@ func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.
 	return nil, err
 }
 
-// MayOpen reports why the workers of a fabric (fabric.Launcher.MayOpen) cannot have open what
-// the cases of a run cannot do without: the paths of ordered cases. Others open theirs when a
-// plan needs them.
+// MayOpen reports why the workers of a fabric (fabric.Launcher.MayOpen) cannot open connections
+// that the cases of a run require: the paths of ordered cases. Other cases open theirs when a plan
+// needs them.
 func MayOpen(cases []Planned, mayOpen func(servers, connections int) error) error {
 	for _, c := range cases {
 		if _, err := standby(c, mayOpen); err != nil && c.Mode == scenario.Ordered {

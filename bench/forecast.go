@@ -11,10 +11,10 @@ import (
 	"evbench/scenario"
 )
 
-// A Machine is what the lab reaches here, measured on a small tree that asks for more.
+// A Machine is the performance of a lab on this machine, measured on a small tree at full load.
 type Machine struct {
 	Servers   int     `json:"servers"`           // of that tree
-	PhaseSec  float64 `json:"phase_s"`           // with next to nothing to send: its barrier
+	PhaseSec  float64 `json:"phase_s"`           // with almost no payload: the time of its barrier
 	BitPerSec float64 `json:"carried_bit_per_s"` // by the links of all servers together
 }
 
@@ -23,11 +23,11 @@ const (
 	machineRate = unit.Rate(1e9)
 
 	nothingToSend = "{fragment: 1KiB}"
-	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates have
+	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates do
 )
 
-// MeasureMachine measures this machine; try returns the efficiency of the control of a
-// scenario at its rate (see TryRate).
+// MeasureMachine measures this machine; try returns the efficiency of the control of a scenario at
+// its rate (see TryRate).
 func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, error) {
 	var m Machine
 	for _, event := range []string{nothingToSend, muchToSend} {
@@ -41,7 +41,7 @@ func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, err
 			return Machine{}, err
 		}
 		if efficiency <= 0 {
-			return Machine{}, fmt.Errorf("nothing came of a lab of %d servers", s.Tree.Servers())
+			return Machine{}, fmt.Errorf("no result from a lab of %d servers", s.Tree.Servers())
 		}
 		m.Servers = s.Tree.Servers()
 		if event == nothingToSend {
@@ -53,43 +53,45 @@ func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, err
 	return m, nil
 }
 
-// mostLost is the share of the time that barriers may take before a forecast advises longer
+// mostLost is the share of the time that barriers may take before a forecast suggests longer
 // phases.
 const mostLost = 0.05
 
-// perSocket is the memory that one end of a connection takes in the lab, with its share of
-// buffers and of the worker: 326 servers with 213,000 of them took 3.2 GB.
+// perSocket is the memory in bytes of one end of a connection in the lab, with its share of buffers
+// and of the worker: 326 servers with 213,000 ends took 3.2 GB.
 const perSocket = 16 << 10
 
-// A Forecast is what a scenario asks of the lab, and what a machine has for it.
+// A Forecast compares the needs of a scenario in the lab with the resources of a machine.
 type Forecast struct {
 	Servers     int `json:"servers"`
 	Switches    int `json:"switches"`
 	Connections int `json:"connections"` // one for data in each direction of each pair of servers
-	Processes   int `json:"processes"`   // that the servers are in; 0: not even one may have the files of a server
+	Processes   int `json:"processes"`   // for the servers; 0: the files of one server are too many for a process
 
 	NeedBytes  uint64 `json:"need_byte"`
-	EventBytes uint64 `json:"event_byte"`  // of these for events
-	Usable     uint64 `json:"usable_byte"` // of the memory here; 0: not known
+	EventBytes uint64 `json:"event_byte"`  // part of it for events
+	Usable     uint64 `json:"usable_byte"` // memory available here; 0: not known
 
 	RateBitPerSec    float64 `json:"rate_bit_per_s"`    // of a link, as the scenario says
-	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when all servers receive at once
+	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when as many servers as possible receive at once
 	PhaseSec         float64 `json:"phase_s"`           // without its barrier
 	BarrierSec       float64 `json:"barrier_s"`         // 0: no case has barriers
 	Machine          Machine `json:"machine"`
 }
 
-// NewForecast is the forecast for a scenario in the lab. A process may have the files of
-// inOne servers; usable is the memory that may be taken, 0 where that is not known.
+// NewForecast returns the forecast for a scenario in the lab. A process may have the files of inOne
+// servers; usable is the available memory in bytes, 0 if it is unknown.
 //
-// Messages of all servers pass through the same processors, so that a barrier takes longer
-// and each link carries less, as the number of servers grows.
+// Messages of all servers pass through the same processors, so with more servers a barrier takes
+// longer and each link carries less.
 func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Forecast {
 	n, events := s.Tree.Servers(), EventBytes(s, s.Tree.Servers())
+	pairs := s.Tree.Messages()
+	atOnce := float64(pairs) / float64(s.Tree.MostMessages()) // messages, if no leaf lacks links
 	f := Forecast{
-		Servers: n, Switches: s.Tree.Switches(), Connections: n * (n - 1), Usable: usable, Machine: m,
-		NeedBytes: uint64(n*(n-1))*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
-		CarriedBitPerSec: m.BitPerSec / float64(n), PhaseSec: fragmentTime(s).Seconds(),
+		Servers: n, Switches: s.Tree.Switches(), Connections: pairs, Usable: usable, Machine: m,
+		NeedBytes: uint64(pairs)*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
+		CarriedBitPerSec: m.BitPerSec / atOnce, PhaseSec: fragmentTime(s).Seconds(),
 	}
 	if inOne > 0 {
 		f.Processes = (n + inOne - 1) / inOne
@@ -100,32 +102,33 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Fore
 	return f
 }
 
-// EventBytes is what the buffers for events take of so many of the servers of a scenario.
+// EventBytes is the memory of the event buffers of the given number of servers of a scenario.
 func EventBytes(s *scenario.Scenario, servers int) uint64 {
-	fragments, credits := s.Tree.Servers(), 1
+	fragments, credits := s.Tree.Readers(), 1
+	servers = min(servers, s.Tree.Builders())
 	for _, c := range s.Cases {
 		credits = max(credits, c.Credits, c.Window)
 	}
 	if s.Deliver == scenario.Discard {
-		fragments = 1 // one fragment's worth each
+		fragments = 1 // one fragment for each event
 	}
 	return uint64(servers*fragments*credits) * uint64(s.Event.Fragment)
 }
 
-// Fits reports whether the lab of the scenario can be built and be started.
+// Fits reports whether the lab of the scenario can be built and started.
 func (f Forecast) Fits() bool {
 	return f.Processes > 0 && f.memory()
 }
 
 func (f Forecast) memory() bool { return f.Usable == 0 || f.NeedBytes <= f.Usable }
 
-// Carried reports whether links carry what the scenario says.
+// Carried reports whether links carry the rate of the scenario.
 func (f Forecast) Carried() bool { return f.RateBitPerSec <= f.CarriedBitPerSec }
 
 // Lost is the share of the time that barriers take.
 func (f Forecast) Lost() float64 { return f.BarrierSec / (f.BarrierSec + f.PhaseSec) }
 
-// String is a line for each question, as lab.Report writes its checks.
+// String has one line for each question, in the form of lab.Report.
 func (f Forecast) String() string {
 	var b strings.Builder
 	line := func(ok bool, format string, args ...any) {
@@ -154,7 +157,7 @@ func (f Forecast) String() string {
 	if f.BarrierSec == 0 {
 		return b.String()
 	}
-	ok := f.Lost() < mostLost+0.005 // as it is printed
+	ok := f.Lost() < mostLost+0.005 // as printed
 	line(ok, "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
 	if !ok {
 		advise("event: {phase: %s} or more for %.0f %%", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)

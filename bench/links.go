@@ -10,9 +10,8 @@ import (
 	"evbench/topology"
 )
 
-// carried returns what each direction of each cable carried between two
-// readings of a fabric's counters, with what the plan puts there. planned is
-// nil where the plan does not know.
+// carried returns the traffic of each direction of each cable between two readings of a fabric's
+// counters, beside the planned traffic. planned is nil if the plan does not determine it.
 func carried(p Planned, repeat int, before, after []results.LinkCount, planned []float64) []results.LinkCount {
 	start := make(map[[2]string]results.LinkCount, len(before))
 	for _, c := range before {
@@ -37,10 +36,10 @@ func carried(p Planned, repeat int, before, after []results.LinkCount, planned [
 	return out
 }
 
-// plannedBytes is what the counted events put on each wire: every event that a
-// server built brought it one fragment of each other server. between is what they come
-// to for one pair of ranks. nil where paths are not static or changed in the middle, as from
-// one window of an ordered case to the next, and where between is nil.
+// plannedBytes is the traffic of the counted events on each wire: every event that a server built
+// brought it one fragment of each other reader. between gives the bytes for a pair of ranks. nil if
+// paths are not static or changed during the case, as between windows of an ordered case, and if
+// between is nil.
 func plannedBytes(p Planned, between plan.Weight) []float64 {
 	if len(p.Timed) > 0 || between == nil || p.Mode == scenario.Ordered {
 		return nil
@@ -52,9 +51,9 @@ func plannedBytes(p Planned, between plan.Weight) []float64 {
 	return load
 }
 
-// between returns how many bytes the counted events move from one rank to another, their
-// headers included. events is by rank. Where fragments differ in size and events are
-// assigned on the way, by other than their sizes, nobody can say: nil.
+// between returns how many bytes the counted events move from one rank to another, including
+// headers. events is by rank. If fragments differ in size and events are assigned during the run,
+// by other than their sizes, the bytes are unknown: nil.
 func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	sizes := s.FragmentSizes(p.Case)
 	switch {
@@ -68,7 +67,7 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	for e := range int(slices.Max(events)) {
 		for dst, event := range built(e) {
 			for src := range n {
-				if uint64(e) < events[dst] {
+				if uint64(e) < events[dst] && s.Tree.Reads(src) && s.Tree.Builds(dst) {
 					sum[src*n+dst] += float64(sizes.Of(event, src) + builder.HeaderSize)
 				}
 			}

@@ -16,14 +16,14 @@ import (
 	"evbench/scenario"
 )
 
-// A measurement is a slice while it is measured: what goes on beside the case.
+// A measurement is a slice during its measurement, with the goroutines beside the case.
 type measurement struct {
 	*runner
 	m     *measured
 	place Place
 	end   func(error) // ends the case
 	line  *timeline
-	links *follower // nil where no link is to change
+	links *follower // nil if no link is to change
 	rate  meter
 	seen  cables
 
@@ -31,8 +31,8 @@ type measurement struct {
 	counterErr error               // of reading them
 }
 
-// measure runs the case on the workers, plays its timed failures beside it, and
-// reads counters while the network is quiet before and after.
+// measure runs the case on the workers, plays its timed failures in parallel, and reads counters
+// before and after, while the network is quiet.
 func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	beside, stop := context.WithCancel(ctx)
 	defer stop()
@@ -66,7 +66,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	return err
 }
 
-// begin reads the counters and starts, in g, what goes on until beside ends.
+// begin reads the counters and starts in g the goroutines that run until beside ends.
 func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	x.before, x.counterErr = x.f.Counters(ctx)
 	x.line.start = time.Now()
@@ -77,11 +77,15 @@ func (x *measurement) begin(ctx, beside context.Context, g *errgroup.Group) {
 	g.Go(func() error { return x.line.play(beside, stepsOf(x.m.Case)) })
 }
 
-// sample passes a sample on, and tells the rate of each interval once it is over.
+// sample handles a sample of a server that builds events, and reports the rate of each finished
+// interval.
 func (x *measurement) sample(s results.Sample) {
+	if rank, ok := x.s.Tree.Rank(s.Server); ok && !x.s.Tree.Builds(rank) {
+		return
+	}
 	if err := x.sink.Write(s); err != nil {
 		x.keep(err)
-		x.end(fmt.Errorf("case %q: ends here, for results cannot be written", x.m.Name))
+		x.end(fmt.Errorf("case %q: ends here, because results cannot be written", x.m.Name))
 	}
 	x.line.series.add(s)
 	if interval, all, ok := x.rate.add(s); ok {
@@ -89,7 +93,7 @@ func (x *measurement) sample(s results.Sample) {
 	}
 }
 
-// note takes down what became of links, once nothing goes on beside the case any more.
+// note records the changes of links, once no goroutine runs beside the case any more.
 func (x *measurement) note(runErr error) {
 	var odd []string
 	x.m.events, odd = x.line.results(policyOf(x.m.Case))
@@ -100,9 +104,9 @@ func (x *measurement) note(runErr error) {
 	}
 }
 
-// blameCables notes which cables somebody else has taken down, in the end or so short a time
-// before that messages may still wait: their routes are lost. What messages wait for where
-// links between switches are followed is known.
+// blameCables notes which cables were taken down from outside: at the end, or so shortly before
+// that messages may still wait, because their routes are lost. If links between switches are
+// followed, their waits are known already.
 func (x *measurement) blameCables() {
 	t, between := x.m.Plan.Tree, map[string]bool{} // switches; true: alive in the plan
 	for id := range t.AllLinks() {
@@ -115,8 +119,8 @@ func (x *measurement) blameCables() {
 	}))
 }
 
-// keep remembers the first error of the sink; the run ends with it after the
-// case, since the network must be left in order.
+// keep remembers the first error of the sink. The run ends with it after the case, since the
+// network must be left in order.
 func (r *runner) keep(err error) {
 	if r.sinkErr == nil {
 		r.sinkErr = err
@@ -141,7 +145,7 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	}
 	m.links = carried(m.Planned, m.repeat, before, after, planned)
 	m.drops = drops(m.links) - line.excused
-	if m.drops > 0 && line.anyOutside(policyOf(m.Case)) { // nobody has read the counters when those links died
+	if m.drops > 0 && line.anyOutside(policyOf(m.Case)) { // no counter reading covers the failure of those links
 		m.warnings = append(m.warnings, fmt.Sprintf("links were changed from outside, so it is not known which of %d packets were lost with them", m.drops))
 		m.drops = 0
 	}
@@ -151,14 +155,15 @@ func (r *runner) readLinks(m *measured, before []results.LinkCount, line *timeli
 	return nil
 }
 
-// controllerCase says to the controller what it needs to know of a case. The error says why
-// the workers cannot open what it needs.
+// controllerCase converts a case for the controller. Its error says why the workers cannot open the
+// connections of the case.
 func (r *runner) controllerCase(m *measured) (controller.Case, error) {
+	roles := builder.RolesOf(r.s.Tree)
 	c := controller.Case{Duration: m.Duration, Balanced: m.Assign == builder.AssignBalanced}
 	c.Case = wire.Case{
 		Name: m.Name, Repeat: m.repeat, Epoch: m.Plan.Epoch, Mode: m.Mode, Barrier: m.Barrier,
 		Fragment: int(r.s.Event.Fragment), Sizes: r.s.Sizes(m.Case), Seed: r.s.Seed,
-		Sources: m.Sources, Warmup: uint64(r.s.Warmup),
+		Readers: roles.Readers, Builders: roles.Builders, Sources: m.Sources, Warmup: uint64(r.s.Warmup),
 		Deliver: r.s.Deliver, Check: r.s.Check, IO: r.s.IO, Timeout: r.timeout(m), Interval: r.s.Interval, Pairs: r.pairs, Trace: r.spans(m),
 		Back: m.Plan.Tree.Backs(),
 	}
@@ -178,7 +183,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	return c, nil
 }
 
-// credits is how many events of a case are in flight, and how many once its policy has given
+// credits returns how many events of a case are in flight, and how many once its policy has given
 // up the phases; see wire.Case.
 func credits(c scenario.Case) (events, async int) {
 	events = c.Credits
@@ -191,10 +196,10 @@ func credits(c scenario.Case) (events, async int) {
 	return events, async
 }
 
-// timeout is how long nothing may happen in a case. Without a barrier all
-// fragments of the events in flight come in side by side, and none is complete
-// before nearly all are: the time-out is never shorter than four times what they
-// are predicted to take, since workers report after half of it. Events may be large.
+// timeout is how long a case may make no progress. Without a barrier all fragments of the events in
+// flight arrive in parallel, and no event completes before nearly all of them have arrived. So the
+// time-out is at least four times the predicted time of these events, since workers report after
+// half of it. Events may be large.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
 	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {

@@ -12,11 +12,11 @@ import (
 	"evbench/sim"
 )
 
-// WindowPlan plans a window of an ordered case: so many exchanges from one on, from 0 and
-// warm-up included, on the tree of a chain, after its windows. Runs, simulations and
-// predictions have the same. Fragments are whole: workers send them so. Where all have one
-// size, and for the first window that is counted, ports and links are taken to be free: that
-// one is in the plan file.
+// WindowPlan plans a window of an ordered case: exchanges exchanges from first on, counted from 0
+// with the warm-up, on the tree of a chain, after its windows. Runs, simulations and predictions
+// use the same. Fragments are not split: workers send them whole. If all fragments have one size,
+// and for the first counted window, ports and links count as free at the start: the plan file has
+// that window.
 func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 	var window []*sizes.Matrix
 	for e := range exchanges {
@@ -42,7 +42,7 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 	return sizes.MakeWindow(after.Tree(), window, o)
 }
 
-// simJob is a case as the models take it, but for what messages cost beside their bytes.
+// simJob converts a case for the models, without the cost of messages beside their bytes.
 func simJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
 	of := s.FragmentSizes(c)
 	return sim.Job{
@@ -55,13 +55,12 @@ func simJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim
 	}
 }
 
-// orderedMessages is of about how many messages the prediction of an ordered case is made,
-// but of two windows at least.
+// orderedMessages is about how many messages the prediction of an ordered case covers, but at least
+// two windows.
 const orderedMessages = 1 << 18
 
-// orderedEfficiency predicts the efficiency of an ordered case that follows plans for one
-// tree throughout: the longest path over as many exchanges as it will have, or as the
-// prediction takes.
+// orderedEfficiency predicts the efficiency of an ordered case that follows plans for one tree
+// throughout: the longest path over all its exchanges, or over as many as a prediction covers.
 func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
 	j := simJob(s, c, p, window)
 	j.Mode = results.InOrder
@@ -69,7 +68,7 @@ func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, wind
 	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
 	lasts := float64(most)
 	if j.BitPerSec > 0 {
-		exchange := 8 * float64(n-1) * float64(int(s.Event.Fragment)+j.Header) / j.BitPerSec
+		exchange := 8 * float64(p.Tree.MostMessages()) * float64(int(s.Event.Fragment)+j.Header) / j.BitPerSec
 		lasts = c.Duration.Seconds() / exchange
 	} else {
 		j.BitPerSec = 8e9

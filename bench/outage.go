@@ -13,7 +13,7 @@ import (
 	"evbench/topology"
 )
 
-// held is for how long a case does not use a link that is back.
+// held is how long a case does not use a link after its return.
 func held(c scenario.Case) time.Duration {
 	if policyOf(c) != failover.FORSHold {
 		return 0
@@ -21,12 +21,12 @@ func held(c scenario.Case) time.Duration {
 	return c.Failover.Hold
 }
 
-// Unused returns when links of a case are not used because of its timed failures: each
-// link by itself, and no two times of it overlap.
+// Unused returns when links of a case are unused because of its timed failures: each link by
+// itself, without overlaps.
 func Unused(c scenario.Case) []scenario.Timed { return outages(c.Timed, held(c), c.Duration) }
 
-// outages returns for each link when it is not used: while it is dead, and for hold after
-// that. What overlaps is one.
+// outages returns when each link is unused: while it is dead, and for hold after that. Overlapping
+// times are merged.
 func outages(timed []scenario.Timed, hold, duration time.Duration) []scenario.Timed {
 	byLink := map[topology.Link][]scenario.Timed{}
 	for _, f := range timed {
@@ -98,8 +98,8 @@ func (s *series) add(x results.Sample) {
 	}
 }
 
-// rate is what came in per second between two moments, over the intervals that lie between
-// them wholly, divided by unit; nil where there is none.
+// rate is the received bytes per second between two moments, over the whole intervals between them,
+// divided by unit; nil if there is no such interval.
 func (s *series) rate(from, to time.Duration, unit float64) *float64 {
 	sum, n := 0.0, 0
 	for i, b := range s.bytes {
@@ -115,8 +115,7 @@ func (s *series) rate(from, to time.Duration, unit float64) *float64 {
 }
 
 func (r *runner) failovers(m *measured, line *timeline) []results.Failover {
-	n := float64(r.s.Tree.Servers())
-	event := n * (n - 1) * float64(r.s.Event.Fragment) // bytes of one event of each server
+	event := float64(r.s.Tree.Messages()) * float64(r.s.Event.Fragment) // bytes of one event of each builder
 	var out []results.Failover
 	for i, x := range line.records {
 		f := failoverOf(m, line, x)
@@ -151,7 +150,7 @@ func failoverOf(m *measured, line *timeline, x failover.Record) results.Failover
 	return f
 }
 
-// over is when a change had been dealt with.
+// over is when a change had been handled.
 func over(x failover.Record) time.Duration { return max(x.Seen, x.Aided, x.Switch.FirstNew) }
 
 func sec(d time.Duration) *float64 {
@@ -161,8 +160,8 @@ func sec(d time.Duration) *float64 {
 	return new(d.Seconds())
 }
 
-// setAt is when the links of a record were changed, where this run has done it: not that
-// of links which had been held out.
+// setAt is when this run changed the links of a record; nil for other changes, and for links that
+// had been held out.
 func (l *timeline) setAt(x failover.Record, p failover.Policy) *float64 {
 	if p == failover.FORSHold && len(x.Down) == 0 {
 		return nil

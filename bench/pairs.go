@@ -7,15 +7,15 @@ import (
 	"evbench/results"
 )
 
-// For how many servers pairs are counted: a line for each of the 262,000 pairs of 512
-// makes a file of about 10 MB for each slice. In rounds there are many.
+// For how many servers pairs are counted: a line for each of the 262,000 pairs of 512 servers makes
+// a file of about 10 MB for each slice. A run of rounds has many slices.
 const (
 	maxPairs       = 512
 	maxPairsRounds = 128
 )
 
-// countsPairs reports whether pairs are counted: not where the sink does not take them, and
-// not where they are too many; the manifest then says so.
+// countsPairs reports whether pairs are counted. They are not if the sink does not take them or if
+// they are too many; then the manifest says so.
 func (r *runner) countsPairs() bool {
 	most := maxPairsRounds
 	if r.plan.Count == 1 {
@@ -27,7 +27,7 @@ func (r *runner) countsPairs() bool {
 	case n > most:
 		r.manifest.Warnings = append(r.manifest.Warnings, fmt.Sprintf(
 			"pairs of servers are not counted one by one: %d servers make %d lines for each slice; pairs.csv is for up to %d servers, %d with rounds: 1",
-			n, n*(n-1), most, maxPairs))
+			n, r.s.Tree.Messages(), most, maxPairs))
 		return false
 	}
 	return true
@@ -44,19 +44,20 @@ func (r *runner) keepPairs(m *measured) {
 	if !r.pairs {
 		return
 	}
-	for _, p := range pairCounts(m.outcome) {
+	for _, p := range pairCounts(m.outcome, m.Plan.Tree.Meets) {
 		p.Case, p.Repeat = m.Name, m.repeat
 		r.keep(r.sink.Write(p))
 	}
 }
 
-// pairCounts lists what came by pair to those servers that have reported. Where
-// nobody clocked a pair it shares the whole measured part with all others.
-func pairCounts(o controller.Outcome) []results.PairCount {
+// pairCounts lists the traffic by pair to servers that have reported. A pair without times of its
+// own shares the whole measured part with all others. meets reports whether the first rank has
+// fragments for the second.
+func pairCounts(o controller.Outcome, meets func(src, dst int) bool) []results.PairCount {
 	var out []results.PairCount
 	for src, from := range o.Servers {
 		for dst, to := range o.Servers {
-			if src == dst || src >= len(to.Sources) {
+			if !meets(src, dst) || src >= len(to.Sources) {
 				continue
 			}
 			got := to.Sources[src]

@@ -15,7 +15,7 @@ import (
 
 type looked struct {
 	hosts    []results.Host
-	lines    []string // what the preflight found
+	lines    []string // results of the preflight
 	warnings []string
 }
 
@@ -24,9 +24,8 @@ func (l looked) describe(m *results.Manifest) {
 	m.Warnings = append(m.Warnings, l.warnings...)
 }
 
-// preflight looks at plain hosts: what machines they are and, unless it is
-// switched off, how they reach each other. It returns an error when a run on
-// them could not be believed.
+// preflight checks plain hosts: their machines and, unless it is switched off, how they reach each
+// other. It returns an error if the results of a run on them would not be credible.
 func (r *runner) preflight(ctx context.Context) error {
 	if r.s.Fabric.Kind != scenario.Hosts {
 		return nil
@@ -67,20 +66,19 @@ func (r *runner) preflight(ctx context.Context) error {
 	return nil
 }
 
-// surveyTime bounds a survey of n servers: 42 s for 326. A round in which all
-// goes well takes some milliseconds, one with a server that does not answer some
-// seconds.
+// surveyTime bounds a survey of n servers: 42 s for 326. A successful round takes some
+// milliseconds, a round with an unresponsive server some seconds.
 func surveyTime(n int) time.Duration {
 	return 10*time.Second + time.Duration(n)*100*time.Millisecond
 }
 
-// survey measures, and puts what was measured into the words of the judge.
+// survey measures, and converts the results for the judge.
 func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Survey, error) {
 	out := preflight.Survey{Servers: seats(r.s.Tree, r.looked.hosts), Spines: r.s.Tree.Paths(), Switches: r.o.Switches}
 	if t := r.s.Tree; t.Levels() == 3 || t.Cables() > 1 {
 		out.Half = halfWay(t)
 	}
-	place := map[int]int{} // of a position
+	place := map[int]int{} // position -> index
 	for i, h := range r.looked.hosts {
 		place[h.Server] = i
 	}
@@ -93,7 +91,8 @@ func (r *runner) survey(ctx context.Context, limit time.Duration) (preflight.Sur
 	return out, nil
 }
 
-// halfWay names the switch half way where a path is more than a spine: between pods of three levels a top switch, else that of the plane or the spine.
+// halfWay names the switch half way on a path: between pods of three levels the top switch, else
+// the switch of the plane or the spine.
 func halfWay(t *topology.Tree) func(from, to, path int) string {
 	return func(from, to, path int) string {
 		if t.Apart(from, to) {
@@ -104,7 +103,7 @@ func halfWay(t *topology.Tree) func(from, to, path int) string {
 	}
 }
 
-// seats says of each machine which server it is meant to be, and on which leaf.
+// seats returns the intended server and leaf of each machine.
 func seats(t *topology.Tree, hosts []results.Host) []preflight.Server {
 	rank := map[int]int{}
 	for r, p := range positions(t) {

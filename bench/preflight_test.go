@@ -101,7 +101,7 @@ func TestPreflightRefuses(t *testing.T) {
 		at   []string
 		want string
 	}{
-		{"misplaced", []string{"a", "b", "a", "b"}, "seems to sit on leaf"},
+		{"misplaced", []string{"a", "b", "a", "b"}, "seems to be on leaf"},
 		{"unreached", []string{"a", "a", "b", "nowhere"}, "server3 is not reached by any of the 3 others that tried, at nowhere: no route to host"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,16 +17,16 @@ import (
 	"evbench/topology"
 )
 
-// A Planned case is a case with its plan and what the plan promises.
+// A Planned case is a case with its plan and the prediction for it.
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
-	Ordered    *plan.Ordered // of an ordered case: the first window that is counted
+	Ordered    *plan.Ordered // of an ordered case: the first counted window
 	Prediction results.Prediction
 }
 
-// Prepare plans every case of a scenario, the control included, and has every plan
-// judged; nothing is run.
+// Prepare plans every case of a scenario, the control included, and judges every plan; it runs
+// nothing.
 func Prepare(s *scenario.Scenario) ([]Planned, error) {
 	var out []Planned
 	for _, c := range withControl(s) {
@@ -39,10 +39,10 @@ func Prepare(s *scenario.Scenario) ([]Planned, error) {
 	return out, nil
 }
 
-// withControl returns the cases of a scenario with its control, a healthy synchronised
-// linear shift over ftree: the case that is one, else a further one, put first. It is
-// linear-shift-ports if a case has that schedule and none has linear-shift. On leaves
-// that are not full its own prediction is below 1.
+// withControl returns the cases of a scenario with its control, a healthy synchronised linear shift
+// over ftree: an existing such case, else a further one, put first. It is linear-shift-ports if a
+// case has that schedule and none has linear-shift. On leaves that are not full its own prediction
+// is below 1.
 func withControl(s *scenario.Scenario) []scenario.Case {
 	if !s.Control {
 		return s.Cases
@@ -80,7 +80,7 @@ func inFlight(c scenario.Case) int {
 }
 
 func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
-	if err := builder.MayCheck(s.Deliver, s.Check, inFlight(c)); err != nil { // else workers refuse it
+	if err := builder.MayCheck(s.Deliver, s.Check, inFlight(c)); err != nil { // workers would refuse it
 		return Planned{}, err
 	}
 	t, err := s.Tree.Without(c.Failures...)
@@ -107,17 +107,16 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	}}, nil
 }
 
-// Where fragments differ in size the prediction is made of as many exchanges as the
-// case will have, but of no more than this. Under ecmp each of them is counted for many
-// draws of the paths.
+// If fragments differ in size, a prediction covers all exchanges of the case, up to this number.
+// Under ecmp each of them counts for many draws of the paths.
 const (
 	predictedExchanges     = 64
 	predictedExchangesECMP = 8
 )
 
-// predict returns the efficiency that the link loads allow. Of a case with timed
-// failures it is the mean over time: between two changes the plan is that of the links
-// that are not used then, as the policy has it, and changing over takes no time.
+// predict returns the efficiency that the link loads allow. With timed failures it is the mean over
+// time: between two changes the plan is the policy's plan without the unused links, and changing
+// the plan takes no time.
 func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
 	if len(c.Timed) == 0 {
 		return efficiencyWith(s, c, p)
@@ -125,9 +124,8 @@ func predict(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, erro
 	return overTime(c, p.Tree, func(t *topology.Tree) (float64, error) { return during(s, c, p, t) })
 }
 
-// overTime is the mean over the time of a case of what holds while exactly the links that
-// are dead in t are not used. A link that flaps is dead many times; what holds then is
-// worked out once.
+// overTime is the mean over the time of a case of during(t), where the dead links of t are the
+// unused ones. A flapping link has the same t many times; during is called once for each t.
 func overTime(c scenario.Case, t *topology.Tree, during func(t *topology.Tree) (float64, error)) (float64, error) {
 	sum, start, known := 0.0, t, map[string]float64{}
 	at := time.Duration(0)
@@ -155,11 +153,11 @@ func overTime(c scenario.Case, t *topology.Tree, during func(t *topology.Tree) (
 	return sum / c.Duration.Seconds(), nil
 }
 
-// during predicts a case while the links that are dead in t are not used.
+// during predicts a case while the dead links of t are unused.
 func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tree) (float64, error) {
 	impaired := len(t.Dead()) > len(p.Tree.Dead())
 	if impaired && policyOf(c) == failover.None || t.Connected() != nil {
-		return 0, nil // all wait for those that wait for the link
+		return 0, nil // all servers wait for those that wait for the link
 	}
 	q, err := PlanFor(s, c, t)
 	if err != nil {
@@ -179,9 +177,8 @@ func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
 	return o
 }
 
-// PlanFor returns the plan that a case follows while exactly the links that are dead in t
-// are not used, as its policy has it: one without a schedule is built without phases. An
-// ordered case takes of it the tree alone.
+// PlanFor returns the plan that a case follows by its policy while the dead links of t are unused.
+// A plan without a schedule builds events without phases. An ordered case uses only its tree.
 func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Plan, error) {
 	o := planOptions(s, c)
 	switch policyOf(c) {
@@ -197,8 +194,7 @@ func PlanFor(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (*plan.Pla
 	return plan.Build(t, o)
 }
 
-// after returns the tree once a step has been done; dead is what timed failures
-// hold down.
+// after returns the tree after a step; dead is the links held down by timed failures.
 func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tree, error) {
 	for _, l := range s.links {
 		dead[l] = !s.up
@@ -212,11 +208,10 @@ func after(t *topology.Tree, dead map[topology.Link]bool, s step) (*topology.Tre
 	return t.Without(links...)
 }
 
-// efficiencyOf predicts the efficiency of a case that follows one plan throughout. Of
-// fragments that differ in size it takes those that the case will send, as the efficiency
-// of a measured case does: ideal is what the busiest server has in all exchanges together,
-// not in each. Exchanges in step take the sum of their times; those that overlap, what the
-// busiest link has in all of them.
+// efficiencyOf predicts the efficiency of a case that follows one plan throughout. Fragments that
+// differ in size are those that the case will send, as in the efficiency of a measured case: ideal
+// is the bytes of the busiest server in all exchanges together, not in each. Exchanges in step take
+// the sum of their times; overlapping exchanges take the total of the busiest link.
 func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
 	cost := p.Cost(plan.Equal, s.Seed)
 	if sizes := s.Sizes(c); !sizes.Equal() {
@@ -232,9 +227,9 @@ func efficiencyIn(mode string, cost plan.Cost) float64 {
 	return cost.Unsynchronised()
 }
 
-// unequal is what the exchanges of a case cost together, or as many of them as the
-// prediction takes: in step they begin while its duration is not over; without steps
-// each takes its busiest link as long as one of equal fragments does.
+// unequal is the total cost of the exchanges of a case, or of as many as the prediction covers: in
+// step they begin until its duration is over; without steps each takes its busiest link as long as
+// an exchange of equal fragments.
 func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float64) plan.Cost {
 	servers := s.Tree.Servers()
 	total := make([]float64, servers*servers)
@@ -246,7 +241,9 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 		}
 		w := weight(s, c, events(e))
 		for i := range total {
-			total[i] += w(i/servers, i%servers)
+			if s.Tree.Meets(i/servers, i%servers) {
+				total[i] += w(i/servers, i%servers)
+			}
 		}
 		if c.Mode == scenario.Sync {
 			duration += p.Cost(w, s.Seed).Duration
@@ -264,8 +261,8 @@ func mostPredicted(p *plan.Plan) int {
 	return predictedExchanges
 }
 
-// messageTimes is a duration in times of a mean fragment; without an end where the rate
-// of the links is not known.
+// messageTimes is a duration in units of a mean fragment's time; infinite if the link rate is
+// unknown.
 func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
 	rate := s.Fabric.BitPerSec()
 	if rate == 0 {
@@ -274,7 +271,7 @@ func messageTimes(s *scenario.Scenario, d time.Duration) float64 {
 	return d.Seconds() * rate / (8 * float64(s.Event.Fragment))
 }
 
-// weight is the size of each message of one exchange in mean fragments, in which each rank
+// weight is the size of each message of one exchange in units of a mean fragment, where each rank
 // builds one of the events.
 func weight(s *scenario.Scenario, c scenario.Case, events []uint64) plan.Weight {
 	sizes := s.FragmentSizes(c)

@@ -11,34 +11,32 @@ import (
 	"evbench/scenario"
 )
 
-// RateLimit is how long it may take to find the link rate of a run.
+// RateLimit bounds the search for the link rate of a run.
 const RateLimit = 5 * time.Second
 
 const (
-	// carriedShare of its prediction is what the healthy tree reaches at a rate that the
-	// machine can carry. The links of the emulation are clocks, which take some 0.8 ms of
-	// each phase at any rate: there it is less.
+	// carriedShare is the share of its prediction that the healthy tree reaches at a rate that the
+	// machine can carry. The links of the emulation are clocks, which take some 0.8 ms of each
+	// phase at any rate, so their share is lower.
 	carriedShare         = 0.99
 	carriedShareEmulated = 0.95
-	// carriedTimes is how often that has to be so, where there is time: a busy machine may
-	// be quiet for a second.
+	// carriedTimes is how often a rate must be carried, if time permits: a busy machine may be
+	// quiet for a second.
 	carriedTimes = 2
-	// leastFragment is the least that a phase sends at a rate below the first one. The links
-	// of the lab let bursts of 20 KiB pass at once: of fragments that are not well above
-	// that, waiting costs a case with fewer messages less than one with more.
+	// leastFragment is the least fragment of a phase at a rate below the first one. The links of
+	// the lab let bursts of 20 KiB pass at once: with fragments not well above that, waiting costs
+	// a case with fewer messages less than one with more.
 	leastFragment = 36 << 10
-	// lowestPart of the first rate that is tried is the last one.
+	// lowestPart: the last rate tried is the first divided by this.
 	lowestPart = 16
-	// carefulPart of the first rate is the most that is taken without having been tried,
-	// where a higher one has failed.
+	// carefulPart: after a failed try, an untried rate is at most the first divided by this.
 	carefulPart = 4
 )
 
-// closingTime is how long a fabric may take to close that had no time to end its try.
+// closingTime is how long a fabric may take to close after an interrupted try.
 const closingTime = 400 * time.Millisecond
 
-// SearchRate finds out which link rate a machine can carry; try tries one, on a fabric of its
-// own.
+// SearchRate finds a link rate that a machine can carry; try tries one, on a fabric of its own.
 func SearchRate(ctx context.Context, s *scenario.Scenario, try func(context.Context, unit.Rate) (results.TriedRate, error)) (FoundRate, error) {
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, RateLimit-closingTime)
@@ -61,18 +59,18 @@ func SearchRate(ctx context.Context, s *scenario.Scenario, try func(context.Cont
 	}
 }
 
-// A RateSearch decides which link rates are tried on a machine, and which is taken: the
-// highest that it carries. It goes down by halves from the rate that the number of
-// servers suggests, and leaves out what the machine cannot carry after what it reached.
+// A RateSearch decides which link rates are tried on a machine, and which is taken: the highest
+// that the machine carries. It goes down by halves from a rate based on the number of servers, and
+// skips rates that are implausible after the results so far.
 //
 // It reads no clock: times are since the search began.
 type RateSearch struct {
-	rates   []unit.Rate // that come into question, falling
+	rates   []unit.Rate // candidates, falling
 	share   float64     // of the prediction that is enough
 	least   time.Duration
 	tried   []results.TriedRate
-	at      int           // of rates: what comes next
-	carried int           // how often that was carried
+	at      int           // index of the next rate
+	carried int           // how often that rate was carried
 	slow    time.Duration // the longest try so far
 }
 
@@ -92,8 +90,8 @@ func NewRateSearch(s *scenario.Scenario) *RateSearch {
 	return r
 }
 
-// Next returns the rate to try now, or false when the search is over: a rate is carried,
-// all have been tried, or another try would take longer than the time that is left.
+// Next returns the rate to try now, or false when the search is over: a rate is carried, all have
+// been tried, or another try would exceed the remaining time.
 func (r *RateSearch) Next(now time.Duration) (unit.Rate, bool) {
 	if r.carried >= carriedTimes || r.at >= len(r.rates) {
 		return 0, false
@@ -101,7 +99,7 @@ func (r *RateSearch) Next(now time.Duration) (unit.Rate, bool) {
 	return r.rates[r.at], now+max(r.least, r.slow) <= RateLimit
 }
 
-// Tell takes what came out at the rate that Next returned, and how long that took.
+// Tell takes the result at the rate of Next, and how long the try took.
 func (r *RateSearch) Tell(t results.TriedRate, took time.Duration) {
 	r.tried = append(r.tried, t)
 	r.slow = max(r.slow, took)
@@ -115,8 +113,8 @@ func (r *RateSearch) Tell(t results.TriedRate, took time.Duration) {
 	}
 }
 
-// Found returns what the search came to, when it is over or the time is. A try that did
-// not end in time tells nothing.
+// Found returns the result of the search, when it or its time is over. An unfinished try counts for
+// nothing.
 func (r *RateSearch) Found() FoundRate {
 	if len(r.tried) == 0 {
 		f := FoundRate{Rate: r.careful()}
@@ -138,8 +136,8 @@ func (r *RateSearch) Found() FoundRate {
 	return f
 }
 
-// careful is the next rate, or a lower one: what is taken without a try had better be
-// too low. Of a tree that is too large for any try nothing is known.
+// careful is the next rate, or a lower one: a rate taken without a try should rather be too low.
+// For a tree too large for any try there are no data.
 func (r *RateSearch) careful() unit.Rate {
 	at := r.at
 	for r.least <= RateLimit && at < len(r.rates)-1 && r.rates[at]*carefulPart > r.rates[0] {
@@ -148,11 +146,11 @@ func (r *RateSearch) careful() unit.Rate {
 	return r.rates[at]
 }
 
-// A FoundRate is the link rate of a run, and why it is that.
+// A FoundRate is the link rate of a run, with its reason.
 type FoundRate struct {
 	Rate    unit.Rate
 	Tried   []results.TriedRate // in their order
-	Warning string              // why the machine may not carry it; "": it does
+	Warning string              // why the machine may not carry it; "": it carries it
 }
 
 func (f FoundRate) String() string {

@@ -9,20 +9,20 @@ import (
 	"evbench/scenario"
 )
 
-// Rounds decide what is measured next. They are told how long the run has gone on and
-// what has come out, and read no clock.
+// Rounds decide what is measured next, from the elapsed time and the results so far. They read no
+// clock.
 type rounds struct {
 	scenario.Rounds
 	seed  uint64
 	cases int
-	// Of the rounds so far: how many there were, and the cases that they measured, added up.
+	// The rounds so far: their number, and the total number of cases that they measured.
 	done, measured int
 }
 
-// next returns the places of the cases that the next round measures, in their order; none:
-// the run is over. The first round has all cases. Where no number of rounds was asked for, a
-// further one has those that are wanted, and begins if it ends within the limit when each
-// case takes as long as the mean of those before.
+// next returns the indexes of the cases that the next round measures, in order; none: the run is
+// over. The first round has all cases. Without a requested number of rounds, a further round has
+// the wanted cases. It begins if it ends within the limit when each case takes the mean time of
+// those before.
 func (r rounds) next(elapsed time.Duration, sofar []results.Case) []int {
 	switch {
 	case r.done == 0, r.done < r.Count:
@@ -37,9 +37,8 @@ func (r rounds) next(elapsed time.Duration, sofar []results.Case) []int {
 	return slices.DeleteFunc(r.order(r.done), func(place int) bool { return !slices.Contains(places, place) })
 }
 
-// wanted returns the places of the cases that a further round is to measure: those that are
-// compared until they are settled, then those of the others that have no interval over
-// rounds, and beside them the control.
+// wanted returns the indexes of the cases for a further round: compared cases until they are
+// settled, then other cases without an interval over rounds, and with them the control.
 func wanted(cases []results.Case) (places []int) {
 	open := func(c results.Case) bool { return c.Compared }
 	if settled(cases) {
@@ -56,14 +55,13 @@ func wanted(cases []results.Case) (places []int) {
 	return places
 }
 
-// overRounds reports whether a case has an interval that shows how rounds differ.
+// overRounds reports whether a case has an interval that covers the spread of rounds.
 func overRounds(c results.Case) bool {
 	return c.Estimate != nil && c.Estimate.Known() && c.Estimate.Over == results.OverRounds
 }
 
-// order returns the places of the cases in the order in which a round measures them. It
-// is drawn anew for each round, so that no case always follows the same one. A round alone
-// has the order of the scenario.
+// order returns the indexes of the cases in the order of a round. It is drawn anew for each round,
+// so that no case always follows the same one. A single round has the order of the scenario.
 func (r rounds) order(round int) []int {
 	order := rand.New(rand.NewPCG(r.seed, uint64(round))).Perm(r.cases)
 	if r.Count == 1 {
@@ -72,17 +70,17 @@ func (r rounds) order(round int) []int {
 	return order
 }
 
-// mostTries is how often a slice is measured in a round before the round does without.
+// mostTries is how often a round measures a slice before giving up on it.
 const mostTries = 3
 
-// again reports whether a rejected slice is measured once more in its round: while that
-// leaves time for what else is to come. With a number of rounds the time is not limited.
+// again reports whether a rejected slice is repeated in its round: if that leaves time for the
+// rest. With a requested number of rounds time is not limited.
 func (r rounds) again(tries int, elapsed, slice time.Duration) bool {
 	return tries < mostTries && (r.Count > 0 || elapsed+2*slice <= r.Limit)
 }
 
-// settled reports whether all that is compared, if anything is, is resolved, and over
-// rounds: exchanges of few slices say less.
+// settled reports whether all comparisons, if any, are resolved, and over rounds: the exchanges of
+// few slices say less.
 func settled(cases []results.Case) bool {
 	for _, c := range cases {
 		if c.Compared && (c.Verdict != results.Resolved || c.Estimate.Over != results.OverRounds) {

@@ -1,14 +1,13 @@
-// Package bench measures the cases of a scenario: for each round and case it takes dead
-// links down, installs the routes of the plan, warms up and measures a slice. It goes
-// on until the answer is resolved, and judges every case by its evidence.
+// Package bench measures the cases of a scenario: for each round and case it takes dead links down,
+// installs the routes of the plan, warms up and measures a slice. It continues until the answer is
+// resolved, and judges every case by its evidence.
 //
-// A round has a slice of each case and of the control, in an order drawn from the seed.
-// Cases are compared with the control of the same round: what disturbs the machine for
-// longer than a round disturbs both.
+// A round has a slice of each case and of the control, in an order drawn from the seed. Cases are
+// compared with the control of the same round: a disturbance longer than a round affects both.
 //
-// It asks for a fabric to run on and a sink to write to, and picks neither; it
-// prints nothing. Efficiencies are ideal time / measured time; ideal is what the
-// bytes of the busiest server need at the link rate.
+// The caller chooses the fabric to run on and the sink to write to; bench prints nothing.
+// Efficiencies are ideal time / measured time; ideal is the time for the bytes of the busiest
+// server at the link rate.
 package bench
 
 import (
@@ -32,22 +31,21 @@ import (
 type Options struct {
 	// Listen is where the controller listens, "unix:PATH" or "tcp:HOST:PORT".
 	Listen string
-	// Listener, if not nil, is served instead, and closed; Listen is then what
-	// the manifest calls it.
+	// Listener, if not nil, is served instead, and closed; Listen is then its name in the manifest.
 	Listener net.Listener
-	// Token is the secret that workers show.
+	// Token is the secret that workers must know.
 	Token string
 	// JoinTimeout is how long to wait for another worker to join. 0 means 30s.
 	JoinTimeout time.Duration
-	// Progress is told what goes on, one event at a time; the run waits for it. nil is allowed.
+	// Progress gets the events of the run, one at a time; the run waits for it. nil is allowed.
 	Progress func(Progress)
-	// Log takes what is odd but harmless, such as a stranger on the control
-	// port; nil is allowed.
+	// Log gets irregular but harmless events, such as a stranger on the control port; nil is
+	// allowed.
 	Log *slog.Logger
-	// Switches is whose an address of a switch is, where plain hosts have an address
-	// for each spine: the preflight looks whether it leads there.
+	// Switches maps an address to the switch that owns it, for plain hosts with an address for each
+	// spine: the preflight checks that an address leads through its spine.
 	Switches map[string]string
-	// Describe fills what the manifest says about machine and program.
+	// Describe fills in machine and program in the manifest.
 	Describe func(*results.Manifest)
 }
 
@@ -57,10 +55,10 @@ type runner struct {
 	f        fabric.Fabric
 	open     func() (results.Sink, error)
 	sink     results.Sink // nil until all workers have joined
-	pairs    bool         // are counted one by one
+	pairs    bool         // pairs are counted
 	ctl      *controller.Controller
 	manifest results.Manifest
-	looked   looked // at plain hosts
+	looked   looked // results about plain hosts
 	cases    []Planned
 	plan     rounds
 	began    time.Time
@@ -69,16 +67,16 @@ type runner struct {
 	sinkErr  error
 }
 
-// Work is what is measured: the planned cases of a scenario, on a fabric.
+// Work is the planned cases of a scenario, on a fabric.
 type Work struct {
 	Scenario *scenario.Scenario
 	Cases    []Planned
 	Fabric   fabric.Fabric
-	// Open is called once all workers have joined: a run that does not come so far leaves no results.
+	// Open is called once all workers have joined: a run that ends before leaves no results.
 	Open func() (results.Sink, error)
 }
 
-// Run measures. The summary is that of what was measured, also when an error or ctx ended the run
+// Run measures. The summary covers everything measured, even if an error or ctx ended the run
 // early; it is then marked.
 func Run(ctx context.Context, w Work, o Options) (results.Summary, error) {
 	s := w.Scenario
@@ -132,8 +130,7 @@ func (r *runner) begin() error {
 	return nil
 }
 
-// control is what control messages travel on, with the port where a free one was
-// asked for.
+// control is the control address, with the actual port if a free one was requested.
 func (r *runner) control() string {
 	if r.o.Listener == nil {
 		return r.ctl.Addr()
@@ -141,7 +138,7 @@ func (r *runner) control() string {
 	return r.o.Listen
 }
 
-// session starts controller and workers, measures every case and lets all go.
+// session starts controller and workers, measures every case and ends all workers.
 func (r *runner) session(ctx context.Context) (err error) {
 	r.ctl = controller.New(controller.Options{Token: r.o.Token, Servers: positions(r.s.Tree), Log: r.o.Log})
 	defer func() { err = errors.Join(err, r.ctl.Close()) }()
@@ -151,7 +148,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 		return err
 	}
 
-	// Workers outlive ctx for a moment, so that they can report what they have.
+	// Workers outlive ctx for a moment, so that they can report their results.
 	workers, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	joining, giveUp := context.WithCancelCause(ctx)
@@ -184,12 +181,11 @@ func (r *runner) session(ctx context.Context) (err error) {
 	return nil
 }
 
-// errWorkerFailed ends the wait for all to join: one will not. What it said comes with
-// what the launcher returns.
+// errWorkerFailed ends the wait for all workers: one will not join. The launcher returns its error.
 var errWorkerFailed = errors.New("a worker failed before all servers had joined")
 
-// join waits until all workers have joined, as long as one more does in time: a slow machine
-// takes a while to start them all.
+// join waits until all workers have joined, provided that each joins soon after the one before: a
+// slow machine takes a while to start them all.
 func (r *runner) join(ctx context.Context) error {
 	for n := range r.s.Tree.Servers() {
 		limited, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)

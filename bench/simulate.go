@@ -22,8 +22,8 @@ import (
 
 var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
 
-// SimCases turns planned cases into what a simulation works out: all repeats of each. An empty
-// model means the one that fits the case.
+// SimCases turns planned cases into jobs of a simulation: all repeats of each. An empty model
+// selects the fitting model for each case.
 func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
 		return nil, errNoRate
@@ -52,7 +52,7 @@ func simModel(s *scenario.Scenario, p Planned) string {
 	return sim.FluidModel
 }
 
-// LosslessOf is the network of the model of packets.
+// LosslessOf converts the network settings for the packet model.
 func LosslessOf(x scenario.Lossless) sim.Lossless {
 	return sim.Lossless{
 		Packet: int(x.Packet), Buffer: int(x.Buffer), Lanes: x.Lanes, Reads: x.Reads, Delay: x.Delay, Cable: x.Cable,
@@ -60,8 +60,8 @@ func LosslessOf(x scenario.Lossless) sim.Lossless {
 	}
 }
 
-// Simulable returns the cases that a model can work out; an empty one stands for that which
-// fits each case. For each reason to leave others out there is a line, with their names.
+// Simulable returns the cases that a model can simulate; an empty model selects the fitting one for
+// each case. For each reason to skip others there is a line, with their names.
 func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Planned, skipped []string) {
 	names := map[string][]string{} // by reason
 	for _, p := range planned {
@@ -77,7 +77,7 @@ func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Pla
 	return fit, skipped
 }
 
-// unfit returns why a model cannot work out a case, or "".
+// unfit returns why a model cannot simulate a case, or "".
 func unfit(model string, p Planned) string {
 	switch f := p.Failover; {
 	case routing.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
@@ -91,7 +91,7 @@ func unfit(model string, p Planned) string {
 	return ""
 }
 
-// SimManifest is what a simulated run says about itself, but for program and machine.
+// SimManifest describes a simulated run, without program and machine.
 func SimManifest(s *scenario.Scenario, planned []Planned, quantum time.Duration) results.Manifest {
 	m := results.Manifest{
 		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
@@ -109,8 +109,8 @@ func SimManifest(s *scenario.Scenario, planned []Planned, quantum time.Duration)
 	return m
 }
 
-// simCase turns one planned case into a job. Repeats differ in what is drawn: the paths
-// under ecmp, and jitter.
+// simCase turns one planned case into a job. Repeats differ in their random draws: the paths under
+// ecmp, and jitter.
 func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 	changes, err := simChanges(s, p)
 	if err != nil {
@@ -129,8 +129,8 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 	}, nil
 }
 
-// simChanges plans anew for each moment from which other links are used. The new plan and
-// its routes are there at once.
+// simChanges makes a new plan for each moment from which other links are used. The new plan and its
+// routes are in place at once.
 func simChanges(s *scenario.Scenario, p Planned) ([]sim.Change, error) {
 	unused := Unused(p.Case)
 	var moments []time.Duration
@@ -166,8 +166,8 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 	return dead
 }
 
-// LogSetting is the network of a scenario, without dead links, for a log of failures. What its
-// servers can take is not limited.
+// LogSetting is the network of a scenario, without dead links, for a log of failures. The rate of
+// its servers is not limited.
 func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error) {
 	switch {
 	case s.Fabric.Rate == 0:
@@ -177,6 +177,9 @@ func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error
 	}
 	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
+	}
+	if err := s.Tree.AllBoth("logs are replayed"); err != nil {
+		return nil, err
 	}
 	timing := simTiming(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
@@ -188,8 +191,8 @@ func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error
 	}, nil
 }
 
-// simTiming is what events cost beside the bytes on the wires. MPI's own barrier counts as
-// dissemination, in which as many rounds follow each other.
+// simTiming is the cost of events beside the bytes on the wires. MPI's own barrier counts as
+// dissemination, which has as many successive rounds.
 func simTiming(s *scenario.Scenario, kind string) sim.Timing {
 	if kind == barrier.MPI {
 		kind = barrier.Dissemination

@@ -114,9 +114,16 @@ cases:
 }
 
 // TestOrderedAsPredicted: of ordered cases, too, links that change on the way included,
-// and the models phase and fluid come to the same.
+// and the models phase and fluid come to the same; with readers apart from builders, too.
 func TestOrderedAsPredicted(t *testing.T) {
-	cases, got := simulated(t, `
+	for _, roles := range []string{"", "readers: leaf0-2\nbuilders: leaf2-3", "readers: leaf0\nbuilders: leaf1-3"} {
+		orderedAsPredicted(t, roles)
+	}
+}
+
+func orderedAsPredicted(t *testing.T, roles string) {
+	t.Helper()
+	cases, got := simulated(t, roles+`
 topology: FT(2;4,4)
 control: off
 duration: 40s
@@ -134,11 +141,11 @@ cases:
 	for i, x := range cases {
 		want := x.Case.PredictedEfficiency
 		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.Ordered.Hash(),
-			"%s: efficiency %.4f, predicted %.4f, model %s, plan %s", x.Name, got[i], want, x.Model, x.Case.PlanHash)
+			"%s %s: efficiency %.4f, predicted %.4f, model %s, plan %s", roles, x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		o := expect.Value(sim.Fluid(t.Context(), &x.Job, nil))(t)
 		p := expect.Value(sim.Phase(t.Context(), &x.Job, nil))(t)
 		expect.False(t, (o.Span-p.Span).Abs() > p.Span/1_000_000 && len(x.Changes) == 0,
-			"%s: %v by flows, %v by the longest path", x.Name, o.Span, p.Span)
+			"%s %s: %v by flows, %v by the longest path", roles, x.Name, o.Span, p.Span)
 	}
 }
 

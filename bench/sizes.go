@@ -6,49 +6,62 @@ import (
 	"evbench/scheduler/sizes"
 )
 
-// Matrix returns the sizes of the fragments of one exchange of a case, by source and
-// builder (ranks): those that a run will have, and that simulations and predictions take.
-// In exchange e, from 0 and warm-up included, rank r builds event e·S + r.
+// Matrix returns the sizes of the fragments of one exchange of a case, by source and builder
+// (ranks): the same in runs, simulations and predictions. In exchange e, from 0 and warm-up
+// included, rank r builds event e·S + r; if not all build, see builder.Roles.
 func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*sizes.Matrix, error) {
-	return sizes.Exchange(s.Tree, s.FragmentSizes(c).Of, exchange)
+	of := s.FragmentSizes(c)
+	if of.All() {
+		return sizes.Exchange(s.Tree, of.Of, exchange)
+	}
+	n := uint64(of.Servers)
+	return sizes.Exchange(s.Tree, func(event uint64, source int) int {
+		if dst := int(event % n); !s.Tree.Meets(source, dst) {
+			return 0
+		} else {
+			return of.Of(of.Event(event/n, dst), source)
+		}
+	}, exchange)
 }
 
-// builders returns the events that ranks build in one counted exchange after the other, to
-// be asked for in this order. Where a server gets the next event when it has room, nobody
-// knows them beforehand: they are taken as in an exchange.
+// builders returns the events that ranks build in successive counted exchanges, by rank; call the
+// result in this order. Ranks that build none have 0. If a server gets its next event when it has
+// room, the events are unknown beforehand: they are taken as in an exchange.
 func builders(s *scenario.Scenario, c scenario.Case) func(exchange int) []uint64 {
-	n := s.Tree.Servers()
-	events, first := make([]uint64, n), uint64(s.Warmup*n)
-	b := builder.NewBalancer(n, s.FragmentSizes(c).Of)
+	of := s.FragmentSizes(c)
+	events := make([]uint64, of.Servers)
+	b := builder.NewBalancer(of.Roles, of.Of)
 	return func(exchange int) []uint64 {
-		for rank := range events {
-			events[rank] = first + uint64(exchange*n+rank)
+		for place := range of.Events() {
+			rank := of.Builder(place)
+			events[rank] = of.Event(uint64(s.Warmup+exchange), rank)
 		}
 		if c.Assign != builder.AssignBalanced {
 			return events
 		}
 		if exchange%builder.Ahead == 0 {
-			b.Plan(events[0], builder.Ahead)
+			b.Plan(events[of.Builder(0)], builder.Ahead)
 		}
-		for rank := range events {
+		for place := range of.Events() {
+			rank := of.Builder(place)
 			events[rank], _ = b.Next(rank)
 		}
 		return events
 	}
 }
 
-// Balance returns the mean over the most that servers receive while as many events are
-// built as are known at a time (builder.Ahead of each), on average over the exchanges of a
-// prediction: what a case would come to if nothing but the servers' links held it up.
+// Balance returns the mean divided by the largest number of bytes that a server receives while
+// builder.Ahead events of each server are built, averaged over the exchanges of a prediction: the
+// efficiency of a case if only the servers' links limited it.
 func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	n := s.Tree.Servers()
 	sizes, events := s.FragmentSizes(c), builders(s, c)
 	load := make([]float64, n)
 	sum, most := 0.0, 0.0
 	for e := range predictedExchanges {
-		for rank, event := range events(e) {
+		for rank, event := range events(e) { // some ranks build none
 			for src := range n {
-				if src != rank {
+				if s.Tree.Meets(src, rank) {
 					load[rank] += float64(sizes.Of(event, src))
 				}
 			}
@@ -56,7 +69,7 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 		if (e+1)%builder.Ahead == 0 {
 			peak := 0.0
 			for rank, x := range load {
-				sum += x / float64(n)
+				sum += x / float64(s.Tree.Builders())
 				peak = max(peak, x)
 				load[rank] = 0
 			}
@@ -66,21 +79,29 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	return sum / most
 }
 
-// heaviest is how many bytes an event of a case brings its server at most. Where sizes are
-// drawn it is twice the most of some exchanges: what is beyond that is rare.
+// heaviest is the most bytes that an event of a case brings its server. If sizes are drawn it is
+// twice the maximum over some exchanges: larger events are rare.
 func heaviest(s *scenario.Scenario, c scenario.Case) float64 {
-	const looks = 1 << 20 // at fragments, at most
+	const looks = 1 << 20 // fragments, at most
 	n, sizes := s.Tree.Servers(), s.FragmentSizes(c)
+	others := 0
+	for rank := range n {
+		if sizes.Builds(rank) {
+			others = max(others, sizes.Others(rank))
+		}
+	}
 	if sizes.Equal() {
-		return float64(n-1) * float64(sizes.Mean)
+		return float64(others) * float64(sizes.Mean)
 	}
 	most := 0
 	for event := range uint64(max(1, min(predictedExchanges, looks/(n*n))) * n) {
 		sum := 0
 		for source := range n {
-			sum += sizes.Of(event, source)
+			if sizes.Reads(source) {
+				sum += sizes.Of(event, source)
+			}
 		}
 		most = max(most, sum)
 	}
-	return min(2*float64(most), float64(n-1)*float64(sizes.Max()))
+	return min(2*float64(most), float64(others)*float64(sizes.Max()))
 }

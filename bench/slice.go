@@ -27,7 +27,7 @@ func (r *runner) all(ctx context.Context) error {
 	}
 }
 
-// round measures a slice of each case in an order, and once more those that are rejected.
+// round measures a slice of each case in an order, and repeats rejected ones.
 func (r *runner) round(ctx context.Context, order []int) error {
 	for tries := 1; len(order) > 0; tries++ {
 		var rejected []int
@@ -61,33 +61,33 @@ func (r *runner) slice(ctx context.Context, place, index, count int) (*measured,
 	}
 	m.slice = r.sliceOf(m)
 	r.done = append(r.done, m)
-	sum := r.standing(false) // which settles whether this one counts
+	sum := r.standing(false) // decides whether this slice counts
 	if err == nil {
 		r.progress(p, Done{Slice: r.result(m), Links: m.links, Summary: sum})
 	}
 	return m, errors.Join(err, r.sinkErr)
 }
 
-// unopened reports whether a slice ended before anything was sent, and nobody was lost. Where connections
-// opened before, the machine delayed them.
+// unopened reports whether a slice ended before any send, without losing a server. If connections
+// opened earlier in the run, the machine delayed them.
 func unopened(err error) bool {
 	e, ok := errors.AsType[*controller.CaseError](err)
 	return ok && e.Closed
 }
 
-// A measured case is what one slice of a case came to, or all of them together.
+// A measured case is the result of one slice of a case, or of all its slices together.
 type measured struct {
 	Planned
-	repeat   int // number of the slice among those of its case, from 0
+	repeat   int // index of the slice within its case, from 0
 	round    int
 	start    time.Duration // since the first slice of the run began
-	rejected string        // what disturbed it; "": it counts
-	slice    results.Slice // what the summary says of it, but for ratio and rejection
+	rejected string        // reason; "": the slice counts
+	slice    results.Slice // its row in the summary, without ratio and rejection
 	outcome  controller.Outcome
-	links    []results.LinkCount // nil where the fabric cannot count
-	drops    uint64              // that no timed failure excuses
+	links    []results.LinkCount // nil if the fabric cannot count
+	drops    uint64              // not excused by a timed failure
 	events   []results.LinkEvent
-	// failovers is what was done about them.
+	// failovers are the reactions to those changes.
 	failovers []results.Failover
 	warnings  []string
 }

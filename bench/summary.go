@@ -13,17 +13,17 @@ import (
 type meter struct {
 	interval    time.Duration
 	slot        int
-	now, before amounts // of the interval that goes on, and of all before it
+	now, before amounts // of the current interval, and of all before it
 }
 
-// amounts are what servers have built, and how long each of them took, summed over servers.
+// amounts are the events built by servers, and the times of each server, summed over servers.
 type amounts struct{ events, seconds float64 }
 
 // rate is in events/s of one server, the mean over all.
 func (a amounts) rate() float64 { return a.events / a.seconds }
 
-// add takes a sample. When it begins a new interval, it returns the rate of the one before, and that of
-// all before.
+// add takes a sample. If it begins a new interval, it returns the rate of the previous one, and the
+// rate of all previous ones.
 func (m *meter) add(s results.Sample) (interval, all float64, ok bool) {
 	slot := int(s.TSec/m.interval.Seconds() + 0.5)
 	if last := m.now; slot > m.slot {
@@ -39,9 +39,9 @@ func (m *meter) add(s results.Sample) (interval, all float64, ok bool) {
 	return interval, all, ok
 }
 
-// ideal returns the time that the bytes of the busiest server need at the link
-// rate, or 0 where the rate is not known.
-func ideal(o controller.Outcome, f results.Fabric) time.Duration {
+// ideal returns the time for the bytes of the busiest server at the link rate, or 0 if the rate is
+// unknown.
+func ideal(o controller.Outcome, f results.Fabric, roles builder.Roles) time.Duration {
 	if f.RateBitPerSec == 0 || f.Factor == 0 {
 		return 0
 	}
@@ -50,29 +50,31 @@ func ideal(o controller.Outcome, f results.Fabric) time.Duration {
 		built += s.Events
 	}
 	most := 0.0
-	for _, s := range o.Servers {
-		others := uint64(len(o.Servers) - 1)
-		most = max(most, onLink(s.ReceivedBytes, s.Events*others), onLink(s.SentBytes, built-s.Events))
+	for rank, s := range o.Servers {
+		most = max(most, onLink(s.ReceivedBytes, s.Events*uint64(roles.Others(rank))))
+		if roles.Reads(rank) {
+			most = max(most, onLink(s.SentBytes, built-s.Events))
+		}
 	}
 	return time.Duration(most * 8 / (float64(f.RateBitPerSec) * f.Factor) * float64(time.Second))
 }
 
-// onLink is the size of fragments with their headers.
+// onLink is the bytes of fragments with their headers.
 func onLink(payload, fragments uint64) float64 {
 	return float64(payload + fragments*builder.HeaderSize)
 }
 
-// efficiency is ideal time / measured time, 0 where no rate is known.
-func efficiency(o controller.Outcome, f results.Fabric) float64 {
+// efficiency is ideal time / measured time, 0 if the rate is unknown.
+func efficiency(o controller.Outcome, f results.Fabric, roles builder.Roles) float64 {
 	if o.Span <= 0 {
 		return 0
 	}
-	return ideal(o, f).Seconds() / o.Span.Seconds()
+	return ideal(o, f, roles).Seconds() / o.Span.Seconds()
 }
 
-// result sums up a slice of a case, or all of them. It is judged later.
+// result summarises a slice of a case, or all of them. Judging follows later.
 func (r *runner) result(m *measured) results.Case {
-	o, info := m.outcome, r.f.Info()
+	o, info, roles := m.outcome, r.f.Info(), builder.RolesOf(r.s.Tree)
 	c := results.Case{
 		Name: m.Name, Mode: m.Mode, Barrier: m.Barrier, Schedule: m.Schedule, Routing: m.Plan.Routing,
 		Failures: m.FailureTexts(m.Plan.Tree), Sizes: r.s.Sizes(m.Case).String(), Control: m.Control, Model: info.Model, Deliver: r.s.Deliver, Check: r.s.Check, IO: m.outcome.IO,
@@ -86,16 +88,19 @@ func (r *runner) result(m *measured) results.Case {
 		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
 	}
 	if m.Mode == scenario.Unsync {
-		c.Exchanges = o.Events / uint64(max(1, len(o.Servers)))
+		c.Exchanges = o.Events / uint64(max(1, roles.Events()))
 	}
 	if o.Events > 0 {
-		c.TokensPerFragment = float64(o.Tokens) / float64(o.Events*uint64(len(o.Servers)-1))
+		c.TokensPerFragment = float64(o.Tokens) / (float64(o.Events) * float64(r.s.Tree.Messages()) / float64(roles.Events()))
 	}
 	if o.Span > 0 {
-		c.EventsPerSec, c.GoodputBitPerSec = rates(o)
+		c.SetRates(roles, o.Span.Seconds(), func(rank int) (events, received, sent uint64) {
+			s := o.Servers[rank]
+			return s.Events, s.ReceivedBytes, s.SentBytes
+		})
 	}
 	if info.RateBitPerSec > 0 {
-		c.PredictedEfficiency, c.MeasuredEfficiency = m.Prediction.Efficiency, efficiency(o, info)
+		c.PredictedEfficiency, c.MeasuredEfficiency = m.Prediction.Efficiency, efficiency(o, info, roles)
 	}
 	if base := r.controlPrediction(); base > 0 {
 		c.PredictedRatio = m.Prediction.Efficiency / base
@@ -103,7 +108,7 @@ func (r *runner) result(m *measured) results.Case {
 	return c
 }
 
-// controlPrediction is the efficiency predicted of the control, 0 without one.
+// controlPrediction is the predicted efficiency of the control, 0 without one.
 func (r *runner) controlPrediction() float64 {
 	for _, c := range r.cases {
 		if c.Control {
@@ -111,17 +116,6 @@ func (r *runner) controlPrediction() float64 {
 		}
 	}
 	return 0
-}
-
-// rates returns events and received payload per second of each server, over the
-// time that the slowest one took.
-func rates(o controller.Outcome) (events, goodput results.Stat) {
-	var e, g []float64
-	for _, s := range o.Servers {
-		e = append(e, float64(s.Events)/o.Span.Seconds())
-		g = append(g, float64(s.ReceivedBytes)*8/o.Span.Seconds())
-	}
-	return results.NewStat(e), results.NewStat(g)
 }
 
 func (r *runner) sliceOf(m *measured) results.Slice {
@@ -134,8 +128,8 @@ func (r *runner) sliceOf(m *measured) results.Slice {
 	}
 }
 
-// perWindow adds up the times of exchanges that are planned together. They end in any order and
-// about at once, so that one says nothing; those of a window that has not ended are left out.
+// perWindow adds up the times of exchanges of the same window. They end in any order and almost
+// together, so a single time means nothing; exchanges of an unfinished window are left out.
 func perWindow(sec []float64, window int) []float64 {
 	if window < 2 {
 		return sec
@@ -149,13 +143,13 @@ func perWindow(sec []float64, window int) []float64 {
 	return out
 }
 
-// slices are what has been measured so far, as results, and settles which of it counts.
+// slices are the results so far; it decides which of them count.
 func (r *runner) slices() []results.Slice {
 	var out []results.Slice
 	for _, m := range r.done {
 		out = append(out, m.slice)
 	}
-	if r.plan.Count != 1 { // of one round nobody knows what is usual
+	if r.plan.Count != 1 { // a single round does not show what is usual
 		results.Reject(out)
 	}
 	for i, s := range out {
@@ -164,8 +158,8 @@ func (r *runner) slices() []results.Slice {
 	return out
 }
 
-// totals are the cases in the order of the scenario, each over all its slices. Without
-// any it is left out.
+// totals are the cases in the order of the scenario, each over all its slices. A case without
+// slices is left out.
 func (r *runner) totals() (cases []results.Case, from []*measured) {
 	for _, p := range r.cases {
 		if m := together(r.done, p); m != nil {
@@ -175,7 +169,7 @@ func (r *runner) totals() (cases []results.Case, from []*measured) {
 	return cases, from
 }
 
-// standing is what has been measured so far, every case with its estimate and judged.
+// standing is the results so far, with every case estimated and judged.
 func (r *runner) standing(complete bool) results.Summary {
 	sum := results.Summary{Schema: results.SummarySchema, Name: r.s.Name, Complete: complete, Rounds: r.plan.done, Slices: r.slices()}
 	cases, from := r.totals()

@@ -18,28 +18,26 @@ import (
 	"evbench/topology"
 )
 
-// settle is how long before and after a timed failure lost packets are its own
-// doing.
+// settle is how long before and after a timed failure lost packets count as its effect.
 const settle = time.Second
 
-// A step is one thing to do at a moment of a case with timed failures.
+// A step is one action at a moment of a case with timed failures.
 type step struct {
 	at     time.Duration // since the measured part began
 	links  []topology.Link
 	change bool // links go down or up; otherwise counters are read
 	up     bool
-	open   bool // reading: a window of excused drops begins, else ends
+	open   bool // reading: starts a window of excused drops, else ends it
 }
 
-// steps puts the timed failures of a case in order: for each change of a link a
-// reading of the counters before, the change, and a reading after. Windows that
-// overlap are one.
+// steps puts the timed failures of a case in order: for each change of a link a reading of the
+// counters before, the change, and a reading after. Overlapping windows are merged.
 func steps(timed []scenario.Timed, duration time.Duration) []step {
 	return windows(changes(timed, duration), settle)
 }
 
-// stepsOf are those of one case. Where nothing is done about dead links, what is sent to
-// them is lost for as long as they are dead: that is one window.
+// stepsOf are the steps of one case. If its policy does nothing about dead links, packets to them
+// are lost as long as they are dead: that is one window.
 func stepsOf(c scenario.Case) []step {
 	if policyOf(c) != failover.None {
 		return steps(c.Timed, c.Duration)
@@ -47,7 +45,7 @@ func stepsOf(c scenario.Case) []step {
 	all := changes(c.Timed, c.Duration)
 	out := windows(all, c.Duration)
 	if last := len(all) - 1; last >= 0 && !all[last].up {
-		out[len(out)-1].at = c.Duration + settle // the end of the case closes it
+		out[len(out)-1].at = c.Duration + settle // the end of the case closes the window
 	}
 	return out
 }
@@ -64,8 +62,8 @@ func changes(timed []scenario.Timed, duration time.Duration) []step {
 	return out
 }
 
-// windows puts readings around changes; those with less than apart to either side of
-// their windows share one.
+// windows puts readings settle before and after changes. A change shares the window of the one
+// before if its own window would begin at most apart after that change.
 func windows(changes []step, apart time.Duration) []step {
 	var out []step
 	for i, c := range changes {
@@ -80,18 +78,19 @@ func windows(changes []step, apart time.Duration) []step {
 	return out
 }
 
-// A timeline plays the steps of one case on a fabric and keeps what happened.
+// A timeline plays the steps of one case on a fabric and records the results.
 type timeline struct {
 	fabric  fabric.Fabric
 	tell    func(Event)
 	start   time.Time
 	excused uint64     // drops within a window
-	mu      sync.Mutex // of events, while the case goes on
+	mu      sync.Mutex // guards events during the case
 	events  []linkEvent
+	missed  []step // changes that were due, but the case ended while an earlier one was made
 	series  series
-	records []failover.Record // what was done about them
-	waits   string            // which dead links messages wait for in the end, in words
-	cut     string            // which cables somebody else has taken down, in words: see blameCables
+	records []failover.Record // of the reactions
+	waits   string            // dead links that messages wait for at the end, in words
+	cut     string            // cables taken down from outside, in words: see blameCables
 }
 
 type linkEvent struct {
@@ -100,30 +99,31 @@ type linkEvent struct {
 	set   time.Time
 }
 
-// play runs until the last step is done or ctx ends; a window that is open then
-// is closed by a last reading.
+// play runs until the last step is done or ctx ends; a final reading closes an open window.
 func (l *timeline) play(ctx context.Context, steps []step) error {
 	var before uint64
+	open := false
 	for _, s := range steps {
 		timer := time.NewTimer(time.Until(l.start.Add(s.at)))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			if s.change || s.open {
-				return nil
-			}
 		case <-timer.C:
 		}
 		var err error
-		switch {
+		switch over := ctx.Err() != nil; {
+		case s.change && over:
+			l.missed = append(l.missed, s)
 		case s.change:
 			err = l.set(ctx, s)
-		case s.open:
+		case s.open && !over:
 			before, err = l.drops()
-		default:
+			open = true
+		case !s.open && open:
 			var after uint64
 			after, err = l.drops()
 			l.excused += after - before
+			open = false
 		}
 		if err != nil {
 			return err
@@ -132,8 +132,8 @@ func (l *timeline) play(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// set changes links. A change that the end of the case cuts short is no error: what comes
-// next on the fabric sets all links.
+// set changes links. A change interrupted by the end of the case is no error: the next user of the
+// fabric sets all links.
 func (l *timeline) set(ctx context.Context, s step) error {
 	l.mu.Lock()
 	l.events = append(l.events, linkEvent{links: s.links, up: s.up, set: time.Now()})
@@ -151,16 +151,15 @@ func (l *timeline) set(ctx context.Context, s step) error {
 	return nil
 }
 
-// drops reads the counters. It does not obey the context of the case: the last
-// window is closed when the case is over.
+// drops reads the counters. It ignores the context of the case: the last window closes after the
+// case.
 func (l *timeline) drops() (uint64, error) {
 	counts, err := l.fabric.Counters(context.Background())
 	return drops(counts), err
 }
 
-// answer returns the record that tells what was done about a change of these links: the
-// first that was seen after it, with the routes of a later one where another change came
-// before its own were in place.
+// answer returns the record of the reaction to a change of these links: the first record after it,
+// with the routes of a later one if another change came before its own were in place.
 func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
 	set := e.set.Sub(l.start)
 	for i, r := range l.records {
@@ -173,7 +172,7 @@ func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
 		}
 		for _, later := range l.records[i:] {
 			if overlap(e.links, later.Dead) == e.up {
-				break // it has changed again
+				break // the links have changed again
 			}
 			if repaired(later) > 0 {
 				later.Seen = r.Seen
@@ -185,9 +184,9 @@ func (l *timeline) answer(e linkEvent) (failover.Record, bool) {
 	return failover.Record{}, false
 }
 
-// blame puts the links first where messages waited for them in the end: no server behind
-// them is at fault for standing still. Cables that others have taken down come first in any
-// case: where one server gives up on another, it closes its connections to all.
+// blame puts the links that messages waited for at the end first: the servers behind them are not
+// to blame. Cables taken down from outside come first in any case: if one server gives up on
+// another, it closes its connections to all.
 func (l *timeline) blame(err error) error {
 	ce, ok := errors.AsType[*controller.CaseError](err)
 	why := strings.Join(slices.DeleteFunc([]string{l.cut, l.waits}, func(s string) bool { return s == "" }), "; ")
@@ -214,9 +213,9 @@ func overlap(a, b []topology.Link) bool {
 	return slices.ContainsFunc(a, func(x topology.Link) bool { return slices.Contains(b, x) })
 }
 
-// results returns one row for each link that changed, and what is odd about it. It is
-// called when nothing plays any more. Where nothing is done about a dead link, or a link
-// that is back is held out, no answer is none missing.
+// results returns one row for each link that changed, and irregularities. It is called when the
+// timeline has ended. If nothing is done about a dead link, or a returned link is held out, a
+// missing answer is no irregularity.
 func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warnings []string) {
 	for _, e := range l.events {
 		r, found := l.answer(e)
@@ -235,11 +234,20 @@ func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warning
 			rows = append(rows, row)
 		}
 	}
+	for _, s := range l.missed {
+		way := "gone down"
+		if s.up {
+			way = "come up"
+		}
+		for _, link := range s.links {
+			warnings = append(warnings, fmt.Sprintf("%v: it should have %s after %v; the case ended before", link, way, s.at))
+		}
+	}
 	return rows, warnings
 }
 
-// repaired is when the first routes were in place that lead around what is dead, or lead
-// through what is alive again.
+// repaired is when the first routes around the dead links, or through the returned ones, were in
+// place.
 func repaired(r failover.Record) time.Duration {
 	for _, t := range []time.Duration{r.Aided, r.Installed, r.Cleaned} {
 		if t > 0 {

@@ -7,8 +7,8 @@ import (
 	"evbench/results"
 )
 
-// together adds the slices of a case up, nil where it has none. What went wrong is
-// counted in all of them, what was measured in those that count, or in all where none does.
+// together adds up the slices of a case; nil if it has none. It counts errors in all slices, and
+// results in those that count, or in all if none counts.
 func together(done []*measured, p Planned) *measured {
 	total := &measured{Planned: p}
 	n, counts := 0, slices.ContainsFunc(done, func(m *measured) bool { return m.Name == p.Name && m.rejected == "" })
@@ -25,7 +25,7 @@ func together(done []*measured, p Planned) *measured {
 	return total
 }
 
-// add adds a slice. measured: what it measured, too.
+// add adds a slice, and its results if measured is set.
 func (m *measured) add(x *measured, measured, first bool) {
 	a, b := &m.outcome, x.outcome
 	a.Complete = b.Complete && (first || a.Complete)
@@ -66,7 +66,7 @@ func addMeasured(a *controller.Outcome, b controller.Outcome) {
 	}
 }
 
-// addLinks adds up what two slices put on the links, which stand in the same order.
+// addLinks adds up the traffic of two slices on the links, which are in the same order.
 func addLinks(a, b []results.LinkCount) []results.LinkCount {
 	if len(a) != len(b) {
 		return slices.Clone(b)

@@ -5,8 +5,8 @@ import (
 	"evbench/results"
 )
 
-// A slice that is traced has about so many spans, and at least two exchanges of each
-// server: a line of trace.csv is some 60 bytes.
+// A traced slice has about so many spans, and at least two exchanges of each server: a line of
+// trace.csv is some 60 bytes.
 const (
 	spansASlice   = 1 << 15
 	spansAPhase   = 3 // send, receive, barrier
@@ -26,7 +26,7 @@ func (r *runner) keepSpans(m *measured) {
 	for _, s := range m.outcome.Servers {
 		for _, x := range s.Trace {
 			if !x.Kind.Known() {
-				continue // of a worker of a later version
+				continue // from a worker of a later version
 			}
 			span := results.Span{
 				Case: m.Name, Repeat: m.repeat, Server: s.Server, What: x.Kind, BeginSec: x.Begin.Seconds(), EndSec: x.End.Seconds(),

@@ -11,8 +11,8 @@ import (
 	"evbench/scenario"
 )
 
-// A try takes one exchange that does not count and two that do, or as many as fit into
-// tryTime. Its phases are short, so that several tries have time.
+// A try runs one uncounted exchange and two counted ones, or as many as fit into tryTime. Its
+// phases are short, so that there is time for several tries.
 const (
 	tryTime     = 500 * time.Millisecond
 	tryExchange = 400 * time.Millisecond
@@ -41,7 +41,7 @@ func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open fun
 	return tried, err
 }
 
-// controlAt is a scenario with nothing but a short control, at a link rate.
+// controlAt is a scenario with only a short control, at a link rate.
 func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Planned, error) {
 	at := *s
 	if err := at.SettleRate(rate); err != nil {
@@ -52,7 +52,7 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 		return nil, nil, err
 	}
 	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
-	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // it ends with a whole exchange
+	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // the measured part ends with a whole exchange
 	at.Interval = at.Duration
 	planned, err := Prepare(&at)
 	if err != nil {
@@ -66,27 +66,27 @@ func leastTry(s *scenario.Scenario) time.Duration {
 	if phase == 0 {
 		phase = fragmentTime(s)
 	}
-	return time.Duration(s.Tree.Servers()-1) * phase * (1 + tryCounted)
+	return time.Duration(s.Tree.MostMessages()) * phase * (1 + tryCounted)
 }
 
-// tryEvent says what a try sends. What each phase costs beside its fragment says nothing
-// about the rate where fragments follow the rate; where they are small and do not, it does.
+// tryEvent is the event of a try. The cost of a phase beside its fragment is irrelevant to the rate
+// if fragments scale with the rate; if they are small and fixed, it matters.
 func tryEvent(s *scenario.Scenario) scenario.Event {
-	phase := tryPhase(s.Tree.Servers())
+	phase := tryPhase(s.Tree.MostMessages())
 	if s.Event.Phase > 0 || fragmentTime(s) > phase {
 		return scenario.Event{Phase: phase}
 	}
 	return scenario.Event{Fragment: s.Event.Fragment}
 }
 
-// tryPhase is how long the phases of a try are: the more servers, the more phases.
-func tryPhase(servers int) time.Duration {
-	return min(max(tryExchange/time.Duration(max(1, servers-1)), tryPhaseMin), tryPhaseMax)
+// tryPhase is the length of a try's phases, given their number in an exchange.
+func tryPhase(phases int) time.Duration {
+	return min(max(tryExchange/time.Duration(max(1, phases)), tryPhaseMin), tryPhaseMax)
 }
 
-// exchangeTime is what an exchange of the healthy tree takes at the rate of the links.
+// exchangeTime is the time of an exchange of the healthy tree at the link rate.
 func exchangeTime(s *scenario.Scenario) time.Duration {
-	return time.Duration(s.Tree.Servers()-1) * fragmentTime(s)
+	return time.Duration(s.Tree.MostMessages()) * fragmentTime(s)
 }
 
 func fragmentTime(s *scenario.Scenario) time.Duration {

@@ -17,10 +17,9 @@ import (
 	"evbench/topology"
 )
 
-// prepareOrdered plans the first window of an ordered case that is counted, on t, and has that
-// judged. The other windows of the run are planned and judged on the way, since sizes are known one or
-// two windows ahead. The plan with phases that it has, too, says what is alive and what tables are to be
-// repaired with.
+// prepareOrdered plans and judges the first counted window of an ordered case, on t. The other
+// windows are planned and judged during the run, since sizes are known one or two windows ahead.
+// Its plan with phases determines the live links, and how tables are repaired.
 func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
 	p, err := PlanFor(s, c, t)
 	if err != nil {
@@ -55,19 +54,19 @@ func judgeWindow(p *sizes.Plan) error {
 	return nil
 }
 
-// An orderer plans an ordered case on a tree, and says it to workers. It is a
+// An orderer plans an ordered case on a tree, and converts the plans for workers. It is a
 // controller.Windows.
 type orderer struct {
 	s *scenario.Scenario
 	c scenario.Case
 	t *topology.Tree
-	// first is the window from the first counted exchange on, planned and judged before; nil: none is.
+	// first is the window at the first counted exchange, planned and judged before; may be nil.
 	first *sizes.Plan
 	order func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error)
 
 	mu    sync.Mutex
 	chain *sizes.Chain        // nil: no window yet
-	equal map[int]*sizes.Plan // by exchanges, where all fragments have one size: one plan is as good as another
+	equal map[int]*sizes.Plan // by exchanges, if all fragments have one size: then one plan serves all
 }
 
 func newOrderer(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *sizes.Plan) *orderer {
@@ -90,7 +89,7 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 	return parts(p, w.chain.Add(p), w.t.Servers(), w.c.Pinned() && !w.s.OnePath(w.c)), nil
 }
 
-// plan returns a plan that is judged: nobody follows another.
+// plan returns a judged plan: workers follow no other.
 func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
@@ -110,8 +109,8 @@ func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
 	return p, err
 }
 
-// parts is a plan and its tokens as the worker of each rank is told them. Without pinned
-// paths tables choose them.
+// parts splits a plan and its tokens by rank, for the workers. Without pinned paths routing tables
+// choose the paths.
 func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wire.Window {
 	out := make([]wire.Window, servers)
 	for rank := range out {
@@ -119,7 +118,7 @@ func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wi
 	}
 	k := 0
 	for x := range p.Pieces() {
-		turn := wire.Turn{Exchange: x.Exchange, To: x.Dst, Spine: x.Spine}
+		turn := wire.Turn{Exchange: x.Exchange, To: x.Dst, Spine: x.Path}
 		if !pinned {
 			turn.Spine = -1
 		}
@@ -134,7 +133,7 @@ func parts(p *sizes.Plan, tokens [][]sizes.Token, servers int, pinned bool) []wi
 	return out
 }
 
-// latest keeps of the tokens of each rank that of what it receives last: it receives one
+// latest keeps, of the tokens from each rank, the one for its last receive: a rank receives one
 // piece after the other.
 func latest(all []sizes.Token) (out []sizes.Token) {
 	for _, t := range all {

@@ -66,7 +66,7 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 		sent := make([]int, len(parts))
 		for x := range planned.Ordered.Pieces() {
 			w := parts[x.Src].Sends[sent[x.Src]]
-			if sent[x.Src]++; w.To != x.Dst || w.Spine != x.Spine || w.Exchange != x.Exchange {
+			if sent[x.Src]++; w.To != x.Dst || w.Spine != x.Path || w.Exchange != x.Exchange {
 				t.Fatalf("warm-up %d: rank %d sends %+v, the file has %+v", warmup, x.Src, w, x)
 			}
 		}

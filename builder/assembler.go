@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What becomes of a fragment's payload, and how much of it is checked.
+// What the receiver does with a fragment's payload, and how much of it is checked.
 const (
 	DeliverBuffer  = "buffer"
 	DeliverDiscard = "discard"
@@ -14,8 +14,8 @@ const (
 	CheckPayload   = "payload"
 )
 
-// MayCheck reports why payload cannot be checked in that way, of so many events that are in
-// flight at a time: what is thrown away has one place for all of them.
+// MayCheck returns an error if payload cannot be checked in that way with inFlight events at a
+// time: discarded payload of all events shares one place.
 func MayCheck(deliver, check string, inFlight int) error {
 	if deliver == DeliverDiscard && check == CheckPayload && inFlight > 1 {
 		return errors.New("check: payload needs deliver: buffer when several events are in flight")
@@ -23,20 +23,20 @@ func MayCheck(deliver, check string, inFlight int) error {
 	return nil
 }
 
-// A Verdict is what an Assembler makes of one arrival.
+// A Verdict is an Assembler's judgement of one arrival.
 type Verdict uint8
 
 // The verdicts. Only the first two change an event.
 const (
-	Accepted    Verdict = iota // good; the event waits for more
-	Complete                   // good, and the last one
-	Corrupt                    // header or payload is not what was sent
-	Duplicate                  // this fragment was there already
-	Late                       // its event was given up
-	WrongEvent                 // its event was never begun here
+	Accepted    Verdict = iota // good; the event waits for more fragments
+	Complete                   // good; it was the last fragment
+	Corrupt                    // header or payload differs from what was sent
+	Duplicate                  // this fragment had arrived before
+	Late                       // its event was abandoned
+	WrongEvent                 // its event was not begun here
 	WrongSource                // no such source
-	WrongDest                  // meant for another server
-	WrongEpoch                 // sent under another plan than its event
+	WrongDest                  // for another server
+	WrongEpoch                 // sent under another plan than its event's
 	verdicts
 )
 
@@ -54,8 +54,7 @@ var (
 	ErrFull  = errors.New("too many events open")
 )
 
-// remembered is how many closed events an Assembler can still tell from events
-// that never were.
+// remembered is how many closed events an Assembler can still tell from unknown events.
 const remembered = 256
 
 type event struct {
@@ -69,17 +68,17 @@ type event struct {
 
 type closed struct {
 	id    uint64
-	late  bool // given up, not complete
+	late  bool // abandoned, not complete
 	valid bool
 }
 
-// An Assembler follows the open events of one destination. An event is Begun,
-// takes one fragment from each source by Add, and is closed by its last
-// fragment or by Abandon. It allocates nothing after NewAssembler and is not
-// safe for concurrent use. Calls cost O(open events), Missing O(sources).
+// An Assembler tracks the open events of one destination. Begin opens an event, Add takes one
+// fragment from each source, and the last fragment or Abandon closes the event. It allocates
+// nothing after NewAssembler and is not safe for concurrent use. Calls cost O(open events), Missing
+// O(sources).
 type Assembler struct {
 	rank    int
-	sources int
+	roles   Roles
 	events  []event
 	old     [remembered]closed
 	nextOld int
@@ -87,18 +86,18 @@ type Assembler struct {
 	lost    uint64
 }
 
-// NewAssembler returns an Assembler for the server of the given rank, for
-// events of that many sources, of which at most open are under way at once.
-func NewAssembler(rank, sources, open int) *Assembler {
-	a := &Assembler{rank: rank, sources: sources, events: make([]event, open)}
+// NewAssembler returns an Assembler for the server of the given rank. An event has one fragment
+// from each reader, and at most open events are under way at once.
+func NewAssembler(rank int, roles Roles, open int) *Assembler {
+	a := &Assembler{rank: rank, roles: roles, events: make([]event, open)}
 	for i := range a.events {
-		a.events[i].got = make([]uint64, (sources+63)/64)
+		a.events[i].got = make([]uint64, (roles.Servers+63)/64)
 	}
 	return a
 }
 
-// Begin opens an event and returns its slot, 0..open-1, which stays its own
-// until the event is closed: the caller keeps its buffers by slot.
+// Begin opens an event and returns its slot, 0..open-1. The slot belongs to the event until it is
+// closed, so the caller can keep buffers by slot.
 func (a *Assembler) Begin(now time.Duration, id uint64, epoch uint32) (slot int, err error) {
 	if a.find(id) >= 0 || a.recall(id) != nil {
 		return 0, fmt.Errorf("event %d: %w", id, ErrBegun)
@@ -109,7 +108,7 @@ func (a *Assembler) Begin(now time.Duration, id uint64, epoch uint32) (slot int,
 			continue
 		}
 		clear(e.got)
-		*e = event{id: id, epoch: epoch, open: true, missing: a.sources, got: e.got, touched: now}
+		*e = event{id: id, epoch: epoch, open: true, missing: a.roles.Sources(), got: e.got, touched: now}
 		return i, nil
 	}
 	return 0, fmt.Errorf("event %d: %d open: %w", id, len(a.events), ErrFull)
@@ -118,8 +117,7 @@ func (a *Assembler) Begin(now time.Duration, id uint64, epoch uint32) (slot int,
 // Slot returns the slot of an open event, or -1.
 func (a *Assembler) Slot(id uint64) int { return a.find(id) }
 
-// Add judges one fragment by its header; intact says whether the payload was
-// found to be what it should be.
+// Add judges one fragment by its header. intact tells whether the payload is correct.
 func (a *Assembler) Add(now time.Duration, h Header, intact bool) Verdict {
 	v := a.judge(now, h, intact)
 	a.counts[v]++
@@ -130,7 +128,7 @@ func (a *Assembler) judge(now time.Duration, h Header, intact bool) Verdict {
 	switch {
 	case h.Kind != Data:
 		return Corrupt
-	case int(h.Source) >= a.sources:
+	case int(h.Source) >= a.roles.Servers || !a.roles.Reads(int(h.Source)):
 		return WrongSource
 	case int(h.Dest) != a.rank:
 		return WrongDest
@@ -170,10 +168,10 @@ func (a *Assembler) judgeClosed(id uint64) Verdict {
 	}
 }
 
-// Spoiled counts an arrival whose header could not even be read.
+// Spoiled counts an arrival whose header was unreadable.
 func (a *Assembler) Spoiled() { a.counts[Corrupt]++ }
 
-// Abandon gives an open event up. What still arrives of it is Late.
+// Abandon gives an open event up. Its later fragments are Late.
 func (a *Assembler) Abandon(id uint64) {
 	if i := a.find(id); i >= 0 {
 		a.lost++
@@ -181,8 +179,8 @@ func (a *Assembler) Abandon(id uint64) {
 	}
 }
 
-// Expire returns the open event that has gone longest without a fragment, if
-// that is more than limit, and gives it up.
+// Expire finds the open event that has gone longest without a fragment. If that is more than limit,
+// Expire abandons the event and returns it.
 func (a *Assembler) Expire(now, limit time.Duration) (id uint64, missing []int, expired bool) {
 	oldest := -1
 	for i := range a.events {
@@ -200,15 +198,15 @@ func (a *Assembler) Expire(now, limit time.Duration) (id uint64, missing []int, 
 	return id, missing, true
 }
 
-// Missing returns the sources that an open event waits for.
+// Missing returns the sources whose fragments an open event still lacks.
 func (a *Assembler) Missing(id uint64) []int {
 	i := a.find(id)
 	if i < 0 {
 		return nil
 	}
 	var out []int
-	for s := range a.sources {
-		if a.events[i].got[s/64]&(1<<(s%64)) == 0 {
+	for s := range a.roles.Servers {
+		if a.roles.Reads(s) && a.events[i].got[s/64]&(1<<(s%64)) == 0 {
 			out = append(out, s)
 		}
 	}
@@ -218,7 +216,7 @@ func (a *Assembler) Missing(id uint64) []int {
 // Count returns how many arrivals were judged v.
 func (a *Assembler) Count(v Verdict) uint64 { return a.counts[v] }
 
-// Lost returns how many events were given up.
+// Lost returns how many events were abandoned.
 func (a *Assembler) Lost() uint64 { return a.lost }
 
 func (a *Assembler) find(id uint64) int {

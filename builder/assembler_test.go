@@ -61,7 +61,7 @@ func TestAdd(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := builder.NewAssembler(me, 2, 2)
+			a := builder.NewAssembler(me, builder.Roles{Servers: 2}, 2)
 			want := map[builder.Verdict]uint64{}
 			for _, id := range tt.begin {
 				expect.Must(t, expect.Err(a.Begin(0, id, 0)))
@@ -78,7 +78,7 @@ func TestAdd(t *testing.T) {
 }
 
 func TestAbandonedEventIsLate(t *testing.T) {
-	a := builder.NewAssembler(me, 2, 1)
+	a := builder.NewAssembler(me, builder.Roles{Servers: 2}, 1)
 	expect.Must(t, expect.Err(a.Begin(0, 7, 0)))
 	a.Abandon(7)
 	a.Abandon(7) // the second time there is nothing to give up
@@ -90,7 +90,7 @@ func TestAbandonedEventIsLate(t *testing.T) {
 }
 
 func TestBeginRefuses(t *testing.T) {
-	a := builder.NewAssembler(me, 1, 2)
+	a := builder.NewAssembler(me, builder.Roles{Servers: 1}, 2)
 	for _, tt := range []struct {
 		id   uint64
 		want error
@@ -110,7 +110,7 @@ func TestBeginRefuses(t *testing.T) {
 }
 
 func TestExpire(t *testing.T) {
-	a := builder.NewAssembler(me, 3, 2)
+	a := builder.NewAssembler(me, builder.Roles{Servers: 3}, 2)
 	for id, at := range []time.Duration{5, 2} {
 		expect.Must(t, expect.Err(a.Begin(at, uint64(id), 0)))
 	}
@@ -132,7 +132,7 @@ func TestExpire(t *testing.T) {
 func TestAgainstMap(t *testing.T) {
 	const sources, window = 70, 3 // two words of bits
 	r := rand.New(rand.NewPCG(1, 1))
-	a := builder.NewAssembler(me, sources, window)
+	a := builder.NewAssembler(me, builder.Roles{Servers: sources}, window)
 	got := map[uint64]map[uint32]bool{}
 	done := map[uint64]bool{}
 	next := uint64(0)
@@ -171,7 +171,7 @@ func verdict(got map[uint64]map[uint32]bool, done map[uint64]bool, h builder.Hea
 
 func TestAssemblerAllocatesNothing(t *testing.T) {
 	const sources = 16
-	a := builder.NewAssembler(me, sources, 1)
+	a := builder.NewAssembler(me, builder.Roles{Servers: sources}, 1)
 	id := uint64(0)
 	n := testing.AllocsPerRun(100, func() {
 		expect.Must(t, expect.Err(a.Begin(0, id, 0)))

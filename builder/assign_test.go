@@ -35,7 +35,7 @@ func TestPlan(t *testing.T) {
 		for i := range bytes {
 			bytes[i] = rng.IntN(20)
 		}
-		b := builder.NewBalancer(n, func(event uint64, source int) int {
+		b := builder.NewBalancer(builder.Roles{Servers: n}, func(event uint64, source int) int {
 			if source == 0 {
 				return bytes[event]
 			}

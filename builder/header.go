@@ -1,11 +1,10 @@
-// Package builder answers: is this fragment the right one, and is the event complete?
-// It owns the header that travels before every fragment, the payload of a fragment
-// (derived from its event and source, so that a swapped one is found) and the
-// Assembler, a state machine that judges each arrival.
+// Package builder checks that a fragment is the right one, and that an event is complete. It owns
+// the header sent before every fragment, the payload of a fragment (derived from its event and
+// source, so that a swapped fragment is detected) and the Assembler, a state machine that judges
+// each arrival.
 //
-// The package never touches a socket and reads no clock: time comes in as a
-// time.Duration since any fixed moment. Sizes are bytes; sources and
-// destinations are ranks.
+// The package uses no socket and reads no clock: time is a time.Duration since any fixed moment.
+// Sizes are bytes; sources and destinations are ranks.
 package builder
 
 import (
@@ -18,15 +17,15 @@ import (
 // HeaderSize is the length of a Header on the wire.
 const HeaderSize = 40
 
-// A Kind tells a fragment from a request for one, and from a token.
+// A Kind tells a fragment, a request and a token apart.
 type Kind uint8
 
 // The kinds of message that carry a Header.
 const (
 	Data    Kind = 1 // Size bytes of payload follow
 	Request Kind = 2 // asks Source for its fragment; no payload follows
-	// Token says that Source has received what Dest waits for: with it, fragment number Size
-	// of those that Dest sends in the window of exchange Event may start. No payload follows.
+	// Token says that Source has received what Dest waits for. It allows Dest to start fragment
+	// number Size of its fragments in the window of exchange Event. No payload follows.
 	Token Kind = 3
 )
 
@@ -35,12 +34,12 @@ type Header struct {
 	Kind         Kind
 	Epoch        uint32 // of the plan under which it was sent
 	Event        uint64
-	Source, Dest uint32 // ranks: who owns the fragment, who builds the event
-	Size         uint64 // bytes of payload; of a Token see there
+	Source, Dest uint32 // ranks: the owner of the fragment, the builder of the event
+	Size         uint64 // bytes of payload; for a Token see Token
 	Sum          uint32 // CRC-32C of the payload
 }
 
-// ErrHeader reports 40 bytes that are not a header as it was sent.
+// ErrHeader reports 40 bytes that are not a valid header.
 var ErrHeader = errors.New("bad fragment header")
 
 const (
@@ -53,9 +52,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Checksum returns the CRC-32C of a payload.
 func Checksum(payload []byte) uint32 { return crc32.Checksum(payload, castagnoli) }
 
-// Append appends the wire form of h to b. All numbers are big-endian; the last
-// four bytes are the CRC-32C of those before, which include the payload's, so
-// that one checksum vouches for header and payload together.
+// Append appends the wire form of h to b. All numbers are big-endian. The last four bytes are the
+// CRC-32C of those before, which include the payload's CRC: one checksum covers header and payload.
 func (h Header) Append(b []byte) []byte {
 	start := len(b)
 	b = binary.BigEndian.AppendUint16(b, magic)
@@ -69,8 +67,8 @@ func (h Header) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, Checksum(b[start:]))
 }
 
-// Parse reads a header. It returns ErrHeader itself, unwrapped, for a wrong
-// checksum: that happens in the loop which is measured, and allocates nothing.
+// Parse reads a header. For a wrong checksum it returns ErrHeader itself, unwrapped: Parse runs in
+// the measured loop and allocates nothing.
 func Parse(b []byte) (Header, error) {
 	if len(b) != HeaderSize {
 		return Header{}, fmt.Errorf("%w: %d bytes, want %d", ErrHeader, len(b), HeaderSize)

@@ -132,18 +132,3 @@ func TestPayloadDependsOnEventAndSource(t *testing.T) {
 	expect.True(t, got >= 365, "400 fragments have %d different payloads", got)
 	expect.True(t, !bytes.Equal(a.Payload(1, 1, size), builder.NewWindow(alloc, size, 8).Payload(1, 1, size)), "another seed gives the same payload")
 }
-
-func BenchmarkSum(b *testing.B) {
-	w := builder.NewWindow(alloc, 1<<20, 1)
-	for _, bb := range []struct {
-		name string
-		vary int
-	}{{"fixed", 1}, {"spread", 1000}} {
-		b.Run(bb.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				w.Sum(uint64(i), 3, 1<<19+i%bb.vary)
-			}
-		})
-	}
-}

@@ -7,19 +7,17 @@ import (
 )
 
 const (
-	// places is how many different payloads of one size a Window holds: the
-	// chance that a swapped fragment has the right payload by accident is one in
-	// places. They begin on cache lines: what does not is copied more slowly, which
-	// took a tenth of the throughput over loopback.
+	// places is how many different payloads of one size a Window holds: a swapped fragment has the
+	// right payload with a probability of 1/places. Payloads begin on cache lines: unaligned ones
+	// are copied more slowly, which took a tenth of the throughput over loopback.
 	places = 1 << 12
 	line   = 64
-	// stride is the distance of stored prefix checksums.
+	// stride is the distance of stored prefix checksums, in bytes.
 	stride = 256
 )
 
-// A Window is the memory that all payloads of a worker are slices of: nothing
-// is generated or copied for a fragment. Windows of equal seed and size are
-// equal. It is not safe for concurrent use.
+// A Window is the memory that holds all payloads of a worker as slices: no fragment is generated or
+// copied. Windows of equal seed and size are equal. It is not safe for concurrent use.
 type Window struct {
 	data   []byte
 	prefix []uint32 // prefix[i] is the checksum of data[:i·stride]
@@ -28,8 +26,8 @@ type Window struct {
 	power uint32 // shift(size)
 }
 
-// NewWindow fills a Window for fragments of up to most bytes, in memory from
-// alloc. It costs O(most).
+// NewWindow fills a Window for fragments of up to most bytes, in memory from alloc. It costs
+// O(most).
 func NewWindow(alloc func(n int) []byte, most int, seed uint64) *Window {
 	w := &Window{data: alloc(most + places*line), power: one}
 	fill(w.data, seed)
@@ -58,8 +56,8 @@ func (w *Window) Payload(event uint64, source, size int) []byte {
 	return w.data[at : at+size : at+size]
 }
 
-// Sum returns the checksum of the same payload in O(log size), without reading
-// it, and in one multiplication where size is that of the call before.
+// Sum returns the checksum of the same payload in O(log size) without reading it. If size is
+// unchanged since the last call, it costs one multiplication.
 func (w *Window) Sum(event uint64, source, size int) uint32 {
 	if size != w.size {
 		w.size, w.power = size, shift(size)
@@ -72,7 +70,6 @@ func (w *Window) offset(event uint64, source int) int {
 	return int(mix(event, source, 0)%places) * line
 }
 
-// sumTo returns the checksum of data[:end].
 func (w *Window) sumTo(end int) uint32 {
 	i := end / stride
 	return crc32.Update(w.prefix[i], castagnoli, w.data[i*stride:end])
@@ -87,11 +84,10 @@ func mix(event uint64, source int, seed uint64) uint64 {
 	return x ^ x>>31
 }
 
-// CRC-32C of a slice from the checksums of two prefixes. With A the bytes
-// before the slice and B the slice, crc(AB) = crc(A)·x^(8|B|) + crc(B) modulo
-// the Castagnoli polynomial, the rule behind zlib's crc32_combine, here solved
-// for crc(B). Polynomials are in the reflected order of hash/crc32: bit 31 is
-// the constant term.
+// CRC-32C of a slice from the checksums of two prefixes. With A the bytes before the slice and B
+// the slice, crc(AB) = crc(A)·x^(8|B|) + crc(B) modulo the Castagnoli polynomial, the rule behind
+// zlib's crc32_combine, here solved for crc(B). Polynomials are in the reflected order of
+// hash/crc32: bit 31 is the constant term.
 
 const (
 	polynomial = 0x82f63b78 // crc32.Castagnoli

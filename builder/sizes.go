@@ -16,16 +16,16 @@ const (
 	LogNormal   = "log-normal"  // of the mean, the logarithm has the standard deviation Sigma
 )
 
-// What fragments have in common.
+// Which fragments share a size.
 const (
-	ByFragment    = "fragment"     // nothing: each is drawn on its own
-	BySource      = "source"       // those of one source have one size
-	ByEvent       = "event"        // those of one event have one size
-	BySourceEvent = "source-event" // a factor of the source times one of the event
-	ByExchange    = "exchange"     // of a Table alone: those of one source in one exchange have one size
+	ByFragment    = "fragment"     // none: each is drawn on its own
+	BySource      = "source"       // all fragments of a source
+	ByEvent       = "event"        // all fragments of an event
+	BySourceEvent = "source-event" // size is a factor of the source times a factor of the event
+	ByExchange    = "exchange"     // only in a Table: all fragments of a source in an exchange
 )
 
-// Distributions and Bys list the valid names; those of a Table are TableBys.
+// Distributions and Bys list the valid names. TableBys lists the names valid for a Table.
 func Distributions() []string { return []string{Uniform, Exponential, LogNormal} }
 func Bys() []string           { return []string{ByFragment, BySource, ByEvent, BySourceEvent} }
 func TableBys() []string      { return []string{ByEvent, ByExchange} }
@@ -34,30 +34,28 @@ func TableBys() []string      { return []string{ByEvent, ByExchange} }
 const (
 	MaxSpread = 0.9
 	MaxSigma  = 2
-	// Most is the largest fragment that is drawn, over the mean. What an exponential or
-	// log-normal distribution has beyond is cut to it, so that a receiver's buffers are
-	// bounded: one in 9 million exponential fragments, one in 1,900 log-normal ones with
-	// σ 1 (the mean falls by 0.3 %).
+	// Most is the largest fragment that is drawn, over the mean. Larger values of an exponential or
+	// log-normal distribution are cut to it to bound a receiver's buffers: one in 9 million
+	// exponential fragments, one in 1,900 log-normal ones with σ 1 (the mean falls by 0.3 %).
 	Most = 16
-	// MaxTable bounds the numbers of a Table, which every worker is sent.
+	// MaxTable bounds the numbers of a Table, which goes to every worker.
 	MaxTable = 1 << 18
 	maxScale = 1 << 30
 )
 
-// A Distribution says how sizes differ. The zero value says that they do not.
+// A Distribution says how sizes differ. In the zero value all sizes are equal.
 type Distribution struct {
 	Kind   string  `json:",omitempty"` // of Distributions; "": Uniform
 	By     string  `json:",omitempty"` // of Bys; "": ByFragment
 	Spread float64 `json:",omitempty"` // of Uniform, 0..MaxSpread
-	Sigma  float64 `json:",omitempty"` // of LogNormal, 0..MaxSigma; by source-event it is that of each factor
+	Sigma  float64 `json:",omitempty"` // of LogNormal, 0..MaxSigma; by source-event it applies to each factor
 
-	// Fanout is to how many servers a source has a fragment in each exchange, drawn anew
-	// for each; the others, and itself, get one of 0 bytes. 0: to all.
+	// Fanout is the number of builders that get a fragment from a source in each exchange, drawn
+	// anew each time. The others, and the source itself, get 0 bytes. 0: all builders.
 	Fanout int `json:",omitempty"`
 
-	// Table, if any, states the sizes in place of Kind: [row][source], in units of Scale
-	// bytes. Row after row is that of an event or of an exchange (By), and from the
-	// first again.
+	// Table, if any, states the sizes in place of Kind: [row][source], in units of Scale bytes. A
+	// row holds for an event or an exchange (By). After the last row the first follows.
 	Table []uint32 `json:",omitempty"`
 	Scale float64  `json:",omitempty"`
 }
@@ -67,8 +65,7 @@ func (d Distribution) Equal() bool {
 	return d.Table == nil && d.Fanout == 0 && (d.Kind == "" || d.Kind == Uniform) && d.Spread == 0
 }
 
-// String says how sizes differ: "", "±50 %", "exponential", "log-normal σ 1 by source, to 8
-// each".
+// String describes the sizes: "", "±50 %", "exponential", "log-normal σ 1 by source, to 8 each".
 func (d Distribution) String() string {
 	text := d.Kind
 	switch {
@@ -96,11 +93,11 @@ func (d Distribution) String() string {
 	return text
 }
 
-// Check refuses what cannot be drawn for so many servers; its errors begin with the field.
-func (d Distribution) Check(servers int) error {
+// Check refuses values that cannot be drawn for such roles. Its errors begin with the field.
+func (d Distribution) Check(roles Roles) error {
 	switch {
 	case d.Table != nil:
-		return d.checkTable(servers)
+		return d.checkTable(roles.Servers)
 	case d.Kind != "" && !slices.Contains(Distributions(), d.Kind):
 		return fmt.Errorf("distribution: no %q; there are %s", d.Kind, strings.Join(Distributions(), ", "))
 	case d.By != "" && !slices.Contains(Bys(), d.By):
@@ -109,8 +106,8 @@ func (d Distribution) Check(servers int) error {
 		return fmt.Errorf("spread: %v, must be 0..%v", d.Spread, MaxSpread)
 	case !(d.Sigma >= 0 && d.Sigma <= MaxSigma):
 		return fmt.Errorf("sigma: %v, must be 0..%v", d.Sigma, MaxSigma)
-	case d.Fanout < 0 || d.Fanout > 0 && d.Fanout > servers-1:
-		return fmt.Errorf("fanout: %d, must be 1..%d, the other servers", d.Fanout, servers-1)
+	case d.Fanout < 0 || d.Fanout > 0 && d.Fanout > roles.MostFanout():
+		return fmt.Errorf("fanout: %d, must be 1..%d, the other servers", d.Fanout, roles.MostFanout())
 	}
 	return nil
 }
@@ -129,15 +126,14 @@ func (d Distribution) checkTable(servers int) error {
 	return nil
 }
 
-// Sizes says how large each fragment is: it is the only place that does, in a run, in a
-// simulation and in a prediction. It is a pure function of event and source, so sender
-// and receiver agree without a word. A fragment of 0 bytes is still one: its message has
-// a header and no payload, so that an event is complete where every source has been
-// heard.
+// Sizes says how large each fragment is, in a run, a simulation and a prediction: no other code
+// does. It is a pure function of event and source, so sender and receiver agree without a message.
+// A fragment of 0 bytes is sent too, as a header without payload, so that an event is complete once
+// every source has been heard.
 type Sizes struct {
-	Mean    int // bytes
-	Seed    uint64
-	Servers int // whom exchanges are among: event e is built in exchange e / Servers. For Fanout and Table
+	Mean  int // bytes
+	Seed  uint64
+	Roles // the participants of exchanges. For Fanout and Table
 	Distribution
 }
 
@@ -154,7 +150,7 @@ func (s *Sizes) Of(event uint64, source int) int {
 	return max(1, int(min(Most, s.factor(event, source))*float64(s.Mean)+0.5))
 }
 
-// Max returns the most that Of returns.
+// Max returns the largest size that Of can return.
 func (s *Sizes) Max() int {
 	switch {
 	case s.Table != nil:
@@ -194,7 +190,6 @@ func (s *Sizes) uniform(event uint64, source int) int {
 	return of(mix(event, source, s.Seed))
 }
 
-// hashes are one of the source and one of the event.
 func (s *Sizes) hashes(event uint64, source int) (ofSource, ofEvent uint64) {
 	return mix(math.MaxUint64, source, s.Seed), mix(event, -1, s.Seed)
 }
@@ -221,13 +216,12 @@ func (s *Sizes) draw(hash uint64) float64 {
 	return math.Exp(float64(s.Sigma*math.Sqrt2)*math.Erfinv(2*u-1) - float64(s.Sigma*s.Sigma)/2)
 }
 
-// stated is what the table says.
 func (s *Sizes) stated(event uint64, source int) int {
 	n := uint64(s.Servers)
 	rows := uint64(len(s.Table)) / n
 	row := event
 	if s.By == ByExchange {
-		row = event / n
+		row = event / uint64(s.Events())
 	}
 	return s.scaled(s.Table[row%rows*n+uint64(source)])
 }
@@ -239,22 +233,25 @@ func (s *Sizes) scaled(x uint32) int {
 	return max(1, int(float64(x)*s.Scale+0.5))
 }
 
-// meant reports whether a source has a fragment for an event: whether the event is among
-// the first Fanout of those of its exchange that other servers build, in an order drawn
-// for source and exchange.
+// meant reports whether a source has a fragment for an event: whether the event is among the first
+// Fanout events of its exchange that other servers build, in an order drawn for source and
+// exchange.
 func (s *Sizes) meant(event uint64, source int) bool {
-	n := uint64(s.Servers)
-	exchange, rank := event/n, event%n
-	if rank == uint64(source) {
-		return false
+	n := uint64(s.Events())
+	exchange, place := event/n, event%n
+	if own := s.Place(source); own >= 0 {
+		if place == uint64(own) {
+			return false
+		}
+		place = (place + n - uint64(own) - 1) % n // 0..n-2
+		n--
 	}
-	other := (rank + n - uint64(source) - 1) % n // 0..n-2
-	return permuted(other, n-1, mix(exchange, source, ^s.Seed)) < uint64(s.Fanout)
+	return permuted(place, n, mix(exchange, source, ^s.Seed)) < uint64(s.Fanout)
 }
 
-// permuted returns the place of x in a permutation of 0..n-1 that key decides: x is
-// shuffled among the next power of two by steps that can be undone, again and again until
-// it is below n. Takes no memory; two rounds at most on average.
+// permuted returns the place of x in a permutation of 0..n-1 chosen by key. Invertible steps
+// shuffle x among the next power of two until x is below n. It takes no memory and at most two
+// rounds on average.
 func permuted(x, n, key uint64) uint64 {
 	b := bits.Len64(n - 1)
 	mask := uint64(1)<<b - 1

@@ -12,7 +12,7 @@ import (
 
 // drawn are distributions of 1,000 bytes for 16 servers.
 func drawn(d builder.Distribution) builder.Sizes {
-	return builder.Sizes{Mean: 1000, Seed: 3, Servers: 16, Distribution: d}
+	return builder.Sizes{Mean: 1000, Seed: 3, Roles: builder.Roles{Servers: 16}, Distribution: d}
 }
 
 func TestSizes(t *testing.T) {
@@ -97,7 +97,7 @@ func TestSizesBy(t *testing.T) {
 		of := func(by string) func(event uint64, source int) int {
 			d := kind
 			d.By = by
-			s := builder.Sizes{Mean: 1 << 20, Seed: 1, Servers: 16, Distribution: d}
+			s := builder.Sizes{Mean: 1 << 20, Seed: 1, Roles: builder.Roles{Servers: 16}, Distribution: d}
 			return s.Of
 		}
 		source, event, both := of(builder.BySource), of(builder.ByEvent), of(builder.BySourceEvent)
@@ -115,7 +115,7 @@ func TestSizesBy(t *testing.T) {
 // often as for any other, and none for itself.
 func TestSizesFanout(t *testing.T) {
 	for _, tt := range []struct{ servers, fanout int }{{2, 1}, {3, 1}, {4, 2}, {16, 8}, {17, 1}, {33, 32}} {
-		s := builder.Sizes{Mean: 100, Seed: 5, Servers: tt.servers, Distribution: builder.Distribution{Fanout: tt.fanout, Spread: 0.5}}
+		s := builder.Sizes{Mean: 100, Seed: 5, Roles: builder.Roles{Servers: tt.servers}, Distribution: builder.Distribution{Fanout: tt.fanout, Spread: 0.5}}
 		n := tt.servers
 		const exchanges = 3000
 		met, pairs := make([]int, n*n), make([]int, n*n)
@@ -152,7 +152,7 @@ func TestSizesFanout(t *testing.T) {
 }
 
 func TestSizesTable(t *testing.T) {
-	s := builder.Sizes{Mean: 3, Servers: 2, Distribution: builder.Distribution{By: builder.ByEvent, Scale: 1, Table: []uint32{1, 2, 3, 4, 0, 6}}}
+	s := builder.Sizes{Mean: 3, Roles: builder.Roles{Servers: 2}, Distribution: builder.Distribution{By: builder.ByEvent, Scale: 1, Table: []uint32{1, 2, 3, 4, 0, 6}}}
 	var got []int
 	for event := range uint64(4) {
 		got = append(got, s.Of(event, 0), s.Of(event, 1))
@@ -190,30 +190,12 @@ func TestDistributionCheck(t *testing.T) {
 		{builder.Distribution{By: builder.ByEvent, Scale: math.Inf(1), Table: make([]uint32, 16)}, "file: scale +Inf"},
 		{builder.Distribution{By: builder.ByEvent, Scale: 1, Table: make([]uint32, 16), Fanout: 1}, "nothing is drawn beside"},
 	} {
-		err := tt.d.Check(16)
+		err := tt.d.Check(builder.Roles{Servers: 16})
 		if got := ""; err != nil {
 			got = err.Error()
 			expect.True(t, tt.want != "" && strings.Contains(got, tt.want), "%+v: %q, want %q", tt.d, got, tt.want)
 		} else if tt.want != "" {
 			t.Errorf("%+v: accepted, want %q", tt.d, tt.want)
 		}
-	}
-}
-
-func BenchmarkSizes(b *testing.B) {
-	for _, bb := range []struct {
-		name string
-		d    builder.Distribution
-	}{
-		{"uniform", builder.Distribution{Spread: 0.5}}, {"exponential", builder.Distribution{Kind: builder.Exponential}},
-		{"log-normal", builder.Distribution{Kind: builder.LogNormal, Sigma: 1}}, {"fanout", builder.Distribution{Fanout: 8}},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			b.ReportAllocs()
-			s := drawn(bb.d)
-			for i := 0; b.Loop(); i++ {
-				s.Of(uint64(i), 3)
-			}
-		})
 	}
 }

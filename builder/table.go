@@ -16,12 +16,12 @@ const MaxFragment = 1 << 30
 // maxTableLine bounds a line of a table of sizes, in bytes.
 const maxTableLine = 1 << 16
 
-// ErrLongTable: a table has more numbers than were asked for.
+// ErrLongTable reports a table with more numbers than the caller allows.
 var ErrLongTable = errors.New("the table of sizes is too long")
 
-// ReadTable reads the sizes of the fragments of events, in bytes: a line for each event, a number for each
-// source by rank, with commas between. Blank lines and those that start with # say nothing. It takes no more
-// than most numbers. Errors name the line.
+// ReadTable reads the sizes of the fragments of events, in bytes: a line for each event, a number
+// for each source by rank, separated by commas. It skips blank lines and lines that start with #.
+// It takes at most most numbers. Errors name the line.
 func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
 	var out []uint32
 	in := bufio.NewScanner(r)
@@ -31,7 +31,7 @@ func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
 		line++
 		text := strings.TrimSpace(in.Text())
 		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff") // as spreadsheets write
+			text = strings.TrimPrefix(text, "\ufeff") // spreadsheets write a BOM
 		}
 		if text == "" || text[0] == '#' {
 			continue
@@ -60,7 +60,7 @@ func ReadTable(r io.Reader, sources, most int) ([]uint32, error) {
 	return out, CheckTable(out)
 }
 
-// CheckTable is an error where no fragment has bytes.
+// CheckTable returns an error if no fragment has bytes.
 func CheckTable(table []uint32) error {
 	if !slices.ContainsFunc(table, func(x uint32) bool { return x > 0 }) {
 		return errors.New("no fragment has bytes")

@@ -41,7 +41,7 @@ func FuzzReadTable(f *testing.F) {
 			return
 		}
 		d := builder.Distribution{By: builder.ByEvent, Scale: 1, Table: table}
-		if err := d.Check(3); err != nil || builder.CheckTable(table) != nil {
+		if err := d.Check(builder.Roles{Servers: 3}); err != nil || builder.CheckTable(table) != nil {
 			t.Errorf("%q: %v, %v", text, table, err)
 		}
 	})

@@ -1,10 +1,9 @@
-// Package companion puts a plan's routes in place and keeps them there: it computes
-// what every node has to hold, has a Target install it, reads it back, compares, and
-// repeats that after every link event.
+// Package companion installs a plan's routes and keeps them installed: it computes the routes of
+// every node, has a Target install them, reads them back, compares, and repeats that after every
+// link event.
 //
-// It never decides a route; package routing and the plan do. What a route set
-// is, how two of them differ and what they look like on paper are plain data
-// and pure functions; only a Target touches a network.
+// It never decides a route; package routing and the plan do. Route sets, their differences and
+// their text are plain data and pure functions; only a Target touches a network.
 package companion
 
 import (
@@ -19,26 +18,25 @@ import (
 	"evbench/topology"
 )
 
-// A Node is a dense ID: a switch has the number that topology.Tree gives it (leaf
-// l is l, spine k is Leaves + k), and the server of rank r is Switches + r.
+// A Node is a dense ID: a switch has its number in topology.Tree (leaf l is l, spine k is Leaves +
+// k), and the server of rank r is Switches + r.
 type Node int
 
-// A Port is a port of a node: on a switch as topology.Tree counts them; a
-// server has one, port 0.
+// A Port is a port of a node: on a switch numbered as in topology.Tree; a server has one, port 0.
 type Port = routing.Port
 
-// A Route says through which ports packets to a prefix leave a node. Several
-// ports share the flows, or, with Spray, the packets.
+// A Route names the ports through which packets to a prefix leave a node. Several ports share the
+// flows, or, with Spray, the packets.
 type Route struct {
 	Prefix netip.Prefix
 	Via    []Port // rising
-	Spray  bool   // each packet takes one of several ports at random
-	// Source is the address that a server gives to its packets when the sender
-	// has not chosen one; the zero Addr leaves it to the node.
+	Spray  bool   // each packet takes a random one of several ports
+	// Source is the address that a server gives to its packets if the sender has not chosen one;
+	// the zero Addr leaves it to the node.
 	Source netip.Addr
 }
 
-// A Table is everything that one node holds, sorted by prefix.
+// A Table is all routes of one node, sorted by prefix.
 type Table struct {
 	Node   Node
 	Routes []Route
@@ -47,8 +45,8 @@ type Table struct {
 // Routes are the tables of several nodes, sorted by node.
 type Routes []Table
 
-// Addresses is the address plan of a fabric. A path is one of topology.Tree.PathOf,
-// or -1 for the addresses that leave the choice to routing tables.
+// Addresses is the address plan of a fabric. A path is one of topology.Tree.PathOf, or -1 for the
+// addresses that leave the choice to routing tables.
 type Addresses interface {
 	// Server is the address of the server of a rank on a path.
 	Server(rank, path int) netip.Addr
@@ -63,20 +61,19 @@ const Single = -1
 
 // A Target is a fabric whose routes can be set.
 type Target interface {
-	// Apply makes every node that want names hold exactly the routes given for
-	// it, and returns how many routes it has written or deleted. It reads what
-	// a node holds before it writes, and trusts no memory of its own.
+	// Apply makes every node in want hold exactly its routes there, and returns how many routes it
+	// has written or deleted. It reads a node before it writes, and does not rely on remembered
+	// state.
 	Apply(ctx context.Context, want Routes) (changed int, err error)
-	// Write makes edits, without reading first, and returns how many routes it has
-	// written or deleted. The edits are independent: an error in one does not keep
-	// the others from being made, but its own deletions. To delete a route that is
-	// not there is no error: the kernel was first.
+	// Write makes edits, without reading first, and returns how many routes it has written or
+	// deleted. The edits are independent: an error in one prevents its own deletions, but no other
+	// edits. Deleting a missing route is no error: the kernel may have deleted it.
 	Write(ctx context.Context, edits []Edit) (changed int, err error)
-	// Read returns what the nodes would forward by: hops that a node holds but
-	// knows to be dead are left out.
+	// Read returns the routes by which the nodes forward, without hops that a node knows to be
+	// dead.
 	Read(ctx context.Context, nodes []Node) (Routes, error)
-	// Watch sends the state of both ends of every link between switches and then each
-	// change, until ctx ends. When it returns, nothing of it runs any more.
+	// Watch sends the state of both ends of every link between switches and then each change, until
+	// ctx ends. When it returns, its goroutines have ended.
 	Watch(ctx context.Context, events chan<- failover.LinkEvent) error
 }
 
@@ -98,8 +95,8 @@ func (r Routes) of(nodes []Node) Routes {
 	return out
 }
 
-// NodeName returns the name of a node: leaf0, spine3, server17; of three levels
-// pod1-spine3 and spine3-top0, too.
+// NodeName returns the name of a node: leaf0, spine3, server17; of three levels also pod1-spine3
+// and spine3-top0.
 func NodeName(t *topology.Tree, n Node) string {
 	if r := int(n) - t.Switches(); r >= 0 {
 		return t.ServerName(r)
@@ -107,7 +104,7 @@ func NodeName(t *topology.Tree, n Node) string {
 	return t.SwitchName(int(n))
 }
 
-// PeerName returns the name of the node behind a port, of parallel cables with the number: spine3-1.
+// PeerName returns the name of the node behind a port, for parallel cables with a number: spine3-1.
 func PeerName(t *topology.Tree, n Node, p Port) string {
 	if r := int(n) - t.Switches(); r >= 0 {
 		return t.SwitchName(t.Leaf(r))
@@ -130,8 +127,8 @@ func numbered(l topology.Link) string {
 	return fmt.Sprintf("-%d", l.Cable-1)
 }
 
-// Install puts the routes of a plan in place, reads them back and compares. It
-// returns how many routes it has changed; the first difference is an error.
+// Install installs the routes of a plan, reads them back and compares. It returns how many routes
+// it has changed; the first difference is an error.
 func Install(ctx context.Context, target Target, p *plan.Plan, a Addresses) (changed int, err error) {
 	want, err := Compute(p, a)
 	if err != nil {

@@ -11,12 +11,11 @@ import (
 	"evbench/topology"
 )
 
-// Compute returns what every node has to hold so that both kinds of address
-// work at once: those of a path take that path, those of the single
-// path go wherever the plan's tables say. A link that is dead in the plan's tree
-// appears in no route; a spine that has lost its link to one of two leaves thus
-// has no path between them, and says so to the sender ("unreachable") at a
-// switch before the missing link. O(switches · (servers + leaves · paths)).
+// Compute returns the routes of every node for both kinds of address: those of a path take that
+// path, those of the single path follow the plan's tables. A link that is dead in the plan's tree
+// appears in no route. So a spine that has lost its link to one of two leaves has no path between
+// them, and a switch before the missing link tells the sender ("unreachable"). O(switches ·
+// (servers + leaves · paths)).
 func Compute(p *plan.Plan, a Addresses) (Routes, error) {
 	out, err := switches(p, a)
 	if err != nil {
@@ -29,8 +28,8 @@ func Compute(p *plan.Plan, a Addresses) (Routes, error) {
 	return out, nil
 }
 
-// ErrAdaptive is why routes of plans with routing adaptive cannot be installed.
-var ErrAdaptive = errors.New("routing adaptive: switches go by free credit there, which routes cannot say; take ecmp or another routing")
+// ErrAdaptive refuses to install routes of plans with routing adaptive.
+var ErrAdaptive = errors.New("routing adaptive: its switches route by free credit, which routes cannot express; take ecmp or another routing")
 
 // switches is the part of Compute that depends on dead links.
 func switches(p *plan.Plan, a Addresses) (Routes, error) {
@@ -62,9 +61,8 @@ type computer struct {
 	addr   Addresses
 }
 
-// leaf returns one route per own server and path, one per path that begins with a live
-// link, and one per server elsewhere for the single path; where packets are sprayed, one
-// per leaf.
+// leaf returns one route per own server and path, one per path that begins with a live link, and
+// one per server elsewhere for the single path; if packets are sprayed, one per leaf.
 func (c computer) leaf(l int) []Route {
 	var out []Route
 	for path := range c.tree.Paths() {
@@ -89,7 +87,7 @@ func (c computer) leaf(l int) []Route {
 	return out
 }
 
-// upwards returns the port by which a path leaves a leaf, if its cable is alive.
+// upwards returns the port through which a path leaves a leaf, if its cable is alive.
 func upwards(t *topology.Tree, leaf, path int) (Port, bool) {
 	k, top := t.SpineTop(path)
 	up, _ := t.LaneCables(top)
@@ -97,9 +95,8 @@ func upwards(t *topology.Tree, leaf, path int) (Port, bool) {
 	return Port(low.Port), t.CableAlive(leaf, k, up)
 }
 
-// above returns two routes per leaf that a switch above leaves reaches on each of its
-// paths. Where the tables do not send all servers of a leaf the same way, the second is
-// one per server instead.
+// above returns two routes per leaf that a switch above leaves reaches on each of its paths. If the
+// tables route the servers of a leaf differently, the second is replaced by one per server.
 func (c computer) above(sw int) []Route {
 	var out []Route
 	for l := range c.tree.Leaves() {
@@ -113,8 +110,8 @@ func (c computer) above(sw int) []Route {
 	return out
 }
 
-// along returns the port by which a path goes on to a leaf from a switch above leaves, if
-// it comes by there and is alive from there.
+// along returns the port through which a path continues to a leaf from a switch above leaves, if
+// the path passes it and is alive from there.
 func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
 	k, top := t.SpineTop(path)
 	_, cable := t.LaneCables(top)
@@ -131,7 +128,7 @@ func along(t *topology.Tree, sw, leaf, path int) (Port, bool) {
 	if _, end := t.Ends(topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: top}); end.Switch == sw {
 		return Port(end.Port), true
 	}
-	from := sw - t.Leaves() // of the pods' switches
+	from := sw - t.Leaves() // index among the pods' switches
 	if from >= t.Middles() || from%t.Spines() != k || !t.TopAlive(from/t.Spines(), k, top) {
 		return 0, false
 	}
@@ -155,8 +152,8 @@ func (c computer) singlePath(sw, l int) []Route {
 	return hosts
 }
 
-// server returns the default route, and one per path only so that a packet to
-// an address of a path also leaves from one: answers take the same cables.
+// server returns the default route, and one per path only to make a packet to an address of a path
+// leave from such an address: answers take the same cables.
 func (c computer) server(rank int) []Route {
 	out := []Route{{Prefix: netip.PrefixFrom(netip.IPv4Unspecified(), 0), Via: []Port{0}, Source: c.addr.Server(rank, Single)}}
 	for path := range c.tree.Paths() {
@@ -171,7 +168,6 @@ func (c computer) host(rank, path int, via ...Port) Route {
 
 func sortRoutes(routes []Route) { slices.SortFunc(routes, CompareRoutes) }
 
-// CompareRoutes orders routes by prefix.
 func CompareRoutes(a, b Route) int { return comparePrefix(a.Prefix, b.Prefix) }
 
 func comparePrefix(a, b netip.Prefix) int {

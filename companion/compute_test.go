@@ -21,7 +21,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// addresses is the address plan of the lab.
 type addresses struct{ *topology.Tree }
 
 func (a addresses) Server(rank, path int) netip.Addr {

@@ -7,8 +7,8 @@ import (
 	"evbench/topology"
 )
 
-// routesAround returns what the switches have to hold so that every address of every server can be
-// reached as long as a path is alive between the two leaves: what Compute returns, and
+// routesAround returns the routes with which the switches reach every address of every server as
+// long as a path is alive between the two leaves: those of Compute, and
 //
 //   - standby: each switch above leaves delivers downwards, on every path, to the servers of the
 //     leaves that it reaches so;
@@ -16,9 +16,9 @@ import (
 //     it, through a spine from which there is a live way; of three levels the switches of pods do
 //     the same with top switches.
 //
-// So what is under way on a dead path when its link dies gets through, and the routes for a new set
-// of dead links carry the messages of the old plan, too. O(switches · leaves · paths · spines)
-// beyond Compute.
+// So messages in transit on a path get through when its link dies, and the routes for a new set of
+// dead links also carry the messages of the old plan. O(switches · leaves · paths · spines) beyond
+// Compute.
 func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	routes, err := switches(p, a)
 	if err != nil {
@@ -36,7 +36,7 @@ func routesAround(p *plan.Plan, a Addresses) (Routes, error) {
 	return routes, nil
 }
 
-// standby returns the routes of a switch above leaves downwards on paths of others.
+// standby returns the downward routes of a switch above leaves on paths of others.
 func standby(t *topology.Tree, a Addresses, sw int) []Route {
 	var out []Route
 	for l := range t.Leaves() {
@@ -53,8 +53,7 @@ func standby(t *topology.Tree, a Addresses, sw int) []Route {
 	return out
 }
 
-// down returns the port of a switch above leaves from which a live way leads downwards to
-// a leaf.
+// down returns the port of a switch above leaves at which a live way down to a leaf begins.
 func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 	for path := range t.Paths() {
 		if port, ok := along(t, sw, leaf, path); ok {
@@ -66,9 +65,9 @@ func down(t *topology.Tree, sw, leaf int) (Port, bool) {
 	return 0, false
 }
 
-// detours returns the routes of a switch with ways up to the leaves above which it is not,
-// over paths that cannot be taken from here. As package routing's spread does, each goes
-// by the way with the fewest so far, ties rotated by the leaf or pod.
+// detours returns the routes of a switch upwards to leaves not below it, for paths that are dead
+// from here. As package routing's spread does, each takes the way with the fewest so far, ties
+// rotated by the leaf or pod.
 func detours(t *topology.Tree, a Addresses, sw int) []Route {
 	first, index := t.Ports(), sw
 	if sw >= t.Leaves() {
@@ -99,8 +98,8 @@ func detours(t *topology.Tree, a Addresses, sw int) []Route {
 	return out
 }
 
-// ways returns the ways up from a switch with which a live way to a leaf begins, and
-// which of the paths need no detour from there. There are none to a leaf below.
+// ways returns the upward ports of a switch at which a live way to a leaf begins, and which of the
+// paths need no detour from there. There are none to a leaf below.
 func ways(t *topology.Tree, sw, leaf int) (candidates []int, taken func(path int) bool) {
 	if sw < t.Leaves() {
 		for _, k := range t.CommonSpines(sw, leaf) {

@@ -15,8 +15,8 @@ type difference struct {
 	Have, Want *Route
 }
 
-// compare returns how have differs from want, by node and then prefix, for every
-// node that either names. O(routes).
+// compare returns the differences between have and want, by node and then prefix, for every node in
+// either. O(routes).
 func compare(have, want Routes) []difference {
 	var out []difference
 	merge(have, want, func(a, b Table) int { return cmp.Compare(a.Node, b.Node) }, func(h, w *Table) {
@@ -55,7 +55,6 @@ func merge[T any](a, b []T, compare func(a, b T) int, f func(a, b *T)) {
 	}
 }
 
-// Equal reports whether two routes do the same.
 func (r Route) Equal(o Route) bool {
 	return r.Prefix == o.Prefix && r.Source == o.Source && r.Spray == o.Spray && slices.Equal(r.Via, o.Via)
 }

@@ -9,21 +9,20 @@ import (
 	"evbench/topology"
 )
 
-// An Edit is what changes at one node.
+// An Edit is the changes at one node.
 type Edit struct {
 	Node   Node
-	Set    []Route        // each replaces what there is for its prefix, if anything
-	Delete []netip.Prefix // made once all of Set are
+	Set    []Route        // each replaces an existing route to its prefix
+	Delete []netip.Prefix // after all of Set
 }
 
-// changes are made one after the other, except that those of one stage may be made
-// at once.
+// changes are made stage by stage; those of one stage may be made at once.
 type changes [][]Edit
 
-// transition returns the edits that lead from what the switches of a tree hold to what
-// they shall hold, without a moment in which a prefix that both carry is not
-// carried: spines learn where to deliver before leaves send there, and forget only
-// when no leaf does any more. Of three levels top switches learn first and forget last.
+// transition returns the edits that lead from the current to the wanted routes of the switches of a
+// tree, such that a prefix in both always has a route: spines learn where to deliver before leaves
+// send there, and forget only when no leaf sends there any more. Of three levels top switches learn
+// first and forget last.
 func transition(t *topology.Tree, have, want Routes) changes {
 	sets, deletes := map[Node][]Route{}, map[Node][]netip.Prefix{}
 	for _, d := range compare(have, want) {

@@ -14,9 +14,9 @@ import (
 	"evbench/internal/trust"
 )
 
-// Tables are what all switches of a network hold, in the form that their Switches put in place.
+// Tables are the tables of all switches of a network, in the form that their Switches install.
 type Tables interface {
-	// Files are texts from which the tables can be made again.
+	// Files are texts from which the tables can be restored.
 	Files() ([]File, error)
 }
 
@@ -26,68 +26,68 @@ type File struct {
 	Text string `json:"text"`
 }
 
-// Switches are those of a network that takes its tables as a whole.
+// Switches are the switches of a network that takes its tables as a whole.
 type Switches interface {
-	// Before reports why want cannot be put in place, as far as can be known, and returns the
-	// tables that are held. It changes nothing.
+	// Before reports why want cannot be installed, as far as that can be known, and returns the
+	// current tables. It changes nothing.
 	Before(ctx context.Context, want Tables) (held Tables, err error)
-	// Put has the switches take tables, reads them back and compares. It returns how many entries
-	// are others than before; which switch has not taken its table is in the error.
+	// Put makes the switches take tables, reads them back and compares. It returns how many entries
+	// have changed; the error names a switch that has not taken its table.
 	Put(ctx context.Context, want Tables) (changed int, err error)
 }
 
-// An Installation brings tables into switches, some after the other, and at last those that were
-// there before the first. Goroutines may share it.
+// An Installation installs tables in switches, one set after the other, and finally restores those
+// from before the first. Goroutines may share it.
 type Installation struct {
 	Switches Switches
 	// Kind names the kind of switches in FormerFile; Undo needs switches of the same kind.
 	Kind string
-	// Dir is where FormerFile is, which brings back the former tables when this process could not;
-	// "": there is none.
+	// Dir is the directory of FormerFile, with which Undo restores the former tables if this
+	// process could not; "": no file.
 	Dir string
-	// Lends says that the tables stay for as long as the Installation: until Undo nobody else
+	// Lends says that the tables stay only as long as the Installation: until Undo no other process
 	// installs in Dir.
 	Lends bool
 
-	mu     sync.Mutex // for as long as switches are changed
+	mu     sync.Mutex // held while switches are changed
 	former Tables
-	now    Tables // installed last, nil at first and after Undo
+	now    Tables // installed last; nil at first and after Undo
 	record *trust.Record
 }
 
-// FormerFile is the file, in the directory of an installation, that says what switches held before.
+// FormerFile is the file, in the directory of an installation, with the former tables of the
+// switches.
 const FormerFile = "former.json"
 
-// A Former is what it holds: a line of JSON.
+// A Former is its content: a line of JSON.
 type Former struct {
 	Schema string    `json:"schema"` // evbench/routes-former/1
 	Kind   string    `json:"kind"`
 	Host   string    `json:"host"`
 	PID    int       `json:"pid"`
 	Since  time.Time `json:"since"`
-	Lent   bool      `json:"lent"` // the process meant to bring them back itself
+	Lent   bool      `json:"lent"` // the process meant to restore them itself
 	Files  []File    `json:"files"`
 }
 
 const formerSchema = "evbench/routes-former/1"
 
-// An InstallError says that tables are not in place, and what is.
+// An InstallError says that tables are not installed, and what is.
 type InstallError struct {
 	cause     error
-	restoring error // why the earlier tables are not back; nil: they are, read back
+	restoring error // why the earlier tables are not restored; nil: they are, read back
 }
 
 func (e *InstallError) Error() string {
 	if e.restoring != nil {
-		return fmt.Sprintf("%v; THE EARLIER TABLES ARE NOT BACK: %v", e.cause, e.restoring)
+		return fmt.Sprintf("%v; THE FORMER TABLES ARE NOT RESTORED: %v", e.cause, e.restoring)
 	}
-	return fmt.Sprintf("%v; the earlier tables are back, read back and compared", e.cause)
+	return fmt.Sprintf("%v; the former tables are back, read back and compared", e.cause)
 }
 
-// Unwrap returns the cause.
 func (e *InstallError) Unwrap() error { return e.cause }
 
-// Check reports why tables cannot be put in place, as far as can be known.
+// Check reports why tables cannot be installed, as far as that can be known.
 func (i *Installation) Check(ctx context.Context, want Tables) error {
 	name := filepath.Join(i.Dir, FormerFile)
 	line, err := trust.ReadRecord(name)
@@ -101,8 +101,8 @@ func (i *Installation) Check(ctx context.Context, want Tables) error {
 	return err
 }
 
-// Install puts tables in place. If anything else is in place at the end it brings back those that
-// were held at the beginning and returns an *InstallError; other errors mean that nothing was changed.
+// Install installs tables. If that fails it restores the former ones and returns an *InstallError;
+// other errors mean that nothing was changed.
 func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -121,15 +121,15 @@ func (i *Installation) Install(ctx context.Context, want Tables) (changed int, e
 	return 0, &InstallError{err, restoring}
 }
 
-// Installed reports whether tables were installed, and not undone.
+// Installed reports whether tables are installed, and not undone.
 func (i *Installation) Installed() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.now != nil
 }
 
-// Again puts in place once more what was installed last, where somebody else has changed it: holds reports
-// whether. It returns whether there was anything to do.
+// Again installs the last tables once more if they were changed from outside, as reported by holds.
+// It returns whether that was necessary.
 func (i *Installation) Again(ctx context.Context, holds func(context.Context, Tables) error) (done bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -142,8 +142,8 @@ func (i *Installation) Again(ctx context.Context, holds func(context.Context, Ta
 	return true, err
 }
 
-// Undo brings back what was held before the first Install, if there was one, and lets others install.
-// Where it fails FormerFile stays.
+// Undo restores the tables from before the first Install, if any, and lets others install. If it
+// fails FormerFile stays.
 func (i *Installation) Undo(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -156,7 +156,7 @@ func (i *Installation) Undo(ctx context.Context) error {
 			where = fmt.Sprintf(" (evbench routes undo %s)", i.Dir)
 			err = errors.Join(err, i.record.Close())
 		}
-		return fmt.Errorf("THE EARLIER TABLES ARE NOT BACK%s: %w", where, err)
+		return fmt.Errorf("THE FORMER TABLES ARE NOT RESTORED%s: %w", where, err)
 	}
 	i.former, i.now = nil, nil
 	if i.record == nil {
@@ -165,7 +165,7 @@ func (i *Installation) Undo(ctx context.Context) error {
 	return i.record.Remove()
 }
 
-// keep notes the first tables that were held, on disk before anything is changed.
+// keep records the former tables, on disk before any change.
 func (i *Installation) keep(held Tables) error {
 	if i.former != nil {
 		return nil
@@ -206,7 +206,7 @@ func (i *Installation) write(held Tables) error {
 	return nil
 }
 
-// left reports tables that a process has lent and not brought back.
+// left reports tables that a process has lent and not restored.
 func left(name string, line []byte) error {
 	if len(line) == 0 {
 		return nil
@@ -221,16 +221,16 @@ func left(name string, line []byte) error {
 
 func parseFormer(name string, line []byte) (f Former, err error) {
 	if err = json.Unmarshal(line, &f); err == nil && f.Schema != formerSchema {
-		err = fmt.Errorf("schema %q, %s is wanted", f.Schema, formerSchema)
+		err = fmt.Errorf("schema %q; it must be %s", f.Schema, formerSchema)
 	}
 	if err != nil {
-		return f, fmt.Errorf("%s: not what switches held before: %w", name, err)
+		return f, fmt.Errorf("%s: not the former tables of the switches: %w", name, err)
 	}
 	return f, nil
 }
 
-// Undo brings back what FormerFile of a directory says, and removes the file. made makes switches
-// and tables of it, without touching them.
+// Undo restores the tables in FormerFile of a directory, and removes the file. made creates
+// switches and tables from it, without touching them.
 func Undo(ctx context.Context, dir string, made func(Former) (Switches, Tables, error)) (f Former, changed int, err error) {
 	name := filepath.Join(dir, FormerFile)
 	r, line, _, err := trust.OpenRecord(name, os.O_RDWR)

@@ -9,8 +9,7 @@ import (
 	"evbench/topology"
 )
 
-// precomputed knows the edits for the dead links that may come next: one link more,
-// or one less.
+// precomputed holds the edits for the dead links that may come next: one link more, or one less.
 type precomputed struct {
 	rule rule
 	from held
@@ -26,8 +25,8 @@ func (f *precomputed) lookup(t *topology.Tree) (changes, bool) {
 	return e, ok
 }
 
-// work fills f until it is complete or stop says so. A set of dead links that cannot
-// be routed is left out; who asks for it then is told why.
+// work fills f until it is complete or stop returns true. It skips a set of dead links that cannot
+// be routed; a caller that needs it gets the error.
 func (f *precomputed) work(stop func() bool) {
 	for _, t := range neighbours(f.from.tree) {
 		if stop() {
@@ -74,12 +73,11 @@ func deadKey(t *topology.Tree) string {
 	return string(key)
 }
 
-// calm is how long the switches must have held the same routes before those for the
-// next change are worked out. Until then cores are for planning and for what the
-// servers have to make up for.
+// calm is how long the switches must have held the same routes before those for the next change are
+// computed. Until then cores are for planning and for the backlog of the servers.
 const calm = 100 * time.Millisecond
 
-// precompute works ahead of every state that the switches come to hold, until ctx ends.
+// precompute computes ahead from every state of the switches, until ctx ends.
 func (r *Router) precompute(ctx context.Context) error {
 	timer := time.NewTimer(calm)
 	defer timer.Stop()

@@ -13,22 +13,23 @@ import (
 	"evbench/topology"
 )
 
-// A Router brings the switches of a target from the routes of one plan to those of the next without
-// a moment in which a path of either is missing, and gives first aid when links die.
+// A Router changes the switches of a target from the routes of one plan to those of the next such
+// that no path of either is ever missing, and gives first aid when links fail.
 //
-// It remembers what it has read back, so that first aid writes without reading first, but not after
-// an error, and not when it is asked for the dead links that it has handled already: then a link may
-// have been down for too short a time to be told, and the kernel has deleted routes.
+// It remembers the routes it has read back, so that first aid writes without reading first. It
+// reads first after an error, and if asked for the dead links that it has handled already: then a
+// link may have been down too briefly for a report, and the kernel has deleted routes.
 //
-// Aid, Install and Clean are called one at a time, beside Watch. Routes of servers are not touched.
+// Aid, Install and Clean are called one at a time, in parallel with Watch. Routes of servers are
+// not touched.
 type Router struct {
 	target Target
 	rule   rule
-	have   *held // what the switches hold; nil: not known
+	have   *held // routes of the switches; nil: not known
 
 	mu   sync.Mutex
 	next *precomputed  // from have
-	news chan struct{} // holds one when next is another than before
+	news chan struct{} // holds a token when next has changed
 }
 
 type held struct {
@@ -36,10 +37,10 @@ type held struct {
 	routes Routes
 }
 
-// A rule says what the switches have to hold for whatever links are dead.
+// A rule gives the routes of the switches for any dead links.
 type rule struct {
 	plan   *plan.Plan // installed last
-	engine string     // of other dead links than the plan's
+	engine string     // for other dead links than the plan's
 	addr   Addresses
 }
 
@@ -54,10 +55,9 @@ func (u rule) routes(t *topology.Tree) (Routes, error) {
 	return routesAround(&plan.Plan{Tree: t, Routing: u.engine, Tables: tables}, u.addr)
 }
 
-// NewRouter returns the router of a target on which the routes of p have been
-// installed. engine is the routing that tables are repaired with: minhop, spread.
-// It does not touch the target: the first call of Aid, Install or Clean puts in
-// place what is missing, so that callers begin with an Install of p.
+// NewRouter returns the router of a target with the routes of p installed. engine is the routing
+// that repairs tables: minhop, spread. NewRouter does not touch the target: the first call of Aid,
+// Install or Clean installs missing routes, so callers begin with an Install of p.
 func NewRouter(target Target, a Addresses, p *plan.Plan, engine string) (*Router, error) {
 	if p.Tables == nil {
 		return nil, fmt.Errorf("plan with routing %q: it has no tables to install", p.Routing)
@@ -69,8 +69,8 @@ func NewRouter(target Target, a Addresses, p *plan.Plan, engine string) (*Router
 	return r, nil
 }
 
-// Watch implements loop.Network. Beside it, the routes for each link that may die or
-// come back next are worked out.
+// Watch implements loop.Network. In parallel it computes the routes for each link that may fail or
+// come back next.
 func (r *Router) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	g, inner := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.target.Watch(inner, events) })
@@ -81,8 +81,8 @@ func (r *Router) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 	return nil
 }
 
-// Aid implements loop.Network. For the dead links of the plan installed last the
-// tables are those of the plan again.
+// Aid implements loop.Network. For the dead links of the plan installed last the tables are those
+// of that plan again.
 func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err error) {
 	if r.have == nil || sameDead(t, r.have.tree) {
 		return r.restore(ctx, t)
@@ -98,7 +98,7 @@ func (r *Router) Aid(ctx context.Context, t *topology.Tree) (changed int, err er
 	return r.bring(ctx, held{t, edits.apply(r.have.routes)}, edits, edits.nodes())
 }
 
-// restore brings the switches to the routes for t from whatever they hold.
+// restore changes the switches from any state to the routes for t.
 func (r *Router) restore(ctx context.Context, t *topology.Tree) (changed int, err error) {
 	want, err := r.rule.routes(t)
 	if err != nil {
@@ -108,9 +108,8 @@ func (r *Router) restore(ctx context.Context, t *topology.Tree) (changed int, er
 	return r.repair(ctx, held{t, want})
 }
 
-// Install implements loop.Network. The routes that it puts in place carry the
-// messages of the plan before as well, those over dead links on detours. After an
-// error the plan before is still the one that Aid goes back to.
+// Install implements loop.Network. The routes that it installs also carry the messages of the plan
+// before, those over dead links on detours. After an error Aid still returns to the plan before.
 func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
 	want, err := routesAround(p, r.rule.addr)
 	if err != nil {
@@ -130,15 +129,15 @@ func (r *Router) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 	return changed, err
 }
 
-// Clean implements loop.Network. Standby routes, and detours around the dead links
-// of the plan, are part of its routes: connections wait on those paths.
+// Clean implements loop.Network. Standby routes, and detours around the dead links of the plan,
+// belong to its routes: connections wait on those paths.
 func (r *Router) Clean(ctx context.Context, p *plan.Plan) (changed int, err error) {
 	r.rule.plan = p
 	return r.restore(ctx, p.Tree)
 }
 
-// bring makes edits and reads back some nodes. Where they differ from what is
-// wanted, memory was wrong, and all are read and repaired.
+// bring makes edits and reads back some nodes. If they differ from want, the remembered state was
+// wrong, and all are read and repaired.
 func (r *Router) bring(ctx context.Context, want held, edits changes, nodes []Node) (changed int, err error) {
 	r.have = nil
 	if changed, err = r.write(ctx, edits); err != nil {
@@ -156,8 +155,8 @@ func (r *Router) bring(ctx context.Context, want held, edits changes, nodes []No
 	return changed, nil
 }
 
-// repair reads all switches and makes what differs right, in order; then what
-// else there is, such as routes of others.
+// repair reads all switches and corrects differences, in order; then the rest, such as foreign
+// routes.
 func (r *Router) repair(ctx context.Context, want held) (changed int, err error) {
 	have, err := r.target.Read(ctx, want.routes.nodes())
 	if err != nil {
@@ -185,7 +184,7 @@ func (r *Router) write(ctx context.Context, edits changes) (changed int, err err
 	return changed, nil
 }
 
-// holds notes what the switches hold, and lets the future be worked out from there.
+// holds records the routes of the switches, and starts computing ahead from there.
 func (r *Router) holds(now held) {
 	r.have = &now
 	r.mu.Lock()

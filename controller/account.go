@@ -9,12 +9,12 @@ import (
 	"evbench/results"
 )
 
-// account takes what a worker says it did, but for what cannot be: then nothing that it
-// counts is believed. It counts by source for all servers, or not at all.
+// account accepts the totals of a worker unless they are impossible; then it discards all its
+// counts.
 func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool) *wire.Totals {
 	w, r := &m.workers[rank], m.roomBeside(now, rank)
 	for _, err := range []error{
-		checkTook(t.Took), checkLoad(t), m.checkSources(t), r.check(t), m.agree(w, t, whole),
+		checkTook(t.Took), checkLoad(t), m.checkSources(t), r.check(t), m.agree(w, t, whole), m.builtNone(w, t),
 	} {
 		if err != nil {
 			m.fail(now, rank, err)
@@ -24,24 +24,24 @@ func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool
 	return &t
 }
 
-// room is what a worker can have done in the counted part, or since the case began where
-// there was none.
+// room bounds what a worker can have done in the counted part, or since the case began if there was
+// no counted part.
 type room struct {
-	events   uint64        // exchanges, or events of its own, that it was granted
-	others   uint64        // that all others were
+	events   uint64        // exchanges, or events of its own, granted to it
+	others   uint64        // the same for all others
 	granted  uint64        // exchanges, warm-up included
-	peers    float64       // other servers
-	fragment float64       // bytes of the largest
-	time     time.Duration // that has passed
+	peers    float64       // number of other servers
+	fragment float64       // bytes of the largest fragment
+	time     time.Duration // elapsed
 }
 
-// A worker's clock may run faster than ours by clockShare, and need not begin with it.
+// A worker's clock may run faster than ours by clockShare, and start at another time.
 const (
 	clockShare = 0.01
 	clockSlack = time.Second
 )
 
-// room is that of one worker by itself: others and granted are left out.
+// room returns the room of one worker by itself: others and granted are left out.
 func (m *machine) room(now time.Duration, rank int) room {
 	began := m.began
 	if m.counts {
@@ -54,7 +54,7 @@ func (m *machine) room(now time.Duration, rank int) room {
 	}
 }
 
-// roomBeside is room with what all others were granted: it looks at every worker.
+// roomBeside is room with others and granted. It costs O(workers).
 func (m *machine) roomBeside(now time.Duration, rank int) room {
 	r := m.room(now, rank)
 	for i := range m.workers {
@@ -66,15 +66,15 @@ func (m *machine) roomBeside(now time.Duration, rank int) room {
 	return r
 }
 
-// mayDo is how many exchanges, or events of its own, a worker was granted, warm-up included.
+// mayDo is how many exchanges, or events of its own, were granted to a worker, warm-up included.
 func (m *machine) mayDo(rank int) uint64 {
-	if m.section.mode == wire.Unsync {
+	if m.section.mode == results.Unsync {
 		return m.workers[rank].assigned
 	}
 	return m.pace.until
 }
 
-// counted is mayDo without the warm-up, where that does not count.
+// counted is mayDo without the warm-up, once the counted part has begun.
 func (m *machine) counted(rank int) uint64 {
 	n := m.mayDo(rank)
 	if m.counts {
@@ -83,7 +83,7 @@ func (m *machine) counted(rank int) uint64 {
 	return n
 }
 
-// check says what in the totals of a worker is more than there was room for.
+// check returns an error if the totals of a worker exceed the room.
 func (r room) check(t wire.Totals) error {
 	for _, x := range []struct {
 		is   uint64
@@ -109,17 +109,17 @@ func (r room) check(t wire.Totals) error {
 	return r.checkTimes(t)
 }
 
-// mostTokens is how many tokens the receiver of a fragment sends at most: one for each
-// resource, but for the send port.
+// mostTokens is the most tokens that the receiver of a fragment sends: one for each resource except
+// the send port.
 const mostTokens = 3
 
-// beyond reports whether exchanges are more than were granted.
+// beyond reports whether exchanges exceed those granted.
 func (r room) beyond(done wire.Range) bool { return done.To > r.granted }
 
 func (r room) checkTimes(t wire.Totals) error {
 	var took time.Duration
 	for _, d := range t.Took.Durations {
-		took = min(took, r.time) + min(d, r.time+1) // the sum of all might overflow
+		took = min(took, r.time) + min(d, r.time+1) // avoids an overflow of the sum
 	}
 	for _, x := range []struct {
 		is   time.Duration
@@ -138,8 +138,7 @@ func (r room) checkTimes(t wire.Totals) error {
 	return nil
 }
 
-// checkSample says what in a sample of a worker, and those before it, is more than there was
-// room for.
+// checkSample returns an error if a sample of a worker, with those before it, exceeds the room.
 func (r room) checkSample(s results.Sample, before sampled) error {
 	events, bytes := float64(s.Events)+float64(before.events), float64(s.PayloadBytes)+float64(before.bytes)
 	seconds := r.time.Seconds()
@@ -159,16 +158,16 @@ type sampled struct {
 	events, bytes uint64
 }
 
-// agree says whether totals say the same as the samples before them, and of a whole case as
-// the exchanges that are done.
+// agree returns an error if totals contradict the samples before them or, for a whole case, the
+// exchanges done.
 func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
-	// What is complete at the very moment of the last sample is in none.
+	// No sample includes work completed at the moment of the last sample.
 	rest := float64(m.c.inFlight() + 1)
 	bytes := rest * float64(len(m.workers)-1) * m.largest
 	if s := w.sampled; s.any && !(within(s.events, t.Events, rest) && within(s.bytes, t.ReceivedBytes, bytes)) {
 		return fmt.Errorf("reports %d events and %d bytes received, its samples add up to %d and %d", t.Events, t.ReceivedBytes, s.events, s.bytes)
 	}
-	if !whole || m.c.Mode == wire.Unsync || m.c.AsyncCredits > 0 {
+	if !whole || m.c.Mode == results.Unsync || m.c.AsyncCredits > 0 {
 		return nil
 	}
 	counted := []wire.Range{{From: m.c.Warmup, To: m.pace.until}}
@@ -178,11 +177,19 @@ func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
 	return nil
 }
 
+// builtNone returns an error if a worker that only reads reports built events.
+func (m *machine) builtNone(w *worker, t wire.Totals) error {
+	if n := t.Events + t.ReceivedBytes + uint64(len(t.Done)); !w.builds && n > 0 {
+		return fmt.Errorf("reports %d events and %d bytes received, and builds none", t.Events, t.ReceivedBytes)
+	}
+	return nil
+}
+
 func within(part, total uint64, rest float64) bool {
 	return part <= total && float64(total-part) <= rest
 }
 
-// checkSources says whether what came of each source is what came of all.
+// checkSources returns an error if the counts by source are incomplete or differ from the totals.
 func (m *machine) checkSources(t wire.Totals) error {
 	n := len(t.Sources)
 	if n == 0 {

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
 // A CaseError says why a case failed.
 type CaseError struct {
 	Case    string
 	During  string        // "warm-up", "measurement", …
-	At      wire.Position // where the others waited; Exchange and Phase as known
-	Servers []int         // positions of those at fault, as far as it can be known
-	Waiting []int         // positions of those that waited for them
-	Reasons []string      // what is known, most telling first
-	Stuck   bool          // servers stood still, none was lost and nothing broke before
+	At      wire.Position // where the other servers waited; Exchange and Phase as known
+	Servers []int         // positions of the servers at fault, as far as known
+	Waiting []int         // positions of the servers that waited for them
+	Reasons []string      // most specific first
+	Stuck   bool          // servers stood still; none was lost and nothing broke before
 	Closed  bool          // every server lives, and connections did not open
 }
 
@@ -52,8 +53,8 @@ func names(servers []int) string {
 	return strings.Join(s, ", ")
 }
 
-// blame returns the error of a failed case. At fault is who is lost or gave no
-// answer to the abort; failing that, where the chains of waiting end.
+// blame returns the error of a failed case. At fault are servers that are lost or did not answer
+// the abort. Without any, the ends of the chains of waiting are at fault.
 func (m *machine) blame(during state) *CaseError {
 	guilty := m.ranks(func(_ int, w *worker) bool { return w.lost || w.totals == nil })
 	if len(guilty) == 0 {
@@ -67,8 +68,8 @@ func (m *machine) blame(during state) *CaseError {
 			e.Reasons = append(e.Reasons, r)
 		}
 	}
-	// On a busy machine many may not have answered the abort yet: what began it is said all
-	// the same.
+	// On a busy machine many servers may not have answered the abort yet: the first failure is
+	// named all the same.
 	if first := m.failed; len(first) > 0 && len(e.Reasons) == mostReasons && !slices.Contains(e.Reasons, m.reason(first[0])) {
 		e.Reasons[mostReasons-1] = m.reason(first[0])
 	}
@@ -84,17 +85,17 @@ func (m *machine) blame(during state) *CaseError {
 const mostReasons = 6
 
 // A side is the sending or the receiving of a server. In ordered mode sending waits for tokens,
-// which come of what others receive, and receiving for the sending of others. Otherwise a server
-// has one side.
+// which other servers send after receiving, and receiving waits for the sending of others. In other
+// modes a server has one side.
 type side struct {
 	rank    int
 	sending bool
 }
 
-// ends follows what sides wait for from those that failed, and returns the ranks where that ends.
-// In a ring of waiting there is none: then those that failed are all that is known.
+// ends follows the chains of waiting from the failed ranks and returns the ranks at their ends. In
+// a ring of waiting no rank is an end: then ends returns the failed ranks.
 func (m *machine) ends() []int {
-	ordered := m.section.mode == wire.Ordered
+	ordered := m.section.mode == results.InOrder
 	seen := map[side]bool{}
 	var out []int
 	var todo []side
@@ -125,13 +126,13 @@ func (m *machine) ends() []int {
 	return out
 }
 
-// waitsFor returns the ranks that a rank has good reason to wait for: not those
-// that are already past the phase in which it waits for their fragment. Who has
-// built all its events waits for those that the handing out holds it back for.
+// waitsFor returns the ranks that a rank has good reason to wait for, without ranks already past
+// the phase in which it waits for their fragment. A worker that has built all its events waits for
+// slower builders, which delay its next assignment.
 func (m *machine) waitsFor(rank int) []int {
 	w := &m.workers[rank]
-	if m.section.mode == wire.Unsync && w.at.Stage == wire.StageIdle {
-		return m.ranks(func(_ int, peer *worker) bool { return peer.done < w.done })
+	if m.section.mode == results.Unsync && w.at.Stage == wire.StageIdle {
+		return m.ranks(func(_ int, peer *worker) bool { return peer.builds && peer.done < w.done })
 	}
 	at := w.at
 	var out []int
@@ -163,7 +164,7 @@ func past(p, q wire.Position) bool {
 	return p.Stage == wire.StageBarrier
 }
 
-// where returns the position to print: of a failed one, else of one that waits.
+// where returns the position to print: of a failed rank, else of a waiting one.
 func (m *machine) where(guilty, waiting []int) wire.Position {
 	for _, ranks := range [][]int{m.failed, waiting, guilty} {
 		for _, rank := range ranks {

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
-// sidesBefore returns for whom a side waits with good reason, and whether it waits at all.
+// sidesBefore returns the sides that a side waits for with good reason, and whether it waits.
 func (m *machine) sidesBefore(s side) (next []side, waits bool) {
-	if m.section.mode != wire.Ordered {
+	if m.section.mode != results.InOrder {
 		for _, rank := range m.waitsFor(s.rank) {
 			next = append(next, side{rank, false})
 		}
@@ -32,7 +33,7 @@ func (m *machine) sidesBefore(s side) (next []side, waits bool) {
 	return next, waits
 }
 
-// told reports whether who is to send what a rank awaits says that it has sent it.
+// told reports whether the sender of what a rank awaits claims to have sent it.
 func (m *machine) told(rank int, x wire.Token) bool {
 	sender := x.Rank
 	x.Rank = rank

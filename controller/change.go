@@ -7,63 +7,63 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/failover"
+	"evbench/results"
 )
 
 // A PlanChange is a plan for the case under way, in place of the one in use.
 type PlanChange struct {
 	Epoch uint32
-	// Mode is how events are built from then on: wire.Unsync, or wire.Sync again, in a
-	// synchronised case with AsyncCredits. "" means as before.
+	// Mode is the mode from then on: results.Unsync, or results.Sync again, in a synchronised case with
+	// AsyncCredits. "" means as before.
 	Mode string
-	// Rows are the steps of each rank. Without synchronisation there may be none: tables
-	// then choose the path. In an ordered case there are Windows instead.
+	// Rows are the steps of each rank. An unsynchronised case may have none: routing tables then
+	// choose the path. An ordered case has Windows instead.
 	Rows    [][]wire.Step
 	Windows Windows
 }
 
-// A section is a part of a case in which events are built in one way.
+// A section is a part of a case with one mode.
 type section struct {
 	mode string
 	from uint64 // its first exchange
 }
 
-// A change is an update of the plan under way. Exchanges are taken back that nobody has
-// begun, every worker gets the plan, and only then does anybody go on beyond from.
+// A change is a plan update under way. The controller takes back exchanges that no worker has
+// begun, sends every worker the plan, and only then lets workers go on beyond from.
 //
 //	holding -> placing -> placed (all old exchanges done -> begun) -> new one done
 //
-// A section without schedule has no exchanges to take back: as many events are assigned as
-// the server that is farthest ahead was given, or as are known where they are balanced, the
-// last of them is awaited, and from is that number.
+// A section without schedule has no exchanges to take back. The controller assigns every server as
+// many events as the server farthest ahead has (balanced: as many as are known) and awaits the last
+// of them. from is that number.
 type change struct {
 	PlanChange
 	stage changeStage
-	from  uint64        // known after holding
+	from  uint64        // set after holding
 	since time.Duration // of the stage
 	left  bool          // all exchanges below from are done
-	begun bool          // exchanges from from on are granted, or assigned
+	begun bool          // exchanges from from on are granted or assigned
 	when  failover.Switch
 }
 
 type changeStage int
 
 const (
-	holding changeStage = iota // until every worker has said how far it has begun
+	holding changeStage = iota // until every worker has reported its last begun exchange
 	placing                    // until every worker has the plan
 	inPlace                    // until the first exchange on it is done
 )
 
-// ErrCaseOver reports that a case ended, or had ended, before the first exchange on a new
-// plan was done.
+// ErrCaseOver reports that a case ended before the first exchange on a new plan was done.
 var ErrCaseOver = errors.New("the case is over")
 
 // ErrNoCase reports that no case is under way, before the first or after another.
 var ErrNoCase = errors.New("no case is under way")
 
-// holds reports whether it is not known yet how far the workers have begun.
+// holds reports whether the last begun exchange of some worker is still unknown.
 func (c *change) holds() bool { return c != nil && c.stage == holding }
 
-// bounds reports whether nothing beyond from may be done yet.
+// bounds reports whether no work beyond from is allowed yet.
 func (c *change) bounds() bool { return c != nil && c.stage != holding && !c.begun }
 
 func (m *machine) changePlan(now time.Duration, p PlanChange) error {
@@ -71,14 +71,14 @@ func (m *machine) changePlan(now time.Duration, p PlanChange) error {
 		return fmt.Errorf("plan update: %w", err)
 	}
 	if m.state == draining {
-		m.state = measuring // what is taken back is to be granted again; m.since stays
+		m.state = measuring // exchanges taken back are granted again; m.since stays
 	}
 	m.change = &change{PlanChange: p, since: now}
 	for i := range m.workers {
 		m.workers[i].held, m.workers[i].updated = false, false
 	}
 	m.planning = nil
-	if m.section.mode != wire.Unsync {
+	if m.section.mode != results.Unsync {
 		m.broadcast(wire.Hold{Run: m.run})
 		return nil
 	}
@@ -97,19 +97,18 @@ func (m *machine) mayChangePlan(p PlanChange) error {
 		return fmt.Errorf("not possible in the %v", m.state)
 	case m.change != nil:
 		return fmt.Errorf("epoch %d is not in use yet", m.change.Epoch)
-	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != wire.Unsync):
+	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != results.Unsync):
 		return fmt.Errorf("mode %q: not possible in this case, which is %s", p.Mode, m.c.Mode)
-	case to == wire.Ordered && p.Windows == nil:
-		return errors.New("nobody plans the windows")
-	case to != wire.Ordered && len(p.Rows) != len(m.workers) && (to != wire.Unsync || len(p.Rows) != 0):
+	case to == results.InOrder && p.Windows == nil:
+		return errors.New("the windows have no planner")
+	case to != results.InOrder && len(p.Rows) != len(m.workers) && (to != results.Unsync || len(p.Rows) != 0):
 		return fmt.Errorf("%d rows for %d servers", len(p.Rows), len(m.workers))
 	}
 	return nil
 }
 
-// exact reports whether a number of exchanges is still to be done, all of which may have
-// been granted.
-func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != wire.Unsync }
+// exact reports whether a given number of exchanges is to be done; all may have been granted.
+func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != results.Unsync }
 
 func (p PlanChange) mode(now string) string {
 	if p.Mode == "" {
@@ -143,7 +142,7 @@ func (m *machine) held(now time.Duration, rank int, begun uint64) {
 	m.advance(now)
 }
 
-// place sends the plan, to hold from an exchange on.
+// place sends the plan, valid from an exchange on.
 func (m *machine) place(now time.Duration, from uint64) {
 	c := m.change
 	c.stage, c.since, c.from = placing, now, from
@@ -165,13 +164,13 @@ func (m *machine) updated(now time.Duration, w *worker, epoch uint32) {
 	m.advance(now)
 }
 
-// follow takes a change as far as it has come.
+// follow advances a change as far as possible.
 func (m *machine) follow(now time.Duration) {
 	c := m.change
 	if c == nil || c.stage == holding {
 		return
 	}
-	if !c.left && m.all(func(w *worker) bool { return w.done >= c.from }) {
+	if !c.left && m.allDo(func(w *worker) bool { return w.done >= c.from }) {
 		c.left, c.when.LastOld = true, now
 	}
 	if c.stage == placing && m.all(func(w *worker) bool { return w.updated }) {
@@ -182,37 +181,42 @@ func (m *machine) follow(now time.Duration) {
 		c.begun = true
 		m.begin(now, c)
 	}
-	if c.begun && m.all(func(w *worker) bool { return w.done > c.from }) {
+	if c.begun && m.allDo(func(w *worker) bool { return w.done > c.from }) {
 		c.when.FirstNew = now
 		m.change = nil
 		m.acts = append(m.acts, ended{sw: c.when})
 	}
 }
 
-// scheduled reports whether a change leads from exchanges to exchanges. Then nobody has
-// to wait for the last of the old ones: the schedule keeps them apart. Ordered it is not so:
-// no token leads from one plan to the other.
+// scheduled reports whether a change leads from exchanges to exchanges. Then no worker has to wait
+// for the last old exchange: the schedule keeps them apart. In ordered mode that fails, because no
+// token leads from one plan to the other.
 func (m *machine) scheduled(c *change) bool {
-	return m.section.mode != wire.Ordered && m.section.mode != wire.Unsync && c.mode(m.section.mode) != wire.Unsync
+	return m.section.mode != results.InOrder && m.section.mode != results.Unsync && c.mode(m.section.mode) != results.Unsync
 }
 
-// begin lets the workers go on, on the new plan.
+// begin lets the workers continue on the new plan.
 func (m *machine) begin(now time.Duration, c *change) {
 	was := m.section
-	if was.mode != wire.Unsync {
+	if was.mode != results.Unsync {
 		m.granted = append(m.granted, wire.Range{From: was.from, To: c.from})
 	}
 	m.section = section{mode: c.mode(was.mode), from: c.from}
 	m.windows, m.epoch = c.Windows, c.Epoch
-	if m.section.mode != wire.Unsync {
+	for i := range m.workers {
+		if was.mode == results.Unsync && !m.workers[i].builds {
+			m.workers[i].done = c.from // it reports no events
+		}
+	}
+	if m.section.mode != results.Unsync {
 		m.pace.resume(now, c.from)
 		m.grant(now)
 		return
 	}
-	if was.mode == wire.Unsync {
+	if was.mode == results.Unsync {
 		m.broadcast(wire.Grant{Run: m.run, Until: c.from + 1}) // the next section
 	}
-	m.ledger.begin(c.from * uint64(len(m.workers)))
+	m.ledger.begin(c.from * uint64(m.roles.Events()))
 	for i := range m.workers {
 		m.workers[i].assigned = c.from
 	}

@@ -1,13 +1,12 @@
-// Package controller answers: which servers have joined, how far may each of them run,
-// and was every event built exactly once? It takes the workers through one case after
-// the other: it grants exchanges so that all servers run the same number, assigns
-// events in the unsynchronised mode, gathers samples, and names the server to blame
-// when a case stands still. Update changes the plan in the middle of a case.
+// Package controller controls the workers of a run: it admits them, limits how far each may run,
+// and checks that every event is built exactly once. It runs one case after the other: it grants
+// exchanges so that all servers run the same number, assigns events in the unsynchronised mode,
+// gathers samples, and names the server to blame when a case stands still. Update changes the plan
+// in the middle of a case.
 //
-// The decisions are in the machine, which is pure; the Controller around it
-// owns the control connections. It never touches the network under test and
-// does not know what a worker looks like inside. Servers are positions, ranks
-// their order in a case.
+// The machine takes the decisions and is pure; the Controller around it owns the control
+// connections. It never touches the network under test and does not depend on the inside of a
+// worker. Servers are positions, ranks their order in a case.
 package controller
 
 import (
@@ -31,12 +30,12 @@ type Options struct {
 	Token string
 	// Servers are the positions that may join. nil means any.
 	Servers []int
-	// Log receives what is odd on the control port. nil means nowhere.
+	// Log receives irregular events on the control port. nil means nowhere.
 	Log *slog.Logger
 }
 
-// A Controller is one session. New starts nothing; Listen or Serve does, and
-// Close waits for all of it.
+// A Controller is one session. New starts nothing; Listen or Serve starts it, and Close waits for
+// all of its goroutines.
 type Controller struct {
 	opt Options
 	log *slog.Logger
@@ -51,14 +50,14 @@ type Controller struct {
 	listener  net.Listener
 	quit      chan struct{} // closed by Close
 	handlers  sync.WaitGroup
-	strangers port.Strangers // connections that have not said who they are
+	strangers port.Strangers // connections without a Hello yet
 }
 
-// helloTimeout bounds, from accept to the end of its Hello, how long a
-// connection may take: also for one that sends a byte now and then.
+// helloTimeout bounds the time from accept to the end of a Hello, even for a connection that sends
+// a byte now and then.
 const helloTimeout = 5 * time.Second
 
-// New returns a Controller that nobody can reach yet.
+// New returns a Controller that does not listen yet.
 func New(opt Options) *Controller {
 	log := opt.Log
 	if log == nil {
@@ -88,13 +87,13 @@ func (c *Controller) Serve(l net.Listener) {
 	c.handlers.Go(func() { port.Accept(l.Accept, c.quit, c.accept, c.crowded) })
 }
 
-// Addr returns the control address as workers dial it.
+// Addr returns the control address that workers dial.
 func (c *Controller) Addr() string {
 	a := c.listener.Addr()
 	return a.Network() + ":" + a.String()
 }
 
-// accept takes a connection that has yet to say who it is.
+// accept takes a connection that has not sent its Hello.
 func (c *Controller) accept(conn net.Conn) {
 	w, from := wire.NewConn(conn, wire.MaxHello), port.From(conn)
 	c.mu.Lock()
@@ -112,8 +111,8 @@ func (c *Controller) accept(conn net.Conn) {
 	c.handlers.Go(func() { c.handle(w, from) })
 }
 
-// crowded makes room where nobody can come in: files may have run out, and the
-// connections of strangers take some.
+// crowded drops a stranger when accept fails: files may have run out, and strangers' connections
+// use some.
 func (c *Controller) crowded(err error) {
 	c.log.Warn("control port", "error", err)
 	c.mu.Lock()
@@ -123,8 +122,8 @@ func (c *Controller) crowded(err error) {
 	}
 }
 
-// dismiss hangs up on a stranger who took a place that others need. Its handler sees the end
-// of the connection.
+// dismiss closes the connection of a stranger to make room. Its handler sees the end of the
+// connection.
 func (c *Controller) dismiss(g port.Stranger) {
 	c.log.Warn("control port: too many unknown connections", "from", g.From)
 	_ = g.Conn.Close()
@@ -136,7 +135,7 @@ func (c *Controller) handle(w *wire.NetConn, from string) {
 		c.mu.Lock()
 		here := c.strangers.Leave(w)
 		c.mu.Unlock()
-		if here { // else it had to go, which has been said
+		if here { // else dismiss has closed it and logged that
 			c.log.Warn("control port: refused", "from", from, "reason", err)
 		}
 		_ = w.Close()
@@ -146,7 +145,7 @@ func (c *Controller) handle(w *wire.NetConn, from string) {
 	c.drop(m, err)
 }
 
-// greet finds out who has connected and admits the worker, or says why not.
+// greet reads the Hello of a connection and admits the worker, or returns why not.
 func (c *Controller) greet(w *wire.NetConn) (*member, error) {
 	if err := w.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) 
 	case c.members[h.Server] != nil:
 		return nil, fmt.Sprintf("server %d has joined already", h.Server)
 	}
-	c.strangers.Leave(w) // now, so that nobody takes a member for a stranger
+	c.strangers.Leave(w) // now, so that no member counts as a stranger
 	m = newMember(h, w)
 	m.post(welcome)
 	c.members[h.Server] = m
@@ -192,7 +191,7 @@ func (c *Controller) missing() []int {
 	return slices.DeleteFunc(slices.Clone(c.opt.Servers), func(s int) bool { return c.members[s] != nil })
 }
 
-// changed wakes those that wait for members; c.mu is held.
+// changed wakes the goroutines that wait for members; c.mu is held.
 func (c *Controller) changed() {
 	close(c.joined)
 	c.joined = make(chan struct{})
@@ -210,7 +209,7 @@ func (c *Controller) drop(m *member, err error) {
 	}
 }
 
-// lost takes the place of a message when a connection has ended.
+// lost replaces a message when a connection has ended.
 type lost struct{ err error }
 
 func (c *Controller) deliver(m *member, msg any) {
@@ -225,8 +224,8 @@ func (c *Controller) deliver(m *member, msg any) {
 	}
 }
 
-// Join waits until n servers have joined; 0 means all of Options.Servers. Its
-// error names the missing ones.
+// Join waits until n servers have joined; 0 means all of Options.Servers. Its error names the
+// missing ones.
 func (c *Controller) Join(ctx context.Context, n int) error {
 	if n == 0 {
 		n = len(c.opt.Servers)
@@ -262,13 +261,13 @@ func (c *Controller) Quit() {
 	}
 }
 
-// closeWait is how long Close waits for another worker to take its leave. One that finds the
-// connection closed while it answers a ping does not see the Quit behind that. A launcher that
-// was interrupted may end this process 3 s later, and the summary is not written yet.
+// closeWait is how long Close waits for another worker to disconnect. A worker that finds the
+// connection closed while it answers a ping misses the Quit behind that ping. An interrupted
+// launcher may end this process 3 s later, and the summary is not written yet.
 const closeWait = 1500 * time.Millisecond
 
-// Close sends Quit, lets the workers hang up for a moment, ends every
-// connection and waits for all that Listen started.
+// Close sends Quit, gives the workers a moment to disconnect, ends every connection and waits for
+// all goroutines that Listen started.
 func (c *Controller) Close() error {
 	c.mu.Lock()
 	if !c.closed {

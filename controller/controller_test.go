@@ -20,6 +20,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport/transporttest"
 )
 
@@ -283,7 +284,7 @@ func TestSlowLeave(t *testing.T) {
 func TestRefusedCases(t *testing.T) {
 	c, _ := listen(t)
 	hello(t, c, "secret", 3)
-	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: wire.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
+	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: results.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
 	for _, tt := range []struct {
 		want   string
 		change func(*controller.Case)
@@ -291,7 +292,7 @@ func TestRefusedCases(t *testing.T) {
 		{`mode "": must be`, func(c *controller.Case) { c.Mode = "" }},
 		{"two servers at least", func(c *controller.Case) { c.Peers = c.Peers[:1] }},
 		{"not connected: server 5, server 8", func(c *controller.Case) { c.Peers = nil }}, // who is to join is known
-		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = wire.Sync }},
+		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = results.Sync }},
 		{"duration: must be above 0", func(c *controller.Case) { c.Duration = 0 }},
 		{"standby: paths of 1 servers", func(c *controller.Case) { c.Standby = make([][]wire.Path, 1) }},
 		{"async credits: 2", func(c *controller.Case) { c.AsyncCredits = 2 }},

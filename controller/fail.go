@@ -14,7 +14,7 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 		return
 	}
 	w.lost = true
-	if w.totals != nil { // it had nothing more to say
+	if w.totals != nil { // it had reported everything
 		m.maybeOver(now)
 		return
 	}
@@ -22,8 +22,8 @@ func (m *machine) gone(now time.Duration, rank int, err error) {
 	m.abortAfter(now, grace)
 }
 
-// abortAfter aborts the case after a while, which the others have to come to where
-// they miss what is missing, and to say so themselves.
+// abortAfter aborts the case after wait, which the other workers need to notice the failure and
+// report it themselves.
 func (m *machine) abortAfter(now, wait time.Duration) {
 	if m.state >= aborting || m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
 		m.abort(now, errFailed)
@@ -32,7 +32,7 @@ func (m *machine) abortAfter(now, wait time.Duration) {
 	}
 }
 
-// grace is how long after losing a worker its case goes on.
+// grace is how long a case goes on after losing a worker.
 const grace = 50 * time.Millisecond
 
 // fail notes that a rank has failed and, the first time, aborts the case.

@@ -1,14 +1,16 @@
 package controller
 
 import (
+	"math"
 	"time"
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
-// A ledger holds what became of every event that was assigned: each must be
-// closed once, by the rank that it was given to. It costs four bytes an event.
+// A ledger holds the fate of every assigned event: each must be closed once, by the rank that it
+// was assigned to. It costs four bytes an event.
 type ledger struct {
 	parts []part // by rising ids
 	open  int    // assigned and not closed
@@ -20,7 +22,7 @@ type part struct {
 	fate  []fate
 }
 
-// begin has ids go on at first, which is above all that were given out.
+// begin continues the ids at first, which is above all assigned ids.
 func (l *ledger) begin(first uint64) { l.parts = append(l.parts, part{first: first}) }
 
 func (l *ledger) next() uint64 {
@@ -43,20 +45,20 @@ func (l *ledger) find(id uint64) *fate {
 	return nil
 }
 
-// A fate is the rank that an event is with, or how it was closed.
+// A fate is the rank that has an event, or how the event was closed.
 type fate int32
 
 const (
 	built    fate = -1
 	gaveUp   fate = -2
-	reserved fate = -3 // assigned to nobody yet
+	reserved fate = -3 // not assigned yet
 )
 
-// A check is how the events that workers report compare with those assigned.
+// A check compares the events that workers report with those assigned.
 type check struct {
 	assigned  uint64
 	built     uint64
-	lost      uint64 // assigned, and never built
+	lost      uint64 // assigned and not built
 	duplicate uint64 // reported a second time
 	unknown   uint64 // reported by a server that was not assigned it
 }
@@ -92,7 +94,7 @@ func (l *ledger) close(rank int, id uint64, how fate) {
 	}
 }
 
-// check returns the balance; what is still out counts as lost.
+// check returns the balance; open events count as lost.
 func (l *ledger) check() check {
 	c := l.sum
 	for _, p := range l.parts {
@@ -109,18 +111,17 @@ func (l *ledger) check() check {
 	return c
 }
 
-// Short events are assigned in advance: as many as the slowest server builds in
-// inAdvance come on top of builder.Lead and credits. A report tells of several of them
-// then, and their switches between threads are not in the way of the data. It is
-// none where an event takes longer, and never more than one in smallPart of what
-// the slowest has built: too few to change who has how many in the end.
+// Short events are assigned in advance: as many as the slowest server builds in inAdvance, beyond
+// builder.Lead and credits. A report then covers several events, so that its thread switches do not
+// delay the data. There is no advance if an event takes longer, and never more than one in
+// smallPart of the events the slowest has built: too few to change the shares at the end.
 const (
 	inAdvance = 50 * time.Millisecond
 	smallPart = 8
 )
 
-// spare is how many events of each server are assigned in advance, when the
-// slowest has counted so many since the measurement began.
+// spare is how many events of each server are assigned in advance, when the slowest has counted
+// counted events since the measurement began.
 func spare(counted uint64, took time.Duration) uint64 {
 	if took <= 0 {
 		return 0
@@ -128,8 +129,8 @@ func spare(counted uint64, took time.Duration) uint64 {
 	return min(uint64(float64(counted)*float64(inAdvance)/float64(took)), counted/smallPart)
 }
 
-// quota is how many events each server may have been given by now, and how many
-// of these on top of its credits.
+// quota is how many events each server may have been assigned by now, and how many of these beyond
+// its credits.
 func (m *machine) quota(now time.Duration) (q, extra uint64) {
 	switch m.state {
 	case warming:
@@ -140,9 +141,11 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 	if m.change.bounds() {
 		return m.change.from, 0
 	}
-	slowest := m.workers[0].done
+	slowest := uint64(math.MaxUint64)
 	for i := range m.workers {
-		slowest = min(slowest, m.workers[i].done)
+		if m.workers[i].builds {
+			slowest = min(slowest, m.workers[i].done)
+		}
 	}
 	extra = spare(slowest-min(slowest, m.c.Warmup), now-m.since)
 	q = builder.Quota(slowest, m.c.inFlight(), extra)
@@ -152,13 +155,16 @@ func (m *machine) quota(now time.Duration) (q, extra uint64) {
 	return q, extra
 }
 
-// handOut assigns what the quota and the credits allow. Who has more than it can
-// have in flight gets the next ones by the half of what is in advance.
+// handOut assigns what the quota and the credits allow. A worker with more events than it can have
+// in flight gets the next ones in batches of half the advance.
 func (m *machine) handOut(now time.Duration) {
 	q, extra := m.quota(now)
 	credits := m.c.inFlight()
 	for rank := range m.workers {
 		w := &m.workers[rank]
+		if !w.builds {
+			continue
+		}
 		has := w.assigned - min(w.assigned, w.done)
 		n := builder.May(q, w.assigned, w.done, credits+extra)
 		if has <= credits || n > extra/2 {
@@ -180,8 +186,8 @@ func (m *machine) assign(rank int, n uint64) {
 	m.send(rank, wire.Assign{Run: m.run, Events: ids})
 }
 
-// nextFor is the event that a rank builds next: just the next one or, balanced, the next
-// of the batch in which it is known.
+// nextFor is the event that a rank builds next: the next id or, if balanced, the next planned for
+// the rank.
 func (m *machine) nextFor(rank int) uint64 {
 	if !m.balances() {
 		return m.ledger.reserve(1)
@@ -190,17 +196,17 @@ func (m *machine) nextFor(rank int) uint64 {
 		return id
 	}
 	each := m.batch()
-	m.balance.Plan(m.ledger.reserve(each*len(m.workers)), each)
+	m.balance.Plan(m.ledger.reserve(each*m.roles.Events()), each)
 	m.known += uint64(each)
 	id, _ := m.balance.Next(rank)
 	return id
 }
 
 // balances reports whether events are assigned by their sizes.
-func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == wire.Unsync }
+func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == results.Unsync }
 
-// batch is how many events of each server are known at once. Warm-up, and what is counted
-// of a given number, end with a batch.
+// batch is how many events of each server are known at once. The warm-up, and a counted part of a
+// given number, end with a batch.
 func (m *machine) batch() int {
 	each := uint64(builder.Ahead)
 	switch {
@@ -212,16 +218,15 @@ func (m *machine) batch() int {
 	return int(each)
 }
 
-// rebalance begins anew: each server has been assigned so many events, and none is known
-// that it has not.
+// rebalance starts a new Balancer: each builder has been assigned known events, and no others are
+// known.
 func (m *machine) rebalance(known uint64) {
 	if m.balances() {
-		m.known, m.balance = known, builder.NewBalancer(len(m.workers), m.c.FragmentSizes().Of)
+		m.known, m.balance = known, builder.NewBalancer(m.roles, m.c.FragmentSizes().Of)
 	}
 }
 
-// settled is the number of events of each server up to which all must come before ids
-// can go on behind them.
+// settled is the number of events of each server that must be done before ids can continue.
 func (m *machine) settled() uint64 {
 	if m.balances() {
 		return m.known
@@ -229,14 +234,14 @@ func (m *machine) settled() uint64 {
 	return m.most()
 }
 
-// checkRanges does the same for the scheduled exchanges of one server, which is to do
-// those in granted: ranges that rise and do not touch more than at their ends.
+// checkRanges does the same for the scheduled exchanges of one server, which must do those in
+// granted. granted is rising ranges that touch at most at their ends.
 func checkRanges(done, granted []wire.Range) check {
 	var c check
 	for _, g := range granted {
 		c.assigned += g.To - g.From
 	}
-	next := uint64(0) // below it everything has been seen
+	next := uint64(0) // all below it are counted
 	for _, r := range done {
 		if r.From >= r.To {
 			continue

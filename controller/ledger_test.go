@@ -9,6 +9,7 @@ import (
 	"evbench/builder"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 )
 
 func TestCheckRanges(t *testing.T) {
@@ -147,7 +148,7 @@ func (d *dealing) inBatches() {
 
 // measuringUnsync returns a machine that is about to hand out the first event.
 func measuringUnsync(n int, balanced bool) *machine {
-	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: wire.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
+	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: results.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
 	c.Fragment, c.Sizes.Kind = 1000, builder.Exponential
 	m := newMachine(c.withDefaults(), 1)
 	m.enter(0, quiet)

@@ -13,15 +13,16 @@ import (
 	"evbench/results"
 )
 
-// A machine decides everything about one case: it is told what happened and
-// when, and answers with what to do. It has no clock, no socket and no
-// goroutine; time is the duration since any fixed moment.
+// A machine takes all decisions about one case: it gets events with their times and answers with
+// actions. It has no clock, no socket and no goroutine; time is the duration since any fixed
+// moment.
 //
 //	configuring -> warming -> quiet -> measuring -> draining -> finishing -> over
 //	     \____________\_________\_________\___________\___________\-> aborting -> over
 type machine struct {
 	c        Case
 	largest  float64 // bytes of the largest fragment
+	roles    builder.Roles
 	run      uint32
 	state    state
 	workers  []worker  // by rank
@@ -30,13 +31,13 @@ type machine struct {
 	epoch    uint32    // of that plan
 	planning *planning // of a window, under way
 	plans    int       // of windows, so far
-	quiet    bool      // nothing is under way when the next window begins
+	quiet    bool      // no fragment is under way when the next window begins
 	ledger   ledger    // unsynchronised mode
 	balance  *builder.Balancer
 	known    uint64       // events of each server that balance has planned
 	section  section      // how events are built now
-	granted  []wire.Range // exchanges of the sections before it
-	level    uint64       // events of each server in the end; set when draining
+	granted  []wire.Range // exchanges of the earlier sections
+	level    uint64       // final events of each server; set when draining
 	change   *change      // of the plan, under way
 	samples  int
 	acts     []action
@@ -44,22 +45,22 @@ type machine struct {
 	failing
 }
 
-// Times say when a machine and its servers got on.
+// Times are when a machine and its servers made progress.
 type times struct {
 	since    time.Duration // of the state
 	began    time.Duration // of the case
-	counts   bool          // the counted part has begun,
-	counting time.Duration // then
-	moved    time.Duration // a server got on last, as far as is known
-	allowed  time.Duration // until then nobody need get on, see allow
+	counts   bool          // the counted part has begun
+	counting time.Duration // start of the counted part
+	moved    time.Duration // last known progress of a server
+	allowed  time.Duration // until then no progress is expected, see allow
 }
 
-// A failing says why a case is given up.
+// A failing is the reason for which a case is given up.
 type failing struct {
 	err     error         // errFailed, or why the caller cancelled
-	during  state         // in which that happened
-	abortAt time.Duration // when a case that has failed is aborted, see abortAfter; 0: it has not
-	failed  []int         // ranks in the order in which they failed
+	during  state         // at the failure
+	abortAt time.Duration // when to abort a failed case, see abortAfter; 0: it has not failed
+	failed  []int         // ranks in the order of failure
 }
 
 type state int
@@ -67,11 +68,11 @@ type state int
 const (
 	configuring state = iota // until every worker is ready
 	warming                  // until every worker has done the warm-up
-	quiet                    // until the caller has read what it wants to
+	quiet                    // until the caller of OnMeasure has returned
 	measuring                // until the duration is over
-	draining                 // until all that was granted or assigned is done
+	draining                 // until all granted or assigned work is done
 	finishing                // until every worker has reported its totals
-	aborting                 // until every worker that lives has reported
+	aborting                 // until every live worker has reported
 	over
 )
 
@@ -81,19 +82,20 @@ func (s state) String() string {
 
 type worker struct {
 	server   int
+	builds   bool // builds events
 	heard    time.Duration
-	moves    uint64 // as it said last
+	moves    uint64 // its last reported progress
 	sampled  sampled
 	ready    bool
 	io       string // how its transport moves payload
 	held     bool
-	begun    uint64 // exchanges, when it was held
+	begun    uint64 // exchanges begun when it was held
 	updated  bool
-	done     uint64        // exchanges, or events with their fate known
+	done     uint64        // exchanges, or events closed
 	assigned uint64        // events
-	totals   *wire.Totals  // once it has finished, in whatever way
-	at       wire.Position // where it was when it failed or was aborted
-	stuck    bool          // that is its failure
+	totals   *wire.Totals  // once it has finished or failed
+	at       wire.Position // its position when it failed or was aborted
+	stuck    bool          // it failed by standing still
 	failure  error         // its own report, or how it was lost
 	lost     bool
 }
@@ -119,10 +121,10 @@ const abortWait = time.Second
 func newMachine(c Case, run uint32) *machine {
 	m := &machine{
 		c: c, largest: float64(c.FragmentSizes().Max()), run: run, workers: make([]worker, len(c.Peers)), section: section{mode: c.Mode},
-		windows: c.Windows, epoch: c.Epoch, quiet: true,
+		windows: c.Windows, epoch: c.Epoch, quiet: true, roles: c.Roles(),
 	}
 	for i, p := range c.Peers {
-		m.workers[i].server = p.Server
+		m.workers[i].server, m.workers[i].builds = p.Server, m.roles.Builds(i)
 	}
 	return m
 }
@@ -163,7 +165,7 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	w := &m.workers[rank]
 	w.heard = now
 	if r, ok := runOf(msg); m.state == over || ok && r != m.run {
-		return // of a case that is over
+		return // the message is of a case that is over
 	}
 	switch msg := msg.(type) {
 	case wire.Pong:
@@ -191,17 +193,17 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 		if msg.Stuck {
 			w.stuck = w.failure == nil
 			m.note(rank, errors.New(msg.Text))
-			m.abortAfter(now, max(grace, m.c.Timeout/8)) // workers look at their clocks eight times a time-out
+			m.abortAfter(now, max(grace, m.c.Timeout/8)) // workers check eight times a time-out
 		} else {
 			m.fail(now, rank, errors.New(msg.Text))
 		}
-		w.failure = errors.New(msg.Text) // it knows better than what was concluded before
+		w.failure = errors.New(msg.Text) // its own report replaces earlier conclusions
 	default:
 		m.fail(now, rank, fmt.Errorf("sent %T, which only a controller sends", msg))
 	}
 }
 
-// runOf returns the run that a message is of, if it is of one.
+// runOf returns the run of a message, if the message has one.
 func runOf(msg wire.Message) (run uint32, ok bool) {
 	if f := reflect.ValueOf(msg).FieldByName("Run"); f.IsValid() {
 		return uint32(f.Uint()), true
@@ -209,7 +211,7 @@ func runOf(msg wire.Message) (run uint32, ok bool) {
 	return 0, false
 }
 
-// sample passes a sample on, if it can be.
+// sample passes a valid sample on.
 func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
 	w := &m.workers[rank]
 	if err := m.room(now, rank).checkSample(s, w.sampled); err != nil {
@@ -238,6 +240,13 @@ func (m *machine) all(is func(*worker) bool) bool {
 	return true
 }
 
+// allDo is all, over the workers that have work: where events are assigned, the builders.
+func (m *machine) allDo(is func(*worker) bool) bool {
+	return m.all(func(w *worker) bool { return !m.does(w) || is(w) })
+}
+
+func (m *machine) does(w *worker) bool { return w.builds || m.section.mode != results.Unsync }
+
 func (m *machine) maybeWarm(now time.Duration) {
 	if m.state != configuring || !m.all(func(w *worker) bool { return w.ready }) {
 		return
@@ -248,9 +257,9 @@ func (m *machine) maybeWarm(now time.Duration) {
 	switch {
 	case m.c.Warmup == 0:
 		m.calm(now)
-	case m.c.Mode == wire.Unsync:
+	case m.c.Mode == results.Unsync:
 		m.handOut(now)
-	case m.c.Mode == wire.Ordered:
+	case m.c.Mode == results.InOrder:
 		m.pace.until = 0
 		m.plan(min(m.c.Warmup, uint64(m.c.Credits)))
 	default:
@@ -258,10 +267,10 @@ func (m *machine) maybeWarm(now time.Duration) {
 	}
 }
 
-// calm is called while the warm-up is on: once all have done it, nothing moves
-// until the caller has done what it wants to between warm-up and measurement.
+// calm is called during the warm-up. Once all workers have done it, the case pauses until the
+// caller's work between warm-up and measurement is done.
 func (m *machine) calm(now time.Duration) {
-	if m.all(func(w *worker) bool { return w.done >= m.c.Warmup }) {
+	if m.allDo(func(w *worker) bool { return w.done >= m.c.Warmup }) {
 		m.enter(now, quiet)
 		m.acts = append(m.acts, pause{})
 	}
@@ -274,12 +283,12 @@ func (m *machine) measured(now time.Duration) {
 	m.quiet = true
 	warm := m.since
 	m.enter(now, measuring)
-	for i := range m.workers { // nothing was read while the caller was busy
+	for i := range m.workers { // no messages were read during OnMeasure
 		m.workers[i].heard = now
 	}
 	m.counts, m.counting = true, now
 	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
-	if m.c.Mode != wire.Unsync {
+	if m.c.Mode != results.Unsync {
 		m.pace.measure(warm, now)
 		m.grant(now)
 		return
@@ -301,21 +310,21 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 	m.advance(now)
 }
 
-// advance does what progress of a worker makes possible.
+// advance takes the steps that a worker's progress makes possible.
 func (m *machine) advance(now time.Duration) {
 	m.follow(now)
 	switch {
-	case m.state == warming && m.section.mode == wire.Unsync:
+	case m.state == warming && m.section.mode == results.Unsync:
 		m.handOut(now)
 		m.calm(now)
 	case m.state == warming:
 		m.calm(now)
-	case m.state == measuring && m.section.mode == wire.Unsync:
+	case m.state == measuring && m.section.mode == results.Unsync:
 		m.handOut(now)
 		m.maybeLast(now)
 	case m.state == measuring:
 		m.grant(now)
-	case m.state == draining && m.section.mode == wire.Unsync:
+	case m.state == draining && m.section.mode == results.Unsync:
 		m.handOut(now)
 		m.drained(now)
 	case m.state == draining:
@@ -323,11 +332,11 @@ func (m *machine) advance(now time.Duration) {
 	}
 }
 
-// drained ends the case on the workers once none has anything left to do: until
-// then each may be needed as a source.
+// drained ends the case on the workers once all work is done: until then each worker may be needed
+// as a source.
 func (m *machine) drained(now time.Duration) {
-	idle := m.ledger.open == 0 && m.all(func(w *worker) bool { return w.assigned >= m.level })
-	if m.section.mode != wire.Unsync {
+	idle := m.ledger.open == 0 && m.allDo(func(w *worker) bool { return w.assigned >= m.level })
+	if m.section.mode != results.Unsync {
 		idle = m.all(func(w *worker) bool { return w.done >= m.pace.until })
 	}
 	if idle {
@@ -336,10 +345,10 @@ func (m *machine) drained(now time.Duration) {
 	}
 }
 
-// grant extends what may run, as far as the pace and a change of the plan allow.
+// grant extends the granted exchanges, as far as the pace and a plan change allow.
 func (m *machine) grant(now time.Duration) {
 	if m.change.holds() {
-		return // nobody knows yet how far workers have begun
+		return // the last begun exchange is unknown
 	}
 	var fastest uint64
 	for i := range m.workers {
@@ -348,7 +357,7 @@ func (m *machine) grant(now time.Duration) {
 	if m.change != nil {
 		m.pace.skip(now, fastest)
 	}
-	if m.section.mode == wire.Ordered {
+	if m.section.mode == results.InOrder {
 		m.grantWindow(now, fastest)
 		return
 	}
@@ -367,8 +376,8 @@ func (m *machine) grant(now time.Duration) {
 }
 
 func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
-	if m.section.mode != wire.Unsync {
-		m.fail(now, rank, errors.New("reports events by their ids, which it was not given any of"))
+	if m.section.mode != results.Unsync {
+		m.fail(now, rank, errors.New("reports events by ID, but was assigned none"))
 		return
 	}
 	w := &m.workers[rank]
@@ -391,12 +400,12 @@ func (m *machine) most() (n uint64) {
 	return n
 }
 
-// maybeLast ends the assigning when the time is over or enough is assigned: all
-// servers come up to the one that has been given most, and no further.
+// maybeLast stops the assigning when the time is over or enough is assigned: all servers are
+// levelled with the one that has been assigned most.
 func (m *machine) maybeLast(now time.Duration) {
 	enough := now-m.since >= m.c.Duration
 	if m.c.Exchanges > 0 {
-		enough = m.all(func(w *worker) bool { return w.assigned >= m.c.Warmup+m.c.Exchanges })
+		enough = m.allDo(func(w *worker) bool { return w.assigned >= m.c.Warmup+m.c.Exchanges })
 	}
 	if !enough {
 		return
@@ -421,7 +430,7 @@ func (m *machine) finished(now time.Duration, rank int, msg wire.Finished) {
 	m.maybeOver(now)
 }
 
-// placed drops ranks that do not exist from what a worker says of itself.
+// placed drops invalid ranks from a worker's reported position.
 func (m *machine) placed(at wire.Position) wire.Position {
 	none := func(r int) bool { return r < 0 || r >= len(m.workers) }
 	at.Peers = slices.DeleteFunc(at.Peers, none)

@@ -110,7 +110,7 @@ func (s *script) newCase(args []string) error {
 			return fmt.Errorf("no field %s", key)
 		}
 	}
-	if c.Mode == wire.Ordered {
+	if c.Mode == results.InOrder {
 		c.Rows, c.Windows = nil, notCalled{}
 	}
 	c = c.withDefaults()
@@ -138,7 +138,7 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 		if len(args) > 0 {
 			p.Mode = args[0]
 		}
-		if s.m.c.Mode == wire.Ordered {
+		if s.m.c.Mode == results.InOrder {
 			p.Rows, p.Windows = nil, notCalled{}
 		}
 		if err := s.m.changePlan(now, p); err != nil {

@@ -8,11 +8,10 @@ import (
 	"evbench/controller/wire"
 )
 
-// pingEvery is how often a worker is asked for a sign of life.
+// pingEvery is the interval of pings to a worker.
 const pingEvery = time.Second
 
-// A member is a worker that has joined: one reader and one writer on its
-// control connection.
+// A member is a worker that has joined. Its control connection has one reader and one writer.
 type member struct {
 	hello wire.Hello
 	conn  *wire.NetConn
@@ -22,8 +21,8 @@ type member struct {
 	why   error // set before over is closed
 }
 
-// outbox is how many messages may wait for a worker. One that does not read so
-// many is as good as dead, and must not hold up the others.
+// outbox is how many messages may wait for a worker. A worker that does not read so many counts as
+// dead and must not delay the others.
 const outbox = 1024
 
 var errDeaf = errors.New("does not read its control connection")

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"math"
 	"time"
 
 	"evbench/controller/wire"
@@ -14,49 +15,48 @@ type Server struct {
 	wire.Totals
 }
 
-// An Outcome is what a case came to.
+// An Outcome is the result of a case.
 type Outcome struct {
-	// Complete says that every worker ran to the end. Otherwise what was
-	// measured until then is here all the same.
+	// Complete says that every worker ran to the end. Otherwise the Outcome has the results until
+	// then.
 	Complete bool
 	Servers  []Server // by rank
 	Samples  int
 
-	// Exchanges are those counted. Where a synchronised case is not for a while, one
-	// event of each server is an exchange; 0 in a case that never is.
+	// Exchanges is the number counted. In an unsynchronised part of a synchronised case, one event
+	// of each builder is an exchange; 0 in a case that is never synchronised.
 	Exchanges uint64
 	Events    uint64 // counted and complete, over all servers
 
-	// Span is the longest time over servers from the first send to the last
-	// receive of what is counted, each by its own clock.
+	// Span is the longest time over servers from the first counted send to the last counted
+	// receive, each by its own clock.
 	Span time.Duration
 
-	// Assigned, Built, Lost, Duplicate and Unknown compare the events that were
-	// reported with those that were to be built, warm-up included: all is well
-	// when Built equals Assigned and the rest is 0. Unknown were reported by a
-	// server that was not asked for them. Unfinished were under way, or not
-	// begun, when a case ended early.
+	// Assigned, Built, Lost, Duplicate and Unknown compare the reported events with the assigned
+	// ones, warm-up included: all is well when Built equals Assigned and the rest is 0. A server
+	// reported Unknown events without having been assigned them. Unfinished events were under way,
+	// or not begun, when a case ended early.
 	Assigned, Built, Lost, Duplicate, Unknown, Unfinished uint64
 
-	// Fragments that were not as they should be, over all servers.
+	// Damaged or misplaced fragments, over all servers.
 	LateFragments, DuplicateFragments, CorruptFragments, StrayFragments uint64
 
 	// Took is how long the exchanges took that all servers have done and reported.
 	Took Durations
-	// Loads are what machines did in the counted part: one of each worker that told, in the
-	// order of ranks.
+	// Loads are the loads of machines in the counted part: one of each worker that reported one, in
+	// the order of ranks.
 	Loads []results.Load
 
 	BarrierWait time.Duration // mean over servers
 	Tokens      uint64        // counted, over all servers
 	Retransmits uint64
-	IO          string // how the transport moved payload; "": it has no choice, or the case did not begin
+	IO          string // how the transport moved payload; "": it has one way only, or the case did not begin
 }
 
 func (m *machine) outcome() Outcome {
-	o := Outcome{Complete: m.err == nil, Samples: m.samples, IO: m.workers[0].io}
+	o := Outcome{Complete: m.err == nil, Exchanges: math.MaxUint64, Samples: m.samples, IO: m.workers[0].io}
 	c, granted := m.ledger.check(), m.granted
-	if m.section.mode != wire.Unsync {
+	if m.section.mode != results.Unsync {
 		granted = append(granted, wire.Range{From: m.section.from, To: m.pace.until})
 	}
 	var took []wire.Took
@@ -65,9 +65,14 @@ func (m *machine) outcome() Outcome {
 		s := Server{Server: w.server, Rank: rank, Reported: w.totals != nil}
 		if s.Reported {
 			s.Totals = *w.totals
-			took = append(took, s.Took)
 		}
-		c.add(checkRanges(s.Done, granted))
+		if w.builds {
+			if s.Reported {
+				took = append(took, s.Took)
+			}
+			c.add(checkRanges(s.Done, granted))
+			o.Exchanges = min(o.Exchanges, s.Exchanges) // of an interrupted case: exchanges that all have done
+		}
 		o.Servers = append(o.Servers, s)
 		o.add(s)
 	}
@@ -93,9 +98,6 @@ func (m *machine) gaveUp() (n uint64) {
 }
 
 func (o *Outcome) add(s Server) {
-	if len(o.Servers) == 1 || s.Exchanges < o.Exchanges {
-		o.Exchanges = s.Exchanges // of an interrupted case: those that all have done
-	}
 	if s.Load != nil {
 		o.Loads = append(o.Loads, *s.Load)
 	}

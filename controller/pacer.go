@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// How far ahead of the fastest worker exchanges are granted: more is granted
-// when less than low is left, and then up to high. Below two exchanges workers
-// could stand still at the end of a grant; far more would run long past the
-// end of the measurement.
+// How far ahead of the fastest worker exchanges are granted: when less than low is left, up to high
+// is granted. With fewer than two exchanges workers could stand still at the end of a grant; far
+// more would run long past the end of the measurement.
 const (
 	low      = 250 * time.Millisecond
 	high     = 500 * time.Millisecond
 	fewest   = 2
-	farthest = 4096 // exchanges; bounds what a stopped clock makes of high
+	farthest = 4096 // exchanges; bounds the effect of a stopped clock on high
 )
 
-// A pacer decides until which exchange the workers may run, so that all run
-// the same number of them and the last ends when the duration is over.
+// A pacer decides up to which exchange the workers may run, so that all run the same number and the
+// last ends when the duration is over.
 type pacer struct {
 	warmup, exactly uint64 // exactly: counted exchanges to run; 0: by duration
 	duration        time.Duration
@@ -32,7 +31,7 @@ type pacer struct {
 
 func newPacer(now time.Duration, c Case) pacer {
 	p := pacer{warmup: c.Warmup, exactly: c.Exchanges, duration: c.Duration, began: now, until: c.Warmup}
-	if c.Expected > high { // of shorter ones a few too many do not matter, if they take longer
+	if c.Expected > high { // with shorter exchanges a few too many cost little time
 		p.each = c.Expected
 	}
 	return p
@@ -46,13 +45,13 @@ func (p *pacer) measure(warm, now time.Duration) {
 	p.began, p.last, p.lastAt = now, p.warmup, now
 }
 
-// extend returns until where exchanges may run, given how many the fastest
-// worker has done, and whether that is the end.
+// extend returns the new limit of exchanges, given the progress of the fastest worker, and whether
+// that is the end.
 func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bool) {
 	p.learn(now, fastest)
 	left := p.duration - (now - p.began)
 	if p.exactly == 0 && left <= 0 {
-		// One exchange at least is counted.
+		// At least one exchange is counted.
 		return max(p.until, p.warmup+1), true
 	}
 	until = p.until
@@ -64,16 +63,16 @@ func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bo
 		return min(until, end), until >= end
 	}
 	if p.each > 0 {
-		// What is under way will be done when the duration is over, or a quarter
-		// of an exchange after: no more is needed, unless the guess is wrong.
+		// The work under way ends with the duration, or a quarter of an exchange after: no more is
+		// needed, unless the estimate is wrong.
 		need := math.Ceil(float64(left)/float64(p.each) + 0.25)
 		until = max(p.until, min(until, fastest+uint64(min(need, farthest))))
 	}
 	return until, false
 }
 
-// window is extend for exchanges that are granted in windows of at most so many: it returns
-// how many the next one has, 0 where it is too early for it, and whether there is none.
+// window is extend for exchanges that are granted in windows of at most most exchanges. It returns
+// the length of the next window, 0 if it is too early for one, and whether none is left.
 func (p *pacer) window(now time.Duration, fastest, most uint64) (count uint64, last bool) {
 	p.learn(now, fastest)
 	left := p.duration - (now - p.began)
@@ -82,7 +81,7 @@ func (p *pacer) window(now time.Duration, fastest, most uint64) (count uint64, l
 	case p.exactly > 0:
 		end = p.warmup + p.exactly
 	case left <= 0:
-		end = max(p.until, p.warmup+1) // one exchange at least is counted
+		end = max(p.until, p.warmup+1) // at least one exchange is counted
 	case p.each > 0: // as in extend
 		end = fastest + uint64(min(math.Ceil(float64(left)/float64(p.each)+0.25), farthest))
 	}
@@ -95,20 +94,20 @@ func (p *pacer) window(now time.Duration, fastest, most uint64) (count uint64, l
 	return min(most, end-p.until), false
 }
 
-// resume begins anew at an exchange: nothing of what was granted beyond it holds.
+// resume restarts at an exchange: grants beyond it are void.
 func (p *pacer) resume(now time.Duration, from uint64) {
 	p.until = from
 	p.skip(now, from)
 }
 
-// skip leaves out what has just passed from what is learnt: with a dead link, an
-// exchange says nothing about the next one.
+// skip excludes the recent past from the estimate: an exchange over a dead link says nothing about
+// the next one.
 func (p *pacer) skip(now time.Duration, fastest uint64) {
 	p.last, p.lastAt = max(p.last, fastest), now
 }
 
-// learn follows how long an exchange takes; the newest span counts half. Short
-// spans say nothing: reports of several workers may come in a bunch.
+// learn estimates the time of an exchange; the newest span counts half. It ignores short spans:
+// reports of several workers may arrive together.
 func (p *pacer) learn(now time.Duration, fastest uint64) {
 	least := max(100*time.Millisecond, p.each/2)
 	if p.each == 0 {

@@ -11,7 +11,7 @@ import (
 	"evbench/controller/wire"
 )
 
-// A stage is where the messages of the case under way meet.
+// A stage carries the messages of the case under way.
 type stage struct {
 	ranks   map[*member]int
 	members []*member // by rank
@@ -19,12 +19,12 @@ type stage struct {
 	updates chan *update
 	allows  chan time.Duration // see Allow
 	windows chan window
-	update  *update       // under way; only play knows it
-	planned chan struct{} // closed when the last window asked for is planned; nil: none was
-	over    chan struct{} // closed when nobody reads inbox and updates any more
+	update  *update       // under way; only play uses it
+	planned chan struct{} // closed when the last requested window is planned; nil: none was requested
+	over    chan struct{} // closed when inbox and updates have no reader any more
 }
 
-// A window has been planned.
+// A window is a planned window.
 type window struct {
 	id    int
 	parts []wire.Window
@@ -45,10 +45,9 @@ func (s *stage) put(rank int, msg any) {
 
 var errBusy = errors.New("a case is under way")
 
-// RunCase takes the workers through one case. Whatever the error, the Outcome
-// holds what was measured. The error is a *CaseError when servers are to
-// blame, and the cause of ctx when that has ended; RunCase returns within two
-// seconds of it, once OnSample has had its samples.
+// RunCase takes the workers through one case. With any error, the Outcome holds the results so far.
+// The error is a *CaseError if servers are to blame, and the cause of ctx if that has ended. Then
+// RunCase returns within two seconds, once OnSample has had its samples.
 func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	cs = cs.withDefaults()
 	if cs.Peers == nil {
@@ -77,8 +76,7 @@ func (c *Controller) RunCase(ctx context.Context, cs Case) (Outcome, error) {
 	return m.outcome(), m.err
 }
 
-// play tells the machine what happens, and does what it decides, until the
-// case is over.
+// play feeds the machine with events, and executes its decisions, until the case is over.
 func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 	began := time.Now()
 	now := func() time.Duration { return time.Since(began) }
@@ -118,9 +116,9 @@ func (c *Controller) play(ctx context.Context, m *machine, s *stage) {
 			}
 		case <-tick.C:
 			at := wake()
-			for range len(s.inbox) { // before silence is judged
+			for range len(s.inbox) { // before the machine judges silence
 				a := <-s.inbox
-				m.hear(now(), a) // not at: a worker may have written it since
+				m.hear(now(), a) // not at: the message may be newer
 			}
 			m.tick(at)
 		case <-cancelled:
@@ -165,7 +163,7 @@ func (c *Controller) act(m *machine, s *stage, w *sampleWriter, began time.Time)
 	}
 }
 
-// plan has a window planned beside the case, after those that were asked for before.
+// plan plans a window in another goroutine, after the windows requested before.
 func (s *stage) plan(p planning) {
 	before, done := s.planned, make(chan struct{})
 	s.planned = done
@@ -219,8 +217,8 @@ func (c *Controller) end(s *stage) {
 	c.stage = nil
 }
 
-// peers returns all joined servers by position, at the addresses they gave. Where it is
-// known who is to join, one that has left meanwhile is an error that names it.
+// peers returns all joined servers by position, at the addresses they gave. An expected server that
+// has left is an error that names it.
 func (c *Controller) peers() ([]wire.Peer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,15 +6,15 @@ import (
 	"evbench/results"
 )
 
-// A sampleWriter passes samples on beside the case, in their order: who writes them to a file
-// system that stands still must not keep the case from listening to its workers.
+// A sampleWriter passes samples on in their order, in a goroutine of its own: a stalled file system
+// must not keep the case from reading its workers' messages.
 type sampleWriter struct {
 	waiting chan *results.Sample
 	done    chan struct{}
 }
 
-// mostWaiting bounds the samples that wait to be written: those of 64 servers and 20 s at 20
-// ms each. With more the case ends.
+// mostWaiting bounds the samples that wait to be written: those of 64 servers for 20 s at 20 ms
+// each. A longer queue ends the case.
 const mostWaiting = 1 << 16
 
 func newSampleWriter(write func(results.Sample)) *sampleWriter {
@@ -39,7 +39,7 @@ func (s *sampleWriter) put(x results.Sample) error {
 	}
 }
 
-// end waits until all are written.
+// end waits until all samples are written.
 func (s *sampleWriter) end() {
 	close(s.waiting)
 	<-s.done

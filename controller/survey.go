@@ -15,11 +15,10 @@ import (
 // A Survey says how the servers reach each other.
 type Survey struct {
 	Servers []int            // positions, rising
-	Reached [][][]wire.Reach // [from][to], places in Servers; nil where not measured
+	Reached [][][]wire.Reach // [from][to], indexes in Servers; nil if not measured
 }
 
-// answerTime is how long a round may take. A worker needs a few seconds for a
-// peer that does not answer at all.
+// answerTime bounds a round. A worker needs a few seconds for a peer that does not answer at all.
 const answerTime = 30 * time.Second
 
 // Hosts returns the machines of the joined servers, by position.
@@ -39,11 +38,10 @@ func (c *Controller) Hosts() []results.Host {
 	return out
 }
 
-// Survey has every pair of joined servers probe each other, in rounds in which a
-// server has to do with one other only: measurements do not disturb each other.
-// Of pairs of positions that routers names, the routers half way are asked for,
-// too. It begins no round once limit has passed. The error names who has left or
-// does not answer.
+// Survey has every pair of joined servers probe each other, in rounds in which a server has only
+// one partner, so that measurements do not disturb each other. For pairs of positions selected by
+// routers, it also asks for the router half way. It begins no round after limit has passed. The
+// error names a server that has left or does not answer.
 func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) (Survey, error) {
 	peers, err := c.peers()
 	if err != nil {
@@ -78,7 +76,7 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 	return out, nil
 }
 
-// surveying is what has been found out so far.
+// surveying is the results so far.
 type surveying struct {
 	*stage
 	run     uint32
@@ -86,7 +84,7 @@ type surveying struct {
 	reached [][][]wire.Reach
 }
 
-// answers waits for what every rank has to say of its partner, and keeps it.
+// answers waits for every rank's answer about its partner, and keeps it.
 func (s *surveying) answers(ctx context.Context, partner []int) error {
 	waiting := map[int]bool{}
 	for rank, other := range partner {
@@ -127,18 +125,17 @@ func positionsOf(peers []wire.Peer, ranks map[int]bool) []int {
 	return out
 }
 
-// pairings returns the rounds of a tournament of n, by the circle method: in
-// each, the partner of everyone, or -1, and in all of them everyone meets
-// everyone once.
+// pairings returns the rounds of a tournament of n, by the circle method. A round gives each rank's
+// partner, or -1. Over all rounds each pair meets once.
 func pairings(n int) [][]int {
-	even := n + n%2 // who meets the one that is not there has a rest
+	even := n + n%2 // with an odd n, one rank rests in each round
 	var rounds [][]int
 	for r := range even - 1 {
 		partner := make([]int, even)
 		for k := range even / 2 {
 			a, b := (r+k)%(even-1), (r-k+even-1)%(even-1)
 			if k == 0 {
-				b = even - 1 // stays where it is, the others turn
+				b = even - 1 // the last rank stays, the others rotate
 			}
 			partner[a], partner[b] = b, a
 		}

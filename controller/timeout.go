@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"evbench/controller/wire"
+	"evbench/results"
 )
 
-// tick looks at the clock; it is called a few times per smallest time-out.
+// tick checks all time-outs. It is called a few times per smallest time-out.
 func (m *machine) tick(now time.Duration) {
 	if m.abortAt > 0 && now >= m.abortAt {
 		m.abortAt = 0
@@ -19,7 +20,7 @@ func (m *machine) tick(now time.Duration) {
 			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
 		}
 	case measuring:
-		if m.section.mode == wire.Unsync {
+		if m.section.mode == results.Unsync {
 			m.maybeLast(now)
 		} else {
 			m.grant(now)
@@ -34,7 +35,7 @@ func (m *machine) tick(now time.Duration) {
 	m.standstill(now)
 }
 
-// overdue fails the workers that have not done what was asked of them in time.
+// overdue fails the workers that have not done what they were asked within limit.
 func (m *machine) overdue(now, limit time.Duration, done func(*worker) bool, what string) {
 	for rank := range m.workers {
 		if !done(&m.workers[rank]) {
@@ -43,8 +44,8 @@ func (m *machine) overdue(now, limit time.Duration, done func(*worker) bool, wha
 	}
 }
 
-// silent fails the workers that have not been heard of for too long. In the
-// pause the caller holds the loop, so there is nothing to conclude.
+// silent fails the workers that have sent nothing for too long. In the pause the caller holds the
+// loop, so silence means nothing.
 func (m *machine) silent(now time.Duration) {
 	if m.state >= aborting || m.state == quiet {
 		return
@@ -57,9 +58,8 @@ func (m *machine) silent(now time.Duration) {
 	}
 }
 
-// standstill ends a case in which no server has got on for the time-out, though some have
-// things to do. Who builds events finds out by itself, sooner; who does not, may answer all
-// the same.
+// standstill ends a case in which no server has made progress for the time-out although some have
+// work. A builder detects that earlier by itself; a worker that does not may still answer pings.
 func (m *machine) standstill(now time.Duration) {
 	if m.state >= aborting || m.state <= configuring || m.state == quiet || now-max(m.moved, m.allowed) < m.c.standstill() {
 		return
@@ -70,31 +70,30 @@ func (m *machine) standstill(now time.Duration) {
 	m.overdue(now, m.c.standstill(), func(w *worker) bool { return !m.owes(w) }, "answers, but has reported no progress")
 }
 
-// owes reports whether a worker is the next to do something that it was told to: of those that have to
-// build events, who has built fewest.
+// owes reports whether a worker is the next to do its work: of the workers with work, those that
+// have done least.
 func (m *machine) owes(w *worker) bool {
 	switch {
 	case m.state == finishing:
 		return w.totals == nil
-	case m.section.mode == wire.Unsync:
-		return w.done < w.assigned && m.fewest(w)
+	case m.section.mode == results.Unsync:
+		return w.builds && w.done < w.assigned && m.fewest(w)
 	}
 	return w.done < m.pace.until && m.fewest(w)
 }
 
 func (m *machine) fewest(w *worker) bool {
-	return m.all(func(other *worker) bool { return w.done <= other.done })
+	return m.allDo(func(other *worker) bool { return w.done <= other.done })
 }
 
-// allow takes it that nobody need get on for a while from now: links are dead, or were until
-// now.
+// allow permits a standstill for d from now: links are dead, or were until now.
 func (m *machine) allow(now, d time.Duration) {
 	m.allowed = now + d
 	m.broadcast(wire.Patience{Run: m.run, For: d})
 }
 
-// away says that nobody has looked at the clock for a while, and at what workers have sent:
-// this process, or its machine, was stopped. What is to come within a time gets that time.
+// away tells the machine that it was not run for gap: the process or the computer was stopped.
+// Running deadlines move by gap.
 func (m *machine) away(now, gap time.Duration) {
 	later := func(t *time.Duration) { *t = min(now, *t+gap) }
 	for i := range m.workers {
@@ -119,7 +118,7 @@ func (m *machine) late(now time.Duration) {
 	}
 	switch m.change.stage {
 	case holding:
-		m.overdue(now, limit, func(w *worker) bool { return w.held }, "has not said how far it is")
+		m.overdue(now, limit, func(w *worker) bool { return w.held }, "has not reported its progress")
 	case placing:
 		m.overdue(now, limit, func(w *worker) bool { return w.updated }, "has not taken the plan update")
 	}

@@ -9,18 +9,17 @@ import (
 	"evbench/results"
 )
 
-// Durations are how long the exchanges of a case took, in order: from the completion of one
-// event of a server to that of its next (of the first: from its first send), the mean over
+// Durations are how long the exchanges of a case took, in order: from the completion of one event
+// of a server to the completion of its next (for the first: from its first send), the mean over
 // servers.
 type Durations struct {
-	// Stride is how many exchanges an entry stands for, a power of two; the last entry may
-	// stand for fewer. 0: there are none.
+	// Stride is how many exchanges an entry covers, a power of two; the last entry may cover fewer.
+	// 0: no entries.
 	Stride    int
-	Exchanges uint64    // that all entries stand for
+	Exchanges uint64    // covered by all entries
 	Sec       []float64 // each over all exchanges of the entry
 }
 
-// Times lists the entries.
 func (d Durations) Times() []results.ExchangeTime {
 	var out []results.ExchangeTime
 	first := uint64(0)
@@ -32,7 +31,7 @@ func (d Durations) Times() []results.ExchangeTime {
 	return out
 }
 
-// maxStride bounds what an entry may stand for; no case has so many exchanges.
+// maxStride bounds the exchanges of an entry; no case has so many.
 const maxStride = 1 << 40
 
 func checkTook(t wire.Took) error {
@@ -55,8 +54,8 @@ func checkTook(t wire.Took) error {
 	return nil
 }
 
-// meanTook returns the mean of what servers report, over the exchanges that all of them have
-// done: after an early end some have done more than others.
+// meanTook returns the mean over servers, for the exchanges that all servers have done: after an
+// early end servers differ.
 func meanTook(all []wire.Took) Durations {
 	if len(all) == 0 {
 		return Durations{}
@@ -67,7 +66,7 @@ func meanTook(all []wire.Took) Durations {
 		equal = equal && t.Events == d.Exchanges
 		d.Stride, d.Exchanges = max(d.Stride, t.Stride), min(d.Exchanges, t.Events)
 	}
-	if !equal { // of those that have done more, the last entry of the others is not known
+	if !equal { // the last entry of some servers may be partial
 		d.Exchanges -= d.Exchanges % uint64(d.Stride)
 	}
 	if d.Exchanges == 0 {
@@ -83,7 +82,7 @@ func meanTook(all []wire.Took) Durations {
 	return d
 }
 
-// addTook adds to each entry of sec as many of the durations, as far as there are entries.
+// addTook adds each group of each durations to an entry of sec, as far as there are entries.
 func addTook(sec []float64, took []time.Duration, each int) {
 	for i := range took {
 		if i/each == len(sec) {

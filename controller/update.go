@@ -8,7 +8,7 @@ import (
 	"evbench/failover"
 )
 
-// An update is a call of Update under way. Neither channel is written to twice.
+// An update is a call of Update under way. Each channel gets at most one value.
 type update struct {
 	change PlanChange
 	called time.Time
@@ -21,14 +21,14 @@ type updateEnd struct {
 	err error
 }
 
-// Update changes the plan of the case under way, and how events are built, from the first exchange
-// that no worker has begun: what has been granted and not begun is taken back. It returns when that
-// exchange is done everywhere; its times are since the call. placed, if not nil, is called before,
-// by the same goroutine, once every worker has the plan: from then on the network must be ready.
+// Update changes the plan of the case under way, and its mode, from the first exchange that no
+// worker has begun: exchanges granted and not begun are taken back. It returns when that exchange
+// is done everywhere; its times are since the call. Before that, once every worker has the plan,
+// the same goroutine calls placed, if not nil: from then on the network must be ready.
 //
-// The error wraps ErrNoCase without a case, and ErrCaseOver where the case ends before that. Only
-// one change can be under way; when ctx ends, it goes on, and nobody waits for it. Update may be
-// called from any goroutine, but not by OnSample itself.
+// The error wraps ErrNoCase without a case, and ErrCaseOver if the case ends before that. Only one
+// change can be under way. When ctx ends, the change goes on, and Update does not wait for it. Any
+// goroutine may call Update, but OnSample must not.
 func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from uint64)) (failover.Switch, error) {
 	c.mu.Lock()
 	s := c.stage
@@ -47,7 +47,7 @@ func (c *Controller) Update(ctx context.Context, p PlanChange, placed func(from 
 	return u.wait(ctx, placed)
 }
 
-// wait follows an update to its end: the machine ends all that it has begun.
+// wait follows an update to its end: the machine ends every update that it has begun.
 func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.Switch, error) {
 	tell := func(from uint64) {
 		if placed != nil {
@@ -60,7 +60,7 @@ func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.S
 			tell(from)
 		case end := <-u.ended:
 			select {
-			case from := <-u.placed: // both came at once
+			case from := <-u.placed: // both arrived at once
 				tell(from)
 			default:
 			}
@@ -71,9 +71,9 @@ func (u *update) wait(ctx context.Context, placed func(from uint64)) (failover.S
 	}
 }
 
-// Allow says that servers of the case under way cannot get on for want of links, or could not
-// until now, and for how long from now that is to be allowed: until then no time-out for want of
-// progress begins. A call replaces the one before. Without a case it does nothing.
+// Allow tells the controller that servers of the case under way cannot make progress because links
+// are down, or could not until now. No time-out for lack of progress begins within the next d. A
+// call replaces the one before. Without a case it does nothing.
 func (c *Controller) Allow(d time.Duration) {
 	c.mu.Lock()
 	s := c.stage

@@ -7,16 +7,16 @@ import (
 	"evbench/controller/wire"
 )
 
-// Windows plan what workers do in ordered mode.
+// Windows plans the work of the workers in ordered mode.
 type Windows interface {
-	// Next plans count exchanges from one on, and returns the part of each rank. Windows
-	// follow one another, unless the network is quiet before this one. One goroutine calls
-	// it at a time, beside the case. Run and Epoch are filled in by the caller.
+	// Next plans count exchanges from one on, and returns the part of each rank. Windows follow one
+	// another, unless the network is quiet before this one. One goroutine at a time calls it, in
+	// parallel with the case. The caller fills in Run and Epoch.
 	Next(from uint64, count int, quiet bool) ([]wire.Window, error)
 }
 
-// planning is the window that is being planned. The controller plans one or two ahead of
-// what workers do.
+// planning is the window being planned. The controller plans one or two windows ahead of the
+// workers.
 type planning struct {
 	windows Windows
 	id      int
@@ -25,18 +25,18 @@ type planning struct {
 	quiet   bool
 }
 
-// ahead is how many windows are granted that no worker is through with, but for short
-// exchanges, of which pacer.count says how many.
+// ahead is how many granted windows no worker has finished. For short exchanges pacer.count decides
+// instead.
 const ahead = 2
 
-// grantWindow has the next window planned if it is time for one.
+// grantWindow requests the next window if it is due.
 func (m *machine) grantWindow(now time.Duration, fastest uint64) {
 	if m.planning != nil || m.change.bounds() {
 		return
 	}
 	most := uint64(m.c.Credits)
 	if m.change != nil && m.quiet {
-		most = 1 // the first exchange on another plan is done sooner by itself
+		most = 1 // the first exchange on another plan completes earlier in a window of its own
 	}
 	count, last := m.pace.window(now, fastest, most)
 	if last {
@@ -53,8 +53,8 @@ func (m *machine) plan(count uint64) {
 	m.acts = append(m.acts, *m.planning)
 }
 
-// planned hands a window out. One that nobody waits for any more is forgotten: what was
-// granted has been taken back, or the case is over.
+// planned distributes a window. It drops an outdated one: its grant has been taken back, or the
+// case is over.
 func (m *machine) planned(now time.Duration, id int, windows []wire.Window, err error) {
 	p := m.planning
 	if p == nil || p.id != id || m.state >= aborting {

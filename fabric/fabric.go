@@ -1,8 +1,8 @@
-// Package fabric says what a run stands on: the interface of a network that plans are
-// installed on, links are taken down on, and workers are started on.
+// Package fabric is the interface of the network under a run: plans are installed on it, links are
+// taken down on it, and workers are started on it.
 //
-// Package bench asks for it. The packages below fabric are the networks that there are,
-// and kind puts them behind this interface.
+// Package bench uses it. The packages below fabric implement the networks, and package open puts
+// them behind this interface.
 package fabric
 
 import (
@@ -14,58 +14,56 @@ import (
 	"evbench/topology"
 )
 
-// A Fabric is the network that a run is measured on. One goroutine uses it at a
-// time, except where stated.
+// A Fabric is the network that a run is measured on. One goroutine uses it at a time, except where
+// stated.
 type Fabric interface {
-	// Info says what it is: kind, link rate, MTU, whether it is a model.
+	// Info describes it: kind, link rate, MTU, whether it is a model.
 	Info() results.Fabric
 
-	// Install takes down exactly the links that are dead in the plan's tree,
-	// brings up all others, puts the plan's routes in place, reads them back
-	// and compares. It returns an error, and changes nothing further, at the
-	// first difference.
+	// Install takes down exactly the dead links of the plan's tree, brings up all others, installs
+	// the plan's routes, reads them back and compares. At the first difference it stops and returns
+	// an error.
 	Install(ctx context.Context, p *plan.Plan) error
 
-	// Counters returns what every direction of every cable has carried since
-	// the fabric exists, or nil where it cannot be known.
+	// Counters returns the traffic of every direction of every cable since the fabric was made, or
+	// nil if it cannot be known.
 	Counters(ctx context.Context) ([]results.LinkCount, error)
 
-	// Dead returns the links that are down now, whoever has taken them down; an error
-	// where that cannot be known. It is used beside the other calls.
+	// Dead returns the links that are down now, for any reason; an error if that cannot be known.
+	// It may run in parallel with other calls.
 	Dead() ([]topology.Link, error)
 
-	// WatchCables tells which cables are down, those of servers included, and then of each
-	// change, one at a time, until ctx ends. It is used beside the other calls. Where the
-	// fabric does not know its cables nothing is told.
+	// WatchCables tells which cables are down, those of servers included, and then each change, one
+	// at a time, until ctx ends. It may run in parallel with other calls. A fabric that does not
+	// know its cables tells nothing.
 	WatchCables(ctx context.Context, tell func(topology.CableEvent)) error
 
-	// Network returns the links and the routes of the fabric. p is what is installed;
-	// engine is what tables are repaired with. It is used beside the other calls.
+	// Network returns the links and the routes of the fabric. p is the installed plan; engine
+	// repairs tables. It may run in parallel with other calls.
 	Network(p *plan.Plan, engine string) (loop.Network, error)
 
-	// SetLinks takes links down or up now. It runs beside what uses the Network.
+	// SetLinks takes links down or up now. It may run in parallel with users of the Network.
 	SetLinks(ctx context.Context, links []topology.Link, up bool) error
 
 	// Launcher starts the workers of this fabric.
 	Launcher
 
-	// Close undoes everything, also a half-built start.
+	// Close undoes everything, even after a partial start.
 	Close() error
 }
 
-// A Launcher starts the workers, one per server, that join the controller.
+// A Launcher starts the workers, one per server, which join the controller.
 type Launcher interface {
-	// Launch starts a worker for each rank of the tree. They end when ctx
-	// ends or when the controller tells them to. Wait returns once all have
-	// ended, with the first error. Of a worker that ends with an error of its own
-	// the job is told at once.
+	// Launch starts a worker for each rank of the tree. They end when ctx ends or when the
+	// controller tells them to. Wait returns once all have ended, with the first error. A worker
+	// that ends with an error of its own is reported to the job at once.
 	Launch(ctx context.Context, j Job) (wait func() error, err error)
-	// MayOpen reports why the workers of so many servers may not each have so many
-	// connections open, to others and from others.
+	// MayOpen reports why the workers of servers servers cannot each have connections connections
+	// open, to others and from others.
 	MayOpen(servers, connections int) error
 }
 
-// A Job is what a worker needs to join.
+// A Job is the data with which a worker joins.
 type Job struct {
 	Tree       *topology.Tree
 	Controller string // "unix:/path" or "tcp:host:port"

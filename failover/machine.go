@@ -3,6 +3,7 @@ package failover
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evbench/topology"
@@ -10,9 +11,9 @@ import (
 
 // A Machine is the state machine. The zero value is not usable.
 //
-// It is driven by levels, not by edges: after every event it compares what is in place
-// with what should be, and asks for the next step (decide.go). So an answer that comes
-// late, fails or belongs to a change that is over needs no case of its own.
+// It is driven by levels, not by edges: after every event it compares the actual state with the
+// desired one, and asks for the next step (decide.go). So an answer that is late, failed or for a
+// finished change needs no special case.
 type Machine struct {
 	o       Options
 	now     time.Duration
@@ -25,48 +26,46 @@ type Machine struct {
 	use   inUse
 	burst burst
 
-	// The routes: what is in place since the last action about them was answered, and
-	// the one under way. stale: since it was asked for, links have done what may have
-	// cost routes.
+	// The routes: place is the state after the last answered action, busy the action under way.
+	// stale: since busy was asked for, events of links may have cost routes.
 	place place
 	busy  Action
-	then  place // what busy leads to
+	then  place // result of busy
 	stale bool
 
 	looking bool // links are being read before the run ends
-	certain bool // they have been, in this call, and servers have no path
+	certain bool // links were read in this call, and servers have no path
 
-	rising []topology.Link // of which an end came up in this call
+	rising []topology.Link // links with an end that came up in this call
 
-	// Which dead links messages wait for, in words, and since when.
+	// The dead links that messages wait for, in words, and since when.
 	waits string
 	since time.Duration
 
-	// The workers: which change they are told, and which they have been told but have
-	// not come to yet; 0: none.
+	// The workers: the change being sent to them, and the one sent but not adopted yet; 0: none.
 	updating  change
 	switching int
 
-	wake   time.Duration // when the next step is due,
-	waking bool          // if one is
+	wake   time.Duration // when the next step is due
+	waking bool          // a next step is due
 }
 
-// A change is the newest change of what is alive, and how far it has come.
+// A change is the newest change of the live links, and its progress.
 type change struct {
 	id       int
 	dead     []topology.Link
 	disjoint string        // no plan is possible
-	endAt    time.Duration // when that ends the run, unless it waits
+	endAt    time.Duration // when disjoint ends the run, unless it waits
 	planAt   time.Duration // end of the debounce
 	asked    bool          // a plan is being made
-	planned  bool          // and there
+	planned  bool          // the plan is made
 	gaveUp   bool
 	aid      tries
 	step     tries // plan, install, update
 	clean    tries
 }
 
-// tries count what has failed in a row.
+// tries counts failures in a row.
 type tries struct {
 	failed int
 	at     time.Duration // when the next may begin
@@ -74,25 +73,25 @@ type tries struct {
 
 // inUse is the plan that the workers have.
 type inUse struct {
-	dead   []topology.Link // it is for these
-	unsure bool            // some may have another
+	dead   []topology.Link // the dead links that it is for
+	unsure bool            // some workers may have another plan
 }
 
-// A burst is a row of changes that are too close for a plan between them.
+// A burst is a series of changes too close together for a plan between them.
 type burst struct {
 	on    bool
 	begin time.Duration
 }
 
-// longest is how many debounces a burst can put off planning.
+// longest is how many debounces a burst can delay planning.
 const longest = 4
 
-// A place is what the routes are for.
+// A place describes the routes in place.
 type place struct {
 	kind  kind
 	id    int             // of the change whose plan is installed
-	dead  []topology.Link // no route leads over these
-	apart bool            // tables do not connect all servers, for some could not be
+	dead  []topology.Link // no route leads over them
+	apart bool            // tables do not connect all servers, because some could not be
 }
 
 type kind int
@@ -100,7 +99,7 @@ type kind int
 const (
 	clean     kind = iota // the routes of the plan in use, and no others
 	aided                 // tables and detours
-	installed             // those of a plan beside those of the plan in use
+	installed             // the routes of a plan beside those of the plan in use
 	unknown               // an action has failed
 )
 
@@ -110,14 +109,14 @@ func New(o Options) *Machine {
 	dead := o.Tree.Dead()
 	m := &Machine{o: o, links: newLinks(o.Tree, o.hold), cur: change{dead: dead}, use: inUse{dead: dead}, place: place{dead: dead}}
 	if !o.replan && o.Aid {
-		m.place.kind = aided // tables are all there is, and those in place are good
+		m.place.kind = aided // only tables exist, and those in place are valid
 	}
 	return m
 }
 
-// Handle takes what has happened by now, which is not before the last call, and returns
-// what is to be done. Link events that wait together are handed over together where that
-// is possible: a switch that dies is then one change, with one first aid.
+// Handle takes the events up to now, which is not before the last call, and returns the actions to
+// take. Pass pending link events together if possible: a dead switch is then one change, with one
+// first aid.
 func (m *Machine) Handle(now time.Duration, events ...Event) []Action {
 	m.now = max(m.now, now)
 	for _, e := range events {
@@ -169,10 +168,10 @@ func (m *Machine) take(e Event) {
 	}
 }
 
-// end notes what an end of a link says, and what it may mean for the routes in place: the
-// kernel deletes a node's routes over an interface that goes down, revives parts of
-// routes when one end is up again, and restores none; and both can come after the first
-// end has been heard, and routes written.
+// end records a report of an end of a link, and its possible effect on the routes in place. The
+// kernel deletes a node's routes over an interface that goes down, revives parts of routes when one
+// end is up again, and restores none. Both can happen after the first end has been reported and
+// routes have been written.
 func (m *Machine) end(e End) {
 	if m.over {
 		return
@@ -207,7 +206,7 @@ func (c *change) hurry(now time.Duration) {
 	c.step.at = min(c.step.at, now)
 }
 
-// renew begins a new change if what is used is no longer what it was.
+// renew begins a new change if the set of used links has changed.
 func (m *Machine) renew() {
 	dead, held := m.links.used(m.now)
 	if slices.Equal(dead, m.cur.dead) {
@@ -229,17 +228,16 @@ func (m *Machine) renew() {
 	m.cur = change{id: len(m.records), dead: dead, disjoint: apart, endAt: endAt, planAt: m.debounced()}
 }
 
-// parted is for how long servers must be without a path before links are read again, and
-// that ends a run. Ends of different nodes are not heard in the order of what happened: one
-// link may be heard to die before another is heard to be back, which takes the kernel up to
-// a second to say.
+// parted is how long servers must be without a path before links are read again and the run ends.
+// Reports of different nodes may arrive out of order: one link may be reported dead before another
+// is reported to be back, which takes the kernel up to a second.
 const parted = 50 * time.Millisecond
 
-// parts reports whether servers have no path to each other, which is to end the run.
+// parts reports whether servers without a path to each other are to end the run.
 func (m *Machine) parts() bool { return m.cur.disjoint != "" && (!m.o.Wait || m.o.Limit > 0) }
 
-// allow says that messages may wait for links: as long as they are dead, and then for as
-// long again. TCP tries again after twice as long each time.
+// allow permits messages to wait for links: as long as the links are dead, and then as long again.
+// TCP doubles the time between its retries.
 func (m *Machine) allow() []Action {
 	why, was := m.waitsFor(), m.waits
 	if why == was || m.o.Limit == 0 {
@@ -261,8 +259,8 @@ func (m *Machine) reason() string {
 	return fmt.Sprintf("%s; no way is back after %v", m.cur.disjoint, m.o.Limit)
 }
 
-// waitsFor says which links messages wait for now: all ways between some servers are dead, or
-// nothing is done about dead links. It is empty where there are others.
+// waitsFor names the links that messages wait for now: if all paths between some servers are dead,
+// or the policy does nothing about dead links. Otherwise it is empty.
 func (m *Machine) waitsFor() string {
 	switch dead := topology.Minus(m.cur.dead, m.o.Tree.Dead()); {
 	case m.cur.disjoint != "":
@@ -273,8 +271,8 @@ func (m *Machine) waitsFor() string {
 	return ""
 }
 
-// debounced returns when planning begins for a change that begins now. A storm of changes
-// does not put it off for ever.
+// debounced returns when planning begins for a change that begins now. A storm of changes cannot
+// delay it forever.
 func (m *Machine) debounced() time.Duration {
 	most := longest * m.o.Debounce
 	if !m.burst.on || m.now > m.burst.begin+most {
@@ -283,7 +281,7 @@ func (m *Machine) debounced() time.Duration {
 	return min(m.now+m.o.Debounce, m.burst.begin+most)
 }
 
-// Wake returns when the machine wants to see a Tick, if it does.
+// Wake returns when the machine needs a Tick, if it needs one.
 func (m *Machine) Wake() (at time.Duration, ok bool) {
 	if m.over {
 		return 0, false
@@ -295,8 +293,8 @@ func (m *Machine) Wake() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// idle reports whether nothing is under way and nothing is due, but for links held out.
-// A plan that is being made for a change that is over does not count.
+// idle reports whether no action is under way or due, except for links held out. Planning for a
+// finished change does not count.
 func (m *Machine) idle() bool {
 	if m.over {
 		return m.busy == nil
@@ -305,5 +303,117 @@ func (m *Machine) idle() bool {
 	return m.busy == nil && !planning && m.updating.id == 0 && m.switching == 0 && !m.waking
 }
 
-// Records returns what was done so far, by ID. The caller must not change it.
+// Records returns the records so far, by ID. The caller must not change it.
 func (m *Machine) Records() []Record { return m.records }
+
+// links knows the state of both ends of every link between switches, and which links are held out.
+type links struct {
+	tree *topology.Tree // without dead links
+	hold time.Duration
+	down [][2]bool       // by link ID: the upper end, the lower
+	free []time.Duration // when a live link may be used again
+}
+
+func newLinks(t *topology.Tree, hold time.Duration) links {
+	n := t.AllLinks()
+	l := links{tree: t.Healthy(), hold: hold, down: make([][2]bool, n), free: make([]time.Duration, n)}
+	for _, d := range t.Dead() {
+		l.down[t.LinkID(d)] = [2]bool{true, true}
+	}
+	return l
+}
+
+func (l *links) dead(id int) bool { return l.down[id][0] || l.down[id][1] }
+
+// note records a report of an end and reports whether it is news: about one of the tree's links,
+// and either new or read because events were lost.
+func (l *links) note(now time.Duration, e End) (news bool) {
+	if !l.tree.Has(e.Link) {
+		return false
+	}
+	id, side := l.tree.LinkID(e.Link), 0
+	if e.Leaf {
+		side = 1
+	}
+	was, changed := l.dead(id), l.down[id][side] == e.Up
+	l.down[id][side] = !e.Up
+	if was && !l.dead(id) {
+		l.free[id] = now + l.hold
+	}
+	return changed || e.Reread
+}
+
+// heard returns the links that are dead by the reports of their ends.
+func (l *links) heard() (dead []topology.Link) {
+	for id := range l.down {
+		if l.dead(id) {
+			dead = append(dead, l.tree.LinkOf(id))
+		}
+	}
+	return dead
+}
+
+// used returns the unused links, and those of them that are up but held out, by leaf and spine. A
+// link that servers need to reach each other is never held out.
+func (l *links) used(now time.Duration) (dead, held []topology.Link) {
+	for id := range l.down {
+		link := l.tree.LinkOf(id)
+		switch {
+		case l.dead(id):
+			dead = append(dead, link)
+		case now < l.free[id]:
+			dead, held = append(dead, link), append(held, link)
+		}
+	}
+	if len(held) > 0 && l.without(dead).Connected() != nil {
+		clear(l.free)
+		return l.used(now)
+	}
+	return dead, held
+}
+
+func (l *links) next(now time.Duration) (at time.Duration, ok bool) {
+	for id, free := range l.free {
+		if !l.dead(id) && now < free && (!ok || free < at) {
+			at, ok = free, true
+		}
+	}
+	return at, ok
+}
+
+func (l *links) without(dead []topology.Link) *topology.Tree {
+	t, err := l.tree.Without(dead...)
+	if err != nil {
+		panic(err) // note admits no others
+	}
+	return t
+}
+
+// disjoint names the servers of a tree that cannot reach each other, and the dead links that cause
+// it; it is empty if all can.
+func disjoint(t *topology.Tree) string {
+	if t.Connected() == nil {
+		return ""
+	}
+	var pairs []string
+	for _, p := range t.Unreachable() {
+		pairs = append(pairs, fmt.Sprintf("%s and %s", servers(t, p[0]), servers(t, p[1])))
+	}
+	return fmt.Sprintf("no path between %s: dead are %s", some(pairs, 3, " or "), some(t.DownNames(), 16, ", "))
+}
+
+func servers(t *topology.Tree, leaf int) string {
+	first, last := t.First(leaf), t.First(leaf+1)-1
+	if first == last {
+		return fmt.Sprintf("leaf%d (%s)", leaf, t.ServerName(first))
+	}
+	return fmt.Sprintf("leaf%d (%s to %s)", leaf, t.ServerName(first), t.ServerName(last))
+}
+
+// some joins the first names, and adds how many more there are.
+func some(names []string, n int, by string) string {
+	if len(names) <= n {
+		return strings.Join(names, by)
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], by), len(names)-n)
+}

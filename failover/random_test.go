@@ -417,12 +417,12 @@ func TestRandomStories(t *testing.T) {
 		n = 100
 	}
 	for seed := range n {
-		randomStory(t, seed)
+		randomScript(t, seed)
 		expect.MustTrue(t, !t.Failed(), "seed %d", seed)
 	}
 }
 
-func randomStory(t *testing.T, seed uint64) {
+func randomScript(t *testing.T, seed uint64) {
 	o := options(t, seed)
 	first := tell(t, seed, o)
 	expect.True(t, slices.Equal(first, tell(t, seed, o)), "the same script was told in two ways")
@@ -430,5 +430,5 @@ func randomStory(t *testing.T, seed uint64) {
 
 func FuzzStory(f *testing.F) {
 	f.Add(uint64(1))
-	f.Fuzz(randomStory)
+	f.Fuzz(randomScript)
 }

@@ -13,21 +13,25 @@ import (
 	"evbench/topology"
 )
 
-// Answer says what a plan promises, and of a plan that could be shorter how far it is from the
-// least.
-func (p *Plan) Answer(cost Cost) answer.Answer {
-	a := answer.Answer{Question: "How long does the exchange take?"}
-	if dead := len(p.Tree.Dead()); dead > 0 {
-		a.Question = fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))
+// Answer says what a plan promises: how long it takes and, where no link is slow, how far that is
+// from the least.
+func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
+	a := question(p.Tree)
+	takes := fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
+	if p.Routing == NoRouting {
+		takes = show.Plural(p.Phases(), "phase", "phases")
 	}
+	if slower.any() {
+		return slower.answer(a, takes, p.Tree)
+	}
+	a.Sentence = takes
 	if p.Routing == NoRouting {
 		a.Verdict = answer.Unknown
-		a.Sentence = show.Plural(p.Phases(), "phase", "phases") + "; without routes nothing is known of links that messages share."
+		a.Sentence += "; without routes nothing is known of links that messages share."
 		a.Next = []string{p.command("--schedule", p.ScheduleName())}
 		return a
 	}
 	least := float64(p.Bound.Phases)
-	a.Sentence = fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
 	switch over := cost.Duration - least; {
 	case least == 0:
 		a.Verdict = answer.Unknown
@@ -46,6 +50,13 @@ func (p *Plan) Answer(cost Cost) answer.Answer {
 		a.Next = []string{p.command("--schedule", scheduler.NameFORS)}
 	}
 	return a
+}
+
+func question(t *topology.Tree) answer.Answer {
+	if dead := len(t.Dead()); dead > 0 {
+		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
+	}
+	return answer.Answer{Question: "How long does the exchange take?"}
 }
 
 func (p *Plan) named() string {

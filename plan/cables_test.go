@@ -18,30 +18,13 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// randomCables returns a connected tree of up to ports × leaves with parallel cables, some dead.
-func randomCables(t testing.TB, rng *rand.Rand, ports, leaves int) *topology.Tree {
-	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(max(1, ports/2)), Cables: 2 + rng.IntN(2)}
-	if rng.IntN(3) == 0 {
-		o.Fill = make([]int, o.Leaves)
-		for l := range o.Fill {
-			o.Fill[l] = 1 + rng.IntN(o.Ports)
-		}
-	}
-	tree := topologytest.Tree(t, o)
-	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {
-		if links, err := tree.Random(dead, rng.Uint64()); err == nil {
-			return topologytest.Without(t, o, links...)
-		}
-	}
-}
-
 // tally counts how far plans are from their bounds.
 type tally struct{ trees, above, far int }
 
 // plans plans for random trees, has each plan judged from its file with its bound, and counts.
 func (y *tally) plans(t testing.TB, rng *rand.Rand, trees, ports, leaves int, roles bool) (took time.Duration) {
 	for range trees {
-		tree := randomCables(t, rng, ports, leaves)
+		tree := topologytest.Cables(t, rng, ports, leaves, max(1, ports/2))
 		if roles && rng.IntN(2) == 0 {
 			tree = topologytest.Roles(t, tree, rng)
 		}
@@ -85,7 +68,7 @@ func BenchmarkCables(b *testing.B) {
 func TestCablesRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 4))
 	for range 4 {
-		tree := randomCables(t, rng, 5, 5)
+		tree := topologytest.Cables(t, rng, 5, 5, max(1, 5/2))
 		for _, name := range plan.Routings() {
 			p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS, Routing: name})
 			if (name == routing.DModK || name == routing.FtreeToOpenSMMinHop) && err != nil {
@@ -95,20 +78,7 @@ func TestCablesRoundTrip(t *testing.T) {
 				t.Errorf("%s on %s without %v: %v", name, tree.Notation(), tree.DownNames(), err)
 				continue
 			}
-			expect.Must(t, p.Judge())
-			var file bytes.Buffer
-			expect.Must(t, p.WriteText(&file))
-			back := expect.Value(plan.Read(bytes.NewReader(file.Bytes())))(t)
-			for src := range tree.Servers() {
-				for dst := range tree.Servers() {
-					if src != dst && back.Path(src, dst) != p.Path(src, dst) {
-						t.Fatalf("%s: path from %d to %d is %d, was %d", name, src, dst, back.Path(src, dst), p.Path(src, dst))
-					}
-				}
-			}
-			expect.True(t, back.Hash() == p.Hash() && back.Phases() == p.Phases() && slices.Equal(back.DownNames(), p.DownNames()),
-				"%s: the plan that is read back differs", name)
-			r := verify.Check(expect.Value(verify.Read(bytes.NewReader(file.Bytes())))(t), verify.Options{})
+			r := judged(t, p)
 			expect.True(t, r.Paths == nil && name != routing.Pinned || r.Paths != nil && routing.Paths(*r.Paths) == p.Paths, "%s: paths %+v, counted %+v", name, p.Paths, r.Paths)
 			if cost := p.Cost(plan.Equal, 0); name == routing.Pinned && cost.Duration != float64(p.Phases()) {
 				t.Errorf("duration %g of %d phases without contention", cost.Duration, p.Phases())

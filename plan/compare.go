@@ -13,10 +13,10 @@ import (
 
 // A Diff says what one plan changes against another.
 type Diff struct {
-	// SameServers says that the two are for the same servers, so that their
-	// messages can be compared.
+	// SameServers says that both plans have the same servers, so that their messages can be
+	// compared.
 	SameServers bool `json:"same_servers"`
-	// SameHash says that the two are the same plan: tree, dead links, phases and paths.
+	// SameHash says that the plans are equal: tree, dead links, phases and paths.
 	SameHash bool `json:"same_hash"`
 	// Lines are the lines of their headers that differ.
 	Lines []Line `json:"lines"`
@@ -28,14 +28,14 @@ type Diff struct {
 	Messages *Moves `json:"messages,omitempty"`
 }
 
-// A Line is what two plans say differently about themselves.
+// A Line is a header line that differs between two plans.
 type Line struct {
 	Key string `json:"key"`
 	Old string `json:"old"`
 	New string `json:"new"`
 }
 
-// Figures are what a plan costs. Durations are in message times.
+// Figures are the costs of a plan. Durations are in message times.
 type Figures struct {
 	Phases                int     `json:"phases"`
 	Bound                 int     `json:"bound"` // 0 where the file states none
@@ -79,11 +79,11 @@ type Moves struct {
 type Move struct {
 	Src string `json:"src"`
 	Dst string `json:"dst"`
-	Old *Place `json:"old,omitempty"` // nil: there is none
+	Old *Place `json:"old,omitempty"` // nil: none
 	New *Place `json:"new,omitempty"`
 }
 
-// A Place is when a message is sent, and which way: "-" for none or not known.
+// A Place is the phase and path of a message: "-" for none or not known.
 type Place struct {
 	Phase int    `json:"phase"`
 	Spine string `json:"spine"`
@@ -92,8 +92,8 @@ type Place struct {
 // FirstMoves is how many moved messages a Diff lists.
 const FirstMoves = 10
 
-// Compare says what newer changes against older. Both have a schedule. The two may
-// differ in anything; between different servers only figures are compared. O(S²).
+// Compare says what newer changes against older. Both have a schedule; anything may differ. Between
+// different servers Compare looks at figures only. O(S²).
 func Compare(older, newer *Plan) Diff {
 	d := Diff{
 		SameServers: older.Tree.Ports() == newer.Tree.Ports() && slices.Equal(older.Tree.Fill(), newer.Tree.Fill()),
@@ -199,7 +199,7 @@ func (m *Moves) compare(p *Plan, pair [2]int, a, b place, known bool) {
 	}
 }
 
-// Regressible are the figures that Worse can watch.
+// Regressible are the figures that Worse can compare.
 var Regressible = []string{"phases", "duration", "paths"}
 
 // A Regression is a figure that is greater in the new plan.
@@ -209,8 +209,8 @@ type Regression struct {
 	New    float64 `json:"new"`
 }
 
-// Worse returns the named figures that the new plan makes worse. A name that is
-// not in Regressible, or a figure that one of the plans does not have, is an error.
+// Worse returns the named figures that the new plan makes worse. A name outside Regressible, or a
+// figure that one of the plans lacks, is an error.
 func (d Diff) Worse(names []string) ([]Regression, error) {
 	out := []Regression{}
 	for _, name := range names {

@@ -10,8 +10,8 @@ import (
 	"evbench/internal/show"
 )
 
-// WriteText writes a difference as a table: what both say, what each says, and by how much
-// the new plan has more; then which messages have moved, and what is worse.
+// WriteText writes a difference as a table: the figures of each plan and their difference; then the
+// messages that have moved, and what is worse.
 func (d Diff) WriteText(w io.Writer, worse []Regression) error {
 	if d.SameHash {
 		fmt.Fprintln(w, "the same plan, hash", d.New.Hash)
@@ -96,7 +96,7 @@ func change(by float64) string {
 	return float(by)
 }
 
-// float writes a figure that mostly is a whole number, with one decimal where not.
+// float writes a figure that is usually a whole number, else with one decimal.
 func float(x float64) string {
 	if x == math.Trunc(x) {
 		return show.Commas(int(x))
@@ -104,7 +104,7 @@ func float(x float64) string {
 	return fmt.Sprintf("%.1f", x)
 }
 
-// brief shortens a list of names so that a table stays one.
+// brief shortens a list of names to fit into a table.
 func brief(s string) string {
 	const most = 40
 	if len(s) <= most {

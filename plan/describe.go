@@ -24,7 +24,7 @@ func (p *Plan) Describe(w io.Writer, cost Cost) {
 		fmt.Fprintf(w, "left out: the messages between %s, which share no live path\n", leafPairs(p.Unreachable))
 	}
 	if p.Routing == NoRouting {
-		fmt.Fprintf(w, "phases %d, bound %s; without routes nothing is said about contention\n", p.Phases(), p.boundText())
+		fmt.Fprintf(w, "phases %d, bound %s; without routes contention is not checked\n", p.Phases(), p.boundText())
 		return
 	}
 	fmt.Fprintf(w, "phases %d, duration %.6g message times, bound %s\n", p.Phases(), cost.Duration, p.distance(cost))
@@ -40,8 +40,8 @@ func (p *Plan) Describe(w io.Writer, cost Cost) {
 	fmt.Fprintf(w, "at most %.3f\n", cost.Unsynchronised())
 }
 
-// distance says how far a plan is from the fewest message times. Where messages
-// meet on links, it is their duration that the bound also holds for.
+// distance says how far a plan is from the fewest message times. Where messages meet on links, the
+// bound applies to their duration.
 func (p *Plan) distance(cost Cost) string {
 	over := cost.Duration - float64(p.Bound.Phases)
 	switch {

@@ -67,7 +67,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// built fails on an error.
 func built(t *testing.T, err error) {
 	t.Helper()
 	expect.Must(t, err)

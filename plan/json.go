@@ -13,8 +13,8 @@ import (
 
 const schema = "evbench/plan/1"
 
-// document is the JSON form of a plan, but for its messages: "phase, src, dst,
-// spine" each, in three levels with "top", with parallel cables with "up, down"; -1 for none.
+// document is the JSON form of a plan, without its messages: "phase, src, dst, spine" each, on
+// three levels with "top", with parallel cables with "up, down"; -1 for none.
 type document struct {
 	Schema               string              `json:"schema"`
 	Topology             string              `json:"topology"`

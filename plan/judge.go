@@ -11,9 +11,9 @@ import (
 // maxWeights bounds the weights that are judged: a line of a plan has at most 4 MiB.
 const maxWeights = 1 << 16
 
-// Judge has verify read the plan from its file form, with the witness of its bound.
-// Contention is an offence only where the plan promises none. A plan without a schedule has
-// no file and is not judged.
+// Judge has verify read the plan from its file form, with the witness of its bound. Contention is
+// an offence only if the plan promises none. Judge skips a plan without a schedule, as it has no
+// file.
 func (p *Plan) Judge() error {
 	if p.Schedule == nil {
 		return nil

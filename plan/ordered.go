@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 )
 
 // An Ordered plan says when each fragment of a window of exchanges of unequal sizes
-// starts. Its tree has two levels. It has no phases, and is a file of version 2.
+// starts. It has no phases, and is a file of version 2.
 type Ordered struct {
 	*sizes.Plan
 	Hosts []Host // by rank, nil where they have no names
@@ -21,11 +22,11 @@ type Ordered struct {
 
 const firstOrdered = "evbench plan 2"
 
-// WriteText writes the plan file: the header, and a line "src dst spine|- start bytes"
-// for each piece, servers by position, sorted by start and src. Times are byte times. The
-// part of a fragment that does not start at its first byte has a sixth column, the
-// offset of its first byte; pieces of the second exchange and later have the offset and
-// a seventh column, the exchange. Of more than one the header says "window".
+// WriteText writes the plan file: the header, and a line "src dst spine|- start bytes" for each
+// piece, with the spine as in version 1, servers by position, sorted by start and src. Times are
+// byte times. A piece that does not start at the first byte of its fragment has a sixth column, the
+// offset of its first byte. Pieces of the second exchange and later have the offset and a seventh
+// column, the exchange. The header of more than one exchange says "window".
 func (p *Ordered) WriteText(w io.Writer) error {
 	of := &Plan{Tree: p.Tree, Hosts: p.Hosts}
 	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
@@ -56,13 +57,15 @@ func (p *Ordered) Hash() string {
 func (p *Ordered) writeBody(w io.Writer) error {
 	buf := make([]byte, 0, block+128) // a line is shorter than 128 bytes
 	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
+	leaf := p.Tree.LeafOfRanks()
 	for x := range p.Pieces() {
 		number(int64(p.Tree.Position(x.Src)), ' ')
 		number(int64(p.Tree.Position(x.Dst)), ' ')
-		if x.Spine == scheduler.None {
+		if x.Path == scheduler.None {
 			buf = append(buf, "- "...)
 		} else {
-			number(int64(x.Spine), ' ')
+			spine, top := p.Tree.Through(leaf[x.Src], leaf[x.Dst], x.Path)
+			buf = append(appendTop(strconv.AppendInt(buf, int64(spine), 10), p.Tree, top, '.'), ' ')
 		}
 		number(x.Start, ' ')
 		switch {
@@ -87,9 +90,8 @@ func (p *Ordered) writeBody(w io.Writer) error {
 	return err
 }
 
-// Witness names what proves the bound: "send server3", "receive server0", "up leaf1",
-// "down leaf1", or "lp" and the weight of each link that has one,
-// "lp leaf0-spine1/up=3,leaf2-spine1/down=5".
+// Witness names the proof of the bound: "send server3", "receive server0", "up leaf1", "down
+// leaf1", or "lp" and the nonzero weight of each link, "lp leaf0-spine1/up=3,leaf2-spine1/down=5".
 func (p *Ordered) Witness() string {
 	switch b := p.Bound; b.Kind {
 	case scheduler.KindSend, scheduler.KindReceive:
@@ -98,6 +100,23 @@ func (p *Ordered) Witness() string {
 		return fmt.Sprintf("%s leaf%d", b.Kind, b.At)
 	}
 	return p.Bound.Kind + " " + strings.Join(weightNames(p.Tree, p.Bound.Weights), ",")
+}
+
+// Answer says how long the exchange takes.
+func (p *Ordered) Answer(slower *Slower) answer.Answer {
+	a := question(p.Tree)
+	bound := show.Commas(int(p.Bound.Time))
+	a.Sentence = fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
+	if slower.any() {
+		return slower.answer(a, a.Sentence, p.Tree)
+	}
+	if a.Verdict = answer.Good; p.Time == p.Bound.Time {
+		a.Sentence += ": no plan is shorter."
+	} else {
+		a.Verdict = answer.Unknown
+		a.Sentence += fmt.Sprintf(": no plan takes less than %s, and whether a shorter one than this exists is not known.", bound)
+	}
+	return a
 }
 
 // Describe prints what the plan promises.

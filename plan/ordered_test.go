@@ -14,6 +14,7 @@ import (
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 // On random trees with missing servers and dead links the judge finds every ordered plan
@@ -23,8 +24,17 @@ func TestOrderedJudged(t *testing.T) {
 	kinds, parts := map[string]int{}, 0
 	for n := range 120 {
 		tr, ok := random(t, rng, 1+rng.IntN(6), 2+rng.IntN(5))
+		switch n % 4 {
+		case 1:
+			tr, ok = topologytest.Cables(t, rng, 5, 5, 2), true
+		case 2:
+			tr, ok = randomPods(t, rng), true
+		}
 		if !ok || tr.Connected() != nil {
 			continue
+		}
+		if n%5 == 4 {
+			tr = topologytest.Roles(t, tr, rng)
 		}
 		drawn := []builder.Distribution{
 			{}, {Spread: 0.5}, {Kind: builder.Exponential}, {Kind: builder.LogNormal, Sigma: 1}, {Spread: 0.5, Fanout: min(8, tr.Servers()-1)},
@@ -32,9 +42,15 @@ func TestOrderedJudged(t *testing.T) {
 		var window []*sizes.Matrix
 		for range 1 + rng.IntN(3) {
 			of := &builder.Sizes{
-				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Servers: tr.Servers(), Distribution: drawn[(n+len(window))%len(drawn)],
+				Mean: 1 + rng.IntN(1000), Seed: rng.Uint64(), Roles: builder.Roles{Servers: tr.Servers()}, Distribution: drawn[(n+len(window))%len(drawn)],
 			}
-			m := expect.Value(sizes.Exchange(tr, of.Of, 0))(t)
+			servers := uint64(tr.Servers())
+			m := expect.Value(sizes.Exchange(tr, func(event uint64, source int) int {
+				if !tr.Meets(source, int(event%servers)) {
+					return 0
+				}
+				return max(1, of.Of(event, source))
+			}, 0))(t)
 			window = append(window, m)
 		}
 		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
@@ -76,6 +92,45 @@ func TestOrderedJudged(t *testing.T) {
 	expect.True(t, parts != 0, "no plan sends a fragment in parts")
 	expect.True(t, kinds["send"] != 0 && kinds["receive"] != 0 && kinds["up"] != 0 && kinds["down"] != 0 && kinds["lp"] != 0,
 		"kinds of bounds: %v", kinds)
+}
+
+// randomPods returns a tree of three levels with dead links.
+func randomPods(t testing.TB, rng *rand.Rand) *topology.Tree {
+	o := topology.Options{Ports: 1 + rng.IntN(3), Pods: 2 + rng.IntN(2), Spines: 1 + rng.IntN(3), Tops: 1 + rng.IntN(3)}
+	o.Leaves = o.Pods * (1 + rng.IntN(3))
+	tr := expect.Value(topology.New(o))(t)
+	for dead := rng.IntN(1 + tr.AllLinks()/3); ; dead /= 2 {
+		if links, err := tr.Random(dead, rng.Uint64()); err == nil {
+			return topologytest.Without(t, o, links...)
+		}
+	}
+}
+
+// A path that a tree does not have is an offence of its own.
+func TestOrderedPaths(t *testing.T) {
+	for _, tt := range []struct {
+		topology, line string
+		want           verify.Kind
+	}{
+		{"FT(3;2,2,2)", "0 4 1.1", ""}, {"FT(3;2,2,2)", "0 2 1", ""}, {"FT(3;2,2,2)", "0 2 1.0", verify.NeedlessTop},
+		{"FT(3;2,2,2)", "0 4 1", verify.MissingTop}, {"FT(3;2,2,2)", "0 4 1.2", verify.NoSuchTop},
+		{"FT(3;2,2,2)", "0 4 0.0", verify.DeadLink}, {"FT(3;2,2,2)", "0 4 0.1", ""}, {"FT(3;2,2,2)", "4 6 1.1", verify.NeedlessTop},
+		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.1", ""}, {"PGFT(2;2,2;1,2;1,2)", "0 2 1", verify.MissingCable},
+		{"PGFT(2;2,2;1,2;1,2)", "0 2 1.0.2", verify.NoSuchCable}, {"PGFT(2;2,2;1,2;1,2)", "0 2 0.0.0", verify.DeadLink},
+	} {
+		down := map[bool]string{true: "pod1-spine0-top0", false: "leaf1-spine0/0"}[tt.topology[0] == 'F']
+		_, f, err := verify.ReadEither(strings.NewReader("# evbench plan 2\n# topology "+tt.topology+"\n# down "+down+"\n"+tt.line+" 0 5\n"), 1<<10)
+		expect.Must(t, err)
+		r := verify.CheckOrdered(f, nil, verify.Options{})
+		expect.True(t, r.Valid == (tt.want == "") && (r.Valid || r.Counts[tt.want] == 1), "%s %s: %+v", tt.topology, tt.line, r)
+	}
+	for _, link := range []struct{ a, b string }{{"0 4 1.1 0 5", "2 6 1.1 4 5"}, {"0 4 1.0 0 5", "2 4 1.0 5 5"}} { // one top switch at a time
+		_, f, err := verify.ReadEither(strings.NewReader("# evbench plan 2\n# topology FT(3;2,2,2)\n"+link.a+"\n"+link.b+"\n"), 1<<10)
+		expect.Must(t, err)
+		r := verify.CheckOrdered(f, nil, verify.Options{})
+		contention := r.Counts[verify.Contention]
+		expect.True(t, contention == 2 && link.a[4] == '1' && strings.Contains(r.Offences[0].Text, "top1") || r.Valid, "%+v", r)
+	}
 }
 
 // A window that the header states otherwise, and a plan without it, are found by the hash.

@@ -1,7 +1,7 @@
-// Package plan joins a tree, a schedule and routes into the Plan that bench, companion, workers
-// and files share, and answers what it costs: its duration, its lower bound, and the efficiency
-// that its link loads predict. It writes plans down, reads them back, and says what differs
-// between two. scheduler and routing decide; times are in message times.
+// Package plan joins a tree, a schedule and routes into the Plan that bench, companion, workers and
+// files share. It computes the cost of a plan: its duration, its lower bound, and the efficiency
+// that its link loads predict. It writes plans, reads them and compares them. scheduler and routing
+// decide. Times are in message times.
 package plan
 
 import (
@@ -14,32 +14,32 @@ import (
 	"evbench/topology"
 )
 
-// NoRouting is the Routing of a plan that is only a schedule: no spines, and
-// nothing said about contention.
+// NoRouting is the Routing of a plan that is only a schedule: it has no spines and says nothing
+// about contention.
 const NoRouting = "none"
 
-// A Plan is everything that is decided before the network is touched. It is immutable.
+// A Plan holds every decision made before the network is used. It is immutable.
 type Plan struct {
 	Tree     *topology.Tree      // with the dead links
 	Schedule *scheduler.Schedule // nil for event building without a schedule
 	Routing  string              // a name of Routings
 
-	// Objective is what fors made least; "" for other schedules, and where a file does not say.
+	// Objective is what fors made least; "" for other schedules, and where a file has none.
 	Objective scheduler.Objective
 
-	// Tables are the routes by destination. With pinned routing they are the spread tables, which
-	// carry what the schedule does not: the barrier. nil without routing.
+	// Tables are the routes by destination; nil without routing. With pinned routing they are the
+	// spread tables, which carry the barrier, as the schedule does not.
 	Tables *routing.Tables
 
-	// OnePath: the paths are pinned, and Tables hold them, so that nobody chooses one for a message.
+	// OnePath: the paths are pinned and Tables hold them, so no sender chooses a path.
 	OnePath bool
 
-	// Bound is the least number of phases that any contention-free plan has.
-	// Its Phases are 0 where none is known, or a file does not say.
+	// Bound is the least number of phases of any contention-free plan. Its Phases are 0 where no
+	// bound is known or stated.
 	Bound scheduler.Bound
 
-	// Unreachable are the pairs of leaves between which no path is alive, and
-	// whose messages are left out: rising, the smaller leaf first.
+	// Unreachable are the pairs of leaves without a live path, whose messages are left out: rising,
+	// the smaller leaf first.
 	Unreachable [][2]int
 
 	// Paths are the paths that the messages need. All 0 under ecmp and spray,
@@ -49,11 +49,11 @@ type Plan struct {
 	// Epoch numbers the plans of one run, from 0.
 	Epoch uint32
 
-	// Hosts are those that the servers are, by rank, for the file; nil where none are named.
+	// Hosts are the names of the servers, by rank, for the file; nil where the servers have none.
 	Hosts []Host
 }
 
-// A Host is what a server calls itself, one word, and how many ranks it has.
+// A Host is the name of a server, one word, and its number of ranks.
 type Host struct {
 	Name  string
 	Ranks int
@@ -63,21 +63,20 @@ type Host struct {
 type Options struct {
 	// Schedule is a name of scheduler.Names; "" plans without a schedule.
 	Schedule string
-	// Routing is a name of Routings. "" means pinned where the schedule chooses
-	// spines, else ftree.
+	// Routing is a name of Routings. "" means pinned where the schedule chooses spines, else ftree.
 	Routing string
 	// Objective is what fors makes least. "" means scheduler.FewestPhases.
 	Objective scheduler.Objective
-	// OnePath: senders cannot choose paths. Where they are pinned, tables by destination have to
-	// hold them; a plan that needs more paths is an error.
+	// OnePath: senders cannot choose paths. Tables by destination then hold pinned paths; a plan
+	// that needs more paths is an error.
 	OnePath bool
-	// DropUnreachable leaves out the messages between leaves that share no live
-	// path, instead of refusing the tree.
+	// DropUnreachable leaves out the messages between leaves that share no live path. Otherwise
+	// such a tree is an error.
 	DropUnreachable bool
-	// Seed feeds what is drawn at random on the way to a plan.
+	// Seed is the seed of all random draws for a plan.
 	Seed uint64
-	// Stage, when not nil, is called as each part of the work begins: with
-	// "schedule", "routes" and "figures".
+	// Stage, when not nil, is called as each part of the work begins, with "schedule", "routes" and
+	// "figures".
 	Stage func(name string)
 }
 
@@ -103,9 +102,9 @@ func (o Options) objective() (scheduler.Objective, error) {
 }
 
 // Build plans for a tree and its dead links. Pairs of leaves without a live path are an
-// *UnreachableError unless they are dropped. With pinned routing and a schedule that does not
-// choose spines they are chosen here; a phase that cannot be routed is a
-// *scheduler.UnroutableError. Tables that leave out a pair of servers are a *NoRouteError.
+// *UnreachableError unless they are dropped. With pinned routing Build chooses spines that the
+// schedule does not choose; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
+// that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
 	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
 	if err := p.begin(o); err != nil {
@@ -134,7 +133,7 @@ func Build(t *topology.Tree, o Options) (*Plan, error) {
 
 func (p *Plan) begin(o Options) (err error) {
 	if n := p.Tree.Servers(); o.Schedule != "" && n > scheduler.MaxServers {
-		return fmt.Errorf("%d servers: schedules of at most %d are planned", n, scheduler.MaxServers)
+		return fmt.Errorf("%d servers: evbench plans schedules of at most %d", n, scheduler.MaxServers)
 	}
 	if len(p.Unreachable) > 0 && !o.DropUnreachable {
 		return &UnreachableError{p.Unreachable}
@@ -207,9 +206,9 @@ func (p *Plan) Phases() int {
 	return p.Schedule.Phases
 }
 
-// Gap returns how many phases the plan has above the lower bound. It is
-// negative for a schedule whose messages meet on links: the bound is that of
-// plans in which none do. 0 where no bound is known.
+// Gap returns the phases of the plan above the lower bound, 0 where no bound is known. It is
+// negative for a schedule whose messages meet on links: the bound applies to plans without
+// contention.
 func (p *Plan) Gap() int {
 	if p.Bound.Phases == 0 {
 		return 0
@@ -220,14 +219,13 @@ func (p *Plan) Gap() int {
 // Notation names the tree, as on the command line.
 func (p *Plan) Notation() string { return p.Tree.Notation() }
 
-// DownNames returns the names of the dead links.
 func (p *Plan) DownNames() []string { return p.Tree.DownNames() }
 
 // Pinned reports whether messages take the paths of the schedule.
 func (p *Plan) Pinned() bool { return p.Routing == routing.Pinned }
 
-// Path returns the path (topology.Tree.PathOf) that the message from src to dst takes, or
-// scheduler.None: on one leaf, under ecmp or spray, or without routing.
+// Path returns the path (topology.Tree.PathOf) of the message from src to dst, or scheduler.None:
+// on one leaf, under ecmp or spray, or without routing.
 func (p *Plan) Path(src, dst int) int {
 	if p.Pinned() {
 		_, k := p.Schedule.At(src, dst)
@@ -241,14 +239,14 @@ func (p *Plan) Path(src, dst int) int {
 	return scheduler.None
 }
 
-// Spine returns the spine of Path; of three levels the plane.
+// Spine returns the spine of Path, on three levels the plane.
 func (p *Plan) Spine(src, dst int) int {
 	spine, _ := p.Tree.SpineTop(p.Path(src, dst))
 	return spine
 }
 
-// static reports whether every message between leaves has one known path;
-// under ecmp the kernel's hash decides, under spray each packet has its own.
+// static reports whether every message between leaves has one known path. Under ecmp the kernel's
+// hash chooses the path, under spray each packet has its own.
 func (p *Plan) static() bool {
 	return p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
 }
@@ -272,8 +270,8 @@ func (p *Plan) paths() func(src, dst int) int {
 	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
 }
 
-// through returns what a file says of the path of each message: its spine, and between
-// pods its top switch, else scheduler.None.
+// through returns the path of each message as a file states it: its spine and, between pods, its
+// top switch, else scheduler.None.
 func (p *Plan) through() func(src, dst int) (spine, top int) {
 	path, leaf := p.paths(), p.Tree.LeafOfRanks()
 	return func(src, dst int) (spine, top int) {

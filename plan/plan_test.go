@@ -195,21 +195,33 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
-// The file forms say what the plan says: the judge reads the text, JSON has the same.
+// The file forms say what the plan says: the judge reads the text, JSON has the same, and Read gives it back.
 func TestFilesAreJudgedValid(t *testing.T) {
-	for _, tr := range []*topology.Tree{
-		topologytest.Tree(t, ft44), topologytest.Tree(t, ft88, "leaf0-spine0", "spine3"),
+	trees := []*topology.Tree{
+		topologytest.Tree(t, ft88, "leaf0-spine0", "spine3"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 3, 1}}, "leaf1-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 3}, "leaf0-spine0", "leaf1-spine1", "leaf2-spine1"),
-		topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}, "leaf3-spine2"),
-	} {
-		for _, kind := range [][2]string{
-			{"fors", "pinned"}, {"linear-shift", "ftree"}, {"linear-shift", "spread"}, {"linear-shift", "ecmp"},
-			{"bandwidth-optimal", "minhop"}, {"linear-shift", "none"}, {"fors", "none"},
-		} {
-			judged(t, build(t, tr, kind[0], kind[1]))
+	}
+	rng := rand.New(rand.NewPCG(7, 1))
+	for m0 := 1; m0 <= 5; m0++ {
+		for m1 := 1; m1 <= 5; m1++ {
+			if tr, ok := random(t, rng, m0, m1); ok {
+				trees = append(trees, tr)
+			}
 		}
 	}
+	kinds := map[string]int{}
+	for _, tr := range trees {
+		for _, kind := range [][2]string{
+			{"fors", "pinned"}, {"fors", "none"}, {"linear-shift", "ftree"}, {"linear-shift", "spread"}, {"linear-shift", "ecmp"},
+			{"linear-shift", "none"}, {"bandwidth-optimal", "minhop"}, {"bandwidth-optimal", "none"},
+		} {
+			p := build(t, tr, kind[0], kind[1])
+			kinds[p.Bound.Kind]++
+			judged(t, p)
+		}
+	}
+	expect.True(t, kinds["server"] != 0 && kinds["leaf"] != 0, "bounds %v: want some of each kind", kinds)
 }
 
 // judged returns what the judge says of the text form of a plan that is valid. It holds
@@ -247,10 +259,16 @@ func judged(t testing.TB, p *plan.Plan) *verify.Report {
 		t.Fatalf("the text says %+v, JSON %s", f, doc)
 	}
 	for i, m := range f.Messages {
-		want := []int{int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), int(m.Top)}
-		if !slices.Equal(says.Messages[i], want[:len(says.Messages[i])]) || len(says.Messages[i]) < 4 || p.Tree.Levels() == 3 && len(says.Messages[i]) < 5 {
-			t.Fatalf("message %d is %v in JSON, %v in text", i, says.Messages[i], want)
+		want := []int{int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine)}
+		switch up, down := m.Cables(); {
+		case p.Tree.Levels() == 3:
+			want = append(want, int(m.Top))
+		case p.Tree.Cables() > 1 && m.Top == verify.NoTop:
+			want = append(want, -1, -1)
+		case p.Tree.Cables() > 1:
+			want = append(want, up, down)
 		}
+		expect.MustTrue(t, slices.Equal(says.Messages[i], want), "message %d is %v in JSON, %v in text", i, says.Messages[i], want)
 	}
 	return r
 }

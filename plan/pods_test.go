@@ -87,8 +87,7 @@ func TestBuildThreeLevels(t *testing.T) {
 			if c := p.Cost(plan.Equal, 0); kind[1] != "none" && c.Duration != float64(p.Phases()) {
 				t.Errorf("%s, %s: %d phases last %v", p.Notation(), kind[0], p.Phases(), c.Duration)
 			}
-			text, _ := write(t, p)
-			same(t, p, restored(t, text))
+			judged(t, p)
 		}
 	}
 }
@@ -133,8 +132,7 @@ func TestEnginesOfThreeLevels(t *testing.T) {
 			} else if c := p.Cost(plan.Equal, 1); c.Busiest < c.Ideal {
 				t.Errorf("%s: cost %+v", engine, c)
 			}
-			text, _ := write(t, p)
-			same(t, p, restored(t, text))
+			judged(t, p)
 		}
 	}
 }

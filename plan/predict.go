@@ -14,17 +14,17 @@ type Weight func(src, dst int) float64
 // Equal is the Weight of fragments that all have the same size.
 func Equal(_, _ int) float64 { return 1 }
 
-// Cost is what one exchange costs, in message times.
+// Cost is the cost of one exchange, in message times.
 type Cost struct {
-	// Ideal is the most that one server sends or receives: S-1 for equal fragments, where all servers read and build.
+	// Ideal is the most that a server sends or receives: S-1 for equal fragments and full roles.
 	Ideal float64
 	// Duration is the sum over the phases of the largest load of one wire in
 	// it; 0 without a schedule.
 	Duration float64
 	// Busiest is the largest load of one wire over the whole exchange.
 	Busiest float64
-	// Drawn are the least and the greatest Unsynchronised of single draws of paths, under
-	// ecmp: a draw may be above that of the means.
+	// Drawn are the least and the greatest Unsynchronised of single draws of paths, under ecmp: one
+	// draw may exceed the mean.
 	Drawn [2]float64
 }
 
@@ -32,8 +32,8 @@ type Cost struct {
 // barriers and overheads left out.
 func (c Cost) Synchronised() float64 { return ratio(c.Ideal, c.Duration) }
 
-// Unsynchronised returns the upper bound on the efficiency of an exchange
-// without phases: the busiest wire is never idle.
+// Unsynchronised returns the upper bound on the efficiency of an exchange without phases: the
+// busiest wire is never idle.
 func (c Cost) Unsynchronised() float64 { return ratio(c.Ideal, c.Busiest) }
 
 func ratio(a, b float64) float64 {
@@ -46,12 +46,11 @@ func ratio(a, b float64) float64 {
 // ecmpDraws is how many outcomes of the kernel's hash Cost averages over.
 const ecmpDraws = 64
 
-// Cost counts the loads of one exchange. Under ecmp every pair of servers keeps the path that the
-// kernel's hash gives it; the costs are then means over 64 draws, with seed, seed+1 and so on: the
-// first is that of a run with this seed. Under spray and adaptive a message counts in equal shares
-// on its spines: a bound for spray, since packets drawn at random meet, and those that arrive out
-// of order may be sent twice. Without routing there is nothing to count: the zero Cost. O(S² +
-// phases · wires), times the draws.
+// Cost counts the loads of one exchange. Under ecmp the kernel's hash gives every pair of servers
+// one path. The costs are then means over 64 draws, with seed, seed+1 and so on; a run with this
+// seed has the first draw. Under spray and adaptive a message counts in equal shares on its spines.
+// For spray that is a bound, since random packets meet, and packets out of order may be sent twice.
+// Without routing the Cost is zero. O(S² + phases · wires), times the draws.
 func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	switch {
 	case p.Routing == NoRouting:
@@ -77,7 +76,7 @@ func (p *Plan) Cost(w Weight, seed uint64) Cost {
 	return sum
 }
 
-// cost counts messages on the path of each, or, where path is nil, on all that the tables give.
+// cost counts messages on their paths or, where path is nil, on all paths that the tables give.
 func (p *Plan) cost(w Weight, path func(src, dst int) int) Cost {
 	c := Cost{Ideal: p.ideal(w)}
 	total := p.newLoads()
@@ -130,13 +129,14 @@ func (p *Plan) eachPair(f func(src, dst int)) {
 	}
 }
 
-// loads are what wires carry.
+// loads are the loads of wires.
 type loads struct {
 	tree *topology.Tree
 	leaf []int     // [rank]
 	wire []float64 // [topology.Wire]
 	used []topology.Wire
-	most float64 // the largest of them
+	path []topology.Wire // between two leaves, for reuse
+	most float64         // the largest of them
 }
 
 func (p *Plan) newLoads() *loads {
@@ -152,13 +152,9 @@ func (l *loads) add(src, dst, path int, size float64) {
 }
 
 func (l *loads) between(a, b, path int, size float64) {
-	spine, top := l.tree.Through(a, b, path)
-	up, down := l.tree.Across(a, b, spine, top)
-	l.put(up, size)
-	l.put(down, size)
-	if top != scheduler.None && l.tree.Apart(a, b) {
-		l.put(l.tree.TopUp(l.tree.Pod(a), spine, top), size)
-		l.put(l.tree.TopDown(l.tree.Pod(b), spine, top), size)
+	l.path = l.tree.Between(l.path[:0], a, b, path)
+	for _, w := range l.path {
+		l.put(w, size)
 	}
 }
 
@@ -178,8 +174,8 @@ func (l *loads) put(w topology.Wire, size float64) {
 	l.most = max(l.most, l.wire[w])
 }
 
-// drain moves all loads to total, and returns the largest. It costs as much as
-// was put, not as many steps as there are wires.
+// drain moves all loads to total, and returns the largest. Its cost grows with the loads put, not
+// with the number of wires.
 func (l *loads) drain(total *loads) float64 {
 	most := l.most
 	for _, w := range l.used {
@@ -201,8 +197,8 @@ func (p *Plan) Loads(w Weight) ([]float64, bool) {
 	return load.wire, true
 }
 
-// Row returns what one rank does in each phase, with the paths it has to ask
-// for (topology.Tree.PathOf). nil without a schedule.
+// Row returns the steps of one rank in each phase, with the paths that it must use
+// (topology.Tree.PathOf). nil without a schedule.
 func (p *Plan) Row(rank int) []scheduler.Step {
 	if p.Schedule == nil {
 		return nil

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,10 +17,10 @@ import (
 	"evbench/topology"
 )
 
-// Read reads a plan file, packed with gzip or not, into the plan that it was written from; the
-// objective, and weights of a bound that are not stated, stay empty. It takes what verify finds
-// valid, contention included where the routing is pinned; spines of other routings must be those
-// of their tables. A plan of version 2 is verify.ErrOrdered.
+// Read reads a plan file, packed with gzip or not, into the plan that wrote it. The objective, and
+// weights of a bound that the file does not state, stay empty. Read accepts plans that verify finds
+// valid, also with contention where the routing is pinned. Spines of other routings must match
+// their tables. A plan of version 2 is verify.ErrOrdered.
 func Read(r io.Reader) (*Plan, error) { return ReadAtMost(r, math.MaxInt) }
 
 // ReadAtMost is Read for at most so many messages. Reading takes up to 100 bytes for
@@ -38,10 +37,13 @@ func ReadAtMost(r io.Reader, messages int) (*Plan, error) {
 }
 
 func notComplete(reason string) error {
-	return fmt.Errorf("%s: not a complete plan; evbench verify says all that is wrong with it", reason)
+	return fmt.Errorf("%s: not a complete plan; evbench verify lists all its errors", reason)
 }
 
-var nameRE = regexp.MustCompile(`^[!-~]{1,100}$`)
+// isName reports whether a text may name a schedule: printable characters of ASCII without blanks.
+func isName(s string) bool {
+	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r < '!' || r > '~' })
+}
 
 func restore(f *verify.File) (*Plan, error) {
 	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
@@ -49,7 +51,7 @@ func restore(f *verify.File) (*Plan, error) {
 	switch {
 	case f.Schedule == "":
 		return nil, errors.New("no schedule: a plan file names one, for example fors")
-	case !nameRE.MatchString(f.Schedule):
+	case !isName(f.Schedule):
 		return nil, fmt.Errorf("schedule %q is not a name", f.Schedule)
 	case len(f.Messages) == 0:
 		return nil, notComplete("no message")
@@ -105,7 +107,7 @@ func boundOf(f *verify.File) scheduler.Bound {
 	return b
 }
 
-// follows holds the paths of messages that are not pinned against the tables.
+// follows compares the paths of messages that are not pinned with the tables.
 func (p *Plan) follows(ms iter.Seq[scheduler.Message]) error {
 	if p.Pinned() || !p.static() {
 		return nil

@@ -15,9 +15,8 @@ import (
 // engines for trees, routing.Pinned and NoRouting.
 func Routings() []string { return append(routing.TreeNames(), routing.Pinned, NoRouting) }
 
-// A NoRouteError says that the tables of an engine leave out servers that share
-// a live path. On trees of two levels no engine is known to do so; the check is
-// there because nothing in an engine for any network promises it.
+// A NoRouteError says that the tables of an engine leave out servers that share a live path. On
+// trees of two levels no engine is known to do so, but no engine for any network promises it.
 type NoRouteError struct {
 	routing string
 	tree    *topology.Tree
@@ -38,9 +37,9 @@ func (e *NoRouteError) Error() string {
 
 func (e *NoRouteError) Unwrap() error { return e.first }
 
-// Tables computes the tables of one of the engines of Routings, and checks that
-// they join all servers between whose leaves a path is alive: if not, that is a
-// *NoRouteError. They depend on the dead links alone.
+// Tables computes the tables of one of the engines of Routings and checks that they join all
+// servers whose leaves share a live path; otherwise it returns a *NoRouteError. The tables depend
+// only on the dead links.
 func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 	if !slices.Contains(routing.TreeNames(), name) {
 		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, Routings()))
@@ -59,8 +58,8 @@ func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 	return tables, nil
 }
 
-// holdPaths has the tables hold the pinned paths, which there has to be one of from each leaf, and
-// on three levels from each pod over a plane, to each server. O(S²).
+// holdPaths puts the pinned paths into the tables. Each leaf, and on three levels each pod over a
+// plane, must have one path to each server. O(S²).
 func (p *Plan) holdPaths() error {
 	leaf := p.Tree.LeafOfRanks()
 	set := map[[2]int]bool{} // switch and destination
@@ -84,15 +83,15 @@ func (p *Plan) holdPaths() error {
 			held = up(topology.Link{Leaf: p.Tree.Pod(a), Spine: m.Spine, Above: true, Top: m.Top}, m.Dst) && held
 		}
 		if !held {
-			return fmt.Errorf("the plan needs several paths from %s to %s, and nobody chooses among them for a message: tables hold one; write schedule: %s, objective: %s",
+			return fmt.Errorf("the plan needs several paths from %s to %s, but tables hold one; write schedule: %s, objective: %s",
 				p.Tree.SwitchName(a), p.Tree.ServerName(m.Dst), scheduler.NameFORS, scheduler.FewestPaths)
 		}
 	}
 	return nil
 }
 
-// reach holds the tables against the pairs of leaves that cannot be joined. The
-// servers of a leaf share its entries: one is asked for all.
+// reach compares the tables with the pairs of leaves that cannot be joined. The servers of a leaf
+// share its entries, so it checks one of them.
 func reach(tables *routing.Tables, name string, cut [][2]int) error {
 	t := tables.Tree
 	e := &NoRouteError{routing: name, tree: t}

@@ -125,7 +125,6 @@ func anySpine(tr *topology.Tree) bool {
 	return len(tr.Unreachable()) < tr.Leaves()*(tr.Leaves()-1)/2
 }
 
-// joined walks between all servers.
 func joined(t *testing.T, tr *topology.Tree, tables *routing.Tables) {
 	t.Helper()
 	for src := range tr.Servers() {

@@ -14,8 +14,8 @@ import (
 )
 
 // WriteText writes the plan file: header lines, then one line "phase src dst spine" per message,
-// servers by position, sorted by phase and src. In three levels the spine column of a message
-// between pods is "plane.top", with parallel cables "spine.up.down". Without a schedule there is no plan file.
+// servers by position, sorted by phase and src. The spine column of a message between pods is
+// "plane.top", with parallel cables "spine.up.down". A plan without a schedule has no file.
 func (p *Plan) WriteText(w io.Writer) error {
 	if p.Schedule == nil {
 		return errors.New("a plan without a schedule has no text form")
@@ -45,7 +45,7 @@ func (p *Plan) header(proof, hash string) string {
 	return b.String()
 }
 
-// names are the lines that say what a network calls the switches, "" where it does not.
+// names returns the lines with the network's names of the switches, "" without names.
 func (p *Plan) names() string {
 	var b strings.Builder
 	if n := p.Tree.Names(); n != nil {
@@ -132,9 +132,8 @@ func (p *Plan) fabricLines() string {
 	return fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n%s", p.Notation(), strings.Join(fill, ","), spines, down, roles)
 }
 
-// A body is the lines of the messages. Those of a plan of moderate size are kept,
-// so that the hash, which stands before them, costs no second writing; those of
-// 4,096 servers would need 300 MB.
+// A body is the lines of the messages. A plan of moderate size keeps them, as the hash stands
+// before them and would need a second writing. The lines of 4,096 servers would need 300 MB.
 type body struct {
 	plan *Plan
 	keep bool
@@ -202,7 +201,7 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 	}
 }
 
-// appendTop appends what follows the spine of a path: nothing, a top switch or two cables.
+// appendTop appends the end of a path after its spine: nothing, a top switch or two cables.
 func appendTop(b []byte, t *topology.Tree, top int, separator byte) []byte {
 	if top == scheduler.None {
 		return b
@@ -222,8 +221,8 @@ func (p *Plan) positions() []decimal {
 	return out
 }
 
-// A decimal is a short number as text. Formatting the numbers of each message
-// anew takes most of the time that it takes to write a plan.
+// A decimal is a short number as text. Formatting the numbers of each message anew would take most
+// of the time of writing a plan.
 type decimal struct {
 	digits [15]byte
 	n      uint8
@@ -248,7 +247,7 @@ func (d *decimal) add(c byte) {
 	d.n++
 }
 
-// append appends all bytes, which is a few moves, and takes back those that are not text.
+// append appends all bytes in a few moves, then cuts off the unused rest.
 func (d *decimal) append(b []byte) []byte {
 	return append(b, d.digits[:]...)[:len(b)+int(d.n)]
 }

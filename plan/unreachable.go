@@ -33,9 +33,8 @@ func (e *UnreachableError) Unwrap() error {
 	return &topology.UnreachableError{A: e.Pairs[0][0], B: e.Pairs[0][1]}
 }
 
-// drop leaves out the messages between unreachable leaves where the scheduler
-// has not, and with them phases that hold nothing else. The scheduler's bound is
-// then one for more messages, and is forgotten.
+// drop leaves out the messages between unreachable leaves if the scheduler has not, and phases then
+// without a message. It also drops the scheduler's bound, which covers more messages.
 func (p *Plan) drop() error {
 	if len(p.Unreachable) == 0 {
 		return nil
@@ -60,7 +59,7 @@ func (p *Plan) drop() error {
 
 func (p *Plan) cuts() func(a, b int) bool { return pairSet(p.Unreachable) }
 
-// pairSet returns whether two leaves are one of the pairs, which are rising.
+// pairSet reports, by its result, whether two leaves are one of the rising pairs.
 func pairSet(pairs [][2]int) func(a, b int) bool {
 	if len(pairs) == 0 {
 		return func(_, _ int) bool { return false }

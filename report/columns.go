@@ -18,7 +18,7 @@ type Column struct {
 	cell        func(results.Case) Cell
 }
 
-// Cell is what the column says of a case.
+// Cell returns the column's cell for a case.
 func (x Column) Cell(c results.Case) Cell { return x.cell(c) }
 
 // Left reports whether cells stand to the left.
@@ -42,16 +42,16 @@ type Bar struct {
 	Span     float64
 }
 
-// Columns are those of pages that say something of the cases, those that decide first. how is the way in which
-// all figures came about, "" where it differs.
+// Columns are the columns of pages with differences between the cases, the decisive ones first. how
+// is the origin of all figures, "" where it differs.
 func Columns(cases []results.Case, how string) []Column {
 	all := slices.DeleteFunc(columnsOf(cases, how, true), func(x Column) bool { return x.Page == "" })
 	slices.SortFunc(all, func(a, b Column) int { return a.place - b.place })
 	return all
 }
 
-// columnsOf are the columns that the cases need. Those that say nothing are left out: the
-// spread over servers where all are equal by design, what was lost where nothing was.
+// columnsOf are the columns that the cases need. It leaves out columns without information: the
+// spread over servers where all are equal by design, losses where nothing was lost.
 func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	some := func(is func(results.Case) bool) bool { return slices.ContainsFunc(cases, is) }
 	spread := some(func(c results.Case) bool { return Rate(c.EventsPerSec.Min) != Rate(c.EventsPerSec.Max) })
@@ -100,7 +100,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 	return out
 }
 
-// schedule is the schedule of a case, and how it is followed where that is not in phases.
+// schedule is the schedule of a case, and its mode where that is not in phases.
 func schedule(c results.Case) string {
 	mode := c.ShortMode()
 	if mode == "sync" {
@@ -114,7 +114,7 @@ func dead(c results.Case) Cell {
 	return Cell{Text: n, Value: n, Title: strings.Join(c.Failures, ", ")}
 }
 
-// Phases are those of a schedule, with their bound, 0 where it is not known.
+// Phases are the phases of a schedule, with their bound, 0 where it is not known.
 func Phases(n, bound int) Cell {
 	if n == 0 {
 		return Cell{Text: none}
@@ -142,14 +142,14 @@ func shared(x float64) Cell {
 	return Cell{Text: Share(x), Value: Exact(x)}
 }
 
-// Exact prints x so that it can be read back.
+// Exact prints x so that parsing gives x again.
 func Exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// widest is what a bar shows at most of an interval: a wild one does not make all bars short.
+// widest is the longest interval that a bar shows: a wild one does not make all bars short.
 const widest = 1.5
 
-// barred shows the ratio to the control, its interval, and both as a bar; all bars of the
-// cases have one scale.
+// barred shows the ratio to the control, its interval, and both as a bar. All bars of the cases
+// have one scale.
 func barred(cases []results.Case) func(results.Case) Cell {
 	most, halves := 1.0, false
 	for _, c := range cases {
@@ -218,7 +218,7 @@ func Estimate(e *results.Estimate) string {
 	return text + unit
 }
 
-// verdict is one word, and whatever the figures must not be quoted without.
+// verdict is one word, and the labels that must accompany the figures.
 func verdict(c results.Case) string {
 	word := c.Verdict
 	switch {

@@ -9,10 +9,10 @@ import (
 	"evbench/results"
 )
 
-// failoverWidth is what the table of fail-overs needs at least.
+// failoverWidth is the least width of the table of fail-overs.
 const failoverWidth = 120
 
-// manyFailovers is how many fail-overs of one case are told one by one.
+// manyFailovers is the most fail-overs of one case that are listed one by one.
 const manyFailovers = 12
 
 var failoverTable = []show.Column{
@@ -24,8 +24,8 @@ var failoverTable = []show.Column{
 	{Head: "lost", Right: true},
 }
 
-// failovers writes what was done about links that died or came back, as a table of at
-// most width columns, if anything was.
+// failovers writes the reactions to links that died or came back, if any, as a table of at most
+// width columns.
 func failovers(b *strings.Builder, cases []results.Case, width int) {
 	t := show.Table{Columns: failoverTable}
 	var notes []string
@@ -49,7 +49,7 @@ func failovers(b *strings.Builder, cases []results.Case, width int) {
 	}
 }
 
-const failoverLegend = "at: when the link changed, or where evbench did not change it, was seen to have. seen: ms after that. aid: repaired tables in place. plan: found or computed, and judged. " +
+const failoverLegend = "at: when the link changed, or, changed from outside, when evbench saw it. seen: ms after that. aid: repaired tables in place. plan: found or computed, and judged. " +
 	"routes: of the new plan in place and read back. workers: all have the plan. in use: the first exchange on it is done. " +
 	"before, during, after: of each server. "
 
@@ -59,8 +59,8 @@ const (
 	failoverNone  = none + ": did not happen, or too short to tell."
 )
 
-// FailoverRows are fail-overs as the table of them has it: the heads, a row for each, its
-// case first, and the columns in words.
+// FailoverRows returns fail-overs as in their table: the heads, a row for each, its case first, and
+// the columns in words.
 func FailoverRows(list []results.Failover) (heads []string, rows [][]string, legend string) {
 	for _, c := range failoverTable[:len(failoverTable)-1] { // what was lost is known of whole cases
 		heads = append(heads, c.Head)
@@ -75,8 +75,8 @@ func failoverRow(f results.Failover, label string) []string {
 	return append([]string{label, whatChanged(f), atText(f)}, cells(durations(f), f.Source)...)
 }
 
-// failoverRows are those of one case: one for each fail-over, or, of many, their medians
-// and the worst of each.
+// failoverRows are the rows of one case: one for each fail-over or, for many, their medians and the
+// worst of each.
 func failoverRows(c results.Case, label string) [][]string {
 	var times [][]float64
 	var rows [][]string
@@ -117,7 +117,7 @@ const (
 	figCount
 )
 
-// missing stands for a figure that there is not. Figures are never negative.
+// missing stands for a missing figure. Figures are never negative.
 const missing = -1
 
 func durations(f results.Failover) []float64 {
@@ -137,7 +137,7 @@ func durations(f results.Failover) []float64 {
 	return out
 }
 
-// mostPercent is what a share is told up to: more is of something that stood still.
+// mostPercent is the largest share shown: a larger one belongs to something that stood still.
 const mostPercent = 999
 
 func percent(x *float64, of float64) float64 {
@@ -242,8 +242,8 @@ func sources(list []results.Failover) string {
 	return strings.Join(names, "")
 }
 
-// failoverNotes says why plans are not in use, or took more than one attempt: each reason
-// once, with when, or how often.
+// failoverNotes says why plans are not in use, or took more than one attempt: each reason once,
+// with its times or their number.
 func failoverNotes(c results.Case, label string) []string {
 	at := map[string][]string{}
 	var order []string

@@ -8,8 +8,7 @@ import (
 	"evbench/results"
 )
 
-// legend explains the columns, and the labels that a figure must not be quoted
-// without.
+// legend explains the columns, and the labels that must accompany a figure.
 func legend(cases []results.Case, columns []show.Column) []string {
 	out := []string{explained(cases, columns)}
 	if slices.ContainsFunc(cases, func(c results.Case) bool { return c.Model }) {
@@ -39,8 +38,8 @@ func explained(cases []results.Case, columns []show.Column) string {
 	return text + " " + none + ": not given."
 }
 
-// notes says what there is to say about cases: what is wrong with them, which are not
-// resolved, what is odd, and what became of links.
+// notes lists facts about cases: what is wrong with them, which are not resolved, what is odd, and
+// what happened to links.
 func notes(s results.Summary) []string {
 	cases := s.Cases
 	var out []string
@@ -58,7 +57,7 @@ func notes(s results.Summary) []string {
 	return out
 }
 
-// linkEvents is how many changes of links are told of one case.
+// linkEvents is the most changes of links listed for one case.
 const linkEvents = 8
 
 func linkNotes(c results.Case, name string) []string {
@@ -89,7 +88,7 @@ func linkNote(e results.LinkEvent) string {
 func milliseconds(sec float64) string { return fmt.Sprintf("%.2f ms", sec*1e3) }
 
 var models = []struct{ name, text string }{
-	{"phase", "phase: simulated, not measured; each phase takes as long as its busiest link, and then comes the barrier."},
+	{"phase", "phase: simulated, not measured; each phase takes the time of its busiest link and of a barrier."},
 	{"phase, ordered", "phase, ordered cases: simulated, not measured; the longest path through the messages, each of which waits for its tokens."},
 	{"fluid", "fluid: simulated, not measured; messages share the links they cross max-min fairly."},
 	{"credit", "credit: simulated, not measured; packets wait for room in the next buffer, and behind each other."},

@@ -1,7 +1,6 @@
-// Package report answers: how do people read what was measured? It draws
-// results as text, fresh ones and old ones alike, and changes no figure on the
-// way but for rounding. It measures and judges nothing, and opens no file. Figures
-// and the page for a browser are in its sub-packages.
+// Package report answers: how do people read the measurements? It draws fresh and old results as
+// text, and rounds figures but does not change them. It measures and judges nothing, and opens no
+// file. Figures and the page for a browser are in its sub-packages.
 package report
 
 import (
@@ -14,10 +13,10 @@ import (
 	"evbench/results"
 )
 
-// DefaultWidth is the width of a table in columns where none is known.
+// DefaultWidth is the width of a table in columns, if unknown.
 const DefaultWidth = 80
 
-// none is printed for a figure that is not given.
+// none is printed for a missing figure.
 const none = "–"
 
 // Options of a text. The zero value is for a file.
@@ -33,10 +32,9 @@ func (o Options) width() int {
 	return o.Width
 }
 
-// Table writes the summary of a run in lines of at most the width asked for, where its
-// figures allow: the answer, a row for each case, in words what is wrong, what is not
-// resolved and what is odd, and what happened to links; then the fail-overs, where there
-// were any.
+// Table writes the summary of a run in lines of at most the requested width, where its figures
+// allow: the answer, a row for each case, in words what is wrong, what is not resolved and what is
+// odd, and what happened to links; then the fail-overs, if any.
 func Table(w io.Writer, s results.Summary, o Options) error {
 	width := o.width()
 	var b strings.Builder
@@ -67,8 +65,8 @@ func Table(w io.Writer, s results.Summary, o Options) error {
 	return err
 }
 
-// Standing writes a row for each case, with the heads of the columns and nothing else: also of
-// a run that goes on.
+// Standing writes a row for each case, with only the heads of the columns: also for a run that goes
+// on.
 func Standing(b *strings.Builder, cases []results.Case, o Options) {
 	t := tableOf(cases, o)
 	t.Draw(b, o.width())
@@ -95,7 +93,7 @@ func tableOf(cases []results.Case, o Options) *show.Table {
 	return t
 }
 
-// Warnings writes what is odd about the machines of a run, each as a paragraph.
+// Warnings writes oddities of the machines of a run, each as a paragraph.
 func Warnings(w io.Writer, warnings []string, o Options) error {
 	var b strings.Builder
 	for _, text := range warnings {

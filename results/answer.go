@@ -10,18 +10,18 @@ import (
 	"evbench/internal/answer"
 )
 
-// An Answer is what a run says, in words.
+// An Answer is the result of a run in words.
 type Answer struct {
 	answer.Answer
-	// Cases are those that the sentence compares, beside the control.
+	// Cases are the cases that the sentence compares, without the control.
 	Cases []string `json:"cases"`
 }
 
-// mostSentences is how many sets of dead links and sizes, or how many cases, the answer tells of.
+// mostSentences is the most sets of dead links and sizes, or cases, in an answer.
 const mostSentences = 3
 
-// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil without any. cables
-// is how many there are between leaves and spines; 0: not known.
+// NewAnswer makes the answer of a run from cases that have been assessed and judged, nil without
+// any. cables is the number of cables between leaves and spines; 0: not known.
 func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 	if len(cases) == 0 {
 		return nil
@@ -41,8 +41,8 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 	return a
 }
 
-// compare says what each set of dead links costs. It is bad where a synchronised case comes to less than its
-// prediction, and not known where no interval is narrow enough to order the cases.
+// compare states the cost of each set of dead links. The verdict is bad if a synchronised case
+// stays below its prediction, and unknown if no interval is narrow enough to order the cases.
 func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 	a.Question, a.Verdict = "What do the dead links cost?", answer.Good
 	var sentences, subjects []string
@@ -80,14 +80,14 @@ func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 	}
 }
 
-// What decides where nothing is known, and what helps.
+// Reasons for an unknown verdict, and remedies.
 const (
-	longer = "noise is as large as what is compared: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
-	slower = "what the others are compared with was disturbed: measure at a lower rate (--rate auto), or on a machine with less other work"
+	longer = "the noise is as large as the difference: measure longer (--limit, --duration), at a lower rate (--rate auto), or on a machine with less other work"
+	slower = "the machine disturbed the control: measure at a lower rate (--rate auto), or on a machine with less other work"
 )
 
-// short says how far a synchronised case is below its prediction, "" where it is not. That of an unsynchronised
-// case is the most that it can reach.
+// short says how far a synchronised case is below its prediction, "" where it is not. The
+// prediction of an unsynchronised case is an upper bound.
 func (c Case) short() string {
 	e := c.Estimate
 	if c.Mode != Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
@@ -96,8 +96,8 @@ func (c Case) short() string {
 	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)
 }
 
-// doubt takes the figures out of an answer that needs a case which is wrong: what was lost or came twice is
-// bad, and a control or links that are not as planned leave nothing known.
+// doubt removes the figures from an answer that needs a wrong case: lost or duplicate events make
+// the verdict bad, and a wrong control or links off their plan make it unknown.
 func (a *Answer) doubt(cases []Case, compared []Comparison) {
 	needed := groupsOf(len(cases), compared)
 	for i, c := range cases {
@@ -116,7 +116,7 @@ func (a *Answer) doubt(cases []Case, compared []Comparison) {
 	}
 }
 
-// alone tells of cases that nothing is compared with: links that change on the way, or rates.
+// alone describes cases without a comparison: their links change on the way, or they have rates.
 func (a *Answer) alone(cases []Case) {
 	a.Question, a.Verdict = "How fast are events built?", answer.Good
 	var sentences, open []string
@@ -126,7 +126,7 @@ func (a *Answer) alone(cases []Case) {
 		}
 		a.Cases = append(a.Cases, c.Name)
 		if c.changes() {
-			a.Question = "What does a link that dies on the way cost?"
+			a.Question = "What does a link cost that dies during the run?"
 		}
 		text := ""
 		switch e := c.Estimate; {
@@ -155,14 +155,41 @@ func (a *Answer) alone(cases []Case) {
 	}
 }
 
-// simulated names the best case and the worst, by the share of the link rate that they keep.
+// mostSchedules is the number of schedules that the answer to a simulation compares.
+const mostSchedules = 3
+
+// simulated compares the schedules by the shares of the link rate that they keep. If there is one, or
+// many, or a case has none, it names the best and the worst case.
 func (a *Answer) simulated(cases []Case) {
 	by := func(x, y Case) int { return cmp.Compare(x.MeasuredEfficiency, y.MeasuredEfficiency) }
 	most, least := slices.MaxFunc(cases, by), slices.MinFunc(cases, by)
 	a.Question, a.Verdict = "What would these plans reach?", answer.Good
+	var schedules []string
+	of := map[string][]Case{}
+	for _, c := range cases {
+		if of[c.Schedule] == nil {
+			schedules = append(schedules, c.Schedule)
+		}
+		of[c.Schedule] = append(of[c.Schedule], c)
+	}
 	a.Sentence = fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)
-	if len(cases) > 1 {
+	switch {
+	case len(cases) == 1:
+	case len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil:
 		a.Sentence += fmt.Sprintf(", the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency)
+	default:
+		for i, name := range schedules {
+			low, high := slices.MinFunc(of[name], by).MeasuredEfficiency, slices.MaxFunc(of[name], by).MeasuredEfficiency
+			share := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
+			if len(of[name]) == 1 {
+				share = fmt.Sprintf("%.1f %%", 100*low)
+			}
+			if i == 0 {
+				a.Sentence = fmt.Sprintf("Of %d cases, %s would reach %s of the link rate in %d", len(cases), name, share, len(of[name]))
+			} else {
+				a.Sentence += fmt.Sprintf(", %s %s in %d", name, share, len(of[name]))
+			}
+		}
 	}
 	a.Sentence += "."
 	var models []string
@@ -178,12 +205,12 @@ func (a *Answer) simulated(cases []Case) {
 	}
 	a.Why = []string{"simulated, not measured: " + what + strings.Join(models, " and ")}
 	if most.MeasuredEfficiency == 0 {
-		a.Verdict, a.Sentence = answer.Unknown, "No rate of links is known, so nothing is known of what the plans would reach."
+		a.Verdict, a.Sentence = answer.Unknown, "The rate of the links is not known, so the throughput of these plans is not known."
 	}
 }
 
-// sentence compares the cases of one set of dead links with the control: what the links
-// cost, or, where they are not all that costs, or nothing is lost, what is reached.
+// sentence compares the cases of one set of dead links with the control: the cost of the links or,
+// where other things cost too, or nothing is lost, the throughput reached.
 func sentence(cases []Case, x Comparison, cables int) string {
 	var clauses []string
 	reach := x.Sizes != "" || slices.ContainsFunc(x.Cases, func(j int) bool { return cases[j].gains() || cases[j].absolute() })
@@ -205,8 +232,8 @@ func sentence(cases []Case, x Comparison, cables int) string {
 	return upper(text)
 }
 
-// equals says which cases of a group differ by less than the tolerance: each of those that a
-// sentence names from each other one.
+// equals says which cases of a group that a sentence names differ from each other by less than the
+// tolerance.
 func equals(cases []Case, group []int) (sentences []string) {
 	var sets [][]int
 	for _, i := range group {
@@ -238,10 +265,10 @@ func (c Case) gains() bool {
 	return c.Estimate != nil && c.Estimate.Of == OfRatio && math.Round(100*c.Estimate.Median) > 100
 }
 
-// absolute reports whether the figure of a case is no ratio: the run has no control.
+// absolute reports whether the figure of a case is not a ratio: the run has no control.
 func (c Case) absolute() bool { return c.Estimate != nil && c.Estimate.Of != OfRatio }
 
-// subject is what a sentence is about: "one dead cable of 16", "the healthy network".
+// subject is the subject of a sentence: "one dead cable of 16", "the healthy network".
 func subject(dead []string, cables int) string {
 	links := slices.DeleteFunc(slices.Clone(dead), func(f string) bool { return strings.Contains(f, " at ") })
 	switch {
@@ -269,7 +296,7 @@ func number(n int, one, many string) string {
 	return word + " " + many
 }
 
-// clause says what one case costs or reaches. The first of a sentence has the verb.
+// clause states what one case costs or reaches. The first clause of a sentence has the verb.
 func clause(cases []Case, group []int, at int, first, reach bool) string {
 	c := cases[at]
 	what := c.describe(cases, group)
@@ -305,8 +332,8 @@ func clause(cases []Case, group []int, at int, first, reach bool) string {
 	return cost
 }
 
-// plusMinus is the half-width in brackets, in per cent of whole; sign says so where it is
-// behind a figure that is not in per cent.
+// plusMinus is the half-width in brackets, in per cent of whole. sign names that unit behind a
+// figure in another unit.
 func plusMinus(e *Estimate, whole float64, sign string) string {
 	if !e.Known() || whole == 0 {
 		return " (no interval)"
@@ -314,14 +341,14 @@ func plusMinus(e *Estimate, whole float64, sign string) string {
 	return fmt.Sprintf(" (±%.0f%s)", max(1, math.Ceil(100*e.HalfWidth()/whole-0.5)), sign)
 }
 
-// least reports whether no plan has fewer phases, and the plan came to what it promises.
+// least reports whether no plan has fewer phases, and the plan kept its promise.
 func (c Case) least() bool {
 	return c.planned() && c.Bound > 0 && c.Phases == c.Bound && c.Verdict == Resolved &&
 		math.Abs(c.Estimate.Median-c.PredictedRatio) <= Tolerance
 }
 
-// describe names a case by what it does; by its own name too where another one of the
-// group does the same.
+// describe names a case by its properties, and also by its own name where another one of the group
+// has the same properties.
 func (c Case) describe(cases []Case, group []int) string {
 	text := c.words()
 	for _, j := range group {

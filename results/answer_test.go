@@ -262,10 +262,22 @@ func TestAnswerAlone(t *testing.T) {
 	}
 	times := results.FailoverTimes{SetSec: sec(5), SeenSec: sec(5.0005), AidedSec: sec(5.001), UpdatedSec: sec(5.006), FirstNewSec: sec(6)}
 	down := results.Failover{Down: []string{"leaf0-spine0"}, FailoverTimes: times, BeforeEventsPerSec: sec(10), DuringEventsPerSec: sec(7.5), AfterEventsPerSec: sec(9.4)}
+	beside := func(name string, ratio, before float64) results.Case { // per 10 events/s on the way
+		f := down
+		f.BeforeEventsPerSec = &before
+		c := dies(name, f)
+		c.RatioToControl, c.PredictedRatio = ratio, 0.977
+		return c
+	}
 	stuck := results.Failover{Down: []string{"leaf0-spine0"}, FailoverTimes: results.FailoverTimes{SeenSec: sec(5)}, Reason: "no plan: no path"}
 	simulated := func(name string, efficiency float64) results.Case {
 		c := caseOf(name, inStep, "fors", "pinned")
 		c.Simulated, c.MeasuredEfficiency = "phase", efficiency
+		return c
+	}
+	planned := func(schedule string, efficiency float64) results.Case {
+		c := simulated(schedule, efficiency)
+		c.Schedule = schedule
 		return c
 	}
 	rate := caseOf("free", noSteps, "", "ecmp")
@@ -280,14 +292,24 @@ func TestAnswerAlone(t *testing.T) {
 	}{
 		{"nothing measured", []results.Case{caseOf("x", noSteps, "", "ecmp")}, "NOT KNOWN: No case was measured.", ""},
 		{"a rate", []results.Case{rate}, "GOOD: free reaches 9.82 Mbit/s per server (±3 %).", ""},
-		{"a control that is off", []results.Case{off, rate}, "NOT KNOWN: control is wrong: reaches 7 % of its prediction.", "what the others are compared with was disturbed"},
+		{"a control that is off", []results.Case{off, rate}, "NOT KNOWN: control is wrong: reaches 7 % of its prediction.", "the machine disturbed the control"},
 		{"fail-over", []results.Case{caseOf("control", inStep, "linear-shift", "ftree"), dies("FORS", down)},
 			"GOOD: FORS: leaf0-spine0 died; repaired tables after 1 ms, the new plan at all servers after 6 ms; 75 % of the throughput until then, 94 % after it.",
 			"FORS: each server built 2.5 events (250 Mbit) less until the first exchange on the new plan had ended, 1 s; 0 events lost"},
+		{"fail-over beside the control", []results.Case{beside("FORS", 0.95, 10.4)},
+			"GOOD: FORS: leaf0-spine0 died; repaired tables after 1 ms, the new plan at all servers after 6 ms; 72 % of the throughput until then, 90 % after it.", "FORS: each server built 2.9 events"},
+		{"slow before the link died", []results.Case{beside("FORS", 0.9, 4)}, "NOT KNOWN: The machine disturbed every case.",
+			"FORS reached 36 % of the control before leaf0-spine0 died; the machine disturbed"},
+		{"slow over all", []results.Case{beside("FORS", 0.75, 12.5)}, "NOT KNOWN: The machine disturbed every case.", "FORS reached 75 % of the control, 98 % was predicted"},
+		{"one of two is slow", []results.Case{beside("hold", 0.75, 12.5), beside("FORS", 0.95, 10.4)},
+			"GOOD: FORS: leaf0-spine0 died; repaired tables after 1 ms, the new plan at all servers after 6 ms; 72 % of the throughput until then, 90 % after it. The machine disturbed one case.",
+			"FORS: each server built 2.9 events (290 Mbit) less until the first exchange on the new plan had ended, 1 s; 0 events lost; hold reached 75 %"},
 		{"no new plan", []results.Case{dies("FORS", stuck)}, "BAD: FORS: leaf0-spine0 died; nothing was done under policy fors.", "FORS: no plan: no path"},
 		{"the link stays up", []results.Case{dies("FORS", results.Failover{Up: []string{"leaf0-spine0"}})}, "NOT KNOWN: No link died while events were built.", ""},
 		{"one case is simulated", []results.Case{simulated("a", 0.726)}, "GOOD: a would reach 72.6 % of the link rate.", "simulated, not measured: model phase"},
 		{"several are", []results.Case{simulated("a", 0.726), simulated("b", 0.386)}, "GOOD: a would reach 72.6 % of the link rate, the most of 2 cases; b 38.6 %, the least.", "simulated"},
+		{"two schedules", []results.Case{planned("fors", 0.726), planned("fors", 0.646), planned("ports", 0.386)},
+			"GOOD: Of 3 cases, fors would reach 64.6 to 72.6 % of the link rate in 2, ports 38.6 % in 1.", "simulated"},
 	} {
 		a := results.NewAnswer(tt.cases, nil, 16)
 		if a.String() != tt.want || !strings.HasPrefix(strings.Join(a.Why, "; "), tt.why) {

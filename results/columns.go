@@ -14,9 +14,9 @@ import (
 	"unicode/utf8"
 )
 
-// A Table says how the records of one type are kept: a line each in NAME.csv, a row each in
-// the dataset NAME of an HDF5 file. Its columns are the fields with a unit, in their order:
-// a field that is new is in every form.
+// A Table is the file form of the records of one type: a line each in NAME.csv, a row each in the
+// dataset NAME of an HDF5 file. Its columns are the fields with a unit, in their order, so a new
+// field is in every form.
 type Table struct {
 	Name, Title string
 	Columns     []Column
@@ -24,9 +24,9 @@ type Table struct {
 }
 
 // A Column is a field of a record. Tags of the field describe it: unit, "" where there is none;
-// col, its name if that is not the one in JSON; digits behind the point, 6 unless it says so;
-// join, what separates the texts of a list, a space unless it says so; known, the field that
-// says whether there is a value; none, the number that stands for no value; csv:"-" where only HDF5 has the column.
+// col, its name if not the name in JSON; digits behind the point, default 6; join, the separator of
+// the texts of a list, default a space; known, the field that says whether there is a value; none,
+// the number that stands for no value; csv:"-" where only HDF5 has the column.
 type Column struct {
 	Name, Unit string
 	HDF5Only   bool
@@ -47,13 +47,13 @@ var (
 	Spans     = NewTable[Span]("trace", "what each server did, by its own clock")
 )
 
-// Tables of what a summary says, too.
+// Tables of records that a summary also holds.
 var (
 	Failovers = NewTable[Failover]("failovers", "what was done about each change of what is alive; times since the measured part began; NaN: not known, or did not happen")
 	Cases     = NewTable[Case]("summary", "one row for each case and repeat; /summary.json says more")
 )
 
-// Tables are those of which a Run holds the rows.
+// Tables are the tables whose rows a Run holds.
 var Tables = []*Table{Samples, Links, Pairs, Exchanges}
 
 // NewTable returns the table of records of a type.
@@ -158,7 +158,7 @@ func (t *Table) Parse(record reflect.Value, line []string) error {
 // New returns a record to be filled in.
 func (t *Table) New() reflect.Value { return reflect.New(t.record).Elem() }
 
-// Field is the field of a run that has the rows of a table: a slice.
+// Field returns the field of a run that holds the rows of a table: a slice.
 func (t *Table) Field(r *Run) reflect.Value {
 	run := reflect.ValueOf(r).Elem()
 	for i := range run.NumField() {
@@ -169,7 +169,7 @@ func (t *Table) Field(r *Run) reflect.Value {
 	panic("a run has no rows of " + t.Name)
 }
 
-// Records are all of a run: its plans, rows, summary, if it has one, and manifest.
+// Records returns all records of a run: its plans, rows, summary, if it has one, and manifest.
 func (r *Run) Records() iter.Seq[Record] {
 	return func(yield func(Record) bool) {
 		for _, name := range slices.Sorted(maps.Keys(r.Plans)) {
@@ -190,7 +190,7 @@ func (r *Run) Records() iter.Seq[Record] {
 	}
 }
 
-// Text is a value that is a text.
+// Text returns a text value.
 func (c *Column) Text(record reflect.Value) string {
 	switch v := record.FieldByIndex(c.index); v.Kind() {
 	case reflect.Slice:
@@ -202,7 +202,7 @@ func (c *Column) Text(record reflect.Value) string {
 	}
 }
 
-// Bits are a value that is none: of a float those of IEEE 754, NaN where it is not known, of yes 1.
+// Bits returns a value other than a text: IEEE 754 bits of a float, NaN if not known, 1 for yes.
 func (c *Column) Bits(record reflect.Value) uint64 {
 	switch v := record.FieldByIndex(c.index); v.Kind() {
 	case reflect.Pointer:
@@ -224,7 +224,7 @@ func (c *Column) Bits(record reflect.Value) uint64 {
 	}
 }
 
-// append appends a value as CSV has it, nothing where there is none.
+// append appends a value in its CSV form, nothing where there is none.
 func (c *Column) append(to []byte, record reflect.Value) []byte {
 	if c.known != nil && !record.FieldByIndex(c.known).Bool() {
 		return to
@@ -259,7 +259,7 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(append(append(to, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// parse reads what append wrote into a record. Lists and what may be NaN are not read.
+// parse reads the output of append into a record, except lists and values that may be NaN.
 func (c *Column) parse(record reflect.Value, text string) error {
 	if c.known != nil {
 		record.FieldByIndex(c.known).SetBool(text != "")
@@ -288,7 +288,7 @@ func (c *Column) parse(record reflect.Value, text string) error {
 
 var errNumber = errors.New("not a number that fits")
 
-// maxFloat bounds what is taken for a quantity; nothing measured is near.
+// maxFloat bounds quantities; no measured value is near.
 const maxFloat = 1e18
 
 // SetText puts a text that was read into a record.
@@ -306,7 +306,7 @@ func (c *Column) SetText(record reflect.Value, text string) error {
 	return nil
 }
 
-// SetBits puts what Bits returned into a record. What nobody can have counted is refused.
+// SetBits puts the result of Bits into a record. It refuses impossible counts.
 func (c *Column) SetBits(record reflect.Value, x uint64) error {
 	to := record.FieldByIndex(c.index)
 	switch c.Kind {

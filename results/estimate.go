@@ -9,7 +9,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// What an Estimate is of, and what was observed for it.
+// The figure of an Estimate, and its kind of observation.
 const (
 	OfRatio   = "ratio_to_control"
 	OfGoodput = "goodput_bit_per_s" // where the run has no control
@@ -18,20 +18,19 @@ const (
 	OverExchanges = "exchanges" // one an exchange: there were too few rounds
 )
 
-// Tolerance is the share of a figure that does not matter: a figure is resolved when half of
-// its interval is at most that, and two are equal when their ratio is within it.
+// Tolerance is the share of a figure that does not matter: a figure is resolved when half of its
+// interval is at most that, and two are equal when their ratio is within it.
 const Tolerance = 0.03
 
-// ToleranceText is the same for readers: "3 %".
+// ToleranceText is Tolerance for readers: "3 %".
 func ToleranceText() string { return fmt.Sprintf("%g %%", 100*Tolerance) }
 
-// An Estimate is what a case came to over all its slices that count.
+// An Estimate is the result of a case over all its slices that count.
 //
-// Over rounds, an observation is the ratio of the case to the control of the same
-// round: what disturbs the machine for longer than a round disturbs both. With fewer
-// rounds than an interval needs, an observation is an exchange, and the interval joins
-// that of the case and that of the control. It then says how much a slice differs from
-// itself, not how much two slices differ.
+// Over rounds, an observation is the ratio of the case to the control of the same round: a
+// disturbance longer than a round affects both. With fewer rounds than an interval needs, an
+// observation is an exchange, and the interval joins the intervals of case and control. It then
+// measures the variation within a slice, not between slices.
 type Estimate struct {
 	Of   string `json:"of"`
 	Over string `json:"over"`
@@ -41,8 +40,8 @@ type Estimate struct {
 // Resolved reports whether the interval is narrow enough.
 func (e *Estimate) Resolved() bool { return e != nil && e.HalfWidth() <= Tolerance*e.Median }
 
-// NewEstimate returns what a case came to, nil where no slice counts. slices are those of
-// the run, with their ratios (see Pair).
+// NewEstimate returns the result of a case, nil where no slice counts. slices are the slices of the
+// run, with their ratios (see Pair).
 func NewEstimate(name string, slices []Slice) *Estimate {
 	mine, control := slicesOf(name, slices)
 	if len(mine) == 0 {
@@ -63,8 +62,8 @@ func NewEstimate(name string, slices []Slice) *Estimate {
 	return e
 }
 
-// ratioOf is the interval of one case over another, from the rounds in which both count: what
-// disturbs a round, and its control, is in both.
+// ratioOf is the interval of one case over another, from the rounds in which both count: a
+// disturbance of a round affects both.
 func ratioOf(a, b string, slices []Slice) Interval {
 	of := map[int]float64{}
 	for _, s := range slices {
@@ -81,8 +80,8 @@ func ratioOf(a, b string, slices []Slice) Interval {
 	return NewInterval(ratios)
 }
 
-// slicesOf returns the slices that count of a case, and of the controls beside them. In
-// a run with controls a slice without one in its round does not count.
+// slicesOf returns the slices of a case that count, and the controls beside them. In a run with
+// controls a slice without a control in its round does not count.
 func slicesOf(name string, all []Slice) (mine, control []Slice) {
 	rounds := map[int]bool{}
 	uncontrolled := !slices.ContainsFunc(all, func(s Slice) bool { return s.Control })
@@ -112,8 +111,8 @@ func values(of []Slice, value func(Slice) float64) []float64 {
 	return out
 }
 
-// overExchanges returns the interval that the exchanges of some slices give. Both of two
-// intervals hold with a probability of 95 % when each does with 97.5 %.
+// overExchanges returns the interval from the exchanges of some slices. Two intervals both hold
+// with a probability of 95 % when each holds with 97.5 %.
 func overExchanges(mine, control []Slice) Interval {
 	if len(control) == 0 {
 		return intervalAt(exchanges(mine, Slice.goodput), Confidence)
@@ -127,8 +126,8 @@ func overExchanges(mine, control []Slice) Interval {
 	return Interval{Lo: new(*a.Lo / *b.Hi), Hi: new(*a.Hi / *b.Lo), N: a.N}
 }
 
-// exchanges returns for each exchange what its slice came to, times how much faster than
-// the mean of its slice it was.
+// exchanges returns for each exchange the value of its slice, times its speed relative to the mean
+// of the slice.
 func exchanges(slices []Slice, value func(Slice) float64) []float64 {
 	var out []float64
 	for _, s := range slices {
@@ -145,9 +144,9 @@ func exchanges(slices []Slice, value func(Slice) float64) []float64 {
 // Confidence is the least probability with which an Interval holds the true median.
 const Confidence = 0.95
 
-// An Interval is a median of independent observations and the interval that holds the
-// true one with a probability of Confidence at least. It is made of order statistics
-// (golang.org/x/perf/benchmath), so it assumes nothing about how noise is distributed.
+// An Interval is a median of independent observations and an interval that holds the true median
+// with a probability of at least Confidence. It comes from order statistics
+// (golang.org/x/perf/benchmath), so it assumes no distribution of the noise.
 type Interval struct {
 	Median float64  `json:"median"`
 	Lo     *float64 `json:"lo"` // nil, and Hi, where there are too few observations: fewer than 6
@@ -174,7 +173,7 @@ func intervalAt(values []float64, confidence float64) Interval {
 // Known reports whether there were enough observations for an interval.
 func (i Interval) Known() bool { return i.Lo != nil && i.Hi != nil }
 
-// HalfWidth is half of what the interval spans, +Inf where it is not known.
+// HalfWidth is half the width of the interval, +Inf where it is not known.
 func (i Interval) HalfWidth() float64 {
 	if !i.Known() {
 		return math.Inf(1)
@@ -209,8 +208,8 @@ func NewStat(values []float64) Stat {
 	return Stat{Min: v[0], Mean: sum / float64(n), Median: (v[(n-1)/2] + v[n/2]) / 2, Max: v[n-1]}
 }
 
-// Quantile returns the value below which a share q of sorted values lies, between two
-// values in proportion. There must be a value.
+// Quantile returns the value below which a share q of sorted values lies, interpolated between two
+// values. sorted must not be empty.
 func Quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := int(at)
@@ -218,8 +217,8 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Middle returns the one of some values in the middle of their order, the upper of two.
-// There must be a value. O(n log n).
+// Middle returns the middle one of some values in sorted order, the upper of two. There must be a
+// value. O(n log n).
 func Middle[T cmp.Ordered](values []T) T {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }

@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -363,5 +364,17 @@ func TestSalvage(t *testing.T) {
 		"events %+v, goodput %+v", c.EventsPerSec, c.GoodputBitPerSec)
 	if sum.Cases[1].Repeat != 1 || sum.Cases[2].Name != "a" || sum.Cases[2].Phases != 0 {
 		t.Errorf("cases %+v", sum.Cases[1:])
+	}
+}
+
+// Texts are quoted as encoding/csv quotes them.
+func TestLineQuotes(t *testing.T) {
+	for _, text := range []string{"", "a", "a,b", `say "a"`, "two\nlines", "a\rb", " a", "\u00a0a", `\.`, `\.x`, "größer", "\xff", "a\tb"} {
+		var want strings.Builder
+		w := csv.NewWriter(&want)
+		expect.Must(t, w.Write([]string{text, "1", "2", "0", "0.500000000"}))
+		w.Flush()
+		x := results.ExchangeTime{Case: text, Repeat: 1, Exchange: 2, DurationSec: 0.5}
+		expect.Equal(t, string(results.Exchanges.Line(nil, reflect.ValueOf(x))), want.String(), "%q", text)
 	}
 }

@@ -1,8 +1,8 @@
 package results
 
-// A Failover is what was done about one change of what is alive, while events were
-// built. Times are seconds since the case's measured part began; where something did not
-// happen it is null in JSON, and empty in failovers.csv.
+// A Failover describes the reaction to one change of live links while events were built. Times are
+// seconds since the case's measured part began. The time of a step that did not happen is null in
+// JSON, and empty in failovers.csv.
 type Failover struct {
 	Case   string   `json:"-" col:"case" unit:""`
 	Repeat int      `json:"-" col:"repeat" unit:""`
@@ -23,15 +23,15 @@ type Failover struct {
 	Superseded bool   `json:"superseded,omitempty" unit:""`
 	Reason     string `json:"reason,omitempty" unit:""` // why it is not in use, or took more than one attempt; first FromOutside
 
-	// Events per second of each server, computed from the payload of all: before the change, from the change to
-	// the end of the first exchange on the new plan (of the repair, where that is all),
-	// and after it, until the next change. Null: too short to tell, which 0 is not.
+	// Events per second of each server, computed from the payload of all: before the change, from
+	// the change to the end of the first exchange on the new plan (of the repair, if that is all),
+	// and after it, until the next change. Null: too short to tell, unlike 0.
 	BeforeEventsPerSec *float64 `json:"before_events_per_s" unit:"event/s"`
 	DuringEventsPerSec *float64 `json:"during_events_per_s" unit:"event/s"`
 	AfterEventsPerSec  *float64 `json:"after_events_per_s" unit:"event/s"`
 }
 
-// FailoverTimes say when something was done.
+// FailoverTimes are the times of the steps.
 type FailoverTimes struct {
 	SetSec       *float64 `json:"set_s" unit:"s"`       // the link was changed, where evbench did it
 	SeenSec      *float64 `json:"seen_s" unit:"s"`      // the event had been read
@@ -45,7 +45,7 @@ type FailoverTimes struct {
 	CleanedSec   *float64 `json:"cleaned_s" unit:"s"`   // old routes were gone
 }
 
-// Failovers returns those of all cases, each with the name of its case.
+// Failovers returns the fail-overs of all cases, each with the name of its case.
 func (s Summary) Failovers() []Failover {
 	var out []Failover
 	for _, c := range s.Cases {
@@ -57,5 +57,5 @@ func (s Summary) Failovers() []Failover {
 	return out
 }
 
-// FromOutside begins the reason of a record about links that evbench has not changed.
+// FromOutside begins the reason of a record about links that changed without evbench.
 const FromOutside = "changed from outside"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func write(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// ReadSummary reads what Summary.Write wrote. Texts are as Text has them.
+// ReadSummary reads the output of Summary.Write. Texts are in the form of Text.
 func ReadSummary(r io.Reader) (Summary, error) {
 	var s Summary
 	err := read(r, &s, SummarySchema)
@@ -49,7 +50,7 @@ func ReadSummary(r io.Reader) (Summary, error) {
 	return s, err
 }
 
-// ReadManifest reads what Manifest.Write wrote. Texts are as Text has them; only the
+// ReadManifest reads the output of Manifest.Write. Texts are in the form of Text; only the
 // scenario, a whole document, may be longer.
 func ReadManifest(r io.Reader) (Manifest, error) {
 	var m Manifest
@@ -60,9 +61,8 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 	return m, err
 }
 
-// read decodes one document into v, whose schema is to be what is wanted; that is
-// looked at first, for another version may have other types. Fields that it does
-// not know are skipped: a later version may add some. Errors name the line.
+// read decodes one document into v. It checks first that the schema is want, as another version may
+// have other types. It skips unknown fields: a later version may add some. Errors name the line.
 func read(r io.Reader, v any, want string) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
 	if err != nil {
@@ -81,7 +81,7 @@ func read(r io.Reader, v any, want string) error {
 	return atLine(data, json.Unmarshal(data, v))
 }
 
-// atLine says what an error of encoding/json means, and on which line it is.
+// atLine explains an error of encoding/json, with its line.
 func atLine(data []byte, err error) error {
 	if err == nil {
 		return nil
@@ -102,8 +102,8 @@ func atLine(data []byte, err error) error {
 	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:min(int(at), len(data))], []byte("\n")), err)
 }
 
-// wrongTime returns where the first value ends that is to be a time and is none, 0 if there
-// is none. Errors of times do not say it.
+// wrongTime returns the end of the first value that should be a time and is not, 0 if there is no
+// such value. Errors of times do not give the place.
 func wrongTime(data []byte) int64 {
 	in := json.NewDecoder(bytes.NewReader(data))
 	for isTime := false; ; {
@@ -119,14 +119,168 @@ func wrongTime(data []byte) int64 {
 	}
 }
 
-// A Run is everything that was kept of a run.
+// A Run is the complete record of a run.
 type Run struct {
 	Manifest Manifest
 	Summary  Summary
 	Samples  []Sample
 	Links    []LinkCount
-	Pairs    []PairCount // nil where nobody counted by pair
-	// Exchanges are how long exchanges took; nil where nobody kept it.
+	Pairs    []PairCount // nil without counts by pair
+	// Exchanges are the times of exchanges; nil where they were not kept.
 	Exchanges []ExchangeTime
 	Plans     map[string][]byte // in their text form, by case
+}
+
+// Schema returns the JSON Schema (draft 2020-12) of summary.json in this version. It allows fields
+// that it does not name: a later version may add some.
+func Schema() ([]byte, error) {
+	s := shapeOf(reflect.TypeFor[Summary]())
+	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "evbench summary.json"
+	s["properties"].(map[string]any)["schema"] = map[string]any{"const": SummarySchema}
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
+}
+
+// shapeOf returns the schema of a type in encoding/json's form.
+func shapeOf(t reflect.Type) map[string]any {
+	if t == reflect.TypeFor[time.Time]() {
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return orNull(shapeOf(t.Elem()))
+	case reflect.Slice:
+		return orNull(map[string]any{"type": "array", "items": shapeOf(t.Elem())})
+	case reflect.Map:
+		return orNull(map[string]any{"type": "object", "additionalProperties": shapeOf(t.Elem())})
+	case reflect.Struct:
+		s := map[string]any{"type": "object", "properties": map[string]any{}, "required": []string{}}
+		addFields(s, t)
+		return s
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	}
+	return map[string]any{"type": "integer"}
+}
+
+func orNull(s map[string]any) map[string]any {
+	return map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
+}
+
+// addFields adds the fields of a struct to a schema, those of embedded structs, too.
+func addFields(s map[string]any, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := strings.Split(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && tag[0] == "":
+			addFields(s, f.Type)
+		case f.IsExported() && tag[0] != "-" && tag[0] != "":
+			is := shapeOf(f.Type)
+			if unit := f.Tag.Get("unit"); unit != "" {
+				is["description"] = "in " + unit
+			}
+			s["properties"].(map[string]any)[tag[0]] = is
+			if !slices.Contains(tag, "omitempty") {
+				s["required"] = append(s["required"].([]string), tag[0])
+			}
+		}
+	}
+}
+
+// killed is the reason for each case of a run without a summary.
+const killed = "the run was killed before it could judge its cases; what is shown are its samples alone"
+
+// Salvage makes the summary of a run without one: the cases that have samples, in the order of
+// measurement, each incomplete and not valid. It holds only what the samples and the predictions
+// say.
+func Salvage(m Manifest, samples []Sample) Summary {
+	var order []SliceID
+	of := map[SliceID][]Sample{}
+	for _, s := range samples {
+		k := SliceID{s.Case, s.Repeat}
+		if of[k] == nil {
+			order = append(order, k)
+		}
+		of[k] = append(of[k], s)
+	}
+	sum := Summary{Schema: SummarySchema, Name: m.Name, Cases: []Case{}}
+	for _, k := range order {
+		c := Case{Name: k.Case, Repeat: k.Repeat, Model: m.Fabric.Model, Failures: []string{}, Reasons: []string{killed}, Warnings: []string{}}
+		if i := slices.IndexFunc(m.Predictions, func(p Prediction) bool { return p.Case == k.Case }); i >= 0 {
+			p := m.Predictions[i]
+			c.Schedule, c.Routing, c.PlanHash, c.Phases, c.Bound = p.Schedule, p.Routing, p.PlanHash, p.Phases, p.Bound
+			c.PredictedEfficiency = p.Efficiency
+		}
+		c.EventsPerSec, c.GoodputBitPerSec = rates(of[k])
+		sum.Cases = append(sum.Cases, c)
+	}
+	return sum
+}
+
+// rates returns what each server built and received per second while it was
+// sampled.
+func rates(list []Sample) (events, goodput Stat) {
+	sec, built, received := map[int]float64{}, map[int]float64{}, map[int]float64{}
+	for _, s := range list {
+		sec[s.Server] += s.IntervalSec
+		built[s.Server] += float64(s.Events)
+		received[s.Server] += float64(s.PayloadBytes) * 8
+	}
+	var e, g []float64
+	for server, t := range sec {
+		if t > 0 {
+			e, g = append(e, built[server]/t), append(g, received[server]/t)
+		}
+	}
+	slices.Sort(e) // the mean of a map's values must not depend on its order
+	slices.Sort(g)
+	return NewStat(e), NewStat(g)
+}
+
+// Text is the printable form of a text from results that were read. The text may come from an
+// unknown source, and may include output of workers and other tools.
+func Text(s string) string { return printable.Text(s, printable.Most) }
+
+// clean makes all texts that v points to printable, including those of new fields.
+func clean(v any) { cleanValue(reflect.ValueOf(v)) }
+
+func cleanValue(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(Text(v.String()))
+		}
+	case reflect.Pointer:
+		cleanValue(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				cleanValue(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			cleanValue(v.Index(i))
+		}
+	case reflect.Map:
+		cleanMap(v)
+	}
+}
+
+// cleanMap cleans texts by text.
+func cleanMap(v reflect.Value) {
+	old, ok := v.Interface().(map[string]string)
+	if !ok || old == nil {
+		return
+	}
+	out := make(map[string]string, len(old))
+	for name, text := range old {
+		out[Text(name)] = Text(text)
+	}
+	v.Set(reflect.ValueOf(out))
 }

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// When a measurement is not to be believed.
+// Limits of a credible measurement.
 const (
 	minControl = 0.95 // of its own prediction: below, the control is odd
 	badControl = 0.90 // of that: below, it is wrong
 	maxOffPlan = 0.05 // of the bytes planned for a link
 	maxBusy    = 0.90 // of all cores: beyond, that is odd
 
-	// slack is what a link may carry beside the plan, as a share of the busiest
-	// one: acknowledgements and the barrier.
+	// slack is the share of the busiest link that a link may carry beyond the plan:
+	// acknowledgements and the barrier.
 	slack = 0.01
-	// segment is what a retransmission carries at most, and mostAgain the share of the
-	// busiest link that all of them may come to: more would hide a wrong path.
+	// segment is the most bytes of a retransmission. mostAgain is the largest share of the busiest
+	// link for all of them: more would hide a wrong path.
 	segment, mostAgain = 9000, 0.15
 	// overOne is how far above 1 an efficiency is still noise.
 	overOne = 1.02
@@ -26,7 +26,7 @@ const (
 	namedLinks = 3
 )
 
-// Evidence is what a case is judged by beside its own figures.
+// Evidence is the input of a verdict beside a case's own figures.
 type Evidence struct {
 	Duplicate, Corrupt uint64      // fragments that came twice, or not as they were sent
 	Links              []LinkCount // those Planned are held against their plan
@@ -45,9 +45,9 @@ func (v *verdict) odd(format string, args ...any) {
 	v.warnings = append(v.warnings, fmt.Sprintf(format, args...))
 }
 
-// Judge says whether anything about a case is wrong, what, and what else is odd about it: it fills in
-// Valid, Reasons and Warnings. Noise makes no measurement wrong: how much of it there was is said by the
-// interval of the case (see Estimate). Of what was worked out there is no machine to doubt and no control.
+// Judge says whether anything about a case is wrong or odd: it fills in Valid, Reasons and
+// Warnings. Noise makes no measurement wrong; the interval of the case shows it (see Estimate). A
+// simulated case has no machine and no control to check.
 func (c *Case) Judge(e Evidence) {
 	v := verdict{[]string{}, append([]string{}, c.Warnings...)}
 	if !c.Complete {
@@ -77,12 +77,12 @@ func (v *verdict) machine(c *Case) {
 		v.odd("processors busy more than %.0f %% of the time, by this run or by others", 100*maxBusy)
 	}
 	if c.MeasuredEfficiency > overOne {
-		v.odd("efficiency %.3f is above 1: bursts that the links let pass unshaped count for too much; take larger fragments", c.MeasuredEfficiency)
+		v.odd("efficiency %.3f is above 1: bursts that passed the rate limit count too much; use larger fragments", c.MeasuredEfficiency)
 	}
 }
 
-// links holds every link against its plan and names the worst. Who sends a segment again
-// puts it onto its links again.
+// links compares every link with its plan and names the worst. A retransmitted segment crosses its
+// links again.
 func (v *verdict) links(links []LinkCount, retransmits uint64) {
 	most := 0.0
 	for _, l := range links {
@@ -119,8 +119,8 @@ func percent(l LinkCount) string {
 	return fmt.Sprintf(" (%+.1f %%)", 100*(float64(l.Bytes)/float64(l.PlannedBytes)-1))
 }
 
-// control looks at what the others are compared with. A busy machine slows some of its slices
-// down: it is wrong where even the upper end of its interval is too low.
+// control checks the reference of the other cases. A busy machine slows some of its slices down:
+// the control is wrong only if the upper end of its interval is too low.
 func (v *verdict) control(c *Case, e Evidence) {
 	if e.ControlOff {
 		v.odd("no control: the scenario says control: off")
@@ -139,8 +139,124 @@ func (v *verdict) control(c *Case, e Evidence) {
 	}
 	switch {
 	case most < badControl:
-		v.wrong("the control reached %.3f of its prediction, less than %.2f: links, phases or the machine are not what the prediction takes them for", got, badControl)
+		v.wrong("the control reached %.3f of its prediction, less than %.2f: links, phases or the machine differ from the assumptions of the prediction", got, badControl)
 	case got < minControl:
 		v.odd("the control reached %.3f of its prediction, less than %.2f: the machine slows all cases down, and those with short phases most: no ratio is resolved", got, minControl)
 	}
+}
+
+// A Load is the work of a machine's processors while a worker counted, as the kernel counts it. It
+// is independent of the result of the case. nil: this machine cannot tell.
+//
+// Kernels sample most of these times about every 10 ms, and Linux shows them in steps of 10 ms:
+// they suit intervals of a second and more.
+type Load struct {
+	Host    string  `json:"host,omitempty"` // name of the machine
+	Cores   int     `json:"cores"`          // processors of the machine, over which OthersSec and StealSec are summed
+	WallSec float64 `json:"wall_s"`
+
+	// CPUSec is the processor time of the worker's process, all its threads, in user mode and
+	// in the kernel (/proc/self/stat).
+	CPUSec *float64 `json:"cpu_s"`
+	// OthersSec is the processor time of all other processes of the machine (user, nice and system
+	// of /proc/stat, less CPUSec), without steal and without interrupts: most interrupts come from
+	// the network, and so from the case itself.
+	OthersSec *float64 `json:"others_s"`
+	// StealSec is how long processors had work while the hypervisor ran something else (steal of
+	// /proc/stat, of all processors together).
+	StealSec *float64 `json:"steal_s"`
+	// RunDelaySec is how long threads of the worker's process were ready to run and waited for a
+	// processor, summed over threads (/proc/self/task/*/schedstat), without threads that ended in
+	// between.
+	RunDelaySec *float64 `json:"run_delay_s"`
+	// PressureSec is how long at least one thread of the machine waited for a processor
+	// ("some" of /proc/pressure/cpu). At most WallSec.
+	PressureSec *float64 `json:"pressure_s"`
+}
+
+const (
+	// maxLoadSec bounds a time: thirty years of a processor.
+	maxLoadSec = 1e9
+	maxCores   = 1 << 16
+	maxName    = 255 // bytes of the name of a host
+)
+
+// Check returns an error for a Load that no machine can have.
+func (l Load) Check() error {
+	if len(l.Host) > maxName {
+		return fmt.Errorf("host: a name of %d bytes, at most %d", len(l.Host), maxName)
+	}
+	if l.Cores < 0 || l.Cores > maxCores {
+		return fmt.Errorf("cores: %d, must be 0..%d", l.Cores, maxCores)
+	}
+	for _, t := range [...]struct {
+		name string
+		sec  *float64
+	}{
+		{"wall_s", &l.WallSec},
+		{"cpu_s", l.CPUSec},
+		{"others_s", l.OthersSec},
+		{"steal_s", l.StealSec},
+		{"run_delay_s", l.RunDelaySec},
+		{"pressure_s", l.PressureSec},
+	} {
+		if t.sec != nil && (math.IsNaN(*t.sec) || *t.sec < 0 || *t.sec > maxLoadSec) {
+			return fmt.Errorf("%s: %v, must be 0..%g", t.name, *t.sec, maxLoadSec)
+		}
+	}
+	return nil
+}
+
+// Machines makes one Load for each machine from the loads of workers, in the order in which
+// machines come. Workers in processes of their own count each other as others: CPUSec and
+// RunDelaySec are their sums, and OthersSec excludes all workers. The rest is their mean, as they
+// watch the same processors at the same time. A machine without a name is not shared.
+func Machines(loads []Load) []Load {
+	var out []Load
+	for i, l := range loads {
+		here := func(o Load) bool { return l.Host != "" && o.Host == l.Host }
+		if slices.ContainsFunc(loads[:i], here) {
+			continue
+		}
+		same := []Load{l}
+		for _, o := range loads[i+1:] {
+			if here(o) {
+				same = append(same, o)
+			}
+		}
+		out = append(out, machine(same))
+	}
+	return out
+}
+
+func machine(of []Load) Load {
+	n := float64(len(of))
+	l := Load{
+		Host: of[0].Host, Cores: of[0].Cores,
+		CPUSec:      sum(of, 1, func(l *Load) *float64 { return l.CPUSec }),
+		RunDelaySec: sum(of, 1, func(l *Load) *float64 { return l.RunDelaySec }),
+		OthersSec:   sum(of, n, func(l *Load) *float64 { return l.OthersSec }),
+		StealSec:    sum(of, n, func(l *Load) *float64 { return l.StealSec }),
+		PressureSec: sum(of, n, func(l *Load) *float64 { return l.PressureSec }),
+		WallSec:     *sum(of, n, func(l *Load) *float64 { return &l.WallSec }),
+	}
+	if l.OthersSec == nil || l.CPUSec == nil {
+		l.OthersSec = nil
+		return l
+	}
+	*l.OthersSec = max(*l.OthersSec+*l.CPUSec/n-*l.CPUSec, 0)
+	return l
+}
+
+// sum adds a time over loads and divides it by n; nil where one load lacks it.
+func sum(of []Load, n float64, what func(*Load) *float64) *float64 {
+	var total float64
+	for i := range of {
+		x := what(&of[i])
+		if x == nil {
+			return nil
+		}
+		total += *x / n
+	}
+	return &total
 }

@@ -28,7 +28,7 @@ func good() judged {
 }
 
 func tooSlow(share string) string {
-	return "the control reached " + share + " of its prediction, less than 0.90: links, phases or the machine are not what the prediction takes them for"
+	return "the control reached " + share + " of its prediction, less than 0.90: links, phases or the machine differ from the assumptions of the prediction"
 }
 
 func TestJudge(t *testing.T) {
@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 		{
 			name:     "too good",
 			change:   func(c *judged) { c.MeasuredEfficiency = 1.08 },
-			warnings: []string{"efficiency 1.080 is above 1: bursts that the links let pass unshaped count for too much; take larger fragments"},
+			warnings: []string{"efficiency 1.080 is above 1: bursts that passed the rate limit count too much; use larger fragments"},
 		},
 		{
 			name:     "slow control",

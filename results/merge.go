@@ -6,9 +6,8 @@ type SliceID struct {
 	Repeat int
 }
 
-// Measured are the cases as they were measured, one for each slice with the figures of
-// that alone; one that was rejected is not valid. Of a run without slices they are its
-// cases.
+// Measured are the cases as measured, one for each slice with only its figures. A rejected slice is
+// not valid. A run without slices has its cases.
 func (s Summary) Measured() []Case {
 	if s.Slices == nil {
 		return s.Cases
@@ -35,9 +34,9 @@ func (s Summary) Measured() []Case {
 	return out
 }
 
-// Merge returns a run as if each case had been measured in one piece: what the slices that
-// count hold, one after the other, each with the repeat 0 of its case. Figures are drawn of
-// that. A run without slices is returned as it is.
+// Merge returns a run as if each case had been measured in one piece: the slices that count, one
+// after the other, each with the repeat 0 of its case. The figures come from them. A run without
+// slices is returned as it is.
 func (r *Run) Merge() *Run {
 	if r.Summary.Slices == nil {
 		return r
@@ -67,7 +66,7 @@ func (r *Run) Merge() *Run {
 	return out
 }
 
-// merged adds rows that count to what of gives: a row of the same thing, empty.
+// merged adds each row that counts to the row with the same key of(row), which starts empty.
 func merged[T comparable](rows []T, of func(T) (empty T, counts bool), add func(sum *T, row T)) (out []T) {
 	at := map[T]int{}
 	for _, row := range rows {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Label tells the repeats of a case apart, where there are any, by their numbers in the files.
+// Label distinguishes the repeats of a case, if any, by their numbers in the files.
 func Label(c Case, all []Case) string {
 	for _, other := range all {
 		if other.Repeat > 0 && other.Name == c.Name {
@@ -16,20 +16,20 @@ func Label(c Case, all []Case) string {
 	return c.Name
 }
 
-// What a Note is about.
+// The subject of a Note.
 const (
 	Wrong    = "wrong"
 	Rejected = "rejected"
 )
 
-// A Note says in words what a table of cases cannot: what is wrong, what is not resolved
-// and what to do about that, which slices do not count.
+// A Note says what a table of cases cannot show: what is wrong, what is not resolved and its
+// remedy, which slices do not count.
 type Note struct {
 	Head string // Wrong, Unresolved or Rejected
 	Text string
 }
 
-// Notes are those of a run, each text once.
+// Notes returns the notes of a run, each text once.
 func (s Summary) Notes() []Note {
 	var out []Note
 	for _, text := range Grouped(s.Cases, func(c Case) []string { return c.Reasons }) {
@@ -65,8 +65,8 @@ func rejected(all []Slice) []Note {
 	return out
 }
 
-// Grouped returns each text about cases once, with the cases it is about before it, in the
-// order in which texts first appear.
+// Grouped returns each text about cases once, after the names of its cases, in the order in which
+// texts first appear.
 func Grouped(cases []Case, texts func(Case) []string) []string {
 	about := map[string][]string{}
 	var order []string
@@ -87,4 +87,39 @@ func Grouped(cases []Case, texts func(Case) []string) []string {
 		out[i] = who + ": " + text
 	}
 	return out
+}
+
+// A RateUnit is a unit in which rates are printed.
+type RateUnit struct {
+	Name string
+	Size float64 // bit/s
+}
+
+// RateUnitOf returns the unit in which the largest of some rates, in bit/s, has at least one digit
+// before the point, when it is rounded to three.
+func RateUnitOf(most float64) RateUnit {
+	for _, u := range []RateUnit{{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}} {
+		if most >= 0.9995*u.Size {
+			return u
+		}
+	}
+	return RateUnit{"bit/s", 1}
+}
+
+// GoodputUnit is the unit for the mean goodput of the servers of some cases, gigabit without any
+// goodput.
+func GoodputUnit(cases []Case) RateUnit {
+	most := 0.0
+	for _, c := range cases {
+		most = max(most, c.GoodputBitPerSec.Mean)
+	}
+	if most == 0 {
+		most = 1e9
+	}
+	return RateUnitOf(most)
+}
+
+func rateText(bit float64) string {
+	u := RateUnitOf(bit)
+	return fmt.Sprintf("%.3g %s", bit/u.Size, u.Name)
 }

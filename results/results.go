@@ -1,14 +1,16 @@
-// Package results answers: what was measured, and may it be believed? It holds
-// the samples of a run as they stream in, link counters, a summary of each case
-// with the rules of its verdict, and the manifest, with their JSON forms. Units
-// are in the field names and in the columns of the files. It measures nothing,
-// draws nothing and opens no file; results/store keeps them in files.
+// Package results answers: what was measured, and is it credible? It holds the samples of a run as
+// they stream in, link counters, a summary of each case with the rules of its verdict, and the
+// manifest, with their JSON forms. Units are in the field names and in the columns of the files. It
+// measures nothing, draws nothing and opens no file; results/store keeps them in files.
 package results
 
-import "time"
+import (
+	"time"
 
-// A Sample is what one server counted in one interval. All counters are of the
-// interval alone.
+	"evbench/builder"
+)
+
+// A Sample is the counters of one server for one interval.
 type Sample struct {
 	Case             string  `col:"case" unit:""`
 	Repeat           int     `col:"repeat" unit:""`
@@ -26,7 +28,7 @@ type Sample struct {
 	Retransmits      uint64  `col:"retransmits" unit:"segment"`
 }
 
-// A LinkCount is what one direction of a cable carried in the measured part.
+// A LinkCount is the traffic of one direction of a cable in the measured part.
 type LinkCount struct {
 	Case         string `json:"case" unit:""`
 	Repeat       int    `json:"repeat" unit:""`
@@ -39,7 +41,7 @@ type LinkCount struct {
 	Planned      bool   `json:"planned" unit:"" csv:"-"`                   // PlannedBytes means something
 }
 
-// Add adds what another slice put on the same direction of the same cable.
+// Add adds another slice's traffic of the same direction of the same cable.
 func (l *LinkCount) Add(o LinkCount) {
 	l.Bytes += o.Bytes
 	l.Packets += o.Packets
@@ -48,20 +50,18 @@ func (l *LinkCount) Add(o LinkCount) {
 	l.Planned = l.Planned && o.Planned
 }
 
-// A PairCount is what one server received of another in the measured part, and how
-// long it waited for that. Bytes over Sec is what the pair was served with while it
-// was: a pair that has a link to itself gets the rate of the link, one of k that
-// share it gets the k-th part.
+// A PairCount is the bytes that one server received from another in the measured part, and the time
+// that it waited for them. Bytes over Sec is the rate of the pair while served: a pair alone on a
+// link gets the rate of the link, one of k that share it gets the k-th part.
 type PairCount struct {
 	Case   string `col:"case" unit:""`
 	Repeat int    `col:"repeat" unit:""`
 	Src    int    `col:"src" unit:""` // positions
 	Dst    int    `col:"dst" unit:""`
 	Bytes  uint64 `col:"bytes" unit:"byte"` // payload
-	// Sec is synchronised the time from the begin of a phase until its fragment was
-	// there, unsynchronised the time with a request open, in both cases added up over
-	// the fragments that came; the whole measured part where nobody clocked the pair,
-	// as free-running.
+	// Sec is, synchronised, the time from the begin of a phase to the arrival of its fragment;
+	// unsynchronised, the time with a request open; both summed over the fragments that came. It is
+	// the whole measured part where the pair was not timed, as free-running.
 	Sec float64 `col:"seconds" unit:"s" digits:"9"`
 }
 
@@ -73,8 +73,8 @@ type Stat struct {
 	Max    float64 `json:"max" unit:""`
 }
 
-// A Case is the summary of a case over all its slices. Counts are sums, rates and
-// efficiencies those of all the time that counts.
+// A Case is the summary of a case over all its slices. Counts are sums. Rates and efficiencies
+// cover all the time that counts.
 type Case struct {
 	Name     string   `json:"name" col:"case" unit:""`
 	Repeat   int      `json:"repeat" unit:""` // from 0: of simulated runs, and of results older than slices
@@ -83,12 +83,12 @@ type Case struct {
 	Schedule string   `json:"schedule,omitempty" unit:""`
 	Routing  string   `json:"routing" unit:""`
 	Failures []string `json:"failures" unit:"" join:"; "` // dead links, then timed failures, in words
-	// Sizes says in words how fragments differ, "±50 %", "exponential"; "": they have one size,
-	// or nothing is known.
+	// Sizes describes the sizes of fragments, "±50 %", "exponential"; "": they have one size, or
+	// are unknown.
 	Sizes   string `json:"sizes,omitempty"`
 	Control bool   `json:"control" unit:""`
 	Model   bool   `json:"model" unit:""` // measured on an emulated fabric, not on real links
-	// Simulated names the model that worked the case out; "": it was measured.
+	// Simulated names the model that computed the case; "": it was measured.
 	Simulated string `json:"simulated,omitempty"`
 	Deliver   string `json:"deliver"`
 	Check     string `json:"check"`
@@ -100,7 +100,7 @@ type Case struct {
 	Counts
 
 	LinkEvents []LinkEvent `json:"link_events,omitempty"`
-	// Failover is the policy of the case, "" where it has none; Failovers is what it did.
+	// Failover is the policy of the case, "" without one. Failovers are the actions of the policy.
 	Failover  string     `json:"failover,omitempty"`
 	Failovers []Failover `json:"failovers,omitempty"`
 
@@ -110,17 +110,47 @@ type Case struct {
 	Warnings []string `json:"warnings" unit:"" join:"; "` // odd, but not fatal
 }
 
-// Rates are how fast a case was, and what was expected of it.
+// Rates are the measured and expected speed of a case.
 type Rates struct {
 	EventsPerSec     Stat `json:"events_per_s" unit:"event/s"`    // per server
 	GoodputBitPerSec Stat `json:"goodput_bit_per_s" unit:"bit/s"` // per server, payload received over the network
-	Phases           int  `json:"phases" unit:"phase"`
-	Bound            int  `json:"bound" unit:"phase"`
-	// Efficiencies are ideal time / time. Zero means: not given (no link rate).
+	// Roles: where not all servers read and build, the rates above are those of servers that build.
+	Roles  *Roles `json:"roles,omitempty"`
+	Phases int    `json:"phases" unit:"phase"`
+	Bound  int    `json:"bound" unit:"phase"`
+	// Efficiencies are ideal time / time. Zero means: absent (no link rate).
 	PredictedEfficiency float64 `json:"predicted_efficiency" unit:"1"`
 	MeasuredEfficiency  float64 `json:"measured_efficiency" unit:"1"`
 	PredictedRatio      float64 `json:"predicted_ratio,omitempty"` // to the control's prediction
 	RatioToControl      float64 `json:"ratio_to_control" unit:"1"` // median over rounds
+}
+
+// Roles are how many servers send fragments and how many build events, and the rate of the senders.
+type Roles struct {
+	Readers       int  `json:"readers"`
+	Builders      int  `json:"builders"`
+	SentBitPerSec Stat `json:"sent_bit_per_s"` // per reader, payload sent over the network
+}
+
+// SetRates sets the rates over a time: events and received payload of each builder, and the payload
+// sent by readers, if these are other servers. did returns what a server (rank) built, received and
+// sent in all, in events and bytes.
+func (c *Case) SetRates(roles builder.Roles, sec float64, did func(rank int) (events, received, sent uint64)) {
+	var e, g, s []float64
+	for rank := range roles.Servers {
+		events, received, sent := did(rank)
+		if roles.Builds(rank) {
+			e = append(e, float64(events)/sec)
+			g = append(g, 8*float64(received)/sec)
+		}
+		if roles.Reads(rank) {
+			s = append(s, 8*float64(sent)/sec)
+		}
+	}
+	c.EventsPerSec, c.GoodputBitPerSec, c.Roles = NewStat(e), NewStat(g), nil
+	if !roles.All() {
+		c.Roles = &Roles{Readers: len(s), Builders: len(e), SentBitPerSec: NewStat(s)}
+	}
 }
 
 // An Assessment is filled in by Assess. Older results and simulated ones have none.
@@ -133,10 +163,10 @@ type Assessment struct {
 	Rejected int       `json:"rejected,omitempty"` // slices that do not
 }
 
-// Counts are what workers and links of a case have counted.
+// Counts are the counters of the workers and links of a case.
 type Counts struct {
 	Exchanges       uint64  `json:"exchanges" unit:"exchange"`
-	MeasuredSec     float64 `json:"measured_s" unit:"s"` // first send to last receive of what is counted
+	MeasuredSec     float64 `json:"measured_s" unit:"s"` // first counted send to last counted receive
 	EventsBuilt     uint64  `json:"events_built" unit:"event"`
 	EventsLost      uint64  `json:"events_lost" unit:"event"`
 	EventsDuplicate uint64  `json:"events_duplicate" unit:"event"`
@@ -144,8 +174,8 @@ type Counts struct {
 	Retransmits     uint64  `json:"retransmits" unit:"segment"`
 	Drops           uint64  `json:"drops" unit:"packet"`
 	BarrierWaitSec  float64 `json:"barrier_wait_s" unit:"s"` // mean over servers
-	// TokensPerFragment is, of an ordered case, how many small messages servers sent for each
-	// fragment that one received of another.
+	// TokensPerFragment is, for an ordered case, how many small messages servers sent for each
+	// fragment that one received from another.
 	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
 	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores, 0..1
 }
@@ -192,7 +222,7 @@ type Summary struct {
 	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
 }
 
-// A Simulation says what the models of a simulated run counted beside the bytes.
+// A Simulation holds the settings of the models of a simulated run.
 type Simulation struct {
 	RoundSec    float64 `json:"round_s"`    // of the barrier
 	OverheadSec float64 `json:"overhead_s"` // of a phase, or a fragment without phases
@@ -200,7 +230,7 @@ type Simulation struct {
 	QuantumSec  float64 `json:"quantum_s"`  // of the fluid model; 0: exact
 }
 
-// A Prediction is what was expected of a case before it ran.
+// A Prediction is the expected result of a case before it runs.
 type Prediction struct {
 	Case       string    `json:"case"`
 	Schedule   string    `json:"schedule,omitempty"`
@@ -212,28 +242,28 @@ type Prediction struct {
 	Efficiency float64   `json:"efficiency"` // that the link loads allow
 	Made       time.Time `json:"made"`
 
-	// What the simulation makes of the case. Where it was not asked, NotSimulated says
-	// why; results of older versions have none of this.
+	// The simulation's result for the case. Without one, NotSimulated says why; results of older
+	// versions have neither.
 	Model           string  `json:"model,omitempty"`            // phase, fluid
 	EventsPerSec    float64 `json:"events_per_s,omitempty"`     // per server
 	ModelEfficiency float64 `json:"model_efficiency,omitempty"` // with barrier and overheads
 	NotSimulated    string  `json:"not_simulated,omitempty"`
 }
 
-// A Fabric describes what was measured on.
+// A Fabric describes the measured network.
 type Fabric struct {
 	Kind          string `json:"kind"` // lab, emulate, hosts; sim: nothing was measured
 	Model         bool   `json:"model"`
 	RateBitPerSec int64  `json:"rate_bit_per_s"` // of a link; 0: not known
 	MTU           int    `json:"mtu"`
-	// Factor is the share of the link rate that is left for messages after
-	// headers: (MTU-52)/(MTU+14) for TCP over Ethernet.
+	// Factor is the share of the link rate left for messages after headers: (MTU-52)/(MTU+14) for
+	// TCP over Ethernet.
 	Factor float64 `json:"factor"`
 	NIC    string  `json:"nic"`
-	Routes string  `json:"routes,omitempty"` // who has put those of cases into a network of hosts; "": nobody
+	Routes string  `json:"routes,omitempty"` // what installed the cases' routes in a network of hosts; "": nothing
 }
 
-// A Host is the machine of one server, as it says itself.
+// A Host is the machine of one server, as the server describes it.
 type Host struct {
 	Server    int      `json:"server"` // position
 	Host      string   `json:"host"`
@@ -279,8 +309,8 @@ type Manifest struct {
 	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
 }
 
-// A Record is something that a run produces. The rows of tables stream in; a Manifest and a
-// Summary take the place of the one before.
+// A Record is an output of a run. The rows of tables stream in. A Manifest or a Summary replaces
+// the one before.
 type Record interface{ record() }
 
 func (Manifest) record()     {}
@@ -298,17 +328,16 @@ type PlanText struct {
 	Text []byte
 }
 
-// A Sink takes what a run produces: plans, then the manifest, both before anything is measured;
-// rows; in the end the summary, and the manifest again. Nothing is kept back until the end:
-// after an interruption it holds what was measured.
+// A Sink takes the output of a run: plans, then the manifest, both before any measurement; rows; in
+// the end the summary, and the manifest again. Nothing waits until the end: after an interruption
+// the sink holds all that was measured.
 type Sink interface {
 	Write(Record) error
-	// Keeps says which records the sink has a use for beside those that every one has; the
-	// zero answer is for none.
+	// Keeps says which optional records the sink uses; the zero answer means none.
 	Keeps() Keeps
 }
 
-// Keeps are records that are not made unless somebody keeps them: counting pairs costs workers a
+// Keeps are records that are made only for a sink that keeps them: counting pairs costs workers a
 // little, and plans are long.
 type Keeps struct {
 	Pairs bool // PairCount
@@ -316,9 +345,9 @@ type Keeps struct {
 	Spans bool // Span
 }
 
-// An ExchangeTime is how long exchanges of a case took: from the completion of one event of
-// a server to that of its next (of the first: from its first send), the mean over servers.
-// The rows of a case follow one another without a gap and add up to its measured part.
+// An ExchangeTime is the time of exchanges of a case: from the completion of one event of a server
+// to the completion of its next (for the first: from its first send), the mean over servers. The
+// rows of a case follow one another without a gap and add up to its measured part.
 type ExchangeTime struct {
 	Case        string  `col:"case" unit:""`
 	Repeat      int     `col:"repeat" unit:""`
@@ -327,18 +356,57 @@ type ExchangeTime struct {
 	DurationSec float64 `col:"duration_s" unit:"s" digits:"9"`
 }
 
-// A TriedRate is a link rate that was tried before a run, to find one that the machine
-// can carry: what a synchronised linear shift on the healthy tree came to at it.
+// A TriedRate is a link rate tried before a run, to find one that the machine can carry, with the
+// result of a synchronised linear shift on the healthy tree at that rate.
 type TriedRate struct {
 	RateBitPerSec int64   `json:"rate_bit_per_s"`
 	Efficiency    float64 `json:"efficiency"` // as measured; 0 where the time was over before an exchange was
 	Predicted     float64 `json:"predicted"`
 }
 
-// Share is what was measured as a share of what was predicted.
+// Share is the measured share of the predicted efficiency.
 func (t TriedRate) Share() float64 {
 	if t.Predicted == 0 {
 		return 0
 	}
 	return t.Efficiency / t.Predicted
+}
+
+// A SpanKind is the kind of a server's action. Its number is on the wire: append only.
+type SpanKind uint8
+
+// The kinds of Span.
+const (
+	SpanExchange SpanKind = iota // from its first send to when its event was complete
+	SpanSend                     // of a phase: from when it could begin until the phase's transfers were over
+	SpanReceive                  // of a phase: from when the fragment of Peer was awaited until it was there
+	SpanBarrier                  // of a phase: from the end of its transfers until all were there
+	SpanEvent                    // without phases: from when it was opened until it was complete
+	SpanRequest                  // without phases: from asking Peer for a fragment until it was there
+	SpanTokens                   // ordered: from when the send before had left until the tokens for the fragment to Peer were there
+)
+
+// SpanKinds are the names of the kinds, each at its number.
+func SpanKinds() []string {
+	return []string{"exchange", "send", "receive", "barrier", "event", "request", "tokens"}
+}
+
+// Known reports whether the kind exists: a worker of a later version may send others.
+func (k SpanKind) Known() bool { return int(k) < len(SpanKinds()) }
+
+func (k SpanKind) String() string { return SpanKinds()[k] }
+
+// A Span is one action of a server, in seconds of its own clock since it heard that the measured
+// part has begun.
+type Span struct {
+	Case     string   `col:"case" unit:""`
+	Repeat   int      `col:"repeat" unit:""`
+	Server   int      `col:"server" unit:""` // position
+	What     SpanKind `col:"what" unit:""`
+	BeginSec float64  `col:"begin_s" unit:"s" digits:"9"`
+	EndSec   float64  `col:"end_s" unit:"s" digits:"9"`
+	Exchange uint64   `col:"exchange" unit:""`        // event, without phases
+	Phase    int      `col:"phase" unit:"" none:"-1"` // -1: of none
+	Peer     int      `col:"peer" unit:"" none:"-1"`  // position; -1: of none
+	Spine    int      `col:"spine" unit:"" none:"-1"` // ordered: that the fragment to Peer goes over; -1: of none
 }

@@ -1,7 +1,8 @@
 package results
 
-// A Slice is one measurement of one case: that of one round, or a further one where
-// the first was rejected.
+import "fmt"
+
+// A Slice is one measurement of one case: in one round, or a further one if the first was rejected.
 type Slice struct {
 	Case    string `json:"case"`
 	Repeat  int    `json:"repeat"` // number of the slice among those of its case, from 0; as in samples.csv
@@ -12,7 +13,7 @@ type Slice struct {
 	EventsPerSec     float64 `json:"events_per_s"`
 	GoodputBitPerSec float64 `json:"goodput_bit_per_s"` // per server
 	Efficiency       float64 `json:"efficiency"`        // 0: the rate of the links is not known
-	// Ratio is to the control of the same round; 0 where it has none.
+	// Ratio is to the control of the same round; 0 without one.
 	Ratio       float64 `json:"ratio_to_control"`
 	Exchanges   uint64  `json:"exchanges"`
 	MeasuredSec float64 `json:"measured_s"`
@@ -21,20 +22,18 @@ type Slice struct {
 	Complete       bool    `json:"complete"`
 
 	Load []Load `json:"load,omitempty"` // of each machine that told
-	// Delay is the share of the time for which a server waited for a processor (see
-	// the function of that name).
+	// Delay is the share of the time for which a server waited for a processor (see func Delay).
 	Delay float64 `json:"delay"`
-	// Rejected says what on the machine disturbed the slice, so that it does not count;
-	// "": it counts. What came out of the slice has no part in that.
+	// Rejected says how the machine disturbed the slice, so that it does not count; "": it counts.
+	// The result of the slice plays no part.
 	Rejected string `json:"rejected,omitempty"`
 
-	// Took are the times in seconds of its exchanges, which exchanges.csv holds; ordered: of
-	// its windows.
+	// Took are the times in seconds of its exchanges, as in exchanges.csv; ordered: of its windows.
 	Took []float64 `json:"-"`
 }
 
-// Value is what slices are compared by: the efficiency, or the goodput where no rate of
-// the links is known.
+// Value is the figure for comparing slices: the efficiency, or the goodput if no link rate is
+// known.
 func (s Slice) Value() float64 {
 	if s.Efficiency > 0 {
 		return s.Efficiency
@@ -60,4 +59,85 @@ func Pair(slices []Slice) {
 			s.Ratio = s.Value() / base
 		}
 	}
+}
+
+// Limits for rejecting a slice: while it was measured, a server waited for a processor for more
+// than maxDelay of the time, and for more than maxUnusual times the usual in the run. On a machine
+// that is always as busy no slice is worse than others; the interval of a case then shows the
+// effect.
+const (
+	maxDelay   = 0.10
+	maxUnusual = 1.5
+)
+
+// Delay is the share of the time for which a server waited for a processor while it had work: the
+// mean over servers of the run-queue delay of its threads, plus the stolen share of processors. The
+// worst machine counts. servers is the number on all machines; 0 where no machine told.
+func Delay(loads []Load, servers int) float64 {
+	most := 0.0
+	machines := Machines(loads)
+	for _, l := range machines {
+		if l.WallSec <= 0 {
+			continue
+		}
+		waited := 0.0
+		if l.RunDelaySec != nil {
+			waited = *l.RunDelaySec * float64(len(machines)) / float64(max(1, servers))
+		}
+		if l.StealSec != nil {
+			waited += *l.StealSec / float64(max(1, l.Cores))
+		}
+		most = max(most, waited/l.WallSec)
+	}
+	return most
+}
+
+// repeated is the reason for rejecting a slice that another of its case and round replaces.
+const repeated = "measured again in its round, with less delay"
+
+// Reject marks the slices that do not count, with the reason, from the loads of their machines. Of
+// the slices of a case in one round at most one counts, the one with the least delay: a round is
+// one observation, also where later slices have raised the usual delay.
+func Reject(slices []Slice) {
+	var delays []float64
+	for _, s := range slices {
+		delays = append(delays, s.Delay)
+	}
+	limit := max(maxDelay, maxUnusual*NewStat(delays).Median)
+	type place struct {
+		name  string
+		round int
+	}
+	least := map[place]*Slice{}
+	for i := range slices {
+		s := &slices[i]
+		if s.Rejected = ""; s.Delay > limit {
+			s.Rejected = fmt.Sprintf("servers waited for a processor for more than %.0f %% of the time, and %.1f times what was usual in this run",
+				100*maxDelay, maxUnusual)
+			continue
+		}
+		at := place{s.Case, s.Round}
+		switch first := least[at]; {
+		case first == nil:
+			least[at] = s
+		case first.Delay <= s.Delay:
+			s.Rejected = repeated
+		default:
+			first.Rejected, least[at] = repeated, s
+		}
+	}
+}
+
+// Busy is the busy or stolen share of all processors of the busiest machine, 0 where no machine
+// told.
+func Busy(loads []Load) float64 {
+	most := 0.0
+	for _, l := range Machines(loads) {
+		all := l.WallSec * float64(l.Cores)
+		if all <= 0 || l.CPUSec == nil || l.OthersSec == nil || l.StealSec == nil {
+			continue
+		}
+		most = max(most, (*l.CPUSec+*l.OthersSec+*l.StealSec)/all)
+	}
+	return most
 }

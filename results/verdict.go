@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What the interval of a case says.
+// Verdicts from the interval of a case.
 const (
 	Resolved   = "resolved"   // its half-width is at most Tolerance of the value, and the control kept to its prediction
 	Ranked     = "ranked"     // not resolved, but apart from the control and from each case that it is compared with and not equal to
@@ -14,19 +14,19 @@ const (
 	Reference  = "control"    // what the others are compared with
 )
 
-// A Comparison is the cases that an answer compares: those with the same dead links and
-// the same sizes of fragments.
+// A Comparison is the cases that an answer compares: those with the same dead links and the same
+// sizes of fragments.
 type Comparison struct {
 	Dead  []string // as in Case.Failures
 	Sizes string   // as in Case
 	Cases []int    // places in the list of cases; the controls are not among them
 }
 
-// Compare returns what is compared in a run. names are the cases that the scenario
-// names for it; without any, they are those with the same dead links, in the order of
-// the run: where a group has synchronised cases with a schedule that is planned around
-// dead links and with one that is not, and no ordered one, those alone. Cases whose links change on the way
-// are compared only where they are named.
+// Compare returns the comparisons of a run. names are the cases that the scenario names for it.
+// Without names, cases with the same dead links form a group, in the order of the run. A group that
+// has synchronised cases with a schedule planned around dead links and with one that is not, and no
+// ordered case, keeps only those. Cases whose links change on the way are compared only where
+// named.
 func Compare(cases []Case, names []string) []Comparison {
 	var out []Comparison
 	for i, c := range cases {
@@ -54,7 +54,7 @@ func (c Case) changes() bool {
 	return slices.ContainsFunc(c.Failures, func(f string) bool { return strings.Contains(f, " at ") })
 }
 
-// impaired leaves the groups with dead links, where there are any.
+// impaired keeps the groups with dead links, if there are any.
 func impaired(groups []Comparison) []Comparison {
 	healthy := func(x Comparison) bool { return len(x.Dead) == 0 }
 	if rest := slices.DeleteFunc(slices.Clone(groups), healthy); len(rest) > 0 {
@@ -65,7 +65,7 @@ func impaired(groups []Comparison) []Comparison {
 
 func (c Case) planned() bool { return c.Routing == "pinned" }
 
-// synchronised leaves those of a group that show best what a plan is worth.
+// synchronised keeps the cases of a group that best show the value of a plan.
 func synchronised(cases []Case, group []int) []int {
 	var around, through, both []int
 	for _, i := range group {
@@ -109,8 +109,8 @@ func Assess(cases []Case, slices []Slice, compared []Comparison) {
 	}
 }
 
-// equalTo lists the cases of a group that surely differ from one of them by less than the
-// tolerance. That intervals overlap does not show it.
+// equalTo lists the cases of a group that surely differ from one case by less than the tolerance.
+// Overlapping intervals do not show that.
 func equalTo(at int, cases []Case, group []int, slices []Slice) []string {
 	var out []string
 	for _, j := range group {
@@ -134,8 +134,8 @@ func counted(name string, slices []Slice) (count, rejected int) {
 	return count, rejected
 }
 
-// groupsOf returns, for each case, the places of those that it is compared with; nil
-// where it is not compared.
+// groupsOf returns, for each case, the places of the cases compared with it; nil where it is not
+// compared.
 func groupsOf(n int, compared []Comparison) [][]int {
 	out := make([][]int, n)
 	for _, x := range compared {
@@ -146,8 +146,8 @@ func groupsOf(n int, compared []Comparison) [][]int {
 	return out
 }
 
-// slowControl reports whether a control came to less than minControl of its prediction. What slows each
-// phase down by as much costs a case with longer phases less: its ratio to the control is then too high.
+// slowControl reports whether a control reached less than minControl of its prediction. A delay of
+// each phase costs a case with longer phases less than the control, so its ratio is too high.
 func slowControl(cases []Case, all []Slice) bool {
 	return slices.ContainsFunc(cases, func(c Case) bool {
 		_, control := slicesOf(c.Name, all)

@@ -12,10 +12,9 @@ import (
 	"evbench/topology/network"
 )
 
-// FromTree returns a tree as a network, with 2^lmc LIDs to a host.
-// Names, ports, GUIDs and LIDs are those of the whole tree, FT(2;M0,M1) or FT(3;M0,M1,M2), where
-// server s is h<s>; servers that are not there are left out, so that host r is
-// rank r, and dead links have no cable.
+// FromTree returns a tree as a network, with 2^lmc LIDs to a host. Names, ports, GUIDs and LIDs are
+// as in the whole tree, FT(2;M0,M1) or FT(3;M0,M1,M2), where server s is h<s>. Missing servers are
+// left out, so host r is rank r, and dead links have no cable.
 func FromTree(t *topology.Tree, lmc int) (*network.Network, error) {
 	whole, err := network.TreeShape(t).Build(lmc)
 	if err != nil {
@@ -63,9 +62,9 @@ func present(t *topology.Tree, whole *network.Network) (*network.Network, error)
 	return b.Build(), nil
 }
 
-// ToTables returns the entries of a network that FromTree has made as tables of
-// its tree, for plans. A plan knows shortest ways only, up and down again through
-// one switch: tables that take a message a longer way are an error, which names it.
+// ToTables returns the entries of a network that FromTree has made as tables of its tree, for
+// plans. A plan knows shortest ways only, up and down again through one switch. A longer way is an
+// error, which names it.
 func ToTables(t *topology.Tree, l *lft.Tables) (*Tables, error) {
 	n := l.Net
 	if n.Hosts() != t.Servers() || n.Switches() != t.Switches() {
@@ -86,8 +85,7 @@ func ToTables(t *topology.Tree, l *lft.Tables) (*Tables, error) {
 	return out, nil
 }
 
-// direct checks that routes to a server pass no more than one spine or, between
-// pods, one top switch.
+// direct checks that routes to a server pass at most one spine or, between pods, one top switch.
 func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 	for leaf := range t.Leaves() {
 		if t.On(leaf) == 0 {
@@ -105,8 +103,8 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 	return nil
 }
 
-// TreeNames returns the names that ForTree takes: TreeEngines, which keep their rules
-// except ftree, and those of Compute that these do not hide.
+// TreeNames returns the names that ForTree accepts: TreeEngines, which keep their rules except
+// ftree, and the names of Compute that these do not hide.
 func TreeNames() []string {
 	names := TreeEngines()
 	for _, n := range Names() {
@@ -117,13 +115,13 @@ func TreeNames() []string {
 	return append(names, FtreeToOpenSMMinHop)
 }
 
-// FtreeToOpenSMMinHop is what a running OpenSM that is told no roots does with "ftree,minhop":
-// ftree while the network is a pure fat tree, also without whole spines; else minhop, which
-// keeps the entries of before that still lead on a shortest path.
+// FtreeToOpenSMMinHop is the behaviour of a running OpenSM with "ftree,minhop" and no roots: ftree
+// while the network is a pure fat tree, also without whole spines; else minhop, which keeps earlier
+// entries that still lead on a shortest path.
 const FtreeToOpenSMMinHop = "ftree-to-opensm-minhop"
 
-// ftreeToMinHop returns the engine that FtreeToOpenSMMinHop takes for a tree, and its options.
-// Before were the tables of o.Previous, else those of the tree without failures.
+// ftreeToMinHop returns the engine that FtreeToOpenSMMinHop takes for a tree, and its options. The
+// earlier tables are o.Previous, else the tables of the tree without failures.
 func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Options, error) {
 	before := o.Previous
 	o.Previous = nil
@@ -143,18 +141,17 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 	return OpenSMMinHop, o, nil
 }
 
-// ForTree returns the tables of an engine for a tree: those of TreeTables where minhop,
-// spread or ecmp is asked for, else those of Compute, lists of names included. Unless
-// roots are given they are the spines.
+// ForTree returns the tables of an engine for a tree: from TreeTables for minhop, spread or ecmp,
+// else from Compute, lists of names included. Unless roots are given they are the spines.
 //
-// ftree is OpenSM's with its usual second choice, "ftree,opensm-minhop". On a tree
-// without failures, with full leaves and as many spines as a leaf has servers,
-// that is the closed form of TreeTables, spine = destination mod spines,
-// which is then used: it also serves trees that are too large for InfiniBand.
+// ftree is OpenSM's with its usual second choice, "ftree,opensm-minhop". On a tree without
+// failures, with full leaves and as many spines as a leaf has servers, it equals the closed form of
+// TreeTables, spine = destination mod spines. ForTree then uses that form, which also serves trees
+// too large for InfiniBand.
 //
-// With o.Partial, servers whose leaves share no live spine get no route to each
-// other, and each connected part of the tree is routed by itself. Else engines
-// that join such servers by way of a third leaf are an error.
+// With o.Partial, servers whose leaves share no live spine get no route to each other, and each
+// connected part of the tree is routed by itself. Otherwise an engine that joins such servers
+// through a third leaf is an error.
 func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	switch {
 	case name == Ftree && !perfect(t):
@@ -198,14 +195,12 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	return tables, err
 }
 
-// perfect reports whether nothing is missing from a tree of two levels that is as wide
-// as it is deep.
+// perfect reports whether a tree of two levels, as wide as it is deep, is complete.
 func perfect(t *topology.Tree) bool {
 	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Cables() == 1 && t.Spines() == t.Ports()
 }
 
-// cut takes away the entries of each leaf for servers of leaves with which it
-// shares no live spine.
+// cut removes the entries of each leaf for servers of leaves with which it shares no live spine.
 func cut(t *topology.Tree, l *lft.Tables) {
 	for _, c := range t.Unreachable() {
 		for _, ends := range [][2]int{c, {c[1], c[0]}} {
@@ -216,8 +211,8 @@ func cut(t *topology.Tree, l *lft.Tables) {
 	}
 }
 
-// OfNetwork returns the tables of a network that is a tree as those of the tree, whose servers are all
-// hosts. As for ToTables, longer ways than the shortest are an error.
+// OfNetwork returns the tables of a network that is a tree as tables of the tree, whose servers are
+// all hosts. As for ToTables, longer ways than the shortest are an error.
 func OfNetwork(l *lft.Tables) (*Tables, error) {
 	p, err := network.TreeOf(l.Net)
 	if err != nil {
@@ -246,8 +241,8 @@ func OfNetwork(l *lft.Tables) (*Tables, error) {
 	return ToTables(p.Tree, own)
 }
 
-// twoLevels makes an engine for networks of one for two-level trees. LIDs of
-// switches get the lowest spine that is alive, or the leaf.
+// twoLevels makes an engine for networks from one for two-level trees. LIDs of switches get the
+// lowest live spine, or the leaf.
 func twoLevels(name string) engine {
 	return func(n *network.Network, _ Options) (*lft.Tables, error) {
 		p, err := network.TreeOf(n)

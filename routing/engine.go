@@ -1,10 +1,10 @@
-// Package routing answers: which next hop does each switch take for each destination, under
-// the routing engine of this name?
+// Package routing answers: which next hop does each switch take for each destination, with a given
+// routing engine?
 //
-// Engines for networks of any shape are in the packages below; this one chooses among them
-// and gives each its input: the shape of a regular network from its notation, the levels of
-// a tree. The rules that plans use on trees are here (TreeTables), with what their tables do:
-// reach, loops, dead links, link loads.
+// The packages below hold engines for networks of any shape. This package chooses among them and
+// gives each its input: the shape of a regular network from its notation, the levels of a tree. It
+// holds the rules that plans use on trees (TreeTables) and checks of their tables: reach, loops,
+// dead links, link loads.
 package routing
 
 import (
@@ -22,27 +22,27 @@ import (
 	"evbench/topology/network"
 )
 
-// Options are what engines may be told. Each takes what it knows of; the zero
-// value works for all but "file".
+// Options are the inputs of engines. Each engine uses those that apply; the zero value works for
+// all but "file".
 type Options struct {
 	// Roots are the top switches of a tree. nil lets engines find them.
 	Roots []network.Node
-	// Previous are the tables that switches have, for engines that keep entries.
-	// Its Net is the network that they were made for, not the one to route.
+	// Previous are the present tables of the switches, for engines that keep entries. Its Net is
+	// the network that they were made for, not the one to route.
 	Previous *lft.Tables
-	// Restart, where it is not nil, says that Previous are tables which a subnet
-	// manager saved before it was started anew, and gets what of them was valid.
+	// Restart, if not nil, says that Previous are tables which a subnet manager saved before its
+	// restart, and receives their valid parts.
 	Restart *opensm.Validity
 	// Weights are what hosts receive, for FtreeWeighted.
 	Weights *lft.Weights
-	// Seed is that of engines which draw.
+	// Seed is the seed of engines with random draws.
 	Seed uint64
 	// Lanes is the number of virtual lanes that may be used. 0 means 8.
 	Lanes int
 	// Partial lets engines that refuse a network in which some pairs cannot be
 	// joined leave these pairs without a route.
 	Partial bool
-	// File is what "file" reads: LFT text or JSON.
+	// File is the input of "file": LFT text or JSON.
 	File io.Reader
 }
 
@@ -71,7 +71,7 @@ type Engine struct {
 
 type engine = func(*network.Network, Options) (*lft.Tables, error)
 
-// engines are all there are, in the order in which people are told. A new one is a row here.
+// engines are all engines, in the order for listings. A new one is a row here.
 var engines = []Engine{
 	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", func(n *network.Network, o Options) (*lft.Tables, error) {
 		return opensm.Ftree(n, o.Roots)
@@ -139,10 +139,9 @@ func dmodc(downCost bool) engine {
 	}
 }
 
-// All returns the engines.
 func All() []Engine { return append([]Engine(nil), engines...) }
 
-// Names returns the names that Compute takes.
+// Names returns the names that Compute accepts.
 func Names() []string {
 	names := make([]string, len(engines))
 	for i, e := range engines {
@@ -151,9 +150,9 @@ func Names() []string {
 	return names
 }
 
-// Compute returns the tables of an engine. Several names with commas between are
-// tried from the left until one can route the network, as OpenSM does with
-// "ftree,minhop", which is "ftree,opensm-minhop" here.
+// Compute returns the tables of an engine. For several names separated by commas it tries each from
+// the left until one can route the network, as OpenSM does with "ftree,minhop", which is
+// "ftree,opensm-minhop" here.
 func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	list := strings.Split(name, ",")
 	steps := make([]Engine, len(list))
@@ -185,7 +184,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	return nil, errors.Join(all...)
 }
 
-// keeps is an error where there are tables before and no engine that looks at them.
+// keeps returns an error if there are earlier tables and no engine that uses them.
 func keeps(steps []Engine, o Options) error {
 	keep, what := []string{OpenSMMinHop, UpDown, DownUp}, "entries of tables before are kept"
 	if o.Restart != nil {

@@ -35,8 +35,8 @@ func byParts(name string, t *topology.Tree, n *network.Network, o Options) (*lft
 	return out, nil
 }
 
-// parts returns the connected parts of a tree with servers on several leaves, as switches.
-// Leaves that reach no other are in none.
+// parts returns the connected parts of a tree with servers on several leaves, as switches, without
+// leaves that reach no other.
 func parts(t *topology.Tree, n *network.Network) [][]int {
 	return slices.DeleteFunc(n.SwitchParts(), func(part []int) bool {
 		loaded := 0
@@ -49,8 +49,8 @@ func parts(t *topology.Tree, n *network.Network) [][]int {
 	})
 }
 
-// local fills the entries of each leaf for its own servers, which need no subnet
-// manager: one that sees another part of the tree has none for them.
+// local fills the entries of each leaf for its own servers, which need no subnet manager: a manager
+// that sees another part of the tree has no entries for them.
 func local(tables *Tables) {
 	t := tables.Tree
 	for l := range t.Leaves() {

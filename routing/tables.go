@@ -7,15 +7,15 @@ import (
 	"evbench/topology"
 )
 
-// A Switch is a switch as topology.Tree counts them: leaf l is l, spine k is Leaves + k.
+// A Switch is a switch number of topology.Tree: leaf l is l, spine k is Leaves + k.
 type Switch int
 
-// A Port is a port of a switch, as topology.Tree counts them (SwitchPorts).
+// A Port is a port number of topology.Tree (SwitchPorts).
 type Port uint16
 
-// Tables hold the next hops of every switch towards every server. An entry is
-// a set of ports, rising: one for single-path engines, several for ecmp and spray, none
-// where there is no route. Sets are interned, so an entry costs four bytes.
+// Tables hold the next hops of every switch towards every server. An entry is a set of ports,
+// rising: one for single-path engines, several for ecmp and spray, none without a route. Sets are
+// interned, so an entry costs four bytes.
 type Tables struct {
 	Engine string
 	Tree   *topology.Tree
@@ -23,9 +23,10 @@ type Tables struct {
 	entries []uint32 // [switch·S + destination rank] -> sets
 	sets    [][]Port
 	index   map[string]uint32
+	single  []uint32 // by port, the set of that port alone; 0: not there yet
 }
 
-// New returns tables without routes, for engines of other packages to fill.
+// NewTables returns tables without routes, for engines of other packages to fill.
 func NewTables(engine string, t *topology.Tree) *Tables {
 	n := t.Switches() * t.Servers()
 	return &Tables{Engine: engine, Tree: t, entries: make([]uint32, n), sets: [][]Port{nil}, index: map[string]uint32{"": 0}}
@@ -38,6 +39,11 @@ func (t *Tables) Ports(sw Switch, dst int) []Port {
 
 // Set replaces an entry. Engines use it, and tests that break tables.
 func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
+	at := int(sw)*t.Tree.Servers() + dst
+	if len(ports) == 1 && int(ports[0]) < len(t.single) && t.single[ports[0]] != 0 {
+		t.entries[at] = t.single[ports[0]]
+		return
+	}
 	key := make([]byte, 0, 2*len(ports))
 	for _, p := range ports {
 		key = append(key, byte(p>>8), byte(p))
@@ -48,14 +54,20 @@ func (t *Tables) Set(sw Switch, dst int, ports ...Port) {
 		t.sets = append(t.sets, slices.Clone(ports))
 		t.index[string(key)] = id
 	}
-	t.entries[int(sw)*t.Tree.Servers()+dst] = id
+	t.entries[at] = id
+	if len(ports) == 1 {
+		if n := int(ports[0]) + 1; n > len(t.single) {
+			t.single = append(t.single, make([]uint32, n-len(t.single))...)
+		}
+		t.single[ports[0]] = id
+	}
 }
 
-// Hashed returns the path that the hash of ecmp gives to all messages from src, on leaf, to
-// dst: one of the next hops, all alike, as the kernel's hash does for the one connection
-// between two servers; -1 where they share the leaf or there is no route. It is a
-// function of seed and pair, the same in predictions, simulation and emulation. On three
-// levels the switch of the pod draws for itself.
+// Hashed returns the path that the hash of ecmp gives to all messages from src, on leaf, to dst:
+// one of the next hops, with equal probability, like the kernel's hash for the one connection
+// between two servers; -1 where they share the leaf or there is no route. It is a function of seed
+// and pair, the same in predictions, simulation and emulation. On three levels the switch of the
+// pod draws for itself.
 func (t *Tables) Hashed(seed uint64, leaf, src, dst int) int {
 	pair := uint64(src)*uint64(t.Tree.Servers()) + uint64(dst)
 	spine := drawn(t.Ports(Switch(leaf), dst), t.Tree.Ports(), Mix(seed, pair))
@@ -93,8 +105,8 @@ func Mix(seed, index uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Paths says what a pinned plan asks of an InfiniBand subnet, where a path is
-// chosen by the destination address (LID): a server has 2^LMC of them.
+// Paths says what a pinned plan needs from an InfiniBand subnet, where the destination address
+// (LID) chooses a path: a server has 2^LMC of them.
 type Paths struct {
 	Most    int `json:"most"`        // most distinct paths from one leaf to one server of another
 	LMC     int `json:"lmc"`         // LID mask control: ⌈log2 Most⌉, with parallel cables perhaps more
@@ -102,9 +114,9 @@ type Paths struct {
 	Entries int `json:"lft_entries"` // of the forwarding table of each switch: all addresses but its own
 }
 
-// LMC counts the paths of a set (path p is bit p%64 of word p/64), and returns how many LIDs one
-// server needs for them, as a power of 2. Where cables are parallel, a LID comes down by the same
-// cable of each spine, its offset modulo their number, whichever leaf it comes from.
+// LMC counts the paths of a set (path p is bit p%64 of word p/64), and returns the power of 2 of
+// LIDs that one server needs for them. Where cables are parallel, a LID comes down by the same
+// cable of each spine, its offset modulo their number, from any leaf.
 func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
 	var down [topology.MaxCables]int // paths by cable
 	for i, w := range set {
@@ -126,10 +138,10 @@ func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
 	return paths, lmc
 }
 
-// CountPaths counts the paths of a plan; path returns that of the message from one rank to
-// another, on another leaf, and something negative where there is none. The numbers follow thesis
-// 6.7.2: LMC 5 for 326 servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path
-// for switches, whatever their number is. O(S² + M1·S·paths/64).
+// CountPaths counts the paths of a plan. path returns the path of the message from one rank to
+// another, on another leaf, negative for none. The numbers follow thesis 6.7.2: LMC 5 for 326
+// servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path for switches, for any
+// number of them. O(S² + M1·S·paths/64).
 func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 	p := Paths{}
 	words := (t.Paths() + 63) / 64

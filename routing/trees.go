@@ -14,8 +14,8 @@ const (
 	Spread = "spread" // the same, ties rotated by source leaf
 	ECMP   = "ecmp"   // every live spine, the kernel hashes
 	Spray  = "spray"  // every live spine, drawn for each packet
-	// Adaptive has every live spine too: each packet takes that with the most free credit,
-	// which only lossless networks have.
+	// Adaptive also has every live spine: each packet takes the one with the most free credit, in
+	// lossless networks only.
 	Adaptive = "adaptive"
 	Pinned   = "pinned" // the plan's own paths, one per message
 )
@@ -26,10 +26,10 @@ func TreeEngines() []string { return []string{Ftree, MinHop, Spread, ECMP, Spray
 // packets of a message take several, and overtake each other.
 func PerPacket(engine string) bool { return engine == Spray || engine == Adaptive }
 
-// TreeTables returns the tables of an engine of TreeEngines for the tree and its dead links.
-// Tables depend on the dead set alone, never on what was routed before. A
-// destination that cannot be reached from a leaf has no entry there; Walk
-// finds it. O(leaves · S · spines), and on three levels as much for each plane.
+// TreeTables returns the tables of an engine of TreeEngines for the tree and its dead links. Tables
+// depend on the dead set alone, never on earlier routes. A destination that cannot be reached from
+// a leaf has no entry there; Walk finds it. O(leaves · S · spines), and on three levels as much for
+// each plane.
 //
 // All single-path engines first place every destination as if no link were dead, and then move the
 // broken entries, those whose spine has lost its link to the source leaf or to the destination's:
@@ -47,14 +47,14 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 //
 // ecmp, spray and adaptive give every leaf all spines alive at both ends.
 //
-// Parallel cables are ways like spines: a leaf's ways are its cables, those to spine k the p from k·p
-// on, ftree puts rank d on way d mod ways, and a spine does for the servers of a leaf with its cables
-// down what a leaf does with ways up, in order of rank.
+// Parallel cables are ways like spines: a leaf's ways are its cables, with the p cables to spine k
+// from k·p on. ftree puts rank d on way d mod ways. A spine treats the servers of a leaf, with its
+// cables down, as a leaf treats destinations with ways up, in order of rank.
 //
-// On three levels the spines of a leaf are the switches of its pod, alive for a
-// destination where a live path begins with them. Each of these switches does for
-// destinations in other pods with its top switches what a leaf does with spines; its pod
-// stands for the leaf. The rules are ours: OpenSM's engines are in package routing.
+// On three levels the spines of a leaf are the switches of its pod, alive for a destination where a
+// live path begins with them. Each of these switches treats destinations in other pods with its top
+// switches as a leaf does with spines; its pod stands for the leaf. These rules are ours: OpenSM's
+// engines are in package routing.
 func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	healthy, ok := map[string]func(f fan, choice []int){
 		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,
@@ -91,7 +91,7 @@ func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 // none marks a destination without a way up: below the switch, or unreachable.
 const none = -1
 
-// A fan is the ways of a switch, mostly up, and what it chooses them for.
+// A fan is the ways of a switch, mostly up, and its destinations for them.
 type fan struct {
 	tree  *topology.Tree
 	sw    Switch
@@ -103,7 +103,7 @@ type fan struct {
 	mod   int                          // destinations are divided by it before ftree takes the remainder
 }
 
-// fans returns those of all leaves and, of three levels, of the switches in pods.
+// fans returns the fans of all leaves and, on three levels, of the switches in pods.
 func fans(t *topology.Tree) []fan {
 	var out []fan
 	for a := range t.Leaves() {
@@ -140,7 +140,7 @@ func fans(t *topology.Tree) []fan {
 	return out
 }
 
-// downFans returns, where cables are parallel, those of a spine to each leaf.
+// downFans returns, where cables are parallel, the fans of a spine to each leaf.
 func downFans(t *topology.Tree) (out []fan) {
 	for k := 0; t.Cables() > 1 && k < t.Spines(); k++ {
 		for leaf := range t.Leaves() {
@@ -155,7 +155,7 @@ func downFans(t *topology.Tree) (out []fan) {
 	return out
 }
 
-// remote calls f for every destination that the way down does not lead to, by rank.
+// remote calls f for every destination that the way down does not reach, by rank.
 func (f fan) remote(do func(dst, leaf int)) {
 	for leaf := range f.tree.Leaves() {
 		if f.below(leaf) {

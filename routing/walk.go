@@ -14,9 +14,8 @@ var (
 	ErrDeadLink = errors.New("route over a dead link")
 )
 
-// PathOf returns the path (topology.Tree.PathOf) that a message between ranks on different
-// leaves takes, and false where the entries on its way up do not name exactly one (no
-// route, ecmp, spray).
+// PathOf returns the path (topology.Tree.PathOf) of a message between ranks on different leaves,
+// and false where the entries on its way up do not name exactly one (no route, ecmp, spray).
 func (t *Tables) PathOf(src, dst int) (int, bool) {
 	a, b := t.Tree.Leaf(src), t.Tree.Leaf(dst)
 	spine, ok := one(t.Ports(Switch(a), dst), t.Tree.Ports())
@@ -40,7 +39,7 @@ func (t *Tables) PathOf(src, dst int) (int, bool) {
 	return t.Tree.PathOf(spine, top), true
 }
 
-// one returns the way up that a single port is, which are counted from first.
+// one returns the way up for a single port; ways up are counted from first.
 func one(ports []Port, first int) (int, bool) {
 	if len(ports) != 1 || int(ports[0]) < first {
 		return none, false
@@ -48,8 +47,8 @@ func one(ports []Port, first int) (int, bool) {
 	return int(ports[0]) - first, true
 }
 
-// Shares calls f for each path that messages from a leaf to a server of another may take,
-// with its share where all next hops of a switch get equal parts.
+// Shares calls f for each path that messages from a leaf to a server of another may take, with its
+// share if all next hops of a switch get equal parts.
 func (t *Tables) Shares(leaf, dst int, f func(path int, share float64)) {
 	apart := t.Tree.Apart(leaf, t.Tree.Leaf(dst))
 	spines := t.Ports(Switch(leaf), dst)
@@ -112,8 +111,8 @@ func (t *Tables) walk(sw Switch, dst int, seen []Switch) error {
 	return nil
 }
 
-// follow returns what is at the other end of a port: a switch, or the rank of
-// a server (host, else -1).
+// follow returns the node at the other end of a port: a switch, or the rank of a server (host, else
+// -1).
 func (t *Tables) follow(sw Switch, p Port) (next Switch, host int, err error) {
 	tree := t.Tree
 	if leaf := int(sw); leaf < tree.Leaves() && int(p) < tree.Ports() {
@@ -138,8 +137,8 @@ func (t *Tables) follow(sw Switch, p Port) (next Switch, host int, err error) {
 
 func (t *Tables) name(sw Switch) string { return t.Tree.SwitchName(int(sw)) }
 
-// Loads adds up what one exchange, every ordered pair once, puts on each wire.
-// With several next hops a message counts in equal shares on each.
+// Loads adds up the load of one exchange, every ordered pair once, on each wire. With several next
+// hops a message counts in equal shares on each.
 func (t *Tables) Loads() []float64 {
 	load := make([]float64, t.Tree.Wires())
 	var path []topology.Wire

@@ -15,7 +15,7 @@ import (
 	"evbench/transport"
 )
 
-// noSchedule may be written where a case without a schedule is meant.
+// noSchedule is the explicit form of a case without a schedule.
 const noSchedule = "none"
 
 var modeAlias = map[string]string{"sync": Sync, "unsync": Unsync}
@@ -27,7 +27,7 @@ type entry struct {
 	varied []string // fields of the matrix that differ between cases
 }
 
-// at returns the field of that name, or the case where it is not given.
+// at returns the field of that name, or the case where it is missing.
 func (e entry) at(name string) field {
 	if e.f.Given(name) {
 		return e.f.Get(name)
@@ -55,8 +55,8 @@ func (d *document) cases(root field, f fields, s *Scenario, length lasting) {
 	d.nameAll(s.Cases, names)
 }
 
-// written returns the cases of the document before the matrix; without any, and
-// with a matrix, one that says nothing.
+// written returns the cases of the document before the matrix. Without cases, and with a matrix, it
+// returns one empty case.
 func (d *document) written(root field, f fields) []entry {
 	switch {
 	case f.Given("cases"):
@@ -76,7 +76,7 @@ func (d *document) written(root field, f fields) []entry {
 	return nil
 }
 
-// disjoint sees to it that no field is both in a case and in the matrix.
+// disjoint checks that no field is both in a case and in the matrix.
 func (d *document) disjoint(written []entry, matrix fields) {
 	for _, e := range written {
 		for _, name := range e.f.Order {
@@ -87,8 +87,8 @@ func (d *document) disjoint(written []entry, matrix fields) {
 	}
 }
 
-// fewEnough reports whether the cases that are written and the lists of the matrix make no
-// more cases than there may be, before any is made.
+// fewEnough reports whether the written cases and the lists of the matrix make at most the allowed
+// number of cases, before any is made.
 func (d *document) fewEnough(f, matrix fields, written int) bool {
 	n, at := float64(written), f.Get("cases") // the product may be beyond whole numbers
 	var factors []string
@@ -173,20 +173,14 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if s.Tree == nil {
 		return
 	}
-	if c.Mode == Ordered && s.Tree.Levels() == 3 {
-		d.Fail(e.at("mode"), "ordered cases are planned on trees of two levels, and %s has three; take another mode", s.Tree.Notation())
-	}
-	if err := s.Tree.OneCable("ordered cases are planned on trees"); err != nil && c.Mode == Ordered {
-		d.Fail(e.at("mode"), "%v; take another mode", err)
-	}
 	if n := s.Tree.Servers(); c.Schedule == scheduler.NameXOR && bits.OnesCount(uint(n)) != 1 {
 		d.Fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
 			n, scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.NameFORS)
 	}
 }
 
-// settle fills in barrier, schedule and routing, and returns the first field
-// that does not go with the others.
+// settle fills in barrier, schedule and routing, and returns the first field that does not fit the
+// others.
 func (c *Case) settle() (name string, err error) {
 	none := c.Schedule == noSchedule
 	if none {
@@ -202,7 +196,7 @@ func (c *Case) settle() (name string, err error) {
 		return c.settleOrdered()
 	}
 	if c.Objective != "" && c.Schedule != scheduler.NameFORS {
-		return "objective", fmt.Errorf("only the schedule %s makes something least; write schedule: %s, or leave objective out", scheduler.NameFORS, scheduler.NameFORS)
+		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", scheduler.NameFORS, scheduler.NameFORS)
 	}
 	if c.Schedule == "" && c.Mode != Unsync && !none {
 		c.Schedule = scheduler.NameLinearShift
@@ -221,16 +215,16 @@ func (c *Case) settle() (name string, err error) {
 	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == routing.Pinned && c.Schedule == "":
-		return "routing", fmt.Errorf("pinned takes the paths of a schedule, and there is none; write schedule: fors, or one of %s",
+		return "routing", fmt.Errorf("pinned takes the paths of a schedule, but there is no schedule; write schedule: fors, or one of %s",
 			strings.Join(Routings()[:len(Routings())-1], ", "))
 	case c.Mode == Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
-		return "schedule", fmt.Errorf("of a schedule, unsynchronised cases use only the paths, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
+		return "schedule", fmt.Errorf("unsynchronised cases use only the paths of a schedule, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil
 }
 
-// settleOrdered does the same for a case without phases, whose plan brings the paths; where the
-// transport cannot choose them tables may have others.
+// settleOrdered is settle for a case without phases, whose plan has the paths. If the transport
+// cannot choose paths, tables may hold others.
 func (c *Case) settleOrdered() (name string, err error) {
 	switch {
 	case c.Barrier != "":
@@ -238,7 +232,7 @@ func (c *Case) settleOrdered() (name string, err error) {
 	case c.Schedule != "" && c.Schedule != scheduler.NameFORS:
 		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", scheduler.NameFORS)
 	case c.Objective != "" && c.Objective != scheduler.FewestPaths:
-		return "objective", fmt.Errorf("ordered cases have no phases that %s could make least; write %s for one path from each leaf to each server, or leave it out", c.Objective, scheduler.FewestPaths)
+		return "objective", fmt.Errorf("ordered cases have no phases for %s to minimise; write %s for one path from each leaf to each server, or leave it out", c.Objective, scheduler.FewestPaths)
 	}
 	if c.Routing == "" {
 		c.Routing = routing.Pinned
@@ -246,12 +240,12 @@ func (c *Case) settleOrdered() (name string, err error) {
 	return "", nil
 }
 
-// maySpray reports why a path cannot be chosen for each packet. On a lossless network that
-// is worked out it can; runs ask mayMeasure, too.
+// maySpray reports why a path cannot be chosen for each packet. A simulated lossless network can
+// spray; runs also need mayMeasure.
 func (c *Case) maySpray(f *Fabric) error {
 	switch {
 	case c.Routing == routing.Adaptive && !f.Lossless.On:
-		return errors.New("routing adaptive goes by credits, which this fabric has not; write fabric.lossless and work the case out with evbench sim, or take spray or ecmp")
+		return errors.New("routing adaptive needs credits, which this fabric does not have; write fabric.lossless and run evbench sim, or take spray or ecmp")
 	case f.Lossless.On:
 		return nil
 	}
@@ -262,7 +256,7 @@ func (c *Case) maySpray(f *Fabric) error {
 func (c *Case) mayMeasure(kind string) error {
 	switch {
 	case c.Routing == routing.Adaptive:
-		return errors.New("routing adaptive goes by credits, and no fabric of evbench run has switches that do so; evbench sim works the case out")
+		return errors.New("routing adaptive needs switches that route by credits, which no fabric of evbench run has; run evbench sim")
 	case c.Routing != routing.Spray:
 		return nil
 	case kind == Emulate:
@@ -273,13 +267,8 @@ func (c *Case) mayMeasure(kind string) error {
 	return nil
 }
 
-// Measurable reports why a scenario can be worked out, but not run.
+// Measurable reports why a scenario can only be simulated.
 func (s *Scenario) Measurable() error {
-	if s.Fabric.Kind == Hosts {
-		if err := s.Tree.OneCable("runs on plain hosts know trees"); err != nil {
-			return fmt.Errorf("topology %w; take fabric lab or emulate, or evbench sim", err)
-		}
-	}
 	for i := range s.Cases {
 		if err := s.Cases[i].mayMeasure(s.Fabric.Kind); err != nil {
 			return fmt.Errorf("case %q: %w", s.Cases[i].Name, err)
@@ -288,13 +277,13 @@ func (s *Scenario) Measurable() error {
 	return nil
 }
 
-// choosesPaths reports whether the schedule comes with its paths. Those of others
-// are looked for where the routing is pinned, and may not exist.
+// choosesPaths reports whether the schedule has its own paths. With pinned routing, paths for other
+// schedules are searched, and may not exist.
 func (c *Case) choosesPaths() bool {
 	return strings.HasPrefix(c.Schedule, scheduler.NameFORS) || strings.HasPrefix(c.Schedule, scheduler.RepairPrefix)
 }
 
-// numbers settles sources, assign, window and credits, which some modes have.
+// numbers sets sources, assign, window and credits, which some modes have.
 func (d *document) numbers(f fields, c *Case) {
 	credits := "a synchronised case builds one event per server at a time; leave it out"
 	if c.Mode == Ordered {

@@ -26,8 +26,8 @@ const (
 
 func launches() []string { return []string{LaunchLocal, LaunchSSH, LaunchStarted} }
 
-// Launch says how the servers of plain hosts are started, where each is, and by
-// which address the others reach it.
+// Launch says how the servers of plain hosts are started, where each is, and at which address the
+// others reach it.
 type Launch struct {
 	Kind      string
 	Hosts     string // host list, as "node[001-326]"; one server each, in order of position unless Placement says otherwise
@@ -56,10 +56,9 @@ func injects() []string {
 	return []string{InjectCommand, InjectSSH, InjectIBPortState, InjectLab}
 }
 
-// Inject says how links are taken down, brought up and looked at. In Down, Up
-// and Probe, {link}, {leaf} and {spine} stand for names of the topology. Each is
-// run by sh -c. Probe exits 0 when the link is up, 1 when it is down, and with
-// anything else when it cannot say.
+// Inject says how links are taken down, brought up and checked. In Down, Up and Probe, {link},
+// {leaf} and {spine} stand for names of the topology. sh -c runs each. Probe exits 0 when the link
+// is up, 1 when it is down, and with another code when it cannot tell.
 type Inject struct {
 	Kind            string // "": links cannot be taken down
 	Down, Up, Probe string // command, ssh
@@ -67,16 +66,16 @@ type Inject struct {
 	Fabric          string // ibportstate: ibnetdiscover text that says where the cables are
 	Lab             string // lab: its directory
 	Timeout         time.Duration
-	Journal         string // file of what is down
+	Journal         string // file that lists the links taken down
 }
 
-// Defaults that commands without a scenario have, too.
+// Defaults that commands without a scenario use, too.
 const (
 	DefaultDataPort = 7000                       // where servers listen for data
 	DefaultJournal  = "evbench-injected.journal" // of links that were taken down
 )
 
-// Who puts the routes of a case into a network of hosts.
+// What installs a case's routes in a network of hosts.
 const (
 	RoutesOpenSM = "opensm"
 	RoutesKernel = "kernel" // Linux switches that a shell reaches
@@ -86,7 +85,7 @@ const (
 
 func routesKinds() []string { return []string{RoutesOpenSM, RoutesKernel, RoutesLoaded, RoutesNone} }
 
-// Routes says how the routes of a case get into a network of hosts, and are read back.
+// Routes says how the routes of a case are installed in a network of hosts and read back.
 type Routes struct {
 	Kind                   string // "": as RoutesNone
 	Network                string // OpenSM's: file that ibnetdiscover has printed, with all cables
@@ -138,7 +137,7 @@ func (d *document) launch(at field, s *Scenario) {
 	s.Launch = localLaunch
 	f, _ := d.section(at, launchFields(&s.Launch), "kind: needed; there are "+strings.Join(launches(), ", "),
 		`hosts: needed with kind=ssh: where servers are started, such as "node[001-326]"`,
-		"network: not with interface: each says which address a host is reached by",
+		"network: not with interface: each chooses the address of a host",
 		"user port config remote_dir: only with kind=ssh")
 	if s.Launch.Kind == LaunchStarted && !f.Given("data_port") {
 		s.Launch.DataPort = 0

@@ -29,7 +29,7 @@ func policies() []string {
 	return names
 }
 
-// A Failover says what is done about links that die or come back during a case.
+// A Failover is the reaction to links that die or come back during a case.
 type Failover struct {
 	Policy       string        // one of policies
 	Hold         time.Duration // how long a returned link must stay up before it is used; 0 unless the policy holds
@@ -37,23 +37,22 @@ type Failover struct {
 	OnDisconnect string        // End or Wait
 }
 
-// What is done when dead links leave servers without a path to each other.
+// Reactions to dead links that leave servers without a path to each other.
 const (
 	End  = "end"
 	Wait = "wait"
 )
 
-// Defaults of fail-over, and how long it may wait for more.
+// Defaults of fail-over, and the limit of its waiting.
 const (
 	defaultDebounce = time.Millisecond
-	maxDebounce     = 10 * time.Second
 )
 
 func (d *document) everyFailover(at field) {
 	d.failover, d.from = d.failoverAt(at, nil), at
 }
 
-// failoverField returns where the fail-over of a case is written.
+// failoverField returns the field of the document with the fail-over of a case.
 func (d *document) failoverField(e entry) field {
 	if e.f.Given("failover") || !d.from.Given() {
 		return e.at("failover")
@@ -61,9 +60,9 @@ func (d *document) failoverField(e entry) field {
 	return d.from
 }
 
-// failoverAt reads the name of a policy, or {policy, hold, debounce,
-// on_disconnect}. What is not given is as in base, as far as the policy has it. One that
-// is wrong, which has been said, has no policy.
+// failoverAt reads the name of a policy, or {policy, hold, debounce, on_disconnect}. Missing fields
+// come from base, as far as the policy has them. A wrong fail-over, already reported, has no
+// policy.
 func (d *document) failoverAt(at field, base *Failover) *Failover {
 	if !at.Given() {
 		return base.clone()
@@ -85,7 +84,7 @@ func (d *document) failoverAt(at field, base *Failover) *Failover {
 	return f
 }
 
-// wrong reports whether there is an error in what was written.
+// wrong reports whether the document has an error in the fail-over.
 func (f *Failover) wrong() bool { return f != nil && f.Policy == "" }
 
 func (f *Failover) clone() *Failover {
@@ -96,8 +95,8 @@ func (f *Failover) clone() *Failover {
 	return &g
 }
 
-// adopt fills in what the policy of a case asks for, and returns the first field that
-// does not go with it. none says that the case shall have no schedule.
+// adopt fills in the settings that the policy of a case needs, and returns the first field that
+// contradicts it. none says that the case shall have no schedule.
 func (c *Case) adopt(none bool) (name string, err error) {
 	if c.Failover == nil {
 		return "", nil
@@ -132,7 +131,7 @@ func (c *Case) adopt(none bool) (name string, err error) {
 // adoptUnsync: phases over tables, until a link dies.
 func (c *Case) adoptUnsync() (name string, err error) {
 	if c.Routing == routing.Pinned {
-		return "routing", errors.New("policy unsync goes over to building without phases on tables; take spread, minhop or another routing of tables")
+		return "routing", errors.New("policy unsync changes to event building without phases, over tables; take spread, minhop or another routing of tables")
 	}
 	if c.Routing == "" {
 		c.Routing = routing.Spread
@@ -158,19 +157,19 @@ func (c *Case) adoptFORS(none bool) (name string, err error) {
 	return "", nil
 }
 
-// mayFailOver reports why a fabric cannot do what the policy of a case asks for.
+// mayFailOver reports why a fabric does not support the policy of a case.
 func (c *Case) mayFailOver(s *Scenario) error {
 	kind, routes := s.Fabric.Kind, s.Fabric.Routes.Kind
 	switch {
 	case c.Failover == nil:
 		return nil
 	case kind == Hosts && routes == RoutesKernel && s.Inject.Kind == "":
-		return errors.New("nobody tells of links of Linux switches but inject, which takes them down; leave failover out")
+		return errors.New("switches with Linux do not report their links; with inject a case may have failover, else leave it out")
 	case kind == Hosts && routes != RoutesOpenSM && routes != RoutesKernel:
 		return errors.New("evbench does not set the routes of plain hosts while events are built; have fabric.routes do it, or " +
 			"leave failover out, and have evbench routes follow keep the routes of the network")
 	case kind == Emulate && c.Routing == routing.Pinned:
-		return errors.New("an emulated fabric cannot lead pinned paths another way while events are built; " +
+		return errors.New("an emulated fabric cannot move pinned paths while events are built; " +
 			"take fabric lab, or a case on tables with policy minhop, spread or unsync")
 	}
 	return nil

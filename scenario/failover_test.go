@@ -85,7 +85,7 @@ func TestFlapping(t *testing.T) {
 
 func TestOverrideFabricOfFailover(t *testing.T) {
 	for _, tt := range []struct{ in, fabric, want string }{
-		{"failover: fors", scenario.Emulate, "emulated fabric cannot lead pinned paths another way"},
+		{"failover: fors", scenario.Emulate, "emulated fabric cannot move pinned paths"},
 		{"failover: minhop", scenario.Emulate, ""},
 		{"failover: minhop", scenario.Hosts, "evbench routes follow"},
 	} {
@@ -115,13 +115,13 @@ func TestFailoverRefuses(t *testing.T) {
 		{"on_disconnect", "failover: {policy: fors, on_disconnect: stop}\ncases: [{}]", `failover.on_disconnect: no way to go on "stop"; there are end, wait`},
 		{"fors unsynchronised", "cases: [{mode: unsync, failover: fors}]", "cases[0].mode: policy fors changes the plan of the phases between two exchanges, so the case must be synchronised; the mode is unsynchronised"},
 		{"unsync free-running", "cases: [{mode: free-running, failover: unsync}]", "cases[0].mode: policy unsync changes"},
-		{"unsync pinned", "cases: [{failover: unsync, routing: pinned}]", "cases[0].routing: policy unsync goes over to building without phases on tables"},
+		{"unsync pinned", "cases: [{failover: unsync, routing: pinned}]", "cases[0].routing: policy unsync changes to event building without phases, over tables"},
 		{"fors over minhop", "cases: [{failover: fors, routing: minhop}]", "cases[0].routing: policy fors changes to plans that bring their paths, which routing minhop does not take"},
 		{"fors of linear shift", "cases: [{failover: fors+hold, schedule: linear-shift}]", "cases[0].schedule: policy fors+hold changes to plans that bring their paths, which those of linear-shift do not"},
 		{"fors without", "cases: [{failover: fors, schedule: none}]", "cases[0].schedule: policy fors changes from one plan to another"},
 		{"a wrong one and a pinned plan", "cases: [{failover: four, schedule: fors, routing: pinned, failures: [{link: spine0, at: 1s}]}]", `no policy "four"`},
 		{"hosts", "fabric: hosts\nfailover: minhop\ncases: [{failures: [{link: spine0, at: 1s}]}]", "test.yaml:3: failover: evbench does not set the routes of plain hosts"},
-		{"emulated and pinned", "fabric: emulate\ncases: [{failover: fors}]", "cases[0].failover: an emulated fabric cannot lead pinned paths"},
+		{"emulated and pinned", "fabric: emulate\ncases: [{failover: fors}]", "cases[0].failover: an emulated fabric cannot move pinned paths"},
 
 		{"flapping without times", "cases: [{failures: [{link: spine0, at: 1s, for: 1s, every: 2s}]}]", "cases[0].failures[0]: times is missing, needed with every or times; a flapping link is {link:"},
 		{"flapping without for", "cases: [{failures: [{link: spine0, at: 1s, every: 2s, times: 2}]}]", "for is missing, needed with every or times; a flapping link is"},

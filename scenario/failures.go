@@ -9,11 +9,10 @@ import (
 	"evbench/topology/network"
 )
 
-// failures reads what is dead in a case from the start, and what dies in the
-// middle of it. Random links are drawn from those alive after the elements
-// before them; their seed is their own, else the case's failure_seed, else that
-// of the scenario: so all cases of a scenario that ask for the same number lose
-// the same links, and can be compared.
+// failures reads the links that are dead in a case from the start, and those that die during it.
+// Random links are drawn from the links alive after the elements before them. Their seed is their
+// own, else the case's failure_seed, else the scenario's seed: so cases of a scenario with the same
+// number lose the same links, and can be compared.
 func (d *document) failures(at field, seed uint64, s *Scenario, c *Case) {
 	if !at.Given() || s.Tree == nil {
 		return

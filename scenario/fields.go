@@ -6,25 +6,24 @@ import (
 	"math"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"time"
 
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/scheduler"
+	"evbench/scheduler/sizes"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 	"evbench/transport"
 )
 
-// Limits on what is accepted. Those of text, nodes, cases and servers bound
-// memory and time; those of durations and sizes catch slips of the pen.
+// Limits on input. Those of text, nodes, cases and servers bound memory and time; those of
+// durations and sizes catch typing errors.
 const (
 	maxText    = 1 << 20
 	maxNodes   = 200_000 // aliases followed
-	maxDepth   = 32
 	maxCases   = 1000
 	maxServers = 4096
 	maxFlaps   = 1000 // failures of one entry; each is planned for
@@ -38,9 +37,9 @@ const (
 	minPacket, maxPacket     unit.Bytes = 64, 1 << 20
 )
 
-var (
-	nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-	cpusRE = regexp.MustCompile(`^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$`)
+const (
+	namePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
+	cpusPattern = `^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$`
 )
 
 func isNetwork(s string) bool {
@@ -56,7 +55,7 @@ type top struct {
 	preset string
 }
 
-// topology reads a notation or, where the scenario may name files, the tree in one.
+// topology reads a notation or, where the scenario may name files, a tree from a file.
 func (t *top) topology(text string) (topology.Options, error) {
 	if _, err := os.Stat(text); err != nil || !t.files {
 		return topology.Parse(text)
@@ -76,14 +75,16 @@ func (t *top) topology(text string) (topology.Options, error) {
 	return p.Tree.Options(), nil
 }
 
-// topFields are those of a scenario. docs/reference/scenario.md has defaults and more.
+// topFields are the fields of a scenario. docs/reference/scenario.md has defaults and more.
 func topFields(t *top) group {
 	return group{
-		{"name", matching(&t.Name, nameRE, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
+		{"name", matching(&t.Name, namePattern, "up to 64 letters, digits, dots, dashes and underscores; folders are named by it"), "of the run (default: the file's)"},
 		{"topology", to(&t.tree, anyWord, t.topology), "FT(2;M0,M1), with parallel cables PGFT(2;m;w;p); three levels: FT(3;M0,M1,M2) or PGFT(3;m;w;p); or a file that evbench topo takes, in which a fat tree is"},
 		{"fill", nested(list(integer(0, topology.MaxPorts))), "servers on each leaf (default: M0 on each)"},
 		{"spines", whole(&t.tree.Spines, 1, topology.MaxPorts), "number of spines (default: M0)"},
 		{"cables", whole(&t.tree.Cables, 1, topology.MaxCables), "parallel cables from each leaf to each spine of two levels (default: 1)"},
+		{"readers", roleList(&t.Readers).flag("servers that send fragments, `LIST` such as server0-11,leaf3"), "servers that send fragments, such as server0-11,leaf3 (default: all)"},
+		{"builders", roleList(&t.Builders).flag("servers that receive fragments and build events, `LIST` as of --readers"), "servers that receive fragments and build events, such as server12-15 (default: all)"},
 		{"rounds", to(&t.Rounds.Count, either(enum(Auto), integer(1, maxRounds)), parseRounds).flag("measure a slice of each case in each of `N` rounds; auto: until the answer is resolved"), "how often the cases are measured; auto: until every compared case is resolved"},
 		{"limit", lasts(&t.Rounds.Limit, time.Second, 7*24*time.Hour).flag("with rounds auto, begin no round that would end after `D`"), "with rounds: auto, no round begins that would end after this"},
 		{"duration", lasts(&t.Duration, minDuration, maxDuration).flag("measure each slice for `D`"), "of the measured part of each slice"},
@@ -158,7 +159,7 @@ func eventFields(e *Event) group {
 
 var sizesShape = either(enum(builder.Distributions()...), object(sizesFields(&sizesOf{by: append(builder.Bys(), builder.ByExchange), servers: maxServers})))
 
-// A sizesOf is what the fields of sizes set.
+// A sizesOf holds the values of the fields of sizes.
 type sizesOf struct {
 	builder.Distribution
 	file    string
@@ -177,7 +178,7 @@ func sizesFields(x *sizesOf) group {
 	}
 }
 
-// matrixFields are those of a case that a matrix takes, too; random failures are drawn by draws.
+// matrixFields are the fields that cases and a matrix share; draws is the seed of random failures.
 func matrixFields(c *Case, draws *uint64, servers int) group {
 	return group{
 		{"mode", to(&c.Mode, enum(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
@@ -188,9 +189,9 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
-		{"credits", whole(&c.Credits, 1, 256), "events in flight per server"},
+		{"credits", whole(&c.Credits, 1, builder.MaxCredits), "events in flight per server"},
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
-		{"window", whole(&c.Window, 1, 16), "ordered: exchanges that are planned together"},
+		{"window", whole(&c.Window, 1, sizes.MaxWindow), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}
@@ -246,7 +247,7 @@ func launchFields(l *Launch) group {
 		{"placement", plain(&l.Placement), "file that says which host is on which leaf"},
 		{"control", plain(&l.Control), "where workers reach the controller: tcp:HOST:PORT or tls:HOST:PORT"},
 		{"interface", plain(&l.Interface), "whose address of a host the others use, such as ib0"},
-		{"cpus", matching(&l.CPUs, cpusRE, "a list of processors, such as 0-15,32"), "processors that workers stay on, such as 0-15,32"},
+		{"cpus", matching(&l.CPUs, cpusPattern, "a list of processors, such as 0-15,32"), "processors that workers stay on, such as 0-15,32"},
 		{"network", tested(&l.Network, anyWord, isNetwork, "a network, such as 10.1.0.0/16"), "which address of a host the others use, such as 10.1.0.0/16"},
 		{"port", whole(&l.SSHPort, 1, 65_535), "ssh -p"},
 		{"data_port", whole(&l.DataPort, 1, 65_535), "of the first server on a host"},

@@ -8,11 +8,11 @@ import (
 	"evbench/internal/unit"
 )
 
-// A Lossless says what a network with credits, such as InfiniBand, is like. evbench sim
-// needs it for the model credit.
+// A Lossless describes a network with credits, such as InfiniBand. evbench sim needs it for the
+// model credit.
 type Lossless struct {
 	On     bool       // fabric.lossless is given, and not false
-	Packet unit.Bytes // of what the link rate leaves to messages
+	Packet unit.Bytes // of messages, without packet headers
 	Buffer unit.Bytes // of an input port and lane
 	Lanes  int        // of an input port, that any packet may take
 	Queues string     // QueuesFIFO or QueuesPerOutput
@@ -22,8 +22,8 @@ type Lossless struct {
 	Order  string        // in which a server sends fragments: OrderTurns or OrderFirst
 }
 
-// How packets of an input port are queued, and in which order a server sends the fragments
-// that have been asked for.
+// The queueing of packets at an input port, and the order in which a server sends the requested
+// fragments.
 const (
 	QueuesFIFO      = "fifo"
 	QueuesPerOutput = "per-output"
@@ -32,8 +32,8 @@ const (
 	OrderFirst = "first" // one after the other
 )
 
-// DefaultLossless is one lane of a switch like those of 200 Gbit/s; docs/reference/lossless.md
-// says where each number comes from.
+// DefaultLossless is one lane of a typical 200 Gbit/s switch; docs/reference/lossless.md gives the
+// source of each number.
 func DefaultLossless() Lossless {
 	return Lossless{
 		Packet: 4096, Buffer: 64 << 10, Lanes: 1, Queues: QueuesFIFO, Reads: 3,
@@ -57,8 +57,8 @@ func (d *document) lossless(at field) Lossless {
 	return x
 }
 
-// suitsLossless says whether the fabric can be lossless as asked for. Others than the
-// emulation leave it to simulations.
+// suitsLossless says whether the fabric can be lossless as requested. Only the emulation implements
+// it; others leave it to simulations.
 func (f Fabric) suitsLossless() error {
 	x := f.Lossless
 	if f.Kind == Emulate && x.On && (x.Lanes > 1 || x.Queues != QueuesFIFO || x.Order != OrderTurns) {
@@ -67,7 +67,7 @@ func (f Fabric) suitsLossless() error {
 	return nil
 }
 
-// Scale sets the size of packets, and has buffers hold as many of them as before.
+// Scale sets the size of packets, and keeps the number of packets in a buffer.
 func (x *Lossless) Scale(packet unit.Bytes) error {
 	if packet < minPacket || packet > maxPacket {
 		return fmt.Errorf("%s: must be %s to %s", packet, minPacket, maxPacket)

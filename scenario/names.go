@@ -16,19 +16,18 @@ import (
 // maxName is how long the name of a case may be, in characters.
 const maxName = 80
 
-// ControlName is what the control is called that bench adds.
+// ControlName is the name of the control that bench adds.
 const ControlName = "control"
 
-// A naming is what the name of a case is made of: what was written, if
-// anything, and its choices of the matrix.
+// A naming is the input for the name of a case: the written name, if any, and its choices of the
+// matrix.
 type naming struct {
 	written field
 	labels  []string
 }
 
-// nameAll names the cases: as written, with the choices of the matrix behind it;
-// else by what they are. Names written twice are an error, others that come out
-// the same are numbered.
+// nameAll names the cases: as written, with the choices of the matrix behind it; else by their
+// properties. Names written twice are an error. Other equal names get numbers.
 func (d *document) nameAll(cases []Case, names []naming) {
 	taken := map[string]bool{}
 	writers := map[string]field{}
@@ -67,13 +66,13 @@ func parseCaseName(s string) (string, error) {
 	case utf8.RuneCountInString(s) > maxName:
 		return "", fmt.Errorf("%q: longer than %d characters", s, maxName)
 	case s == ControlName || strings.HasPrefix(s, ControlName+" ("):
-		return "", fmt.Errorf("%q: is what the control is called that every round has", s)
+		return "", fmt.Errorf("%q: is the name of the control that every round has", s)
 	}
 	return s, nil
 }
 
-// A trait is what a case has of a field: in names that a matrix makes, and, unless that is
-// usual, in the name of a case that has none.
+// A trait is the value of a field of a case: for names that a matrix makes and, unless it is usual,
+// for the name of a case without one.
 type trait struct {
 	field, text string
 	usual       bool
@@ -111,8 +110,7 @@ func (c Case) defaultName() string {
 	return strings.Join(parts, " ")
 }
 
-// dead names what dies in a case: "leaf0-spine0+spine2"; of more than three
-// things the first two.
+// dead names the dead links of a case: "leaf0-spine0+spine2"; of more than three the first two.
 func (c Case) dead() string {
 	parts := append([]string(nil), c.Down...)
 	for _, t := range c.firsts() {
@@ -124,7 +122,7 @@ func (c Case) dead() string {
 	return strings.Join(parts, "+")
 }
 
-// firsts returns the timed failures as they were written: of a flapping link the first.
+// firsts returns the timed failures as written: for a flapping link the first.
 func (c Case) firsts() []Timed {
 	var out []Timed
 	for _, t := range c.Timed {
@@ -135,8 +133,8 @@ func (c Case) firsts() []Timed {
 	return out
 }
 
-// String is how the name of a case shows a timed failure: "leaf0-spine3@3s", and the
-// first of five of a flapping link: "5*leaf0-spine3@3s".
+// String is the form of a timed failure in the name of a case: "leaf0-spine3@3s", and for the first
+// of five of a flapping link "5*leaf0-spine3@3s".
 func (t Timed) String() string {
 	name := t.Name + "@" + short(t.At)
 	if t.flap.times > 0 {
@@ -145,14 +143,14 @@ func (t Timed) String() string {
 	return name
 }
 
-// FailureTexts lists in the words of results what is dead from the start of the case and
-// what fails in the middle of it. It is never nil.
+// FailureTexts lists in the words of results the links dead from the start of the case and the
+// failures during it. It is never nil.
 func (c Case) FailureTexts(t *topology.Tree) []string {
 	return append(t.LinkNames(c.Failures), c.timedTexts()...)
 }
 
-// timedTexts says in the words of results what fails in the middle of the case:
-// "leaf0-spine3 at 3s for 4s", "leaf0-spine3 at 1s for 300ms every 1s, 5 times".
+// timedTexts describes in the words of results the failures during the case: "leaf0-spine3 at 3s
+// for 4s", "leaf0-spine3 at 1s for 300ms every 1s, 5 times".
 func (c Case) timedTexts() []string {
 	var out []string
 	for _, t := range c.firsts() {
@@ -178,7 +176,7 @@ func (c Case) labels(varied []string) []string {
 	return out
 }
 
-// sizes says how the fragments of the case differ where it says so itself.
+// sizes describes the fragments of the case if the case sets their sizes.
 func (c Case) sizes() string {
 	switch {
 	case c.Sizes == nil:

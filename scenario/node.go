@@ -16,7 +16,7 @@ type (
 	fields = yamldoc.Fields
 )
 
-// A document collects what is wrong while it is read.
+// A document collects errors while it is read.
 type document struct {
 	*yamldoc.Document
 	open func(name string) (io.ReadCloser, error) // files that the document names; nil: none is opened
@@ -25,8 +25,8 @@ type document struct {
 	from     field     // where it stands
 }
 
-// section reads a mapping, sets its fields that have a single value, and holds it against
-// rules. It reports whether all that was right.
+// section reads a mapping, sets its fields that have a single value, and checks it against rules.
+// It reports whether all was right.
 func (d *document) section(at field, g group, lines ...string) (f fields, good bool) {
 	f = d.Mapping(at, g.names())
 	good = d.set(f, g)
@@ -48,8 +48,8 @@ func (d *document) section(at field, g group, lines ...string) (f fields, good b
 	return f, good
 }
 
-// set sets the fields of g that are given: all that have a single value, or those of these
-// names. It reports whether all are right.
+// set sets the given fields of g: all that have a single value, or those of these names. It reports
+// whether all are right.
 func (d *document) set(f fields, g group, names ...string) bool {
 	good := true
 	for _, r := range g {

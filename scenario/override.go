@@ -8,8 +8,8 @@ import (
 	"evbench/transport"
 )
 
-// Overrides are what the command line changes in a scenario, by flag: those of Flags, and
-// case, fabric, transport, trace. What is empty stays as it is.
+// Overrides are the changes of a scenario from the command line, by flag: those of Flags, and case,
+// fabric, transport, trace. An empty value changes nothing.
 type Overrides map[string]string
 
 // A Flag overrides a field of scenarios.
@@ -18,7 +18,7 @@ type Flag struct {
 	Lasts       bool // it is a duration
 }
 
-// Flags lists what overrides a field of any scenario.
+// Flags lists the flags that override a field of any scenario.
 func Flags() []Flag {
 	var out []Flag
 	rows := topFields(&top{Scenario: &Scenario{}})
@@ -31,15 +31,14 @@ func Flags() []Flag {
 	return out
 }
 
-// Override changes s as o says and checks what that may have broken, of the cases
-// that are left. The error names the flag; s is not to be used then.
+// Override changes s as o says and checks the effects on the remaining cases. The error names the
+// flag; do not use s then.
 //
-// A fragment that was given as a phase follows a new rate. On plain hosts the
-// rate of a lab means nothing: with --fabric hosts and no --rate it is not known,
-// and the size of fragments stays. Elsewhere launch and inject mean nothing.
-// --transport mpi is for ranks that have been started.
+// A fragment given as a phase follows a new rate. On plain hosts the rate of a lab has no meaning:
+// with --fabric hosts and no --rate it is not known, and the size of fragments stays. On other
+// fabrics launch and inject have no meaning. --transport mpi is for ranks that are already started.
 func (s *Scenario) Override(o Overrides) error {
-	for _, change := range []func(Overrides) error{s.overrideCase, s.overrideFabric, s.overrideFields, s.overrideTransport, s.overrideTimes} {
+	for _, change := range []func(Overrides) error{s.overrideCase, s.overrideFabric, s.overrideFields, s.overrideRoles, s.overrideTransport, s.overrideTimes} {
 		if err := change(o); err != nil {
 			return err
 		}
@@ -47,8 +46,8 @@ func (s *Scenario) Override(o Overrides) error {
 	return nil
 }
 
-// overrideFields sets all fields that have a single value, but the interval, whose limit
-// others decide.
+// overrideFields sets all fields that have a single value, except the interval, whose limit depends
+// on others.
 func (s *Scenario) overrideFields(o Overrides) error {
 	for _, r := range topFields(&top{Scenario: s}) {
 		text := o[r.name]
@@ -112,7 +111,7 @@ func (s *Scenario) suitsFabric() error {
 	return nil
 }
 
-// changedKind settles what the kind of the fabric decides; it was another.
+// changedKind applies the effects of a new kind of the fabric; was is the old kind.
 func (s *Scenario) changedKind(was string) {
 	switch kind := s.Fabric.Kind; {
 	case kind == Hosts && was != Hosts:

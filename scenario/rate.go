@@ -10,10 +10,9 @@ import (
 
 var errAutoHosts = errors.New("evbench sets no link rate on hosts: auto is for lab and emulate")
 
-// DefaultRate returns the link rate of a lab or an emulation that does not say.
-// It keeps the sum over all servers at what two shared cores forward without
-// becoming the bottleneck: 100 Mbit/s up to 32 servers, 25 Mbit/s up to 64, then
-// 1.6 Gbit/s shared equally.
+// DefaultRate returns the link rate of a lab or an emulation without one. It keeps the sum over all
+// servers at the rate that two shared cores forward without becoming the bottleneck: 100 Mbit/s up
+// to 32 servers, 25 Mbit/s up to 64, then 1.6 Gbit/s shared equally.
 func DefaultRate(servers int) unit.Rate {
 	switch {
 	case servers <= 32:
@@ -24,13 +23,13 @@ func DefaultRate(servers int) unit.Rate {
 	return unit.Rate(max(1, 1600/servers)) * 1_000_000
 }
 
-// auto leaves the rate to what the machine can carry.
+// auto sets the default rate until a search finds one.
 func (f *Fabric) auto(t *topology.Tree) {
 	f.Rate, f.AutoRate = DefaultRate(t.Servers()), true
 }
 
-// RateText is the link rate in words; one that is not found out yet is called auto, with
-// the one that figures are computed with until then.
+// RateText is the link rate in words. A rate that is not yet found is called auto, with the
+// preliminary rate.
 func (f Fabric) RateText() string {
 	if f.AutoRate {
 		return fmt.Sprintf("%s (%s)", Auto, f.Rate)
@@ -38,8 +37,8 @@ func (f Fabric) RateText() string {
 	return f.Rate.String()
 }
 
-// SettleRate sets the rate that has been found out. A fragment that was given as a phase
-// follows it. On error s is not to be used.
+// SettleRate sets the rate that the search found. A fragment given as a phase follows it. After an
+// error do not use s.
 func (s *Scenario) SettleRate(r unit.Rate) error {
 	if err := checkRate(r); err != nil {
 		return err
@@ -48,8 +47,8 @@ func (s *Scenario) SettleRate(r unit.Rate) error {
 	return s.Event.settle(s.Fabric)
 }
 
-// rate settles the link rate, and reports whether it is settled as fabric does. Where none
-// is given, a rate that evbench sets is found out.
+// rate sets the link rate, and reports whether it is settled, as fabric does. A missing rate that
+// evbench sets is left to a search.
 func (d *document) rate(at field, s *Scenario) bool {
 	f := &s.Fabric
 	switch hosts := f.Kind == Hosts; {

@@ -29,11 +29,10 @@ const (
 	defaultWindow   = 3
 )
 
-// thesis is the preset of that name: 60 s of each synchronised case, 300 s of
-// each other one, a sample every 5 s (thesis 5.5, 6.5).
+// thesis is the preset of that name: 60 s of each synchronised case, 300 s of each other case, a
+// sample every 5 s (thesis 5.5, 6.5).
 const thesis = "thesis"
 
-// ReadFile reads the scenario in a file.
 func ReadFile(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,10 +42,9 @@ func ReadFile(path string) (*Scenario, error) {
 	return read(path, f, func(name string) (io.ReadCloser, error) { return os.Open(name) })
 }
 
-// Read reads one YAML document. name is what errors call it, and, without
-// folders and extension, what the scenario is called unless it says. The error
-// joins everything that is wrong, each an *Error, up to twenty. Read opens no file: only
-// ReadFile takes sizes from one.
+// Read reads one YAML document. name is its name in errors and, without folders and extension, the
+// default name of the scenario. The error joins all errors, each an *Error, up to twenty. Read
+// opens no file: only ReadFile takes sizes from one.
 func Read(name string, r io.Reader) (*Scenario, error) { return read(name, r, nil) }
 
 func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error)) (*Scenario, error) {
@@ -71,8 +69,8 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 	return s, nil
 }
 
-// scenario reads the document into s: first all that has a single value, then what
-// depends on others. What cannot be judged because of an earlier error is not judged.
+// scenario reads the document into s: first all fields with a single value, then fields that depend
+// on others. It skips checks that an earlier error makes impossible.
 func (d *document) scenario(root field, s *Scenario) {
 	t := &top{Scenario: s, files: d.open != nil}
 	rows := topFields(t)
@@ -119,7 +117,7 @@ func (d *document) tree(root field, f fields, t *top) {
 		d.Fail(root.At("topology"), "is missing; write for example topology: FT(2;4,4)")
 		return
 	case t.found != nil && (f.Given("fill") || f.Given("spines") || f.Given("cables")):
-		d.Fail(at, "is a file, which says what fill, spines and cables would say; leave them out")
+		d.Fail(at, "is a file, which already states fill, spines and cables; leave them out")
 		return
 	case o.Ports == 0, f.Given("spines") && o.Spines == 0, !d.fill(f.Get("fill"), o):
 		return // and that is said
@@ -135,7 +133,9 @@ func (d *document) tree(root field, f fields, t *top) {
 		d.Fail(at, "%v", err)
 		return
 	}
-	t.Tree = tree
+	if name, err := t.withRoles(tree); err != nil {
+		d.Fail(f.Get(name), "%v", err)
+	}
 }
 
 func (d *document) fill(f field, o *topology.Options) bool {
@@ -170,7 +170,7 @@ func (d *document) fabric(at field, s *Scenario) bool {
 	return d.rate(f.Get("rate"), s) && good
 }
 
-// suitsWorkers says whether the workers of a fabric can be what is asked for.
+// suitsWorkers says whether the fabric supports the requested workers.
 func (f Fabric) suitsWorkers() error {
 	if f.Kind == Emulate && f.Workers == Processes {
 		return errors.New("links of the fabric emulate are clocks in one process: workers: threads only")
@@ -210,8 +210,7 @@ func (d *document) event(root, at field, s *Scenario, fabricKnown bool) {
 	}
 }
 
-// settle computes the fragment from the phase where that is what was given, and
-// checks it.
+// settle computes the fragment from the phase if the phase was given, and checks it.
 func (e *Event) settle(f Fabric) error {
 	if e.Phase > 0 {
 		if f.Rate == 0 {
@@ -229,8 +228,8 @@ func (e *Event) settle(f Fabric) error {
 	return nil
 }
 
-// lasting tells how long a case lasts that does not say; links that change while it
-// runs need time, unless the scenario says how long.
+// lasting returns the default duration of a case. Links that change while it runs need time, unless
+// the scenario sets a duration.
 type lasting func(mode string, changing bool) time.Duration
 
 func (d *document) times(f fields, t *top) lasting {
@@ -262,8 +261,8 @@ func (d *document) times(f fields, t *top) lasting {
 	}
 }
 
-// interval checks the interval against the cases, which are known by now. A
-// default gives way to a shorter case.
+// interval checks the interval against the cases, which are known by now. A default adapts to a
+// shorter case.
 func (d *document) interval(f fields, s *Scenario) {
 	name, least := s.shortest()
 	switch {
@@ -275,7 +274,7 @@ func (d *document) interval(f fields, s *Scenario) {
 	}
 }
 
-// shortest returns what is measured for the shortest time.
+// shortest returns the case with the shortest measurement.
 func (s *Scenario) shortest() (name string, least time.Duration) {
 	name, least = "the control", s.Duration
 	if !s.Control && len(s.Cases) > 0 {

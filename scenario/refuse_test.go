@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder"
 	"evbench/internal/expect"
 	"evbench/scenario"
 )
@@ -21,8 +22,8 @@ func TestRefuses(t *testing.T) {
 		{"a list", "- 1", "test.yaml:1: is a list; write fields (name: value)"},
 		{"two documents", small + c + "---\n" + small, "test.yaml:3: a second document begins here"},
 		{"broken second document", small + c + "---\n}", "not YAML"},
-		{"unknown field", small + c + "durration: 3s", "test.yaml:3: durration: unknown field; did you mean duration? there are answer, cables, cases, check"},
-		{"unknown field, nothing near", small + c + "colour: red", "test.yaml:3: colour: unknown field; there are answer, cables, cases"},
+		{"unknown field", small + c + "durration: 3s", "test.yaml:3: durration: unknown field; did you mean duration? there are answer, builders, cables, cases, check"},
+		{"unknown field, nothing near", small + c + "colour: red", "test.yaml:3: colour: unknown field; there are answer, builders, cables, cases"},
 		{"duplicate key", small + c + "seed: 1\nseed: 2", "test.yaml:4: seed: given twice; first on line 3"},
 		{"no cases", small, "cases: is missing"},
 		{"empty cases", small + "cases: []", "test.yaml:2: cases: has no case"},
@@ -67,9 +68,9 @@ func TestRefuses(t *testing.T) {
 		{"phase without rate", small + "fabric: {kind: hosts}\nevent: {phase: 1ms}\n" + c, "event.phase: the link rate is not known"},
 		{"spread", small + "event: {sizes: {spread: 1}}\n" + c, `event.sizes.spread: "1": write a number 0..0.9`},
 		{"sizes", small + "event: {sizes: normal}\n" + c, `test.yaml:2: event.sizes.distribution: no distribution "normal"; there are uniform, exponential, log-normal`},
-		{"sizes of nothing", small + "event: {sizes: {by: source}}\n" + c, "event.sizes: says nothing; write a distribution"},
+		{"sizes of nothing", small + "event: {sizes: {by: source}}\n" + c, "event.sizes: has no effect; write a distribution"},
 		{"empty sizes", small + "event: {sizes: }\n" + c, "event.sizes: is empty"},
-		{"equal by source", small + "event: {sizes: {by: source, fanout: 2}}\n" + c, "event.sizes.by: says nothing where all fragments have one size"},
+		{"equal by source", small + "event: {sizes: {by: source, fanout: 2}}\n" + c, "event.sizes.by: has no effect where all fragments have one size"},
 		{"uniform", small + "event: {sizes: uniform}\n" + c, "event.sizes: spread is missing, needed with distribution=uniform"},
 		{"by", small + "event: {sizes: {distribution: exponential, by: exchange}}\n" + c, `event.sizes.by: no by "exchange"; there are fragment, source, event, source-event`},
 		{"sigma of exponential", small + "event: {sizes: {distribution: exponential, sigma: 1}}\n" + c, "event.sizes.sigma: only with distribution=log-normal"},
@@ -87,9 +88,9 @@ func TestRefuses(t *testing.T) {
 		{"transport", small + "transport: carrier pigeon\n" + c, "there are tcp, mpi"},
 		{"mpi over clocks", small + "fabric: emulate\ntransport: mpi\n" + c, "transport: transport mpi is not for fabric emulate, whose links are clocks of TCP connections"},
 		{"mpi in the lab by ssh", small + "transport: mpi\nlaunch: {kind: started}\n" + c, "transport: launch is for fabric hosts"},
-		{"objective of a formula", small + "cases: [{objective: paths}]", "cases[0].objective: only the schedule fors makes something least; write schedule: fors"},
-		{"objective without a schedule", small + "cases: [{mode: unsync, objective: paths}]", "cases[0].objective: only the schedule fors makes something least"},
-		{"objective of an order", small + "cases: [{mode: ordered, objective: balanced}]", "cases[0].objective: ordered cases have no phases that balanced could make least; write paths"},
+		{"objective of a formula", small + "cases: [{objective: paths}]", "cases[0].objective: only the schedule fors has an objective; write schedule: fors"},
+		{"objective without a schedule", small + "cases: [{mode: unsync, objective: paths}]", "cases[0].objective: only the schedule fors has an objective"},
+		{"objective of an order", small + "cases: [{mode: ordered, objective: balanced}]", "cases[0].objective: ordered cases have no phases for balanced to minimise; write paths"},
 		{"objective", small + "cases: [{schedule: fors, objective: speed}]", `cases[0].objective: no objective "speed"; there are phases, paths, balanced`},
 		{"mpi by ssh", small + "fabric: hosts\ntransport: mpi\nlaunch: {kind: ssh, hosts: a}\n" + c, "transport mpi needs launch: {kind: started}"},
 		{"barrier mpi over tcp", small + "cases: [{barrier: mpi}]", "cases[0]: barrier mpi needs transport mpi"},
@@ -100,7 +101,7 @@ func TestRefuses(t *testing.T) {
 		{"ssh field elsewhere", small + "fabric: hosts\nlaunch: {kind: started, user: daq}\n" + c, "launch.user: only with kind=ssh"},
 		{"an option as a host", small + "fabric: hosts\nlaunch: {kind: ssh, hosts: -oProxyCommand=x}\n" + c, "launch.hosts: \"-oProxyCommand=x\": write one word"},
 		{"two words", small + "fabric: hosts\nlaunch: {kind: ssh, hosts: a, user: a b}\n" + c, "launch.user: \"a b\": write one word"},
-		{"interface and network", small + "fabric: hosts\nlaunch: {kind: started, interface: ib0, network: 10.0.0.0/8}\n" + c, "launch.network: not with interface: each says which address a host is reached by"},
+		{"interface and network", small + "fabric: hosts\nlaunch: {kind: started, interface: ib0, network: 10.0.0.0/8}\n" + c, "launch.network: not with interface: each chooses the address of a host"},
 		{"network", small + "fabric: hosts\nlaunch: {kind: started, network: 10.0.0.1}\n" + c, "launch.network: \"10.0.0.1\": write a network"},
 		{"cpus", small + "fabric: hosts\nlaunch: {kind: started, cpus: all}\n" + c, "launch.cpus: \"all\": write a list of processors"},
 		{"inject in the lab", small + "inject: {kind: lab, lab: x}\n" + c, "inject: inject is for fabric hosts; links of a lab"},
@@ -131,19 +132,18 @@ func TestRefuses(t *testing.T) {
 		{"routing", small + "cases: [{routing: ftre}]", "there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, "},
 		{"lanes in the emulation", small + "fabric: {kind: emulate, lossless: {lanes: 4}}\n" + c, "fabric.lossless: an emulated fabric has one lane, a FIFO at each input"},
 		{"spray in the emulation", small + "fabric: emulate\ncases: [{routing: spray}]", "cases[0].routing: an emulated fabric delivers each connection in order"},
-		{"adaptive without credits", small + "fabric: hosts\ncases: [{mode: unsync, routing: adaptive}]", "cases[0].routing: routing adaptive goes by credits, which this fabric has not; write fabric.lossless"},
+		{"adaptive without credits", small + "fabric: hosts\ncases: [{mode: unsync, routing: adaptive}]", "cases[0].routing: routing adaptive needs credits, which this fabric does not have; write fabric.lossless"},
 		{"routes of a lab", small + "fabric: {kind: lab, routes: {kind: opensm, network: a, dir: b}}\ncases: [{}]", "fabric.routes: is for fabric hosts; a lab has its own"},
 		{"routes without a directory", small + "fabric: {kind: hosts, routes: {kind: opensm, network: a}}\ncases: [{}]", "fabric.routes: dir"},
 		{"routes without a shell", small + "fabric: {kind: hosts, routes: {kind: kernel}}\ncases: [{}]", "fabric.routes: shell"},
 		{"routes by no command", small + "fabric: {kind: hosts, routes: {kind: loaded, network: a, dump: \" \"}}\ncases: [{}]", "fabric.routes.dump: \" \": write a command"},
 		{"routes of nothing", small + "fabric: {kind: hosts, routes: {kind: loaded}}\ncases: [{}]", "fabric.routes: network is missing, or shell"},
-		{"nobody tells of links", small + "fabric: {kind: hosts, routes: {kind: kernel, shell: ssh}}\ncases: [{schedule: fors, failover: fors}]", "cases[0].failover: nobody tells of links"},
+		{"nobody tells of links", small + "fabric: {kind: hosts, routes: {kind: kernel, shell: ssh}}\ncases: [{schedule: fors, failover: fors}]", "cases[0].failover: switches with Linux do not report their links"},
 		{"spray on hosts", small + "fabric: hosts\ncases: [{mode: unsync, routing: spray}]", "cases[0].routing: evbench does not set the routes of plain hosts; where their switches spray"},
 		{"barrier", small + "cases: [{barrier: wall}]", "there are tournament, central, dissemination"},
 		{"ordered with a barrier", small + "cases: [{mode: ordered, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
 		{"ordered by phases", small + "cases: [{mode: ordered, schedule: linear-shift}]", "cases[0].schedule: ordered cases have no phases"},
 		{"ordered on tables", small + "cases: [{mode: ordered, routing: ftree}]", "the plan of an ordered case brings its paths, which routing ftree does not take"},
-		{"ordered on three levels", "topology: FT(3;2,2,2)\ncases: [{mode: ordered}]", "cases[0].mode: ordered cases are planned on trees of two levels"},
 		{"ordered with credits", small + "cases: [{mode: ordered, credits: 3}]", "cases[0].credits: an ordered case has as many events in flight as its window"},
 		{"ordered with sources", small + "cases: [{mode: ordered, sources: 3}]", "cases[0].sources: only unsynchronised cases ask sources"},
 		{"ordered going unsynchronised", small + "cases: [{mode: ordered, failover: unsync}]", "cases[0].mode: policy unsync changes the plan of the phases"},
@@ -153,7 +153,7 @@ func TestRefuses(t *testing.T) {
 		{"barrier unsynchronised", small + "cases: [{mode: unsync, barrier: central}]", "cases[0].barrier: only synchronised cases have a barrier"},
 		{"no schedule synchronised", small + "cases: [{schedule: none}]", "cases[0].schedule: synchronised cases need a schedule"},
 		{"schedule unsynchronised", small + "cases: [{mode: unsync, schedule: xor}]", "cases[0].schedule: unsynchronised cases have no phases"},
-		{"pinned without a schedule", small + "cases: [{mode: unsync, routing: pinned}]", "cases[0].routing: pinned takes the paths of a schedule, and there is none"},
+		{"pinned without a schedule", small + "cases: [{mode: unsync, routing: pinned}]", "cases[0].routing: pinned takes the paths of a schedule, but there is no schedule"},
 		{"fors without its paths", small + "cases: [{mode: unsync, schedule: fors, routing: minhop}]", "which routing minhop does not take"},
 		{"xor", "topology: FT(2;3,5)\ncases: [{schedule: xor}]", "cases[0].schedule: xor needs a power of two of servers, there are 15"},
 		{"sources", small + "cases: [{mode: unsync, sources: 16}]", `cases[0].sources: "16": write a whole number 0..15`},
@@ -163,7 +163,7 @@ func TestRefuses(t *testing.T) {
 		{"credits", small + "cases: [{mode: unsync, credits: 0}]", "write a whole number 1..256"},
 		{"credits synchronised", small + "cases: [{credits: 2}]", "cases[0].credits: a synchronised case builds one event"},
 		{"duplicate name", small + "cases: [{name: a}, {name: a}]", `cases[1].name: another case is called "a" too`},
-		{"name of a control", small + "cases: [{name: control (before)}]", `"control (before)": is what the control is called`},
+		{"name of a control", small + "cases: [{name: control (before)}]", `"control (before)": is the name of the control`},
 		{"empty name", small + `cases: [{name: ""}]`, "write a name of printable characters"},
 		{"name with a line break", small + `cases: [{name: "a\nb"}]`, "write a name of printable characters"},
 		{"long name", small + "cases: [{name: " + strings.Repeat("x", 81) + "}]", "longer than 80 characters"},
@@ -250,7 +250,7 @@ func promises(s *scenario.Scenario) error {
 	if s.Tree == nil || len(s.Cases) == 0 || s.Event.Fragment < 1 || s.Name == "" {
 		return fmt.Errorf("a scenario without tree, cases, fragment or name: %+v", s)
 	}
-	if err := s.Event.Sizes.Check(s.Tree.Servers()); err != nil {
+	if err := s.Event.Sizes.Check(builder.RolesOf(s.Tree)); err != nil {
 		return fmt.Errorf("sizes: %w", err)
 	}
 	seen := map[string]bool{}

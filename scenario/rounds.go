@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// Auto is how a number is written that the run finds out.
+// Auto is the text for a number that the run finds.
 const Auto = "auto"
 
-// Rounds says how often the cases are measured. In a round each case has one slice, and
-// so has the control.
+// Rounds says how often the cases are measured. In a round each case, and the control, has one
+// slice.
 type Rounds struct {
-	// Count is how many rounds there are; 0: until all that is compared is resolved, or
-	// Limit is over.
+	// Count is the number of rounds; 0: until all compared cases are resolved, or Limit is over.
 	Count int
-	// Limit is for how long rounds go on, where Count is 0. One round there always is.
+	// Limit bounds the time of rounds if Count is 0. At least one round runs.
 	Limit time.Duration
 }
 
 const (
 	maxRounds    = 1000
 	defaultLimit = 100 * time.Second
-	// defaultSlice is how long a case is measured in a round, where neither says.
+	// defaultSlice is the default time of a case in a round.
 	defaultSlice = 2 * time.Second
 )
 
-// once leaves one round where more would say nothing: links that change while a case is
-// measured are to do so once, and a case alone is compared with nothing.
+// once sets one round where more would add nothing: links that change during a case should do so
+// once, and a single case has no comparison.
 func (d *document) once(f fields, s *Scenario) {
 	if f.Given("rounds") {
 		return

@@ -1,8 +1,7 @@
-// Package scenario answers: what did the user ask for? It is the YAML document
-// that describes a run: the fabric, the cases to measure on it, and how long. It
-// reads strictly, fills defaults and checks every field; an error names file,
-// line, field path, reason and the valid choices. It plans nothing and runs
-// nothing.
+// Package scenario answers: what did the user ask for? It is the YAML document that describes a
+// run: the fabric, the cases to measure on it, and how long. It reads strictly, fills defaults and
+// checks every field; an error names file, line, field path, reason and the valid choices. It plans
+// nothing and runs nothing.
 //
 // Rates are bit/s, sizes bytes, and both carry a unit in the document
 // ("100Mbit/s", "600KiB"), as do durations ("50ms").
@@ -26,6 +25,8 @@ import (
 type Scenario struct {
 	Name     string // of the file, unless given; usable as a file name
 	Tree     *topology.Tree
+	Readers  string // as written, "" all; Tree has them
+	Builders string
 	Fabric   Fabric
 	Event    Event
 	Cases    []Case        // at least one; the matrix is already multiplied out
@@ -63,7 +64,7 @@ const (
 	Processes = "processes" // one process each
 )
 
-// Fabric says what the events are built on.
+// Fabric describes the network for event building.
 type Fabric struct {
 	Kind     string
 	Rate     unit.Rate // of every link; 0: not known (hosts)
@@ -74,12 +75,12 @@ type Fabric struct {
 	Routes   Routes // hosts: who puts the routes of a case into the network
 }
 
-// BitPerSec is what a link carries of messages, headers of packets left out; 0 where its
-// rate is not known.
+// BitPerSec is the link rate for messages, without headers of packets; 0 where the rate is not
+// known.
 func (f Fabric) BitPerSec() float64 { return float64(f.Rate) * Factor(f.MTU) }
 
-// Event says how large the fragments are. After defaults Fragment is set. What a file
-// states is scaled to that mean.
+// Event says how large the fragments are. After defaults Fragment is set. The sizes in a file are
+// scaled to that mean.
 type Event struct {
 	Fragment unit.Bytes           // mean payload of one fragment
 	Phase    time.Duration        // what Fragment was computed from: the time one fragment takes at the link rate; 0: it was given
@@ -95,7 +96,7 @@ const (
 	Ordered     = results.InOrder
 )
 
-// What becomes of a fragment's payload, and how much of it is checked.
+// The use of a fragment's payload, and how much of it is checked.
 const (
 	Buffer       = builder.DeliverBuffer
 	Discard      = builder.DeliverDiscard
@@ -126,8 +127,8 @@ type Case struct {
 	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
 	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
-	// Objective is what the schedule fors makes least; "": scheduler.FewestPhases, and over a
-	// transport that cannot choose paths scheduler.FewestPaths (Scenario.Objective).
+	// Objective is the quantity that the schedule fors makes least; "": scheduler.FewestPhases, and
+	// over a transport that cannot choose paths scheduler.FewestPaths (Scenario.Objective).
 	Objective scheduler.Objective
 	Failures  []topology.Link // dead from the start, by leaf and spine, each once
 	Down      []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
@@ -150,8 +151,8 @@ type Timed struct {
 	flap  flap          // of a flapping link, which has as many Timed as it has failures
 }
 
-// A flap says which of the failures of a flapping link one is. The zero value is a link
-// that fails once.
+// A flap is the place of a failure among those of a flapping link. The zero value is a link that
+// fails once.
 type flap struct {
 	nth   int // from 0
 	times int
@@ -166,22 +167,19 @@ func (t Timed) up(duration time.Duration) time.Duration {
 	return t.At + t.For
 }
 
-// headBytes is what goes before each fragment on the wire.
+// headBytes is the length of a fragment's header on the wire.
 const headBytes = 40
 
-// Factor returns the share of the link rate that TCP over Ethernet leaves for
-// messages: of MTU+14 bytes of a frame, 52 are the headers of IP and TCP with
-// time stamps.
+// Factor returns the share of the link rate that TCP over Ethernet leaves for messages: of MTU+14
+// bytes of a frame, 52 are the headers of IP and TCP with time stamps.
 func Factor(mtu int) float64 { return float64(mtu-52) / float64(mtu+14) }
 
-// FragmentOf returns the payload of the fragment whose message, head included,
-// takes one phase on a link: rate·phase/8·Factor(mtu) − 40. It is less than 1
-// where nothing fits.
+// FragmentOf returns the payload of the fragment whose message, head included, takes one phase on a
+// link: rate·phase/8·Factor(mtu) − 40. It is less than 1 where nothing fits.
 func FragmentOf(rate unit.Rate, phase time.Duration, mtu int) unit.Bytes {
 	return unit.Bytes(float64(rate)*phase.Seconds()/8*Factor(mtu)) - headBytes
 }
 
-// CaseNames returns the names of the cases, in order.
 func (s *Scenario) CaseNames() []string {
 	names := make([]string, len(s.Cases))
 	for i, c := range s.Cases {
@@ -198,17 +196,16 @@ func (s *Scenario) Sizes(c Case) builder.Distribution {
 	return s.Event.Sizes
 }
 
-// FragmentSizes are those of the fragments of a case.
 func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
-	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Servers: s.Tree.Servers(), Distribution: s.Sizes(c)}
+	return &builder.Sizes{Mean: int(s.Event.Fragment), Seed: s.Seed, Roles: builder.RolesOf(s.Tree), Distribution: s.Sizes(c)}
 }
 
-// OnePath reports whether the plan of a case takes one path from each leaf to each server, which
-// tables hold, since nobody chooses another for a message.
+// OnePath reports whether the plan of a case takes one path from each leaf to each server. Tables
+// hold these paths, since no sender can choose another.
 func (s *Scenario) OnePath(c Case) bool { return c.Pinned() && !transport.Of(s.Transport).Paths }
 
-// Objective is what the schedule fors makes least in a case; "": scheduler.FewestPhases, or the
-// case has another schedule.
+// Objective is the quantity that the schedule fors makes least in a case; "":
+// scheduler.FewestPhases, or the case has another schedule.
 func (s *Scenario) Objective(c Case) scheduler.Objective {
 	if c.Objective == "" && s.OnePath(c) && (c.Schedule == scheduler.NameFORS || c.Mode == Ordered) {
 		return scheduler.FewestPaths

@@ -5,9 +5,9 @@ import (
 	"maps"
 )
 
-// A shape is a JSON Schema of a value. It may let pass what the reader refuses, such as
-// fields that do not go together; what it refuses, the reader refuses, too, but for numbers
-// in quotes.
+// A shape is a JSON Schema of a value. It may accept input that the reader refuses, such as fields
+// that contradict each other. The reader refuses all that the schema refuses, except numbers in
+// quotes.
 type shape map[string]any
 
 // Schema returns the JSON Schema (draft 2020-12) of scenarios, for editors.

@@ -28,8 +28,8 @@ func (d *document) caseSizes(at field, s *Scenario, c *Case) {
 	c.Sizes = &to
 }
 
-// sizes reads event.sizes, or those of a case: the name of a distribution, its fields, or,
-// for all cases, a file. It reports whether what it read is good.
+// sizes reads event.sizes, or the sizes of a case: the name of a distribution, its fields, or, for
+// all cases, a file. It reports whether the input is valid.
 func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	if !at.Given() {
 		return true
@@ -40,7 +40,7 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 		x.Distribution, x.by = builder.Distribution{By: builder.ByEvent, Scale: 1}, builder.TableBys()
 	}
 	if s.Tree != nil {
-		x.servers = max(2, s.Tree.Servers())
+		x.servers = max(2, builder.RolesOf(s.Tree).MostFanout()+1)
 	}
 	at = at.InFull("distribution")
 	f, good := d.section(at, sizesFields(&x),
@@ -57,10 +57,10 @@ func (d *document) sizes(at field, s *Scenario, to *builder.Distribution) bool {
 	switch {
 	case !good:
 	case !f.Given("distribution") && !f.Given("spread") && !f.Given("fanout"):
-		d.Fail(at, "says nothing; write a distribution, such as exponential, or fanout, or file")
+		d.Fail(at, "has no effect; write a distribution, such as exponential, or fanout, or file")
 		return false
 	case f.Given("by") && f.Given("fanout") && len(f.Order) == 2:
-		d.Fail(f.Get("by"), "says nothing where all fragments have one size")
+		d.Fail(f.Get("by"), "has no effect where all fragments have one size")
 		return false
 	}
 	return good
@@ -136,8 +136,8 @@ func meanOf(table []uint32) float64 {
 	return sum / float64(len(table))
 }
 
-// scale fits a table to the fragment, which a file alone decides where neither fragment
-// nor phase is given.
+// scale fits a table to the fragment size. If neither fragment nor phase is given, the file sets
+// that size.
 func (e *Event) scale() {
 	if e.Sizes.Table == nil {
 		return

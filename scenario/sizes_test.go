@@ -28,7 +28,7 @@ func TestSizes(t *testing.T) {
 	} {
 		s := read(t, small+"event: {fragment: 1000B, "+tt.in+"}\ncases: [{}]")
 		expect.Equal(t, s.Event.Sizes, tt.want, "%s", tt.in)
-		got, want := s.FragmentSizes(s.Cases[0]), builder.Sizes{Mean: 1000, Seed: 1, Servers: 16, Distribution: tt.want}
+		got, want := s.FragmentSizes(s.Cases[0]), builder.Sizes{Mean: 1000, Seed: 1, Roles: builder.Roles{Servers: 16}, Distribution: tt.want}
 		expect.True(t, reflect.DeepEqual(*got, want), "%s: %+v, want %+v", tt.in, got, want)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"evbench/topology/network"
 )
 
-// timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and the failures that
-// {…, every: 1s, times: 5} makes of it.
+// timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and expands {…, every: 1s, times: 5} to its
+// failures.
 func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	var t Timed
 	m, good := d.section(f, slices.Concat(timedFields(&t), randomFailure),
@@ -71,10 +71,10 @@ func (c *Case) mayReroute(s *Scenario) error {
 	return nil
 }
 
-// checkTimed returns the first timed failure that lies outside the case, or takes
-// down what is down, or, where nothing is there to decide what happens then, leaves a
-// pair of servers without a path at some moment. view is the tree at the start of the
-// case. O(n²) views; links die only when a failure begins, so only those moments count.
+// checkTimed returns the first timed failure that lies outside the case, takes down a dead link,
+// or, without a policy for that, leaves a pair of servers without a path at some moment. view is
+// the tree at the start of the case. O(n²) views; links die only when a failure begins, so only
+// those moments count.
 func (c *Case) checkTimed(view *topology.Tree) (int, error) {
 	for i, t := range c.Timed {
 		switch {
@@ -101,7 +101,7 @@ func (c *Case) checkTimed(view *topology.Tree) (int, error) {
 			continue
 		}
 		if err := without(now, t.Links).Connected(); err != nil {
-			return i, fmt.Errorf("from %s on, %v; write failover with on_disconnect if that is meant", short(t.At), err)
+			return i, fmt.Errorf("from %s on, %v; write failover with on_disconnect if you intend that", short(t.At), err)
 		}
 	}
 	return 0, nil

@@ -14,19 +14,19 @@ import (
 	"evbench/internal/unit"
 )
 
-// A row is a field that a mapping may have. Reader and schema take it from here.
+// A row is a field that a mapping may have. Reader and schema share it.
 type row struct {
 	name string
 	value
 	says string // what it is, for editors
 }
 
-// A value says what may be written for a field, and sets it. set is nil for a field that has
-// fields or elements of its own.
+// A value describes the valid input of a field, and sets it. set is nil for a field that has fields
+// or elements of its own.
 type value struct {
 	shape shape
 	set   func(text string) error
-	usage string // of the flag that overrides the field; empty: there is none
+	usage string // of the flag that overrides the field; empty: no flag
 	lasts bool
 }
 
@@ -46,7 +46,7 @@ func (g group) names() []string {
 	return out
 }
 
-// lists gives each field of g a list of what it may be.
+// lists gives each field of g a list of its values.
 func (g group) lists() group {
 	out := slices.Clone(g)
 	for i := range out {
@@ -55,7 +55,7 @@ func (g group) lists() group {
 	return out
 }
 
-// to is a value that parse reads.
+// to is a value read by parse.
 func to[T any](p *T, is shape, parse func(string) (T, error)) value {
 	return value{shape: is, set: func(text string) error {
 		v, err := parse(text)
@@ -84,7 +84,7 @@ func word(p *string) value {
 	return tested(p, anyWord, func(string) bool { return true }, "")
 }
 
-// command is the words of one.
+// command is the words of a command.
 func command(p *string) value {
 	return tested(p, anyWord, func(s string) bool { return strings.TrimSpace(s) != "" }, "a command")
 }
@@ -176,11 +176,11 @@ func withUnit(units ...string) shape {
 	return shape{"type": "string", "pattern": `^\s*[-+]?[0-9.][-+0-9.eE]*\s*(` + strings.Join(units, "|") + `)\s*$`}
 }
 
-// matching is a text of a pattern; hint says how it is written.
-func matching(p *string, pattern *regexp.Regexp, hint string) value {
+// matching is a text that matches a pattern; hint describes the form.
+func matching(p *string, pattern, hint string) value {
 	is := maps.Clone(anyWord)
-	is["pattern"] = pattern.String()
-	return tested(p, is, pattern.MatchString, hint)
+	is["pattern"] = pattern
+	return tested(p, is, func(s string) bool { return regexp.MustCompile(pattern).MatchString(s) }, hint)
 }
 
 func tested(p *string, is shape, good func(string) bool, hint string) value {
@@ -205,7 +205,7 @@ func oneOf(what string, choices []string, alias map[string]string) func(string) 
 	}
 }
 
-// withRate is the fabric with the rate in text, or one that is found out.
+// withRate returns the fabric with the rate in text, or with a rate to be found.
 func (f *Fabric) withRate(s string) (Fabric, error) {
 	out := *f
 	if out.AutoRate = s == Auto; out.AutoRate {

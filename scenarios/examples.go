@@ -24,14 +24,29 @@ func Examples() []string {
 	return names
 }
 
-// Example returns the text of an example. ok says whether there is one of this name.
+// Example returns the text of an example. ok says whether the name exists.
 func Example(name string) (text string, ok bool) {
 	b, err := files.ReadFile(name + ext)
 	return string(b), err == nil
 }
 
-// About returns the first sentence of the comment that an example begins with, without its full stop, or of it
-// what stands before a colon or semicolon, if that is more than a title.
+// A Listed example has a name and says what it is.
+type Listed struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
+// List lists the examples, sorted by name.
+func List() (all []Listed) {
+	for _, name := range Examples() {
+		text, _ := Example(name)
+		all = append(all, Listed{name, About(text)})
+	}
+	return all
+}
+
+// About returns the first sentence of the comment at the start of an example, without its full
+// stop, or the part before a colon or semicolon, if that is more than a title.
 func About(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -57,5 +72,5 @@ func About(text string) string {
 	return strings.Join(words, " ")
 }
 
-// title is how many words before a colon say too little.
+// title is the most words before a colon that make only a title.
 const title = 5

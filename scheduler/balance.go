@@ -1,13 +1,13 @@
 package scheduler
 
-// balance splits the messages of every pair of leaves over its spines such that the largest
-// link load, the number of phases, is least and not below S-1. It returns the best bound
-// proven on the way. The two were equal in all trees tried; whether whole numbers always
-// reach the bound is not known (3-D transportation is NP-hard).
+// balance splits the messages of every pair of leaves over its spines such that the largest link
+// load, the number of phases, is least and at least S-1. It returns the best bound that it proves.
+// Split and bound were equal in all trees tried. It is not known whether whole numbers always reach
+// the bound (3-D transportation is NP-hard).
 //
-// A fractional split is pushed below a ceiling, or proves it too low, which raises it; then
-// it is rounded and repaired. Where that fails the ceiling is raised without proof in the
-// end. Its seed is its own: the number of phases depends on the tree alone.
+// A descent pushes a fractional split below a ceiling, or proves the ceiling too low and raises it.
+// Rounding and repair follow. Where they fail, the ceiling rises without proof. balance has its own
+// seed: the number of phases depends on the tree alone.
 func (f *fabric) balance() (*split, Bound) {
 	f.share()
 	b := f.simpleBound()
@@ -36,8 +36,8 @@ const (
 	tolerance = 0.05 // fractional load above the ceiling that rounding and repair take care of
 )
 
-// settle sweeps until no load is above the ceiling, raising the ceiling whenever
-// the loads prove that none can be, and returns the bound so proven.
+// settle sweeps until no load is above the ceiling. It raises the ceiling whenever the loads prove
+// it too low, and returns the bound so proven.
 func (w *fluid) settle(b Bound, sweeps int) Bound {
 	for i := 1; i <= sweeps && w.excess() > tolerance; i++ {
 		w.sweep()

@@ -7,8 +7,8 @@ import (
 	"evbench/topology"
 )
 
-// A Bound is a number of phases below which no contention-free schedule exists, with the
-// witness that proves it, in integers.
+// A Bound is a number of phases that every contention-free schedule needs, with the witness that
+// proves it, in integers.
 //
 //   - server: a server has S-1 messages to send, one in a phase; where some only read or only build, the
 //     most that one sends, or receives.
@@ -24,7 +24,7 @@ type Bound struct {
 	Kind   string // "server", "leaf", "hall" or "lp"
 	Leaf   int    // of kinds "leaf" and "hall": the leaf
 	Subset []int  // of kind "hall": the leaves of the set, rising
-	// Weights are those of kind "lp", by topology.Wire of the leaf-spine cables.
+	// Weights belong to kind "lp", by topology.Wire of the leaf-spine cables.
 	Weights []int64
 }
 
@@ -88,13 +88,13 @@ func (f *fabric) simpleBound() Bound {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// weightScale is the largest weight of a witness. With it the sums of dual stay
-// far below 2⁶³ on the largest tree.
+// weightScale is the largest weight of a witness. It keeps the sums of dual far below 2⁶³ on the
+// largest tree.
 const weightScale = 1 << 16
 
-// dual returns what weights of cables prove, one for both directions of each: those of
-// leaves by link, then those of top switches, by (pod·planes + plane)·tops + top.
-// O(leaves²·spines + pods²·planes·tops).
+// dual returns the bound that weights of cables prove, one weight for both directions of each: leaf
+// cables by link, then cables of top switches, by (pod·planes + plane)·tops + top. O(leaves²·spines
+// + pods²·planes·tops).
 func (f *fabric) dual(y []int64) int {
 	var load, sum int64
 	for i, w := range y {

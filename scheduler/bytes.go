@@ -8,18 +8,19 @@ import (
 	"evbench/topology"
 )
 
-// A ByteBound is a time below which no order sends fragments of given sizes, also in parts,
-// without two on a port or a link at a time, in byte times: what one byte takes on one link.
+// A ByteBound is a time that every order of fragments of given sizes needs, also in parts, if no
+// port or link has two at a time. It is in byte times: the time of one byte on one link.
 //
 //   - send, receive: the bytes that a server sends, or receives.
 //   - up, down: the bytes that a leaf sends to other leaves, or receives from them, over the
 //     number of its live links.
-//   - lp: weights as those of Bound, with bytes in place of messages, rounded up.
+//   - lp: weights as those of Bound, with bytes in place of messages, rounded up. What enters or leaves a pod
+//     over its links to top switches is such weights, too.
 type ByteBound struct {
 	Time int64
 	Kind string // send, receive, up, down, lp
 	At   int    // of send and receive the rank of the server, of up and down the leaf
-	// Weights are those of lp, by topology.Wire of the leaf-spine cables.
+	// Weights belong to kind lp, by topology.Wire.
 	Weights []int64
 }
 
@@ -32,7 +33,7 @@ const (
 )
 
 // Shares say how many bytes of each pair of leaves a fractional split puts on each
-// spine: the largest load of a link is the bound, or near it.
+// spine, or plane: the largest load of a link is the bound, or near it.
 type Shares struct {
 	leaves, spines int
 	x              []float64
@@ -48,13 +49,13 @@ func (s *Shares) Of(a, b int) []float64 {
 const MaxShares = 1 << 24
 
 // BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
-// ranks of a two-level tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for
-// each other share a live spine, else it is a *topology.UnreachableError. The linear program is
-// that of FORS on a fabric in which a leaf is two, one that sends and one that receives.
+// ranks of a tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for each other
+// and share no live path are a *topology.UnreachableError. The linear program equals that of FORS
+// on a fabric that has each leaf twice: one sends and one receives.
 func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {
-		return ByteBound{}, nil, fmt.Errorf("%d leaves with %d spines are more than can be planned for sizes (at most %d leaves²·spines)", leaves, spines, MaxShares)
+		return ByteBound{}, nil, fmt.Errorf("%d leaves with %d spines are more than evbench can plan for sizes (at most %d leaves²·spines)", leaves, spines, MaxShares)
 	}
 	c := &byteCase{tree: t, between: make([]int64, leaves*leaves)}
 	c.ports(size)
@@ -66,12 +67,11 @@ func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Sh
 	return c.best, c.shares(w), nil
 }
 
-// A byteCase is the bound in the making.
 type byteCase struct {
 	tree    *topology.Tree
 	between []int64 // bytes from leaf to leaf, by a·leaves + b; 0 where a = b
 	best    ByteBound
-	double  *fabric // leaf a sends as number a, receives as number leaves + a
+	double  *fabric // leaf a sends as number a, receives as number leaves + a; pods likewise
 	amount  []int64 // bytes of the pairs of double
 }
 
@@ -105,13 +105,7 @@ func (c *byteCase) ports(size func(src, dst int) int64) {
 
 func (c *byteCase) connect() error {
 	t, leaves := c.tree, c.tree.Leaves()
-	c.double = &fabric{tree: t, spines: t.Spines(), leaves: 2 * leaves}
-	for l := range leaves {
-		for k := range t.Spines() {
-			c.double.alive = append(c.double.alive, t.Alive(l, k))
-		}
-	}
-	c.double.alive = append(c.double.alive, c.double.alive...)
+	c.double = doubled(t)
 	for a := range leaves {
 		for b := range leaves {
 			if c.between[a*leaves+b] == 0 {
@@ -119,7 +113,7 @@ func (c *byteCase) connect() error {
 			}
 			start := len(c.double.common)
 			for k := range t.Spines() {
-				if t.Alive(a, k) && t.Alive(b, k) {
+				if c.double.usable(a, leaves+b, k) {
 					c.double.common = append(c.double.common, int32(k))
 				}
 			}
@@ -134,27 +128,79 @@ func (c *byteCase) connect() error {
 	return nil
 }
 
+// doubled returns a fabric without pairs that has each leaf and pod of a tree twice: one sends and
+// one receives.
+func doubled(t *topology.Tree) *fabric {
+	f := &fabric{tree: t, spines: t.Spines(), leaves: 2 * t.Leaves(), pods: 2 * t.Pods(), tops: t.Tops()}
+	for q := range f.pods {
+		f.name = append(f.name, q%t.Pods())
+	}
+	for l := range f.leaves {
+		leaf := l % t.Leaves()
+		f.pod = append(f.pod, t.Pod(leaf)+l/t.Leaves()*t.Pods())
+		for k := range f.spines {
+			n := t.Live(leaf, k)
+			f.alive = append(f.alive, n > 0)
+			if t.Cables() > 1 {
+				f.cables = append(f.cables, n)
+			}
+		}
+	}
+	f.countTops()
+	f.meetAbove()
+	return f
+}
+
 func (c *byteCase) uplinks() {
-	leaves := c.tree.Leaves()
+	t, leaves := c.tree, c.tree.Leaves()
+	ups, downs := make([]int64, t.Pods()), make([]int64, t.Pods())
 	for a := range leaves {
 		var out, in int64
 		for b := range leaves {
 			out += c.between[a*leaves+b]
 			in += c.between[b*leaves+a]
+			if t.Apart(a, b) {
+				ups[t.Pod(a)] += c.between[a*leaves+b]
+				downs[t.Pod(b)] += c.between[a*leaves+b]
+			}
 		}
-		if live := int64(len(c.tree.AliveSpines(a))); live > 0 {
+		live := int64(0)
+		for k := range t.Spines() {
+			live += int64(t.Live(a, k))
+		}
+		if live > 0 {
 			c.raise(ByteBound{Time: (out + live - 1) / live, Kind: KindUp, At: a})
 			c.raise(ByteBound{Time: (in + live - 1) / live, Kind: KindDown, At: a})
 		}
 	}
+	for q := range ups {
+		c.pod(q, 0, ups[q])
+		c.pod(q, 1, downs[q])
+	}
 }
 
-// byteUnits is the bound so far in the units of the fluid, whose slope and tolerance
-// are made for messages.
+// pod raises the bound to what the bytes of a pod need upwards (0) or downwards (1).
+func (c *byteCase) pod(q int, down topology.Wire, bytes int64) {
+	if bytes == 0 {
+		return
+	}
+	b, live := ByteBound{Kind: KindLP, Weights: make([]int64, c.tree.Wires())}, int64(0)
+	for i := range c.tree.Spines() * c.tree.Tops() {
+		if k, top := i/c.tree.Tops(), i%c.tree.Tops(); c.tree.TopAlive(q, k, top) {
+			b.Weights[c.tree.TopUp(q, k, top)+down] = 1
+			live++
+		}
+	}
+	b.Time = (bytes + live - 1) / live
+	c.raise(b)
+}
+
+// byteUnits is the bound so far in units of the fluid. The fluid's slope and tolerance suit
+// messages.
 const byteUnits = 1000
 
-// split pushes a fractional split below the bound, or proves the bound too low, which
-// raises it, as settle does.
+// split pushes a fractional split below the bound. Where it proves the bound too low, it raises the
+// bound, as settle does.
 func (c *byteCase) split() *fluid {
 	scale := byteUnits / float64(max(1, c.best.Time))
 	amount := make([]float64, len(c.amount))
@@ -181,20 +227,24 @@ func (c *byteCase) split() *fluid {
 	return w
 }
 
-// dual returns what weights on the doubled links prove, rounded up.
+// dual returns the bound that weights on the doubled links prove, rounded up.
 func (c *byteCase) dual(y []int64) int64 {
 	f := c.double
 	var hi, lo, sum uint64
-	for _, v := range y {
+	for l, v := range y {
+		if l < len(f.cables) {
+			v *= int64(f.cables[l])
+		}
 		sum += uint64(v)
 	}
 	if sum == 0 {
 		return 0
 	}
+	over := f.over(y[len(f.alive):])
 	for i, p := range f.pairs {
-		least := int64(math.MaxInt64)
+		least, way := int64(math.MaxInt64), over[f.between(f.pod[p.a], f.pod[p.b], 0):]
 		for _, k := range p.spines {
-			least = min(least, y[f.link(p.a, int(k))]+y[f.link(p.b, int(k))])
+			least = min(least, y[f.link(p.a, int(k))]+y[f.link(p.b, int(k))]+way[k])
 		}
 		h, l := bits.Mul64(uint64(least), uint64(c.amount[i]))
 		var carry uint64
@@ -207,10 +257,18 @@ func (c *byteCase) dual(y []int64) int64 {
 }
 
 func (c *byteCase) byWire(y []int64) []int64 {
-	links := c.tree.Leaves() * c.tree.Spines()
-	out := make([]int64, 2*links)
-	for i := range links {
-		out[2*i], out[2*i+1] = y[i], y[links+i]
+	t, links := c.tree, c.tree.Leaves()*c.tree.Spines()
+	out := make([]int64, t.Wires())
+	for id := range t.LowerLinks() {
+		if l := t.LinkOf(id); t.LinkAlive(l) {
+			i := l.Leaf*t.Spines() + l.Spine
+			out[2*id], out[2*id+1] = y[i], y[links+i]
+		}
+	}
+	above := y[2*links:]
+	for i := range len(above) / 2 {
+		q, k, top := i/t.Tops()/t.Spines(), i/t.Tops()%t.Spines(), i%t.Tops()
+		out[t.TopUp(q, k, top)], out[t.TopDown(q, k, top)] = above[i], above[len(above)/2+i]
 	}
 	return out
 }

@@ -7,9 +7,9 @@ import (
 	"evbench/topology"
 )
 
-// deal gives the messages of each phase their cables where these are parallel: those of a leaf on a
-// spine the live ones in order, upwards and downwards. There are enough, as no phase of s has more
-// messages of a link than live cables. O(S²).
+// deal gives each message of a phase a cable where cables are parallel. The messages of a leaf on a
+// spine take the live cables in order, upwards and downwards. There are enough: no phase of s has
+// more messages of a link than live cables. O(S²).
 func (s *Schedule) deal(t *topology.Tree) {
 	if t.Cables() == 1 {
 		return
@@ -36,10 +36,10 @@ func (s *Schedule) deal(t *topology.Tree) {
 	}
 }
 
-// inLanes returns a schedule for the objectives paths and balanced where cables are parallel: each
-// cable is a spine of its own, so that a message goes down by the cable of the number, among the
-// live ones, by which it came up. Where that takes more phases than the objective allows, or leaves
-// servers apart, it is the schedule that FORS makes otherwise.
+// inLanes returns a schedule for the objectives paths and balanced where cables are parallel. Each
+// cable counts as a spine: a message goes down by the live cable with the number by which it came
+// up. Where that takes more phases than the objective allows, or leaves servers apart, inLanes
+// returns the usual schedule of FORS.
 func (s *split) inLanes(bound Bound, o Options) *Schedule {
 	t := s.tree
 	lanes, err := lanesOf(t)

@@ -11,23 +11,6 @@ import (
 	"evbench/topology/topologytest"
 )
 
-// randomCables returns a connected tree with parallel cables of which some are dead.
-func randomCables(t testing.TB, rng *rand.Rand, ports, leaves int) *topology.Tree {
-	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(ports), Cables: 2 + rng.IntN(2)}
-	if rng.IntN(3) == 0 {
-		o.Fill = make([]int, o.Leaves)
-		for l := range o.Fill {
-			o.Fill[l] = 1 + rng.IntN(o.Ports)
-		}
-	}
-	tree := topologytest.Tree(t, o)
-	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {
-		if links, err := tree.Random(dead, rng.Uint64()); err == nil {
-			return topologytest.Without(t, o, links...)
-		}
-	}
-}
-
 // On random trees with parallel cables fors reaches its bound or is one above, which is rare, and
 // all schedules that choose paths keep each cable to one message.
 func TestRandomCables(t *testing.T) {
@@ -36,7 +19,7 @@ func TestRandomCables(t *testing.T) {
 	above := 0
 	const trees = 300
 	for range trees {
-		tree := randomCables(t, rng, 6, 7)
+		tree := topologytest.Cables(t, rng, 6, 7, 6)
 		s, b, err := scheduler.FORS(tree, scheduler.Options{Seed: rng.Uint64()})
 		expect.Must(t, err)
 		passes(t, tree, s)

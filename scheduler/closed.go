@@ -9,8 +9,8 @@ import (
 // ForsClosed returns a contention-free schedule with a spine for every message between leaves, in
 // closed form, for a full tree whose failures reduce the bandwidth of every leaf alike (uniform);
 // any other is an error. With q = M1-1 and w the spines that are alive at every leaf, at most M0,
-// it has max(S-1, ⌈M0²·q/w⌉) phases: none has fewer. It is what thesis 6.3 sets out to do: all
-// servers shift at the same place of one line (see Published). O(S²), with lift O(S²·log S).
+// it has max(S-1, ⌈M0²·q/w⌉) phases, the fewest possible. It completes thesis 6.3: all servers
+// shift at the same place of one line (see Published). O(S²), with lift O(S²·log S).
 //
 // The messages of a leaf stand in that line, n = 0..M0²·q-1; each phase takes the next w:
 //
@@ -20,8 +20,8 @@ import (
 //	            1 + (n + [g>1]·⌊n/L⌋) mod q leaves further on
 //	spine       the one at n mod w of those that are alive everywhere
 //
-// with L = lcm(M0, q) and g = gcd(M0, q). Messages within a leaf, of which the thesis says
-// nothing, go where both ends are idle (f = M0-w > ⌊M0/M1⌋), or in M0-1 phases at the end
+// with L = lcm(M0, q) and g = gcd(M0, q). Messages within a leaf, missing in the thesis,
+// go where both ends are idle (f = M0-w > ⌊M0/M1⌋), or in M0-1 phases at the end
 // (f = 0). Between the two the leaves, phases and spines are kept and the servers chosen by
 // two edge colourings, as FORS does.
 func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
@@ -54,7 +54,7 @@ func (p *pattern) fillLine() {
 	}
 }
 
-// within adds the messages within a leaf to a line, or reports that there is no place for them.
+// within adds the messages within a leaf to a line, or reports that they do not fit.
 func (p *pattern) within() bool {
 	switch {
 	case p.f() == 0:
@@ -71,9 +71,8 @@ func (p *pattern) within() bool {
 	return false
 }
 
-// shifts gives each message from slot α to slot α+δ the first phase in part δ of
-// the line in which both are idle. It has always found one (all f > ⌊M0/M1⌋ for
-// M0 and M1 in 2..24); nobody has proven that it must.
+// shifts gives each message from slot α to slot α+δ the first phase in part δ of the line in which
+// both are idle. All f > ⌊M0/M1⌋ with M0 and M1 in 2..24 have such a phase; a proof is missing.
 func (p *pattern) shifts(s *slots) bool {
 	part := p.m0 * p.q
 	for d := 1; d < p.m0; d++ {
@@ -119,10 +118,9 @@ func (s *slots) put(phase, a, b int) {
 	s.send[phase*s.m0+a], s.recv[phase*s.m0+b] = m, m
 }
 
-// lifted keeps of a line what it says about leaves, phases and spines, fills
-// every phase up with messages within each leaf, and chooses the servers anew.
-// It needs max(S-1, phases of the line): in S-1 phases there are n(n-1) places
-// for messages within a leaf, and lift lets the self messages vanish.
+// lifted keeps the leaves, phases and spines of a line. It fills every phase up with messages
+// within each leaf and chooses the servers anew. It needs max(S-1, phases of the line): S-1 phases
+// have n(n-1) places for messages within a leaf, and lift removes the self messages.
 func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
 	s := newSchedule(name, t.Servers())
 	s.Phases, s.Pinned = max(s.Ranks-1, p.phases), true
@@ -145,8 +143,8 @@ func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *
 	return s
 }
 
-// rest fills the block of a leaf with itself: what the phases leave idle, and
-// the phase that lift adds for self messages.
+// rest fills the block of a leaf with itself: the idle places of all phases, and the phase that
+// lift adds for self messages.
 func (p *pattern) rest(t *table, leaf int) {
 	leaving := make([]int, t.phases+1)
 	for _, h := range p.transfers {

@@ -33,7 +33,7 @@ func newPattern(t *topology.Tree, live int) *pattern {
 	return p
 }
 
-// f returns the reduction of the bandwidth of a leaf, in links.
+// f returns the links by which the bandwidth of a leaf is reduced.
 func (p *pattern) f() int { return p.m0 - p.w }
 
 // g returns gcd(M0, q), which is M0 for a single leaf.
@@ -42,8 +42,8 @@ func (p *pattern) g() int { return gcd(p.m0, p.q) }
 // cycle returns lcm(M0, q), after which slots and leaves counted side by side repeat.
 func (p *pattern) cycle() int { return p.m0 / p.g() * p.q }
 
-// roomy reports whether f > ⌊M0/M1⌋: servers are then idle so often that what
-// they have for their own leaf needs no phase of its own (thesis 6.3).
+// roomy reports whether f > ⌊M0/M1⌋. Servers are then idle so often that messages within their leaf
+// need no phases of their own (thesis 6.3).
 func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 
 // schedule writes the pattern down for every leaf of a tree. The spine of a transfer
@@ -78,10 +78,9 @@ func (p *pattern) check(t *topology.Tree) error {
 	return nil
 }
 
-// uniform returns the spines that are alive at every leaf of a full tree on
-// which failures cost every leaf alike: leaving out, at all leaves, each spine
-// that any failure touches leaves the servers of a leaf no less bandwidth than
-// the worst leaf has anyway (thesis 6.2). Otherwise it says why not.
+// uniform returns the spines that are alive at every leaf of a full tree on which failures cost
+// every leaf alike: without each spine that any failure touches, the servers of a leaf keep at
+// least the bandwidth of the worst leaf (thesis 6.2). Otherwise the error says why not.
 func uniform(t *topology.Tree) ([]int, error) {
 	if err := t.Connected(); err != nil {
 		return nil, err
@@ -99,8 +98,7 @@ func uniform(t *topology.Tree) ([]int, error) {
 	return live, nil
 }
 
-// untouched returns the spines that have lost no link, and the live links of the
-// leaf that has fewest.
+// untouched returns the spines without a dead link, and the fewest live links of a leaf.
 func untouched(t *topology.Tree) (live []int, least int) {
 	dead := make([]int, t.Spines()) // links lost, by spine
 	least = t.Spines()

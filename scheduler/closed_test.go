@@ -186,7 +186,7 @@ func TestForsClosedDoesNotApply(t *testing.T) {
 		{"a leaf cut off", tree(t, topology.Options{Ports: 1, Leaves: 2}, diagonal(0)...),
 			"leaf0 and leaf1 have no spine in common that is alive: their servers cannot reach each other"},
 		{"too large", tree(t, topology.Options{Ports: 254, Leaves: 4096}),
-			"1040384 servers are more than can be planned (at most 32768)"},
+			"1040384 servers are more than evbench can plan (at most 32768)"},
 	} {
 		_, _, err := scheduler.ByName("fors-closed", tt.tree, scheduler.Options{})
 		if want := "schedule fors-closed: " + tt.want; err == nil || err.Error() != want {

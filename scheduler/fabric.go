@@ -10,34 +10,40 @@ import (
 // A fabric is the planner's view of a tree: leaves and pods with servers only, renumbered
 // from 0, and dense tables indexed leaf·spines + spine. On two levels there is one pod.
 type fabric struct {
-	tree     *topology.Tree
-	servers  int
-	leaves   int
-	spines   int // planes on three levels
-	pods     int
-	tops     int   // 0 on two levels
-	leaf     []int // number in the tree
-	n        []int // servers on it
-	first    []int // rank of its first server
-	r, b     []int // readers and builders on it; where all servers are both, these are n
-	readers  []int // readers on the leaves before it, likewise first
-	builders []int
-	pod      []int   // of each leaf
-	name     []int   // number in the tree of each pod
-	alive    []bool  // by leaf·spines + spine
-	cables   []int   // likewise, live ones; nil: one where alive
-	live     []int   // live links of each leaf
-	reach    []int   // builders on other leaves that the readers of each leaf send to
-	heard    []int   // readers on other leaves that its builders hear; reach where all servers are both
-	pairs    []pair  // a < b, in order, without those that share no spine
-	common   []int32 // the lists of the pairs
-	apart    []bool  // by a·leaves + b: no live path joins them; nil until part
+	tree    *topology.Tree
+	servers int
+	leaves  int
+	spines  int // planes on three levels
+	pods    int
+	tops    int     // 0 on two levels
+	leaf    []int   // number in the tree
+	n       []int   // servers on it
+	first   []int   // rank of its first server
+	pod     []int   // of each leaf
+	name    []int   // number in the tree of each pod
+	alive   []bool  // by leaf·spines + spine
+	cables  []int   // likewise, live ones; nil: one where alive
+	live    []int   // live links of each leaf
+	pairs   []pair  // a < b, in order, without those that share no spine
+	common  []int32 // the lists of the pairs
+	apart   []bool  // by a·leaves + b: no live path joins them; nil until part
+
+	sides
 
 	both *fabric // of a directed fabric the one whose leaves it has twice, else nil
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	shared []coloring.ColorSet // those of two pods, by between; nil until part
 	counts []int               // how many
+}
+
+// The sides of each leaf are its servers that read and those that build. Where all servers do both,
+// the sides are n and first of the fabric.
+type sides struct {
+	r, b              []int // how many
+	readers, builders []int // how many on the leaves before it
+	reach             []int // builders on other leaves that its readers send to
+	heard             []int // readers on other leaves that its builders hear; reach where all servers are both
 }
 
 // A pair is two leaves and the spines they share, rising: at least one.
@@ -59,18 +65,22 @@ func newFabric(t *topology.Tree) *fabric {
 		}
 		f.pod[i] = f.pods - 1
 	}
+	f.countTops()
+	return f
+}
+
+func (f *fabric) countTops() {
 	f.alone = make([]int, f.pods*f.spines)
 	for i := range f.alone {
 		for top := range f.tops {
-			if t.TopAlive(f.name[i/f.spines], i%f.spines, top) {
+			if f.tree.TopAlive(f.name[i/f.spines], i%f.spines, top) {
 				f.alone[i]++
 			}
 		}
 	}
-	return f
 }
 
-// newLower leaves out the top switches of three levels.
+// newLower returns a fabric of three levels without the top switches.
 func newLower(t *topology.Tree) *fabric {
 	f := &fabric{tree: t, servers: t.Servers(), spines: t.Spines(), pods: 1, name: []int{0}, alone: make([]int, t.Spines())}
 	for l := range t.Leaves() {
@@ -115,13 +125,27 @@ func (f *fabric) between(q, r, k int) int { return (q*f.pods+r)*f.spines + k }
 
 func (f *fabric) topsOf(q, k int) int { return f.alone[q*f.spines+k] }
 
-// part fills in what two pods share, and takes leaves between which no path is alive out of
-// each other's reach. O(leaves²·spines + pods²·spines·tops), but O(leaves²) where most are
-// connected; once.
+// part fills in the top switches that two pods share, and the leaves that no live path joins.
+// O(leaves²·spines + pods²·spines·tops), but O(leaves²) where most are connected; once.
 func (f *fabric) part() {
 	if f.apart != nil {
 		return
 	}
+	f.meetAbove()
+	f.apart = make([]bool, f.leaves*f.leaves)
+	for a := range f.leaves {
+		for b := range a {
+			if !f.joined(a, b) {
+				f.apart[a*f.leaves+b], f.apart[b*f.leaves+a] = true, true
+				f.reach[a] -= f.n[b]
+				f.reach[b] -= f.n[a]
+			}
+		}
+	}
+}
+
+// meetAbove fills in the top switches that two pods share.
+func (f *fabric) meetAbove() {
 	f.shared = make([]coloring.ColorSet, f.pods*f.pods*f.spines)
 	f.counts = make([]int, len(f.shared))
 	for i := range f.shared {
@@ -130,16 +154,6 @@ func (f *fabric) part() {
 			if f.tree.TopAlive(q, k, top) && f.tree.TopAlive(r, k, top) {
 				f.shared[i].Add(top)
 				f.counts[i]++
-			}
-		}
-	}
-	f.apart = make([]bool, f.leaves*f.leaves)
-	for a := range f.leaves {
-		for b := range a {
-			if !f.joined(a, b) {
-				f.apart[a*f.leaves+b], f.apart[b*f.leaves+a] = true, true
-				f.reach[a] -= f.n[b]
-				f.reach[b] -= f.n[a]
 			}
 		}
 	}
@@ -156,8 +170,11 @@ func (f *fabric) joined(a, b int) bool {
 
 func (f *fabric) usable(a, b, k int) bool {
 	return f.alive[f.link(a, k)] && f.alive[f.link(b, k)] &&
-		(f.pod[a] == f.pod[b] || f.counts[f.between(f.pod[a], f.pod[b], k)] > 0)
+		(f.together(f.pod[a], f.pod[b]) || f.counts[f.between(f.pod[a], f.pod[b], k)] > 0)
 }
+
+// together reports whether two pods are one in the tree.
+func (f *fabric) together(q, r int) bool { return f.name[q] == f.name[r] }
 
 // share fills in the pairs. O(leaves²·spines), once.
 func (f *fabric) share() {
@@ -182,10 +199,10 @@ func (f *fabric) share() {
 	}
 }
 
-// meets reports whether two leaves exchange messages. A leaf does with itself.
+// meets reports whether two leaves exchange messages. A leaf meets itself.
 func (f *fabric) meets(a, b int) bool { return !f.apart[a*f.leaves+b] }
 
-// messages returns how many the readers of a leaf send to the builders of another.
+// messages returns how many messages the readers of a leaf send to the builders of another.
 func (f *fabric) messages(a, b int) int { return f.r[a] * f.b[b] }
 
 func (f *fabric) sends(i int) int { return f.n[i] - 1 + f.reach[i] }
@@ -210,9 +227,9 @@ func (f *fabric) leavesAt(q, k int) int {
 	return n
 }
 
-// critical reports, for each plane, whether its top switches may be too few or lack a common one:
-// elsewhere, whatever the leaves put on the plane in a phase goes through, as each of its pods
-// sends and receives at most as many messages as there are top switches (König).
+// critical reports, for each plane, whether its top switches may be too few or lack a common one.
+// On other planes every phase fits, as each pod sends and receives at most one message for each top
+// switch (König).
 func (f *fabric) critical() []bool {
 	out := make([]bool, f.spines)
 	for q := range f.pods {
@@ -235,11 +252,11 @@ const (
 
 func (f *fabric) check() error {
 	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
-		return fmt.Errorf("%d servers on %d leaves with %d spines are more than can be planned (at most %d servers, %d leaves²·spines)",
+		return fmt.Errorf("%d servers on %d leaves with %d spines are more than evbench can plan (at most %d servers, %d leaves²·spines)",
 			f.servers, f.leaves, f.spines, MaxServers, maxSplit)
 	}
 	if f.pods*f.pods*f.spines > maxPodPairs {
-		return fmt.Errorf("%d pods with %d planes are more than can be planned (at most %d pods²·planes)", f.pods, f.spines, maxPodPairs)
+		return fmt.Errorf("%d pods with %d planes are more than evbench can plan (at most %d pods²·planes)", f.pods, f.spines, maxPodPairs)
 	}
 	return nil
 }

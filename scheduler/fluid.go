@@ -17,10 +17,11 @@ import (
 // Bound: Σ load·y / Σ y = ceiling + Σ y² / Σ y. Products that are added are converted to
 // float64 first, so that all machines round alike.
 //
-// Links have a capacity in messages per phase: leaf and spine the live cables between them. On three
-// levels, where spines are planes, these have 1; pod and plane the live top switches, where they are fewer than the leaves; two pods and
-// a plane the top switches alive from both, where they are fewer than from either. Loads are per
-// capacity. What no such link shows is left to the search that follows, and missing in the bound.
+// Links have a capacity in messages per phase. The capacity of leaf and spine is the live cables
+// between them, or 1 on three levels, where spines are planes. That of pod and plane is the live
+// top switches, where these are fewer than the leaves; that of two pods and a plane the top
+// switches alive from both, where these are fewer than from either. Loads are per capacity. The
+// bound leaves out limits that no such link shows; the later search meets them.
 type fluid struct {
 	*fabric
 	ceiling float64
@@ -34,9 +35,9 @@ type fluid struct {
 	hallKnown bool // the bound considered so far is at least that of hall
 }
 
-// The slope makes light links attract load from heavy ones also below the
-// ceiling, which leaves room on both for rounding, but pushes some loads above
-// it. So it is steep at first, and gentle when the excess has to prove something.
+// The slope makes light links attract load from heavy ones also below the ceiling. That leaves room
+// on both for rounding, but pushes some loads above the ceiling. So the slope is steep at first,
+// and gentle when the excess has to prove something.
 const (
 	steep  = 1e-4
 	gentle = 1e-6
@@ -120,7 +121,7 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 	}
 }
 
-// plain reports whether a message uses two links of capacity 1, which is quicker to work out.
+// plain reports whether a message uses two links of capacity 1, which is quicker to compute.
 func (w *fluid) plain() bool { return w.tops == 0 && w.cables == nil }
 
 func (w *fluid) remain(r *rest, p *pair, k int) {
@@ -130,7 +131,7 @@ func (w *fluid) remain(r *rest, p *pair, k int) {
 	r.bend[1] = bend{w.ceiling - min(a, b), 1, 2*w.slope + 2}
 }
 
-// remainOf is remain for any links.
+// remainOf is remain for links of all kinds.
 func (w *fluid) remainOf(r *rest, p *pair, k int) {
 	*r = rest{}
 	links, n := w.links(p.a, p.b, k)
@@ -215,7 +216,7 @@ func exact(n float64, x []float64) {
 	}
 }
 
-// cost is the marginal cost of x more.
+// cost returns the marginal cost of x more.
 func (r *rest) cost(x, slope float64) float64 {
 	c := slope * (r.base + float64(x*r.rise))
 	for _, b := range r.bend[:r.bends] {
@@ -224,7 +225,7 @@ func (r *rest) cost(x, slope float64) float64 {
 	return c
 }
 
-// at is its inverse, at least 0, with its derivative.
+// at inverts cost: it returns x ≥ 0 and its derivative.
 func (r *rest) at(cost, slope float64) (x, rise float64) {
 	c, d := cost-float64(slope*r.base), slope*r.rise
 	x = c / d
@@ -242,8 +243,8 @@ func (r *rest) at(cost, slope float64) (x, rise float64) {
 	return x, 1 / d
 }
 
-// weights returns candidates for the weights of a Bound, by link, each cable of one the same: the excess loads on several
-// scales, as small integers hide what has not converged, and the cables above a height.
+// weights returns candidates for the weights of a Bound, by link, equal for its cables: the excess
+// loads on several scales, as small integers hide noise, and the cables above a height.
 func (w *fluid) weights() [][]int64 {
 	excess := w.excesses()
 	top := slices.Max(excess)
@@ -272,9 +273,9 @@ func (w *fluid) weights() [][]int64 {
 	return out
 }
 
-// excesses gives the excess load of each link to its cables: those of leaves by link,
-// and those of top switches behind them, by (pod·planes + plane)·tops + top. The
-// cables of two pods to their common top switches share it.
+// excesses spreads the excess load of each link over its cables: leaf cables by link, then cables
+// of top switches, by (pod·planes + plane)·tops + top. The cables of two pods to their common top
+// switches share the excess.
 func (w *fluid) excesses() []float64 {
 	over := func(l int) float64 { return max(0, float64(w.load[l]*w.scale[l])-w.ceiling) }
 	out := make([]float64, len(w.alive))

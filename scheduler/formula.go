@@ -11,8 +11,8 @@ import (
 // M0 no two messages share a link of a full tree without failures; where leaves are partly
 // filled the wrap-around collides, which LinearShiftPorts avoids. O(S²).
 //
-// Where some of R readers and B builders have one role only, reader i sends to builder (i+p) mod max(R,B) in phase p, if
-// there is such a builder; phases without a message are left out.
+// Where some of R readers and B builders have one role only, reader i sends to builder (i+p) mod
+// max(R,B) in phase p, if that builder exists. Phases without a message are left out.
 func LinearShift(t *topology.Tree) *Schedule {
 	if t.Roles() {
 		return shiftRoles(t)
@@ -27,10 +27,10 @@ func linearShift(servers int) *Schedule {
 	return s
 }
 
-// LinearShiftPorts returns the linear shift over ports: in phase p the server at position s
-// sends to position (s+p+1) mod M0·M1, if a server is there. So spine = position mod M0, and
-// OpenSM's ftree, stay free of contention with any fill, as the thesis says of its 326 servers
-// on 360 ports (4.2.2). Phases without a message are left out: at most M0·M1-1. O(S²).
+// LinearShiftPorts returns the linear shift over ports: in phase p the server at position s sends
+// to position (s+p+1) mod M0·M1, if a server is there. So spine = position mod M0, and OpenSM's
+// ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
+// Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
 	s := newSchedule(NameLinearShiftPorts, t.Servers())
 	ports := t.Ports() * t.Leaves()
@@ -78,10 +78,10 @@ func below2(n int) int {
 //
 //	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1);
 //
-// the modulus printed there belongs to the wrong level. Three levels have that of Levels. In
-// each phase at most M0-⌊M0/M1⌋ messages leave a leaf, but it needs a spine chosen anew in
-// each phase. Messages of absent servers are dropped, and so are phases that are left without
-// one: at most M0·M1. O((M0·M1)²) at most.
+// the modulus printed in the thesis belongs to the wrong level. Three levels use the formula of
+// Levels. In each phase at most M0-⌊M0/M1⌋ messages leave a leaf, but each phase needs new spines.
+// Messages of absent servers are dropped, and so are phases without a message: at most M0·M1.
+// O((M0·M1)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
 	levels := Levels{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	return levels.bandwidthOptimal(positions(t))

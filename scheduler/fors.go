@@ -22,7 +22,7 @@ type Options struct {
 	DropUnreachable bool
 }
 
-// An Objective is what a schedule is to have least of.
+// An Objective names the quantity that a schedule keeps least.
 type Objective string
 
 // The objectives of fors.
@@ -38,8 +38,8 @@ const (
 // tree is a *topology.UnreachableError, unless Options.DropUnreachable leaves out the pairs
 // of servers that cannot reach each other.
 //
-// Name and aim are those of thesis ch. 6, which takes an integer program; here everything
-// follows from König's theorem:
+// Name and aim follow thesis ch. 6, which takes an integer program. FORS follows from König's
+// theorem:
 //
 //  1. Split the n_a·n_b messages of each ordered pair of leaves over their common spines
 //     such that the largest link load K is least (balance): max(S-1, K) phases.
@@ -47,7 +47,7 @@ const (
 //     one edge for each message (phases).
 //  3. Choose the servers of each message by two more edge colourings (lift).
 //
-// Parallel cables are as many messages of a spine in a phase, which are dealt to them in the end.
+// Parallel cables are as many messages of a spine in a phase. deal gives them to cables in the end.
 //
 // On leaves with equally many servers, and as many cables that no failure touches, linear
 // shift needs no more phases and no search. Three levels: forsAbove.
@@ -72,7 +72,7 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	return f.fors(o)
 }
 
-// fors plans with spines. f knows its pairs.
+// fors plans with spines. The pairs of f are filled in.
 func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	if s := f.shift(); s != nil {
 		s.deal(f.tree)
@@ -91,8 +91,8 @@ func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	return x.schedule(bound, o), bound, nil
 }
 
-// connected returns an error where messages would be impossible, or where leaving
-// out those that are leaves none.
+// connected returns an error where some messages are impossible, or where leaving them out leaves
+// no message.
 func (o Options) connected(t *topology.Tree) error {
 	if !o.DropUnreachable {
 		return t.Connected()
@@ -113,8 +113,8 @@ func (o Options) connected(t *topology.Tree) error {
 var errSilent = errors.New("no two servers can reach each other: there is no message to plan")
 
 // shift returns linear shift with the spines that no failure touches, by destination, or nil where
-// it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so n
-// spines and the n servers of a leaf are taken once each.
+// it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so they
+// take each of n spines and of the n servers of a leaf once.
 func (f *fabric) shift() *Schedule {
 	n := f.n[0]
 	if f.tree.Roles() {

@@ -298,7 +298,7 @@ func TestFORSRefuses(t *testing.T) {
 	var unreachable *topology.UnreachableError
 	expect.True(t, errors.As(err, &unreachable) && unreachable.A == 0 && unreachable.B == 2, "leaf0 and leaf2 cut apart: error %v", err)
 	huge := tree(t, topology.Options{Ports: 20, Leaves: 4000})
-	want := "schedule fors: 80000 servers on 4000 leaves with 20 spines are more than can be planned (at most 32768 servers, 268435456 leaves²·spines)"
+	want := "schedule fors: 80000 servers on 4000 leaves with 20 spines are more than evbench can plan (at most 32768 servers, 268435456 leaves²·spines)"
 	if _, _, err := scheduler.FORS(huge, scheduler.Options{}); err == nil || err.Error() != want {
 		t.Errorf("80000 servers: error %v\nwant %s", err, want)
 	}

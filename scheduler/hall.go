@@ -2,10 +2,10 @@ package scheduler
 
 // hall returns the best bound of kind hall that is better than b, or b.
 //
-// Whether m phases are too few for leaf l is a transportation problem: each leaf b that it
-// meets supplies n_l·n_b messages, each live cable of l takes m of them. What cannot be sent
-// (max-flow) gives a set of leaves that needs more phases (min-cut), m is raised to that, and
-// so on: Dinkelbach's method for the largest ratio, exact in whole numbers.
+// Whether m phases are too few for leaf l is a transportation problem: each leaf b that it meets
+// supplies n_l·n_b messages, each live cable of l takes m of them. The messages that cannot be sent
+// (max-flow) give a set of leaves that needs more phases (min-cut). m is raised to that, and so on:
+// Dinkelbach's method for the largest ratio, exact in whole numbers.
 func (f *fabric) hall(b Bound) Bound {
 	for l := range f.n {
 		t := f.transport(l)
@@ -67,8 +67,8 @@ func (f *fabric) transport(l int) *transport {
 	return t
 }
 
-// send finds a maximum flow for links that take m messages each: first what goes
-// at once, then along shortest augmenting paths.
+// send finds a maximum flow for links that take m messages each: first directly, then along
+// shortest augmenting paths.
 func (t *transport) send(m int) {
 	clear(t.flow)
 	copy(t.left, t.supply)
@@ -132,7 +132,7 @@ func (t *transport) displace(column int) {
 	}
 }
 
-// augment sends what it can along the way found to a column.
+// augment sends as much as fits along the path found to a column.
 func (t *transport) augment(column int) {
 	n := t.room[column]
 	for c := column; ; {
@@ -153,8 +153,8 @@ func (t *transport) augment(column int) {
 	}
 }
 
-// stuck returns the rows that the last search, which found nothing, reached, and how many cables
-// they are connected to: these are full, and take messages of no other row. nil when all is sent.
+// stuck returns the rows that the last, failed search reached, and the number of cables that they
+// are connected to. These cables are full, with messages of these rows only. nil when all is sent.
 func (t *transport) stuck() (rows []int, cables int) {
 	for r, seen := range t.seen {
 		if seen {

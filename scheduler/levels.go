@@ -1,9 +1,9 @@
 package scheduler
 
-// Levels are the numbers of a full fat tree FT(L;M_0,…,M_{L-1}) of any number of levels
-// of switches: M_0 servers on a leaf, M_l subtrees of level l below a switch of level l+1;
-// a subtree has as many links upwards as servers. Trees of more than three levels are not
-// planned; what is known of them by formula is known for all.
+// Levels are the numbers of a full fat tree FT(L;M_0,…,M_{L-1}) of any number of levels of
+// switches: M_0 servers on a leaf, M_l subtrees of level l below a switch of level l+1. A subtree
+// has as many links upwards as servers. Trees of more than three levels are not planned; the
+// formulas hold for all.
 type Levels []int
 
 // Servers returns S, the product of all.
@@ -39,9 +39,9 @@ func (m Levels) LinearShift() *Schedule { return linearShift(m.Servers()) }
 //
 //	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j,
 //
-// which is what thesis 5.3, Algorithm 1, means. The digits of the destination are those of s
-// and p, read in the opposite order and added without carry. Of three levels at most
-// M0-⌊M0/(M1·M2)⌋ messages leave a leaf in a phase, and M0·M1-⌊M0·M1/M2⌋ a pod. O(S²).
+// as thesis 5.3, Algorithm 1, means it. The digits of the destination are the sums, without carry,
+// of the digits of s and those of p in opposite order. On three levels at most M0-⌊M0/(M1·M2)⌋
+// messages leave a leaf in a phase, and M0·M1-⌊M0·M1/M2⌋ a pod. O(S²).
 func (m Levels) BandwidthOptimal() *Schedule {
 	at := make([]int, m.Servers())
 	for s := range at {
@@ -54,8 +54,8 @@ func (m Levels) BandwidthOptimal() *Schedule {
 func (m Levels) bandwidthOptimal(at []int) *Schedule {
 	s := newSchedule(NameBandwidthOptimal, len(at))
 	s.Phases = m.Servers()
-	// Solved for p: its digit at the place F_k is that of the destination at its
-	// place, less that of the source at F_k.
+	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
+	// src at F_k.
 	s.meet(func(src, dst int) int {
 		d, place, phase := at[dst], s.Phases, 0
 		for _, m := range m {

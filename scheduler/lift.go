@@ -72,8 +72,8 @@ func (l *lifter) destinations(b int) {
 	}
 }
 
-// sources puts the slots of leaf a in their final places: a row of the builders for each
-// source server.
+// sources puts the slots of leaf a in their final places: a row of the builders for each source
+// server.
 func (l *lifter) sources(a int) {
 	n := l.r[a]
 	l.right = slices.Grow(l.right[:0], n*l.width)
@@ -115,9 +115,9 @@ func (l *lifter) column(a, b int, f func(s slot)) {
 	}
 }
 
-// selfToSelf renames the source servers of leaf a such that in the added phase each sends to
-// itself. In that phase all n servers of the leaf that read and build send to, and hear from, each other: a
-// permutation. Names of source servers are free, so it may be made the identity.
+// selfToSelf renames the source servers of leaf a such that each sends to itself in the added
+// phase. In that phase the n servers of the leaf that read and build send to each other: a
+// permutation. Names of source servers are free, so renaming makes it the identity.
 func (l *lifter) selfToSelf(a int, row []int32) {
 	n := l.r[a]
 	name, taken := slices.Repeat([]int32{none}, n), make([]bool, n)

@@ -7,9 +7,9 @@ import (
 	"evbench/topology"
 )
 
-// All returns the messages of s by phase and then source, the order of a plan
-// file, without those that never meet. Unlike Messages it needs no memory to
-// speak of: it sorts a band of phases at a time. O(S²) for each of S²/2²⁰ bands.
+// All returns the messages of s by phase and then source, the order of a plan file, without pairs
+// that never meet. Unlike Messages it needs little memory: it sorts a band of phases at a time.
+// O(S²) for each of S²/2²⁰ bands.
 func (s *Schedule) All() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		start := s.starts()
@@ -35,13 +35,13 @@ func (s *Schedule) All() iter.Seq[Message] {
 // bandSize is how many messages All sorts at once, unless one phase has more.
 const bandSize = 1 << 20
 
-// A meeting is a message whose phase is known from where it is kept.
+// A meeting is a message without its phase; its place in memory gives the phase.
 type meeting struct {
 	src, dst   uint16
 	spine, top uint8
 }
 
-// starts returns the number of messages before each phase, and in the end that of all.
+// starts returns the number of messages before each phase, then the number of all messages.
 func (s *Schedule) starts() []int {
 	start := make([]int, s.Phases+1)
 	s.walk(func(_, _ int, x *slot) { start[x.phase()+1]++ })
@@ -73,10 +73,9 @@ func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 	return buf
 }
 
-// FromMessages returns the schedule of t that consists of the given messages, ranks and
-// phases from 0, in any order. They are taken as they are: each pair of servers at most
-// once, phases below 2²⁴, spines and top switches of t. Their paths are taken where pinned,
-// else left out. O(S² + messages).
+// FromMessages returns the schedule of t that consists of the given messages, ranks and phases from
+// 0, in any order. The caller vouches for them: each pair of servers at most once, phases below
+// 2²⁴, spines and top switches of t. FromMessages takes their paths if pinned. O(S² + messages).
 func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Message]) *Schedule {
 	s := newSchedule(name, t.Servers())
 	s.Pinned = pinned

@@ -115,8 +115,12 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 	kinds := map[string]int{}
 	for m0 := 2; m0 <= 6; m0++ {
 		for m1 := 2; m1 <= 6; m1++ {
-			for range 4 {
-				tr := topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1})
+			for i := range 8 {
+				o := topology.Options{Ports: m0, Leaves: m1}
+				if i%2 == 1 {
+					o.Spines, o.Cables = (m0+1)/2, 2
+				}
+				tr := topologytest.Tree(t, o)
 				links, err := tr.Random(rng.IntN(m0*m1/2+1), rng.Uint64())
 				expect.Must(t, err)
 				if tr, err = tr.Without(links...); err != nil {

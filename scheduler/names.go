@@ -32,8 +32,8 @@ func Names() []string {
 
 // ByName returns the schedule of that name for a tree, and the best lower bound on the phases of a
 // contention-free one. "repair:" before another name is Repair of that schedule. The closed and
-// published forms of fors are for two levels. With Options.DropUnreachable every schedule is
-// without the pairs of servers that cannot reach each other.
+// published forms of fors are for two levels. Options.DropUnreachable leaves out the pairs of
+// servers that cannot reach each other.
 func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := plannable(t); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
@@ -90,7 +90,7 @@ func plannable(t *topology.Tree) error {
 		return newFabric(t).check()
 	}
 	if n := t.Servers(); n > MaxServers {
-		return fmt.Errorf("%d servers are more than can be planned (at most %d)", n, MaxServers)
+		return fmt.Errorf("%d servers are more than evbench can plan (at most %d)", n, MaxServers)
 	}
 	return nil
 }

@@ -37,10 +37,10 @@ const (
 	maxUnits = 1 << 27 // of a timing, of 20 bytes each
 )
 
-// fewPaths returns a schedule for the objectives paths and balanced: s is a split whose ceiling is
-// enough phases when paths do not matter. With paths it is the shortest found with one spine for
-// each leaf and destination; with balanced, the one of fewest such spines found with no more than
-// max(S, ceiling) phases. Where none is found it is the schedule that FORS makes otherwise.
+// fewPaths returns a schedule for the objectives paths and balanced. The ceiling of s is enough
+// phases when paths do not matter. For paths it is the shortest found with one spine for each leaf
+// and destination; for balanced, the one found with fewest such spines and no more than max(S,
+// ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
 func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	g := &goal{fabric: s.fabric, o: o, bound: bound, need: s.busiest()}
 	g.most = max(g.need, int(s.ceiling))
@@ -72,10 +72,10 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	return s.schedule(bound, o)
 }
 
-// OnePathBound returns a number of phases below which no schedule has one path from each leaf to
-// each server, and the leaf that proves it, or None: all n servers of a leaf then send through
-// one live link to each of the r servers of other leaves, so that one of its links carries ⌈r/links⌉·n
-// messages. b bounds schedules with any paths. Pairs that LowerBound leaves out are left out.
+// OnePathBound returns a number of phases that every schedule with one path from each leaf to each
+// server needs, and the leaf that proves it, or None. All n servers of a leaf then send through one
+// live link to each of the r servers of other leaves, so one link carries ⌈r/links⌉·n messages. b
+// bounds schedules with any paths. OnePathBound leaves out the pairs that LowerBound leaves out.
 func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 	f := newFabric(t)
 	f.part()
@@ -91,7 +91,7 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 // Objectives lists the objectives.
 func Objectives() []Objective { return []Objective{FewestPhases, FewestPaths, Balanced} }
 
-// Check refuses objectives that there are not.
+// Check returns an error for an unknown objective.
 func (o Objective) Check() error {
 	if o == "" || slices.Contains(Objectives(), o) {
 		return nil
@@ -99,8 +99,8 @@ func (o Objective) Check() error {
 	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)
 }
 
-// busiest returns how many messages the server with most of them has, the one to
-// itself included: S, unless pairs of leaves are left out.
+// busiest returns the most messages of a server, the one to itself included: S, unless pairs of
+// leaves are left out.
 func (f *fabric) busiest() int {
 	most := 0
 	for a := range f.leaves {
@@ -115,8 +115,8 @@ func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *Schedul
 	return g.end(out, c)
 }
 
-// onePath looks for the shortest schedule with one spine for each leaf and
-// destination. It is nil when none is found within the phases wanted.
+// onePath looks for the shortest schedule with one spine for each leaf and destination. It returns
+// nil when it finds none within the phases wanted.
 func (g *goal) onePath(start *spread, least int) *Schedule {
 	s, step := start, start.step()
 	for load, try := least, 1; ; load, try = load+step, try+1 {
@@ -139,8 +139,8 @@ func (g *goal) onePath(start *spread, least int) *Schedule {
 	return nil
 }
 
-// manyPaths looks for a schedule in which few messages leave the spine that a
-// spread with one for each leaf and destination had for them.
+// manyPaths looks for a schedule in which few messages leave the spine that a spread with one for
+// each leaf and destination gave them.
 func (g *goal) manyPaths(s *spread) *Schedule {
 	for parts := 2; parts <= maxParts; parts++ {
 		p := s.clone()
@@ -154,8 +154,7 @@ func (g *goal) manyPaths(s *spread) *Schedule {
 	return nil
 }
 
-// time makes the schedule of a spread, or nil. A leaf may use that many spines
-// towards a destination.
+// time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 func (g *goal) time(s *spread, phases, spines int) *Schedule {
 	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits {
 		return nil

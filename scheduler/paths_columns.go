@@ -5,16 +5,16 @@ import (
 	"evbench/internal/parallel"
 )
 
-// columns is a schedule without source servers. Towards each destination server a leaf of n
-// servers has a column of n slots; which of its servers sends in which is free, as long as
-// each sends once in a column. The columns of a leaf follow each other by destination rank;
-// those of all leaves fill the array of the schedule, in which sources turns them into rows.
-// Columns of leaves that are not to meet hold the slot absent.
+// columns is a schedule without source servers. Towards each destination server a leaf of n servers
+// has a column of n slots. Its servers may take the slots in any order, if each sends once in a
+// column. The columns of a leaf follow each other by destination rank. The columns of all leaves
+// fill the array of the schedule, in which sources turns them into rows. Columns of leaves that do
+// not meet hold the slot absent.
 type columns struct {
 	*fabric
 	phases int // without the added one
 	// dropsSelf says that phase number `phases` is an added one, in which every server hears from
-	// its own leaf: sources makes that itself, and the phase is then none of the schedule's.
+	// its own leaf. sources makes that phase, which is then not part of the schedule.
 	dropsSelf bool
 	slots     []slot
 }

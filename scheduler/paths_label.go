@@ -2,9 +2,9 @@ package scheduler
 
 import "slices"
 
-// label fills the columns with slots that have a spine but no phase yet: it says which
-// destinations the messages of a spine between two leaves are for, such that few spines serve one
-// destination, the native one first. Slots of one spine are next to each other in a column.
+// label fills the columns with slots that have a spine but no phase yet. It gives the messages of a
+// spine between two leaves to destinations such that few spines serve one destination, the native
+// one first. Slots of one spine are next to each other in a column.
 func (s *spread) label(c *columns) {
 	for a := range s.leaves {
 		for b := range s.leaves {
@@ -31,7 +31,6 @@ type labeller struct {
 	open []int   // destinations that wait
 }
 
-// A portion is messages of one spine for one destination.
 type portion struct {
 	spine int
 	n     int32
@@ -82,9 +81,8 @@ func (l *labeller) give(d int, portions ...portion) {
 	}
 }
 
-// bundle takes portions that add up to n, few of them, and returns those left:
-// the largest, then the largest that still fits, again and again; where none
-// fits, a part of the smallest. No spine comes twice.
+// bundle takes few portions that add up to n, and returns those left. It takes the largest portion
+// that still fits, again and again; where none fits, a part of the smallest. No spine comes twice.
 func bundle(rest []portion, n int32) (group, left []portion) {
 	slices.SortStableFunc(rest, func(p, q portion) int { return int(q.n - p.n) })
 	for i := 0; n > 0; {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A spread is a split on its way to few paths: each leaf has for each destination first one
-// spine, then as few as a ceiling allows. A destination has a native spine, its own among
-// those of its leaf; messages leave it only where a link of it is dead or would carry too much.
+// A spread is a split on its way to few paths: each leaf has for each destination first one spine,
+// then as few as a ceiling allows. Each destination on a leaf has its own native spine. Messages
+// leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
 	*split
 	native []int   // by destination rank; None where a leaf has more servers than spines
@@ -46,16 +46,16 @@ func (s *spread) clone() *spread {
 	return &c
 }
 
-// setGrain lets moves take n messages, or all for a destination where that is less.
+// setGrain lets moves take n messages, or all for a destination where there are fewer.
 func (s *spread) setGrain(n int) {
 	for a := range s.grain {
 		s.grain[a] = int32(min(n, s.n[a]))
 	}
 }
 
-// chooseNatives gives the servers of each leaf different live spines. As many spines as the
-// fullest leaf has servers, those with fewest dead links, are enough for all leaves; others are
-// left for what cannot take its native one. Leaves with fewer servers leave out different spines.
+// chooseNatives gives the servers of each leaf different live spines, from as many spines as the
+// fullest leaf has servers, those with fewest dead links. Other spines are left for messages that
+// cannot take the native one. Leaves with fewer servers leave out different spines.
 func (s *spread) chooseNatives() {
 	s.native = slices.Repeat([]int{None}, s.servers)
 	rank, taken := s.byDeadLinks(), make([]int, s.spines)
@@ -112,8 +112,7 @@ func (s *spread) settle(a, b int) {
 	}
 }
 
-// lightest returns the spine on which the fuller of the links of two leaves
-// carries least, or None.
+// lightest returns the spine on which the fuller of the links of two leaves carries least, or None.
 func (s *spread) lightest(a, b int) int {
 	best, least := None, int32(0)
 	for k := range s.spines {
@@ -127,8 +126,8 @@ func (s *spread) lightest(a, b int) int {
 	return best
 }
 
-// step returns by what a largest load with one spine for each leaf and
-// destination can differ from another: n, if all leaves have n servers.
+// step returns the least difference of two largest loads with one spine for each leaf and
+// destination: n, if all leaves have n servers.
 func (s *spread) step() int {
 	if slices.Min(s.n) == slices.Max(s.n) {
 		return s.n[0]
@@ -136,9 +135,9 @@ func (s *spread) step() int {
 	return 1
 }
 
-// least returns a number of phases below which no schedule has one spine for each
-// leaf and destination. The links of a leaf of n servers then carry multiples of
-// n upwards; where all leaves have n servers, all links do.
+// least returns a number of phases that every schedule with one spine for each leaf and destination
+// needs. The up-links of a leaf of n servers then carry multiples of n; where all leaves have n
+// servers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
 	if b.Kind != KindServer {
@@ -152,15 +151,15 @@ func (s *spread) least(b Bound, need int) int {
 	return least
 }
 
-// whole moves messages to other spines, all of a leaf and a destination at once,
-// until no link carries more than the ceiling, and reports whether it got there.
+// whole moves messages to other spines, all of a leaf and a destination at once, until no link
+// carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
 	s.setGrain(slices.Max(s.n))
 	return s.lower(ceiling, maxKicks)
 }
 
-// portions is whole with smaller moves, the largest first: they make fewer portions. Between two
-// leaves there are at most that many portions then, so a destination has at most that many spines.
+// portions is whole with smaller moves, the largest first, which make fewer portions. Two leaves
+// then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
 	s.parts = parts
 	for n := slices.Max(s.n) - 1; n > 1; n-- {
@@ -197,5 +196,5 @@ func (s *spread) can(i, j, from, to int) bool {
 	return parts <= s.parts
 }
 
-// grainOf returns the grain between two nodes, that of the sending one.
+// grainOf returns the grain of the sending one of two nodes.
 func (s *spread) grainOf(i, j int) int32 { return s.grain[min(i, j)] }

@@ -2,13 +2,13 @@ package scheduler
 
 import "slices"
 
-// hopeless is how many more colliding pairs than allowed end a swap before its
-// cycle is closed. Long cycles seldom recover; on leaves with idle links most are
-// long, and without this limit a search takes ten times as long or fails.
+// hopeless is the number of colliding pairs above the allowed ones that ends a swap before its
+// cycle is closed. Long cycles seldom recover. On leaves with idle links most are long, and without
+// this limit a search takes ten times as long or fails.
 const hopeless = 2
 
-// untangle swaps until no destination gets two messages in a phase, and reports
-// whether it got there before it had looked at that many units.
+// untangle swaps until no destination gets two messages in a phase. It reports whether it succeeded
+// before it had looked at that many units.
 func (t *timing) untangle(work int) bool {
 	pairs := 0 // of messages that share destination and phase
 	for _, b := range t.busy {
@@ -24,10 +24,10 @@ func (t *timing) untangle(work int) bool {
 	return pairs == 0
 }
 
-// relieve makes a swap that moves a message for destination d out of phase p, and
-// returns the change of the number of colliding pairs. A swap that lowers it is
-// looked for with each phase in which d is free; if there is none, an exchange may
-// do, or a random swap that does not raise it opens other ways (a plateau).
+// relieve makes a swap that moves a message for destination d out of phase p, and returns the
+// change of the number of colliding pairs. It tries each phase in which d is free for a swap that
+// lowers the number. If there is none, an exchange may do, or a random swap that does not raise it
+// (a plateau).
 func (t *timing) relieve(d, p int) int {
 	k := t.phases
 	var users []int // left nodes that send to d in p
@@ -68,9 +68,9 @@ func (t *timing) relieve(d, p int) int {
 	return 0
 }
 
-// twist makes two edges within a random leaf exchange their right nodes in phase p. They stand for
-// nothing but links without a message, so this changes nothing but the cycles: on a small tree
-// they are often so few that all swaps of a message move those it collides with along.
+// twist makes two edges within a random leaf exchange their right nodes in phase p. These edges
+// only stand for links without a message, so twist changes only the cycles: on a small tree cycles
+// are often so few that all swaps of a message also move the messages that it collides with.
 func (t *timing) twist(p int) {
 	nodes := t.of[t.random.IntN(t.leaves)]
 	if len(nodes) < 2 {
@@ -123,8 +123,8 @@ func (t *timing) next(e int32, q int) int {
 	return int(t.left[t.down[int(t.right[e])*t.phases+q]])
 }
 
-// shift notes at destinations that unit e moves from phase p to q and f from q to
-// p, and returns the change of the number of colliding pairs.
+// shift moves unit e from phase p to q and unit f from q to p in the counts of destinations, and
+// returns the change of the number of colliding pairs.
 func (t *timing) shift(e, f int32, p, q int) int {
 	d, g := t.dest[e], t.dest[f]
 	if d == g {

@@ -8,10 +8,10 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A timing gives phases to labelled columns: it colours the graph of links, as table.color
-// does, and then relieves destinations that get two messages in a phase by swaps. The graph
-// is regular, as what links lack is made up by edges within leaves and to idle nodes: in every
-// phase as many messages enter a leaf as leave it, and a swap keeps it so.
+// A timing gives phases to labelled columns: it colours the graph of links, as table.color does,
+// and then relieves destinations that get two messages in a phase by swaps. Edges within leaves and
+// to idle nodes fill up links, so the graph is regular: in every phase as many messages enter a
+// leaf as leave it, and a swap keeps it so.
 type timing struct {
 	*columns
 	node        []int32 // by link
@@ -30,8 +30,8 @@ type timing struct {
 	work        int // units looked at
 }
 
-// newTiming colours labelled columns; load is that of the links, as in a split. A
-// leaf may come to use that many spines towards a destination.
+// newTiming colours labelled columns; load holds the link loads, as in a split. A leaf may use that
+// many spines towards a destination.
 func newTiming(c *columns, load []int32, spines int, o Options) *timing {
 	t := &timing{columns: c, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
 	for i, alive := range c.alive {
@@ -153,9 +153,9 @@ func (t *timing) color(o Options) {
 	}
 }
 
-// finish writes phases into the columns and adds the messages within leaves. A
-// server has them in phases in which nothing comes from outside; then there are
-// as many servers of its leaf that send nothing outside as that get nothing.
+// finish writes phases into the columns and adds the messages within leaves, in phases in which a
+// server hears nothing from outside: as many servers of its leaf then send nothing outside as
+// receive nothing.
 func (t *timing) finish() {
 	for i, u := range t.up {
 		if t.dest[u] != none {

@@ -15,8 +15,8 @@ type rotation struct {
 	servers, leaves, n, w int
 }
 
-// rotation returns that of the spines on which no leaf has a dead link, and
-// false where leaves differ or no spine is whole.
+// rotation returns the rotation over the spines without dead links. It returns false where leaves
+// differ or every spine has a dead link.
 func (f *fabric) rotation() (r rotation, spines []int, ok bool) {
 	r = rotation{servers: f.servers, leaves: f.leaves, n: f.n[0]}
 	for _, n := range f.n {
@@ -40,7 +40,7 @@ func (f *fabric) rotation() (r rotation, spines []int, ok bool) {
 	return r, spines, r.w > 0
 }
 
-// classes returns their number, n·(L-1).
+// classes returns the number of classes, n·(L-1).
 func (r rotation) classes() int { return r.n * (r.leaves - 1) }
 
 // whole returns the fewest phases when a class has one spine: a spine takes ⌊K/n⌋ classes. The
@@ -50,14 +50,14 @@ func (r rotation) whole() int { return max(r.servers-1, r.n*ceilDiv(r.classes(),
 // split returns the fewest phases when a class may have two spines: as many as the links need.
 func (r rotation) split() int { return max(r.servers-1, ceilDiv(r.n*r.classes(), r.w)) }
 
-// A timetable says what one leaf does: [b·n + β] the n slots towards slot β of
-// the leaf at distance b, the leaf itself being at distance 0.
+// A timetable holds the slots of one leaf: [b·n + β] the n slots towards slot β of the leaf at
+// distance b. The leaf itself is at distance 0.
 type timetable [][]slot
 
-// timetable colours. Classes in order of β and then b fill the spines one after
-// the other, so a spine gets few β, and a class has at most two spines; with
-// whole it has one. Messages within the leaf have no spine, but a β has them in
-// phases of their own: n, or n-1 of K = S-1 phases and one in the added phase.
+// timetable colours. Classes in order of β and then b fill the spines one after the other, so a
+// spine gets few β, and a class has at most two spines; with whole it has one. Messages within the
+// leaf have no spine, but a β has them in phases of their own: n, or n-1 of K = S-1 phases and one
+// in the added phase.
 func (r rotation) timetable(phases int, whole bool, spines []int, o Options) timetable {
 	t := make(timetable, r.leaves*r.n)
 	room := phases // messages that a spine takes

@@ -7,9 +7,9 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A table holds, for every ordered pair of leaves a, b, a = b included, a block
-// of r_a·b_b slots (readers of a, builders of b), which are absent when the two do not meet. The blocks of one source leaf follow each other; those of
-// all leaves fill the array of the schedule, in which they are lifted in place.
+// A table holds, for every ordered pair of leaves a, b, a = b included, a block of r_a·b_b slots
+// (readers of a, builders of b), absent when the two do not meet. Blocks of one source leaf follow
+// each other. All blocks fill the array of the schedule; lift works in place.
 type table struct {
 	*split
 	phases int
@@ -19,9 +19,9 @@ type table struct {
 
 func (t *table) block(a, b int) int { return t.readers[a]*t.width + t.r[a]*t.builders[b] }
 
-// selves returns how many servers of leaf a have a message to themselves, which needs no time, in a
-// phase of its own, which is then no phase of the schedule. Either none has or all that read
-// and build: elsewhere the phases hold such messages, too, and they are dropped in the end.
+// selves returns how many servers of leaf a send to themselves in an added phase, which needs no
+// time and is no phase of the schedule: none, or all that read and build. Elsewhere the normal
+// phases hold such messages, which are dropped in the end.
 func (t *table) selves(a int) int {
 	if t.r[a] > 0 && t.b[a]+t.reach[a] > t.phases || t.b[a] > 0 && t.r[a]+t.heard[a] > t.phases {
 		return min(t.r[a], t.b[a])
@@ -41,12 +41,13 @@ func (t *table) selves(a int) int {
 //   - A leaf with |A| > n live cables gets |A|-n idle nodes on either side, each with K edges
 //     to its links.
 //
-// Where some servers only read or only build, n is the readers on the left and the builders on the right, and readers
-// or builders without a link whom no other of the leaf meets all the time are nodes, too.
+// Where some servers only read or only build, n is the readers on the left and the builders on the
+// right. Readers or builders without a link are nodes, too, if no other server of the leaf meets
+// them all the time.
 //
-// A leaf of which the servers reach r others has n·(K-r) slots within and needs n², messages
-// to self included. At K = n+r-1 it has n·(n-1): one more phase is added in which its servers
-// talk within the leaf, and lift sees to it that they talk to themselves.
+// A leaf whose servers reach r others has n·(K-r) slots within and needs n², messages to self
+// included. K = n+r-1 gives n·(n-1): one added phase holds messages within the leaf, and lift makes
+// each server talk to itself in that phase.
 func (t *table) color(o Options) {
 	g := &linkGraph{table: t, node: make([]int32, len(t.alive)), edges: make([]coloring.Edge, 0, t.countEdges())}
 	for i, alive := range t.alive {
@@ -72,8 +73,8 @@ func (t *table) color(o Options) {
 		func(unit, color int32) { t.slots[unit] |= slot(color) << 8 })
 }
 
-// countEdges returns about how many edges there will be: the splits, and some for
-// what links lack and idle nodes.
+// countEdges returns about how many edges there will be: the splits, and some for idle places of
+// links and for idle nodes.
 func (t *table) countEdges() int {
 	n := 8 * len(t.alive)
 	for _, x := range t.x {
@@ -84,8 +85,8 @@ func (t *table) countEdges() int {
 	return n
 }
 
-// A linkGraph is the graph in the making. A cable has the same number as left
-// node, upwards, and as right node, downwards; so have idle nodes.
+// A linkGraph is the graph in the making. A cable, and an idle node, has the same number as left
+// node, upwards, and as right node, downwards.
 type linkGraph struct {
 	*table
 	node  []int32 // by link: the first of its cables
@@ -138,7 +139,7 @@ func (g *linkGraph) deal(e coloring.Edge) {
 	}
 }
 
-// cable returns that of a link, by load, which is next, and how many messages more it gets.
+// cable returns the next cable of a link, by load, and how many more messages it gets.
 func (g *linkGraph) cable(link int) (cable, left int32) {
 	each := g.each(link)
 	return g.dealt[link] / each, each - g.dealt[link]%each
@@ -149,7 +150,7 @@ func (g *linkGraph) each(link int) int32 {
 	return int32(ceilDiv(int(g.load[link]), g.room(link%len(g.alive))))
 }
 
-// lack appends what the cables of a link lack of a message in each phase.
+// lack appends, for each cable of a link, the number of phases without a message.
 func (g *linkGraph) lack(to []int, link int) []int {
 	load, each := int(g.load[link]), int(g.each(link))
 	for range g.room(link % len(g.alive)) {
@@ -199,7 +200,7 @@ func (g *linkGraph) within(a int) {
 	}
 }
 
-// idle adds nodes that take what is left of the links of a leaf: so many for its up-links and for its down-links.
+// idle adds count[0] nodes for the rest of a leaf's up-links and count[1] for its down-links.
 func (g *linkGraph) idle(count [2]int, nodes []int32, up, down []int) {
 	idle := make([]int32, max(count[0], count[1], 0))
 	for i := range idle {
@@ -244,8 +245,8 @@ func (in *inner) edge(u, v int32, n int) {
 	}
 }
 
-// pour moves amount from the sources to the sinks in order, taking it off both,
-// in at most len(from)+len(to) portions.
+// pour moves amount from the sources to the sinks in order and subtracts it from both, in at most
+// len(from)+len(to) portions.
 func pour(from, to []int, amount int, portion func(i, j, n int)) {
 	for i, j := 0, 0; amount > 0; {
 		n := min(from[i], to[j], amount)

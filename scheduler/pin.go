@@ -101,8 +101,8 @@ func (x *traffic) unroutable(name string, phase int, g *coloring.ListGraph, c *c
 	return e
 }
 
-// crowd describes messages of one leaf that have too few spines. Where those are all
-// the spines of the leaf at their other end, it is that leaf which lacks them.
+// crowd describes messages of one leaf that have too few spines. Where these are all the live
+// spines of the leaf at their other end, that other leaf lacks spines.
 func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
 	leaf, receives := c.Node, c.Right
 	far := make([]bool, x.leaves)
@@ -173,7 +173,7 @@ func (x *traffic) names(in []bool) string {
 	return shorten(out)
 }
 
-// names lists spines in parentheses, or nothing if there is none.
+// names lists spines in parentheses, or nothing without spines.
 func names(spines coloring.ColorSet) string {
 	var out []string
 	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {

@@ -7,8 +7,8 @@ import (
 	"evbench/topology"
 )
 
-// A traffic is what a schedule sends between leaves, phase by phase. A message is
-// named by its place src·ranks + dst in the slots of the schedule.
+// A traffic holds the messages of a schedule between leaves, phase by phase. A message has its
+// place src·ranks + dst in the slots of the schedule as name.
 type traffic struct {
 	*fabric
 	lists []coloring.ColorSet // planes between two leaves by a·leaves + b; nil on two levels
@@ -19,7 +19,7 @@ type traffic struct {
 	pair  []uint32            // messages by phase, then by source leaf and destination leaf
 }
 
-// newTraffic sorts the messages of s. Pairs that never meet have none. O(S²).
+// newTraffic sorts the messages of s. Pairs that never meet have no message. O(S²).
 func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 	f := newFabric(t)
 	x := &traffic{fabric: f}
@@ -92,7 +92,7 @@ func (x *traffic) reachable() error {
 	return nil
 }
 
-// choices returns how many messages between the leaves of one fit into a phase.
+// choices returns how many messages between the leaves of m fit into a phase.
 func (x *traffic) choices(m uint32) int {
 	both := x.both(m)
 	if x.cables == nil {
@@ -128,8 +128,8 @@ func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
 	return g
 }
 
-// patterns groups the phases that send equally many messages from each leaf to
-// each other: spines for one do for all. The groups come by their first phase.
+// patterns groups the phases that send equally many messages from each leaf to each other: spines
+// for one phase fit all phases of its group. The groups come by their first phase.
 func (x *traffic) patterns() [][]int {
 	var out [][]int
 	known := make(map[uint64][]int) // groups by hash

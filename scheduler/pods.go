@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// forsAbove is FORS on three levels. Where the top switches of each plane suffice for its
-// leaves and none of their links is dead, the two lower levels are planned with planes as
-// spines, and any phase then finds top switches by an edge colouring. Otherwise messages are
-// split over planes with top switches in view, coloured with phases, and phases exchange
-// messages until each plane finds top switches (podTable); what is left over moves to other
-// planes and phases, or to added ones. So phases may be above the bound, which is the gap.
+// forsAbove does the work of FORS on three levels. Where the top switches of each plane suffice for
+// its leaves and all their links are alive, it plans the two lower levels with planes as spines. An
+// edge colouring then finds top switches for any phase. Otherwise it splits messages over planes
+// with top switches in view and colours them with phases. Phases exchange messages until each plane
+// finds top switches (podTable). The rest moves to other planes and phases, or to added ones. So
+// phases may exceed the bound.
 func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
 	if o.Objective == FewestPaths || o.Objective == Balanced {
 		return f.fewPathsAbove(o)
@@ -36,7 +36,7 @@ func (f *fabric) mixedPlan(o Options) (*Schedule, Bound, error) {
 	var best *podTable
 	for try, k := 0, b.Phases; ; try++ {
 		if k >= maxPhase || k*f.leaves*f.spines > maxPodState {
-			return nil, b, fmt.Errorf("schedule fors: %d phases on %d leaves with %d planes are more than can be planned", k, f.leaves, f.spines)
+			return nil, b, fmt.Errorf("schedule fors: %d phases on %d leaves with %d planes are more than evbench can plan", k, f.leaves, f.spines)
 		}
 		if t := f.attempt(w, k, try, o); t != nil && (best == nil || t.phases < best.phases) {
 			best = t
@@ -54,14 +54,14 @@ func (f *fabric) mixedPlan(o Options) (*Schedule, Bound, error) {
 	}
 }
 
-// attempts returns how often planning is tried again where the bound is not
-// reached: small trees, which have the larger gaps, are tried more often.
+// attempts returns how often planning is tried again above the bound. Small trees, which have the
+// larger gaps, get more attempts.
 func (f *fabric) attempts(phases int) int {
 	return max(2, min(30, 1<<19/(phases*len(f.alive))))
 }
 
-// attempt plans with k phases, or a few more where not all messages fit; it
-// returns nil where that cannot be done.
+// attempt plans with k phases, or a few more where not all messages fit. It returns nil if it
+// fails.
 func (f *fabric) attempt(w *fluid, k, try int, o Options) *podTable {
 	s := w.roundPods(k, try)
 	if !s.repair() {

@@ -35,7 +35,7 @@ func (f *fabric) over(y []int64) []int64 {
 		for r := range f.pods {
 			for k := range f.spines {
 				i := f.between(q, r, k)
-				if q == r || f.counts[i] == 0 {
+				if f.together(q, r) || f.counts[i] == 0 {
 					continue
 				}
 				yq, yr := y[(q*f.spines+k)*f.tops:], y[(r*f.spines+k)*f.tops:]

@@ -8,10 +8,10 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A podTable is a table whose phases are kept as perfect matchings of the graph of links that
-// table.color builds: each link, and each idle node, has one unit, a message or a filler. Two
-// phases together are cycles, along any of which their units may be exchanged; so phases whose
-// messages between pods find no top switches are mixed with others until they do.
+// A podTable is a table whose phases are perfect matchings of the graph of links that table.color
+// builds: each link, and each idle node, has one unit, a message or a filler. Two phases together
+// form cycles, and the units along a cycle may change phase. So phases whose messages between pods
+// find no top switches are mixed with others until they do.
 type podTable struct {
 	*table
 	nodes    int
@@ -98,8 +98,8 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 		})
 }
 
-// ways notes for each unit the pods and the plane, as an index of common, where it
-// is a message between pods, or none.
+// ways notes for each unit that is a message between pods its pods and plane, as an index of
+// common; for others none.
 func (t *podTable) ways() {
 	f := t
 	t.way = make([]int32, len(t.from))
@@ -119,8 +119,8 @@ func (t *podTable) ways() {
 	}
 }
 
-// excess returns how many messages of a phase are too many for the top switches
-// of a plane, pod by pod: at least as many as stay without one, on either side.
+// excess returns the messages of a phase beyond the top switches of a plane, summed over the pods,
+// sent plus received. On each side at least its part stays without a top switch.
 func (t *podTable) excess(p, k int) int32 {
 	out, in := t.degree[0], t.degree[1]
 	clear(out)
@@ -140,8 +140,8 @@ func (t *podTable) excess(p, k int) int32 {
 	return e + f
 }
 
-// without colours the messages of a phase with the top switches of a plane and
-// returns how many are left.
+// without colours the messages of a phase with the top switches of a plane and returns how many
+// messages stay without one.
 func (t *podTable) without(p, k, steps int) int32 {
 	f := t
 	t.colorer.Start(f.pods, f.pods, f.tops)
@@ -153,8 +153,8 @@ func (t *podTable) without(p, k, steps int) int32 {
 	return int32(t.colorer.Run(steps))
 }
 
-// price is what the search makes least: messages too many, at once, and else
-// those without a top switch.
+// price is the cost that the search minimises: excess messages or, without these, messages without
+// a top switch.
 func (t *podTable) price(p, k int) int32 {
 	if e := t.excess(p, k); e > 0 {
 		return 1 + 2*e
@@ -183,22 +183,20 @@ func (t *podTable) settle() {
 			}
 		}
 		bad = t.bad()
-		// A few are worth a thorough look, many are not: they are a sign that
-		// there is no room at all.
+		// A few bad ones deserve a thorough look. Many are a sign that there is no room at all.
 		if bad == 0 || bad > before/2 && bad*effort > t.phases*16 || effort > lastEffort {
 			return
 		}
 	}
 }
 
-// How many other phases are tried for one that does not fit, at first and at last.
+// The number of other phases tried for one that does not fit, at first and at last.
 const (
 	firstEffort = 32
 	lastEffort  = 1 << 14
 )
 
-// bad returns how many phases and planes do not fit. Mending one may spoil
-// another, if two are mended by that.
+// bad returns how many phases and planes do not fit. Repairing one may spoil another.
 func (t *podTable) bad() int {
 	n := 0
 	for _, c := range t.cost {
@@ -222,8 +220,8 @@ func (t *podTable) mend(p, k, effort int) {
 	}
 }
 
-// mix exchanges, one after the other, the cycles of two phases that have a message
-// over top switches of a plane, and keeps what does not cost more.
+// mix exchanges, one after the other, the cycles of two phases that have a message over top
+// switches of a plane, and keeps each exchange that does not raise the cost.
 func (t *podTable) mix(p, q, k int) {
 	t.round++
 	for _, u := range t.atPlane[k] {
@@ -246,8 +244,8 @@ func (t *podTable) mix(p, q, k int) {
 	}
 }
 
-// passedOn reports whether a planes touched cost more in phase q than before: the
-// trouble would only have moved there.
+// passedOn reports whether a plane touched costs more in phase q than before: the exchange then
+// only moved the problem.
 func (t *podTable) passedOn(q int) bool {
 	for i, k := range t.touched {
 		if t.fresh[1][i] > t.cost[q*t.spines+k] {
@@ -302,8 +300,8 @@ func (t *podTable) sum(p, q int) int32 {
 	return sum
 }
 
-// prices returns what the planes touched cost in two phases as they are now, at
-// least where that is not above a limit, and leaves each in fresh.
+// prices returns the cost of the planes touched in two phases as they are now, exactly up to a
+// limit, and stores each in fresh.
 func (t *podTable) prices(p, q int, limit int32) (sum int32) {
 	for i, phase := range [2]int{p, q} {
 		t.fresh[i] = t.fresh[i][:0]

@@ -38,7 +38,7 @@ func (f *fabric) scales() []float64 {
 func (f *fabric) links(a, b, k int) (out [5]int, n int) {
 	out[0], out[1] = f.link(a, k), f.link(b, k)
 	q, r := f.pod[a], f.pod[b]
-	if q == r {
+	if f.together(q, r) {
 		return out, 2
 	}
 	out[2], out[3] = f.podLinks()+q*f.spines+k, f.podLinks()+r*f.spines+k
@@ -55,8 +55,8 @@ func (w *fluid) settlePods(b Bound) Bound {
 	return b
 }
 
-// relax lowers the loads above the leaves further below the ceiling, as far as the
-// leaf links stay below it: room in which the search for top switches succeeds.
+// relax lowers the loads above the leaves further below the ceiling, while the leaf links stay
+// below it. The search for top switches needs that room.
 func (w *fluid) relax() {
 	scale, x, load := w.scale, slices.Clone(w.x), slices.Clone(w.load)
 	defer func() { w.scale = scale }()

@@ -2,11 +2,11 @@ package scheduler
 
 import "slices"
 
-// The objectives paths and balanced on three levels, where a path from a leaf to a destination
-// is a plane and, between pods, a top switch of it: where pods and leaves are alike, the
-// rotation of two levels over planes that no failure touches, in which leaf l of a pod is
-// reached by top switch l; otherwise one path for each leaf and destination such that the
-// busiest wire carries little (pathChoice), and phases by list scheduling (streams).
+// The objectives paths and balanced on three levels, where a path from a leaf to a destination is a
+// plane and, between pods, a top switch of it. Where pods and leaves are alike, the rotation of two
+// levels runs over planes that no failure touches, and top switch l of a plane reaches leaf l of a
+// pod. Otherwise pathChoice gives each leaf and destination one path such that the busiest wire
+// carries little, and list scheduling (streams) finds phases.
 //
 // paths takes the shorter of the two with one path. balanced takes one path, else the two of
 // a rotation, within max(S, bound) phases; else it is the schedule of fewest phases.
@@ -39,9 +39,9 @@ func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {
 	return f.forsAbove(o)
 }
 
-// podRotation returns the rotation of the planes on which no leaf has a dead link and
-// enough top switches are alive from all pods, with these planes and the top switches
-// of each; no planes where pods or leaves differ.
+// podRotation returns the rotation over the planes on which no leaf has a dead link and enough top
+// switches are alive from all pods, with these planes and their top switches. It returns no planes
+// where pods or leaves differ.
 func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
 	r, whole, ok := f.rotation()
 	m := f.leaves / f.pods // leaves of a pod
@@ -112,7 +112,7 @@ func (f *fabric) onePath(g *goal, most int) *Schedule {
 	return best.schedule(g)
 }
 
-// How often list scheduling is tried: less on large trees.
+// The number of list schedules tried: fewer on large trees.
 const (
 	listTries = 8
 	listWork  = 1 << 24

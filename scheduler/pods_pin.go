@@ -9,12 +9,12 @@ import (
 	"evbench/internal/parallel"
 )
 
-// pinPaths chooses a plane and a top switch for every message such that no two of a phase
-// share a wire: first planes, by list colouring of the messages between leaves, then top
-// switches on each plane; where that fails, two planes are exchanged along paths of messages
-// until it succeeds. Without dead links, with as many planes as servers on a leaf and as many
-// top switches as leaves in a pod, it always does (König, twice). An *UnroutableError proves
-// that there is nothing only where a leaf or pod has too many messages.
+// pinPaths chooses a plane and a top switch for every message such that no two of a phase share a
+// wire: first planes, by list colouring of the messages between leaves, then top switches on each
+// plane. Where that fails, it exchanges two planes along paths of messages until it succeeds.
+// Without dead links, with as many planes as servers on a leaf and as many top switches as leaves
+// in a pod, it always succeeds (König, twice). An *UnroutableError proves that no paths exist only
+// where a leaf or pod has too many messages.
 func (f *fabric) pinPaths(out *Schedule, o Options) error {
 	if err := f.assignPlanes(out, o); err != nil {
 		return err
@@ -22,8 +22,7 @@ func (f *fabric) pinPaths(out *Schedule, o Options) error {
 	return f.assignTops(out, o)
 }
 
-// assignPlanes gives each message between leaves a plane such that assignTops will
-// find top switches.
+// assignPlanes gives each message between leaves a plane for which assignTops finds top switches.
 func (f *fabric) assignPlanes(s *Schedule, o Options) error {
 	start, order := s.byPhase()
 	pool := f.pinners()
@@ -35,8 +34,8 @@ func (f *fabric) assignPlanes(s *Schedule, o Options) error {
 	})
 }
 
-// eachPhase runs f for every phase of the schedule of that name and returns an
-// *UnroutableError for the first where it fails. Later phases may be left out then.
+// eachPhase runs f for every phase of the schedule of that name. It returns an *UnroutableError for
+// the first phase where f fails, and may then skip later phases.
 func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 	return parallel.Try(o.Workers, phases, func(p int) error {
 		err := f(p)
@@ -143,8 +142,8 @@ func (e *overfull) Error() string { return e.reason }
 
 func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(format, a...)} }
 
-// tooMany finds the leaf, or pod, that has more messages for others, or from them,
-// than live links upwards: the common reason why a phase does not fit.
+// tooMany finds the leaf or pod that sends more messages to others, or receives more, than it has
+// live links upwards: the common reason why a phase does not fit.
 func (w *podPinner) tooMany() error {
 	leaf, pod := make([][2]int, w.leaves), make([][2]int, w.pods)
 	for _, x := range w.planes.Edges() {
@@ -169,8 +168,8 @@ func (w *podPinner) tooMany() error {
 	return nil
 }
 
-// mend exchanges planes, that often at most, until each finds its top switches. Otherwise it returns a
-// plane that does not and how many of its messages are left.
+// mend exchanges planes, at most tries times, until each finds its top switches. Otherwise it
+// returns a plane that does not, and how many of its messages are left.
 func (w *podPinner) mend(tries int) (plane, left int) {
 	w.cost = w.cost[:0]
 	total := 0
@@ -194,7 +193,7 @@ func (w *podPinner) mend(tries int) (plane, left int) {
 	return none, 0
 }
 
-// costly returns a plane, each by its share of the cost.
+// costly returns a random plane, weighted by cost.
 func (w *podPinner) costly(at int) int {
 	for k, c := range w.cost {
 		if at < c {
@@ -205,8 +204,8 @@ func (w *podPinner) costly(at int) int {
 	return none
 }
 
-// swap exchanges two planes along the path or cycle of a random message of the
-// first, unless that costs more, and returns the change of cost.
+// swap exchanges two planes along the path or cycle of a random message of the first, unless that
+// raises the cost. It returns the change of cost.
 func (w *podPinner) swap(k, other int) int {
 	undo := w.planes.Swap(w.pick(k), other)
 	if undo == nil {
@@ -231,8 +230,8 @@ func (w *podPinner) pick(k int) int32 {
 	return int32(e)
 }
 
-// price is 0 where the messages of a plane find top switches, else at least the
-// number left without.
+// price is 0 where the messages of a plane find top switches, else at least the number of those
+// that do not.
 func (w *podPinner) price(k int) int {
 	if !w.need[k] {
 		return 0
@@ -240,8 +239,8 @@ func (w *podPinner) price(k int) int {
 	return w.paint(k)
 }
 
-// paint colours the messages between pods of a plane with its top switches as
-// assignTops does, and returns how many are left.
+// paint colours the messages between pods of a plane with its top switches, as assignTops does, and
+// returns how many are left.
 func (w *podPinner) paint(k int) int {
 	w.upper.Start(w.pods, w.pods, w.tops)
 	for _, e := range w.place {

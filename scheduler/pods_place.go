@@ -16,9 +16,9 @@ type unplaced struct {
 	a, b int
 }
 
-// place writes the phases into the slots of the table and places what does not
-// fit. It reports false where messages are left while no phase can be added,
-// because one for messages to self comes after the last.
+// place writes the phases into the slots of the table and places the messages that do not fit. It
+// returns false where messages are left and no phase can be added, because a phase for messages to
+// self comes last.
 func (t *podTable) place() bool {
 	t.write()
 	if t.bad() == 0 {
@@ -109,8 +109,8 @@ func (p *podPlacer) paint(phase, k, steps int) int {
 	return p.colorer.Run(steps)
 }
 
-// topSteps is the effort of the last look at a phase and plane. The same graph is
-// coloured with the same effort when top switches are written down.
+// topSteps is the effort of the last look at a phase and plane. Writing the top switches down
+// colours the same graph with the same effort.
 const topSteps = 300
 
 // takeOut takes messages out of phases and planes whose top switches do not suffice until they do.
@@ -126,7 +126,7 @@ func (p *podPlacer) takeOut() []unplaced {
 	return out
 }
 
-// takeOutFrom takes out what the last paint left uncoloured.
+// takeOutFrom removes the messages that the last paint left uncoloured.
 func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 	var out []unplaced
 	e := int32(0)
@@ -144,8 +144,8 @@ func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 	return out
 }
 
-// settleIn finds a place for a message. The last phase added takes every message
-// when it is empty, as each has a path.
+// settleIn finds a place for a message. An empty added phase takes every message, as each has a
+// path.
 func (p *podPlacer) settleIn(m unplaced) {
 	for phase := 0; ; phase++ {
 		if phase == p.phases {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// repairTries is how often planes are exchanged for the messages of one phase of a
-// repair: those that find no top switch may move, so less is tried than by Pin.
+// repairTries is how often a repair exchanges planes for the messages of one phase. Pin tries more,
+// as its messages cannot move to another phase.
 const repairTries = 60
 
 func (f *fabric) pinners() *sync.Pool {
@@ -14,8 +14,8 @@ func (f *fabric) pinners() *sync.Pool {
 	return &sync.Pool{New: func() any { return &podPinner{fabric: f, lists: lists, leaf: leaf, need: need} }}
 }
 
-// pinPods gives the messages of a phase planes and top switches, as many as it can,
-// and returns the others.
+// pinPods gives planes and top switches to as many messages of a phase as it can, and returns the
+// others.
 func (r *rework) pinPods(pinners *sync.Pool, messages []uint32, phase int) (over []uint32) {
 	ways := r.ways(pinners, messages, phase)
 	for i, m := range messages {

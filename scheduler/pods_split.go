@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// A podSplit is a split of messages over planes that knows of top switches: the loads of leaf
-// links are those of the split, the links above are counted here, once for each direction.
+// A podSplit is a split of messages over planes that includes top switches: the leaf links have the
+// loads of the split, and podSplit counts the links above, once for each direction.
 type podSplit struct {
 	*fabric
 	split  *split
@@ -59,9 +59,9 @@ func (s *podSplit) add(a, b, k int, d int32) {
 	}
 }
 
-// repair moves single messages between planes while that lowers what is above the ceiling, or at
-// least does not raise it, and reports whether no leaf link is above it in the end. Links above
-// may stay so: what does not fit is placed otherwise later.
+// repair moves single messages between planes while that lowers the loads above the ceiling, or
+// does not raise them. It reports whether no leaf link is above the ceiling in the end. Links
+// higher up may stay above it: a later step moves their messages.
 func (s *podSplit) repair() bool {
 	for idle := 0; idle < 4; idle++ {
 		for l := range s.load {
@@ -89,8 +89,8 @@ func (s *podSplit) fits() bool {
 	return true
 }
 
-// relieve makes the best move of a message off a link, if one lowers the sum of
-// squared excesses; failing that, sometimes, one that leaves it equal.
+// relieve makes the best move of a message off a link, if one lowers the sum of squared excesses,
+// or else, sometimes, a move that leaves the sum equal.
 func (s *podSplit) relieve(link int) bool {
 	type move struct{ a, b, from, to int }
 	var best move

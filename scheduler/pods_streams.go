@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A pathChoice gives each leaf one way to each destination. The leaves of a pod whose ways go over
-// the same plane have the same top switch, so that one table entry for a destination holds them.
+// A pathChoice gives each leaf one way to each destination. The leaves of a pod that use the same
+// plane use the same top switch, so one table entry for a destination holds their ways.
 type pathChoice struct {
 	*fabric
 	on    []int32 // leaf of each rank
@@ -18,10 +18,10 @@ type pathChoice struct {
 
 func (c *pathChoice) entry(q, k, d int) int { return (q*c.spines+k)*c.servers + d }
 
-// choosePaths starts with planes by the place of the destination on its leaf and top
-// switches by that of its leaf, and then lets each leaf and destination choose again
-// what adds least to the sum of squared loads, in random order, until nothing changes; then
-// the leaves of a pod that share a way up do so together.
+// choosePaths starts with planes by the place of the destination on its leaf, and top switches by
+// the place of that leaf. Each leaf and destination then chooses again, in random order, the way
+// that adds least to the sum of squared loads, until nothing changes. Then the leaves of a pod that
+// share a way up choose together.
 func (f *fabric) choosePaths(seed uint64) *pathChoice {
 	c := &pathChoice{
 		fabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
@@ -56,7 +56,7 @@ func (f *fabric) choosePaths(seed uint64) *pathChoice {
 }
 
 // moveTops lets each pod, plane and destination choose its top switch again, and reports whether
-// any has.
+// any changed.
 func (c *pathChoice) moveTops() (changed bool) {
 	for q := range c.pods {
 		for k := range c.spines {
@@ -124,8 +124,8 @@ func (c *pathChoice) put(a, d int, w way, sign int32) {
 	}
 }
 
-// best returns the way from leaf a to a destination on another one whose wires carry
-// least, the present one if it is as good.
+// best returns the way from leaf a to a destination on another leaf whose wires carry least. The
+// present way wins ties.
 func (c *pathChoice) best(a, d int, present way) way {
 	b := int(c.on[d])
 	if c.pod[a] == c.pod[b] {
@@ -164,10 +164,10 @@ func (c *pathChoice) best(a, d int, present way) way {
 
 func (c *pathChoice) busiest() int { return int(slices.Max(c.load)) }
 
-// streams are the messages from each leaf to each destination, in phases by list
-// scheduling (Graham 1966): each phase takes streams as long as their wires, their
-// destination and a server of their leaf are free, first those that need what has most
-// left to carry. Which server of the leaf sends is left open (columns).
+// streams are the messages from each leaf to each destination, in phases by list scheduling (Graham
+// 1966): each phase takes streams as long as their wires, their destination and a server of their
+// leaf are free. Streams that need the resource with most left to carry go first. columns chooses
+// the sending server later.
 type streams struct {
 	*pathChoice
 	uses   [][]int32 // by leaf·servers + rank: the resources of a stream, its wires and its destination
@@ -260,8 +260,8 @@ func (s *streams) sort() {
 	}
 }
 
-// urgency is the most that a resource of a stream has left to carry, each server of
-// the leaf taking its part.
+// urgency is the most that a resource of a stream has left to carry. The servers of the leaf share
+// their part.
 func (s *streams) urgency(i int) int32 {
 	a := i / s.servers
 	most := int32(ceilDiv(int(s.need[len(s.load)+s.servers+a]), s.n[a]))
@@ -271,7 +271,7 @@ func (s *streams) urgency(i int) int32 {
 	return most
 }
 
-// take puts a message of a stream into the phase being made, if all it needs is free.
+// take puts a message of a stream into the phase being made, if all its resources are free.
 func (s *streams) take(i int) {
 	a, now := i/s.servers, int32(s.phases+1)
 	if int(s.sent[a]) == s.n[a] {

@@ -8,9 +8,9 @@ import (
 	"evbench/internal/coloring"
 )
 
-// assignTops gives each message between pods a top switch of its plane, phase by
-// phase. It is an error when the search finds none for some phase, which does not
-// happen where each plane's top switches suffice and all their links are alive.
+// assignTops gives each message between pods a top switch of its plane, phase by phase. It returns
+// an error when the search finds none for some phase. That does not happen where each plane has
+// enough top switches and all their links are alive.
 func (f *fabric) assignTops(s *Schedule, o Options) error {
 	s.tops = make([]uint8, len(s.slots))
 	for i := range s.tops {

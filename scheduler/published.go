@@ -29,9 +29,9 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("schedule %s is wrong as published for %s: %s", e.Schedule, e.Shape, e.Offence)
 }
 
-// Published returns the schedule of thesis 6.3, Algorithms 4 and 5, as the listing prints
-// them, with the spines of thesis 6.4, Algorithm 6, for reproduction: ForsClosed does the
-// same without its faults, FORS does more.
+// Published returns the schedule of thesis 6.3, Algorithms 4 and 5, as the listing prints them,
+// with the spines of thesis 6.4, Algorithm 6, for reproduction. ForsClosed is a form without the
+// faults, and FORS is more general.
 //
 // With f = M0-w links lost at each leaf, q = M1-1 and Θ̃(i) = ⌈i·M0/w⌉, the server
 // in slot α sends its i-th message for other leaves, i = 0..M0·q-1, in phase
@@ -41,15 +41,15 @@ func (e *InvalidError) Error() string {
 //
 // PublishedText adds ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The messages of a phase
 // take the w spines without dead links in turn, in order of source. Messages within a leaf,
-// of which the thesis says nothing, take phases in which both ends are idle, or follow.
+// missing in the thesis, take phases in which both ends are idle, or follow.
 //
 // The result is wrong, an *InvalidError, where gcd(M0, q) > 1 and a server receives twice in a
 // phase (listing), or more than ⌈w/q⌉ messages go from one leaf to another (text); or where w does
-// not divide M0²·q and two messages share a link. A tree with servers missing, with other than M0
-// spines, with one leaf, or not reduced uniformly is an error of another kind. O(S²).
+// not divide M0²·q and two messages share a link. A tree with servers missing, other than M0 spines
+// or one leaf, or not reduced uniformly, is an error of another kind. O(S²).
 func Published(t *topology.Tree) (*Schedule, error) { return asListed.schedule(t) }
 
-// PublishedText returns the schedule of thesis 6.3 as its formulas say. See Published.
+// PublishedText returns the schedule by the formulas of thesis 6.3. See Published.
 func PublishedText(t *topology.Tree) (*Schedule, error) { return inText.schedule(t) }
 
 func (v variant) schedule(t *topology.Tree) (*Schedule, error) {
@@ -85,8 +85,8 @@ func (v variant) pattern(t *topology.Tree) (*pattern, []int, error) {
 	return p, live, nil
 }
 
-// print fills the pattern as Algorithms 4 and 5 do. The line of a transfer is its index
-// among those of its leaf and phase. O(M0·phases).
+// print fills the pattern as Algorithms 4 and 5 do. The line of a transfer is its index among the
+// transfers of its leaf and phase. O(M0·phases).
 func (p *pattern) print(v variant) {
 	theta, sent := make([]int, p.m0), make([]int, p.m0)
 	for a := range theta {

@@ -2,13 +2,13 @@ package scheduler
 
 import "evbench/internal/coloring"
 
-// fitting is how often, on average, fit places a message before it gives up on
-// what is left. Up to M0 = M1 = 24 it takes less than 6.
+// fitting is how often, on average, fit places a message before it gives up on the rest. Up to M0 =
+// M1 = 24 fit needs fewer than 6.
 const fitting = 20
 
-// fit adds the messages within a leaf to a pattern: each takes the first phase in which both
-// ends are idle or, if there is none, the one that moves on the fewest others, those moved
-// often counting more. What finds no place follows in as few phases as possible (König).
+// fit adds the messages within a leaf to a pattern. Each takes the first phase in which both ends
+// are idle or, if there is none, the phase from which it moves the fewest others; messages moved
+// often count more. The rest follows in as few phases as possible (König).
 func (p *pattern) fit() {
 	s := p.idle()
 	var queue, left []int
@@ -62,7 +62,7 @@ func (s *slots) cheapest(a, b int, moved []int) int {
 	return best
 }
 
-// vacate takes away what keeps slot a from sending to slot b in a phase.
+// vacate removes the messages that keep slot a from sending to slot b in a phase.
 func (s *slots) vacate(phase, a, b int) []int {
 	var out []int
 	i := phase * s.m0

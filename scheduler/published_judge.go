@@ -26,8 +26,8 @@ func (p *pattern) judge(v variant, t *topology.Tree) error {
 	return nil
 }
 
-// offence returns the first phase in which a server receives twice or too many
-// messages go from one leaf to another. One leaf tells: all send the same.
+// offence returns the first phase in which a server receives twice or too many messages go from one
+// leaf to another. It looks at one leaf, as all leaves send the same.
 func (p *pattern) offence() (phase int, wrong bool) {
 	received, sent := make([]int, p.m0), make([]int, p.q+1) // the phase after that in which a slot last received; messages by step
 	for i, h := range p.transfers {
@@ -68,10 +68,10 @@ func (p *pattern) describe(phase int, t *topology.Tree) string {
 	panic("scheduler: no offence in the phase")
 }
 
-// conflicts returns how many messages are not the first on their link in their phase, and
-// describes the first of them. The links up from a leaf never carry two: at most w messages leave
-// it, next to each other in turn. So a phase with w messages from each leaf has none downwards
-// either: messages of equal turn come from the same place in every leaf's list and go as far.
+// conflicts counts the messages that are not the first on their link in their phase, and describes
+// the first of them. Up-links never conflict: at most w messages leave a leaf, in successive turns.
+// So a phase with w messages from each leaf has no conflict downwards either: messages of equal
+// turn have the same place in every leaf's list and go equally far.
 func (p *pattern) conflicts(t *topology.Tree) (count int, first string) {
 	live, _ := untouched(t)
 	perPhase := p.perPhase()

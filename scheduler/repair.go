@@ -6,8 +6,8 @@ import (
 )
 
 // Where no link has room to spare and leaves share few spines, the search may stop a few messages
-// short. A message moved at random, which makes two links worse, then opens other ways: some ten
-// such kicks were enough in most cases met, 400 in the worst.
+// short. A random move of a message, which makes two links worse, then opens other ways. Some ten
+// such kicks were enough in most cases, 400 in the worst.
 const (
 	maxKicks  = 1000
 	maxStates = 1 << 18 // of all searches of one repair
@@ -16,14 +16,13 @@ const (
 // none is the previous state of the first.
 const none = -1
 
-// A chain is a search for moves that take messages off a link above the ceiling: those between
-// nodes i and j leave spine k, which is over at i, for a spine where i has room. If j has room
-// there too, the chain ends. Otherwise j is now over there, and just freed on k; others between j
-// and some other node move on. A move takes one message or, of a spread, a grain.
+// A chain is a search for moves that take messages off a link above the ceiling. Messages between
+// nodes i and j leave spine k, overloaded at i, for a spine where i has room. If j has room there
+// too, the chain ends. Otherwise j is overloaded there, and has just freed k; other messages
+// between j and some node move on. A move takes one message or, of a spread, a grain.
 //
-// The state of the search is therefore (node, spine over, spine just freed). The
-// freed spine matters where no link has room to spare: it is the only room there
-// is, and without it such cases end one over.
+// The state of the search is therefore (node, overloaded spine, spine just freed). Where no link
+// has room to spare, the freed spine is the only room; without it such cases end one message over.
 type chain struct {
 	*split
 	grains *spread // nil: single messages
@@ -36,8 +35,8 @@ type chain struct {
 	random *rand.Rand
 }
 
-// A hop is a state of the search: node, spine over, and the hop before, whose
-// spine is the one just freed.
+// A hop is a state of the search: node, overloaded spine, and the hop before, whose spine is the
+// one just freed.
 type hop struct{ node, over, prev int32 }
 
 func newChain(s *split, grains *spread) *chain {
@@ -47,8 +46,8 @@ func newChain(s *split, grains *spread) *chain {
 	}
 }
 
-// repair moves messages between spines until no load is above what its link takes, and reports whether it
-// got there. It does not where no split of whole numbers is found.
+// repair moves messages between spines until no load is above the capacity of its link, and reports
+// whether it succeeded. It fails where it finds no split of whole numbers.
 func (s *split) repair() bool {
 	c := newChain(s, nil)
 	for kicks := 0; s.over > 0; {
@@ -65,9 +64,8 @@ func (s *split) repair() bool {
 	return true
 }
 
-// lower moves grains until no link carries more than the ceiling. Where no chain
-// helps it kicks a link, that often at most, and it ends with the split that was
-// nearest. It reports whether it got there.
+// lower moves grains until no link carries more than the ceiling. Where no chain helps it kicks a
+// link, at most kicks times, and ends with the best split. It reports whether it succeeded.
 func (s *spread) lower(ceiling, kicks int) bool {
 	s.ceiling, s.over = int32(ceiling), 0
 	for i, l := range s.load {
@@ -171,8 +169,8 @@ func (c *chain) relieve(node, spine int) bool {
 	return false
 }
 
-// try moves a grain of any partner to a spine. A partner with room there ends the
-// chain; the others become states.
+// try moves a grain of any partner to a spine. A partner with room there ends the chain. The others
+// become states.
 func (c *chain) try(at, to int, freed bool) bool {
 	i, over := int(c.queue[at].node), int(c.queue[at].over)
 	if c.grains == nil && !(c.alive[c.link(i%c.leaves, to)] && (freed || c.load[i*c.spines+to] < c.most(i*c.spines+to))) {
@@ -202,7 +200,7 @@ func (c *chain) try(at, to int, freed bool) bool {
 }
 
 // apply makes the moves of a chain, the last first. A chain that passes a link twice may ask for
-// more than there is; one of unequal grains may not help. Then it is undone.
+// more messages than exist, and one of unequal grains may not help: apply then undoes it.
 func (c *chain) apply(last hop) bool {
 	before, ok := c.over, true
 	var done []hop

@@ -10,8 +10,8 @@ import (
 	"evbench/topology"
 )
 
-// repaired returns a contention-free schedule made from the schedule of the name base, and
-// the bound of the tree. What the live links cannot carry in a phase moves, mostly to phases
+// repaired returns a contention-free schedule made from the schedule of the name base, and the
+// bound of the tree. Messages that the live links cannot carry in a phase move, mostly to phases
 // added at the end, as in the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
 //
 //  1. Each phase keeps what the live links of its leaves, and pods, carry: a largest
@@ -21,8 +21,8 @@ import (
 //  4. The others go into as few added phases as servers and leaves allow, by König's theorem
 //     (addPhases), and get spines as in 2. What is left over goes through 3 again.
 //
-// The result is not optimal, FORS is. O(S²·log S) and a list colouring for each phase. On
-// three levels planes are the spines, and whatever gets a plane gets a top switch too.
+// FORS is optimal, this result is not. O(S²·log S) and a list colouring for each phase. On three
+// levels planes are the spines, and each message with a plane also gets a top switch.
 func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	name := RepairPrefix + base
 	if strings.HasPrefix(base, RepairPrefix) {
@@ -91,8 +91,8 @@ func (r *rework) run() {
 	r.out.deal(r.tree)
 }
 
-// settled reports whether the base has spines for a phase that keep its messages
-// apart, and takes them over.
+// settled reports whether the base has spines that keep the messages of a phase apart, and copies
+// them.
 func (r *rework) settled(p int) bool {
 	if !r.base.Pinned {
 		return false
@@ -114,8 +114,8 @@ func (r *rework) settled(p int) bool {
 	return true
 }
 
-// pin gives the messages of phases from..from+len(phases)-1 spines, as many as it
-// can, and returns the others.
+// pin gives spines to as many messages of phases from..from+len(phases)-1 as it can, and returns
+// the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
 	if r.tops > 0 {
@@ -139,8 +139,8 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	return slices.Concat(over...)
 }
 
-// addPhases spreads messages over as few phases as the server with most messages, and the
-// leaf with most for its live links, need, and adds these to the schedule.
+// addPhases adds phases to the schedule and spreads messages over them: as few as the server with
+// most messages, and the leaf with most for its live links, need.
 //
 // The messages are edges from source servers to destination servers, phases are colours. A
 // leaf of n servers whose messages need w in each phase on average, rounded up, gets n-w idle
@@ -212,8 +212,8 @@ func (r *rework) busy(messages []uint32) []int32 {
 	return n
 }
 
-// spreadMoved gives the idle nodes of a leaf, of which it returns the number, edges to
-// its servers, of which it is given the messages: one edge in each phase.
+// spreadMoved gives the idle nodes of a leaf edges to its servers, one in each phase. It takes the
+// messages of each server and returns the number of idle nodes.
 func spreadMoved(messages []int32, phases int, edge func(server, node, n int)) int {
 	room, sum := make([]int, len(messages)), 0
 	for i, n := range messages {

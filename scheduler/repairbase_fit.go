@@ -9,8 +9,8 @@ import (
 	"evbench/internal/coloring"
 )
 
-// fit moves messages into phases by place or squeeze and returns those that find no
-// room. Messages with few spines to choose from go first.
+// fit moves messages into phases by place or squeeze and returns those that do not fit. Messages
+// with few possible spines go first.
 func (r *rework) fit(messages []uint32, by func(*room, uint32) bool) []uint32 {
 	if len(messages) == 0 {
 		return nil
@@ -41,7 +41,7 @@ type bitset []uint64
 
 func (b bitset) clear(row, words, i int) { b[row*words+i>>6] &^= 1 << (i & 63) }
 
-// room returns what the schedule leaves free, without the messages given.
+// room returns the resources that the schedule leaves free, without the messages given.
 func (r *rework) room(without []uint32) *room {
 	phases := r.out.Phases
 	w := (phases + 63) / 64
@@ -91,8 +91,8 @@ func (x *room) take(m uint32, phase int, w way) {
 	}
 }
 
-// each calls f with the phases in which the servers of a message are idle and its
-// leaves have links left, until f returns true, and reports whether it did.
+// each calls f with the phases in which the servers of a message are idle and its leaves have links
+// left, until f returns true. It reports whether f did.
 func (x *room) each(m uint32, f func(phase int) bool) bool {
 	src, dst := x.ends(m)
 	a, b := x.across(m)
@@ -122,9 +122,9 @@ func (x *room) place(m uint32) bool {
 	})
 }
 
-// squeeze is place, but where there is no such phase it tries to free a spine in a
-// few others, by exchanging two spines along a chain of messages; on three levels, by
-// choosing all paths of the phase anew.
+// squeeze is place, but where no such phase exists it tries to free a spine in a few others: it
+// exchanges two spines along a chain of messages or, on three levels, chooses all paths of the
+// phase anew.
 func (x *room) squeeze(m uint32) bool {
 	if x.place(m) {
 		return true

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A tier is what the live links upwards bound: leaves, or pods.
+// A tier is leaves, or pods, bounded by their live links upwards.
 type tier struct {
 	live  []int // links, of each
 	of    func(m uint32) (u, v int32)
@@ -43,8 +43,8 @@ func (t *tier) count(messages []uint32) []int {
 	return n
 }
 
-// keep returns messages of one phase of which no leaf, or pod, sends or receives more than its
-// live links carry, as many as it can or nearly so, and appends the others to moved.
+// keep returns as many messages of one phase as it can, or nearly so, such that no leaf or pod
+// sends or receives more than its live links carry. It appends the others to moved.
 func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 	half := len(t.live)
 	k := &keeper{rework: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
@@ -81,8 +81,8 @@ func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 	return kept, moved
 }
 
-// A keeper finds a largest b-matching. Node l is leaf, or pod, l as it sends, node
-// len(live)+l as it receives.
+// A keeper finds a largest b-matching. Node l is leaf, or pod, l as sender, node len(live)+l as
+// receiver.
 type keeper struct {
 	*rework
 	tier     *tier
@@ -114,8 +114,8 @@ func (k *keeper) fill() {
 	}
 }
 
-// lossOf returns what moving a message costs: the phases added for what its servers
-// have lost so far and for what its leaves, or pods, will have lost in the end.
+// lossOf returns the cost of moving a message: the phases added for the present losses of its
+// servers and for the final losses of its leaves, or pods.
 func (k *keeper) lossOf(i int32) int32 {
 	src, dst := k.ends(k.messages[i])
 	a, b := k.nodes(i)
@@ -128,8 +128,8 @@ func (r *rework) lose(m uint32) {
 	r.lost[r.ranks+dst]++
 }
 
-// shortages returns how many phases each leaf, or pod, needs besides those of the base
-// to send, and to receive, what exceeds its live links there.
+// shortages returns how many phases each leaf, or pod, needs besides those of the base to send, and
+// to receive, the messages beyond its live links.
 func (r *rework) shortages(t *tier) []int32 {
 	over := make([]int, 2*len(t.live))
 	for p := range r.base.Phases {
@@ -151,9 +151,9 @@ func (k *keeper) nodes(i int32) (a, b int32) {
 	return a, b + int32(len(k.tier.live))
 }
 
-// augment keeps one message more by an alternating path from leaf a, which has room, to a leaf
-// with room on the other side: messages on it that are not kept are from then on, and the other
-// way round. It reports whether there is one. O(messages).
+// augment keeps one message more by an alternating path from leaf a, which has room, to a leaf with
+// room on the other side: it swaps the messages kept and not kept on the path. It reports whether a
+// path exists. O(messages).
 func (k *keeper) augment(a int) bool {
 	k.from = slices.Repeat([]int32{None}, len(k.at))
 	queue := []int32{int32(a)}
@@ -181,7 +181,7 @@ func (k *keeper) augment(a int) bool {
 	return false
 }
 
-// flip changes the messages on the path that came to node.
+// flip swaps kept and moved messages on the path to node.
 func (k *keeper) flip(a, node int32) {
 	k.room[a]--
 	k.room[node]--
@@ -193,11 +193,10 @@ func (k *keeper) flip(a, node int32) {
 	}
 }
 
-// even exchanges messages kept for others while that lowers what is lost: it
-// cancels negative cycles of the min-cost flow whose cost is the loss of the
-// messages moved (Klein 1967). One node more, by which messages come and go, makes
-// cycles of paths; so two messages may go for one that comes, which is better where
-// the same two leaves lack links all the time. O(leaves·messages) a cycle.
+// even exchanges messages kept for others while that lowers the loss. It cancels negative cycles of
+// the min-cost flow whose cost is the loss of the messages moved (Klein 1967). One more node, by
+// which messages come and go, makes cycles of paths. So one message may replace two, which is
+// better where the same two leaves lack links all the time. O(leaves·messages) a cycle.
 func (k *keeper) even() {
 	for range maxCycles {
 		cycle := k.negative()
@@ -222,8 +221,8 @@ const maxCycles = 50 // in one phase; what is left to gain after so many is litt
 // An exchange is an arc of the residual graph: message i changes sides.
 type exchange struct{ from, to, i, cost int32 }
 
-// negative returns the messages on a negative cycle, or nil (Bellman and Ford,
-// who look for a cycle after each round).
+// negative returns the messages on a negative cycle, or nil (Bellman and Ford, with a look for a
+// cycle after each round).
 func (k *keeper) negative() []int32 {
 	arcs := k.arcs()
 	nodes := len(k.at) + 1
@@ -242,7 +241,7 @@ func (k *keeper) negative() []int32 {
 	return nil
 }
 
-// onCycle returns a node that arcs by lead back to, or None.
+// onCycle returns a node on a cycle of the arcs in by, or None.
 func onCycle(arcs []exchange, by []int32) int32 {
 	seen := make([]int32, len(by)) // the start of the walk that came by, plus one
 	for start := range by {

@@ -7,8 +7,8 @@ import (
 	"evbench/topology"
 )
 
-// roles returns an error where some servers only read or only build, and the options or the tree do
-// not go with that.
+// roles returns an error where some servers only read or only build and the options or the tree do
+// not allow that.
 func (o Options) roles(t *topology.Tree) error {
 	switch {
 	case t.Levels() == 3:
@@ -37,14 +37,14 @@ func (f *fabric) addRoles(l int) {
 	f.heard = append(f.heard, t.Readers()-t.ReadersOn(l))
 }
 
-// directed returns a fabric in which each leaf is two: leaf a sends as number a, and receives as
-// number leaves + a. Its pairs are those of a leaf that has messages for another.
+// directed returns a fabric that has each leaf twice: leaf a sends as number a, and receives as
+// number leaves + a. Its pairs are a leaf and another for which it has messages.
 func (f *fabric) directed() *fabric {
 	idle := make([]int, f.leaves)
 	d := &fabric{
-		tree: f.tree, servers: f.servers, leaves: 2 * f.leaves, spines: f.spines, pods: 1, both: f,
+		tree: f.tree, servers: f.servers, leaves: 2 * f.leaves, spines: f.spines, pods: 1, name: f.name, both: f,
 		leaf: slices.Repeat(f.leaf, 2), pod: make([]int, 2*f.leaves), alone: f.alone, shared: f.shared, counts: f.counts,
-		r: slices.Concat(f.r, idle), b: slices.Concat(idle, f.b),
+		sides: sides{r: slices.Concat(f.r, idle), b: slices.Concat(idle, f.b)},
 		alive: slices.Repeat(f.alive, 2), cables: slices.Repeat(f.cables, 2),
 		pairs: []pair{},
 	}
@@ -95,7 +95,7 @@ func shiftRoles(t *topology.Tree) *Schedule {
 	return s
 }
 
-// readerOf returns which reader of a leaf each of its builders is, none where it only builds.
+// readerOf returns the reader number of each builder of a leaf, none where it only builds.
 func (f *fabric) readerOf(leaf int) (out []int32) {
 	reader := int32(0)
 	for rank := f.first[leaf]; rank < f.first[leaf]+f.n[leaf]; rank++ {
@@ -111,8 +111,8 @@ func (f *fabric) readerOf(leaf int) (out []int32) {
 	return out
 }
 
-// selvesBuild renames the builders of a leaf, of which some only build, such that those who hear in
-// the added phase read, too.
+// selvesBuild renames the builders of a leaf, of which some only build, such that the builders that
+// hear in the added phase also read.
 func (l *lifter) selvesBuild(b int, color []int32) {
 	var both []int32
 	for i, reader := range l.readerOf(b) {
@@ -133,7 +133,7 @@ func (l *lifter) selvesBuild(b int, color []int32) {
 	}
 }
 
-// rename gives what has no name yet the names that are not taken.
+// rename gives unused names to the elements without a name.
 func rename(name []int32, taken []bool) {
 	next := int32(0)
 	for i := range name {

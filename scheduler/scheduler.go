@@ -1,13 +1,13 @@
-// Package scheduler decides who sends to whom, in which phase, and, where the schedule decides
-// it, through which spine.
+// Package scheduler decides which server sends to which, in which phase, and, where the schedule
+// chooses paths, through which spine.
 //
-// In one phase a server sends to at most one server and hears from at most one; over all phases
-// every ordered pair of different servers meets exactly once, or each that can reach each other
+// In one phase a server sends to at most one server and hears from at most one. Over all phases
+// every ordered pair of different servers meets exactly once, or each pair that has a path
 // (Options.DropUnreachable). ByName makes a schedule: LinearShift(Ports), XOR and BandwidthOptimal
 // are formulas; Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed corrects
 // them; FORS computes: balance (fluid, split, repair), phases, lift, and paths*.go for few paths;
-// "repair:" (repairbase*.go) moves what cannot be routed into added phases. Pin looks for the
-// paths of a schedule that has none. The files pods*.go serve three levels.
+// "repair:" (repairbase*.go) moves messages that cannot be routed into added phases. Pin looks for
+// the paths of a schedule without paths. The files pods*.go serve three levels.
 //
 // Servers are ranks 0..S-1 of a topology.Tree. The only random numbers are those of the seed:
 // equal input, equal schedule, for any number of CPUs.
@@ -81,8 +81,8 @@ func (s *Schedule) meet(phase func(src, dst int) int) {
 	}
 }
 
-// drop leaves out the servers of pairs of leaves that cannot reach each other, and
-// phases that are then without a message. O(S²) where there are any.
+// drop leaves out the messages of pairs of leaves that cannot reach each other, and phases then
+// without a message. O(S²) where there are such pairs.
 func (s *Schedule) drop(t *topology.Tree, apart [][2]int) {
 	for _, p := range apart {
 		for a := t.First(p[0]); a < t.First(p[0]+1); a++ {
@@ -120,8 +120,8 @@ func (s *Schedule) walk(f func(src, dst int, x *slot)) {
 	}
 }
 
-// At returns the phase in which src sends to dst, and the spine it goes through, or None; twice
-// None where the pair is left out (Meets). src and dst differ.
+// At returns the phase in which src sends to dst, and its spine, or None; twice None where the pair
+// is left out (Meets). src and dst differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
 	x := s.slots[src*s.Ranks+dst]
 	if x == absent {

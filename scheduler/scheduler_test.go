@@ -233,7 +233,7 @@ func TestByNameRefusesHuge(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 254, Leaves: 4096})
 	for _, name := range scheduler.Names() {
 		_, _, err := scheduler.ByName(name, tr, scheduler.Options{})
-		want := "schedule " + name + ": 1040384 servers are more than can be planned (at most 32768)"
+		want := "schedule " + name + ": 1040384 servers are more than evbench can plan (at most 32768)"
 		expect.True(t, err != nil && err.Error() == want, "%s: %v, want %s", name, err, want)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A split says how many of the messages from each leaf to each other take which spine. The two
-// directions of a pair of leaves are independent: forcing them to be equal can cost a phase (three
-// leaves with an odd number of messages between each two, say).
+// A split says how many messages from each leaf to each other take each spine. The two directions
+// of a pair of leaves are independent: equal directions can cost a phase (for example three leaves
+// with an odd number of messages between each two).
 //
 // A node is one side of a leaf: node a < leaves sends, node leaves+b receives.
 type split struct {
@@ -20,7 +20,7 @@ type split struct {
 	over    int     // Σ of loads above what links take
 }
 
-// most returns what a link of the loads takes.
+// most returns how many messages a link takes.
 func (s *split) most(link int) int32 {
 	if s.cables == nil {
 		return s.ceiling
@@ -28,8 +28,8 @@ func (s *split) most(link int) int32 {
 	return s.ceiling * int32(s.cables[link%len(s.cables)])
 }
 
-// at returns the index of the messages between node i and the leaf of node j on
-// spine 0; one of the nodes sends, the other receives.
+// at returns the index of the messages between node i and the leaf of node j on spine 0. One of the
+// nodes sends, the other receives.
 func (s *split) at(i, j int) int {
 	if i > j {
 		i, j = j, i
@@ -50,10 +50,10 @@ func (s *split) addLoad(link int, d int32) {
 	s.over += int(max(0, s.load[link]-most))
 }
 
-// round makes whole numbers of a fluid, each the one below or above. Which are
-// raised is decided pair after pair, by what rounding has so far taken from or
-// added to the two links (error diffusion): the loads stay close to those of
-// the fluid. Another try takes the pairs in another order. O(leaves²·spines·log spines).
+// round makes whole numbers of a fluid, each the one below or above. It goes pair after pair and
+// raises a number by what rounding has so far taken from or added to its two links (error
+// diffusion), so the loads stay close to the fluid. Another try takes the pairs in another order.
+// O(leaves²·spines·log spines).
 func (w *fluid) round(try int) *split {
 	f := cmp.Or(w.both, w.fabric)
 	s := &split{
@@ -75,7 +75,6 @@ func (w *fluid) round(try int) *split {
 	return s
 }
 
-// A rounding makes a split.
 type rounding struct {
 	missing []float64 // what links should carry but do not yet
 	scale   []float64 // 1/capacity by link/2; nil: all are 1
@@ -124,7 +123,7 @@ func (r *rounding) need(p pair, k int32) float64 {
 	return sum
 }
 
-// pair rounds the messages from one leaf to another, of which there are left.
+// pair rounds the messages from one leaf to another; left is their number.
 func (r *rounding) pair(p pair, left int, x []float64) {
 	for i, k := range p.spines {
 		low := int(math.Floor(x[i] + 1e-6)) // a whole number may have come out a trace too small

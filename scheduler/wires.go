@@ -10,7 +10,7 @@ import (
 // plane and, between pods, a top switch of it; else None.
 type way struct{ spine, top int }
 
-// wires are those wires between switches that carry no message in a phase.
+// wires are the wires between switches that carry no message in a phase.
 type wires struct {
 	of     *traffic
 	spines []coloring.ColorSet // by leaf, upwards, and by leaves + leaf, downwards
@@ -33,8 +33,8 @@ func (x *traffic) wires() wires {
 	return w
 }
 
-// upper returns what a message needs above a plane: its top switches upwards and
-// downwards; nil where it needs none.
+// upper returns the free top switches of a message on a plane, upwards and downwards; nil where the
+// message needs none.
 func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
 	f := w.of
 	if f.tops == 0 {

@@ -3,7 +3,7 @@
 usage='usage: scripts/run-mpirun.sh [--hosts FILE|LIST] SCENARIO [OPTION of evbench run]…
   --hosts      a file as HOSTFILE names it, or a list of hosts with a rank each, "node[001-016],node020"
 environment:
-  HOSTFILE     file of hosts, "node001 slots=2" a line; none: all ranks on this machine, or those of the Slurm job
+  HOSTFILE     file of hosts, "node001 slots=2" a line; none: those of the PBS or Slurm job, else this machine
   NETWORK      network that MPI and its daemons use, as 10.1.0.0/16 (default: as Open MPI likes; on this machine alone: lo)
   MPIRUN       mpirun and its options (default: mpirun), such as MPIRUN="mpirun --map-by node --mca pml ucx"
   EVBENCH      evbench, in the same place on all hosts (default: bin/evbench beside this script, or that of PATH)
@@ -51,7 +51,7 @@ export EVBENCH_TOKEN=${EVBENCH_TOKEN:-$(head -c 24 /dev/urandom | base64)}
 options=(-n "$ranks" -x EVBENCH_TOKEN --mca odls_base_sigkill_timeout 3)
 if [ -n "$list" ]; then
 	options+=(--host "$(expand "$list" | sed 's/$/:1/' | paste -sd,)")
-elif [ -n "${HOSTFILE:-}" ]; then
+elif [ -n "${HOSTFILE:=${PBS_NODEFILE:-}}" ]; then
 	options+=(--hostfile "$HOSTFILE")
 elif [ -z "${SLURM_JOB_ID:-}" ]; then
 	options+=(--oversubscribe)

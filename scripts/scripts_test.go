@@ -164,3 +164,20 @@ func TestRatios(t *testing.T) {
 		t.Errorf("without a run it ended with %d:\n%s", code, said)
 	}
 }
+
+// mpirun gets the nodes of a PBS job, unless a file of hosts or a list is given.
+func TestRunMPIRunPlaces(t *testing.T) {
+	dir := t.TempDir()
+	evbench := executable(t, dir, "evbench", "echo 9\n")
+	mpirun := executable(t, dir, "mpirun", "printf '%s ' \"$@\"\n")
+	for _, tt := range []struct{ vars, args, want string }{
+		{"PBS_NODEFILE=nodes", "s.yaml", "--hostfile nodes " + evbench + " run s.yaml"},
+		{"PBS_NODEFILE=nodes HOSTFILE=hosts", "s.yaml", "--hostfile hosts " + evbench},
+		{"PBS_NODEFILE=nodes", "--hosts node[1-2],a s.yaml", "--host node1:1,node2:1,a:1 " + evbench},
+		{"SLURM_JOB_ID=7", "s.yaml", "odls_base_sigkill_timeout 3 " + evbench},
+		{"PBS_NODEFILE=", "s.yaml", "--oversubscribe --mca oob_tcp_if_include lo"},
+	} {
+		said, code := script(t, append(strings.Fields(tt.vars), "EVBENCH="+evbench, "MPIRUN="+mpirun), "./run-mpirun.sh", strings.Fields(tt.args)...)
+		expect.True(t, code == 0 && strings.HasPrefix(said, "-n 9 -x EVBENCH_TOKEN ") && strings.Contains(said, tt.want), "%s %s: %d: %s", tt.vars, tt.args, code, said)
+	}
+}

@@ -15,36 +15,34 @@ import (
 // Fluid builds events with fragments that share the wires they cross max-min fairly.
 // It follows the worker and the controller:
 //
-//   - Two servers have one connection, so fragments between them follow one another,
-//     and a pair counts once on a wire however many events are in flight.
-//   - Without a schedule a server asks for the fragments of an event in the order of
-//     ranks, all at once or Sources at a time, and has Credits events in flight;
-//     events go to whom has room, and nobody gets further ahead of the slowest than
-//     two events beyond its credits. When the duration is over all come up to the
-//     one that was given most.
-//   - Free-running, a server sends the fragments of the schedule in its order, each
-//     when the one before has arrived, and the receiver takes those of Credits
-//     exchanges. Synchronised, a phase ends with a barrier of all.
-//   - Ordered, a server sends its pieces in the order of the plan, each when the one before
-//     has arrived and all tokens for it have come.
-//   - With a schedule, an exchange is begun if the duration was not over when the first
-//     server came to it; one at least is.
-//   - A fragment is made ready in Overhead by its sender, which does one at a time.
-//     Requests and signals weigh nothing, and the controller is heard at once.
+//   - Two servers have one connection, so fragments between them follow one another, and a pair
+//     counts once on a wire however many events are in flight.
+//   - Without a schedule a server asks for the fragments of an event in the order of ranks, all
+//     at once or Sources at a time, and has Credits events in flight. Events go to servers with
+//     room. No server gets more than two events beyond its credits ahead of the slowest. After
+//     the duration all servers build as many events as the server that got most.
+//   - Free-running, a server sends the fragments of the schedule in its order, each when the one
+//     before has arrived, and the receiver takes fragments of Credits exchanges. Synchronised, a
+//     phase ends with a barrier of all.
+//   - Ordered, a server sends its pieces in the order of the plan, each when the one before has
+//     arrived and all its tokens have come.
+//   - With a schedule, an exchange begins if the duration was not over when the first server
+//     came to it; at least one begins.
+//   - The sender makes one fragment at a time ready, in Overhead. Requests and signals take no
+//     bandwidth, and the controller's messages take no time.
 //
-// When a plan takes over, fragments under way keep their path unless a link of it is
-// dead in the new plan: then they go on over the path of the new plan from where they
-// were, and if it has none (or that is dead too), wait for the first change that gives
-// them one. With a schedule an exchange is finished by the plan it was begun with;
-// those of its fragments whose pinned path has died take that of the plan in force.
-// Exchanges of the warm-up leave nothing behind, so they are only counted off: the
-// numbers of events begin after them.
+// When a plan takes over, fragments under way keep their path unless a link of it is dead in the
+// new plan. Then they go on over the path of the new plan from where they were. If that path is
+// missing or dead, they wait for the first change that gives them one. With a schedule an exchange
+// ends by the plan with which it began; fragments whose pinned path has died take the path of the
+// plan in force. Warm-up exchanges leave no state behind, so they only advance the numbers of
+// events.
 //
-// Quantum matters where all sources are asked at once, which has a hundred thousand
-// fragments under way: see coarse, and Quantised. All else is exact, at a refill of shares
-// for each moment at which fragments begin or end: few where fragments have one size, and
-// a hundred thousand for one exchange of 326 servers whose sizes all differ. It runs on one
-// processor. Samples name servers by position.
+// Quantum matters where all sources are asked at once, with a hundred thousand fragments under way:
+// see coarse, and Quantised. All other runs are exact, with a refill of shares for each moment at
+// which fragments begin or end: few where fragments have one size, and a hundred thousand for one
+// exchange of 326 servers whose sizes all differ. Fluid runs on one processor. Samples name servers
+// by position.
 func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
@@ -79,8 +77,8 @@ func ruleOf(j *Job) (rule, error) {
 	return newReceivers(j), nil
 }
 
-// Quantised reports whether the fluid model works a job out with rates that hold for a
-// quantum: one with a Quantum, without a schedule, and with all sources asked at once.
+// Quantised reports whether the fluid model holds rates for a quantum in a job: one with a Quantum,
+// without a schedule, and with all sources asked at once.
 func (j *Job) Quantised() bool {
 	all := j.Sources == 0 || j.Sources >= j.Plan.Tree.Servers()-1
 	return j.Mode == results.Unsync && j.Quantum > 0 && all
@@ -137,8 +135,7 @@ func fragmentOf(j *Job, event uint64, src, dst, route int) fragment {
 	}
 }
 
-// late is how late something begins because of jitter, in seconds: a function of the
-// seed, the server and what it is about.
+// late is the delay from jitter, in seconds: a function of the seed, the server and the step.
 func late(j *Job, server int, what uint64) float64 {
 	if j.Timing.punctual() {
 		return 0
@@ -157,14 +154,14 @@ func eventBytes(j *Job, event uint64, meets func(src int) bool, n int) uint64 {
 	return sum
 }
 
-// What the fluid model takes for a fragment of n servers, at least: so much, n times.
+// The least time that the fluid model takes for a fragment of n servers: this much, n times.
 const (
 	fluidEqual   = 100 * time.Nanosecond
 	fluidUnequal = 500 * time.Nanosecond
 )
 
-// FluidTime estimates how long the fluid model takes for a case whose fragments have so many
-// bytes on average, rather too short than too long.
+// FluidTime estimates how long the fluid model takes for a case with fragments of that many bytes
+// on average. It errs on the short side.
 func (c *Case) FluidTime(fragment int) time.Duration {
 	each := fluidUnequal
 	if c.Equal {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A fragment is payload of an event on its way from a source. Bytes count its header.
+// A fragment is payload of an event on its way from a source. Bytes include its header.
 type fragment struct {
 	event    uint64
 	src, dst int32
@@ -18,27 +18,27 @@ type fragment struct {
 	bytes    float64
 }
 
-// A rule decides what is sent when: a mode of event building.
+// A rule decides when to send which fragment: a mode of event building.
 type rule interface {
-	// begin starts what can be started at the beginning.
+	// begin starts the first fragments.
 	begin(f *stage)
-	// ended is told that a fragment has arrived; its stream may be used again.
+	// ended handles a fragment that has arrived. Its stream is free again.
 	ended(f *stage, stream int32, x *fragment)
-	// due is told that a moment has come which it asked for with wake.
+	// due handles a moment that the rule requested with wake.
 	due(f *stage, what moment)
-	// idle says whom the rule still waits for, "" for nobody.
+	// idle names what the rule still waits for, "" for nothing.
 	idle() string
 }
 
-// A stage is what a rule sees of a model: the time, the plans, the counts, and what
-// carries its fragments. A stream carries fragments one after another, as the one
-// connection between two servers does. Times are seconds.
+// A stage is a rule's view of a model: the time, the plans, the counts, and the streams for its
+// fragments. A stream carries fragments one after another, like the one connection between two
+// servers. Times are seconds.
 type stage struct {
 	plans *routes
 	meter *meter
 	now   float64
 	same  float64 // ends no further apart than this are one
-	// send puts a fragment onto a stream, behind those that are there.
+	// send queues a fragment on a stream, behind the others.
 	send func(stream int32, x fragment)
 
 	moments moments
@@ -55,7 +55,7 @@ func newStage(j *Job) stage {
 	return t
 }
 
-// wake asks for a moment, now or later.
+// wake requests a moment, now or later.
 func (t *stage) wake(m moment) {
 	t.number++
 	m.at, m.number = max(m.at, t.now), t.number
@@ -74,7 +74,7 @@ func (t *stage) begin(j *Job, stream int, step uint64, x fragment) (at float64) 
 	return at
 }
 
-// dispatch does what is due until a moment.
+// dispatch handles the moments due until a time.
 func (t *stage) dispatch(until float64, r rule, change func(plan int)) {
 	for len(t.moments) > 0 && t.moments[0].at <= until {
 		m := heap.Pop(&t.moments).(moment)
@@ -96,9 +96,9 @@ func (t *stage) over(r rule) error {
 	return nil
 }
 
-// Flows are the fragments under way in exact virtual time, which jumps to the next end
-// of a fragment or the next moment that a rule has asked for. Rates are worked out anew
-// when the set of streams under way has changed. Bytes are float.
+// Flows are the fragments under way in exact virtual time, which jumps to the next end of a
+// fragment or the next moment that a rule requested. Rates are computed anew when the set of
+// streams under way has changed. Bytes are float.
 type flows struct {
 	stage
 	job    *Job
@@ -123,7 +123,7 @@ type moment struct {
 	x      fragment
 }
 
-// The kinds of moments that are no rule's own.
+// The kinds of moments that belong to no rule.
 const (
 	aChange = -1 - iota
 	aStart  // fragment x starts on stream a
@@ -159,7 +159,7 @@ func newFlows(j *Job, r rule, streams int) *flows {
 	return f
 }
 
-// same is how far apart what happens at one moment is at most, in seconds.
+// same is the greatest distance between things that happen at one moment, in seconds.
 func same(j *Job) float64 { return 1e-8 * 8 * float64(max(1, j.Size(0, 0)+j.Header)) / j.BitPerSec }
 
 func (f *flows) run(ctx context.Context, progress Progress) error {
@@ -201,8 +201,7 @@ func (f *flows) share() {
 	}
 }
 
-// step goes to the next moment at which something happens and does it. It returns
-// false when there is none.
+// step handles the next moment at which something happens. It returns false without one.
 func (f *flows) step() bool {
 	next := f.shares.soonest()
 	if len(f.moments) > 0 {
@@ -246,8 +245,8 @@ func (f *flows) put(s int32, x fragment) {
 	f.start(s, x)
 }
 
-// start lets a fragment take the path of the plan that it was scheduled by if that is
-// alive, else that of the plan in force; without either it waits for a change.
+// start gives a fragment the path of the plan by which it was scheduled if that path is alive, else
+// the path of the plan in force. Without either it waits for a change.
 func (f *flows) start(s int32, x fragment) {
 	f.meter.first = min(f.meter.first, f.now)
 	f.current[s], f.told[s] = x, 0
@@ -293,8 +292,8 @@ func (f *flows) count(s int32, moved float64) {
 	f.told[s] = moved
 }
 
-// change puts a plan in force. Fragments whose path has died go on over a new one,
-// or wait for the next change if there is none.
+// change puts a plan in force. Fragments whose path has died go on over a new one, or wait for the
+// next change if they have none.
 func (f *flows) change(plan int) {
 	f.plans.force(plan)
 	waiting := f.stalled

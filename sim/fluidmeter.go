@@ -8,8 +8,7 @@ import (
 	"evbench/results"
 )
 
-// A meter is what a run counts. Times are seconds since the measured part
-// began.
+// A meter holds the counts of a run. Times are seconds since the measured part began.
 type meter struct {
 	servers  int
 	interval float64
@@ -52,7 +51,7 @@ func (m *meter) bin(at float64) []count {
 	return m.bins[i]
 }
 
-// arrived counts the fragment of a source, which is whole from now on.
+// arrived counts a complete fragment of a source.
 func (m *meter) arrived(at float64, src, dst int, payload uint64) {
 	m.sent[src] += payload
 	m.received[dst] += payload
@@ -90,13 +89,15 @@ func (m *meter) outcome(j *Job) *Outcome {
 		o.waited[i] = seconds(s)
 	}
 	o.Exchanges = math.MaxUint64
-	for _, n := range m.events {
-		o.Exchanges = min(o.Exchanges, n)
+	for rank, n := range m.events {
+		if j.Plan.Tree.Builds(rank) {
+			o.Exchanges = min(o.Exchanges, n)
+		}
 	}
 	return o
 }
 
-// samples returns one sample of each server for each interval.
+// samples returns one sample of each server that builds for each interval.
 func (m *meter) samples(j *Job) []results.Sample {
 	out := make([]results.Sample, 0, len(m.bins)*m.servers)
 	for i, bin := range m.bins {
@@ -109,13 +110,16 @@ func (m *meter) samples(j *Job) []results.Sample {
 			to = from + m.interval
 		}
 		for server, c := range bin {
+			if !j.Plan.Tree.Builds(server) {
+				continue
+			}
 			out = append(out, j.sample(server, to, to-from, c))
 		}
 	}
 	return out
 }
 
-// sample returns what a server has done in an interval, in seconds, that ends at a moment.
+// sample returns the work of a server in an interval, in seconds, that ends at a moment.
 func (j *Job) sample(server int, at, interval float64, c count) results.Sample {
 	s := results.Sample{
 		Case: j.Name, Repeat: j.Repeat, TSec: at, IntervalSec: interval, Server: j.Plan.Tree.Position(server),

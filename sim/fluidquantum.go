@@ -7,21 +7,19 @@ import (
 	"slices"
 )
 
-// A coarse run builds events without a schedule, all sources at once, with rates that
-// hold for a quantum. Within it everything is still worked out to the bit: fragments of
-// a pair follow one another, an event is whole when its last fragment is, and the next
-// one is assigned at that moment. A stream that has nothing to do has a rate too, so that it
-// knows how fast it will be: what it would have got if all streams that wait for the next
-// event of their server had come together, as they will.
+// A coarse run builds events without a schedule, all sources at once, with rates that hold for a
+// quantum. Within it all times are exact: fragments of a pair follow one another, an event is whole
+// when its last fragment is, and the next event is assigned at that moment. An idle stream also has
+// a rate, for its next fragment: its share if all streams that wait for the next event of their
+// server had come together, as they will.
 //
-// So within a quantum wires may carry more than they can, or less than there is for
-// them. Each has an account: what a wire has carried too much it lacks in the next
-// quantum; what a bottleneck has carried too little, because streams ended, it gets.
-// Debts are paid, if not all at once: on random small trees no wire is ever further ahead
-// of what it can carry than two or three quanta, which a test holds to four.
+// So within a quantum wires may carry more than they can, or less than their streams could send.
+// Each wire has an account: the next quantum subtracts an excess, and adds what a bottleneck lost
+// because streams ended. Debts are paid, if not all at once: on random small trees no wire is ever
+// further ahead of its capacity than two or three quanta. A test checks a limit of four.
 //
-// Every fragment costs a few additions and each quantum a fill, against a fill for each
-// change of the streams in an exact run.
+// Every fragment costs a few additions and each quantum a fill. An exact run needs a fill for each
+// change of the streams.
 type coarse struct {
 	job      *Job
 	n        int
@@ -48,7 +46,7 @@ type coarse struct {
 	change  int       // the next one
 }
 
-// A backlog is the events that servers build, and the streams that wait.
+// A backlog is the events under way at servers, and the streams that wait.
 type backlog struct {
 	open  [][]building // by server, the oldest first
 	due   []float64    // when the oldest is whole; infinite without one
@@ -56,7 +54,7 @@ type backlog struct {
 	idle  []int32 // streams that wait, and what they could get
 	rates []float64
 	meets func(src, dst int) bool
-	now   float64 // of what is assigned
+	now   float64 // when the next events are assigned
 }
 
 type building struct {
@@ -112,7 +110,7 @@ func (c *coarse) reroute(p, src, dst int) {
 		c.in[p] = false
 	}
 	c.kept[p], c.per[p] = false, math.Inf(1)
-	if src == dst {
+	if t := c.job.Plan.Tree; src == dst || !t.Reads(src) || !t.Builds(dst) {
 		return
 	}
 	if path := c.plans.path(c.plans.now, src, dst); path != nil {
@@ -138,8 +136,8 @@ func (c *coarse) run(ctx context.Context, progress Progress) error {
 	return nil
 }
 
-// step works out the quantum that begins at a moment. It returns when that ends, and
-// whether all is over then.
+// step computes the quantum that begins at a moment. It returns when the quantum ends, and whether
+// the run is over then.
 func (c *coarse) step(at float64) (to float64, over bool, err error) {
 	c.bin = c.meter.bin(at)
 	c.changes(at)
@@ -182,7 +180,7 @@ func (c *coarse) give(d int, event uint64) {
 	if o := c.job.Timing.Overhead.Seconds(); o > 0 {
 		b.ready = make([]float64, c.n)
 		for s := range b.ready {
-			if s != d {
+			if s != d && c.job.Plan.Tree.Reads(s) {
 				c.busy[s] = max(c.busy[s], b.given) + o
 				b.ready[s] = c.busy[s]
 			}
@@ -201,7 +199,7 @@ func (c *coarse) give(d int, event uint64) {
 	}
 }
 
-// take puts a stream to the fragment of an event; it is free from a moment on.
+// take puts the fragment of an event on a stream, which is free from a moment on.
 func (c *coarse) take(p, src, dst int, b *building, free float64) {
 	c.begun[p] = max(free, b.from(src))
 	c.rem[p] = 0
@@ -263,7 +261,7 @@ func (c *coarse) events(to float64) {
 	}
 }
 
-// built takes what is missing of the oldest event of a server, and assigns.
+// built adds the missing bytes of the oldest event of a server, and assigns events.
 func (c *coarse) built(d int) {
 	c.now = c.due[d]
 	b := &c.open[d][0]
@@ -305,16 +303,16 @@ func (c *coarse) pass(to, span float64) {
 	c.settle(span)
 }
 
-// What a wire has for the next quantum, of what it can carry: less where it has carried
-// too much. To pay all back at once would slow down those that join it more than those
-// who made the debt, and the two would swing.
+// The share of its capacity that a wire has in the next quantum, at least, if it has carried too
+// much. Repayment at once would slow down joining streams more than the streams that made the debt,
+// and the two would oscillate.
 const (
 	least = 0.8
 	most  = 1.5
 )
 
-// settle tells the wires what they have carried, and what they owe or are owed. None
-// keeps more than it can carry in a quantum, and only a bottleneck keeps anything.
+// settle adds up what wires have carried, and what they owe or are owed. No wire keeps more than
+// its capacity in a quantum, and only a bottleneck keeps anything.
 func (c *coarse) settle(span float64) {
 	w := c.meter.wire
 	before := slices.Clone(w)
@@ -340,8 +338,7 @@ func (c *coarse) pay(p int) {
 	c.moved[p] = 0
 }
 
-// share works out the rates for the next quantum, for the streams that are under way in
-// most of it.
+// share computes the rates for the next quantum, for the streams under way in most of it.
 func (c *coarse) share(at float64) {
 	half := at + c.quantum/2
 	for i, x := range c.account {
@@ -371,8 +368,8 @@ func (c *coarse) share(at float64) {
 	}
 }
 
-// pace takes over the rates of the streams to a server. Those that have nothing to do wait
-// for its next event, and will come together.
+// pace applies the rates of the streams to a server. Idle streams wait for its next event, and will
+// come together.
 func (c *coarse) pace(d int) {
 	c.idle = c.idle[:0]
 	for p := d * c.n; p < (d+1)*c.n; p++ {

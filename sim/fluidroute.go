@@ -4,8 +4,7 @@ import (
 	"evbench/plan"
 )
 
-// routes are the ways of fragments under the plans of a job, one of which is in
-// force.
+// routes are the ways of fragments under the plans of a job. One plan is in force.
 type routes struct {
 	servers, wires, stride int
 	plans                  []*plan.Plan
@@ -49,8 +48,7 @@ func (r *routes) alive(path []int32) bool {
 	return true
 }
 
-// way returns the way of a fragment: that which it was given, as long as it is alive, else
-// what choose does.
+// way returns the way of a fragment: its given way, while alive, else the result of choose.
 func (r *routes) way(x *fragment) []int32 {
 	if x.by == 0 {
 		return r.choose(int(x.route), int(x.src), int(x.dst))
@@ -62,8 +60,8 @@ func (r *routes) way(x *fragment) []int32 {
 	return r.whole()
 }
 
-// path returns the way under a plan, as long as the longest and filled up with no
-// wire, or nil where there is none or it is dead. The next call overwrites it.
+// path returns the way under a plan, padded with no wire to the longest length, or nil where there
+// is none or it is dead. The next call overwrites it.
 func (r *routes) path(plan, src, dst int) []int32 {
 	r.buf = r.nets[plan].path(r.buf[:0], src, dst)
 	if len(r.buf) == 0 || !r.alive(r.buf) {
@@ -79,10 +77,9 @@ func (r *routes) whole() []int32 {
 	return r.buf
 }
 
-// choose returns the way that a fragment takes which was scheduled by a plan: where
-// the plan pins messages that which it says, as long as it is alive; otherwise that
-// of the plan in force. Switches have one table for each destination, and when it is
-// replaced all that comes follows it.
+// choose returns the way of a fragment that a plan scheduled: the pinned path of that plan, if it
+// pins messages and the path is alive; otherwise the path of the plan in force. Switches have one
+// table for each destination, and all later fragments follow a new table.
 func (r *routes) choose(plan, src, dst int) []int32 {
 	if r.plans[plan].Pinned() {
 		if path := r.path(plan, src, dst); path != nil || plan == r.now {
@@ -92,12 +89,12 @@ func (r *routes) choose(plan, src, dst int) []int32 {
 	return r.path(r.now, src, dst)
 }
 
-// meets reports whether the plan in force has a message between two servers at all:
-// between leaves without a live path there may be none.
+// meets reports whether the plan in force has a message between two servers. Leaves without a live
+// path may have none.
 func (r *routes) meets() func(src, dst int) bool {
 	p := r.plans[r.now]
 	if len(p.Unreachable) == 0 {
-		return func(int, int) bool { return true }
+		return func(src, dst int) bool { return p.Tree.Reads(src) && p.Tree.Builds(dst) }
 	}
 	cut := map[[2]int]bool{}
 	for _, pair := range p.Unreachable {
@@ -107,8 +104,7 @@ func (r *routes) meets() func(src, dst int) bool {
 	return func(src, dst int) bool { return !cut[[2]int{leaf[src], leaf[dst]}] }
 }
 
-// sends returns the schedule of a plan: for each phase, to whom each server sends, or
-// -1.
+// sends returns the schedule of a plan: for each phase, the destination of each server, or -1.
 func sends(p *plan.Plan) [][]int32 {
 	out := make([][]int32, p.Schedule.Phases)
 	for i := range out {

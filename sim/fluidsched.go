@@ -1,11 +1,16 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
 
-// A calendar says which exchange runs by which plan. The plans of exchanges are
-// settled when the first server comes to them.
+	"evbench/builder"
+)
+
+// A calendar assigns plans to exchanges. An exchange gets its plan when the first server comes to
+// it.
 type calendar struct {
 	job   *Job
+	roles builder.Roles
 	table [][][]int32 // [plan][phase][server]: to whom it sends; nil: not made yet
 	plan  []int32     // by exchange, as far as they are granted
 	byEnd float64
@@ -13,11 +18,11 @@ type calendar struct {
 }
 
 func newCalendar(j *Job) *calendar {
-	return &calendar{job: j, table: make([][][]int32, 1+len(j.Changes)), byEnd: j.Duration.Seconds()}
+	return &calendar{job: j, roles: builder.RolesOf(j.Plan.Tree), table: make([][][]int32, 1+len(j.Changes)), byEnd: j.Duration.Seconds()}
 }
 
-// grant reports whether an exchange may run; asked for the first time after the
-// duration it may not, except the very first.
+// grant reports whether an exchange may run. After the duration no new exchange may, except the
+// very first.
 func (c *calendar) grant(f *stage, exchange int) bool {
 	if exchange < len(c.plan) {
 		return true
@@ -39,8 +44,7 @@ func (c *calendar) rows(f *stage, exchange int) [][]int32 {
 }
 
 func (c *calendar) event(exchange, server int) uint64 {
-	n := c.job.Plan.Tree.Servers()
-	return uint64(c.job.Warmup+exchange)*uint64(n) + uint64(server)
+	return c.roles.Event(uint64(c.job.Warmup+exchange), server)
 }
 
 func (c *calendar) fragment(exchange, src, dst int) fragment {
@@ -48,8 +52,7 @@ func (c *calendar) fragment(exchange, src, dst int) fragment {
 }
 
 func (c *calendar) built(f *stage, exchange, server int, got uint64) {
-	own := uint64(c.job.Size(c.event(exchange, server), server))
-	f.meter.built(f.now, server, got+own)
+	f.meter.built(f.now, server, got+c.job.own(&c.roles, c.event(exchange, server), server))
 }
 
 // Lockstep is synchronised event building: all servers send one fragment, and a
@@ -91,11 +94,14 @@ func (l *lockstep) open(f *stage) {
 	}
 }
 
-// start begins a phase, or ends the exchange behind its last.
+// start begins a phase, or ends the exchange after its last phase.
 func (l *lockstep) start(f *stage) {
 	rows := l.rows(f, l.exchange)
 	if l.phase == len(rows) {
 		for s := range l.got {
+			if !l.roles.Builds(s) {
+				continue
+			}
 			l.calendar.built(f, l.exchange, s, l.got[s])
 			f.meter.lasted(f.now - l.opened)
 			l.got[s] = 0
@@ -151,8 +157,8 @@ func (l *lockstep) idle() string {
 	return ""
 }
 
-// Runners are free-running: each sends in the order of the schedule when its last
-// fragment has arrived, and the receiver has opened the exchange.
+// Runners are free-running: each sends in the order of the schedule when its last fragment has
+// arrived and the receiver has opened the exchange.
 type runners struct {
 	*calendar
 	credits int
@@ -180,7 +186,9 @@ func newRunners(j *Job) *runners {
 
 func (r *runners) begin(f *stage) {
 	for s := range r.at {
-		r.open(f, s)
+		if r.roles.Builds(s) {
+			r.open(f, s)
+		}
 	}
 	for s := range r.at {
 		r.send(f, s)
@@ -197,7 +205,7 @@ func (r *runners) open(f *stage, s int) {
 }
 
 func (r *runners) senders(f *stage, exchange, server int) int {
-	n := len(r.at) - 1
+	n := r.roles.Others(server)
 	if meets := f.plans.plans[r.plan[exchange]].Unreachable; len(meets) == 0 {
 		return n
 	}
@@ -215,7 +223,7 @@ func (r *runners) senders(f *stage, exchange, server int) int {
 // send starts the next fragment of a server, if its last has arrived.
 func (r *runners) send(f *stage, s int) {
 	t := &r.at[s]
-	for !t.busy && r.grant(f, t.exchange) {
+	for r.roles.Reads(s) && !t.busy && r.grant(f, t.exchange) {
 		rows := r.rows(f, t.exchange)
 		if t.phase == len(rows) {
 			if len(rows) == 0 {
@@ -246,8 +254,7 @@ func (r *runners) send(f *stage, s int) {
 }
 
 func (r *runners) ended(f *stage, _ int32, x *fragment) {
-	n := len(r.at)
-	exchange := int(x.event)/n - r.job.Warmup
+	exchange := int(x.event)/r.roles.Events() - r.job.Warmup
 	d := int(x.dst)
 	i := exchange - r.closed[d]
 	r.missing[d][i]--

@@ -2,13 +2,15 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"evbench/builder"
 )
 
-// An assigner hands out events by the rules of the controller.
+// An assigner assigns events by the rules of the controller.
 type assigner struct {
+	roles          builder.Roles
 	next           uint64            // event
 	balance        *builder.Balancer // nil: a server gets the next event
 	assigned, done []uint64
@@ -18,13 +20,18 @@ type assigner struct {
 }
 
 func newAssigner(j *Job) *assigner {
-	n := j.Plan.Tree.Servers()
+	n, roles := j.Plan.Tree.Servers(), builder.RolesOf(j.Plan.Tree)
 	a := &assigner{
-		next: uint64(n) * uint64(j.Warmup), credits: uint64(max(1, j.Credits)),
+		roles: roles, next: uint64(roles.Events()) * uint64(j.Warmup), credits: uint64(max(1, j.Credits)),
 		assigned: make([]uint64, n), done: make([]uint64, n),
 	}
 	if j.Balanced {
-		a.balance = builder.NewBalancer(n, j.Size)
+		a.balance = builder.NewBalancer(roles, j.Size)
+	}
+	for s := range n {
+		if !roles.Builds(s) {
+			a.done[s] = math.MaxUint64 // the slowest is one that builds
+		}
 	}
 	return a
 }
@@ -37,7 +44,7 @@ func (a *assigner) event(s int) uint64 {
 	id, ok := a.balance.Next(s)
 	if !ok {
 		a.balance.Plan(a.next, builder.Ahead)
-		a.next += uint64(builder.Ahead * len(a.done))
+		a.next += uint64(builder.Ahead * a.roles.Events())
 		id, _ = a.balance.Next(s)
 	}
 	return id
@@ -51,6 +58,9 @@ func (a *assigner) all(give func(server int, event uint64)) {
 }
 
 func (a *assigner) to(s int, give func(server int, event uint64)) {
+	if !a.roles.Builds(s) {
+		return
+	}
 	quota := a.level
 	if !a.over {
 		quota = builder.Quota(a.slowest, a.credits, 0)
@@ -61,7 +71,7 @@ func (a *assigner) to(s int, give func(server int, event uint64)) {
 	}
 }
 
-// built takes an event back, and assigns what may be assigned then.
+// built notes a finished event, and assigns the events then allowed.
 func (a *assigner) built(s int, give func(server int, event uint64)) {
 	a.done[s]++
 	before := a.slowest
@@ -75,14 +85,13 @@ func (a *assigner) built(s int, give func(server int, event uint64)) {
 	}
 }
 
-// end ends the measurement: all come up to the one that was assigned most.
+// end ends the measurement: all servers get as many events as the server with most.
 func (a *assigner) end(give func(server int, event uint64)) {
 	a.over, a.level = true, slices.Max(a.assigned)
 	a.all(give)
 }
 
-// receivers build the events that they are assigned: they ask the sources in the order of
-// their ranks.
+// receivers build their assigned events: they ask the sources in the order of their ranks.
 type receivers struct {
 	job      *Job
 	assigner *assigner
@@ -166,8 +175,7 @@ func (a *receivers) find(server int, event uint64) int {
 	panic(fmt.Sprintf("event %d is not in flight on rank %d", event, server))
 }
 
-// ask requests fragments as far as the limit allows, and closes the event if none is
-// missing.
+// ask requests fragments up to the limit, and closes the event if none is missing.
 func (a *receivers) ask(server, i int) {
 	e := &a.open[server][i]
 	for ; e.out < a.limit && e.next < a.n; e.next++ {

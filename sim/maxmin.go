@@ -5,23 +5,21 @@ import (
 	"sort"
 )
 
-// shares divides wires among streams max-min fairly: no stream can get more
-// without one that has no more than it getting less. Streams are dense numbers;
-// each crosses up to stride wires. The order in which streams are added and removed
-// decides nothing but the last bits of a rate.
+// shares divides wires among streams max-min fairly: a stream can get more only if a stream with no
+// more than it gets less. Streams are dense numbers; each crosses up to stride wires. The order in
+// which streams are added and removed affects only the last bits of a rate.
 //
-// A fill is water-filling: of all wires the one with the least left for each stream
-// that has no rate yet is the bottleneck of these; they get that and are taken off
-// their other wires. O(streams · stride + wires · log wires), as what a wire has left
-// for each stream can only rise, so that a heap with keys of the past will do.
+// A fill is water-filling. The wire with the least left for each stream without a rate is the
+// bottleneck of these streams: they get that rate and leave their other wires. O(streams · stride +
+// wires · log wires): what a wire has left for each stream can only rise, so a heap with old keys
+// is enough.
 //
-// Little of that is done anew when few streams have come or gone. Those of one
-// bottleneck are a class, see there, and keep to it from fill to fill unless another
-// of their wires has its turn before: so a turn goes through one list of wires in a
-// row, and a stream is touched only when it changes class. A stream that goes changes
-// nothing for those whose bottleneck came before its own, and one that comes nothing
-// for those with less than it can get at least. So refill begins with the first turn
-// that can be another; fill notes now and then what wires had left.
+// A fill repeats little of that work when few streams have come or gone. The streams of one
+// bottleneck are a class, see there, and stay in it from fill to fill unless another of their wires
+// has its turn before. So a turn reads one list of wires in a row, and touches a stream only when
+// it changes class. A stream that goes changes nothing for streams whose bottleneck came before its
+// own, and one that comes nothing for streams with less than it can get at least. So refill begins
+// with the first turn that can differ; fill sometimes notes what wires had left.
 type shares struct {
 	stride   int
 	none     int32     // stands for no wire in path, and for no bottleneck yet
@@ -53,7 +51,7 @@ type shares struct {
 	changes
 }
 
-// The changes are what the next fill has to look at.
+// The changes are the input of the next fill.
 type changes struct {
 	from    int32   // the first turn that differs because of streams that have gone
 	added   []int32 // streams since the last fill
@@ -64,7 +62,7 @@ type changes struct {
 	over    []int32
 }
 
-// A stock is what a wire has while a fill goes on.
+// A stock is the state of a wire during a fill.
 type stock struct {
 	left  float64 // of the capacity
 	count int32   // streams without a rate
@@ -154,7 +152,7 @@ func (s *shares) fill() {
 	s.refill()
 }
 
-// refill does the same, when capacities have not changed since the last time.
+// refill is fill for unchanged capacities.
 func (s *shares) refill() {
 	base, level := s.begin()
 	s.slack = max(0.99*s.slack, 0.002)
@@ -173,8 +171,8 @@ func (s *shares) refill() {
 	s.from = later
 }
 
-// pour gives wires their turns, from a level on. It returns false when it has met one
-// that should have had its turn before.
+// pour gives wires their turns, from a level on. It returns false when it meets a wire that should
+// have had its turn before.
 func (s *shares) pour(level float64) bool {
 	for len(s.heap) > 0 {
 		w := s.heap[0].wire
@@ -196,7 +194,7 @@ func (s *shares) pour(level float64) bool {
 			s.note(level)
 		}
 		s.pop()
-		// Rounding must not tell apart what is equal: streams alike end together.
+		// Rounding must not separate equal values: equal streams end together.
 		if k > level*(1+1e-9) {
 			level = k
 		} else if k < level*(1-1e-9) && s.guess[w] > 0 {
@@ -207,9 +205,8 @@ func (s *shares) pour(level float64) bool {
 	return s.spared()
 }
 
-// spared looks at the wires that are the bottleneck of none, and reports whether one is
-// that was passed over. It notes those that have so much left that the next fill need
-// not give them a turn either.
+// spared checks the wires that are no bottleneck, and reports whether it passed one over by
+// mistake. It notes wires with so much left that the next fill need not give them a turn either.
 func (s *shares) spared() bool {
 	for w := range s.idle {
 		x, all := &s.stock[w], s.capacity[w]
@@ -221,8 +218,7 @@ func (s *shares) spared() bool {
 	return true
 }
 
-// begin goes back to the last note that still holds, and returns its turn and the rate
-// that was reached.
+// begin goes back to the last valid note, and returns its turn and the rate reached.
 func (s *shares) begin() (base int, level float64) {
 	from := min(s.from, s.first())
 	i := s.kept - 1
@@ -259,9 +255,9 @@ func (s *shares) rewind(i int) (base int, level float64) {
 	return base, level
 }
 
-// rank puts all wires that have streams without a rate into the heap. Their keys are
-// what they have for each stream, or, where that is more, a little less than their level
-// before: if a wire has had its turn too late by that, pour sees it.
+// rank puts all wires that have streams without a rate into the heap. The key is the share for each
+// stream or, if larger, a little less than the level before. If that makes a wire have its turn too
+// late, pour detects it.
 func (s *shares) rank() {
 	s.heap = s.heap[:0]
 	for w := range s.members {
@@ -275,10 +271,10 @@ func (s *shares) rank() {
 	}
 }
 
-// first returns the first turn that can differ because of streams that have come: they
-// take nothing from those that have less than they will get. What each of k more gets of
-// a wire is at least c/(c+k) of what the c of its class have; if it is the bottleneck of
-// none, a k-th of what it has left; and at any rate as much as if all had the same.
+// first returns the first turn that can differ because of new streams: they take nothing from
+// streams that have less than they will get. Each of k new streams gets on a wire at least c/(c+k)
+// of what the c streams of its class have; on a wire that is no bottleneck, a k-th of what is left;
+// and in any case as much as if all had the same.
 func (s *shares) first() int32 {
 	for _, m := range s.added {
 		for _, w := range s.wires(m) {
@@ -329,8 +325,8 @@ func (s *shares) note(level float64) {
 	s.work = 0
 }
 
-// fix gives a rate to the streams of a wire that have none: those that were of its
-// class the last time, and some that were of a class that has not had its turn.
+// fix gives a rate to the streams of a wire without a rate: those of its class the last time, and
+// some of a class that has not had its turn.
 func (s *shares) fix(w int32, rate float64) {
 	c := &s.classes[w]
 	if n := int(s.stock[w].count); n != len(c.stream) {
@@ -354,8 +350,8 @@ func (s *shares) fix(w int32, rate float64) {
 	s.order = append(s.order, w)
 }
 
-// newcomers sets the rate of each of some streams that do not take part to about what it
-// would have got in the last fill if all of them had come together.
+// newcomers sets the rate of some streams that do not take part to about their rate in the last
+// fill if all of them had come together.
 func (s *shares) newcomers(streams []int32, rate []float64) {
 	for _, m := range streams {
 		for _, w := range s.wires(m) {
@@ -372,8 +368,8 @@ func (s *shares) newcomers(streams []int32, rate []float64) {
 	}
 }
 
-// newcomer returns about what each of those more that s.more has, and one at least, would
-// have got on these wires in the last fill.
+// newcomer returns about the rate on these wires in the last fill of each of the s.more streams, at
+// least one.
 func (s *shares) newcomer(path []int32) float64 {
 	rate := math.Inf(1)
 	for _, w := range path {
@@ -390,8 +386,7 @@ func (s *shares) newcomer(path []int32) float64 {
 	return rate
 }
 
-// A ranked wire is one in the heap, with a key that is no more than what it has for
-// each stream.
+// A ranked wire is in the heap with a key that is at most its share for each stream.
 type ranked struct {
 	key  float64
 	wire int32

@@ -2,10 +2,9 @@ package sim
 
 import "math"
 
-// A class are the streams that a wire is the bottleneck of. All have the same rate, so
-// that one number tells how far all have come: done grows with the rate, and a stream is
-// through when it reaches the target that the stream has been given. When the rate
-// changes, nothing is to do for a single stream.
+// A class are the streams with the same bottleneck wire. All have the same rate, so one number
+// holds their progress: done grows with the rate, and a stream is through when done reaches its
+// target. A change of the rate needs no work for single streams.
 type class struct {
 	stream []int32
 	other  []int32 // the wires of each but this one, stride-1 in a row
@@ -16,8 +15,8 @@ type class struct {
 	stale  bool    // next has to be looked for
 }
 
-// join puts a stream that is in no class into one, with so many bytes to go. The class
-// must be settled.
+// join puts a stream without a class into one, with that many bytes to go. The class must be
+// settled.
 func (s *shares) join(stream, w int32, bytes float64) {
 	c := &s.classes[w]
 	s.of[stream], s.slot[stream] = w, int32(len(c.stream))
@@ -54,7 +53,7 @@ func (s *shares) quit(stream int32) {
 	}
 }
 
-// move lets a stream change class, both of which are settled.
+// move makes a stream change class. Both classes are settled.
 func (s *shares) move(stream, to int32) {
 	c := &s.classes[s.of[stream]]
 	bytes := c.target[s.slot[stream]] - c.done
@@ -84,7 +83,7 @@ func (s *shares) again(stream int32, bytes float64) {
 	c.next = min(c.next, x)
 }
 
-// ends works out when the first of a class is through.
+// ends computes when the first of a class is through.
 func (s *shares) ends(w int32) {
 	c := &s.classes[w]
 	if c.stale {
@@ -116,8 +115,8 @@ func (s *shares) soonest() float64 {
 	return next
 }
 
-// ending returns the streams that are through until then. Each of them has to be removed
-// or given more before the next call of soonest.
+// ending returns the streams that are through until then. Each must be removed or given more before
+// the next call of soonest.
 func (s *shares) ending(until float64) []int32 {
 	s.over = s.over[:0]
 	for _, w := range s.order {

@@ -9,9 +9,9 @@ import (
 
 type network struct {
 	wires int
-	// path appends the wires from one server to another (ranks), the cables of the
-	// servers included, in the order in which a message crosses them. It appends
-	// nothing for a pair that has no path.
+	// path appends the wires from one server to another (ranks), the cables of the servers
+	// included, in the order in which a message crosses them. It appends nothing for a pair without
+	// a path.
 	path func(to []int32, src, dst int) []int32
 	// name returns the cable of a wire and its direction, "up" being away from the
 	// servers.
@@ -19,14 +19,14 @@ type network struct {
 
 	tree *topology.Tree
 	leaf []int // [rank]
-	// by returns the path (topology.Tree.PathOf) of the message between two ranks on
-	// different leaves, in O(1); it is negative where there is none.
+	// by returns the path (topology.Tree.PathOf) of the message between two ranks on different
+	// leaves, in O(1); negative for a pair without a path.
 	by func(src, dst int) int
 }
 
-// networkOf returns the network of a plan: single paths, paths of the schedule, or, under
-// ecmp, the path that the seed draws for each pair. It keeps no table of pairs: what it
-// needs beyond the plan is O(leaves · servers). It is safe for concurrent use.
+// networkOf returns the network of a plan: single paths, paths of the schedule, or, under ecmp, the
+// path that the seed draws for each pair. It keeps no table of pairs: beyond the plan it needs
+// O(leaves · servers). It is safe for concurrent use.
 func networkOf(p *plan.Plan, seed uint64) *network {
 	n := &network{wires: p.Tree.Wires(), tree: p.Tree, leaf: p.Tree.LeafOfRanks()}
 	n.name = func(w int) (string, string) { return n.tree.WireName(topology.Wire(w)) }
@@ -41,20 +41,17 @@ func networkOf(p *plan.Plan, seed uint64) *network {
 }
 
 func (n *network) through(to []int32, src, dst, by int) []int32 {
-	t, a, b := n.tree, n.leaf[src], n.leaf[dst]
-	switch {
-	case a == b:
-		return append(to, int32(t.FromServer(src)), int32(t.ToServer(dst)))
-	case by < 0:
+	a, b := n.leaf[src], n.leaf[dst]
+	if a != b && by < 0 {
 		return to
 	}
-	spine, top := t.Through(a, b, by)
-	up, down := t.Across(a, b, spine, top)
-	to = append(to, int32(t.FromServer(src)), int32(up))
-	if t.Apart(a, b) {
-		to = append(to, int32(t.TopUp(t.Pod(a), spine, top)), int32(t.TopDown(t.Pod(b), spine, top)))
+	to = append(to, int32(n.tree.FromServer(src)))
+	if a != b {
+		for _, w := range n.tree.Between(make([]topology.Wire, 0, 4), a, b, by) {
+			to = append(to, int32(w))
+		}
 	}
-	return append(to, int32(down), int32(t.ToServer(dst)))
+	return append(to, int32(n.tree.ToServer(dst)))
 }
 
 func pathsOf(p *plan.Plan, leaf []int, seed uint64) func(src, dst int) int {

@@ -11,20 +11,20 @@ import (
 	"evbench/scheduler/sizes"
 )
 
-// longest is the phase model of mode ordered, which has no phases: the longest path in the
-// graph of tokens. A piece starts when its server has sent the one before and all tokens
-// for it have come, each a round of the barrier after what it tells of was received; then
-// come the overhead and what the server is late. On its links it is taken to be alone, as
-// tokens are to make it: Fluid and Packets look whether it is.
+// longest is the phase model of mode ordered, which has no phases: the longest path in the graph of
+// tokens. A piece starts when its server has sent the one before and all tokens for it have come,
+// each a round of the barrier after the reception that it reports. Then come the overhead and the
+// server's delay. The model takes each piece to be alone on its links, as tokens should make it;
+// Fluid and Packets check that.
 //
-// A change takes over as windows say; pieces under way end on the paths on which they
+// A change takes over as described at windows. Pieces under way end on the paths on which they
 // began. O(pieces + tokens) for each window, and the memory of two.
 func longest(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
 	}
 	if j.PortTokens {
-		return nil, errors.New("without tokens for links pieces share these, and that is for the fluid model")
+		return nil, errors.New("without tokens for links pieces share links, which only the fluid model computes")
 	}
 	x := newPaths(j)
 	var told time.Duration
@@ -43,7 +43,7 @@ func longest(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return x.meter.outcome(j), nil
 }
 
-// paths are the longest so far, window by window. Times are seconds.
+// paths are the longest paths so far, window by window. Times are seconds.
 type paths struct {
 	*windows
 	net     *network

@@ -157,6 +157,16 @@ func TestOrderedAgainstSimple(t *testing.T) {
 	}
 }
 
+// On three levels and with parallel cables the same holds.
+func TestOrderedOnTrees(t *testing.T) {
+	for _, o := range []topology.Options{{Ports: 2, Leaves: 4, Pods: 2}, {Ports: 3, Leaves: 3, Spines: 2, Cables: 2}} {
+		j := ordered(t, 2, exponential(1e5))
+		j.Plan, j.Exchanges, j.Timing = podPlan(t, o), 6, Timing{Round: 50 * time.Microsecond, Overhead: 30 * time.Microsecond}
+		out := phase(t, j)
+		near(t, j.Plan.Notation(), out.Span.Seconds(), simpleOrdered(t, j, int(out.Exchanges))-j.Timing.Overhead.Seconds())
+	}
+}
+
 func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 	t.Helper()
 	type use struct {
@@ -171,7 +181,7 @@ func simpleOrdered(t *testing.T, j *Job, exchanges int) (last float64) {
 		p := expect.Value(j.Order(chain, uint64(first), min(j.Window, exchanges-first)))(t)
 		chain.Add(p)
 		for x := range p.Pieces() {
-			path := net.through(nil, x.Src, x.Dst, x.Spine)
+			path := net.through(nil, x.Src, x.Dst, x.Path)
 			start := begin
 			for _, w := range path {
 				switch b, ok := on[w]; {
@@ -241,7 +251,6 @@ func TestOrderedRefuses(t *testing.T) {
 		{"no plan", "no one", func(j *Job) {
 			j.Order = func(*sizes.Chain, uint64, int) (*sizes.Plan, error) { return nil, fmt.Errorf("no one plans") }
 		}},
-		{"three levels", "two levels", func(j *Job) { j.Plan = podPlan(t, topology.Options{Ports: 2, Leaves: 8, Pods: 4}) }},
 	} {
 		j := ordered(t, 1, equal)
 		tt.with(j)

@@ -14,21 +14,21 @@ import (
 // creditFlit is the unit of credits in bytes, InfiniBand's.
 const creditFlit = 64
 
-// A Lossless says what the switches and adapters of a lossless network are like.
+// A Lossless describes the switches and adapters of a lossless network.
 type Lossless struct {
 	Packet int // bytes of a packet; BitPerSec is without headers
 	Buffer int // bytes of an input port and lane
 	Lanes  int // that a packet may take, any free one at each hop with FIFO
-	// PerOutput has a queue for each output in an input buffer, in common space; else it is
-	// one FIFO for each lane.
+	// PerOutput has a queue for each output in an input buffer, in common space. Otherwise the
+	// buffer is one FIFO for each lane.
 	PerOutput bool
 	Reads     int // packets that leave an input buffer at a time, with PerOutput; 0: any number
 	Delay     time.Duration
 	Cable     time.Duration // from end to end
-	// Choice is between the live links up. credit.First takes that of the plan; plans with
-	// routing spray or adaptive have their own.
+	// Choice is between the live links up. credit.First takes the link of the plan. Plans with
+	// routing spray or adaptive have their own choice.
 	Choice credit.Choice
-	// InOrder has a server send its fragments one after the other; else they take turns by
+	// InOrder makes a server send its fragments one after the other. Otherwise they take turns by
 	// packet, as queue pairs do.
 	InOrder bool
 }
@@ -51,12 +51,12 @@ func (x Lossless) params(bitPerSec float64) (credit.Params, credit.Time) {
 	return p, flit
 }
 
-// Packets builds events on a lossless network: packets with credits, as package credit has
-// them, under the same rules as Fluid. A fragment is sent in packets; under tables and
-// schedules it keeps the path of the plan in force when it was begun.
+// Packets builds events on a lossless network: packets with credits, as in package credit, under
+// the rules of Fluid. A fragment is sent in packets. Under tables and schedules it keeps the path
+// of the plan in force when it began.
 //
-// When a plan takes over, packets that wait at a leaf for a link which is dead in the new
-// plan are routed anew; those on it, and those that wait for it at a spine, still cross it.
+// When a plan takes over, packets that wait at a leaf for a link that is dead in the new plan get
+// new routes. Packets on the link, and packets that wait for it at a spine, still cross it.
 func Packets(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func newPacketStage(j *Job) (*packetStage, error) {
 	return c, nil
 }
 
-// build lays the links: servers are hosts, then come the switches as the tree counts them.
+// build makes the links: servers are hosts, then come the switches as the tree counts them.
 func (c *packetStage) build(flit, cable credit.Time) {
 	t := c.tree
 	n := t.Servers()
@@ -164,9 +164,8 @@ func (c *packetStage) renumber(b *credit.Builder) {
 	}
 }
 
-// routes returns the routes of a plan: every way up with which a live path begins, and the
-// way down. Where the plan pins messages, and where its path is one for each pair, the
-// fragment says which of the ways up it takes.
+// routes returns the routes of a plan: every way up with which a live path begins, and the way
+// down. Where the plan pins messages, or has one path for each pair, the fragment names its way up.
 func (c *packetStage) routes(plan int) *credit.Routes {
 	t := c.plans.plans[plan].Tree
 	r := credit.NewRoutes(c.wires)
@@ -202,8 +201,8 @@ func (c *packetStage) upwards(t *topology.Tree, a, b int) (out []int32) {
 	return out
 }
 
-// downwards returns the live cables from a spine to a leaf; where none is, all, since what is on
-// the way there still crosses them.
+// downwards returns the live cables from a spine to a leaf. If none is live it returns all, since
+// packets on the way there still cross them.
 func (c *packetStage) downwards(t *topology.Tree, leaf, spine int) (out []int32) {
 	for i := range t.Cables() {
 		if link := t.Cable(leaf, spine, i); t.LinkAlive(link) || !t.Alive(leaf, spine) {
@@ -270,9 +269,9 @@ func (c *packetStage) slot() int32 {
 	return int32(len(c.open) - 1)
 }
 
-// via returns by which links a fragment goes up from its leaf and, of three levels, from
-// the switch above, or down from its spine where cables are parallel, plus one; 0 where
-// switches decide.
+// via returns the links by which a fragment goes up from its leaf and, on three levels, from the
+// switch above, or down from its spine where cables are parallel, plus one; 0 where switches
+// decide.
 func (c *packetStage) via(x *fragment) (via [2]int32) {
 	n := c.plans.nets[c.plans.now]
 	a, b := n.leaf[x.src], n.leaf[x.dst]
@@ -328,7 +327,7 @@ func (c *packetStage) Received(_ *credit.Engine, _, _ int32, m credit.Message, n
 	c.ask()
 }
 
-// Called does what is due.
+// Called handles due moments.
 func (c *packetStage) Called(_ *credit.Engine, now credit.Time) {
 	c.now = max(c.now, float64(now)/1e12)
 	c.asked = 0

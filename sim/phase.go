@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -15,19 +16,18 @@ import (
 // maxExchanges bounds the memory and the time of a long job with tiny fragments.
 const maxExchanges = 10_000_000
 
-// Phase is the model of synchronised event building. A phase takes as long as its
-// busiest wire needs for the bytes that are put on it, plus the overhead, the start of
-// the latest server and the barrier; then the next one begins. A server waits in the
-// barrier from when the busiest wire on the paths of its own two messages is done.
+// Phase is the model of synchronised event building. A phase takes as long as its busiest wire
+// needs for its bytes, plus the overhead, the start of the latest server and the barrier; then the
+// next one begins. A server waits in the barrier once the busiest wire on the paths of its own two
+// messages is done.
 //
-// A change takes over with the next exchange or, where both plans have the same phases
-// and route by tables, with the next phase. The phase under way ends on the paths on
-// which it began: what a dying link holds back is not counted.
+// A change takes over with the next exchange or, where both plans have the same phases and route by
+// tables, with the next phase. The phase under way ends on the paths on which it began: the model
+// ignores delays by a dying link.
 //
-// Exchanges begin as long as the duration is not over; at least one is counted. Where
-// all fragments are equal an exchange is worked out once for each plan:
-// O(S² + phases · (wires + S)). The memory beside the plans is O(wires + S) and what is
-// returned: O(exchanges + S · samples).
+// Exchanges begin until the duration is over; at least one counts. Where all fragments are equal an
+// exchange is computed once for each plan: O(S² + phases · (wires + S)). The memory beside the
+// plans is O(wires + S), plus the result: O(exchanges + S · samples).
 func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if j.Mode == results.InOrder {
 		return longest(ctx, j, progress)
@@ -59,7 +59,7 @@ func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	return rec.end(), nil
 }
 
-// A turn is what one exchange comes to. Times are seconds, and servers ranks.
+// A turn is the result of one exchange. Times are seconds, and servers ranks.
 type turn struct {
 	span   float64 // from the start of the first phase to the end of the last barrier
 	quiet  float64 // of that, after the last receive
@@ -70,7 +70,7 @@ type turn struct {
 	event  []uint64 // bytes of the event that a server built, its own fragment included
 }
 
-// check refuses what would not end, or hardly.
+// check refuses jobs that would not end in reasonable time.
 func (t *turn) check(j *Job) error {
 	switch {
 	case t.span <= 0:
@@ -90,6 +90,7 @@ type phaser struct {
 	nets    []*network
 	memo    []*turn // of the plans, without jitter
 	n       int     // servers
+	roles   builder.Roles
 	barrier float64 // seconds
 
 	// The phase under way.
@@ -103,7 +104,7 @@ type phaser struct {
 type message struct{ src, dst, end int } // end of its path in paths
 
 func newPhaser(j *Job) (*phaser, error) {
-	x := &phaser{j: j, n: j.Plan.Tree.Servers(), plans: j.plans()}
+	x := &phaser{j: j, n: j.Plan.Tree.Servers(), roles: builder.RolesOf(j.Plan.Tree), plans: j.plans()}
 	if j.Mode != results.Sync {
 		return nil, fmt.Errorf("the phase model is for synchronised and ordered event building; %s is for the fluid model", j.Mode)
 	}
@@ -160,9 +161,8 @@ func (x *phaser) takeover(i int) float64 {
 	return x.j.Changes[i-1].At.Seconds()
 }
 
-// walk works out an exchange, phase by phase. It follows the schedule of plan i. With
-// live it starts late as the seed says, and takes over the tables that change on
-// the way.
+// walk computes an exchange, phase by phase, by the schedule of plan i. With live it starts late by
+// the seed, and takes over changed tables on the way.
 func (x *phaser) walk(ctx context.Context, e uint64, at float64, i int, live bool) (*turn, error) {
 	t := x.newTurn()
 	phase, net := 0, x.nets[i]
@@ -184,12 +184,14 @@ func (x *phaser) walk(ctx context.Context, e uint64, at float64, i int, live boo
 		case net.leaf[m.Src] != net.leaf[m.Dst]:
 			by = net.by(m.Src, m.Dst)
 		}
-		x.put(t, net, m, by, x.j.Size(e*uint64(x.n)+uint64(m.Dst), m.Src))
+		x.put(t, net, m, by, x.j.Size(x.roles.Event(e, m.Dst), m.Src))
 	}
 	x.close(t, e, phase, live)
 	t.quiet = x.barrier
 	for rank := range x.n {
-		t.event[rank] = t.got[rank] + uint64(x.j.Size(e*uint64(x.n)+uint64(rank), rank))
+		if x.roles.Builds(rank) {
+			t.event[rank] = t.got[rank] + x.j.own(&x.roles, x.roles.Event(e, rank), rank)
+		}
 	}
 	return t, nil
 }
@@ -201,9 +203,8 @@ func (x *phaser) newTurn() *turn {
 	}
 }
 
-// successor returns the plan whose paths the next phase of an exchange under plan i
-// takes: the one in force, if its phases are the same and its paths are those of
-// tables.
+// successor returns the plan whose paths the next phase of an exchange under plan i takes: the plan
+// in force, if it has the same phases and its paths come from tables.
 func (x *phaser) successor(i int, at float64) int {
 	k := x.j.inForce(at)
 	a, b := x.plans[i], x.plans[k]
@@ -265,8 +266,7 @@ func (x *phaser) busiest() (most float64) {
 	return most
 }
 
-// late draws by how much each server starts a phase late, into delays, and returns the
-// most.
+// late draws each server's delay at the start of a phase into delays, and returns the largest.
 func (x *phaser) late(e uint64, phase int) (latest float64) {
 	first := (e<<16 + uint64(phase)) * uint64(x.n)
 	for rank := range x.delays {

@@ -2,8 +2,8 @@ package sim
 
 import "math"
 
-// A recorder adds up exchanges for a meter. Within an exchange payload and waiting are taken
-// to come evenly; its events are complete at its end.
+// A recorder adds up exchanges for a meter. It spreads payload and waiting evenly over an exchange,
+// and counts its events as complete at its end.
 type recorder struct {
 	*meter
 	j    *Job
@@ -55,13 +55,20 @@ func (r *recorder) flush() {
 	r.reps = 0
 }
 
-// sample takes one of every server, at a share of the way through the exchange that
-// would be the next one to count.
+// built is how many events a server has built.
+func (r *recorder) built(rank int) uint64 {
+	if !r.j.Plan.Tree.Builds(rank) {
+		return 0
+	}
+	return uint64(len(r.ends))
+}
+
+// sample takes a sample of every server, at a share of the way through the next exchange to count.
 func (r *recorder) sample(at, share float64) {
 	k, bin := float64(r.reps)+share, make([]count, r.servers)
 	for i, then := range r.then {
 		now := count{
-			events: uint64(len(r.ends)), eventBytes: r.size[i] + r.reps*r.last.event[i],
+			events: r.built(i), eventBytes: r.size[i] + r.reps*r.last.event[i],
 			payload: r.received[i] + uint64(math.Floor(k*float64(r.last.got[i])+1e-6)), waited: r.meter.waited[i] + k*r.last.waited[i],
 		}
 		bin[i] = count{now.events - then.events, now.eventBytes - then.eventBytes, now.payload - then.payload, now.waited - then.waited}
@@ -76,7 +83,7 @@ func (r *recorder) end() *Outcome {
 	}
 	r.flush()
 	for i := range r.events {
-		r.events[i] = uint64(len(r.ends))
+		r.events[i] = r.built(i)
 	}
 	r.first, r.meter.last = 0, r.ends[len(r.ends)-1]
 	return r.outcome(r.j)

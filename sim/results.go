@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"evbench/builder"
 	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/results"
@@ -16,18 +17,18 @@ const (
 	CreditModel = "credit"
 )
 
-// FabricKind is what a manifest calls the fabric of a simulated run.
+// FabricKind is the name of the fabric of a simulated run in a manifest.
 const FabricKind = "sim"
 
-// A Case is a job with what its results say of it.
+// A Case is a job with its description in the results.
 type Case struct {
 	Job
 	Model string // PhaseModel, FluidModel or CreditModel
-	// Ordered is the plan of the first exchange of an ordered case, which is kept in place of
-	// Plan; nil is allowed.
+	// Ordered is the plan of the first exchange of an ordered case, kept in place of Plan; nil is
+	// allowed.
 	Ordered *plan.Ordered
-	// Case holds what is known beforehand: names, failures, schedule and routing, plan
-	// hash, phases, bound, prediction. The rest is filled in.
+	// Case holds facts known beforehand: names, failures, schedule and routing, plan hash, phases,
+	// bound, prediction. The run fills in the rest.
 	Case results.Case
 }
 
@@ -43,41 +44,35 @@ func (c *Case) summary(o *Outcome) results.Case {
 	}
 	r.BarrierWaitSec = waited
 	if span := o.Span.Seconds(); span > 0 {
-		r.EventsPerSec, r.GoodputBitPerSec = rates(o, span)
+		r.SetRates(builder.RolesOf(c.Plan.Tree), span, func(i int) (events, received, sent uint64) { return o.Events[i], o.Received[i], o.sent[i] })
 		r.MeasuredEfficiency = c.Efficiency(o)
 	}
 	r.Judge(results.Evidence{})
 	return r
 }
 
-func rates(o *Outcome, span float64) (events, goodput results.Stat) {
-	var e, g []float64
-	for i := range o.Events {
-		e = append(e, float64(o.Events[i])/span)
-		g = append(g, 8*float64(o.Received[i])/span)
-	}
-	return results.NewStat(e), results.NewStat(g)
-}
-
-// Efficiency is ideal time over time, as of a measured case: ideal is what the bytes of the
-// busiest server need, those of the events that were built, headers included.
+// Efficiency is ideal time over time, as of a measured case. The ideal is the time of the bytes of
+// the busiest server, for the events built, headers included.
 func (j *Job) Efficiency(o *Outcome) float64 {
 	built := uint64(0)
 	for _, n := range o.Events {
 		built += n
 	}
-	most, others := 0.0, uint64(len(o.Events)-1)
+	most, roles := 0.0, builder.RolesOf(j.Plan.Tree)
 	for i, n := range o.Events {
-		in := o.Received[i] + n*others*uint64(j.Header)
-		out := o.sent[i] + (built-n)*uint64(j.Header)
+		in := o.Received[i] + n*uint64(roles.Others(i)*j.Header)
+		out := o.sent[i]
+		if roles.Reads(i) {
+			out += (built - n) * uint64(j.Header)
+		}
 		most = max(most, float64(in), float64(out))
 	}
 	return most * 8 / j.BitPerSec / o.Span.Seconds()
 }
 
-// links returns what each direction of each cable carried, with what the first plan
-// puts there for the events that were built. Under ecmp, and where the plan changes on
-// the way, nothing is planned.
+// links returns the bytes that each direction of each cable carried, and the bytes that the first
+// plan puts there for the events built. Under ecmp, and where the plan changes on the way, there is
+// no planned number.
 func (c *Case) links(o *Outcome) []results.LinkCount {
 	net := networkOf(c.Plan, c.Seed)
 	planned := c.planned(o)
@@ -92,9 +87,9 @@ func (c *Case) links(o *Outcome) []results.LinkCount {
 	return out
 }
 
-// planned is what the plan puts on each wire: every event that a server built brought it
-// one fragment of each other server, of that server's mean size. nil where the plan does not say:
-// ordered, each window has its own.
+// planned is the bytes that the plan puts on each wire: for every event that a server built, one
+// fragment from each other server, of that server's mean size. nil where the plan does not say: in
+// mode ordered, each window has its own plan.
 func (c *Case) planned(o *Outcome) []float64 {
 	if len(c.Changes) > 0 || c.Mode == results.InOrder {
 		return nil
@@ -112,7 +107,7 @@ func (c *Case) planned(o *Outcome) []float64 {
 	return load
 }
 
-// meanOver is about how many fragments the mean sizes are taken of, where they differ.
+// meanOver is about how many fragments the mean sizes cover, where sizes differ.
 const meanOver = 4096
 
 func (c *Case) means() []float64 {
@@ -138,9 +133,9 @@ func (c *Case) mean() float64 {
 	return sum
 }
 
-// Memory estimates the bytes that a run of the cases takes at most, beside their plans:
-// all outcomes, which wait for those before them to be written, and the work on the
-// largest of as many cases as there are processors.
+// Memory estimates the bytes that a run of the cases takes at most, beside their plans: all
+// outcomes, which wait until earlier ones are written, and the work on the largest of as many cases
+// as there are processors.
 func Memory(cases []*Case) uint64 { return memory(cases, parallel.Workers(0)) }
 
 func memory(cases []*Case, workers int) uint64 {
@@ -184,7 +179,7 @@ func (c *Case) flows() uint64 {
 	return n * sources * uint64(max(c.Credits, 1)) * flowBytes
 }
 
-// What things take, in bytes.
+// Sizes in bytes.
 const (
 	sampleBytes = 144 // a sample
 	wireBytes   = 128 // the names and counters of a wire
@@ -199,4 +194,25 @@ func (c *Case) exchanges() uint64 {
 		return 1
 	}
 	return uint64(min(c.Duration.Seconds()/each+1, maxExchanges))
+}
+
+// cost estimates the time that a model needs for a case, in followed messages. A message of the
+// packet model has many packets; flows of the fluid model change the rates of others.
+func (c *Case) cost() float64 {
+	n := float64(c.Plan.Tree.Servers())
+	size := c.mean() + float64(c.Header)
+	exchanges := float64(c.Warmup) + c.Duration.Seconds()*c.BitPerSec/(8*n*size)
+	if c.Exchanges > 0 {
+		exchanges = float64(c.Warmup + c.Exchanges)
+	}
+	messages := n * n * max(1, exchanges)
+	switch {
+	case c.Model == CreditModel:
+		return messages * max(1, size/float64(max(1, c.Lossless.Packet)))
+	case c.Model == FluidModel:
+		return messages * n
+	case c.Mode == results.Sync && c.Equal && c.Timing.punctual():
+		return n*n + max(1, exchanges) // one exchange stands for all
+	}
+	return messages
 }

@@ -6,11 +6,11 @@ import (
 	"evbench/barrier"
 )
 
-// rounds returns how many messages, one after the other, a barrier of n servers takes:
-// the time when the last server leaves, if a signal leaves at once and the server that
-// awaits it handles one signal in each round. That is at most 2·⌈log2 n⌉ for the
-// tournament, ⌈log2 n⌉ for dissemination, and n for the central barrier, in which rank 0 handles
-// n-1 signals before it sends everybody on. No kind has none. O(signals).
+// rounds returns how many messages, one after the other, a barrier of n servers takes: the time
+// when the last server leaves, if a signal leaves at once and its receiver handles one signal in
+// each round: at most 2·⌈log2 n⌉ for the tournament, ⌈log2 n⌉ for dissemination, and n for the
+// central barrier, in which rank 0 handles n-1 signals before it releases all. Kind "" has no
+// rounds. O(signals).
 func rounds(kind string, n int) (int, error) {
 	if kind == "" || n == 1 {
 		return 0, nil
@@ -45,7 +45,7 @@ type machine struct {
 	sent  map[[2]int]int   // round in which a signal was sent, by sender and receiver
 }
 
-// run lets a rank go as far as it can, and reports whether that was anywhere.
+// run advances a rank as far as possible, and reports whether it moved.
 func (m *machine) run(rank int) (moved bool) {
 	for len(m.steps[rank]) > 0 {
 		s := m.steps[rank][0]

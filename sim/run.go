@@ -10,23 +10,25 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/internal/parallel"
+	"evbench/internal/sweep"
 	"evbench/plan"
 	"evbench/results"
 )
 
 // Options of a run. Only Manifest must be filled in.
 type Options struct {
-	// Manifest is what the run says about itself: name, scenario, seed, fabric,
-	// predictions, machine. Times and Complete are filled in.
+	// Manifest describes the run: name, scenario, seed, fabric, predictions, machine. Run fills in
+	// times and Complete.
 	Manifest results.Manifest
 	// Now is the clock that stamps the manifest.
 	Now func() time.Time
-	// Progress is told what goes on, one call at a time; nil is allowed.
+	// Progress receives the steps, one call at a time; nil is allowed.
 	Progress func(Step)
+	// Sweep selects the cases, and where the results are kept. nil: all, nowhere.
+	Sweep *sweep.Sweep
 }
 
-// A Step is where one case of a run stands.
+// A Step is the state of one case of a run.
 type Step struct {
 	Index, Count int // of the cases, from 0
 	Case         *Case
@@ -34,15 +36,18 @@ type Step struct {
 	Result       *results.Case // once it is worked out
 }
 
-// Run works the cases out, several at once, and writes them to the sink in their order.
-// An error or the end of ctx ends the run early: the cases before the first that is not
-// worked out are written, and the summary is marked.
+// Run computes the cases, several at once, and writes them to the sink in their order. An error or
+// the end of ctx ends the run early: Run writes the cases before the first unfinished one, and
+// marks the summary. A shard writes nothing: the error is a *sweep.Part, and the sink may be nil.
 func Run(ctx context.Context, cases []*Case, sink results.Sink, o Options) (results.Summary, error) {
-	r := &runner{cases: cases, sink: sink, o: o, done: make([]chan *Outcome, len(cases))}
+	r := &runner{cases: cases, sink: sink, o: o, done: make([]chan worked, len(cases))}
 	for i := range r.done {
-		r.done[i] = make(chan *Outcome, 1)
+		r.done[i] = make(chan worked, 1)
 	}
 	r.sum = results.Summary{Schema: results.SummarySchema, Name: o.Manifest.Name, Cases: []results.Case{}}
+	if !o.Sweep.Whole() {
+		return r.sum, r.work(ctx)
+	}
 	r.o.Manifest.Started = o.Now().UTC()
 	if err := r.begin(); err != nil {
 		return r.sum, err
@@ -57,10 +62,17 @@ type runner struct {
 	cases []*Case
 	sink  results.Sink
 	o     Options
-	done  []chan *Outcome // closed empty where a case has failed
+	done  []chan worked // closed empty where a case has failed
 	sum   results.Summary
 
 	mu sync.Mutex // progress
+}
+
+// A worked is the part of a case that is written.
+type worked struct {
+	Case    results.Case
+	Samples []results.Sample
+	Links   []results.LinkCount
 }
 
 func (r *runner) begin() error {
@@ -77,8 +89,8 @@ func (r *runner) begin() error {
 	return r.sink.Write(r.o.Manifest)
 }
 
-// KeepPlan hands the plan of a case, or its ordered one that is not nil, to a sink that keeps
-// plans. Without a schedule there is none.
+// KeepPlan gives the plan of a case, or its ordered plan if not nil, to a sink that keeps plans. A
+// case without a schedule has no plan to keep.
 func KeepPlan(to results.Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
 	if !to.Keeps().Plans || p.Schedule == nil {
 		return nil
@@ -94,42 +106,43 @@ func KeepPlan(to results.Sink, name string, p *plan.Plan, ordered *plan.Ordered)
 	return to.Write(results.PlanText{Case: name, Text: text.Bytes()})
 }
 
-// all works out and writes. A case is begun only when there is a processor for it, in
-// order, so that few outcomes wait to be written.
+// all computes and writes all cases.
 func (r *runner) all(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.write(ctx) })
-	g.Go(func() error {
-		work, ctx := errgroup.WithContext(ctx)
-		work.SetLimit(parallel.Workers(0))
-		for i := range r.cases {
-			work.Go(func() error { return r.one(ctx, i) })
-		}
-		return work.Wait()
-	})
+	g.Go(func() error { return r.work(ctx) })
 	return g.Wait()
 }
 
-func (r *runner) one(ctx context.Context, i int) error {
-	defer close(r.done[i])
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// work computes the cases. It begins one only when a processor is free, in order, so that few
+// outcomes wait to be written.
+func (r *runner) work(ctx context.Context) error {
+	defer func() {
+		for _, done := range r.done {
+			close(done)
+		}
+	}()
+	return sweep.Run(ctx, r.o.Sweep, sweep.Items[worked]{
+		N: len(r.cases), Cost: func(i int) float64 { return r.cases[i].cost() }, Work: r.one,
+		Put: func(i int, w worked) error { r.done[i] <- w; return nil },
+	})
+}
+
+func (r *runner) one(ctx context.Context, i int) (worked, error) {
 	c := r.cases[i]
 	model, ok := models[c.Model]
 	if !ok {
-		return fmt.Errorf("case %q: no model %q", c.Name, c.Model)
+		return worked{}, fmt.Errorf("case %q: no model %q", c.Name, c.Model)
 	}
 	o, err := model(ctx, &c.Job, func(done, of time.Duration) {
 		r.progress(Step{Index: i, Case: c, Done: done, Of: of})
 	})
 	if err != nil {
-		return fmt.Errorf("case %q: %w", c.Name, err)
+		return worked{}, fmt.Errorf("case %q: %w", c.Name, err)
 	}
-	result := c.summary(o)
-	r.progress(Step{Index: i, Case: c, Done: c.Duration, Of: c.Duration, Result: &result})
-	r.done[i] <- o
-	return nil
+	w := worked{c.summary(o), o.samples, c.links(o)}
+	r.progress(Step{Index: i, Case: c, Done: c.Duration, Of: c.Duration, Result: &w.Case})
+	return w, nil
 }
 
 var models = map[string]Model{PhaseModel: Phase, FluidModel: Fluid, CreditModel: Packets}
@@ -145,22 +158,22 @@ func (r *runner) progress(s Step) {
 }
 
 func (r *runner) write(ctx context.Context) error {
-	for i, c := range r.cases {
-		o, ok := <-r.done[i]
+	for i := range r.cases {
+		w, ok := <-r.done[i]
 		if !ok {
-			return ctx.Err() // what went wrong is told by who saw it
+			return ctx.Err() // the failing goroutine reports its error
 		}
-		for _, s := range o.samples {
+		for _, s := range w.Samples {
 			if err := r.sink.Write(s); err != nil {
 				return err
 			}
 		}
-		for _, l := range c.links(o) {
+		for _, l := range w.Links {
 			if err := r.sink.Write(l); err != nil {
 				return err
 			}
 		}
-		r.sum.Cases = append(r.sum.Cases, c.summary(o))
+		r.sum.Cases = append(r.sum.Cases, w.Case)
 	}
 	return nil
 }

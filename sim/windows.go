@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/builder"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
@@ -22,40 +23,38 @@ type window struct {
 	made             *sizes.Plan
 }
 
-// windows plans the windows of a job, one after the other. All models have one rule: a
-// window is granted when the first of the servers that send in the one before has sent all
-// that it has there, unless the duration is over then. It has as many exchanges as will
-// begin before that, the number of windows of mode ordered at most. It begins when the one before that
-// is received, so that tokens of it and the one before are all that it awaits; where another plan is in force, when all is received. Tokens for it
+// windows plans the windows of a job, one after the other. All models have one rule: a window is
+// granted when the first sending server of the window before has sent all its pieces, unless the
+// duration is over then. It has as many exchanges as will begin before that, at most Window. It
+// begins when the window two before it is received, so it awaits only its own tokens and those of
+// the window before it; when another plan is in force, it begins when all is received. Its tokens
 // come as if it had been granted long before.
 type windows struct {
 	j     *Job
+	roles builder.Roles
 	plans []*plan.Plan
 	next  int          // exchange
 	by    int          // plan of the last window; -1: none
 	chain *sizes.Chain // the windows by that plan
-	// Of equal fragments, by plan: the window, and as it follows another of the same plan.
+	// For equal fragments, by plan: the window, and one that follows another of the plan.
 	first, again []*window
 }
 
 func newWindows(j *Job) *windows {
-	w := &windows{j: j, plans: j.plans(), by: -1}
+	w := &windows{j: j, roles: builder.RolesOf(j.Plan.Tree), plans: j.plans(), by: -1}
 	w.first, w.again = make([]*window, len(w.plans)), make([]*window, len(w.plans))
 	return w
 }
 
 func fitsOrdered(j *Job) error {
-	switch {
-	case j.Window < 1 || j.Order == nil:
-		return errors.New("ordered mode needs windows and who plans them")
-	case j.Plan.Tree.Levels() == 3:
-		return errors.New("ordered mode is for trees of two levels")
+	if j.Window < 1 || j.Order == nil {
+		return errors.New("ordered mode needs windows and a planner for them")
 	}
 	return nil
 }
 
-// grant plans the next window, which is granted at a moment, by a plan of the job. It
-// awaits tokens of the window before where that is one of the same plan.
+// grant plans the next window, granted at a moment, by a plan of the job. It awaits tokens of the
+// window before if both have the same plan.
 func (w *windows) grant(by int, at float64) (*window, error) {
 	if w.next >= maxExchanges {
 		return nil, fmt.Errorf("more than %d exchanges in %s: take larger fragments or a shorter duration", maxExchanges, w.j.Duration)
@@ -78,8 +77,8 @@ func (w *windows) grant(by int, at float64) (*window, error) {
 	return x, nil
 }
 
-// count returns how many exchanges begin until the duration is over, if each takes so long,
-// as the controller reckons.
+// count returns how many exchanges begin until the duration is over, if each takes that long, as
+// the controller computes it.
 func (w *windows) count(at, each float64) int {
 	left := math.Ceil((w.j.Duration.Seconds()-at)/each + 0.25)
 	if w.j.Exchanges > 0 {
@@ -89,7 +88,7 @@ func (w *windows) count(at, each float64) int {
 }
 
 func (w *windows) exchange(x *window) float64 {
-	n := float64(w.j.Plan.Tree.Servers())
+	n := float64(w.roles.Sources())
 	busy := float64(x.made.Time)*8/w.j.BitPerSec + float64(len(x.pieces))/n*w.j.Timing.Overhead.Seconds()
 	return busy / float64(x.exchanges)
 }
@@ -130,7 +129,7 @@ func (x *window) portTokens() {
 }
 
 func (w *windows) event(x *window, exchange, server int) uint64 {
-	return uint64(w.j.Warmup+x.first+exchange)*uint64(w.j.Plan.Tree.Servers()) + uint64(server)
+	return w.roles.Event(uint64(w.j.Warmup+x.first+exchange), server)
 }
 
 func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
@@ -138,8 +137,8 @@ func (w *windows) fragment(x *window, p *sizes.Piece) fragment {
 		event: w.event(x, p.Exchange, p.Dst), src: int32(p.Src), dst: int32(p.Dst), route: int32(x.plan),
 		payload: uint64(p.Bytes), bytes: float64(p.Bytes) + float64(w.j.Header),
 	}
-	if p.Spine != scheduler.None {
-		out.by = int32(w.plans[x.plan].Tree.PathOf(p.Spine, scheduler.None)) + 1
+	if p.Path != scheduler.None {
+		out.by = int32(p.Path) + 1
 	}
 	return out
 }
@@ -152,7 +151,7 @@ type tally struct {
 	left    int         // pieces not received
 }
 
-// tally begins one; events that miss nothing are built at once.
+// tally begins a tally; events that miss nothing are built at once.
 func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	n := w.j.Plan.Tree.Servers()
 	t := &tally{left: len(x.pieces)}
@@ -165,7 +164,7 @@ func (w *windows) tally(x *window, at float64, m *meter) *tally {
 	}
 	for e := range t.missing {
 		for s, n := range t.missing[e] {
-			if n == 0 {
+			if n == 0 && w.roles.Builds(s) {
 				m.built(at, s, t.got[e][s]+w.own(x, e, s))
 			}
 		}
@@ -188,7 +187,6 @@ func (w *windows) received(x *window, t *tally, p *sizes.Piece, at float64, m *m
 	}
 }
 
-// own is the size of the fragment that a server keeps.
 func (w *windows) own(x *window, exchange, server int) uint64 {
-	return uint64(w.j.Size(w.event(x, exchange, server), server))
+	return w.j.own(&w.roles, w.event(x, exchange, server), server)
 }

@@ -2,7 +2,7 @@ package topology
 
 import "fmt"
 
-// What plans, models, fabrics and their routes ask of a tree is the same in two levels and three:
+// Trees of two levels and three give plans, models, fabrics and their routes the same view:
 //
 //   - servers by rank and their leaves (Servers, Leaf, First, On);
 //   - paths. A path between two leaves is one number, 0..Paths()-1: the spine or, of three
@@ -17,7 +17,7 @@ import "fmt"
 //     the port that each has at its ends (Ends, LinkAt);
 //   - wires, the directions of all cables, for loads and counters.
 
-// Paths returns how many paths there are between two leaves when all links are alive.
+// Paths returns how many paths two leaves have when all links are alive.
 func (t *Tree) Paths() int {
 	return t.spines * t.lanes()
 }
@@ -28,7 +28,7 @@ func (t *Tree) lanes() int { return max(t.tops, t.cables*t.cables) }
 // Lane returns the number of two cables, of one leaf to a spine and of the spine to another leaf.
 func (t *Tree) Lane(up, down int) int { return up*t.cables + down }
 
-// LaneCables returns the cables of a lane; both are 0 where cables are not parallel, and of a negative lane.
+// LaneCables returns the cables of a lane, 0 and 0 without parallel cables or for a negative lane.
 func (t *Tree) LaneCables(lane int) (up, down int) {
 	if t.cables == 1 || lane < 0 {
 		return 0, 0
@@ -36,9 +36,9 @@ func (t *Tree) LaneCables(lane int) (up, down int) {
 	return lane / t.cables, lane % t.cables
 }
 
-// PathOf returns the number of a path: that of the spine or, of three levels,
-// spine + Spines·top. A negative spine is no path, and stays so; a negative top, which
-// messages within a pod have, counts as top switch 0.
+// PathOf returns the number of a path: its spine or, on three levels, spine + Spines·top. A
+// negative spine is no path, and stays so. A negative top, as for messages within a pod, counts as
+// top switch 0.
 func (t *Tree) PathOf(spine, top int) int {
 	if t.lanes() == 1 || spine < 0 {
 		return spine
@@ -46,8 +46,8 @@ func (t *Tree) PathOf(spine, top int) int {
 	return spine + t.spines*max(top, 0)
 }
 
-// Back returns the path from b to a over the cables of a path from a to b: of parallel cables it
-// exchanges those up and down, else it is the same one.
+// Back returns the path from b to a over the cables of a path from a to b. With parallel cables it
+// exchanges those up and down, else it is the same path.
 func (t *Tree) Back(path int) int {
 	spine, lane := t.SpineTop(path)
 	if t.cables == 1 || path < 0 {
@@ -57,7 +57,7 @@ func (t *Tree) Back(path int) int {
 	return t.PathOf(spine, t.Lane(down, up))
 }
 
-// Backs returns Back of each path where any is another, else nil.
+// Backs returns Back of each path, nil if each path is its own Back.
 func (t *Tree) Backs() (back []int) {
 	for path := range t.Paths() {
 		if t.cables > 1 {
@@ -76,8 +76,8 @@ func (t *Tree) SpineTop(path int) (spine, top int) {
 	return path % t.spines, path / t.spines
 }
 
-// Through returns what the file of a plan says of a path between two leaves: its spine, and its
-// top switch where the leaves are in different pods, or its lane where cables are parallel, else -1.
+// Through returns a path between two leaves in the form of plan files: its spine, and its top
+// switch where the leaves are in different pods, or its lane where cables are parallel, else -1.
 func (t *Tree) Through(a, b, path int) (spine, top int) {
 	spine, top = t.SpineTop(path)
 	if t.cables == 1 && !t.Apart(a, b) {
@@ -109,8 +109,8 @@ func (t *Tree) PathLinks(a, b, path int) []Link {
 	return append(out, t.Cable(b, k, down))
 }
 
-// LivePaths returns the live paths between two different leaves, rising; within a pod one
-// of each plane. With parallel cables all lanes count.
+// LivePaths returns the live paths between two different leaves, rising; within a pod one for each
+// plane. With parallel cables all lanes count.
 func (t *Tree) LivePaths(a, b int) []int {
 	n := t.spines
 	if t.Apart(a, b) || t.cables > 1 {
@@ -125,18 +125,17 @@ func (t *Tree) LivePaths(a, b int) []int {
 	return out
 }
 
-// Middles returns the number of switches that have cables to leaves: the spines, of three
-// levels those of all pods.
+// Middles returns the number of switches that have cables to leaves: the spines or, on three
+// levels, the switches of all pods.
 func (t *Tree) Middles() int { return t.pods * t.spines }
 
-// Switches returns the number of switches.
 func (t *Tree) Switches() int { return t.leaves + t.Middles() + t.tops*t.spines }
 
 // Above returns the number of the switch at the upper end of a leaf's cable to a spine.
 func (t *Tree) Above(leaf, spine int) int { return t.leaves + t.Pod(leaf)*t.spines + spine }
 
-// SwitchName returns the name of a switch: leaf0, spine3; of three levels pod1-spine2 and
-// spine2-top3; of a tree with other names, that.
+// SwitchName returns the name of a switch: leaf0, spine3; on three levels pod1-spine2 and
+// spine2-top3; or its name in a tree with other names.
 func (t *Tree) SwitchName(sw int) string {
 	k := sw - t.leaves
 	switch {
@@ -153,9 +152,9 @@ func (t *Tree) SwitchName(sw int) string {
 	return fmt.Sprintf("spine%d-top%d", spine, top)
 }
 
-// SwitchPorts returns the number of ports of a switch. Those of a leaf are its servers' by
-// slot and then its spines', parallel cables next to each other; those of a spine its leaves' and
-// then, of three levels, those of its top switches; those of a top switch the pods'.
+// SwitchPorts returns the number of ports of a switch. A leaf has ports for its servers by slot and
+// then for its spines, parallel cables next to each other; a spine for its leaves and then, on
+// three levels, for its top switches; a top switch for the pods.
 func (t *Tree) SwitchPorts(sw int) int {
 	switch k := sw - t.leaves; {
 	case k < 0:

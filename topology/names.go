@@ -7,27 +7,27 @@ import (
 	"evbench/internal/show"
 )
 
-// Names are what the network in which a tree was found calls its switches, by number, and the ports
-// at the lower and the upper end of its links, by LinkID; nil where they are not known.
+// Names are the network's names for the switches of a tree, by number, and for the ports at the
+// lower and the upper end of its links, by LinkID; nil where they are not known.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
 	Ports    [][2]string
 }
 
-// Named returns the same tree with other names, which Links takes besides ours, and which are
-// printed instead. nil takes them away.
+// Named returns the same tree with other names, which Links accepts besides ours and which replace
+// ours in output. nil removes them.
 func (t *Tree) Named(n *Names) *Tree {
 	v := *t
 	v.names = n
 	return &v
 }
 
-// Names returns the names that the tree was given, nil where it was given none.
+// Names returns the other names of the tree, nil without any.
 func (t *Tree) Names() *Names { return t.names }
 
-// LinkName returns the name of a link: ours, which is its String, or in a tree with other names that
-// of the lower switch and that of the upper one, with a dash between, and the number of a parallel cable.
+// LinkName returns the name of a link: our String or, in a tree with other names, lower switch,
+// dash, upper switch, and the number of a parallel cable.
 func (t *Tree) LinkName(l Link) string {
 	if t.names == nil {
 		return l.String()
@@ -48,7 +48,7 @@ func (t *Tree) LinkNames(links []Link) []string {
 // DownNames returns the names of the dead links, in the order of Dead.
 func (t *Tree) DownNames() []string { return t.LinkNames(t.Dead()) }
 
-// called returns the links that a name given to the tree stands for: a link, a port, or a switch.
+// called returns the links for a name in the tree's other names: a link, a port, or a switch.
 func (t *Tree) called(name string) (out []Link) {
 	if t.names == nil {
 		return nil
@@ -78,8 +78,8 @@ func (t *Tree) aliases(id int) []string {
 	return out
 }
 
-// Ambiguous reports whether one of the tree's names is one of ours for another switch, so that
-// ours are not taken.
+// Ambiguous reports whether one of the tree's names is our name for another switch. Our names then
+// do not count.
 func (t *Tree) Ambiguous() bool {
 	if t.names == nil {
 		return false

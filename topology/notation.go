@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 var notationRE = regexp.MustCompile(`^(FT|PGFT|kary|KARY)\s*\(([^()]*)\)$`)
 
-// Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or FT(3;M0,M1,M2); that of a
-// parallel-ports generalised fat tree of Zahavi, PGFT(L;m1,…;w1,…;p1,…), in which a switch of
-// level l has m_l children, a node of level l-1 has w_l parents, and p_l parallel cables lead to
-// each; or kary(k;n) = FT(n;k,…,k). Here a server has one cable, w1 = p1 = 1, and two switches of
-// three levels do, p2 = p3 = 1.
+// Parse reads the notation of a tree (thesis ch. 2): FT(2;M0,M1) or FT(3;M0,M1,M2); Zahavi's
+// parallel-ports generalised fat tree, PGFT(L;m1,…;w1,…;p1,…), in which a switch of level l has m_l
+// children, a node of level l-1 has w_l parents, and p_l parallel cables lead to each; or kary(k;n)
+// = FT(n;k,…,k). Here a server has one cable, w1 = p1 = 1, and so do two switches of three levels,
+// p2 = p3 = 1.
 func Parse(notation string) (Options, error) {
 	kind, groups, err := split(notation)
 	if err != nil {
@@ -48,8 +49,8 @@ func badNotation(notation string) error {
 		"or FT(3;M0,M1,M2), kary(k;n), PGFT(2;m1,m2;w1,w2;p1,p2), PGFT(3;m1,m2,m3;w1,w2,w3;p1,p2,p3)", notation)
 }
 
-// Levels returns the numbers of FT(L;M0,M1,…) or kary(k;L), of any number of levels from
-// 2, and false where the notation is of another kind or wrong.
+// Levels returns the numbers of FT(L;M0,M1,…) or kary(k;L), with 2 levels or more, and false for
+// notations of another kind or with errors.
 func Levels(notation string) ([]int, bool) {
 	kind, groups, err := split(notation)
 	if err != nil || kind != "FT" || len(groups) != 2 || len(groups[0]) != 1 || groups[0][0] < 2 || len(groups[1]) != groups[0][0] {
@@ -58,12 +59,12 @@ func Levels(notation string) ([]int, bool) {
 	return groups[1], true
 }
 
-// maxLevels bounds what is read of k-ary n-trees: a tree of more has too many switches for
-// any format of a network.
+// maxLevels bounds the levels of k-ary n-trees: a tree of more has too many switches for any format
+// of a network.
 const maxLevels = 32
 
-// split returns the kind of a notation, FT or PGFT, and its groups of numbers. That of
-// kary(k;n) is FT(n;k,…,k).
+// split returns the kind of a notation, FT or PGFT, and its groups of numbers. kary(k;n) becomes
+// FT(n;k,…,k).
 func split(notation string) (kind string, groups [][]int, err error) {
 	m := notationRE.FindStringSubmatch(strings.TrimSpace(notation))
 	if m == nil {
@@ -119,11 +120,11 @@ func fatTree(m []int) Options {
 	return Options{Ports: m[0], Leaves: m[1] * m[2], Pods: m[2]}
 }
 
-// pairs are the switches that the parallel cables of a level join, of three levels.
+// pairs are the switches joined by the parallel cables of a level, on three levels.
 var pairs = []string{"a leaf and a middle switch", "a middle switch and a top switch"}
 
-// pgft returns the options of PGFT(2;m;w;p) and PGFT(3;m;w;p). What is as in the
-// fat tree of the same m is left zero, as fatTree does.
+// pgft returns the options of PGFT(2;m;w;p) and PGFT(3;m;w;p). Numbers that equal the fat tree of
+// the same m stay zero, as in fatTree.
 func pgft(m, w, p []int) (Options, error) {
 	o := fatTree(m)
 	if w[0] != 1 || p[0] != 1 {
@@ -131,7 +132,7 @@ func pgft(m, w, p []int) (Options, error) {
 	}
 	for i, cables := range p[1:] {
 		if cables != 1 && len(m) == 3 {
-			return o, fmt.Errorf("p%d = %d: plans do not know two cables between %s, so it must be 1 (evbench topo, routes and judge do)", i+2, cables, pairs[i])
+			return o, fmt.Errorf("p%d = %d: plans do not allow two cables between %s, so it must be 1 (evbench topo, routes and judge do)", i+2, cables, pairs[i])
 		}
 	}
 	if len(m) == 2 && p[1] > 1 {
@@ -179,15 +180,15 @@ func ParseFill(s string) ([]int, error) {
 
 // A form is one of the names that links and switches have.
 type form struct {
-	re     *regexp.Regexp
+	re     func() *regexp.Regexp
 	three  bool                                // only on three levels
 	what   [2]string                           // of two levels, of three
 	links  func(t *Tree, n []int) []Link       // those that it stands for, if they are there; nil: several,
 	stands func(t *Tree, l Link, n []int) bool // which say so themselves
 }
 
-func re(s string) *regexp.Regexp {
-	return regexp.MustCompile("^" + strings.ReplaceAll(s, "#", `(\d+)`) + "$")
+func re(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + strings.ReplaceAll(s, "#", `(\d+)`) + "$") })
 }
 
 var forms = []form{
@@ -215,15 +216,15 @@ var forms = []form{
 	{re: re("spine#"), what: [2]string{"spine", "plane"}, stands: func(_ *Tree, l Link, n []int) bool { return l.Spine == n[0] }},
 }
 
-// Links returns the links that a name stands for, by LinkID: leaf5-spine2 one, or all where cables
-// are parallel, leaf5-spine2/1 one of these, spine2 all of a spine. On three levels also:
+// Links returns the links for a name, by LinkID: leaf5-spine2 one, or all where cables are
+// parallel, leaf5-spine2/1 one of these, spine2 all of a spine. On three levels also:
 //
 //   - pod1-spine2-top3, the cable from the switch of pod 1 in plane 2 to top switch 3;
 //   - pod1-spine2, a middle switch: all its cables, down and up;
 //   - spine2-top3, a top switch: its cables to every pod;
 //   - spine2, a plane: the cables of all its middle switches.
 //
-// Of a tree with other names it takes those too, and first.
+// In a tree with other names it also accepts those, and tries them first.
 func (t *Tree) Links(name string) ([]Link, error) {
 	if links := t.called(name); links != nil {
 		return links, nil
@@ -232,7 +233,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		return nil, fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
 	}
 	for _, f := range forms {
-		m := f.re.FindStringSubmatch(name)
+		m := f.re().FindStringSubmatch(name)
 		if m == nil || f.three && t.tops == 0 {
 			continue
 		}
@@ -264,7 +265,7 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		name, t.choices())
 }
 
-// atoi reads digits; a number too large for an int becomes -1, which no ID is.
+// atoi reads digits. A number too large for an int becomes -1, which is no ID.
 func atoi(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -277,8 +278,8 @@ func atoi(digits string) int {
 const draws = 10_000
 
 // Random returns count links, drawn uniformly from the live ones by the seed such that every pair
-// of servers still has a path when they die too; draws that disconnect a pair are thrown away. It
-// is an error when there are fewer live links or when 10,000 draws all disconnect a pair.
+// of servers still has a path without them. It discards draws that disconnect a pair. Fewer live
+// links, or 10,000 draws that all disconnect a pair, are an error.
 func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
 	var live []Link
 	for id, dead := range t.dead {

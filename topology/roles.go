@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // roles say which servers read and which build, by rank.
@@ -16,8 +17,8 @@ type roles struct {
 }
 
 // WithRoles returns a view of t in which only some servers read, that is send fragments, and only
-// some build, that is receive them. Lists are such as "server0-11,leaf3"; "" is every server. Each
-// server has a role of its own or both; one of neither takes no part. O(S).
+// some build, that is receive them. A list is for example "server0-11,leaf3"; "" is every server.
+// Each server has one role or both; a server without a role takes no part. O(S).
 func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
 	r := &roles{}
 	var err error
@@ -50,16 +51,16 @@ func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
 	return &v, nil
 }
 
-var roleRE = regexp.MustCompile(`^(server|leaf)(\d{1,7})(?:-(\d{1,7}))?$`)
+var roleRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(server|leaf)(\d{1,7})(?:-(\d{1,7}))?$`) })
 
-// chosen returns which servers a list names, by rank.
+// chosen returns the servers in a list, by rank.
 func (t *Tree) chosen(role, list string) ([]bool, error) {
 	in, none := make([]bool, t.Servers()), true
 	for _, item := range strings.Split(list, ",") {
 		if item = strings.TrimSpace(item); item == "" && list == "" {
 			item = fmt.Sprintf("leaf0-%d", t.leaves-1)
 		}
-		m := roleRE.FindStringSubmatch(item)
+		m := roleRE().FindStringSubmatch(item)
 		if m == nil {
 			return nil, fmt.Errorf("%ss %q: write servers and leaves, such as server0-11,leaf3", role, item)
 		}
@@ -101,7 +102,7 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 // Roles reports whether some server does not both read and build.
 func (t *Tree) Roles() bool { return t.roles != nil }
 
-// AllBoth returns an error where some server does not both read and build, for those that do not know roles.
+// AllBoth returns an error unless every server reads and builds, for callers without roles.
 func (t *Tree) AllBoth(who string) error {
 	if t.roles == nil {
 		return nil
@@ -150,8 +151,25 @@ func (t *Tree) BuildersOn(leaf int) int {
 	return t.roles.builders[leaf]
 }
 
-// RoleLists returns the readers and the builders as WithRoles takes them, each range of positions once and rising.
+// RoleLists returns the readers and the builders in the form of WithRoles, each range of positions
+// once and rising.
 func (t *Tree) RoleLists() (readers, builders string) { return t.list(t.Reads), t.list(t.Builds) }
+
+// RoleRanks returns the ranks that read and those that build, rising; nil where every server reads and builds.
+func (t *Tree) RoleRanks() (readers, builders []int) {
+	if t.roles == nil {
+		return nil, nil
+	}
+	for rank := range t.Servers() {
+		if t.Reads(rank) {
+			readers = append(readers, rank)
+		}
+		if t.Builds(rank) {
+			builders = append(builders, rank)
+		}
+	}
+	return readers, builders
+}
 
 func (t *Tree) list(in func(rank int) bool) string {
 	var parts []string

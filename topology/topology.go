@@ -1,23 +1,23 @@
-// Package topology describes a fat tree: which servers, leaf switches, spine switches
-// and links it has, and which of them are dead. All are dense integer IDs.
+// Package topology describes a fat tree: its servers, leaf switches, spine switches and links, and
+// which of them are dead. All are dense integer IDs.
 //
 // The fabric is the two-level fat tree FT(2;M0,M1) of the thesis (ch. 2): M1
 // leaves with M0 server ports each and, unless stated otherwise, M0 spines,
 // with one cable from each leaf to each spine. All links have unit capacity.
 //
 // Two levels may have p parallel cables from each leaf to each spine, PGFT(2;M0,M1;1,K;1,p). Each
-// is a link of its own, which dies by itself. A message takes one up and one down, any with any.
+// is a separate link, which may die alone. A message takes one up and one down, in any combination.
 //
-// With a third level, FT(3;M0,M1,M2), the tree is M2 pods of M1 leaves. Spines are then
-// planes: a pod has a switch in each, to which each of its leaves has a cable. A plane has
-// M1 top switches unless stated otherwise, each with a cable to the plane's switch in every
-// pod. A message between leaves of a pod chooses a plane, one between pods a plane and a top
-// switch of it. A tree of two levels is one pod, without top switches.
+// With a third level, FT(3;M0,M1,M2), the tree is M2 pods of M1 leaves. Spines are then planes: a
+// pod has a switch in each, with a cable to each of its leaves. A plane has M1 top switches unless
+// stated otherwise, each with a cable to the plane's switch in every pod. A message between leaves
+// of a pod chooses a plane, one between pods a plane and a top switch of it. A tree of two levels
+// is one pod, without top switches.
 //
-// A server has two numbers. Its position slot + leaf·M0 is its name and never changes when other
-// servers are missing. Its rank 0..S-1 is its place among the servers present, in order of
-// position; formulas, schedules and tables count in ranks. Names ("leaf0", "server17",
-// "leaf0-spine3") are made and read here, at the edge, and nowhere else.
+// A server has two numbers. Its position slot + leaf·M0 is its name and does not depend on missing
+// servers. Its rank 0..S-1 is its place among the servers present, in order of position; formulas,
+// schedules and tables count in ranks. Only this package makes and reads names ("leaf0",
+// "server17", "leaf0-spine3").
 //
 // The package holds no routes and reads no clock.
 package topology
@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// Limits on what is accepted as a fat tree; they bound memory, not mathematics.
+// Limits on fat trees; they bound memory.
 const (
 	MaxPorts    = 254 // server ports per leaf, and spines: each is one byte of an address and of a plan
 	MaxLeaves   = 4096
@@ -37,15 +37,20 @@ const (
 	MaxCables   = 15      // between a leaf and a spine: two numbers of them share a byte
 )
 
-// A Link is a cable between switches: that between a leaf and a spine or, with Above,
-// that of three levels between the switch of pod Leaf in plane Spine and top switch Top
-// of the plane. Leaf is the lower end either way. Of parallel cables, Cable is the number
-// plus 1; it is 0 where there is one.
+// A Link is a cable between switches: between a leaf and a spine or, with Above, on three levels,
+// between the switch of pod Leaf in plane Spine and top switch Top of the plane. Leaf is the lower
+// end in both cases. For parallel cables, Cable is the number plus 1; otherwise it is 0.
 type Link struct {
 	Leaf, Spine int
 	Above       bool
 	Top         int
 	Cable       int
+}
+
+// A SlowLink is a link that is alive at a share of the usual rate, 0 < Share < 1.
+type SlowLink struct {
+	Link  Link
+	Share float64
 }
 
 // String returns the name of the link, such as "leaf0-spine3", "leaf0-spine3/1" of parallel cables,
@@ -57,7 +62,7 @@ func (l Link) String() string {
 	return fmt.Sprintf("leaf%d-spine%d%s", l.Leaf, l.Spine, l.number())
 }
 
-// number is what the name of a parallel cable ends in.
+// number is the end of the name of a parallel cable.
 func (l Link) number() string {
 	if l.Cable == 0 {
 		return ""
@@ -65,8 +70,8 @@ func (l Link) number() string {
 	return fmt.Sprintf("/%d", l.Cable-1)
 }
 
-// A Tree is a fat tree of two levels or three, or a view of one with dead links. It is
-// immutable and safe for concurrent use.
+// A Tree is a fat tree of two levels or three, or a view of one with dead links. It is immutable
+// and safe for concurrent use.
 type Tree struct {
 	ports  int // M0
 	leaves int
@@ -148,8 +153,8 @@ func New(o Options) (*Tree, error) {
 	return t, nil
 }
 
-// Without returns a view of t in which the given links are dead as well as
-// those dead already. A link that does not exist is an error.
+// Without returns a view of t in which the given links are dead, too. A link that does not exist is
+// an error.
 func (t *Tree) Without(links ...Link) (*Tree, error) {
 	v := *t
 	v.dead = slices.Clone(t.dead)
@@ -181,7 +186,7 @@ func (t *Tree) Healthy() *Tree {
 	return &v
 }
 
-// Options returns what New makes the same tree of, with every link alive.
+// Options returns the Options with which New makes the same tree, with every link alive.
 func (t *Tree) Options() Options {
 	o := Options{Ports: t.ports, Leaves: t.leaves, Spines: t.spines, Fill: t.Fill(), Tops: t.tops}
 	if t.tops > 0 {
@@ -207,26 +212,24 @@ func (t *Tree) Levels() int {
 // Pods returns the number of pods; 1 on two levels.
 func (t *Tree) Pods() int { return t.pods }
 
-// PodLeaves returns the number of leaves of a pod; those of pod q are q·PodLeaves() and the next.
+// PodLeaves returns the number of leaves of a pod. Pod q has the leaves from q·PodLeaves() on.
 func (t *Tree) PodLeaves() int { return t.leaves / t.pods }
 
-// Pod returns the pod of a leaf.
 func (t *Tree) Pod(leaf int) int { return leaf / (t.leaves / t.pods) }
 
 // Tops returns the number of top switches in a plane; 0 on two levels.
 func (t *Tree) Tops() int { return t.tops }
 
-// Leaves returns the number of leaves.
 func (t *Tree) Leaves() int { return t.leaves }
 
-// Spines returns the number of spines; of three levels that of planes, each of which has
-// a switch in every pod.
+// Spines returns the number of spines or, on three levels, of planes, each with a switch in every
+// pod.
 func (t *Tree) Spines() int { return t.spines }
 
 // Cables returns the number of parallel cables between a leaf and a spine; 1 on three levels.
 func (t *Tree) Cables() int { return t.cables }
 
-// OneCable returns an error where cables are parallel, for those that do not know such trees.
+// OneCable returns an error where cables are parallel, for callers that do not support such trees.
 func (t *Tree) OneCable(who string) error {
 	if t.cables == 1 {
 		return nil
@@ -291,7 +294,7 @@ func (t *Tree) Rank(position int) (int, bool) {
 }
 
 // LinkID returns the dense ID of a link: leaf·Spines + spine, by cable where they are parallel,
-// those above behind them, by pod, spine and top.
+// then links above, by pod, spine and top.
 func (t *Tree) LinkID(l Link) int {
 	if l.Above {
 		return t.leaves*t.spines + (l.Leaf*t.spines+l.Spine)*t.tops + l.Top
@@ -302,7 +305,7 @@ func (t *Tree) LinkID(l Link) int {
 // LowerLinks returns the number of cables between leaves and spines, the first by LinkID.
 func (t *Tree) LowerLinks() int { return t.leaves * t.spines * t.cables }
 
-// Cable returns the link that is a cable between a leaf and a spine, 0..Cables()-1.
+// Cable returns the link of a cable, 0..Cables()-1, between a leaf and a spine.
 func (t *Tree) Cable(leaf, spine, cable int) Link {
 	if t.cables == 1 {
 		return Link{Leaf: leaf, Spine: spine}
@@ -324,7 +327,7 @@ func (t *Tree) LinkOf(id int) Link {
 // AllLinks returns the number of cables between switches.
 func (t *Tree) AllLinks() int { return len(t.dead) }
 
-// Has reports whether a link is one of the tree.
+// Has reports whether the tree has a link.
 func (t *Tree) Has(l Link) bool {
 	lower, top, first, last := t.leaves, l.Top == 0, 0, 0
 	if l.Above {
@@ -335,7 +338,6 @@ func (t *Tree) Has(l Link) bool {
 	return top && l.Cable >= first && l.Cable <= last && l.Leaf >= 0 && l.Leaf < lower && l.Spine >= 0 && l.Spine < t.spines
 }
 
-// LinkAlive reports whether a link is alive.
 func (t *Tree) LinkAlive(l Link) bool { return !t.dead[t.LinkID(l)] }
 
 // Alive reports whether a cable between a leaf and a spine is alive.
@@ -379,8 +381,8 @@ func (t *Tree) AliveSpines(leaf int) []int {
 	return out
 }
 
-// CommonSpines returns the spines with live links to both leaves, rising; of three levels
-// the planes in which a live path between the two is.
+// CommonSpines returns the spines with live links to both leaves, rising; on three levels the
+// planes with a live path between the two.
 func (t *Tree) CommonSpines(a, b int) []int {
 	var out []int
 	for k := range t.spines {
@@ -391,8 +393,7 @@ func (t *Tree) CommonSpines(a, b int) []int {
 	return out
 }
 
-// meet reports whether what is in plane k gets from one leaf's pod to another's: some top
-// switch is alive from both.
+// meet reports whether plane k joins the pods of two leaves: some top switch is alive from both.
 func (t *Tree) meet(a, b, k int) bool {
 	q, r := t.Pod(a), t.Pod(b)
 	for top := range t.tops {
@@ -412,64 +413,6 @@ func (t *Tree) Dead() []Link {
 		}
 	}
 	return out
-}
-
-// An UnreachableError says that two leaves with servers have no live path to each other.
-type UnreachableError struct {
-	A, B  int
-	three bool // levels
-}
-
-func (e *UnreachableError) Error() string {
-	if e.three {
-		return fmt.Sprintf("leaf%d and leaf%d have no live path, through a plane and, between pods, a top switch of it: their servers cannot reach each other", e.A, e.B)
-	}
-	return fmt.Sprintf("leaf%d and leaf%d have no spine in common that is alive: their servers cannot reach each other", e.A, e.B)
-}
-
-// Connected returns an *UnreachableError for the first pair of leaves with servers that
-// have no live path, or nil.
-func (t *Tree) Connected() error {
-	for a, b := range t.apart {
-		return &UnreachableError{a, b, t.tops > 0}
-	}
-	return nil
-}
-
-// Unreachable returns the pairs of leaves with servers that have no live path, rising, the
-// smaller leaf first.
-func (t *Tree) Unreachable() [][2]int {
-	var out [][2]int
-	for a, b := range t.apart {
-		out = append(out, [2]int{a, b})
-	}
-	return out
-}
-
-// apart yields what Unreachable lists. O(leaves²·planes + pods²·planes·tops).
-func (t *Tree) apart(yield func(a, b int) bool) {
-	meet := make([]bool, t.pods*t.spines) // of the pod of a with all others
-	for a := range t.leaves {
-		if a%t.PodLeaves() == 0 {
-			for i := range meet {
-				meet[i] = t.meet(a, i/t.spines*t.PodLeaves(), i%t.spines)
-			}
-		}
-		for b := a + 1; b < t.leaves; b++ {
-			if t.fill[a] > 0 && t.fill[b] > 0 && !t.reach(a, b, meet[t.Pod(b)*t.spines:]) && !yield(a, b) {
-				return
-			}
-		}
-	}
-}
-
-func (t *Tree) reach(a, b int, meet []bool) bool {
-	for k := range t.spines {
-		if meet[k] && t.Alive(a, k) && t.Alive(b, k) {
-			return true
-		}
-	}
-	return false
 }
 
 // Compare orders links by leaf and then spine, those above last, as Tree.Dead lists them.
@@ -497,20 +440,20 @@ func Minus(links, others []Link) []Link {
 	return out
 }
 
-// A LinkEvent is what one end of a link between switches says about it. A link is alive while
-// both ends are up.
+// A LinkEvent is the report of one end of a link between switches. A link is alive while both ends
+// are up.
 type LinkEvent struct {
 	Link Link
 	Leaf bool // the lower end says so, the leaf's, else the upper one, the spine's
 	Up   bool
 	Seen time.Time // when the event had been read
-	// Reread marks a state that was read because events were lost: the end may have
-	// changed more than once since the last event.
+	// Reread marks a state read because events were lost: the end may have changed more than once
+	// since the last event.
 	Reread bool
 }
 
-// A CableEvent is that a cable went down or is up again: one between switches, or that of a
-// server.
+// A CableEvent reports that a cable went down or is up again: a cable between switches, or a
+// server's.
 type CableEvent struct {
 	Cable string    // as WireName has it
 	Up    bool      // both ends are

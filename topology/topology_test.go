@@ -1,9 +1,9 @@
 package topology_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +11,12 @@ import (
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
+
+// parsed returns the tree of a notation without the named links.
+func parsed(t testing.TB, notation string, down ...string) *topology.Tree {
+	t.Helper()
+	return topologytest.Tree(t, expect.Value(topology.Parse(notation))(t), down...)
+}
 
 func TestParse(t *testing.T) {
 	for _, tt := range []struct {
@@ -47,8 +53,8 @@ func TestParse(t *testing.T) {
 		{in: "PGFT(2;4,4;2,4;1,1)", err: "w1 = 2 and p1 = 1: a server has one cable"},
 		{in: "PGFT(2;4,4;1,4;1,2)", want: topology.Options{Ports: 4, Leaves: 4, Cables: 2}},
 		{in: "PGFT(2;20,18;1,10;1,2)", want: topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}},
-		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2: plans do not know two cables between a leaf and a middle switch"},
-		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", err: "p3 = 4: plans do not know two cables between a middle switch and a top switch"},
+		{in: "PGFT(3;4,4,4;1,4,4;1,2,1)", err: "p2 = 2: plans do not allow two cables between a leaf and a middle switch"},
+		{in: "PGFT(3;4,5,6;1,3,2;1,1,4)", err: "p3 = 4: plans do not allow two cables between a middle switch and a top switch"},
 		{in: "FT(2;1 2,8)", err: `"1 2" is not a number`},
 		{in: "F T(2;4,8)", err: "write FT(2;M0,M1)"},
 	} {
@@ -126,26 +132,56 @@ func TestRanksAndPositions(t *testing.T) {
 	}
 }
 
+// Names stand for links, or the error says what the tree has.
 func TestLinks(t *testing.T) {
-	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 3})
+	const two, cables, three = "FT(2;4,3)", "PGFT(2;4,3;1,2;1,3)", "PGFT(3;4,3,2;1,5,7;1,1,1)"
 	for _, tt := range []struct {
-		name string
-		n    int
-		err  string
+		tree, name string
+		low, tops  int
+		err        string
 	}{
-		{name: "leaf2-spine3", n: 1},
-		{name: "spine1", n: 3},
-		{name: "leaf3-spine0", err: `no link "leaf3-spine0"; FT(2;4,3) has leaf0..leaf2 and spine0..spine3`},
-		{name: "spine4", err: `no spine "spine4"`},
-		{name: "leaf1", err: "neither a link (leaf0-spine3) nor a spine (spine3)"},
-		{name: "leaf99999999999999999999-spine0", err: "no link"},
+		{tree: two, name: "leaf2-spine3", low: 1},
+		{tree: two, name: "spine1", low: 3},
+		{tree: two, name: "leaf3-spine0", err: `no link "leaf3-spine0"; FT(2;4,3) has leaf0..leaf2 and spine0..spine3`},
+		{tree: two, name: "spine4", err: `no spine "spine4"`},
+		{tree: two, name: "leaf1", err: "neither a link (leaf0-spine3) nor a spine (spine3)"},
+		{tree: two, name: "leaf99999999999999999999-spine0", err: "no link"},
+		{tree: two, name: "leaf0-spine1/0", err: "no cable"},
+		{tree: cables, name: "leaf0-spine1/2", low: 1},
+		{tree: cables, name: "leaf0-spine1", low: 3},
+		{tree: cables, name: "leaf0-spine1/3", err: `no cable "leaf0-spine1/3"; PGFT(2;4,3;1,2;1,3) has leaf0..leaf2 and spine0..spine1, and cables /0../2 between each two`},
+		{tree: cables, name: "leaf0-spine2", err: `no link "leaf0-spine2"`},
+		{tree: cables, name: "leaf0-spine1/99999999999999999999", err: `no cable "leaf0-spine1/99999999999999999999"`},
+		{tree: three, name: "leaf5-spine4", low: 1},
+		{tree: three, name: "pod1-spine4-top6", tops: 1},
+		{tree: three, name: "pod1-spine4", low: 3, tops: 7},
+		{tree: three, name: "spine4-top6", tops: 2},
+		{tree: three, name: "spine4", low: 6, tops: 14},
+		{tree: three, name: "leaf6-spine0", err: `no link "leaf6-spine0"; PGFT(3;4,3,2;1,5,7;1,1,1) has leaf0..leaf5, pod0..pod1, spine0..spine4 and top0..top6 of each spine`},
+		{tree: three, name: "pod2-spine0-top0", err: `no link "pod2-spine0-top0"`},
+		{tree: three, name: "pod0-spine5", err: `no middle switch "pod0-spine5"`},
+		{tree: three, name: "spine0-top7", err: `no top switch "spine0-top7"`},
+		{tree: three, name: "spine5", err: `no plane "spine5"`},
+		{tree: three, name: "pod1", err: `"pod1" is none of a link`},
+		{tree: three, name: "spine99999999999999999999", err: "no plane"},
 	} {
-		links, err := tr.Links(tt.name)
+		tree := parsed(t, tt.tree)
+		links, err := tree.Links(tt.name)
 		if tt.err != "" {
 			expect.Error(t, err, tt.err)
 			continue
 		}
-		expect.True(t, err == nil && len(links) == tt.n, "Links(%q) = %v, %v; want %d links", tt.name, links, err, tt.n)
+		low := 0
+		for _, l := range links {
+			if !l.Above {
+				low++
+			}
+		}
+		expect.True(t, err == nil && low == tt.low && len(links)-low == tt.tops && slices.IsSortedFunc(links, topology.Link.Compare),
+			"Links(%q) = %v, %v; want %d and %d", tt.name, links, err, tt.low, tt.tops)
+		v := expect.Value(tree.Without(links...))(t)
+		expect.True(t, len(v.DownNames()) == len(links) && len(tree.Dead()) == 0 && reflect.DeepEqual(v, parsed(t, tt.tree, v.DownNames()...)),
+			"without %s: %v are dead, which does not give the tree back", tt.name, v.DownNames())
 	}
 }
 
@@ -157,19 +193,6 @@ func TestWithoutIsAView(t *testing.T) {
 	got := v.CommonSpines(0, 1)
 	expect.True(t, len(got) == 1 && got[0] == 1, "CommonSpines(0, 1) = %v, want [1]", got)
 	expect.True(t, expect.Err(tr.Without(topology.Link{Leaf: 3, Spine: 0})) != nil, "a link that does not exist was taken down")
-}
-
-func TestConnected(t *testing.T) {
-	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Fill: []int{2, 2, 0}})
-	v, err := tr.Without(topology.Link{Leaf: 0, Spine: 0}, topology.Link{Leaf: 1, Spine: 1})
-	expect.Must(t, err)
-	var u *topology.UnreachableError
-	if err := v.Connected(); !errors.As(err, &u) || u.A != 0 || u.B != 1 {
-		t.Errorf("Connected() = %v, want leaf0 and leaf1", err)
-	}
-	v, err = tr.Without(topology.Link{Leaf: 2, Spine: 0}, topology.Link{Leaf: 2, Spine: 1})
-	expect.Must(t, err)
-	expect.OK(t, v.Connected(), "an empty leaf counts as cut off")
 }
 
 func TestRandom(t *testing.T) {
@@ -186,25 +209,37 @@ func TestRandom(t *testing.T) {
 }
 
 func TestWires(t *testing.T) {
-	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 3, Fill: []int{2, 1, 2}})
-	seen := map[string]bool{}
-	for w := range tr.Wires() {
-		link, direction := tr.WireName(topology.Wire(w))
-		seen[link+" "+direction] = true
+	two := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 3, Fill: []int{2, 1, 2}})
+	three := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2, Spines: 3, Tops: 2, Fill: []int{2, 1, 0, 2}})
+	for tree, wires := range map[*topology.Tree]int{two: 2 * (9 + 5), three: 2 * (12 + 5 + 12)} {
+		seen := map[string]bool{}
+		for w := range tree.Wires() {
+			link, direction := tree.WireName(topology.Wire(w))
+			seen[link+" "+direction] = true
+		}
+		expect.True(t, len(seen) == tree.Wires() && len(seen) == wires, "%d names for %d wires", len(seen), tree.Wires())
 	}
-	expect.True(t, len(seen) == tr.Wires() && len(seen) == 2*(9+5), "%d names for %d wires", len(seen), tr.Wires())
-	var names []string
-	for _, w := range tr.Path(nil, 1, 3, 2) {
-		link, direction := tr.WireName(w)
-		names = append(names, link+" "+direction)
+	for _, tt := range []struct {
+		tree                 *topology.Tree
+		src, dst, spine, top int
+		want                 string
+	}{
+		{two, 1, 3, 2, -1, "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down"},
+		{three, 0, 1, -1, -1, "server0-leaf0 up, server1-leaf0 down"},
+		{three, 0, 2, 1, -1, "server0-leaf0 up, leaf0-spine1 up, leaf1-spine1 down, server2-leaf1 down"},
+		{three, 4, 2, 2, 1, "server7-leaf3 up, leaf3-spine2 up, pod1-spine2-top1 up, pod0-spine2-top1 down, leaf1-spine2 down, server2-leaf1 down"},
+	} {
+		var names []string
+		for _, w := range tt.tree.Path(nil, tt.src, tt.dst, tt.tree.PathOf(tt.spine, tt.top)) {
+			link, direction := tt.tree.WireName(w)
+			names = append(names, link+" "+direction)
+		}
+		expect.Equal(t, strings.Join(names, ", "), tt.want, "path")
 	}
-	expect.Equal(t, strings.Join(names, ", "), "server1-leaf0 up, leaf0-spine2 up, leaf2-spine2 down, server4-leaf2 down", "path")
-	n := len(tr.Path(nil, 0, 1, -1))
-	expect.True(t, n == 2, "a path on one leaf has %d wires, want 2", n)
 }
 
 func FuzzNames(f *testing.F) {
-	trees := []*topology.Tree{pods(f, "FT(2;4,4)"), pods(f, "PGFT(2;4,4;1,2;1,3)"), pods(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")}
+	trees := []*topology.Tree{parsed(f, "FT(2;4,4)"), parsed(f, "PGFT(2;4,4;1,2;1,3)"), parsed(f, "PGFT(3;4,3,2;1,5,7;1,1,1)")}
 	for _, s := range []string{"FT(2;4,8)", "FT(3;2,2,2)", "PGFT(2;4,8;1,3;1,1)", "PGFT(2;4,8;1,3;1,2)", "PGFT(3;4,5,6;1,4,7;1,1,1)", "FT(3;65536,65536,65536)",
 		"leaf0-spine3", "leaf0-spine1/0", "leaf0-spine1/99999999999999999999", "leaf5-spine2", "pod1-spine2-top3", "spine2", "pod1-spine2", "spine2-top3", "4,4,3"} {
 		f.Add(s)

@@ -9,24 +9,24 @@ const (
 	RDMA = "rdma"
 )
 
-// Facts are what the program knows of a transport by its name; fabric/open opens it.
+// Facts describe a transport by its name; fabric/open opens it.
 type Facts struct {
 	Name string
-	// Launched: what starts the ranks (mpirun, srun) connects them, for control, too. Otherwise
+	// Launched: the launcher of the ranks (mpirun, srun) connects them, also for control. Otherwise
 	// workers listen at addresses, and join by themselves.
 	Launched   bool
 	Paths      bool   // the sender chooses the path of each message; otherwise the network does
 	Labs       bool   // it crosses the links of a lab
 	Emulated   bool   // it crosses the links of an emulated network, too
-	IO         bool   // payload moves in ways that a scenario chooses among
-	Barrier    bool   // barrier mpi is there
-	Unmeasured string // why no preflight measures how servers reach each other; "": it does
-	Needs      string // packages that a build with the build tag Name needs; "": each binary has it
+	IO         bool   // a scenario can choose how payload moves
+	Barrier    bool   // barrier mpi exists
+	Unmeasured string // why no preflight measures the paths between servers; "": it does
+	Needs      string // packages for a build with the build tag Name; "": every binary has the transport
 }
 
 var table = []Facts{
 	{Name: TCP, Paths: true, Labs: true, Emulated: true, IO: true},
-	{Name: MPI, Launched: true, Labs: true, Barrier: true, Unmeasured: "MPI finds its own addresses", Needs: "libopenmpi-dev, pkg-config and gcc"},
+	{Name: MPI, Launched: true, Labs: true, Barrier: true, Unmeasured: "MPI finds its own addresses", Needs: "libopenmpi-dev or libmpich-dev, and gcc"},
 	{Name: RDMA, Paths: true, Unmeasured: "verbs do not take the ways of IP", Needs: "libibverbs-dev and gcc"},
 }
 
@@ -38,7 +38,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Of returns the facts of a transport, none where there is none of that name.
+// Of returns the facts of a transport, or none for an unknown name.
 func Of(name string) (f Facts) {
 	if i := slices.Index(Names(), name); i >= 0 {
 		f = table[i]

@@ -1,10 +1,9 @@
 // Package transport moves messages between the ranks of a run.
 //
-// An Endpoint is one rank's place on the network under test. It knows bytes,
-// peers and paths; it knows nothing of events, phases or schedules. The
-// implementations are tcp (sockets) and, with
-// the build tags of their names, mpi and rdma (InfiniBand, RoCE); package transporttest holds the promises below as
-// tests, which every implementation passes, and has one in memory for tests of others.
+// An Endpoint is one rank's place on the network under test. It knows bytes, peers and paths; it
+// knows nothing of events, phases or schedules. The implementations are tcp (sockets) and, with the
+// build tags of their names, mpi and rdma (InfiniBand, RoCE). Package transporttest tests the
+// promises below for every implementation, and has one in memory for tests of other packages.
 package transport
 
 import (
@@ -14,15 +13,14 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by calls on a closed Endpoint, and by those that Close
-// interrupts.
+// ErrClosed is returned by calls on a closed Endpoint, and by calls that Close interrupts.
 var ErrClosed = errors.New("endpoint closed")
 
 // ErrSize reports a message whose size is not what the receiver expected.
 var ErrSize = errors.New("message size differs from what was expected")
 
-// Single is the Path of an operation that leaves the choice of spine to the
-// network's routing tables.
+// Single is the Path of an operation that leaves the choice of spine to the network's routing
+// tables.
 const Single = -1
 
 // Kind tells a send from a receive, and data from requests.
@@ -32,8 +30,8 @@ type Kind uint8
 // separate streams: a request never waits behind data, nor data behind
 // requests. Within each stream (pair, path, data or requests) order is kept.
 //
-// A request asks its receiver for data, and its Path is the one that this data
-// takes; the request itself goes the way back.
+// A request asks its receiver for data. Its Path is the path of that data; the request itself takes
+// the path back.
 const (
 	Send        Kind = iota // data to Peer
 	Recv                    // data from Peer
@@ -45,14 +43,12 @@ func (k Kind) String() string {
 	return [...]string{"send", "receive", "send request", "receive request"}[k]
 }
 
-// An Op is one message on its way to or from Peer, through the path (spine)
-// that the plan chose.
+// An Op is one message to or from Peer, through the path (spine) that the plan chose.
 //
-// A receive matches the next message of its stream, in the order in which
-// receives were posted. A receive's Body may be longer than what arrives: the
-// number of bytes is then in N; a message that does not fit ends the operation
-// with ErrSize. With Drop instead of Body, what arrives is thrown away as early as
-// the transport can, and N says how much that was.
+// A receive matches the next message of its stream, in the order in which receives were posted. A
+// receive's Body may be longer than the message: N is then the number of bytes received. A message
+// that does not fit ends the operation with ErrSize. With Drop instead of Body, the message is
+// discarded as early as the transport can, and N is its length.
 type Op struct {
 	Kind Kind
 	Peer int
@@ -60,26 +56,25 @@ type Op struct {
 	ID   uint64 // the caller's; handed back by Poll
 	Head []byte // HeadSize bytes
 	Body []byte // from Alloc, at most MaxBody bytes; the caller must not touch Head or Body until the Op is done
-	Drop int    // a receive without Body: take up to so many bytes and throw them away
+	Drop int    // a receive without Body: discard up to so many bytes
 	N    int    // bytes of Body sent or received, or dropped; set when done
 
-	// A posted receive with Near is handed back by Poll a first time, with Coming set, when
-	// its head is there and so many bytes of its body at most are still to come. It is not
-	// done then: nothing but ID, Peer and Head may be looked at. A transport that cannot
-	// tell, or sees all at once, leaves that out.
+	// Poll returns a posted receive with Near a first time, with Coming set, when its head is there
+	// and at most Near bytes of its body are still to come. It is not done then: only ID, Peer and
+	// Head are valid. A transport that cannot tell, or gets all at once, skips that.
 	Near   int
 	Coming bool
 
-	// Done is when an Exchange had done a receive, which may be before the Exchange
-	// returns; zero where the transport cannot tell, and after Poll.
+	// Done is when an Exchange completed a receive, which may be before the Exchange returns; zero
+	// if the transport cannot tell, and after Poll.
 	Done time.Time
 }
 
-// HeadSize is the length of every Head. One size for all messages lets a
-// receiver post its buffers before it knows what will come.
+// HeadSize is the length of every Head. One size for all messages lets a receiver post its buffers
+// before it knows the message.
 const HeadSize = 40
 
-// MaxBody is the largest Body: a receiver can refuse a length that is not sane.
+// MaxBody is the largest Body: a receiver can refuse an implausible length.
 const MaxBody = 1 << 30
 
 // Check returns why an Op cannot be posted on an Endpoint of n ranks, or nil.
@@ -101,13 +96,12 @@ func (o *Op) Check(rank, n int) error {
 	return nil
 }
 
-// An Endpoint is one rank's place on the network. It is used by one goroutine
-// at a time, except Close and Wake, which may be called from any.
+// An Endpoint is one rank's place on the network. One goroutine at a time may use it, but any may
+// call Close and Wake.
 //
-// A failed connection or a message that breaks the rules ends the Endpoint: the
-// call under way and all later ones return the error, and only Close is left.
-// So does a peer that has closed, once there is something to send to it or data
-// to receive from it; receives of requests from it just stay without an answer.
+// A failed connection or a message that breaks the rules ends the Endpoint: the call under way and
+// all later ones return the error, and only Close remains. So does a closed peer with anything to
+// send to it or data to receive from it; receives of its requests just stay pending.
 type Endpoint interface {
 	// Exchange does one phase: all sends and receives at once, full duplex. It
 	// returns when all are done or ctx ends. Operations of kinds Send and Recv
@@ -115,39 +109,37 @@ type Endpoint interface {
 	// Endpoint has ended too.
 	Exchange(ctx context.Context, ops []Op) error
 
-	// Post queues operations without blocking on the network. The slice is
-	// copied, what Head and Body point at is not. An operation that cannot be
-	// posted is an error, and then none is.
+	// Post queues operations without blocking on the network. It copies the slice, but not Head and
+	// Body. If any operation cannot be posted, Post returns an error and posts none.
 	Post(ops []Op) error
 
-	// Poll waits until at least one posted operation is done, fills done with
-	// as many as are, in any order, and returns their number. With nothing
-	// posted it waits for ctx or Wake. What is posted stays so when ctx ends.
+	// Poll waits until at least one posted operation is done, fills done with finished operations,
+	// in any order, and returns their number. With nothing posted it waits for ctx or Wake. Posted
+	// operations stay posted when ctx ends.
 	Poll(ctx context.Context, done []Op) (int, error)
 
-	// Wake makes a Poll that waits, or else the next one, return at once; it
-	// may then return 0 operations. Wakes do not add up.
+	// Wake makes a waiting Poll, or else the next one, return at once; it may then return 0
+	// operations. Wakes do not add up.
 	Wake()
 
-	// Alloc returns n bytes that the endpoint can send from and receive into
-	// without copying (pinned or C memory, or that of a file, where it matters).
-	// They are the endpoint's: nobody may touch them once it is closed. Nor may
-	// anybody change what has been sent from them before that: the network may
-	// still be sending it, even when the Op is done.
+	// Alloc returns n bytes that the endpoint can send from and receive into without copying
+	// (pinned or C memory, or a file, where it matters). They belong to the endpoint and must not
+	// be used after Close. Sent bytes must not change before that: the network may still be sending
+	// them, even when the Op is done.
 	Alloc(n int) []byte
 
 	Rank() int
 
-	// Retransmits returns how many segments the network sent twice since the
-	// endpoint was opened, where the transport can tell, else 0.
+	// Retransmits returns how many segments the network sent twice since the endpoint was opened,
+	// if the transport can tell, else 0.
 	Retransmits() uint64
 
 	// Close unblocks every call with ErrClosed and frees what was opened.
 	Close() error
 }
 
-// A PeerError says which peer's connection failed. An Endpoint returns one
-// wherever it knows the peer, so that the run can name the server.
+// A PeerError says which peer's connection failed. An Endpoint returns one if it knows the peer, so
+// that the run can name the server.
 type PeerError struct {
 	Peer int
 	Op   string // "send", "receive", "connect", …
@@ -156,17 +148,16 @@ type PeerError struct {
 
 func (e *PeerError) Error() string { return fmt.Sprintf("%s rank %d: %v", e.Op, e.Peer, e.Err) }
 
-// Unwrap returns the cause.
 func (e *PeerError) Unwrap() error { return e.Err }
 
-// A Hook rings when a context ends. It is set anew only when the context is
-// another one: most phases have the same, and setting it allocates.
+// A Hook calls ring when a context ends. It is set again only for another context: most phases have
+// the same one, and setting it allocates.
 type Hook struct {
 	done <-chan struct{}
 	stop func() bool
 }
 
-// Set has ring called when ctx ends, and nothing else any more.
+// Set makes the end of ctx call ring, and drops the earlier context.
 func (h *Hook) Set(ctx context.Context, ring func()) {
 	if h.On(ctx) {
 		return
@@ -178,10 +169,10 @@ func (h *Hook) Set(ctx context.Context, ring func()) {
 	}
 }
 
-// On reports whether it rings when ctx ends.
+// On reports whether the end of ctx calls ring.
 func (h *Hook) On(ctx context.Context) bool { return h.done == ctx.Done() }
 
-// Clear has nothing called any more.
+// Clear drops the context.
 func (h *Hook) Clear() {
 	if h.stop != nil {
 		h.stop()
@@ -189,7 +180,7 @@ func (h *Hook) Clear() {
 	h.done, h.stop = nil, nil
 }
 
-// Ring puts a token into a channel that has room for one, unless one is there: whoever waits for it
+// Ring puts a token into a channel with room for one, unless it holds one already: then its reader
 // has not looked since.
 func Ring(bell chan struct{}) {
 	select {

@@ -5,19 +5,19 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/builder"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/tcp"
+	"evbench/transport/transporttest"
 )
 
 // Two whole workers over TCP allocate nothing either, however payload moves.
 func TestWorkersOverTCPAllocateNothing(t *testing.T) {
-	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
-		for _, deliver := range []string{wire.DeliverBuffer, wire.DeliverDiscard} {
+	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 			for _, io := range []string{tcp.Copy, tcp.Sendfile} {
 				t.Run(mode+"/"+deliver+"/"+io, func(t *testing.T) { overTCP(t, mode, deliver, io) })
 			}
@@ -35,8 +35,8 @@ func overTCP(t *testing.T, mode, deliver, io string) {
 		c := testCase(mode, n)
 		c.Rank, c.Fragment, c.Deliver = rank, 100_000, deliver
 		c.Row = []wire.Step{{To: 1 - rank, ToSpine: single, From: 1 - rank, FromSpine: single}}
-		if deliver == wire.DeliverDiscard {
-			c.Check = wire.CheckHeader
+		if deliver == builder.DeliverDiscard {
+			c.Check = builder.CheckHeader
 		}
 		build, l := builderOf(t, c, ep, eps[1-rank], &built)
 		loops = append(loops, l)
@@ -74,10 +74,10 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 	ctx, d := t.Context(), newMailbox()
 	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
-	case wire.Sync:
+	case results.Sync:
 		s := expect.Value(newSynchronised(l))(t)
 		return func() error { return s.exchange(ctx) }, l
-	case wire.FreeRunning:
+	case results.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
 		return func() (err error) {
 			until++
@@ -113,17 +113,13 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 
 func tcpEndpoints(t *testing.T, n int, io string) []*tcp.Endpoint {
 	t.Helper()
-	ls, peers, eps := make([]*tcp.Listener, n), make([]tcp.Peer, n), make([]*tcp.Endpoint, n)
+	ls, peers := make([]*tcp.Listener, n), make([]tcp.Peer, n)
 	for r := range n {
-		var err error
-		if ls[r], err = tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "t"}); err != nil {
-			t.Fatal(err)
-		}
+		ls[r] = expect.Value(tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "t"}))(t)
 		t.Cleanup(func() { _ = ls[r].Close() })
 		peers[r] = tcp.Peer{Addrs: []string{ls[r].Addr()}}
 	}
-	var g errgroup.Group
-	for r := range n {
+	return transporttest.ConnectAll(t, n, func(r int) (*tcp.Endpoint, error) {
 		group := tcp.Group{ID: 1, Rank: r, Peers: peers, IO: io}
 		for p := range n {
 			if p != r {
@@ -131,16 +127,6 @@ func tcpEndpoints(t *testing.T, n int, io string) []*tcp.Endpoint {
 				group.Partners = append(group.Partners, p)
 			}
 		}
-		g.Go(func() (err error) {
-			eps[r], err = ls[r].Connect(t.Context(), group)
-			return err
-		})
-	}
-	expect.Must(t, g.Wait())
-	t.Cleanup(func() {
-		for _, e := range eps {
-			_ = e.Close()
-		}
+		return ls[r].Connect(t.Context(), group)
 	})
-	return eps
 }

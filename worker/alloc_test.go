@@ -8,6 +8,7 @@ import (
 	"evbench/builder"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -25,7 +26,7 @@ type mirror struct {
 
 func newMirror(c wire.Configure) *mirror {
 	m := &mirror{
-		rank: c.Rank, n: len(c.Peers), sizes: c.FragmentSizes(), next: make([]uint64, len(c.Peers)), asked: c.Mode == wire.Unsync,
+		rank: c.Rank, n: len(c.Peers), sizes: c.FragmentSizes(), next: make([]uint64, len(c.Peers)), asked: c.Mode == results.Unsync,
 		waiting: make([]transport.Op, 0, 1000), done: make([]transport.Op, 0, 1000),
 	}
 	m.window = builder.NewWindow(m.Alloc, m.sizes.Max(), windowSeed)
@@ -109,17 +110,12 @@ func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
 func testCase(mode string, n int) wire.Configure {
 	c := wire.Configure{Rank: 1, Case: wire.Case{
 		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Sizes: builder.Distribution{Spread: 0.2}, Credits: 2,
-		Deliver: wire.DeliverBuffer, Check: wire.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
+		Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
 	}}
 	for p := 1; p < n; p++ {
 		c.Row = append(c.Row, wire.Step{To: (1 + p) % n, ToSpine: -1, From: (1 + n - p) % n, FromSpine: -1})
 	}
 	return c
-}
-
-// one returns a function that builds one event, in a mode, with phases of it.
-func one(tb testing.TB, mode string, n int) (build func(), l *loop) {
-	return oneOf(tb, testCase(mode, n))
 }
 
 func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
@@ -131,7 +127,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		expect.Must(tb, err)
 	}
 	switch c.Mode {
-	case wire.Sync:
+	case results.Sync:
 		s, err := newSynchronised(l)
 		must(err)
 		return func() {
@@ -142,7 +138,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 			}
 			must(s.exchange(ctx))
 		}, l
-	case wire.FreeRunning:
+	case results.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
 		return func() {
 			until++
@@ -164,11 +160,11 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 // In steady state nothing is allocated, whatever the mode and whatever becomes of
 // the fragments. Those that nobody looks into have no buffers at all.
 func TestLoopsAllocateNothing(t *testing.T) {
-	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
-		for _, deliver := range []string{wire.DeliverBuffer, wire.DeliverDiscard} {
+	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 			c := testCase(mode, 8)
-			if c.Deliver = deliver; deliver == wire.DeliverDiscard {
-				c.Check = wire.CheckHeader
+			if c.Deliver = deliver; deliver == builder.DeliverDiscard {
+				c.Check = builder.CheckHeader
 			}
 			build, l := oneOf(t, c)
 			for range 5 {
@@ -177,21 +173,8 @@ func TestLoopsAllocateNothing(t *testing.T) {
 			expect.Equal(t, testing.AllocsPerRun(200, build), 0, "%s, %s: allocations per event of 8 fragments", mode, deliver)
 			got := l.meter.events.Load()
 			expect.True(t, got == 206 && l.fragments.asm.Count(builder.Corrupt) == 0, "%s, %s: built %d, want 206", mode, deliver, got)
-			expect.True(t, (l.fragments.bufs == nil) == (deliver == wire.DeliverDiscard),
+			expect.True(t, (l.fragments.bufs == nil) == (deliver == builder.DeliverDiscard),
 				"%s, %s: buffers for %d events", mode, deliver, len(l.fragments.bufs))
 		}
-	}
-}
-
-// The worker's own cost of one event of 16 fragments of 10 kB, all verified.
-func BenchmarkEvent(b *testing.B) {
-	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
-		b.Run(mode, func(b *testing.B) {
-			build, _ := one(b, mode, 16)
-			b.ReportAllocs()
-			for b.Loop() {
-				build()
-			}
-		})
 	}
 }

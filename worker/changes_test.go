@@ -12,9 +12,9 @@ import (
 
 	"evbench/builder"
 	"evbench/controller"
-	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport/transporttest"
 )
 
@@ -35,10 +35,10 @@ func (s *switcher) run(ctx context.Context) {
 		<-time.After(time.Duration(s.rand.Int64N(int64(150 * time.Millisecond))))
 		p := controller.PlanChange{Epoch: epoch, Rows: backwards(rows(s.r.n), s.rand.IntN(4))}
 		if s.c.AsyncCredits > 0 && s.rand.IntN(3) > 0 {
-			p.Mode = []string{wire.Sync, wire.Unsync}[s.rand.IntN(2)]
+			p.Mode = []string{results.Sync, results.Unsync}[s.rand.IntN(2)]
 			s.mode = p.Mode
 		}
-		if s.mode == wire.Unsync && s.rand.IntN(2) == 0 {
+		if s.mode == results.Unsync && s.rand.IntN(2) == 0 {
 			p.Rows = nil
 		}
 		told := -1
@@ -63,9 +63,9 @@ func TestSwitchesAtRandom(t *testing.T) {
 		seed     uint64
 		balanced bool
 	}{
-		{wire.Sync, 0, 1, false}, {wire.Sync, 1, 2, false}, {wire.Sync, 3, 3, false}, {wire.Sync, 2, 4, false}, {wire.Sync, 2, 5, false},
-		{wire.FreeRunning, 0, 6, false}, {wire.Unsync, 0, 7, false}, {wire.Unsync, 0, 9, false}, {wire.Unsync, 0, 11, false},
-		{wire.Unsync, 0, 7, true}, {wire.Unsync, 0, 8, true}, {wire.Unsync, 0, 9, true},
+		{results.Sync, 0, 1, false}, {results.Sync, 1, 2, false}, {results.Sync, 3, 3, false}, {results.Sync, 2, 4, false}, {results.Sync, 2, 5, false},
+		{results.FreeRunning, 0, 6, false}, {results.Unsync, 0, 7, false}, {results.Unsync, 0, 9, false}, {results.Unsync, 0, 11, false},
+		{results.Unsync, 0, 7, true}, {results.Unsync, 0, 8, true}, {results.Unsync, 0, 9, true},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d/%v", tt.mode, tt.async, tt.seed, tt.balanced), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed, tt.balanced) })
@@ -97,7 +97,7 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
 	}
 	for _, w := range o.Servers {
-		if w.Events*uint64(n) != o.Events || mode != wire.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes {
+		if w.Events*uint64(n) != o.Events || mode != results.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes {
 			t.Errorf("server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
 		}
 	}
@@ -119,7 +119,7 @@ func (s *switcher) check(t *testing.T) {
 // What is sent twice and what comes too late is recognised after a change of the plan, and
 // costs the new events nothing; an event that is spoilt on the old plan is lost, once.
 func TestLateFragmentsOfAnOldPlan(t *testing.T) {
-	for _, to := range []string{wire.Sync, wire.Unsync} {
+	for _, to := range []string{results.Sync, results.Unsync} {
 		t.Run(to, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lateFragments(t, to) }) })
 	}
 }
@@ -151,7 +151,7 @@ func lateFragments(t *testing.T, to string) {
 		return transporttest.Deliver
 	}
 	r.start()
-	c := newCase(n, wire.Sync)
+	c := newCase(n, results.Sync)
 	c.Rows, c.AsyncCredits, c.Warmup, c.Exchanges = old, 2, 0, 60
 	var wg sync.WaitGroup
 	var switched error
@@ -193,7 +193,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 			}
 		})
 		r.start()
-		c := lasting(n, wire.Sync, 3*time.Second)
+		c := lasting(n, results.Sync, 3*time.Second)
 		var wg sync.WaitGroup
 		var sw failover.Switch
 		var err error
@@ -228,14 +228,14 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 func TestKilledDuringUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4).start()
-		c := newCase(4, wire.Sync)
+		c := newCase(4, results.Sync)
 		c.AsyncCredits, c.Exchanges, c.Duration = 1, 0, time.Hour
 		var wg sync.WaitGroup
 		var err error
 		c.OnMeasure = func() {
 			wg.Go(func() {
 				<-time.After(time.Second)
-				p := controller.PlanChange{Epoch: 1, Mode: wire.Unsync}
+				p := controller.PlanChange{Epoch: 1, Mode: results.Unsync}
 				_, err = r.ctl.Update(t.Context(), p, func(uint64) { r.kill[3]() })
 			})
 		}
@@ -253,12 +253,12 @@ func TestUpdatesRefused(t *testing.T) {
 		mode, to, want string
 		async, rows    int
 	}{
-		{wire.Sync, wire.Unsync, "not possible in this case, which is synchronised", 0, 3},
-		{wire.Unsync, wire.Sync, "not possible in this case, which is unsynchronised", 0, 3},
-		{wire.FreeRunning, wire.Unsync, "not possible in this case, which is free-running", 0, 3},
-		{wire.Sync, "rushed", `mode "rushed"`, 2, 3},
-		{wire.Sync, "", "0 rows for 3 servers", 2, 0},
-		{wire.Sync, wire.Unsync, "2 rows for 3 servers", 2, 2},
+		{results.Sync, results.Unsync, "not possible in this case, which is synchronised", 0, 3},
+		{results.Unsync, results.Sync, "not possible in this case, which is unsynchronised", 0, 3},
+		{results.FreeRunning, results.Unsync, "not possible in this case, which is free-running", 0, 3},
+		{results.Sync, "rushed", `mode "rushed"`, 2, 3},
+		{results.Sync, "", "0 rows for 3 servers", 2, 0},
+		{results.Sync, results.Unsync, "2 rows for 3 servers", 2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 3).start()

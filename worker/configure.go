@@ -8,20 +8,20 @@ import (
 
 	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/results"
 	"evbench/transport"
 )
 
-// Bounds on what a controller may ask for.
+// Bounds on the values of a Configure.
 const (
-	maxPeers   = 1 << 16
-	maxCredits = 1024 // events in flight: each costs a buffer of a whole event
-	maxSpine   = 1 << 16
-	maxTime    = 1000 * time.Hour
-	maxMemory  = 1 << 40 // where Options.Memory does not say
+	maxPeers  = 1 << 16
+	maxSpine  = 1 << 16
+	maxTime   = 1000 * time.Hour
+	maxMemory = 1 << 40 // if Options.Memory is not set
 )
 
-// check refuses a Configure that the loops could not rely on, or that takes more than
-// memory bytes (0: maxMemory). Its errors name the field.
+// check refuses a Configure that is unsafe for the loops, or that needs more than memory bytes (0:
+// maxMemory). Its errors name the field.
 func check(c wire.Configure, memory uint64) error {
 	n := len(c.Peers)
 	switch {
@@ -31,10 +31,10 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("rank: %d of %d", c.Rank, n)
 	case c.Fragment < 1 || c.Fragment > transport.MaxBody:
 		return fmt.Errorf("fragment: %d bytes, must be 1..%d", c.Fragment, transport.MaxBody)
-	case c.Credits < 1 || c.Credits > maxCredits:
-		return fmt.Errorf("credits: %d, must be 1..%d", c.Credits, maxCredits)
-	case c.AsyncCredits < 0 || c.AsyncCredits > maxCredits || c.AsyncCredits > 0 && c.Mode != wire.Sync:
-		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, maxCredits, wire.Sync)
+	case c.Credits < 1 || c.Credits > builder.MaxCredits:
+		return fmt.Errorf("credits: %d, must be 1..%d", c.Credits, builder.MaxCredits)
+	case c.AsyncCredits < 0 || c.AsyncCredits > builder.MaxCredits || c.AsyncCredits > 0 && c.Mode != results.Sync:
+		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, builder.MaxCredits, results.Sync)
 	case c.Sources < 0 || c.Sources >= n:
 		return fmt.Errorf("sources: %d, must be 0..%d", c.Sources, n-1)
 	case c.Timeout <= 0 || c.Timeout > maxTime:
@@ -44,7 +44,11 @@ func check(c wire.Configure, memory uint64) error {
 	case c.Interval <= 0 || c.Interval > maxTime:
 		return fmt.Errorf("interval: %v, must be above 0 and at most %v", c.Interval, maxTime)
 	}
-	if err := c.Sizes.Check(n); err != nil {
+	roles := c.Roles()
+	if err := roles.Check(); err != nil {
+		return fmt.Errorf("roles: %w", err)
+	}
+	if err := c.Sizes.Check(roles); err != nil {
 		return fmt.Errorf("sizes: %w", err)
 	}
 	if most := c.FragmentSizes().Max(); most > transport.MaxBody {
@@ -57,22 +61,24 @@ func check(c wire.Configure, memory uint64) error {
 	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
 	}
-	if c.Mode == wire.Ordered || c.Mode == wire.Unsync && len(c.Row) == 0 {
+	if c.Mode == results.InOrder || c.Mode == results.Unsync && len(c.Row) == 0 {
 		return nil
 	}
-	return checkRow(c.Row, c.Rank, n)
+	return checkRow(c.Row, c.Rank, roles)
 }
 
-// memoryFor is about how many bytes a case takes. What is checked before it bounds the
-// factors, so that it does not overflow.
+// memoryFor estimates the memory of a case in bytes. Earlier checks bound the factors, so the
+// product does not overflow.
 func memoryFor(c wire.Configure) uint64 {
-	const each = 1 << 10 // beside its payload, for a fragment that is on its way
-	n, slots, size := uint64(len(c.Peers)), uint64(max(inFlight(c), 1)), uint64(c.FragmentSizes().Max())
+	const each = 1 << 10 // for a fragment in transit, beside its payload
+	roles := c.Roles()
+	n, slots, size := uint64(roles.Sources()), uint64(max(inFlight(c), 1)), uint64(c.FragmentSizes().Max())
 	need := size + n*slots*each
 	switch {
-	case c.Deliver == wire.DeliverBuffer:
+	case !roles.Builds(c.Rank):
+	case c.Deliver == builder.DeliverBuffer:
 		need += n * slots * size
-	case c.Check == wire.CheckPayload:
+	case c.Check == builder.CheckPayload:
 		need += n * size
 	}
 	return need
@@ -89,19 +95,21 @@ func checkStandby(c wire.Configure) error {
 
 func checkWords(c wire.Configure) error {
 	switch {
-	case c.Mode != wire.Sync && c.Mode != wire.Unsync && c.Mode != wire.FreeRunning && c.Mode != wire.Ordered:
+	case c.Mode != results.Sync && c.Mode != results.Unsync && c.Mode != results.FreeRunning && c.Mode != results.InOrder:
 		return fmt.Errorf("mode: %q", c.Mode)
-	case c.Deliver != wire.DeliverBuffer && c.Deliver != wire.DeliverDiscard:
-		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, wire.DeliverBuffer, wire.DeliverDiscard)
-	case c.Check != wire.CheckHeader && c.Check != wire.CheckPayload:
-		return fmt.Errorf("check: %q, must be %s or %s", c.Check, wire.CheckHeader, wire.CheckPayload)
+	case c.Deliver != builder.DeliverBuffer && c.Deliver != builder.DeliverDiscard:
+		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, builder.DeliverBuffer, builder.DeliverDiscard)
+	case c.Check != builder.CheckHeader && c.Check != builder.CheckPayload:
+		return fmt.Errorf("check: %q, must be %s or %s", c.Check, builder.CheckHeader, builder.CheckPayload)
 	}
 	return builder.MayCheck(c.Deliver, c.Check, inFlight(c))
 }
 
-// checkRow wants every other rank once as a destination and once as a source.
-func checkRow(row []wire.Step, rank, n int) error {
-	to, from := make([]bool, n), make([]bool, n)
+// checkRow wants every other builder once as a destination of a reader, and every other reader once
+// as a source of a builder.
+func checkRow(row []wire.Step, rank int, roles builder.Roles) error {
+	reads, builds := roles.Reads(rank), roles.Builds(rank)
+	to, from := make([]bool, roles.Servers), make([]bool, roles.Servers)
 	for p, s := range row {
 		if err := once(to, s.To, rank); err != nil {
 			return fmt.Errorf("row: phase %d: send to %w", p, err)
@@ -113,9 +121,13 @@ func checkRow(row []wire.Step, rank, n int) error {
 			return fmt.Errorf("row: phase %d: spines %d and %d, must be %d..%d", p, s.ToSpine, s.FromSpine, single, maxSpine)
 		}
 	}
-	for r := range n {
-		if r != rank && (!to[r] || !from[r]) {
+	for r := range to {
+		sends, receives := r != rank && reads && roles.Builds(r), r != rank && builds && roles.Reads(r)
+		switch {
+		case sends && !to[r] || receives && !from[r]:
 			return fmt.Errorf("row: rank %d is left out", r)
+		case to[r] && !sends || from[r] && !receives:
+			return fmt.Errorf("row: rank %d has another role", r)
 		}
 	}
 	return nil
@@ -134,7 +146,7 @@ func once(seen []bool, peer, rank int) error {
 	return nil
 }
 
-// A plan is the row that holds from one exchange on, and how events are built then.
+// A plan is the row used from one exchange on, and the mode from then on.
 type plan struct {
 	epoch uint32
 	from  uint64
@@ -142,7 +154,7 @@ type plan struct {
 	row   []wire.Step
 }
 
-// plans are in order of from; the first holds from exchange 0.
+// plans are sorted by from; the first starts at exchange 0.
 type plans []plan
 
 func (p plans) at(exchange uint64) *plan {
@@ -174,21 +186,21 @@ func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 	if next.mode == "" {
 		next.mode = last.mode
 	}
-	if next.mode != wire.Unsync && next.mode != wire.Ordered && len(next.row) == 0 {
+	if next.mode != results.Unsync && next.mode != results.InOrder && len(next.row) == 0 {
 		return p, errors.New("plan update: no row")
 	}
 	return append(p, next), nil
 }
 
-// checkUpdate checks what needs no knowledge of the plans before it.
+// checkUpdate checks what does not depend on earlier plans.
 func checkUpdate(u wire.PlanUpdate, c wire.Configure) error {
-	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != wire.Unsync || c.AsyncCredits == 0) {
+	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != results.Unsync || c.AsyncCredits == 0) {
 		return fmt.Errorf("mode %q in a case that is %s", u.Mode, c.Mode)
 	}
-	if len(u.Row) == 0 && (c.Mode == wire.Unsync || c.Mode == wire.Ordered || c.AsyncCredits > 0) {
+	if len(u.Row) == 0 && (c.Mode == results.Unsync || c.Mode == results.InOrder || c.AsyncCredits > 0) {
 		return nil
 	}
-	return checkRow(u.Row, c.Rank, len(c.Peers))
+	return checkRow(u.Row, c.Rank, c.Roles())
 }
 
 // paths returns, by peer, the spine towards it and the spine from it.

@@ -10,6 +10,7 @@ import (
 	"evbench/builder"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -20,11 +21,11 @@ func configured(mode string) wire.Configure {
 		Row: []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
 		Case: wire.Case{
 			Name: "one", Mode: mode, Barrier: "tournament", Peers: []wire.Peer{{Server: 4}, {Server: 5}, {Server: 9}},
-			Fragment: 1000, Sizes: builder.Distribution{Spread: 0.5}, Seed: 1, Credits: 2, Deliver: wire.DeliverBuffer, Check: wire.CheckPayload,
+			Fragment: 1000, Sizes: builder.Distribution{Spread: 0.5}, Seed: 1, Credits: 2, Deliver: builder.DeliverBuffer, Check: builder.CheckPayload,
 			Timeout: time.Second, Interval: time.Second, Pairs: true,
 		},
 	}
-	if mode == wire.Sync {
+	if mode == results.Sync {
 		c.AsyncCredits = 2
 	}
 	return c
@@ -32,7 +33,7 @@ func configured(mode string) wire.Configure {
 
 // What would make the loops panic, or the machine run out of memory, is refused, and the error names the field.
 func TestCheckRefuses(t *testing.T) {
-	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
+	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
 		expect.OK(t, check(configured(mode), 0), "%s", mode)
 	}
 	for want, change := range map[string]func(c *wire.Configure){
@@ -49,7 +50,7 @@ func TestCheckRefuses(t *testing.T) {
 		"sizes: file: 4 numbers for 3 servers":  func(c *wire.Configure) { c.Sizes = builder.Distribution{Table: []uint32{1, 2, 3, 4}} },
 		"sizes: fragments of up to 17179869184": func(c *wire.Configure) { c.Fragment, c.Sizes = 1<<30, builder.Distribution{Kind: builder.Exponential} },
 		"credits: 0":                            func(c *wire.Configure) { c.Credits = 0 },
-		"credits: 1025":                         func(c *wire.Configure) { c.Credits = 1025 },
+		"credits: 257":                          func(c *wire.Configure) { c.Credits = builder.MaxCredits + 1 },
 		"async credits: 5000":                   func(c *wire.Configure) { c.AsyncCredits = 5000 },
 		"async credits: -1":                     func(c *wire.Configure) { c.AsyncCredits = -1 },
 		"sources: 3":                            func(c *wire.Configure) { c.Sources = 3 },
@@ -67,13 +68,15 @@ func TestCheckRefuses(t *testing.T) {
 		"row: rank 0 is left out":                    func(c *wire.Configure) { c.Row = c.Row[1:] },
 		"row: phase 0: spines -2 and -1":             func(c *wire.Configure) { c.Row[0].ToSpine = -2 },
 		"row: phase 1: spines -1 and 100000":         func(c *wire.Configure) { c.Row[1].FromSpine = 100000 },
-		"of memory, there are":                       func(c *wire.Configure) { c.Fragment, c.Sizes.Spread, c.AsyncCredits = 1<<30, 0, 1024 },
+		"of memory, there are": func(c *wire.Configure) {
+			c.Peers, c.Fragment, c.Sizes.Spread, c.AsyncCredits = make([]wire.Peer, 8), 1<<30, 0, builder.MaxCredits
+		},
 	} {
-		c := configured(wire.Sync)
+		c := configured(results.Sync)
 		change(&c)
 		expect.Error(t, check(c, 0), want)
 	}
-	expect.Error(t, check(configured(wire.Sync), 10_000), "there are 10000")
+	expect.Error(t, check(configured(results.Sync), 10_000), "there are 10000")
 }
 
 // A counted endpoint says how much memory was asked for.
@@ -100,11 +103,11 @@ func received[M wire.Message](kind byte, body []byte) (m M, ok bool) {
 // Whatever a controller asks for, a worker says no or can do it: it takes no more
 // memory than was said, and every step has somebody at the other end.
 func FuzzConfigure(f *testing.F) {
-	for _, mode := range []string{wire.Sync, wire.Unsync, wire.FreeRunning} {
+	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
 		c := configured(mode)
 		u := wire.PlanUpdate{Run: 1, Epoch: 2, From: 5, Row: c.Row}
-		if mode == wire.Sync {
-			u.Mode = wire.Unsync
+		if mode == results.Sync {
+			u.Mode = results.Unsync
 		}
 		f.Add(marshal(f, c), marshal(f, u))
 	}
@@ -130,7 +133,7 @@ func FuzzConfigure(f *testing.F) {
 
 // follow does what the loops do with each step.
 func follow(t *testing.T, l *loop, row []wire.Step) {
-	for _, op := range opsOf(row, l.c.Rank, l.n) {
+	for _, op := range opsOf(row, l.c.Rank, l.roles) {
 		op.Head = make([]byte, transport.HeadSize)
 		expect.OK(t, op.Check(l.c.Rank, l.n))
 		if op.Kind == transport.Recv {
@@ -139,10 +142,10 @@ func follow(t *testing.T, l *loop, row []wire.Step) {
 		}
 	}
 	paths(row, l.n)
-	if l.c.Mode == wire.FreeRunning {
+	if l.c.Mode == results.FreeRunning {
 		newFreeRunning(l)
 	}
-	if l.c.Mode == wire.Unsync || l.c.AsyncCredits > 0 {
+	if l.c.Mode == results.Unsync || l.c.AsyncCredits > 0 {
 		newUnsynchronised(l)
 	}
 }

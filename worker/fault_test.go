@@ -13,6 +13,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport/transporttest"
 	"evbench/worker"
 )
@@ -45,44 +46,44 @@ func TestDamage(t *testing.T) {
 		lost                    uint64
 		duplicate, corrupt, odd uint64
 	}{
-		{"payload bit", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
+		{"payload bit", builder.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			m.Body[500] ^= 1
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"header bit", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
+		{"header bit", builder.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			m.Head[9] ^= 1
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"cut short", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
+		{"cut short", builder.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			m.Body = m.Body[:999]
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"swapped payload", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
+		{"swapped payload", builder.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
 		// Here header and payload agree with each other, but not with the event.
-		{"swapped before the checksum", wire.CheckPayload, func(m *transporttest.Message) transporttest.Action {
+		{"swapped before the checksum", builder.CheckPayload, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			copy(m.Body, window.Payload(h.Event+1, m.Src, 1000))
 			h.Sum = builder.Checksum(m.Body)
 			h.Append(m.Head[:0])
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"other source", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
+		{"other source", builder.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			h.Source = 0
 			h.Append(m.Head[:0])
 			return transporttest.Deliver
 		}, 1, 0, 1, 0},
-		{"other epoch", wire.CheckHeader, func(m *transporttest.Message) transporttest.Action {
+		{"other epoch", builder.CheckHeader, func(m *transporttest.Message) transporttest.Action {
 			h, _ := data(m)
 			h.Epoch++
 			h.Append(m.Head[:0])
 			return transporttest.Deliver
 		}, 1, 0, 0, 1},
-		{"twice", wire.CheckHeader, func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, 0, 1, 0, 0},
+		{"twice", builder.CheckHeader, func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, 0, 1, 0, 0},
 	} {
 		for _, mode := range modes {
 			virtual(t, tt.name+"/"+mode, func(t *testing.T) {
@@ -109,8 +110,8 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 		r := newRig(t, 4)
 		r.fault = once(func(m *transporttest.Message) transporttest.Action { m.Body[0] ^= 1; return transporttest.Deliver })
 		r.start()
-		c := newCase(4, wire.Sync)
-		c.Check = wire.CheckHeader
+		c := newCase(4, results.Sync)
+		c.Check = builder.CheckHeader
 		o, err := r.ctl.RunCase(t.Context(), c)
 		expect.True(t, err == nil && o.Built == o.Assigned && o.CorruptFragments == 0, "outcome %+v, %v", o, err)
 	})
@@ -126,7 +127,7 @@ func TestLostFragment(t *testing.T) {
 		began := time.Now()
 		o, err := r.ctl.RunCase(t.Context(), c)
 		want, lost := "server 12: nothing for 2s from server 11", uint64(1)
-		if mode == wire.Ordered { // servers cannot tell what is lost from what waits its turn
+		if mode == results.InOrder { // servers cannot tell what is lost from what waits its turn
 			want, lost = "no fragment from server 11; server 11 sent it", 0
 		}
 		expect.Error(t, err, "measurement", want)

@@ -9,68 +9,68 @@ import (
 	"evbench/transport"
 )
 
-// fragments are the worker's events under construction and the fragments that it
-// owns: what leaves is made here, what arrives is judged here.
+// fragments are the worker's events under construction and its own fragments. It makes outgoing
+// fragments and judges incoming ones.
 type fragments struct {
 	rank    int
-	n       int // servers
 	sizes   *builder.Sizes
 	most    int // bytes of the largest
 	window  *builder.Window
 	asm     *builder.Assembler
-	bufs    [][][]byte // [slot][source]; nil: no fragment is kept or looked into
+	bufs    [][][]byte // [slot][source]; nil: payload is neither kept nor checked
 	bytes   []int      // [slot], payload so far
 	keep    bool       // fragments land in their event's buffer
 	payload bool       // all payload is verified
-	stale   uint64     // requests for events of a part of the case that is over
+	stale   uint64     // requests for events of an earlier part of the case
 
 	meter   *meter
 	tally   *tally
 	sources sources
 }
 
-// windowSeed makes all workers derive the same payloads. The scenario's seed
-// decides sizes, which need not change what is in the fragments.
+// windowSeed makes all workers derive the same payloads. The scenario's seed decides only sizes.
 const windowSeed = 1
 
 func newFragments(c wire.Configure, alloc func(int) []byte, slots int, m *meter, t *tally) *fragments {
-	n, sizes := len(c.Peers), c.FragmentSizes()
+	sizes := c.FragmentSizes()
 	most := sizes.Max()
 	p := &fragments{
-		rank: c.Rank, n: n, sizes: sizes, most: most,
+		rank: c.Rank, sizes: sizes, most: most,
 		window: builder.NewWindow(alloc, most, windowSeed),
-		asm:    builder.NewAssembler(c.Rank, n, slots),
+		asm:    builder.NewAssembler(c.Rank, sizes.Roles, slots),
 		bytes:  make([]int, slots),
-		keep:   c.Deliver == wire.DeliverBuffer, payload: c.Check == wire.CheckPayload,
+		keep:   c.Deliver == builder.DeliverBuffer, payload: c.Check == builder.CheckPayload,
 		meter: m, tally: t, sources: newSources(c),
 	}
-	if p.keep || p.payload {
-		p.bufs = buffers(n, slots, most, p.keep, alloc)
+	if (p.keep || p.payload) && sizes.Builds(c.Rank) {
+		p.bufs = buffers(sizes, slots, p.keep, alloc)
 	}
 	return p
 }
 
-// buffers returns one buffer for each fragment of each slot or, when fragments
-// are only looked into, one for each source: those that a source sends follow one
-// another, so that none is overwritten while it is looked at.
-func buffers(n, slots, size int, keep bool, alloc func(int) []byte) [][][]byte {
-	out := make([][][]byte, slots)
+// buffers returns one buffer for each fragment of each slot. Without keep, all slots share one
+// buffer for each source: fragments of a source arrive one after another, so none is overwritten
+// during its check.
+func buffers(sizes *builder.Sizes, slots int, keep bool, alloc func(int) []byte) [][][]byte {
+	out, size := make([][][]byte, slots), sizes.Max()
 	for slot := range out {
 		if slot > 0 && !keep {
 			out[slot] = out[0]
 			continue
 		}
-		out[slot] = make([][]byte, n)
-		block := alloc(n * size)
+		out[slot] = make([][]byte, sizes.Servers)
+		block := alloc(sizes.Sources() * size)
 		for source := range out[slot] {
-			out[slot][source] = block[source*size : (source+1)*size : (source+1)*size]
+			if sizes.Reads(source) {
+				out[slot][source], block = block[:size:size], block[size:]
+			}
 		}
 	}
 	return out
 }
 
-// buffer returns where source's fragment of the event in a slot goes: into body
-// or, where nobody wants it, nowhere, if it has at most drop bytes.
+// buffer returns where to put source's fragment of the event in a slot: into body, or, if payload
+// is discarded, nowhere, up to drop bytes.
 func (p *fragments) buffer(slot, source int) (body []byte, drop int) {
 	if p.bufs == nil {
 		return nil, p.most
@@ -83,6 +83,9 @@ func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int,
 	if err != nil {
 		return 0, err
 	}
+	if p.bytes[slot] = 0; !p.sizes.Reads(p.rank) {
+		return slot, nil
+	}
 	size := p.sizes.Of(id, p.rank)
 	if p.keep {
 		copy(p.bufs[slot][p.rank], p.window.Payload(id, p.rank, size))
@@ -93,8 +96,8 @@ func (p *fragments) begin(now time.Duration, id uint64, epoch uint32) (slot int,
 	return slot, nil
 }
 
-// absent notes that a source has nothing for an event: nothing is sent. It returns whether
-// the event is complete with that.
+// absent notes that a source has no data for an event and sends nothing. It returns whether the
+// event is now complete.
 func (p *fragments) absent(now time.Duration, id uint64, epoch uint32, source int) (bool, error) {
 	if n := p.sizes.Of(id, source); n > 0 {
 		return false, fmt.Errorf("event %d: no fragment of rank %d is planned, which has %d bytes", id, source, n)
@@ -126,8 +129,7 @@ func (p *fragments) request(head []byte, epoch uint32, id uint64, source int) {
 	h.Append(head[:0])
 }
 
-// arrived judges a finished receive. The header is valid unless the verdict is
-// Corrupt.
+// arrived judges a finished receive. The header is valid unless the verdict is Corrupt.
 func (p *fragments) arrived(now time.Duration, op *transport.Op) (builder.Header, builder.Verdict) {
 	h, err := builder.Parse(op.Head)
 	if err != nil {
@@ -135,7 +137,7 @@ func (p *fragments) arrived(now time.Duration, op *transport.Op) (builder.Header
 		add(&p.meter.corrupt, 1)
 		return builder.Header{}, builder.Corrupt
 	}
-	slot := p.asm.Slot(h.Event) // an event that this completes has none any more
+	slot := p.asm.Slot(h.Event) // before Add: a completed event has no slot
 	v := p.asm.Add(now, h, p.intact(h, op))
 	switch {
 	case v.Good():
@@ -162,8 +164,8 @@ func (p *fragments) accept(now time.Duration, slot int, op *transport.Op, comple
 	}
 }
 
-// intact reports whether a fragment is what its source must have sent: the
-// header vouches for the payload, and event and source say what both must be.
+// intact reports whether a fragment is what its source must have sent: event and source determine
+// the expected header and payload.
 func (p *fragments) intact(h builder.Header, op *transport.Op) bool {
 	if int(h.Source) != op.Peer || h.Size != uint64(op.N) || op.N != p.sizes.Of(h.Event, op.Peer) {
 		return false

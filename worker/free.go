@@ -8,16 +8,16 @@ import (
 	"evbench/transport"
 )
 
-// freeRunning does the schedule without a barrier: fragments are sent in its
-// order, each when the one before has left, and receives are posted for up to
-// Credits exchanges, so that a server may be that far ahead of another.
+// freeRunning runs the schedule without a barrier. Fragments are sent in schedule order, each when
+// the one before has left. Receives are posted for up to Credits exchanges, so a server may be that
+// far ahead of another.
 type freeRunning struct {
 	*loop
 	inbox *inbox
 
 	opened uint64          // exchanges below it have their receives posted
 	open   []bool          // [exchange mod credits] its event is not closed yet
-	began  []time.Duration // likewise: its first send, or its receives' posting
+	began  []time.Duration // [exchange mod credits] time of its first send, or of posting its receives
 	closed uint64          // exchanges below it have their event closed
 
 	sending uint64 // exchange of the next send
@@ -25,8 +25,7 @@ type freeRunning struct {
 	busy    bool   // a send is under way
 	head    [transport.HeadSize]byte
 
-	// When the oldest open event last came nearer to its end, and when the send
-	// under way was posted.
+	// When the oldest open event last progressed, and when the send under way was posted.
 	moved, posted time.Duration
 }
 
@@ -47,12 +46,14 @@ func (f *freeRunning) hear(ctx context.Context) error { return f.take(ctx) }
 
 func (f *freeRunning) step() error {
 	credits := uint64(len(f.open))
-	for f.opened < f.until && f.opened < f.closed+credits && f.mailbox.begin(f.opened) {
+	for f.builds && f.opened < f.until && f.opened < f.closed+credits && f.mailbox.begin(f.opened) {
 		if err := f.expect(); err != nil {
 			return err
 		}
 	}
-	f.send()
+	if f.reads {
+		f.send()
+	}
 	return nil
 }
 
@@ -66,6 +67,9 @@ func (f *freeRunning) expect() error {
 	if e == f.closed {
 		f.moved = now
 	}
+	if !f.reads {
+		f.tally.firstSend(now)
+	}
 	i := e % uint64(len(f.open))
 	f.open[i], f.began[i] = true, now
 	for _, s := range p.row {
@@ -77,8 +81,8 @@ func (f *freeRunning) expect() error {
 	return nil
 }
 
-// send posts the next fragment of the schedule, if the last one has left and
-// the exchange is granted.
+// send posts the next fragment of the schedule, if the last one has left and the exchange is
+// granted.
 func (f *freeRunning) send() {
 	for !f.busy && f.sending < f.until {
 		if f.phase == 0 && !f.mailbox.begin(f.sending) {
@@ -96,7 +100,7 @@ func (f *freeRunning) send() {
 		if step.To == wire.Idle {
 			continue
 		}
-		theirs := f.sending*uint64(f.n) + uint64(step.To)
+		theirs := f.roles.Event(f.sending, step.To)
 		body := f.fragments.outgoing(f.head[:], p.epoch, theirs, step.To)
 		f.post = append(f.post, transport.Op{
 			Kind: transport.Send, Peer: step.To, Path: step.ToSpine, ID: sendID, Head: f.head[:], Body: body,
@@ -110,7 +114,7 @@ func (f *freeRunning) did(op *transport.Op) {
 	add(&f.meter.moves, 1)
 	if op.ID == sendID {
 		f.busy = false
-		f.tally.t.SentBytes += uint64(len(op.Body))
+		f.gone(f.now(), len(op.Body))
 		return
 	}
 	now := f.now()
@@ -119,7 +123,7 @@ func (f *freeRunning) did(op *transport.Op) {
 		f.post = append(f.post, f.inbox.op(int(op.ID), op.Path))
 		return
 	}
-	e := g.event / uint64(f.n)
+	e := f.exchangeOf(g.event)
 	if e == f.closed {
 		f.moved = now
 	}
@@ -132,8 +136,8 @@ func (f *freeRunning) did(op *transport.Op) {
 	}
 }
 
-// close notes that the event of an exchange is complete or lost. Exchanges are
-// counted in order; a later one can only overtake when fragments were damaged.
+// close notes that the event of an exchange is complete or lost. Exchanges are counted in order; a
+// later one can only overtake when fragments were damaged.
 func (f *freeRunning) close(e uint64, now time.Duration, lost bool) {
 	credits := uint64(len(f.open))
 	f.open[e%credits] = false
@@ -148,15 +152,21 @@ func (f *freeRunning) close(e uint64, now time.Duration, lost bool) {
 	f.passed()
 }
 
-// passed reports the exchanges that are both sent and built.
+// passed counts the exchanges that are sent and built; an absent role counts as done.
 func (f *freeRunning) passed() {
+	switch {
+	case !f.builds:
+		f.closed = f.sending
+	case !f.reads:
+		f.sending = f.closed
+	}
 	for f.done < min(f.closed, f.sending) {
 		f.advance()
 	}
 }
 
-// overdue ends the case when the oldest event has not come nearer to its end,
-// or a send has not ended, for too long.
+// overdue ends the case if the oldest event has made no progress, or a send has not ended, for the
+// time-out.
 func (f *freeRunning) overdue() error {
 	if !f.look.Load() {
 		return nil
@@ -175,8 +185,8 @@ func (f *freeRunning) overdue() error {
 	return nil
 }
 
-// missing returns whom the loop waits for: the sources of its oldest event or,
-// without one, the destination of the send under way.
+// missing returns the ranks that the loop waits for: the sources of its oldest event or, without
+// one, the destination of the send under way.
 func (f *freeRunning) missing() []int {
 	if f.closed < f.opened {
 		return f.fragments.asm.Missing(f.id(f.closed))

@@ -9,10 +9,10 @@ import (
 	"evbench/controller/wire"
 )
 
-// A gate is the worker's barrier. It remembers whose signal it waits for, so
-// that a barrier that does not open names a server.
+// A gate is the worker's barrier. It remembers which rank's signal it awaits, so that the error of
+// a stuck barrier names a server.
 type gate struct {
-	b       *barrier.Barrier // nil: the transport has one of its own
+	b       *barrier.Barrier // nil: the transport has its own barrier
 	own     func(ctx context.Context) error
 	peer    barrier.Peer
 	waiting int // rank, or -1

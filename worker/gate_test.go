@@ -10,6 +10,7 @@ import (
 	"evbench/barrier"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -36,7 +37,7 @@ func TestGateOfTheTransport(t *testing.T) {
 		b, err := barrier.New(barrier.Central, r, n)
 		expect.Must(t, err)
 		ends[r] = &withBarrier{ep, b, 0}
-		c := testCase(wire.Sync, n)
+		c := testCase(results.Sync, n)
 		c.Rank, c.Barrier, c.Row = r, wire.BarrierMPI, nil
 		for p := 1; p < n; p++ {
 			c.Row = append(c.Row, wire.Step{To: (r + p) % n, ToSpine: transport.Single, From: (r + n - p) % n, FromSpine: transport.Single})
@@ -60,7 +61,7 @@ func TestGateOfTheTransport(t *testing.T) {
 }
 
 func TestGateRefuses(t *testing.T) {
-	c := testCase(wire.Sync, 3)
+	c := testCase(results.Sync, 3)
 	for _, tt := range []struct {
 		kind string
 		peer barrier.Peer

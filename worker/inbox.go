@@ -12,15 +12,15 @@ type await struct {
 	slot   int
 	source int
 	body   []byte
-	drop   int // instead of body
+	drop   int // bytes to discard, if there is no body
 	asked  time.Duration
 	used   bool
 	head   [transport.HeadSize]byte
 }
 
-// An inbox keeps the receives of the modes without barrier. A receive is posted
-// into the buffer of the event that it is expected for; should another come,
-// the two events exchange buffers instead of copying.
+// An inbox keeps the receives of the modes without barrier. A receive is posted into the buffer of
+// its expected event. If another event's fragment arrives, the two events swap buffers instead of
+// copying.
 type inbox struct {
 	fragments *fragments
 	awaits    []await
@@ -29,7 +29,7 @@ type inbox struct {
 }
 
 func newInbox(p *fragments, slots int) *inbox {
-	b := &inbox{fragments: p, awaits: make([]await, slots*p.n), left: make([]int, slots)}
+	b := &inbox{fragments: p, awaits: make([]await, slots*p.sizes.Servers), left: make([]int, slots)}
 	for i := range b.awaits {
 		b.free = append(b.free, i)
 	}
@@ -54,15 +54,15 @@ func (b *inbox) op(i, path int) transport.Op {
 	}
 }
 
-// A gain is what a finished receive means for its event.
+// A gain is the effect of a finished receive on its event.
 type gain struct {
 	event  uint64
 	slot   int
 	source int
 	asked  time.Duration
-	again  bool // it was not the fragment awaited: the receive must be posted again
+	again  bool // the fragment was not the awaited one: post the receive again
 	whole  bool // the event is complete
-	spent  bool // nothing more can come for the event, which is not complete
+	spent  bool // no fragment is outstanding, and the event is incomplete
 }
 
 func (b *inbox) took(now time.Duration, op *transport.Op) gain {
@@ -89,8 +89,8 @@ func (b *inbox) took(now time.Duration, op *transport.Op) gain {
 	return g
 }
 
-// swap makes w the receive of another event from the same source, and that
-// one's receive w's.
+// swap exchanges the events of w and of the receive that expects the given event from the same
+// source.
 func (b *inbox) swap(w *await, event uint64) {
 	for i := range b.awaits {
 		o := &b.awaits[i]

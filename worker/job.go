@@ -24,16 +24,16 @@ type job struct {
 	c       wire.Configure
 	mailbox *mailbox
 	loop    *loop
-	allowed atomic.Pointer[time.Time] // until then nothing need move; nil: that was never said
-	load    *results.Load             // of the machine in the counted part; nil: not told, or it did not begin
+	allowed atomic.Pointer[time.Time] // no progress is expected before this time; nil: no limit was set
+	load    *results.Load             // of the machine in the counted part; nil: not recorded
 
-	steps atomic.Uint64         // of opening connections and getting memory
-	meter atomic.Pointer[meter] // of the loop, once there is one
+	steps atomic.Uint64         // of opening connections and allocating memory
+	meter atomic.Pointer[meter] // of the loop; nil until the loop exists
 
 	cancel   context.CancelCauseFunc // ends the loop
-	released chan struct{}           // closed when nobody needs the connections
+	released chan struct{}           // closed when the connections are no longer needed
 	once     sync.Once
-	done     chan struct{} // closed when nothing of the job runs any more
+	done     chan struct{} // closed when all goroutines of the job have ended
 }
 
 func startJob(ctx context.Context, o Options, c wire.Configure) *job {
@@ -49,8 +49,8 @@ func startJob(ctx context.Context, o Options, c wire.Configure) *job {
 
 func (j *job) release() { j.once.Do(func() { close(j.released) }) }
 
-// run does the case from opening its connections to closing them. It closes
-// them last: a peer that is not through yet would take that for a failure.
+// run does the case from opening its connections to closing them. It closes them only after
+// release: a peer that still runs would take an early close for a failure.
 func (j *job) run(ctx context.Context) {
 	if err := check(j.c, j.o.Memory); err != nil {
 		j.conclude(ctx, fmt.Errorf("configuration: %w", err))
@@ -68,7 +68,7 @@ func (j *job) run(ctx context.Context) {
 	}
 }
 
-// open opens the connections, as long as it gets on.
+// open opens the connections. It fails if no step completes for too long.
 func (j *job) open(ctx context.Context) (Connections, error) {
 	limit := wire.OpenTime(j.c.Timeout, len(j.c.Peers), len(j.c.Standby))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -111,17 +111,16 @@ func (j *job) play(ctx context.Context, conns Connections) error {
 	return err
 }
 
-// A mode is the loop of one way of building events. position is called after
-// run has returned.
+// A mode is the loop for one way of building events. position is called after run has returned.
 type mode interface {
 	run(ctx context.Context) error
 	position(err error) wire.Position
 }
 
-// changePlan passes a new plan on to the loop. Who has opened all that it needs says so at
-// once, in the middle of an exchange too: the loop takes it up before it begins another.
+// changePlan passes a new plan on to the loop. If all that the plan needs is open, the worker
+// confirms at once, even within an exchange: the loop adopts the plan before its next exchange.
 func (j *job) changePlan(m wire.PlanUpdate) error {
-	told := checkUpdate(m, j.c) == nil && j.mailbox.ready(opsOf(m.Row, j.c.Rank, len(j.c.Peers)))
+	told := checkUpdate(m, j.c) == nil && j.mailbox.ready(opsOf(m.Row, j.c.Rank, j.c.Roles()))
 	j.mailbox.change(func(o *orders) { o.updates = append(o.updates, update{m, told}) })
 	if !told {
 		return nil
@@ -133,18 +132,18 @@ func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 	j.loop = newLoop(j.c, conns, j.mailbox, r, j.o.Conn)
 	j.meter.Store(&j.loop.meter)
 	switch {
-	case j.c.Mode == wire.FreeRunning:
+	case j.c.Mode == results.FreeRunning:
 		return newFreeRunning(j.loop), nil
-	case j.c.Mode == wire.Ordered:
+	case j.c.Mode == results.InOrder:
 		return newOrdered(j.loop), nil
-	case j.c.Mode == wire.Sync && j.c.AsyncCredits == 0:
+	case j.c.Mode == results.Sync && j.c.AsyncCredits == 0:
 		return newSynchronised(j.loop)
 	}
 	return newModeSwitch(j.loop)
 }
 
-// watch ends a case in which nothing has moved for the time-out. Loops that
-// wait for several things at once are woken to look for themselves.
+// watch ends a case that has made no progress for the time-out. It wakes loops that wait for
+// several things at once, so that they check for themselves.
 func (j *job) watch(ctx context.Context) {
 	l := j.loop
 	w := newWatch(l.now(), j.c.Timeout)
@@ -164,14 +163,14 @@ func (j *job) watch(ctx context.Context) {
 			j.cancel(errStuck)
 			return
 		}
-		if w.judges(now) && (j.c.Mode != wire.Sync || j.c.AsyncCredits > 0) {
+		if w.judges(now) && (j.c.Mode != results.Sync || j.c.AsyncCredits > 0) {
 			l.look.Store(true)
 			l.ep.Wake()
 		}
 	}
 }
 
-// allow takes it that nothing may move for a while.
+// allow permits a standstill for a while.
 func (j *job) allow(d time.Duration) {
 	until := time.Now().Add(d)
 	j.allowed.Store(&until)
@@ -200,7 +199,7 @@ func (j *job) conclude(ctx context.Context, err error) {
 	case errors.Is(cause, errAborted):
 		m = wire.Finished{Run: j.c.Run, Aborted: true, At: at, Totals: totals}
 	case cause != nil:
-		return // this worker was told to end, and hangs up
+		return // this worker was told to end, and closes the connection
 	default:
 		j.o.Log.Warn("case failed", "case", j.c.Name, "server", j.o.Server, "error", err)
 		m = wire.Error{Run: j.c.Run, At: at, Text: err.Error(), Totals: totals}

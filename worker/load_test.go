@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/worker"
@@ -66,12 +65,12 @@ func TestLoadsOfFailures(t *testing.T) {
 		r := newRig(t, 3)
 		r.options = w.options
 		r.start()
-		bad := newCase(3, wire.Sync)
+		bad := newCase(3, results.Sync)
 		bad.Fragment = 0
 		if o, err := r.ctl.RunCase(t.Context(), bad); err == nil || o.Loads != nil || w.began != 0 {
 			t.Errorf("refused: %v, loads %+v, %d times begun", err, o.Loads, w.began)
 		}
-		long := lasting(3, wire.Sync, time.Hour)
+		long := lasting(3, results.Sync, time.Hour)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		o, err := r.ctl.RunCase(ctx, long)
@@ -91,7 +90,7 @@ func TestLoadRefused(t *testing.T) {
 			}
 		}
 		r.start()
-		o, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))
+		o, err := r.ctl.RunCase(t.Context(), newCase(3, results.Sync))
 		expect.Error(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
 		expect.True(t, len(o.Loads) <= 2 && o.Servers[0].Load == nil, "loads %+v", o.Loads)
 	})

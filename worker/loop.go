@@ -6,17 +6,22 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evbench/builder"
 	"evbench/controller/wire"
+	"evbench/results"
 	"evbench/transport"
 )
 
 const single = transport.Single
 
-// A loop is what the modes have in common. One goroutine runs it; meter, mailbox,
-// counting and look are all that others touch.
+// A loop is the common part of the modes. One goroutine runs it; other goroutines touch only meter,
+// mailbox, counting and look.
 type loop struct {
 	c       wire.Configure
 	n       int
+	roles   builder.Roles
+	reads   bool // this worker sends fragments
+	builds  bool // this worker receives them and builds events
 	conns   Connections
 	ep      transport.Endpoint // of conns
 	mailbox *mailbox
@@ -28,15 +33,15 @@ type loop struct {
 	tally    tally
 	trace    *tracer
 	before   reading      // of the meter when the counted part began
-	counting chan reading // the same, once
-	look     atomic.Bool  // the watchdog asks for a look at what is overdue
+	counting chan reading // before, sent once
+	look     atomic.Bool  // the watchdog asks the loop to check for overdue work
 
 	plans     plans
 	fragments *fragments
 	allotted
 	at wire.Position
 
-	post     []transport.Op // to be posted, and room for what Poll returns: without phases
+	post     []transport.Op // operations to post, and room for the results of Poll: for modes without phases
 	finished []transport.Op
 }
 
@@ -45,8 +50,8 @@ type allotted struct {
 	until   uint64 // exchanges below it may run
 	done    uint64 // exchanges below it are done
 	finish  bool
-	windows []wire.Window // that have come and not been looked at
-	queue   []uint64      // events assigned and not begun, from next on
+	windows []wire.Window // received and not handled
+	queue   []uint64      // events assigned; those from next on have not begun
 	next    int
 	spare   []uint64
 }
@@ -56,15 +61,16 @@ func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn 
 		c: c, n: len(c.Peers), conns: conns, ep: conns.Endpoint, mailbox: d, report: r, conn: conn, base: time.Now(),
 		trace: newTracer(c.Trace), counting: make(chan reading, 1), plans: plans{{epoch: c.Epoch, mode: c.Mode, row: c.Row}},
 	}
+	l.roles = c.Roles()
+	l.reads, l.builds = l.roles.Reads(c.Rank), l.roles.Builds(c.Rank)
 	l.fragments = newFragments(c, l.ep.Alloc, max(inFlight(c), 1), &l.meter, &l.tally)
 	d.attach(r.hurry, l.conns.has)
 	return l
 }
 
-// inFlight is how many events may be under construction at once without
-// synchronisation.
+// inFlight is how many events may be under construction at once without synchronisation.
 func inFlight(c wire.Configure) int {
-	if c.Mode == wire.Sync {
+	if c.Mode == results.Sync {
 		return c.AsyncCredits
 	}
 	return c.Credits
@@ -72,8 +78,7 @@ func inFlight(c wire.Configure) int {
 
 func (l *loop) now() time.Duration { return time.Since(l.base) }
 
-// take takes up what the controller has said since the last call. It allocates
-// only for a plan update.
+// take applies the controller's orders since the last call. It allocates only for a plan update.
 func (l *loop) take(ctx context.Context) error {
 	o, news := l.mailbox.take(l.spare)
 	if !news {
@@ -97,7 +102,7 @@ func (l *loop) take(ctx context.Context) error {
 	return nil
 }
 
-// count starts the counted part, of events from first on.
+// count starts the counted part, with event first.
 func (l *loop) count(first uint64) {
 	now := l.now()
 	l.tally.start(now, first)
@@ -107,8 +112,8 @@ func (l *loop) count(first uint64) {
 	l.counting <- l.before
 }
 
-// changePlan takes up a new plan. Where the controller does not know yet that this worker has
-// it, what it needs is opened first: here, where the loop has nothing else to do.
+// changePlan adopts a new plan. If the controller has no confirmation from this worker yet,
+// changePlan first opens what the plan needs, while the loop is idle.
 func (l *loop) changePlan(ctx context.Context, u *update) error {
 	var err error
 	if l.plans, err = l.plans.update(&u.PlanUpdate, l.c); err != nil {
@@ -119,21 +124,26 @@ func (l *loop) changePlan(ctx context.Context, u *update) error {
 		return nil
 	}
 	if l.conns.Extend != nil {
-		if err := l.conns.Extend(ctx, opsOf(u.Row, l.c.Rank, l.n)); err != nil {
+		if err := l.conns.Extend(ctx, opsOf(u.Row, l.c.Rank, l.roles)); err != nil {
 			return fmt.Errorf("plan update: %w", err)
 		}
 	}
 	return l.conn.Send(wire.Updated{Run: l.c.Run, Epoch: u.Epoch})
 }
 
-// opsOf returns the sends and receives of a row; without one, tables choose the path to
-// each other server.
-func opsOf(row []wire.Step, rank, n int) []transport.Op {
+// opsOf returns the sends and receives of a row. Without a row, routing tables choose the path to
+// each other server that this one exchanges fragments with.
+func opsOf(row []wire.Step, rank int, roles builder.Roles) []transport.Op {
 	var ops []transport.Op
-	for peer := range n {
-		if len(row) == 0 && peer != rank {
-			ops = append(ops, transport.Op{Kind: transport.Send, Peer: peer, Path: single},
-				transport.Op{Kind: transport.Recv, Peer: peer, Path: single})
+	for peer := range roles.Servers {
+		if len(row) > 0 || peer == rank {
+			continue
+		}
+		if roles.Reads(rank) && roles.Builds(peer) {
+			ops = append(ops, transport.Op{Kind: transport.Send, Peer: peer, Path: single})
+		}
+		if roles.Reads(peer) && roles.Builds(rank) {
+			ops = append(ops, transport.Op{Kind: transport.Recv, Peer: peer, Path: single})
 		}
 	}
 	for _, s := range row {
@@ -147,10 +157,10 @@ func opsOf(row []wire.Step, rank, n int) []transport.Op {
 	return ops
 }
 
-// A turner does without phases, in turns.
+// A turner implements a mode without phases, one turn at a time.
 type turner interface {
-	hear(ctx context.Context) error // takes up what is new
-	step() error                    // adds what can be started to post
+	hear(ctx context.Context) error // applies new orders
+	step() error                    // appends operations that can start to post
 	did(op *transport.Op)           // handles a finished operation
 	overdue() error
 }
@@ -207,12 +217,23 @@ func (l *loop) upkeep() {
 func (l *loop) advance() {
 	l.done++
 	l.tally.t.Exchanges++
-	newest := l.plans[len(l.plans)-1].from // whose first exchange, and the one before, are waited for
+	newest := l.plans[len(l.plans)-1].from // the controller waits for its first exchange, and for the one before
 	l.report.progress(l.done, l.done == l.until || l.done == newest || l.done == newest+1)
 }
 
 // id is the event that this worker builds in an exchange.
-func (l *loop) id(exchange uint64) uint64 { return exchange*uint64(l.n) + uint64(l.c.Rank) }
+func (l *loop) id(exchange uint64) uint64 { return l.roles.Event(exchange, l.c.Rank) }
+
+// exchangeOf is the exchange in which an event is built.
+func (l *loop) exchangeOf(event uint64) uint64 { return event / uint64(l.roles.Events()) }
+
+// gone counts a fragment that has left. For a worker that builds nothing, it ends the counted part.
+func (l *loop) gone(now time.Duration, bytes int) {
+	l.tally.t.SentBytes += uint64(bytes)
+	if !l.builds {
+		l.tally.lastReceive(now)
+	}
+}
 
 func (l *loop) totals() wire.Totals {
 	t := l.tally.totals()
@@ -220,15 +241,15 @@ func (l *loop) totals() wire.Totals {
 	l.fragments.damage(&t)
 	t.Sources = l.fragments.sources.report()
 	t.Trace = l.trace.spans(l.tally.began)
-	if l.c.Mode == wire.Unsync {
+	if l.c.Mode == results.Unsync {
 		t.Exchanges = 0
 	}
 	return t
 }
 
-// modeSwitch runs a case that may change the way of building events, or the plan of a way
-// without schedule: one loop takes over where another has ended. All share the events
-// under construction, the account and the connections.
+// modeSwitch runs a case that may change its mode, or its plan in a mode without schedule: one loop
+// takes over when another has ended. All loops share the events under construction, the counters
+// and the connections.
 type modeSwitch struct {
 	*loop
 	sync   *synchronised // nil: the case is never synchronised
@@ -238,7 +259,7 @@ type modeSwitch struct {
 
 func newModeSwitch(l *loop) (*modeSwitch, error) {
 	g := &modeSwitch{loop: l, unsync: newUnsynchronised(l)}
-	if g.under = g.unsync; l.c.Mode == wire.Unsync {
+	if g.under = g.unsync; l.c.Mode == results.Unsync {
 		return g, nil
 	}
 	var err error
@@ -252,7 +273,7 @@ func newModeSwitch(l *loop) (*modeSwitch, error) {
 func (g *modeSwitch) run(ctx context.Context) error {
 	for !g.finish {
 		g.under = g.unsync
-		if g.plans.at(g.done).mode == wire.Sync {
+		if g.plans.at(g.done).mode == results.Sync {
 			g.under = g.sync
 		}
 		if err := g.under.run(ctx); err != nil {

@@ -9,33 +9,32 @@ import (
 	"evbench/results"
 )
 
-// A meter is what the loop counts and another goroutine samples. Only the loop
-// writes it.
+// A meter holds the loop's counters, which another goroutine samples. Only the loop writes it.
 type meter struct {
-	version     atomic.Uint64 // odd while the next two do not belong together
+	version     atomic.Uint64 // odd while events and eventBytes are inconsistent
 	events      atomic.Uint64 // complete
 	eventBytes  atomic.Uint64 // their payload
 	payload     atomic.Uint64 // received over the network
 	barrierWait atomic.Int64  // ns
 	late        atomic.Uint64
 	duplicate   atomic.Uint64
-	corrupt     atomic.Uint64 // and stray: whatever is not what was expected
+	corrupt     atomic.Uint64 // includes stray: everything unexpected
 	retransmits atomic.Uint64
 
-	// moves grows with every step forward; busy is false while the loop waits
-	// for the controller. The watchdog compares them.
+	// moves grows with every step forward; busy is false while the loop waits for the controller.
+	// The watchdog compares them.
 	moves atomic.Uint64
 	busy  atomic.Bool
 
-	// refresh asks the loop to read the transport's retransmit counter: an
-	// endpoint is used by one goroutine at a time.
+	// refresh asks the loop to read the transport's retransmit counter: only one goroutine at a
+	// time may use an endpoint.
 	refresh atomic.Bool
 }
 
-// add is a counter's increment; one writer needs no locked instruction.
+// add increments a counter. With one writer it needs no locked instruction.
 func add(c *atomic.Uint64, n uint64) { c.Store(c.Load() + n) }
 
-// complete counts an event of so many bytes.
+// complete counts an event and its bytes.
 func (m *meter) complete(bytes uint64) {
 	add(&m.version, 1)
 	add(&m.events, 1)
@@ -43,7 +42,7 @@ func (m *meter) complete(bytes uint64) {
 	add(&m.version, 1)
 }
 
-// built returns the events and their bytes of one and the same moment.
+// built returns a consistent pair: events and their bytes at one moment.
 func (m *meter) built() (events, bytes uint64) {
 	for {
 		v := m.version.Load()
@@ -51,7 +50,7 @@ func (m *meter) built() (events, bytes uint64) {
 		if v%2 == 0 && m.version.Load() == v {
 			return events, bytes
 		}
-		runtime.Gosched() // the loop is just between the two
+		runtime.Gosched() // the loop is between the two updates
 	}
 }
 
@@ -94,7 +93,7 @@ func sample(from, to reading, began time.Duration) results.Sample {
 	return s
 }
 
-// A tally is the loop's own account of what the totals have beside the meter.
+// A tally is the loop's record of those totals that the meter does not have.
 type tally struct {
 	t            wire.Totals
 	began        time.Duration // of the counted part
@@ -105,9 +104,9 @@ type tally struct {
 	each  durations     // of the counted events
 	ended time.Duration // when the last of them was complete
 
-	counts bool     // the counted part has begun,
-	first  uint64   // … with this event
-	early  []served // before it
+	counts bool     // the counted part has begun
+	first  uint64   // the first counted event
+	early  []served // before the counted part
 }
 
 type served struct {
@@ -115,8 +114,8 @@ type served struct {
 	bytes int
 }
 
-// start forgets what was counted so far, except what went wrong and Done. Others
-// may have begun sooner, and been served fragments that count already.
+// start resets all counters except those of errors and Done. Other servers may have begun earlier
+// and have received fragments that count already.
 func (t *tally) start(now time.Duration, first uint64) {
 	early := t.early
 	*t = tally{began: now, t: wire.Totals{Done: t.t.Done}, counts: true, first: first}
@@ -169,8 +168,8 @@ func (t *tally) took(d time.Duration) {
 	t.spans++
 }
 
-// complete notes that the event of an exchange is complete. Exchanges come in
-// order, so this grows only where one is missing.
+// complete notes that the event of an exchange is complete. Exchanges complete in order, so Done
+// gets a new range only after a gap.
 func (t *tally) complete(exchange uint64) {
 	if n := len(t.t.Done); n > 0 && t.t.Done[n-1].To == exchange {
 		t.t.Done[n-1].To++
@@ -189,14 +188,14 @@ func (t *tally) totals() wire.Totals {
 	return out
 }
 
-// durations keeps how long each event took in a space of one size, without allocating. When
-// it is full, neighbours are added up, and an entry stands for twice as many events from
-// then on. So the sum stays exact, and the times stay in order.
+// durations keeps how long each event took in fixed space, without allocating. When it is full, it
+// adds up neighbours: an entry then stands for twice as many events. The sum stays exact, and the
+// times stay in order.
 type durations struct {
 	entries [wire.MaxTook]time.Duration
-	used    int    // entries
-	shift   uint   // an entry stands for 1<<shift events,
-	last    uint64 // the last one for so many
+	used    int    // entries in use
+	shift   uint   // an entry stands for 1<<shift events
+	last    uint64 // number of events in the last entry
 }
 
 func (d *durations) add(t time.Duration) {
@@ -211,7 +210,7 @@ func (d *durations) add(t time.Duration) {
 	d.last++
 }
 
-// halve adds up neighbours. All entries stand for equally many events.
+// halve adds up neighbours. Then all entries stand for equally many events.
 func (d *durations) halve() {
 	d.used /= 2
 	for i := range d.used {
@@ -220,7 +219,7 @@ func (d *durations) halve() {
 	d.shift++
 }
 
-// took returns what is kept; nothing, if nothing was added.
+// took returns the durations kept, or a zero Took if there are none.
 func (d *durations) took() wire.Took {
 	if d.used == 0 {
 		return wire.Took{}

@@ -12,25 +12,25 @@ import (
 	"evbench/transport"
 )
 
-// ordered does the windows that the controller plans: a fragment is sent when the one
-// before it on the send port has left, and those before it on its receive port, up-link and
-// down-link have been received, of which tokens tell. There are no phases and no barrier.
+// ordered runs the windows that the controller plans. A fragment is sent when the fragment before
+// it on the send port has left, and when tokens say that the fragments before it on its receive
+// port, up-link and down-link have been received. There are no phases and no barrier.
 //
-// Tokens are requests on the paths that tables choose: they are tens of bytes, and a
+// Tokens are requests on the paths that routing tables choose: tokens are tens of bytes, and a
 // pinned path may be dead.
 type ordered struct {
 	*loop
 	turns *turns
 	inbox *inbox
-	near  int       // see there
+	near  int       // bytes, see nearShare
 	built []ongoing // [exchange mod its length]
 	head  [transport.HeadSize]byte
-	tells *headers                   // tokens on their way out
-	told  [][transport.HeadSize]byte // [peer] where its next token goes
+	tells *headers                   // tokens being sent
+	told  [][transport.HeadSize]byte // [peer] buffer for its next token
 
-	moved time.Duration // when anything was last done, or nothing was to be done
-	came  time.Duration // the fragment that came last
-	left  time.Duration // the fragment that left last
+	moved time.Duration // time of the last progress, or of the last idle check
+	came  time.Duration // arrival of the last fragment
+	left  time.Duration // departure of the last fragment
 	sent  wire.Span     // the fragment under way
 
 }
@@ -44,13 +44,13 @@ type ongoing struct {
 // The kinds of operation of ordered mode, beside opFragment.
 const (
 	opSent  = iota<<idShift + 1<<idShift // the fragment under way has left
-	opTold                               // a token has left; the rest is its head
-	opToken                              // a token has come; the rest is the peer
+	opTold                               // a token has left; the rest is the index of its head
+	opToken                              // a token has arrived; the rest is the peer
 )
 
-// Tokens of a fragment are sent when a 16th of a mean one is still to come, but no more than
-// mostNear bytes, where the transport can tell: as long as a token and the first bytes after
-// it are under way, about, in which ports and links would be idle.
+// Tokens of a fragment are sent when a 16th of a mean fragment is still to arrive, but at most
+// mostNear bytes, if the transport can tell. That is about the time a token and the first bytes
+// after it take, in which ports and links would be idle.
 const (
 	nearShare = 16
 	mostNear  = 64 << 10
@@ -67,15 +67,14 @@ func newOrdered(l *loop) *ordered {
 
 func (o *ordered) run(ctx context.Context) error {
 	for peer := range o.n {
-		if peer != o.c.Rank {
+		if peer != o.c.Rank && o.reads && o.roles.Builds(peer) { // receivers of this worker's fragments send it tokens
 			o.offer(peer)
 		}
 	}
 	return o.drive(ctx, o)
 }
 
-// hear takes up what the controller has said. Windows of a plan that has been replaced
-// where they begin are none of this worker's business any more.
+// hear applies the controller's orders. It skips windows that begin under a replaced plan.
 func (o *ordered) hear(ctx context.Context) error {
 	epoch := o.plans[len(o.plans)-1].epoch
 	if err := o.take(ctx); err != nil {
@@ -127,16 +126,25 @@ func (o *ordered) open(w *window) error {
 	slots := make([]int, w.Count)
 	for e := range w.Count {
 		exchange := w.From + uint64(e)
+		if *o.ongoing(exchange) = (ongoing{began: now}); !o.builds {
+			o.turns.close(exchange)
+			continue
+		}
 		slot, err := o.fragments.begin(now, o.id(exchange), w.Epoch)
 		if err != nil {
 			return err
 		}
 		slots[e] = slot
-		*o.ongoing(exchange) = ongoing{began: now}
+	}
+	if !o.builds {
+		return nil
+	}
+	if !o.reads {
+		o.tally.firstSend(now)
 	}
 	for i, take := range w.take {
 		exchange, source := w.From+uint64(i/o.n), i%o.n
-		if take >= 0 || source == o.c.Rank {
+		if take >= 0 || source == o.c.Rank || !o.roles.Reads(source) {
 			continue
 		}
 		whole, err := o.fragments.absent(now, o.id(exchange), w.Epoch, source)
@@ -161,7 +169,7 @@ func (o *ordered) ongoing(exchange uint64) *ongoing {
 
 func (o *ordered) send(w *window) {
 	x := o.turns.start(w)
-	theirs := (w.From+uint64(x.Exchange))*uint64(o.n) + uint64(x.To)
+	theirs := o.roles.Event(w.From+uint64(x.Exchange), x.To)
 	body := o.fragments.outgoing(o.head[:], w.Epoch, theirs, x.To)
 	o.post = append(o.post, transport.Op{
 		Kind: transport.Send, Peer: x.To, Path: x.Spine, ID: opSent, Head: o.head[:], Body: body,
@@ -209,7 +217,7 @@ func (o *ordered) did(op *transport.Op) {
 			o.received(op)
 		}
 	case opSent:
-		o.tally.t.SentBytes += uint64(len(op.Body))
+		o.gone(o.moved, len(op.Body))
 		o.turns.departed()
 		o.left = o.moved
 		o.sent.End = o.left
@@ -222,8 +230,7 @@ func (o *ordered) did(op *transport.Op) {
 	}
 }
 
-// token takes the token that a peer has sent. One that is damaged, or that nobody waits for,
-// counts as corrupt.
+// token handles a token from a peer. A damaged or unexpected token counts as corrupt.
 func (o *ordered) token(peer int) {
 	h, err := builder.Parse(o.told[peer][:])
 	if err == nil && h.Kind == builder.Token && int(h.Source) == peer && int(h.Dest) == o.c.Rank && h.Size < uint64(o.n*o.c.Credits) &&
@@ -234,16 +241,16 @@ func (o *ordered) token(peer int) {
 	add(&o.meter.corrupt, 1)
 }
 
-// coming tells those who come after a fragment of which little is still to come.
+// coming sends the tokens for a fragment that has almost arrived.
 func (o *ordered) coming(op *transport.Op) {
 	h, err := builder.Parse(op.Head)
 	if err == nil && h.Kind == builder.Data && int(h.Source) == op.Peer && o.fragments.asm.Slot(h.Event) >= 0 {
-		o.tell(o.turns.coming(h.Event/uint64(o.n), op.Peer))
+		o.tell(o.turns.coming(o.exchangeOf(h.Event), op.Peer))
 	}
 }
 
-// received handles a fragment. Those that are damaged have come as well: what is to use
-// the port and the links after them need not wait.
+// received handles a fragment. A damaged one counts as arrived: it no longer occupies its port and
+// links.
 func (o *ordered) received(op *transport.Op) {
 	now := o.moved
 	g := o.inbox.took(now, op)
@@ -253,7 +260,7 @@ func (o *ordered) received(op *transport.Op) {
 	}
 	o.fragments.sources.await(g.source, o.came)
 	o.fragments.sources.came(g.source, now)
-	exchange := g.event / uint64(o.n)
+	exchange := o.exchangeOf(g.event)
 	o.trace.add(results.SpanReceive, o.came, now, place{exchange, -1, g.source})
 	o.came = now
 	o.tell(o.turns.received(exchange, g.source))
@@ -274,7 +281,7 @@ func (o *ordered) complete(now time.Duration, exchange uint64) {
 	o.turns.close(exchange)
 }
 
-// overdue ends the case when something was to be done and nothing was, for too long.
+// overdue ends the case if work was pending and nothing has moved for the time-out.
 func (o *ordered) overdue() error {
 	if !o.look.Load() {
 		return nil

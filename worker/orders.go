@@ -10,29 +10,29 @@ import (
 
 type orders struct {
 	until   uint64 // exchanges below it may run
-	granted bool   // that is new
+	granted bool   // until has changed
 	measure bool
-	first   uint64 // event that counts, with measure
+	first   uint64 // first counted event, with measure
 	finish  bool
 	updates []update
 	windows []wire.Window
 	events  []uint64
 }
 
-// onlyEvents reports whether there is nothing but events, for which a loop that
-// has others need not hurry.
+// onlyEvents reports whether the orders are only events. A loop that has other events need not
+// hurry for them.
 func (o *orders) onlyEvents() bool {
 	return !o.granted && !o.measure && !o.finish && len(o.updates)+len(o.windows) == 0
 }
 
-// An update is a plan to come. told: the controller knows that this worker has it.
+// An update is a pending plan. told: the controller knows that this worker has it.
 type update struct {
 	wire.PlanUpdate
 	told bool
 }
 
-// A mailbox hands orders from the control connection to the loop. The loop looks
-// at one atomic word while there is nothing new.
+// A mailbox hands orders from the control connection to the loop. While there are no orders, the
+// loop reads only one atomic word.
 type mailbox struct {
 	fresh atomic.Bool
 	fed   atomic.Bool   // the loop needs no events, see expects
@@ -41,10 +41,10 @@ type mailbox struct {
 	mu    sync.Mutex
 	o     orders
 	until uint64                        // granted
-	begun uint64                        // exchanges below it have begun
+	begun uint64                        // exchanges below it have begun here
 	wake  func()                        // interrupts the loop where it waits for the network; may be nil
-	hurry func()                        // has it said at once what is done; may be nil
-	open  func(ops []transport.Op) bool // what a plan needs is open; may be nil
+	hurry func()                        // makes the reporter report at once; may be nil
+	open  func(ops []transport.Op) bool // reports whether the connections of a plan are open; may be nil
 }
 
 func newMailbox() *mailbox { return &mailbox{bell: make(chan struct{}, 1)} }
@@ -53,7 +53,7 @@ func (d *mailbox) change(f func(*orders)) {
 	d.mu.Lock()
 	f(&d.o)
 	wake := d.wake
-	d.fresh.Store(true) // before fed is looked at, see expects
+	d.fresh.Store(true) // before fed is read, see expects
 	if d.fed.Load() && d.o.onlyEvents() {
 		wake = nil
 	}
@@ -82,8 +82,8 @@ func (d *mailbox) hold() uint64 {
 	return d.begun
 }
 
-// begin reports whether an exchange may begin, and notes that it does. While there is
-// anything new, it may not: that might be another plan for it.
+// begin reports whether an exchange may begin, and records it. With orders pending it may not: one
+// may be a new plan for it.
 func (d *mailbox) begin(exchange uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +94,7 @@ func (d *mailbox) begin(exchange uint64) bool {
 	return true
 }
 
-// attach tells the mailbox what it needs of the loop to answer for it.
+// attach sets the callbacks with which the mailbox answers for the loop.
 func (d *mailbox) attach(hurry func(), open func([]transport.Op) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,23 +107,22 @@ func (d *mailbox) ready(ops []transport.Op) bool {
 	return d.open != nil && d.open(ops)
 }
 
-// expects is called by a loop that is about to wait for the network, and says
-// whether it needs events: if not, it is not woken for them. It returns whether
-// there is something new already.
+// expects is called by a loop that is about to wait for the network. Without events, the mailbox
+// does not wake the loop for events. expects returns whether orders are pending already.
 func (d *mailbox) expects(events bool) bool {
 	d.fed.Store(!events)
 	return d.fresh.Load()
 }
 
-// onChange sets what interrupts the loop.
+// onChange sets the function that interrupts the loop.
 func (d *mailbox) onChange(wake func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wake = wake
 }
 
-// take returns what is new, if anything is; events are moved into buf, which the mailbox
-// then keeps for the next ones.
+// take returns pending orders, if any. Events move out with the orders; the mailbox keeps buf for
+// the next events.
 func (d *mailbox) take(buf []uint64) (o orders, news bool) {
 	if !d.fresh.Load() {
 		return orders{}, false

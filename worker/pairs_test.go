@@ -11,6 +11,7 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 )
 
@@ -29,7 +30,7 @@ func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 		var sum uint64
 		for src, f := range s.Sources {
 			sum += f.Bytes
-			expect.True(t, (f.Bytes > 0 && mode != wire.FreeRunning) == (f.Took > 0) && f.Took <= s.LastReceive,
+			expect.True(t, (f.Bytes > 0 && mode != results.FreeRunning) == (f.Took > 0) && f.Took <= s.LastReceive,
 				"rank %d from %d: %+v of %v", s.Rank, src, f, s.LastReceive)
 		}
 		expect.True(t, sum == s.ReceivedBytes && s.Sources[s.Rank] == (wire.Source{}),
@@ -109,7 +110,7 @@ func TestSlowPair(t *testing.T) {
 			r := newRig(t, n)
 			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return laggard{ep, 4, late, own} })
 			r.start()
-			o := expect.Value(r.ctl.RunCase(t.Context(), pairsCase(n, wire.Sync)))(t)
+			o := expect.Value(r.ctl.RunCase(t.Context(), pairsCase(n, results.Sync)))(t)
 			for _, s := range o.Servers {
 				for src, f := range s.Sources {
 					want := 6 * linkTime

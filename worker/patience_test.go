@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
 )
@@ -38,7 +37,7 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 func TestOpeningTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
-		c := newCase(4, wire.Sync)
+		c := newCase(4, results.Sync)
 		c.Timeout = 10 * time.Second
 		r.opening = func(moved func()) {
 			for range 20 {

@@ -13,6 +13,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -20,7 +21,7 @@ import (
 // A plan that changes in mid-run holds for every server from the same exchange
 // on: path, order and epoch; no event is lost over it.
 func TestPlanUpdate(t *testing.T) {
-	for _, mode := range []string{wire.Sync, wire.FreeRunning} {
+	for _, mode := range []string{results.Sync, results.FreeRunning} {
 		virtual(t, mode, func(t *testing.T) {
 			const n, later = 4, 9 // the new plan's spine
 			var mu sync.Mutex
@@ -89,7 +90,7 @@ func TestPlanUpdateRefused(t *testing.T) {
 		r := newRig(t, 3).start()
 		_, err := r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1}, nil)
 		expect.Error(t, err, "no case is under way")
-		c := lasting(3, wire.Sync, time.Hour)
+		c := lasting(3, results.Sync, time.Hour)
 		bad := rows(3)
 		bad[1][0].From = 1
 		c.OnMeasure = func() {
@@ -157,7 +158,7 @@ func TestOutstandingRequests(t *testing.T) {
 			r := newRig(t, n)
 			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return counting{ep, &seen} })
 			r.start()
-			c := newCase(n, wire.Unsync)
+			c := newCase(n, results.Unsync)
 			c.Sources, c.Credits = tt.sources, tt.credits
 			o, err := r.ctl.RunCase(t.Context(), c)
 			expect.MustTrue(t, err == nil && o.Built == o.Assigned && len(seen.most) == 8,
@@ -178,7 +179,7 @@ func TestPathsOfRequests(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const n = 4
 			r := newRig(t, n)
-			c := newCase(n, wire.Unsync)
+			c := newCase(n, results.Unsync)
 			want := func(src, dst int) int { return (dst - src + n - 1) % n % 3 }
 			if !pinned {
 				c.Rows = nil

@@ -116,7 +116,7 @@ func TestSurveyWithoutProbe(t *testing.T) {
 		r := newRig(t, 3).start()
 		s, err := r.ctl.Survey(t.Context(), time.Hour, nobody)
 		expect.True(t, err == nil && len(s.Servers) == 3 && s.Reached[0][1] == nil, "got %+v, %v", s, err)
-		out, err := r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))
+		out, err := r.ctl.RunCase(t.Context(), newCase(3, results.Sync))
 		expect.True(t, err == nil && out.Complete, "the case after it: %+v, %v", out, err)
 	})
 }

@@ -11,16 +11,15 @@ import (
 	"evbench/transport"
 )
 
-// The least time between two reports, but for one near the end of what is
-// granted or assigned. Of short events the controller assigns more in advance
-// than are built in eventsEvery.
+// The least time between two reports, except near the end of what is granted or assigned. For short
+// events the controller assigns more in advance than are built in eventsEvery.
 const (
 	reportEvery = 10 * time.Millisecond
 	eventsEvery = 20 * time.Millisecond
 )
 
-// A reporter tells the controller what the loop has done, so that the loop
-// never waits for the control connection.
+// A reporter tells the controller about progress, so that the loop never waits for the control
+// connection.
 type reporter struct {
 	conn wire.Conn
 	run  uint32
@@ -28,7 +27,7 @@ type reporter struct {
 	bell   chan struct{}
 	urgent chan struct{}
 	done   atomic.Uint64
-	told   uint64 // done, when it was last reported; the sender's own
+	told   uint64 // last reported done; only the sender uses it
 
 	mu          sync.Mutex
 	built, lost []uint64
@@ -50,8 +49,8 @@ func (r *reporter) progress(done uint64, urgent bool) {
 	}
 }
 
-// closed says that an event is built or given up. It is urgent when hardly
-// another is left to be begun: the next are assigned only then.
+// closed reports an event as built or given up. It is urgent if hardly any assigned event remains:
+// only the report makes the controller assign more.
 func (r *reporter) closed(id uint64, lost, urgent bool) {
 	r.mu.Lock()
 	if lost {
@@ -66,11 +65,11 @@ func (r *reporter) closed(id uint64, lost, urgent bool) {
 	}
 }
 
-// hurry has what is done reported at once, if it is not yet.
+// hurry triggers a report at once, if anything is unreported.
 func (r *reporter) hurry() { transport.Ring(r.urgent) }
 
-// serve reports until ctx ends, and then what no report has told of: of a case that ends
-// badly as well, no event that was built may count as lost.
+// serve reports until ctx ends, and then reports the rest. That holds for a failed case too: no
+// built event may count as lost.
 func (r *reporter) serve(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -78,7 +77,7 @@ func (r *reporter) serve(ctx context.Context) {
 		select {
 		case <-r.bell:
 		case <-ctx.Done():
-			_, _ = r.send() // a broken connection ends the session by its reader
+			_, _ = r.send() // the session's reader sees the broken connection and ends the session
 			return
 		}
 		every, err := r.send()
@@ -96,7 +95,7 @@ func (r *reporter) serve(ctx context.Context) {
 	}
 }
 
-// send reports what is new, exchanges or events, and returns for how long that is enough.
+// send reports new exchanges or events, and returns the least time to the next report.
 func (r *reporter) send() (every time.Duration, err error) {
 	if done := r.done.Load(); done != r.told {
 		r.told = done
@@ -119,8 +118,8 @@ func (r *reporter) completed() wire.Completed {
 	return m
 }
 
-// sampler sends a sample each interval from when the loop says that it has
-// begun to count, and one of the rest at the end. It has the machine watched meanwhile.
+// sampler waits for the counted part, then sends a sample each interval and one for the rest at the
+// end. Meanwhile it has the load of the machine recorded.
 func (j *job) sampler(ctx context.Context) {
 	last, counting := j.begun(ctx)
 	if !counting {
@@ -143,8 +142,8 @@ func (j *job) sampler(ctx context.Context) {
 	}
 }
 
-// begun waits for the counted part and returns the meter as it was then: this goroutine may
-// get a processor only later. It returns false where nothing was counted.
+// begun waits for the counted part and returns the meter as it was at its start: this goroutine may
+// run later. It returns false if nothing was counted.
 func (j *job) begun(ctx context.Context) (reading, bool) {
 	select {
 	case r := <-j.loop.counting:
@@ -152,7 +151,7 @@ func (j *job) begun(ctx context.Context) (reading, bool) {
 	case <-ctx.Done():
 	}
 	select {
-	case r := <-j.loop.counting: // a short part, which is over already
+	case r := <-j.loop.counting: // a short part may be over already
 		return r, true
 	default:
 		return reading{}, false
@@ -178,5 +177,5 @@ func (j *job) sample(last *reading, began time.Duration) {
 	s := sample(*last, r, began)
 	s.Case, s.Repeat, s.Server = j.c.Name, j.c.Repeat, j.o.Server
 	*last = r
-	_ = j.o.Conn.Send(wire.Samples{Run: j.c.Run, Sample: s}) // a broken connection ends the session by its reader
+	_ = j.o.Conn.Send(wire.Samples{Run: j.c.Run, Sample: s}) // the session's reader sees the broken connection and ends the session
 }

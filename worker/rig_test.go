@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
@@ -172,12 +173,12 @@ func lasting(n int, mode string, d time.Duration) controller.Case {
 func newCase(n int, mode string) controller.Case {
 	c := controller.Case{Rows: rows(n), Exchanges: 6, Case: wire.Case{
 		Name: mode, Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
-		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: wire.CheckPayload,
+		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: builder.CheckPayload,
 	}}
 	switch mode {
-	case wire.Sync:
+	case results.Sync:
 		c.Barrier = barrier.Tournament
-	case wire.Ordered:
+	case results.InOrder:
 		c.Rows, c.Windows = nil, drawn(n)
 	}
 	return c
@@ -207,4 +208,4 @@ func inModes(t *testing.T, test func(t *testing.T, mode string)) {
 	}
 }
 
-var modes = []string{wire.Sync, wire.Unsync, wire.FreeRunning, wire.Ordered}
+var modes = []string{results.Sync, results.Unsync, results.FreeRunning, results.InOrder}

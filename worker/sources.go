@@ -6,15 +6,15 @@ import (
 	"evbench/controller/wire"
 )
 
-// sources are, by rank, what came from each source in the counted part; nil where
-// nobody wants to know. Their methods allocate nothing but for report.
+// sources records, by rank, what arrived from each source in the counted part; nil if it is not
+// requested. Only report allocates.
 type sources []source
 
 type source struct {
 	bytes   uint64
-	awaited int           // fragments
-	since   time.Duration // when the first of these was
-	took    time.Duration // with one awaited at least, up to the last that came
+	awaited int           // fragments awaited
+	since   time.Duration // when the first awaited one was expected
+	took    time.Duration // time with at least one awaited, up to the last arrival
 }
 
 func newSources(c wire.Configure) sources {
@@ -30,8 +30,8 @@ func (s sources) start(now time.Duration) {
 	}
 }
 
-// await notes that a fragment of a source is on its way, as far as its receiver can
-// tell. Several at once take the time of one: the pair has it once.
+// await notes that a fragment of a source is on its way, as far as its receiver can tell.
+// Overlapping fragments of a source count their time once.
 func (s sources) await(rank int, now time.Duration) {
 	if s == nil {
 		return
@@ -43,7 +43,7 @@ func (s sources) await(rank int, now time.Duration) {
 	f.awaited++
 }
 
-// came notes the end of one of them, be it whole or damaged.
+// came notes the end of an awaited fragment, whole or damaged.
 func (s sources) came(rank int, now time.Duration) {
 	if s == nil {
 		return

@@ -11,7 +11,6 @@ import (
 	"evbench/barrier"
 	"evbench/builder"
 	"evbench/controller"
-	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
 )
@@ -41,7 +40,7 @@ func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
 	expect.True(t, o.Complete && o.Assigned == all && o.Built == all && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0,
 		"outcome %+v; want %d assigned and built", o, all)
 	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
-	want := map[bool]uint64{true: 0, false: 6}[mode == wire.Unsync]
+	want := map[bool]uint64{true: 0, false: 6}[mode == results.Unsync]
 	expect.True(t, o.Exchanges == want, "%d exchanges, want %d", o.Exchanges, want)
 	for _, s := range o.Servers {
 		peers := uint64(n - 1)
@@ -87,16 +86,16 @@ func TestSession(t *testing.T) {
 			mode   string
 			change func(*controller.Case)
 		}{
-			{"central barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
-			{"dissemination barrier", wire.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
-			{"discard", wire.Sync, func(c *controller.Case) { c.Deliver = wire.DeliverDiscard }},
-			{"unequal", wire.FreeRunning, func(c *controller.Case) { c.Sizes.Spread = 0.5 }},
-			{"unequal and asked for", wire.Unsync, func(c *controller.Case) { c.Sizes.Spread = 0.9; c.Credits = 3 }},
-			{"discard what is asked for", wire.Unsync, func(c *controller.Case) {
-				c.Deliver, c.Check = wire.DeliverDiscard, wire.CheckHeader
+			{"central barrier", results.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
+			{"dissemination barrier", results.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
+			{"discard", results.Sync, func(c *controller.Case) { c.Deliver = builder.DeliverDiscard }},
+			{"unequal", results.FreeRunning, func(c *controller.Case) { c.Sizes.Spread = 0.5 }},
+			{"unequal and asked for", results.Unsync, func(c *controller.Case) { c.Sizes.Spread = 0.9; c.Credits = 3 }},
+			{"discard what is asked for", results.Unsync, func(c *controller.Case) {
+				c.Deliver, c.Check = builder.DeliverDiscard, builder.CheckHeader
 			}},
-			{"no warm-up", wire.FreeRunning, func(c *controller.Case) { c.Warmup = 0 }},
-			{"no warm-up, no schedule", wire.Unsync, func(c *controller.Case) { c.Warmup, c.Rows = 0, nil }},
+			{"no warm-up", results.FreeRunning, func(c *controller.Case) { c.Warmup = 0 }},
+			{"no warm-up, no schedule", results.Unsync, func(c *controller.Case) { c.Warmup, c.Rows = 0, nil }},
 		} {
 			c := newCase(n, tt.mode)
 			c.Name = tt.name
@@ -126,11 +125,11 @@ func TestSizesDiffer(t *testing.T) {
 		r := newRig(t, n).start()
 		for _, d := range differing {
 			for _, mode := range modes {
-				for _, deliver := range []string{wire.DeliverBuffer, wire.DeliverDiscard} {
+				for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 					c := newCase(n, mode)
 					c.Name, c.Sizes, c.Deliver, c.Pairs = fmt.Sprintf("%+v %s %s", d, mode, deliver), d, deliver, true
-					if deliver == wire.DeliverDiscard && mode != wire.Sync {
-						c.Check = wire.CheckHeader
+					if deliver == builder.DeliverDiscard && mode != results.Sync {
+						c.Check = builder.CheckHeader
 					}
 					o, err := r.ctl.RunCase(t.Context(), c)
 					want := n * (c.Warmup + c.Exchanges)
@@ -138,7 +137,7 @@ func TestSizesDiffer(t *testing.T) {
 						t.Errorf("%s: %v; %+v", c.Name, err, o)
 						continue
 					}
-					if mode != wire.Unsync {
+					if mode != results.Unsync {
 						checkBytes(t, c, o)
 					}
 				}
@@ -174,7 +173,7 @@ func TestDuration(t *testing.T) {
 		expect.True(t, o.Built == o.Assigned && o.Span >= 900*time.Millisecond && o.Span <= 1100*time.Millisecond,
 			"built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
 		for _, s := range o.Servers {
-			expect.False(t, mode != wire.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1),
+			expect.False(t, mode != results.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1),
 				"server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
 		}
 	})
@@ -192,12 +191,12 @@ func TestRefusedConfiguration(t *testing.T) {
 			{`no barrier "b"`, func(c *controller.Case) { c.Barrier = "b" }},
 			{"rank 1 is left out", func(c *controller.Case) { c.Rows[0][0].To = -1 }},
 		} {
-			c := newCase(3, wire.Sync)
+			c := newCase(3, results.Sync)
 			tt.change(&c)
 			_, err := r.ctl.RunCase(t.Context(), c)
 			expect.Error(t, err, tt.want)
 		}
-		expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), newCase(3, wire.Sync))), "after the refusals")
+		expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), newCase(3, results.Sync))), "after the refusals")
 	})
 }
 
@@ -214,7 +213,7 @@ func TestInterrupt(t *testing.T) {
 		if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != wire.Unsync,
+		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != results.Unsync,
 			"outcome %+v", o)
 	})
 }

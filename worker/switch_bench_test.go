@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -57,8 +59,8 @@ func BenchmarkUpdate(b *testing.B) {
 		})
 	}
 	expect.Must(b, ctl.Join(b.Context(), n))
-	c := newCase(n, wire.Sync)
-	c.Exchanges, c.Duration, c.Timeout, c.Interval, c.Check = 0, time.Hour, time.Minute, time.Hour, wire.CheckHeader
+	c := newCase(n, results.Sync)
+	c.Exchanges, c.Duration, c.Timeout, c.Interval, c.Check = 0, time.Hour, time.Minute, time.Hour, builder.CheckHeader
 	c.Warmup, c.Fragment = 0, 8
 	ctx, cancel := context.WithCancel(b.Context())
 	began, over := make(chan struct{}), make(chan struct{})

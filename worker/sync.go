@@ -13,23 +13,23 @@ import (
 	"evbench/transport"
 )
 
-// synchronised does the schedule phase by phase: send one fragment, receive
-// one, then wait for everybody. It runs on an operating system thread of its
-// own, so that a blocking endpoint is not moved about between phases.
+// synchronised runs the schedule phase by phase: it sends one fragment, receives one, then waits at
+// the barrier. It runs on an operating system thread of its own, so that a blocking endpoint stays
+// on one thread.
 type synchronised struct {
 	*loop
 	gate *gate
 
-	phase   int  // under way; -1 between exchanges
+	phase   int  // current; -1 between exchanges
 	waiting bool // in the barrier
 	ops     [2]transport.Op
-	sending *transport.Op // of the phase under way, or nil
+	sending *transport.Op // of the current phase, or nil
 	taking  *transport.Op
 	out, in [transport.HeadSize]byte
 
 	began   time.Duration // first send of the exchange
 	started bool
-	arrived time.Duration // last receive of it
+	arrived time.Duration // last receive of the exchange
 }
 
 func newSynchronised(l *loop) (*synchronised, error) {
@@ -57,19 +57,19 @@ func (s *synchronised) run(ctx context.Context) error {
 	}
 }
 
-// lacks reports whether the phase under way waits for a fragment.
+// lacks reports whether the current phase waits for a fragment.
 func (s *synchronised) lacks() bool {
-	return !s.waiting && s.taking != nil && s.taking.N == 0 && s.taking.Done.IsZero() // an empty one has no bytes
+	return !s.waiting && s.taking != nil && s.taking.N == 0 && s.taking.Done.IsZero() // an empty fragment has no bytes
 }
 
-// wait returns true when the next exchange may run and false at the end, be it of the case
-// or of the part of it that is synchronised.
+// wait returns true when the next exchange may run, and false at the end of the case or of its
+// synchronised part.
 func (s *synchronised) wait(ctx context.Context) (bool, error) {
 	for {
 		if err := s.take(ctx); err != nil {
 			return false, err
 		}
-		over := s.plans.at(s.done).mode != wire.Sync
+		over := s.plans.at(s.done).mode != results.Sync
 		if !over && s.mailbox.begin(s.done) {
 			s.meter.busy.Store(true)
 			return true, nil
@@ -90,13 +90,19 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 func (s *synchronised) exchange(ctx context.Context) error {
 	p, id := s.plans.at(s.done), s.id(s.done)
 	s.started = false
-	slot, err := s.fragments.begin(s.now(), id, p.epoch)
-	if err != nil {
-		return err
+	slot := 0
+	if s.builds {
+		var err error
+		if slot, err = s.fragments.begin(s.now(), id, p.epoch); err != nil {
+			return err
+		}
+	}
+	if !s.reads {
+		s.stampSend() // a builder without reads counts as sending in the first phase
 	}
 	for i := range p.row {
 		s.phase = i
-		if err := s.transfer(ctx, p, id, slot); err != nil {
+		if err := s.transfer(ctx, p, slot); err != nil {
 			return fmt.Errorf("exchange %d: phase %d: %w", s.done, i, err)
 		}
 		if err := s.barrier(ctx); err != nil {
@@ -109,7 +115,7 @@ func (s *synchronised) exchange(ctx context.Context) error {
 	return nil
 }
 
-func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot int) error {
+func (s *synchronised) transfer(ctx context.Context, p *plan, slot int) error {
 	step := &p.row[s.phase]
 	n := 0
 	s.sending, s.taking = nil, nil
@@ -123,8 +129,8 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	}
 	if step.To != wire.Idle {
 		s.sending = &s.ops[n]
-		// The event is the receiver's: each server builds one in an exchange.
-		theirs := id - uint64(s.c.Rank) + uint64(step.To)
+		// The event is the receiver's: each builder builds one event in an exchange.
+		theirs := s.roles.Event(s.done, step.To)
 		body := s.fragments.outgoing(s.out[:], p.epoch, theirs, step.To)
 		*s.sending = transport.Op{Kind: transport.Send, Peer: step.To, Path: step.ToSpine, Head: s.out[:], Body: body}
 		n++
@@ -143,7 +149,10 @@ func (s *synchronised) transfer(ctx context.Context, p *plan, id uint64, slot in
 	now := s.now()
 	add(&s.meter.moves, 1)
 	if s.sending != nil {
-		s.tally.t.SentBytes += uint64(len(s.sending.Body))
+		s.gone(now, len(s.sending.Body))
+		if !s.builds {
+			s.arrived = now
+		}
 		s.trace.add(results.SpanSend, begun, now, place{s.done, s.phase, s.sending.Peer})
 	}
 	if s.taking != nil {
@@ -160,8 +169,8 @@ func (s *synchronised) stampSend() {
 	s.tally.firstSend(s.began)
 }
 
-// receive judges what has come. A stray or second copy is not the fragment of
-// this phase: that is still to come on the same stream.
+// receive judges the arrived fragment. After a stray or second copy it keeps receiving: the
+// fragment of this phase is still to arrive on the same stream.
 func (s *synchronised) receive(ctx context.Context, begun, now time.Duration) error {
 	for {
 		s.arrived = now
@@ -183,8 +192,8 @@ func (s *synchronised) receive(ctx context.Context, begun, now time.Duration) er
 	}
 }
 
-// came is when a receive was done: its phase goes on where the fragment that the
-// server sends takes longer, and that is another pair's affair.
+// came is when a receive was done. The phase may last longer, because of the fragment that this
+// server sends to another peer.
 func (s *synchronised) came(op *transport.Op, returned time.Duration) time.Duration {
 	if op.Done.IsZero() {
 		return returned
@@ -206,11 +215,13 @@ func (s *synchronised) barrier(ctx context.Context) error {
 	return nil
 }
 
-// close ends the exchange: its event is complete, or it is lost.
+// close ends the exchange, with its event complete or lost.
 func (s *synchronised) close(id uint64) {
-	if s.fragments.asm.Slot(id) >= 0 {
+	switch {
+	case !s.builds:
+	case s.fragments.asm.Slot(id) >= 0:
 		s.fragments.asm.Abandon(id)
-	} else {
+	default:
 		s.tally.complete(s.done)
 	}
 	if s.started {

@@ -13,6 +13,7 @@ import (
 	"evbench/fabric/open"
 	"evbench/failover"
 	"evbench/internal/expect"
+	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -47,7 +48,7 @@ func TestOverTCP(t *testing.T) {
 	expect.Must(t, ctl.Join(t.Context(), n))
 	for _, mode := range modes {
 		c := newCase(n, mode)
-		if mode == wire.Ordered {
+		if mode == results.InOrder {
 			c.Standby = everyPath(n, 0)
 		}
 		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
@@ -57,7 +58,7 @@ func TestOverTCP(t *testing.T) {
 	}
 	for i, d := range differing {
 		c := newCase(n, modes[i%len(modes)])
-		if c.Mode == wire.Ordered {
+		if c.Mode == results.InOrder {
 			c.Standby = everyPath(n, 0)
 		}
 		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
@@ -66,7 +67,7 @@ func TestOverTCP(t *testing.T) {
 			"%+v: %v; %+v", d, err, o)
 	}
 	changePlan(t, ctl, n)
-	c := newCase(n, wire.Sync)
+	c := newCase(n, results.Sync)
 	c.Exchanges, c.Duration, c.Timeout = 0, time.Hour, time.Minute
 	c.OnMeasure = func() { time.AfterFunc(50*time.Millisecond, kill) }
 	_, err := ctl.RunCase(t.Context(), c)
@@ -94,7 +95,7 @@ func everyPath(n, spine int) (out [][]wire.Path) {
 // synchronisation, and come back.
 func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 	t.Helper()
-	c := newCase(n, wire.Sync)
+	c := newCase(n, results.Sync)
 	c.Exchanges, c.AsyncCredits = 3000, 2 // on a loaded machine exchanges take longer, as changes do
 	c.Timeout = time.Minute
 	c.Standby = everyPath(n, transport.Single)
@@ -104,7 +105,7 @@ func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 		time.AfterFunc(10*time.Millisecond, func() {
 			var errs []error
 			for epoch, p := range []controller.PlanChange{
-				{Rows: backwards(rows(n), 9)}, {Mode: wire.Unsync}, {Mode: wire.Unsync, Rows: rows(n)}, {Mode: wire.Sync, Rows: rows(n)},
+				{Rows: backwards(rows(n), 9)}, {Mode: results.Unsync}, {Mode: results.Unsync, Rows: rows(n)}, {Mode: results.Sync, Rows: rows(n)},
 			} {
 				p.Epoch = uint32(epoch) + 1
 				var err error

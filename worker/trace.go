@@ -7,8 +7,8 @@ import (
 	"evbench/results"
 )
 
-// A tracer keeps the last spans of the loop in a space of one size: nothing is allocated or
-// sent while the case runs. nil keeps nothing.
+// A tracer keeps the last spans of the loop in fixed space: it allocates and sends nothing while
+// the case runs. nil keeps nothing.
 type tracer struct {
 	ring []wire.Span
 	n    uint64 // added
@@ -21,7 +21,7 @@ func newTracer(size int) *tracer {
 	return &tracer{ring: make([]wire.Span, size)}
 }
 
-// A place is what a span is of; -1 is no phase, and no peer.
+// A place locates a span; -1 means no phase or no peer.
 type place struct {
 	exchange    uint64
 	phase, peer int
@@ -39,7 +39,7 @@ func (t *tracer) keep(s wire.Span) {
 	}
 }
 
-// spans returns those that began in the counted part, oldest first, on its clock.
+// spans returns the spans that began in the counted part, oldest first, relative to its start.
 func (t *tracer) spans(began time.Duration) []wire.Span {
 	if t == nil {
 		return nil

@@ -7,49 +7,48 @@ import (
 	"evbench/controller/wire"
 )
 
-// turns says what a worker may do in ordered mode: which fragment may start, and whom to
-// tell of one that has been received. It has no clock and no socket.
+// turns says what a worker may do in ordered mode: which fragment may start, and which ranks get a
+// token for a received one. It has no clock and no socket.
 //
-// Windows come in order. Two at most are under way: a server is through with what it sends
-// in a window before it has received all, or the other way round, and goes on with the next.
+// Windows are processed in order. At most two are under way: a server may finish the sends of a
+// window before its receives, or the other way round, and goes on with the next.
 type turns struct {
 	rank, n int
 	windows []*window // that are not over, in order
-	last    *window   // that came last, over or not; nil: none
-	past    *window   // that was over last; nil: none
+	last    *window   // the newest window, over or not; nil: none
+	past    *window   // the last window that ended; nil: none
 	takes   int       // receives of all windows so far
-	quiet   int       // those before the last window that found the network quiet
-	early   []note    // tokens of windows that have not come
-	dropped *note     // tokens of its epoch and from its window on mean nothing any more; may be nil
+	quiet   int       // receives before the last window with Quiet set
+	early   []note    // tokens of windows that have not arrived
+	dropped *note     // its epoch's tokens from its window on are void; may be nil
 	sending bool      // a fragment has started and not left
 }
 
-// A window is what the worker does in it, and how far it has come.
+// A window is the worker's part in a window, and its progress.
 type window struct {
 	wire.Window
 	first         int      // receives of all windows before
 	begun, opened bool     // its sending, its receiving
-	missing       [][]int  // [send] ranks whose token has not come
+	missing       [][]int  // [send] ranks whose token is still missing
 	started, left int      // sends
 	take          []int32  // [exchange·n + source], -1: none
 	taken         []bool   // [take]
-	took          int      // of them
-	after         [][]note // [take] whom to tell then
+	took          int      // number of true values in taken
+	after         [][]note // [take] tokens to send after that receive
 	told          []wire.Token
 
 	owes   []int // [exchange] sends that have not left
 	closed []bool
-	done   int // exchanges, from the first on
+	done   int // exchanges completed, in order
 }
 
-// A note is a token: for a window of an epoch, to a rank or, once it has come, of one.
+// A note is a token for a window of an epoch: to a rank or, once it has arrived, from a rank.
 type note struct {
 	wire.Token
 	epoch uint32
 }
 
-// check refuses a window that the loop could not rely on. most is how many exchanges it
-// may have.
+// check refuses a window that is unsafe for the loop. A window has at most most exchanges.
 func (t *turns) check(m *wire.Window, most int) error {
 	switch {
 	case m.Count < 1 || m.Count > most:
@@ -95,8 +94,7 @@ func (t *turns) checkPiece(m *wire.Window, seen map[[2]int]bool, exchange, peer,
 	return nil
 }
 
-// add takes a window that has been checked, and returns whom to tell at once of what has
-// been received in those before.
+// add takes a checked window. It returns the tokens that earlier receives make due at once.
 func (t *turns) add(m *wire.Window) (due []note) {
 	w := &window{
 		Window: *m, first: t.takes, missing: make([][]int, len(m.Sends)), take: make([]int32, m.Count*t.n), taken: make([]bool, len(m.Takes)),
@@ -132,8 +130,8 @@ func (t *turns) add(m *wire.Window) (due []note) {
 	return t.tell(due)
 }
 
-// pending returns the window of a receive, counted over all windows, and its number there;
-// nil: it has come.
+// pending returns the window of a receive, counted over all windows, and its index there; nil: it
+// has arrived.
 func (t *turns) pending(take int) (*window, int) {
 	for _, w := range t.windows {
 		if i := take - w.first; i >= 0 && i < len(w.taken) && !w.taken[i] {
@@ -143,7 +141,7 @@ func (t *turns) pending(take int) (*window, int) {
 	return nil, 0
 }
 
-// tell returns the tokens that have to be sent; those of the worker to itself come at once.
+// tell returns the tokens to send. It applies the worker's tokens to itself at once.
 func (t *turns) tell(all []note) (out []note) {
 	for _, x := range all {
 		if x.Rank == t.rank {
@@ -167,10 +165,10 @@ func (t *turns) find(x note) *window {
 	return nil
 }
 
-// mostEarly bounds the tokens that are kept for windows to come, by peer.
+// mostEarly bounds the tokens kept for future windows, per peer.
 const mostEarly = 64
 
-// token takes a token of a rank. It returns false for one that nobody has asked for.
+// token takes a token of a rank. It returns false for an unexpected one.
 func (t *turns) token(x note) bool {
 	w := t.find(x)
 	if w == nil {
@@ -195,7 +193,7 @@ func (t *turns) token(x note) bool {
 	return true
 }
 
-// next returns the window of the fragment that may start now; nil: none may.
+// next returns the window of the fragment that may start now, or nil.
 func (t *turns) next() *window {
 	if w := t.upcoming(); w != nil && !t.sending && len(w.missing[w.started]) == 0 {
 		return w
@@ -203,8 +201,7 @@ func (t *turns) next() *window {
 	return nil
 }
 
-// upcoming returns the window of the next fragment to be sent; nil: none is in a window
-// that has begun.
+// upcoming returns the window of the next fragment to send; nil if no begun window has one.
 func (t *turns) upcoming() *window {
 	for _, w := range t.windows {
 		if w.started < len(w.Sends) {
@@ -234,7 +231,7 @@ func (t *turns) departed() {
 	}
 }
 
-// window returns the one that an exchange is in, if it is under way; else nil.
+// window returns the window under way that contains an exchange, or nil.
 func (t *turns) window(exchange uint64) *window {
 	for _, w := range t.windows {
 		if w.From <= exchange && exchange < w.To() {
@@ -244,8 +241,8 @@ func (t *turns) window(exchange uint64) *window {
 	return nil
 }
 
-// received notes that the fragment of a source for the event of an exchange has come, and
-// returns whom to tell.
+// received notes that the fragment of a source for the event of an exchange has arrived, and
+// returns the tokens to send.
 func (t *turns) received(exchange uint64, source int) []note {
 	w := t.window(exchange)
 	i := w.take[int(exchange-w.From)*t.n+source]
@@ -257,7 +254,7 @@ func (t *turns) received(exchange uint64, source int) []note {
 	return t.tell(w.after[i])
 }
 
-// coming does the same for one of which little is still to come: nobody is told twice.
+// coming does the same for a fragment that has almost arrived. No token is sent twice.
 func (t *turns) coming(exchange uint64, source int) (due []note) {
 	w := t.window(exchange)
 	if i := w.take[int(exchange-w.From)*t.n+source]; i >= 0 && !w.taken[i] {
@@ -269,7 +266,7 @@ func (t *turns) coming(exchange uint64, source int) (due []note) {
 func (w *window) sent() bool     { return w.left == len(w.Sends) }
 func (w *window) complete() bool { return w.took == len(w.Takes) }
 
-// mayBegin returns the window that may begin, as far as this worker is concerned; nil: none.
+// mayBegin returns the window that this worker may begin, or nil.
 func (t *turns) mayBegin() *window {
 	for i, w := range t.windows[:min(2, len(t.windows))] {
 		if !w.begun && (i == 0 || t.windows[0].sent() || t.windows[0].complete()) {
@@ -281,7 +278,7 @@ func (t *turns) mayBegin() *window {
 	return nil
 }
 
-// mayOpen returns the window whose receives may be posted; nil: none.
+// mayOpen returns the window whose receives may be posted, or nil.
 func (t *turns) mayOpen() *window {
 	for i, w := range t.windows {
 		if w.begun && !w.opened && (i == 0 || t.windows[i-1].complete()) {
@@ -296,8 +293,7 @@ func (t *turns) close(exchange uint64) {
 	w.closed[exchange-w.From] = true
 }
 
-// advance returns true for each exchange that is over, in order, and forgets windows that
-// are.
+// advance returns true for each finished exchange, in order, and forgets finished windows.
 func (t *turns) advance() bool {
 	for len(t.windows) > 0 {
 		w := t.windows[0]
@@ -313,8 +309,8 @@ func (t *turns) advance() bool {
 	return false
 }
 
-// drop forgets the windows from an exchange on, which have not begun: another plan holds
-// there.
+// drop forgets the windows that begin at or after an exchange and have not begun: another plan
+// replaces them.
 func (t *turns) drop(from uint64) {
 	if t.last != nil {
 		t.dropped = &note{wire.Token{Window: from}, t.last.Epoch}
@@ -322,14 +318,14 @@ func (t *turns) drop(from uint64) {
 	t.windows = slices.DeleteFunc(t.windows, func(w *window) bool { return w.From >= from && !w.begun })
 }
 
-// awaited is what a worker waits for: tokens for its next fragment, the fragment that is
-// under way on its send port, and that which is to come next on its receive port.
+// awaited is what a worker waits for: tokens for its next fragment, the fragment under way on its
+// send port, and the next fragment on its receive port.
 type awaited struct {
 	exchange uint64
 	tokens   []wire.Token
-	to       int         // of the fragment that waits for tokens
-	sending  int         // to whom a fragment is under way; -1: none is
-	next     *wire.Token // to come; nil: nothing is
+	to       int         // destination of the fragment that waits for tokens
+	sending  int         // destination of the fragment under way; -1: none
+	next     *wire.Token // the next fragment to arrive; nil: none
 }
 
 func (t *turns) awaits() awaited {
@@ -341,7 +337,7 @@ func (t *turns) awaits() awaited {
 	if w := t.upcoming(); w != nil && !t.sending {
 		a.to = w.Sends[w.started].To
 		for _, r := range w.missing[w.started] {
-			if r != t.rank { // what it has to receive itself is next
+			if r != t.rank { // a token from this worker follows its own receive, which is next
 				a.tokens = append(a.tokens, wire.Token{Rank: r, Window: w.From, Send: w.started})
 			}
 		}
@@ -357,7 +353,7 @@ func (t *turns) awaits() awaited {
 	return a
 }
 
-// told is what the worker has sent, as a Position has it.
+// told returns the tokens and fragments that the worker has sent, for a Position.
 func (t *turns) told() (out []wire.Token) {
 	windows := t.windows
 	if t.past != nil {

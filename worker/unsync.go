@@ -12,10 +12,9 @@ import (
 	"evbench/transport"
 )
 
-// unsynchronised builds the events that the controller assigns (thesis 4.3.1,
-// Fig. 4.6): it asks all sources in the order of their ranks without waiting
-// for an answer, and serves the requests of the others meanwhile. Unlike the
-// thesis' program, it can hold requests back (Sources) and have more than one
+// unsynchronised builds the events that the controller assigns (thesis 4.3.1, Fig. 4.6). It asks
+// all sources in rank order without waiting for an answer, and serves the requests of others
+// meanwhile. Unlike the thesis' program, it can hold requests back (Sources) and have more than one
 // event in flight (Credits); the thesis has all and one.
 type unsynchronised struct {
 	*loop
@@ -24,28 +23,28 @@ type unsynchronised struct {
 	to, from []int // its spines by peer
 	limit    int   // requests outstanding per event
 	slots    []building
-	open     int // slots in use
+	open     int   // slots in use
+	asks     []int // ranks of the other readers, if this worker builds
 	asked    *headers
 	service  []*service
-	offered  map[stream]bool // has its services
-	serving  int             // fragments on their way out
+	offered  map[stream]bool // streams that have their services
+	serving  int             // fragments being sent
 }
 
 type building struct {
 	event uint64
 	used  bool
-	next  int // next source to ask
-	out   int // requests without their fragment
+	next  int // index of the next source to ask
+	out   int // requests still without their fragment
 	began time.Duration
 }
 
-// A service is one place for a request of a peer: it takes the request, then
-// sends the fragment, and only then takes another. A peer has as many as it can
-// have events in flight, on each path that it has had in this case: a path that is no
-// longer in use may be again.
+// A service handles one request of a peer at a time: it takes the request, sends the fragment, and
+// then takes the next request. A peer has as many services as it can have events in flight, on each
+// path that it has had in this case: a plan may use a former path again.
 type service struct {
 	stream
-	event uint64 // of the request that it has taken
+	event uint64 // of the current request
 	head  [transport.HeadSize]byte
 }
 
@@ -53,10 +52,10 @@ type stream struct{ peer, path int }
 
 // The kinds of operation, in the top byte of Op.ID.
 const (
-	opFragment = iota << idShift // a fragment comes; the rest is the inbox' place
-	opAsked                      // a request has left; the rest is its head
-	opRequest                    // a request comes; the rest is the service's place
-	opServed                     // a fragment has left; likewise
+	opFragment = iota << idShift // a fragment arrives; the rest is its index in the inbox
+	opAsked                      // a request has left; the rest is the index of its head
+	opRequest                    // a request arrives; the rest is the index of its service
+	opServed                     // a fragment has left; the rest is the index of its service
 	idShift    = 56
 	idMask     = 1<<idShift - 1
 )
@@ -74,8 +73,8 @@ func newHeaders(n int) *headers {
 	return h
 }
 
-// get returns a free head. A request leaves long before its event is complete,
-// but the transport may say so later: then there are more of them.
+// get returns a free head, or -1. A request leaves long before its event is complete, but the
+// transport may report it later.
 func (h *headers) get() int {
 	if len(h.free) == 0 {
 		return -1
@@ -98,6 +97,11 @@ func newUnsynchronised(l *loop) *unsynchronised {
 	if u.limit == 0 {
 		u.limit = l.n - 1
 	}
+	for peer := range l.n {
+		if l.builds && l.roles.Reads(peer) && peer != l.c.Rank {
+			u.asks = append(u.asks, peer)
+		}
+	}
 	return u
 }
 
@@ -106,7 +110,7 @@ func (u *unsynchronised) follow(p *plan) {
 	u.to, u.from = paths(p.row, u.n)
 }
 
-// run builds events until the case ends, or its part that the plan is for.
+// run builds events until the end of the case, or of the part that the plan covers.
 func (u *unsynchronised) run(ctx context.Context) error {
 	u.mailbox.onChange(u.ep.Wake)
 	defer u.mailbox.onChange(nil)
@@ -117,11 +121,14 @@ func (u *unsynchronised) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if !u.builds { // it counts the exchanges of this part in which other servers built
+		u.done = max(u.done, u.plans[len(u.plans)-1].from)
+	}
 	return u.settle(ctx)
 }
 
-// over reports whether nobody needs this worker any more in this part of the case: what
-// comes after is granted only when all events of it are built.
+// over reports whether no server needs this worker any more in this part of the case: the next part
+// is granted only when all events of this part are built.
 func (u *unsynchronised) over() bool {
 	next := u.plans[len(u.plans)-1].from
 	return u.finish || next > u.inUse.from && u.until > next
@@ -130,7 +137,7 @@ func (u *unsynchronised) over() bool {
 func (u *unsynchronised) serveAll() {
 	for peer, path := range u.to {
 		s := stream{peer, path}
-		if peer == u.c.Rank || u.offered[s] {
+		if peer == u.c.Rank || !u.reads || !u.roles.Builds(peer) || u.offered[s] {
 			continue
 		}
 		u.offered[s] = true
@@ -141,8 +148,7 @@ func (u *unsynchronised) serveAll() {
 	}
 }
 
-// settle waits for the fragments that others have, but that the transport has
-// not yet said to be sent: they count.
+// settle waits until the transport confirms the fragments being sent: they count.
 func (u *unsynchronised) settle(ctx context.Context) error {
 	for u.serving > 0 {
 		if err := u.poll(ctx); err != nil {
@@ -152,8 +158,7 @@ func (u *unsynchronised) settle(ctx context.Context) error {
 	return nil
 }
 
-// turn takes up what is new, starts what can be started and waits for
-// something to be done.
+// turn applies new orders, starts what can start and waits for an operation to finish.
 func (u *unsynchronised) turn(ctx context.Context) error {
 	if err := u.take(ctx); err != nil || u.over() {
 		return err
@@ -168,14 +173,14 @@ func (u *unsynchronised) turn(ctx context.Context) error {
 	return u.overdue()
 }
 
-// poll waits for something to be done. What the controller has said is taken up in between:
-// a request may come of one who has gone on by a new plan.
+// poll waits for an operation to finish. It applies orders before handling operations: a request
+// may come from a server that already uses a new plan.
 func (u *unsynchronised) poll(ctx context.Context) error {
 	if err := u.flush(); err != nil {
 		return err
 	}
 	if u.mailbox.expects(u.open < len(u.slots)) {
-		return u.take(ctx) // orders have come meanwhile
+		return u.take(ctx) // orders are pending
 	}
 	n, err := u.ep.Poll(ctx, u.finished)
 	if err == nil {
@@ -206,19 +211,16 @@ func (u *unsynchronised) begin() error {
 	return nil
 }
 
-// ask requests fragments of an event, in rank order, as far as the limit
-// allows. The receive is posted before the request, so that the fragment has a
-// place when it comes. A request has the path of the fragment that it asks for.
+// ask requests fragments of an event, in rank order, as far as the limit allows. The receive is
+// posted before the request, so that the fragment has a buffer when it arrives. A request takes the
+// path of its fragment.
 func (u *unsynchronised) ask(slot int, now time.Duration) {
 	b := &u.slots[slot]
-	for ; b.out < u.limit && b.next < u.n; b.next++ {
-		source := b.next
-		if source == u.c.Rank {
-			continue
-		}
+	for ; b.out < u.limit && b.next < len(u.asks); b.next++ {
+		source := u.asks[b.next]
 		i := u.asked.get()
 		if i < 0 {
-			return // when one is free again, this goes on
+			return // continues when a head is free again
 		}
 		head := u.asked.buf[i][:]
 		u.fragments.request(head, u.inUse.epoch, b.event, source)
@@ -244,13 +246,14 @@ func (u *unsynchronised) did(op *transport.Op) {
 		u.took(op)
 	case opAsked:
 		u.asked.put(i)
-		if len(u.asked.free) == 1 { // some event may have waited for it
+		if len(u.asked.free) == 1 { // an event may have waited for a free head
 			u.askAll()
 		}
 	case opRequest:
 		u.serve(i)
 	case opServed:
 		u.tally.served(u.service[i].event, len(op.Body))
+		u.gone(u.now(), 0)
 		u.serving--
 		u.offer(i)
 	}
@@ -279,7 +282,7 @@ func (u *unsynchronised) took(op *transport.Op) {
 	switch {
 	case g.whole:
 		u.close(g.slot, now, false)
-	case g.spent && b.next == u.n: // every source has answered, not all well
+	case g.spent && b.next == len(u.asks): // every source has answered, some with damaged fragments
 		u.fragments.asm.Abandon(g.event)
 		u.close(g.slot, now, true)
 	default:
@@ -300,8 +303,8 @@ func (u *unsynchronised) close(slot int, now time.Duration, lost bool) {
 	u.report.closed(b.event, lost, len(u.queue)-u.next <= 1)
 }
 
-// serve answers a request. One that is damaged or not for this server counts as
-// corrupt and is not answered: its sender will say what it misses.
+// serve answers a request. A damaged or misdirected request counts as corrupt and gets no answer:
+// its sender reports the missing fragment.
 func (u *unsynchronised) serve(i int) {
 	s := u.service[i]
 	h, err := builder.Parse(s.head[:])
@@ -311,7 +314,7 @@ func (u *unsynchronised) serve(i int) {
 		u.offer(i)
 		return
 	}
-	if h.Event < u.inUse.from*uint64(u.n) { // built long ago: nobody waits for the answer
+	if h.Event < u.inUse.from*uint64(u.roles.Events()) { // built long ago: the sender no longer waits for the answer
 		u.fragments.stale++
 		add(&u.meter.late, 1)
 		u.offer(i)
@@ -320,12 +323,15 @@ func (u *unsynchronised) serve(i int) {
 	body := u.fragments.outgoing(s.head[:], h.Epoch, h.Event, s.peer)
 	s.event = h.Event
 	u.serving++
+	if !u.builds {
+		u.tally.firstSend(u.now())
+	}
 	u.post = append(u.post, transport.Op{
 		Kind: transport.Send, Peer: s.peer, Path: s.path, ID: opServed | uint64(i), Head: s.head[:], Body: body,
 	})
 }
 
-// overdue ends the case when an event has waited too long for a fragment.
+// overdue ends the case if an event has waited for a fragment for the time-out.
 func (u *unsynchronised) overdue() error {
 	if !u.look.Load() {
 		return nil
@@ -338,8 +344,7 @@ func (u *unsynchronised) overdue() error {
 	return &overdueError{event: id, missing: missing}
 }
 
-// An overdueError is the event for which a loop gave up, and whose fragments it
-// misses.
+// An overdueError names the event that a loop gave up, and the sources of its missing fragments.
 type overdueError struct {
 	event   uint64
 	missing []int
@@ -362,8 +367,7 @@ func (u *unsynchronised) position(err error) wire.Position {
 	return stopped(err, event, u.fragments.asm.Missing(event))
 }
 
-// stopped is the position of a loop without phases; what err says comes before
-// what the loop waited for.
+// stopped is the position of a loop without phases. Peers named by err replace missing.
 func stopped(err error, event uint64, missing []int) wire.Position {
 	at := wire.Position{Exchange: event, Phase: -1, Stage: wire.StageEvent, Peers: missing}
 	if len(missing) == 0 {

@@ -2,29 +2,29 @@ package worker
 
 import "time"
 
-// A watch tells what stands still from what was only not looked at. It has no clock: it is
-// told the time and how far things have come, every so often.
+// A watch tells a case that stands still from one that was only not checked. It has no clock: the
+// caller passes the time and the progress at each check.
 type watch struct {
-	timeout time.Duration // for which nothing may move
-	every   time.Duration // between two looks
-	last    time.Duration // look
-	moves   uint64        // then
-	since   time.Duration // nothing has moved
-	away    time.Duration // nobody looked until then
-	allowed time.Duration // until then nothing need move
+	timeout time.Duration // longest time without progress
+	every   time.Duration // between two checks
+	last    time.Duration // last check
+	moves   uint64        // at the last check
+	since   time.Duration // of the last progress
+	away    time.Duration // end of the last gap in checking
+	allowed time.Duration // until then no progress is expected
 }
 
-// leastAway is how much later than it should a look has to come at least to say that the
-// process, or its machine, was stopped. Busy processors do less.
+// leastAway is the least delay of a check that shows that the process, or its machine, was stopped.
+// Busy processors cause less.
 const leastAway = 100 * time.Millisecond
 
 func newWatch(now, timeout time.Duration) *watch {
 	return &watch{timeout: timeout, every: max(timeout/8, time.Millisecond), last: now, since: now, away: now}
 }
 
-// still looks, and reports whether nothing has moved for too long. While busy is false there
-// is nothing to be done. After a look that comes late, as of a process that was stopped, the
-// time begins anew: the others may have been stopped with it.
+// still checks, and reports whether there was no progress for too long. While busy is false nothing
+// is pending. After a late check, as of a stopped process, the time begins anew: other servers may
+// have stopped with it.
 func (w *watch) still(now time.Duration, moves uint64, busy bool) bool {
 	if now-w.last > max(2*w.every, leastAway) {
 		w.away = now
@@ -36,5 +36,5 @@ func (w *watch) still(now time.Duration, moves uint64, busy bool) bool {
 	return w.judges(now) && now-w.since >= w.timeout
 }
 
-// judges reports whether things have had enough time in which they could move.
+// judges reports whether there was enough time in which progress was possible.
 func (w *watch) judges(now time.Duration) bool { return now-max(w.away, w.allowed) >= w.timeout }

@@ -1,12 +1,10 @@
-// Package worker answers: what does one server of a run do? It builds its events from
-// the fragments of all others and serves its own fragments to them: in phases with a
-// barrier, by schedule without one, or on request. The plan, and which of the three it
-// is, may change between two events.
+// Package worker does the work of one server of a run. It builds its events from the fragments of
+// all others and serves its own fragments to them: in phases with a barrier, by schedule without
+// one, or on request. The plan and the mode may change between two events.
 //
-// It does what the controller's messages say and knows neither the controller
-// nor the scenario. Once a case has begun, its loop allocates and logs nothing;
-// reports and samples are sent by other goroutines. Times are those of its own
-// monotonic clock, sizes are bytes, ranks are of the case.
+// It follows the controller's messages and knows neither the controller nor the scenario. Once a
+// case has begun, its loop allocates and logs nothing; other goroutines send reports and samples.
+// Times are those of its own monotonic clock, sizes are bytes, ranks are of the case.
 package worker
 
 import (
@@ -25,28 +23,28 @@ import (
 	"evbench/transport"
 )
 
-// An OpenFunc opens the data connections of a case and, for a synchronised one,
-// those of its barrier. It returns once all are there. It calls moved, of any goroutine, when
-// a step is done, and so does Alloc of the endpoint: who calls it is given time.
+// An OpenFunc opens the data connections of a case and, for a synchronised one, those of its
+// barrier. It returns once all are open. It calls moved, from any goroutine, after each step, as
+// does Alloc of the endpoint: each call extends the time allowed.
 type OpenFunc func(ctx context.Context, c wire.Configure, moved func()) (Connections, error)
 
-// Connections are those of one case. The worker closes the endpoint, and with it what
-// the barrier uses.
+// Connections are those of one case. Closing the endpoint also closes the connections of the
+// barrier.
 type Connections struct {
 	// Endpoint carries data and requests.
 	Endpoint transport.Endpoint
-	// IO is how payload moves, such as "copy". "": the transport has no choice.
+	// IO is how payload moves, such as "copy". "": the transport has one way only.
 	IO string
 	// Signals carries the signals of the barrier. nil: the case has none.
 	Signals barrier.Peer
-	// Barrier waits in the barrier that the transport does by itself, and does not tell
-	// for whom. nil: the transport has none.
+	// Barrier waits in the transport's own barrier, which cannot name the missing rank. nil: the
+	// transport has none.
 	Barrier func(ctx context.Context) error
-	// Extend opens further connections: those that the given operations will need. Only
-	// Kind, Peer and Path of them are set. nil: all are open from the start.
+	// Extend opens the further connections that the given operations need. Only their Kind, Peer
+	// and Path are set. nil: all are open from the start.
 	Extend func(ctx context.Context, ops []transport.Op) error
-	// Opened tells, at any time and to any goroutine, whether what the given operations
-	// need is open already. nil: it is where there is no Extend, and else nobody knows.
+	// Opened reports, at any time and to any goroutine, whether the connections of the given
+	// operations are open. nil: all are open if Extend is nil, else it is unknown.
 	Opened func(ops []transport.Op) bool
 }
 
@@ -65,39 +63,38 @@ type Options struct {
 	Token string
 	// Server is the position of this server.
 	Server int
-	// Data is where other workers reach this one, if it knows.
+	// Data is the address at which other workers reach this one, if it is known.
 	Data string
-	// Host is what the machine says of itself, for the manifest; its name is
-	// filled in where it is missing.
+	// Host describes the machine, for the manifest. A missing name is filled in.
 	Host results.Host
-	// Probe tells how another worker is reached. nil: it cannot be told.
+	// Probe measures how another worker is reached. nil: not possible.
 	Probe ProbeFunc
-	// Load begins to read what the machine does; what it returns says what it did since. It
-	// is called when the counted part of a case begins, beside its loop, and must take no
-	// longer than a millisecond or so. nil: the machine, or this worker of several in one
-	// process, does not tell.
+	// Load starts recording the load of the machine; the returned function gives the load since
+	// then. It is called when the counted part of a case begins, in another goroutine than the
+	// loop, and must return within about a millisecond. nil: the machine has no record, or another
+	// worker of this process reports it.
 	Load func() (since func() results.Load)
 	// Open opens the endpoint of each case.
 	Open OpenFunc
 	// Memory is how many bytes a case may take. 0 means 1 TiB.
 	Memory uint64
-	// Wait is how long the controller may take to welcome this worker. 0 means 30s.
+	// Wait bounds the time until the controller welcomes this worker. 0 means 30s.
 	Wait time.Duration
-	// KeepAlive is how long the controller may be silent after that. 0 means 30s.
+	// KeepAlive bounds the silence of the controller after that. 0 means 30s.
 	KeepAlive time.Duration
-	// Log receives what ends a case early. nil means nowhere.
+	// Log receives the reasons for an early end of a case. nil means nowhere.
 	Log *slog.Logger
 }
 
-// ErrRefused reports that the controller does not want this worker.
+// ErrRefused reports that the controller refused this worker.
 var ErrRefused = wire.ErrRefused
 
-// ErrNotJoined reports that the connection ended, or Wait did, before the controller
-// had an answer: with another connection it may have one.
+// ErrNotJoined reports that the connection or Wait ended before the controller answered. Another
+// connection may succeed.
 var ErrNotJoined = errors.New("not welcomed by the controller")
 
-// Run joins the controller and does its cases until it says Quit, ctx ends or
-// the control connection breaks. Whatever it started has ended when it returns.
+// Run joins the controller and runs its cases until Quit, the end of ctx or the loss of the control
+// connection. All goroutines that it started have ended when it returns.
 func Run(ctx context.Context, o Options) error {
 	if o.Wait == 0 {
 		o.Wait = 30 * time.Second
@@ -135,7 +132,7 @@ func (s *session) serve(ctx context.Context) error {
 	if err := s.join(ctx); err != nil {
 		return err
 	}
-	// A controller whose machine died says nothing more; its pings tell.
+	// A controller on a dead machine sends nothing more; missing pings show it.
 	heard, done := make(chan struct{}, 1), make(chan struct{})
 	defer close(done)
 	go s.listen(heard, done)
@@ -154,15 +151,15 @@ func (s *session) serve(ctx context.Context) error {
 	}
 }
 
-// listen hangs up once nothing has been heard of the controller for too long.
+// listen closes the connection after too long a silence of the controller.
 func (s *session) listen(heard, done <-chan struct{}) {
 	if silent(s.o.KeepAlive, heard, done) {
 		_ = s.o.Conn.Close()
 	}
 }
 
-// silent waits until nothing has been heard for so long; false: it was done before. If that
-// is noticed late, this process was stopped, and what it has missed is still to come.
+// silent waits until there was no message for limit; false: done closed first. If the end of limit
+// is noticed late, this process was stopped, and missed messages are still to come.
 func silent(limit time.Duration, heard, done <-chan struct{}) bool {
 	silence, since := time.NewTimer(limit), time.Now()
 	defer silence.Stop()
@@ -181,7 +178,7 @@ func silent(limit time.Duration, heard, done <-chan struct{}) bool {
 	}
 }
 
-// moves is how far the case under way has come, see wire.Pong.
+// moves is the progress of the case under way, see wire.Pong.
 func (s *session) moves() uint64 {
 	if s.job == nil {
 		return 0
@@ -193,7 +190,7 @@ func (s *session) moves() uint64 {
 	return steps
 }
 
-// broken returns why the session ends: ctx, where that closed the connection.
+// broken returns why the session ends: the cause of ctx, if that closed the connection.
 func (s *session) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -201,11 +198,11 @@ func (s *session) broken(ctx context.Context, err error) error {
 	return fmt.Errorf("control connection: %w", err)
 }
 
-// join meets the controller, which may not be one, or stand still.
+// join does the handshake with the controller, which may be a stranger or stand still.
 func (s *session) join(ctx context.Context) error {
 	host := s.o.Host
 	if host.Host == "" {
-		host.Host, _ = os.Hostname() // a machine without a name has an empty one
+		host.Host, _ = os.Hostname() // empty for a machine without a name
 	}
 	late := time.AfterFunc(s.o.Wait, func() { _ = s.o.Conn.Close() })
 	err := s.o.Conn.Introduce(s.o.Token, wire.Hello{Server: s.o.Server, Data: s.o.Data, Host: host, PID: os.Getpid()})
@@ -223,8 +220,7 @@ func (s *session) join(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNotJoined, s.broken(ctx, err))
 }
 
-// handle does what one message says. Messages of a case that is over here are
-// out of date, not wrong.
+// handle processes one message. Messages of a case that has ended here are out of date, not wrong.
 func (s *session) handle(ctx context.Context, m wire.Message) error {
 	switch m := m.(type) {
 	case wire.Ping:
@@ -288,20 +284,18 @@ func (s *session) endCase() {
 	}
 }
 
-// A ProbeFunc tells how another worker is reached at each address of what it
-// gave as Data, and through which routers where that is asked for. It returns
-// soon after ctx has ended.
+// A ProbeFunc measures how another worker is reached at each address in its Data, and through which
+// routers if asked. It returns soon after ctx has ended.
 type ProbeFunc func(ctx context.Context, data string, routers bool) []wire.Reach
 
-// probe answers a Probe beside the control connection, which has pings to
-// answer meanwhile.
+// probe answers a Probe in a goroutine of its own, so that the session can answer pings.
 func (s *session) probe(ctx context.Context, m wire.Probe) {
 	s.probes.Go(func() {
 		var reached []wire.Reach
 		if s.o.Probe != nil {
 			reached = s.o.Probe(ctx, m.Data, m.Routers)
 		}
-		// A broken connection ends the session by its reader.
+		// The session's reader sees a broken connection and ends the session.
 		_ = s.o.Conn.Send(wire.Probed{Run: m.Run, Peer: m.Peer, Reached: reached})
 	})
 }

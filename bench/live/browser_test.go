@@ -47,8 +47,8 @@ func TestBrowserFollows(t *testing.T) {
 	x.Slice(2, 1, 3)
 	b.Do(t, until(`document.querySelectorAll("#rounds thead th").length === 3`))
 	b.Is(t, "still", shown, "healthy <b>")
-	b.Is(t, "what a link carried", `document.querySelector("#trees [data-part='tree one dead'] .k:nth-child(2) title").textContent`,
-		"leaf0-spine1: up 16, down 16 messages in an exchange; carried 2 kB up, 0 B down")
+	b.Do(t, until(`document.querySelector("#trees [data-part='tree one dead'] .k:nth-child(2) title").textContent === `+
+		`"leaf0-spine1: up 16, down 16 messages in an exchange; carried 2 kB up, 0 B down"`))
 
 	sum := x.Standing()
 	sum.Answer = &results.Answer{Answer: answer.Answer{Verdict: answer.Good, Sentence: "One dead cable costs nothing."}}

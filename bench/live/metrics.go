@@ -3,6 +3,7 @@ package live
 import (
 	"net/http"
 	"reflect"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -49,22 +50,24 @@ type caseMetric struct {
 	of   func(results.Case) (value float64, ok bool)
 }
 
-var caseMetrics = append([]caseMetric{
-	{desc("case_events_per_second", "Events that one server builds per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return c.EventsPerSec.Mean, c.MeasuredSec > 0 }},
-	{desc("case_goodput_bytes_per_second", "Payload that one server receives per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return c.GoodputBitPerSec.Mean / 8, c.MeasuredSec > 0 }},
-	{desc("case_efficiency_ratio", "Ideal time over measured time.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return c.MeasuredEfficiency, c.MeasuredEfficiency > 0 }},
-	{desc("case_predicted_efficiency_ratio", "Ideal time over the time that the loads of links allow.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return c.PredictedEfficiency, c.PredictedEfficiency > 0 }},
-	{desc("case_control_ratio", "The case over the control of the same round, the median over rounds.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return c.RatioToControl, c.RatioToControl > 0 }},
-	{desc("case_valid", "Whether nothing about the case is wrong: 0 or 1.", "case"), prometheus.GaugeValue,
-		func(c results.Case) (float64, bool) { return number(c.Valid), true }},
-}, countMetrics()...)
+var caseMetrics = sync.OnceValue(func() []caseMetric {
+	return append([]caseMetric{
+		{desc("case_events_per_second", "Events that one server builds per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return c.EventsPerSec.Mean, c.MeasuredSec > 0 }},
+		{desc("case_goodput_bytes_per_second", "Payload that one server receives per second, the mean over servers and all slices that count.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return c.GoodputBitPerSec.Mean / 8, c.MeasuredSec > 0 }},
+		{desc("case_efficiency_ratio", "Ideal time over measured time.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return c.MeasuredEfficiency, c.MeasuredEfficiency > 0 }},
+		{desc("case_predicted_efficiency_ratio", "Ideal time over the time that the loads of links allow.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return c.PredictedEfficiency, c.PredictedEfficiency > 0 }},
+		{desc("case_control_ratio", "The case over the control of the same round, the median over rounds.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return c.RatioToControl, c.RatioToControl > 0 }},
+		{desc("case_valid", "Whether nothing about the case is wrong: 0 or 1.", "case"), prometheus.GaugeValue,
+			func(c results.Case) (float64, bool) { return number(c.Valid), true }},
+	}, countMetrics()...)
+})
 
-// countMetrics are the counts of a case, by the names of their columns.
+// countMetrics returns the count metrics of a case, named after their columns.
 func countMetrics() (all []caseMetric) {
 	for i := range results.Cases.Columns {
 		if c := &results.Cases.Columns[i]; c.Kind == reflect.Uint64 {
@@ -89,7 +92,8 @@ func number(yes bool) float64 {
 	return 0
 }
 
-// Describe implements prometheus.Collector: which metrics there are depends on the run.
+// Describe implements prometheus.Collector. It describes none, because the metrics depend on the
+// run.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -120,7 +124,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 
 func collectCases(to chan<- prometheus.Metric, s *State) {
 	for _, c := range s.Summary.Cases {
-		for _, m := range caseMetrics {
+		for _, m := range caseMetrics() {
 			if v, ok := m.of(c); ok {
 				to <- prometheus.MustNewConstMetric(m.Desc, m.kind, v, c.Name)
 			}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evbench/bench"
@@ -28,7 +29,7 @@ type part struct {
 	version int
 }
 
-// The parts; each case has its tree beside them.
+// The parts of the page; each case has its tree in addition.
 const (
 	partWhere     = "where"
 	partAnswer    = "answer"
@@ -39,7 +40,7 @@ const (
 
 func treePart(caseName string) string { return "tree " + caseName }
 
-// stale are the parts that an event changes. The slice was of the case before.
+// stale returns the parts that an event changes. The slice before was of the case before.
 func stale(p bench.Progress, before string) []string {
 	switch p.Event.(type) {
 	case bench.WarmingUp, bench.Measuring:
@@ -54,8 +55,8 @@ func stale(p bench.Progress, before string) []string {
 	return []string{partWhere, partAnswer, partCases, partRounds, partFailovers, treePart(before), treePart(p.Case)}
 }
 
-// draw returns all parts of the page, those that are stale drawn anew, and whether
-// they are the last. Who asks at the same time waits, and finds it done.
+// draw returns all parts of the page, with the stale ones redrawn, and whether they are final. A
+// concurrent caller waits and gets the result.
 func (s *Server) draw() (parts []part, last bool, err error) {
 	s.drawing.Lock()
 	defer s.drawing.Unlock()
@@ -131,7 +132,7 @@ type casesView struct {
 type whereView struct {
 	Name, Kind, KindText, Lead string
 	Text, Left                 string
-	Share                      float64 // of the time that is over
+	Share                      float64 // of the elapsed time
 	Case                       string
 	Spark                      *spark
 	Ended                      bool
@@ -156,14 +157,15 @@ type spark struct {
 	Now, Least, Most, Upto string
 }
 
-// mostPoints is how many points are drawn; of more intervals, each is the mean of several. So it is
-// where a server builds fewer than leastEvents in an interval, of which only whole ones are counted.
+// mostPoints is the largest number of points drawn; with more intervals, a point is the mean of
+// several. The same holds if a server builds fewer than leastEvents in an interval, which counts
+// only whole events.
 const (
 	mostPoints  = 400
 	leastEvents = 4
 )
 
-// sparkOf returns nil where there are not two points to be drawn.
+// sparkOf returns nil if there are fewer than two points.
 func sparkOf(s *State) *spark {
 	if len(s.Rates) == 0 || s.Ended {
 		return nil
@@ -237,7 +239,7 @@ func roundsOf(s *State) roundsView {
 	return v
 }
 
-// cellOf is the slice of a case in a round that counts, or the last that does not.
+// cellOf finds the valid slice of a case in a round, or else the last invalid one.
 func cellOf(all []results.Slice, name string, round int) (cell roundsCell) {
 	for _, x := range all {
 		if x.Case != name || x.Round != round {
@@ -273,8 +275,8 @@ func failoversOf(s *State) (v failoversView) {
 	return v
 }
 
-// drawTree draws the tree of a case with the links that are dead now, with loads by the plan
-// in use, and what links carried.
+// drawTree draws the tree of a case with the links that are dead now, the loads by the plan in use,
+// and the traffic of links.
 func drawTree(s *State, c *bench.Planned) (template.HTML, error) {
 	p, dead := s.Plan(c)
 	v := struct {
@@ -306,7 +308,7 @@ func caseTree(s *State, c *bench.Planned, p *plan.Plan, dead []topology.Link) (*
 	for _, l := range dead {
 		delete(x.Timed, l)
 	}
-	if !x.Known() { // nothing has been carried
+	if !x.Known() { // no traffic yet
 		x.Carried = make([]float64, 2*tree.LowerLinks())
 	}
 	return x, nil
@@ -320,11 +322,11 @@ var (
 	//go:embed page.css
 	styleText string
 
-	pageTemplate = template.Must(template.New("page").Parse(pageText))
+	pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 )
 
-// policy lets the page load nothing but what is in it, and events from where it came from.
-// Drawings have styles of their own.
+// policy lets the page load only its own content, and events from its origin. Drawings have inline
+// styles.
 var policy = "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" +
 	hashed(scriptText) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -335,14 +337,14 @@ func hashed(text string) string {
 
 func executed(name string, data any) (template.HTML, error) {
 	var b strings.Builder
-	err := pageTemplate.ExecuteTemplate(&b, name, data)
+	err := pageTemplate().ExecuteTemplate(&b, name, data)
 	return template.HTML(b.String()), err
 }
 
 type pageView struct {
 	Style  template.CSS
 	Script template.JS
-	Fixed  map[string]part // but the trees
+	Fixed  map[string]part // all parts but the trees
 	Trees  []part
 }
 

@@ -36,7 +36,7 @@ func TestLeft(t *testing.T) {
 	} {
 		var s live.State
 		var got []string
-		x := live.NewStory(t, tt.text, func(e bench.Progress) {
+		x := live.NewScript(t, tt.text, func(e bench.Progress) {
 			s.Take(e)
 			got = append(got, strings.TrimSuffix(live.LeftText(&s), " left"))
 		})
@@ -57,7 +57,7 @@ func TestLeft(t *testing.T) {
 func TestLeftOfSomeCases(t *testing.T) {
 	var s live.State
 	var got []string
-	x := live.NewStory(t, strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 1s", 1), func(e bench.Progress) {
+	x := live.NewScript(t, strings.Replace(twoCases, "rounds: 2", "rounds: auto\nlimit: 1s", 1), func(e bench.Progress) {
 		if e.Count > 0 && e.Round == 2 {
 			e.Index, e.Count = 0, 1
 		}
@@ -77,7 +77,7 @@ func TestStateLinks(t *testing.T) {
 	var s live.State
 	link := topology.Link{Leaf: 1, Spine: 1}
 	var dead []string
-	x := live.NewStory(t, twoCases, func(e bench.Progress) {
+	x := live.NewScript(t, twoCases, func(e bench.Progress) {
 		s.Take(e)
 		if c := s.Case(s.Last.Case); c != nil {
 			_, links := s.Plan(c)
@@ -103,7 +103,7 @@ func TestPlainLines(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
 		var b bytes.Buffer
 		show := &live.Show{Terminal: &live.Terminal{To: &b}, Verbose: verbose}
-		x := live.NewStory(t, twoCases, show.Update)
+		x := live.NewScript(t, twoCases, show.Update)
 		x.Slice(1, 0, 5, bench.LinksChanged{})
 		if !verbose {
 			x.Slice(1, 1, 3)
@@ -163,7 +163,7 @@ func TestTable(t *testing.T) {
 	term := &live.Terminal{To: on, Screen: on, Size: func() (int, int) { return columns, rows }}
 	show := &live.Show{Terminal: term, Options: func() report.Options { return report.Options{Width: columns} }}
 	var during []string
-	x := live.NewStory(t, twoCases, func(e bench.Progress) {
+	x := live.NewScript(t, twoCases, func(e bench.Progress) {
 		show.Update(e)
 		during = append(during, on.String())
 	})

@@ -1,9 +1,16 @@
 package live
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"evbench/bench"
@@ -13,29 +20,29 @@ import (
 	"evbench/topology"
 )
 
-// A State is what the events of a run so far come to. A copy of it stays as it is while
-// the original takes further events.
+// A State is the sum of the events of a run so far. A copy of it stays unchanged while the original
+// takes further events.
 type State struct {
 	Manifest  *results.Manifest // nil: the run has not begun
 	Cases     []bench.Planned
 	Limit     time.Duration
-	Last      bench.Progress // of Begun or of a slice; the last but for Done and what comes beside it
-	Rates     []Rate         // of the slice under way, or of the last
+	Last      bench.Progress // the last event of Begun or of a slice, except Done and parallel events
+	Rates     []Rate         // of the current slice, or of the last
 	Summary   results.Summary
-	Links     map[string][]results.LinkCount // by case: what links carried in its slices
-	Failovers []results.Failover             // of the slices so far, and of that under way
+	Links     map[string][]results.LinkCount // by case: traffic of links in its slices
+	Failovers []results.Failover             // of the slices so far, including the current one
 	Ended     bool
 
-	dead   []topology.Link // in the slice under way
-	inUse  *plan.Plan      // there, where it has changed
-	since  time.Time       // the first slice began
-	slice  time.Time       // that under way began
-	beside time.Duration   // what slices have taken beside their measured parts
+	dead   []topology.Link // in the current slice
+	inUse  *plan.Plan      // in the current slice, if it has changed
+	since  time.Time       // start of the first slice
+	slice  time.Time       // start of the current slice
+	beside time.Duration   // time of slices beyond their measured parts
 	now    time.Time
 }
 
-// A Rate is how many events one server built per second, the mean over all, in the
-// interval that ends at a moment of the measured part.
+// A Rate is how many events one server built per second, the mean over all, in the interval that
+// ends at At of the measured part.
 type Rate struct {
 	At           time.Duration
 	EventsPerSec float64
@@ -80,8 +87,8 @@ func (s *State) Take(p bench.Progress) {
 	}
 }
 
-// pending is the summary of a run that goes on. Its answer is not final, what is not resolved may be in the
-// end, and without a slice of the control nothing is.
+// pending is the summary of an unfinished run. Its answer is not final: open comparisons may still
+// be resolved, and without a slice of the control none is.
 func (s *State) pending(sum results.Summary) results.Summary {
 	sum.Cases = slices.Clone(sum.Cases)
 	controlled := slices.ContainsFunc(s.Cases, func(c bench.Planned) bool { return c.Control })
@@ -103,7 +110,7 @@ func (s *State) change(down, up []topology.Link) {
 	slices.SortFunc(s.dead, topology.Link.Compare)
 }
 
-// failedOver keeps a fail-over. Links that others have changed are known by it alone.
+// failedOver keeps a fail-over. Only this event tells of links changed from outside.
 func (s *State) failedOver(f results.Failover) {
 	s.Failovers = append(slices.Clip(s.Failovers), f)
 	if c := s.Case(f.Case); c != nil && strings.HasPrefix(f.Reason, results.FromOutside) {
@@ -120,7 +127,7 @@ func linksOf(t *topology.Tree, names []string) (out []topology.Link) {
 	return out
 }
 
-// done takes what a slice came to. Its fail-overs are now known with their rates.
+// done takes the result of a slice. Its fail-overs now have their rates.
 func (s *State) done(e bench.Done) {
 	s.Failovers = slices.DeleteFunc(slices.Clone(s.Failovers), func(f results.Failover) bool {
 		return slices.ContainsFunc(e.Slice.Failovers, func(x results.Failover) bool { return x.Case == f.Case && x.Repeat == f.Repeat })
@@ -145,7 +152,7 @@ func (s *State) done(e bench.Done) {
 	s.Links[e.Slice.Name] = sum
 }
 
-// Case returns a planned case by its name, nil where there is none.
+// Case returns a planned case by its name, or nil.
 func (s *State) Case(name string) *bench.Planned {
 	i := slices.IndexFunc(s.Cases, func(c bench.Planned) bool { return c.Name == name })
 	if i < 0 {
@@ -154,8 +161,8 @@ func (s *State) Case(name string) *bench.Planned {
 	return &s.Cases[i]
 }
 
-// Plan returns the plan in use in a case, and the links that are dead there: of the case under way
-// now, of others when they begin.
+// Plan returns the plan in use in a case, and its dead links: for the current case those of now,
+// for others those of their start.
 func (s *State) Plan(c *bench.Planned) (*plan.Plan, []topology.Link) {
 	switch {
 	case c.Name != s.Last.Case:
@@ -166,7 +173,7 @@ func (s *State) Plan(c *bench.Planned) (*plan.Plan, []topology.Link) {
 	return c.Plan, s.dead
 }
 
-// Took is how long the run has been measuring, as of the last event.
+// Took is how long the run has been measuring, at the last event.
 func (s *State) Took() time.Duration {
 	if s.since.IsZero() {
 		return 0
@@ -174,9 +181,9 @@ func (s *State) Took() time.Duration {
 	return s.now.Sub(s.since)
 }
 
-// Left is how long the run still takes, as of the last event: the measured parts that are
-// to come, and beside each what it took beside those before, in the mean. most: it may
-// be over sooner, when the answer is resolved.
+// Left estimates the rest of the run, at the last event: the remaining measured parts, and for each
+// the mean overhead of the slices so far. most: the run may end sooner, when the answer is
+// resolved.
 func (s *State) Left() (left time.Duration, most bool) {
 	if s.Ended || len(s.Cases) == 0 {
 		return 0, false
@@ -199,7 +206,7 @@ func (s *State) leftOfRound() time.Duration {
 		}
 	}
 	left := s.sum(func(c bench.Planned) bool { return !measured[c.Name] })
-	some := left == 0 || s.Last.Count > 0 && s.Last.Count < len(s.Cases) // slices once more, or a round of some cases
+	some := left == 0 || s.Last.Count > 0 && s.Last.Count < len(s.Cases) // repeated slices, or a round of some cases
 	if some {
 		again := max(0, s.Last.Count-s.Last.Index-1)
 		left = time.Duration(again) * s.sum(func(bench.Planned) bool { return true }) / time.Duration(len(s.Cases))
@@ -222,7 +229,180 @@ func (s *State) sum(of func(bench.Planned) bool) (sum time.Duration) {
 	return sum
 }
 
-// each is what a slice takes beside its measured part.
+// each is the mean overhead of a slice beyond its measured part.
 func (s *State) each() time.Duration {
 	return s.beside / time.Duration(max(1, len(s.Summary.Slices)))
+}
+
+// page serves the page with the current state, which is readable without its script.
+func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
+	parts, _, err := s.draw()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = pageTemplate().Execute(w, viewOf(parts)) // the browser may have gone
+}
+
+// events sends a browser each part of the page that has changed, until the run ends.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	defer s.watching.Add(-1)
+	if s.watching.Add(1) > mostWatching {
+		http.Error(w, fmt.Sprintf("%d browsers follow this run already", mostWatching), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // for a proxy in between
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := stream{w, http.NewResponseController(w)}
+	s.visiting.follows(r)
+	sent := map[string]int{}
+	for {
+		changed := s.change()
+		parts, last, err := s.draw()
+		if err == nil {
+			err = out.parts(parts, sent)
+		}
+		if err == nil && last {
+			_ = out.event("end", nil) // the browser may have gone
+			_ = out.control.Flush()
+			return
+		}
+		if err == nil {
+			err = s.next(r, out, changed)
+		}
+		if err != nil {
+			return // the browser has gone, or will reconnect
+		}
+	}
+}
+
+// change returns a channel that is closed at the next change of the state.
+func (s *Server) change() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+var errGone = errors.New("the browser is gone")
+
+func (s *Server) next(r *http.Request, out stream, changed <-chan struct{}) error {
+	early := time.NewTimer(pause)
+	defer early.Stop()
+	late := time.NewTicker(alive)
+	defer late.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-changed:
+			waiting = false
+		case <-late.C:
+			if err := out.still(); err != nil {
+				return err
+			}
+		case <-r.Context().Done():
+			return errGone
+		}
+	}
+	select {
+	case <-early.C:
+	case <-s.ending:
+	case <-r.Context().Done():
+		return errGone
+	}
+	return nil
+}
+
+// A stream is the server-sent events to one browser (HTML Living Standard, 9.2).
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (s stream) parts(parts []part, sent map[string]int) error {
+	for _, p := range parts {
+		if sent[p.ID] == p.version {
+			continue
+		}
+		if err := s.event("part", p); err != nil {
+			return err
+		}
+		sent[p.ID] = p.version
+	}
+	return s.control.Flush()
+}
+
+func (s stream) event(name string, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(patience)) // of anything in between
+	_, err = fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", name, text)
+	return err
+}
+
+func (s stream) still() error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(patience))
+	if _, err := fmt.Fprint(s.w, ":\n\n"); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// mostVisiting is the most connections that do not follow the run. A run needs its files for
+// itself, and anyone with access to the address may connect.
+const mostVisiting = 32
+
+// A crowd is the connections that do not follow the run. If there are too many, the one idle for
+// longest is closed.
+type crowd struct {
+	mu   sync.Mutex
+	turn int
+	last map[net.Conn]int // turn of its last begin or end of an activity
+}
+
+// moved records a new state of a connection: http.Server.ConnState.
+func (c *crowd) moved(conn net.Conn, s http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s == http.StateClosed || s == http.StateHijacked {
+		delete(c.last, conn)
+		return
+	}
+	c.turn++
+	c.last[conn] = c.turn
+	if len(c.last) > mostVisiting {
+		c.dismiss()
+	}
+}
+
+// dismiss closes the connection that has been idle for longest; c.mu is held. Its handler sees the
+// end of the connection.
+func (c *crowd) dismiss() {
+	var first net.Conn
+	for conn, turn := range c.last {
+		if first == nil || turn < c.last[first] {
+			first = conn
+		}
+	}
+	delete(c.last, first)
+	_ = first.Close()
+}
+
+// follows takes the connection of a request that now follows the run out of the crowd. When the
+// request ends, the connection changes state and is in the crowd again.
+func (c *crowd) follows(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.last, r.Context().Value(connection{}).(net.Conn))
+}
+
+// connection is the context key of a request's connection.
+type connection struct{}
+
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connection{}, conn)
 }

@@ -47,17 +47,17 @@ func tasks() []cmdline.Task {
 	}.Tasks()
 }
 
-// actions are what commands do. Those that compute may be left behind when a signal comes.
+// actions are the actions of commands. Those that compute may be abandoned when a signal arrives.
 var actions = map[string]cli.ActionFunc{
-	"run": runAction, "sim": simAction, "accuracy": accuracyAction, "validate": computing(validateAction),
+	"run": runAction, "sim": swept(simAction), "accuracy": accuracyAction, "validate": computing(validateAction),
 	"examples": computing(examplesAction), "schema": computing(schemaAction),
 
 	"report": computing(reportAction), "plot": computing(plotAction), "compare": computing(compareAction), "judge": computing(judgeAction),
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
-	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(whatifAction),
-	"table slowdown": computing(slowdownAction), "table phases": computing(tableOf(phasesTable)), "table lmc": computing(tableOf(lmcTable)),
-	"table sizes": computing(tableOf(sizesTable)), "table tokens": computing(tableOf(tokensTable)), "table spraying": interruptible(sprayingAction),
+	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction), "kit": kitAction,
+	"table slowdown": computing(swept(slowdownAction)), "table phases": computing(swept(tableOf(phasesTable))), "table lmc": computing(swept(tableOf(lmcTable))),
+	"table sizes": computing(swept(tableOf(sizesTable))), "table tokens": computing(swept(tableOf(tokensTable))), "table spraying": interruptible(swept(sprayingAction)),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
 	"routes compute": computing(routesComputeAction), "routes check": computing(routesCheckAction), "routes diff": computing(routesDiffAction),
@@ -67,7 +67,7 @@ var actions = map[string]cli.ActionFunc{
 	"lab doctor": doctorAction, "lab up": labUpAction, "lab exec": labExecAction, "lab down": labDownAction,
 	"mpi wrap": mpiWrapAction, "host": hostAction, "controller": controllerAction, "worker": workerAction,
 
-	"reproduce": interruptible(reproduceAction), "completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
+	"reproduce": interruptible(swept(reproduceAction)), "completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
 }
 
 func init() { cli.HelpPrinter = cmdline.PrintHelp }

@@ -45,10 +45,10 @@ func TestDocs(t *testing.T) {
 	expect.True(t, ran >= 40 && parsed >= 20, "evbench was run %d times, and %d times its arguments were parsed", ran, parsed)
 }
 
-// documents returns the README and every page below docs, as paths in the checkout.
+// documents returns README, CONTRIBUTING and every page below docs, as paths in the checkout.
 func documents(t *testing.T) []string {
 	t.Helper()
-	files := []string{"README.md"}
+	files := []string{"README.md", "CONTRIBUTING.md"}
 	err := fs.WalkDir(os.DirFS("../.."), "docs", func(name string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(name) == ".md" {
 			files = append(files, name)
@@ -144,6 +144,8 @@ exit 127`
 		"pidof":         "echo 4242",
 		"squeue":        "echo '4711:h[0-31]\n4712:h[32-59,100-119]'",
 		"h5dump":        "test $# -gt 1",
+		"skopeo":        `test "$1" = copy && test $# = 3`,
+		"kubectl":       `test "$1 $2" = "apply -f" && test -f "$3"`,
 		"python3":       `test -f "$1" && test -d "$2"`,
 	}
 	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {

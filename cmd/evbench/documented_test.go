@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -40,6 +43,7 @@ func documented(args []string, log string) int {
 		parseOnly(app.Commands)
 	}
 	ctx := context.Background()
+	app.Metadata[metaArgs] = args[1:]
 	args, err := cmdline.FlagsFirst(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, args)
@@ -193,6 +197,40 @@ func anchors(text string) (names []string) {
 	return names
 }
 
+// wayRow is a row of a table of the architecture: packages, and functions that a fragment or a dead link passes.
+var wayRow = regexp.MustCompile("(?m)^(`[a-z/`, ]+) \\| (.*`(?:\\(\\*\\w+\\)\\.)?\\w+`.*)$")
+
+// Every function of the two ways is in one of the packages of its row, and as many are named as the page says.
+func TestDocsWays(t *testing.T) {
+	page := string(expect.Value(os.ReadFile("../../docs/architecture.md"))(t))
+	for _, way := range strings.Split(page, "**The way of ")[1:] {
+		var want, packages int
+		_, err := fmt.Sscanf(regexp.MustCompile(`\d+ functions in \d+ packages`).FindString(way), "%d functions in %d packages", &want, &packages)
+		expect.Must(t, err)
+		way, _, _ = strings.Cut(way, "\n## ")
+		named, in := map[string]bool{}, map[string]bool{}
+		for _, row := range wayRow.FindAllStringSubmatch(way, -1) {
+			var source strings.Builder
+			for _, m := range docSpan.FindAllStringSubmatch(row[1], -1) {
+				in[m[1]] = true
+				for _, file := range expect.Value(filepath.Glob("../../" + m[1] + "/*.go"))(t) {
+					source.Write(expect.Value(os.ReadFile(file))(t))
+				}
+			}
+			for _, m := range docSpan.FindAllStringSubmatch(row[2], -1) {
+				receiver, name, method := strings.Cut(strings.TrimPrefix(m[1], "(*"), ").")
+				declared := `(?m)^func ` + m[1] + `\(`
+				if method {
+					declared = `(?m)^func \(\w+ \*` + receiver + `\) ` + name + `\(`
+				}
+				named[m[1]] = true
+				expect.True(t, regexp.MustCompile(declared).MatchString(source.String()), "%s is not in %s", m[1], row[1])
+			}
+		}
+		expect.True(t, len(named) == want && len(in) == packages, "%d functions in %d packages, not %d in %d", len(named), len(in), want, packages)
+	}
+}
+
 func TestCheckLink(t *testing.T) {
 	root := os.DirFS("testdata/links")
 	for _, tt := range []struct{ link, want string }{
@@ -232,4 +270,108 @@ func TestDocsNamed(t *testing.T) {
 		return err
 	})
 	expect.True(t, err == nil && named >= 10, "%d pages named, %v", named, err)
+}
+
+// completions returns what the program prints for a shell after these words.
+func completions(t *testing.T, words ...string) []string {
+	t.Helper()
+	old := os.Args
+	defer func() { os.Args = old }()
+	os.Args = slices.Concat([]string{"evbench"}, words, []string{"--generate-bash-completion"})
+	var out bytes.Buffer
+	expect.Equal(t, run(t.Context(), os.Args, &out, io.Discard), exitDone, "%v: exit code", words)
+	return strings.Fields(out.String())
+}
+
+// A shell gives the last word only where it begins with -.
+func TestCompletions(t *testing.T) {
+	for words, want := range map[string]string{
+		"--":                            "",
+		"-":                             "--version --help -h",
+		"lab":                           "doctor up exec down",
+		"help lab":                      "doctor up exec down",
+		"help run":                      "",
+		"run":                           "",
+		"run --ex":                      "--example",
+		"run --repe":                    "",
+		"run --example quickstart --dr": "--dry-run",
+		"run scenario.yaml --dr":        "--dry-run",
+		"run --dry-run scenario.yaml":   "",
+		"run -- --":                     "",
+		"examples quickstart":           "",
+		"plan -t":                       "",
+		"completion":                    "bash zsh fish",
+		"schema":                        "scenario summary",
+		"plot throughput":               "",
+		"lab exec leaf0 -- touch left":  "",
+		"lab exec leaf0 touch left":     "",
+		"lab up --help --sp":            "--spines",
+	} {
+		expect.Equal(t, strings.Join(completions(t, strings.Fields(words)...), " "), want, "%q", words)
+	}
+	for words, one := range map[string]string{
+		"": "completion", "examples": "quickstart", "run --example": "ft8x8", "plan -s": "xor", "plan -r": "spray",
+		"routes compute --engine": "dfsssp", "plot": "timeline", "reproduce": "all", "run --fabric": "lab",
+	} {
+		got := completions(t, strings.Fields(words)...)
+		expect.True(t, slices.Contains(got, one), "%q: %q, without %s", words, got, one)
+	}
+}
+
+// Every command that is not hidden is completed and in the manual, and so are its flags.
+func TestCommandsAreCompletedAndInTheManual(t *testing.T) {
+	template := cli.MarkdownDocTemplate
+	defer func() { cli.MarkdownDocTemplate = template }()
+	var page bytes.Buffer
+	code := run(t.Context(), []string{"evbench", "man"}, &page, io.Discard)
+	expect.MustTrue(t, code == exitDone, "exit code %d", code)
+	manual := strings.ReplaceAll(page.String(), `\`, "")
+	var walk func(before []string, commands []*cli.Command)
+	walk = func(before []string, commands []*cli.Command) {
+		for _, c := range commands {
+			at := append(slices.Clone(before), c.Name)
+			called := "evbench " + strings.Join(at, " ")
+			expect.True(t, slices.Contains(completions(t, before...), c.Name) != c.Hidden, "completed: %s, hidden %v", called, c.Hidden)
+			expect.True(t, strings.Contains(manual, "\n"+called) != c.Hidden, "in the manual: %s, hidden %v", called, c.Hidden)
+			walk(at, c.Subcommands)
+			var flags []string
+			for _, f := range c.VisibleFlags() {
+				flags = append(flags, strings.Repeat("-", min(2, len(f.Names()[0])))+f.Names()[0])
+			}
+			for _, name := range flags {
+				begun := name[:len(name)-1]
+				if slices.Contains(flags, begun) { // whose value would be completed
+					begun = begun[:len(begun)-1]
+				}
+				got := completions(t, append(slices.Clone(at), begun)...)
+				expect.True(t, slices.Contains(got, name), "%s %s is not completed: %v", called, name, got)
+				expect.False(t, !c.Hidden && !strings.Contains(manual, name), "%s %s is not in the manual", called, name)
+			}
+		}
+	}
+	walk(nil, newApp(io.Discard, io.Discard).Commands)
+}
+
+// No line of help is longer than a terminal that is 100 columns wide.
+func TestHelpLines(t *testing.T) {
+	pages := append([]string{""}, leaves("", newApp(io.Discard, io.Discard).Commands)...)
+	pages = append(pages, "routes", "lab", "topo", "table", "failures", "results")
+	for _, page := range pages {
+		var out, said bytes.Buffer
+		args := append(append([]string{"evbench"}, strings.Fields(page)...), "--help")
+		code := run(t.Context(), args, &out, &said)
+		expect.True(t, code == exitDone && out.Len() != 0, "%s: exit %d, %s", page, code, said.String())
+		for line := range strings.Lines(out.String()) {
+			n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+			expect.True(t, n <= 100, "evbench %s: %d columns: %s", page, n, line)
+		}
+	}
+}
+
+// Every exit code of the program is in the table.
+func TestExitCodesPage(t *testing.T) {
+	page := expect.Value(os.ReadFile("../../docs/reference/files.md"))(t)
+	for _, x := range exitCodes {
+		expect.True(t, strings.Contains(string(page), fmt.Sprintf("\n%d | ", x.code)), "%d is not in the table", x.code)
+	}
 }

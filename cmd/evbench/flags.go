@@ -15,12 +15,14 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/topology"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
-// tree returns the two-level tree that the flags describe.
+// tree returns the two-level tree given by the flags.
 func tree(c *cli.Context) (*topology.Tree, error) {
 	t, err := singleTree(c)
 	if err == nil && t.Names() != nil {
@@ -32,7 +34,7 @@ func tree(c *cli.Context) (*topology.Tree, error) {
 	return t, err
 }
 
-// singleTree returns the tree of two levels or three, with single cables, that the flags describe.
+// singleTree returns the tree of two or three levels, with single cables, given by the flags.
 func singleTree(c *cli.Context) (*topology.Tree, error) {
 	t, err := anyTree(c)
 	if err == nil {
@@ -41,16 +43,25 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 	return t, err
 }
 
-// anyTree returns the tree of two levels or three that the flags describe.
+// anyTree returns the tree of two or three levels given by the flags.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
-	t, _, err := treeAndHosts(c)
+	t, _, slow, err := treeAndHosts(c)
+	if len(slow) > 0 {
+		names := make([]string, len(slow))
+		for i, x := range slow {
+			names[i] = t.LinkName(x.Link)
+		}
+		fmt.Fprintf(c.App.ErrWriter, "%s: slower than most links, and taken for whole ones here (plan and judge plan around them where that is faster): %s\n",
+			c.String("topology"), show.Few(names))
+	}
 	return t, err
 }
 
-// treeAndHosts returns the tree that the flags describe and, where it was found in a file, its hosts.
-func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, err error) {
+// treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
+// links.
+func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, slow []topology.SlowLink, err error) {
 	if _, missing := os.Stat(c.String("topology")); missing == nil {
-		t, hosts, err = fileTree(c)
+		t, hosts, slow, err = fileTree(c)
 	} else {
 		t, err = written(c)
 	}
@@ -61,7 +72,7 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, err erro
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
 		err = usage(err)
 	}
-	return t, hosts, err
+	return t, hosts, slow, err
 }
 
 // written returns the tree of a notation.
@@ -77,44 +88,44 @@ func written(c *cli.Context) (*topology.Tree, error) {
 	return t, usage(err)
 }
 
-// fileTree finds the tree in a file, with the hosts of --hosts, else all.
-func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, error) {
+// fileTree finds the tree in a file, with the hosts of --hosts, or all hosts.
+func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink, error) {
 	for _, flag := range []string{"fill", "spines"} {
 		if c.IsSet(flag) {
-			return nil, nil, usagef("--%s: not with a file, which says it", flag)
+			return nil, nil, nil, usagef("--%s: not with a file, which states it", flag)
 		}
 	}
 	src := c.String("topology")
 	s, err := readWhole(c, src)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	p, err := network.TreeOf(s.Whole)
 	if err != nil {
-		return nil, nil, usagef("--topology %s: %w", src, err)
+		return nil, nil, nil, usagef("--topology %s: %w", src, err)
 	}
 	flags, ranks := []string{"-t", src}, 1
 	if c.IsSet("hosts") {
-		job, err := readHosts(c.String("hosts"), s.Whole)
+		job, err := netfile.ReadHosts(c.String("hosts"), s.Whole)
 		if err == nil {
 			flags, ranks = append(flags, "--hosts", c.String("hosts")), job.Slots
 			p, err = p.For(s.Whole, job.Nodes)
 		}
 		if err != nil {
-			return nil, nil, usagef("--hosts: %w", err)
+			return nil, nil, nil, usagef("--hosts: %w", err)
 		}
 	}
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
-	return p.Tree, hostsOf(p, s.Whole, ranks), nil
+	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
 }
 
-// hostsOf are the hosts of the servers, nil where two are called the same.
+// hostsOf are the hosts of the servers, nil if two have the same name.
 func hostsOf(p *network.Places, n *network.Network, ranks int) (hosts []plan.Host) {
 	seen := map[string]bool{}
 	for _, v := range p.Host {
-		name, _, _ := strings.Cut(n.Info(v).Name, " ")
+		name := n.HostName(v)
 		if name == "" || len(name) > 63 || seen[name] {
 			return nil
 		}
@@ -124,7 +135,7 @@ func hostsOf(p *network.Places, n *network.Network, ranks int) (hosts []plan.Hos
 	return hosts
 }
 
-// treeOptions reads the tree whose notation is in a flag, with --fill and --spines.
+// treeOptions reads the tree from the notation in a flag, with --fill and --spines.
 func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 	o, err := topology.Parse(c.String(notation))
 	if err != nil {
@@ -139,7 +150,7 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 	return o, nil
 }
 
-// downLinks returns what is dead by --down and --reduction.
+// downLinks returns the dead links of --down and --reduction.
 func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err error) {
 	names := cmdline.Names(c, "down")
 	for i, name := range names {
@@ -205,7 +216,7 @@ func downRandom(c *cli.Context, what string, all int) (int, error) {
 	return n, nil
 }
 
-// printed prints a report for people, or with --json as one document.
+// printed prints a report for people, or one document with --json.
 func printed(c *cli.Context, text, document func(io.Writer) error) error {
 	if c.Bool("json") {
 		return document(c.App.Writer)
@@ -213,8 +224,8 @@ func printed(c *cli.Context, text, document func(io.Writer) error) error {
 	return text(c.App.Writer)
 }
 
-// judged is printed for a report whose exit code says the most: --quiet prints nothing, and
-// what is not valid fails.
+// judged prints a report whose exit code matters most: --quiet prints nothing, and an invalid one
+// fails.
 func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) error {
 	if !c.Bool("quiet") {
 		if err := printed(c, text, document); err != nil {
@@ -227,12 +238,13 @@ func judged(c *cli.Context, valid bool, text, document func(io.Writer) error) er
 	return nil
 }
 
-// text returns what writes x as it prints itself.
+// text returns a function that writes x by its String.
 func text(x fmt.Stringer) func(io.Writer) error {
 	return func(w io.Writer) error { _, err := fmt.Fprint(w, x); return err }
 }
 
-// document returns what writes x, a struct, as JSON that begins with the name of its schema.
+// document returns a function that writes x, a struct, as JSON that begins with the name of its
+// schema.
 func document(schema string, x any) func(io.Writer) error {
 	return func(w io.Writer) error {
 		text, err := json.Marshal(x)
@@ -249,4 +261,60 @@ func writeOut(c *cli.Context, write func(io.Writer) error) error {
 		return atomicfile.Write(name, func(w io.Writer) error { return write(proc.Writer(c.Context, w)) })
 	}
 	return write(c.App.Writer)
+}
+
+// readSource reads a notation or a file, with the changes by flags.
+func readSource(c *cli.Context, src string) (*netfile.Source, error) {
+	s, err := readWhole(c, src)
+	if err != nil {
+		return nil, err
+	}
+	if s.Net, err = degrade(c, s.Whole); err != nil {
+		return nil, err
+	}
+	if name := c.String("roots"); name != "" {
+		if s.Roots, err = netfile.ReadRoots(name, s.Whole); err != nil {
+			return nil, usagef("--roots: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// readWhole reads a notation or a file, with the LIDs given by the flags.
+func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
+	s, err := netfile.Read(src, c.Int("lmc"))
+	if err != nil {
+		return nil, usage(err)
+	}
+	if s.Form == netfile.Slurm {
+		fmt.Fprintf(c.App.ErrWriter, "%s: Slurm does not say how many cables join two switches: taken for one; a switch that stands for several is one\n", src)
+	}
+	if s.Form != netfile.Notation && c.IsSet("lmc") {
+		if s.Whole, err = s.Whole.Numbered(c.Int("lmc")); err != nil {
+			return nil, usagef("--lmc: %w", err)
+		}
+	}
+	if name := c.String("lids"); name != "" {
+		if s.Whole, err = netfile.WithLIDs(s.Whole, name); err != nil {
+			return nil, usagef("--lids: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// degrade removes the parts of --down and --down-random.
+func degrade(c *cli.Context, n *network.Network) (*network.Network, error) {
+	n, err := n.Degrade(cmdline.Names(c, "down"))
+	if err != nil {
+		return nil, usagef("--down: %w", err)
+	}
+	count, err := downRandom(c, "cables", len(n.SwitchCables()))
+	if count == 0 || err != nil {
+		return n, err
+	}
+	dead, err := n.Random(count, c.Uint64("seed"))
+	if err != nil {
+		return nil, usagef("--down-random: %w", err)
+	}
+	return n.Without(dead, nil), nil
 }

@@ -24,11 +24,11 @@ import (
 // to its signals itself.
 var holding = []string{
 	"run", "accuracy", "controller", "worker", "host", "version", "lab doctor", "lab up", "lab exec", "lab down",
-	"failures restore", "results export", "routes install", "routes undo", "routes follow", "mpi wrap",
+	"failures restore", "results export", "routes install", "routes undo", "routes follow", "mpi wrap", "kit",
 }
 
 // showing are those that show what they have when they are interrupted.
-var showing = []string{"whatif", "reproduce", "table spraying", "sim"}
+var showing = []string{"whatif", "reproduce", "table spraying", "sim", "merge"}
 
 // Every other command reads, computes and prints: told to end, it prints nothing.
 func TestComputingEnds(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/study/judge"
+	"evbench/topology/netfile"
 )
 
 func judgeAction(c *cli.Context) error {
@@ -48,13 +49,13 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots}
+	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
 	words := judge.Words{
 		Result: c.String("result"), Format: c.String("format"),
-		Rate: c.String("rate"), Size: c.String("size"), Case: c.String("case"),
+		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
 	}
 	if c.IsSet("hosts") {
-		text, from, err := hostsText(c.String("hosts"))
+		text, from, err := netfile.HostsText(c.String("hosts"))
 		if err != nil {
 			return nil, usagef("--hosts: %w", err)
 		}
@@ -72,7 +73,7 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	return in, err
 }
 
-// judgeTables reads or computes tables; nil where none are asked for.
+// judgeTables reads or computes tables; nil if none are requested.
 func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 	file, engine := c.String("tables"), c.String("engine")
 	switch {

@@ -5,13 +5,20 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/companion"
 	"evbench/fabric/host"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
+	"evbench/internal/cmdline"
+	"evbench/plan"
+	"evbench/routing"
 	"evbench/scenario"
 )
 
@@ -30,7 +37,7 @@ func doctorAction(c *cli.Context) error {
 	}{f.Fits(), f}))
 }
 
-// forecast measures a small lab for the one of a scenario.
+// forecast measures a small lab to forecast the one of a scenario.
 func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	s, err := scenario.ReadFile(name)
 	if err != nil {
@@ -52,9 +59,8 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	return bench.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
 }
 
-// enterLab sees to it that this process may build labs; see lab.Enter. The
-// process that only waited for another one, which had its listener, ends with
-// that one's code.
+// enterLab makes sure that this process may build labs; see lab.Enter. A process that only waited
+// for another one, which had its listener, ends with the exit code of that one.
 func enterLab(page net.Listener) error {
 	var files []*os.File
 	if t, ok := page.(*net.TCPListener); ok {
@@ -77,9 +83,8 @@ func enterLab(page net.Listener) error {
 	return nil
 }
 
-// fabricFor returns how to open the fabric of a scenario. For the lab it sees to
-// it that this process may build one, which can mean that another one has done
-// all the work, with the listener: see enterLab.
+// fabricFor returns the opener of a scenario's fabric. For the lab it makes sure that this process
+// may build one. For that another process may do all the work, with the listener: see enterLab.
 func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 	if err := checkMemory(s, s.Tree.Servers()); err != nil {
 		return nil, err
@@ -91,4 +96,75 @@ func fabricFor(s *scenario.Scenario, page net.Listener) (open.Opener, error) {
 		return open.Emulated, nil
 	}
 	return open.Local, open.CheckLocal(s)
+}
+
+func labUpAction(c *cli.Context) error {
+	if err := open.MayBuild(); err != nil {
+		return err
+	}
+	t, err := anyTree(c)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Build(t, plan.Options{Routing: c.String("routing")})
+	if err != nil {
+		return usage(err)
+	}
+	if p.Routing == routing.Adaptive {
+		return usagef("--routing: %w", companion.ErrAdaptive)
+	}
+	if !c.Bool("foreground") {
+		return labUpInBackground(c)
+	}
+	if err := enterLab(nil); err != nil {
+		return err
+	}
+	return open.KeepLab(c.Context, p, lab.Options{Tree: t, Rate: cmdline.Rate(c, "rate"), MTU: c.Int("mtu"), Packets: p.Routing == routing.Spray}, c.App.Writer)
+}
+
+func labUpInBackground(c *cli.Context) error {
+	err := open.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
+	if ended, ok := errors.AsType[*open.EndError](err); ok {
+		return &exitError{ended.Code, err}
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(c.App.Writer, "look around:  evbench lab exec server0 bash\ntake it down: evbench lab down")
+	}
+	return err
+}
+
+func labExecAction(c *cli.Context) error {
+	if a := c.Args().First(); a == "--help" || a == "-h" {
+		return cli.ShowSubcommandHelp(c)
+	}
+	if c.NArg() < 2 {
+		return usagef("exec: NODE and COMMAND are needed, for example: evbench lab exec leaf0 ip route")
+	}
+	h, p, err := open.FindLab()
+	if err != nil {
+		return usage(err)
+	}
+	defer func() { _ = p.Release() }()
+	args, err := h.Enter(c.Args().First(), c.Args().Tail())
+	if err != nil {
+		return err
+	}
+	nsenter, err := exec.LookPath("nsenter")
+	if err != nil {
+		return usagef("exec needs nsenter (package util-linux): %w", err)
+	}
+	if command := c.Args().Get(1); c.NArg() == 2 && strings.Contains(strings.TrimSpace(command), " ") {
+		return usagef("exec: %.40q…: write each word of a command by itself, or sh -c '…'; "+
+			"what mpirun gives to a remote shell goes through scripts/lab-mpirun", command)
+	}
+	return syscall.Exec(nsenter, args, os.Environ())
+}
+
+func labDownAction(c *cli.Context) error {
+	h, err := open.DownLab(c.Context)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "down: %s\n", h.Text)
+	return err
 }

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/results/store"
 )
 
 // call runs a command within this process.
@@ -137,18 +139,6 @@ func TestTwoLabsAtOnce(t *testing.T) {
 	onlyThese(t, dir)
 }
 
-// A token that others can read is told.
-func TestTokenOthersRead(t *testing.T) {
-	dir := t.TempDir()
-	for mode, told := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o644: true} {
-		token := filepath.Join(dir, mode.String())
-		write(t, dir, mode.String(), "secret\n")
-		expect.Must(t, os.Chmod(token, mode))
-		_, _, said := call(t, "controller", "--token-file", token, "--listen", "nowhere", "x.yaml")
-		expect.True(t, strings.Contains(said, "warning: "+token) == told && strings.Contains(said, "--listen"), "mode %v:\n%s", mode, said)
-	}
-}
-
 // A folder for temporary files whose name is too long for a socket is no reason not to run.
 func TestLongTemporaryFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -161,4 +151,151 @@ func TestLongTemporaryFolder(t *testing.T) {
 	onlyThese(t, long)
 	code, _, said := call(t, "controller", "--token-file", filepath.Join(dir, "s.yaml"), "--listen", "unix:"+filepath.Join(long, "control"), filepath.Join(dir, "s.yaml"))
 	expect.True(t, code == exitUsage && strings.Contains(said, "107"), "exit %d: %s", code, said)
+}
+
+const placedScenario = `
+topology: FT(2;2,2)
+fabric: {kind: hosts}
+event: {fragment: 16KiB}
+duration: 100ms
+interval: 100ms
+timeout: 30s
+control: off
+cases: [{name: one, schedule: linear-shift, routing: pinned}]
+`
+
+// A heldLab is a small lab that is up for the time of a test.
+type heldLab struct {
+	t            *testing.T
+	dir, evbench string
+}
+
+func holdLab(t *testing.T) heldLab {
+	dir := t.TempDir()
+	write(t, dir, "hosts.yaml", placedScenario)
+	write(t, dir, "token", "secret\n")
+	self := expect.Value(os.Executable())(t)
+	l := heldLab{t, dir, filepath.Join(dir, "evbench")}
+	expect.Must(t, os.Symlink(self, l.evbench))
+	code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)")
+	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
+	t.Cleanup(func() { output(t, dir, "lab", "down") })
+	return l
+}
+
+// place runs the scenario on servers of the lab, the i-th with position at[i].
+// What it prints goes to the file OUT.txt.
+func (l heldLab) place(out string, at ...int) (int, string) {
+	l.t.Helper()
+	printed := expect.Value(os.Create(filepath.Join(l.dir, out+".txt")))(l.t)
+	defer printed.Close()
+	socket := "unix:" + filepath.Join(l.dir, out+"-control")
+	cmd := exec.Command(l.evbench, "controller", "hosts.yaml", "--listen", socket, "--token-file", "token", "-o", out)
+	cmd.Stdout = printed
+	controller := beginCommand(l.t, l.dir, cmd)
+	var workers []*program
+	for i, id := range at {
+		workers = append(workers, begin(l.t, l.dir, "lab", "exec", fmt.Sprint("server", i), l.evbench, "worker",
+			"--controller", socket, "--token-file", filepath.Join(l.dir, "token"), "--id", fmt.Sprint(id), "--network", "10.0.0.0/8"))
+	}
+	code, said := controller.end()
+	for _, w := range workers {
+		w.end()
+	}
+	return code, said
+}
+
+// ip has a node of the lab change its routes.
+func (l heldLab) ip(node string, args ...string) {
+	l.t.Helper()
+	code, out, said := output(l.t, l.dir, append([]string{"lab", "exec", node, "ip"}, args...)...)
+	expect.MustTrue(l.t, code == exitDone, "ip %v on %s ended with %d:\n%s%s", args, node, code, out, said)
+}
+
+// exchange has leaf0 take the way over spine1 for what is meant for spine0, and
+// the other way round. The spines do not know such addresses and would drop
+// them; as switches with routes to all that there is they pass them on.
+func (l heldLab) exchange() {
+	for spine := range 2 {
+		other, at := fmt.Sprint("spine", 1-spine), fmt.Sprintf("172.16.0.%d", 2*(1-spine)+1)
+		l.ip("leaf0", "route", "replace", fmt.Sprintf("10.%d.0.0/16", spine), "via", at, "dev", other)
+		for leaf := range 2 {
+			l.ip(other, "route", "replace", fmt.Sprintf("10.%d.%d.0/24", spine, leaf),
+				"via", fmt.Sprintf("172.16.0.%d", 4*leaf+2*(1-spine)), "dev", fmt.Sprint("leaf", leaf))
+		}
+	}
+}
+
+// In a routed network of namespaces, workers find their addresses by themselves,
+// and the preflight finds workers with the wrong position by the number of
+// routers between them. With the right ones, a plan that chooses spines runs.
+func TestPreflightInLab(t *testing.T) {
+	lab := holdLab(t)
+	code, said := lab.place("wrong", 0, 2, 1, 3)
+	for _, want := range []string{
+		"server1 seems to be on leaf", "server2 seems to be on leaf", "3 hops to server",
+		"leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves",
+	} {
+		expect.True(t, code == exitFailed && strings.Contains(said, want),
+			"with the wrong positions it ended with %d, without %q:\n%s", code, want, said)
+	}
+	if code, said := lab.place("right", 0, 1, 2, 3); code != exitDone && code != exitInvalid {
+		t.Fatalf("with the right positions it ended with %d:\n%s", code, said)
+	}
+	r := expect.Value(store.Read(filepath.Join(lab.dir, "right")))(t)
+	m := r.Manifest
+	if want := "leaves are told apart by hops: 1 hop within a leaf, 3 hops between leaves; they are as the file says"; !slices.Contains(m.Preflight, want) {
+		t.Errorf("preflight %q, want %q", m.Preflight, want)
+	}
+	addresses := []string{"10.200.1.1:7000", "10.0.1.1:7000", "10.1.1.1:7000"}
+	h := m.Hosts[2]
+	expect.True(t, slices.Equal(h.Addresses, addresses) && h.Interface == "leaf1" && h.MTU == 9000,
+		"server2 is %+v, want addresses %v on leaf1", h, addresses)
+}
+
+// Where switches have the addresses of routes install, the preflight asks who is
+// half way: the spine that the address is for, or another one. Switches without
+// addresses are not taken to be right.
+func TestPreflightFollowsPaths(t *testing.T) {
+	lab := holdLab(t)
+	run := func(args ...string) {
+		t.Helper()
+		if code, out, said := output(t, lab.dir, args...); code != exitDone {
+			t.Fatalf("%v ended with %d:\n%s%s", args, code, out, said)
+		}
+	}
+	warnings := func(name string) (preflight, warnings []string) {
+		t.Helper()
+		if code, said := lab.place(name, 0, 1, 2, 3); code != exitDone && code != exitInvalid {
+			t.Fatalf("%s: it ended with %d:\n%s", name, code, said)
+		}
+		r := expect.Value(store.Read(filepath.Join(lab.dir, name)))(t)
+		return r.Manifest.Preflight, r.Manifest.Warnings
+	}
+	const unchecked = "not checked whether 4 of 4 addresses for a spine lead through it"
+	if _, said := warnings("nameless"); !strings.Contains(strings.Join(said, "\n"), unchecked) {
+		t.Errorf("without addresses it warns of %q", said)
+	}
+	table, err := os.ReadFile(filepath.Join(lab.dir, "nameless.txt"))
+	expect.True(t, err == nil && strings.Contains(string(table), "\nwarning: "+unchecked), "%v; the table has no such warning:\n%s", err, table)
+	run("plan", "-t", "FT(2;2,2)", "-s", "fors", "-o", "plan.txt")
+	run("routes", "install", "plan.txt", "--target", "iproute", "--dir", ".")
+	for _, node := range []string{"leaf0", "leaf1", "spine0", "spine1", "server0", "server1", "server2", "server3"} {
+		lab.ip(node, "-force", "-batch", filepath.Join(lab.dir, node+".batch"))
+	}
+	found, said := warnings("right")
+	if want := "4 of 4 addresses for a spine were seen to lead through it, from one server of each leaf to one of each other"; !slices.Contains(found, want) ||
+		strings.Contains(strings.Join(said, "\n"), "not checked") {
+		t.Errorf("found %q, want %q; warnings %q", found, want, said)
+	}
+	lab.exchange()
+	code, text := lab.place("exchanged", 0, 1, 2, 3)
+	for _, want := range []string{
+		"server1 to server2 at 10.0.1.1:7000 leads through spine1 (172.16.0.3), not through spine0",
+		"server1 to server2 at 10.1.1.1:7000 leads through spine0 (172.16.0.1), not through spine1",
+		"correct the routes of the switches",
+	} {
+		expect.True(t, code == exitFailed && strings.Contains(text, want), "exchanged routes ended with %d, without %q:\n%s", code, want, text)
+	}
+	expect.True(t, !strings.Contains(text, "server2 to") && !strings.Contains(text, "server3 to"), "leaf1 is right:\n%s", text)
 }

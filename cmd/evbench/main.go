@@ -1,5 +1,5 @@
-// Evbench measures how fast a data-acquisition network builds events, and shows
-// how to keep it fast when links die. See evbench --help.
+// Evbench measures how fast a data-acquisition network builds events, and shows how to keep it fast
+// when links fail. See evbench --help.
 package main
 
 import (
@@ -13,11 +13,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/host"
 	"evbench/fabric/lab"
+	"evbench/fabric/open"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/printable"
@@ -30,11 +32,10 @@ func main() { os.Exit(runProgram()) }
 
 // runProgram is main without the exit, so that tests can register it as a command.
 func runProgram() int {
-	// A fault of our own ends by a signal: the 2 that Go ends with says that the input
-	// was wrong.
+	// A bug in this program ends by a signal: Go's exit code 2 would mean wrong input.
 	debug.SetTraceback("crash")
-	// Who reads what is printed may be gone. Caught, and not ignored, so that what is
-	// started does not ignore it either.
+	// The reader of stdout may have exited. The signal is caught, not ignored, so that child
+	// processes do not ignore it either.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if lab.Helper() {
 		return exitDone
@@ -48,17 +49,17 @@ func runProgram() int {
 const (
 	exitDone        = 0
 	exitFailed      = 1   // the run failed, or verify found an offence
-	exitUsage       = 2   // wrong use or input; nothing was done
-	exitRegression  = 3   // worse than what it was compared with
-	exitInvalid     = 4   // finished, but a case is invalid, or not resolved where that is required
-	exitHungUp      = 129 // the terminal has gone
+	exitUsage       = 2   // wrong use or input; nothing was changed
+	exitRegression  = 3   // worse than the reference of the comparison
+	exitInvalid     = 4   // finished, but a case is invalid, or unresolved if resolution is required
+	exitHungUp      = 129 // the terminal was closed
 	exitInterrupted = 130
-	exitUnread      = 141 // nobody reads standard output any more, as SIGPIPE has it
+	exitUnread      = 141 // the reader of stdout has exited, like SIGPIPE
 	exitTerminated  = 143
 )
 
-// An exitError ends the program with a code of its own. Without a cause it
-// prints nothing: what there was to say has been said.
+// An exitError ends the program with a specific code. Without a cause it prints nothing: the output
+// is complete.
 type exitError struct {
 	code  int
 	cause error
@@ -76,7 +77,7 @@ func (e *exitError) Unwrap() error { return e.cause }
 // usage and usagef mark an error as wrong use or input.
 var usage, usagef = proc.Usage, proc.Usagef
 
-// wrongIn marks an error as one of the input, with the name of what it is in; nil stays nil.
+// wrongIn marks an error as wrong input, with the name of its source; nil stays nil.
 func wrongIn(where string, err error) error {
 	if err == nil {
 		return nil
@@ -84,9 +85,9 @@ func wrongIn(where string, err error) error {
 	return usagef("%s: %w", where, err)
 }
 
-// run is the program: it returns the exit code, and it alone prints errors. Whatever
-// commands print goes through writers that show control characters as escapes: texts of
-// files and of other programs are in all of it.
+// run is the program: it returns the exit code, and only run prints errors. All output goes through
+// writers that show control characters as escapes, because it contains texts of files and of other
+// programs.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out, said := &printable.Writer{To: stdout}, &printable.Writer{To: stderr, Most: printable.Most}
 	if textOptions(stdout).Colour {
@@ -94,8 +95,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	app := newApp(out, said)
 	if cmdline.Completes(args) && slices.Contains(args, "--") {
-		return exitDone // cli would do what is written so far
+		return exitDone // cli would run the incomplete command
 	}
+	app.Metadata[metaArgs] = args[min(1, len(args)):]
 	args, err := cmdline.FlagsFirst(app, cmdline.HelpFirst(args))
 	if err != nil {
 		err = usage(err)
@@ -108,8 +110,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// exitCode turns what ended the program into its exit code, and prints it
-// unless that has been done.
+// exitCode converts the end of the program into its exit code, and prints it unless that has been
+// done.
 func exitCode(cause, err error, stderr io.Writer) int {
 	exit, ok := errors.AsType[*exitError](err)
 	if ok && exit.cause == nil {
@@ -142,22 +144,22 @@ func exitCode(cause, err error, stderr io.Writer) int {
 	return exitFailed
 }
 
-// unread reports whether all that went wrong is that nobody reads standard output any
-// more, as behind "evbench table … | head -1".
+// unread reports whether the only error is that the reader of stdout has exited, as in "evbench
+// table … | head -1".
 func unread(err error) bool {
 	switch e := err.(type) {
 	case nil:
 		return false
 	case *fs.PathError:
 		return e.Path == os.Stdout.Name() && errors.Is(e, syscall.EPIPE)
-	case interface{ Unwrap() []error }: // of which none is nil
+	case interface{ Unwrap() []error }: // none of them is nil
 		return !slices.ContainsFunc(e.Unwrap(), func(err error) bool { return !unread(err) })
 	}
 	return unread(errors.Unwrap(err))
 }
 
-// wrongInput reports whether an error is about what the user has asked for, or about a file
-// or a process that he has named and that is left alone, wherever it was found out.
+// wrongInput reports whether an error is about the user's request, or about a file or process named
+// by the user and left unchanged, wherever it was detected.
 func wrongInput(err error) bool {
 	_, input := errors.AsType[*proc.UsageError](err)
 	_, untrusted := errors.AsType[*trust.Error](err)
@@ -173,7 +175,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Usage: "measure event building on a network, and keep it fast when links die",
 		Description: "evbench builds events all-to-all over a fat tree, with and without dead links.\n" +
 			"Start with: evbench run --example quickstart\n" +
-			"evbench help COMMAND says what a command takes.",
+			"evbench help COMMAND explains a command.",
 		Writer:         stdout,
 		ErrWriter:      stderr,
 		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version and what is built in"}},
@@ -181,7 +183,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {}, // run decides
 		Action: func(c *cli.Context) error {
 			if c.Bool("version") && !c.Args().Present() {
-				return versionInfo().writeText(c.App.Writer)
+				return open.NewBuild(version).WriteText(c.App.Writer)
 			}
 			return cmdline.NoCommand(c)
 		},
@@ -189,7 +191,43 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		EnableBashCompletion:  true,
 		CustomAppHelpTemplate: cmdline.HelpTemplate(all),
 		Commands:              cmdline.Commands(all),
+		Metadata:              map[string]any{},
 	}
 	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return cmdline.WrongFlag(err, app.Flags) }
 	return app
+}
+
+// toFinish is how long a computing command may continue after a signal, to abandon the file it is
+// writing or to print its results so far.
+const toFinish = 500 * time.Millisecond
+
+// computing is the action of a command that reads, computes and prints, and leaves nothing to
+// restore: it ends at once, at any point. Plans and tables are made by packages without contexts,
+// in loops as deep as the colouring of a graph; one check here covers them all.
+func computing(action cli.ActionFunc) cli.ActionFunc {
+	return interruptible(func(c *cli.Context) error {
+		if c.Context.Err() != nil {
+			return context.Cause(c.Context)
+		}
+		return action(c)
+	})
+}
+
+// interruptible is computing for a command with results to show when interrupted, if that takes no
+// longer than toFinish.
+func interruptible(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Context.Value(leaving{}) == nil {
+			return action(c)
+		}
+		return proc.Within(c.Context, toFinish, func() error { return action(c) })
+	}
+}
+
+type leaving struct{}
+
+// withLeave marks the context of a program that ends with its command, so that work may be
+// abandoned: it ends with the program.
+func withLeave(ctx context.Context) context.Context {
+	return context.WithValue(ctx, leaving{}, true)
 }

@@ -26,6 +26,7 @@ import (
 	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/transport"
+	"evbench/transport/mpi"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory
@@ -38,10 +39,8 @@ func mpirun(t *testing.T, dir string, ranks int, args ...string) *exec.Cmd {
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT", "1")
 	t.Setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 	t.Setenv("EVBENCH_TOKEN", "secret")
-	options := []string{
-		"--oversubscribe", "-n", strconv.Itoa(ranks), "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo", evbench, "run", "--rounds", "1",
-	}
-	return exec.Command("mpirun", append(options, args...)...)
+	command := append(mpi.Local(ranks, evbench, "run", "--rounds", "1"), args...)
+	return exec.Command(command[0], command[1:]...)
 }
 
 // scenarioFile returns the path of an example.
@@ -93,6 +92,38 @@ func TestMPIRunControl(t *testing.T) {
 				"control %q, transport %q, complete %v", m.Control, m.Transport, r.Summary.Complete)
 		})
 	}
+}
+
+// Events are built over each layer that MPI can have below it.
+func TestMPIRunLayers(t *testing.T) {
+	for _, layer := range mpi.Layers() {
+		t.Run(layer.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
+			cmd := mpirun(t, dir, 5, "s.yaml", "--transport", "mpi", "-o", "out")
+			cmd.Env = append(os.Environ(), layer.Env...)
+			finished(t, beginCommand(t, dir, cmd))
+			r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+			expect.True(t, r.Summary.Complete && strings.HasPrefix(r.Manifest.Versions["mpi"], mpi.Family), "complete %v, versions %v", r.Summary.Complete, r.Manifest.Versions)
+			for _, c := range r.Summary.Cases {
+				expect.True(t, c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
+			}
+		})
+	}
+}
+
+// The launcher of another MPI starts ranks that do not know of each other.
+func TestMPIRunOtherLauncher(t *testing.T) {
+	launcher := []string{"mpiexec.hydra"}
+	if mpi.Family != mpi.OpenMPI {
+		launcher = []string{"mpirun.openmpi", "--oversubscribe"}
+	}
+	dir := t.TempDir()
+	cmd := mpirun(t, dir, 9)
+	args := append(launcher[1:], "-n", "9", filepath.Join(dir, "evbench"), "run", scenarioFile(t, "mpi-quickstart.yaml"))
+	code, said := beginCommand(t, dir, exec.Command(launcher[0], args...)).end()
+	expect.True(t, code == exitUsage && strings.Count(said, "sees one rank, the environment 9") == 1 && strings.Contains(said, "MPI ("+mpi.Family),
+		"%s ended with %d where %s was right:\n%s", launcher, code, cmd.Path, said)
 }
 
 // routedByMPI is a run of ranks of mpirun, for which the first of them has routes put into a network or

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,44 +52,6 @@ func TestOutputToStandardOutput(t *testing.T) {
 		}
 		after, err := os.Lstat("/dev/stdout")
 		expect.MustTrue(t, err == nil && os.SameFile(before, after), "%s: /dev/stdout is another one, %v", line, err)
-	}
-}
-
-// Outputs that are one file would be lost but the last: nothing is written then. And what
-// cannot be written whole is not begun.
-func TestInstallWritesAllOrNothing(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	if code, _, said := call(t, "plan", "-t", "FT(2;2,2)", "-s", "linear-shift", "-o", in("plan.txt"), "--quiet"); code != exitDone {
-		t.Fatal(said)
-	}
-	for _, tt := range []struct {
-		name, target string
-		spoil        func(to string) error
-		code         int
-		want         string
-	}{
-		{"links to one file", "opensm", func(to string) error {
-			return errors.Join(os.WriteFile(in("one"), []byte("precious"), 0o600), os.Mkdir(to, 0o700),
-				os.Symlink(in("one"), filepath.Join(to, "paths.csv")), os.Symlink(in("one"), filepath.Join(to, "guid2lid")))
-		}, exitUsage, "one file"},
-		{"a folder in the way", "opensm", func(to string) error { return os.MkdirAll(filepath.Join(to, "guid2lid"), 0o700) }, exitFailed, "guid2lid"},
-		{"a folder in the way", "iproute", func(to string) error { return os.MkdirAll(filepath.Join(to, "spine1.batch"), 0o700) }, exitUsage, "spine1.batch"},
-		{"an earlier file that is none", "iproute", func(to string) error {
-			return errors.Join(os.Mkdir(to, 0o700), os.WriteFile(filepath.Join(to, "spine1.batch"), []byte("route replace x via y\n"), 0o600))
-		}, exitUsage, "spine1.batch: line 1"},
-	} {
-		t.Run(tt.target+" "+tt.name, func(t *testing.T) {
-			to := filepath.Join(t.TempDir(), "to")
-			expect.Must(t, tt.spoil(to))
-			before := expect.Value(os.ReadDir(to))(t)
-			code, out, said := call(t, "routes", "install", in("plan.txt"), "--target", tt.target, "--dir", to)
-			expect.True(t, code == tt.code && strings.Contains(said, tt.want) && !strings.Contains(said, "/."), "exit %d: %s%s", code, out, said)
-			after, err := os.ReadDir(to)
-			expect.True(t, err == nil && len(after) == len(before), "%v is left, there was %v; %v", after, before, err)
-			b, err := os.ReadFile(in("one"))
-			expect.True(t, err == nil && string(b) == "precious", "the one file holds %q, %v", b, err)
-		})
 	}
 }
 

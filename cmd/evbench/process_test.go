@@ -106,19 +106,35 @@ cases: [{name: one, schedule: linear-shift}]
 
 // session starts a controller and eight workers as separate processes.
 func session(t *testing.T, dir, duration string) (controller *program, workers []*program) {
-	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, duration))
+	return sessionOf(t, dir, fmt.Sprintf(hostsScenario, duration), 1)
+}
+
+// sessionOf is session of a scenario, with as many addresses of each worker.
+func sessionOf(t *testing.T, dir, scenario string, addresses int) (controller *program, workers []*program) {
+	write(t, dir, "hosts.yaml", scenario)
 	write(t, dir, "token", "secret\n")
 	controller = begin(t, dir, "controller", "hosts.yaml", "--listen", "unix:c", "--token-file", "token", "-o", "out")
 	for id := range 8 {
 		workers = append(workers, begin(t, dir, "worker", "--controller", "unix:c", "--token-file", "token",
-			"--id", fmt.Sprint(id), "--data", "127.0.0.1:0"))
+			"--id", fmt.Sprint(id), "--data", strings.TrimSuffix(strings.Repeat("127.0.0.1:0,", addresses), ",")))
 	}
 	return controller, workers
 }
 
 func TestEightProcesses(t *testing.T) {
+	eightProcesses(t, "FT(2;4,2)", "linear-shift", 1)
+}
+
+// Parallel cables: a pinned plan takes an address of a server for each path, after its first.
+func TestEightProcessesCables(t *testing.T) {
+	eightProcesses(t, "PGFT(2;4,2;1,2;1,2)", "fors", 1+2*2*2)
+}
+
+func eightProcesses(t *testing.T, topology, schedule string, addresses int) {
+	t.Helper()
 	dir := t.TempDir()
-	controller, workers := session(t, dir, "300ms")
+	text := strings.Replace(fmt.Sprintf(hostsScenario, "300ms"), "FT(2;4,2)", topology, 1)
+	controller, workers := sessionOf(t, dir, strings.Replace(text, "linear-shift", schedule, 1), addresses)
 	code, said := controller.end()
 	expect.False(t, code != exitDone && code != exitInvalid, "the controller ended with %d:\n%s", code, said)
 	for id, w := range workers {

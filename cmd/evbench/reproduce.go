@@ -1,22 +1,27 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/proc"
+	"evbench/internal/sweep"
 	"evbench/study/failures"
 	"evbench/study/papers"
 )
 
-// reproduceAction owns the clock. When it is interrupted it prints what is ready.
-func reproduceAction(c *cli.Context) error {
+// reproduceAction owns the clock. When interrupted it prints the finished parts.
+func reproduceAction(c *cli.Context, s *sweep.Sweep) error {
 	if c.NArg() == 1 && c.Args().First() == "list" {
+		if s.Keeps() {
+			return usagef("reproduce list: no figure is computed, so --journal has nothing to record")
+		}
 		if c.Bool("json") {
 			return papers.WriteListJSON(c.App.Writer)
 		}
@@ -30,27 +35,30 @@ func reproduceAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if dir := c.String("out"); dir != "" {
+	dir := c.String("out")
+	if dir != "" && s.Whole() {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return usagef("--out: %w", err)
 		}
 	}
 	report := &papers.Report{Quick: o.Quick, Seed: o.Seed, Constants: papers.Constants()}
-	for _, name := range names {
-		f, err := proc.Made(c.Context, func() (*papers.Figure, error) { return papers.Make(c.Context, name, o) })
-		if err != nil && c.Context.Err() == nil {
-			return err
-		}
-		if report.Incomplete = err != nil; report.Incomplete {
-			break
-		}
-		report.Figures = append(report.Figures, f)
-		if dir := c.String("out"); dir != "" {
-			if err := writePublished(dir, f); err != nil {
-				return err
+	figures := make([]*papers.Figure, len(names))
+	err = sweep.Run(c.Context, s, sweep.Items[*papers.Figure]{
+		N: len(names), Workers: 1, Leave: true, // each takes all processors, and some measure times
+		Cost: func(i int) float64 { return papers.Cost(names[i]) },
+		Work: func(ctx context.Context, i int) (*papers.Figure, error) { return papers.Make(ctx, names[i], o) },
+		Put: func(i int, f *papers.Figure) error {
+			if figures[i] = f; dir == "" {
+				return nil
 			}
-		}
+			return writePublished(dir, f)
+		},
+	})
+	if err != nil && (c.Context.Err() == nil || !s.Whole()) {
+		return err
 	}
+	report.Incomplete = err != nil
+	report.Figures = slices.DeleteFunc(figures, func(f *papers.Figure) bool { return f == nil })
 	return printed(c, report.WriteText, report.WriteJSON)
 }
 
@@ -81,12 +89,12 @@ func reproduceOptions(c *cli.Context) (papers.Options, error) {
 	}
 	fs, _ := failures.Pair(o.Log)
 	if len(failures.Exclude(fs, o.Exclude)) == 0 {
-		return o, usagef("--log: no link fails in it")
+		return o, usagef("--log: it has no failure of a link")
 	}
 	return o, nil
 }
 
-// reproduceLog reads the logs of the user, or returns nil.
+// reproduceLog reads the user's logs, or returns nil.
 func reproduceLog(c *cli.Context) (*failures.History, error) {
 	files := c.StringSlice("log")
 	if len(files) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,10 +13,12 @@ import (
 
 	"evbench/companion/linux"
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
+	"evbench/study/jobs"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -87,13 +90,13 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	return t, nil
 }
 
-// routesForms write tables, by --format; that of none writes nothing.
+// routesForms write tables, by --format; none writes nothing.
 var routesForms = map[string]func(*lft.Tables, io.Writer) error{
 	"lft": (*lft.Tables).WriteSaved, "json": (*lft.Tables).WriteJSON, "ip": writeIP,
 }
 
-// writeIP writes the tables of a two-level tree as what "ip -batch" takes, node
-// after node; routes install --target iproute writes a file for each.
+// writeIP writes the tables of a two-level tree as input for "ip -batch", node after node; routes
+// install --target iproute writes a file for each node.
 func writeIP(l *lft.Tables, w io.Writer) error {
 	b, err := linux.OfTables(l)
 	if err != nil {
@@ -138,8 +141,7 @@ func routesExportAction(c *cli.Context) error {
 	return writeRoutes(c, t)
 }
 
-// routesOf reads the tables that the argument names, or computes them where there
-// is an engine instead.
+// routesOf reads the tables in the argument, or computes them if --engine is given.
 func routesOf(c *cli.Context) (*lft.Tables, *netfile.Source, error) {
 	if c.Args().Present() == (c.String("engine") != "") {
 		return nil, nil, usagef("%s: either FILE, - for standard input, or --engine", c.Command.Name)
@@ -176,4 +178,145 @@ func routesDiffAction(c *cli.Context) error {
 		return usage(err)
 	}
 	return printed(c, d.WriteText, d.WriteJSON)
+}
+
+func routesCheckAction(c *cli.Context) error {
+	t, s, err := routesOf(c)
+	if err != nil {
+		return err
+	}
+	w, err := routesWeights(c, s.Net)
+	if err != nil {
+		return err
+	}
+	r := lft.Examine(t, lft.Extent{
+		Weights: w, Roots: s.Roots, First: c.Int("first"), Shifts: c.Int("shifts"), Permutations: c.Int("permutations"), Bisections: c.Int("bisections"),
+		ReachOnly: c.Bool("reach"), Seed: c.Uint64("seed"),
+	})
+	r.Network = c.String("topology")
+	text, json := r.Answer().Before(r.WriteText, r.WriteJSON)
+	return judged(c, r.Valid, text, json)
+}
+
+// previousRoutes reads the tables of --previous for their own network: as the file says, else as
+// the flags say, else the network without failures if it fits. nil without such tables.
+func previousRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
+	file, told := c.String("previous"), ""
+	for _, flag := range []string{"previous-down", "previous-topology"} {
+		if c.IsSet(flag) {
+			told = flag
+		}
+	}
+	if file == "" {
+		return nil, nil
+	}
+	n, err := previousNetwork(c, s)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openRoutes(file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	t, said, err := lft.ReadSaved(in, n)
+	switch {
+	case err != nil:
+		return nil, usagef("%s: %w", file, err)
+	case said && told != "":
+		return nil, usagef("--%s: %s already states the network of its tables", told, file)
+	case said:
+		return t, nil
+	}
+	if err := opensm.Fits(t, told == ""); err != nil && told == "" {
+		return nil, usagef("%s does not state the network of its tables, and that was not %s without failures: %w; give --previous-down", file, c.String("topology"), err)
+	} else if err != nil {
+		return nil, usagef("%s was not made for the network of --%s: %w", file, told, err)
+	}
+	if told == "" && !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "note: %s does not state what was dead when its tables were made: evbench assumes nothing, as --previous-down is missing\n", file)
+	}
+	return t, nil
+}
+
+func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error) {
+	n := s.Whole
+	if src := c.String("previous-topology"); src != "" {
+		old, err := readWhole(c, src)
+		if err != nil {
+			return nil, err
+		}
+		n = old.Whole
+	}
+	n, err := n.Degrade(cmdline.Names(c, "previous-down"))
+	return n, wrongIn("--previous-down", err)
+}
+
+// routesWeights reads the bytes that each host receives: --weights, or --jobs. nil if neither is
+// given.
+func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
+	file, list := c.String("weights"), c.String("jobs")
+	weighted := slices.ContainsFunc(strings.Split(c.String("engine"), ","), func(e string) bool { return strings.TrimSpace(e) == routing.FtreeWeighted })
+	switch {
+	case file == "" && list == "" && weighted:
+		return nil, usagef("engine %s: --weights or --jobs is missing", routing.FtreeWeighted)
+	case file == "" && list == "":
+		return nil, nil
+	case list == "-":
+		return nil, usagef("--jobs -: give a file")
+	case !weighted && c.Command.Name != "check":
+		return nil, usagef("weights are for the engine %s, and for routes check", routing.FtreeWeighted)
+	case list != "":
+		return jobWeights(list, n)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer f.Close()
+	w, err := lft.ReadWeights(atomicfile.Bound(f, atomicfile.MaxList), n)
+	return w, wrongIn("--weights "+file, err)
+}
+
+func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
+	list, err := jobs.ReadList(file)
+	if err != nil {
+		return nil, err
+	}
+	w, err := jobs.Weights(n, list)
+	return w, wrongIn("--jobs "+file, err)
+}
+
+func topoShowAction(c *cli.Context) error {
+	src := c.String("topology")
+	s, err := readSource(c, src)
+	if err != nil {
+		return err
+	}
+	r := network.Summarise(s.Whole, s.Net, s.Roots)
+	r.Source, r.Form = src, s.Form
+	return printed(c, r.WriteText, r.WriteJSON)
+}
+
+func topoConvertAction(c *cli.Context) error {
+	write := map[string]func(io.Writer, *netfile.Source) error{
+		"yaml":          func(w io.Writer, s *netfile.Source) error { return netfile.WriteYAML(w, s.Net) },
+		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
+		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
+		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
+		"dot":           writeDot,
+	}[c.String("format")]
+	s, err := readSource(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	return writeOut(c, func(w io.Writer) error { return write(w, s) })
+}
+
+func writeDot(w io.Writer, s *netfile.Source) error {
+	level, err := network.Ranks(s.Net, s.Roots)
+	if err != nil {
+		return usage(err)
+	}
+	return network.WriteDot(w, s.Net, level)
 }

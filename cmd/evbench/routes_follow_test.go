@@ -19,41 +19,33 @@ import (
 	"evbench/plan"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
+	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
 
-// A followRun is evbench routes follow beside a real OpenSM.
-type followRun struct {
+// A lastingRun is a command that goes on until it is interrupted.
+type lastingRun struct {
 	t     *testing.T
-	tree  string // its notation
-	net   *network.Network
-	live  *ibtest.Live
 	lines *bufio.Scanner
-	seen  []string
 	end   func() int // Ctrl-C, and the exit code
 }
 
-// startFollowing starts the command and waits until it follows.
-func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
+// startLasting starts a command, which ends when ctx does at the latest.
+func startLasting(ctx context.Context, t *testing.T, args ...string) *lastingRun {
 	t.Helper()
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	n := expect.Value(network.Parse(tree, 2))(t)
-	f := &followRun{t: t, tree: tree, net: n, live: liveOpenSM(t, n, in)}
-	args := append([]string{"evbench", "routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--discover", "sh " + in("discover.sh"), "--json"}, append(diags(in), flags...)...)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // until ends then, and says what was said
+	ctx, cancel := context.WithCancel(ctx)
 	out, to := io.Pipe()
 	code, ended := 0, make(chan struct{})
 	var errs bytes.Buffer
 	go func() {
 		defer close(ended)
-		code = run(ctx, args, to, &errs)
+		code = run(ctx, append([]string{"evbench"}, args...), to, &errs)
 		to.Close()
 	}()
-	f.lines = bufio.NewScanner(out)
-	f.end = func() int {
+	l := &lastingRun{t: t, lines: bufio.NewScanner(out)}
+	l.end = func() int {
 		cancel()
-		for f.lines.Scan() { // what it still has to say
+		for l.lines.Scan() { // what it still has to say
 		}
 		<-ended
 		expect.True(t, errs.Len() <= 0, "%v", errs.String())
@@ -64,6 +56,29 @@ func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
 		out.Close()
 		<-ended
 	})
+	return l
+}
+
+// A followRun is evbench routes follow beside a real OpenSM.
+type followRun struct {
+	*lastingRun
+	tree string // its notation
+	net  *network.Network
+	live *ibtest.Live
+	seen []string
+}
+
+// startFollowing starts the command and waits until it follows.
+func startFollowing(t *testing.T, tree string, flags ...string) *followRun {
+	t.Helper()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	n := expect.Value(network.Parse(tree, 2))(t)
+	f := &followRun{tree: tree, net: n, live: liveOpenSM(t, n, in)}
+	args := append([]string{"routes", "follow", "-t", in("fabric.net"), "--dir", dir, "--pid", fmt.Sprint(f.live.PID()), "--discover", "sh " + in("discover.sh"), "--json"}, append(diags(in), flags...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // until ends then, and says what was said
+	t.Cleanup(cancel)
+	f.lastingRun = startLasting(ctx, t, args...)
 	f.until("in place; following the links")
 	return f
 }
@@ -91,7 +106,7 @@ func (f *followRun) port(link string) network.End {
 	return e
 }
 
-// change waits for the story of a change, which must say this of links.
+// change waits for the line about a change, which must say this of links.
 func (f *followRun) change(down, up, held string) {
 	f.t.Helper()
 	s := f.until("change ")
@@ -143,6 +158,7 @@ func TestRoutesFollow(t *testing.T) {
 	}{
 		{"two", "FT(2;4,8)", "s1_0/5", "leaf0-spine0"},
 		{"three", "FT(3;2,2,4)", "s2_2/4", "pod1-spine0-top1"},
+		{"cables", "PGFT(2;2,4;1,1;1,2)", "s1_0/4", "leaf0-spine0/1"},
 	} {
 		t.Run(x.name, func(t *testing.T) { followed(t, x.tree, x.port, x.link) })
 	}
@@ -215,8 +231,8 @@ func TestRoutesFollowUsage(t *testing.T) {
 		{[]string{"--dump", " "}, exitUsage, "--dump: names no command"},
 		{[]string{"--objective", "speed"}, exitUsage, "there are phases, paths, balanced"},
 		{[]string{"--fill", "4"}, exitUsage, "--fill: only with --tree"},
-		{[]string{"--tree", "FT(2;4,9)"}, exitUsage, "12 switches, 9 leaves and 4 spines are wanted"},
-		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "12 switches, 48 are wanted"},
+		{[]string{"--tree", "FT(2;4,9)"}, exitUsage, "12 switches instead of 9 leaves and 4 spines"},
+		{[]string{"--tree", "FT(3;4,4,4)"}, exitUsage, "12 switches instead of 48"},
 		{[]string{"--tree", "FT(2;4,8)", "--fill", "4,4"}, exitUsage, "fill"},
 		{[]string{"PLAN"}, exitUsage, "PLAN"},
 	} {
@@ -234,4 +250,94 @@ func TestRoutesFollowUsage(t *testing.T) {
 			t.Errorf("%v: exit %d, %s%s", c.args, code, errs.String(), out.String())
 		}
 	}
+}
+
+// TestRoutesInstallOpenSM runs the command against a real OpenSM with default settings, with plans of
+// two and of three levels; what it has done is undone, with the LIDs.
+func TestRoutesInstallOpenSM(t *testing.T) {
+	ibtest.Need(t)
+	for name, c := range map[string][2]string{"two": {"FT(2;4,8)", "leaf0-spine0"}, "three": {"FT(3;2,2,4)", "pod1-spine0-top1"}} {
+		t.Run(name, func(t *testing.T) { installs(t, c[0], c[1]) })
+	}
+}
+
+func installs(t *testing.T, tree, down string) {
+	t.Helper()
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	if code, _, said := call(t, "plan", "-t", tree, "--down", down, "-s", "fors", "-o", in("plan.txt"), "--quiet"); code != exitDone {
+		t.Fatal(said)
+	}
+	n := expect.Value(network.Parse(tree, 2))(t)
+	live := liveOpenSM(t, n, in)
+	reach := append([]string{"--pid", fmt.Sprint(live.PID())}, diags(in)...)
+	held := func() string {
+		t.Helper()
+		return string(expect.Value(live.Program(t.Context(), "dump_fts", "-n").Output())(t))
+	}
+	before := held()
+	files := func() (out []string) {
+		for _, name := range []string{opensm.LFTsFile, opensm.PathsFile, opensm.LIDsFile, opensm.ConfFile} {
+			out = append(out, string(expect.Value(os.ReadFile(in(name)))(t)))
+		}
+		return out
+	}
+	were := files()
+	args := append([]string{"routes", "install", in("plan.txt"), "--target", "opensm", "-t", in("fabric.net"), "--dir", dir}, reach...)
+	if code, text, said := call(t, args...); code != exitDone || !strings.Contains(text, "the switches hold these tables, read back and compared") || held() == before {
+		t.Fatalf("exit %d: %s%s", code, text, said)
+	}
+	// OpenSM reads the file of this directory, not of another one.
+	other := t.TempDir()
+	args[8] = other
+	if code, text, said := call(t, args...); code != exitUsage || !strings.Contains(said, "reads its tables from "+in(opensm.LFTsFile)+", not from "+other) {
+		t.Fatalf("exit %d: %s%s", code, text, said)
+	}
+	if left, err := os.ReadDir(other); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	undo := append([]string{"routes", "undo", dir}, reach...)
+	if code, text, said := call(t, undo...); code != exitDone || !strings.Contains(text, "the switches hold their former tables") || held() != before {
+		t.Errorf("exit %d: %s%s", code, text, said)
+	}
+	for i, text := range files() {
+		if text != were[i] {
+			t.Errorf("file %d is not as it was", i)
+		}
+	}
+	if code, _, said := call(t, undo...); code != exitUsage || !strings.Contains(said, "no tables were installed from here, or they are undone") {
+		t.Errorf("exit %d: %s", code, said)
+	}
+}
+
+// liveOpenSM starts OpenSM with default settings, but for the tables of a healthy plan, and writes the
+// files that commands need to reach it.
+func liveOpenSM(t *testing.T, n *network.Network, in func(string) string) *ibtest.Live {
+	t.Helper()
+	if code := run(t.Context(), []string{"evbench", "plan", "-t", n.Notation, "-s", "linear-shift", "-r", "ftree", "-o", in("healthy.txt"), "--quiet"}, os.Stdout, os.Stderr); code != exitDone {
+		t.Fatal("no plan")
+	}
+	p := expect.Value(loadPlan(in("healthy.txt")))(t)
+	writeTables(t, p, n, in)
+	write(t, in(""), "own.conf", fmt.Sprintf("routing_engine file,no_fallback\nlfts_file %s\n", in(opensm.LFTsFile)))
+	live := expect.Value(ibtest.Start(t.Context(), n, "file,no_fallback", nil, "-F", in("own.conf")))(t)
+	t.Cleanup(live.Close)
+	writeProgram(t, live, "dump_fts", in("dump.sh"))
+	writeProgram(t, live, "sminfo", in("sminfo.sh"))
+	writeProgram(t, live, "ibnetdiscover", in("discover.sh"))
+	return live
+}
+
+// diags are the flags that say how the programs that liveOpenSM has written are called.
+func diags(in func(string) string) []string {
+	return []string{"--dump", "sh " + in("dump.sh"), "--sminfo", "sh " + in("sminfo.sh")}
+}
+
+func writeTables(t *testing.T, p *plan.Plan, n *network.Network, in func(string) string) {
+	t.Helper()
+	r := expect.Value(opensm.Compute(p, n, opensm.Options{}))(t)
+	expect.Must(t, expect.Err(opensm.Files{Dir: in("")}.Put(t.Context(), r)))
+	f := expect.Value(os.Create(in("fabric.net")))(t)
+	defer f.Close()
+	expect.Must(t, netfile.WriteIB(f, n))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,8 +15,12 @@ import (
 	"evbench/companion"
 	"evbench/companion/linux"
 	"evbench/companion/opensm"
+	"evbench/failover"
+	"evbench/failover/loop"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/scheduler"
+	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -123,12 +129,12 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 	return n, usage(err)
 }
 
-// loadOpenSM installs into a running OpenSM.
+// loadOpenSM installs tables in a running OpenSM.
 func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) (err error) {
 	began := time.Now()
 	r.Changed, err = loadedBy(c).Install(c.Context, routes)
 	if _, tried := errors.AsType[*companion.InstallError](err); err != nil && !tried {
-		return usage(err) // nothing was done
+		return usage(err) // nothing was changed
 	}
 	r.Files, r.Installed, r.TookS = 4, err == nil, time.Since(began).Seconds()
 	return err
@@ -152,4 +158,141 @@ func (r *installReport) writeText(w io.Writer) error {
 	}
 	_, err := b.WriteTo(w)
 	return err
+}
+
+// An undoReport reports the restored state.
+type undoReport struct {
+	Dir     string `json:"dir"`
+	Kind    string `json:"kind"`
+	Since   string `json:"installed"` // when the removed tables were installed
+	Changed int    `json:"changed"`
+}
+
+func routesUndoAction(c *cli.Context) error {
+	dir := c.Args().First()
+	var wrong error // about the input
+	f, changed, err := companion.Undo(c.Context, dir, func(f companion.Former) (s companion.Switches, t companion.Tables, err error) {
+		s, t, wrong = formerOf(c, dir, f)
+		return s, t, wrong
+	})
+	if err != nil && (wrong != nil || f.Schema == "") {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	r := undoReport{dir, f.Kind, f.Since.Format("2006-01-02T15:04:05Z"), changed}
+	return printed(c, r.writeText, document("evbench/routes-undo/1", r))
+}
+
+func (r undoReport) writeText(w io.Writer) error {
+	said := fmt.Sprintf("the switches hold their former tables, read back and compared: %d entries changed", r.Changed)
+	if r.Kind == opensm.KindFiles {
+		said = fmt.Sprintf("the former files are back; start OpenSM anew with %s in its cache directory and the lines of %s, where there are such files",
+			filepath.Join(r.Dir, opensm.LIDsFile), filepath.Join(r.Dir, opensm.ConfFile))
+	}
+	_, err := fmt.Fprintf(w, "%s\n", said)
+	return err
+}
+
+// formerOf returns the state in a file, with its switches.
+func formerOf(c *cli.Context, dir string, f companion.Former) (companion.Switches, companion.Tables, error) {
+	if f.Kind == linux.Kind {
+		words := strings.Fields(c.String("shell"))
+		if len(words) == 0 {
+			return nil, nil, fmt.Errorf("--shell is missing: the tables are those of Linux switches, such as %s", f.Files[0].Name)
+		}
+		return linux.Former(words, f.Files)
+	}
+	t, err := opensm.Former(f.Files)
+	if f.Kind == opensm.KindFiles {
+		return opensm.Files{Dir: dir}, t, err
+	}
+	m := loadedBy(c)
+	m.Dir = dir
+	return m, t, err
+}
+
+// loadedBy is the OpenSM given by the flags.
+func loadedBy(c *cli.Context) *opensm.Manager {
+	return &opensm.Manager{
+		Dir: c.String("dir"), Process: c.String("pid"), LogFile: c.String("log"), Wait: c.Duration("wait"),
+		ReadBack: opensm.CommandLine(c.String("dump")), Master: opensm.CommandLine(c.String("sminfo")),
+	}
+}
+
+func routesFollowAction(c *cli.Context) error {
+	f, err := readFollowing(c)
+	if err != nil {
+		return err
+	}
+	err = opensm.Follow(c.Context, f)
+	if c.Context.Err() != nil {
+		return nil // end requested; the installed tables stay
+	}
+	return err
+}
+
+func readFollowing(c *cli.Context) (o opensm.Following, err error) {
+	if err := canLoad(c); err != nil {
+		return o, err
+	}
+	o = opensm.Following{Policy: failover.Policy(c.String("policy")), Hold: c.Duration("hold"), Debounce: c.Duration("debounce"), Out: opensm.NewPrinter(c.App.Writer, c.Bool("json"))}
+	if o.Hold == 0 { // no hold time
+		o.Policy = failover.FORS
+	}
+	s, err := netfile.Read(c.String("topology"), c.Int("lmc"))
+	if err != nil {
+		return o, usagef("--topology: %w", err)
+	}
+	t, err := followTree(c, s.Whole)
+	if err != nil {
+		return o, err
+	}
+	o.About = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
+	build := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.Objective(c.String("objective")), Seed: 1} // as evbench plan
+	o.Plans = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, build) }}
+	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
+		Manager:  loadedBy(c),
+		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
+		Discover: opensm.CommandLine(c.String("discover")),
+		Tell:     o.Out.Step,
+	})
+	return o, usage(err)
+}
+
+func canLoad(c *cli.Context) error {
+	if err := isDir(c.String("dir")); err != nil {
+		return usagef("--dir: %w", err)
+	}
+	if name := c.String("log"); name != "" {
+		if _, err := os.Stat(name); err != nil {
+			return usagef("--log: %w", err)
+		}
+	}
+	return isRunning(c.String("pid"), c.String("dir"))
+}
+
+// isRunning checks that --pid is an OpenSM that reads the tables of a directory; "": any.
+func isRunning(pid, dir string) error {
+	if err := opensm.Check(pid, dir); err != nil {
+		return usagef("--pid: %w", err)
+	}
+	return nil
+}
+
+func followTree(c *cli.Context, n *network.Network) (*topology.Tree, error) {
+	if c.String("tree") == "" {
+		p, err := network.TreeOf(n)
+		if err != nil {
+			return nil, usagef("--topology: %w; does --tree say which?", err)
+		}
+		return p.Tree, nil
+	}
+	o, err := treeOptions(c, "tree")
+	if err != nil {
+		return nil, err
+	}
+	t, err := topology.New(o)
+	return t, usage(err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +13,17 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"evbench/bench"
 	"evbench/bench/live"
 	"evbench/companion/linux"
+	"evbench/fabric/lab"
 	"evbench/fabric/open"
 	"evbench/internal/answer"
+	"evbench/internal/printable"
+	"evbench/internal/proc"
+	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
@@ -58,7 +64,7 @@ func runAction(c *cli.Context) error {
 	case err != nil:
 		return quietly(at, err, c.Int("controller-rank"))
 	case c.Bool("dry-run") && at.Rank != 0:
-		return nil // that of rank 0 is enough
+		return nil // rank 0 prints it
 	case c.Bool("dry-run") && c.Bool("json"):
 		return writeValidated(c.App.Writer, validatedAs(name, s, planned))
 	case c.Bool("dry-run"):
@@ -72,8 +78,8 @@ func runAction(c *cli.Context) error {
 	return runSSH(c, s, planned)
 }
 
-// runHere measures on this machine. A lab is entered before plans are made: the process that
-// enters it starts anew.
+// runHere measures on this machine. It enters a lab before it makes plans: the process that enters
+// the lab starts anew.
 func runHere(c *cli.Context, name string, s *scenario.Scenario, at open.Place) error {
 	if err := alone(at, s); err != nil {
 		return err
@@ -106,25 +112,24 @@ func readNamed(c *cli.Context, name, fabric string) (*scenario.Scenario, error) 
 	return s, wrongIn(name, err)
 }
 
-// A measurement is what to measure, and on what.
+// A measurement is the work to measure, and its fabric.
 type measurement struct {
 	scenario *scenario.Scenario
 	planned  []bench.Planned
 	open     open.Opener
 	// control opens the control connection of a run, or of a try of a link rate.
 	control func() (open.Control, error)
-	// page is where the run is shown while it goes on; nil: at none that has been opened.
+	// page shows the run while it continues; nil: no page is open.
 	page net.Listener
-	// bar shows who sits at the terminal what goes on.
+	// bar shows the progress to the user at the terminal.
 	bar *live.Show
-	// tell is told what goes on, too; nil: nobody.
+	// tell gets the progress, too; may be nil.
 	tell func(bench.Progress)
-	// describe has more to say in the manifest; nil: nothing.
+	// describe adds to the manifest; may be nil.
 	describe func(*results.Manifest)
 }
 
-// predictionTime is how long it may take to work out what to expect of a run, which is not
-// to wait for it.
+// predictionTime bounds the prediction of a run, which must not delay the run.
 const predictionTime = 5 * time.Second
 
 func measure(c *cli.Context, m measurement) (err error) {
@@ -139,23 +144,23 @@ func measure(c *cli.Context, m measurement) (err error) {
 	}
 	m.bar = newShow(c)
 	page := serve(c, m.page, m.bar.Terminal)
-	defer func() { err = errors.Join(err, page.end(dir, err)) }()
+	defer func() { err = errors.Join(err, endPage(page, dir, err)) }()
 	if m.scenario.Fabric.AutoRate {
 		if m, err = findRate(c, m); err != nil {
 			return err
 		}
 	}
 	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
-	m.tell = page.take
+	m.tell = page.Take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
 	return verdictOf(run.Summary, c.IsSet("require"), err)
 }
 
-// measureInto runs the planned cases and writes results to dir. It returns manifest and
-// summary; show has them before the fabric is closed, since what it prints to may be gone,
-// and links must come up all the same.
+// measureInto runs the planned cases and writes results to dir. It returns manifest and summary. It
+// calls show with them before it closes the fabric: the reader of the output may have exited, and
+// links must come up all the same.
 func measureInto(c *cli.Context, m measurement, dir string, show func(results.Run) error) (run results.Run, err error) {
 	where, err := m.control()
 	if err != nil {
@@ -176,7 +181,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	defer func() { err = errors.Join(err, under.Close()) }()
 
 	var files *store.Files
-	manifest := &results.Manifest{} // that of the run, which fills it
+	manifest := &results.Manifest{} // filled by the run
 	bar := m.bar
 	o := bench.Options{
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
@@ -190,7 +195,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	o.Describe = func(to *results.Manifest) {
 		manifest = to
-		describeMachine(to)
+		open.NewBuild(version).Describe(to)
 		if m.describe != nil {
 			m.describe(to)
 		}
@@ -212,7 +217,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	return run, err
 }
 
-// logger writes what is odd to w, beside what goes on.
+// logger writes irregular events to w, beside the progress.
 func logger(c *cli.Context, w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	if c.Bool("verbose") {
@@ -227,7 +232,7 @@ func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifes
 		next = []string{os.Args[0], "plot", "failover", dir, "-o", "failover.svg"}
 	}
 	if c.Bool("json") {
-		if sum.Answer != nil { // the live page has the same, and goes on
+		if sum.Answer != nil { // the live page shows the same, and continues
 			a := *sum.Answer
 			a.Next, sum.Answer = []string{answer.Typed(next...)}, &a
 		}
@@ -247,8 +252,8 @@ func printSummary(c *cli.Context, sum results.Summary, manifest *results.Manifes
 	return err
 }
 
-// verdictOf turns the outcome of a run into an exit code. What is not resolved is not wrong: it
-// has a code of its own only where it is required.
+// verdictOf turns the outcome of a run into an exit code. An unresolved result is not wrong: it has
+// a code of its own only if resolution is required.
 func verdictOf(sum results.Summary, required bool, err error) error {
 	if err != nil {
 		return err
@@ -258,4 +263,123 @@ func verdictOf(sum results.Summary, required bool, err error) error {
 		return &exitError{code: exitInvalid}
 	}
 	return nil
+}
+
+// findRate finds a link rate that this machine can carry, prints it, and sets it in the scenario.
+// It returns the measurement with new plans of its cases and the search in the manifest.
+func findRate(c *cli.Context, m measurement) (measurement, error) {
+	bar := m.bar.Terminal
+	defer bar.End()
+	found, err := bench.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
+		bar.Passing("link rate: trying %s", rate)
+		return tryRate(ctx, c, m, rate)
+	})
+	if err != nil {
+		return m, fmt.Errorf("link rate: %w", err)
+	}
+	bar.Line(found.String())
+	if err := m.scenario.SettleRate(found.Rate); err != nil {
+		return m, err
+	}
+	m.describe = func(to *results.Manifest) {
+		to.RateSearch = found.Tried
+		if found.Warning != "" {
+			to.Warnings = append(to.Warnings, found.Warning)
+		}
+	}
+	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
+	return m, err
+}
+
+// tryRate uses a control connection of its own: that of the run is opened later.
+func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate) (tried results.TriedRate, err error) {
+	where, err := m.control()
+	if err != nil {
+		return tried, err
+	}
+	defer func() { err = errors.Join(err, where.Close()) }()
+	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.Address, Token: where.Token, Log: logger(c, c.App.ErrWriter)})
+}
+
+// listenPage listens as --serve says, or returns nil. A run in a namespace of its own gets the
+// listener opened outside: one opened inside would be unreachable.
+func listenPage(c *cli.Context) (net.Listener, error) {
+	if !c.IsSet("serve") {
+		return nil, nil
+	}
+	if files := lab.Handed(); len(files) == 1 {
+		l, err := net.FileListener(files[0])
+		return l, errors.Join(err, files[0].Close())
+	}
+	addr, err := live.Address(c.String("serve"))
+	if err != nil {
+		return nil, usagef("--serve: %w", err)
+	}
+	l, err := live.Listen(c.Context, addr)
+	return l, wrongIn("--serve", err)
+}
+
+// serve shows the coming run to clients of l, which may be nil, and logs irregular events to w.
+func serve(c *cli.Context, l net.Listener, w io.Writer) *live.Server {
+	if l == nil {
+		return nil
+	}
+	s := live.Serve(l, logger(c, w))
+	open := ""
+	if !s.Local() {
+		open = "; whoever reaches this address can read it"
+	}
+	fmt.Fprintf(c.App.ErrWriter, "live page until the run ends: %s%s\n", s.URL(), open)
+	return s
+}
+
+// endPage leaves a still picture in every browser, with the result of the run.
+func endPage(p *live.Server, dir string, failed error) error {
+	note := "Results: " + dir + "; evbench report " + dir + " makes the page of them."
+	if exit, ok := errors.AsType[*exitError](failed); failed != nil && !(ok && exit.cause == nil) {
+		note = "It failed: " + printable.Line(failed.Error()) + "."
+	}
+	return p.End(note)
+}
+
+// newTerminal returns the place for progress: w and, if that is a terminal, its screen.
+func newTerminal(w io.Writer, quiet bool) *live.Terminal {
+	t := &live.Terminal{To: w, Quiet: quiet}
+	if f, ok := terminal(w); ok {
+		t.Screen, t.Size = f, func() (columns, rows int) {
+			columns, rows, _ = term.GetSize(int(f.Fd())) // 0 if unknown
+			return columns, rows
+		}
+	}
+	return t
+}
+
+func newShow(c *cli.Context) *live.Show {
+	t := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	return &live.Show{Terminal: t, Verbose: c.Bool("verbose"), Options: func() report.Options { return textOptions(c.App.ErrWriter) }}
+}
+
+// terminal returns the terminal behind w, if it is one. mpirun gives its ranks a terminal each, and
+// passes on their output to any kind of reader.
+func terminal(w io.Writer) (*os.File, bool) {
+	if p, ok := w.(*printable.Writer); ok {
+		w = p.To
+	}
+	f, ok := w.(*os.File)
+	at, err := open.ReadPlace(os.Getenv)
+	return f, ok && err == nil && at.By == "" && term.IsTerminal(int(f.Fd()))
+}
+
+// textOptions are the columns and colours for the output: a terminal, or a file. NO_COLOR
+// (no-color.org) turns colours off.
+func textOptions(w io.Writer) report.Options {
+	f, ok := terminal(w)
+	if !ok {
+		return report.Options{}
+	}
+	o := report.Options{Colour: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		o.Width = width
+	}
+	return o
 }

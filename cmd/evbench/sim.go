@@ -11,16 +11,23 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric/host"
+	"evbench/fabric/open"
+	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
+	"evbench/internal/sweep"
 	"evbench/internal/unit"
 	"evbench/report"
 	"evbench/results"
+	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/sim"
+	"evbench/study/failures"
+	"evbench/study/papers"
+	"evbench/study/policy"
 )
 
-func simAction(c *cli.Context) error {
+func simAction(c *cli.Context, shard *sweep.Sweep) error {
 	needed := []string{"SCENARIO"}
 	if c.IsSet("log") {
 		needed = nil
@@ -52,6 +59,15 @@ func simAction(c *cli.Context) error {
 	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
 		return err
 	}
+	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
+	open.NewBuild(version).Describe(&manifest)
+	show := newTerminal(said, c.Bool("quiet"))
+	o := sim.Options{Manifest: manifest, Now: time.Now, Progress: show.Simulated, Sweep: shard}
+	if !shard.Whole() {
+		_, err := sim.Run(c.Context, cases, nil, o)
+		show.End()
+		return err
+	}
 	dir, err := outDir(c, s.Name+"-sim")
 	if err != nil {
 		return err
@@ -61,10 +77,7 @@ func simAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
-	describeMachine(&manifest)
-	show := newTerminal(said, c.Bool("quiet"))
-	sum, err := sim.Run(c.Context, cases, files, sim.Options{Manifest: manifest, Now: time.Now, Progress: show.Simulated})
+	sum, err := sim.Run(c.Context, cases, files, o)
 	show.End()
 	err = errors.Join(err, files.Close())
 	if printErr := printSimulated(c, sum, s, dir); err == nil {
@@ -73,8 +86,8 @@ func simAction(c *cli.Context) error {
 	return verdictOf(sum, false, err)
 }
 
-// loadSim loads the scenario with its flags, and plans it. Nothing is measured, so
-// nothing is controlled.
+// loadSim loads the scenario with its flags, and plans it. Without a measurement there is no
+// control.
 func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	name := c.Args().First()
 	s, err := scenario.ReadFile(name)
@@ -101,7 +114,7 @@ func coarser(c *cli.Context, s *scenario.Scenario) error {
 	return wrongIn("--packet", err)
 }
 
-// modelled leaves out the cases that the model asked for cannot work out.
+// modelled leaves out the cases that the requested model cannot simulate.
 func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned) ([]bench.Planned, error) {
 	out, skipped := bench.Simulable(s, c.String("model"), planned)
 	for _, text := range skipped {
@@ -126,4 +139,100 @@ func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, d
 	_, err := fmt.Fprintf(c.App.Writer, "\nsimulated by the model%s at %s per link; barrier round %s, overhead %s, jitter %s\nresults in %s\n",
 		bench.ModelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
 	return err
+}
+
+func simLog(c *cli.Context) error {
+	if c.IsSet("rate") && !c.Args().Present() {
+		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
+	}
+	policies, err := policy.ParsePolicies(c.String("policy"))
+	if err != nil {
+		return usagef("--policy: %w", err)
+	}
+	setting, err := logSetting(c)
+	if err != nil {
+		return err
+	}
+	r := &policy.Report{Setting: setting, Hold: c.Duration("hold")}
+	if r.Times, r.Source, err = failoverTimes(c); err != nil {
+		return err
+	}
+	if r.Log, err = linkLog(c, setting); err != nil {
+		return err
+	}
+	if r.Times.Exchange == 0 {
+		if r.Times.Exchange, err = setting.Exchange(c.Context); err != nil {
+			return err
+		}
+	}
+	if err := workOut(c, r, policies); err != nil {
+		return err
+	}
+	return printed(c, r.WriteText, r.WriteJSON)
+}
+
+func workOut(c *cli.Context, r *policy.Report, policies []failover.Policy) error {
+	show := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
+	defer show.End()
+	return r.WorkOut(c.Context, policies, policy.Progress{
+		Replayed: func(i int, s *policy.Timeline) {
+			show.Line(fmt.Sprintf("[%d/%d] %s: %d changes, %d spells", i+1, len(policies), s.Policy, r.Log.Moments(), len(s.Intervals)))
+		},
+		States: func(i, done, of int) {
+			show.Passing("[%d/%d] %s: %d of %d states", i+1, len(policies), policies[i], done, of)
+		},
+	})
+}
+
+// logSetting is the network of the log: LHCb's, or that of a scenario.
+func logSetting(c *cli.Context) (*policy.Setting, error) {
+	if !c.Args().Present() {
+		return papers.Setting()
+	}
+	s, planned, err := loadSim(c)
+	if err != nil {
+		return nil, err
+	}
+	out, err := bench.LogSetting(s, planned)
+	if err != nil {
+		return nil, usagef("%s: %w", c.Args().First(), err)
+	}
+	return out, out.Limit(c.Context)
+}
+
+// linkLog reads the logs, and keeps the failures of the tree's links.
+func linkLog(c *cli.Context, s *policy.Setting) (policy.Log, error) {
+	cables, err := failures.TreeCables(s.Tree)
+	if err != nil {
+		return policy.Log{}, err
+	}
+	h, settings, err := historyOf(c, logWords(c, c.StringSlice("log"), ""), cables)
+	if err != nil {
+		return policy.Log{}, err
+	}
+	all, _ := failures.Pair(h)
+	l := policy.FromFailures(s.Tree, h, failures.Merge(failures.Exclude(all, settings.Exclude), settings.Merge))
+	if l.Failures == 0 {
+		return l, usagef("--log: no link of %s fails in it; failures left out: %d", s.Tree.Notation(), l.Skipped)
+	}
+	return l, nil
+}
+
+// failoverTimes returns how long fail-over takes, and the source of these times.
+func failoverTimes(c *cli.Context) (policy.Times, string, error) {
+	times, source := policy.Stated(), policy.StatedSource
+	name := c.String("measured")
+	if name != "" {
+		run, _, err := store.ReadAny(name)
+		if err != nil {
+			return times, "", usagef("--measured: %w", err)
+		}
+		n := times.Measured(run)
+		if n == 0 {
+			return times, "", usagef("--measured %s: no case of it has failed over", name)
+		}
+		source = fmt.Sprintf("the medians of %d changes in %s, and stated where it has none", n, name)
+	}
+	times, source, err := policy.ParseTimes(c.String("times"), times, source, name == "")
+	return times, source, wrongIn("--times", err)
 }

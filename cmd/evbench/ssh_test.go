@@ -103,6 +103,36 @@ func TestRunBySSH(t *testing.T) {
 	}
 }
 
+// A host with several adapters is a worker an adapter, each at its address; leaves take them apart.
+func TestRunAdaptersBySSH(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	write(t, c.dir, "leaves.yaml", "leaf0: [node001@127.0.0.2, node002@127.0.0.3]\nleaf1: [node001@127.0.0.12, node002@127.0.0.13]\n")
+	all := "node001@127.0.0.2,node001@127.0.0.12,node002@127.0.0.3,node002@127.0.0.13"
+	begin := func(hosts string) (int, string) {
+		c.scenario(hosts, "300ms")
+		b := expect.Value(os.ReadFile(filepath.Join(c.dir, "ssh.yaml")))(t)
+		write(t, c.dir, "ssh.yaml", strings.Replace(string(b), "launch: {", "launch: {placement: leaves.yaml, ", 1))
+		code, out, said := output(t, c.dir, "run", "--rounds", "1", "ssh.yaml", "-o", "out")
+		return code, out + said
+	}
+	for hosts, want := range map[string]string{
+		strings.Replace(all, "127.0.0.12", "127.0.0.2", 1): "launch.placement does not fit FT(2;2,2)",
+		strings.Replace(all, "node001@", "node003@", 1):    "launch.placement does not name node003@127.0.0.2",
+		strings.Replace(all, "127.0.0.13", "nowhere", 1):   `launch.hosts: host "node002@nowhere": write HOST@ADDRESS`,
+		strings.Replace(all, ",node001@127.0.0.12", "", 1): "launch.hosts: 3 names for 4 servers",
+	} {
+		code, said := begin(hosts)
+		expect.True(t, code == exitUsage && strings.Contains(said, want), "%s: ended with %d, want %q:\n%s", hosts, code, want, said)
+	}
+	code, said := begin(all)
+	expect.MustTrue(t, (code == exitDone || code == exitInvalid) && strings.Contains(said, "checking: 2 hosts"), "ended with %d:\n%s", code, said)
+	r := expect.Value(store.Read(filepath.Join(c.dir, "out")))(t)
+	one := r.Summary.Cases[0]
+	expect.True(t, one.Complete && one.EventsBuilt != 0 && one.EventsLost+one.EventsDuplicate <= 0, "%+v", one)
+	c.awaitNoWorkers()
+}
+
 // All that is wrong with the hosts is in one message, and nothing is started.
 func TestBadHostsBySSH(t *testing.T) {
 	t.Parallel()

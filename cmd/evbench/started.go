@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,17 +15,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
+	"evbench/companion/wrapped"
 	"evbench/fabric/host"
 	"evbench/fabric/open"
+	"evbench/internal/cmdline"
 	"evbench/scenario"
+	"evbench/topology/netfile"
 )
 
-// tokenVariable is the environment variable with the secret of a run whose ranks
-// are started together.
+// tokenVariable is the environment variable with the secret of a run whose ranks are started
+// together.
 const tokenVariable = "EVBENCH_TOKEN"
 
-// endGrace is how long a worker that failed, or was told to end, leaves to the controller,
-// which may be writing what it has: the launcher kills all ranks when one is gone.
+// endGrace is how long a worker that failed, or was told to end, waits for the controller, which
+// may be writing results: the launcher kills all ranks when one has ended.
 const endGrace = 3 * time.Second
 
 func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
@@ -43,7 +48,7 @@ func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []ben
 	return leave(c, r, measure(c, measurement{scenario: s, planned: planned, open: open.Joined, describe: r.Describe, control: r.Listen}))
 }
 
-// newStarted checks all that can be wrong in the same way on every rank.
+// newStarted makes the checks with the same result on every rank.
 func newStarted(c *cli.Context, name string, s *scenario.Scenario, at open.Place) (*open.Rank, error) {
 	r, err := open.NewRank(s, name, at, c.Int("controller-rank"))
 	if err == nil {
@@ -65,12 +70,12 @@ func newStarted(c *cli.Context, name string, s *scenario.Scenario, at open.Place
 		return nil, err
 	}
 	if r.Token, err = sharedToken(c, os.Getenv); r.Controls() {
-		warnOpen(c) // once is enough
+		warnOpen(c) // one warning is enough
 	}
 	return r, err
 }
 
-// sharedToken returns the secret that every rank has been given.
+// sharedToken returns the secret given to every rank.
 func sharedToken(c *cli.Context, env open.Lookup) (string, error) {
 	if c.IsSet("token-file") {
 		return readToken(c)
@@ -94,8 +99,8 @@ func leave(c *cli.Context, r *open.Rank, err error) error {
 	return &exitError{code: code}
 }
 
-// work is one server. It outlives a signal for a moment: the controller has had
-// it, too, and asks for what was done.
+// work is one server. It outlives a signal for a moment: the controller gets it, too, and asks for
+// the results.
 func work(c *cli.Context, r *open.Rank) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
@@ -108,7 +113,7 @@ func work(c *cli.Context, r *open.Rank) error {
 	case c.Context.Err() != nil:
 		return &exitError{code: exitTerminated}
 	}
-	machine, _ := os.Hostname() // without a name the rank must do
+	machine, _ := os.Hostname() // without a name the rank suffices
 	err = fmt.Errorf("rank %d on %s: %w", r.Place.Rank, machine, err)
 	fmt.Fprintln(c.App.ErrWriter, "evbench:", err)
 	wait := time.NewTimer(endGrace)
@@ -120,10 +125,9 @@ func work(c *cli.Context, r *open.Rank) error {
 	return &exitError{code: exitFailed}
 }
 
-// quietly has an error that all ranks have met printed by one of them: by the
-// rank that is to print, or, if a file or machine is to blame, by one on each
-// machine. The others end well, since a launcher that sees one end badly kills
-// those that have something to say.
+// quietly lets one rank print an error common to all: the rank printer, or, if a file or machine is
+// to blame, one on each machine. The others end without an error, since a launcher that sees one
+// fail kills the ranks that still have to print.
 func quietly(at open.Place, err error, printer int) error {
 	if at.Size > 0 && printer >= at.Size {
 		printer = 0
@@ -136,12 +140,109 @@ func quietly(at open.Place, err error, printer int) error {
 	return &exitError{code: exitDone}
 }
 
-// alone refuses a run that starts its own servers, but has itself been started
-// many times over.
+// alone refuses a run that starts its own servers, but has itself been started several times.
 func alone(at open.Place, s *scenario.Scenario) error {
 	if at.Size > 1 {
 		return usagef("launch: {kind: %s}: each of the %d ranks would run all of %s: write launch: {kind: started}, or start evbench once",
 			cmp.Or(s.Launch.Kind, scenario.LaunchLocal), at.Size, s.Name)
 	}
 	return nil
+}
+
+func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error {
+	if err := open.CheckHosts(s); err != nil {
+		return err
+	}
+	servers, err := open.PlaceServers(s)
+	if err != nil {
+		return usage(err)
+	}
+	r, err := open.NewSSH(c.Context, s, servers, version)
+	if err != nil {
+		return err
+	}
+	r.Client.Progress = newTerminal(c.App.ErrWriter, c.Bool("quiet")).Hosts
+	return measure(c, measurement{scenario: s, planned: planned, open: r.Open, control: func() (open.Control, error) {
+		listen, err := r.Check(c.Context)
+		if err != nil {
+			return open.Control{}, err
+		}
+		listen, err = secured(c, listen)
+		return open.Control{Address: listen, Token: rand.Text()}, err
+	}})
+}
+
+func mpiWrapAction(c *cli.Context) error {
+	s, o, err := wrapOptions(c)
+	if err != nil {
+		return err
+	}
+	if o.Temp, err = os.MkdirTemp("", "evbench-mpi-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(o.Temp)
+	var r wrapped.Report
+	if err := wrapped.Prepare(c.Context, o, s, &r); err != nil {
+		if c.Context.Err() != nil {
+			return context.Cause(c.Context)
+		}
+		return usage(err)
+	}
+	if c.NArg() > 0 {
+		before, after, err := s.Run(c.Context)
+		if err != nil {
+			return err
+		}
+		r.Measured(before, after, float64(cmdline.Rate(c, "rate")))
+	} else if s.After != nil {
+		if err := s.After(c.Context); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Bool("json"):
+		return json.NewEncoder(c.App.Writer).Encode(r)
+	case c.Bool("quiet"):
+		return nil
+	}
+	return r.WriteText(c.App.ErrWriter)
+}
+
+func wrapOptions(c *cli.Context) (s *wrapped.Session, o wrapped.Options, err error) {
+	alone := c.NArg() == 0
+	switch {
+	case alone && (c.String("out") == "" || c.String("hosts") == "" && !c.Bool("by-rank")):
+		return nil, o, usagef("give the program to run, for example: -- mpirun -n 16 ./program; without a program: --hosts FILE -o FILE")
+	case c.String("routes") == wrapped.OpenSM && c.String("pid") == "" && !alone:
+		return nil, o, usagef("--routes opensm needs --pid, the OpenSM that loads the tables before the program runs")
+	}
+	o = wrapped.Options{
+		Network: c.String("network"), PlanFile: c.String("plan"), ByRank: c.Bool("by-rank"), Out: c.String("out"),
+		Routes: c.String("routes"), Shell: strings.Fields(c.String("shell")), Load: loadedBy(c), Engine: c.String("engine"), Seed: c.Uint64("seed"),
+	}
+	if c.IsSet("hosts") {
+		text, from, err := netfile.HostsText(c.String("hosts"))
+		if err != nil {
+			return nil, o, usagef("--hosts: %w", err)
+		}
+		o.Hosts, o.HostFile = string(text), from
+	}
+	if o.Network != "" {
+		if o.Source, err = readSource(c, o.Network); err != nil {
+			return nil, o, err
+		}
+	}
+	l := &wrapped.Launcher{Command: c.Args().Slice(), Stdout: c.App.Writer, Stderr: c.App.ErrWriter}
+	if c.Bool("json") {
+		l.Stdout = c.App.ErrWriter
+	}
+	return &wrapped.Session{
+		Launcher: l, Compare: c.Bool("compare"), Rounds: c.Int("rounds"),
+		Order: wrapped.Order{Library: c.String("library"), Min: int64(cmdline.Size(c, "min-size")), Eager: int64(cmdline.Size(c, "eager"))},
+		Say: func(format string, a ...any) {
+			if !c.Bool("quiet") {
+				fmt.Fprintf(c.App.ErrWriter, format+"\n", a...)
+			}
+		},
+	}, o, nil
 }

@@ -4,48 +4,56 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench"
+	"evbench/bench/live"
+	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
+	"evbench/internal/proc"
+	"evbench/internal/sweep"
+	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 )
 
-func slowdownAction(c *cli.Context) error {
+func slowdownAction(c *cli.Context, s *sweep.Sweep) error {
 	if m, ok := topology.Levels(c.String("topology")); ok && (len(m) > 2 || c.Int("level") != 1) {
-		return levelsTable(c, m)
+		return levelsTable(c, s, m)
 	}
 	if c.Int("level") != 1 {
 		return usagef("--level %d: write the tree as FT(L;M0,M1,…)", c.Int("level"))
 	}
-	return tableOf(slowdownTable)(c)
+	return tableOf(slowdownTable)(c, s)
 }
 
-func slowdownTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
-	return survey.SlowdownTable(t, c.String("model"), c.Uint64("seed"))
+func slowdownTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+	return survey.SlowdownTable(r, t, c.String("model"), c.Uint64("seed"))
 }
 
-func phasesTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
-	return survey.PhasesTable(t, c.Int("level"), c.Uint64("seed"))
+func phasesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+	return survey.PhasesTable(r, t, c.Int("level"), c.Uint64("seed"))
 }
 
-func lmcTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
+func lmcTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
 	if f := c.Int("most"); f < 0 || c.IsSet("most") && f >= t.Spines() {
 		return nil, fmt.Errorf("--most %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
 	}
-	return survey.LMCTable(t, min(c.Int("most"), t.Spines()-1), c.Uint64("seed"))
+	return survey.LMCTable(r, t, min(c.Int("most"), t.Spines()-1), c.Uint64("seed"))
 }
 
-func sizesTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
-	return survey.SizesTable(t, c.Uint64("seed"))
+func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+	return survey.SizesTable(r, t, c.Uint64("seed"))
 }
 
-func tokensTable(c *cli.Context, t *topology.Tree) (*survey.Table, error) {
-	return survey.TokensTable(t, c.Uint64("seed"))
+func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
+	return survey.TokensTable(r, t, c.Uint64("seed"))
 }
 
-func levelsTable(c *cli.Context, m scheduler.Levels) error {
+func levelsTable(c *cli.Context, s *sweep.Sweep, m scheduler.Levels) error {
 	if model := c.String("model"); model != survey.Count {
 		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)
 	}
@@ -61,16 +69,16 @@ func levelsTable(c *cli.Context, m scheduler.Levels) error {
 	if err := checkPlans(servers, 2); err != nil {
 		return err
 	}
-	table, err := survey.SlowdownLevelsTable(m, c.Int("level"))
+	table, err := survey.SlowdownLevelsTable(survey.Run{Context: c.Context, Sweep: s}, m, c.Int("level"))
 	if err != nil {
 		return usage(err)
 	}
 	return writeTable(c, table)
 }
 
-// tableOf makes and prints a table of the tree that the flags describe.
-func tableOf(fill func(*cli.Context, *topology.Tree) (*survey.Table, error)) cli.ActionFunc {
-	return func(c *cli.Context) error {
+// tableOf makes and prints a table of the tree given by the flags.
+func tableOf(fill func(*cli.Context, survey.Run, *topology.Tree) (*survey.Table, error)) func(*cli.Context, *sweep.Sweep) error {
+	return func(c *cli.Context, s *sweep.Sweep) error {
 		t, err := singleTree(c)
 		if err != nil {
 			return err
@@ -78,7 +86,7 @@ func tableOf(fill func(*cli.Context, *topology.Tree) (*survey.Table, error)) cli
 		if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
 			return err
 		}
-		table, err := fill(c, t)
+		table, err := fill(c, survey.Run{Context: c.Context, Sweep: s}, t)
 		if err != nil {
 			return usage(err)
 		}
@@ -88,4 +96,89 @@ func tableOf(fill func(*cli.Context, *topology.Tree) (*survey.Table, error)) cli
 
 func writeTable(c *cli.Context, t *survey.Table) error {
 	return map[string]func(io.Writer) error{"text": t.WriteText, "csv": t.WriteCSV, "json": t.WriteJSON}[c.String("format")](c.App.Writer)
+}
+
+func sprayingAction(c *cli.Context, s *sweep.Sweep) error {
+	o, err := sprayingOptions(c)
+	if err != nil {
+		return err
+	}
+	o.Sweep = s
+	figures, err := proc.Collect(c.Context, func(give func(survey.SprayingFigure) error) error { return survey.Spraying(c.Context, o, give) })
+	if err != nil && (c.Context.Err() == nil || !s.Whole()) {
+		return usage(err)
+	}
+	table := survey.SprayingTable(o, figures)
+	if err != nil {
+		table.Notes = append(table.Notes, "INCOMPLETE: stopped")
+	}
+	if file := c.String("svg"); file != "" && err == nil {
+		if err := atomicfile.Write(file, func(w io.Writer) error { return survey.DrawSpraying(w, o, c.String("queues"), figures) }); err != nil {
+			return err
+		}
+	}
+	return writeTable(c, table)
+}
+
+func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
+	t, err := treeOptions(c, "topology")
+	if err != nil {
+		return o, err
+	}
+	if t.Pods > 0 {
+		return o, usagef("--topology %s: three levels; spraying takes trees of two, FT(2;M0,M1)", c.String("topology"))
+	}
+	o = survey.SprayingOptions{
+		Draws: c.Int("draws"), Round: c.Duration("round"), Jitter: c.Duration("jitter"), Barrier: c.String("barrier"),
+		Exchanges: c.Float64("exchanges"), Seed: c.Uint64("seed"), Ways: survey.Ways(),
+		Dead: cmdline.Numbers(c, "dead"), Buffers: cmdline.Numbers(c, "buffers"), Lanes: cmdline.Numbers(c, "lanes"),
+		BitPerSec: float64(cmdline.Rate(c, "rate")), Fragment: int(cmdline.Size(c, "fragment")),
+	}
+	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
+	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
+	o.Network = bench.LosslessOf(x)
+	if o.Tree, err = topology.New(t); err == nil {
+		err = o.Tree.OneCable("spraying takes trees")
+	}
+	if err != nil {
+		return o, usage(err)
+	}
+	if c.Bool("quick") {
+		o.Dead, o.Draws = []int{0, 1}, 1
+	}
+	if !c.Bool("quiet") {
+		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
+	}
+	return o, nil
+}
+
+func whatifAction(c *cli.Context, s *sweep.Sweep) error {
+	t, err := anyTree(c)
+	if err != nil {
+		return err
+	}
+	o := survey.WhatIfOptions{
+		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
+	}
+	sets, err := survey.CountSets(t, o)
+	if err != nil {
+		return usage(err)
+	}
+	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
+		return err
+	}
+	if !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
+		if s.Progress == nil {
+			p := live.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
+			s.Progress = p.Update
+			defer p.End()
+		}
+	}
+	report, err := survey.WhatIf(c.Context, t, o)
+	if err != nil {
+		return usage(err)
+	}
+	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
+	return printed(c, text, json)
 }

@@ -1,84 +1,95 @@
 package main
 
 import (
+	"embed"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/bench"
+	"evbench/fabric/host"
 	"evbench/fabric/open"
-	"evbench/results/hdf5"
 	"evbench/scenario"
-	"evbench/transport"
 )
 
-// version is set by the linker (see Makefile).
-var version = "devel"
+// version is the last release, or the linker's value (see Makefile).
+var version = "0.1.0"
 
 func versionAction(c *cli.Context) error {
-	b := versionInfo()
-	return printed(c, b.writeText, document("evbench/version/1", b))
+	b := open.NewBuild(version)
+	return printed(c, b.WriteText, document("evbench/version/1", b))
 }
 
-type build struct {
-	Version    string            `json:"version"`
-	Go         string            `json:"go"`
-	Platform   string            `json:"platform"`
-	Transports []string          `json:"transports"`
-	Fabrics    []string          `json:"fabrics"`
-	Results    []string          `json:"results"`
-	Modules    map[string]string `json:"modules"`
-	Tags       []string          `json:"build_tags"`
-	Without    []missing         `json:"built_without"`
+// checkMemory refuses a scenario whose event buffers do not fit into this machine, with here
+// servers on it.
+func checkMemory(s *scenario.Scenario, here int) error {
+	return host.Fits("event buffers need", float64(bench.EventBytes(s, here)), "take smaller fragments, fewer credits or deliver: discard")
 }
 
-// A missing part is one that a binary can have, and this one has not.
-type missing struct {
-	Part string `json:"part"`
-	How  string `json:"how"` // to get it
+// perPair is the memory, in bytes, of making a schedule for each ordered pair of servers: measured,
+// with its messages.
+const perPair = 10
+
+// checkPlans refuses to make atOnce schedules at once whose tables of pairs do not fit into this
+// machine.
+func checkPlans(servers, atOnce int) error {
+	return host.Fits(fmt.Sprintf("schedules of %d servers need", servers), float64(servers)*float64(servers)*float64(perPair*atOnce), "take a smaller network")
 }
 
-func versionInfo() build {
-	b := build{
-		Version: version, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Fabrics:  scenario.Kinds(), Results: []string{"csv", "json"},
-		Modules: map[string]string{}, Tags: []string{}, Without: []missing{},
+func manAction(c *cli.Context) error {
+	writeUsage("evbench", c.App.Commands)
+	c.App.UsageText = "evbench COMMAND [OPTION…] [ARGUMENT…]"
+	var codes strings.Builder
+	for _, x := range exitCodes {
+		fmt.Fprintf(&codes, "\n**%d**: %s\n", x.code, x.says)
 	}
-	for _, name := range transport.Names() {
-		b.add(&b.Transports, "transport", name, transport.Of(name).Needs, open.Missing(name) == nil)
+	cli.MarkdownDocTemplate += "\n# EXIT STATUS\n" + codes.String()
+	page, err := c.App.ToManWithSection(1)
+	if err == nil {
+		_, err = io.WriteString(c.App.Writer, page)
 	}
-	b.add(&b.Results, "results", "hdf5", "libhdf5-dev and gcc", hdf5.Built)
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, d := range info.Deps {
-			b.Modules[d.Path] = d.Version
-		}
-	}
-	return b
+	return err
 }
 
-// add adds to a list of b a part that has the build tag of its name, if building it needs
-// packages, or says how to get it.
-func (b *build) add(list *[]string, kind, name, needs string, built bool) {
-	switch {
-	case !built:
-		b.Without = append(b.Without, missing{kind + " " + name, fmt.Sprintf("install %s, then make build (go build -tags %s)", needs, name)})
-		return
-	case needs != "":
-		b.Tags = append(b.Tags, name)
+// writeUsage adds to commands their text in the manual page: usage and example.
+func writeUsage(parent string, commands []*cli.Command) {
+	for _, c := range commands {
+		name := parent + " " + c.Name
+		c.UsageText = name + " " + c.ArgsUsage + "\n\n" + c.Description
+		writeUsage(name, c.Subcommands)
 	}
-	*list = append(*list, name)
 }
 
-func (b build) writeText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "evbench %s, %s, %s\ntransports %v, fabrics %v, results %v\n",
-		b.Version, b.Go, b.Platform, b.Transports, b.Fabrics, b.Results)
-	for _, m := range b.Without {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "built without %s: %s\n", m.Part, m.How)
-		}
+// exitCodes are the program's exit codes; docs/reference/files.md has details.
+var exitCodes = []struct {
+	code int
+	says string
+}{
+	{exitDone, "done"},
+	{exitFailed, "failed, or what was checked is wrong"},
+	{exitUsage, "wrong use, input or nodes; nothing was done"},
+	{exitRegression, "worse than what it was compared with, or than --fail-below allows"},
+	{exitInvalid, "finished, but a case is wrong or, with --require resolved, not resolved; results are written and marked"},
+	{exitHungUp, "interrupted: the terminal was closed"},
+	{exitInterrupted, "interrupted: Ctrl-C; what was measured is written and marked incomplete"},
+	{exitUnread, "standard output was closed"},
+	{exitTerminated, "interrupted: SIGTERM"},
+}
+
+// Scripts for shells. Each asks the program, so none knows the commands.
+//
+//go:embed completion
+var scripts embed.FS
+
+func shellNames() []string { return []string{"bash", "zsh", "fish"} }
+
+func completionAction(c *cli.Context) error {
+	script, err := scripts.ReadFile("completion/evbench." + c.Args().First())
+	if err != nil {
+		return usagef("completion: no shell %q; there are %s", c.Args().First(), strings.Join(shellNames(), ", "))
 	}
+	_, err = c.App.Writer.Write(script)
 	return err
 }

@@ -1,19 +1,23 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
+	"evbench/results"
 	"evbench/sim/credit"
 )
 
-// A Tolerance is how far ours may be off: a share of theirs and an amount beside it.
+// A Tolerance is the permitted difference of our result: a share of theirs plus an amount.
 type Tolerance struct {
 	Quantity string
 	Share    float64
 	Plus     float64 // cycles or ns
-	Source   string  // row of COMPARING.md, or whose semantics
+	Source   string  // row of COMPARING.md, or the origin of the semantics
 }
 
 // The quantities that are compared.
@@ -31,7 +35,7 @@ const (
 	satSequence   = "saturation, sequences"
 	satOMNeT      = "saturation, OMNeT"
 	exchange      = "exchange that collides"
-	fullLoadShare = 0.97 // of what is offered: a row that accepts less is saturated
+	fullLoadShare = 0.97 // of the offered load: a row that accepts less is saturated
 )
 
 var tolerances = []Tolerance{
@@ -52,25 +56,25 @@ var tolerances = []Tolerance{
 	{exchange, 0.06, 0, "one exchange that collides: 6 %"},
 }
 
-// A Check is a quantity of a case, ours beside theirs.
+// A Check compares a quantity of a case, ours and theirs.
 type Check struct {
 	Case         Case
 	Tolerance    Tolerance
 	Ours, Theirs float64
-	// Noise is three standard deviations of the difference between the mean of our seeds
-	// and one seed, which theirs is: of some hundred comparisons chance takes none beyond.
+	// Noise is three standard deviations of the difference between the mean of our seeds and one
+	// seed, such as theirs: of some hundred comparisons chance takes none beyond.
 	Noise float64
 	Out   bool
 }
 
-// Allowed returns how far ours may be off.
+// Allowed returns the permitted difference of our result.
 func (c *Check) Allowed() float64 { return c.Tolerance.Share*c.Theirs + c.Tolerance.Plus }
 
 func check(r *Runs, quantity string, of quantity, theirs float64) Check {
 	ours, spread := r.of(of)
 	seeds := float64(len(r.Results))
 	k := Check{Case: r.Case, Ours: ours, Theirs: theirs, Noise: 3 * spread * math.Sqrt(1+1/seeds)}
-	if quantity == below { // theirs is what is offered; ours counts packets drawn at random
+	if quantity == below { // theirs is the offered load; ours counts packets drawn at random
 		packets := r.flits() / float64(r.Case.int("packet_flits"))
 		k.Noise = 3 * max(spread/math.Sqrt(seeds), theirs/math.Sqrt(packets))
 	}
@@ -90,7 +94,7 @@ func curve(c Case) string {
 	return strings.Join(key, " ")
 }
 
-// saturated reports whether the referee delivers less than is offered.
+// saturated reports whether the referee delivers less than the offered load.
 func (c Case) saturated() bool {
 	return c["offered"] != "batch" && (c.full() || c.number("accepted") < fullLoadShare*c.number("offered"))
 }
@@ -100,9 +104,9 @@ func (c Case) left() bool {
 	return c["sim"] == booksim && c.int("packet_flits") == 1 && c["pipeline"] == "default"
 }
 
-// judged compares what COMPARING.md lists.
+// judged makes the comparisons listed in COMPARING.md.
 func judged(all []Runs) (checks []Check) {
-	saturation := map[string]float64{} // of a curve: the least that saturated cases accept
+	saturation := map[string]float64{} // of a curve: the least accepted by saturated cases
 	for _, r := range all {
 		if c, of := r.Case, curve(r.Case); c.saturated() {
 			if s, ok := saturation[of]; !ok || c.number("accepted") < s {
@@ -136,7 +140,7 @@ func judged(all []Runs) (checks []Check) {
 	return checks
 }
 
-// freeCycles returns how long an exchange takes in which nothing collides.
+// freeCycles returns the time of an exchange without collisions.
 func (c Case) freeCycles() float64 {
 	n, err := build(c["topology"])
 	if err != nil {
@@ -190,13 +194,13 @@ func (c Case) judgePart(saturation float64, add func(string, quantity, float64))
 	}
 }
 
-// paused reports whether sources pause when the last flit of a message is made. One that is
-// longer than the queue of a host, which has room for a packet, is made no faster than the link
-// takes it: such sources offer less than they are told, with four packets 0.48 for 0.5.
+// paused reports whether sources pause when the last flit of a message is made. A message longer
+// than the queue of a host, which has room for a packet, is made only as fast as the link takes it:
+// such sources offer less than configured, with four packets 0.48 for 0.5.
 func (c Case) paused() bool { return c["sim"] == omnet && c["injection"] != "genrate" }
 
-// expected returns what a case below saturation offers. The pauses of OMNeT's sources
-// begin a flit's time before the generator could make the next message.
+// expected returns the load offered by a case below saturation. The pauses of OMNeT's sources begin
+// a flit's time before the generator could make the next message.
 func (c Case) expected() float64 {
 	offered := c.number("offered")
 	if c.paused() {
@@ -206,7 +210,7 @@ func (c Case) expected() float64 {
 	return offered
 }
 
-// An Order is two cases of which the referee says that one is better by more than orderBy.
+// An Order is two cases of which the referee finds one better by more than orderBy.
 type Order struct {
 	Of           string // the column in which they differ
 	A, B         Case
@@ -218,8 +222,8 @@ const orderBy = 0.03
 
 var orderFields = []string{"topology", "routing", "buf_flits"}
 
-// orders compares the order of routings, buffers, and healthy against dead, of saturated
-// throughput and of exchanges.
+// orders compares the order of routings, of buffers, and of healthy and dead networks, for
+// saturated throughput and for exchanges.
 func orders(all []Runs) (orders []Order) {
 	for i := range all {
 		for j := i + 1; j < len(all); j++ {
@@ -256,7 +260,7 @@ func differ(a, b Case) (of string, ok bool) {
 			return "", false
 		}
 	}
-	// Routings of which one takes the next live link are the same where no link is dead.
+	// Routings that differ only in taking the next live link are equal without dead links.
 	rule := func(c Case) string { return strings.TrimSuffix(c["routing"], "-next") }
 	for _, f := range orderFields {
 		if a[f] == b[f] || f == "routing" && of == "topology" && rule(a) == rule(b) {
@@ -268,4 +272,97 @@ func differ(a, b Case) (of string, ok bool) {
 		of = f
 	}
 	return of, of != ""
+}
+
+// report prints each comparison, or with quiet only those out of tolerance, and a summary. It
+// reports whether none is out of tolerance.
+func report(w io.Writer, checks []Check, orders []Order, all []Runs, quiet bool) (passed bool) {
+	passed = true
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "quantity\tours\ttheirs\toff\ttolerance\tnoise\tverdict\tcase")
+	for i := range checks {
+		k := &checks[i]
+		passed = passed && !k.Out
+		if k.Out || !quiet {
+			k.print(t)
+		}
+	}
+	t.Flush()
+	for _, o := range orders {
+		if o.Out {
+			passed = false
+			fmt.Fprintf(w, "order of %s: ours %+.1f %%, theirs %+.1f %%: %s against %s\n", o.Of, o.Ours*100, o.Theirs*100, o.A.name(), o.B.name())
+		}
+	}
+	fmt.Fprintln(w)
+	summary(w, checks, orders)
+	speeds(w, all)
+	return passed
+}
+
+func (c *Check) print(w io.Writer) {
+	verdict := "ok"
+	if c.Out {
+		verdict = "OUT"
+	}
+	fmt.Fprintf(w, "%s\t%.5g\t%.5g\t%+.1f %%\t%.2g\t%.2g\t%s\t%s\n", c.Tolerance.Quantity, c.Ours, c.Theirs,
+		(c.Ours/c.Theirs-1)*100, c.Allowed(), c.Noise, verdict, c.Case.name())
+}
+
+func summary(w io.Writer, checks []Check, orders []Order) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "quantity\tcompared\tout\tby noise only\tmedian off\tmost off\ttolerance")
+	for _, of := range tolerances {
+		var off []float64
+		var out, noise int
+		for _, k := range checks {
+			if k.Tolerance != of {
+				continue
+			}
+			off = append(off, math.Abs(k.Ours/k.Theirs-1)*100)
+			switch {
+			case k.Out:
+				out++
+			case math.Abs(k.Ours-k.Theirs) > k.Allowed():
+				noise++
+			}
+		}
+		if len(off) > 0 {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.1f %%\t%.1f %%\t%s\n", of.Quantity, len(off), out, noise, results.Middle(off), slices.Max(off), of.Source)
+		}
+	}
+	for _, f := range orderFields {
+		n, out := 0, 0
+		for _, o := range orders {
+			if o.Of == f {
+				n++
+				if o.Out {
+					out++
+				}
+			}
+		}
+		if n > 0 {
+			fmt.Fprintf(t, "order of %s\t%d\t%d\t\t\t\tsame sign where theirs differ by over %g %%\n", f, n, out, orderBy*100)
+		}
+	}
+	t.Flush()
+}
+
+// speeds prints the median speed, in flits delivered in a second of processor time, beside
+// the stated one, by simulator.
+func speeds(w io.Writer, all []Runs) {
+	for _, sim := range []string{booksim, omnet} {
+		var ours, theirs, ratio []float64
+		for i := range all {
+			r := &all[i]
+			stated, speed := max(r.Case.number("flits_per_cpu_s"), r.Case.number("flits_delivered_per_cpu_s")), r.flits()/r.CPU.Seconds()
+			if r.Case["sim"] == sim && stated > 0 && r.CPU > 0 && speed > 0 {
+				ours, theirs, ratio = append(ours, speed), append(theirs, stated), append(ratio, speed/stated)
+			}
+		}
+		if len(ours) > 0 {
+			fmt.Fprintf(w, "%s: median %.3g flits a second of processor; stated %.3g; pair by pair %.3g times (%.3g to %.3g)\n",
+				sim, results.Middle(ours), results.Middle(theirs), results.Middle(ratio), slices.Min(ratio), slices.Max(ratio))
+		}
+	}
 }

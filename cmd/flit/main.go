@@ -1,5 +1,5 @@
-// Flit runs the cases of two simulators of lossless networks on our own, and prints how
-// near and how fast it is. make referee-flit runs it.
+// Flit runs the cases of two simulators of lossless networks on our own, and prints differences and
+// speed. make referee-flit runs it.
 package main
 
 import (
@@ -16,34 +16,27 @@ import (
 func main() { proc.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var o options
+	files, quiet, err := parse(args, stderr)
 	passed := false
-	files, err := o.parse(args, stderr)
 	if err == nil {
-		passed, err = o.referee(ctx, files, stdout)
+		passed, err = referee(ctx, files, quiet, stdout)
 	}
 	return proc.Code(ctx, "flit", passed, err, stderr)
 }
 
-type options struct {
-	quiet   bool
-	booksim string
-}
-
-func (o *options) parse(args []string, stderr io.Writer) (files []string, err error) {
+func parse(args []string, stderr io.Writer) (files []string, quiet bool, err error) {
 	f := flag.NewFlagSet("flit [options] results.csv…", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.BoolVar(&o.quiet, "quiet", false, "print only what is out of tolerance, and the summary")
-	f.StringVar(&o.booksim, "referee", "", "run the cases that a BookSim without additions can run with `BINARY` too, in turn with ours, and nothing else")
+	f.BoolVar(&quiet, "quiet", false, "print only what is out of tolerance, and the summary")
 	err = proc.Parse(f, args)
 	if err == nil && f.NArg() == 0 {
 		err = proc.Usagef("which results.csv?")
 	}
-	return f.Args(), err
+	return f.Args(), quiet, err
 }
 
 // referee runs and judges the cases. It reports whether all are within tolerance.
-func (o *options) referee(ctx context.Context, files []string, stdout io.Writer) (bool, error) {
+func referee(ctx context.Context, files []string, quiet bool, stdout io.Writer) (bool, error) {
 	var cases []Case
 	for _, name := range files {
 		f, err := os.Open(name)
@@ -64,8 +57,6 @@ func (o *options) referee(ctx context.Context, files []string, stdout io.Writer)
 		return false, proc.Usagef("no case to run")
 	case len(cases) == 0:
 		return false, proc.Usagef("all cases have several lanes of BookSim, which are not comparable")
-	case o.booksim != "":
-		return true, o.beside(ctx, cases, stdout)
 	case left > 0:
 		fmt.Fprintf(stdout, "%d cases of several lanes are left out: BookSim's lanes share a link flit by flit, InfiniBand's packet by packet\n\n", left)
 	}
@@ -73,5 +64,5 @@ func (o *options) referee(ctx context.Context, files []string, stdout io.Writer)
 	if err != nil {
 		return false, err
 	}
-	return report(stdout, judged(all), orders(all), all, o.quiet), nil
+	return report(stdout, judged(all), orders(all), all, quiet), nil
 }

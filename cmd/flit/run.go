@@ -14,10 +14,10 @@ import (
 	"evbench/topology/network"
 )
 
-// A Result is what ours gives for a case, in the units of its simulator: cycles or ns.
+// A Result is our result for a case, in the units of its simulator: cycles or ns.
 type Result struct {
 	Accepted, Worst float64 // share of the link: mean over hosts, host that received least
-	Latency, Least  float64 // of a packet: as the simulator counts it, without contention
+	Latency, Least  float64 // of a packet: as the simulator counts it; without contention
 	Batch           float64 // cycles of an exchange
 	Flits           int64   // delivered in the window
 }
@@ -30,7 +30,7 @@ func latency(r *Result) float64  { return r.Latency }
 func least(r *Result) float64    { return r.Least }
 func batch(r *Result) float64    { return r.Batch }
 
-// Runs are what ours gives for a case with several seeds.
+// Runs are our results for a case with several seeds.
 type Runs struct {
 	Case    Case
 	Results []*Result // by seed
@@ -67,7 +67,7 @@ func (r *Runs) add(k int) error {
 	return nil
 }
 
-// processor is the time that the calling thread has had a processor.
+// processor is the processor time of the calling thread.
 func processor() time.Duration {
 	var r unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &r) != nil {
@@ -116,8 +116,8 @@ func engine(c Case, n *network.Network, w *credit.Wires, p credit.Params, t *cre
 	return credit.New(p, w, r, t, seed)
 }
 
-// runBookSim has input-queued switches with one FIFO an input, times in cycles. A host's flits
-// are a cycle earlier at a switch than a switch's, and those for a host a cycle later there.
+// runBookSim has input-queued switches with one FIFO an input, times in cycles. A host's flits are
+// at a switch a cycle earlier than a switch's, and flits for a host leave there a cycle later.
 func runBookSim(c Case, n *network.Network) (*Result, error) {
 	w := credit.NewWires(n, 1, 1)
 	for l := range w.Wire {

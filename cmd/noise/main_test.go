@@ -274,10 +274,10 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// The commands of docs/evidence/noise.md are understood, as the Makefile hands them on.
+// The commands of docs/evidence/results.md are understood, as the Makefile hands them on.
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
-	doc := expect.Value(os.ReadFile("docs/evidence/noise.md"))(t)
+	doc := expect.Value(os.ReadFile("docs/evidence/results.md"))(t)
 	self, err := os.Executable()
 	expect.Must(t, err)
 	all := regexp.MustCompile(`(?m)^make .*NOISE=('[^']*'|\S*)`).FindAllStringSubmatch(string(doc), -1)

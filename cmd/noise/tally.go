@@ -9,20 +9,20 @@ import (
 	"evbench/results"
 )
 
-// maxPoints is how far a resolved ratio of a synchronised case may be from its prediction.
+// maxPoints is the largest accepted error of a resolved ratio of a synchronised case.
 const maxPoints = 100 * results.Tolerance
 
-// allowance is by how much an interval may miss the prediction and still count as near it:
-// predictions are of the links alone, and know nothing of barriers and gaps between phases.
+// allowance is how far an interval may miss the prediction and still count as near: predictions
+// cover only the links, not barriers and gaps between phases.
 const allowance = 0.01
 
-// Errors say how the ratios of some cases compare with their predictions. Pointers are nil
-// where there is no such case.
+// Errors compare the ratios of some cases with their predictions. Pointers are nil if there is no
+// such case.
 type Errors struct {
 	Worst         *float64 `json:"worst_points"`
 	WorstResolved *float64 `json:"worst_resolved_points"`
 	Intervals     int      `json:"intervals"`           // of cases that are resolved or ordered
-	Held          int      `json:"held"`                // intervals that hold the prediction
+	Held          int      `json:"held"`                // intervals that contain the prediction
 	HeldNear      int      `json:"held_within_1_point"` // the same with an allowance of a point at either end
 }
 
@@ -53,8 +53,8 @@ func raise(most **float64, x float64) {
 	}
 }
 
-// A Row is what the runs of one condition came to, or all runs; or one case of them, of which
-// the runs are those in which it was measured.
+// A Row is the total of the runs of one condition, or of all runs; or of one case, over the runs
+// that measured it.
 type Row struct {
 	Condition Condition `json:"condition"`
 	Case      string    `json:"case,omitempty"`
@@ -62,7 +62,7 @@ type Row struct {
 	Predicted float64   `json:"predicted_ratio,omitempty"`
 	Runs      int       `json:"runs"`
 	Answered  int       `json:"answered"`
-	Resolved  int       `json:"resolved"` // cases
+	Resolved  int       `json:"resolved"` // number of cases
 	MedianSec float64   `json:"median_s"`
 	MaxSec    float64   `json:"max_s"`
 	Errors
@@ -72,10 +72,10 @@ type Row struct {
 	Stopped  float64       `json:"stopped_share"` // of the time of its runs
 }
 
-// all names the row of all runs.
+// all is the name of the row of all runs.
 const all Condition = "all"
 
-// newRow counts the runs of a condition, or of all; of those of a name only that case.
+// newRow counts the runs of a condition, or of all; with a name only that case.
 func newRow(c Condition, name string, runs []Run) Row {
 	row := Row{Condition: c, Case: name}
 	var times, ratios []float64
@@ -133,7 +133,7 @@ func caseRows(c Condition, runs []Run) (rows []Row) {
 
 type Tally struct {
 	Passed   bool     `json:"passed"`
-	Failures []string `json:"failures"` // why it is not passed
+	Failures []string `json:"failures"` // why it has not passed
 	Rows     []Row    `json:"conditions"`
 	All      Row      `json:"all"`
 	Cases    []Row    `json:"cases"`
@@ -156,8 +156,8 @@ func New(runs []Run) Tally {
 	return t
 }
 
-// failures are the reasons why a run is not answered, and its resolved ratios that are far
-// from their predictions.
+// failures are the reasons why a run is not answered, and its resolved ratios far from their
+// predictions.
 func (r Run) failures() []string {
 	var out []string
 	add := func(what string) { out = append(out, fmt.Sprintf("%s, run %d: %s", r.Condition, r.Number, what)) }
@@ -179,7 +179,7 @@ intervals of resolved and ordered synchronised cases hold the prediction, which
 is of the links alone; ±1: with a point of allowance. rejected: slices, of all.
 `
 
-// Print prints the table, with rows for each case where they are asked for, and the verdict.
+// Print prints the table, with rows for each case if requested, and the verdict.
 func (t Tally) Print(w io.Writer, cases bool) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "condition\tanswered\tmedian s\tmax s\tworst\tresolved\tcoverage\t±1\trejected\t")
@@ -231,7 +231,7 @@ func (e Errors) coverage() string {
 	return share(e.Held, e.Intervals) + "	" + share(e.HeldNear, e.Intervals)
 }
 
-// brief cuts off a reason that is long: the JSON document has all of it.
+// brief shortens a long reason: the JSON document has all of it.
 func brief(why string) string {
 	const most = 200
 	if r := []rune(why); len(r) > most {

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	Unsync = "unsync" // all of an exchange is posted at once; the next begins when it is done
+	Unsync = "unsync" // all of an exchange is posted at once; the next begins after it
 	Phases = "phases" // a linear shift, with a barrier after each phase
 )
 
-// Work says what to do: event building without events, requests and a controller. In one
-// exchange every rank sends Size bytes to every other rank and receives as many from each, in
-// the same order and with as many exchanges in flight as the C program beside it. Exchanges and Warmup are multiples of Batch.
+// Work is the work to do: event building without events, requests and a controller. In one exchange
+// every rank sends Size bytes to every other rank and receives as many from each, in the same order
+// and with as many exchanges in flight as the C program. Exchanges and Warmup are multiples of
+// Batch.
 type Work struct {
 	Mode      string
 	Size      int
 	Exchanges int // timed
-	Warmup    int // before the clock runs
+	Warmup    int // before the clock starts
 	// Batch is how many exchanges are posted at once in mode Unsync. 0 means 1.
 	Batch int
-	// Drop has the receiver throw fragments away instead of keeping each in a
-	// buffer of its own.
+	// Drop makes the receiver discard fragments instead of keeping each in a buffer of its own.
 	Drop bool
-	// Shared does what a worker does: it sends the same memory to all, and copies
-	// it to where the rank's own fragment belongs. Otherwise each destination has
-	// a fragment of its own, and the rank itself has none.
+	// Shared works like a worker: it sends the same memory to all, and copies it to the place of
+	// the rank's own fragment. Otherwise each destination has a fragment of its own, and the rank
+	// itself has none.
 	Shared bool
-	// Check looks at every byte that has come.
+	// Check verifies every received byte.
 	Check bool
 }
 
@@ -58,8 +58,8 @@ func (w *Work) validate(n int) error {
 
 type Gate func(ctx context.Context) error
 
-// Run does the work of one of n ranks and returns how long the timed exchanges
-// took. All ranks pass the gate just before the clock starts.
+// Run does the work of one of n ranks and returns the time of the timed exchanges. All ranks pass
+// the gate just before the clock starts.
 func Run(ctx context.Context, ep transport.Endpoint, n int, gate Gate, w Work) (time.Duration, error) {
 	if err := w.validate(n); err != nil {
 		return 0, err
@@ -67,7 +67,7 @@ func Run(ctx context.Context, ep transport.Endpoint, n int, gate Gate, w Work) (
 	r := newRank(ep, n, gate, w)
 	step := r.unsync
 	if w.Mode == Phases {
-		// As a worker does, so that the thread that sleeps is the one that is woken.
+		// Like a worker, so that the sleeping thread is the one that is woken.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		step = r.phases
@@ -89,7 +89,7 @@ type rank struct {
 	gate    Gate
 	w       Work
 
-	out  []byte         // what is sent
+	out  []byte         // sent data
 	own  [][]byte       // Shared: places of the rank's own fragments, by slot
 	ops  []transport.Op // of a batch: all receives, then all sends, each by slot and distance
 	done []transport.Op // filled by Poll
@@ -133,8 +133,8 @@ func newRank(ep transport.Endpoint, n int, gate Gate, w Work) *rank {
 	return r
 }
 
-// memory returns what is received into and sent from. All of it has been
-// touched, so that no page is first seen while the clock runs.
+// memory returns the buffers for receives and sends. All pages have been touched, so that no page
+// fault occurs while the clock runs.
 func (r *rank) memory() (in, out []byte) {
 	all := r.w.Batch * r.n * r.w.Size
 	out = r.ep.Alloc(all)
@@ -151,21 +151,21 @@ func (r *rank) memory() (in, out []byte) {
 
 func (r *rank) place(block []byte, slot, peer int) []byte {
 	if len(block) < r.w.Batch*r.n*r.w.Size {
-		return nil // shared: there is one fragment only
+		return nil // shared: only one fragment
 	}
 	from := (slot*r.n + peer) * r.w.Size
 	return block[from : from+r.w.Size : from+r.w.Size]
 }
 
-// dest is the destination that the bytes of a fragment tell of.
+// dest is the destination encoded in the bytes of a fragment.
 func (r *rank) dest(to int) int {
 	if r.w.Shared {
-		return r.n // all the same
+		return r.n // the same for all
 	}
 	return to
 }
 
-// Patterns are those of the C program.
+// The same patterns as in the C program.
 func pattern(src, dst, i int) byte {
 	x := uint32(src)*2654435761 ^ uint32(dst)*40503 ^ uint32(i)*2246822519
 	return byte(x >> 24)
@@ -191,7 +191,7 @@ func (r *rank) repeat(ctx context.Context, exchanges int, step func(context.Cont
 	return nil
 }
 
-// keep puts the rank's own fragments where those of the others come.
+// keep copies the rank's own fragments to the place of received ones.
 func (r *rank) keep() {
 	for _, place := range r.own {
 		copy(place, r.out)
@@ -243,8 +243,7 @@ func (r *rank) whole(op *transport.Op) error {
 	return nil
 }
 
-// verify looks at what has come and wipes it out, so that the next has to come
-// as well.
+// verify checks the received data and erases them, so that later data must arrive too.
 func (r *rank) verify() error {
 	for i := range r.ops {
 		op := &r.ops[i]
@@ -278,8 +277,8 @@ func (r *rank) sound(body []byte, from int) error {
 	return nil
 }
 
-// Barriers passes the gate rounds+1 times after a warm-up and returns when it
-// came out of each, on the clock now, which all ranks share.
+// Barriers passes the gate rounds+1 times after a warm-up and returns the times of leaving each, on
+// the clock now, which all ranks share.
 func Barriers(ctx context.Context, gate Gate, rounds, warmup int, now func() time.Duration) ([]time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -1,5 +1,5 @@
-// Peer measures evbench beside C programs over MPI, in turn, and prints how the
-// two compare. make bench-peers runs it; docs/evidence/peers.md says how to read it.
+// Peer measures evbench and C programs over MPI, in turn, and prints the comparison. make
+// bench-peers runs it; docs/evidence/results.md explains it.
 package main
 
 import (
@@ -22,8 +22,8 @@ func main() {
 	})
 }
 
-// run is the program. As "peer rank ORDER" it is one rank of our side, which the
-// program itself has started.
+// run is the program. As "peer rank ORDER" it is one rank of our side, started by the program
+// itself.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 2 && args[0] == rankCommand {
 		if err := beRank(ctx, args[1], stdin, stdout); err != nil {
@@ -76,8 +76,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, nil
 }
 
-// compare measures the rows that were asked for. What was measured before an
-// error or a signal is printed, too.
+// compare measures the requested rows. It also prints the results before an error or a signal.
 func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err error) {
 	var chosen []row
 	for _, r := range rows() {
@@ -105,7 +104,7 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err err
 		fmt.Fprintf(stderr, "%s  row %d of %d: %s\n", time.Since(began).Round(time.Second), i+1, len(chosen), r)
 		out = append(out, measure(ctx, t, r, o, stderr))
 		if ctx.Err() != nil {
-			out = out[:len(out)-1] // not all of its slots
+			out = out[:len(out)-1] // some slots are missing
 			break
 		}
 	}
@@ -122,8 +121,7 @@ func compare(ctx context.Context, o *options, stdout, stderr io.Writer) (err err
 	return errors.Join(err, failures(out))
 }
 
-// failures names the rows that could not be measured though all they need is
-// there.
+// failures names the rows that failed although their tools exist.
 func failures(out []outcome) error {
 	var errs []error
 	for _, o := range out {

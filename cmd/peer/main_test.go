@@ -146,18 +146,12 @@ func TestReadSummary(t *testing.T) {
 	}
 }
 
-func TestMpirunArgs(t *testing.T) {
-	for _, c := range []struct {
-		net     string
-		root    bool
-		has, no string
-	}{
-		{netTCP, false, "--mca btl self,tcp --mca btl_tcp_if_include lo -n 5", "--allow-run-as-root"},
-		{netShared, true, "--allow-run-as-root --mca btl self,vader -n 5", "tcp_if_include lo --mca btl_tcp"},
-	} {
-		got := strings.Join(mpirunArgs(5, c.net, c.root), " ")
-		expect.True(t, strings.Contains(got, c.has) && !strings.Contains(got, c.no) && strings.Contains(got, "--oversubscribe --bind-to none"),
-			"%s: %s", c.net, got)
+func TestLaunch(t *testing.T) {
+	for net, want := range map[string]string{netTCP: "self,tcp", netShared: "self,vader"} {
+		cmd := (&tools{}).launch(t.Context(), 5, net, "program")
+		got, env := strings.Join(cmd.Args, " "), strings.Join(cmd.Env, " ")
+		expect.True(t, strings.Contains(got, "--oversubscribe --bind-to none") && strings.Contains(got, "--mca btl_tcp_if_include lo -n 5 program"), "%s: %s", net, got)
+		expect.True(t, strings.Contains(env, "OMPI_MCA_pml=ob1 OMPI_MCA_btl="+want), "%s: %s", net, env)
 	}
 }
 
@@ -228,9 +222,9 @@ func TestBusy(t *testing.T) {
 	expect.Equal(t, busy(results.Load{Cores: 4, WallSec: 2}), 0, "what is not known")
 }
 
-// The commands of docs/evidence/peers.md are understood, and the options in PEERS, too.
+// The commands of docs/evidence/results.md are understood, and the options in PEERS, too.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/evidence/peers.md")
+	doc, err := os.ReadFile("../../docs/evidence/results.md")
 	expect.Must(t, err)
 	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
 	for _, o := range options {

@@ -12,8 +12,8 @@ import (
 )
 
 type reading struct {
-	seconds float64 // that the timed part took
-	value   float64 // MB/s of all ranks together or, of barriers, µs
+	seconds float64 // of the timed part
+	value   float64 // MB/s of all ranks together or, for barriers, µs
 }
 
 type outcome struct {
@@ -23,7 +23,7 @@ type outcome struct {
 	Slots    []float64 `json:"their_slots"`
 	Ratio
 	Verdict string `json:"verdict"`
-	LeftOut string `json:"left_out,omitempty"` // why, if something it needs is not there
+	LeftOut string `json:"left_out,omitempty"` // why, if a tool is missing
 	Failed  string `json:"failed,omitempty"`
 }
 
@@ -31,8 +31,7 @@ type leftOut struct{ why string }
 
 func (l leftOut) Error() string { return l.why }
 
-// measure does the slots of a row, both sides in turn. The one that begins
-// changes from slot to slot.
+// measure runs the slots of a row, both sides in turn. The first side changes from slot to slot.
 func measure(ctx context.Context, t *tools, r row, o *options, progress io.Writer) outcome {
 	out := outcome{row: r, Unit: r.unit()}
 	err := out.fill(ctx, t, o, progress)
@@ -79,10 +78,10 @@ func (out *outcome) fill(ctx context.Context, t *tools, o *options, progress io.
 	return nil
 }
 
-// warmUp runs a side until it knows how much work takes about so many seconds.
-// The last of these slots is the warm-up.
+// warmUp runs a side until it knows the amount of work for about seconds seconds. The last of these
+// slots is the warm-up.
 func warmUp(s side, r row, seconds float64, run func(amount int) (reading, error)) (amount int, err error) {
-	if s.kind == whole { // it is told how long
+	if s.kind == whole { // its work is a duration
 		amount = int(math.Ceil(1000 * seconds))
 		_, err = run(amount)
 		return amount, err
@@ -101,7 +100,7 @@ func warmUp(s side, r row, seconds float64, run func(amount int) (reading, error
 	}
 }
 
-// first is the work of the first try: 64 MiB, or so many barriers.
+// first is the work of the first try: 64 MiB, or some barriers.
 func first(s side, r row) int {
 	if s.mode == barriers {
 		return 100
@@ -110,9 +109,9 @@ func first(s side, r row) int {
 	return scale(1, 64<<20, float64(r.Ranks*(r.Ranks-1)*r.Size), step)
 }
 
-// scale returns how much work takes as long as wanted when amount took so long:
-// a multiple of step, more than before when that was too short, and at most 20
-// times as much, because short measurements mislead.
+// scale returns the amount of work for the wanted time when amount took took seconds: a multiple of
+// step, more than before if that was too short, and at most 20 times as much, because short
+// measurements mislead.
 func scale(amount int, want, took float64, step int) int {
 	f := 20.0
 	if took > 0 {
@@ -125,23 +124,21 @@ func scale(amount int, want, took float64, step int) int {
 	return (to + step - 1) / step * step
 }
 
-// noise is how far, as a share of the median, either end of an interval may lie
-// from it before the row counts as noisy.
+// noise is how far, as a share of the median, either end of an interval may be from it before the
+// row counts as noisy.
 const noise = 0.15
 
-// A Ratio is one side over the other, slot by slot: what disturbs the machine for longer than
-// a slot disturbs both.
+// A Ratio is one side over the other, slot by slot: a disturbance longer than a slot affects both.
 type Ratio struct {
 	Median float64 `json:"ratio"`
 	Low    float64 `json:"ratio_low"`
 	High   float64 `json:"ratio_high"`
-	// Sure: Low and High are an interval. Otherwise there were too few slots for one,
-	// and they are the least and the greatest ratio.
+	// Sure: Low and High are an interval. Otherwise there were too few slots for one, and they are
+	// the least and the greatest ratio.
 	Sure bool `json:"interval_is_95_percent"`
 }
 
-// Of compares the slots of two sides; there are equally many of both, and at
-// least one. O(n log n).
+// Of compares the slots of two sides; both have equally many, and at least one. O(n log n).
 func Of(ours, theirs []float64) Ratio {
 	rs := make([]float64, len(ours))
 	for i := range ours {
@@ -158,13 +155,13 @@ func (r Ratio) noisy() bool {
 	return !r.Sure || r.High-r.Median > noise*r.Median || r.Median-r.Low > noise*r.Median
 }
 
-// A Goal is what a ratio has to be.
+// A Goal is the required ratio.
 type Goal struct {
 	// Want is the least ratio.
 	Want float64 `json:"reach,omitempty"`
 	// AtMost: Want is the greatest ratio instead, because less is better.
 	AtMost bool `json:"reach_at_most,omitempty"`
-	// Touch is what the upper end of the interval has to reach as well; 0: nothing.
+	// Touch is a value that the upper end of the interval must also reach; 0: none.
 	Touch float64 `json:"interval_reaches,omitempty"`
 }
 
@@ -175,8 +172,8 @@ const (
 	few     = ", too few slots"
 )
 
-// Judge returns a verdict, and says so when the measurement was noisy: it may
-// then come out otherwise when repeated.
+// Judge returns a verdict, and notes if the measurement was noisy: a repetition may then give
+// another verdict.
 func (g Goal) Judge(r Ratio) string {
 	verdict := missed
 	if g.AtMost && r.Median <= g.Want || !g.AtMost && r.Median >= g.Want && r.High >= g.Touch {

@@ -49,10 +49,22 @@ func TestMPIRanksDeliverEveryByte(t *testing.T) {
 		{Mode: Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
 	} {
 		w.Check = true
-		reports, err := tools.runMPI(t.Context(), 3, w)
+		reports, err := tools.runMPI(t.Context(), 3, netShared, w)
 		expect.True(t, err == nil && len(reports) == 3, "%+v: %d reports, %v", w, len(reports), err)
 	}
-	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
+	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, netShared, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
+}
+
+// Both sides run over each layer.
+func TestLayers(t *testing.T) {
+	tools := mpiTools(t)
+	for _, r := range layerRows() {
+		r.Size = 20_000
+		for _, s := range []side{r.Ours, r.Theirs} {
+			got, err := tools.slot(t.Context(), r, s, 4)
+			expect.True(t, err == nil && got.value > 0, "%s: %+v, %v", s, got, err)
+		}
+	}
 }
 
 // TestARowFromEndToEnd measures one small row, and leaves nothing behind.

@@ -21,14 +21,14 @@ import (
 // rankCommand makes this program one rank of our side.
 const rankCommand = "rank"
 
-// An order is what a rank is told on its command line.
+// An order is a rank's instructions on its command line.
 type order struct {
 	Net  string `json:"net"`
 	Rank int    `json:"rank"` // TCP only: MPI knows
-	Work Work   `json:"work"` // in mode barriers: Exchanges and Warmup count them
+	Work Work   `json:"work"` // in mode barriers: Exchanges and Warmup count barriers
 }
 
-// A report is what a rank prints at its end, on one line.
+// A report is the output of a rank at its end, on one line.
 type report struct {
 	Seconds float64         `json:"seconds"`
 	Exits   []time.Duration `json:"exits,omitempty"` // of barriers, on the clock of the machine
@@ -45,14 +45,14 @@ func beRank(ctx context.Context, text string, stdin io.Reader, stdout io.Writer)
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return fmt.Errorf("order: %w", err)
 	}
-	if o.Net == netShared {
+	if o.Net != netTCP {
 		return mpiRank(ctx, o, stdout)
 	}
 	return tcpRank(ctx, o, json.NewDecoder(stdin), stdout)
 }
 
-// tcpRank talks with the program that has started it: it gets the secret of the
-// run, says where it listens, and is told where all do.
+// tcpRank talks with the program that started it: it gets the secret of the run, reports its
+// listening address, and gets all addresses.
 func tcpRank(ctx context.Context, o order, in *json.Decoder, stdout io.Writer) (err error) {
 	var token string
 	if err := in.Decode(&token); err != nil {
@@ -71,7 +71,7 @@ func tcpRank(ctx context.Context, o order, in *json.Decoder, stdout io.Writer) (
 	if err := in.Decode(&addrs); err != nil {
 		return fmt.Errorf("addresses: %w", err)
 	}
-	// A rank that fails while others connect would have them tell of nothing but a broken connection.
+	// If a rank fails while others connect, they report only a broken connection.
 	if o.Work.Mode != barriers {
 		if err := o.Work.validate(len(addrs)); err != nil {
 			return err
@@ -86,7 +86,7 @@ func tcpRank(ctx context.Context, o order, in *json.Decoder, stdout io.Writer) (
 	if err != nil {
 		return err
 	}
-	if err := p.gate(ctx); err != nil { // nobody closes before all are done
+	if err := p.gate(ctx); err != nil { // no rank closes before all are done
 		return err
 	}
 	return out.Encode(r)
@@ -118,7 +118,7 @@ func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*pl
 	return &place{ep, len(addrs), func(ctx context.Context) error { return b.Wait(ctx, ep) }}, nil
 }
 
-// mpiRank is a rank that mpirun has started. An error ends all ranks.
+// mpiRank is a rank started by mpirun. An error ends all ranks.
 func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	w, err := mpi.Start()
 	if err != nil {
@@ -142,7 +142,7 @@ func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peer rank:", err)
-		w.Abort(proc.ExitFailed) // Close would wait for the others, who may wait for this rank
+		w.Abort(proc.ExitFailed) // Close would wait for the others, which may wait for this rank
 	}
 	return errors.Join(ep.Close(), w.Close())
 }
@@ -159,9 +159,8 @@ func (p *place) do(ctx context.Context, w Work) (report, error) {
 	return report{Seconds: took.Seconds()}, err
 }
 
-// machineClock returns a clock that all processes of this machine share, as
-// cheap as that of package time, which counts on the same one from the start of
-// the process.
+// machineClock returns a clock shared by all processes of this machine. It is as cheap as package
+// time's clock, which counts on the same one from the start of the process.
 func machineClock() func() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/results"
+	"evbench/transport/mpi"
 )
 
 func workOf(r row, s side, amount int) Work {
@@ -27,7 +29,7 @@ func workOf(r row, s side, amount int) Work {
 	return w
 }
 
-// judge makes one reading of what the ranks report: the slowest counts.
+// judge makes one reading of the ranks' reports: the slowest counts.
 func judge(r row, s side, amount int, reports []report) (reading, error) {
 	if len(reports) != r.Ranks {
 		return reading{}, fmt.Errorf("%d of %d ranks reported", len(reports), r.Ranks)
@@ -48,9 +50,8 @@ func judge(r row, s side, amount int, reports []report) (reading, error) {
 	return out, nil
 }
 
-// barrierTimes returns, in µs, how long each barrier took: from the last exit of
-// the one before to its own last exit. The clock of a single rank lies when that
-// rank is not running.
+// barrierTimes returns, in µs, how long each barrier took: from the last exit of the one before to
+// its own last exit. A single rank's time is wrong while that rank is not running.
 func barrierTimes(reports []report) ([]float64, error) {
 	exits := len(reports[0].Exits)
 	last := make([]time.Duration, exits)
@@ -94,8 +95,8 @@ func (t *tools) runTCP(ctx context.Context, n int, w Work) ([]report, error) {
 		stop()
 	}
 	for r, c := range children {
-		_ = c.in.Close() // it may have gone
-		// What the others have to say tells more than that they were stopped.
+		_ = c.in.Close() // it may have exited
+		// The reports of the others say more than that they were stopped.
 		if e := told(c.cmd, c.cmd.Wait()); e != nil && !errors.Is(e, context.Canceled) {
 			err = errors.Join(err, fmt.Errorf("rank %d: %w", r, e))
 		}
@@ -103,9 +104,8 @@ func (t *tools) runTCP(ctx context.Context, n int, w Work) ([]report, error) {
 	return reports, errors.Join(ctx.Err(), err)
 }
 
-// talk tells all ranks the secret of the run and where the others listen, and
-// takes their reports. The first that fails stops all; a rank that dies closes
-// its pipes, so none is waited for in vain.
+// talk tells all ranks the secret of the run and the addresses of the others, and takes their
+// reports. The first failure stops all. A rank that dies closes its pipes, so no wait is in vain.
 func talk(children []*child, reports []report, stop func()) error {
 	addrs := make([]string, len(children))
 	token := rand.Text()
@@ -146,29 +146,32 @@ func (t *tools) begin(ctx context.Context, o order) (*child, error) {
 	return &child{cmd, in, json.NewEncoder(in), json.NewDecoder(out)}, cmd.Start()
 }
 
-// mpirunArgs starts n ranks on this machine over a network. --oversubscribe also
-// has ranks that wait give the processor away, without which they hinder those
-// that work; nothing listens outside loopback.
-func mpirunArgs(n int, net string, root bool) []string {
-	args := []string{"--oversubscribe", "--bind-to", "none", "--mca", "oob_tcp_if_include", "lo", "--mca", "pml", "ob1"}
-	if root {
-		args = append(args, "--allow-run-as-root")
+// layer returns the layer below MPI that carries a network, or that has its name.
+func layer(net string) mpi.Layer {
+	all := mpi.Layers()
+	switch net {
+	case netTCP:
+		return all[0]
+	case netShared:
+		return mpi.SharedMemory
 	}
-	if net == netTCP {
-		args = append(args, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo")
-	} else {
-		args = append(args, "--mca", "btl", "self,vader")
-	}
-	return append(args, "-n", strconv.Itoa(n))
+	return all[slices.IndexFunc(all, func(l mpi.Layer) bool { return l.Name == net })]
+}
+
+// launch starts n ranks over a network or layer.
+func (t *tools) launch(ctx context.Context, n int, net string, program ...string) *exec.Cmd {
+	args := mpi.Local(n, program...)
+	cmd := t.command(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), layer(net).Env...)
+	return cmd
 }
 
 // runC runs the C program. check has it look at every byte.
 func (t *tools) runC(ctx context.Context, r row, s side, amount int, check bool) (reading, error) {
 	batch := max(s.batch, 1)
 	before := (warmup + batch - 1) / batch * batch
-	args := append(mpirunArgs(r.Ranks, s.net, os.Geteuid() == 0), t.alltoall, s.mode,
-		strconv.Itoa(r.Size), strconv.Itoa(amount), strconv.Itoa(before), strconv.Itoa(batch), map[bool]string{false: "0", true: "1"}[check])
-	said, err := t.output(t.command(ctx, "mpirun", args...))
+	said, err := t.output(t.launch(ctx, r.Ranks, s.net, t.alltoall, s.mode,
+		strconv.Itoa(r.Size), strconv.Itoa(amount), strconv.Itoa(before), strconv.Itoa(batch), map[bool]string{false: "0", true: "1"}[check]))
 	if err != nil {
 		return reading{}, err
 	}
@@ -191,13 +194,12 @@ func readC(said string, r row, s side, amount int) (got reading, err error) {
 	return got, nil
 }
 
-func (t *tools) runMPI(ctx context.Context, n int, w Work) ([]report, error) {
-	text, err := json.Marshal(order{Net: netShared, Work: w})
+func (t *tools) runMPI(ctx context.Context, n int, net string, w Work) ([]report, error) {
+	text, err := json.Marshal(order{Net: net, Work: w})
 	if err != nil {
 		return nil, err
 	}
-	args := append(mpirunArgs(n, netShared, os.Geteuid() == 0), t.self, rankCommand, string(text))
-	said, err := t.output(t.command(ctx, "mpirun", args...))
+	said, err := t.output(t.launch(ctx, n, net, t.self, rankCommand, string(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -213,8 +215,7 @@ func (t *tools) runMPI(ctx context.Context, n int, w Work) ([]report, error) {
 	}
 }
 
-// scenarioText is whole event building: n servers, each a process of this
-// machine, over loopback.
+// scenarioText is full event building: n servers, each a process of this machine, over loopback.
 func scenarioText(r row, s side, milliseconds int) string {
 	mode := map[string]string{Unsync: "unsynchronised", Phases: "synchronised"}[s.mode]
 	check := map[bool]string{false: "header", true: "payload"}[s.payload]

@@ -3,18 +3,20 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"evbench/results"
+	"evbench/transport/mpi"
 )
 
 type kind int
 
 const (
 	cProgram kind = iota // c/alltoall.c under mpirun
-	bare                 // package alltoall
+	bare                 // ranks of this program, see alltoall.go
 	whole                // evbench run: events, requests, a controller
 )
 
@@ -28,10 +30,10 @@ const barriers = "barrier"
 type side struct {
 	kind    kind
 	net     string
-	mode    string // cProgram: its own; else those of package alltoall, or barriers
+	mode    string // cProgram: its own; else those of alltoall.go, or barriers
 	batch   int    // exchanges at once; 0 means 1
-	drop    bool   // bare: fragments are thrown away
-	shared  bool   // bare: all are sent the same memory
+	drop    bool   // bare: fragments are discarded
+	shared  bool   // bare: all get the same memory
 	payload bool   // whole: check: payload
 }
 
@@ -68,7 +70,10 @@ func (s side) String() string {
 	case cProgram:
 		words = append(words, "C", map[string]string{"isend": "isend/waitall", barriers: "MPI_Barrier"}[s.mode], "over", s.net)
 	case bare:
-		over := map[string]string{netTCP: "TCP", netShared: "MPI, shared memory"}[s.net]
+		over := "MPI, " + s.net
+		if s.net == netTCP {
+			over = netTCP
+		}
 		words = append(words, "ours", map[string]string{Unsync: "unsync", Phases: "phases", barriers: "tournament"}[s.mode], "over", over)
 	case whole:
 		words = append(words, "evbench run", s.mode)
@@ -88,13 +93,32 @@ func (s side) String() string {
 const (
 	kib64 = 64 << 10
 	mib   = 1 << 20
-	// atOnce is how many exchanges are posted in one call where single calls
-	// into C count.
+	// atOnce is how many exchanges are posted in one call if the number of calls into C matters.
 	atOnce = 8
 )
 
+// rows are all that can be measured with the MPI that this binary is built for: with another than
+// Open MPI, those that do not name its layers.
 func rows() []row {
-	return slices.Concat(tcpRows(), mpiRows(), barrierRows(), wholeRows())
+	if mpi.Family == mpi.MPICH {
+		return layerRows()
+	}
+	return slices.Concat(tcpRows(), mpiRows(), layerRows(), barrierRows(), wholeRows())
+}
+
+// layerRows compare our exchange with that of C over each layer that MPI can have below it. Ranks of
+// MPICH spin while they wait: each has a core, or C would wait for ranks that wait.
+func layerRows() (all []row) {
+	n := 4
+	if mpi.Family == mpi.MPICH {
+		n = max(2, min(n, runtime.NumCPU()))
+	}
+	for _, layer := range mpi.Layers() {
+		over, c := ours, isend
+		over.net, c.net = layer.Name, layer.Name
+		all = append(all, row{"MPI, " + layer.Name, n, mib, over, c, Goal{Want: 0.97, Touch: 1}})
+	}
+	return all
 }
 
 var (
@@ -128,14 +152,14 @@ func tcpRows() []row {
 }
 
 func mpiRows() []row {
-	mpi, c := ours, isend
-	mpi.net, c.net = netShared, netShared
-	mpiBatch, cBatch := mpi, c
+	shared, c := ours, isend
+	shared.net, c.net = netShared, netShared
+	mpiBatch, cBatch := shared, c
 	mpiBatch.batch, cBatch.batch = atOnce, atOnce
 	var all []row
 	for _, n := range []int{4, 8} {
 		for _, size := range []int{mib, 4 * mib} {
-			all = append(all, row{"MPI", n, size, mpi, c, Goal{Want: 0.95, Touch: 1}})
+			all = append(all, row{"MPI", n, size, shared, c, Goal{Want: 0.95, Touch: 1}})
 		}
 		all = append(all, row{"MPI batched", n, kib64, mpiBatch, cBatch, Goal{Want: 0.9}})
 	}
@@ -152,14 +176,14 @@ func barrierRows() []row {
 	return all
 }
 
-// wholeRows compare whole event building with the all-to-all in it: with as many
-// exchanges in flight as a worker has events, and with the same memory.
+// wholeRows compare full event building with the all-to-all in it: with as many exchanges in flight
+// as a worker has events, and with the same memory.
 func wholeRows() []row {
 	var header, crc []row
 	for _, mode := range []string{Unsync, Phases} {
 		w, b := side{kind: whole, mode: mode}, side{kind: bare, net: netTCP, mode: mode, shared: true}
 		if mode == Unsync {
-			b.batch = 2 // a worker's credits, as by default
+			b.batch = 2 // a worker's default credits
 		}
 		p := w
 		p.payload = true
@@ -179,9 +203,8 @@ type document struct {
 	Rows    []outcome `json:"rows"`
 }
 
-// printTable prints a row for each outcome. Both sides are medians over the
-// slots; the ratio is the median of the ratios of paired slots, so it need not
-// be that of the medians.
+// printTable prints a row for each outcome. Both sides are medians over the slots; the ratio is the
+// median of the ratios of paired slots, which may differ from the ratio of the medians.
 func printTable(w io.Writer, out []outcome) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "work\tn\tsize\tours\ttheirs\t\tratio\t95 % interval\treach\tverdict\tbeside")

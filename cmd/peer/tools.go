@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -25,7 +26,7 @@ var cSource []byte
 
 const killAfter = 5 * time.Second
 
-// Tools are what the sides run, and a directory for their files.
+// Tools are the programs of the sides, and a directory for their files.
 type tools struct {
 	dir      string
 	self     string // this binary
@@ -42,7 +43,7 @@ type machine struct {
 	Busy float64 `json:"busy_before"`
 }
 
-// prepare finds or makes what the rows need; the caller closes it.
+// prepare finds or makes the tools for the rows; the caller closes it.
 func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	needs := func(f func(side) bool) bool {
 		return slices.ContainsFunc(rs, func(r row) bool { return f(r.Ours) || f(r.Theirs) })
@@ -74,12 +75,12 @@ func prepare(ctx context.Context, o *options, rs []row) (t *tools, err error) {
 	return t, nil
 }
 
-// idleEnough is how busy the processors may be before we begin. Other load need
-// not hit both sides alike: MPI's ranks spin while they wait and ours sleep, so
-// a ratio may then be wrong, and not only noisy.
+// idleEnough is the highest load of the processors at the start. Other load need not affect both
+// sides equally: MPI's ranks spin while they wait and ours sleep, so a ratio may then be wrong, and
+// not only noisy.
 const idleEnough = 0.1
 
-// busy is how much of all processors others use, 0..1; 0 where the kernel does not say.
+// busy is the share of all processors used by others, 0..1; 0 if the kernel does not report it.
 func busy(l results.Load) (share float64) {
 	for _, sec := range []*float64{l.OthersSec, l.StealSec} {
 		if sec != nil && l.WallSec > 0 {
@@ -90,22 +91,23 @@ func busy(l results.Load) (share float64) {
 }
 
 // mpi reports whether a side is started by mpirun.
-func (s side) mpi() bool { return s.kind == cProgram || s.kind == bare && s.net == netShared }
+func (s side) mpi() bool { return s.kind == cProgram || s.kind == bare && s.net != netTCP }
 
 func (t *tools) close() error { return os.RemoveAll(t.dir) }
 
 func (t *tools) prepareMPI(ctx context.Context) error {
-	for _, name := range []string{"mpicc", "mpirun"} {
+	compiler, launcher := cmp.Or(os.Getenv("MPICC"), "mpicc"), mpi.Local(1)[0]
+	for _, name := range []string{compiler, launcher} {
 		if _, err := exec.LookPath(name); err != nil {
-			return proc.Usagef("%w: the C programs need Open MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
+			return proc.Usagef("%w: the C programs need an MPI, on Debian the packages openmpi-bin, libopenmpi-dev and gcc", err)
 		}
 	}
-	said, err := t.output(t.command(ctx, "mpirun", "--version"))
+	said, err := t.output(t.command(ctx, launcher, "--version"))
 	if err != nil {
 		return err
 	}
 	t.machine.MPI, _, _ = strings.Cut(said, "\n")
-	if !strings.Contains(t.machine.MPI, "Open MPI") {
+	if mpi.Family == mpi.OpenMPI && !strings.Contains(t.machine.MPI, "Open MPI") {
 		return proc.Usagef("mpirun is that of %q; the flags used here are those of Open MPI", t.machine.MPI)
 	}
 	source := filepath.Join(t.dir, "alltoall.c")
@@ -113,13 +115,13 @@ func (t *tools) prepareMPI(ctx context.Context) error {
 		return err
 	}
 	t.alltoall = filepath.Join(t.dir, "alltoall")
-	if _, err := t.output(t.command(ctx, "mpicc", "-std=c11", "-O2", "-o", t.alltoall, source)); err != nil {
+	if _, err := t.output(t.command(ctx, compiler, "-std=c11", "-O2", "-o", t.alltoall, source)); err != nil {
 		return proc.Usage(err)
 	}
 	return nil
 }
 
-// command is a program that ends with ctx, and with this one, which lets it end.
+// command is a program that ends with ctx, and with this one, which gives it time to end.
 func (t *tools) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := proc.Command(ctx, t.dir, name, args...)
 	cmd.WaitDelay, cmd.SysProcAttr.Pdeathsig = killAfter, syscall.SIGTERM
@@ -137,7 +139,7 @@ func (t *tools) output(cmd *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// told adds what a command that has ended said about its error.
+// told adds the output of an ended command to its error.
 func told(cmd *exec.Cmd, err error) error {
 	if err == nil {
 		return nil
@@ -146,12 +148,11 @@ func told(cmd *exec.Cmd, err error) error {
 	return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, said)
 }
 
-// warmup is how many exchanges go before the clock runs: connections are opened
-// by the first.
+// warmup is how many exchanges run before the clock starts: the first opens connections.
 const warmup = 2
 
-// slot runs one side for an amount of work: exchanges, barriers or, of a side
-// that is told how long, milliseconds.
+// slot runs one side for an amount of work: exchanges, barriers or, for a side whose work is a
+// duration, milliseconds.
 func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, error) {
 	switch s.kind {
 	case cProgram:
@@ -160,11 +161,11 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 		return t.runWhole(ctx, r, s, amount)
 	}
 	run := t.runTCP
-	if s.net == netShared {
+	if s.net != netTCP {
 		if mpi.Missing != nil {
 			return reading{}, leftOut{"built without MPI (go build -tags mpi)"}
 		}
-		run = t.runMPI
+		run = func(ctx context.Context, n int, w Work) ([]report, error) { return t.runMPI(ctx, n, s.net, w) }
 	}
 	reports, err := run(ctx, r.Ranks, workOf(r, s, amount))
 	if err != nil {
@@ -173,7 +174,7 @@ func (t *tools) slot(ctx context.Context, r row, s side, amount int) (reading, e
 	return judge(r, s, amount, reports)
 }
 
-// rate is what all ranks together send, in MB/s.
+// rate is the rate at which all ranks together send, in MB/s.
 func rate(r row, exchanges int, seconds float64) float64 {
 	return float64(r.Ranks*(r.Ranks-1)*r.Size) * float64(exchanges) / seconds / 1e6
 }

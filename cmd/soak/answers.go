@@ -14,20 +14,19 @@ import (
 )
 
 const (
-	// prompt is how long after a change of links it must be known what is alive, on a
-	// machine whose processors are busy.
+	// prompt is how soon after a change of links the live links must be known, on a machine with
+	// busy processors.
 	prompt = 300 * time.Millisecond
-	// standing is how long no byte of payload may come in anywhere. A sender whose path
-	// was dead tries again after twice as long each time.
+	// standing is the longest time without any received payload anywhere. A sender doubles the time
+	// between its retries while its path is dead.
 	standing = 4 * time.Second
-	// caseOver is how a fail-over ends that the end of its case has met.
+	// caseOver is the result of a fail-over interrupted by the end of its case.
 	caseOver = "the case is over"
 )
 
-// answers holds what the fail-over knew against what the links did. It is levels that are
-// compared, not edges: a link that goes and comes within milliseconds need not be answered
-// twice, but whenever the links have been quiet for a moment, what is not used is what is
-// dead, and what is held out.
+// answers compares the fail-over's knowledge with the state of the links. It compares levels, not
+// edges: a link that goes and returns within milliseconds need not be answered twice, but whenever
+// the links have been quiet for a moment, the unused links must be the dead and the held-out ones.
 func (j *judgement) answers(c results.Case) {
 	if len(c.Failovers) == 0 {
 		if len(c.LinkEvents) > 0 {
@@ -39,7 +38,7 @@ func (j *judgement) answers(c results.Case) {
 	j.settled(c)
 }
 
-// known holds what was used against what links did, so long after each change.
+// known compares the used links with the state of the links, after a delay from each change.
 func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.Duration) {
 	events := slices.Clone(links)
 	slices.SortStableFunc(events, func(a, b results.LinkEvent) int { return cmp.Compare(a.TSec, b.TSec) })
@@ -52,7 +51,7 @@ func (j *judgement) known(c results.Case, links []results.LinkEvent, after time.
 		if i+1 < len(events) {
 			until = events[i+1].TSec
 		}
-		// The time of an event is when its change was asked for.
+		// The time of an event is the time of the request for its change.
 		at := e.TSec + late + j.halted(e.TSec-before.Seconds(), e.TSec+late)
 		if until > at {
 			j.level(events[:i+1], c.Failovers, at)
@@ -106,7 +105,7 @@ func seen(f results.Failover) float64 {
 	return *f.SeenSec
 }
 
-// settled: what was tried in vain on the way was done in the end, and nothing is open.
+// settled checks that everything tried in vain was done in the end, and that nothing is open.
 func (j *judgement) settled(c results.Case) {
 	end := len(c.Failovers) - 1
 	for i, f := range c.Failovers {
@@ -134,16 +133,16 @@ func (j *judgement) settled(c results.Case) {
 	}
 }
 
-// replans reports whether the policy changes the plan. Where the plan in use is again the
-// right one, routes are only cleaned.
+// replans reports whether the policy changes the plan. If the plan in use is the right one again,
+// routes are only cleaned.
 func (j *judgement) replans() bool {
 	return j.s.Policy == "unsync" || strings.HasPrefix(j.s.Policy, "fors")
 }
 
-// progress: events are built all the time, but for what the script explains.
+// progress checks that events are built all the time, except where the script explains a gap.
 func (j *judgement) progress(c results.Case) {
 	most := (standing + j.s.Stopped()).Seconds()
-	if j.s.Kind == Wait { // servers are parted for as long
+	if j.s.Kind == Wait { // servers are disconnected that long
 		parted := time.Duration(0)
 		for _, f := range j.s.failures {
 			parted = max(parted, f.For)
@@ -168,7 +167,7 @@ func (j *judgement) progress(c results.Case) {
 	}
 }
 
-// moments are the ends of intervals in which something was received anywhere.
+// moments are the ends of intervals with received data anywhere.
 func moments(samples []results.Sample) []float64 {
 	var out []float64
 	for _, s := range samples {
@@ -180,12 +179,12 @@ func moments(samples []results.Sample) []float64 {
 	return out
 }
 
-// clocks is by how much the clock of who strikes may be beside that of the results, with
-// what an ip command takes.
+// clocks is the largest difference between the clock of the strikes and that of the results, with
+// the duration of an ip command.
 const clocks = 300 * time.Millisecond
 
-// outside judges a run with a fail-over while others take links down: it goes on, follows
-// each link, and blames no other.
+// outside judges a run with a fail-over while links are taken down from outside: it continues,
+// follows each link, and blames no other.
 func (j *judgement) outside() {
 	if !j.struck() {
 		return
@@ -230,8 +229,8 @@ func (j *judgement) struck() bool {
 	return true
 }
 
-// severed judges a run without a fail-over of which a link was taken down for good: it ends,
-// and names that link and no other.
+// severed judges a run without a fail-over that has lost a link for good from outside: it ends, and
+// names only that link.
 func (j *judgement) severed() {
 	if !j.struck() {
 		return
@@ -269,8 +268,8 @@ func (j *judgement) unnoticed() {
 	}
 }
 
-// LeafOf returns which leaf has these interfaces, as ip -o link prints them: those to the
-// spines, and one to each of its servers.
+// LeafOf returns which leaf has these interfaces, in the output of ip -o link: those to the spines,
+// and one to each of its servers.
 func LeafOf(tree *topology.Tree, text string) (leaf int, ok bool) {
 	var have []string
 	for line := range strings.Lines(text) {
@@ -286,7 +285,7 @@ func LeafOf(tree *topology.Tree, text string) (leaf int, ok bool) {
 	return 0, false
 }
 
-// Spine is what a leaf calls its interface to a spine.
+// Spine is the name of a leaf's interface to a spine.
 func Spine(spine int) string { return fmt.Sprintf("spine%d", spine) }
 
 var interfaceName = regexp.MustCompile(`^\d+: ([^@:]+)`)

@@ -12,32 +12,32 @@ import (
 	"evbench/topology"
 )
 
-// A Kind is what a round does to a run.
+// A Kind is the disturbance of a round.
 type Kind string
 
 const (
-	Long           Kind = "long"            // very many link events in one case, watched for leaks
-	Links          Kind = "links"           // links die and come back, and processors are busy or the program is stopped
-	Wait           Kind = "wait"            // the same, and now and then servers cannot reach each other; the run goes on
-	End            Kind = "end"             // the same, and the run has to end then
+	Long           Kind = "long"            // very many link events in one case, checked for leaks
+	Links          Kind = "links"           // links fail and return, with busy processors or stops of the program
+	Wait           Kind = "wait"            // the same, and at times servers cannot reach each other; the run continues
+	End            Kind = "end"             // the same, but the run must end then
 	KillWorker     Kind = "kill worker"     // one worker is killed
 	KillController Kind = "kill controller" // the controller is killed
-	Delay          Kind = "delay"           // control messages come late
+	Delay          Kind = "delay"           // control messages are late
 	Cut            Kind = "cut"             // a control connection breaks
 	Stall          Kind = "stall"           // a control connection goes silent
 	Pause          Kind = "pause"           // the whole run is stopped for seconds
-	Outside        Kind = "outside"         // links are taken down by others, and the run has a fail-over
-	Severed        Kind = "severed"         // a link is taken down by others, and the run has none
-	Strangers      Kind = "strangers"       // others connect to the control port
+	Outside        Kind = "outside"         // links are taken down from outside, and the run has a fail-over
+	Severed        Kind = "severed"         // a link is taken down from outside, and the run has no fail-over
+	Strangers      Kind = "strangers"       // strangers connect to the control port
 )
 
-// A rule says of a kind of rounds how they are drawn, played and judged, and how long they take.
+// A rule says how a kind of rounds is drawn, played and judged, and how long it takes.
 type rule struct {
 	kind  Kind
 	draw  func(Plan, dice, *Script)
 	play  func(*stage, context.Context) error
 	judge func(*judgement)
-	takes func(*Script) time.Duration // about
+	takes func(*Script) time.Duration // estimate
 }
 
 var rules = []rule{
@@ -73,32 +73,32 @@ func (k Kind) rule() rule {
 	return rules[slices.IndexFunc(rules, func(r rule) bool { return r.kind == k })]
 }
 
-// OnLinks reports whether links that die by the scenario are what a round is about.
+// OnLinks reports whether a round is about links that fail by the scenario.
 func (k Kind) OnLinks() bool { return k == Long || k == Links || k == Wait || k == End }
 
-// byOthers reports whether it is others who take links down.
+// byOthers reports whether links are taken down from outside.
 func (k Kind) byOthers() bool { return k == Outside || k == Severed }
 
-// A linkFailure is a link, or a whole spine, that is dead from At on and is back after For.
+// A linkFailure is a link, or a whole spine, that is dead from At on and returns after For.
 type linkFailure struct {
 	Name    string
 	Links   []topology.Link
 	At, For time.Duration
 }
 
-// A Stop is a time in which the whole program is stopped: to it, its clocks jump.
+// A Stop is a time in which the whole program is stopped: its clocks jump.
 type Stop struct{ At, For time.Duration }
 
-// A Wave is connections to the control port by others, at once. At counts from the first
+// A Wave is simultaneous connections of strangers to the control port. At counts from the first
 // line of the program; they stay open For.
 type Wave struct {
 	At, For     time.Duration
 	Connections int
-	Bytes       int // of garbage that each sends; 0: it says nothing
+	Bytes       int // of garbage sent by each; 0: none
 }
 
-// A Script is one round; equal seeds give equal scripts. Times count from the moment the
-// measured part of the run begins.
+// A Script is one round; equal seeds give equal scripts. Times count from the start of the measured
+// part of the run.
 type Script struct {
 	Seed  uint64 // of the soak
 	Round int    // from 1
@@ -112,40 +112,40 @@ type Script struct {
 	Ordered  bool // mode: ordered, else in phases
 	Payload  bool // check: payload
 	Duration time.Duration
-	failures []linkFailure // of the scenario, or by others: see Kind.byOthers
-	Apart    bool          // servers are processes of their own
+	failures []linkFailure // of the scenario, or from outside: see Kind.byOthers
+	Apart    bool          // each server has its own process
 	Hogs     int           // busy loops beside
 	Stops    []Stop
 
-	// Of kills and control. At counts from the first line of the program if Early.
-	Hosts  bool // workers are started by us, else by the program, in the lab
+	// For kills and control. At counts from the first line of the program if Early.
+	Hosts  bool // the soak starts the workers, else the program does, in the lab
 	Early  bool
 	Victim int // position of a server
 	At     time.Duration
 	Reset  bool            // a cut connection is reset, else closed
-	Delays []time.Duration // of control messages, at most, by server
+	Delays []time.Duration // largest delay of control messages, by server
 	Waves  []Wave          // of strangers
 }
 
-// phaseTime, linkRate and caseTimeout are the same in all rounds: two processors can carry
-// that with some to spare.
+// phaseTime, linkRate and caseTimeout are the same in all rounds: two processors can carry that
+// with a reserve.
 const (
 	phaseTime   = 10 * time.Millisecond
 	linkRate    = "50Mbit/s"
 	caseTimeout = 20 * time.Second
-	// ControlTimeout is that of rounds in which control connections go silent, or links for
-	// good.
+	// ControlTimeout is the time-out of rounds in which control connections go silent, or links
+	// fail for good.
 	ControlTimeout = 4 * time.Second
 )
 
-// A Strike is a link that others take down or bring up.
+// A Strike takes a link down, or brings it up, from outside.
 type Strike struct {
 	At   time.Duration
 	Link topology.Link
 	Up   bool
 }
 
-// Strikes are what others do to links, in order.
+// Strikes are the changes of links from outside, in order.
 func (s *Script) Strikes() (all []Strike) {
 	for _, f := range s.failures {
 		for _, l := range f.Links {
@@ -173,7 +173,7 @@ func (s *Script) Stopped() (sum time.Duration) {
 	return sum
 }
 
-// Tree returns the tree of the round, which is one of our own.
+// Tree returns the tree of the round; its notation is always valid.
 func (s *Script) Tree() *topology.Tree {
 	o, err := topology.Parse(s.Notation)
 	if err == nil {

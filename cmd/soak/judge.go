@@ -10,23 +10,23 @@ import (
 	"evbench/results"
 )
 
-// A Seen is what was observed of one round.
+// A Seen is the observations of one round.
 type Seen struct {
 	Code    int          // exit code of the program; -1: killed
 	Said    string       // on standard error
-	Run     *results.Run // what it wrote; nil: nothing
+	Run     *results.Run // its results; nil: none
 	Gone    time.Duration
-	Workers []Exit   // those that are processes of the soak's own
-	Others  float64  // share of all processors that neither we nor the kernel's network used
-	Residue []string // what was still there after everything had ended
+	Workers []Exit   // those started by the soak
+	Others  float64  // share of all processors used neither by the soak nor by the kernel's network
+	Residue []string // what was left after the end of everything
 	Usage   []Usage
 	Race    bool   // the program was built with the race detector
 	Halts   []Stop // when the machine itself was slow
-	Hit     bool   // what the script does to a process was done
+	Hit     bool   // the script's action on a process was done
 
-	Struck   []results.LinkEvent // what others did to links, since the program began to measure
-	Unstruck string              // why they could not
-	Strange  int                 // connections of strangers that were taken
+	Struck   []results.LinkEvent // changes of links from outside, since the start of the measurement
+	Unstruck string              // why they failed
+	Strange  int                 // accepted connections of strangers
 }
 
 // An Exit is how a worker ended.
@@ -35,16 +35,15 @@ type Exit struct {
 	Said         string
 }
 
-// A Finding is something odd. Why says how the script explains it; without, it is an
-// anomaly. Slow is what a machine that has no time for the program, or the moment of a
-// reading, may cause by itself.
+// A Finding is an irregularity. Why is its explanation by the script; without one it is an anomaly.
+// Slow is set if a slow machine, or the time of a reading, can cause it alone.
 type Finding struct {
 	What string `json:"what"`
 	Why  string `json:"why,omitempty"`
 	Slow bool   `json:"slow,omitempty"`
 }
 
-// Anomaly reports whether nothing explains a finding.
+// Anomaly reports whether a finding has no explanation.
 func (f Finding) Anomaly() bool { return f.Why == "" }
 
 func (f Finding) String() string {
@@ -62,8 +61,8 @@ const (
 	killed      = -1
 )
 
-// swift is how long everything may take to be gone after a process or a connection has
-// been killed.
+// swift is how long everything may take to disappear after a process or a connection has been
+// killed.
 const swift = 10 * time.Second
 
 type judgement struct {
@@ -91,7 +90,7 @@ func Judge(s *Script, seen Seen) []Finding {
 	return j.found
 }
 
-// crash finds a program that did not end as programs should.
+// crash detects an abnormal end of a program.
 var crash = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|WARNING: DATA RACE|SIG[A-Z]+: .*)$`)
 
 func (j *judgement) process() {
@@ -114,7 +113,7 @@ func (j *judgement) process() {
 	}
 }
 
-// events: nothing is lost, doubled or corrupt, whatever happens.
+// events checks that nothing is lost, duplicate or corrupt, in any round.
 func (j *judgement) events(c results.Case) {
 	switch {
 	case c.EventsLost > 0 && c.Complete:
@@ -134,14 +133,14 @@ func (j *judgement) events(c results.Case) {
 	for _, s := range j.seen.Run.Samples {
 		sampled += s.Events
 	}
-	// Samples are of the measured part; before it lies a warm-up.
+	// Samples cover the measured part; the warm-up precedes it.
 	if most := c.EventsBuilt; c.Complete && (sampled > most || sampled+warm*uint64(j.s.Tree().Servers()) < most) {
 		j.odd("%d events built, but samples tell of %d", most, sampled)
 	}
 }
 
-// warm is how many events of each server samples may miss: the warm-up, of one exchange
-// or, without phases, of what is in flight.
+// warm is how many events of each server samples may miss: the warm-up, of one exchange or, without
+// phases, of the events in flight.
 const warm = 4
 
 func (j *judgement) completed() (results.Case, bool) {
@@ -166,12 +165,12 @@ func (j *judgement) completed() (results.Case, bool) {
 	return results.Case{}, false
 }
 
-// reason explains why a case is not valid, or does not.
+// reason explains why a case is invalid, or records an anomaly.
 func (j *judgement) reason(r string) {
 	busy := strings.HasPrefix(r, "processors busy")
 	few := strings.Contains(r, "whole exchanges measured")
 	switch {
-	case strings.Contains(r, "came twice"), strings.Contains(r, "corrupt"), strings.Contains(r, "events lost"): // said before
+	case strings.Contains(r, "came twice"), strings.Contains(r, "corrupt"), strings.Contains(r, "events lost"): // reported before
 	case (busy || few) && j.s.Hogs > 0:
 		j.explained(fmt.Sprintf("%d busy loops beside", j.s.Hogs), "%s", r)
 	case (busy || few) && j.seen.Others >= 0.1:
@@ -185,13 +184,13 @@ func (j *judgement) reason(r string) {
 	}
 }
 
-// long judges a round in which nothing may grow, beside all else.
+// long judges a round in which, in addition, nothing may grow.
 func (j *judgement) long() {
 	j.whole()
 	j.flat()
 }
 
-// flat keeps what grew. Memory of the race detector grows with what the program touches.
+// flat records growth. Memory of the race detector grows with the memory that the program touches.
 func (j *judgement) flat() {
 	for _, f := range flat(j.seen.Usage) {
 		if j.seen.Race && strings.HasPrefix(f.What, "memory grew") {
@@ -201,7 +200,7 @@ func (j *judgement) flat() {
 	}
 }
 
-// whole judges a round of links that goes on to its end.
+// whole judges a round of links that runs to its end.
 func (j *judgement) whole() {
 	c, ok := j.completed()
 	if !ok {
@@ -217,7 +216,7 @@ func (j *judgement) whole() {
 // ended judges a round in which servers cannot reach each other, and the run must end.
 func (j *judgement) ended() {
 	if !j.parts() {
-		j.whole() // the moments drawn left no room for it
+		j.whole() // the drawn times left no room for it
 		return
 	}
 	if j.seen.Code != exitFailed || !strings.Contains(j.seen.Said, "no path between leaf") {
@@ -237,8 +236,8 @@ func (j *judgement) marked() {
 	}
 }
 
-// victim judges a round in which one server is lost: its process is killed, or its
-// connection is of no use any more.
+// victim judges a round in which one server is lost: its process is killed, or its connection is
+// useless.
 func (j *judgement) victim() {
 	if !j.seen.Hit {
 		j.odd("nothing was done to server %d: the run ended before, with %d: %s", j.s.Victim, j.seen.Code, last(j.seen.Said))
@@ -265,7 +264,7 @@ func (j *judgement) victim() {
 	j.marked()
 }
 
-// keepAlive is how long a worker stays with a controller that says nothing.
+// keepAlive is how long a worker stays with a silent controller.
 const keepAlive = 30 * time.Second
 
 // joining is how long a controller waits for workers, and workers for a controller.
@@ -299,7 +298,7 @@ func (j *judgement) orphans() {
 	}
 }
 
-// late judges a run whose control messages come late.
+// late judges a run with late control messages.
 func (j *judgement) late() {
 	if j.seen.Code == exitFailed && strings.Contains(j.seen.Said, "server ") {
 		for server, d := range j.s.Delays {
@@ -312,7 +311,7 @@ func (j *judgement) late() {
 	j.completed()
 }
 
-// last returns the end of what a program said.
+// last returns the end of a program's output.
 func last(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -323,7 +322,7 @@ func last(said string) string {
 	return lines[len(lines)-1]
 }
 
-// Usage is what a process holds at a moment.
+// Usage is the resources of a process at a moment.
 type Usage struct {
 	ResidentBytes uint64 `json:"resident_byte"`
 	Descriptors   int    `json:"descriptors"`
@@ -331,15 +330,15 @@ type Usage struct {
 	Namespaces    int    `json:"namespaces"` // descriptors of network namespaces
 }
 
-// Bounds of what a process may hold more in the last quarter of a round than in the second.
+// Bounds of the growth of a process from the second to the last quarter of a round.
 const (
 	growth      = 0.10
 	growthBytes = 4 << 20
 	moreThreads = 8
 )
 
-// Quarters returns the medians of the second and of the last quarter; false where there is
-// too little to compare.
+// Quarters returns the medians of the second and of the last quarter; false if there are too few
+// readings.
 func Quarters(all []Usage) (second, last Usage, ok bool) {
 	n := len(all)
 	if n < 4 {
@@ -369,8 +368,8 @@ func flat(all []Usage) []Finding {
 	if !ok {
 		return []Finding{{What: fmt.Sprintf("%d readings of memory and descriptors are too few", len(all)), Slow: true}}
 	}
-	// Of few readings each is half a median: it may have met what is open for a moment only,
-	// and on a slow machine memory that has not come to its level yet.
+	// With few readings each is half a median: it may include resources open only for a moment, and
+	// on a slow machine memory that has not reached its level yet.
 	few := len(all) < 40
 	moment := func(a, b int) bool { return few && max(a, b)-min(a, b) <= 2 }
 	var out []Finding
@@ -381,15 +380,15 @@ func flat(all []Usage) []Finding {
 		grown("memory grew from %.1f to %.1f MiB", mib(a), mib(b))
 		out[len(out)-1].Slow = few
 	}
-	if a.Descriptors != b.Descriptors {
-		grown("descriptors went from %d to %d", a.Descriptors, b.Descriptors)
+	if b.Descriptors > a.Descriptors {
+		grown("descriptors grew from %d to %d", a.Descriptors, b.Descriptors)
 		out[len(out)-1].Slow = moment(a.Descriptors, b.Descriptors)
 	}
 	if b.Threads > a.Threads+moreThreads {
 		grown("threads grew from %d to %d", a.Threads, b.Threads)
 	}
-	if a.Namespaces != b.Namespaces {
-		grown("network namespaces held went from %d to %d", a.Namespaces, b.Namespaces)
+	if b.Namespaces > a.Namespaces {
+		grown("network namespaces held grew from %d to %d", a.Namespaces, b.Namespaces)
 		out[len(out)-1].Slow = moment(a.Namespaces, b.Namespaces)
 	}
 	return out

@@ -234,9 +234,10 @@ func TestFlat(t *testing.T) {
 		{readings(0, 0, 0, 0), "[]"},
 		{readings(100<<10, 0, 0, 0), "[]"}, // within the bound
 		{readings(1<<20, 0, 0, 0), "memory grew"},
-		{readings(0, 1, 0, 0), "descriptors went"},
+		{readings(0, 1, 0, 0), "descriptors grew"},
+		{readings(0, -1, 0, -1), "[]"}, // connections close at the end
 		{readings(0, 0, 1, 0), "threads grew"},
-		{readings(0, 0, 0, 1), "namespaces held went"},
+		{readings(0, 0, 0, 1), "namespaces held grew"},
 		{readings(0, 0, 0, 0)[:3], "too few"},
 	} {
 		expect.Contains(t, fmt.Sprint(flat(tt.all)), tt.want)

@@ -9,12 +9,12 @@ import (
 	"evbench/topology"
 )
 
-// lag is for how long a link that is back still counts as dead where a script keeps
-// servers connected: what a program hears of two links need not come in order.
+// lag is how long a returned link still counts as dead if a script keeps servers connected: reports
+// about two links may arrive out of order.
 const lag = 50 * time.Millisecond
 
-// A generator draws failures one after the other and keeps only what is possible: no link
-// dies that is dead, and servers stay connected unless that is meant.
+// A generator draws failures one after the other and keeps only possible ones: a dead link cannot
+// fail, and servers stay connected unless intended.
 type generator struct {
 	d    dice
 	s    *Script
@@ -28,7 +28,7 @@ func newGenerator(d dice, s *Script) *generator {
 	return &generator{d: d, s: s, tree: s.Tree(), strict: true}
 }
 
-// fill draws as many link events as are wanted, spread over the case.
+// fill draws the wanted number of link events, spread over the case.
 func (g *generator) fill(want int) {
 	end := g.s.Duration - calm
 	each := (end - first) / time.Duration(max(1, want))
@@ -43,8 +43,8 @@ func (g *generator) fill(want int) {
 	}
 }
 
-// part takes all links of a leaf, once or, where the run goes on, several times. The
-// moments are spread over the case; everything else is drawn around them.
+// part takes down all links of a leaf, once or, if the run continues, several times. The times are
+// spread over the case; everything else is drawn around them.
 func (g *generator) part(end time.Duration) {
 	g.strict = false
 	defer func() { g.strict = true }()
@@ -78,7 +78,7 @@ func (g *generator) draw(at, end time.Duration) []linkFailure {
 		set = g.spine(at, length)
 	case 5:
 		set = g.lastLink(at, length)
-	default: // while the fail-over of the one before is under way
+	default: // during the fail-over of the one before
 		for range 2 + g.d.IntN(3) {
 			set = append(set, g.one(at, length)...)
 			at += g.d.between(time.Millisecond, 8*time.Millisecond)
@@ -135,7 +135,7 @@ func (g *generator) lastLink(at, length time.Duration) []linkFailure {
 	return set
 }
 
-// try takes failures if they are possible beside what there is.
+// try accepts failures if they are possible beside the existing ones.
 func (g *generator) try(set []linkFailure) {
 	with := append(slices.Clone(g.all), set...)
 	if possible(set, with) && (!g.strict || g.connected(set, with)) {
@@ -150,8 +150,8 @@ func (g *generator) done() []linkFailure {
 	return g.all
 }
 
-// possible reports whether each link of a set, which is the last of all, is up for a moment
-// before it dies again.
+// possible reports whether each link of a set, the last elements of all, is up for a moment before
+// it fails again.
 func possible(set, all []linkFailure) bool {
 	old := len(all) - len(set)
 	for i, f := range set {
@@ -169,8 +169,8 @@ func overlap(a, b []topology.Link) bool {
 	return slices.ContainsFunc(a, func(l topology.Link) bool { return slices.Contains(b, l) })
 }
 
-// connected reports whether no failure that begins while one of the set is dead leaves
-// servers without a path to each other.
+// connected reports whether no failure that begins while one of the set is dead disconnects
+// servers.
 func (g *generator) connected(set, all []linkFailure) bool {
 	for _, f := range all {
 		beside := slices.ContainsFunc(set, func(x linkFailure) bool { return x.At <= f.At && f.At <= x.At+x.For+lag })
@@ -181,15 +181,13 @@ func (g *generator) connected(set, all []linkFailure) bool {
 	return true
 }
 
-// joined reports whether all servers reach each other when everything that dies at a moment
-// is dead.
+// joined reports whether all servers reach each other with the links dead at a moment.
 func joined(tree *topology.Tree, at, lag time.Duration, all []linkFailure) bool {
 	view, err := tree.Without(deadAt(at, lag, all)...)
 	return err == nil && view.Connected() == nil
 }
 
-// deadAt returns the links that are dead at a moment, and those that have been back for
-// less than lag.
+// deadAt returns the links that are dead at a moment, and those that returned less than lag before.
 func deadAt(at, lag time.Duration, all []linkFailure) []topology.Link {
 	var dead []topology.Link
 	for _, f := range all {

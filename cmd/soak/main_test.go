@@ -184,9 +184,9 @@ func TestTableOfAnomalies(t *testing.T) {
 	}
 }
 
-// The commands of docs/evidence/soak.md are understood.
+// The commands of docs/evidence/results.md are understood.
 func TestDocumentedCommands(t *testing.T) {
-	doc := expect.Value(os.ReadFile("../../docs/evidence/soak.md"))(t)
+	doc := expect.Value(os.ReadFile("../../docs/evidence/results.md"))(t)
 	found := 0
 	for line := range strings.Lines(string(doc)) {
 		if !strings.HasPrefix(line, "bin/soak ") {

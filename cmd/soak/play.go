@@ -26,21 +26,21 @@ const (
 	socketFile   = "control"
 )
 
-// A stage is one round under way: a directory of its own, and a mark by which everything it has
-// started is found again.
+// A stage is one round under way: a directory of its own, and a mark by which all its processes can
+// be found.
 type stage struct {
 	dir     string
-	mark    string // of the environment
+	mark    string // in the environment
 	evbench string
 	s       *Script
 	main    *program   // evbench run or controller
-	work    []*program // workers that we have started, by rank
-	all     []*program // with busy loops
+	work    []*program // workers started by the soak, by rank
+	all     []*program // including busy loops
 	seen    Seen
 	hit     time.Time // when a process was killed or a connection cut
 }
 
-// play runs one round and judges it. Whatever happens, nothing is left of it.
+// play runs one round and judges it. It always removes all traces of the round.
 func play(ctx context.Context, o *options, s *Script) (out outcome, seen Seen, err error) {
 	dir, err := os.MkdirTemp("", "soak-")
 	if err != nil {
@@ -92,7 +92,7 @@ func (g *stage) beginRun(ctx context.Context) (err error) {
 	return err
 }
 
-// links lets the scenario do its work, which may take links down by itself, and disturbs it.
+// links lets the scenario run, which may take links down by itself, and disturbs it.
 func (g *stage) links(ctx context.Context) error {
 	hogs, stop := context.WithCancel(ctx)
 	defer stop()
@@ -113,7 +113,7 @@ func (g *stage) links(ctx context.Context) error {
 	return nil
 }
 
-// sample reads every second what the program holds, while it measures.
+// sample reads the resources of the program every second, while it measures.
 func (g *stage) sample() {
 	since, ok := g.main.measures()
 	for i := 1; ok && g.main.until(since.Add(time.Duration(i)*time.Second)); i++ {
@@ -123,7 +123,7 @@ func (g *stage) sample() {
 	}
 }
 
-// stops stops the program with its process group, as Ctrl-Z does, and lets it go on.
+// stops stops the program with its process group, as Ctrl-Z does, and continues it.
 func (g *stage) stops() {
 	since, ok := g.main.measures()
 	for _, s := range g.s.Stops {
@@ -137,7 +137,7 @@ func (g *stage) stops() {
 	}
 }
 
-// end waits until all is gone and looks what is left.
+// end waits until everything has ended and checks the rest.
 func (g *stage) end(before place, load func() results.Load) {
 	since := cmp.Or(g.hit, time.Now())
 	for _, p := range g.all {

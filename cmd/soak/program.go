@@ -23,12 +23,11 @@ func (g *stage) write(name, text string) error {
 	return os.WriteFile(g.path(name), []byte(text), 0o600)
 }
 
-// sweep kills what is left of a round, which is only processes with its mark, and returns
-// how many there were.
+// sweep kills the rest of a round, which is only processes with its mark, and returns their number.
 func (g *stage) sweep() int {
 	left := marked(g.mark)
 	for _, p := range left {
-		syscall.Kill(p.pid, syscall.SIGKILL) // an error says that it has ended
+		syscall.Kill(p.pid, syscall.SIGKILL) // an error means that it has ended
 	}
 	return len(left)
 }
@@ -36,28 +35,27 @@ func (g *stage) sweep() int {
 type program struct {
 	cmd   *exec.Cmd
 	heard watch
-	done  chan struct{} // closed when it has ended
+	done  chan struct{} // closed at its end
 }
 
-// start starts a proc.Command, whose end the caller waits for.
+// start starts a proc.Command; the caller waits for its end.
 func (g *stage) start(cmd *exec.Cmd) (*program, error) {
 	p := &program{cmd: cmd, done: make(chan struct{})}
 	p.heard.measuring = make(chan struct{})
 	p.cmd.Dir, p.cmd.Stderr = g.dir, &p.heard
-	// The race detector would keep each process for a second at its end.
+	// By default the race detector delays each process by a second at its end.
 	p.cmd.Env = append(p.cmd.Env, "XDG_RUNTIME_DIR="+g.dir, "GORACE=atexit_sleep_ms=0", g.mark)
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
 		defer close(p.done)
-		p.cmd.Wait() // how it ended is in ProcessState
+		p.cmd.Wait() // ProcessState has the result
 	}()
 	return p, nil
 }
 
-// signalGroup sends a signal to all processes of its group: without root, the lab is in a
-// child.
+// signalGroup sends a signal to all processes of its group: without root, the lab is in a child.
 func (p *program) signalGroup(s syscall.Signal) error {
 	select {
 	case <-p.done:
@@ -67,7 +65,7 @@ func (p *program) signalGroup(s syscall.Signal) error {
 	}
 }
 
-// holder is the process that has the lab of a program: without root a child with the same arguments.
+// holder is the process with the lab of a program: without root a child with the same arguments.
 func (g *stage) holder(p *program) int {
 	for _, other := range marked(g.mark) {
 		if other.pid != p.cmd.Process.Pid && slices.Equal(other.args, p.cmd.Args) {
@@ -77,18 +75,18 @@ func (g *stage) holder(p *program) int {
 	return p.cmd.Process.Pid
 }
 
-// A watch keeps what a program says and notices when it begins to measure.
+// A watch keeps a program's output and detects the start of its measurement.
 type watch struct {
 	mu        sync.Mutex
 	text      bytes.Buffer
 	since     time.Time
-	measuring chan struct{} // closed then
+	measuring chan struct{} // closed at the start
 }
 
-// begins is what evbench run says when the measured part of the case begins.
+// begins is evbench run's line at the start of the measured part of the case.
 const begins = "chaos: measure"
 
-// maxHeard bounds what is kept: reports of races are long.
+// maxHeard bounds the kept output: reports of races are long.
 const maxHeard = 16 << 20
 
 func (w *watch) Write(p []byte) (int, error) {
@@ -110,7 +108,7 @@ func (w *watch) String() string {
 	return w.text.String()
 }
 
-// measures waits until the program measures, and returns since when; false if it ends
+// measures waits until the program measures, and returns the time of that start; false if it ends
 // before.
 func (p *program) measures() (time.Time, bool) {
 	select {
@@ -140,8 +138,8 @@ type process struct {
 	args []string
 }
 
-// marked returns the processes that have a mark in their environment. One that ends
-// meanwhile is not among them, nor is one that has ended and was not waited for.
+// marked returns the processes with a mark in their environment. It leaves out processes that end
+// meanwhile, and zombies.
 func marked(mark string) []process {
 	entries, _ := os.ReadDir("/proc")
 	var out []process
@@ -166,7 +164,7 @@ func (p process) isWorker(server int) bool {
 	return i >= 0 && i+1 < len(p.args) && p.args[i+1] == strconv.Itoa(server) && slices.Contains(p.args, "worker")
 }
 
-// usage reads what a process holds; false when it has ended.
+// usage reads the resources of a process; false if it has ended.
 func usage(pid int) (u Usage, ok bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -200,7 +198,7 @@ func usage(pid int) (u Usage, ok bool) {
 	return u, true
 }
 
-// A place is what of the whole machine a round could change for good.
+// A place is the state of the whole machine that a round could change for good.
 type place struct {
 	mounts     int // of namespaces
 	interfaces []string
@@ -216,9 +214,9 @@ func readPlace() place {
 	return p
 }
 
-// residue says what is still there of a round whose processes should have ended. A network
-// namespace lives as long as a process is in it or holds it open, or it is mounted. abandoned:
-// a killed program cannot remove its files.
+// residue lists the rest of a round whose processes should have ended. A network namespace lives as
+// long as a process is in it or holds it open, or it is mounted. abandoned: a killed program cannot
+// remove its files.
 func (g *stage) residue(before place, abandoned bool, expected ...string) []string {
 	var out []string
 	for _, p := range marked(g.mark) {
@@ -249,7 +247,7 @@ func (g *stage) residue(before place, abandoned bool, expected ...string) []stri
 	return out
 }
 
-// gone waits until nothing with the mark runs any more.
+// gone waits until no process with the mark runs any more.
 func (g *stage) gone(since time.Time, most time.Duration) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -260,13 +258,13 @@ func (g *stage) gone(since time.Time, most time.Duration) {
 
 const (
 	beat = 20 * time.Millisecond
-	// halting is from when on a pulse says that the machine has halted.
+	// halting is the duration from which a pulse counts as a halt of the machine.
 	halting = 60 * time.Millisecond
 )
 
-// pulse notes, while the program measures, when the machine itself was slow: a process
-// that only wants to run for a moment did not, or the kernel did not change links. All
-// network namespaces of a machine share one lock for that, and others take it, too.
+// pulse records, while the program measures, when the machine itself was slow: a process that
+// wanted to run only for a moment did not, or the kernel did not change links. All network
+// namespaces of a machine share one lock for that, and other programs take it, too.
 func (g *stage) pulse() {
 	since, ok := g.main.measures()
 	if !ok {
@@ -274,7 +272,7 @@ func (g *stage) pulse() {
 	}
 	for next, err := time.Now(), error(nil); g.main.until(next); next = time.Now().Add(beat) {
 		if err == nil {
-			err = touch() // who is not allowed to has the clock alone
+			err = touch() // without the permission only the clock is checked
 		}
 		if late := time.Since(next); late > halting {
 			g.seen.Halts = append(g.seen.Halts, Stop{At: next.Sub(since), For: late})
@@ -282,8 +280,8 @@ func (g *stage) pulse() {
 	}
 }
 
-// touch has the kernel set nothing about the loopback interface and returns when it has:
-// it takes the lock for that all the same.
+// touch makes the kernel change nothing about the loopback interface and returns when it has: it
+// takes the lock for that all the same.
 func touch() error {
 	ask := nl.NewNetlinkRequest(unix.RTM_SETLINK, unix.NLM_F_ACK)
 	about := nl.NewIfInfomsg(unix.AF_UNSPEC)

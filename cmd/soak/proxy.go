@@ -13,7 +13,7 @@ type proxy struct {
 	ctx      context.Context
 	to       string // Unix socket of the controller
 	listener *net.TCPListener
-	most     time.Duration // that a message is late
+	most     time.Duration // largest delay of a message
 
 	mu    sync.Mutex
 	rng   *rand.Rand
@@ -23,7 +23,7 @@ type proxy struct {
 	running sync.WaitGroup
 }
 
-// listen starts a proxy, which ends with ctx; who starts it waits for it.
+// listen starts a proxy, which ends with ctx; the caller waits for it.
 func listen(ctx context.Context, to string, most time.Duration, seed uint64) (*proxy, error) {
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *proxy) dial() (net.Conn, error) {
 	}
 }
 
-// keep notes a connection that is to be closed in the end.
+// keep records a connection to close at the end.
 func (p *proxy) keep(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,13 +90,13 @@ func (p *proxy) keep(c net.Conn) {
 	}
 }
 
-// A parcel is what was read at once, and when it is due.
+// A parcel is the data of one read, with the time when it is due.
 type parcel struct {
 	data []byte
 	due  time.Time
 }
 
-// pass passes on what comes from a connection, late but in order, and its end.
+// pass passes on the data of a connection, late but in order, and its end.
 func (p *proxy) pass(to, from net.Conn) {
 	parcels := make(chan parcel, 1<<12)
 	var reading sync.WaitGroup
@@ -153,7 +153,7 @@ func (p *proxy) due(at time.Time) bool {
 // silence passes nothing on any more, and closes nothing.
 func (p *proxy) silence() { close(p.mute) }
 
-// cut breaks the connection: to the worker it is reset, or it just ends.
+// cut breaks the connection: the worker's end is reset, or just ends.
 func (p *proxy) cut(reset bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,39 +8,39 @@ import (
 const (
 	// enough is how many link events the long round has.
 	enough = 1000
-	// calm is how long before the end of a case the last link is back.
+	// calm is the time between the return of the last link and the end of a case.
 	calm = 3 * time.Second
-	// first is when the first link dies.
+	// first is the time of the first failure.
 	first = time.Second
 )
 
-// A Plan says which rounds there are. What a round is depends on the seed, the length of the
-// whole soak and the number of the round, and on nothing else.
+// A Plan determines the rounds. A round depends only on the seed, the length of the whole soak and
+// the number of the round.
 type Plan struct {
 	Seed   uint64
 	Length time.Duration
 }
 
-// Round returns the script of a round, from 1. The first is the long one; after it come
-// shuffled decks of all kinds.
+// Round returns the script of a round, from 1. The first is the long one; shuffled decks of all
+// kinds follow.
 func (p Plan) Round(n int) *Script {
 	s := &Script{Seed: p.Seed, Round: n, Kind: p.kind(n)}
 	d := newDice(p.Seed, n)
 	s.Kind.rule().draw(p, d, s)
-	// With dice of its own: what else a round is stays as it was before there was the mode.
+	// With dice of its own: the rest of a round is the same as before the mode existed.
 	s.Ordered = s.mayBeOrdered() && newDice(p.Seed^orderedDice, n).once(2)
 	return s
 }
 
 const orderedDice = 1 << 63
 
-// mayBeOrdered reports whether what is done about dead links goes with the mode, and servers
-// have an address for each spine.
+// mayBeOrdered reports whether the reaction to dead links suits the mode, and servers have an
+// address for each spine.
 func (s *Script) mayBeOrdered() bool {
 	return !s.Hosts && (s.Policy == "" || s.Policy == "fors" || s.Policy == "fors+hold")
 }
 
-// Next returns the first round from n on that is of a kind that is wanted, 0 if none is.
+// Next returns the first round from n on of a wanted kind, 0 if there is none.
 func (p Plan) Next(n int, wanted func(Kind) bool) int {
 	for end := n + 2*len(kinds); n < end; n++ {
 		if wanted(p.kind(n)) {
@@ -66,7 +66,7 @@ func (p Plan) kind(n int) Kind {
 	return deck[at]
 }
 
-// duration is how long the measured part of a round of links takes.
+// duration is the length of the measured part of a round of links.
 func (p Plan) duration(k Kind) time.Duration {
 	if k == Long {
 		return max(8*time.Second, p.Length*2/5).Truncate(time.Second)
@@ -107,7 +107,7 @@ func (s *Script) policy(d dice, among ...string) {
 	}
 }
 
-// unrest is what else happens on the machine while links die.
+// unrest is the other disturbances of the machine while links fail.
 func (s *Script) unrest(d dice) {
 	if d.once(3) {
 		s.Hogs = 1 + d.IntN(3)
@@ -147,12 +147,12 @@ func (Plan) control(d dice, s *Script) {
 	}
 }
 
-// kill is at a random moment: while all start, while events are built, or a few
-// milliseconds after a link has died.
+// kill is at a random moment: during the start, during event building, or a few milliseconds after
+// a link failure.
 func (Plan) kill(d dice, s *Script) {
 	s.small(d)
 	s.Hosts, s.Early, s.Apart = d.once(2), d.once(4), true
-	s.Duration = time.Hour // nobody waits for that
+	s.Duration = time.Hour // the run ends much earlier
 	s.At = d.between(0, 2*time.Second)
 	if s.Early {
 		s.At = d.between(0, 500*time.Millisecond)
@@ -170,7 +170,7 @@ func (Plan) kill(d dice, s *Script) {
 	}
 }
 
-// pause stops the whole run, once or twice, for longer than a sign of life may take.
+// pause stops the whole run, once or twice, for longer than the time-out of pings.
 func (p Plan) pause(d dice, s *Script) {
 	s.tree(d)
 	s.Duration, s.Apart = max(10*time.Second, p.duration(s.Kind)), d.once(2)
@@ -186,8 +186,8 @@ func (p Plan) pause(d dice, s *Script) {
 	}
 }
 
-// outside draws links that others take down and bring up, one after the other with time
-// between: an ip command takes some.
+// outside draws links that are taken down and up from outside, one after the other with pauses: an
+// ip command takes time.
 func (p Plan) outside(d dice, s *Script) {
 	s.tree(d)
 	s.policy(d, "minhop", "spread", "unsync", "fors", "fors+hold")
@@ -210,14 +210,14 @@ func (p Plan) outside(d dice, s *Script) {
 // severed takes a link down for good. Without a fail-over its routes stay.
 func (Plan) severed(d dice, s *Script) {
 	s.tree(d)
-	s.Duration = time.Hour // nobody waits for that
+	s.Duration = time.Hour // the run ends much earlier
 	g := newGenerator(d, s)
 	g.try(g.one(first+d.between(0, 2*time.Second), time.Hour))
 	s.failures = g.done()
 }
 
-// strangers come before the workers and all the time after: few that stay and say nothing,
-// hundreds at once, and those that say anything.
+// strangers connect before the workers and all the time after: a few that stay silent, hundreds at
+// once, and some that send garbage.
 func (Plan) strangers(d dice, s *Script) {
 	s.small(d)
 	s.Hosts, s.Duration = true, 8*time.Second

@@ -1,7 +1,7 @@
-// Soak runs evbench for minutes while it takes links down, kills and stops processes,
-// keeps processors busy and delays or cuts control messages, and reports what these
-// failures do not explain. Rounds are drawn by a seed, and each can be repeated alone.
-// make soak runs it; docs/evidence/soak.md says how to read it.
+// Soak runs evbench for minutes while it takes links down, kills and stops processes, keeps
+// processors busy and delays or cuts control messages, and reports irregularities that these
+// failures do not explain. A seed draws the rounds, and each can be repeated alone. make soak runs
+// it; docs/evidence/results.md explains its output.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	"evbench/internal/proc"
 )
 
-// An outcome is one round as it went.
+// An outcome is the result of one round.
 type outcome struct {
 	Round      int       `json:"round"`
 	Kind       Kind      `json:"kind"`
@@ -43,7 +43,7 @@ type outcome struct {
 	Second     *Usage    `json:"second_quarter,omitempty"` // of the process, medians
 	Last       *Usage    `json:"last_quarter,omitempty"`
 	Findings   []Finding `json:"findings"`
-	Repeat     string    `json:"repeat,omitempty"` // where there are anomalies
+	Repeat     string    `json:"repeat,omitempty"` // command, if there are anomalies
 }
 
 func (o outcome) anomalies() (n int) {
@@ -55,7 +55,7 @@ func (o outcome) anomalies() (n int) {
 	return n
 }
 
-// playAll runs rounds until the time is up, and reports whether something is unexplained.
+// playAll runs rounds until the time is over, and reports whether there are anomalies.
 func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexplained bool, err error) {
 	plan := Plan{Seed: o.seed, Length: o.length()}
 	if o.show {
@@ -88,7 +88,7 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 		fmt.Fprintf(stderr, "%s  round %d: %s\n", time.Since(began).Round(time.Second), n, describe(s))
 		out, seen, err := play(ctx, o, s)
 		if ctx.Err() != nil {
-			break // what is odd about it is our own doing
+			break // the interruption caused the irregularities
 		}
 		if err != nil {
 			return false, errors.Join(fmt.Errorf("round %d: %w; %s repeats it", n, err, o.repeat(n)), show(stdout, o, done))
@@ -105,7 +105,7 @@ func playAll(ctx context.Context, o *options, stdout, stderr io.Writer) (unexpla
 	return unexplained, show(stdout, o, done)
 }
 
-// runnable reports why the lab cannot be built here, or what else is missing.
+// runnable reports why the lab cannot be built here, or which tool is missing.
 func runnable(ctx context.Context, o *options) error {
 	if o.only.MatchString(string(Outside)) || o.only.MatchString(string(Severed)) {
 		for _, name := range []string{"ip", "nsenter"} {
@@ -153,8 +153,7 @@ func describe(s *Script) string {
 	return text
 }
 
-// note writes to the log what was odd about a round, and all of it when that is not
-// explained.
+// note logs the irregularities of a round, and all of its output if any is unexplained.
 func note(log, stderr io.Writer, s *Script, out outcome, seen Seen) error {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -239,7 +238,7 @@ func (d document) print(w io.Writer) error {
 	return err
 }
 
-// held is what the process held in the second and in the last quarter.
+// held is the resources of the process in the second and in the last quarter.
 func (o outcome) held() string {
 	if o.Second == nil {
 		return "–\t–\t–"
@@ -279,7 +278,7 @@ type options struct {
 	json    bool
 	log     string
 	evbench string
-	race    bool // it was built with the race detector
+	race    bool // evbench was built with the race detector
 }
 
 func (o *options) length() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
@@ -328,7 +327,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if o.evbench, err = proc.Evbench(o.evbench); err != nil {
 		return nil, err
 	}
-	if built, err := buildinfo.ReadFile(o.evbench); err == nil { // a script in its place tells nothing
+	if built, err := buildinfo.ReadFile(o.evbench); err == nil { // a script in its place has no build information
 		o.race = slices.Contains(built.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 	}
 	return o, nil

@@ -20,10 +20,10 @@ import (
 	"evbench/topology"
 )
 
-// joinTimeout is how long a controller waits for workers, and they for it.
+// joinTimeout is how long a controller waits for workers, and workers for it.
 const joinTimeout = 10 * time.Second
 
-// kill starts a run whose servers are processes, and kills one of its processes.
+// kill starts a run with servers as processes, and kills one of its processes.
 func (g *stage) kill(ctx context.Context) error {
 	began := time.Now()
 	var err error
@@ -38,7 +38,7 @@ func (g *stage) kill(ctx context.Context) error {
 	if g.s.Kind == KillController {
 		return g.strike(g.main.cmd.Process.Pid)
 	}
-	for g.main.until(time.Now().Add(time.Millisecond)) { // until the process is there
+	for g.main.until(time.Now().Add(time.Millisecond)) { // until the process exists
 		for _, p := range marked(g.mark) {
 			if p.isWorker(g.s.Victim) {
 				return g.strike(p.pid)
@@ -53,7 +53,7 @@ func (g *stage) strike(pid int) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// moment waits for the moment of the script; false if the program ends before.
+// moment waits for the time in the script; false if the program ends before.
 func (g *stage) moment(began time.Time) bool {
 	since, ok := began, true
 	if !g.s.Early {
@@ -63,7 +63,7 @@ func (g *stage) moment(began time.Time) bool {
 }
 
 // beginHosts starts a controller that listens at an address, and its workers on loopback; to
-// says where each of them reaches the controller.
+// returns the controller's address for each of them.
 func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) string) (err error) {
 	if err := g.write(tokenFile, fmt.Sprintf("soak-%d\n", g.s.Seed)); err != nil {
 		return err
@@ -82,8 +82,7 @@ func (g *stage) beginHosts(ctx context.Context, at string, to func(server int) s
 	return err
 }
 
-// control starts workers that reach the controller through proxies, which do what the
-// script says.
+// control starts workers that reach the controller through proxies, which follow the script.
 func (g *stage) control(ctx context.Context) error {
 	tree := g.s.Tree()
 	ctx, stop := context.WithCancel(ctx)
@@ -116,7 +115,7 @@ func (g *stage) control(ctx context.Context) error {
 			proxies[g.s.Victim].cut(g.s.Reset)
 		}
 	}
-	// The proxies stay until all have ended: a connection that is silent is not closed.
+	// The proxies stay until all have ended: a silent connection is not closed.
 	<-g.main.done
 	for _, p := range g.all {
 		p.until(time.Now().Add(proc.Patience))
@@ -124,8 +123,8 @@ func (g *stage) control(ctx context.Context) error {
 	return nil
 }
 
-// strangers starts a controller and its workers on loopback, and connects to the control
-// port what has nothing to do with them.
+// strangers starts a controller and its workers on loopback, and makes foreign connections to the
+// control port.
 func (g *stage) strangers(ctx context.Context) error {
 	addr, err := freeAddr()
 	if err != nil {
@@ -157,8 +156,7 @@ func freeAddr() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// wave opens connections at once, says what it has to say and stays; it returns how many
-// were taken.
+// wave opens connections at once, sends the garbage and stays; it returns how many were accepted.
 func (g *stage) wave(ctx context.Context, addr string, w Wave, seed uint64) int {
 	garbage := make([]byte, w.Bytes)
 	rng := rand.New(rand.NewPCG(seed, 1))
@@ -171,11 +169,11 @@ func (g *stage) wave(ctx context.Context, addr string, w Wave, seed uint64) int 
 		all.Go(func() {
 			c, err := g.knock(ctx, addr)
 			if err != nil {
-				return // there is no room
+				return // no room
 			}
 			defer c.Close()
 			taken.Add(1)
-			c.Write(garbage) // an error says that the stranger was sent away
+			c.Write(garbage) // an error means that the stranger was dropped
 			g.main.until(time.Now().Add(w.For))
 		})
 	}
@@ -183,7 +181,7 @@ func (g *stage) wave(ctx context.Context, addr string, w Wave, seed uint64) int 
 	return int(taken.Load())
 }
 
-// knock connects to the control port, which nobody may listen on yet.
+// knock connects to the control port, which may not listen yet.
 func (g *stage) knock(ctx context.Context, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: knocking}
 	for {
@@ -194,10 +192,10 @@ func (g *stage) knock(ctx context.Context, addr string) (net.Conn, error) {
 	}
 }
 
-// knocking is how long a stranger waits where the port does not take more.
+// knocking is how long a stranger waits if the port accepts no more.
 const knocking = 5 * time.Second
 
-// strikes takes links of the running lab down and up, as somebody at a terminal would.
+// strikes takes links of the running lab down and up, like a user at a terminal.
 func (g *stage) strikes(ctx context.Context) {
 	list := g.s.Strikes()
 	if len(list) == 0 {
@@ -224,13 +222,12 @@ func (g *stage) strikes(ctx context.Context) {
 	}
 }
 
-// A door is how nsenter gets into a network namespace.
+// A door is the command prefix for nsenter into a network namespace.
 type door []string
 
-// maxLinks bounds what ip prints of the links of a leaf.
+// maxLinks bounds ip's output about the links of a leaf.
 const maxLinks = 1 << 20
 
-// run runs a command there.
 func (d door) run(ctx context.Context, command ...string) (string, error) {
 	if d == nil {
 		return "", fmt.Errorf("no namespace of that leaf")
@@ -268,7 +265,7 @@ func (g *stage) doors(ctx context.Context) (map[int]door, error) {
 	return doors, nil
 }
 
-// findDoors adds what a process holds.
+// findDoors adds the namespaces held by a process.
 func findDoors(ctx context.Context, pid int, tree *topology.Tree, doors map[int]door) {
 	dir := fmt.Sprintf("/proc/%d/fd/", pid)
 	var user door

@@ -13,27 +13,26 @@ import (
 	"time"
 )
 
-// An Account is what there is to say of links that are brought up after a run.
+// An Account reports on links that are brought up after a run.
 type Account struct {
 	Schema  string `json:"schema"`
 	Journal string `json:"journal"`
 	Host    string `json:"host,omitempty"` // of the run
-	Dir     string `json:"dir,omitempty"`  // where commands are run
+	Dir     string `json:"dir,omitempty"`  // directory of commands
 	Links   []Row  `json:"links"`
-	// Torn is the unfinished last line of the journal: the machine died while it was written,
-	// before the link was touched.
+	// Torn is the unfinished last line of the journal: the machine died during the write, before
+	// the link was touched.
 	Torn string `json:"torn,omitempty"`
 
-	dry bool // nothing is run
+	dry bool // run nothing
 }
 
-// A Row is what an account says of a link.
 type Row struct {
 	Link    string    `json:"link"`
 	Since   time.Time `json:"down_since"`
 	Outcome string    `json:"outcome"`
-	Up      string    `json:"up"`    // the command that brings it up
-	Probe   []string  `json:"probe"` // those that look at it
+	Up      string    `json:"up"`    // the command that brings the link up
+	Probe   []string  `json:"probe"` // the commands that check the link
 	Error   string    `json:"error,omitempty"`
 }
 
@@ -45,7 +44,6 @@ const (
 	stillDown = "still down"
 )
 
-// String is a row for people.
 func (l Row) String() string {
 	s := fmt.Sprintf("%s: %s (taken down at %s)", l.Link, l.Outcome, stamp(l.Since))
 	if l.Error != "" {
@@ -54,9 +52,9 @@ func (l Row) String() string {
 	return s
 }
 
-// Restore brings up what a journal says is down, and removes the journal when all is up. It tells
-// show in words what it is about to run, which in a dry run is all, and each of a link when it is done
-// with it. A journal that does not exist has nothing to bring up; one that others than the user or
+// Restore brings up the links that a journal lists as down, and removes the journal when all are
+// up. It tells show the next action in words, which is all in a dry run, and calls each for each
+// finished link. A missing journal has no links to bring up. A journal that others than the user or
 // root may have written is a *trust.Error.
 func Restore(ctx context.Context, path string, dry bool, show func(string), each func(Row)) (a *Account, err error) {
 	a = &Account{Schema: "evbench/failures-restore/1", Journal: path, Links: []Row{}, dry: dry}
@@ -132,7 +130,7 @@ func (a *Account) Failed() bool {
 // WriteJSON writes one document, schema evbench/failures-restore/1.
 func (a *Account) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(a) }
 
-// Notes are what is odd about the journal on this host; an empty one is not known.
+// Notes lists irregularities of the journal on this host; "" is an unknown host.
 func (a *Account) Notes(host string) (notes []string) {
 	if a.Torn != "" {
 		notes = append(notes, fmt.Sprintf("journal %s: its last line is unfinished and was passed over: "+

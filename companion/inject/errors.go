@@ -12,9 +12,9 @@ type reason int
 const (
 	failed      reason = iota // the command ended with an error
 	hung                      // the command did not end, and was killed
-	lied                      // the command ended well, but the probe does not see what it should have done
+	lied                      // the command succeeded, but the probe does not see the effect
 	unclear                   // the probe cannot tell
-	alreadyDown               // a link that was to be taken down is down
+	alreadyDown               // a link to take down is down already
 )
 
 type linkError struct {
@@ -22,7 +22,7 @@ type linkError struct {
 	Reason reason
 	Doing  string // "down", "up" or "look"
 	Exit   int    // exit code of the command; -1: a signal ended it, or it did not start
-	Said   string // last line of its standard error, or what stood in the way
+	Said   string // last line of its standard error, or the obstacle
 	After  time.Duration
 }
 
@@ -31,7 +31,7 @@ func (e *linkError) Error() string {
 	case hung:
 		return fmt.Sprintf("%s: the command for %s did not end within %s and was killed%s", e.Link, e.Doing, e.After, after(e.Said))
 	case lied:
-		return fmt.Sprintf("%s: the command for %s ended well, but the probe still says %s after %s", e.Link, e.Doing, opposite(e.Doing), e.After)
+		return fmt.Sprintf("%s: the command for %s succeeded, but the probe still reports %s after %s", e.Link, e.Doing, opposite(e.Doing), e.After)
 	case unclear:
 		when := ""
 		if e.After > 0 {
@@ -76,7 +76,7 @@ func leftDown(j *journal) error {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// joined keeps a single error as it is, so that it is printed on one line.
+// joined keeps a single error unchanged, so that it is printed on one line.
 func joined(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
@@ -84,7 +84,7 @@ func joined(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// closing gives the journal up and adds what goes wrong with that.
+// closing closes the journal and adds its error.
 func closing(err error, j *journal) error {
 	if closeErr := j.close(); closeErr != nil {
 		return errors.Join(err, closeErr)

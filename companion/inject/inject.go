@@ -1,9 +1,9 @@
-// Package inject takes links of a real network down and brings them up again, also after an error,
+// Package inject takes links of a real network down and brings them up again, even after an error,
 // a panic, Ctrl-C and SIGKILL.
 //
-// What to run for a link is decided by pure functions; a runner starts it, with a time limit for the
-// whole process group. A probe must say that the link is down, or up. Before a link is touched a
-// journal on disk says how it is brought up again, and Restore does that for a run that could not.
+// Pure functions choose the commands for a link. A runner starts them, with a time limit for the
+// whole process group. A probe must confirm that the link is down, or up. Before a link is touched,
+// a journal on disk records how to bring it up, and Restore does that for a run that could not.
 package inject
 
 import (
@@ -23,29 +23,27 @@ const (
 	kindLab         = "lab"
 )
 
-// Options say how links are taken down, brought up and looked at. In Down, Up,
-// Probe and Host, {link}, {leaf} and {spine} stand for names of the topology.
+// Options say how links are taken down, brought up and probed. In Down, Up, Probe and Host, {link},
+// {leaf} and {spine} stand for names of the topology.
 type Options struct {
 	Kind string
-	// Down, Up and Probe are run by sh -c, or by the shell of Host. Probe ends
-	// with 0 when the link is up, 1 when it is down, and with anything else when
-	// it cannot say. Kinds command and ssh.
+	// Down, Up and Probe are run by sh -c, or by the shell of Host. Probe exits with 0 if the link
+	// is up, 1 if it is down, and otherwise if it cannot tell. Kinds command and ssh.
 	Down, Up, Probe string
-	// Host is where commands are run by ssh. Kinds ssh and ibportstate, which may
-	// do without.
+	// Host is the host on which ssh runs commands. Kinds ssh and ibportstate; optional for the
+	// latter.
 	Host string
 	// Fabric is a file with the text of ibnetdiscover. Kind ibportstate.
 	Fabric string
 	// program of kind ibportstate. "" means ibportstate.
 	program string
-	// Lab is the directory of a lab that lab up has built. Kind lab.
+	// Lab is the directory of a lab built by lab up. Kind lab.
 	Lab string
-	// Timeout is how long one command may take, and then how long the probe may
-	// take to see what it did. 0 means 10s.
+	// Timeout bounds one command, and then the time until the probe sees its effect. 0 means 10s.
 	Timeout time.Duration
-	// Journal is the file that says what is down.
+	// Journal is the file that lists the links that are down.
 	Journal string
-	// Tree is the topology, which says what leaf and spine are in Fabric.
+	// Tree is the topology, which defines leaf and spine in Fabric.
 	Tree *topology.Tree
 }
 
@@ -62,19 +60,18 @@ const (
 
 func (s linkState) String() string { return [...]string{"unknown", "up", "down"}[s] }
 
-// An Injector takes links down. Its methods may be called at the same time; they
-// wait for each other.
+// An Injector takes links down. Its methods may be called concurrently; they wait for each other.
 type Injector struct {
 	mu      sync.Mutex
 	recipe  recipes
 	called  func(topology.Link) string
 	operate operator
 	journal *journal
-	down    map[topology.Link]bool // the probe has confirmed it
+	down    map[topology.Link]bool // confirmed by the probe
 }
 
-// Open locks the journal and touches no link. It refuses a journal in which
-// links are down still, and one that another run uses.
+// Open locks the journal and touches no link. It refuses a journal that lists links as down, and
+// one in use by another run.
 func Open(o Options) (*Injector, error) {
 	recipe, err := newRecipes(o)
 	if err != nil {
@@ -131,8 +128,8 @@ func (i *Injector) check(ctx context.Context, l topology.Link) error {
 	return nil
 }
 
-// Down takes links down and returns when the probe has confirmed all. After an
-// error some are down, or may be: Up and Close bring them up.
+// Down takes links down and returns when the probe has confirmed all. After an error some are down,
+// or may be: Up and Close bring them up.
 func (i *Injector) Down(ctx context.Context, links []topology.Link) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -171,9 +168,8 @@ func (i *Injector) take(ctx context.Context, l topology.Link) error {
 	return nil
 }
 
-// Up brings links up that were taken down, others it passes over, and returns
-// when the probe has confirmed all. It tries each, also after an error,
-// until ctx ends.
+// Up brings up links that were taken down, ignoring others, and returns when the probe has
+// confirmed all. It tries each, even after an error, until ctx ends.
 func (i *Injector) Up(ctx context.Context, links []topology.Link) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -202,20 +198,19 @@ func (i *Injector) raise(ctx context.Context, links []topology.Link) error {
 	return joined(errs)
 }
 
-// Pending returns the links that are down, or may be, by the journal.
+// Pending returns the links that are down, or may be, according to the journal.
 func (i *Injector) Pending() []topology.Link {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.journal.links()
 }
 
-// Close brings up what is down, however the run ended, and gives the journal up.
-// What does not come up stays in the journal, and the error says so.
+// Close brings up all links that are down, after any end of the run, and closes the journal. Links
+// that do not come up stay in the journal, and the error names them.
 func (i *Injector) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	// Not the context of the run, which may have ended: every command has its
-	// own time limit.
+	// Not the context of the run, which may have ended: every command has its own time limit.
 	err := i.raise(context.Background(), i.journal.links())
 	if len(i.journal.Down) > 0 {
 		err = fmt.Errorf("%w; STILL DOWN by journal %s: %s; evbench failures restore %s",

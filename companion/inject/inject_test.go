@@ -166,7 +166,7 @@ func TestWhatGoesWrong(t *testing.T) {
 		{"hangs", func(o *Options, _ string) { o.Down = "echo wait >&2; sleep 1000" },
 			hung, "leaf0-spine3: the command for down did not end within LIMIT and was killed: wait"},
 		{"lies", func(o *Options, _ string) { o.Down = "true" },
-			lied, "leaf0-spine3: the command for down ended well, but the probe still says up after LIMIT"},
+			lied, "leaf0-spine3: the command for down succeeded, but the probe still reports up after LIMIT"},
 		{"probe cannot tell afterwards", func(o *Options, dir string) {
 			o.Probe = "test ! -e '" + dir + "/{link}' || { echo who knows >&2; exit 7; }"
 		}, unclear, "leaf0-spine3: the probe cannot tell its state for LIMIT after down: exit code 7: who knows"},
@@ -208,7 +208,7 @@ func TestUpGoesWrong(t *testing.T) {
 	for name, tt := range map[string]struct{ up, want string }{
 		"fails": {"echo busy >&2; exit 1", "leaf0-spine3: the command for up failed with exit code 1: busy"},
 		"hangs": {"sleep 1000", "leaf0-spine3: the command for up did not end within LIMIT"},
-		"lies":  {"true", "leaf0-spine3: the command for up ended well, but the probe still says down after LIMIT"},
+		"lies":  {"true", "leaf0-spine3: the command for up succeeded, but the probe still reports down after LIMIT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,29 +12,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"evbench/internal/trust"
 	"evbench/topology"
 )
 
-// magic is what a journal calls itself.
+// magic identifies a journal.
 const magic = "evbench injected links 2"
 
-// A state is what a journal says. It is on disk before what it announces is done.
+// A state is the content of a journal. It is on disk before its announced change is made.
 type state struct {
 	Journal string    `json:"journal"` // magic
 	By      Header    `json:"by"`
-	Down    []Pending `json:"down"` // in the order in which they were taken down
+	Down    []Pending `json:"down"` // in the order of taking down
 }
 
-// A Header says who wrote a journal, and how its programs are run.
+// A Header identifies the writer of a journal, and how its programs are run.
 type Header struct {
 	Host    string        `json:"host"`
 	PID     int           `json:"pid"`
 	Since   time.Time     `json:"since"`
 	Kind    string        `json:"kind"`
-	Dir     string        `json:"dir"` // where programs are run
+	Dir     string        `json:"dir"` // working directory of programs
 	Timeout time.Duration `json:"timeout_ns"`
 }
 
@@ -50,30 +51,32 @@ func newHeader(o Options) (Header, error) {
 // A Pending link is down, or may be.
 type Pending struct {
 	Link  linkName  `json:"link"`
-	Name  string    `json:"name,omitempty"` // what the network calls it, where that is not Link
+	Name  string    `json:"name,omitempty"` // its name in the network, if that is not Link
 	Since time.Time `json:"since"`
 	Remedy
 }
 
 func (p Pending) called() string { return cmp.Or(p.Name, p.Link.String()) }
 
-// A linkName is a link that is written by its name.
+// A linkName is a link that is stored by its name.
 type linkName struct{ topology.Link }
 
-// MarshalText implements encoding.TextMarshaler.
 func (l linkName) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 const number = `(0|[1-9]\d{0,4})`
 
 var (
-	linkRE  = regexp.MustCompile(`^leaf` + number + `-spine` + number + `(?:/` + number + `)?$`)
-	aboveRE = regexp.MustCompile(`^pod` + number + `-spine` + number + `-top` + number + `$`)
+	linkRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^leaf` + number + `-spine` + number + `(?:/` + number + `)?$`)
+	})
+	aboveRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^pod` + number + `-spine` + number + `-top` + number + `$`)
+	})
 )
 
-// UnmarshalText implements encoding.TextUnmarshaler.
 func (l *linkName) UnmarshalText(name []byte) error {
-	below, above := linkRE.FindSubmatch(name), aboveRE.FindSubmatch(name)
-	m := slices.Concat(below, above) // of which one is empty
+	below, above := linkRE().FindSubmatch(name), aboveRE().FindSubmatch(name)
+	m := slices.Concat(below, above) // one of them is empty
 	if m == nil {
 		return fmt.Errorf("%q is not a link", name)
 	}
@@ -92,7 +95,7 @@ func (l *linkName) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// parse reads the line of a journal that counts; of none, nobody has written yet.
+// parse reads the last complete line of a journal; an empty one has no links.
 func parse(line []byte) (s state, err error) {
 	if len(line) == 0 {
 		return s, nil
@@ -111,11 +114,11 @@ func parse(line []byte) (s state, err error) {
 func (s *state) check() error {
 	switch h := s.By; {
 	case s.Journal != magic:
-		return fmt.Errorf("not a journal of injected links: it is no %q", magic)
+		return fmt.Errorf("not a journal of injected links: it does not begin with %q", magic)
 	case fields[h.Kind] == nil:
 		return fmt.Errorf("unknown kind %q", h.Kind)
 	case h.Host == "" || h.Dir == "" || h.PID < 1 || h.Since.IsZero():
-		return errors.New("host, pid, since and dir are wanted")
+		return errors.New("host, pid, since or dir is missing")
 	case h.Timeout <= 0:
 		return errors.New("timeout_ns must be above 0")
 	}
@@ -124,7 +127,7 @@ func (s *state) check() error {
 		case s.index(p.Link.Link) != i:
 			return fmt.Errorf("%s is down twice", p.Link)
 		case p.Since.IsZero():
-			return fmt.Errorf("%s: since is wanted", p.Link)
+			return fmt.Errorf("%s: since is missing", p.Link)
 		case noName(p.Up) || slices.ContainsFunc(p.Probe, noName):
 			return fmt.Errorf("%s: how it is brought up: a program without a name", p.Link)
 		case len(p.Probe) == 0:
@@ -146,7 +149,6 @@ func (s *state) links() []topology.Link {
 	return out
 }
 
-// names are those of the links that are down, or may be.
 func (s *state) names() string {
 	var out []string
 	for _, p := range s.Down {
@@ -155,16 +157,16 @@ func (s *state) names() string {
 	return strings.Join(out, ", ")
 }
 
-// A journal is open and locked: only one process has it.
+// A journal is open and locked: only one process holds it.
 type journal struct {
 	state
 	path string
-	torn string // what a process that died had begun to write
+	torn string // the unfinished write of a dead process
 	file *trust.Record
 }
 
-// openJournal opens and locks a journal, which must be the user's own, and reads it. Without create
-// it returns fs.ErrNotExist where there is none.
+// openJournal opens, locks and reads a journal, which must be the user's own. Without create it
+// returns fs.ErrNotExist if there is no journal.
 func openJournal(path string, create bool) (*journal, error) {
 	flags := os.O_RDWR
 	if create {
@@ -184,7 +186,7 @@ func openJournal(path string, create bool) (*journal, error) {
 	return &journal{s, path, torn, file}, nil
 }
 
-// busy says who uses a journal, as far as it says so.
+// busy names the user of a journal, as far as the journal does.
 func busy(path string) error {
 	line, err := trust.ReadRecord(path)
 	if s, bad := parse(line); err == nil && bad == nil && s.By.PID > 0 {
@@ -193,7 +195,7 @@ func busy(path string) error {
 	return fmt.Errorf("journal %s is in use by another run", path)
 }
 
-// begin says who uses a journal in which all is up.
+// begin writes the header into a journal without links that are down.
 func (j *journal) begin(h Header) error {
 	if err := j.write(state{magic, h, nil}); err != nil {
 		return err
@@ -222,7 +224,7 @@ func (j *journal) up(l topology.Link) error {
 	return j.write(state{magic, j.By, slices.Delete(slices.Clone(j.Down), i, i+1)})
 }
 
-// close gives the journal up, and removes it when nothing is down.
+// close closes the journal, and removes it if no link is down.
 func (j *journal) close() error {
 	if len(j.Down) == 0 {
 		return j.file.Remove()

@@ -9,15 +9,14 @@ import (
 const (
 	// pollEvery is the pause between two probes.
 	pollEvery = 100 * time.Millisecond
-	// againEvery is the pause before a command that should bring a link up is
-	// tried again.
+	// againEvery is the pause before a retry of a command to bring a link up.
 	againEvery = 500 * time.Millisecond
 )
 
 type operator struct{ Header }
 
-// lower takes a link down. The answer of a port that has just been disabled may
-// have to come through that very port: where ibportstate fails, the probe decides.
+// lower takes a link down. The answer of a disabled port may have to pass through that very port:
+// if ibportstate fails, the probe decides.
 func (o operator) lower(ctx context.Context, link string, r recipe) error {
 	err := o.command(ctx, link, "down", r.down)
 	e, ok := errors.AsType[*linkError](err)
@@ -32,9 +31,9 @@ func (o operator) lower(ctx context.Context, link string, r recipe) error {
 	return seen
 }
 
-// raise brings a link up. A command that fails may do so because the link is up,
-// which the probe then says, or because the network has not found its way around
-// the link yet, so it is tried again as long as there is time.
+// raise brings a link up. A command may fail because the link is up already, which the probe then
+// shows, or because the network has not found its way around the link yet. So it is retried as long
+// as there is time.
 func (o operator) raise(ctx context.Context, link string, r Remedy) error {
 	giveUp := time.Now().Add(o.Timeout)
 	for {
@@ -60,7 +59,7 @@ func (o operator) raise(ctx context.Context, link string, r Remedy) error {
 func (o operator) command(ctx context.Context, link string, doing string, p Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	// A down that outlives us would undo what a restore does. An up should end.
+	// A down that outlives this process would undo a restore. An up should end.
 	e := start(limited, o.Dir, p, doing == "down")
 	switch {
 	case ctx.Err() != nil:
@@ -73,7 +72,7 @@ func (o operator) command(ctx context.Context, link string, doing string, p Prog
 	return nil
 }
 
-// await probes until the link is in a state, or time is up.
+// await probes until the link is in the wanted state, or time is up.
 func (o operator) await(ctx context.Context, link string, doing string, want linkState, probe []Program) error {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -86,7 +85,7 @@ func (o operator) await(ctx context.Context, link string, doing string, want lin
 		case err == nil && a.state == want:
 			return nil
 		case err == nil || last.said == "" && last.state == linkUnknown:
-			last = a // one that was cut short at the end tells nothing new
+			last = a // an interrupted one tells nothing new
 		}
 		if !pause(limited, pollEvery) {
 			break
@@ -107,8 +106,8 @@ type answer struct {
 	said  string
 }
 
-// probe asks one after the other until one can tell. It returns an error only
-// when ctx has ended; an answer that came all the same is in vain then.
+// probe tries one probe after the other until one can tell. It returns an error only if ctx has
+// ended, and then ignores any answer.
 func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()

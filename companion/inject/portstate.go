@@ -32,11 +32,10 @@ func portStates(o Options) (recipes, error) {
 	return func(l topology.Link) (recipe, error) { return portRecipe(o, n, p, l) }, nil
 }
 
-// portRecipe disables the port of the leaf, the lower end: a leaf that has servers is reached
-// through its other spines, but a spine whose last link is disabled at its own
-// end could not be told any more to enable it. The spine's port is asked first,
-// since it does not know what the leaf was told; where it does not answer, the
-// leaf's own counts.
+// portRecipe disables the port of the leaf, the lower end: a leaf with servers is reached through
+// its other spines, but a spine whose last link is disabled at its own end could no longer be told
+// to enable it. The spine's port is probed first, since it does not know the leaf's setting; if it
+// does not answer, the leaf's port counts.
 func portRecipe(o Options, n *network.Network, p *network.Places, l topology.Link) (recipe, error) {
 	c, ok := p.Cable(l)
 	if !ok {
@@ -72,8 +71,8 @@ func (o *Options) portState(args ...string) Program {
 	return Program{Args: args}
 }
 
-// portVerdict reads what ibportstate prints of a port. A link whose ends see
-// each other is up only when the subnet manager has activated it.
+// portVerdict reads the output of ibportstate about a port. A link with a physical connection is up
+// only when the subnet manager has activated it.
 func portVerdict(out string) linkState {
 	phys, logical := portField(out, "PhysLinkState:"), portField(out, "LinkState:")
 	switch {

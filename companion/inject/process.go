@@ -15,17 +15,17 @@ import (
 
 type ended struct {
 	code int    // exit code; -1: ended by a signal, or not started
-	out  string // the beginning of standard output
+	out  string // start of standard output
 	said string // last line of standard error, or why it did not start
 }
 
-// drainAfter is how long the output of a program is waited for that has ended
-// but left others behind, with the same standard output.
+// drainAfter is how long to wait for the output of a program that has ended but left child
+// processes with the same standard output.
 const drainAfter = time.Second
 
-// start runs a program to its end. It has a process group of its own: a Ctrl-C
-// at the terminal is for us, who then bring links up with it, and at the end of
-// ctx it is killed with all that it has started. With bound it also dies with us.
+// start runs a program to its end. It has a process group of its own: a Ctrl-C at the terminal is
+// for this process, which then uses the program to bring links up. At the end of ctx the whole
+// group is killed. With bound it also dies with this process.
 func start(ctx context.Context, dir string, p Program, bound bool) ended {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	if p.Args[0] == "evbench" {

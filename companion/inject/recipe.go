@@ -13,14 +13,13 @@ import (
 	"evbench/topology"
 )
 
-// A Program is what is run, without a shell of its own.
+// A Program is a command without a shell.
 type Program struct {
 	Args []string `json:"args"` // the first is looked up in PATH; "evbench" is this program
 	Env  []string `json:"env,omitempty"`
 }
 
-// String is the command line as it would be typed into a shell. What a terminal would
-// act upon is escaped.
+// String is the command line as typed into a shell, with control characters escaped.
 func (p Program) String() string {
 	words := p.Args
 	if len(p.Env) > 0 {
@@ -45,8 +44,7 @@ func quote(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// A Remedy is how a link is brought up, and looked at. Of several probes the
-// first counts that can tell.
+// A Remedy brings a link up, and probes it. The first probe that can tell counts.
 type Remedy struct {
 	Up    Program   `json:"up"`
 	Probe []Program `json:"probe"`
@@ -79,7 +77,7 @@ func newRecipes(o Options) (recipes, error) {
 	return func(l topology.Link) (recipe, error) { return shellRecipe(o, l), nil }, nil
 }
 
-// fields are what the kinds take; with false they may do without.
+// fields are the options of the kinds; false means optional.
 var fields = map[string]map[string]bool{
 	kindCommand:     {"down": true, "up": true, "probe": true},
 	kindSSH:         {"down": true, "up": true, "probe": true, "host": true},
@@ -87,7 +85,7 @@ var fields = map[string]map[string]bool{
 	kindLab:         {"lab": true},
 }
 
-// check names the first field that is missing, or that the kind does not know.
+// check names the first field that is missing, or unknown to the kind.
 func (o *Options) check() error {
 	takes, ok := fields[o.Kind]
 	if !ok {
@@ -115,13 +113,12 @@ func (o *Options) check() error {
 	return nil
 }
 
-// hostRE is what may follow ssh: nothing that it or a shell would take for
-// something else.
+// hostRE is a valid host argument of ssh: nothing that ssh or a shell would interpret.
 var hostRE = regexp.MustCompile(`^[A-Za-z0-9{_][A-Za-z0-9_.:@{}%-]*$`)
 
-// fill puts our names of a link and of the switches at its ends into a text. They are made of letters,
-// digits, hyphens and slashes (leaf0, spine3, leaf0-spine3/1), so that no shell sees more than a word in
-// them, quoted or not.
+// fill inserts this program's names of a link and of the switches at its ends into a text. They
+// consist of letters, digits, hyphens and slashes (leaf0, spine3, leaf0-spine3/1), so that a shell
+// takes each for one word, quoted or not.
 func (o *Options) fill(text string, l topology.Link) string {
 	lower, upper := fmt.Sprintf("leaf%d", l.Leaf), fmt.Sprintf("spine%d", l.Spine)
 	if o.Tree != nil {
@@ -147,13 +144,13 @@ func shellRecipe(o Options, l topology.Link) recipe {
 	return recipe{down: program(o.Down), Remedy: Remedy{Up: program(o.Up), Probe: []Program{program(o.Probe)}}}
 }
 
-// bySSH runs a text in the shell of a host. There is nobody to type a password.
+// bySSH runs a text in the shell of a host. BatchMode, because no one can type a password.
 func bySSH(host, text string) Program {
 	return Program{Args: []string{"ssh", "-o", "BatchMode=yes", host, "--", text}}
 }
 
-// labRecipe sets the interface at the leaf down, and looks at the other end of
-// the cable, which runs only if both ends do.
+// labRecipe sets the interface at the leaf down, and probes the other end of the cable, which runs
+// only if both ends do.
 func labRecipe(dir string, l topology.Link) recipe {
 	leaf, spine := fmt.Sprintf("leaf%d", l.Leaf), fmt.Sprintf("spine%d", l.Spine)
 	exec := func(node string, args ...string) Program {

@@ -16,8 +16,7 @@ import (
 	"evbench/topology"
 )
 
-// protocol marks routes as ours, so that others can be told apart: "ip route
-// show proto 201".
+// protocol marks routes of this program, for distinction: "ip route show proto 201".
 const protocol = 201
 
 // Limits of the addresses.
@@ -28,12 +27,12 @@ const (
 
 func room(t *topology.Tree) bool { return t.Leaves() <= maxLeaves && t.Paths() <= maxPaths }
 
-// A Batch is what each node has to hold, with a file for each Linux switch and each server.
+// A Batch is the configuration of each node, with a file for each Linux switch and each server.
 //
 // As in the lab, the address of a server chooses the path: 10.<path>.<leaf>.<slot+1>, and
 // 10.200.<leaf>.<slot+1> for routing tables. Cables between switches have two addresses each from
-// 172.16.0.0/12 upwards, and every leaf is 169.254.0.1 to its servers. An interface is called by
-// what it leads to.
+// 172.16.0.0/12 upwards, and every leaf is 169.254.0.1 to its servers. An interface is named after
+// its far end.
 type Batch struct {
 	plan   *plan.Plan
 	tree   *topology.Tree
@@ -41,10 +40,11 @@ type Batch struct {
 	routes companion.Routes
 }
 
-// ifaceRE is what files and interfaces may be called.
+// ifaceRE is the valid names of files and interfaces.
 var ifaceRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
 
-// NewBatch returns the files of a plan. Where its tree has names that interfaces cannot have, ours count.
+// NewBatch returns the files of a plan. If names in its tree are invalid for interfaces, default
+// names replace all.
 func NewBatch(p *plan.Plan) (*Batch, error) {
 	t := p.Tree
 	switch {
@@ -68,7 +68,6 @@ func NewBatch(p *plan.Plan) (*Batch, error) {
 
 func (b *Batch) nodes() int { return len(b.routes) }
 
-// Name returns the name of a node.
 func (b *Batch) Name(n companion.Node) string { return companion.NodeName(b.tree, n) }
 
 type address struct {
@@ -111,7 +110,7 @@ func (b *Batch) addresses(n companion.Node) []address {
 	return out
 }
 
-// pathNote names a path: its spine or top switch, and the cables up and down where they are parallel.
+// pathNote names a path: its spine or top switch, and the cables up and down if they are parallel.
 func pathNote(t *topology.Tree, path int) string {
 	spine, top := t.SpineTop(path)
 	if t.Cables() == 1 {
@@ -121,9 +120,9 @@ func pathNote(t *topology.Tree, path int) string {
 	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.Leaves()+spine), up, down)
 }
 
-// Switches returns which switch has an address, for all cables between switches:
-// by these they answer whoever asks for the routers on the way. There are none
-// for a tree that the addresses have no room for.
+// Switches maps an address to the switch that owns it, for all cables between switches: with these
+// they answer probes for the routers on the way. It is empty for a tree with more cables than
+// addresses.
 func Switches(t *topology.Tree) map[string]string {
 	out := map[string]string{}
 	if !room(t) {
@@ -140,10 +139,9 @@ func Switches(t *topology.Tree) map[string]string {
 	return out
 }
 
-// writeNode writes the file of one node, for "ip -force -batch FILE": it sets
-// addresses and routes, which does not disturb those that are right already, and
-// deletes the routes to stale, the prefixes that an earlier file had set. The
-// routes of a dead link are in no file, so -force goes on where an interface is
+// writeNode writes the file of one node, for "ip -force -batch FILE". It sets addresses and routes,
+// which does not disturb correct ones, and deletes the routes to stale, the prefixes set by an
+// earlier file. The routes of a dead link are in no file, so -force continues where an interface is
 // down.
 func (b *Batch) writeNode(w io.Writer, n companion.Node, stale []netip.Prefix) error {
 	out := bufio.NewWriter(w)
@@ -192,8 +190,8 @@ func (b *Batch) hop(n companion.Node, p companion.Port) string {
 	}
 }
 
-// WriteAddresses writes the address plan: node, interface, address and what the
-// address is for: a cable, a gateway, or the path to a server.
+// WriteAddresses writes the address plan: node, interface, address and its purpose: a cable, a
+// gateway, or the path to a server.
 func (b *Batch) WriteAddresses(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "# addresses of %s, %d servers: node interface address path\n", b.tree.Notation(), b.tree.Servers())

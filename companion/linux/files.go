@@ -21,10 +21,9 @@ import (
 
 const addressFile = "addresses.txt"
 
-// Write writes addresses.txt and a file NODE.batch for every node into a
-// directory, and returns how many: all or none. A file that is there already, of an
-// earlier plan, says what that plan had set and this one does not: such routes are
-// deleted by the new file. One that cannot be read is a *StaleError.
+// Write writes addresses.txt and a file NODE.batch for every node into a directory, and returns how
+// many: all or none. A new file deletes the routes set by the existing file of an earlier plan and
+// not by this one. An unreadable existing file is a *StaleError.
 func (b *Batch) Write(dir string) (int, error) {
 	files := []atomicfile.File{{Name: filepath.Join(dir, addressFile), Write: b.WriteAddresses}}
 	for i := range b.nodes() {
@@ -42,7 +41,7 @@ func (b *Batch) Write(dir string) (int, error) {
 	return len(files), nil
 }
 
-// OfTables returns the commands for the forwarding tables of a tree of two levels or three.
+// OfTables returns the commands for the forwarding tables of a tree of two or three levels.
 func OfTables(l *lft.Tables) (*Batch, error) {
 	tables, err := routing.OfNetwork(l)
 	if err != nil {
@@ -51,7 +50,6 @@ func OfTables(l *lft.Tables) (*Batch, error) {
 	return NewBatch(&plan.Plan{Tree: tables.Tree, Tables: tables, Routing: l.Engine})
 }
 
-// WriteNodes writes the commands of all nodes, one node after the other.
 func (b *Batch) WriteNodes(w io.Writer) error {
 	for n := range b.nodes() {
 		if err := b.writeNode(w, companion.Node(n), nil); err != nil {
@@ -66,11 +64,9 @@ type StaleError struct{ err error }
 
 func (e *StaleError) Error() string { return e.err.Error() }
 
-// Unwrap returns the cause.
 func (e *StaleError) Unwrap() error { return e.err }
 
-// earlier returns the prefixes that a file sets, and those that it deletes: nobody
-// knows whether it has been used.
+// earlier returns the prefixes that a file sets and deletes: whether the file was used is unknown.
 func earlier(name string) ([]netip.Prefix, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +83,7 @@ func earlier(name string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// prefixes returns the prefixes of the routes that a batch file sets or deletes,
-// sorted, each once.
+// prefixes returns the prefixes of the routes that a batch file sets or deletes, sorted, each once.
 func prefixes(r io.Reader) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	in := bufio.NewScanner(r)

@@ -14,15 +14,15 @@ import (
 )
 
 type held struct {
-	route companion.Route // Via is empty where every hop is dead
-	alien []byte          // the kernel's own words, where this package would not have written it so
+	route companion.Route // Via is empty if every hop is dead
+	alien []byte          // the kernel's text, if this package would not have written the route so
 }
 
-// dumps is how often a table is read again when it changes meanwhile.
+// dumps is the most readings of a table that changes meanwhile.
 const dumps = 10
 
-// read returns all routes of a node's main table. Those whose packets are sprayed have
-// others in the tables of marks.
+// read returns all routes of a node's main table. Sprayed routes have others in the tables of
+// marks.
 func (t *Target) read(n lab.Node) (out []held, err error) {
 	r := newReader(t.lab.Ports(n))
 	var sprayed map[netip.Prefix]sprayTable
@@ -68,8 +68,8 @@ func newReader(ports []lab.Port) reader {
 	return r
 }
 
-// route reads one route, and says of which table it is, 0 where that does not matter.
-// Hops that the kernel has marked dead do not count.
+// route reads one route, and returns its table, 0 if it is irrelevant. Hops that the kernel has
+// marked dead do not count.
 func (r reader) route(entry []byte) (h held, table int, err error) {
 	if len(entry) < unix.SizeofRtMsg {
 		return h, 0, errors.New("short route message")
@@ -115,7 +115,7 @@ type hop struct {
 	flags   byte
 }
 
-// hop adds a hop to a route, or finds that this package has not written it.
+// hop adds a hop to a route, or detects that this package has not written it.
 func (r reader) hop(p hop, h *held, known *bool) {
 	port, ok := r.port[p.index]
 	switch {
@@ -150,7 +150,7 @@ func (r reader) hops(b []byte, h *held, known *bool) error {
 	return nil
 }
 
-// addressOf returns the zero Addr for what is no address, which none is equal to.
+// addressOf returns the zero Addr for an invalid address; it equals none.
 func addressOf(value []byte) netip.Addr {
 	a, _ := netip.AddrFromSlice(value)
 	return a

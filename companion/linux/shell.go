@@ -15,10 +15,10 @@ import (
 	"evbench/internal/proc"
 )
 
-// A Shell is the Linux switches that a command such as ssh reaches: "COMMAND NODE ip …" runs ip there.
-// It implements companion.Switches: its tables are *Batch, of which hosts, with one way to their leaf,
-// get none. Routes of others to the same prefixes are replaced, and come back with the former tables;
-// the rest of them stays.
+// A Shell is the Linux switches reached by a command such as ssh: "COMMAND NODE ip …" runs ip
+// there. It implements companion.Switches: its tables are *Batch. Hosts, with one way to their
+// leaf, get no tables. Foreign routes to the same prefixes are replaced, and come back with the
+// former tables; other foreign routes stay.
 type Shell struct {
 	Command []string
 	names   []string // of the switches
@@ -36,7 +36,6 @@ func (s *Shell) Holds(ctx context.Context, want companion.Tables) error {
 	})
 }
 
-// NewShell returns the switches of a batch.
 func NewShell(command []string, b *Batch) *Shell {
 	s := &Shell{Command: command}
 	for n := range b.tree.Switches() {
@@ -45,23 +44,24 @@ func NewShell(command []string, b *Batch) *Shell {
 	return s
 }
 
-// Kind is how companion.FormerFile names tables that a Shell installed.
+// Kind names tables installed by a Shell in companion.FormerFile.
 const Kind = "kernel"
 
-// A wanted thing is tables for a Shell.
+// wanted is tables for a Shell.
 type wanted interface {
-	// change returns what ip -batch gets for a switch, and the routes that it then has to hold.
+	// change returns the input of ip -batch for a switch, and the routes that it then has to hold.
 	change(name string, now *state) (batch string, want map[string]string)
 }
 
-// A state is what a switch holds: routes by prefix, in words that ip takes and that are equal for equal
-// routes, and addresses with their devices. What comes with an address is no route.
+// A state is the configuration of a switch: routes by prefix, as words for ip that are equal for
+// equal routes, and addresses with their devices. Routes that the kernel makes for an address are
+// left out.
 type state struct {
 	Routes    map[string]string `json:"routes"`
 	Addresses []string          `json:"addresses"`
 }
 
-// pairs are the words of a route that have another word behind them.
+// pairs are the words of a route that take another word.
 var pairs = []string{"via", "dev", "proto", "scope", "src", "metric", "weight"}
 
 const (
@@ -69,9 +69,9 @@ const (
 	addresses = " proto 2"
 )
 
-// normal returns the prefix of a route, and its words in order. Protocol and scope are numbers, as ip -N
-// prints them, also in batches: of a name that follows a number, ip -batch 6.1 makes the number. What is
-// dead is not the route's but its link's.
+// normal returns the prefix of a route, and its words in order. Protocol and scope are numbers, as
+// ip -N prints them, also in batches: ip -batch 6.1 turns a name after a number into the number.
+// The state dead belongs to the link, not to the route.
 func normal(line string) (prefix, words string) {
 	var hops []string
 	for i, part := range strings.Split(line, "nexthop ") {
@@ -118,7 +118,7 @@ func whole(dst string) string {
 // is reports whether a route has a protocol.
 func is(words, protocol string) bool { return strings.Contains(words+" ", protocol+" ") }
 
-// change deletes what an earlier plan has set, and this one does not.
+// change deletes the routes of an earlier plan that this one does not set.
 func (b *Batch) change(name string, now *state) (batch string, want map[string]string) {
 	n := slices.IndexFunc(b.routes, func(t companion.Table) bool { return b.Name(t.Node) == name })
 	want = map[string]string{}
@@ -138,7 +138,6 @@ func (b *Batch) change(name string, now *state) (batch string, want map[string]s
 	return text.String(), want
 }
 
-// Files implements companion.Tables.
 func (b *Batch) Files() (out []companion.File, err error) {
 	for i := range b.nodes() {
 		var text strings.Builder
@@ -150,7 +149,7 @@ func (b *Batch) Files() (out []companion.File, err error) {
 	return out, nil
 }
 
-// A former is what switches held before, by name.
+// A former is the former states of switches, by name.
 type former map[string]*state
 
 func (f former) change(name string, now *state) (batch string, want map[string]string) {
@@ -171,7 +170,6 @@ func (f former) change(name string, now *state) (batch string, want map[string]s
 	return text.String(), f[name].Routes
 }
 
-// Files implements companion.Tables.
 func (f former) Files() (out []companion.File, err error) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		text, err := json.Marshal(f[name])
@@ -183,7 +181,7 @@ func (f former) Files() (out []companion.File, err error) {
 	return out, nil
 }
 
-// Former makes the switches and the tables of companion.FormerFile.
+// Former makes the switches and the tables from companion.FormerFile.
 func Former(command []string, list []companion.File) (*Shell, companion.Tables, error) {
 	s, f := &Shell{Command: command}, former{}
 	for _, x := range list {
@@ -196,10 +194,9 @@ func Former(command []string, list []companion.File) (*Shell, companion.Tables, 
 	return s, f, nil
 }
 
-// atOnce is how many switches are reached at a time: each is waited for, not worked for.
+// atOnce is how many switches are contacted at a time: the work is mostly waiting.
 const atOnce = 16
 
-// Before implements companion.Switches.
 func (s *Shell) Before(ctx context.Context, _ companion.Tables) (companion.Tables, error) {
 	states := make([]*state, len(s.names))
 	err := parallel.Try(atOnce, len(s.names), func(i int) (err error) {
@@ -216,7 +213,6 @@ func (s *Shell) Before(ctx context.Context, _ companion.Tables) (companion.Table
 	return out, nil
 }
 
-// Put implements companion.Switches.
 func (s *Shell) Put(ctx context.Context, want companion.Tables) (changed int, err error) {
 	counts := make([]int, len(s.names))
 	err = parallel.Try(atOnce, len(s.names), func(i int) (err error) {
@@ -255,7 +251,7 @@ func lacking(want map[string]string, have *state) (out []string) {
 	return out
 }
 
-// takes reports what a switch has not taken of its table, and what it holds of another one.
+// takes reports which routes of its table a switch has not taken, and foreign ones that it holds.
 func takes(name string, want map[string]string, have *state) error {
 	if out := lacking(want, have); len(out) > 0 {
 		return fmt.Errorf("%s has not taken its table: %d routes are not there, first %s", name, len(out), out[0])
@@ -295,7 +291,6 @@ func (s *Shell) read(ctx context.Context, name string) (*state, error) {
 
 const maxPrinted = 64 << 20
 
-// run runs ip on a switch.
 func (s *Shell) run(ctx context.Context, name, in string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.Command[0], slices.Concat(s.Command[1:], []string{name, "ip"}, args)...)
 	cmd.Stdin = strings.NewReader(in)

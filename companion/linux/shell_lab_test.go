@@ -90,7 +90,7 @@ func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	}
 	expect.Must(t, os.WriteFile(refuse, []byte(refuses), 0o600))
 	_, err = i.Install(t.Context(), first)
-	if _, ok := errors.AsType[*companion.InstallError](err); !ok || !strings.Contains(err.Error(), refuses+" has not taken its table: ") || !strings.Contains(err.Error(), "the earlier tables are back") {
+	if _, ok := errors.AsType[*companion.InstallError](err); !ok || !strings.Contains(err.Error(), refuses+" has not taken its table: ") || !strings.Contains(err.Error(), "the former tables are back") {
 		t.Errorf("%v", err)
 	}
 	expect.Must(t, i.Undo(t.Context()))

@@ -15,26 +15,25 @@ import (
 	"evbench/fabric/lab"
 )
 
-// Packets are sprayed in three steps. A rule of the packet filter marks each packet to
-// a prefix with a random number from 1 to the number of its ports; a rule of the
-// routing policy leads the mark i to routing table i; and there the prefix has port i.
-// A packet that finds nothing in its table, such as after its link has died, goes by
-// the main table, which has all ports and hashes flows.
+// Packets are sprayed in three steps. A rule of the packet filter marks each packet to a prefix
+// with a random number from 1 to the number of its ports; a rule of the routing policy leads the
+// mark i to routing table i; and there the prefix has port i. A packet without a route in its
+// table, such as after its link has died, uses the main table, which has all ports and hashes
+// flows.
 //
-// All three work in a user namespace without root. The kernel's own hash over several
-// ports knows flows only (fib_multipath_hash_policy 0 to 3), and a program at a queue
-// (tc with eBPF) would need rights outside of the namespace.
+// All three work in a user namespace without root. The kernel's own hash over several ports
+// distinguishes only flows (fib_multipath_hash_policy 0 to 3), and a program at a queue (tc with
+// eBPF) would need rights outside the namespace.
 
-// maxSpray is the last table of a mark; those above are the kernel's own. A lab has at
-// most 200 paths.
+// maxSpray is the last table of a mark; higher ones belong to the kernel. A lab has at most 200
+// paths.
 const maxSpray = 250
 
 const filterName = "evbench"
 
 type sprays map[netip.Prefix]int
 
-// spray brings the marks of a node, and the tables that they lead to, to what an edit of
-// its main table asks for.
+// spray changes the marks of a node, and their tables, according to an edit of its main table.
 func (t *Target) spray(e companion.Edit) error {
 	set := slices.DeleteFunc(slices.Clone(e.Set), func(r companion.Route) bool { return !r.Spray })
 	if _, before := t.sprayed.Load(e.Node); !before && len(set) == 0 {
@@ -67,9 +66,8 @@ func (t *Target) spray(e companion.Edit) error {
 	return t.lab.Filter(id, want.transaction())
 }
 
-// sprayTables are the requests that give each port of a route a table of its own, and
-// each mark its table. The order is that of the marks: a table is there before packets
-// are led to it.
+// sprayTables are the requests that give each port of a route a table of its own, and each mark its
+// table. Tables follow the order of the marks: a table exists before packets are led to it.
 func (t *Target) sprayTables(n lab.Node, r companion.Route) []lab.Message {
 	var out []lab.Message
 	ports := t.lab.Ports(n)
@@ -83,8 +81,8 @@ func (t *Target) sprayTables(n lab.Node, r companion.Route) []lab.Message {
 	return out
 }
 
-// markRule is the body of the request that leads a mark to the table of the same number:
-// struct fib_rule_hdr and attributes.
+// markRule is the body of the request that leads a mark to the table of the same number: struct
+// fib_rule_hdr and attributes.
 func markRule(mark int) []byte {
 	m := []byte{unix.AF_INET, 0, 0, 0, byte(mark), 0, 0, unix.FR_ACT_TO_TBL, 0, 0, 0, 0}
 	for _, kind := range []uint16{unix.FRA_PRIORITY, unix.FRA_FWMARK} {
@@ -118,8 +116,8 @@ func (s sprays) transaction() []lab.Message {
 // manglePriority is -150: before the routing decision.
 const manglePriority = 1<<32 - 150
 
-// markRandomly are the steps of a rule: load the destination, mask it, compare it with
-// the prefix, draw a number from 1 to n, make it the mark.
+// markRandomly is the expressions of a rule: load the destination, mask it, compare it with the
+// prefix, draw a number from 1 to n, set it as the mark.
 func markRandomly(p netip.Prefix, n int) []byte {
 	const destination = 16 // in the header of IPv4
 	mask := binary.BigEndian.AppendUint32(nil, ^uint32(0)<<(32-p.Bits()))
@@ -155,8 +153,8 @@ func padded(kind uint16, value []byte) []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-// comment is what a rule is known by, in the form in which programs show it: type,
-// length and text, such as "10.200.1.0/24 over 4".
+// comment identifies a rule, in the form in which programs show it: type, length and text, such as
+// "10.200.1.0/24 over 4".
 func comment(p netip.Prefix, n int) []byte {
 	s := fmt.Sprintf("%s over %d", p, n)
 	return append([]byte{0, byte(len(s) + 1)}, append([]byte(s), 0)...)
@@ -177,7 +175,7 @@ func (t *Target) marks(n lab.Node) (sprays, error) {
 			prefix, count, _ := strings.Cut(string(value[2:len(value)-1]), " over ")
 			p, err := netip.ParsePrefix(prefix)
 			if err != nil {
-				return nil // a rule of others
+				return nil // a foreign rule
 			}
 			out[p], err = strconv.Atoi(count)
 			return err
@@ -186,11 +184,11 @@ func (t *Target) marks(n lab.Node) (sprays, error) {
 	return out, err
 }
 
-// A sprayTable is what the tables of marks have for a prefix: the port of each mark.
+// A sprayTable is the entries for a prefix in the tables of marks: the port of each mark.
 type sprayTable map[int]companion.Port
 
-// markSprayed marks the routes that the packets of a node are sprayed by: their prefixes have
-// a mark for each port, and each mark its table. tables are by prefix.
+// markSprayed marks the routes by which the packets of a node are sprayed: their prefixes have a
+// mark for each port, and each mark its table. tables are by prefix.
 func (t *Target) markSprayed(n lab.Node, routes []held, tables map[netip.Prefix]sprayTable) error {
 	if len(tables) == 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package linux puts the routes of plans into Linux kernels: those of a lab (package fabric/lab)
-// through netlink, as the companion's Target there, and those of switches elsewhere as files for
-// "ip -batch" (Batch), which others carry there. It decides no route.
+// Package linux installs the routes of plans in Linux kernels: those of a lab (package fabric/lab)
+// through netlink, as the companion's Target there, and those of other switches as files for "ip
+// -batch" (Batch), which others copy there. It decides no route.
 package linux
 
 import (
@@ -16,19 +16,18 @@ import (
 	"evbench/internal/parallel"
 )
 
-// A Target is a lab as the companion sees it. Everything in the main table of a
-// node is taken to be the companion's, and so are the tables 1 to maxSpray.
+// A Target is a lab as the companion sees it. The companion owns everything in the main table of a
+// node, and the tables 1 to maxSpray.
 type Target struct {
 	lab     *lab.Lab
-	sprayed sync.Map // of companion.Node: those that have, or have had, marks
+	sprayed sync.Map // companion.Node: nodes that have, or have had, marks
 }
 
-// NewTarget returns the target for a lab. It holds nothing that would have to be
-// closed.
+// NewTarget returns the target for a lab. It needs no close.
 func NewTarget(l *lab.Lab) *Target { return &Target{lab: l} }
 
-// Apply implements companion.Target. Nodes are served in parallel; of each the
-// routes are read first and only what differs is written.
+// Apply implements companion.Target. It serves nodes in parallel, and reads the routes of a node
+// first to write only the differences.
 func (t *Target) Apply(ctx context.Context, want companion.Routes) (changed int, err error) {
 	counts := make([]int, len(want))
 	err = t.each(ctx, len(want), func(i int) (err error) {
@@ -70,8 +69,7 @@ func (t *Target) each(ctx context.Context, n int, f func(i int) error) error {
 	})
 }
 
-// apply makes a node hold exactly the given routes, and returns how many had to be
-// written or deleted.
+// apply makes a node hold exactly the given routes, and returns how many it has written or deleted.
 func (t *Target) apply(want companion.Table) (changed int, err error) {
 	id := lab.Node(want.Node)
 	have, err := t.read(id)

@@ -13,8 +13,7 @@ import (
 	"evbench/fabric/lab"
 )
 
-// Write implements companion.Target. All routes of a node go to its kernel in one
-// call.
+// Write implements companion.Target. All routes of a node go to its kernel in one call.
 func (t *Target) Write(ctx context.Context, edits []companion.Edit) (changed int, err error) {
 	var errs []error
 	for _, e := range edits {
@@ -50,9 +49,8 @@ func (t *Target) edit(e companion.Edit) (changed int, err error) {
 	return changed + n, t.spray(e)
 }
 
-// batch returns how many requests have succeeded, and the first error of others.
-// The kernel deletes routes too, when an interface goes down; and a mark may have its
-// rule already.
+// batch returns how many requests have succeeded, and the first other error. The kernel deletes
+// routes too, when an interface goes down, and a mark may have its rule already.
 func (t *Target) batch(n lab.Node, messages []lab.Message, what func(i int) string) (done int, err error) {
 	if len(messages) == 0 {
 		return 0, nil
@@ -75,8 +73,7 @@ func (t *Target) batch(n lab.Node, messages []lab.Message, what func(i int) stri
 	return done, err
 }
 
-// setMessage is the body of the request that adds a route or replaces what there is
-// for its prefix.
+// setMessage is the body of the request that adds a route or replaces the one to its prefix.
 func setMessage(r companion.Route, ports []lab.Port) []byte {
 	var flags uint32
 	if len(r.Via) == 1 {
@@ -98,7 +95,7 @@ func setMessage(r companion.Route, ports []lab.Port) []byte {
 	return attribute(m, unix.RTA_MULTIPATH, hops)
 }
 
-// congestion is what a route of a server says of congestion control; "": nothing.
+// congestion is the attribute of a server's route for congestion control; "": none.
 func congestion(r companion.Route, name string) []byte {
 	if name == "" || !r.Source.IsValid() {
 		return nil
@@ -127,8 +124,7 @@ func routeHeader(p netip.Prefix, scope, kind byte, flags uint32) []byte {
 	return attribute(m, unix.RTA_DST, p.Addr().AsSlice())
 }
 
-// attribute appends a netlink attribute. The values here are multiples of four
-// bytes: no padding.
+// attribute appends a netlink attribute. The values here are multiples of four bytes: no padding.
 func attribute(to []byte, kind uint16, value []byte) []byte {
 	to = binary.NativeEndian.AppendUint16(to, uint16(unix.SizeofRtAttr+len(value)))
 	to = binary.NativeEndian.AppendUint16(to, kind)

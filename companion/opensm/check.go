@@ -14,12 +14,12 @@ type kind string
 // The kinds.
 const (
 	deadPort      kind = "dead port"      // an entry names a port without a cable
-	missingEntry  kind = "missing entry"  // a switch on the way has none for the LID
+	missingEntry  kind = "missing entry"  // a switch on the way has no entry for the LID
 	missingSwitch kind = "missing switch" // a switch has no entry at all
-	looped        kind = "loop"           // a route comes back
+	looped        kind = "loop"           // a route returns to a switch
 	wrongHost     kind = "wrong host"     // a route ends at another node
 	wrongPath     kind = "wrong path"     // a message does not take the plan's path
-	noCable       kind = "no cable"       // a server of the plan has none
+	noCable       kind = "no cable"       // a server of the plan has no cable
 	overCapacity  kind = "over capacity"  // a table is shorter than the LIDs
 )
 
@@ -55,10 +55,10 @@ func (e *RefusedError) add(k kind, format string, args ...any) {
 	}
 }
 
-// check follows the route from every switch with hosts to every LID of every
-// host, whatever made the tables, and compares the path of every message with
-// the plan's. It returns nil, or a *RefusedError. Only pairs of leaves that the
-// plan itself leaves out may be without a route. O(switches · LIDs + servers²).
+// check follows the route from every switch with hosts to every LID of every host, for any kind of
+// tables, and compares the path of every message with the plan's. It returns nil, or a
+// *RefusedError. Only pairs of leaves left out by the plan itself may have no route. O(switches ·
+// LIDs + servers²).
 func (r *Routes) check() error {
 	c := checker{r: r, err: &RefusedError{}, out: r.leftOut()}
 	c.capacity()
@@ -105,8 +105,7 @@ func (c *checker) capacity() {
 	}
 }
 
-// cables looks for cables that messages of the plan take and the network has
-// not.
+// cables finds cables used by messages of the plan and missing in the network.
 func (c *checker) cables() {
 	t, places := c.r.Plan.Tree, c.r.places
 	said := map[topology.Link]bool{}
@@ -148,7 +147,7 @@ func (c *checker) host(h network.Node) {
 	n := c.r.Net
 	home := n.Leaf(h).Node
 	if home == network.NoNode {
-		return // messages says so if the plan knows it
+		return // messages reports it if the plan knows the host
 	}
 	base := int(n.Info(h).LID)
 	for i := range n.Switches() {
@@ -188,8 +187,7 @@ func (c *checker) walk(from, to network.Node, lid int) {
 	c.err.add(looped, "%s: passes %s again", route(), c.name(at))
 }
 
-// messages compares the path of every message with the plan's, and looks for
-// servers without a cable.
+// messages compares the path of every message with the plan's, and finds servers without a cable.
 func (c *checker) messages() {
 	t, places := c.r.Plan.Tree, c.r.places
 	for dst, h := range places.Host {
@@ -235,7 +233,7 @@ func (c *checker) message(src, dst, path int) {
 	}
 }
 
-// sameCables reports whether a LID takes two cables, up from a switch and down, as far as it leads anywhere.
+// sameCables reports whether a LID takes two cables, up from a switch and down, as far as it leads.
 func (c *checker) sameCables(from network.Node, lid int, links []topology.Link) bool {
 	port := c.r.Tables.Port(from, lid)
 	next := c.r.Net.At(from, int(port)).Node

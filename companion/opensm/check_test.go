@@ -70,7 +70,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 			found = found || p.Kind == c.kind && strings.Contains(p.Text, c.says)
 		}
 		expect.True(t, found, "%s, %q: %v", c.kind, c.says, err)
-		expect.True(t, r.Write(t.TempDir()) != nil, "%s: written all the same", c.kind)
+		expect.True(t, expect.Err(Files{t.TempDir()}.Put(t.Context(), r)) != nil, "%s: written all the same", c.kind)
 	}
 }
 
@@ -111,12 +111,12 @@ func TestComputeRefuses(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{"three levels", three, n, Options{}, "5 switches, 8 are wanted"},
+		{"three levels", three, n, Options{}, "5 switches instead of 8"},
 		{"no routing", build(t, tree, plan.Options{Schedule: "linear-shift", Routing: plan.NoRouting}), n, Options{}, "no routing"},
 		{"ecmp", build(t, tree, plan.Options{Routing: routing.ECMP}), n, Options{}, "one port for a LID"},
 		{"spray", build(t, tree, plan.Options{Routing: routing.Spray}), n, Options{}, "one port for a LID"},
 		{"LMC", ftree, n, Options{LMC: 8}, "must be 0..7"},
-		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches, 3 leaves and 2 spines are wanted"},
+		{"another tree", ftree, networkOf(t, treeOf(t, "FT(2;2,4)"), 0), Options{}, "6 switches instead of 3 leaves and 2 spines"},
 		{"parallel cables", ftree, parallel, Options{}, "2 cables"},
 		{"a server elsewhere", ftree, rename(map[network.Node]string{0: "h2", 2: "h0"}), Options{}, "no cable to s1_0, its leaf"},
 		{"a server not there", ftree, rename(map[network.Node]string{0: "x"}), Options{}, "server0"},

@@ -14,7 +14,7 @@ import (
 	"evbench/topology/netfile"
 )
 
-// The files that Write makes.
+// The files of a directory.
 const (
 	LFTsFile  = "evbench.lfts" // the tables, for lfts_file of OpenSM
 	PathsFile = "paths.csv"    // the LID of each message, for the application
@@ -24,16 +24,16 @@ const (
 
 type file struct {
 	Name string
-	Text []byte // nil: there is to be none
+	Text []byte // nil: the file must not exist
 }
 
-// texts returns all files, for a directory whose name OpenSM's configuration
-// will hold. They are checked once more as OpenSM would read them.
+// texts returns all files, for a directory whose name OpenSM's configuration will contain. They are
+// checked again as OpenSM would read them.
 func (r *Routes) texts(dir string) ([]file, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	dir, err := filepath.Abs(dir) // OpenSM's directory is another
+	dir, err := filepath.Abs(dir) // OpenSM's working directory is another
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *Routes) texts(dir string) ([]file, error) {
 		func(w io.Writer) error { return r.writeConf(w, filepath.Join(dir, LFTsFile)) },
 	} {
 		if out[i].Name == PathsFile && r.Plan == nil {
-			continue // there is none, and one of a plan before is out of date
+			continue // no such file; one of an earlier plan is out of date
 		}
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
@@ -69,15 +69,6 @@ func (r *Routes) Files() ([]companion.File, error) {
 	return (&former{files: []file{{Name: LFTsFile}}, held: r.Tables}).Files()
 }
 
-// Write writes all files into a directory, or none.
-func (r *Routes) Write(dir string) error {
-	files, err := r.texts(dir)
-	if err != nil {
-		return err
-	}
-	return write(dir, files)
-}
-
 func write(dir string, files []file) error {
 	var all []atomicfile.File
 	for _, f := range files {
@@ -92,9 +83,9 @@ func write(dir string, files []file) error {
 	return atomicfile.WriteAll(all...)
 }
 
-// writeConf writes the lines of OpenSM's configuration that these tables need.
-// Without no_fallback OpenSM would route by minhop, in silence, whenever it
-// cannot read the file; it would buffer its log, which tells of links that change.
+// writeConf writes the lines of OpenSM's configuration that these tables need. Without no_fallback
+// OpenSM would silently route by minhop whenever it cannot read the file. By default it would
+// buffer its log, which reports link changes.
 func (r *Routes) writeConf(w io.Writer, lfts string) error {
 	of := "tables of the engine " + r.Tables.Engine
 	if r.Plan != nil {
@@ -104,9 +95,8 @@ func (r *Routes) writeConf(w io.Writer, lfts string) error {
 	return err
 }
 
-// writePaths writes, for each message, the LID that the sender has to ask for:
-// "phase,src,dst,dlid", servers by position, sorted by phase and source. A plan
-// without a schedule has - for the phase.
+// writePaths writes, for each message, the LID that the sender must use: "phase,src,dst,dlid",
+// servers by position, sorted by phase and source. A plan without a schedule has - for the phase.
 func (r *Routes) writePaths(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "phase,src,dst,dlid")
@@ -132,18 +122,17 @@ func (r *Routes) without(src, dst int) bool {
 	return t.Leaf(src) != t.Leaf(dst) && r.Plan.Path(src, dst) < 0
 }
 
-// Use says how much of a subnet the tables take.
+// Use says how much of a subnet's capacity the tables take.
 type Use struct {
 	LMC      int  `json:"lmc"`
 	Need     int  `json:"lmc_needed"`
 	Kept     bool `json:"lids_kept"`
 	LIDs     int  `json:"lids"`
 	MaxLID   int  `json:"max_lid"`
-	Entries  int  `json:"lft_entries"` // of the switch with the most, its own LID left out
+	Entries  int  `json:"lft_entries"` // of the switch with the most, without its own LID
 	Capacity int  `json:"capacity"`
 }
 
-// WriteText writes it for people.
 func (u *Use) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
 		u.LMC, u.Need, show.Commas(u.LIDs), show.Commas(u.MaxLID), show.Commas(u.Capacity-1), show.Commas(u.Entries))
@@ -153,7 +142,6 @@ func (u *Use) WriteText(w io.Writer) {
 	}
 }
 
-// Use returns how much of a subnet the tables take.
 func (r *Routes) Use() Use {
 	u := Use{LMC: r.lmc, Need: r.need, Kept: r.kept, MaxLID: r.Net.MaxLID(), Capacity: r.capacity,
 		LIDs: r.Net.Hosts()<<r.lmc + r.Net.Switches()}
@@ -169,7 +157,6 @@ func (r *Routes) Use() Use {
 	return u
 }
 
-// differences says where two tables of one network differ.
 func differences(want, have *lft.Tables) (out []string) {
 	for i := range want.Net.Switches() {
 		out = append(out, differencesAt(want, have, i)...)
@@ -177,8 +164,8 @@ func differences(want, have *lft.Tables) (out []string) {
 	return out
 }
 
-// differencesAt says where tables of one switch differ. One without a cable has none that anybody
-// could read or would use.
+// differencesAt lists the differences between tables of one switch. A switch without a cable has
+// none, because it can be neither read nor used.
 func differencesAt(want, have *lft.Tables, i int) (out []string) {
 	s := want.Net.Switch(i)
 	if want.Net.Isolated(s) {

@@ -10,18 +10,18 @@ import (
 	"evbench/topology"
 )
 
-// A Following says which links to follow, and how to plan around those that are dead.
+// A Following says which links to follow, and how to plan around dead ones.
 type Following struct {
 	Policy   failover.Policy
 	Hold     time.Duration
 	Debounce time.Duration
-	About    string // the network, for people
+	About    string // name of the network, for people
 	Subnet   *Subnet
 	Plans    *loop.Plans
 	Out      *Printer
 }
 
-// Follow brings the tables to what is alive now, and then follows the links until ctx ends.
+// Follow adapts the tables to the links alive now, and then follows the links until ctx ends.
 func Follow(ctx context.Context, o Following) error {
 	planner := &planner{o.Plans, o.Out.took}
 	o.Out.tree = o.Subnet.tree
@@ -32,14 +32,14 @@ func Follow(ctx context.Context, o Following) error {
 	}
 	made, err := planner.Plan(ctx, now)
 	if err != nil {
-		return fmt.Errorf("no plan to begin with: %w", err)
+		return fmt.Errorf("no initial plan: %w", err)
 	}
 	if _, err := o.Subnet.Install(ctx, made.Plan); err != nil {
-		return fmt.Errorf("the plan to begin with is not in place: %w", err)
+		return fmt.Errorf("the initial plan is not in place: %w", err)
 	}
 	o.Out.took("in place; following the links", 0)
 	machine := o.Policy.Options(now, o.Hold)
-	machine.Aid = false // OpenSM can only be given whole tables: those of the plan come as soon
+	machine.Aid = false // OpenSM takes only whole tables: those of the plan arrive as soon
 	machine.Debounce, machine.Wait = o.Debounce, true
 	_, err = loop.Run(ctx, loop.Options{
 		Machine: machine, Plan: made.Plan, Network: o.Subnet, Planner: planner, Begin: time.Now(), Tell: o.Out.record,

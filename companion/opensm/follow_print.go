@@ -13,11 +13,11 @@ import (
 	"evbench/topology"
 )
 
-// A Printer prints one line for each thing that was seen or done.
+// A Printer prints one line for each observation and action.
 type Printer struct {
 	w    io.Writer
 	json bool
-	tree *topology.Tree // that is followed
+	tree *topology.Tree // the followed tree
 	mu   sync.Mutex
 }
 
@@ -31,8 +31,8 @@ type Line struct {
 	Change *Change   `json:"change,omitempty"`
 }
 
-// A Change is what became of links that changed: seconds since the first event of it, 0 where
-// that did not happen.
+// A Change is the reaction to links that changed: seconds since its first event, 0 for steps that
+// did not happen.
 type Change struct {
 	ID         int      `json:"id"`
 	Down       []string `json:"down"`
@@ -57,7 +57,7 @@ func (p *Printer) line(s Line) {
 	defer p.mu.Unlock()
 	s.Schema = "evbench/routes-follow/1"
 	if p.json {
-		_ = json.NewEncoder(p.w).Encode(s) // nobody reads any more: the tables are kept all the same
+		_ = json.NewEncoder(p.w).Encode(s) // the reader may have exited: the tables are kept all the same
 		return
 	}
 	took := ""
@@ -70,7 +70,6 @@ func (p *Printer) line(s Line) {
 	fmt.Fprintf(p.w, "%s  %s%s\n", s.Time.Format("2006-01-02 15:04:05.000"), s.Step, took)
 }
 
-// Step prints a step of the subnet.
 func (p *Printer) Step(s Step) {
 	out := Line{Time: s.At, Step: s.What, TookS: s.Took.Seconds()}
 	if s.Err != nil {

@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// A hearing follows the log of the OpenSM that is master, whichever that is.
+// A hearing follows the log of the master OpenSM, which may change.
 type hearing struct {
 	s *Subnet
 	m *Manager
 
 	pid     int    // of OpenSM; 0 before the first
 	guid    uint64 // of its port
-	sure    bool   // it is there and master, as far as is known
+	sure    bool   // it runs and is master, as far as known
 	log     *tail  // nil: it cannot be followed
-	asks    bool   // what OpenSM has buffered of it is asked for
+	asks    bool   // OpenSM must be asked to write its buffered log
 	reopens bool
-	said    string // why nothing is heard, to say it once
+	said    string // last reported failure, to report it once
 }
 
-// hear finds OpenSM, and has it write what it has buffered of its log. It reports whether there is another one
-// than before, or one again.
+// hear finds OpenSM, and makes it write its buffered log. It reports whether this is a new OpenSM,
+// or one after a gap.
 func (h *hearing) hear(ctx context.Context) (another bool) {
 	sm, err := h.m.process(h.guid)
 	if err == nil && h.sure && sm.p.ID.PID == h.pid {
 		if h.asks {
-			_ = sm.flush(h.reopens) // where it has ended, the next call says so
+			_ = sm.flush(h.reopens) // if it has ended, the next call reports that
 		}
 		_ = sm.Close()
 		return false
@@ -55,7 +55,7 @@ func (h *hearing) hear(ctx context.Context) (another bool) {
 	return another
 }
 
-// follow follows the log of an OpenSM from now on, or further where the one before had it.
+// follow follows the log of an OpenSM from now on, or continues the log of the one before.
 func (h *hearing) follow(sm *Process) error {
 	name := sm.log(h.m.LogFile)
 	reopens, advice, err := sm.logging(name)
@@ -84,10 +84,10 @@ func (h *hearing) say(what string, err error) {
 	h.said = err.Error()
 }
 
-// deaf reports that no log tells of links that change.
+// deaf reports that no log tells of link changes.
 func (h *hearing) deaf() bool { return h.log == nil || !h.sure }
 
-// lines returns what the log says. After a change of state it is to be asked who is master.
+// lines returns new lines of the log. After a change of state ask again which one is master.
 func (h *hearing) lines() ([]string, error) {
 	if h.log == nil {
 		return nil, nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,54 +15,51 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/routing/lft"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 // A Manager is a running OpenSM with engine file, which loads tables into the switches of its
-// subnet. It implements companion.Switches: its tables are *Routes. What the switches hold says
-// what is loaded; OpenSM's log only explains why tables are not.
+// subnet. It implements companion.Switches: its tables are *Routes. Reading the switches shows
+// which tables are loaded; OpenSM's log only explains a failure.
 type Manager struct {
-	// Dir is where the files are; OpenSM's lfts_file is evbench.lfts in it.
+	// Dir is the directory of the files; OpenSM's lfts_file is evbench.lfts in it.
 	Dir string
 	// Process is OpenSM's: a number, or Auto.
 	Process string
-	// LogFile is where OpenSM logs to, also over a rotation. "": where it says itself.
+	// LogFile is OpenSM's log, also after a rotation. "": as OpenSM is configured.
 	LogFile string
-	// ReadBack returns the tables that the switches hold, as dump_lfts prints them.
+	// ReadBack returns the tables of the switches, in the form of dump_lfts.
 	ReadBack Reader
-	// Master returns which subnet manager is master, as sminfo prints it; nil: it is not asked.
+	// Master returns the master subnet manager, in the form of sminfo; nil: not available.
 	Master Reader
 	// Wait is how long OpenSM may take to load tables. 0 means two minutes.
 	Wait time.Duration
 
 	// find replaces Find in tests, where OpenSM is the test itself.
 	find func(which, dir string) (*Process, error)
-	// held is what the switches hold, nil until it has been read.
+	// held is the tables of the switches, nil until they have been read.
 	held *lft.Tables
-	// guid is the port of the subnet manager that was master when it was asked last; 0: not known.
+	// guid is the port of the last known master subnet manager; 0: not known.
 	guid uint64
 	puts *companion.Installation
-	// step is told what has been done, and how long it took; nil is allowed.
+	// step is called after each step, with its start; nil is allowed.
 	step func(what string, began time.Time)
 }
 
 const defaultWait = 2 * time.Minute
 
-// A Reader returns what is read of the network, and fails where that is more than most bytes.
+// A Reader returns data about the network, and fails beyond most bytes.
 type Reader func(ctx context.Context, most int) ([]byte, error)
 
-// CommandLine is Command of the words of a text, which has some.
+// CommandLine is Command of the words of a non-empty text.
 func CommandLine(text string) Reader {
 	words := strings.Fields(text)
 	return Command(words[0], words[1:]...)
 }
 
-// Command returns a Reader of what a program prints, such as dump_lfts.
+// Command returns a Reader of the output of a program, such as dump_lfts.
 func Command(program string, args ...string) Reader {
 	return func(ctx context.Context, most int) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
@@ -72,12 +68,13 @@ func Command(program string, args ...string) Reader {
 	}
 }
 
-// Install puts tables in place, and keeps in Dir those that were there before the first.
+// Install installs tables, and keeps in Dir those from before the first.
 func (m *Manager) Install(ctx context.Context, r *Routes) (changed int, err error) {
 	return m.Installation(false).Install(ctx, r)
 }
 
-// Installation returns the one Installation of these switches. The first call says whether it lends tables.
+// Installation returns the one Installation of these switches. The first call says whether it lends
+// tables.
 func (m *Manager) Installation(lends bool) *companion.Installation {
 	if m.puts == nil {
 		m.puts = &companion.Installation{Switches: m, Kind: Kind, Dir: m.Dir, Lends: lends}
@@ -85,7 +82,7 @@ func (m *Manager) Installation(lends bool) *companion.Installation {
 	return m.puts
 }
 
-// Kind is how companion.FormerFile names tables that a Manager installed.
+// Kind names tables installed by a Manager in companion.FormerFile.
 const Kind = "opensm"
 
 func (m *Manager) wait() time.Duration {
@@ -99,7 +96,7 @@ func (m *Manager) limit(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, m.wait(), fmt.Errorf("not within %s", m.wait()))
 }
 
-// process finds OpenSM, of several that of a port.
+// process finds OpenSM; of several, the one with a port.
 func (m *Manager) process(guid uint64) (sm *Process, err error) {
 	if m.find != nil {
 		sm, err = m.find(m.Process, m.Dir)
@@ -112,13 +109,14 @@ func (m *Manager) process(guid uint64) (sm *Process, err error) {
 	return sm, nil
 }
 
-// An absentError says that there is no OpenSM to tell, perhaps for a while: it is started anew, or another
-// one takes over.
+// An absentError says that no OpenSM runs, perhaps for a while: it restarts, or another one takes
+// over.
 type absentError struct{ error }
 
 func (e absentError) Unwrap() error { return e.error }
 
-// absent is the error of a process that Auto may find later; that of a number stays.
+// absent converts the error of a process that Auto may find later; for a process number the error
+// stays.
 func (m *Manager) absent(err error) error {
 	if err == nil || m.Process != Auto {
 		return err
@@ -137,7 +135,7 @@ func (m *Manager) tell(what string, began time.Time) {
 	}
 }
 
-// A loadable is tables for OpenSM.
+// loadable is tables for OpenSM.
 type loadable interface {
 	companion.Tables
 	// texts are the files of Dir that go with the tables.
@@ -161,10 +159,10 @@ func (m *Manager) Before(ctx context.Context, want companion.Tables) (companion.
 	return m.formerly(files, l.tables().Net)
 }
 
-// ready checks that OpenSM can be reached, will read the tables, and is the one whose tables count.
+// ready checks that OpenSM is reachable, will read the tables, and is the master.
 func (m *Manager) ready(ctx context.Context, want loadable) error {
 	if r, ok := want.(*Routes); ok && !r.kept {
-		return fmt.Errorf("OpenSM gives LIDs when it starts, and hosts have others than these: start it anew with the %s and %s that Write makes", LIDsFile, ConfFile)
+		return fmt.Errorf("OpenSM assigns LIDs when it starts, and hosts have different ones: restart it with the %s and %s that evbench routes install writes without --pid", LIDsFile, ConfFile)
 	}
 	if m.ReadBack == nil {
 		return errors.New("no way to read the tables back")
@@ -175,7 +173,7 @@ func (m *Manager) ready(ctx context.Context, want loadable) error {
 	}
 	m.guid = guid
 	if err := sm.Close(); err != nil || m.held != nil {
-		return err // what is held the last installation has just read
+		return err // the last installation has just read the held tables
 	}
 	if m.held, err = m.read(ctx, want.tables()); err != nil {
 		return fmt.Errorf("read the tables as they are: %w", err)
@@ -185,8 +183,8 @@ func (m *Manager) ready(ctx context.Context, want loadable) error {
 
 var smGUID = regexp.MustCompile(`sm guid (0x[0-9a-fA-F]+)(?:.* state (\d+))?`)
 
-// master returns the OpenSM that reads the tables and is master, and the GUID of its port, 0 where nobody is asked. What
-// another one is told goes to no switch.
+// master returns the OpenSM that reads the tables and is master, and the GUID of its port, 0 if
+// Master is nil. Any other OpenSM configures no switch.
 func (m *Manager) master(ctx context.Context) (sm *Process, guid uint64, err error) {
 	guid, unknown := m.ask(ctx)
 	if sm, err = m.process(guid); err != nil {
@@ -206,7 +204,8 @@ func (m *Manager) master(ctx context.Context) (sm *Process, guid uint64, err err
 	return sm, guid, nil
 }
 
-// ask asks which subnet manager is master: the GUID of its port. While one takes over, another is asked, or nobody answers.
+// ask returns the port GUID of the master subnet manager. During a takeover the answer may be
+// another one, or missing.
 func (m *Manager) ask(ctx context.Context) (guid uint64, err error) {
 	if m.Master == nil {
 		return 0, nil
@@ -219,7 +218,7 @@ func (m *Manager) ask(ctx context.Context) (guid uint64, err error) {
 	}
 	found := smGUID.FindSubmatch(text)
 	if found == nil {
-		return 0, fmt.Errorf("which subnet manager is master: %.200q says no GUID", text)
+		return 0, fmt.Errorf("which subnet manager is master: %.200q contains no GUID", text)
 	}
 	const master = "3"
 	if state := string(found[2]); state != "" && state != master {
@@ -228,8 +227,7 @@ func (m *Manager) ask(ctx context.Context) (guid uint64, err error) {
 	return number(string(found[1])), nil
 }
 
-// localPorts returns the GUIDs of the InfiniBand ports of this machine, none where they are not to
-// be known.
+// localPorts returns the GUIDs of the InfiniBand ports of this machine, none if they are unknown.
 func localPorts() (out []uint64) {
 	names, _ := filepath.Glob("/sys/class/infiniband/*/ports/*/gids/0")
 	for _, name := range names {
@@ -243,15 +241,15 @@ func localPorts() (out []uint64) {
 	return out
 }
 
-// Put implements companion.Switches. OpenSM is told again as long as the switches do not hold the
-// tables: a sweep that it had begun by itself may have read the earlier file.
+// Put implements companion.Switches. It notifies OpenSM again until the switches hold the tables: a
+// sweep under way may have read the earlier file.
 func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, err error) {
 	l := want.(loadable)
 	files, err := l.texts(m.Dir)
 	if err != nil {
 		return 0, err
 	}
-	before := m.held // nil after an error: then nobody knows
+	before := m.held // nil after an error: unknown
 	m.held = nil
 	began := time.Now()
 	if err := put(m.Dir, files); err != nil {
@@ -271,13 +269,13 @@ func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, 
 }
 
 const (
-	firstLook = 20 * time.Millisecond // from telling OpenSM to the first reading; then twice as long
+	firstLook = 20 * time.Millisecond // from notifying OpenSM to the first reading; then twice as long
 	lastLook  = time.Second
-	firstTell = time.Second // from telling OpenSM to telling it again; then twice as long
+	firstTell = time.Second // from notifying OpenSM to notifying it again; then twice as long
 )
 
-// load tells OpenSM to load its file until the switches hold the tables, its log explains twice why they
-// will not, or another subnet manager is master. One that has ended may come back.
+// load notifies OpenSM until the switches hold the tables, its log explains twice why they will
+// not, or another subnet manager is master. An ended one may come back.
 func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
 	ctx, cancel := m.limit(ctx)
 	defer cancel()
@@ -286,7 +284,7 @@ func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
 	for told, patience := 1, firstTell; ; told, patience = told+1, 2*patience {
 		gone := m.reload(ctx, told > 1)
 		if gone != nil && !absent(gone) {
-			patience = 0 // and what they hold may be right
+			patience = 0 // the switches may be right all the same
 		}
 		err := m.await(ctx, want, patience)
 		if err == nil {
@@ -304,7 +302,7 @@ func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
 	}
 }
 
-// reload tells OpenSM once, which may be another one than the last time.
+// reload notifies OpenSM once; it may be another process than the last time.
 func (m *Manager) reload(ctx context.Context, again bool) (err error) {
 	var sm *Process
 	if again {
@@ -315,7 +313,7 @@ func (m *Manager) reload(ctx context.Context, again bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = m.absent(sm.reads(m.Dir)); err == nil { // else it is somebody else's
+	if err = m.absent(sm.reads(m.Dir)); err == nil { // else it is not ours
 		err = sm.Reload()
 	}
 	return cmp.Or(err, sm.Close())
@@ -327,7 +325,7 @@ func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Dur
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		select {
 		case <-time.After(pause):
-		case <-ctx.Done(): // and what they hold is to be said
+		case <-ctx.Done(): // and read what they hold
 		}
 		held, err := m.read(context.WithoutCancel(ctx), want)
 		if err == nil {
@@ -339,11 +337,10 @@ func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Dur
 	}
 }
 
-// read reads the tables of the switches.
 func (m *Manager) read(ctx context.Context, like *lft.Tables) (*lft.Tables, error) {
 	ctx, cancel := m.limit(ctx)
 	defer cancel()
-	// What dump_lfts prints of a LID takes half a line, of a switch two.
+	// dump_lfts prints half a line of this size for a LID, two for a switch.
 	const line = 256
 	text, err := m.ReadBack(ctx, line*(like.LIDs+16)*max(like.Net.Switches(), 1))
 	if err != nil {
@@ -362,7 +359,7 @@ func (m *Manager) Holds(ctx context.Context, want companion.Tables) error {
 	return err
 }
 
-// A differError says which switches hold something else than they should.
+// A differError says which switches hold other entries than wanted.
 type differError struct {
 	held     *lft.Tables
 	switches []string
@@ -370,7 +367,6 @@ type differError struct {
 	first    string
 }
 
-// differ compares tables.
 func differ(want, held *lft.Tables) error {
 	e := &differError{held: held}
 	for i := range want.Net.Switches() {
@@ -391,184 +387,15 @@ func (e *differError) Error() string {
 	return fmt.Sprintf("%s: tables read back differ in %d entries, first %s", show.Few(e.switches), e.entries, e.first)
 }
 
-// describe says more of tables that differ: switches that hold what they held before have taken
-// nothing.
+// describe adds to an error about differing tables: switches that hold their former tables have
+// taken nothing.
 func describe(err error, before *lft.Tables) error {
 	e, ok := errors.AsType[*differError](err)
 	switch {
 	case !ok:
 		return fmt.Errorf("read tables back: %w", err)
 	case before != nil && len(differences(e.held, before)) == 0:
-		return fmt.Errorf("the switches hold what they held before, OpenSM has not loaded the tables: %w", e)
+		return fmt.Errorf("OpenSM has not loaded the tables, the switches hold their former ones: %w", e)
 	}
 	return fmt.Errorf("not all switches have taken their tables: %w", e)
-}
-
-// Files are those of a directory for an OpenSM that does not run, or is not to be told. They implement
-// companion.Switches, whose tables are *Routes, as far as files go.
-type Files struct{ Dir string }
-
-// KindFiles is how companion.FormerFile names tables that Files wrote.
-const KindFiles = "opensm files"
-
-// Before implements companion.Switches. Without a file of LIDs the former ones are those of the network.
-func (d Files) Before(_ context.Context, want companion.Tables) (companion.Tables, error) {
-	r, ok := want.(*Routes)
-	if !ok {
-		return want, nil // former files, which are not former to anything
-	}
-	files, err := r.texts(d.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := writable(d.Dir, files); err != nil {
-		return nil, err
-	}
-	if files, err = present(d.Dir, files); err != nil {
-		return nil, err
-	}
-	for i, f := range files {
-		if f.Name == LIDsFile && f.Text == nil && !r.kept && r.before.MaxLID() > 0 {
-			var b bytes.Buffer
-			if err := netfile.WriteGUID2LID(&b, r.before); err != nil {
-				return nil, err
-			}
-			files[i].Text = b.Bytes()
-		}
-	}
-	return &former{files: files}, nil
-}
-
-// Put implements companion.Switches.
-func (d Files) Put(_ context.Context, want companion.Tables) (changed int, err error) {
-	files, err := want.(interface {
-		texts(dir string) ([]file, error)
-	}).texts(d.Dir)
-	if err != nil {
-		return 0, err
-	}
-	return len(files), put(d.Dir, files)
-}
-
-// writable reports why the files of a directory, which need not be there yet, cannot all be written.
-func writable(dir string, files []file) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, filepath.Join(dir, f.Name))
-	}
-	return atomicfile.Check(names...)
-}
-
-// present returns what a directory has of these files, in their order.
-func present(dir string, files []file) ([]file, error) {
-	out := make([]file, len(files))
-	for i, f := range files {
-		text, err := os.ReadFile(filepath.Join(dir, f.Name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		out[i] = file{f.Name, text}
-	}
-	return out, nil
-}
-
-// put writes files, and removes those without a text.
-func put(dir string, files []file) error {
-	for _, f := range files {
-		if f.Text != nil {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return write(dir, files)
-}
-
-// A former is what was before: the files of a directory, and the tables that OpenSM loads from them.
-// Where it cannot, those that the switches held.
-type former struct {
-	files []file
-	held  *lft.Tables
-}
-
-// The parts of a former in companion.FormerFile, beside the files.
-const (
-	heldFile    = "held.lfts"
-	networkFile = "network.txt" // with the LIDs, as ibnetdiscover prints it
-)
-
-func (m *Manager) formerly(files []file, n *network.Network) (*former, error) {
-	files, err := present(m.Dir, files)
-	if err != nil {
-		return nil, err
-	}
-	out := &former{files: files, held: m.held.Clone("file", n)}
-	for i, f := range files {
-		if f.Name != LFTsFile {
-			continue
-		}
-		if t, wrong := lft.ReadDump(bytes.NewReader(f.Text), n); wrong == nil {
-			out.held = t
-		} else if files[i].Text, err = dump(out.held); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func dump(t *lft.Tables) ([]byte, error) {
-	var b bytes.Buffer
-	err := t.WriteDump(&b)
-	return b.Bytes(), err
-}
-
-func (f *former) tables() *lft.Tables { return f.held }
-
-func (f *former) texts(string) ([]file, error) { return f.files, nil }
-
-// Files implements companion.Tables.
-func (f *former) Files() ([]companion.File, error) {
-	var out []companion.File
-	for _, x := range f.files {
-		if x.Text != nil {
-			out = append(out, companion.File{Name: x.Name, Text: string(x.Text)})
-		}
-	}
-	if f.held == nil {
-		return out, nil
-	}
-	held, err := dump(f.held)
-	if err != nil {
-		return nil, err
-	}
-	var net bytes.Buffer
-	err = netfile.WriteIB(&net, f.held.Net)
-	return append(out, companion.File{Name: heldFile, Text: string(held)}, companion.File{Name: networkFile, Text: net.String()}), err
-}
-
-// Former makes the tables of companion.FormerFile.
-func Former(list []companion.File) (companion.Tables, error) {
-	text := map[string][]byte{} // of what there was none, nil
-	for _, x := range list {
-		text[x.Name] = []byte(x.Text)
-	}
-	f := &former{}
-	for _, name := range []string{LFTsFile, PathsFile, LIDsFile, ConfFile} {
-		f.files = append(f.files, file{name, text[name]})
-	}
-	if text[networkFile] == nil {
-		return f, nil
-	}
-	n, err := netfile.ReadIB(bytes.NewReader(text[networkFile]))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", networkFile, err)
-	}
-	if f.held, err = lft.ReadDump(bytes.NewReader(text[heldFile]), n); err != nil {
-		return nil, fmt.Errorf("%s: %w", heldFile, err)
-	}
-	return f, nil
 }

@@ -201,25 +201,25 @@ func TestInstallRestores(t *testing.T) {
 		says  []string
 	}{
 		{"keeps its tables", func(*fake) string { return loadedLog }, loads,
-			[]string{"asked to stop", "the switches hold what they held before, OpenSM has not loaded the tables", "the earlier tables are back"}},
+			[]string{"asked to stop", "OpenSM has not loaded the tables, the switches hold their former ones", "the former tables are back"}},
 		{"a switch keeps its table", func(f *fake) string {
 			before := f.held
 			loads(f)
 			at := func(text []byte) int { return 1 + bytes.Index(text[1:], []byte("Unicast lids")) }
 			f.held = append(bytes.Clone(before[:at(before)]), f.held[at(f.held):]...)
 			return loadedLog
-		}, loads, []string{"not all switches have taken their tables: s1_0: tables read back differ in", "the earlier tables are back"}},
+		}, loads, []string{"not all switches have taken their tables: s1_0: tables read back differ in", "the former tables are back"}},
 		{"cannot be read", func(f *fake) string {
 			f.silent = true
 			return loads(f)
 		}, func(f *fake) string {
 			f.silent = false
 			return loads(f)
-		}, []string{"read tables back: no answer", "the earlier tables are back"}},
+		}, []string{"read tables back: no answer", "the former tables are back"}},
 		{"reads as nonsense", func(f *fake) string {
 			f.held = []byte("nonsense")
 			return loadedLog
-		}, loads, []string{"read tables back: no forwarding table", "the earlier tables are back"}},
+		}, loads, []string{"read tables back: no forwarding table", "the former tables are back"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, second := twoPlans(t)
@@ -256,7 +256,7 @@ func TestInstallSaysWhy(t *testing.T) {
 	first, second := twoPlans(t)
 	f := serve(t, first, func(*fake) string { return minhopLog })
 	_, err := f.Install(t.Context(), second)
-	for _, s := range []string{"OpenSM has not loaded the tables", "by minhop, not from the file", "ERR 6302", "the earlier tables are back"} {
+	for _, s := range []string{"OpenSM has not loaded the tables", "by minhop, not from the file", "ERR 6302", "the former tables are back"} {
 		if _, ok := errors.AsType[*companion.InstallError](err); !ok || !strings.Contains(err.Error(), s) {
 			t.Errorf("%v, want %q", err, s)
 		}
@@ -293,7 +293,7 @@ func TestInstallLosesMaster(t *testing.T) {
 		f.answer = []func(*fake) string{func(*fake) string { return "" }}
 		f.mu.Unlock()
 		_, err := f.Install(t.Context(), second)
-		for _, s := range []string{want, "the switches hold what they held before", "the earlier tables are back"} {
+		for _, s := range []string{want, "OpenSM has not loaded the tables, the switches hold their former ones", "the former tables are back"} {
 			if _, tried := errors.AsType[*companion.InstallError](err); !tried || !strings.Contains(err.Error(), s) {
 				t.Errorf("%v, want %q", err, s)
 			}
@@ -345,7 +345,7 @@ func TestInstallChecksFirst(t *testing.T) {
 		{"as they are: no-such-program", func(f *fake, _ *Routes) { f.ReadBack = Command("no-such-program") }},
 		{"as they are: sh: exit status 3: sorry", func(f *fake, _ *Routes) { f.ReadBack = Command("sh", "-c", "echo sorry >&2; exit 3") }},
 		{"as they are: yes prints more than ", func(f *fake, _ *Routes) { f.ReadBack = Command("yes") }},
-		{"start it anew with", func(_ *fake, r *Routes) { r.kept = false }},
+		{"restart it with", func(_ *fake, r *Routes) { r.kept = false }},
 		{"missing entry", func(_ *fake, r *Routes) { r.Tables.Row(0)[4] = 255 }},
 	} {
 		t.Run(c.says, func(t *testing.T) {

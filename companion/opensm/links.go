@@ -9,11 +9,11 @@ import (
 	"evbench/topology/network"
 )
 
-// links know which links between switches of a tree are up, from what OpenSM's log says and
-// from what a discovery finds. They hold no clock and open no file.
+// links tracks which links between switches of a tree are up, from OpenSM's log and from
+// discoveries. It has no clock and opens no file.
 //
-// A link is up where both ends are, so what either end says holds for both: notices of
-// InfiniBand switches get lost, and often one end only is heard.
+// A link is up if both ends are, so a report of either end holds for both: notices of InfiniBand
+// switches get lost, and often only one end is reported.
 type links struct {
 	tree   *topology.Tree
 	places *network.Places
@@ -27,8 +27,8 @@ type plug struct {
 	number uint8
 }
 
-// newLinks takes the links dead in the tree to be down. Links that the network has no
-// cable for stay down.
+// newLinks counts the dead links of the tree as down. Links without a cable in the network stay
+// down.
 func newLinks(t *topology.Tree, places *network.Places, n *network.Network) *links {
 	l := &links{tree: t, places: places, net: n, at: map[plug]topology.Link{}, down: make([]bool, t.AllLinks())}
 	for id := range l.down {
@@ -42,7 +42,7 @@ func newLinks(t *topology.Tree, places *network.Places, n *network.Network) *lin
 	return l
 }
 
-// ends returns the ports of the lower and the upper end, both 0 where there is no cable.
+// ends returns the ports of the lower and the upper end, both 0 without a cable.
 func (l *links) ends(at topology.Link) (low, high plug) {
 	a, b := l.tree.Ends(at)
 	return plug{l.net.Info(l.places.Node(a.Switch)).GUID, l.places.Up(at)}, plug{l.net.Info(l.places.Node(b.Switch)).GUID, l.places.Down(at)}
@@ -58,21 +58,20 @@ func (l *links) dead() []topology.Link {
 	return out
 }
 
-// say takes what a line of the log says. It reports whether only a discovery can tell
-// what it means.
+// say processes a message of the log. It reports whether only a discovery can tell its meaning.
 func (l *links) say(m osmlog.Message, seen time.Time) (events []failover.LinkEvent, unclear bool) {
 	switch m.Kind {
 	case osmlog.WentDown, osmlog.Unlinked, osmlog.CameUp:
 		if at, ok := l.at[plug{m.GUID, uint8(m.Port)}]; ok {
 			return l.set(at, m.Kind == osmlog.CameUp, seen), false
 		}
-		return nil, false // a server's
+		return nil, false // a server's link
 	}
 	return nil, true
 }
 
-// find takes what a discovery has found: a link is up where the cable is between the
-// ports that it was between in the network of the plan.
+// find processes a discovery: a link is up if the cable joins the same ports as in the network of
+// the plan.
 func (l *links) find(n *network.Network, seen time.Time) []failover.LinkEvent {
 	node := map[uint64]network.Node{}
 	for i := range n.Switches() {
@@ -93,7 +92,7 @@ func (l *links) joined(n *network.Network, node map[uint64]network.Node, at topo
 	return a.number != 0 && okX && okY && n.At(x, int(a.number)) == network.End{Node: y, Port: b.number}
 }
 
-// set returns the events of both ends, none if the link was like this before.
+// set returns the events of both ends, or none if the state is unchanged.
 func (l *links) set(at topology.Link, up bool, seen time.Time) []failover.LinkEvent {
 	if id := l.tree.LinkID(at); l.down[id] == up {
 		l.down[id] = !up

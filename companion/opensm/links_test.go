@@ -185,7 +185,7 @@ func TestAidWaits(t *testing.T) {
 	var l look
 	c.s.read([]string{stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 3"}, &l)
 	c.s.o.Manager.Wait = time.Nanosecond
-	if _, err := c.s.Aid(t.Context(), c.s.tree); err == nil || !strings.Contains(err.Error(), "has not said that it has swept") {
+	if _, err := c.s.Aid(t.Context(), c.s.tree); err == nil || !strings.Contains(err.Error(), "has not reported a sweep") {
 		t.Error(err)
 	}
 	c.s.read([]string{stamped + "SUBNET UP", stamped + "SUBNET UP"}, &l)

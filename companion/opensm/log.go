@@ -15,7 +15,7 @@ import (
 type tail struct {
 	name string
 	file *os.File
-	rest []byte // of a line that has no end yet
+	rest []byte // of an incomplete line
 }
 
 func follow(name string) (*tail, error) {
@@ -32,9 +32,8 @@ func follow(name string) (*tail, error) {
 
 func (t *tail) close() { t.file.Close() }
 
-// lines returns the whole lines that have been appended since the last call. A
-// log that has been cut is read from its beginning, and so is one that has been
-// replaced, after the rest of the old one.
+// lines returns the whole lines appended since the last call. A truncated log is read from its
+// beginning. So is a replaced log, after the rest of the old one.
 func (t *tail) lines() ([]string, error) {
 	if err := t.cut(); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (t *tail) cut() error {
 func (t *tail) replaced() (*os.File, error) {
 	next, err := os.Open(t.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // between two moves of a rotation
+		return nil, nil // between two steps of a rotation
 	}
 	if err != nil {
 		return nil, err
@@ -99,10 +98,10 @@ func (t *tail) replaced() (*os.File, error) {
 
 var configured = regexp.MustCompile(`osm_ucast_mgr_process: (\S+) tables configured`)
 
-// reasons are what a log has said that explains why tables are not loaded.
+// reasons are the lines of a log that explain why tables are not loaded.
 type reasons struct {
-	engine  string // that has configured tables last
-	trouble string // the last line that says that an engine has failed
+	engine  string // the last engine that configured tables
+	trouble string // the last line about a failed engine
 }
 
 func (r *reasons) line(s string) {
@@ -114,7 +113,7 @@ func (r *reasons) line(s string) {
 	}
 }
 
-// why is empty where the log explains nothing.
+// why is empty if the log explains nothing.
 func (r *reasons) why() string {
 	var out string
 	if r.engine != "" && r.engine != "file" {
@@ -126,15 +125,14 @@ func (r *reasons) why() string {
 	return out
 }
 
-// poll is how often a log is looked at: a few system calls, some 10 µs. Inotify would be told at once,
-// but not of what another machine writes to a shared file system, and needs the directory
+// poll is the interval of checks of a log: a few system calls, some 10 µs. Inotify would be
+// immediate, but misses writes of another machine to a shared file system, and needs the directory
 // too, for rotations.
 const poll = 5 * time.Millisecond
 
-// A listener hears what the log of an OpenSM says that has been told to load tables, as far as
-// anybody can.
+// A listener follows the log of an OpenSM that is to load tables, if that is possible.
 type listener struct {
-	log     *tail // nil: nobody can
+	log     *tail // nil: impossible
 	process func() (*Process, error)
 	reopens bool
 	reasons
@@ -157,7 +155,7 @@ func (m *Manager) listen() *listener {
 	return l
 }
 
-// why returns what the log has said that explains why tables are not loaded; "" is nothing.
+// why returns the log's explanation why tables are not loaded, or "".
 func (l *listener) why() string {
 	if l.log == nil {
 		return ""
@@ -166,7 +164,7 @@ func (l *listener) why() string {
 	for _, s := range lines {
 		l.line(s)
 	}
-	if sm, gone := l.process(); err == nil && gone == nil { // for the next time
+	if sm, gone := l.process(); err == nil && gone == nil { // for the next call
 		_ = sm.flush(l.reopens)
 		sm.Close()
 	}

@@ -51,7 +51,7 @@ func (f *followed) await(t *testing.T, what string) Step {
 		}
 		f.mu.Unlock()
 	}
-	f.story(t)
+	f.log(t)
 	t.Fatalf("not said: %s", what)
 	return Step{}
 }

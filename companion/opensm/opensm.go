@@ -1,10 +1,11 @@
 // Package opensm puts a plan onto InfiniBand through OpenSM, whose routing engine "file" loads
-// forwarding tables that somebody else has made.
+// ready-made forwarding tables.
 //
 // There is one path from a switch to an address, the LID. A host can have 2^LMC LIDs, so that
-// senders choose a path by choosing one of them (thesis 6.7.2). Compute makes and checks the tables,
-// Write the files for OpenSM and the application, and a Manager has a running OpenSM load them. What
-// OpenSM would take in silence and lose packets by, such as entries to dead ports, is not written.
+// senders choose a path by choosing a LID (thesis 6.7.2). Compute makes and checks the tables,
+// Write the files for OpenSM and the application, and a Manager makes a running OpenSM load them.
+// Tables that OpenSM would accept silently and lose packets by, such as entries to dead ports, are
+// not written.
 package opensm
 
 import (
@@ -22,31 +23,30 @@ import (
 )
 
 const (
-	// Capacity is how many entries the forwarding table of a switch has, if
-	// nothing else is known: the 48 K unicast LIDs.
+	// Capacity is the default number of entries of a switch's forwarding table: the 48 K unicast
+	// LIDs.
 	Capacity = 49152
 	maxLMC   = 7
 )
 
 // Options of Compute.
 type Options struct {
-	// LMC is the least that hosts get; they get what the plan needs if that is
-	// more.
+	// LMC is the least LMC of hosts; they get a larger one if the plan needs it.
 	LMC int
-	// ByPath has LID + p lead through path p wherever that is alive, with an LMC for all paths, as
-	// transport rdma sends. Otherwise only the paths of the plan have LIDs for certain.
+	// ByPath makes LID + p lead through path p wherever that is alive, with an LMC for all paths,
+	// as transport rdma sends. Otherwise only the paths of the plan are sure to have LIDs.
 	ByPath bool
-	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name (Match).
+	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name
+	// (Match).
 	Hosts []network.Node
-	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means
-	// Capacity.
+	// Capacity is the number of entries of a switch's table, LIDs from 0. 0 means Capacity.
 	Capacity int
-	// Renumber lets hosts get other LIDs than they have, where these do not do for the plan. OpenSM
-	// gives LIDs when it starts, and what runs then loses its connections.
+	// Renumber lets hosts get new LIDs if the current ones do not suffice for the plan. OpenSM
+	// assigns LIDs when it starts, and running programs then lose their connections.
 	Renumber bool
 }
 
-// A RenumberError says that hosts would get other LIDs than they have.
+// A RenumberError says that hosts would need new LIDs.
 type RenumberError struct{ need, have int }
 
 func (e *RenumberError) Error() string {
@@ -60,35 +60,36 @@ func (e *RenumberError) Error() string {
 
 // Routes are a plan as forwarding tables.
 type Routes struct {
-	Plan   *plan.Plan       // nil: the tables are no plan's
+	Plan   *plan.Plan       // nil: the tables are not from a plan
 	Net    *network.Network // with the LIDs of Tables, without the plan's dead cables
 	places *network.Places
 	Tables *lft.Tables
 
-	before   *network.Network // as it was, with its LIDs
+	before   *network.Network // original network, with its LIDs
 	lmc      int              // of every host
 	need     int              // the LMC that the plan needs
-	kept     bool             // the LIDs are those that the network had
+	kept     bool             // the LIDs are those of the original network
 	capacity int
 
-	// paths are those of a destination's LIDs, by leaf, by host and then the LID's offset; none
-	// where there is no path.
+	// paths are those of a destination's LIDs, by leaf, by host and then the LID's offset; none if
+	// there is no path.
 	paths []uint16
 }
 
 const none = 1<<16 - 1
 
-// Compute makes the tables of a plan for a network, and checks them: what would lose packets is a
-// *RefusedError. The LIDs of the network are kept if all hosts have enough of them, aligned and
-// without overlap; else they are given anew, in the order of the nodes.
-// O(servers² + leaves · hosts · 2^LMC).
+// Compute makes the tables of a plan for a network, and checks them: tables that would lose packets
+// are a *RefusedError. It keeps the LIDs of the network if all hosts have enough of them, aligned
+// and without overlap; otherwise it assigns new ones, in the order of the nodes. O(servers² +
+// leaves · hosts · 2^LMC).
 //
-// The spines that the servers of a leaf use towards a destination are laid onto its LIDs in rising
-// order; so the LMC is the least possible. Of three levels those of a pod are, unless each leaf has one
-// path and those through a spine go on to one top switch, for which one LID does. Where cables are parallel, LID + o comes
-// down by cable o modulo their number, whichever leaf it comes from, which may take more LIDs. LIDs that are left over lead
-// through the other live spines, and hosts that the plan does not know are routed like those.
-// Switches can be reached too, except spines from spines, as with OpenSM's engines for trees.
+// The spines that the servers of a leaf use towards a destination are assigned to its LIDs in
+// rising order, so the LMC is the least possible. In three levels those of a pod are, unless each
+// leaf has one path and those through a spine share one top switch: then one LID suffices. With
+// parallel cables, LID + o comes down by cable o modulo their number, from any leaf, which may take
+// more LIDs. Remaining LIDs lead through the other live spines, and hosts unknown to the plan are
+// routed like those. Switches can be reached too, except spines from spines, as with OpenSM's
+// engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err
@@ -135,9 +136,9 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	return r, r.check()
 }
 
-// OfTables takes tables with one path to a LID that no plan has made, such as an engine's, and
-// checks them as Compute does: every switch with hosts must lead to every host. The network is
-// to be one as OpenSM sees it, with its LIDs.
+// OfTables takes tables with one path to a LID that are not from a plan, such as an engine's, and
+// checks them as Compute does: every switch with hosts must lead to every host. The network must be
+// as OpenSM sees it, with its LIDs.
 func OfTables(t *lft.Tables) (*Routes, error) {
 	switch lanes := t.Lanes(); {
 	case t.Net.Hosts() == 0:
@@ -154,7 +155,7 @@ func OfTables(t *lft.Tables) (*Routes, error) {
 func supported(p *plan.Plan) error {
 	switch {
 	case p.Tree.Paths() >= none:
-		return fmt.Errorf("%s: %d paths between leaves are more than tables are made for", p.Notation(), p.Tree.Paths())
+		return fmt.Errorf("%s: %d paths between leaves are too many for tables", p.Notation(), p.Tree.Paths())
 	case p.Routing == plan.NoRouting:
 		return fmt.Errorf("the plan has no routing, so there are no paths to install")
 	case p.Routing == routing.ECMP, routing.PerPacket(p.Routing):
@@ -165,8 +166,8 @@ func supported(p *plan.Plan) error {
 	return nil
 }
 
-// withLIDs returns the network with 2^lmc LIDs for each host or, if it has them
-// already, more; and whether it has.
+// withLIDs returns the network with 2^lmc LIDs for each host or, if it has more already, with
+// these; and whether it has.
 func withLIDs(n *network.Network, lmc int) (*network.Network, bool, error) {
 	if keep(n, lmc) {
 		return n, true, nil
@@ -175,7 +176,7 @@ func withLIDs(n *network.Network, lmc int) (*network.Network, bool, error) {
 	return n, false, err
 }
 
-// mixed reports hosts with different LMCs: OpenSM gives all the same.
+// mixed reports hosts with different LMCs: OpenSM assigns the same to all.
 func mixed(n *network.Network) error {
 	first := n.Info(0)
 	for h := range network.Node(n.Hosts()) {
@@ -211,8 +212,8 @@ func keep(n *network.Network, lmc int) bool {
 	return own >= lmc && own <= maxLMC
 }
 
-// dlid returns the LID to which the server of one rank sends its message for
-// another, so that it takes the plan's path: within a leaf the first.
+// dlid returns the LID to which one rank's server sends its message for another, to make it take
+// the plan's path: within a leaf the first.
 func (r *Routes) dlid(src, dst int) int {
 	host := r.places.Host[dst]
 	base, path := int(r.Net.Info(host).LID), r.Plan.Path(src, dst)
@@ -232,7 +233,7 @@ type builder struct {
 	places *network.Places
 	net    *network.Network
 	number map[network.Node]int // of a switch, as the tree counts them
-	leafOf []int                // of a host, -1 where it is on no leaf
+	leafOf []int                // of a host, -1 if it is on no leaf
 	byPath bool                 // Options.ByPath
 	words  int                  // of a set
 	used   []uint64             // by leaf and host: the paths of the plan, as a set
@@ -296,7 +297,7 @@ func (b *builder) need() (lmc int) {
 	return lmc
 }
 
-// down returns the cable by which a path leaves its spine.
+// down returns the cable through which a path leaves its spine.
 func (b *builder) down(path int) int {
 	_, lane := b.tree.SpineTop(path)
 	_, down := b.tree.LaneCables(lane)
@@ -337,7 +338,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 		set(end.Node, o, end.Port)
 	}
 	home := b.leafOf[h]
-	if home < 0 { // on a switch above leaves: as that is reached itself
+	if home < 0 { // on a switch above leaves: routed like that switch
 		for o := range count {
 			b.towards(end.Node, func(s network.Node, port uint8) { set(s, o, port) })
 		}
@@ -363,7 +364,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 				path = list[o/len(lists)%len(list)]
 				r.pathsTo(l, h)[o] = uint16(path)
 			} else if len(all) > 0 {
-				path = all[o%len(all)] // its spine comes down by another cable than that of the path
+				path = all[o%len(all)] // its spine uses another cable down than the path
 			}
 			if port := b.up(l, path); port != 0 {
 				set(b.places.Node(l), o, port)
@@ -372,7 +373,7 @@ func (b *builder) host(r *Routes, h network.Node) {
 	}
 }
 
-// up returns the port of a leaf by which a path begins, 0 where it has none.
+// up returns the port of a leaf at which a path begins, 0 if it has none.
 func (b *builder) up(leaf, path int) uint8 {
 	if path == none {
 		return 0
@@ -382,10 +383,9 @@ func (b *builder) up(leaf, path int) uint8 {
 	return b.places.Up(b.tree.Cable(leaf, k, up))
 }
 
-// choices returns the paths that the LIDs of a host lead through at a leaf, by the cable
-// down: first those of the plan, rising, dead or not, for check is to find those; then
-// the other live ones, from one that depends on the host, so that hosts share
-// them evenly.
+// choices returns the paths for the LIDs of a host at a leaf, by the cable down: first those of the
+// plan, rising, dead or not, because check must find dead ones; then the other live ones, starting
+// at one that depends on the host, so that hosts share them evenly.
 func (b *builder) choices(leaf, home int, h network.Node) [][]int {
 	lists, rest := make([][]int, b.tree.Cables()), make([][]int, b.tree.Cables())
 	set := b.set(leaf, h)
@@ -411,8 +411,9 @@ func (b *builder) open(a, home, path int) bool {
 	return b.cable(b.tree.Cable(a, k, up)) && b.cable(b.tree.Cable(home, k, down))
 }
 
-// order returns the paths of a host's LIDs: those of the plan, and then the rest from one that depends on the
-// host; or each at its own number, and the others in between.
+// order returns the paths of a host's LIDs: those of the plan, and then the rest, starting at one
+// that depends on the host. With byPath each path is at its own number, and the others fill the
+// gaps.
 func (b *builder) order(planned, rest []int, h network.Node) []int {
 	if len(rest) > 0 {
 		turn := int(h) % len(rest)

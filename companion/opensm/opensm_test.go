@@ -299,7 +299,7 @@ func TestFiles(t *testing.T) {
 	p := build(t, tree, plan.Options{Schedule: "fors"})
 	r := compute(t, p, networkOf(t, tree, 1), 1)
 	dir := t.TempDir()
-	expect.Must(t, r.Write(dir))
+	expect.Must(t, expect.Err(Files{dir}.Put(t.Context(), r)))
 	text := func(name string) string {
 		b := expect.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 		return string(b)
@@ -327,13 +327,4 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	expect.Must(t, compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b))
 	want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"
 	expect.True(t, b.String() == want, "%q, want %q", b.String(), want)
-}
-
-func BenchmarkCompute(b *testing.B) {
-	tree := treeOf(b, "FT(2;20,18)", "leaf0-spine0")
-	p := build(b, tree, plan.Options{Schedule: "fors"})
-	n := networkOf(b, tree, 5)
-	for b.Loop() {
-		compute(b, p, n, 5)
-	}
 }

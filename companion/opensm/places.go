@@ -5,8 +5,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Network returns the network of a plan's tree, all cables alive and only the
-// servers present, for where no discovered one is at hand: its GUIDs are made up.
+// Network returns the network of a plan's tree, with all cables alive and only the servers present,
+// for use without a discovered one: its GUIDs are made up.
 func Network(t *topology.Tree, lmc int) (*network.Network, error) {
 	full, err := network.TreeShape(t).Build(0)
 	if err != nil {

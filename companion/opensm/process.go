@@ -18,17 +18,17 @@ import (
 
 const program = "opensm"
 
-// Auto names the OpenSM that runs on this machine, whatever its number: also one that has been restarted.
+// Auto names the OpenSM that runs on this machine, with any process number, even after a restart.
 const Auto = "auto"
 
-// A Process is an OpenSM that runs. Close it.
+// A Process is a running OpenSM. Close it.
 type Process struct {
 	p   *trust.Process
 	set settings
 }
 
-// Running returns the OpenSM of a process number. It refuses every other program: SIGHUP,
-// at which OpenSM reads its files, ends most.
+// Running returns the OpenSM with a process number. It refuses every other program: SIGHUP, at
+// which OpenSM reads its files, ends most programs.
 func Running(pid int) (*Process, error) {
 	p, err := trust.Find(pid)
 	if err != nil {
@@ -40,11 +40,11 @@ func Running(pid int) (*Process, error) {
 	return &Process{p, readSettings(p)}, nil
 }
 
-// Find returns the OpenSM of a number or, with Auto, the one that runs here: of several the one
+// Find returns the OpenSM with a number or, with Auto, the one running here: of several, the one
 // that reads the tables of a directory.
 func Find(which, dir string) (*Process, error) { return find(which, dir, 0) }
 
-// find does, and of several that read them it takes that of a port, such as the master's.
+// find is Find; of several readers it takes the one with a port, such as the master's.
 func find(which, dir string, guid uint64) (*Process, error) {
 	if which != Auto {
 		pid, err := strconv.Atoi(which)
@@ -71,8 +71,8 @@ func find(which, dir string, guid uint64) (*Process, error) {
 	return only(found, dir, guid)
 }
 
-// only returns the OpenSM that reads the tables of a directory, or the only one, and closes the others. Several that do are told
-// apart by their port.
+// only returns the OpenSM that reads the tables of a directory, or the only one, and closes the
+// others. Its port selects among several readers.
 func only(found []*Process, dir string, guid uint64) (*Process, error) {
 	reading := slices.DeleteFunc(slices.Clone(found), func(p *Process) bool { return p.reads(dir) != nil })
 	if len(reading) == 0 {
@@ -91,24 +91,25 @@ func only(found []*Process, dir string, guid uint64) (*Process, error) {
 	}
 	switch len(reading) {
 	case 0:
-		return nil, errors.New("no OpenSM runs here that this user sees")
+		return nil, errors.New("this user sees no OpenSM on this machine")
 	case 1:
 		return reading[0], nil
 	}
-	return nil, fmt.Errorf("%w, processes %s, and not one of them alone reads %s: say which, or start each with --guid", severalError(len(found)), strings.Join(numbers, ", "), filepath.Join(dir, LFTsFile))
+	return nil, fmt.Errorf("%w, processes %s, and not exactly one of them reads %s: choose one, or start each with --guid", severalError(len(found)), strings.Join(numbers, ", "), filepath.Join(dir, LFTsFile))
 }
 
-// A severalError is so many OpenSM of which nobody knows which is meant, without asking which is master.
+// A severalError is the number of candidate OpenSM processes; only asking for the master can select
+// one.
 type severalError int
 
 func (n severalError) Error() string { return fmt.Sprintf("%d OpenSM run here", int(n)) }
 
-// Check reports why the OpenSM of a number, or Auto, cannot be told of tables, or does not read those
-// of a directory; "": whichever it reads.
+// Check reports why the OpenSM with a number, or Auto, cannot be notified of tables, or does not
+// read those of a directory; "": any directory.
 func Check(which, dir string) error {
 	p, err := Find(which, dir)
 	if _, several := errors.AsType[severalError](err); several {
-		return nil // installing asks which is master
+		return nil // installing asks for the master
 	}
 	if err != nil {
 		return err
@@ -119,8 +120,8 @@ func Check(which, dir string) error {
 	return errors.Join(err, p.Close())
 }
 
-// reads reports why OpenSM does not load the tables of a directory, as far as its command line and
-// configuration say.
+// reads reports why OpenSM does not load the tables of a directory, according to its command line
+// and configuration.
 func (p *Process) reads(dir string) error {
 	want := filepath.Join(dir, LFTsFile)
 	cure := fmt.Sprintf("start it with the lines of %s, routing_engine file,no_fallback and lfts_file %s", ConfFile, want)
@@ -136,14 +137,14 @@ func (p *Process) reads(dir string) error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file, which need not be there.
+// sameFile reports whether two names are of one file, which may be missing.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(filepath.Dir(a))
 	y, errY := os.Stat(filepath.Dir(b))
 	return filepath.Base(a) == filepath.Base(b) && errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// log returns the log that OpenSM writes, where the user has not said it.
+// log returns OpenSM's log: the name given by the user, or the configured one.
 func (p *Process) log(said string) string {
 	name := cmp.Or(said, p.set.log, defaultLog)
 	if !filepath.IsAbs(name) && said == "" {
@@ -152,12 +153,12 @@ func (p *Process) log(said string) string {
 	return name
 }
 
-// reopening is how long OpenSM may take between closing its log and opening it again.
+// reopening bounds the time between OpenSM's closing and reopening of its log.
 const reopening = time.Second
 
-// logging finds out how OpenSM writes a log: whether it writes what it has buffered at SIGUSR1, and
-// erases nothing; and how to have it write each line at once, "" where it does. An error says why
-// nobody can follow the log.
+// logging determines how OpenSM writes a log: whether at SIGUSR1 it writes its buffer and erases
+// nothing, and how to make it write each line at once, "" if it does. An error says why the log
+// cannot be followed.
 func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	to, err := logsTo(p.p, log)
 	for end := time.Now().Add(reopening); err != nil && time.Now().Before(end); time.Sleep(poll) {
@@ -168,7 +169,7 @@ func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	}
 	s := p.set
 	if s.level&infoLevel == 0 {
-		return false, "", fmt.Errorf("process %d is OpenSM and logs at level %#x, which does not say what it does: %s", p.p.ID.PID, s.level, s.change(p.p, "log_flags 0x03", "without -D"))
+		return false, "", fmt.Errorf("process %d is OpenSM and logs at level %#x, which does not report its actions: %s", p.p.ID.PID, s.level, s.change(p.p, "log_flags 0x03", "without -D"))
 	}
 	if to == nil || to.Number <= 2 {
 		return false, "", nil // its standard output has whole lines
@@ -179,13 +180,12 @@ func (p *Process) logging(log string) (reopens bool, advice string, err error) {
 	}
 	advice = s.change(p.p, "force_log_flush TRUE", "with -d 2")
 	if !reopens {
-		return false, advice, fmt.Errorf("process %d is OpenSM, buffers its log, and erases it when it is to write it: %s", p.p.ID.PID, advice)
+		return false, advice, fmt.Errorf("process %d is OpenSM, buffers its log, and erases the log on a request to flush it: %s", p.p.ID.PID, advice)
 	}
 	return reopens, advice, nil
 }
 
-// flush has OpenSM write what it has buffered of its log, where it reopens it. It fails where OpenSM
-// has ended.
+// flush makes OpenSM write the buffer of its log, if it reopens it. It fails if OpenSM has ended.
 func (p *Process) flush(reopens bool) error {
 	s := syscall.Signal(0)
 	if reopens {
@@ -197,7 +197,7 @@ func (p *Process) flush(reopens bool) error {
 	return nil
 }
 
-// Reload has OpenSM read its files and route anew.
+// Reload makes OpenSM read its files and route again.
 func (p *Process) Reload() error {
 	if err := p.p.Signal(syscall.SIGHUP); err != nil {
 		return fmt.Errorf("signal OpenSM, process %d: %w", p.p.ID.PID, err)
@@ -205,20 +205,19 @@ func (p *Process) Reload() error {
 	return nil
 }
 
-// Close lets go of the process.
 func (p *Process) Close() error { return p.p.Release() }
 
-// isOpenSM reports what a process is instead.
+// isOpenSM returns an error that names any other program.
 func isOpenSM(p *trust.Process) error {
 	runs := p.Program()
 	switch {
 	case runs == "":
-		runs = p.Name // as far as anybody else may know
+		runs = p.Name // as far as other users may know
 	case runs != program && p.Name == program:
-		return fmt.Errorf("is %s, a wrapper named %s: take OpenSM's own process, as pidof %s prints it", p.Path, program, program)
+		return fmt.Errorf("is %s, a wrapper named %s: take the process that pidof %s prints", p.Path, program, program)
 	}
 	if runs != program {
-		return fmt.Errorf("is %s, not OpenSM; of what only starts it, take OpenSM's own process, as pidof %s prints it", runs, program)
+		return fmt.Errorf("is %s, not OpenSM; if it only starts OpenSM, take the process that pidof %s prints", runs, program)
 	}
 	if errors.Is(p.Signal(syscall.Signal(0)), syscall.EPERM) {
 		return fmt.Errorf("is OpenSM of user %d: only that user and root may signal it", p.User)
@@ -226,8 +225,8 @@ func isOpenSM(p *trust.Process) error {
 	return nil
 }
 
-// logsTo returns the file as which a process has a log open, or reports which other log it
-// has. Where it writes into a pipe or a socket, whoever reads that may write the log: nil.
+// logsTo returns the file through which a process has a log open, or reports its actual log. If it
+// writes into a pipe or a socket, the reader of that may write the log: nil.
 func logsTo(p *trust.Process, log string) (*trust.OpenFile, error) {
 	want, err := os.Stat(log)
 	if err != nil {
@@ -258,7 +257,7 @@ func logsTo(p *trust.Process, log string) (*trust.OpenFile, error) {
 	case other != "":
 		return nil, fmt.Errorf("is OpenSM and logs to %s, not to %s", other, log)
 	case !passedOn:
-		return nil, fmt.Errorf("is OpenSM and does not log to %s, which it has not open", log)
+		return nil, fmt.Errorf("is OpenSM, but does not have the log %s open", log)
 	}
 	return to, nil
 }

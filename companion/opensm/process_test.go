@@ -12,7 +12,6 @@ import (
 	"evbench/internal/trust"
 )
 
-// start runs a program until the test ends.
 func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Process {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -54,7 +53,7 @@ func TestLogsTo(t *testing.T) {
 		{"rotated", "", open(log + ".1")},
 		{"a pipe, perhaps to the log", "", pipe},
 		{"another log", "logs to " + filepath.Join(dir, "other.log") + ", not to " + log, open(filepath.Join(dir, "other.log"))},
-		{"no log", "has not open", open(os.DevNull)},
+		{"no log", "does not have the log", open(os.DevNull)},
 	} {
 		_, err := logsTo(start(t, tt.stdout, "cat"), log)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
@@ -96,14 +95,14 @@ func TestOnly(t *testing.T) {
 		want  int    // of found
 		err   string // in place of it
 	}{
-		{nil, 0, "no OpenSM runs here"},
+		{nil, 0, "this user sees no OpenSM"},
 		{[]*Process{sm("minhop", "")}, 0, ""}, // and what it reads is said later
 		{[]*Process{sm("file", "/other/"+LFTsFile), sm("file,no_fallback", mine)}, 1, ""},
 		{[]*Process{sm("file", mine), sm("file", mine)}, 0, "2 OpenSM run here, processes "},
 		{[]*Process{sm("file", mine, 8), sm("file", mine, 9), sm("file", "/other", 9)}, 1, ""},
 		{[]*Process{sm("file", mine, 8), sm("file", mine, 7)}, 0, "2 OpenSM run here, processes "},
 		{[]*Process{sm("file", mine, 8), sm("minhop", "", 9)}, 0, ""}, // and that it is not master is said later
-		{[]*Process{sm("ftree", mine), sm("minhop", "")}, 0, "not one of them alone reads " + mine},
+		{[]*Process{sm("ftree", mine), sm("minhop", "")}, 0, "not exactly one of them reads " + mine},
 	} {
 		got, err := only(c.found, dir, 9)
 		if c.err != "" {

@@ -11,9 +11,9 @@ import (
 	"evbench/internal/trust"
 )
 
-// What OpenSM reads and writes when it is told nothing.
+// OpenSM's default files.
 const (
-	defaultConf = "/etc/opensm/opensm.conf" // if it is there
+	defaultConf = "/etc/opensm/opensm.conf" // if it exists
 	redHatConf  = "/etc/rdma/opensm.conf"   // where OpenSM is built for that
 	defaultLog  = "/var/log/opensm.log"
 )
@@ -23,21 +23,21 @@ const infoLevel = 0x02
 // withValue are the short options of OpenSM that take a value.
 const withValue = "FciwOfdDglLstaumXRMUSPYZpnqkCGH"
 
-// settings are what OpenSM has been told of its log, its tables and its port.
+// settings are OpenSM's options about its log, its tables and its port.
 type settings struct {
-	known  bool   // of its command line at least
-	conf   string // the name of its configuration, as OpenSM has it; "": it has none
+	known  bool   // at least the command line
+	conf   string // the name of its configuration, as OpenSM has it; "": none
 	flush  bool
 	level  uint64
-	atArgs bool   // the level is on its command line, which counts before the configuration
+	atArgs bool   // the level is on its command line, which precedes the configuration
 	engine string // "": its default
 	lfts   string
 	log    string
 	guid   uint64 // of its port; 0: the first
 }
 
-// readSettings reads the command line of OpenSM and its configuration. The line of a
-// configuration counts that OpenSM will read at the next SIGHUP.
+// readSettings reads the command line of OpenSM and its configuration, as OpenSM will read it at
+// the next SIGHUP.
 func readSettings(p *trust.Process) settings {
 	args := p.Args()
 	conf := confOf(args)
@@ -54,7 +54,7 @@ func readSettings(p *trust.Process) settings {
 	return s
 }
 
-// newSettings reads a configuration, and the command line, which counts before it.
+// newSettings reads a configuration, and the command line, which takes precedence.
 func newSettings(conf, text string, args []string) settings {
 	s := settings{level: 0x03}
 	s.lines(text)
@@ -128,8 +128,8 @@ func (s *settings) option(short byte, value string) {
 	}
 }
 
-// lines reads a configuration. As in OpenSM, the last line of an option counts, whatever is
-// not TRUE is FALSE, and (null) is nothing.
+// lines reads a configuration. As in OpenSM, the last line of an option counts, any value but TRUE
+// is FALSE, and (null) means unset.
 func (s *settings) lines(text string) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -153,8 +153,8 @@ func number(s string) uint64 {
 	return n
 }
 
-// change says how to have OpenSM take a line of its configuration or, where that cannot be,
-// how to start it.
+// change says how to make OpenSM accept a line of its configuration or, if that is impossible, how
+// to start it.
 func (s *settings) change(p *trust.Process, line, start string) string {
 	if s.conf == "" || s.atArgs && strings.HasPrefix(line, "log_flags") {
 		return fmt.Sprintf("start it anew, %s or with -F FILE and %q in the file", start, line)

@@ -76,7 +76,7 @@ func TestLogging(t *testing.T) {
 		{"-F", "lmc 1\n", `write "force_log_flush TRUE" into ` + conf + ", then: kill -HUP ", "", []string{"-F", conf}},
 		{"-F, flushing", "force_log_flush TRUE\n", "", "", []string{"-F", conf}},
 		{"-d 2", "", "", "", []string{"-d", "2"}},
-		{"-e", "force_log_flush TRUE\n", "", `buffers its log, and erases it when it is to write it: write "force_log_flush TRUE" into ` + conf, []string{"-e", "-F", conf}},
+		{"-e", "force_log_flush TRUE\n", "", `buffers its log, and erases the log on a request to flush it: write "force_log_flush TRUE" into ` + conf, []string{"-e", "-F", conf}},
 		{"-e -d 2", "", "", "", []string{"-e", "-d", "2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

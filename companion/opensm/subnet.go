@@ -17,31 +17,30 @@ import (
 	"evbench/topology/network"
 )
 
-// SubnetOptions say how to reach the OpenSM of a subnet, and the subnet.
+// SubnetOptions say how to reach a subnet and its OpenSM.
 type SubnetOptions struct {
 	Manager *Manager
 	Options
-	// Discover returns the network as it is, as ibnetdiscover prints it.
+	// Discover returns the current network, in the form of ibnetdiscover.
 	Discover Reader
-	// Tell is told each step as it is done, from several goroutines, but not at once.
-	// nil is allowed.
+	// Tell is called for each step, from several goroutines, one call at a time. nil is allowed.
 	Tell func(Step)
 }
 
-// A Step is something that was seen or done.
+// A Step is an observation or action.
 type Step struct {
 	At   time.Time // when it was done
 	What string
-	Took time.Duration // 0 for what was seen
-	Err  error         // it was not done; it is tried again
+	Took time.Duration // 0 for observations
+	Err  error         // it failed, and is retried
 }
 
-// A Subnet is a network under a running OpenSM with engine file, whose links are followed
-// and which gets the tables of plans. It implements the Network of package failover/loop.
+// A Subnet is a network under a running OpenSM with engine file. Its links are followed, and it
+// gets the tables of plans. It implements the Network of package failover/loop.
 //
-// OpenSM's engine file repairs nothing: after a link has died OpenSM sweeps and loads the
-// same file again, and what goes through the dead port is lost until the tables of a new
-// plan are there. First aid would be a sweep of its own and delay those; so there is none.
+// OpenSM's engine file repairs nothing: after a link has failed OpenSM sweeps and loads the same
+// file again, and packets through the dead port are lost until the tables of a new plan are loaded.
+// First aid would be a sweep of its own and delay those; so there is none.
 type Subnet struct {
 	o      SubnetOptions
 	net    *network.Network
@@ -52,11 +51,11 @@ type Subnet struct {
 	mu      sync.Mutex
 	links   *links
 	busy    bool          // tables are being installed
-	calm    chan struct{} // closed while OpenSM has nothing to sweep for, as far as its log says
+	calm    chan struct{} // closed while OpenSM has no reason to sweep, according to its log
 }
 
-// NewSubnet returns the subnet of a network, all cables of it alive, and the tree of the
-// plans for it, in which the links that are down at first are dead.
+// NewSubnet returns the subnet of a network with all cables alive, and the tree of the plans for
+// it, in which the initially dead links are dead.
 func NewSubnet(n *network.Network, t *topology.Tree, o SubnetOptions) (*Subnet, error) {
 	places, err := network.Match(t, n)
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *Subnet) tell(what string, began time.Time, err error) {
 	s.o.Tell(step)
 }
 
-// Now discovers the network and returns the tree with the links that are down.
+// Now discovers the network and returns the tree with the dead links.
 func (s *Subnet) Now(ctx context.Context) (*topology.Tree, error) {
 	if _, err := s.discover(ctx); err != nil {
 		return nil, err
@@ -113,12 +112,11 @@ func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 	return events, nil
 }
 
-// Watch implements loop.Network. It follows OpenSM's log. Lines that name a port are
-// events; after others, such as a switch's notice that some port of it has changed, and
-// after each sweep, the network is discovered and compared: upstream OpenSM never says
-// which port has come up. Without a log that can be followed it is discovered again and again.
-// When OpenSM is started anew, or another one takes over, the log of that is followed, and the switches
-// get the tables of the last plan where they hold others.
+// Watch implements loop.Network. It follows OpenSM's log. Lines that name a port are events. After
+// others, such as a switch's notice of a change of some port, and after each sweep, the network is
+// discovered and compared: upstream OpenSM never names a port that has come up. Without a usable
+// log the network is discovered again and again. When OpenSM restarts, or another one takes over,
+// Watch follows its log, and the switches get the tables of the last plan if they hold others.
 func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	h := &hearing{s: s, m: s.o.Manager}
 	defer h.close()
@@ -127,7 +125,7 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 	defer tick.Stop()
 	ask := time.NewTicker(buffered)
 	defer ask.Stop()
-	l := look{urgent: true} // begins with a discovery, for what has changed before
+	l := look{urgent: true} // begins with a discovery, for earlier changes
 	for looked := time.Now(); ; {
 		lines, err := h.lines()
 		if err != nil {
@@ -154,14 +152,14 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 }
 
 const (
-	buffered = time.Second     // how often OpenSM is looked for, and asked to write a log that it buffers
-	unheard  = 2 * time.Second // how often the network is discovered where no log tells of it
+	buffered = time.Second     // how often OpenSM is looked for, and asked to write its buffered log
+	unheard  = 2 * time.Second // interval of discoveries without a log
 )
 
-// bringBack brings back the tables that were installed last where another OpenSM has loaded others.
+// bringBack reinstalls the last tables if another OpenSM has loaded others.
 func (s *Subnet) bringBack(ctx context.Context) {
 	s.mu.Lock()
-	s.sweeps(false) // of what the earlier OpenSM had to do nobody hears any more
+	s.sweeps(false) // pending work of the earlier OpenSM is unknown now
 	s.mu.Unlock()
 	began := time.Now()
 	done, err := s.o.Manager.Installation(false).Again(ctx, s.o.Manager.Holds)
@@ -170,14 +168,14 @@ func (s *Subnet) bringBack(ctx context.Context) {
 	}
 }
 
-// A look says why the network has to be discovered.
+// A look is the reason for a discovery.
 type look struct {
-	// urgent: the log says that something has changed, and not what.
+	// urgent: the log reports an unspecified change.
 	urgent bool
-	// check: OpenSM has swept, perhaps for something that its log has not said. That must
-	// not hold up an installation, which has it sweep too.
+	// check: OpenSM has swept, perhaps for a reason not in its log. That must not delay an
+	// installation, which makes it sweep too.
 	check bool
-	after time.Time // not before: the last time it failed
+	after time.Time // earliest time, after a failure
 }
 
 func (s *Subnet) due(l look) bool {
@@ -188,7 +186,7 @@ func (s *Subnet) due(l look) bool {
 
 const again = time.Second
 
-// probe discovers the network, sends what has changed and returns what is left to do.
+// probe discovers the network, sends the changes and returns what is left to do.
 func (s *Subnet) probe(ctx context.Context, events chan<- failover.LinkEvent) look {
 	began := time.Now()
 	limited, cancel := s.o.Manager.limit(ctx)
@@ -235,7 +233,7 @@ func (s *Subnet) read(lines []string, l *look) (events []failover.LinkEvent) {
 	return events
 }
 
-// sweeps notes that OpenSM has something to sweep for, or has swept.
+// sweeps records that OpenSM has a reason to sweep, or has swept.
 func (s *Subnet) sweeps(busy bool) {
 	idle := true
 	select {
@@ -256,8 +254,8 @@ var words = map[osmlog.Kind]string{
 	osmlog.NodeGone: "is gone", osmlog.NodeBack: "is back", osmlog.Swept: "OpenSM has swept",
 }
 
-// heard reads one line of the log. Lines that say nothing of ports, those that are cut
-// short, and a port's steps from DOWN to ACTIVE after the first are not ok.
+// heard parses one line of the log. Lines not about ports, truncated ones, and a port's steps from
+// DOWN to ACTIVE after the first are not ok.
 func heard(line string) (m osmlog.Message, ok bool) {
 	l, verdict := osmlog.Parse([]byte(line))
 	return l.Message, verdict == osmlog.Good && l.Kind != osmlog.Progressed
@@ -279,8 +277,8 @@ func (s *Subnet) describe(said osmlog.Message) string {
 	return name + " " + words[said.Kind]
 }
 
-// Aid implements loop.Network: it waits until OpenSM has swept after what its log has
-// said, and changes nothing.
+// Aid implements loop.Network: it waits for OpenSM's sweep after the changes in its log, and
+// changes nothing.
 func (s *Subnet) Aid(ctx context.Context, _ *topology.Tree) (int, error) {
 	ctx, cancel := s.o.Manager.limit(ctx)
 	defer cancel()
@@ -291,13 +289,12 @@ func (s *Subnet) Aid(ctx context.Context, _ *topology.Tree) (int, error) {
 	case <-calm:
 		return 0, nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("OpenSM's log has not said that it has swept: %w", context.Cause(ctx))
+		return 0, fmt.Errorf("OpenSM's log has not reported a sweep: %w", context.Cause(ctx))
 	}
 }
 
-// Install implements loop.Network: it makes the tables of a plan and has OpenSM load
-// them. It does not wait for a sweep that OpenSM has begun by itself: that one may take
-// the new file along.
+// Install implements loop.Network: it makes the tables of a plan and has OpenSM load them. It does
+// not wait for a sweep under way, which may include the new file.
 func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err error) {
 	s.installs(true)
 	defer s.installs(false)
@@ -310,7 +307,8 @@ func (s *Subnet) Install(ctx context.Context, p *plan.Plan) (changed int, err er
 	return s.put(ctx, r)
 }
 
-// put has OpenSM load tables, and waits for one that is started anew or takes over, but for the first.
+// put has OpenSM load tables. Except for the first ones, it waits for an OpenSM that restarts or
+// takes over.
 func (s *Subnet) put(ctx context.Context, r *Routes) (changed int, err error) {
 	limited, cancel := s.o.Manager.limit(ctx)
 	defer cancel()
@@ -333,6 +331,6 @@ func (s *Subnet) installs(busy bool) {
 	s.busy = busy
 }
 
-// Clean implements loop.Network. There is nothing to do: OpenSM has one set of tables,
-// and has read it back.
+// Clean implements loop.Network. It does nothing: OpenSM has one set of tables, which has been read
+// back.
 func (s *Subnet) Clean(context.Context, *plan.Plan) (int, error) { return 0, nil }

@@ -104,7 +104,7 @@ func (f *followed) install(t testing.TB, down ...string) *Routes {
 	if _, err := f.s.Install(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	f.story(t)
+	f.log(t)
 	return compute(t, p, f.net, f.s.o.LMC)
 }
 
@@ -125,8 +125,8 @@ func (f *followed) joins(t testing.TB, r *Routes) {
 	walkAll(t, 0, &held)
 }
 
-// story logs what has happened since the cable was pulled, with what OpenSM has stamped.
-func (f *followed) story(t testing.TB) {
+// log logs what has happened since the cable was pulled, with what OpenSM has stamped.
+func (f *followed) log(t testing.TB) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,7 +216,7 @@ func BenchmarkSubnetFailsOver(b *testing.B) {
 	for what, d := range took {
 		b.ReportMetric(ms(d)/float64(2*b.N), "ms-"+what)
 	}
-	f.story(b)
+	f.log(b)
 }
 
 // add adds up the steps of one fail-over.

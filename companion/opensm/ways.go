@@ -8,12 +8,12 @@ import (
 	"evbench/topology/network"
 )
 
-// An entry is the port of a switch towards a LID that is being filled in.
+// An entry sets the port of a switch towards the current LID.
 type entry func(s network.Node, port uint8)
 
-// downwards sets the entries of the switches from which live cables lead down to a switch of
-// the tree, and returns these switches and itself. Of parallel cables it takes that of a number,
-// modulo theirs, where it is alive.
+// downwards sets the entries of the switches with live cables down to a switch of the tree, and
+// returns these switches and the switch itself. Of parallel cables it takes cable number modulo
+// their count, if that is alive.
 func (b *builder) downwards(to, number int, set entry) map[int]bool {
 	reach := map[int]bool{to: true}
 	for todo := []int{to}; len(todo) > 0; todo = todo[1:] {
@@ -32,7 +32,7 @@ func (b *builder) downwards(to, number int, set entry) map[int]bool {
 	return reach
 }
 
-// upwards returns the links of which a switch is the lower end.
+// upwards returns the links with a switch as their lower end.
 func (b *builder) upwards(sw int) []topology.Link {
 	var out []topology.Link
 	for port := range b.tree.SwitchPorts(sw) {
@@ -43,8 +43,8 @@ func (b *builder) upwards(sw int) []topology.Link {
 	return out
 }
 
-// towards sets the entries of all switches that get to a switch by going up and then down.
-// Of several ways up the number of the destination chooses one.
+// towards sets the entries of all switches that reach a switch by going up and then down. The
+// number of the destination selects one of several ways up.
 func (b *builder) towards(s network.Node, set entry) {
 	to, ok := b.number[s]
 	if !ok {
@@ -87,8 +87,9 @@ func (b *builder) pods(r *Routes, h network.Node, home int, set func(s network.N
 	}
 }
 
-// pod returns the plan's paths from a pod to a host, as a set, and by leaf where one LID does for all
-// of them: a leaf has one at most, and those through a spine go on to the same top switch. nil: it does not.
+// pod returns the plan's paths from a pod to a host, as a set, and by leaf if one LID suffices for
+// all of them: a leaf has at most one, and those through a spine share the top switch. Otherwise
+// each is nil.
 func (b *builder) pod(q int, h network.Node) (all []uint64, each []int) {
 	all, each = make([]uint64, b.words), slices.Repeat([]int{none}, b.tree.PodLeaves())
 	tops, alone := map[int]int{}, !b.byPath
@@ -110,8 +111,8 @@ func (b *builder) pod(q int, h network.Node) (all []uint64, each []int) {
 	return all, each
 }
 
-// podPaths returns the paths that the LIDs of a host stand for in a pod: first those of the
-// plan, a set, rising, dead or not, for check is to find those; then the other live ones, from one
+// podPaths returns the paths for the LIDs of a host in a pod: first those of the plan, a set,
+// rising, dead or not, because check must find dead ones; then the other live ones, starting at one
 // that depends on the host.
 func (b *builder) podPaths(q, home int, h network.Node, set []uint64) []int {
 	var out, rest []int
@@ -127,7 +128,7 @@ func (b *builder) podPaths(q, home int, h network.Node, set []uint64) []int {
 	return b.order(out, rest, h)
 }
 
-// tops returns the top switches of a plane by which another pod gets to a leaf.
+// tops returns the top switches of a plane through which another pod reaches a leaf.
 func (b *builder) tops(q, leaf, plane int) []int {
 	to := b.tree.Pod(leaf)
 	if q == to || !b.alive(leaf, plane) {
@@ -142,8 +143,9 @@ func (b *builder) tops(q, leaf, plane int) []int {
 	return out
 }
 
-// podLID sets the entries of one LID in a pod: in the planes of its paths, by leaf, those of the paths,
-// in others some that arrive, for the leaves that have lost their link to theirs.
+// podLID sets the entries of one LID in a pod: in the planes of its paths those of the paths, by
+// leaf; in other planes some that arrive, for the leaves that have lost their link to the planes of
+// their paths.
 func (b *builder) podLID(q, home int, at []int, turn int, set entry) {
 	planned := map[int]int{}
 	for _, path := range at {

@@ -1,6 +1,6 @@
-// Package wrapped runs MPI programs that are not ours, so that their all-to-all exchanges
-// follow a plan: the library that does that (c/), which hosts a job has, the plan for them and for the
-// links that are dead, its routes in the tables, the launcher's options, and what calls took.
+// Package wrapped runs foreign MPI programs with all-to-all exchanges that follow a plan: it has
+// the library for that (c/), the hosts of a job, the plan for them and for the dead links, its
+// routes in the tables, the launcher's options, and the times of calls.
 package wrapped
 
 import (
@@ -15,8 +15,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A Host is one of a job: its node in the network, what it calls itself, and how many ranks
-// it has. Without a name, ranks are servers in their order.
+// A Host is one host of a job: its node in the network, its name for itself, and its number of
+// ranks. Without a name, ranks are servers in their order.
 type Host struct {
 	Node  network.Node
 	Name  string
@@ -30,9 +30,10 @@ type Job struct {
 	net   *network.Network
 }
 
-// NewJob plans the exchange of all hosts, over one path from a leaf, or of three levels a pod, to a host, so that tables
-// with one entry for a destination can hold the paths. whole and net are a tree of two levels or three
-// with and without what is dead. A host that no live path reaches is an error.
+// NewJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
+// host, so that tables with one entry for a destination can hold the paths. whole and net are a
+// tree of two or three levels with and without the dead parts. A host without a live path is an
+// error.
 func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
 	if err == nil {
@@ -63,7 +64,6 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	return j, err
 }
 
-// Ranks returns the number of ranks.
 func (j *Job) Ranks() (n int) {
 	for _, h := range j.hosts {
 		n += h.Ranks
@@ -74,7 +74,7 @@ func (j *Job) Ranks() (n int) {
 // Write writes the plan file with the hosts, for the library.
 func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
 
-// Routes returns the tables that hold the plan's paths, checked.
+// Routes returns the checked tables with the plan's paths.
 func (j *Job) Routes() (*opensm.Routes, error) {
 	nodes := make([]network.Node, len(j.hosts))
 	for i, h := range j.hosts {

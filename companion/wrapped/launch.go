@@ -18,9 +18,10 @@ import (
 	"evbench/internal/proc"
 )
 
-// A Launcher is a command line of Open MPI's mpirun, or of a script that ends in one and takes
-// its options.
+// A Launcher is a command line of the mpirun of Open MPI or MPICH, or of a script that ends in one
+// and accepts its options.
 type Launcher struct {
+	hydra   bool // it is MPICH's; set by Check
 	Command []string
 	Stdout  io.Writer // of the program
 	Stderr  io.Writer
@@ -30,14 +31,14 @@ type Launcher struct {
 type Order struct {
 	Library string
 	Plan    string // its file; "": calls are only timed
-	Times   string // file that times are added to
-	Min     int64  // bytes to a rank from which on a call follows the plan
-	Eager   int64  // bytes of a fragment that MPI sends without asking, over TCP
+	Times   string // file to which times are appended
+	Min     int64  // least bytes to a rank for which a call follows the plan
+	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
 }
 
-// options are what mpirun is told more. A fragment above the limit of eager messages would be
-// announced first, and the answer waits behind what its host is sending: so the limit is
-// raised, while the plan is followed.
+// options are further options of mpirun. A fragment above the limit of eager messages would be
+// announced first, and the answer waits behind the data of its host: so the limit is raised while
+// the plan is followed.
 func (o *Order) options() []string {
 	if o.Plan == "" {
 		return nil
@@ -45,21 +46,38 @@ func (o *Order) options() []string {
 	return []string{"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10)}
 }
 
-// environment is that of the ranks, as mpirun is told it for each of several programs.
+// environment is the variables of the ranks: names and values.
 func (o *Order) environment() []string {
 	load := o.Library
 	if also := os.Getenv("LD_PRELOAD"); also != "" {
 		load += ":" + also
 	}
-	out := []string{"-x", "LD_PRELOAD=" + load, "-x", "EVBENCH_TIMES=" + o.Times}
+	out := []string{"LD_PRELOAD", load, "EVBENCH_TIMES", o.Times}
 	if o.Plan == "" {
 		return out
 	}
-	return append(out, "-x", "EVBENCH_PLAN="+o.Plan, "-x", "EVBENCH_MIN="+strconv.FormatInt(o.Min, 10))
+	return append(out, "EVBENCH_PLAN", o.Plan, "EVBENCH_MIN", strconv.FormatInt(o.Min, 10))
 }
 
-// arguments are those of the launcher with more options. Those of each are for every program
-// of several, which ":" parts.
+// told are the launcher's arguments for an order. Open MPI's takes the environment for each of
+// several programs, MPICH's once.
+func (l *Launcher) told(o *Order) []string {
+	var env []string
+	for pair := range slices.Chunk(o.environment(), 2) {
+		if l.hydra {
+			env = append(env, "-genv", pair[0], pair[1])
+		} else {
+			env = append(env, "-x", pair[0]+"="+pair[1])
+		}
+	}
+	if l.hydra {
+		return l.arguments(env, nil)
+	}
+	return l.arguments(o.options(), env)
+}
+
+// arguments are the launcher's arguments with further options. Those in each apply to every one of
+// several programs, separated by ":".
 func (l *Launcher) arguments(options, each []string) []string {
 	out := slices.Concat(options, each)
 	for _, a := range l.Command[1:] {
@@ -78,8 +96,8 @@ func (l *Launcher) start(ctx context.Context, args []string, stdout, stderr io.W
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
 		cmd.Stdin = os.Stdin
 	}
-	// Scripts and mpirun together: a signal to a script alone leaves mpirun running. One signal:
-	// a second has mpirun end before its ranks.
+	// Scripts and mpirun together: a signal to a script alone leaves mpirun running. One signal: a
+	// second makes mpirun end before its ranks.
 	cmd.SysProcAttr = proc.Group(0)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = grace
@@ -93,10 +111,10 @@ func (l *Launcher) start(ctx context.Context, args []string, stdout, stderr io.W
 	return err
 }
 
-// Check reports why the launcher cannot be used: it is not there, or not Open MPI's.
+// Check reports why the launcher is unusable: it is missing, or of an unknown MPI.
 func (l *Launcher) Check(ctx context.Context) error {
 	if len(l.Command) == 0 {
-		return errors.New("what is to run? for example: -- mpirun -n 16 ./program")
+		return errors.New("give the program to run, for example: -- mpirun -n 16 ./program")
 	}
 	var out proc.Tail
 	err := l.version(ctx, &out)
@@ -104,15 +122,18 @@ func (l *Launcher) Check(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("no %s here: Open MPI's mpirun is needed (Debian: openmpi-bin)", l.Command[0])
+		return fmt.Errorf("no %s here: the mpirun of Open MPI or MPICH is needed (Debian: openmpi-bin, mpich)", l.Command[0])
 	case strings.Contains(out.String(), "Open MPI") || strings.Contains(out.String(), "OpenRTE"):
+		return nil
+	case strings.Contains(out.String(), "HYDRA"): // of MPICH; Intel MPI's and MVAPICH's have the same options
+		l.hydra = true
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s --version: %w", l.Command[0], err)
 	}
 	first, _, _ := strings.Cut(out.String(), "\n")
-	return fmt.Errorf("%s is not Open MPI's mpirun (--version: %.60q); other MPIs can load the library themselves: "+
-		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by their mpicc", l.Command[0], first, libraryName)
+	return fmt.Errorf("%s is not the mpirun of Open MPI or MPICH (--version: %.60q); other launchers can have ranks load the library: "+
+		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by the mpicc of their MPI", l.Command[0], first, libraryName)
 }
 
 func (l *Launcher) version(ctx context.Context, out io.Writer) error {
@@ -123,14 +144,17 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 
 const maxMap = 64 << 20
 
-// Map asks mpirun which hosts it would start how many ranks on: what it shows, as network.ReadJob
-// reads it. Nothing is started.
+// Map asks mpirun on which hosts it would start how many ranks: its output is for network.ReadJob.
+// Nothing is started.
 func (l *Launcher) Map(ctx context.Context) (string, error) {
+	if l.hydra {
+		return "", fmt.Errorf("%s is MPICH's and does not say which hosts it would take: --hosts FILE, and a library that is there", l.Command[0])
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	out := proc.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}
 	var said proc.Tail
-	// That it starts nothing, Open MPI 4.1 takes for an error of its own.
+	// Open MPI 4.1 reports an error because it starts nothing.
 	err := l.start(ctx, l.arguments([]string{"--do-not-launch", "--display-map"}, nil), &out, &said)
 	if ctx.Err() != nil {
 		return "", err
@@ -141,13 +165,13 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	return out.String(), nil
 }
 
-// Run runs the program, and returns what its calls took. That the library was not loaded is an
-// error: ld.so only warns, and the program runs without it.
+// Run runs the program, and returns the times of its calls. A missing library is an error: ld.so
+// only warns, and the program runs without it.
 func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 	if err := os.Remove(o.Times); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if err := l.start(ctx, l.arguments(o.options(), o.environment()), l.Stdout, l.Stderr); err != nil {
+	if err := l.start(ctx, l.told(o), l.Stdout, l.Stderr); err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return nil, fmt.Errorf("%s ended with %v", l.Command[0], exit)
 		}
@@ -169,11 +193,11 @@ func (l *Launcher) Run(ctx context.Context, o *Order) (*Times, error) {
 }
 
 func (o *Order) notLoaded() error {
-	return fmt.Errorf("%s was not loaded: rank 0 has not said so in MPI_Init, and the program ran without it. It is no program of this MPI, "+
+	return fmt.Errorf("%s was not loaded: rank 0 did not report it in MPI_Init, and the program ran without it. It is not a program of this MPI, "+
 		"or linked statically; or its host has no such file, or no directory %s", o.Library, filepath.Dir(o.Times))
 }
 
-// elsewhere returns a host of the job that is not this one; "": there is none.
+// elsewhere returns a host of the job other than this one, or "".
 func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 	nodes, err := l.Map(ctx)
 	if err != nil {
@@ -198,13 +222,21 @@ func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// Library returns the file of the library: beside this program, where make build puts it, where
-// make install puts it, or built by mpicc into a directory. Other hosts do not have what is
-// built there, and ranks without it would be waited for: a job with such hosts is refused.
+// mpi names the MPI of the launcher, as in the library's file names.
+func (l *Launcher) mpi() string {
+	if l.hydra {
+		return "mpich"
+	}
+	return "openmpi"
+}
+
+// Library returns the file of the library: beside this program from make build, at the place of
+// make install, or built by mpicc in a directory. Other hosts lack such a build, and ranks without
+// it would block the others: a job with other hosts is refused.
 func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		for _, at := range []string{".", "../lib/evbench"} {
-			file := filepath.Join(filepath.Dir(self), at, libraryName)
+			file := filepath.Join(filepath.Dir(self), at, libraryOf(l.mpi()))
 			if _, err := os.Stat(file); err == nil {
 				return file, nil
 			}
@@ -216,13 +248,14 @@ func (l *Launcher) Library(ctx context.Context, dir string) (string, error) {
 	}
 	if host != "" {
 		return "", fmt.Errorf("no %s beside evbench or in ../lib/evbench, and one that is built here is not on %s, whose ranks others would wait for: "+
-			"make install where all hosts see it, or compile companion/wrapped/c/*.c there by mpicc, for --library FILE", libraryName, host)
+			"make install where all hosts see it, or compile companion/wrapped/c/*.c there by mpicc, for --library FILE", libraryOf(l.mpi()), host)
 	}
 	return Build(ctx, "mpicc", dir)
 }
 
-// loadable returns a name of the library that LD_PRELOAD takes: at a space or a colon it would end,
-// and ld.so go on without the library. Then it is a link in a directory, which other hosts do not have.
+// loadable returns a name of the library for LD_PRELOAD: at a space or a colon the name would end,
+// and ld.so would continue without the library. Then it is a link in a directory, which other hosts
+// lack.
 func (l *Launcher) loadable(ctx context.Context, library, dir string) (string, error) {
 	const ends = " :"
 	if !strings.ContainsAny(library, ends) {

@@ -19,12 +19,16 @@ import (
 //go:embed c
 var sources embed.FS
 
+// libraryOf is the file of the library for an MPI; scripts/build uses the same name.
+func libraryOf(mpi string) string { return "libevbench-" + mpi + ".so" }
+
+// libraryName is a library built for one job.
 const libraryName = "libevbench.so"
 
-// flags are those of scripts/build, too.
+// flags are the same in scripts/build.
 var flags = []string{"-O2", "-fPIC", "-shared", "-pthread"}
 
-// Build compiles the library into a directory by mpicc, a command, and returns its file.
+// Build compiles the library in a directory with the command mpicc, and returns its file.
 func Build(ctx context.Context, mpicc, dir string) (string, error) {
 	files, err := sources.ReadDir("c")
 	if err != nil {
@@ -45,7 +49,7 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 			args = append(args, file)
 		}
 	}
-	args = append(args, "-ldl") // of its own in older C libraries
+	args = append(args, "-ldl") // separate in older C libraries
 	var said proc.Tail
 	cmd := exec.CommandContext(ctx, mpicc, args...)
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -54,9 +58,9 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev gcc)", mpicc)
+		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev or libmpich-dev, gcc)", mpicc)
 	case err != nil:
-		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev gcc): %w\n%s", mpicc, err, said.String())
+		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev or libmpich-dev, gcc): %w\n%s", mpicc, err, said.String())
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ package wrapped
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,6 +19,19 @@ import (
 // ranks is how many a test starts on this machine.
 const ranks = 4
 
+// mpicc is of the MPI that is tested: MPICH's where MPICC says so.
+func mpicc() string { return cmp.Or(os.Getenv("MPICC"), "mpicc") }
+
+func hydra() bool { return strings.Contains(mpicc(), "mpich") }
+
+// onlyOpenMPI skips a test of a program that Debian has for Open MPI alone.
+func onlyOpenMPI(t *testing.T) {
+	t.Helper()
+	if hydra() {
+		t.Skip("the program is of Open MPI")
+	}
+}
+
 // always has them follow the plan all the same: they share memory.
 const always = "EVBENCH_ALWAYS=1"
 
@@ -28,16 +42,24 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 	dir := t.TempDir()
 	file := filepath.Join(dir, "times")
 	// Who hangs is ended, much later than any machine takes.
-	args := []string{"--oversubscribe", "--timeout", "300", "--mca", "btl", "self,vader", "--mca", "oob_tcp_if_include", "lo", "-n", fmt.Sprint(ranks)}
+	command := []string{"mpirun", "--oversubscribe", "--timeout", "300", "--mca", "btl", "self,vader", "--mca", "oob_tcp_if_include", "lo", "-n", fmt.Sprint(ranks)}
+	if hydra() {
+		command = []string{"mpiexec.hydra", "-iface", "lo", "-n", fmt.Sprint(ranks)}
+	}
 	if lib != "" {
-		args = append(args, "-x", "LD_PRELOAD="+lib, "-x", "EVBENCH_TIMES="+file)
+		env = append([]string{"LD_PRELOAD=" + lib, "EVBENCH_TIMES=" + file}, env...)
 	}
-	for _, e := range env {
-		args = append(args, "-x", e)
+	if hydra() {
+		command = append(append(command, "env"), env...)
+	} else {
+		for _, e := range env {
+			command = append(command, "-x", e)
+		}
 	}
-	cmd := exec.CommandContext(t.Context(), "mpirun", append(args, program...)...)
+	command = append(command, program...)
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "MPIEXEC_TIMEOUT=300", "TMPDIR="+t.TempDir())
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	if err := cmd.Run(); err != nil {
@@ -63,14 +85,15 @@ func run(t *testing.T, lib string, env []string, program ...string) (out, said s
 
 func library(t *testing.T) string {
 	t.Helper()
-	lib := expect.Value(Build(t.Context(), "mpicc", t.TempDir()))(t)
+	lib := expect.Value(Build(t.Context(), mpicc(), t.TempDir()))(t)
 	return lib
 }
 
+// compile builds a program; of MPICH's MPI_STATUSES_IGNORE gcc thinks wrongly that it is written to.
 func compile(t *testing.T, args ...string) {
 	t.Helper()
-	said, err := exec.Command("mpicc", append([]string{"-Wall", "-Wextra", "-Werror", "-pthread"}, args...)...).CombinedOutput()
-	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
+	said, err := exec.Command(mpicc(), append([]string{"-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-pthread"}, args...)...).CombinedOutput()
+	expect.MustTrue(t, err == nil, "%s: %v\n%s", mpicc(), err, said)
 }
 
 func write(t *testing.T, text string) string {
@@ -94,7 +117,11 @@ func count(times []string, beginning string) (n int) {
 // each of two hosts, and with plans that are for others.
 func TestExchange(t *testing.T) {
 	lib, program := library(t), filepath.Join(t.TempDir(), "exchange")
-	compile(t, "-O1", "-o", program, "testdata/exchange.c", "-lmpi_mpifh")
+	fortran := "-lmpi_mpifh"
+	if hydra() {
+		fortran = "-lmpichfort"
+	}
+	compile(t, "-O1", "-o", program, "testdata/exchange.c", fortran)
 	whole := text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0"))
 	two := text(t, built(t, topology.Options{Ports: 1, Leaves: 2}))
 	hosts := func(names ...string) string {
@@ -167,6 +194,9 @@ func TestLegal(t *testing.T) {
 		{"truncated", 2, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "errors" && hydra() {
+				t.Skip("Debian's MPICH does not check the arguments of a call, and crashes")
+			}
 			want := "" // Open MPI's own truncated call does not always return
 			if tt.name != "truncated" {
 				want, _, _ = run(t, "", nil, program, tt.name, few)
@@ -197,11 +227,26 @@ func TestLegal(t *testing.T) {
 	}
 }
 
+// TestOtherMPI has a library of another MPI than the program's end it.
+func TestOtherMPI(t *testing.T) {
+	other := "mpicc.mpich"
+	if hydra() {
+		other = "mpicc.openmpi"
+	}
+	lib, program := expect.Value(Build(t.Context(), other, t.TempDir()))(t), filepath.Join(t.TempDir(), "legal")
+	compile(t, "-O1", "-o", program, "testdata/legal.c")
+	cmd := exec.Command(program, "turns", "2")
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+lib)
+	said, _ := cmd.CombinedOutput()
+	expect.True(t, cmd.ProcessState.ExitCode() == 2 && strings.Contains(string(said), "take the libevbench of its MPI"), "%v: %s", cmd.ProcessState, said)
+}
+
 // python is Debian's, which knows its packages, and not another of PATH.
 const python = "/usr/bin/python3"
 
 // TestPython exchanges NumPy buffers by mpi4py, with and without the plan.
 func TestPython(t *testing.T) {
+	onlyOpenMPI(t)
 	lib := library(t)
 	script := expect.Value(filepath.Abs("testdata/exchange.py"))(t)
 	program := []string{python, script, "50000", "3"}
@@ -219,6 +264,7 @@ func TestPython(t *testing.T) {
 // TestHPCC runs the HPC Challenge, whose FFT and transpose exchange matrices, with and without
 // the plan. Apart from times, its results are the same.
 func TestHPCC(t *testing.T) {
+	onlyOpenMPI(t)
 	lib := library(t)
 	input := expect.Value(filepath.Abs("testdata/hpccinf.txt"))(t)
 	program := []string{"sh", "-c", `[ "$OMPI_COMM_WORLD_RANK" != 0 ] || cp "$0" hpccinf.txt; exec hpcc`, input}

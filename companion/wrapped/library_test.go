@@ -122,7 +122,7 @@ func TestHosts(t *testing.T) {
 		{"# x-host 0 node1 2\n# x-host 0 node2 2\n", "x-host of server0"},
 		{"# x-host 0 node1 0\n", "a number of ranks"},
 		{"# x-host 0 node1 2 3\n", "a number of ranks"},
-		{"# x-host 0 " + strings.Repeat("n", 64) + " 2\n", "a name of 1 to 63 bytes"},
+		{"# x-host 0 " + strings.Repeat("n", 64) + " 2\n", "one name of 1 to 63 bytes"},
 		{"# x-host 0 a 1\n# x-host 2 b 1\n# x-host 3 A.net 1\n", "is two servers"},
 	} {
 		got := r.read(t, first+"\n"+tt.hosts+rest)
@@ -143,8 +143,8 @@ func TestWrong(t *testing.T) {
 		{"a line less", whole[:strings.LastIndex(whole[:len(whole)-1], "\n")+1], "the hash is not that"},
 		{"other messages", strings.Replace(whole, "\n0 0 ", "\n0 1 ", 1), "the hash is not that"},
 		{"another tree", strings.Replace(whole, "FT(2;2,2)", "FT(2;2,3)", 1), "the hash is not that"},
-		{"no hash", strings.Replace(whole, "# hash", "# x-hash", 1), "the header has to have"},
-		{"only the header", "# evbench plan 1\n", "the header has to have"},
+		{"no hash", strings.Replace(whole, "# hash", "# x-hash", 1), "the header must have"},
+		{"only the header", "# evbench plan 1\n", "the header must have"},
 		{"phases", strings.Replace(whole, "# phases ", "# phases 99999999", 1), "phases: "},
 		{"fewer phases", strings.Replace(whole, "# phases ", "# phases 1\n# was ", 1), "is no message of this plan"},
 		{"header at the end", whole + "# x-mine 1\n", "header lines come before"},

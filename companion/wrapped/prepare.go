@@ -18,7 +18,7 @@ import (
 	"evbench/topology/network"
 )
 
-// Where the paths of a plan may be put.
+// Where the paths of a plan can be installed.
 const (
 	NoRoutes = "none"
 	Kernel   = "kernel"
@@ -27,25 +27,25 @@ const (
 
 // Options say what to run, and for which network or plan.
 type Options struct {
-	Source   *netfile.Source // nil: PlanFile is taken as it is
-	Network  string          // what Source was read from
+	Source   *netfile.Source // nil: PlanFile is used as it is
+	Network  string          // name of Source
 	PlanFile string
 	Hosts    string // hosts of the job, a list; "": mpirun is asked
-	HostFile string // what errors call it
-	ByRank   bool   // ranks are the hosts of the network in their order
-	Out      string // file that the plan goes to; "": one in Temp
+	HostFile string // its name in errors
+	ByRank   bool   // ranks are the hosts of the network in order
+	Out      string // file for the plan; "": one in Temp
 
 	Routes string          // NoRoutes, Kernel or OpenSM
 	Shell  []string        // of Kernel: runs a command on a switch
-	Load   *opensm.Manager // of OpenSM; without a Process files are written only. Dir is Kernel's, too; "": it has none
-	Engine string          // tables of runs without the plan; "": those that are there
+	Load   *opensm.Manager // of OpenSM; without a Process only files are written. Dir is Kernel's, too; "": none
+	Engine string          // tables of runs without the plan; "": the existing ones
 	Seed   uint64
 
-	Temp string // directory for what is needed while the program runs
+	Temp string // directory for files needed while the program runs
 }
 
-// Prepare plans, writes the plan, and fills in what a session needs. The launcher without a
-// command is for later. What it refuses is wrong input; the network is not touched.
+// Prepare plans, writes the plan, and completes a session. A launcher without a command is for
+// later. It refuses only wrong input; it does not touch the network.
 func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if err := s.programs(ctx, o.Temp); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 	return err
 }
 
-// taken takes a plan as it is, once it is known to be one.
+// taken uses a plan as it is, after checking that it is one.
 func taken(file string, s *Session, r *Report) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -121,12 +121,16 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 		if err != nil {
 			return nil, err
 		}
-		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != len(list.Nodes) {
+		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && list.Host == nil && len(list.Names) != len(list.Nodes) {
 			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), len(list.Nodes))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w (--by-rank takes ranks for the hosts of the network in their order)", from, err)
 		}
+	}
+	if list.Host != nil {
+		return nil, fmt.Errorf("%s: %d hosts have %d adapters: programs are wrapped where each has one, or where --hosts names one of each, HOST ADAPTER a line",
+			o.Network, list.Hosts(), len(list.Nodes))
 	}
 	var out []Host
 	for i, v := range list.Nodes {
@@ -139,7 +143,7 @@ func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
 	return out, nil
 }
 
-// listOf returns the list of a job's hosts or, without one, what mpirun says, and what it is called.
+// listOf returns the list of a job's hosts or, without one, mpirun's, and the list's name.
 func listOf(ctx context.Context, o Options, l *Launcher) (text, from string, err error) {
 	if o.Hosts == "" {
 		text, err = l.Map(ctx)
@@ -148,7 +152,7 @@ func listOf(ctx context.Context, o Options, l *Launcher) (text, from string, err
 	return o.Hosts, o.HostFile, nil
 }
 
-// tables says how the plan's tables, and those before, are put into the network.
+// tables sets how the plan's tables, and those before, are installed in the network.
 func (s *Session) tables(o Options, j *Job) error {
 	ours, err := j.Routes()
 	if err != nil {
@@ -170,13 +174,16 @@ func (s *Session) tables(o Options, j *Job) error {
 	return err
 }
 
-// install returns what puts tables in place: that of all has one former state.
+// install returns a function that installs tables; all share one former state.
 func (o Options) install(i *companion.Installation, r *opensm.Routes) (func(context.Context) error, error) {
 	switch {
 	case o.Routes == Kernel:
 		return o.kernel(i, r.Tables)
 	case o.Load.Process == "":
-		return func(context.Context) error { return r.Write(o.Load.Dir) }, nil
+		return func(ctx context.Context) error {
+			_, err := opensm.Files{Dir: o.Load.Dir}.Put(ctx, r)
+			return err
+		}, nil
 	}
 	return func(ctx context.Context) error {
 		_, err := o.Load.Install(ctx, r)

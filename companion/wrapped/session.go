@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A Session is what is run: the program with the plan, and to compare without it.
+// A Session is the runs of the program with the plan, and without it for comparison.
 type Session struct {
 	Launcher *Launcher
 	Order    Order
 	Compare  bool
 	Rounds   int // of each
-	// Before and After, where not nil, put tables into the network before runs without and with
-	// the plan. Where After has none of Before to undo it, runs without the plan come first;
-	// else they come in turn.
+	// Before and After, if not nil, install tables in the network before runs without and with the
+	// plan. If there is an After and no Before to undo it, runs without the plan come first;
+	// otherwise they alternate.
 	Before, After func(context.Context) error
 	Say           func(format string, a ...any)
 }
 
-// Run runs the session, and returns what calls took without and with the plan.
+// Run runs the session, and returns the times of calls without and with the plan.
 func (s *Session) Run(ctx context.Context) (before, after []*Times, err error) {
 	without := s.Order
 	without.Plan = ""
@@ -64,7 +64,7 @@ func (s *Session) Run(ctx context.Context) (before, after []*Times, err error) {
 	return before, after, nil
 }
 
-// A Report is what is said in the end.
+// A Report is the final report.
 type Report struct {
 	Schema  string  `json:"schema"`
 	Network string  `json:"network,omitempty"`
@@ -77,7 +77,7 @@ type Report struct {
 	Rounds  int     `json:"rounds"`
 	Calls   []Row   `json:"calls"`
 	NotKept int     `json:"calls_not_kept,omitempty"`
-	// Of MPI_Ialltoall, which are left to the MPI and not timed.
+	// Calls of MPI_Ialltoall, which are left to the MPI and not timed.
 	Nonblocking int `json:"calls_nonblocking,omitempty"`
 	ran         bool
 }
@@ -93,7 +93,6 @@ func (r *Report) about(j *Job) {
 	}
 }
 
-// Measured fills in what calls took.
 func (r *Report) Measured(before, after []*Times, rate float64) {
 	each := 1
 	if r.Hosts > 0 {

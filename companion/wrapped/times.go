@@ -14,24 +14,24 @@ import (
 	"evbench/results"
 )
 
-// A Call is one of MPI_Alltoall and its like, by all ranks of a communicator.
+// A Call is one call of MPI_Alltoall or a variant, by all ranks of a communicator.
 type Call struct {
 	Kind     string // alltoall, alltoallv
-	Planned  bool   // in the order of the plan, else as the MPI does it
+	Planned  bool   // in the order of the plan, else by the MPI
 	Ranks    int
-	Bytes    int64   // that the rank with the most sent to all others
+	Bytes    int64   // sent by the busiest rank to all others
 	Min, Max float64 // seconds, over ranks
 }
 
-// Times are what the calls of a run took.
+// Times are the times of a run's calls.
 type Times struct {
 	Calls       []Call
 	Loaded      int // ranks; 0: the library was not loaded
-	More        int // calls that were not kept
+	More        int // calls that were not recorded
 	Nonblocking int // calls of MPI_Ialltoall, which are left to the MPI
 }
 
-// readTimes reads what the library wrote: "loaded RANKS", "kind plan|own ranks bytes min max" a call,
+// readTimes reads the library's file: "loaded RANKS", "kind plan|own ranks bytes min max" a call,
 // "more N" and "nonblocking N".
 func readTimes(r io.Reader) (*Times, error) {
 	t := &Times{}
@@ -82,7 +82,7 @@ func readCall(f []string) (c Call, err error) {
 		return c, err
 	}
 	if c.Ranks < 1 || c.Bytes < 0 || !(c.Min >= 0 && c.Max >= c.Min) || math.IsInf(c.Max, 1) {
-		return c, errors.New("numbers that no call has")
+		return c, errors.New("these numbers are impossible")
 	}
 	return c, nil
 }
@@ -91,19 +91,19 @@ func readCall(f []string) (c Call, err error) {
 type Row struct {
 	Kind  string `json:"call"`
 	Ranks int    `json:"ranks"`
-	Bytes int64  `json:"bytes"` // that a rank sends to all others
-	Calls int    `json:"calls"` // of all runs with the plan or, where none is, without
+	Bytes int64  `json:"bytes"` // from a rank to all others
+	Calls int    `json:"calls"` // of all runs with the plan or, without any, of those without
 	Plan  bool   `json:"in_the_order_of_the_plan"`
 
-	// Median seconds of a call, the slowest rank's; without and with the plan. 0: no such run.
+	// Median seconds of a call's slowest rank; without and with the plan. 0: no such run.
 	Before float64 `json:"seconds_without,omitempty"`
 	After  float64 `json:"seconds_with,omitempty"`
 	// Ratio is Before / After.
 	Ratio float64 `json:"ratio,omitempty"`
-	// Shares of the link rate at which ranks receive, where it is known.
+	// Shares of the link rate at which ranks receive, if it is known.
 	EfficiencyBefore float64 `json:"efficiency_without,omitempty"`
 	EfficiencyAfter  float64 `json:"efficiency_with,omitempty"`
-	// Of the most that any schedule reaches on this network.
+	// Share of the most that any schedule reaches on this network.
 	OfBound float64 `json:"of_bound,omitempty"`
 }
 
@@ -113,9 +113,9 @@ type group struct {
 	bytes int64
 }
 
-// Summary compares runs without and with the plan: medians over all their calls, by kind and
-// size, the largest first. rate is that of a host's link, bit/s, 0 where it is not known; bound
-// the efficiency that no schedule exceeds. ranks share a host's link, so many.
+// Summary compares runs without and with the plan: medians over all their calls, by kind and size,
+// the largest first. rate is the rate of a host link, bit/s, 0 if unknown; bound is the efficiency
+// that no schedule exceeds. ranks ranks share a host's link.
 func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
 	was, is := seconds(before, false), seconds(after, true)
 	own := seconds(after, false)
@@ -153,7 +153,8 @@ func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
 	return out
 }
 
-// share is the rate at which the bytes of a host's ranks for other hosts leave, of its link.
+// share is the rate at which a host's ranks send bytes to other hosts, divided by the rate of its
+// link.
 func share(g group, s, rate float64, ranks int) float64 {
 	if s <= 0 {
 		return 0

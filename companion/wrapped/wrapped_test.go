@@ -99,7 +99,7 @@ func TestJobRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	four, same := networkOf(t, "FT(4;2,2,2,2)")
-	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "no tree of two or three levels: ") {
+	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "not a tree of two or three levels: ") {
 		t.Error(err)
 	}
 	twins, _ := networkOf(t, "PGFT(2;2,2;1,2;1,2)")
@@ -190,7 +190,6 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// script returns a command of shell.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mpirun")
@@ -254,14 +253,23 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// MPICH's mpirun is told the environment once, and takes what Open MPI's is told besides for options of its own.
+func TestToldHydra(t *testing.T) {
+	t.Setenv("LD_PRELOAD", "")
+	l := Launcher{Command: []string{"mpirun", "-n", "2", "a", ":", "-n", "3", "b"}, hydra: true}
+	got := strings.Join(l.told(&Order{Library: "lib", Plan: "p", Times: "t", Min: 7, Eager: 9}), " ")
+	expect.Equal(t, got, "-genv LD_PRELOAD lib -genv EVBENCH_TIMES t -genv EVBENCH_PLAN p -genv EVBENCH_MIN 7 -n 2 a : -n 3 b", "arguments")
+}
+
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		command []string
 		want    string
 	}{
-		{nil, "what is to run?"},
-		{[]string{"/nowhere/mpirun"}, "no /nowhere/mpirun here: Open MPI's mpirun is needed"},
-		{[]string{script(t, "echo HYDRA build details:")}, "is not Open MPI's mpirun"},
+		{nil, "give the program to run"},
+		{[]string{"/nowhere/mpirun"}, "no /nowhere/mpirun here: the mpirun of Open MPI or MPICH is needed"},
+		{[]string{script(t, "echo HYDRA build details:")}, ""},
+		{[]string{script(t, "echo slurm 22.05")}, "is not the mpirun of Open MPI or MPICH"},
 		{[]string{script(t, "exit 3")}, "exit status 3"},
 		{[]string{script(t, "echo 'mpirun (Open MPI) 4.1.4'")}, ""},
 	} {
@@ -289,4 +297,23 @@ func TestEnds(t *testing.T) {
 	if _, err := l.Run(ctx, &Order{Times: filepath.Join(dir, "times")}); !errors.Is(err, why) {
 		t.Errorf("ended with %v", err)
 	}
+}
+
+// Hosts with several adapters are refused, unless a list names one adapter of each.
+func TestHostsOfAdapters(t *testing.T) {
+	whole, _ := networkOf(t, "FT(2;2,2)")
+	info := make([]network.Info, whole.Nodes())
+	for v := range network.Node(whole.Nodes()) {
+		if info[v] = whole.Info(v); whole.IsHost(v) {
+			info[v].Name = fmt.Sprintf("node%d mlx5_%d", v%2, v/2)
+		}
+	}
+	n := whole.WithInfo(info)
+	o := Options{Source: &netfile.Source{Whole: n, Net: n}, Network: "net.txt", ByRank: true}
+	expect.Error(t, expect.Err(hostsOf(t.Context(), o, nil)), "net.txt: 2 hosts have 4 adapters: programs are wrapped where each has one")
+	o.ByRank, o.Hosts = false, "node0\nnode1\n"
+	expect.Error(t, expect.Err(hostsOf(t.Context(), o, nil)), "net.txt: 2 hosts have 4 adapters")
+	o.Hosts = "node0 mlx5_1\nnode1 mlx5_0\n"
+	hosts := expect.Value(hostsOf(t.Context(), o, nil))(t)
+	expect.True(t, len(hosts) == 2 && hosts[0] == Host{Node: 2, Name: "node0", Ranks: 1} && hosts[1] == Host{Node: 1, Name: "node1", Ranks: 1}, "%+v", hosts)
 }

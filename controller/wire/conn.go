@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// A Conn carries messages in both directions, in order. One goroutine may call
-// Receive while others call Send; Close may be called from any and unblocks
-// both.
+// A Conn carries messages in both directions, in order. One goroutine may call Receive while others
+// call Send. Any goroutine may call Close, which unblocks both.
 type Conn interface {
 	Send(m Message) error
 	Receive() (Message, error)
@@ -35,12 +34,12 @@ type NetConn struct {
 	buf []byte
 }
 
-// NewConn returns a Conn over c, which accepts frames of up to limit bytes.
+// NewConn returns a Conn over c that accepts frames of up to limit bytes.
 func NewConn(c net.Conn, limit int) *NetConn {
 	return &NetConn{c: c, in: bufio.NewReader(c), limit: limit}
 }
 
-// Send writes one message. It gives up on a peer that does not read.
+// Send writes one message. It fails if the peer does not read.
 func (c *NetConn) Send(m Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,7 +47,7 @@ func (c *NetConn) Send(m Message) error {
 	if err != nil {
 		return err
 	}
-	if cap(b) <= 64<<10 { // a plan's row need not be kept
+	if cap(b) <= 64<<10 { // larger buffers, as for the row of a plan, are not kept
 		c.buf = b
 	}
 	if err := c.c.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
@@ -60,17 +59,16 @@ func (c *NetConn) Send(m Message) error {
 	return nil
 }
 
-// Receive waits for the next message.
 func (c *NetConn) Receive() (Message, error) { return Read(c.in, c.limit) }
 
-// setLimit changes the size of frames that are accepted, between two Receives.
+// setLimit changes the largest accepted frame, between two Receives.
 func (c *NetConn) setLimit(n int) { c.limit = n }
 
 // SetDeadline bounds Receive; the zero time removes the bound.
 func (c *NetConn) SetDeadline(t time.Time) error { return c.c.SetReadDeadline(t) }
 
-// Close closes the stream at once: the closing message of TLS may have to wait for a peer
-// that does not read.
+// Close closes the stream at once: the closing message of TLS could wait for a peer that does not
+// read.
 func (c *NetConn) Close() error {
 	if t, ok := c.c.(*tls.Conn); ok {
 		return t.NetConn().Close()
@@ -78,11 +76,10 @@ func (c *NetConn) Close() error {
 	return c.c.Close()
 }
 
-// ErrAddress reports a control address that cannot be read.
+// ErrAddress reports an invalid control address.
 var ErrAddress = errors.New(`control address must be "unix:PATH", "tcp:HOST:PORT" or "tls:HOST:PORT"`)
 
-// SplitAddress returns the kind of a control address (unix, tcp, tls), and what is
-// behind it.
+// SplitAddress returns the kind of a control address (unix, tcp, tls), and the rest.
 func SplitAddress(addr string) (kind, rest string, err error) {
 	kind, rest, _ = strings.Cut(addr, ":")
 	if rest == "" || kind != "unix" && kind != "tcp" && kind != "tls" {
@@ -94,7 +91,16 @@ func SplitAddress(addr string) (kind, rest string, err error) {
 	return kind, rest, nil
 }
 
-// network is how package net calls a kind.
+// WithTLS returns a control address with TLS in place of TCP.
+func WithTLS(addr string) (string, error) {
+	kind, rest, err := SplitAddress(addr)
+	if err == nil && kind == "unix" {
+		err = fmt.Errorf("%s leads to this machine only, where TLS protects nothing", addr)
+	}
+	return "tls:" + rest, err
+}
+
+// network is the name of a kind in package net.
 func network(kind string) string {
 	if kind == "tls" {
 		return "tcp"
@@ -102,10 +108,10 @@ func network(kind string) string {
 	return kind
 }
 
-// maxUnixPath is what the kernel has room for, without the 0 at the end.
+// maxUnixPath is the longest path that the kernel accepts, without the 0 at the end.
 const maxUnixPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// CheckAddress reports whether addr can be listened on and dialled.
+// CheckAddress reports whether addr is valid for Listen and Dial.
 func CheckAddress(addr string) error {
 	_, _, err := SplitAddress(addr)
 	return err
@@ -137,7 +143,6 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial connects to such an address.
 func Dial(ctx context.Context, addr string) (*NetConn, error) {
 	kind, rest, err := SplitAddress(addr)
 	if err != nil {

@@ -14,15 +14,13 @@ import (
 const Version = 9
 
 const (
-	// headLen is the bytes before a body: length (4, of what follows it),
-	// version (1), type (1).
+	// headLen is the bytes before a body: length (4, of the bytes after it), version (1), type (1).
 	headLen = 6
 
-	// MaxFrame bounds the bytes of a frame between parties that know each
-	// other: the row and the peers of 4,096 servers are far below.
+	// MaxFrame bounds the bytes of a frame after the handshake: the row and the peers of 4,096
+	// servers need far fewer.
 	MaxFrame = 32 << 20
-	// MaxHello bounds the frame of a party that has yet to say who it is: an
-	// address for each spine fits.
+	// MaxHello bounds the frame of an unauthenticated peer: an address for each spine fits.
 	MaxHello = 16 << 10
 )
 
@@ -35,7 +33,7 @@ var (
 // A Message is one of the structs of this package, by value.
 type Message any
 
-// types lists the messages; the place is the number on the wire. Append only.
+// types lists the messages; the index is the number on the wire. Append only.
 var types = []reflect.Type{
 	1:  reflect.TypeFor[Hello](),
 	2:  reflect.TypeFor[Welcome](),
@@ -77,7 +75,7 @@ var numbers = func() map[reflect.Type]byte {
 	return m
 }()
 
-// Append appends the frame of m to b. It panics when m is not a message.
+// Append appends the frame of m to b. It panics if m is not a message.
 func Append(b []byte, m Message) ([]byte, error) {
 	kind, ok := numbers[reflect.TypeOf(m)]
 	if !ok {
@@ -95,9 +93,8 @@ func Append(b []byte, m Message) ([]byte, error) {
 	return append(b, body...), nil
 }
 
-// Read reads one frame of at most limit bytes from r. It returns io.EOF when r
-// ends before the first byte. What it allocates grows with what has arrived,
-// not with the length that a stranger claims.
+// Read reads one frame of at most limit bytes from r. It returns io.EOF when r ends before the
+// first byte. Its memory grows with the bytes received, not with the length that a stranger claims.
 func Read(r io.Reader, limit int) (Message, error) {
 	var head [headLen]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -9,9 +9,9 @@ import (
 	"evbench/internal/port"
 )
 
-// How a worker and a controller meet: the controller sends a Challenge, the worker
-// a Hello that proves that it knows the token, the controller a Welcome that proves
-// the same. Nothing is proved to who has not proved it: the worker is first.
+// The handshake of a worker and a controller: the controller sends a Challenge, the worker a Hello
+// that proves that it knows the token, the controller a Welcome that proves the same. The worker
+// proves itself first: the controller proves nothing to an unproved peer.
 
 // The roles of proofs on control connections.
 const (
@@ -19,16 +19,16 @@ const (
 	roleController = "evbench control: controller"
 )
 
-// Errors of the handshake. All but ErrToken and ErrRefused may pass if it is tried
-// again: who had to go because there were too many others may come in the next time.
+// Errors of the handshake. All but ErrToken and ErrRefused may vanish on a retry: a connection
+// dropped because of too many others may succeed the next time.
 var (
 	ErrToken   = errors.New("wrong token")
 	ErrRefused = errors.New("controller refused")
 )
 
-// Introduce is the worker's part: it returns when the controller at the other end
-// has welcomed it and is known to be that of the run. Nonce and Proof of the Hello
-// are filled in.
+// Introduce is the worker's part. It returns when the controller at the other end has welcomed the
+// worker and has proved that it belongs to the run. Introduce fills in Nonce and Proof of the
+// Hello.
 func (c *NetConn) Introduce(token string, h Hello) error {
 	c.setLimit(MaxHello)
 	challenge, err := answer[Challenge](c)
@@ -69,7 +69,7 @@ func answer[M any](c *NetConn) (m M, err error) {
 	return m, fmt.Errorf("%T in the place of %T: %w", got, m, ErrFrame)
 }
 
-// refusal returns why the other side has hung up, if it has said so.
+// refusal returns why the other side has closed the connection, if it has sent a reason.
 func (c *NetConn) refusal(err error) error {
 	if _, said := answer[Refused](c); errors.Is(said, ErrRefused) {
 		return said
@@ -77,9 +77,9 @@ func (c *NetConn) refusal(err error) error {
 	return err
 }
 
-// Examine is the controller's part up to the Hello: it challenges who has connected
-// and returns its Hello, with the Welcome that is due if it may join. Who does not
-// know the token, or speaks another version, is told so.
+// Examine is the controller's part up to the Hello: it challenges the peer and returns its Hello,
+// with the Welcome to send if it may join. A peer with a wrong token or another version gets the
+// reason.
 func (c *NetConn) Examine(token string) (h Hello, w Welcome, err error) {
 	c.setLimit(MaxHello)
 	nonce := newNonce()
@@ -88,7 +88,7 @@ func (c *NetConn) Examine(token string) (h Hello, w Welcome, err error) {
 	}
 	got, err := c.Receive()
 	if errors.Is(err, ErrVersion) {
-		_ = c.Send(Refused{Reason: err.Error()}) // a courtesy
+		_ = c.Send(Refused{Reason: err.Error()}) // a courtesy; the connection ends anyway
 	}
 	if err != nil {
 		return h, w, err
@@ -109,8 +109,8 @@ func (c *NetConn) Examine(token string) (h Hello, w Welcome, err error) {
 	return h, Welcome{m.proof(token, roleController)}, nil
 }
 
-// A meeting is what both sides prove the token over: the version, both nonces, the
-// position that is claimed, and the connection, where that can be told.
+// A meeting is the data that both proofs cover: the version, both nonces, the claimed position, and
+// the binding of the connection, if there is one.
 type meeting [][]byte
 
 func (c *NetConn) meeting(challenge string, h Hello) (meeting, error) {

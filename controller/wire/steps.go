@@ -8,19 +8,18 @@ import (
 	"strconv"
 )
 
-// An entry of a list has numbers of 32 bits with a sign, a few that each has and then some that
-// follow.
+// An entry of a list has signed 32-bit numbers: a fixed part, then a variable one.
 type entry[T any] interface {
 	*T
 	fixed() []*int
-	following() *[]int // nil: none do
+	following() *[]int // nil: no variable part
 }
 
-// A list is varints in base 64 on the wire, not text: with a plan that changes while events are
-// built, all workers wait for the slowest to have read its part.
+// A list is varints in base 64 on the wire, not text: when a plan changes during event building,
+// all workers wait for the slowest reader.
 type list[T any, E entry[T]] []T
 
-// What a rank does: Steps of a row, and Turns, Takes and Tells of a Window.
+// The work of a rank: Steps of a row, and Turns, Takes and Tells of a Window.
 type (
 	Steps = list[Step, *Step]
 	Turns = list[Turn, *Turn]
@@ -40,7 +39,6 @@ func (t *Tell) following() *[]int { return nil }
 
 var errPacked = errors.New("numbers: not as they were written")
 
-// MarshalJSON implements json.Marshaler.
 func (l list[T, E]) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("null"), nil
@@ -60,7 +58,7 @@ func (l list[T, E]) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(b)), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What it allocates grows with what was sent.
+// UnmarshalJSON implements json.Unmarshaler. Its memory grows with the bytes sent.
 func (l *list[T, E]) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		*l = nil

@@ -2,9 +2,8 @@ package wire
 
 import "strings"
 
-// MaxText bounds the bytes of a text that is for people to read. What is longer is
-// cut where it comes in: who sends it may be anybody, and it ends on a terminal and
-// in files.
+// MaxText bounds the bytes of a text for people to read. Longer texts are cut on receipt: any
+// stranger may have sent them, and they end up on a terminal and in files.
 const MaxText = 4 << 10
 
 type texted interface{ texts() []*string }

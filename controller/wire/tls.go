@@ -11,17 +11,15 @@ import (
 	"time"
 )
 
-// TLS encrypts a control connection. It needs no certificate of anybody: the listener
-// makes one when it begins to listen, and nobody looks whose it is. Who is at the
-// other end is known by the proofs of the handshake, which are over keys that only
-// the two ends of this very connection have: somebody in between has other keys
-// towards either side, and the proof of one is worth nothing to the other.
+// TLS encrypts a control connection. It needs no trusted certificate: the listener makes one when
+// it begins to listen, and no peer verifies it. The proofs of the handshake authenticate both ends.
+// They cover keys that only the two ends of this connection have: a man in the middle has other
+// keys towards either side, so the proof of one side is worthless to the other.
 
 // bindingLabel names those keys: see RFC 5705.
 const bindingLabel = "EXPORTER-evbench-control"
 
-// binding is what only the two ends of the connection know; empty where nobody keeps
-// others from listening.
+// binding is a value that only the two ends of the connection know; empty without TLS.
 func (c *NetConn) binding() ([]byte, error) {
 	t, ok := c.c.(*tls.Conn)
 	if !ok {
@@ -39,8 +37,8 @@ func encrypted(l net.Listener) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The times are those that RFC 5280 has for a certificate that does not end: clocks
-	// of a cluster may be wrong.
+	// These are the times of RFC 5280 for a certificate without end: clocks of a cluster may be
+	// wrong.
 	name := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}
 	certificate, err := x509.CreateCertificate(nil, name, name, public, key)
 	if err != nil {
@@ -55,7 +53,7 @@ func encrypted(l net.Listener) (net.Listener, error) {
 func encrypt(ctx context.Context, c net.Conn) (net.Conn, error) {
 	t := tls.Client(c, &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // the proofs tell: see above
+		InsecureSkipVerify: true, // the proofs of the handshake authenticate both ends
 	})
 	if err := t.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
@@ -64,7 +62,7 @@ func encrypt(ctx context.Context, c net.Conn) (net.Conn, error) {
 	return t, nil
 }
 
-// A tlsListener has an address that is dialled with TLS.
+// A tlsListener has an address with the prefix for TLS.
 type tlsListener struct{ net.Listener }
 
 func (l tlsListener) Addr() net.Addr { return tlsAddr{l.Listener.Addr()} }

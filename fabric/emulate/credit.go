@@ -6,12 +6,11 @@ import (
 	"evbench/topology"
 )
 
-// A credits is the state of a fabric whose switches have input buffers with an end. A chunk takes a
-// wire when it is at the head of its buffer, the wire is free, and the buffer at the far end has
-// room for all of it. It goes on as soon as it begins to arrive, and gives its room back when the
-// last of it has left. Wires serve chunks in the order in which they came to the head; servers send
-// a chunk of each of their flows in turn. A chunk that is offered for a time before now is offered
-// now.
+// A credits is the state of a fabric whose switches have finite input buffers. A chunk takes a wire
+// when it is at the head of its buffer, the wire is free, and the buffer at the far end has room
+// for all of it. It moves on as soon as it begins to arrive, and frees its room when its last byte
+// has left. Wires serve chunks in the order in which they reached the head; servers send a chunk of
+// each of their flows in turn. A chunk offered for a past time is offered now.
 type credits struct {
 	now    int64 // ns since the start of the fabric
 	buffer int   // bytes of each input of a switch
@@ -19,27 +18,27 @@ type credits struct {
 	ends   []end // rising
 	flying map[int]*flight
 	last   int
-	turns  map[flow]int // of the chunk offered last
+	turns  map[flow]int // of the last offered chunk
 }
 
-// A flow is from a server over its first wire to another on one path.
+// A flow goes from a server over its first wire to another server on one path.
 type flow struct{ from, over, to topology.Wire }
 
 type port struct {
 	busy    bool
 	waiting []*flight // for the wire
 	held    []*flight // in the buffer, in order of arrival
-	used    int       // bytes of it
-	turn    int       // of a server: of the chunk that it has sent last
+	used    int       // bytes in the buffer
+	turn    int       // of a server: turn of the last sent chunk
 }
 
 type flight struct {
 	path       [4]topology.Wire
-	hops, next int // wires of the path; the one that it takes next
-	turn       int // in which its server sends it
+	hops, next int // wires of the path; index of the next one
+	turn       int // turn in which its server sends it
 	bytes      int
 	takes      int64 // ns on a wire
-	lands      int64 // known once it is on its last wire, else 0
+	lands      int64 // arrival, known once it is on its last wire, else 0
 }
 
 type end struct {
@@ -66,8 +65,8 @@ func (n *credits) offer(path []topology.Wire, bytes int, takes, at int64) int {
 	return n.last
 }
 
-// landed returns when a chunk has arrived. If it has not, the time is one before which
-// it will not.
+// landed returns when a chunk has arrived. If it has not arrived, the time is a lower bound of its
+// arrival.
 func (n *credits) landed(id int, at int64) (time int64, ok bool) {
 	n.advance(at)
 	c := n.flying[id]
@@ -85,7 +84,7 @@ func (n *credits) landed(id int, at int64) (time int64, ok bool) {
 	return n.now + int64(ahead+1)*c.takes, false
 }
 
-// advance works out what happens until a time.
+// advance simulates up to a time.
 func (n *credits) advance(to int64) {
 	for len(n.ends) > 0 && n.ends[0].at <= to {
 		e := n.ends[0]
@@ -96,7 +95,7 @@ func (n *credits) advance(to int64) {
 	n.now = max(n.now, to)
 }
 
-// want has a chunk wait for its next wire: at its server for its turn.
+// want queues a chunk for its next wire: at its server by turn.
 func (n *credits) want(c *flight) {
 	p := &n.ports[c.path[c.next]]
 	at := len(p.waiting)
@@ -107,8 +106,8 @@ func (n *credits) want(c *flight) {
 	n.try(c.path[c.next])
 }
 
-// try lets the first chunk that waits for a wire take it. One that is larger than the
-// buffer goes when nothing is in it.
+// try lets the first chunk waiting for a wire take it. A chunk larger than the buffer goes when the
+// buffer is empty.
 func (n *credits) try(w topology.Wire) {
 	p := &n.ports[w]
 	if p.busy || len(p.waiting) == 0 {
@@ -136,7 +135,7 @@ func (n *credits) try(w topology.Wire) {
 	}
 }
 
-// finish frees a wire, and the room where the chunk came from, for those that wait.
+// finish frees a wire, and the room at the source of the chunk, for waiting chunks.
 func (n *credits) finish(e end) {
 	if e.hop > 0 {
 		from := e.c.path[e.hop-1]

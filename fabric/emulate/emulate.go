@@ -1,10 +1,10 @@
 // Package emulate is a model of a fat tree in user space, with a clock for each direction of each
 // cable. A chunk of a message takes the wires of its path one after the other, first come, first
 // served; the transport asks when it may be delivered (tcp.Pacer), and holds it back until then.
-// With Options.Buffer the inputs of switches have buffers with an end, and senders wait for room.
+// With Options.Buffer the inputs of switches have finite buffers, and senders wait for room.
 //
-// No packets are lost: a chunk that is on its way when a link dies still arrives. Acknowledgements
-// and barrier signals cost nothing. Time comes in; rates are bit/s, sizes bytes.
+// No packets are lost: a chunk in transit when a link dies still arrives. Acknowledgements and
+// barrier signals cost nothing. The caller passes the time; rates are bit/s, sizes bytes.
 package emulate
 
 import (
@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// What a packet carries besides payload: outside the MTU, and inside it (IP
-	// and TCP with time stamps), as the lab counts them.
+	// Bytes of a packet beside payload: outside the MTU, and inside it (IP and TCP with time
+	// stamps), as the lab counts them.
 	ethernet, headers = 14, 52
 
-	// retry is after how long a chunk without a way asks again.
+	// retry is the delay after which a chunk without a path asks again.
 	retry = 2 * time.Millisecond
 )
 
@@ -34,8 +34,8 @@ type Options struct {
 	Rate unit.Rate
 	// MTU in bytes.
 	MTU int
-	// Buffer is the room of each input of a switch, in bytes on the wire, that a
-	// chunk must find before it is sent there. 0: buffers have no end.
+	// Buffer is the size of each input of a switch, in bytes on the wire. A chunk is sent there
+	// only when it fits. 0: unlimited.
 	Buffer int
 }
 
@@ -44,17 +44,17 @@ type Fabric struct {
 	o Options
 
 	mu    sync.Mutex
-	start time.Time // of its clock: the first reservation
+	start time.Time // time 0: the first reservation
 	tree  *topology.Tree
 	route func(src, dst int) int
 	wires []wire
 	path  []topology.Wire // scratch
 
-	credits *credits // nil where buffers have no end
+	credits *credits // nil if buffers are unlimited
 }
 
 type wire struct {
-	busy           []span // from now on; rising, apart from each other
+	busy           []span // from now on; rising, disjoint
 	bytes, packets uint64
 }
 
@@ -71,9 +71,9 @@ func New(o Options) *Fabric {
 	return f
 }
 
-// Install replaces the dead links, by those of a view of the same tree, and the tables, which
-// choose the path (topology.Tree.PathOf) from src to dst on different leaves, below 0 where they have
-// no route; nil: paths are all pinned. route is called under a lock.
+// Install replaces the dead links, by those of a view of the same tree, and the tables. route
+// chooses the path (topology.Tree.PathOf) from src to dst on different leaves, below 0 without a
+// route; nil: all paths are pinned. It is called under a lock.
 func (f *Fabric) Install(t *topology.Tree, route func(src, dst int) int) {
 	if t.Wires() != f.o.Tree.Wires() {
 		panic(fmt.Sprintf("emulate: a view of %s for a fabric of %s", t.Notation(), f.o.Tree.Notation()))
@@ -86,8 +86,8 @@ func (f *Fabric) Install(t *topology.Tree, route func(src, dst int) int) {
 	}
 }
 
-// SetTree replaces the dead links and leaves the tables as they are: messages
-// that they send over a dead link wait.
+// SetTree replaces the dead links and keeps the tables: messages that they send over a dead link
+// wait.
 func (f *Fabric) SetTree(t *topology.Tree) {
 	f.mu.Lock()
 	route := f.route
@@ -95,11 +95,10 @@ func (f *Fabric) SetTree(t *topology.Tree) {
 	f.Install(t, route)
 }
 
-// Reserve puts a chunk on its way at now and returns when it arrives; see
-// tcp.Pacer. In a lossless fabric that depends on what others send later: the time is
-// when it arrives at the earliest, and Landed has to be asked about the flight. A path
-// below 0 is left to the tables. If the way is dead, ok is false and the time is when
-// to ask again. O(wires on the path · flows on them).
+// Reserve puts a chunk on its way at now and returns when it arrives; see tcp.Pacer. In a lossless
+// fabric that depends on later traffic: the time is the earliest arrival, and the caller asks
+// Landed about the flight. A path below 0 is left to the tables. If the path is dead, ok is false
+// and the time is when to ask again. O(wires on the path · flows on them).
 func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, flight int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,8 +128,8 @@ func (f *Fabric) Reserve(src, dst, path, bytes int, now time.Time) (ready time.T
 	return f.start.Add(time.Duration(t + d)), flight, true
 }
 
-// Landed returns when a chunk of a lossless fabric has arrived; if it has not, ok is
-// false and the time is when to ask again.
+// Landed returns when a chunk of a lossless fabric has arrived; if it has not arrived, ok is false
+// and the time is when to ask again.
 func (f *Fabric) Landed(flight int, now time.Time) (at time.Time, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,8 +137,8 @@ func (f *Fabric) Landed(flight int, now time.Time) (at time.Time, ok bool) {
 	return f.start.Add(time.Duration(t)), ok
 }
 
-// find puts the wires of a path into f.path, or reports that one of them is
-// dead or there is none.
+// find puts the wires of a path into f.path. It reports false if one of them is dead or the path
+// does not exist.
 func (f *Fabric) find(src, dst, path int) bool {
 	a, b := f.tree.Leaf(src), f.tree.Leaf(dst)
 	if a != b {
@@ -162,9 +161,9 @@ func (w *wire) forget(now int64) {
 	w.busy = slices.Delete(w.busy, 0, n)
 }
 
-// reserve takes the first free span of length d that starts at t or later, and
-// returns its start. A chunk that waits elsewhere on its path leaves a gap here,
-// which another one may use, as packets would.
+// reserve takes the first free span of length d that starts at t or later, and returns its start. A
+// chunk that waits elsewhere on its path leaves a gap here, which another one may use, as packets
+// would.
 func (w *wire) reserve(t, d int64) int64 {
 	i := 0
 	for ; i < len(w.busy) && w.busy[i].from < t+d; i++ {
@@ -186,7 +185,7 @@ func (w *wire) reserve(t, d int64) int64 {
 	return t
 }
 
-// A Count is what a wire has carried, headers included.
+// A Count is the traffic of a wire, headers included.
 type Count struct {
 	Wire           topology.Wire
 	Bytes, Packets uint64

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A hierarchy is control groups of one kind. Each limits those below it.
+// A hierarchy is control groups of one kind. Each limits the groups below it.
 type hierarchy struct {
-	limits  []string // files with a limit in bytes; other text is none
-	current string   // the file with what is used
-	cache   []string // of that, what files fill and the kernel takes back: fields of memory.stat
-	name    string   // field of /proc/self/cgroup that names it
+	limits  []string // files with a limit in bytes; other text means no limit
+	current string   // the file with the usage
+	cache   []string // part of the usage that the kernel can reclaim (file cache): fields of memory.stat
+	name    string   // its field of /proc/self/cgroup
 	fstype  string
 	option  string // of the file system
 }
@@ -23,8 +23,8 @@ var hierarchies = []hierarchy{
 	{[]string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", []string{"total_inactive_file", "total_active_file"}, "memory", "cgroup", "memory"},
 }
 
-// allowance returns how many bytes this process may take before it meets the limit of a
-// control group, as batch systems and containers set them, and whether there is a limit.
+// allowance returns how many bytes this process may take before it reaches the limit of a control
+// group, as set by batch systems and containers, and whether there is a limit.
 func allowance(root fs.FS) (bytes uint64, limited bool) {
 	for _, h := range hierarchies {
 		mount, own, ok := h.place(root)
@@ -38,8 +38,8 @@ func allowance(root fs.FS) (bytes uint64, limited bool) {
 	return bytes, limited
 }
 
-// place returns where a hierarchy is mounted, without the first "/", and the group of this
-// process in it.
+// place returns where a hierarchy is mounted, without the first "/", and the group of this process
+// in it.
 func (h hierarchy) place(root fs.FS) (mount, own string, ok bool) {
 	for line := range strings.Lines(text(root, "proc/self/cgroup")) { // number:names:group
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -57,7 +57,7 @@ func (h hierarchy) place(root fs.FS) (mount, own string, ok bool) {
 		if len(f) < 5 || len(g) < 3 || g[0] != h.fstype || h.option != "" && !slices.Contains(strings.Split(g[2], ","), h.option) {
 			continue
 		}
-		// A container may see its own group alone, and the name that it has outside.
+		// A container may see only its own group, but under its outside name.
 		return strings.TrimPrefix(f[4], "/"), path.Clean("/" + strings.TrimPrefix(own, strings.TrimSuffix(f[3], "/"))), true
 	}
 	return "", "", false
@@ -78,7 +78,7 @@ func (h hierarchy) free(root fs.FS, dir string) (bytes uint64, limited bool) {
 	for _, file := range h.limits {
 		var most uint64
 		if _, err := fmt.Sscan(text(root, path.Join(dir, file)), &most); err != nil {
-			continue // "max", or there is none
+			continue // "max", or no file
 		}
 		if free := most - min(most, used); !limited || free < bytes {
 			bytes, limited = free, true

@@ -122,7 +122,7 @@ func TestPin(t *testing.T) {
 		{last, "threads on " + last},
 		{"1023", "run on processors 1023: none of them is there"},
 		{last + ",1023", "run on processors " + last + ",1023: only 1 of the 2 processors are there"},
-		{"x", `"x" is no list of processors`},
+		{"x", `"x" is not a list of processors`},
 	} {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), pinTest+"="+tt.cpus)

@@ -14,21 +14,21 @@ import (
 // HostSchema is the schema of an Answer.
 const HostSchema = "evbench/host/1"
 
-// An Answer is what evbench host says of the machine that it runs on.
+// An Answer is the report of evbench host on its machine.
 type Answer struct {
 	Schema string `json:"schema"`
 	Facts
 	Version  string    `json:"version"`
 	Platform string    `json:"platform"` // as in linux/amd64
 	Clock    time.Time `json:"clock"`
-	// ReachedAt is the address of this machine that ssh came to, ReachedFrom
-	// that which it came from; empty where there is no ssh.
+	// ReachedAt is the address of this machine that ssh connected to, ReachedFrom the address that
+	// it came from; empty without ssh.
 	ReachedAt   string `json:"reached_at,omitempty"`
 	ReachedFrom string `json:"reached_from,omitempty"`
 	// Addresses are those chosen for data; AddressError says why there are none.
 	Addresses    []string `json:"addresses"`
 	AddressError string   `json:"address_error,omitempty"`
-	// Ports are those that were to be tried at the addresses.
+	// Ports are the ports tried at the addresses.
 	Ports []Port `json:"ports"`
 }
 
@@ -36,25 +36,24 @@ type Answer struct {
 type Port struct {
 	Port  int    `json:"port"`
 	Free  bool   `json:"free"`
-	Error string `json:"error,omitempty"` // why not
+	Error string `json:"error,omitempty"` // why it failed
 }
 
-// A Report is what came of asking a host.
+// A Report is the result of asking a host.
 type Report struct {
 	Host string
-	Err  string // why there is no answer; the rest is then what is known so far
-	// System is what uname says, "Linux x86_64"; "" when not known.
+	Err  string // why the answer is missing; the rest is then as far as known
+	// System is the output of uname, "Linux x86_64"; "" if unknown.
 	System string
-	// FreeKiB is the space where the binary goes, -1 when not known.
+	// FreeKiB is the space for the binary, -1 if unknown.
 	FreeKiB int64
-	// Answer is nil before the binary is there.
+	// Answer is nil until the binary is there.
 	Answer *Answer
-	// Asked and Answered are the times, by the clock here, between which the
-	// host read its clock.
+	// Asked and Answered are the times, by the local clock, between which the host read its clock.
 	Asked, Answered time.Time
 }
 
-// Needs are what a host must be like.
+// Needs are the requirements on a host.
 type Needs struct {
 	System  string // "Linux x86_64"
 	Version string
@@ -62,14 +61,14 @@ type Needs struct {
 	Dir     string
 }
 
-// maxClock is how far a host's clock may be off: the rows of results carry times.
+// maxClock is the largest acceptable error of a host's clock: the rows of results carry times.
 const maxClock = time.Second
 
-// A Problem is one reason why a host cannot be used.
+// A Problem is one reason for rejecting a host.
 type Problem struct{ Host, Reason string }
 
-// Judge returns what is wrong with the hosts, in order of the reports. It is the
-// whole decision; reports are values.
+// Judge returns the problems of the hosts, in order of the reports. It takes the whole decision;
+// reports are values.
 func Judge(reports []Report, w Needs) []Problem {
 	var out []Problem
 	for _, r := range reports {
@@ -113,9 +112,9 @@ func (r Report) obstacle(w Needs) string {
 	return ""
 }
 
-// clockOff returns how far a clock is off, positive when it is ahead: measured
-// from the middle between question and answer. It is 0 when it may be right
-// within maxClock, seeing how long the question took.
+// clockOff returns how far a clock is off, positive if it is ahead: measured from the middle
+// between question and answer. It is 0 if the error may be within maxClock, given the duration of
+// the question.
 func clockOff(clock, asked, answered time.Time) time.Duration {
 	// The times here are compared without the monotonic clock.
 	asked, answered = asked.Round(0), answered.Round(0)
@@ -158,7 +157,7 @@ func portReasons(ports []Port) []string {
 	return out
 }
 
-// A BadHosts error names all hosts that cannot be used, and why.
+// A BadHosts error names all unusable hosts, with reasons.
 type BadHosts struct {
 	What     string // "cannot be used"
 	Total    int    // hosts asked

@@ -12,19 +12,19 @@ import (
 	"evbench/internal/hostlist"
 )
 
-// A Want says which addresses of a machine others shall use. Exactly one field
-// is set.
+// A Want selects the addresses of a machine for others to use. Exactly one field is set.
 type Want struct {
 	Interface string       // all addresses of this interface
 	Network   netip.Prefix // all addresses in this network
-	Toward    string       // "host:port": the one address that leads there
+	Toward    string       // the one address with the route there
+	Addresses string       // these, separated by commas
 }
 
-// ReadWant reads which addresses are wanted: those of an interface or in a network, or the one that
-// leads to a host, with or without a port.
+// ReadWant reads a selection of addresses: of an interface, in a network, or the one with the route
+// to a host, with or without a port.
 func ReadWant(iface, network, toward string) (w Want, err error) {
 	if _, _, err := net.SplitHostPort(toward); toward != "" && err != nil {
-		toward = net.JoinHostPort(toward, "9") // any port leads there
+		toward = net.JoinHostPort(toward, "9") // any port has the same route
 	}
 	w = Want{Interface: iface, Toward: toward}
 	switch {
@@ -38,10 +38,9 @@ func ReadWant(iface, network, toward string) (w Want, err error) {
 	return w, err
 }
 
-// Choose returns the addresses wanted, in the order of the interfaces and of the
-// addresses on them, without those that mean something on one link only. Of an
-// interface with addresses of both families it returns those of IPv4: all
-// servers of a run are reached by the same one. Its errors list what there is.
+// Choose returns the selected addresses, in the order of the interfaces and of the addresses on
+// them, without link-local ones. For an interface with addresses of both families it returns those
+// of IPv4, so that all servers of a run use the same family. Its errors list the candidates.
 func (f Facts) Choose(w Want) ([]netip.Addr, error) { return f.choose(w, sourceTo) }
 
 func (f Facts) choose(w Want, source func(to string) (netip.Addr, error)) ([]netip.Addr, error) {
@@ -134,8 +133,8 @@ func (f Facts) list() string {
 	return strings.Join(all, ", ")
 }
 
-// sourceTo asks the routing tables which address leads to another one; UDP sends
-// nothing for that.
+// sourceTo asks the routing tables for the source address towards another one; UDP sends nothing
+// for that.
 func sourceTo(to string) (netip.Addr, error) {
 	conn, err := net.Dial("udp", to)
 	if err != nil {
@@ -145,7 +144,7 @@ func sourceTo(to string) (netip.Addr, error) {
 	return conn.LocalAddr().(*net.UDPAddr).AddrPort().Addr().Unmap().WithZone(""), nil
 }
 
-// Of returns the interface that has an address, or a zero one.
+// Of returns the interface with an address, or a zero one.
 func (f Facts) Of(a netip.Addr) Interface {
 	for _, i := range f.Interfaces {
 		for _, p := range i.Addrs {
@@ -157,7 +156,6 @@ func (f Facts) Of(a netip.Addr) Interface {
 	return Interface{}
 }
 
-// Addresses are those of this machine.
 func Addresses() ([]string, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -174,8 +172,8 @@ func Addresses() ([]string, error) {
 
 const maxCPU = 1023
 
-// parseCPUs reads a list of processors as taskset writes it, "0-15,32", and
-// returns them rising, each once.
+// parseCPUs reads a list of processors in the form of taskset, "0-15,32", and returns them rising,
+// each once.
 func parseCPUs(list string) ([]int, error) {
 	numbers, err := hostlist.Expand("[" + list + "]")
 	var out []int
@@ -187,7 +185,7 @@ func parseCPUs(list string) ([]int, error) {
 		out = append(out, n)
 	}
 	if err != nil || len(out) == 0 {
-		return nil, fmt.Errorf("%.60q is no list of processors, such as 0-15,32", list)
+		return nil, fmt.Errorf("%.60q is not a list of processors, such as 0-15,32", list)
 	}
 	slices.Sort(out)
 	return slices.Compact(out), nil

@@ -6,8 +6,8 @@ import (
 	"evbench/results"
 )
 
-// A reading is what the kernel had counted of the load of this machine at one moment, in
-// seconds since it began to count. nil: it does not tell.
+// A reading is the kernel's load counters of this machine at one moment, in seconds since they
+// started. nil: not available.
 type reading struct {
 	at       time.Time
 	host     string
@@ -15,12 +15,12 @@ type reading struct {
 	own      *float64        // processor time of this process
 	used     *float64        // of all processes
 	steal    *float64        // of all processors
-	pressure *float64        // some thread waited for a processor
-	delays   map[int]float64 // by thread of this process: how long it waited for one
+	pressure *float64        // time in which some thread waited for a processor
+	delays   map[int]float64 // by thread of this process: its wait for a processor
 }
 
-// Watch reads the load of this machine, and again when what it returns is called, which
-// says what came in between.
+// Watch reads the load of this machine, and again when the returned function is called, which
+// returns the difference.
 func Watch() (since func() results.Load) {
 	from := loadNow()
 	return func() results.Load { return loadNow().since(from) }
@@ -33,13 +33,13 @@ func (r reading) since(earlier reading) results.Load {
 		PressureSec: since(r.pressure, earlier.pressure), RunDelaySec: delay(r.delays, earlier.delays),
 	}
 	if used := since(r.used, earlier.used); used != nil && l.CPUSec != nil {
-		others := max(*used-*l.CPUSec, 0) // one is sampled, the other is not
+		others := max(*used-*l.CPUSec, 0) // one value is sampled, the other is not
 		l.OthersSec = &others
 	}
 	return l
 }
 
-// since is what a counter grew by. Steal has been seen to fall when a virtual machine moves.
+// since is the increase of a counter. Steal has been seen to fall when a virtual machine moves.
 func since(now, then *float64) *float64 {
 	if now == nil || then == nil {
 		return nil
@@ -48,8 +48,8 @@ func since(now, then *float64) *float64 {
 	return &d
 }
 
-// delay sums up what each thread waited. A thread that is new, be it under the number of
-// one that ended, counts from zero.
+// delay sums up the wait of each thread. A new thread, even with the number of an ended one, counts
+// from zero.
 func delay(now, then map[int]float64) *float64 {
 	if now == nil || then == nil {
 		return nil

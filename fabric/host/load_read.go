@@ -13,13 +13,13 @@ func loadNow() reading { return readLoad(procfs.DefaultMountPoint) }
 
 func readLoad(proc string) reading {
 	r := reading{at: time.Now(), cores: runtime.NumCPU()}
-	r.host, _ = os.Hostname() // a machine without a name has an empty one
+	r.host, _ = os.Hostname() // empty for a machine without a name
 	fs, err := procfs.NewFS(proc)
 	if err != nil {
 		return r
 	}
 	if s, err := fs.Stat(); err == nil {
-		used := s.CPUTotal.User + s.CPUTotal.Nice + s.CPUTotal.System // guests are in user and nice
+		used := s.CPUTotal.User + s.CPUTotal.Nice + s.CPUTotal.System // User and Nice include guests
 		r.used, r.steal = &used, &s.CPUTotal.Steal
 		r.cores = max(len(s.CPU), 1)
 	}
@@ -42,8 +42,8 @@ func ownTime(p procfs.Proc) *float64 {
 	return &sec
 }
 
-// runDelays returns what each thread of a process has waited for a processor; nil where the
-// kernel does not count it: there is no such file, or it has zeros for all threads.
+// runDelays returns the wait of each thread of a process for a processor; nil if the kernel does
+// not count it: the file is missing, or is zero for all threads.
 func runDelays(fs procfs.FS, pid int) map[int]float64 {
 	threads, err := fs.AllThreads(pid)
 	if err != nil {
@@ -53,7 +53,7 @@ func runDelays(fs procfs.FS, pid int) map[int]float64 {
 	for _, t := range threads {
 		s, err := t.Schedstat()
 		if err != nil {
-			continue // it has just ended
+			continue // the thread has just ended
 		}
 		out[t.PID] = float64(s.WaitingNanoseconds) / 1e9
 		counted = counted || s.RunTimeslices > 0

@@ -152,9 +152,3 @@ func TestWatch(t *testing.T) {
 	expect.OK(t, l.Check())
 	expect.True(t, l.Cores >= 1 && l.CPUSec != nil && l.OthersSec != nil && l.StealSec != nil, "%+v", l)
 }
-
-func BenchmarkReadLoad(b *testing.B) {
-	for b.Loop() {
-		loadNow()
-	}
-}

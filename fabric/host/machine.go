@@ -1,11 +1,11 @@
-// Package host answers: what machine is this, by which of its addresses do others reach it, how
-// much memory and which processors may this process use (Read, Choose, Fits, Pin, Watch); which
-// server is on which host of a list (Expand, Place); which hosts cannot be used, and why (Judge);
-// how does a worker get to a host, start and stop there (SSH)?
+// Package host describes this machine, and runs commands on others: the addresses by which others
+// reach this machine, the memory and processors that this process may use (Read, Choose, Fits, Pin,
+// Watch), the assignment of servers to a list of hosts (Expand, Place), the unusable hosts (Judge),
+// and how a worker is copied, started and stopped (SSH).
 //
-// It reads what the kernel shows, and what cannot be known is empty. SSH runs the OpenSSH client,
-// which has its own configuration. Nothing is left on a host but the binary; secrets go through
-// standard input. Speeds are Mbit/s, an MTU is bytes.
+// It reads the kernel's files; unknown values are empty. SSH runs the OpenSSH client, which has its
+// own configuration. Only the binary stays on a host; secrets go through standard input. Speeds are
+// Mbit/s, an MTU is bytes.
 package host
 
 import (
@@ -20,32 +20,32 @@ import (
 	"strings"
 )
 
-// Facts are what a machine says about itself.
+// Facts describe a machine.
 type Facts struct {
 	Host       string      `json:"host"`
 	CPU        string      `json:"cpu"`   // model
-	Cores      int         `json:"cores"` // logical, that this process may use
+	Cores      int         `json:"cores"` // logical, available to this process
 	Kernel     string      `json:"kernel"`
-	Governor   string      `json:"governor"` // of the frequency of the processors; several, comma separated, where they differ
+	Governor   string      `json:"governor"` // of the processors' frequency; if they differ, several, comma separated
 	Interfaces []Interface `json:"interfaces"`
 }
 
-// An Interface is a network interface.
 type Interface struct {
 	Name      string         `json:"name"`
 	Up        bool           `json:"up"`
 	MTU       int            `json:"mtu"`
-	SpeedMbit int            `json:"speed_mbit"` // 0: not known
-	NIC       string         `json:"nic"`        // driver, then bus and place on it; "": not a device
-	Addrs     []netip.Prefix `json:"addresses"`  // in the order of the kernel
+	SpeedMbit int            `json:"speed_mbit"`           // 0: not known
+	CPUs      string         `json:"local_cpus,omitempty"` // processors near it, a list such as 0-15; "": not known
+	NIC       string         `json:"nic"`                  // driver, then bus and address on it; "": not a device
+	Addrs     []netip.Prefix `json:"addresses"`            // in the order of the kernel
 }
 
-// Read reads the facts of this machine. Where its interfaces cannot be read, it
-// returns the others with the error.
+// Read reads the facts of this machine. If its interfaces cannot be read, it returns the other
+// facts with the error.
 func Read() (Facts, error) {
 	up, err := interfaces()
 	f := read(os.DirFS("/"), up)
-	f.Host, _ = os.Hostname() // a machine without a name has an empty one
+	f.Host, _ = os.Hostname() // empty for a machine without a name
 	f.Cores = runtime.NumCPU()
 	if f.Kernel == "" {
 		f.Kernel = runtime.GOOS
@@ -75,8 +75,7 @@ func interfaces() ([]Interface, error) {
 	return out, nil
 }
 
-// read adds to the interfaces what the files below root say, those of /proc and
-// /sys.
+// read adds to the interfaces the facts in files below root, in /proc and /sys.
 func read(root fs.FS, interfaces []Interface) Facts {
 	f := Facts{
 		CPU:        field(root, "proc/cpuinfo", "model name"),
@@ -87,12 +86,13 @@ func read(root fs.FS, interfaces []Interface) Facts {
 	for i := range f.Interfaces {
 		x := &f.Interfaces[i]
 		x.SpeedMbit, x.NIC = speed(root, x.Name), nic(root, x.Name)
+		x.CPUs = text(root, path.Join("sys/class/net", x.Name, "device/local_cpulist"))
 	}
 	return f
 }
 
 func governor(root fs.FS) string {
-	files, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is good
+	files, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is valid
 	var all []string
 	for _, name := range files {
 		if g := text(root, name); g != "" {
@@ -103,7 +103,7 @@ func governor(root fs.FS) string {
 	return strings.Join(slices.Compact(all), ",")
 }
 
-// speed is 0 for what has none: the kernel says -1, or refuses to say.
+// speed is 0 for an interface without one: the kernel returns -1 or an error.
 func speed(root fs.FS, name string) int {
 	var n int
 	if _, err := fmt.Sscan(text(root, path.Join("sys/class/net", name, "speed")), &n); err != nil {
@@ -123,7 +123,7 @@ func nic(root fs.FS, name string) string {
 	return driver + ", " + bus
 }
 
-// target is the last part of what a link leads to, or "".
+// target is the last element of the target of a link, or "".
 func target(root fs.FS, name string) string {
 	to, err := fs.ReadLink(root, name)
 	if err != nil {
@@ -142,8 +142,7 @@ func field(root fs.FS, file, name string) string {
 	return ""
 }
 
-// text returns a file without the space around it; what cannot be read is not
-// known.
+// text returns a file without surrounding space; "" if it cannot be read.
 func text(root fs.FS, file string) string {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
@@ -152,8 +151,8 @@ func text(root fs.FS, file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// Available returns how many bytes of memory are free for use: of the machine, and of the
-// control groups in which this process is. It is 0 where that cannot be known.
+// Available returns how many bytes of memory are free for use: on the machine, and within the
+// control groups of this process. It is 0 if that is unknown.
 func Available() uint64 { return available(os.DirFS("/")) }
 
 func available(root fs.FS) uint64 {
@@ -166,5 +165,5 @@ func available(root fs.FS) uint64 {
 	case err == nil && (!limited || kib<<10 < bytes):
 		bytes = kib << 10
 	}
-	return max(bytes, 1) // nothing is left, which is known
+	return max(bytes, 1) // nothing left; 0 would mean unknown
 }

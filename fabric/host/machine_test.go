@@ -28,6 +28,7 @@ var machine = fstest.MapFS{
 	"proc/sys/kernel/osrelease":                             file("6.1.0\n"),
 	"sys/class/net/ib0/speed":                               file("100000\n"),
 	"sys/class/net/ib0/device":                              link("../../../0000:3b:00.0"),
+	"sys/0000:3b:00.0/local_cpulist":                        file("0-15\n"),
 	"sys/0000:3b:00.0/driver":                               link("../../bus/pci/drivers/mlx5_core"),
 	"sys/0000:3b:00.0/subsystem":                            link("../../bus/pci"),
 	"sys/class/net/virtual/speed":                           file("-1\n"),
@@ -41,7 +42,7 @@ func TestRead(t *testing.T) {
 	want := Facts{
 		CPU: "Fast 9000", Kernel: "Linux 6.1.0", Governor: "performance,powersave",
 		Interfaces: []Interface{
-			{Name: "ib0", Up: true, MTU: 2044, SpeedMbit: 100000, NIC: "mlx5_core, pci 0000:3b:00.0"},
+			{Name: "ib0", Up: true, MTU: 2044, SpeedMbit: 100000, CPUs: "0-15", NIC: "mlx5_core, pci 0000:3b:00.0"},
 			{Name: "virtual"}, {Name: "unknown"},
 		},
 	}
@@ -210,7 +211,7 @@ func TestFits(t *testing.T) {
 			t.Errorf("%v of %d: %v", tt.need, tt.available, err)
 		}
 	}
-	if err := fits("plans need", 2<<30, "make fewer", 1<<30); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free, 90 % of which may be taken: make fewer" {
+	if err := fits("plans need", 2<<30, "make fewer", 1<<30); fmt.Sprint(err) != "plans need 2GiB, this machine has 1GiB free, and evbench takes at most 90 % of that: make fewer" {
 		t.Error(err)
 	}
 }

@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pin keeps this process on the processors of a list such as "0-15,32": every
-// thread that it has, and with them every one that it will have. Call it before
-// the work begins. Unless GOMAXPROCS is set, as many goroutines run at once as
-// there are processors in the list.
+// Pin keeps this process on the processors of a list such as "0-15,32": every thread, and so every
+// future one. Call it before the work begins. Unless GOMAXPROCS is set, it becomes the number of
+// processors in the list.
 func Pin(cpus string) error {
 	list, err := parseCPUs(cpus)
 	if err != nil {
@@ -23,8 +22,8 @@ func Pin(cpus string) error {
 	for _, n := range list {
 		set.Set(n)
 	}
-	// A thread may start another one just before it is pinned itself: done when
-	// a whole round has found nobody new.
+	// A thread may start another one just before it is pinned itself: done when a whole round has
+	// found no new thread.
 	pinned := map[int]bool{}
 	for fresh := true; fresh; {
 		if fresh, err = pinAll(&set, pinned); err != nil {
@@ -37,8 +36,7 @@ func Pin(cpus string) error {
 	return nil
 }
 
-// pinAll pins the threads that are not pinned yet and reports whether there were
-// any.
+// pinAll pins the threads not pinned yet and reports whether there were any.
 func pinAll(set *unix.CPUSet, pinned map[int]bool) (fresh bool, err error) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -57,8 +55,8 @@ func pinAll(set *unix.CPUSet, pinned map[int]bool) (fresh bool, err error) {
 	return fresh, nil
 }
 
-// pinThread pins one thread. The kernel takes away processors that there are
-// not without a word, so what came out is compared.
+// pinThread pins one thread. The kernel silently drops missing processors, so the result is
+// compared.
 func pinThread(id int, set *unix.CPUSet) error {
 	var got unix.CPUSet
 	err := unix.SchedSetaffinity(id, set)
@@ -67,7 +65,7 @@ func pinThread(id int, set *unix.CPUSet) error {
 	}
 	switch {
 	case errors.Is(err, unix.ESRCH):
-		return nil // it has ended
+		return nil // the thread has ended
 	case errors.Is(err, unix.EINVAL):
 		return errors.New("none of them is there and may be used")
 	case err != nil:

@@ -9,26 +9,43 @@ import (
 	"evbench/topology"
 )
 
-// A Server is one server of a run and where it is started.
+// A Server is one server of a run with its host.
 type Server struct {
 	Rank int
 	Host string
 	Nth  int // of the servers on this host, from 0
+	// Address is the address of its adapter, for data; "": the host has one adapter, or the launch
+	// chooses.
+	Address string
+}
+
+// adapter splits the name of an adapter, HOST@ADDRESS, or of a host.
+func adapter(name string) (host, address string) {
+	host, address, _ = strings.Cut(name, "@")
+	return host, address
+}
+
+// Name is the name of the server in a list.
+func (s Server) Name() string {
+	if s.Address == "" {
+		return s.Host
+	}
+	return s.Host + "@" + s.Address
 }
 
 // A Placement says on which leaf each host is.
 type Placement struct {
 	leaf  map[string]int // by host
-	short map[string]int // by what stands before the first dot; two leaves: ambiguous
-	names []string       // of the leaves in messages
-	// cabled: the leaves are those of a network, in order of their names; the
-	// scenario may use some of them. Otherwise they are the scenario's.
+	short map[string]int // by the part before the first dot; two leaves: ambiguous
+	names []string       // of the leaves, for messages
+	// cabled: the leaves are those of a network, in order of their names, and the scenario may use
+	// only some. Otherwise they are the scenario's.
 	cabled bool
 }
 
-// Place puts hosts on the servers of a tree. A host that is named n times is n
-// servers. Without a placement (nil) hosts fill the tree in order of the
-// positions present; with one, each leaf takes its hosts in order of the list.
+// Place puts hosts on the servers of a tree. A host named n times is n servers, and each of its
+// adapters, HOST@ADDRESS, is one. Without a placement (nil) hosts fill the tree in order of the
+// positions; with one, each leaf takes its hosts in order of the list.
 func Place(t *topology.Tree, hosts []string, p *Placement) ([]Server, error) {
 	if len(hosts) != t.Servers() {
 		return nil, fmt.Errorf("hosts: %s for %s of %s", show.Plural(len(hosts), "name", "names"), servers(t.Servers()), t.Notation())
@@ -40,16 +57,23 @@ func Place(t *topology.Tree, hosts []string, p *Placement) ([]Server, error) {
 			return nil, err
 		}
 	}
-	nth := map[string]int{}
+	nth, seen := map[string]int{}, map[string]int{} // servers of a host, and of a name
 	out := make([]Server, len(byRank))
-	for rank, host := range byRank {
-		out[rank] = Server{Rank: rank, Host: host, Nth: nth[host]}
+	for rank, name := range byRank {
+		host, address := adapter(name)
+		switch {
+		case address != "" && seen[name] > 0:
+			return nil, fmt.Errorf("hosts: adapter %s is named twice", name)
+		case (address != "") == (seen[host] > 0) && nth[host] > 0:
+			return nil, fmt.Errorf("hosts: %s is named with and without the address of an adapter", host)
+		}
+		out[rank] = Server{Rank: rank, Host: host, Nth: nth[host], Address: address}
 		nth[host]++
+		seen[name]++
 	}
 	return out, nil
 }
 
-// A Host is a host and how many servers it has.
 type Host struct {
 	Host    string
 	Servers int
@@ -129,12 +153,16 @@ func (p *Placement) byLeaf(hosts []string) ([][]string, error) {
 	return on, nil
 }
 
-// ambiguous is the leaf of a short name that hosts on several leaves have.
+// ambiguous is the leaf of a short name with hosts on several leaves.
 const ambiguous = -1
 
-// find looks a host up by its whole name. A name with a domain also finds the
-// one without, and the other way round.
+// find looks a host up by its whole name. A name with a domain also finds the name without, and
+// vice versa.
 func (p *Placement) find(host string) (leaf int, ok bool) {
+	if leaf, ok = p.leaf[host]; ok {
+		return leaf, true
+	}
+	host, _ = adapter(host)
 	if leaf, ok = p.leaf[host]; ok {
 		return leaf, true
 	}
@@ -146,17 +174,16 @@ func (p *Placement) find(host string) (leaf int, ok bool) {
 	return leaf, ok && leaf != ambiguous
 }
 
-// shortName returns a name without its domain; addresses have none.
+// shortName returns a name without its domain; an address is unchanged.
 func shortName(host string) string {
-	if host == "" || host[0] >= '0' && host[0] <= '9' {
+	if host == "" || host[0] >= '0' && host[0] <= '9' || strings.Contains(host, "@") {
 		return host
 	}
 	short, _, _ := strings.Cut(host, ".")
 	return short
 }
 
-// put places a host. One with two adapters may have both on one leaf, not on
-// two.
+// put places a host. A host with two adapters may have both on one leaf, not on two.
 func (p *Placement) put(host string, leaf int) error {
 	if other, ok := p.leaf[host]; ok && other != leaf {
 		return fmt.Errorf("placement: %s is on %s and on %s", host, p.names[other], p.names[leaf])
@@ -170,7 +197,7 @@ func (p *Placement) put(host string, leaf int) error {
 	return nil
 }
 
-// leavesOf returns for each leaf of the tree that of the placement, -1 for none.
+// leavesOf returns for each leaf of the tree the leaf of the placement, -1 for none.
 func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
 	leaves := make([]int, t.Leaves())
 	for i := range leaves {
@@ -193,8 +220,8 @@ func (p *Placement) leavesOf(t *topology.Tree, on [][]string) ([]int, error) {
 	return p.usedLeaves(t, on)
 }
 
-// usedLeaves gives the leaf switches that have hosts, in order, to the leaves of
-// the tree that have servers.
+// usedLeaves assigns the leaf switches with hosts, in order, to the leaves of the tree with
+// servers.
 func (p *Placement) usedLeaves(t *topology.Tree, on [][]string) ([]int, error) {
 	var used []int
 	var names []string

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,9 +14,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Cabled reads the placement off the cables of a network: each host is on the
-// switch it is plugged into. The first word of a host's name counts, since
-// subnet managers put the adapter behind it.
+// Cabled derives the placement from the cables of a network: each host is on its switch. The first
+// word of a host's name counts, since subnet managers append the adapter.
 func Cabled(n *network.Network) (*Placement, error) {
 	hosts := map[network.Node][]string{} // by switch
 	var switches []network.Node
@@ -45,14 +45,14 @@ func Cabled(n *network.Network) (*Placement, error) {
 	return p, nil
 }
 
-// IsPlacement reports whether a file is for ReadPlacement: YAML, either a list or
-// leaves only. Descriptions of networks are neither.
+// IsPlacement reports whether a file is for ReadPlacement: YAML, either a list or only leaves.
+// Descriptions of networks are neither.
 func IsPlacement(data []byte) bool {
 	_, top := yamldoc.Parse("", data, maxNodes)
 	return top.Given() && (top.Group() && len(top.Content) > 0 && strings.HasPrefix(top.Content[0].Value, "leaf") || top.Elements() != nil)
 }
 
-// ReadPlacement reads which hosts each leaf has, from YAML in one of two forms:
+// ReadPlacement reads the hosts of each leaf, from YAML in one of two forms:
 //
 //	leaf0: [node001, node002]       - node[001-002]
 //	leaf1: "node[003-004]"          - [node003, node004]
@@ -122,7 +122,7 @@ func (p *Placement) addLeaf(d *yamldoc.Document, leaf int, at yamldoc.Field) {
 	}
 }
 
-// maxNodes is how many values a placement may have, aliases followed.
+// maxNodes is the largest number of values in a placement, with aliases expanded.
 const maxNodes = 1 << 18
 
 // Limits on host lists.
@@ -131,9 +131,9 @@ const (
 	maxName  = 253
 )
 
-// Expand returns the hosts of a list as Slurm and pdsh write it, such as
-// "node[001-326],gw[1,3-5]". A host may be there several times. What could be
-// taken for an option of ssh, or for more than one word, is no host.
+// Expand returns the hosts of a list in the form of Slurm and pdsh, such as
+// "node[001-326],gw[1,3-5]". A host may appear several times, or with the address of an adapter,
+// node001@10.0.0.1. It refuses names that look like an option of ssh, or like several words.
 func Expand(list string) ([]string, error) {
 	hosts, err := hostlist.Expand(list)
 	if err != nil {
@@ -151,6 +151,10 @@ func Expand(list string) ([]string, error) {
 }
 
 func checkHost(name string) error {
+	name, address, one := strings.Cut(name, "@")
+	if _, err := netip.ParseAddr(address); one && (err != nil || name == "") {
+		return fmt.Errorf("host %q: write HOST@ADDRESS, where ADDRESS is that of an adapter", name+"@"+address)
+	}
 	bad := strings.IndexFunc(name, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("-._:", r)
 	})

@@ -193,7 +193,7 @@ func TestExpandRefuses(t *testing.T) {
 		{"a,-b", `host "-b": the name of a host does not begin with -`},
 		{"a;reboot", `host "a;reboot": ';' cannot be in the name of a host`},
 		{"$(x)", "no name has the character"},
-		{"a@b", `'@' cannot be in the name of a host`},
+		{"a@b", "write HOST@ADDRESS"}, {"@10.0.0.1", "write HOST@ADDRESS"}, {"a@10.0.0.1@10.0.0.2", "write HOST@ADDRESS"},
 		{"a[1-60000],b[1-60000]", "120000 hosts; at most 65536"},
 		{strings.Repeat("x", 254), "longer than 253"},
 	} {
@@ -220,4 +220,28 @@ func FuzzReadProbe(f *testing.F) {
 		expect.MustTrue(t, !strings.Contains(r.System, "\n") && r.FreeKiB >= -1, "%q: %+v", said, r)
 		expect.MustFalse(t, err == nil && !strings.Contains(said, probeBegin), "%q was taken for an answer", said)
 	})
+}
+
+// Adapters of a host are servers of its own name, on any leaves; one comes once, and hosts are not mixed with their adapters.
+func TestPlaceAdapters(t *testing.T) {
+	tr := tree(t, 2, 2)
+	p := expect.Value(ReadPlacement([]byte("leaf0: [a@10.0.0.1, b@10.0.0.2]\nleaf1: [a@10.1.0.1, b@10.1.0.2]\n")))(t)
+	servers := expect.Value(Place(tr, expand(t, "a@10.0.0.1,a@10.1.0.1,b@10.1.0.2,b@10.0.0.2"), p))(t)
+	expect.Equal(t, placed(servers), "a:0 b:0 a:1 b:1", "servers")
+	expect.True(t, servers[2].Name() == "a@10.1.0.1" && servers[2].Address == "10.1.0.1" && len(Counted(servers)) == 2, "%+v", servers)
+	byHost := expect.Value(ReadPlacement([]byte("leaf0: a\nleaf1: b\n")))(t)
+	servers = expect.Value(Place(tr, expand(t, "b@10.0.0.2,a@10.0.0.1,a@10.1.0.1,b@10.1.0.2"), byHost))(t)
+	expect.Equal(t, placed(servers), "a:0 a:1 b:0 b:1", "servers of hosts whose leaf is named")
+	for list, want := range map[string]string{
+		"a@10.0.0.1,a@10.0.0.1,b,c": "hosts: adapter a@10.0.0.1 is named twice",
+		"a@10.0.0.1,a,b,c":          "hosts: a is named with and without",
+		"a,a,a@10.0.0.1,c":          "hosts: a is named with and without",
+	} {
+		expect.Error(t, expect.Err(Place(tr, expand(t, list), nil)), want)
+	}
+}
+
+func TestTryPortsElsewhere(t *testing.T) {
+	ports := TryPorts([]string{"192.0.2.1"}, 7, 1)
+	expect.True(t, !ports[0].Free && ports[0].Error == "192.0.2.1:7: no address of this machine", "%+v", ports)
 }

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// An Ask is what to ask a host.
+// An Ask is the question to a host.
 type Ask struct {
 	Host string
 	Args []string // of evbench host
 }
 
-// Check asks every host what it is, and copies the binary to those that do not
-// have it and could run it. Reports come in the order of the questions; that a
-// host cannot be used is in its report and no error. Nothing is started.
+// Check queries every host, and copies the binary to hosts that lack it and could run it. Reports
+// come in the order of the questions; an unusable host is in its report and no error. Nothing is
+// started.
 func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) {
 	reports := make([]Report, len(asks))
 	all := make([]int, len(asks))
@@ -30,7 +30,7 @@ func (s *SSH) Check(ctx context.Context, asks []Ask, w Needs) ([]Report, error) 
 	}
 	s.ask(ctx, "checking", asks, all, reports)
 	if need := missing(reports, w); len(need) > 0 {
-		// Homes are often shared: the first copy may be the only one.
+		// Homes are often shared: the first copy may suffice.
 		s.copyTo(ctx, asks, need[:1], reports)
 		s.ask(ctx, "checking again", asks, need, reports)
 		rest := slices.DeleteFunc(missing(reports, w), func(i int) bool { return i == need[0] })
@@ -90,8 +90,8 @@ func (s *SSH) probe(ctx context.Context, a Ask) Report {
 	return r
 }
 
-// A conversation takes what the probe says, and asks for the clock when it is
-// ready: the moment is noted before the word is out.
+// A conversation reads the output of the probe, and asks for the clock when the probe is ready: it
+// notes the time before it sends the request.
 type conversation struct {
 	ask             io.Writer
 	heard           func()
@@ -103,7 +103,7 @@ func (c *conversation) Write(p []byte) (int, error) {
 	c.answered = time.Now()
 	c.heard()
 	if c.said.Len()+len(p) > 1<<20 {
-		return 0, fmt.Errorf("it talks too much")
+		return 0, fmt.Errorf("it sends too much")
 	}
 	c.said.Write(p)
 	if c.asked.IsZero() && bytes.Contains(c.said.Bytes(), []byte("\n"+probeReady+"\n")) {
@@ -118,7 +118,7 @@ func (c *conversation) Write(p []byte) (int, error) {
 func (r *Report) read(said string) error {
 	_, said, ok := strings.Cut(said, probeBegin+"\n")
 	if !ok {
-		return fmt.Errorf("its shell does not run a command, but says %.200q", said)
+		return fmt.Errorf("its shell does not run a command; it prints %.200q", said)
 	}
 	for {
 		line, rest, ok := strings.Cut(said, "\n")
@@ -134,7 +134,7 @@ func (r *Report) read(said string) error {
 		case line == probeReady:
 			var a Answer
 			if err := json.Unmarshal([]byte(rest), &a); err != nil {
-				return fmt.Errorf("evbench host says %.200q: %.300s", rest, err)
+				return fmt.Errorf("evbench host printed %.200q: %.300s", rest, err)
 			}
 			r.Answer = &a
 			return nil
@@ -143,8 +143,8 @@ func (r *Report) read(said string) error {
 	}
 }
 
-// freeKiB reads the last line of df -Pk: the number before the share in percent.
-// A file system that has no size has no limit known here.
+// freeKiB reads the last line of df -Pk: the number before the percentage. A file system without a
+// size has no known limit.
 func freeKiB(line string) int64 {
 	words := strings.Fields(line)
 	for i := len(words) - 1; i > 0; i-- {

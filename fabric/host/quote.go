@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// quoteWord writes a word such that every shell reads it as it is: POSIX shells, csh and
-// fish alike.
+// quoteWord quotes a word such that every shell reads it unchanged: POSIX shells, csh and fish
+// alike.
 func quoteWord(w string) string {
 	if w != "" && strings.Trim(w, plainLetters) == "" {
 		return w
@@ -14,20 +14,19 @@ func quoteWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// plainLetters mean nothing to a shell, wherever they stand.
+// plainLetters have no special meaning to a shell, in any position.
 const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@+%"
 
-// inShell has a script run by sh, whatever the user's shell is. Scripts are one
-// line, without single quotes and exclamation marks, which csh knows.
+// inShell makes sh run a script, for any shell of the user. Scripts are one line, without single
+// quotes and exclamation marks, which csh would interpret.
 func inShell(script string) string { return "exec sh -c " + quoteWord(script) }
 
 type remote struct {
-	dir string // absolute or below the home directory, where ssh begins
+	dir string // absolute, or below the home directory, where ssh starts
 	sum string // SHA-256 of the binary, hexadecimal
 }
 
-// remoteDir checks the directory that a scenario names. What begins with ~/ is
-// below the home directory, as ssh begins there.
+// remoteDir checks the directory of a scenario. ~/ means the home directory, where ssh starts.
 func remoteDir(dir string) (string, error) {
 	dir = strings.TrimPrefix(dir, "~/")
 	switch {
@@ -41,17 +40,17 @@ func remoteDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// binary is named after its content, so that an older one of another user of the
-// directory is never in the way.
+// binary is named after its content, so that it never conflicts with an older one of another user
+// of the directory.
 func (r remote) binary() string {
 	path := r.dir + "/evbench-" + r.sum[:12]
 	if !strings.HasPrefix(path, "/") {
-		path = "./" + path // or sh would look for it in PATH
+		path = "./" + path // else sh would search PATH
 	}
 	return path
 }
 
-// What the probe says, line by line; anything before is the user's shell talking.
+// The output of the probe, line by line; earlier lines come from the user's shell.
 const (
 	probeBegin  = "evbench-probe 1"
 	probeSystem = "system "
@@ -60,9 +59,8 @@ const (
 	probeReady  = "ready"
 )
 
-// probe says what a host is and whether the binary is there. If it is, it waits
-// for an empty line, so that who asks knows when the clock is read, and runs
-// evbench host.
+// probe describes a host and tells whether the binary is there. If it is, the probe waits for an
+// empty line, so that the caller knows when the clock is read, and runs evbench host.
 func (r remote) probe(args []string) string {
 	return r.head() + fmt.Sprintf(`echo "%s"; echo "%s$(uname -sm)"; `, probeBegin, probeSystem) +
 		`s=$(sha256sum "$f" 2>/dev/null); ` +
@@ -72,8 +70,8 @@ func (r remote) probe(args []string) string {
 		fmt.Sprintf(`echo "%s$(df -Pk "$d" | tail -n 1)"; echo %s`, probeSpace, probeCopy)
 }
 
-// receive writes standard input to the place of the binary: whole, right and
-// executable, or not at all.
+// receive writes standard input to the place of the binary: complete, verified and executable, or
+// not at all.
 func (r remote) receive(unique string) string {
 	return r.head() + fmt.Sprintf(`t=$f.%s; trap "rm -f \"$t\"" EXIT; trap "exit 1" HUP INT TERM; `, unique) +
 		`cat >"$t" || exit 1; s=$(sha256sum "$t") || exit 1; ` +
@@ -81,7 +79,7 @@ func (r remote) receive(unique string) string {
 		`chmod 755 "$t" && mv -f "$t" "$f"`
 }
 
-// workerStarted is what a worker's shell says before the worker takes its place.
+// workerStarted is the output of a worker's shell before the worker replaces it.
 const workerStarted = "evbench-started"
 
 func (r remote) worker(args []string) string {
@@ -92,8 +90,7 @@ func (r remote) head() string {
 	return fmt.Sprintf(`LC_ALL=C; export LC_ALL; d=%s; f=%s; `, doubleQuote([]string{r.dir}), doubleQuote([]string{r.binary()}))
 }
 
-// doubleQuote quotes words for a script that itself stands between single
-// quotes.
+// doubleQuote quotes words for a script that is itself in single quotes.
 func doubleQuote(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -72,7 +72,7 @@ func TestReadProbe(t *testing.T) {
 		{said: "evbench-probe 1\nsystem Linux x86_64\nspace some fs - - 12 3% /a b\ncopy\n", system: "Linux x86_64", free: 12},
 		{said: "evbench-probe 1\nsystem Linux x86_64\nspace odd\ncopy\n", system: "Linux x86_64", free: -1},
 		{said: "evbench-probe 1\nsystem Linux x86_64\nready\n{\"schema\":\"s\"}\n", system: "Linux x86_64", free: -1, answer: true},
-		{said: "evbench-probe 1\nsystem Linux x86_64\nready\nsegfault", system: "Linux x86_64", free: -1, err: `evbench host says "segfault"`},
+		{said: "evbench-probe 1\nsystem Linux x86_64\nready\nsegfault", system: "Linux x86_64", free: -1, err: `evbench host printed "segfault"`},
 		{said: "evbench-probe 1\nsystem", free: -1, err: `the answer ends with "system"`},
 		{said: "This account is closed.\n", free: -1, err: "its shell does not run a command"},
 	} {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"runtime"
@@ -11,9 +12,8 @@ import (
 	"syscall"
 )
 
-// Self says what this machine is, with evbench of a version. connection is what ssh says of
-// the way by which it came (SSH_CONNECTION). Without a wish, the address chosen is the one
-// that ssh came to.
+// Self describes this machine, with evbench of a version. connection is ssh's description of the
+// connection (SSH_CONNECTION). Without a want, it chooses the address that ssh connected to.
 func Self(version string, want Want, connection string) (Answer, error) {
 	a := Answer{
 		Schema: HostSchema, Version: version, Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -33,6 +33,10 @@ func Self(version string, want Want, connection string) (Answer, error) {
 		}
 		return a, nil
 	}
+	if want.Addresses != "" {
+		a.Addresses = strings.Split(want.Addresses, ",")
+		return a, nil
+	}
 	addrs, err := a.Facts.Choose(want)
 	if err != nil {
 		a.AddressError = err.Error()
@@ -43,7 +47,7 @@ func Self(version string, want Want, connection string) (Answer, error) {
 	return a, nil
 }
 
-// TryPorts opens ports at the addresses, or at all of the machine.
+// TryPorts tries to open ports at the addresses, or at all of the machine.
 func TryPorts(addresses []string, port, count int) []Port {
 	if len(addresses) == 0 {
 		addresses = []string{""}
@@ -66,6 +70,9 @@ func tryPort(addr string) error {
 	if err == nil {
 		return l.Close()
 	}
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return fmt.Errorf("%s: no address of this machine", addr)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return errors.New("in use")
 	}
@@ -75,11 +82,10 @@ func tryPort(addr string) error {
 	return err
 }
 
-// Reach returns the address of this machine, of those that hosts saw the
-// question come from, at which they reach a controller: the first that is one of
-// the addresses here and not loopback, else a loopback one when all hosts are
-// this machine. It is "" when there is none: behind a jump host or a translated
-// address.
+// Reach returns the address of this machine at which hosts reach a controller. Candidates are the
+// addresses from which hosts saw the question come: the first that is an address here and not
+// loopback, else a loopback one if all hosts are this machine. It is "" otherwise: behind a jump
+// host or a translated address.
 func Reach(reports []Report, here []string) string {
 	loopback := ""
 	for _, r := range reports {

@@ -17,21 +17,21 @@ import (
 	"evbench/internal/proc"
 )
 
-// Limits on what is done at a time and for how long.
+// Limits on parallel work and on durations.
 const (
 	atOnce         = 64               // runs of ssh
 	connectTimeout = 10               // seconds
-	answerTimeout  = 60 * time.Second // of a host, between two words
+	answerTimeout  = 60 * time.Second // of a host, between two outputs
 	copyTimeout    = 5 * time.Minute  // of a copy
-	endTimeout     = 5 * time.Second  // of a worker that has been told to end
+	endTimeout     = 5 * time.Second  // of a worker after the request to end
 )
 
-// SSH is the OpenSSH client on this machine and what is the same for all hosts.
+// SSH is the OpenSSH client on this machine with the settings common to all hosts.
 type SSH struct {
 	User   string // "": as ssh decides
 	Port   int    // 0: as ssh decides
 	Config string // file for ssh -F; "": ssh's own
-	// Progress is told how many hosts of a step are done; nil is allowed. Calls
+	// Progress is called with the number of hosts that have finished a step; nil is allowed. Calls
 	// come one at a time.
 	Progress func(step string, done, all int)
 
@@ -39,7 +39,7 @@ type SSH struct {
 	at     remote
 }
 
-// NewSSH returns a client that puts this binary into a directory of each host.
+// NewSSH returns a client that copies this binary into a directory of each host.
 func NewSSH(binary []byte, dir string) (*SSH, error) {
 	dir, err := remoteDir(dir)
 	if err != nil {
@@ -49,8 +49,8 @@ func NewSSH(binary []byte, dir string) (*SSH, error) {
 	return &SSH{binary: binary, at: remote{dir: dir, sum: hex.EncodeToString(sum[:])}}, nil
 }
 
-// options are given to every ssh: never ask a person, never be in the way of
-// another ssh by what the user's configuration says.
+// options are given to every ssh: they disable questions to a person, and settings of the user that
+// let one ssh disturb another.
 func (s *SSH) options() []string {
 	o := []string{
 		"-T", "-x", "-o", "BatchMode=yes", "-o", fmt.Sprintf("ConnectTimeout=%d", connectTimeout), "-o", "LogLevel=ERROR",
@@ -69,8 +69,8 @@ func (s *SSH) options() []string {
 	return o
 }
 
-// command is a script on a host. It has a process group of its own, since a
-// Ctrl-C at the terminal is for this process, which lets all end in order.
+// command is a script on a host. It has a process group of its own, since a Ctrl-C at the terminal
+// is for this process, which ends all scripts in order.
 func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "ssh", append(s.options(), "--", host, inShell(script))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -79,8 +79,8 @@ func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 	return cmd
 }
 
-// why says in a line or more why a command on a host failed, without the host's
-// name, so that hosts with the same trouble are named together.
+// why says why a command on a host failed, without the host's name, so that hosts with the same
+// failure are listed together.
 func why(ctx context.Context, host string, cmd *exec.Cmd, err error) string {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return "no answer in time"
@@ -111,7 +111,7 @@ func withoutHost(said, host string) string {
 	return strings.ReplaceAll(strings.Join(words, " "), "\r", "")
 }
 
-// each does something for n hosts, many at a time, and tells how far it is.
+// each does something for n hosts, many at a time, and reports progress.
 func (s *SSH) each(step string, n int, do func(i int)) {
 	if n == 0 {
 		return

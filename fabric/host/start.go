@@ -13,25 +13,25 @@ import (
 	"evbench/internal/proc"
 )
 
-// A Worker is what to start on a host.
+// A Worker is a worker to start on a host.
 type Worker struct {
 	Host string
 	Name string   // in messages: "server17"
 	Args []string // after "worker"
 }
 
-// A Start is what is started, and until when.
+// A Start is the workers to start, with their end.
 type Start struct {
 	Workers []Worker
 	Token   string
 	Abort   context.Context // ends starting, too
-	Failed  func()          // is called as soon as a worker has failed
+	Failed  func()          // called as soon as a worker has failed
 }
 
 // Start starts workers and gives each a line with the token on its standard input, which stays
-// open: a worker ends when that ends, so also when this process is killed. It returns when all
-// workers run, or with an error that names all that do not, after it has ended the others. Workers
-// are told to end when ctx ends. wait returns when all have ended, with what those said that failed
+// open: a worker ends when that closes, so also when this process is killed. It returns when all
+// workers run, or with an error that names all that do not, after ending the others. When ctx ends,
+// workers are told to end. wait returns when all have ended, with the errors of those that failed
 // before they were told to end.
 func (s *SSH) Start(ctx context.Context, o Start) (wait func() error, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -77,13 +77,13 @@ type fleet struct {
 	ctx     context.Context
 	total   int // hosts
 	running sync.WaitGroup
-	alert   func() // is told that a worker has failed
+	alert   func() // called when a worker has failed
 
 	mu       sync.Mutex
 	problems []Problem
 }
 
-// failed returns why not all workers run, nil when they do.
+// failed returns why not all workers run; nil if they do.
 func (f *fleet) failed(abort context.Context) error {
 	if abort.Err() != nil {
 		return context.Cause(abort)
@@ -106,8 +106,7 @@ func (f *fleet) failures(what string) error {
 	return &BadHosts{What: what, Total: f.total, Problems: slices.Clone(f.problems)}
 }
 
-// start starts one worker, and reports whether it runs. Whatever it says later
-// is noted when it ends.
+// start starts one worker, and reports whether it runs. Its later output is recorded when it ends.
 func (f *fleet) start(s *SSH, w Worker, token string) bool {
 	cmd := s.command(f.ctx, w.Host, s.at.worker(w.Args))
 	stdin, err := cmd.StdinPipe()
@@ -115,14 +114,14 @@ func (f *fleet) start(s *SSH, w Worker, token string) bool {
 		f.note(w, err.Error())
 		return false
 	}
-	cmd.Cancel = func() error { _ = stdin.Close(); return nil } // the word to end; after WaitDelay ssh is killed
+	cmd.Cancel = func() error { _ = stdin.Close(); return nil } // tells the worker to end; after WaitDelay ssh is killed
 	first := &firstLine{seen: make(chan struct{})}
 	cmd.Stdout = first
 	if err := cmd.Start(); err != nil {
 		f.note(w, why(f.ctx, w.Host, cmd, err))
 		return false
 	}
-	// An error says that ssh has ended, and Wait says why.
+	// An error means that ssh has ended, and Wait returns why.
 	_, _ = io.WriteString(stdin, token+"\n")
 	ended := make(chan struct{})
 	f.running.Go(func() {
@@ -132,12 +131,12 @@ func (f *fleet) start(s *SSH, w Worker, token string) bool {
 	return first.await(ended)
 }
 
-// lostControl is in what a worker says when the controller has gone away: what
-// came of the end, not why it came.
+// lostControl is in the message of a worker that has lost the controller: a consequence of the end,
+// not its cause.
 const lostControl = "control connection"
 
-// end waits for a worker, and notes why it failed, unless it was told to end
-// and only says so.
+// end waits for a worker, and records why it failed, unless it was told to end and reports only
+// that.
 func (f *fleet) end(w Worker, cmd *exec.Cmd) {
 	err := cmd.Wait()
 	told := f.ctx.Err() != nil
@@ -161,10 +160,10 @@ func (f *fleet) note(w Worker, reason string) {
 	f.alert()
 }
 
-// maxFirst bounds what is read of a shell that says other things first.
+// maxFirst bounds the output of a shell before the first line of the worker.
 const maxFirst = 8 << 10
 
-// firstLine tells when the worker's shell says that it runs.
+// firstLine detects the line of the worker's shell that says that it runs.
 type firstLine struct {
 	seen chan struct{}
 	said bytes.Buffer

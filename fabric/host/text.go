@@ -10,7 +10,6 @@ import (
 	"evbench/internal/show"
 )
 
-// WriteText writes for people what a machine says of itself.
 func (a Answer) WriteText(w io.Writer) error {
 	lines := [][]string{
 		{"host", fmt.Sprintf("%s, %s, %d cores", a.Host, a.Platform, a.Cores)},

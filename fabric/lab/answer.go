@@ -6,7 +6,7 @@ import (
 	"evbench/internal/answer"
 )
 
-// Answer says whether a lab can run here, and what is in its way.
+// Answer says whether a lab can run here, and why not.
 func (r Report) Answer() answer.Answer {
 	a := answer.Answer{Question: "Can a lab run on this machine?", Verdict: answer.Of(r.Possible())}
 	if r.Possible() {

@@ -16,13 +16,12 @@ type Message struct {
 	Data        []byte
 }
 
-// batchSize bounds what is sent at once: the kernel takes no more than its buffer
-// for sending, and keeps an answer for every request that fails.
+// batchSize bounds the requests sent at once: the kernel accepts no more than its send buffer, and
+// queues an answer for every failed request.
 const batchSize = 256
 
-// Batch sends requests to the kernel of a node in as few calls as possible; it
-// carries out all of them, in order. The errors are nil or, by message, what has
-// failed.
+// Batch sends requests to the kernel of a node in as few calls as possible. The kernel executes all
+// of them, in order. The errors are by message; nil means success.
 func (b *Lab) Batch(n Node, messages []Message) ([]error, error) {
 	var out []error
 	for first := 0; first < len(messages); first += batchSize {
@@ -43,8 +42,8 @@ func (b *Lab) Batch(n Node, messages []Message) ([]error, error) {
 	return out, nil
 }
 
-// batch asks for an answer to the last message only. The kernel answers those that
-// fail in any case, and all before sendto returns.
+// batch asks for an answer to the last message only. The kernel answers failed ones in any case,
+// and all before sendto returns.
 func (c *conn) batch(messages []Message) ([]error, error) {
 	h := c.many
 	h.Socket.Lock()
@@ -74,7 +73,7 @@ func (m Message) append(to []byte, seq uint32) []byte {
 	to = binary.NativeEndian.AppendUint16(to, m.Kind)
 	to = binary.NativeEndian.AppendUint16(to, m.Flags|unix.NLM_F_REQUEST)
 	to = binary.NativeEndian.AppendUint32(to, seq)
-	to = binary.NativeEndian.AppendUint32(to, 0) // the kernel knows who asks
+	to = binary.NativeEndian.AppendUint32(to, 0) // the kernel knows the sender
 	return append(to, m.Data...)
 }
 
@@ -84,7 +83,7 @@ func answers(fd int, first uint32, n int) (out []error, err error) {
 		err := receive(fd, buf, func(h reply, data []byte) {
 			i := int(h.seq - first)
 			if h.kind != unix.NLMSG_ERROR || i < 0 || i >= n {
-				return // to an earlier call that failed in the middle
+				return // for an earlier call that failed midway
 			}
 			if err := failure(data); err != nil {
 				if out == nil {
@@ -111,13 +110,13 @@ func failure(data []byte) error {
 	return nil
 }
 
-// ErrInterrupted says that what was listed has changed meanwhile.
+// ErrInterrupted reports that a list changed while it was read.
 var ErrInterrupted = errors.New("changed while it was listed")
 
 var errShort = errors.New("short message")
 
-// List asks the kernel of a node for a list, and calls f with each entry, which is
-// valid until f returns.
+// List asks the kernel of a node for a list, and calls f with each entry, which is valid until f
+// returns.
 func (b *Lab) List(n Node, m Message, f func(entry []byte) error) error {
 	if err := b.nodes[n].list(m, f); err != nil {
 		return fmt.Errorf("%s: netlink: %w", b.names[n], err)
@@ -134,7 +133,7 @@ func (c *conn) list(m Message, f func(entry []byte) error) error {
 	if err := send(fd, m.append(nil, seq)); err != nil {
 		return err
 	}
-	var failed error // the kernel finishes the list in any case
+	var failed error // the kernel completes the list in any case
 	buf := make([]byte, 32<<10)
 	for done := false; !done; {
 		err := receive(fd, buf, func(h reply, data []byte) {
@@ -184,8 +183,7 @@ func split(b []byte, f func(h reply, data []byte)) error {
 	return nil
 }
 
-// wait reads what the kernel has answered. It nearly always has when the request
-// has been sent.
+// wait reads the kernel's answer, which is nearly always there once the request has been sent.
 func wait(fd int, buf []byte) (int, error) {
 	for {
 		n, _, err := unix.Recvfrom(fd, buf, 0)

@@ -15,30 +15,29 @@ import (
 	"evbench/internal/unit"
 )
 
-// A Lab is a fat tree of namespaces. Its methods may be used from several
-// goroutines, except Close.
+// A Lab is a fat tree of namespaces. Several goroutines may use its methods, except Close.
 type Lab struct {
 	*layout
-	home  int // the namespace of every other thread
+	home  int // the namespace of all other threads
 	rate  unit.Rate
 	mpi   bool
 	nodes []namespace
 
-	mu       sync.Mutex   // links change one at a time; guards down and commands
+	mu       sync.Mutex   // serialises link changes; guards down and commands
 	down     map[int]bool // by cable
 	commands []*exec.Cmd
 
 	filterMu sync.Mutex
-	filters  map[Node]*conn // of nodes whose packet filter has been asked
+	filters  map[Node]*conn // of nodes whose packet filter has been used
 }
 
 type namespace struct {
-	fd int // keeps it alive
+	fd int // keeps the namespace alive
 	*conn
 }
 
-// Start builds a lab and returns when every link that is alive carries
-// packets. On error, also when ctx ends in the middle, nothing is left.
+// Start builds a lab and returns when every live link carries packets. On an error, even the end of
+// ctx midway, nothing is left.
 func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -71,8 +70,8 @@ func (b *Lab) build(ctx context.Context) error {
 	return b.SetDead(ctx, b.tree.Dead())
 }
 
-// addNodes creates the namespaces, on as many threads as there are cores: most
-// of the time goes to the kernel's set-up of each.
+// addNodes creates the namespaces, on as many threads as there are cores: the kernel's set-up of
+// each takes most of the time.
 func (b *Lab) addNodes(ctx context.Context) error {
 	b.nodes = make([]namespace, len(b.names))
 	for n := range b.nodes {
@@ -98,8 +97,8 @@ func (b *Lab) addNodes(ctx context.Context) error {
 	return g.Wait()
 }
 
-// addNode moves the calling thread into a new namespace and makes it a node.
-// Each resource is recorded at once, so that Close finds it.
+// addNode moves the calling thread into a new namespace and makes it a node. Each resource is
+// recorded at once, so that Close finds it.
 func (b *Lab) addNode(n Node) (err error) {
 	if err := unshare(); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (b *Lab) addNode(n Node) (err error) {
 	if err := set(settings); err != nil {
 		return err
 	}
-	// Without lo a gateway that only "onlink" makes reachable is refused.
+	// Without lo the kernel refuses a gateway that is reachable only by "onlink".
 	if err := ns.setUp(loopback, true); err != nil {
 		return fmt.Errorf("set lo up: %w", err)
 	}
@@ -165,9 +164,8 @@ func (b *Lab) addCable(c cable) error {
 	return nil
 }
 
-// raise sets one end of a cable up. Its neighbour entry is written first:
-// taking an interface down has deleted it, and a route may use the interface
-// as soon as it is up.
+// raise sets one end of a cable up. It writes the neighbour entry first: the kernel deleted it when
+// the interface went down, and a route may use the interface as soon as it is up.
 func (b *Lab) raise(e, other end) error {
 	ns := &b.nodes[e.node]
 	if err := ns.setNeighbour(e.index, gateway(e.port), other.mac); err != nil {
@@ -179,8 +177,8 @@ func (b *Lab) raise(e, other end) error {
 	return nil
 }
 
-// addAddresses gives each server its address on every path. That of the
-// single-path routes is first: it is the source where nothing else decides.
+// addAddresses gives each server its address on every path. The address for single-path routes is
+// first: it is the default source.
 func (b *Lab) addAddresses(ctx context.Context) error {
 	for r := range b.tree.Servers() {
 		if err := ctx.Err(); err != nil {
@@ -200,12 +198,11 @@ func (b *Lab) addAddresses(ctx context.Context) error {
 	return nil
 }
 
-// Close kills the commands that still run, and removes the lab. The kernel
-// takes interfaces, routes and packets away with the namespaces, once sockets
-// that were opened inside are closed too.
+// Close kills the commands that still run, and removes the lab. The kernel removes interfaces,
+// routes and packets with the namespaces, once sockets opened inside are closed too.
 func (b *Lab) Close() error {
 	for _, c := range b.commands {
-		c.Process.Kill() // an error says that it has ended already
+		c.Process.Kill() // an error means that it has ended already
 	}
 	for _, c := range b.filters {
 		c.many.Close()
@@ -229,11 +226,11 @@ func (b *Lab) Close() error {
 	return errors.Join(errs...)
 }
 
-// Descriptor returns the file descriptor that holds a node's namespace, so that
-// another process of the user can enter it through /proc/PID/fd.
+// Descriptor returns the file descriptor of a node's namespace, so that another process of the user
+// can enter it through /proc/PID/fd.
 func (b *Lab) Descriptor(n Node) int { return b.nodes[n].fd }
 
-// Congestion is the congestion control that routes of servers have to ask for; "": programs do.
+// Congestion is the congestion control that routes of servers must set; "": programs set it.
 func (b *Lab) Congestion() string {
 	if b.mpi {
 		return "cubic"
@@ -244,13 +241,12 @@ func (b *Lab) Congestion() string {
 // Do runs f inside the server of a rank.
 func (b *Lab) Do(rank int, f func() error) error { return b.In(b.server(rank), f) }
 
-// In runs f inside a node, on a thread of its own. A socket that f opens stays
-// there for ever and may be used from any goroutine. Goroutines that f starts
-// are not inside.
+// In runs f inside a node, on a thread of its own. A socket that f opens stays there forever and
+// any goroutine may use it. Goroutines started by f are not inside.
 func (b *Lab) In(n Node, f func() error) error { return enter(b.home, b.nodes[n].fd, f) }
 
-// StartCommand starts cmd as a process inside a node; the caller waits for it.
-// It dies with this process, and is killed by Close if it still runs then.
+// StartCommand starts cmd as a process inside a node; the caller waits for it. It dies with this
+// process, and Close kills it if it still runs then.
 func (b *Lab) StartCommand(n Node, cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &unix.SysProcAttr{}

@@ -10,14 +10,13 @@ import (
 
 type traffic struct {
 	bytes, packets     uint64 // sent
-	txDropped, dropped uint64 // when sending; at the queue
-	rxDropped          uint64 // when receiving
+	txDropped, dropped uint64 // at the send; at the queue
+	rxDropped          uint64 // at the receive
 }
 
-// Counters returns what every wire has carried since the lab was built, by
-// wire. With a rate the bytes are those of the token bucket, which counts each
-// segment with its headers; without one they are the interface's, which counts
-// a large send as one packet.
+// Counters returns the traffic of every wire since the lab was built, by wire. With a rate the
+// bytes are those of the token bucket, which counts each segment with its headers; without a rate
+// they are those of the interface, which counts a large send as one packet.
 func (b *Lab) Counters() ([]Count, error) {
 	ends := make([][2]traffic, len(b.cables))
 	at := make([]map[int]*traffic, len(b.nodes))
@@ -43,8 +42,8 @@ func (b *Lab) Counters() ([]Count, error) {
 	return counts, nil
 }
 
-// sendingEnds returns which end of a cable sends upwards, away from the
-// servers, and which downwards. End 0 is the leaf's, or the lower one of two switches.
+// sendingEnds returns which end of a cable sends upwards, away from the servers, and which
+// downwards. End 0 is at the leaf, or at the lower of two switches.
 func (b *Lab) sendingEnds(cable int) (up, down int) {
 	if first := b.tree.LowerLinks(); cable >= first && cable < first+b.tree.Servers() {
 		return 1, 0

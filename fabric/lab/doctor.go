@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Mode is how this process comes to its namespaces.
+// A Mode is how this process gets its namespaces.
 type Mode string
 
 // The modes, in the order in which they are tried.
@@ -16,26 +16,24 @@ const (
 	modeRefused       Mode = "refused"
 )
 
-// A Check is one thing that a lab needs, tried in a throw-away namespace.
+// A Check is one requirement of a lab, tried in a throw-away namespace.
 type Check struct {
 	Name   string `json:"name"`
 	Mode   Mode   `json:"mode"` // how it was tried
 	OK     bool   `json:"ok"`
-	Reason string `json:"reason,omitempty"` // the kernel's, word for word
-	Cure   string `json:"cure,omitempty"`   // what makes it work
+	Reason string `json:"reason,omitempty"` // the kernel's text, unchanged
+	Cure   string `json:"cure,omitempty"`   // the remedy
 }
 
-// A Report says what this system allows and why not.
+// A Report lists what this system permits, with reasons for refusals.
 type Report struct {
 	Mode   Mode    `json:"mode"` // the first in which everything works
 	System string  `json:"system"`
 	Checks []Check `json:"checks"`
 }
 
-// Possible reports whether a lab can run here.
 func (r Report) Possible() bool { return r.Mode != modeRefused }
 
-// String returns the report for people, one line per check.
 func (r Report) String() string {
 	var b strings.Builder
 	for _, c := range r.Checks {
@@ -51,8 +49,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// err returns nil where a lab can run, else the first refusal of each mode with
-// its cure, on one line.
+// err returns nil if a lab can run, else the first refusal of each mode with its cure, on one line.
 func (r Report) err() error {
 	if r.Possible() {
 		return nil
@@ -92,10 +89,10 @@ const (
 	checkMultipath = "add a multipath route"
 )
 
-// facts are what the system says about itself, to find the cure for a refusal.
+// facts are the system's settings that explain a refusal.
 type facts struct {
 	Root            bool
-	UsernsClone     string // kernel.unprivileged_userns_clone; "" where there is none
+	UsernsClone     string // kernel.unprivileged_userns_clone; "" if it does not exist
 	AppArmor        string // kernel.apparmor_restrict_unprivileged_userns
 	MaxUser, MaxNet string // user.max_user_namespaces, user.max_net_namespaces
 	Container       bool
@@ -132,11 +129,11 @@ func cure(check string, mode Mode, why refusal, f facts) string {
 	}[key{check, why}]
 }
 
-// cureDenied puts the switch that is known to be off before the guess.
+// cureDenied prefers a known disabled setting to a guess.
 func cureDenied(check string, mode Mode, f facts) string {
 	switch {
 	case mode == modeDirect && !f.Root:
-		return "" // not being root is no fault: a user namespace does as well
+		return "" // root is not needed: a user namespace suffices
 	case mode == modeDirect && f.Container:
 		return "start the container with --cap-add SYS_ADMIN --cap-add NET_ADMIN"
 	case mode == modeDirect:
@@ -153,13 +150,12 @@ func cureDenied(check string, mode Mode, f facts) string {
 	return "a security module refuses it: ask the administrator, or run as root"
 }
 
-// marker is the environment variable that tells a process that was started by
-// this package what it is for.
+// marker is the environment variable that tells a process started by this package its purpose.
 const marker = "EVBENCH_LAB"
 
 const (
 	markInside = "inside" // the program again, in a user namespace
-	markProbe  = "probe"  // only to try what a user namespace allows
+	markProbe  = "probe"  // only to test what a user namespace permits
 )
 
 func parseProbe(text []byte) ([]Check, error) {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter sees to it that this process may build labs. Where it may not already, Enter runs this
-// program again, with the same arguments, standard files and signals, as root of a user namespace
-// of its own, and returns when that has ended: done is then true, and main exits with code. The
-// error says why that is refused, and what would cure it. By Handed that program finds the files
-// that it is to have of this one, such as a listener, which in its namespace nobody else would
-// reach. Enter comes before anything that must not happen twice.
+// Enter makes sure that this process may build labs. If it may not already, Enter runs this program
+// again, with the same arguments, standard files and signals, as root of a user namespace of its
+// own, and returns when that has ended: done is then true, and main exits with code. The error says
+// why that is refused, and the cure. By Handed that program gets the given files of this one, such
+// as a listener, which would be unreachable inside its namespace. Call Enter before anything that
+// must not happen twice.
 func Enter(files ...*os.File) (code int, done bool, err error) {
 	f, mode := gatherFacts(), modeDirect
 	inside := os.Getenv(marker) == markInside
@@ -43,17 +43,17 @@ func Enter(files ...*os.File) (code int, done bool, err error) {
 	return code, true, nil
 }
 
-// handed is the environment variable that says how many files a process in a
-// namespace has of the one that started it.
+// handed is the environment variable with the number of files that a process in a namespace has
+// from its parent.
 const handed = "EVBENCH_LAB_FILES"
 
 const firstHanded = 3
 
-// Handed returns the files that this process has of the one whose Enter has
-// started it, once: they are the caller's.
+// Handed returns the files from the process whose Enter has started this one, once: the caller owns
+// them.
 func Handed() []*os.File {
-	n, _ := strconv.Atoi(os.Getenv(handed)) // without it none
-	_ = os.Unsetenv(handed)                 // a program that is started next has none
+	n, _ := strconv.Atoi(os.Getenv(handed)) // 0 if it is not set
+	_ = os.Unsetenv(handed)                 // not for child processes
 	var files []*os.File
 	for fd := firstHanded; fd < firstHanded+n; fd++ {
 		unix.CloseOnExec(fd)
@@ -62,8 +62,8 @@ func Handed() []*os.File {
 	return files
 }
 
-// raiseLoopback sets up lo of the namespace that Enter has created around this
-// process: controller and workers may talk over it.
+// raiseLoopback sets up lo of the namespace that Enter has created for this process: controller and
+// workers may talk over it.
 func raiseLoopback() error {
 	c, err := dial()
 	if err != nil {
@@ -76,9 +76,8 @@ func raiseLoopback() error {
 	return nil
 }
 
-// again is this program with its arguments as root of a user namespace. The
-// network namespace lets its threads come back from those of a lab: they may
-// not enter one that belongs to the host.
+// again is this program with its arguments as root of a user namespace. The network namespace lets
+// its threads return from those of a lab: they may not enter one of the host.
 func again(ctx context.Context, mark string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -93,8 +92,8 @@ func again(ctx context.Context, mark string) *exec.Cmd {
 }
 
 func runInside(files ...*os.File) (code int, err error) {
-	// The kernel sends the child its death signal when the thread that started
-	// it ends, not the process: keep this thread until the child has ended.
+	// The kernel sends the child its death signal when the thread that started it ends, not the
+	// process: keep this thread until the child has ended.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -125,8 +124,8 @@ func runInside(files ...*os.File) (code int, err error) {
 	return exitCode(cmd.ProcessState), nil
 }
 
-// forward passes signals on until the child has ended. A terminal has sent its
-// Ctrl-C to the child already; a second one could mean "at once" to it.
+// forward passes signals on until the child has ended. A terminal has sent its Ctrl-C to the child
+// already; the child could take a second one as "at once".
 func forward(p *os.Process, signals <-chan os.Signal, ended <-chan struct{}) {
 	for {
 		select {
@@ -134,15 +133,15 @@ func forward(p *os.Process, signals <-chan os.Signal, ended <-chan struct{}) {
 			if s == unix.SIGINT && inForeground() {
 				continue
 			}
-			p.Signal(s) // an error says that it has ended
+			p.Signal(s) // an error means that it has ended already
 		case <-ended:
 			return
 		}
 	}
 }
 
-// inForeground reports whether the terminal sends its signals to the process
-// group of this process, in which the child is too.
+// inForeground reports whether the terminal sends its signals to the process group of this process,
+// which includes the child.
 func inForeground() bool {
 	fd, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {

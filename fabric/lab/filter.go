@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Filter sends requests to the packet filter of a node (nf_tables) as one
-// transaction: the kernel carries out all of them, or none and says why.
+// Filter sends requests to the packet filter of a node (nf_tables) as one transaction: the kernel
+// executes all of them, or none and returns the reason.
 func (b *Lab) Filter(n Node, messages []Message) error {
 	return b.filter(n, func(c *conn) error { return c.transact(messages) })
 }
 
-// ListFilter asks the packet filter of a node for a list, as List does.
+// ListFilter asks the packet filter of a node for a list, like List.
 func (b *Lab) ListFilter(n Node, m Message, f func(entry []byte) error) error {
 	return b.filter(n, func(c *conn) error { return c.list(m, f) })
 }
 
-// filter makes a request on the node's socket, which is opened by the first and stays
-// open: few nodes have anything to filter, and to close one after a change takes the
-// kernel tens of milliseconds (a grace period).
+// filter makes a request on the node's socket. The first request opens it, and it stays open: few
+// nodes have a filter, and closing a socket after a change takes the kernel tens of milliseconds (a
+// grace period).
 func (b *Lab) filter(n Node, f func(*conn) error) error {
 	c, err := b.filterConn(n)
 	if err == nil {
@@ -50,9 +50,9 @@ func (b *Lab) filterConn(n Node) (*conn, error) {
 	return b.filters[n], err
 }
 
-// transact puts requests between the marks of a transaction. The kernel has
-// answered when sendto returns: an error of the whole to the first mark, else to
-// each request that fails, and here to the last.
+// transact puts requests between the marks of a transaction. The kernel has answered when sendto
+// returns: an error of the whole transaction to the first mark, else one to each failed request,
+// and here to the last.
 func (c *conn) transact(messages []Message) error {
 	c.many.Socket.Lock()
 	defer c.many.Socket.Unlock()

@@ -1,8 +1,8 @@
-// Package lab makes one machine a fat tree, without root and without leaving anything behind.
+// Package lab turns one machine into a fat tree, without root and without leaving anything behind.
 //
-// A Lab is one network namespace per server and switch, held by file descriptors only, with a veth
-// pair for each cable and a token bucket at both ends of it. When the last descriptor closes, by
-// Close or because the process was killed, the kernel removes everything.
+// A Lab is one network namespace per server and switch, held only by file descriptors, with a veth
+// pair for each cable and a token bucket at both ends. When the last descriptor closes, by Close or
+// because the process was killed, the kernel removes everything.
 //
 // It reproduces ratios, not absolute rates: its links are TCP over deep queues, without the credit
 // flow control of InfiniBand. Rates are bit/s, sizes bytes.
@@ -18,7 +18,6 @@ import (
 	"evbench/topology"
 )
 
-// Options describe a lab.
 type Options struct {
 	// Tree is the fabric. Its dead links are built too and then taken down.
 	Tree *topology.Tree
@@ -26,16 +25,15 @@ type Options struct {
 	Rate unit.Rate
 	// MTU of every interface, 576..65535 bytes. 0 means defaultMTU.
 	MTU int
-	// Phase is the shortest time for which a sender fills a link before its
-	// traffic changes. Under 20 ms the links keep smaller bursts. 0 means that
-	// it is long.
+	// Phase is the shortest time for which a sender fills a link before its traffic changes. Under
+	// 20 ms the links have smaller bursts. 0 means long.
 	Phase time.Duration
-	// Packets lets senders hand over single packets of the MTU, where they else hand
-	// over up to 64 KiB that stay together on their way: spraying is then by packet.
+	// Packets makes senders hand over single packets of the MTU, instead of up to 64 KiB that stay
+	// together on their way: spraying is then by packet.
 	Packets bool
-	// MPI: servers run a library that takes all addresses of an interface for paths, and the
-	// congestion control that it finds. So addresses that choose a path are on lo, and routes say
-	// what Congestion returns.
+	// MPI: servers run a library that takes all addresses of an interface for paths, and uses the
+	// default congestion control. So the addresses that choose a path are on lo, and routes set the
+	// value of Congestion.
 	MPI bool
 }
 
@@ -68,44 +66,41 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// A Node is a dense ID: switches have those of topology.Tree, where leaf l is l and
-// spine k Leaves + k, and the server of rank r is Switches + r.
+// A Node is a dense ID: switches have the IDs of topology.Tree, with leaf l as l and spine k as
+// Leaves + k, and the server of rank r is Switches + r.
 type Node int
 
-// A Port is an interface of a node. Ports are counted as in topology.Tree: on
-// a leaf, 0..M0-1 lead to the servers by slot and M0+k to spine k; on a spine,
-// port l leads to leaf l; a server has port 0.
+// A Port is an interface of a node. Ports are numbered as in topology.Tree: on a leaf, 0..M0-1 lead
+// to the servers by slot and M0+k to spine k; on a spine, port l leads to leaf l; a server has port
+// 0.
 type Port struct {
-	Name    string     // of the interface: the node at its other end; "" where no server is
+	Name    string     // of the interface: the node at its other end; "" if the slot has no server
 	Index   int        // of the interface in its namespace
-	Gateway netip.Addr // the address that stands for the other end in routes
+	Gateway netip.Addr // the address for the other end in routes
 }
 
-// A Count is what one direction of a cable has carried since it was built.
+// A Count is the traffic of one direction of a cable since it was built.
 type Count struct {
 	Wire topology.Wire
-	// Bytes and Packets are what left the sending end, as they would be on a
-	// wire: each segment of a large send with headers of its own.
+	// Bytes and Packets have left the sending end, counted as on a wire: each segment of a large
+	// send with its own headers.
 	Bytes, Packets uint64
-	// Drops are packets lost at the queue of the sending end and at the
-	// interfaces of both ends; one that both interfaces count appears twice.
+	// Drops are packets lost at the queue of the sending end and at the interfaces of both ends; a
+	// packet counted by both interfaces appears twice.
 	Drops uint64
 }
 
-// Addr returns the address of the server of a rank on a path, or, with -1,
-// the one that routing tables decide on.
+// Addr returns the address of the server of a rank on a path, or, with -1, the address for routing
+// tables.
 func (b *Lab) Addr(rank, path int) netip.Addr { return Addresses{b.tree}.Server(rank, path) }
 
-// Addresses returns the address plan.
 func (b *Lab) Addresses() Addresses { return Addresses{b.tree} }
 
 // Nodes returns the number of nodes: switches, servers.
 func (b *Lab) Nodes() int { return len(b.names) }
 
-// Server returns the node of a rank.
 func (b *Lab) Server(rank int) Node { return b.server(rank) }
 
-// Name returns the name of a node.
 func (b *Lab) Name(n Node) string { return b.names[n] }
 
 // Ports returns the interfaces of a node by port. The caller must not change

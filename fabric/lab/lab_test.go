@@ -204,7 +204,7 @@ func checkSettings(settings []sysctl) error {
 func TestCommand(t *testing.T) {
 	l := start(t, newTree(t, 2, 2))
 	for n := range l.Nodes() {
-		cmd := player("namespace")
+		cmd := itself("namespace")
 		var out strings.Builder
 		cmd.Stdout = &out
 		expect.Must(t, l.StartCommand(Node(n), cmd))
@@ -220,7 +220,7 @@ func TestCommand(t *testing.T) {
 
 func TestCloseKillsCommands(t *testing.T) {
 	l := expect.Value(Start(t.Context(), Options{Tree: newTree(t, 2, 2)}))(t)
-	cmd := player("hang")
+	cmd := itself("hang")
 	in := expect.Value(cmd.StdinPipe())(t)
 	defer in.Close()
 	out := expect.Value(cmd.StdoutPipe())(t)

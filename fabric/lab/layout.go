@@ -10,18 +10,15 @@ import (
 	"evbench/topology"
 )
 
-// singlePath is the second byte of the addresses that leave the choice of path
-// to routing tables.
+// singlePath is the second byte of the addresses that leave the choice of path to routing tables.
 const singlePath = 200
 
-// Addresses is the address plan of a tree: 10.<path>.<leaf>.<slot+1> for each
-// server and path, so that choosing the address chooses the path (the
-// Ethernet form of InfiniBand's LMC; thesis 7.2), and 10.200.<leaf>.<slot+1>
-// for routing tables to decide. A path is one of topology.Tree.PathOf, in two
-// levels a spine, with parallel cables also both of them, or -1 for the latter.
+// Addresses is the address plan of a tree: 10.<path>.<leaf>.<slot+1> for each server and path, so
+// that the address chooses the path (the Ethernet form of InfiniBand's LMC; thesis 7.2), and
+// 10.200.<leaf>.<slot+1> to let routing tables choose. A path is one of topology.Tree.PathOf: in
+// two levels a spine, with parallel cables also a cable, or -1 for routing tables.
 type Addresses struct{ Tree *topology.Tree }
 
-// Server returns the address of the server of a rank on a path.
 func (a Addresses) Server(rank, path int) netip.Addr {
 	leaf := a.Tree.Leaf(rank)
 	return netip.AddrFrom4([4]byte{10, pathByte(path), byte(leaf), byte(rank - a.Tree.First(leaf) + 1)})
@@ -44,9 +41,8 @@ func pathByte(path int) byte {
 	return byte(path)
 }
 
-// gateway is the link-local address that stands for the far end of a port. It
-// means something within one node only: a permanent neighbour entry gives it
-// the far end's MAC, so there is no ARP.
+// gateway is the link-local address for the far end of a port. It is local to a node: a permanent
+// neighbour entry gives it the far end's MAC, so there is no ARP.
 func gateway(port int) netip.Addr {
 	return netip.AddrFrom4([4]byte{169, 254, byte((port + 1) >> 8), byte(port + 1)})
 }
@@ -55,9 +51,9 @@ type end struct {
 	node Node
 	port int
 	name string // of the interface
-	// index of the interface. The two ends of a cable must differ: the kernel
-	// reports a carrier change at once only where an interface's index is not
-	// that of the one it is linked to, and else up to a second late.
+	// index of the interface. The two ends of a cable must differ: the kernel reports a carrier
+	// change at once only if an interface's index differs from that of its peer, and otherwise up
+	// to a second late.
 	index int
 	mac   net.HardwareAddr
 }
@@ -69,12 +65,11 @@ type cable struct {
 }
 
 const (
-	lowIndex   = 10000 // of port 0, where a port is ends[0] of its cable
-	otherIndex = 2     // of port 0, where it is ends[1]; 1 is lo
+	lowIndex   = 10000 // of port 0, if a port is ends[0] of its cable
+	otherIndex = 2     // of port 0, if it is ends[1]; 1 is lo
 )
 
-// A layout is everything about a lab that can be said before the kernel is
-// asked. It is plain data.
+// A layout is everything about a lab that does not depend on the kernel. It is plain data.
 type layout struct {
 	tree   *topology.Tree
 	names  []string // of the nodes
@@ -90,7 +85,7 @@ func newLayout(o Options) *layout {
 	if o.Packets {
 		y.shape.gsoSeg = 1
 	}
-	for own, sw := t.Named(nil), 0; sw < t.Switches(); sw++ { // names of interfaces are ours
+	for own, sw := t.Named(nil), 0; sw < t.Switches(); sw++ { // this package names the interfaces
 		y.names = append(y.names, own.SwitchName(sw))
 		y.ports = append(y.ports, make([]Port, t.SwitchPorts(sw)))
 	}
@@ -113,7 +108,7 @@ func (y *layout) links(from, to int) {
 		low, high := y.tree.Ends(l)
 		c := y.join(Node(low.Switch), low.Port, Node(high.Switch), high.Port)
 		for i := range c.ends {
-			if e := &c.ends[i]; l.Cable > 0 { // parallel ones need names of their own
+			if e := &c.ends[i]; l.Cable > 0 { // parallel cables need distinct names
 				e.name += fmt.Sprintf("-%d", l.Cable-1)
 				y.ports[e.node][e.port].Name = e.name
 			}
@@ -123,8 +118,8 @@ func (y *layout) links(from, to int) {
 
 func (y *layout) cable(l topology.Link) int { return int(y.tree.UpWire(l)) / 2 }
 
-// join appends the cable between a port of a leaf, or of a pod's switch, and one of
-// another node. The order of calls is that of topology.Wire.
+// join appends the cable between a port of a leaf, or of a pod's switch, and a port of another
+// node. The order of calls is the order of topology.Wire.
 func (y *layout) join(low Node, port int, other Node, otherPort int) *cable {
 	id := len(y.cables)
 	a := end{low, port, y.names[other], lowIndex + port, mac(id, 0)}
@@ -149,14 +144,13 @@ type shape struct {
 	rate   uint64 // byte/s; 0: no bucket
 	burst  uint32 // bytes that may leave at once
 	limit  uint32 // bytes that may wait
-	gsoMax uint32 // largest packet that the sender's stack hands over
-	gsoSeg uint32 // most segments in it; 0: as many as fit
+	gsoMax uint32 // largest packet handed over by the sender's stack
+	gsoSeg uint32 // most segments in it; 0: no limit
 }
 
-// The bucket must hold a whole super-packet, else the kernel cuts each into
-// segments (efficiency .655 instead of .998), and it must be small against what
-// a phase sends, else its credit shows as speed. The queue is deep because a
-// lossless fabric would not drop: 64 KiB cost more than half the throughput.
+// The bucket must hold a whole super-packet, or the kernel cuts each into segments (efficiency .655
+// instead of .998). It must be small against the data of a phase, or its credit shows as speed. The
+// queue is deep because a lossless fabric does not drop: 64 KiB cost more than half the throughput.
 func newShape(rate unit.Rate, phase time.Duration) shape {
 	if rate == 0 {
 		return shape{gsoMax: 65536}

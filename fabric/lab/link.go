@@ -17,12 +17,11 @@ import (
 	"evbench/topology"
 )
 
-// SetLinks takes cables between switches down, or up and waits until both ends carry packets.
+// SetLinks takes cables between switches down, or up and then waits until both ends carry packets.
 //
-// Down is the interface at the lower end, the leaf's: its kernel deletes its routes over
-// it. The spine only loses the carrier and keeps its routes, which lead
-// nowhere. Up brings neither back. So both kinds of end exist in every failure,
-// and whoever installs routes has to handle both.
+// Down sets down the interface at the lower end, the leaf's: its kernel deletes its routes over it.
+// The spine only loses the carrier and keeps its routes, which lead nowhere. Up restores neither.
+// So every failure has both kinds of end, and the installer of routes must handle both.
 func (b *Lab) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,14 +44,14 @@ func (b *Lab) SetLinks(ctx context.Context, links []topology.Link, up bool) erro
 }
 
 func (b *Lab) setCable(c cable, up bool) error {
-	if up { // either end may have been taken down by hand
+	if up { // either end may have been set down by hand
 		return errors.Join(b.raise(c.ends[1], c.ends[0]), b.raise(c.ends[0], c.ends[1]))
 	}
 	return b.nodes[c.ends[0].node].setUp(c.ends[0].index, false)
 }
 
-// SetDead takes exactly the given cables between switches down and all others up, whoever has
-// changed them before.
+// SetDead takes exactly the given cables between switches down and all others up, even after
+// changes from outside.
 func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	want := map[topology.Link]bool{}
 	for _, l := range dead {
@@ -73,7 +72,7 @@ func (b *Lab) SetDead(ctx context.Context, dead []topology.Link) error {
 	return b.SetLinks(ctx, live, true)
 }
 
-// Dead returns the cables between switches that are down now, whoever has taken them down.
+// Dead returns the cables between switches that are down now, for any reason.
 func (b *Lab) Dead() ([]topology.Link, error) {
 	if err := b.look(); err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (b *Lab) Dead() ([]topology.Link, error) {
 	return out, nil
 }
 
-// look takes note of the cables that somebody else has taken down or up.
+// look registers the cables taken down or up from outside.
 func (b *Lab) look() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,10 +108,9 @@ func (b *Lab) look() error {
 	return nil
 }
 
-// settle waits until both ends of each cable carry packets. The kernel opens
-// the queue of an end whose carrier came back a little later, on a thread of
-// its own; a first packet sent before that would be lost, and its sender would
-// wait a second.
+// settle waits until both ends of each cable carry packets. When a carrier comes back, the kernel
+// opens the queue of that end a little later, on a thread of its own. A packet sent before that
+// would be lost, and its sender would wait a second.
 func (b *Lab) settle(ctx context.Context, cables []cable) error {
 	waiting := map[Node]map[int]bool{}
 	for _, c := range cables {
@@ -188,8 +186,8 @@ func (s *subscription) close() {
 
 var errLost = errors.New("link messages lost")
 
-// next returns the states in the next message, or with all set asks for those
-// of every interface first. After errLost the caller asks for all.
+// next returns the states in the next message; with all set it first asks for those of every
+// interface. After errLost the caller sets all.
 func (s *subscription) next(all bool) ([]state, error) {
 	if all {
 		req := nl.NewNetlinkRequest(unix.RTM_GETLINK, unix.NLM_F_DUMP)
@@ -220,10 +218,10 @@ func (s *subscription) next(all bool) ([]state, error) {
 
 const operUp = 6
 
-// parseState reads a link message. The flags alone do not tell whether an
-// interface carries packets: its carrier is back before its queue is open, and
-// IFF_RUNNING and the name of the queue are right only once the kernel has
-// looked at it. The operational state is set together with the queue.
+// parseState reads a link message. The flags alone do not show whether an interface carries
+// packets: its carrier is back before its queue is open, and IFF_RUNNING and the name of the queue
+// are right only once the kernel has processed it. The operational state is set together with the
+// queue.
 func parseState(message []byte) (state, error) {
 	if len(message) < unix.SizeofIfInfomsg {
 		return state{}, errors.New("short link message")
@@ -262,7 +260,7 @@ func Attributes(b []byte, f func(kind uint16, value []byte) error) error {
 	return nil
 }
 
-// reason prefers the end of ctx over the error of the socket it has closed.
+// reason prefers the end of ctx to the error of the socket closed by it.
 func (s *subscription) reason(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()
@@ -270,10 +268,9 @@ func (s *subscription) reason(err error) error {
 	return err
 }
 
-// Watch sends what the switches say about the links between them, until ctx
-// ends: first the state of both ends of every link, then each change. A link
-// that goes down is reported by both ends, apart. It returns nil when ctx has
-// ended and nothing of it runs any more.
+// Watch sends the switches' reports about the links between them, until ctx ends: first the state
+// of both ends of every link, then each change. Both ends report a link that goes down, separately.
+// It returns nil when ctx has ended and all its goroutines have ended.
 func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error {
 	return b.follow(ctx, func(ctx context.Context, x said) error {
 		link, upper, ok := b.linkAt(x.node, x.index)
@@ -294,8 +291,8 @@ func (b *Lab) Watch(ctx context.Context, events chan<- topology.LinkEvent) error
 	})
 }
 
-// WatchCables tells which cables are down, those of servers included, and then of each change,
-// one at a time, until ctx ends. It changes nothing, and returns as Watch does.
+// WatchCables tells which cables are down, those of servers included, and then each change, one at
+// a time, until ctx ends. It changes nothing, and returns like Watch.
 func (b *Lab) WatchCables(ctx context.Context, tell func(topology.CableEvent)) error {
 	type place struct {
 		node  Node
@@ -327,7 +324,7 @@ func (b *Lab) WatchCables(ctx context.Context, tell func(topology.CableEvent)) e
 	})
 }
 
-// said is what a switch says of one of its interfaces.
+// said is a report of a switch on one of its interfaces.
 type said struct {
 	state
 	node   Node
@@ -335,8 +332,8 @@ type said struct {
 	reread bool
 }
 
-// follow passes on what the switches say about their interfaces, until ctx ends: first all,
-// then each change. take is called by a goroutine for each switch.
+// follow passes on the switches' reports about their interfaces, until ctx ends: first all, then
+// each change. A goroutine for each switch calls take.
 func (b *Lab) follow(ctx context.Context, take func(ctx context.Context, x said) error) error {
 	g, inner := errgroup.WithContext(ctx)
 	for n := range Node(b.switches()) {
@@ -359,7 +356,7 @@ func (s *subscription) follow(take func(said) error) error {
 	known := tracker{running: map[int]bool{}, stale: map[int]bool{}}
 	for all := true; ; {
 		states, err := s.next(all)
-		now := time.Now() // right after the read: this is when the event was seen
+		now := time.Now() // right after the read: the time at which the event was seen
 		if all = err == errLost; all {
 			known.lost()
 			continue
@@ -379,9 +376,9 @@ func (s *subscription) follow(take func(said) error) error {
 	}
 }
 
-// knowNeighbour writes the neighbour entry of a link that has come up. Where
-// somebody else took the interface down and up again, as by hand, its kernel has
-// deleted the entry, and routes over it would lead nowhere.
+// knowNeighbour writes the neighbour entry of a link that has come up. If the interface was set
+// down and up from outside, its kernel has deleted the entry, and routes over it would lead
+// nowhere.
 func (b *Lab) knowNeighbour(n Node, l topology.Link) error {
 	e, other := b.cables[b.cable(l)].ends[0], b.cables[b.cable(l)].ends[1]
 	if e.node != n {
@@ -393,22 +390,21 @@ func (b *Lab) knowNeighbour(n Node, l topology.Link) error {
 	return nil
 }
 
-// A tracker tells changes from messages that repeat what was said before. Both
-// maps are by interface.
+// A tracker tells changes from repeated messages. Both maps are by interface.
 type tracker struct {
 	running map[int]bool
-	stale   map[int]bool // may have changed since, unseen
+	stale   map[int]bool // may have changed unseen
 }
 
-// lost notes that messages are missing: what is known may be out of date.
+// lost notes that messages are missing: the known states may be out of date.
 func (t *tracker) lost() {
 	for i := range t.running {
 		t.stale[i] = true
 	}
 }
 
-// note records a state and reports whether it is news: the first of its
-// interface, another than before, or the first after a loss.
+// note records a state and reports whether it is news: the first of its interface, a different one,
+// or the first after a loss.
 func (t *tracker) note(s state) (news, reread bool) {
 	was, seen := t.running[s.index]
 	reread = t.stale[s.index]
@@ -417,8 +413,8 @@ func (t *tracker) note(s state) (news, reread bool) {
 	return !seen || was != s.running || reread, reread
 }
 
-// linkAt returns the link between switches at an interface of a switch, and whether it is
-// the upper end.
+// linkAt returns the link between switches at an interface of a switch, and whether it is the upper
+// end.
 func (b *Lab) linkAt(n Node, index int) (l topology.Link, upper, ok bool) {
 	first := otherIndex
 	if index >= lowIndex {

@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// player is this program in another part. The race detector would keep it for a second at its end.
-func player(mode string) *exec.Cmd {
+// itself is this program in another part. The race detector would keep it for a second at its end.
+func itself(mode string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	// Rootless parts enter a user namespace of their own even where these tests are in one: the
 	// limits that they lower are that namespace's.
@@ -117,7 +117,7 @@ func TestHanded(t *testing.T) {
 	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	f, err := l.(*net.TCPListener).File()
 	expect.Must(t, err)
-	cmd := player("rootless greet")
+	cmd := itself("rootless greet")
 	cmd.Env = append(cmd.Env, marker+"=") // also where the tests are inside already
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{f}, os.Stderr
 	if err := errors.Join(cmd.Start(), l.Close(), f.Close()); err != nil { // now only the program has it
@@ -190,7 +190,7 @@ type holder struct {
 
 func startHolder(t *testing.T, mode string) *holder {
 	t.Helper()
-	cmd := player(mode)
+	cmd := itself(mode)
 	cmd.Stderr = os.Stderr
 	// Without a terminal, as under a service manager: signals reach only the process that they are sent to.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -327,7 +327,7 @@ func TestNothingStays(t *testing.T) {
 }
 
 func TestExitCode(t *testing.T) {
-	cmd := player("rootless exit")
+	cmd := itself("rootless exit")
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 7 {
 		t.Errorf("exit code %d (%v), want the inner program's 7", cmd.ProcessState.ExitCode(), err)
 	}
@@ -341,7 +341,7 @@ func TestDoctor(t *testing.T) {
 }
 
 func TestEnterRefused(t *testing.T) {
-	out := expect.Value(player("rootless refused").Output())(t)
+	out := expect.Value(itself("rootless refused").Output())(t)
 	const want = "false lab: this system refuses what it needs: " +
 		"direct: create a network namespace: no space left on device (cure: sysctl -w user.max_net_namespaces=15000 (now 0)); " +
 		"user namespace: create a user namespace: no space left on device (cure: sysctl -w user.max_user_namespaces=15000 user.max_net_namespaces=15000 (now 0 and 0))\n"

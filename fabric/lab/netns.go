@@ -24,9 +24,9 @@ func openNamespace() (int, error) {
 	return fd, nil
 }
 
-// onThread runs f on a thread of its own that may change its namespace, and
-// waits for it. Afterwards the thread goes back home. If it cannot, it is
-// thrown away: a goroutine that ends locked takes its thread with it.
+// onThread runs f on a thread of its own that may change its namespace, and waits for it.
+// Afterwards the thread returns to home. If it cannot, it is discarded: a goroutine that ends
+// locked ends its thread.
 func onThread(home int, f func() error) error {
 	done := make(chan error)
 	go func() {
@@ -49,9 +49,8 @@ func enter(home, ns int, f func() error) error {
 	})
 }
 
-// Inside returns what runs a function inside the namespace that a path names, such as one
-// that another process of the user holds (Descriptor), as Lab.In does. The namespace stays
-// until leave.
+// Inside returns a function that runs others inside the namespace with a path, such as one held by
+// another process of the user (Descriptor), like Lab.In. The namespace stays until leave.
 func Inside(path string) (in func(f func() error) error, leave func() error, err error) {
 	home, err := openNamespace()
 	if err != nil {
@@ -74,8 +73,8 @@ func unshare() error {
 
 type sysctl struct{ key, value string }
 
-// Both "all" and "default": the kernel combines the first with each interface's
-// own value, which starts as a copy of the second.
+// Both "all" and "default": the kernel combines the first with each interface's own value, which
+// starts as a copy of the second.
 var (
 	everySysctls = []sysctl{
 		{"ipv6/conf/all/disable_ipv6", "1"},
@@ -83,14 +82,12 @@ var (
 		{"ipv4/conf/all/rp_filter", "0"},
 		{"ipv4/conf/default/rp_filter", "0"},
 	}
-	// fib_multipath_hash_policy 0 hashes addresses only. It is the kernel's
-	// default and so what ecmp means to an operator who changed nothing; all
-	// connections between two addresses then share a path, as the plan's cost
-	// model assumes. ignore_routes_with_linkdown stays off, also the default:
-	// until the companion has replaced the routes over a lost link, packets on
-	// it are dropped and counted there instead of vanishing in the IP layer.
-	// icmp_ratelimit 0: whoever tries a dead path is told so each time, not once
-	// a second.
+	// fib_multipath_hash_policy 0 hashes only addresses. It is the kernel's default, and so the
+	// ecmp of an unchanged configuration; all connections between two addresses then share a path,
+	// as the plan's cost model assumes. ignore_routes_with_linkdown stays off, also the default:
+	// until the companion has replaced the routes over a lost link, packets on it are dropped and
+	// counted there instead of vanishing in the IP layer. icmp_ratelimit 0: each attempt on a dead
+	// path gets an answer, not one a second.
 	switchSysctls = []sysctl{
 		{"ipv4/ip_forward", "1"},
 		{"ipv4/conf/all/send_redirects", "0"},
@@ -100,9 +97,9 @@ var (
 		{"ipv4/conf/all/ignore_routes_with_linkdown", "0"},
 		{"ipv4/conf/default/ignore_routes_with_linkdown", "0"},
 	}
-	// tcp_rto_max_ms bounds for how long a sender whose path was dead does not notice that
-	// it is back: else it may be as long as the path was dead. Kernels before 6.15 have no
-	// such setting. More, but shorter, retries then come to the 15 minutes that are usual.
+	// tcp_rto_max_ms bounds how late a sender notices that its dead path is back: by default it may
+	// be as long as the path was dead. Kernels before 6.15 have no such setting. The usual 15
+	// minutes then have more, but shorter, retries.
 	serverSysctls = []sysctl{
 		{"ipv4/tcp_slow_start_after_idle", "0"},
 		{"ipv4/tcp_no_metrics_save", "1"},
@@ -111,11 +108,10 @@ var (
 	}
 )
 
-// rtoMin is a server's shortest retransmission time-out. When all others begin to
-// send to it at once, the queues fill before TCP has seen that, and segments
-// that wait would be sent twice: the time-out allows for 64 KiB from each server
-// in one queue, between the kernel's 200 ms and a second. Kernels before 6.11
-// have no such setting; they do send some twice.
+// rtoMin is a server's shortest retransmission time-out. When all others begin to send to it at
+// once, the queues fill before TCP has adapted, and waiting segments would be sent twice. The
+// time-out allows for 64 KiB from each server in one queue, between the kernel's 200 ms and a
+// second. Kernels before 6.11 have no such setting; they do send some twice.
 func rtoMin(servers int, rate unit.Rate) sysctl {
 	d := 200 * time.Millisecond
 	if rate > 0 {
@@ -130,8 +126,8 @@ const (
 	rtoMaxKey = "ipv4/tcp_rto_max_ms"
 )
 
-// set writes settings of the calling thread's namespace. A kernel without IPv6
-// has nothing to switch off.
+// set writes settings of the calling thread's namespace. A kernel without IPv6 has no IPv6 settings
+// to switch off.
 func set(settings []sysctl) error {
 	for _, s := range settings {
 		err := os.WriteFile("/proc/sys/net/"+s.key, []byte(s.value), 0)

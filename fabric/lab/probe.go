@@ -16,9 +16,9 @@ import (
 	"evbench/internal/proc"
 )
 
-// Doctor tries what a lab needs, first directly and then in a user namespace,
-// and says what is refused, why, and what cures it. Nothing of it stays. The
-// second part starts this program again; its main has to call Helper first.
+// Doctor tries the requirements of a lab, first directly and then in a user namespace, and reports
+// refusals, their reasons and cures. It leaves nothing behind. The second part starts this program
+// again; its main must call Helper first.
 func Doctor() Report {
 	f := gatherFacts()
 	r := Report{Mode: modeRefused, System: system()}
@@ -34,8 +34,8 @@ func Doctor() Report {
 	return r
 }
 
-// Helper does the work of a process that Doctor has started, and reports
-// whether this is one: main then returns at once.
+// Helper does the work of a process started by Doctor, and reports whether this is such a process:
+// main then returns at once.
 func Helper() bool {
 	if os.Getenv(marker) != markProbe {
 		return false
@@ -52,7 +52,7 @@ func probe(mode Mode, f facts) []Check {
 	}
 	defer unix.Close(home)
 	var checks []Check
-	// The steps report through checks; what is left is not an error.
+	// The steps report through checks; the remaining error is irrelevant.
 	_ = onThread(home, func() error {
 		checks = probeSteps(mode, f)
 		return nil
@@ -95,7 +95,7 @@ func probeSteps(mode Mode, f facts) []Check {
 	var checks []Check
 	for _, st := range steps {
 		if c == nil && len(checks) > 0 {
-			return checks // without a namespace nothing else can be tried
+			return checks // without a namespace the rest cannot be tried
 		}
 		checks = append(checks, check(st.name, mode, st.do(), f))
 	}
@@ -122,7 +122,7 @@ func check(name string, mode Mode, err error, f facts) Check {
 	c := Check{Name: name, Mode: mode, OK: err == nil}
 	var start *os.PathError
 	if errors.As(err, &start) && start.Op == "fork/exec" {
-		err = start.Err // the program that was to start does not matter
+		err = start.Err // a failure of the program itself is irrelevant
 	}
 	if err != nil {
 		c.Reason = err.Error()
@@ -152,7 +152,7 @@ const probeTime = time.Minute
 
 const maxAnswer = 1 << 20
 
-// probeUserNamespace starts this program in a user namespace, only to try.
+// probeUserNamespace starts this program in a user namespace, only as a test.
 func probeUserNamespace(f facts) []Check {
 	if os.Getenv(marker) == markProbe {
 		return []Check{{Name: checkUser, Mode: modeUserNamespace, Reason: "main does not call lab.Helper"}}
@@ -181,7 +181,7 @@ func gatherFacts() facts {
 	knob := func(path string) string {
 		text, err := os.ReadFile("/proc/sys/" + path)
 		if err != nil {
-			return "" // a kernel without this knob
+			return "" // a kernel without this setting
 		}
 		return strings.TrimSpace(string(text))
 	}

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A conn speaks rtnetlink in one namespace. Requests that the netlink library
-// does not offer in one piece are written here: a veth pair with the index,
-// address and GSO size of both ends, and a token bucket with its burst in bytes.
+// A conn uses rtnetlink in one namespace. This package builds the requests that the netlink library
+// does not offer in one piece: a veth pair with the index, address and GSO size of both ends, and a
+// token bucket with its burst in bytes.
 type conn struct {
 	raw    map[int]*nl.SocketHandle
 	handle *netlink.Handle
-	// many is for Batch and List only: while a link is taken down, its node answers
-	// on raw, and nobody who changes routes shall wait for that.
+	// many is for Batch and List only: while a link is taken down, its node answers on raw, which
+	// must not delay changes of routes.
 	many *nl.SocketHandle
 }
 
@@ -61,8 +61,8 @@ func (c *conn) do(kind uint16, flags uint16, data ...nl.NetlinkRequestData) erro
 
 const create = unix.NLM_F_CREATE | unix.NLM_F_EXCL
 
-// addCable creates both ends of a cable, down; ns is the namespace of its far
-// end. The near end is created in the namespace of c.
+// addCable creates both ends of a cable, down; ns is the namespace of its far end. The near end is
+// in the namespace of c.
 func (c *conn) addCable(w cable, ns, mtu int, s shape) error {
 	near, far := w.ends[0], w.ends[1]
 	msg := nl.NewIfInfomsg(unix.AF_UNSPEC)
@@ -83,7 +83,7 @@ func (c *conn) addCable(w cable, ns, mtu int, s shape) error {
 	return c.do(unix.RTM_NEWLINK, create, append(data, info)...)
 }
 
-// packets of one priority may wait at a port of a server: so many that bytes are the limit.
+// packets of one priority may wait at a port of a server: enough to make bytes the limit.
 const packets = 10_000
 
 func endAttributes(e end, mtu int, s shape) []*nl.RtAttr {
@@ -100,8 +100,8 @@ func endAttributes(e end, mtu int, s shape) []*nl.RtAttr {
 	return out
 }
 
-// addBucket puts a token bucket at the root of an interface. On one that is up
-// this waits for a grace period of the kernel; on one that is down it does not.
+// addBucket puts a token bucket at the root of an interface. If it is up this waits for a grace
+// period of the kernel; if it is down it does not.
 func (c *conn) addBucket(index int, s shape) error {
 	msg := &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
 	opt := nl.TcTbfQopt{Limit: s.limit}
@@ -115,7 +115,7 @@ func (c *conn) addBucket(index int, s shape) error {
 	return c.do(unix.RTM_NEWQDISC, create, msg, nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")), options)
 }
 
-// addPriorities has urgent packets, by SO_PRIORITY, overtake others in the bucket.
+// addPriorities lets urgent packets, by SO_PRIORITY, overtake others in the bucket.
 func (c *conn) addPriorities(index int) error {
 	msg := &nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(2, 0), Parent: netlink.MakeHandle(1, 1)}
 	return c.do(unix.RTM_NEWQDISC, create, msg, nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("pfifo_fast")))
@@ -138,8 +138,8 @@ func (c *conn) addAddress(index int, a netip.Addr) error {
 		nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice()))
 }
 
-// setNeighbour says which MAC stands behind a gateway, for ever: no ARP, and no
-// limit on the number of entries, which does not count permanent ones.
+// setNeighbour sets the MAC of a gateway permanently: no ARP, and no limit on the number of
+// entries, which does not count permanent ones.
 func (c *conn) setNeighbour(index int, gateway netip.Addr, mac net.HardwareAddr) error {
 	return c.handle.NeighSet(&netlink.Neigh{
 		LinkIndex: index, Family: unix.AF_INET, State: netlink.NUD_PERMANENT,

@@ -13,11 +13,11 @@ import (
 	"evbench/fabric/host"
 )
 
-// Addresses are how a worker says where it is reached: one address when routing tables
-// choose the path, then one more for each spine, comma separated.
+// Addresses are how a worker is reached: one address for when routing tables choose the path, then
+// one more for each spine, comma separated.
 type Addresses []string
 
-// ParseAddresses reads what String writes.
+// ParseAddresses parses the form of String.
 func ParseAddresses(s string) (Addresses, error) {
 	a := Addresses(strings.Split(s, ","))
 	first := ""
@@ -38,35 +38,33 @@ func ParseAddresses(s string) (Addresses, error) {
 
 func (a Addresses) String() string { return strings.Join(a, ",") }
 
-// Listen is where a server with these addresses listens: on its only one, or
-// on all that the machine has.
+// Listen is where a server with these addresses listens: on its only one, or on all of the machine.
 func (a Addresses) Listen() string {
 	if len(a) == 1 {
 		return a[0]
 	}
-	ip, port, _ := net.SplitHostPort(a[0]) // ParseAddresses has checked it
+	ip, port, _ := net.SplitHostPort(a[0]) // valid after ParseAddresses
 	if strings.Contains(ip, ":") {
 		return net.JoinHostPort("::", port)
 	}
 	return net.JoinHostPort("0.0.0.0", port)
 }
 
-// A Choice is what a user wrote of where a worker is reached, by the flags of evbench worker, ""
-// where nothing.
+// A Choice is the user's flags of evbench worker about its addresses, "" if not set.
 type Choice struct {
-	Data               string // addresses with their port
-	Interface, Network string // whose addresses of this machine are taken, with Port
+	Data               string // addresses with ports
+	Interface, Network string // take the addresses of this machine there, with Port
 	Port               int    // 0: a free one
-	PortSet            bool   // it was written, and is no default
-	Controller         string // the way there has the address where Port alone was written
+	PortSet            bool   // set by the user, not a default
+	Controller         string // selects the address on the way to it, if only Port was set
 }
 
-// Addresses returns the addresses that were given, or are found on this machine.
+// Addresses returns the given addresses, or the ones found on this machine.
 func (c Choice) Addresses(f host.Facts) (Addresses, error) {
 	given := slices.DeleteFunc([]string{c.Data, c.Interface, c.Network}, func(s string) bool { return s == "" })
 	switch {
 	case len(given) > 1:
-		return nil, errors.New("--data, --interface and --network: give one of them, each says where other servers reach this one")
+		return nil, errors.New("--data, --interface and --network: give one of them; each states the address of this server")
 	case len(given) == 0 && !c.PortSet:
 		return nil, errors.New("--data is missing: where other servers reach this one, such as 10.0.0.17:7000; " +
 			"--interface, --network or --data-port find the address on this machine")
@@ -93,7 +91,6 @@ func (c Choice) Addresses(f host.Facts) (Addresses, error) {
 	return data, nil
 }
 
-// want is which addresses of this machine to take.
 func (c Choice) want() (host.Want, error) {
 	if c.Interface != "" || c.Network != "" {
 		return host.ReadWant(c.Interface, c.Network, "")
@@ -108,8 +105,8 @@ func (c Choice) want() (host.Want, error) {
 	return host.Want{Toward: addr}, nil
 }
 
-// FindAddresses returns the wanted addresses of this machine with a port: the first
-// for routing tables, further ones for a spine each.
+// FindAddresses returns the selected addresses of this machine with a port: the first for routing
+// tables, each further one for a spine.
 func FindAddresses(f host.Facts, w host.Want, port int) (Addresses, error) {
 	ips, err := f.Choose(w)
 	if err != nil {

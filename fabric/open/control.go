@@ -12,10 +12,10 @@ import (
 	"evbench/fabric/host"
 )
 
-// A Control is the control connection of a run. Close cleans up behind it.
+// A Control is the control connection of a run. Close cleans it up.
 type Control struct {
 	Address  string
-	Listener net.Listener // that listens there already; nil: the controller does
+	Listener net.Listener // listens already; nil: the controller opens it
 	Token    string
 	closing  func() error
 }
@@ -27,8 +27,8 @@ func (c Control) Close() error {
 	return c.closing()
 }
 
-// LocalControl is a Unix socket in a directory of its own, with a token drawn
-// for this run. The path crosses network namespaces.
+// LocalControl is a Unix socket in a directory of its own, with a token drawn for this run. Its
+// path works across network namespaces.
 func LocalControl() (Control, error) {
 	var errs []error
 	for _, tmp := range []string{os.TempDir(), "/tmp"} {
@@ -45,14 +45,13 @@ func LocalControl() (Control, error) {
 	return Control{}, errors.Join(errs...)
 }
 
-// Listen opens the control connection of the controller.
 func (r *Rank) Listen() (Control, error) {
 	l, err := r.listen()
 	if err != nil {
 		return Control{}, fmt.Errorf("control port: %w", err)
 	}
 	return Control{Address: r.Control, Listener: l, Token: r.Token, closing: func() error {
-		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // by a run that did not begin
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // if the run did not begin
 			return err
 		}
 		return nil

@@ -17,9 +17,8 @@ import (
 	"evbench/transport/tcp"
 )
 
-// An emulatedFabric is the model of a fabric that stands in where there are no
-// network namespaces. Every worker is in this process; messages go over
-// loopback, held back as the model's links would.
+// An emulatedFabric is the model of a fabric for machines without network namespaces. Every worker
+// is in this process; messages go over loopback, delayed like on the model's links.
 type emulatedFabric struct {
 	fabric.Launcher
 	model *emulate.Fabric
@@ -27,11 +26,10 @@ type emulatedFabric struct {
 	seed  uint64
 
 	mu      sync.Mutex
-	tree    *topology.Tree // with the links that are dead now
+	tree    *topology.Tree // with the links dead now
 	changes chan linkChange
 }
 
-// Emulated makes the model of a fabric.
 func Emulated(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	o := emulate.Options{Tree: s.Tree, Rate: s.Fabric.Rate, MTU: s.Fabric.MTU}
 	nic := "none: links are clocks in user space"
@@ -59,8 +57,8 @@ func (f *emulatedFabric) Install(_ context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// route says which path the tables of a plan give to a pair of servers; under
-// ecmp a seeded hash of the pair chooses, as the kernel's would.
+// route returns the path of a pair of servers by the tables of a plan; under ecmp a seeded hash of
+// the pair chooses, as the kernel's would.
 func (f *emulatedFabric) route(p *plan.Plan) func(src, dst int) int {
 	return func(src, dst int) int { return p.Tables.Hashed(f.seed, p.Tree.Leaf(src), src, dst) }
 }
@@ -103,14 +101,14 @@ func (f *emulatedFabric) Dead() ([]topology.Link, error) {
 	return f.tree.Dead(), nil
 }
 
-// WatchCables implements fabric.Fabric: nobody else takes these down.
+// WatchCables implements fabric.Fabric: no outside change is possible.
 func (f *emulatedFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
 
 func (f *emulatedFabric) Network(_ *plan.Plan, engine string) (loop.Network, error) {
 	return emulatedNetwork{f, engine}, nil
 }
 
-// An emulatedNetwork has tables only: its pinned paths go where they go.
+// An emulatedNetwork has only tables: pinned paths never change.
 type emulatedNetwork struct {
 	f      *emulatedFabric
 	engine string
@@ -132,8 +130,7 @@ func (n emulatedNetwork) Install(_ context.Context, p *plan.Plan) (int, error) {
 
 func (n emulatedNetwork) Clean(_ context.Context, p *plan.Plan) (int, error) { return n.put(p), nil }
 
-// put has messages take the tables of a plan. How many entries that changes nobody
-// counts.
+// put makes messages take the tables of a plan. It does not count the changed entries.
 func (n emulatedNetwork) put(p *plan.Plan) int {
 	n.f.mu.Lock()
 	defer n.f.mu.Unlock()

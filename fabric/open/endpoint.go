@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"evbench/barrier"
 	"evbench/controller/wire"
+	"evbench/results"
 	"evbench/scenario"
 	"evbench/transport"
 	"evbench/transport/mpi"
@@ -20,9 +20,9 @@ import (
 	"evbench/worker"
 )
 
-// openers open a transport by its name: one that is Launched by start, others by listen.
+// openers open a transport by its name: a Launched one by start, others by listen.
 var openers = map[string]struct {
-	missing error // why this binary has it not
+	missing error // why this binary lacks it
 	listen  func(Process) (port, error)
 	start   func(Place) (world, error)
 }{
@@ -31,13 +31,13 @@ var openers = map[string]struct {
 	transport.RDMA: {missing: rdma.Missing, listen: listenRDMA},
 }
 
-// Missing says why this binary has not a transport, and how to get one that has; nil: it has.
+// Missing says why this binary lacks a transport, and how to get one that has it; nil if it has it.
 func Missing(name string) error { return openers[name].missing }
 
-// A port is where a worker is reached by the others, and opens the connections of its cases.
+// A port is the address of a worker for other workers; it opens the connections of its cases.
 type port struct {
 	data  Addresses
-	more  string // that others have to know of it
+	more  string // further data for other workers
 	open  worker.OpenFunc
 	close func() error
 }
@@ -84,8 +84,8 @@ func listenRDMA(p Process) (port, error) {
 		return port{}, errors.Join(err, l.Close())
 	}
 	open := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
-		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == wire.Ordered, Moved: moved}
-		if c.Mode == wire.Sync {
+		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == results.InOrder, Moved: moved}
+		if c.Mode == results.Sync {
 			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
 				return worker.Connections{}, err
 			}
@@ -102,7 +102,7 @@ func listenRDMA(p Process) (port, error) {
 	return port{data, " " + l.Port().String(), open, l.Close}, nil
 }
 
-// rdmaPeers reads what the others have said of themselves.
+// rdmaPeers reads the port data of the other workers.
 func rdmaPeers(c wire.Configure) (peers []rdma.Peer, err error) {
 	for _, p := range c.Peers {
 		at := ""
@@ -120,7 +120,7 @@ func rdmaPeers(c wire.Configure) (peers []rdma.Peer, err error) {
 	return peers, nil
 }
 
-// extended is an endpoint that can open further paths, and has signals.
+// extended is an endpoint that can open further paths, and supports signals.
 type extended interface {
 	transport.Endpoint
 	barrier.Peer
@@ -148,25 +148,25 @@ func sends(ops []transport.Op) []tcp.Path {
 
 // Sockets says how the connections of a case are opened.
 type Sockets struct {
-	// Virtual: spines are known to the emulation only. Otherwise every spine
-	// that a plan asks for needs an address of its own.
+	// Virtual: only the emulation knows spines. Otherwise every spine of a plan needs an address of
+	// its own.
 	Virtual bool
-	// Buffer is the size in bytes of each send and receive buffer where servers
-	// never move in step; 0: as the kernel likes.
+	// Buffer is the size in bytes of each send and receive buffer if servers never move in step; 0:
+	// the kernel chooses.
 	Buffer int
 }
 
 func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
-			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != wire.Sync, Message: c.Fragment, Moved: moved,
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != results.Sync, Message: c.Fragment, Moved: moved,
 		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
 		}
 		for _, p := range c.Peers {
 			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
-				return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
+				return worker.Connections{}, fmt.Errorf("server%d has not reported its address", p.Server)
 			}
 			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
 		}
@@ -176,14 +176,14 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}
 		}
-		if c.Mode == wire.Sync {
+		if c.Mode == results.Sync {
 			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
 			if err != nil {
 				return worker.Connections{}, err
 			}
 			g.Partners = partners
 		} else {
-			g.SockBuf, g.Departed = how.Buffer, c.Mode == wire.Ordered
+			g.SockBuf, g.Departed = how.Buffer, c.Mode == results.InOrder
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {
@@ -195,8 +195,8 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	}
 }
 
-// needs lists the paths that a worker sends data on, or may by another plan: those of
-// its row, or one to each peer that the tables choose.
+// needs lists the paths that a worker sends data on, or may by another plan: those of its row, or
+// one to each peer by routing tables.
 func needs(c wire.Configure) []tcp.Path {
 	var need []tcp.Path
 	for _, p := range c.Standby {
@@ -210,8 +210,9 @@ func needs(c wire.Configure) []tcp.Path {
 		}
 		return need
 	}
+	roles := c.Roles()
 	for peer := range c.Peers {
-		if peer != c.Rank {
+		if peer != c.Rank && roles.Reads(c.Rank) && roles.Builds(peer) {
 			need = append(need, tcp.Path{Peer: peer, Spine: transport.Single})
 		}
 	}
@@ -220,13 +221,10 @@ func needs(c wire.Configure) []tcp.Path {
 
 type mpiWorld struct{ *mpi.World }
 
-// startMPI has Open MPI hand over the processor when more ranks than processors are on
-// this machine: ranks that spin for each other's messages are slower a hundred times.
-// mpirun --oversubscribe does so, srun does not.
 func startMPI(at Place) (world, error) {
-	const name = "OMPI_MCA_mpi_yield_when_idle"
-	if _, said := os.LookupEnv(name); !said && at.Locals > runtime.NumCPU() {
-		_ = os.Setenv(name, "1") // fails for names that are none
+	// Many ranks that start Open MPI under MPICH's launcher can fail in it.
+	if mpi.Family == mpi.OpenMPI && at.By == "PMI_RANK" && at.Size > 1 && os.Getenv("HYDI_CONTROL_FD") != "" {
+		return nil, otherLauncher(mpi.Family, at)
 	}
 	w, err := mpi.Start()
 	return mpiWorld{w}, err
@@ -236,7 +234,7 @@ func (w mpiWorld) open(ctx context.Context, c wire.Configure, _ func()) (worker.
 	g := mpi.Group{ID: c.Run, Rank: c.Rank}
 	for _, p := range c.Peers {
 		if len(p.Addrs) == 0 {
-			return worker.Connections{}, fmt.Errorf("server%d has not said where it is reached", p.Server)
+			return worker.Connections{}, fmt.Errorf("server%d has not reported its address", p.Server)
 		}
 		rank, err := parseMPIAddress(p.Addrs[0])
 		if err != nil {

@@ -16,25 +16,25 @@ import (
 // A Member is one of several servers in one process.
 type Member struct {
 	Server int    `json:"server"` // position
-	Data   string `json:"data"`   // as Addresses are written
-	Inside string `json:"inside"` // path of the network namespace that it is in
+	Data   string `json:"data"`   // in the form of Addresses
+	Inside string `json:"inside"` // path of its network namespace
 }
 
-// A Group is several servers in one process, each in a network namespace of its own. A
-// server has two connections with each other one, so that one process cannot have the
-// servers of a large tree: the limit of open files is for a process.
+// A Group is several servers in one process, each in a network namespace of its own. A server has
+// two connections with each other one, so one process cannot hold the servers of a large tree: the
+// limit of open files is per process.
 type Group struct {
 	Controller string // address
 	Token      string
 	Members    []Member
 	Sockets    Sockets
-	// Inside returns what runs a function inside a namespace, until leave.
+	// Inside returns a function that runs others inside a namespace, until leave.
 	Inside func(path string) (in func(func() error) error, leave func() error, err error)
 }
 
 const maxGroup = 16 << 20
 
-// ReadMembers reads what a launcher has written.
+// ReadMembers reads the file of a launcher.
 func ReadMembers(name string) ([]Member, error) {
 	text, err := atomicfile.Read(name, maxGroup)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadMembers(name string) ([]Member, error) {
 	return members, nil
 }
 
-// Run has the servers join the controller and do what it says.
+// Run makes the servers join the controller and follow it.
 func (g Group) Run(ctx context.Context) (err error) {
 	if err := tcp.CheckFiles(0); err != nil { // raises the limit
 		return err
@@ -69,7 +69,7 @@ func (g Group) Run(ctx context.Context) (err error) {
 			return fmt.Errorf("server%d: %w", m.Server, openErr)
 		}
 		defer func() { err = errors.Join(err, leave()) }()
-		data, _ := ParseAddresses(m.Data) // ReadMembers has checked it
+		data, _ := ParseAddresses(m.Data) // valid after ReadMembers
 		all = append(all, thread{m.Server, data, tcp.Options{Addr: data.Listen(), In: in}})
 	}
 	failed := func() { stop(errors.New("another server of this process has failed")) }
@@ -80,7 +80,7 @@ func (g Group) Run(ctx context.Context) (err error) {
 	return wait()
 }
 
-// Fit returns how many of n servers one process may have, 0 where not even one fits.
+// Fit returns how many of n servers fit into one process, 0 if none does.
 func Fit(n int) int {
 	for k := n; k > 0; k-- {
 		if tcp.CheckFiles(openFiles(k, n)) == nil {
@@ -90,10 +90,10 @@ func Fit(n int) int {
 	return 0
 }
 
-// FitOne reports whether one process may have all of n servers.
+// FitOne reports whether all of n servers fit into one process.
 func FitOne(n int) bool { return tcp.CheckFiles(openFiles(n, n)) == nil }
 
-// split puts n ranks into as few groups of at most so many as may be, about evenly.
+// split puts n ranks into the fewest groups of at most most, about evenly.
 func split(n, most int) [][]int {
 	out := make([][]int, (n+most-1)/most)
 	for rank := range n {

@@ -19,8 +19,8 @@ import (
 	"evbench/plan"
 )
 
-// KeepLab builds a lab with the routes of a plan, writes down where it is and keeps it until ctx
-// ends, re-routing whenever a link changes. When it is up, out has a line that says so.
+// KeepLab builds a lab with the routes of a plan, records its place and keeps it until ctx ends,
+// re-routing whenever a link changes. When it is up, out gets a line that says so.
 func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (err error) {
 	state, err := claimed(textOf(p))
 	if err != nil {
@@ -44,7 +44,7 @@ func KeepLab(ctx context.Context, p *plan.Plan, o lab.Options, out io.Writer) (e
 	}
 	err = followLinks(ctx, target, p, l)
 	if ctx.Err() != nil {
-		return nil // that is how it ends
+		return nil // the normal end
 	}
 	return err
 }
@@ -63,12 +63,12 @@ func followLinks(ctx context.Context, target companion.Target, p *plan.Plan, l *
 		return err
 	}
 	machine := failover.MinHop.Options(p.Tree, 0)
-	machine.Wait = true // there is no run that could end when servers have no path to each other
+	machine.Wait = true // no run that could end when servers have no path to each other
 	_, err = loop.Run(ctx, loop.Options{Machine: machine, Plan: p, Network: net})
 	return err
 }
 
-// DownLab takes down the lab that is up, and returns when it is gone.
+// DownLab takes down the running lab, and returns when it is gone.
 func DownLab(ctx context.Context) (HeldLab, error) {
 	h, p, err := FindLab()
 	if err != nil {
@@ -92,7 +92,7 @@ func DownLab(ctx context.Context) (HeldLab, error) {
 	}
 }
 
-// isUp reports whether a lab is there still, and no other one in its place.
+// isUp reports whether a lab still exists, without another in its place.
 func isUp(h HeldLab) (bool, error) {
 	now, p, err := FindLab()
 	if errors.Is(err, errNone) {
@@ -106,8 +106,8 @@ func isUp(h HeldLab) (bool, error) {
 
 // Enter returns the arguments of nsenter that run a command on a node.
 //
-// A Go program has threads, and the kernel lets only a program with one thread into a user
-// namespace: nsenter (util-linux) does that.
+// The kernel lets only a single-threaded program into a user namespace, and a Go program has
+// several threads: nsenter (util-linux) has one.
 func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	if h.Nodes == nil {
 		return nil, proc.Usagef("exec: a lab is %v", h)
@@ -117,8 +117,8 @@ func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 		return nil, proc.Usagef("no node %q in the lab: %s; nodes are leaf0…, spine0…, server0…", node, h.Text)
 	}
 	args := []string{"nsenter", fmt.Sprintf("--net=/proc/%d/fd/%d", h.PID, fd)}
-	// From a node to another, as mpirun's remote shell goes, is within one user namespace, and
-	// nobody enters that which he is in.
+	// A command from one node to another, as by mpirun's remote shell, stays in one user namespace,
+	// and a process cannot enter its own again.
 	if user := fmt.Sprintf("/proc/%d/ns/user", h.PID); h.User && !sameFile(user, "/proc/self/ns/user") {
 		args = append(args, "--user="+user, "--preserve-credentials")
 	}

@@ -15,8 +15,7 @@ import (
 
 const upLine = "lab is up"
 
-// An EndError says that the process in the background has ended, with which exit code, and
-// what it said.
+// An EndError says that the process in the background has ended, with its exit code and its output.
 type EndError struct {
 	Code int
 	said string
@@ -24,8 +23,8 @@ type EndError struct {
 
 func (e *EndError) Error() string { return e.said }
 
-// Background starts this program anew with arguments by which it calls KeepLab, in a session of
-// its own, and copies what it prints until its lab is up.
+// Background starts this program again with arguments by which it calls KeepLab, in a session of
+// its own, and copies its output until its lab is up.
 func Background(out io.Writer, args ...string) error {
 	holder := exec.Command("/proc/self/exe", args...)
 	holder.Args[0] = os.Args[0]
@@ -50,5 +49,5 @@ func Background(out io.Writer, args ...string) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return &EndError{exit.ExitCode(), strings.TrimPrefix(complaint.String(), "evbench: ")}
 	}
-	return errors.Join(err, errors.New("the lab's process ended without a word"))
+	return errors.Join(err, errors.New("the lab's process ended without a message"))
 }

@@ -14,13 +14,13 @@ import (
 	"evbench/internal/trust"
 )
 
-// A HeldLab is one that a process in the background keeps up, or builds, as its state file
-// describes it.
+// A HeldLab is a lab that a process in the background keeps up, or builds, as described by its
+// state file.
 type HeldLab struct {
 	trust.ID                // the process whose descriptors hold the namespaces
 	User     bool           `json:"user"`            // they are in a user namespace of its own
-	Nodes    map[string]int `json:"nodes,omitempty"` // node -> descriptor of its namespace; none while it is built
-	Text     string         `json:"text"`            // what is up, for people
+	Nodes    map[string]int `json:"nodes,omitempty"` // node -> descriptor of its namespace; empty during the build
+	Text     string         `json:"text"`            // description for people
 }
 
 func (h HeldLab) String() string {
@@ -32,8 +32,7 @@ func (h HeldLab) String() string {
 
 var errNone = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
 
-// stateFile is where the one lab of a user is written down, and whether the folder is
-// evbench's own.
+// stateFile is the path of the state of a user's lab, and whether the folder is evbench's own.
 func stateFile() (name string, own bool) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if own = dir == ""; own {
@@ -42,8 +41,8 @@ func stateFile() (name string, own bool) {
 	return filepath.Join(dir, "evbench-lab.json"), own
 }
 
-// hostUID is the user's ID outside the user namespace that the lab may have
-// put this process in.
+// hostUID is the user's ID outside the user namespace that the lab may have created for this
+// process.
 func hostUID() int {
 	var inside, outside, n int
 	if _, err := fmt.Sscan(readString("/proc/self/uid_map"), &inside, &outside, &n); err == nil && n == 1 {
@@ -52,8 +51,7 @@ func hostUID() int {
 	return os.Getuid()
 }
 
-// readString returns a file without the space around it; what cannot be read
-// is not known.
+// readString returns a file without surrounding space; "" if it cannot be read.
 func readString(file string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -62,9 +60,8 @@ func readString(file string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// FindLab returns the lab that is up, or being built, and its process, or errNone. A
-// file is believed only if it is the user's own, and a process only if it is the one
-// that has written it.
+// FindLab returns the lab that is up, or being built, and its process, or errNone. It trusts a file
+// only if the user owns it, and a process only if it has written the file.
 func FindLab() (h HeldLab, p *trust.Process, err error) {
 	name, _ := stateFile()
 	err = trust.Folder(filepath.Dir(name))
@@ -89,8 +86,8 @@ func FindLab() (h HeldLab, p *trust.Process, err error) {
 	return h, p, err
 }
 
-// parse reads the state of a lab: one line before it is built, one when it is up. An empty file is
-// one whose user has not come to write yet.
+// parse reads the state of a lab: one line before it is built, one when it is up. A file is empty
+// until its process has written it.
 func parse(line []byte) (h HeldLab, err error) {
 	if len(line) == 0 {
 		return HeldLab{}, errNone
@@ -103,13 +100,13 @@ func parse(line []byte) (h HeldLab, err error) {
 	}
 	for name, fd := range h.Nodes {
 		if fd < 0 {
-			return HeldLab{}, fmt.Errorf("%s: %d is no descriptor", name, fd)
+			return HeldLab{}, fmt.Errorf("%s: %d is not a file descriptor", name, fd)
 		}
 	}
 	return h, nil
 }
 
-// MayBuild reports why this user may not build a lab: there is one.
+// MayBuild returns an error if this user already has a lab.
 func MayBuild() error {
 	h, _, err := FindLab()
 	switch {
@@ -121,8 +118,7 @@ func MayBuild() error {
 	return proc.Usage(err)
 }
 
-// A claim is the state file while this process has it, so that there is one lab of a
-// user at a time.
+// A claim is the state file while this process holds it, so that a user has one lab at a time.
 type claim struct {
 	f *trust.Record
 	h HeldLab
@@ -151,8 +147,8 @@ func claimed(text string) (*claim, error) {
 	return c, nil
 }
 
-// lockState makes the folder and locks the file in it. Whoever has taken a lab down
-// meanwhile has removed both.
+// lockState makes the folder and locks the file in it. A process that takes a lab down meanwhile
+// removes both.
 func lockState(name string) (*trust.Record, error) {
 	for {
 		err := os.MkdirAll(filepath.Dir(name), 0o700)
@@ -177,8 +173,7 @@ func (c *claim) up(l *lab.Lab) error {
 	return c.f.Write(c.h)
 }
 
-// release removes the file, while it is locked, and evbench's own folder unless there is
-// something else in it.
+// release removes the file, while it is locked, and evbench's own folder if it is empty.
 func (c *claim) release() error {
 	name, own := stateFile()
 	err := c.f.Remove()

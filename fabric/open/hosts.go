@@ -14,9 +14,9 @@ import (
 	"evbench/topology"
 )
 
-// A hostsFabric is a network that evbench does not control: plain hosts. It
-// cannot take links down, install routes or count bytes; an injectedFabric around
-// it takes links down by commands of the scenario.
+// A hostsFabric is a network outside evbench's control: plain hosts. It cannot take links down,
+// install routes or count bytes; an injectedFabric around it takes links down by commands of the
+// scenario.
 type hostsFabric struct {
 	fabric.Launcher
 	info results.Fabric
@@ -26,23 +26,23 @@ func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
 	return &hostsFabric{info: info(s.Fabric), Launcher: l}
 }
 
-// Local runs every server as a process on this machine, over loopback; each takes a port that
-// is free when it opens it.
+// Local runs every server as a process on this machine, over loopback; each takes a free port when
+// it opens it.
 func Local(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return plainHosts(s, Processes{Transport: s.Transport, CPUs: s.Launch.CPUs, Data: func(int) Addresses {
 		return Addresses{"127.0.0.1:0"}
 	}}), nil
 }
 
-// Joined waits for workers that somebody else starts.
+// Joined waits for workers that are started otherwise.
 func Joined(_ context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return plainHosts(s, Joining{}), nil
 }
 
 func (f *hostsFabric) Info() results.Fabric { return f.info }
 
-// CheckHosts refuses what plain hosts cannot do. Where the scenario says how, an
-// injector takes links down, or tables lead around those that are dead.
+// CheckHosts refuses cases that plain hosts cannot run. An injector or the installation of tables
+// in the scenario permits dead links.
 func CheckHosts(s *scenario.Scenario) error {
 	if s.Inject.Kind != "" || installs(s) {
 		return nil
@@ -50,14 +50,14 @@ func CheckHosts(s *scenario.Scenario) error {
 	for _, c := range s.Cases {
 		if len(c.Failures) > 0 {
 			return proc.Usagef("fabric hosts: case %q: evbench does not control this network and cannot take links down; "+
-				"say with inject how it can, or with fabric.routes who has tables lead around those that are dead", c.Name)
+				"write inject, or write fabric.routes so that tables lead around dead links", c.Name)
 		}
 	}
 	return nil
 }
 
-// CheckLocal refuses what servers that are processes on this machine cannot do, too: each
-// has one address, and no path can be chosen.
+// CheckLocal also refuses what servers as processes on this machine cannot do: each has one
+// address, so paths cannot be chosen.
 func CheckLocal(s *scenario.Scenario) error {
 	if err := Missing(s.Transport); err != nil {
 		return proc.Usage(err)
@@ -73,8 +73,8 @@ func CheckLocal(s *scenario.Scenario) error {
 
 var errHosts = errors.New("fabric hosts: evbench does not control this network")
 
-// Install implements fabric.Fabric: there is nothing to install on plain hosts,
-// so a plan that needs a link down is refused.
+// Install implements fabric.Fabric: plain hosts have nothing to install, so a plan that needs a
+// link down is refused.
 func (f *hostsFabric) Install(_ context.Context, p *plan.Plan) error {
 	if n := len(p.Tree.Dead()); n > 0 {
 		return fmt.Errorf("%w: it cannot take %d links down", errHosts, n)

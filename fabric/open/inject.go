@@ -19,8 +19,8 @@ import (
 	"evbench/topology"
 )
 
-// An injectedFabric is a fabric whose links an injector takes down. The network
-// finds its ways around them by itself: nothing is installed.
+// An injectedFabric is a fabric whose links an injector takes down. The network re-routes by
+// itself: no routes are installed.
 type injectedFabric struct {
 	fabric.Fabric
 	injector *inject.Injector
@@ -28,9 +28,8 @@ type injectedFabric struct {
 	pipes    chan os.Signal
 }
 
-// Injecting opens a fabric with an injector before it, if the scenario has one:
-// a link that an earlier run has left down, or that is down by itself, ends the
-// run before anything is started.
+// Injecting opens a fabric with an injector around it, if the scenario has one: a link that is down
+// already, from an earlier run or otherwise, ends the run before anything is started.
 func Injecting(open Opener) Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if s.Inject.Kind == "" {
@@ -45,8 +44,8 @@ func Injecting(open Opener) Opener {
 			var f fabric.Fabric
 			if f, err = open(ctx, s); err == nil {
 				made := &injectedFabric{Fabric: f, injector: i, changes: make(chan linkChange), pipes: make(chan os.Signal, 1)}
-				// Printing into a pipe that nobody reads would end the program at once,
-				// and leave links down; now it is an error as any other.
+				// A write to a closed pipe would end the program at once, and leave links down; now
+				// it is an ordinary error.
 				signal.Notify(made.pipes, syscall.SIGPIPE)
 				return made, nil
 			}
@@ -78,9 +77,8 @@ func failing(s *scenario.Scenario) []topology.Link {
 	return slices.Compact(out)
 }
 
-// Install implements fabric.Fabric: exactly the dead links of the plan are down
-// when the probe has said so. Those that come up come first, so that no more are
-// down in between than before or after.
+// Install implements fabric.Fabric: the probe has confirmed that exactly the dead links of the plan
+// are down. Links that come up come first, so that never more are down than before or after.
 func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	dead := p.Tree.Dead()
 	alive := slices.DeleteFunc(f.injector.Pending(), func(l topology.Link) bool { return slices.Contains(dead, l) })
@@ -93,7 +91,8 @@ func (f *injectedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// SetLinks implements fabric.Fabric. Install or Close finishes a change that the end of ctx cuts short.
+// SetLinks implements fabric.Fabric. Install or Close completes a change interrupted by the end of
+// ctx.
 func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up bool) error {
 	set := f.injector.Down
 	if up {
@@ -110,16 +109,16 @@ func (f *injectedFabric) SetLinks(ctx context.Context, links []topology.Link, up
 	}
 }
 
-// Dead implements fabric.Fabric: links that others take down are not known.
+// Dead implements fabric.Fabric: links taken down from outside are unknown.
 func (f *injectedFabric) Dead() ([]topology.Link, error) { return f.injector.Pending(), nil }
 
-// Network implements fabric.Fabric: it passes on what SetLinks has seen to happen. The
-// network re-routes by itself.
+// Network implements fabric.Fabric: it passes on the changes by SetLinks. The network re-routes by
+// itself.
 func (f *injectedFabric) Network(*plan.Plan, string) (loop.Network, error) {
 	return selfHealing{f.changes}, nil
 }
 
-// Close implements fabric.Fabric: everything is up again first, in every case.
+// Close implements fabric.Fabric: it always brings all links up first.
 func (f *injectedFabric) Close() error {
 	err := f.injector.Close()
 	signal.Stop(f.pipes)

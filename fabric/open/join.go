@@ -10,11 +10,10 @@ import (
 	"evbench/worker"
 )
 
-// JoinWithin is how long a worker knocks at a controller that is not there, unless it is
-// told otherwise.
+// JoinWithin is how long a worker retries a controller that does not answer, by default.
 const JoinWithin = 30 * time.Second
 
-// retryEvery is how often a worker knocks at a controller that is not there yet.
+// retryEvery is the interval of these retries.
 const retryEvery = 100 * time.Millisecond
 
 type way struct {
@@ -22,16 +21,16 @@ type way struct {
 	dial func(context.Context) (*wire.NetConn, error)
 }
 
-// Join reaches the controller at an address and stays until it is told to go. For as long
-// as patience lasts it tries again, also where nobody answers.
+// Join connects to the controller at an address and stays until the controller ends it. Within
+// patience it retries, also if the peer does not answer.
 func Join(ctx context.Context, patience time.Duration, controller string, o worker.Options) error {
 	dial := func(ctx context.Context) (*wire.NetConn, error) { return wire.Dial(ctx, controller) }
 	return join(ctx, patience, way{controller, dial}, o)
 }
 
-// join reaches the controller and stays until it is told to go. Launchers start both
-// sides at about the same time, and strangers may be in the way: for as long as
-// patience lasts it dials, says hello, and begins again if nobody answers.
+// join connects to the controller and stays until the controller ends it. Launchers start both
+// sides at about the same time, and strangers may interfere: within patience it dials, says hello,
+// and retries if there is no answer.
 func join(ctx context.Context, patience time.Duration, w way, o worker.Options) error {
 	end := time.Now().Add(patience)
 	var unheard error
@@ -57,10 +56,9 @@ func join(ctx context.Context, patience time.Duration, w way, o worker.Options) 
 	}
 }
 
-// insist dials again and again. A dial whose packets are dropped takes as long as
-// it is let, so that patience bounds each of them, too. The error is the last
-// one that was not the end of patience: a dial notices that by the clock, and
-// may do so before the context.
+// insist dials again and again. A dial whose packets are dropped takes all the time it may, so
+// patience bounds each dial, too. The error is the last one before the end of patience: a dial
+// notices the end by the clock, maybe before the context does.
 func insist[C any](ctx context.Context, patience time.Duration, dial func(context.Context) (C, error)) (conn C, err error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

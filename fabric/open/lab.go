@@ -31,17 +31,14 @@ type labFabric struct {
 	info   results.Fabric
 }
 
-// labPort is where every server of the lab listens: each has the machine to
-// itself.
+// labPort is the port of every server of the lab: each has its own namespace.
 const labPort = 7000
 
-// labSockBuf bounds what waits in the queues of the lab, as credits would on a
-// lossless fabric, when all send to all: even 16 MiB would otherwise overflow.
-// The kernel doubles it. In step few flows share a link, and the acknowledgements
-// of full windows wait behind data: buffers are the kernel's then.
+// labSockBuf bounds the data in the queues of the lab, as credits would on a lossless fabric, when
+// all send to all: even 16 MiB would otherwise overflow. The kernel doubles it. In step few flows
+// share a link, and acknowledgements of full windows wait behind data: then the kernel chooses.
 const labSockBuf = 64 << 10
 
-// Lab builds the embedded lab of a scenario.
 func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	if transport.Of(s.Transport).Launched {
 		if err := errors.Join(Missing(s.Transport), missingTool()); err != nil {
@@ -61,8 +58,7 @@ func Lab(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 	return f, nil
 }
 
-// workers is how the workers of a scenario are launched in a lab, which need not be there
-// before they are.
+// workers returns the launcher of the workers of a scenario in a lab, which need not exist yet.
 func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	switch {
 	case transport.Of(s.Transport).Launched:
@@ -84,8 +80,8 @@ func (f *labFabric) workers(s *scenario.Scenario) fabric.Launcher {
 	}}
 }
 
-// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on
-// this machine, in a lab or emulated; others have limits of their own.
+// MayOpen is the MayOpen (fabric.Launcher) of the workers that a run of a scenario starts on this
+// machine, in a lab or emulated; other workers have limits of their own.
 func MayOpen(s *scenario.Scenario) func(servers, connections int) error {
 	switch s.Fabric.Kind {
 	case scenario.Lab:

@@ -28,12 +28,11 @@ const killAfter = time.Second
 type Threads struct {
 	// Options of the sockets of a rank.
 	Options func(rank int) tcp.Options
-	// Data is where a rank is reached; nil: where it listens.
+	// Data is the address of a rank for others; nil: its listening address.
 	Data    func(rank int) Addresses
 	Sockets Sockets
 }
 
-// Launch implements fabric.Launcher.
 func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	n := j.Tree.Servers()
 	if err := tcp.CheckFiles(openFiles(n, n)); err != nil {
@@ -52,13 +51,13 @@ func (t Threads) Launch(ctx context.Context, j fabric.Job) (wait func() error, e
 // A thread is a server that shares its process with others.
 type thread struct {
 	server int
-	data   Addresses // nil: where it listens
+	data   Addresses // nil: its listening address
 	socket tcp.Options
 }
 
 func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (wait func() error, err error) {
-	// Every worker drives its own sockets and sleeps in the kernel: with fewer
-	// processors (in Go's sense) than workers, each wake-up waits for one.
+	// Every worker drives its own sockets and sleeps in the kernel: with fewer processors (in Go's
+	// sense) than workers, each wake-up waits for one.
 	was := runtime.GOMAXPROCS(max(len(all), runtime.GOMAXPROCS(0)))
 	listeners := make([]*tcp.Listener, 0, len(all))
 	closeAll := func() error {
@@ -97,8 +96,8 @@ func beside(ctx context.Context, j fabric.Job, all []thread, sockets Sockets) (w
 	return func() error { return errors.Join(g.Wait(), closeAll()) }, nil
 }
 
-// openFiles is about how many descriptors some of n servers in one process need: two
-// connections with each other server, the barrier's, and some to spare.
+// openFiles is about how many descriptors some of n servers in one process need: two connections
+// with each other server, the barrier's, and a reserve.
 func openFiles(some, n int) int { return 2*some*(n-1) + 64*some + 256 }
 
 // MayOpen implements fabric.Launcher: all are in this process.
@@ -113,34 +112,32 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Processes is the launcher that runs every server as a process on this machine: as
-// "evbench worker" of this program. With Inside, a process has as many servers as it may
-// have files open for.
+// Processes is the launcher that runs every server as a process on this machine: as "evbench
+// worker" of this program. With Inside, a process has as many servers as its limit of open files
+// permits.
 type Processes struct {
-	// Transport is its name, of one that is not Launched.
+	// Transport is the name of a transport that is not Launched.
 	Transport string
-	// Data is where a rank is reached.
+	// Data is the address of a rank for others.
 	Data func(rank int) Addresses
 	// Buffer as in Sockets.
 	Buffer int
-	// CPUs are the processors that servers stay on; "": any.
+	// CPUs are the processors of the servers; "": any.
 	CPUs string
-	// Start starts the command of a rank; nil: here.
+	// Start starts the command of a rank; nil: on this machine.
 	Start func(rank int, cmd *exec.Cmd) error
-	// Inside names the network namespace of a rank; nil: the process is where it has to be.
+	// Inside names the network namespace of a rank; nil: the process is in the right one.
 	Inside func(rank int) string
 }
 
-// MayOpen implements fabric.Launcher.
 func (p Processes) MayOpen(servers, connections int) error {
-	if p.Inside == nil { // each has a process for itself
+	if p.Inside == nil { // each has its own process
 		return tcp.CheckFiles(connections)
 	}
 	each := Fit(servers)
 	return tcp.CheckFiles(openFiles(each, servers) + each*connections)
 }
 
-// Launch implements fabric.Launcher.
 func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	dir, err := os.MkdirTemp("", "evbench-workers-")
 	if err != nil {
@@ -222,8 +219,8 @@ func (p Processes) begin(rank int, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// awaitAll waits for the workers beside the caller. said returns, once all have ended,
-// what they had to say, in their order, unless they were told to end before.
+// awaitAll waits for the workers in parallel with the caller. said returns, once all have ended,
+// their errors, in order, unless they were told to end before.
 func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func() error) {
 	var all sync.WaitGroup
 	errs := make([]error, len(running))
@@ -247,10 +244,9 @@ func awaitAll(ctx context.Context, j fabric.Job, running []process) (said func()
 // Joining is the launcher of a fabric whose workers start themselves.
 type Joining struct{}
 
-// MayOpen implements fabric.Launcher. Workers that others start have limits of their own.
+// MayOpen implements fabric.Launcher. Workers started otherwise have limits of their own.
 func (Joining) MayOpen(_, _ int) error { return nil }
 
-// Launch implements fabric.Launcher.
 func (Joining) Launch(context.Context, fabric.Job) (wait func() error, err error) {
 	return func() error { return nil }, nil
 }

@@ -22,16 +22,16 @@ import (
 	"evbench/worker"
 )
 
-// ranks is the launcher that has mpirun start a process for each server of a lab, inside of it.
+// ranks is the launcher that lets mpirun start a process for each server of a lab, inside it.
 type ranks struct {
 	f    *labFabric
-	over string // the transport, which is Launched
+	over string // a Launched transport
 }
 
-// MayOpen implements fabric.Launcher: each has a process for itself, and no connections a path.
+// MayOpen implements fabric.Launcher: each server has its own process, and no connections per path.
 func (ranks) MayOpen(_, _ int) error { return nil }
 
-// tools are what Launch needs. Not all are in one package.
+// tools are the programs for Launch. They come from several packages.
 var tools = []string{"mpirun", "nsenter", "unshare", "mount", "hostname"}
 
 func missingTool() error {
@@ -43,11 +43,11 @@ func missingTool() error {
 	return nil
 }
 
-// Launch implements fabric.Launcher. mpirun and what it starts are in a namespace of processes:
-// when mpirun ends, however, nothing of it is left.
+// Launch implements fabric.Launcher. mpirun and its processes are in a namespace of processes: they
+// all end with mpirun, in any case.
 func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	healthy, err := plan.Build(j.Tree.Healthy(), plan.Options{Routing: routing.Ftree})
-	if err == nil { // ranks find each other before the routes of a case are there
+	if err == nil { // ranks find each other before the routes of a case are installed
 		_, err = companion.Install(ctx, r.f.target, healthy, r.f.lab.Addresses())
 	}
 	if err != nil {
@@ -79,6 +79,11 @@ func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd
 	network := r.f.lab.Addresses().Path(companion.Single).String()
 	args := []string{j.Tree.ServerName(0), "exec", "mpirun", "--mca", "orte_tmpdir_base", dir, "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent,
 		"--mca", "oob_tcp_if_include", network, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", network}
+	// Above this limit a message is announced first. The answer would wait behind the data of its host,
+	// on these links for longer than a fragment takes.
+	if os.Getenv("OMPI_MCA_btl_tcp_eager_limit") == "" {
+		args = append(args, "--mca", "btl_tcp_eager_limit", "4194304")
+	}
 	for rank := range j.Tree.Servers() {
 		if rank > 0 {
 			args = append(args, ":")
@@ -87,7 +92,7 @@ func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd
 			"--transport", r.over, "--id", strconv.Itoa(j.Tree.Position(rank)))
 	}
 	cmd := exec.CommandContext(ctx, agent, args...)
-	// Each node is on a machine of its own as far as Open MPI knows, and on its machine all are root.
+	// Open MPI takes each node for a machine of its own, on which all processes are root.
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PMIX_MCA_gds=hash")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 4 * killAfter
@@ -98,7 +103,7 @@ func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd
 	return cmd, nil
 }
 
-// hosts is the /etc/hosts of all nodes: no server is asked for a name.
+// hosts is the /etc/hosts of all nodes: names need no server.
 func (r ranks) hosts() string {
 	b := strings.Builder{}
 	b.WriteString("127.0.0.1 localhost\n")
@@ -108,7 +113,7 @@ func (r ranks) hosts() string {
 	return b.String()
 }
 
-// agent is a script that mpirun takes for ssh: NODE COMMAND… runs a command on a node, which gets a
+// agent is a script that mpirun uses as ssh: NODE COMMAND… runs a command on a node, with a host
 // name of its own.
 func (r ranks) agent(dir string) string {
 	b := strings.Builder{}
@@ -124,19 +129,19 @@ exec nsenter --net="$net" -- unshare --uts --mount sh -c \
 	return b.String()
 }
 
-// CheckStarted says why this process cannot be a worker over a transport that is Launched.
+// CheckStarted says why this process cannot be a worker over a Launched transport.
 func CheckStarted(transport string) error {
 	if err := Missing(transport); err != nil {
 		return fmt.Errorf("--transport %s: %w", transport, err)
 	}
 	if at, err := ReadPlace(os.Getenv); err != nil || at.By == "" {
-		return errors.Join(err, fmt.Errorf("--transport %s: workers that join by themselves have none; a run has mpirun start them", transport))
+		return errors.Join(err, fmt.Errorf("--transport %s: workers started by hand do not have it; mpirun must start the ranks", transport))
 	}
 	return nil
 }
 
-// joinAsRank is the work of a server that mpirun has started, for a controller that is not in its
-// world. An error ends the process without a word to MPI, so that mpirun ends all ranks.
+// joinAsRank is the work of a server started by mpirun, for a controller outside its world. An
+// error ends the process without MPI_Finalize, so that mpirun ends all ranks.
 func (p Process) joinAsRank(ctx context.Context) error {
 	at, err := ReadPlace(os.Getenv)
 	if err != nil {

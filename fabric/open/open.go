@@ -1,9 +1,9 @@
-// Package open answers which fabric a scenario runs on, and how its workers start and join: as
-// threads or processes of this machine, as ranks that mpirun or srun has started, on hosts that
-// ssh reaches, or by somebody else. Of ranks, one is the controller and the others are the servers,
-// in order of rank. A lab may also be kept up without a run, one for each user.
+// Package open opens the fabric of a scenario, and says how its workers start and join: as threads
+// or processes of this machine, as ranks started by mpirun or srun, on hosts reached by ssh, or by
+// other means. Of ranks, one is the controller and the others are the servers, in order of rank. A
+// lab may also be kept up without a run, one for each user.
 //
-// A fabric is opened last, when everything that can be wrong with the input has been checked.
+// A fabric is opened last, after all checks of the input.
 package open
 
 import (
@@ -30,7 +30,7 @@ func linkCount(t *topology.Tree, w topology.Wire, bytes, packets, drops uint64) 
 	return results.LinkCount{Link: link, Direction: direction, Bytes: bytes, Packets: packets, Drops: drops}
 }
 
-// A linkChange is what has happened to links, whoever has watched it.
+// A linkChange is an observed change of links.
 type linkChange struct {
 	links []topology.Link
 	up    bool

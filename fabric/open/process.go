@@ -18,8 +18,8 @@ import (
 	"evbench/worker"
 )
 
-// A Process is a worker that has a process for itself, or is one of the ranks that a
-// launcher has started, and joins a controller over TCP.
+// A Process is a worker with its own process, or one of the ranks of a launcher. It joins a
+// controller over TCP.
 type Process struct {
 	Transport  string // name
 	Controller string // address
@@ -30,14 +30,14 @@ type Process struct {
 	Sockets    Sockets
 	Machine    host.Facts
 	Version    string    // of evbench
-	CPUs       string    // that it stays on, for the manifest; "": any
-	EndWith    io.Reader // when this ends, the worker does, as it is told to; nil: nothing
+	CPUs       string    // its processors, for the manifest; "": any
+	EndWith    io.Reader // when this ends, the worker ends in order; nil: none
 	Log        *slog.Logger
-	// Refused receives a line for each connection that the data port refuses; nil drops it.
+	// Refused gets a line for each connection that the data port refuses; nil drops it.
 	Refused func(format string, args ...any)
 }
 
-// Run listens for data, joins the controller and does what it says.
+// Run listens for data, joins the controller and follows it.
 func (p Process) Run(ctx context.Context) error {
 	if p.EndWith == nil {
 		return p.run(ctx)
@@ -45,7 +45,7 @@ func (p Process) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ended := errors.New("standard input has ended")
-	go func() { // it waits in the kernel, which cannot be called off: it ends with the program
+	go func() { // blocked in the kernel without a way to cancel: it ends with the program
 		_, _ = io.Copy(io.Discard, p.EndWith)
 		cancel(ended)
 	}()
@@ -73,8 +73,8 @@ func (p Process) run(ctx context.Context) error {
 	}), stop(), at.close())
 }
 
-// Describe says to the controller what machine a worker of this version of evbench runs
-// on, with the interface that has its first address; cpus are the processors it stays on.
+// Describe describes to the controller the machine of a worker of this version of evbench, with the
+// interface that has its first address; cpus are its processors.
 func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
 	h := results.Host{
 		Host: f.Host, Version: version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
@@ -89,8 +89,8 @@ func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
 	return h
 }
 
-// reachable lets other workers find out how they reach this one until stop, and
-// returns how this one finds out about others.
+// reachable lets other workers probe this one until stop, and returns the function with which this
+// one probes others.
 func reachable(data Addresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
 	server, err := preflight.Listen(data, token)
 	if err != nil {

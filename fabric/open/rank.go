@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"strings"
 
 	"evbench/controller/wire"
 	"evbench/internal/proc"
@@ -14,7 +13,7 @@ import (
 
 const controlPort = "7777"
 
-// A Rank is this process' part in a run whose ranks are there already.
+// A Rank is this process' part in a run with ranks started by a launcher.
 type Rank struct {
 	Place      Place
 	controller int    // rank of the controller
@@ -27,8 +26,8 @@ type Rank struct {
 	world world // nil: the transport is not Launched
 }
 
-// NewRank returns this process' part in a run of a scenario, which is in the file of that name. It
-// checks what can be wrong in the same way on every rank.
+// NewRank returns this process' part in a run of a scenario from the file name. It makes the checks
+// whose result is the same on every rank.
 func NewRank(s *scenario.Scenario, name string, at Place, controller int) (*Rank, error) {
 	r := &Rank{Place: at, controller: controller, s: s, name: name, over: transport.Of(s.Transport)}
 	ranks := s.Tree.Servers() + 1
@@ -47,8 +46,7 @@ func NewRank(s *scenario.Scenario, name string, at Place, controller int) (*Rank
 	return r, r.checkRanks()
 }
 
-// checkRanks wants one rank for each server, and the controller; it has nothing
-// against a number that is not known yet.
+// checkRanks requires one rank for each server, and the controller; it accepts an unknown number.
 func (r *Rank) checkRanks() error {
 	n := r.s.Tree.Servers()
 	if r.Place.Size == 0 || r.Place.Size == n+1 {
@@ -61,15 +59,13 @@ func (r *Rank) notStarted() error {
 	return proc.Usagef("launch: {kind: started}: this process was not started by mpirun or srun: mpirun -n %d evbench run %s", r.s.Tree.Servers()+1, r.name)
 }
 
-// FindControl finds out where the workers reach the controller.
 func (r *Rank) FindControl() (err error) {
 	r.Control, err = controlOf(r.s, r.Place, r.controller)
 	return err
 }
 
-// controlOf returns where the workers reach the controller: where the scenario
-// says, or over a transport that is Launched, or at a port of the host that the first
-// rank is known to be on.
+// controlOf returns where the workers reach the controller: the address of the scenario, or a
+// Launched transport, or a port of the first rank's host if that is known.
 func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 	control := s.Launch.Control
 	switch {
@@ -88,10 +84,9 @@ func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 	return "", proc.Usagef("launch.control is missing: where the workers reach rank %d, such as control: \"tcp:node001:%s\"", controller, controlPort)
 }
 
-// listenOn returns where the controller listens when workers dial control: at that
-// address, or at the one that its name stands for. A host may know itself by an address
-// that leads nowhere else (127.0.1.1 on Debian), or by several; then it is all that
-// are here.
+// listenOn returns where the controller listens when workers dial control: at that address, or at
+// the address of its name. A host may know itself by a purely local address (127.0.1.1 on Debian),
+// or by several; then it is all addresses of the host.
 func listenOn(control string, here []string, lookup func(host string) ([]string, error)) string {
 	kind, hostport, err := wire.SplitAddress(control)
 	if err != nil || kind == "unix" {
@@ -108,12 +103,12 @@ func listenOn(control string, here []string, lookup func(host string) ([]string,
 	return kind + "::" + port
 }
 
-// Carried reports whether the transport carries the control connection. Every rank of the
-// job is trusted then, so that there is no token.
+// Carried reports whether the transport carries the control connection. Then every rank of the job
+// is trusted, without a token.
 func (r *Rank) Carried() bool { return r.Control == r.s.Transport }
 
-// Enter joins the world of the transport where it is Launched. Whether it is the one
-// that was started is known only then.
+// Enter joins the world of a Launched transport. Only then is it known whether it is the one that
+// was started.
 func (r *Rank) Enter() error {
 	if !r.over.Launched {
 		return nil
@@ -124,8 +119,7 @@ func (r *Rank) Enter() error {
 	}
 	switch {
 	case w.Size() == 1 && r.Place.Size > 1:
-		err = proc.Usagef("%s (%s) sees one rank, the environment %d: they were started by what this MPI does not know; "+
-			"try srun --mpi=pmix or --mpi=pmi2, or the mpirun of the same MPI", strings.ToUpper(r.over.Name), w.Library(), r.Place.Size)
+		err = otherLauncher(w.Library(), r.Place)
 	case w.Size() == 1:
 		err = r.notStarted()
 	default:
@@ -139,7 +133,12 @@ func (r *Rank) Enter() error {
 	return nil
 }
 
-// Controls reports whether this rank is the controller.
+func otherLauncher(library string, at Place) error {
+	return proc.Usagef("MPI (%s) sees one rank, the environment %d (%s): they were started by the launcher of another MPI. "+
+		"Start them by the mpirun or mpiexec of this one, or by srun --mpi=pmix or --mpi=pmi2; or build evbench for the other (MPICC=… make build)",
+		library, at.Size, at.By)
+}
+
 func (r *Rank) Controls() bool { return r.Place.Rank == r.controller }
 
 func (r *Rank) server() int {
@@ -150,7 +149,7 @@ func (r *Rank) server() int {
 }
 
 // Leave leaves the world that Enter joined. If this rank aborts, all ranks end with its exit code:
-// those that wait for this one would do so forever.
+// ranks that wait for this one would wait forever.
 func (r *Rank) Leave(code int, abort bool) error {
 	if r.world == nil {
 		return nil

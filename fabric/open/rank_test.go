@@ -95,6 +95,18 @@ func TestReadPlace(t *testing.T) {
 			name: "MPICH", env: "PMI_RANK=0 PMI_SIZE=4 MPI_LOCALRANKID=0 MPI_LOCALNRANKS=4",
 			want: Place{By: "PMI_RANK", Size: 4, Locals: 4},
 		},
+		{
+			name: "Flux", env: "FLUX_TASK_RANK=2 FLUX_JOB_SIZE=9 FLUX_TASK_LOCAL_ID=2 FLUX_JOB_NNODES=1 PMI_RANK=2 PMI_SIZE=9",
+			want: Place{By: "PMI_RANK", Rank: 2, Size: 9, Local: 2, Locals: 9},
+		},
+		{
+			name: "Flux without PMI", env: "FLUX_TASK_RANK=5 FLUX_JOB_SIZE=9 FLUX_TASK_LOCAL_ID=1 FLUX_JOB_NNODES=3",
+			want: Place{By: "FLUX_TASK_RANK", Rank: 5, Size: 9, Local: 1},
+		},
+		{
+			name: "mpirun of MPICH in a task of Flux", env: "FLUX_TASK_RANK=0 FLUX_JOB_SIZE=1 FLUX_TASK_LOCAL_ID=0 FLUX_JOB_NNODES=1 PMI_RANK=3 PMI_SIZE=4 MPI_LOCALRANKID=3 MPI_LOCALNRANKS=4",
+			want: Place{By: "PMI_RANK", Rank: 3, Size: 4, Local: 3, Locals: 4},
+		},
 		{name: "PMIx alone", env: "PMIX_RANK=2", want: Place{By: "PMIX_RANK", Rank: 2}},
 		{
 			name: "srun", env: "SLURM_PROCID=5 SLURM_NTASKS=12 SLURM_STEP_NUM_TASKS=9 SLURM_STEP_ID=1 SLURM_LOCALID=0 SLURM_NODEID=1 " +
@@ -105,6 +117,8 @@ func TestReadPlace(t *testing.T) {
 			name: "srun with PMIx, one node", env: "PMIX_RANK=1 SLURM_PROCID=1 SLURM_NTASKS=3 SLURM_STEP_ID=0 SLURM_LOCALID=1 SLURM_STEP_NUM_NODES=1 SLURM_JOB_NODELIST=a",
 			want: Place{By: "PMIX_RANK", Rank: 1, Size: 3, Local: 1, Locals: 3, first: "a"},
 		},
+		{name: "Indexed Job", env: "JOB_COMPLETION_INDEX=3 JOB_COMPLETIONS=9", want: Place{By: "JOB_COMPLETION_INDEX", Rank: 3, Size: 9}},
+		{name: "a pod of a job that is no run", env: "JOB_COMPLETION_INDEX=3"},
 		{name: "a batch script is alone", env: "SLURM_PROCID=0 SLURM_NTASKS=9 SLURM_JOB_NODELIST=a"},
 		{name: "not a number", env: "PMI_RANK=x PMI_SIZE=4", wrong: "PMI_RANK=x"},
 		{name: "beyond the last", env: "PMI_RANK=4 PMI_SIZE=4", wrong: "there are 4 ranks"},

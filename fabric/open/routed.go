@@ -25,16 +25,16 @@ import (
 	"evbench/topology/network"
 )
 
-// A routedFabric is a network of hosts whose switches get the tables of each case, or are checked for
-// them; those of before come back at the end.
+// A routedFabric is a network of hosts whose switches get the tables of each case, or are checked
+// for them; the former tables come back at the end.
 type routedFabric struct {
 	fabric.Fabric
 	kind    string
 	tables  func(*plan.Plan) (companion.Tables, error)
 	holds   func(context.Context, companion.Tables) error
-	puts    *companion.Installation // nil: somebody else has put the tables there, and holds checks them
-	subnet  *opensm.Subnet          // which tells of links; nil: the fabric does
-	injects bool                    // links; else those of a plan that are dead are so already, or tables lead around them
+	puts    *companion.Installation // nil: tables are installed from outside, and holds checks them
+	subnet  *opensm.Subnet          // reports links; nil: the fabric does
+	injects bool                    // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
 	pipes   chan os.Signal
 }
 
@@ -42,8 +42,8 @@ func installs(s *scenario.Scenario) bool {
 	return s.Fabric.Routes.Kind != "" && s.Fabric.Routes.Kind != scenario.RoutesNone
 }
 
-// Routed opens a fabric and, if the scenario says who does it, has the routes of each case put into it.
-// What stands against that of any of the plans, by case, ends the run before anything is started.
+// Routed opens a fabric and, if the scenario says how, installs the routes of each case in it. An
+// obstacle to any of the plans, by case, ends the run before anything is started.
 func Routed(open Opener, plans iter.Seq2[string, *plan.Plan]) Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if !installs(s) {
@@ -64,7 +64,7 @@ func Routed(open Opener, plans iter.Seq2[string, *plan.Plan]) Opener {
 		if f.Fabric, err = open(ctx, s); err != nil {
 			return nil, err
 		}
-		// Printing into a pipe that nobody reads would end the program at once, with these tables.
+		// A write to a closed pipe would end the program at once, with these tables installed.
 		signal.Notify(f.pipes, syscall.SIGPIPE)
 		return f, nil
 	}
@@ -104,7 +104,7 @@ func (f *routedFabric) opensm(s *scenario.Scenario) error {
 	}
 	o := opensm.Options{Hosts: hosts}
 	f.tables = func(p *plan.Plan) (companion.Tables, error) {
-		o.ByPath = p.Pinned() && !p.OnePath // whoever sends chooses
+		o.ByPath = p.Pinned() && !p.OnePath // the sender chooses
 		r, err := opensm.Compute(p, src.Whole, o)
 		return r, err
 	}
@@ -120,7 +120,8 @@ func (f *routedFabric) opensm(s *scenario.Scenario) error {
 	return err
 }
 
-// hostsOf returns which hosts of a network the servers of a scenario are on; nil where it does not say.
+// hostsOf returns the hosts of a network that have the servers of a scenario; nil if it does not
+// say.
 func hostsOf(s *scenario.Scenario, n *network.Network) (out []network.Node, err error) {
 	if s.Launch.Kind != scenario.LaunchSSH {
 		return nil, nil
@@ -134,7 +135,7 @@ func hostsOf(s *scenario.Scenario, n *network.Network) (out []network.Node, err 
 	return out, err
 }
 
-// check makes the tables of all plans, and looks at the switches before anything is changed.
+// check makes the tables of all plans, and checks the switches before any change.
 func (f *routedFabric) check(ctx context.Context, plans iter.Seq2[string, *plan.Plan]) error {
 	var first companion.Tables
 	for name, p := range plans {
@@ -155,14 +156,12 @@ func (f *routedFabric) check(ctx context.Context, plans iter.Seq2[string, *plan.
 	return f.puts.Check(ctx, first)
 }
 
-// Info implements fabric.Fabric.
 func (f *routedFabric) Info() results.Fabric {
 	info := f.Fabric.Info()
 	info.Routes = f.kind
 	return info
 }
 
-// Install implements fabric.Fabric.
 func (f *routedFabric) Install(ctx context.Context, p *plan.Plan) error {
 	if f.injects {
 		if err := f.Fabric.Install(ctx, p); err != nil {
@@ -184,7 +183,6 @@ func (f *routedFabric) put(ctx context.Context, p *plan.Plan) (changed int, err 
 	return f.puts.Install(ctx, want)
 }
 
-// Network implements fabric.Fabric.
 func (f *routedFabric) Network(p *plan.Plan, engine string) (loop.Network, error) {
 	if f.subnet != nil {
 		return &routedNetwork{f.subnet, f, engine, p.Pinned()}, nil
@@ -193,7 +191,7 @@ func (f *routedFabric) Network(p *plan.Plan, engine string) (loop.Network, error
 	return &routedNetwork{links, f, engine, p.Pinned()}, err
 }
 
-// Close implements fabric.Fabric: the links are up before the former tables come back.
+// Close implements fabric.Fabric: it brings links up before the former tables come back.
 func (f *routedFabric) Close() error {
 	err := f.Fabric.Close()
 	if f.puts != nil {
@@ -203,8 +201,8 @@ func (f *routedFabric) Close() error {
 	return err
 }
 
-// A routedNetwork is the network of a case. First aid for a plan that says its paths would only delay
-// the tables of the next one.
+// A routedNetwork is the network of a case. First aid for a plan that pins paths would only delay
+// the tables of the next plan.
 type routedNetwork struct {
 	loop.Network
 	f      *routedFabric

@@ -12,15 +12,14 @@ import (
 	"evbench/worker"
 )
 
-// Describe says in the manifest which library the transport has.
+// Describe adds the library of the transport to the manifest.
 func (r *Rank) Describe(m *results.Manifest) {
 	if r.world != nil {
 		m.Versions[r.over.Name] = r.world.Library()
 	}
 }
 
-// Serve is one server: it joins the controller and does what it says. version is that of
-// evbench.
+// Serve is one server: it joins the controller and follows it. version is the version of evbench.
 func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) error {
 	cpus := r.s.Launch.CPUs
 	if cpus != "" {
@@ -49,8 +48,8 @@ func (r *Rank) Serve(ctx context.Context, version string, log *slog.Logger) erro
 	}.Run(ctx)
 }
 
-// join meets the controller. In a world it takes as long as it takes: whoever is gone
-// takes all ranks with it.
+// join connects to the controller. In a world it has no time limit: the end of any rank ends all
+// ranks.
 func (r *Rank) join(ctx context.Context, o worker.Options) error {
 	if !r.Carried() {
 		return Join(ctx, JoinWithin, r.Control, o)
@@ -75,9 +74,8 @@ func (r *Rank) data(machine host.Facts) (Addresses, error) {
 	return FindAddresses(machine, w, port)
 }
 
-// wantedOf says which addresses of a machine other servers shall use: those of
-// the interface or in the network that the scenario names, or else the one that
-// leads to the controller.
+// wantedOf selects the addresses of a machine for other servers: of the interface or network in the
+// scenario, or else the address on the way to the controller.
 func wantedOf(l scenario.Launch, control string) (host.Want, error) {
 	if l.Interface != "" || l.Network != "" {
 		return host.ReadWant(l.Interface, l.Network, "")

@@ -2,13 +2,16 @@ package open
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -29,15 +32,16 @@ type SSH struct {
 	launch  scenario.Launch
 	over    string // transport
 	servers []host.Server
-	version string // of evbench, that all hosts are to have
-	// advertise replaces the host of the control address; "": it is right.
+	version string // of evbench, required on all hosts
+	// advertise replaces the host of the control address; "": no replacement.
 	advertise string
 	addresses map[string][]string // for data, by host
-	abort     context.Context     // ends starting
+	facts     map[string]host.Facts
+	abort     context.Context // its end stops the start
 }
 
-// NewSSH returns a run of a scenario with its servers on the given hosts, to which this
-// program, of a version, is copied. Starting ends when abort does.
+// NewSSH returns a run of a scenario with its servers on the given hosts, to which this program, of
+// a version, is copied. The end of abort stops the start.
 func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, version string) (*SSH, error) {
 	if err := Missing(s.Transport); err != nil {
 		return nil, proc.Usage(err)
@@ -54,7 +58,7 @@ func NewSSH(abort context.Context, s *scenario.Scenario, servers []host.Server, 
 	return &SSH{Client: client, launch: s.Launch, over: s.Transport, servers: servers, version: version, abort: abort}, nil
 }
 
-// PlaceServers says which host each server of a scenario is on, without asking any.
+// PlaceServers assigns each server of a scenario to a host, without contacting any.
 func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
 	names, err := host.Expand(s.Launch.Hosts)
 	if err != nil {
@@ -74,6 +78,9 @@ func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
 		return nil, fmt.Errorf("launch.%w", err)
 	}
 	for _, at := range servers {
+		if at.Address != "" && s.Launch.Interface+s.Launch.Network != "" {
+			return nil, fmt.Errorf("launch.hosts: %s names the address of an adapter: leave interface and network out", at.Name())
+		}
 		if port := s.Launch.DataPort + at.Nth; port > 65_535 {
 			return nil, fmt.Errorf("launch.data_port: %s has server %d at port %d", at.Host, at.Nth+1, port)
 		}
@@ -81,8 +88,8 @@ func PlaceServers(s *scenario.Scenario) ([]host.Server, error) {
 	return servers, nil
 }
 
-// readPlacement reads a file of leaves and their hosts, or of a network whose
-// cables say it; nil without one.
+// readPlacement reads a file of leaves and their hosts, or of a network, whose cables determine
+// them; nil without a file.
 func readPlacement(name string) (*host.Placement, error) {
 	if name == "" {
 		return nil, nil
@@ -105,7 +112,6 @@ func readPlacement(name string) (*host.Placement, error) {
 	return host.Cabled(n.Whole)
 }
 
-// WritePlaces writes for people which hosts are on which leaf.
 func WritePlaces(w io.Writer, s *scenario.Scenario) error {
 	servers, err := PlaceServers(s)
 	if err != nil {
@@ -114,7 +120,7 @@ func WritePlaces(w io.Writer, s *scenario.Scenario) error {
 	for leaf := range s.Tree.Leaves() {
 		var names []string
 		for _, at := range servers[s.Tree.First(leaf):][:s.Tree.On(leaf)] {
-			names = append(names, at.Host)
+			names = append(names, at.Name())
 		}
 		if len(names) > 0 {
 			fmt.Fprintf(w, "  leaf%d: %s\n", leaf, hostlist.Compress(names))
@@ -123,8 +129,8 @@ func WritePlaces(w io.Writer, s *scenario.Scenario) error {
 	return nil
 }
 
-// Check checks all hosts, and then knows where they reach this machine: there the controller
-// is to listen. It refuses the run when one host cannot be used: nothing is started.
+// Check checks all hosts, and then knows their way to this machine: there the controller is to
+// listen. One unusable host is an error: nothing is started.
 func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 	asks, want, err := r.questions()
 	if err != nil {
@@ -137,9 +143,9 @@ func (r *SSH) Check(ctx context.Context) (listen string, err error) {
 	if problems := host.Judge(reports, want); len(problems) > 0 {
 		return "", proc.Usage(&host.BadHosts{What: "cannot be used", Total: len(asks), Problems: problems})
 	}
-	r.addresses = map[string][]string{}
+	r.addresses, r.facts = map[string][]string{}, map[string]host.Facts{}
 	for _, a := range reports {
-		r.addresses[a.Host] = a.Answer.Addresses
+		r.addresses[a.Host], r.facts[a.Host] = a.Answer.Addresses, a.Answer.Facts
 	}
 	return r.listen(reports)
 }
@@ -164,9 +170,31 @@ func (r *SSH) questions() ([]host.Ask, host.Needs, error) {
 		if l.Network != "" {
 			args = append(args, "--network", l.Network)
 		}
+		if own := r.adapters(h.Host); own != nil {
+			args = append(args, "--address", strings.Join(own, ","))
+		}
 		asks = append(asks, host.Ask{Host: h.Host, Args: args})
 	}
 	return asks, want, nil
+}
+
+// adapters are the adapter addresses of a host, nil if it is one server or the launch chooses.
+func (r *SSH) adapters(name string) (out []string) {
+	for _, at := range r.servers {
+		if at.Host == name && at.Address != "" {
+			out = append(out, at.Address)
+		}
+	}
+	return out
+}
+
+// beside are the processors near the adapter of a server; "" if unknown.
+func (r *SSH) beside(at host.Server) string {
+	a, err := netip.ParseAddr(at.Address)
+	if err != nil {
+		return ""
+	}
+	return r.facts[at.Host].Of(a).CPUs
 }
 
 func text(c []byte) string {
@@ -174,10 +202,10 @@ func text(c []byte) string {
 	return string(b)
 }
 
-// listen returns the address for the controller: that of the scenario, or a
-// free port at the address that the hosts saw the questions come from. Where that
-// is none of this machine, as behind a jump host, nothing tells which one they reach:
-// it is a port of all of them, and workers are given the name of the machine.
+// listen returns the address for the controller: that of the scenario, or a free port at the
+// address that the hosts saw the questions come from. If that is not an address of this machine, as
+// behind a jump host, the right one is unknown: listen returns a port at all addresses, and workers
+// get the machine's name.
 func (r *SSH) listen(reports []host.Report) (string, error) {
 	if r.launch.Control != "" {
 		return r.launch.Control, nil
@@ -203,7 +231,6 @@ func (r *SSH) Open(_ context.Context, s *scenario.Scenario) (fabric.Fabric, erro
 // MayOpen implements fabric.Launcher. Other machines have limits of their own.
 func (r *SSH) MayOpen(_, _ int) error { return nil }
 
-// Launch implements fabric.Launcher.
 func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
 	controller := j.Controller
 	if r.advertise != "" {
@@ -220,14 +247,18 @@ func (r *SSH) Launch(ctx context.Context, j fabric.Job) (wait func() error, err 
 	var start []host.Worker
 	for _, at := range r.servers {
 		var data Addresses
-		for _, a := range r.addresses[at.Host] {
+		own, cpus := r.addresses[at.Host], r.launch.CPUs
+		if at.Address != "" {
+			own, cpus = []string{at.Address}, cmp.Or(cpus, r.beside(at))
+		}
+		for _, a := range own {
 			data = append(data, net.JoinHostPort(a, strconv.Itoa(r.launch.DataPort+at.Nth)))
 		}
 		args := []string{
 			"--controller", controller, "--token-file", "-", "--end-with-stdin", "--transport", r.over,
 			"--id", strconv.Itoa(j.Tree.Position(at.Rank)), "--data", data.String(),
 		}
-		if cpus := r.launch.CPUs; cpus != "" {
+		if cpus != "" {
 			args = append(args, "--cpus", cpus)
 		}
 		start = append(start, host.Worker{Host: at.Host, Name: j.Tree.ServerName(at.Rank), Args: args})

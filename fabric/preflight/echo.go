@@ -9,13 +9,12 @@ import (
 	"evbench/internal/port"
 )
 
-// startTTL is what requests leave with; each router takes one away.
+// startTTL is the initial TTL of requests; each router decrements it.
 const startTTL = 64
 
-// A packet is a kind, the TTL that the request arrived with (0: not known), a number,
-// a nonce of who asks, and the beginning of a proof, over all that, that who sends it
-// knows the token. A reply has the nonce of its request: one that was recorded
-// answers no other.
+// A packet is a kind, the TTL with which the request arrived (0: not known), a number, a nonce of
+// the requester, and the beginning of a proof, over all that, that the sender knows the token. A
+// reply has the nonce of its request, so a recorded reply is useless.
 const (
 	ttlAt      = 1
 	numberAt   = ttlAt + 1
@@ -46,7 +45,7 @@ func newPacket(token string, kind, ttl byte, number uint32, n nonce) (p packet) 
 	return p
 }
 
-// A heard packet is one of somebody who knows the token.
+// A heard packet comes from a sender that knows the token.
 type heard struct {
 	ttl    byte
 	number uint32
@@ -60,16 +59,15 @@ func parse(b []byte, token string, kind byte) (h heard, ok bool) {
 	return heard{b[ttlAt], binary.BigEndian.Uint32(b[numberAt:]), nonce(b[nonceAt:])}, true
 }
 
-// An Echo answers small UDP packets of those who know the token, at the addresses where a
-// server takes event data. Without it hops and times stay unknown, and nothing else is lost.
+// An Echo answers small UDP packets of senders with the token, at the addresses where a server
+// takes event data. Without it only hops and times stay unknown.
 type Echo struct {
 	conns []*net.UDPConn
 	work  sync.WaitGroup
 }
 
-// Listen echoes at each address, "ip:port", until Close. Where that is not
-// possible, as at an address that leads here only from outside, it does not:
-// the error says which, and the Echo is good for the others.
+// Listen echoes at each address, "ip:port", until Close. At some addresses that is impossible, as
+// at one that is reachable only from outside: the error names them, and the Echo serves the others.
 func Listen(addrs []string, token string) (*Echo, error) {
 	s := &Echo{}
 	var errs []error
@@ -105,16 +103,16 @@ func serve(conn *net.UDPConn, token string) {
 	for {
 		n, oobn, _, from, err := conn.ReadMsgUDPAddrPort(body, control)
 		if err != nil {
-			return // closed; or without echo from now on, which costs hops and times only
+			return // closed; or a failure, which costs only hops and times
 		}
 		if h, ok := parse(body[:n], token, request); ok {
 			p := newPacket(token, reply, ttlOf(control[:oobn]), h.number, h.nonce)
-			_, _ = conn.WriteToUDPAddrPort(p[:], from) // who asked asks again
+			_, _ = conn.WriteToUDPAddrPort(p[:], from) // the requester asks again
 		}
 	}
 }
 
-// Close stops echoing and returns when nothing of it runs any more.
+// Close stops echoing and waits for its goroutines.
 func (s *Echo) Close() error {
 	var errs []error
 	for _, c := range s.conns {

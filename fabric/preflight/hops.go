@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts of what the kernel says of a packet that did not arrive: who found
-// out (origin) and how (type), then the address of the one who says so. See
-// struct sock_extended_err of ip(7).
+// The parts of the kernel's report on a lost packet: the detector (origin) and the cause (type),
+// then the address of the reporter. See struct sock_extended_err of ip(7).
 const (
 	originAt      = 4
 	typeAt        = 5
@@ -26,10 +25,9 @@ const (
 	timeExceeded6 = 3
 )
 
-// router returns the address by which the router n steps on the way to an
-// address calls itself, or "": a packet that may pass n-1 routers only makes the
-// n-th one say that its time is over. It needs no privilege, as traceroute does
-// that listens for ICMP.
+// router returns the address that the router n steps on the way to an address uses for itself, or
+// "": a packet that may pass n-1 routers only makes the n-th one report its expiry. It needs no
+// privilege, unlike traceroute with a socket for ICMP.
 func router(ctx context.Context, addr, token string, n int) string {
 	d := net.Dialer{Timeout: connectTime, Control: func(_, _ string, c syscall.RawConn) error { return shortLived(c, n) }}
 	conn, err := d.DialContext(ctx, "udp", addr)
@@ -45,8 +43,8 @@ func router(ctx context.Context, addr, token string, n int) string {
 		if ctx.Err() != nil {
 			return ""
 		}
-		p := newPacket(token, reply, 0, try, nonce{}) // nobody answers it, should it arrive
-		_, _ = conn.Write(p[:])                       // fails with what an earlier packet met, which is read below
+		p := newPacket(token, reply, 0, try, nonce{}) // if it arrives it gets no answer
+		_, _ = conn.Write(p[:])                       // returns the error of an earlier packet, which is read below
 		if err := conn.SetReadDeadline(time.Now().Add(pingTime)); err != nil {
 			return ""
 		}
@@ -57,8 +55,8 @@ func router(ctx context.Context, addr, token string, n int) string {
 	return ""
 }
 
-// shortLived has the packets of a socket pass n-1 routers, and the kernel keep
-// what routers say of them.
+// shortLived lets the packets of a socket pass only n-1 routers, and makes the kernel keep the
+// routers' reports.
 func shortLived(c syscall.RawConn, n int) error {
 	return either(c, func(fd int) error {
 		return errors.Join(unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, n), unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_RECVERR, 1))
@@ -67,8 +65,8 @@ func shortLived(c syscall.RawConn, n int) error {
 	})
 }
 
-// complaint waits for a router to say that the time of a packet is over, until
-// the deadline of the socket, and returns its address.
+// complaint waits for a router's report that a packet has expired, until the deadline of the
+// socket, and returns its address.
 func complaint(raw syscall.RawConn) (at string) {
 	body, control := make([]byte, packetSize), make([]byte, 512)
 	_ = raw.Read(func(fd uintptr) (done bool) { // an error is the deadline
@@ -84,8 +82,8 @@ func complaint(raw syscall.RawConn) (at string) {
 	return at
 }
 
-// offender returns who says that the time of a packet was over on the way; "":
-// this says something else.
+// offender returns the sender of a report that a packet has expired on the way; "" for another
+// report.
 func offender(control []byte) string {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {
@@ -111,14 +109,13 @@ func offender(control []byte) string {
 // controlSize holds the one control message asked for.
 var controlSize = unix.CmsgSpace(4)
 
-// sendTTL has the packets of a socket leave with a TTL that the other side
-// knows.
+// sendTTL sets the TTL of the packets of a socket to a value known to the peer.
 func sendTTL(_, _ string, c syscall.RawConn) error {
 	return either(c, func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_TTL, startTTL) },
 		func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_UNICAST_HOPS, startTTL) })
 }
 
-// tellTTL has the kernel tell the TTL of every packet that arrives.
+// tellTTL makes the kernel report the TTL of every arriving packet.
 func tellTTL(conn *net.UDPConn) error {
 	c, err := conn.SyscallConn()
 	if err != nil {
@@ -128,7 +125,7 @@ func tellTTL(conn *net.UDPConn) error {
 		func(fd int) error { return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVHOPLIMIT, 1) })
 }
 
-// either sets an option of IPv4 or IPv6; a socket of IPv6 may take both.
+// either sets an option of IPv4 or IPv6; a socket of IPv6 may accept both.
 func either(c syscall.RawConn, v4, v6 func(fd int) error) error {
 	var err4, err6 error
 	if err := c.Control(func(fd uintptr) { err4, err6 = v4(int(fd)), v6(int(fd)) }); err != nil {
@@ -140,7 +137,7 @@ func either(c syscall.RawConn, v4, v6 func(fd int) error) error {
 	return nil
 }
 
-// ttlOf reads the TTL from what came with a packet; 0: it does not say.
+// ttlOf reads the TTL from the control data of a packet; 0 if it is missing.
 func ttlOf(control []byte) byte {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {

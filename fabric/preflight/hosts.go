@@ -13,8 +13,8 @@ import (
 // bestGovernor keeps processors at one frequency.
 const bestGovernor = "performance"
 
-// Compare returns what of the machines of a run differs that should not, and
-// which of them save power.
+// Compare returns undesired differences between the machines of a run, and the machines that save
+// power.
 func Compare(hosts []results.Host) []string {
 	var out []string
 	for _, c := range []struct {
@@ -43,8 +43,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// split sorts the names of the hosts by what they say; those that do not know are
-// left out.
+// split groups the names of the hosts by a value; hosts without it are left out.
 func split(hosts []results.Host, of func(results.Host) string) map[string][]string {
 	by := map[string][]string{}
 	for _, h := range hosts {

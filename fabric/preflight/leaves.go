@@ -9,9 +9,9 @@ import (
 	"evbench/internal/show"
 )
 
-// A measure is one number for each pair of servers that tells near from far.
+// A measure is one number for each pair of servers that separates near from far.
 type measure struct {
-	value [][]int64 // symmetric; unknown where it cannot be known
+	value [][]int64 // symmetric; unknown if not measured
 	near  int64     // the largest value within a leaf
 	far   int64     // the smallest between leaves
 	name  string
@@ -20,8 +20,8 @@ type measure struct {
 
 const unknown = -1
 
-// leaves finds out who shares a leaf, and who is not where the file says. It
-// says by what it told leaves apart, or that it could not.
+// leaves determines which servers share a leaf, and which are not where the file says. note names
+// the method, or says that none worked.
 func (s Survey) leaves() (misplaced []string, note string) {
 	for _, find := range []func() (measure, []group, bool){s.byHops, s.byLatency} {
 		m, groups, ok := find()
@@ -45,9 +45,9 @@ func (s Survey) leaves() (misplaced []string, note string) {
 	return nil, "cannot tell leaves apart by hops or latency"
 }
 
-// byHops tells leaves apart where packets pass more routers to some servers than
-// to others: the fewest are within a leaf. Two servers on one machine may be
-// connected without any router, which says nothing about the others.
+// byHops separates leaves if packets pass more routers to some servers than to others: pairs with
+// the fewest are within a leaf. Two servers on one machine may be connected without any router,
+// which says nothing about other pairs.
 func (s Survey) byHops() (measure, []group, bool) {
 	m := measure{name: "hops", say: func(v int64) string { return show.Plural(int(v), "hop", "hops") }}
 	m.value = s.matrix(func(r wire.Reach) int64 { return int64(r.Hops) }, func(a, b int, v int64) bool {
@@ -63,14 +63,14 @@ func (s Survey) byHops() (measure, []group, bool) {
 	return m, groups, clean && len(groups) > 1
 }
 
-// Latency is believed when the slowest pair within a leaf and the fastest
-// between leaves are at least this far apart…
+// Latency is used if the slowest pair within a leaf and the fastest between leaves differ at least
+// by this factor…
 const clearRatio = 1.3
 
-// byLatency tells leaves apart where round trips fall into two clusters: the gap
-// between them is a factor clearRatio or more and wider than the nearer cluster,
-// everyone near to a server is near to all that are, and every group has two
-// machines at least (one slow machine would look like a leaf of its own).
+// byLatency separates leaves if round trips fall into two clusters: the gap between them is a
+// factor clearRatio or more and wider than the nearer cluster, the servers near to a server are
+// near to each other, and every group has at least two machines (one slow machine would look like a
+// leaf of its own).
 func (s Survey) byLatency() (measure, []group, bool) {
 	m := measure{name: "latency", say: func(v int64) string { return time.Duration(v).Round(100 * time.Nanosecond).String() }}
 	m.value = s.matrix(func(r wire.Reach) int64 { return int64(r.RTT) }, func(a, b int, v int64) bool {
@@ -97,8 +97,7 @@ func (s Survey) byLatency() (measure, []group, bool) {
 	return m, groups, clean && len(groups) > 1 && !alone
 }
 
-// matrix takes a number of each pair from its first address, the smaller one of
-// both directions.
+// matrix takes a number of each pair from its first address, the smaller one of both directions.
 func (s Survey) matrix(of func(wire.Reach) int64, known func(a, b int, v int64) bool) [][]int64 {
 	n := len(s.Servers)
 	out := make([][]int64, n)
@@ -138,9 +137,8 @@ func (s Survey) oneMachine(a, b int) bool {
 
 type group []int
 
-// group puts servers that are near to each other together. It leaves out those of
-// whom too little is known, and is clean when nearness is the same thing for all
-// of a group.
+// group groups servers that are near to each other. It leaves out servers with missing values, and
+// is clean if nearness agrees for all of a group.
 func (s Survey) group(m measure) (groups []group, clean bool) {
 	seen := make([]bool, len(s.Servers))
 	judged := s.complete(m)
@@ -152,7 +150,7 @@ func (s Survey) group(m measure) (groups []group, clean bool) {
 		for _, b := range judged {
 			if b == a || s.together(m, a, b) {
 				if seen[b] {
-					return nil, false // near to this one, and in the group of another
+					return nil, false // near to this one, and in another group
 				}
 				seen[b] = true
 				g = append(g, b)
@@ -176,8 +174,8 @@ func (s Survey) together(m measure, a, b int) bool {
 	return v == unknown && s.oneMachine(a, b) || v != unknown && v <= m.near
 }
 
-// complete returns servers of whom each pair is known: whoever has the most
-// unknown ones is left out, until none is left.
+// complete returns servers with values for all pairs: the one with the most unknown values is left
+// out, until none has any.
 func (s Survey) complete(m measure) []int {
 	judged := make([]int, len(s.Servers))
 	missing := make([]int, len(s.Servers))

@@ -10,10 +10,9 @@ import (
 	"evbench/controller/wire"
 )
 
-// Followed says of which pairs of servers, [from][to], the routers on the way
-// are to be asked for: of one pair for each ordered pair of leaves, spread over
-// the servers of both. The servers of a leaf share its routes, and a switch
-// answers a few such questions in a second only.
+// Followed selects the pairs of servers, [from][to], for which to ask for the routers on the way:
+// one pair for each ordered pair of leaves, spread over the servers of both. The servers of a leaf
+// share its routes, and a switch answers only a few such questions in a second.
 func Followed(servers []Server) [][]bool {
 	on := map[int][]int{}
 	out := make([][]bool, len(servers))
@@ -31,10 +30,10 @@ func Followed(servers []Server) [][]bool {
 	return out
 }
 
-// A way is one that was followed: to the address for a spine.
+// A way is a followed path: to the address for a spine.
 type way struct {
 	from, to, spine int
-	half            string // the switch half way that the address is for
+	half            string // the intended switch half way
 	wire.Reach
 }
 
@@ -52,8 +51,8 @@ func (s Survey) kind() string {
 	return "path"
 }
 
-// ways lists them; where a server has not one address for each spine, no address
-// stands for one.
+// ways lists them. If a server does not have exactly one address for each spine, its addresses
+// stand for no spine.
 func (s Survey) ways() []way {
 	var out []way
 	for from, row := range Followed(s.Servers) {
@@ -68,8 +67,8 @@ func (s Survey) ways() []way {
 	return out
 }
 
-// paths finds addresses that lead through another switch than the spine they are
-// for. What was not seen is a warning and never counts as right.
+// paths finds addresses that lead through another switch than their spine. A missing answer is a
+// warning and never counts as correct.
 func (s Survey) paths(r *Report) {
 	ways := s.ways()
 	right := 0
@@ -99,7 +98,7 @@ func (s Survey) paths(r *Report) {
 	r.Warnings = append(r.Warnings, s.shared(ways)...)
 }
 
-// nameless is what routers without an address call themselves (RFC 7600).
+// nameless is the address used by routers without an address (RFC 7600).
 const nameless = "192.0.0.8"
 
 func (s Survey) unseen(w way) string {
@@ -121,8 +120,8 @@ func (s Survey) unseen(w way) string {
 	return ""
 }
 
-// shared finds addresses for different spines that lead through one router,
-// which can be told without knowing whose its address is.
+// shared finds addresses for different spines that lead through one router, which needs no
+// knowledge of the router's name.
 func (s Survey) shared(ways []way) []string {
 	type key struct {
 		from, to int

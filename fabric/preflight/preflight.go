@@ -1,6 +1,7 @@
-// Package preflight answers: does every server of plain hosts reach every other one, is each on the
-// leaf that the topology file says, does the address for a spine lead through that spine, and are
-// the machines alike? A Prober measures from a worker; Judge and Compare read what all have measured.
+// Package preflight checks that every server of plain hosts reaches every other one, that each is
+// on its leaf of the topology file, that the address for a spine leads through that spine, and that
+// the machines are alike. A Prober measures from a worker; Judge and Compare evaluate all
+// measurements.
 package preflight
 
 import (
@@ -14,40 +15,40 @@ import (
 	"evbench/internal/show"
 )
 
-// A Server is one server as it is meant to be.
+// A Server is one server as intended.
 type Server struct {
 	Name string // "server5"
 	Host string // its machine; "": not known
-	Leaf int    // that the file puts it on
+	Leaf int    // by the file
 }
 
-// A Survey is what was measured.
+// A Survey is the measurements.
 type Survey struct {
 	Servers []Server
-	Reached [][][]wire.Reach // [from][to], by address; nil where not measured
+	Reached [][][]wire.Reach // [from][to], by address; nil if not measured
 	Spines  int              // paths between leaves: of two levels, the spines
-	// Half names the switch half way from one leaf to another by a path; nil: that of two levels, "spine3".
+	// Half names the switch half way from one leaf to another by a path; nil: that of two levels,
+	// "spine3".
 	Half func(from, to, path int) string
-	// Switches is whose an address is that a router calls itself by: "spine3".
+	// Switches maps an address that a router uses for itself to its switch: "spine3".
 	Switches map[string]string
 }
 
-// A Report is what a Survey shows.
+// A Report is the findings of a Survey.
 type Report struct {
-	unreached []string // who is not reached, at which address, and why
-	misplaced []string // who seems to sit on another leaf
-	diverted  []string // which address for a spine leads through another switch
-	Warnings  []string // what could not be looked at, and should be
-	Notes     []string // how far this was looked at, and what is odd but harmless
+	unreached []string // servers not reached, with addresses and reasons
+	misplaced []string // servers that seem to be on another leaf
+	diverted  []string // addresses for a spine that lead through another switch
+	Warnings  []string // checks that were impossible, and should be possible
+	Notes     []string // extent of the checks, and harmless irregularities
 }
 
-// Judge reads a survey.
 func Judge(s Survey) Report {
 	var r Report
 	r.unreached = s.unreached()
 	r.Notes = append(s.coverage(), s.counts()...)
 	if len(r.unreached) > 0 {
-		return r // leaves are told apart once all is connected
+		return r // leaves are compared once all is connected
 	}
 	var note string
 	r.misplaced, note = s.leaves()
@@ -60,7 +61,7 @@ func Judge(s Survey) Report {
 
 const maxLines = 20
 
-// Err returns all findings that a run must not begin with, or nil.
+// Err returns all findings that prevent a run, or nil.
 func (r Report) Err() error {
 	if len(r.unreached)+len(r.misplaced)+len(r.diverted) == 0 {
 		return nil
@@ -134,7 +135,7 @@ func (s Survey) addresses(to int) int {
 	return 0
 }
 
-// name is a server, with its machine where there are several.
+// name is a server, with its machine if there are several.
 func (s Survey) name(i int) string {
 	v := s.Servers[i]
 	if v.Host == "" || !slices.ContainsFunc(s.Servers, func(w Server) bool { return w.Host != v.Host }) {

@@ -161,8 +161,8 @@ func TestLeaves(t *testing.T) {
 	}{
 		{"as the file says", byHops(file...), nil, nil, hops + "; they are as the file says"},
 		{"two changed places", byHops(swapped...), nil, []string{
-			"server2 (node2) seems to sit on leaf1, not on leaf0 as the file says: 1 hop to server4 (node4), 3 hops to server0 (node0) of leaf0",
-			"server3 (node3) seems to sit on leaf0, not on leaf1 as the file says: 1 hop to server0 (node0), 3 hops to server4 (node4) of leaf1",
+			"server2 (node2) seems to be on leaf1, not on leaf0 as the file says: 1 hop to server4 (node4), 3 hops to server0 (node0) of leaf0",
+			"server3 (node3) seems to be on leaf0, not on leaf1 as the file says: 1 hop to server0 (node0), 3 hops to server4 (node4) of leaf1",
 		}, hops},
 		{"one is elsewhere", byHops(0, 0, 7, 1, 1, 1), nil, []string{
 			"server2 (node2) seems to sit on another leaf than leaf0, where the file puts it: 3 hops to server0 (node0) of leaf0",
@@ -177,11 +177,11 @@ func TestLeaves(t *testing.T) {
 				}
 			}
 		}, []string{
-			"server3 (node3) seems to sit on leaf0, not on leaf1 as the file says: 1 hop to server0 (node0), 3 hops to server4 (node4) of leaf1",
+			"server3 (node3) seems to be on leaf0, not on leaf1 as the file says: 1 hop to server0 (node0), 3 hops to server4 (node4) of leaf1",
 		}, hops + "; of 1 servers too little is known"},
 		{"times are clear", byTime(10*us, 14*us, swapped...), nil, []string{
-			"server2 (node2) seems to sit on leaf1, not on leaf0 as the file says: 10.1µs to server4 (node4), 14µs to server0 (node0) of leaf0",
-			"server3 (node3) seems to sit on leaf0, not on leaf1 as the file says: 10µs to server0 (node0), 14.1µs to server4 (node4) of leaf1",
+			"server2 (node2) seems to be on leaf1, not on leaf0 as the file says: 10.1µs to server4 (node4), 14µs to server0 (node0) of leaf0",
+			"server3 (node3) seems to be on leaf0, not on leaf1 as the file says: 10µs to server0 (node0), 14.1µs to server4 (node4) of leaf1",
 		}, "leaves are told apart by latency: 10.1µs within a leaf, 14µs between leaves"},
 		{"times are too close", byTime(10*us, 12*us, swapped...), nil, nil, cannot},
 		{"one pair is slow", byTime(10*us, 10*us, file...), func(s Survey) { s.Reached[0][1][0].RTT, s.Reached[1][0][0].RTT = 90*us, 90*us }, nil, cannot},

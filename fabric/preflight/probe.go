@@ -15,35 +15,34 @@ import (
 )
 
 const (
-	// connectTime lets the first packet of a connection be lost once.
+	// connectTime tolerates the loss of the first packet of a connection.
 	connectTime = 2500 * time.Millisecond
-	// leastAway is how much later than it should a time-out comes at least that tells of a
-	// machine that stood still, and connects is how often it tries then.
+	// leastAway is the least delay of a time-out that shows that the machine stood still, and
+	// connects is the number of attempts then.
 	leastAway = 100 * time.Millisecond
 	connects  = 3
-	// pings is how many packets are sent; the time of the fastest counts.
+	// pings is how many packets are sent; the fastest counts.
 	pings = 20
-	// pingTime is how long one is waited for.
+	// pingTime is the wait for an answer to one.
 	pingTime = 300 * time.Millisecond
-	// maxSilent is how many in a row may stay without answer, and after how many
-	// peers that do not echo no further one is asked.
+	// maxSilent is how many in a row may stay without answer, and how many silent peers end all
+	// pings.
 	maxSilent = 3
 )
 
-// A Prober tells how other servers are reached.
+// A Prober measures how other servers are reached.
 type Prober struct {
 	token  string
-	silent atomic.Int32 // peers in a row that did not echo
+	silent atomic.Int32 // peers in a row without an echo
 }
 
 // NewProber returns a Prober for servers with the same token.
 func NewProber(token string) *Prober { return &Prober{token: token} }
 
-// Probe connects to every address, all at once, and then sends small packets to
-// those that it can connect to, one address after the other. To a peer whose
-// first address does not echo it sends no more, and after three such peers in a
-// row to nobody. With routers set it asks for the one half way to each address
-// but the first, which routing tables lead anywhere.
+// Probe connects to every address, all at once, and then sends small packets to the addresses that
+// accept, one after the other. If a peer's first address does not echo, Probe sends it no more
+// packets, and after three such peers in a row none to any peer. With routers set it asks for the
+// router half way to each address but the first, whose path is up to routing tables.
 func (p *Prober) Probe(ctx context.Context, addrs []string, routers bool) []wire.Reach {
 	out := make([]wire.Reach, len(addrs))
 	var wg sync.WaitGroup
@@ -89,8 +88,8 @@ func connect(ctx context.Context, addr string) (reason string) {
 
 const timedOut = "timed out"
 
-// why is the reason in an error of the network, without the addresses: the same
-// for all that failed in the same way.
+// why is the reason in a network error, without the addresses: the same for all failures of one
+// kind.
 func why(err error) string {
 	var errno syscall.Errno
 	var timeout net.Error
@@ -106,8 +105,8 @@ func why(err error) string {
 	return err.Error()
 }
 
-// ping returns the routers on the way to an address (-1: not known) and the
-// shortest time there and back (0: no answer).
+// ping returns the number of routers on the way to an address (-1: not known) and the shortest
+// round trip (0: no answer).
 func ping(ctx context.Context, addr, token string) (hops int, rtt time.Duration) {
 	hops = -1
 	d := net.Dialer{Timeout: connectTime, Control: sendTTL}
@@ -124,7 +123,7 @@ func ping(ctx context.Context, addr, token string) (hops int, rtt time.Duration)
 			silent++
 			continue
 		case err != nil:
-			return hops, rtt // nobody listens there, says the other machine
+			return hops, rtt // the other machine says that the port is closed
 		}
 		silent = 0
 		if rtt == 0 || took < rtt {
@@ -145,8 +144,8 @@ type exchange struct {
 	sent  int
 }
 
-// once sends the next packet and returns what the first answer says, which may
-// be a late one to a packet before.
+// once sends the next packet and returns the data of the first answer, which may be a late one to
+// an earlier packet.
 func (e *exchange) once() (ttl byte, took time.Duration, err error) {
 	p := newPacket(e.token, request, 0, uint32(e.sent), e.nonce)
 	began := time.Now()

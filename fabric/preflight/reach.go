@@ -15,8 +15,8 @@ type fault struct {
 	addr, why string
 }
 
-// unreached puts the faults into as few words as they allow: servers that nobody
-// reaches, servers that reach nobody, then the rest by who does not reach.
+// unreached summarises the faults: servers reached by none, servers that reach none, then the rest
+// by the server that does not reach.
 func (s Survey) unreached() []string {
 	faults := s.faults()
 	if len(faults) == 0 {
@@ -52,8 +52,8 @@ func (s Survey) faults() []fault {
 	return out
 }
 
-// nobodyReaches takes the addresses of a server out of the faults that none of
-// at least two others reaches.
+// nobodyReaches removes the faults of a server's addresses that none of at least two others
+// reaches.
 func (s Survey) nobodyReaches(to int, faults []fault) (text string, rest []fault) {
 	asked := 0
 	for from := range s.Servers {
@@ -82,8 +82,8 @@ func (s Survey) nobodyReaches(to int, faults []fault) (text string, rest []fault
 		s.name(to), asked, show.Few(addresses(mine)), reasons(mine)), rest
 }
 
-// reachesNobody takes a server out of the faults that cannot connect to any
-// address of at least two others.
+// reachesNobody removes the faults of a server that cannot connect to any address of at least two
+// others.
 func (s Survey) reachesNobody(from int, faults []fault) (text string, rest []fault) {
 	var mine []fault
 	for _, f := range faults {
@@ -136,7 +136,7 @@ func addresses(faults []fault) []string {
 	return out
 }
 
-// reasons lists the different reasons of faults, the most frequent first.
+// reasons lists the distinct reasons of faults, the most frequent first.
 func reasons(faults []fault) string {
 	count := map[string]int{}
 	for _, f := range faults {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// nowhere is the seat of a group that is none of the leaves of the file.
+// nowhere is the seat of a group that is not a leaf of the file.
 const nowhere = -1
 
-// compare names the servers that are not in the group of their leaf, with one
-// that they are near to and one of their leaf that they are far from.
+// compare names the servers that are not in the group of their leaf, each with a near server and a
+// far one of its leaf.
 func (s Survey) compare(m measure, groups []group) []string {
 	seats := s.seats(groups)
 	text := make([]string, len(s.Servers))
@@ -25,9 +25,8 @@ func (s Survey) compare(m measure, groups []group) []string {
 	return slices.DeleteFunc(text, func(t string) bool { return t == "" })
 }
 
-// seats says which leaf of the file each group is: the one that most of it is
-// said to be on. Which leaf is which cannot be measured, so that a file with all
-// servers of two leaves exchanged is as good as one without.
+// seats maps each group to a leaf of the file: the leaf of most of its servers. Names of leaves
+// cannot be measured, so a file that exchanges all servers of two leaves passes as well.
 func (s Survey) seats(groups []group) []int {
 	type match struct{ group, leaf, count int }
 	var all []match
@@ -53,10 +52,10 @@ func (s Survey) seats(groups []group) []int {
 	return seats
 }
 
-// complain says of one server of a group where it seems to be, and why.
+// complain says where one server of a group seems to be, and why.
 func (s Survey) complain(m measure, groups []group, seats []int, at, v int) string {
 	file := s.Servers[v].Leaf
-	text := fmt.Sprintf("%s seems to sit on leaf%d, not on leaf%d as the file says", s.name(v), seats[at], file)
+	text := fmt.Sprintf("%s seems to be on leaf%d, not on leaf%d as the file says", s.name(v), seats[at], file)
 	if seats[at] == nowhere {
 		text = fmt.Sprintf("%s seems to sit on another leaf than leaf%d, where the file puts it", s.name(v), file)
 	}

@@ -1,5 +1,5 @@
-// Package answer answers: what does a command say first? Every command that measures, plans or checks begins
-// with one sentence and a verdict; text, pages, the live page and JSON show the same Answer.
+// Package answer is the first output of a command. Every command that measures, plans or checks
+// begins with one sentence and a verdict; text, pages, the live page and JSON show the same Answer.
 package answer
 
 import (
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// A Verdict says whether what was asked about is as it should be.
+// A Verdict says whether the subject of a question is as it should be.
 type Verdict string
 
-// The verdicts. Good and Bad are said of what is known; Unknown where a figure is missing or
-// cannot be trusted; Pending while it is still being measured.
+// The verdicts. Good and Bad rest on known figures; Unknown means that a figure is missing or
+// untrustworthy; Pending that it is still being measured.
 const (
 	Good    Verdict = "GOOD"
 	Bad     Verdict = "BAD"
@@ -23,21 +23,21 @@ const (
 	Pending Verdict = "PENDING"
 )
 
-// An Answer is what a command found out.
+// An Answer is the result of a command.
 type Answer struct {
 	Question string  `json:"question"` // ends with a question mark
 	Verdict  Verdict `json:"verdict"`
 	Sentence string  `json:"sentence"`
-	// Why are the facts that decided, the most important first.
+	// Why lists the decisive facts, the most important first.
 	Why []string `json:"why,omitempty"`
-	// Next are commands that can be typed as they are.
+	// Next lists commands, ready to be typed.
 	Next []string `json:"next,omitempty"`
 }
 
 // String is the first line: the verdict and the sentence.
 func (a Answer) String() string { return fmt.Sprintf("%s: %s", a.Verdict, a.Sentence) }
 
-// WriteText writes the answer for people, and an empty line behind it.
+// WriteText writes the answer for people, followed by an empty line.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, a)
@@ -47,7 +47,8 @@ func (a Answer) WriteText(w io.Writer) error {
 	return err
 }
 
-// Before returns what writes the answer before a text, and into a document behind its schema.
+// Before returns functions that write the answer before a text, and into a document after its
+// schema.
 func (a Answer) Before(text, document func(io.Writer) error) (func(io.Writer) error, func(io.Writer) error) {
 	before := func(w io.Writer) error { return errors.Join(a.WriteText(w), text(w)) }
 	inside := func(w io.Writer) error {
@@ -85,7 +86,7 @@ func Of(good bool) Verdict {
 	return Bad
 }
 
-// Typed quotes the arguments of a command that a shell would split or change.
+// Typed quotes arguments of a command that a shell would split or change.
 func Typed(args ...string) string {
 	out := make([]string, len(args))
 	for i, arg := range args {

@@ -1,5 +1,5 @@
-// Package atomicfile writes files whole or not at all, and reads a file up to a bound.
-// It does not know what is in them.
+// Package atomicfile writes files completely or not at all, and reads a file up to a bound. The
+// content does not matter.
 package atomicfile
 
 import (
@@ -15,7 +15,6 @@ import (
 	"syscall"
 )
 
-// A File is one to write.
 type File struct {
 	Name  string
 	Write func(io.Writer) error
@@ -24,16 +23,14 @@ type File struct {
 // Write writes one file; see WriteAll.
 func Write(name string, write func(io.Writer) error) error { return WriteAll(File{name, write}) }
 
-// WriteAll writes each file to a neighbour, syncs them and renames them into place once
-// all are written. It makes the folders of the files, and their parents, where they are
-// not there. On error the files are what they were before, no folder is made, and the
-// error names the file.
+// WriteAll writes each file to a neighbour, syncs them and renames them into place once all are
+// written. It makes missing folders of the files, and their parents. On an error the files are
+// unchanged, no folder is made, and the error names the file.
 //
-// A new file has the mode that the umask leaves; one that is replaced keeps its mode. A
-// link stays one: the file behind it is replaced, unless somebody else may have put the
-// link there (a *trust.Error). Two names for one file are a *ClashError, and nothing is
-// written. What is no file but a device or a pipe, such as /dev/null, is written to as it
-// stands, and so is what this process has open, such as /dev/stdout.
+// A new file has the mode that the umask leaves; a replaced file keeps its mode. A link stays a
+// link: its target is replaced, unless another user may have made the link (a *trust.Error). Two
+// names for one file are a *ClashError, and nothing is written. A device or a pipe, such as
+// /dev/null, is written directly, and so is an open file of this process, such as /dev/stdout.
 func WriteAll(files ...File) (err error) {
 	names := make([]string, len(files))
 	for i, f := range files {
@@ -64,8 +61,8 @@ func WriteAll(files ...File) (err error) {
 	return nil
 }
 
-// remove removes files and folders. Those that are in place by now have gone already, and
-// so stay folders with something in them.
+// remove removes files and folders. Files already in place have other names by now, and so folders
+// with content stay.
 func remove(made []string) error {
 	var errs []error
 	for _, name := range made {
@@ -76,8 +73,8 @@ func remove(made []string) error {
 	return errors.Join(errs...)
 }
 
-// makeFolder makes a folder and its parents, and returns those that were not there, the
-// deepest first.
+// makeFolder makes a folder and its parents, and returns those that were missing, the deepest
+// first.
 func makeFolder(dir string) (made []string, err error) {
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +106,7 @@ func (p *place) stage(write func(io.Writer) error) (made []string, err error) {
 	return append([]string{p.staged}, made...), p.fill(f, write)
 }
 
-// fill writes the neighbour, and makes it what the file was.
+// fill writes the neighbour, and gives it the attributes of the file.
 func (p *place) fill(f *os.File, write func(io.Writer) error) error {
 	err := write(unnamed{f})
 	if err == nil {
@@ -117,14 +114,14 @@ func (p *place) fill(f *os.File, write func(io.Writer) error) error {
 	}
 	if p.was != nil {
 		if s, ok := p.was.Sys().(*syscall.Stat_t); ok {
-			_ = f.Chown(int(s.Uid), int(s.Gid)) // as far as this user may
+			_ = f.Chown(int(s.Uid), int(s.Gid)) // as far as permitted
 		}
 		err = errors.Join(err, bare(f.Chmod(p.was.Mode().Perm())))
 	}
 	return errors.Join(err, bare(f.Close()))
 }
 
-// put puts the file into place, or writes to what stands there.
+// put renames the file into place, or writes directly.
 func (p *place) put(write func(io.Writer) error) error {
 	if !p.stands {
 		return bare(os.Rename(p.staged, p.target))
@@ -136,7 +133,7 @@ func (p *place) put(write func(io.Writer) error) error {
 	return errors.Join(write(unnamed{f}), bare(f.Close()))
 }
 
-// unnamed is a file whose errors do not name it: nobody knows its name.
+// unnamed is a file whose errors do not name it: its name is temporary.
 type unnamed struct{ f *os.File }
 
 func (u unnamed) Write(b []byte) (int, error) {
@@ -155,8 +152,8 @@ func bare(err error) error {
 	return err
 }
 
-// Read returns what a file with a text holds, as Text gives it. More than most bytes are an
-// error, so that a device or a pipe without an end takes no more memory than that.
+// Read returns the text of a file, as converted by Text. More than most bytes are an error, so that
+// an endless device or pipe takes no more memory than that.
 func Read(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -170,11 +167,11 @@ func Read(name string, most int64) ([]byte, error) {
 	return b, nil
 }
 
-// MaxList bounds what is read of a list with a name or two on a line: LIDs, roots, jobs,
-// cables, hosts.
+// MaxList bounds the size of a list with one or two names on a line: LIDs, roots, jobs, cables,
+// hosts.
 const MaxList = 64 << 20
 
-// Bound returns a reader of r that fails behind the first most bytes.
+// Bound returns a reader of r that fails after the first most bytes.
 func Bound(r io.Reader, most int64) io.Reader { return &bound{r, most, most} }
 
 type bound struct {
@@ -194,8 +191,8 @@ func (b *bound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Text returns a reader of a text in UTF-8 without the byte order mark that some editors put in front
-// of it. It fails where r begins as other than such a text: UTF-16, or with zeros as in packed files.
+// Text returns a reader of a text in UTF-8 without the byte order mark of some editors. It fails if
+// r begins differently: UTF-16, or with zeros as in packed files.
 func Text(r io.Reader) io.Reader { return &text{r: bufio.NewReader(r)} }
 
 type text struct {
@@ -207,12 +204,12 @@ type text struct {
 func (t *text) Read(p []byte) (int, error) {
 	if !t.begun {
 		t.begun = true
-		head, _ := t.r.Peek(4) // less at the end, and errors come again
+		head, _ := t.r.Peek(4) // fewer at the end; errors are returned again
 		switch {
 		case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
 			t.err = errors.New("this is UTF-16: write it as UTF-8")
 		case bytes.IndexByte(head, 0) >= 0:
-			t.err = errors.New("this is no text: it has bytes that are zero")
+			t.err = errors.New("this is not text: it contains zero bytes")
 		case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 			_, _ = t.r.Discard(3)
 		}

@@ -11,8 +11,7 @@ import (
 	"evbench/internal/trust"
 )
 
-// A ClashError says that two names lead to one file, which would hold only what is
-// written last.
+// A ClashError says that two names lead to one file, which would hold only the last write.
 type ClashError struct{ one, other, target string }
 
 func (e *ClashError) Error() string {
@@ -22,25 +21,24 @@ func (e *ClashError) Error() string {
 	return fmt.Sprintf("%s and %s are one file, %s", e.one, e.other, e.target)
 }
 
-// Check reports why these files cannot all be written, as far as that can be told
-// before: see WriteAll.
+// Check reports why these files cannot all be written, as far as that can be known beforehand: see
+// WriteAll.
 func Check(names ...string) error {
 	_, err := find(names)
 	return err
 }
 
-// A place is where a file goes.
+// A place is the destination of a file.
 type place struct {
-	target string      // behind all links
-	was    fs.FileInfo // what is there; nil: nothing
+	target string      // after following all links
+	was    fs.FileInfo // the existing file, or nil
 	staged string      // its neighbour
-	// stands: it is written to as it stands. fd is its number if this process has it
-	// open, else -1.
+	// stands: written directly. fd is its number if this process has it open, else -1.
 	stands bool
 	fd     int
 }
 
-// find returns the places of files, which are different ones.
+// find returns the places of files; they must differ.
 func find(names []string) ([]place, error) {
 	places := make([]place, len(names))
 	taken := map[string]string{}
@@ -61,7 +59,7 @@ func find(names []string) ([]place, error) {
 	return places, nil
 }
 
-// whole is a name without links on the way to it.
+// whole resolves links on the way to a name.
 func whole(name string) string {
 	if abs, err := filepath.Abs(name); err == nil {
 		name = abs
@@ -88,8 +86,7 @@ func newPlace(name string) (place, error) {
 // mostLinks is how many links the kernel follows.
 const mostLinks = 40
 
-// follow returns the file behind links, there or not, or its number if this process has
-// it open.
+// follow returns the target of links, existing or not, or its number if this process has it open.
 func follow(name string) (target string, fd int, err error) {
 	for at, n := name, 0; n <= mostLinks; n++ {
 		dir, _ := filepath.EvalSymlinks(filepath.Dir(at))
@@ -98,7 +95,7 @@ func follow(name string) (target string, fd int, err error) {
 		}
 		info, err := os.Lstat(at)
 		if err != nil || info.Mode().Type() != fs.ModeSymlink {
-			return at, -1, nil // opening it says what is wrong
+			return at, -1, nil // opening it reports the error
 		}
 		if err := trust.Link(at); err != nil {
 			return "", -1, err
@@ -115,8 +112,8 @@ func follow(name string) (target string, fd int, err error) {
 	return "", -1, &fs.PathError{Op: "write", Path: name, Err: syscall.ELOOP}
 }
 
-// open opens what is written to as it stands. What this process has open goes on where
-// it is: under its name it would begin anew.
+// open opens a place for direct writing. A file of this process continues at its position: opened
+// by name it would start anew.
 func (p *place) open() (*os.File, error) {
 	if p.fd < 0 {
 		return os.OpenFile(p.target, os.O_WRONLY, 0)

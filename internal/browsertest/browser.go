@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A Browser has a page open, and keeps what goes wrong in it.
+// A Browser has a page open, and records its errors.
 type Browser struct {
 	Ctx context.Context
 
@@ -26,8 +26,8 @@ type Browser struct {
 	troubles []string
 }
 
-// shared is the browser that the tests of a package have in common: one takes seconds to start,
-// and much of a processor.
+// shared is the common browser of a package's tests: starting one takes seconds, and much of a
+// processor.
 var shared struct {
 	sync.Mutex
 	on  bool
@@ -35,8 +35,8 @@ var shared struct {
 	end func() error
 }
 
-// Main runs the tests of a package, whose pages are then tabs of one browser; it is for TestMain,
-// and returns the exit code. In a package without it each page has a browser of its own.
+// Main runs the tests of a package, with pages as tabs of one browser; call it in TestMain. It
+// returns the exit code. In a package without Main each page has its own browser.
 func Main(m *testing.M) int {
 	shared.on = true
 	code := m.Run()
@@ -49,8 +49,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Open opens the page of an address in Chromium. It fails the test where there is none, since
-// scripts/setup installs it, and skips it where EVBENCH_WITHOUT names chromium.
+// Open opens the page of an address in Chromium. It fails the test if Chromium is missing, since
+// scripts/setup installs it, and skips the test if EVBENCH_WITHOUT names chromium.
 func Open(t *testing.T, url string) *Browser {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("EVBENCH_WITHOUT"), ","), "chromium") {
@@ -65,7 +65,7 @@ func Open(t *testing.T, url string) *Browser {
 	return b
 }
 
-// tab is a page that shares nothing with others but the process; it is closed with the test.
+// tab is a page that shares only the process with others; it is closed with the test.
 func tab(t *testing.T) context.Context {
 	t.Helper()
 	shared.Lock()
@@ -97,7 +97,7 @@ func start() (ctx context.Context, end func() error, err error) {
 	if err != nil {
 		return nil, nil, errors.New("no chromium: install it, or run scripts/setup; EVBENCH_WITHOUT=chromium leaves this out")
 	}
-	// No sandbox: it cannot be had as root, and the page is our own.
+	// No sandbox: root cannot have one, and the page is our own.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.WindowSize(1280, 800))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
@@ -120,7 +120,7 @@ func Call[P, R any](t *testing.T, ctx context.Context, command cdp.Command[P, R]
 	}
 }
 
-// listen keeps errors and warnings of the console, and exceptions.
+// listen records errors and warnings of the console, and exceptions.
 func (b *Browser) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +134,6 @@ func (b *Browser) listen(event any) {
 	}
 }
 
-// Do does something in the page.
 func (b *Browser) Do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(b.Ctx, actions...); err != nil {
@@ -152,7 +151,7 @@ func (b *Browser) Text(t *testing.T, expression string) string {
 	return out
 }
 
-// Quiet checks that nothing went wrong in the page.
+// Quiet checks that the page had no errors.
 func (b *Browser) Quiet(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
@@ -162,7 +161,7 @@ func (b *Browser) Quiet(t *testing.T) {
 	}
 }
 
-// Is checks what an expression of the page comes to.
+// Is checks the value of an expression of the page.
 func (b *Browser) Is(t *testing.T, what, expression, want string) {
 	t.Helper()
 	if got := b.Text(t, expression); got != want {

@@ -9,21 +9,21 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Completes reports whether a shell asks how the words can go on.
+// Completes reports whether a shell asks for completions.
 func Completes(args []string) bool {
 	return args[len(args)-1] == "--"+cli.BashCompletionFlag.Names()[0]
 }
 
-// Words returns the words that may stand somewhere, such as scheduler.Names.
+// Words returns the valid words for a position, such as scheduler.Names.
 type Words func() []string
 
-// complete returns what completes a command: its commands and flags as cli does, its first
-// argument, nil if that is no name, and the values of flags by their first names. Where
-// another value or argument stands it prints nothing, so that a shell completes files.
+// complete returns the completions of a command: its commands and flags from cli, its first
+// argument, nil if that is no name, and the values of flags by their first names. For other values
+// or arguments it prints nothing, so that a shell completes files.
 func complete(c *cli.Command, argument Words, values map[string]Words) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		names, suggest := argument, cli.DefaultCompleteWithFlags(&cli.Command{Subcommands: c.Subcommands, Flags: c.VisibleFlags()})
-		switch last := os.Args[len(os.Args)-2]; { // as cli has it
+		switch last := os.Args[len(os.Args)-2]; { // as cli does
 		case strings.HasPrefix(last, "-"):
 			i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return valueFollows(f, last) })
 			if i < 0 {
@@ -43,7 +43,7 @@ func complete(c *cli.Command, argument Words, values map[string]Words) cli.BashC
 	}
 }
 
-// valueFollows reports whether a word is a flag that takes the next word.
+// valueFollows reports whether a word is a flag with a value after it.
 func valueFollows(f cli.Flag, word string) bool {
 	_, isBool := f.(*cli.BoolFlag)
 	return !isBool && slices.ContainsFunc(f.Names(), func(n string) bool { return strings.Repeat("-", min(len(n), 2))+n == word })

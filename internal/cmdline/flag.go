@@ -28,7 +28,6 @@ var readers = map[string]func(string) (int64, error){
 
 func whole(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-// readFlag makes a flag, and the check of its value.
 func readFlag(line string) (cli.Flag, check) {
 	m := flagLine.FindStringSubmatch(line)
 	hidden, usage := m[4] != "", m[5]
@@ -67,7 +66,6 @@ func readFlag(line string) (cli.Flag, check) {
 	return &cli.StringFlag{Name: name, Aliases: also, Usage: usage, Hidden: hidden, Value: choices[0]}, oneOf(name, choices)
 }
 
-// limit reads a number of the description.
 func limit(read func(string) (int64, error), text string) int64 {
 	n, err := read(text)
 	if err != nil {
@@ -76,19 +74,19 @@ func limit(read func(string) (int64, error), text string) int64 {
 	return n
 }
 
-// Size is the value of a flag of that type; 0 where it has none.
+// Size is the value of a flag of type size; 0 if it has none.
 func Size(c *cli.Context, name string) unit.Bytes {
 	b, _ := unit.ParseBytes(c.String(name)) // checked before the action
 	return b
 }
 
-// Rate is the value of a flag of that type; 0 where it has none.
+// Rate is the value of a flag of type rate; 0 if it has none.
 func Rate(c *cli.Context, name string) unit.Rate {
 	r, _ := unit.ParseRate(c.String(name))
 	return r
 }
 
-// Names are the values of a flag of that type, which has a comma between two; none where it is empty.
+// Names are the values of a flag of type names, separated by commas; none if it is empty.
 func Names(c *cli.Context, name string) (names []string) {
 	for text := range strings.SplitSeq(c.String(name), ",") {
 		if text = strings.TrimSpace(text); text != "" {
@@ -98,7 +96,7 @@ func Names(c *cli.Context, name string) (names []string) {
 	return names
 }
 
-// Numbers are the values of a flag of that type.
+// Numbers are the values of a flag of type numbers.
 func Numbers(c *cli.Context, name string) (numbers []int) {
 	for _, text := range Names(c, name) {
 		n, _ := strconv.Atoi(text)
@@ -130,7 +128,7 @@ func listed(name, kind string) check {
 	}
 }
 
-// sets has a flag, where it is given, set another one: "format:json".
+// sets makes a given flag set another one: "format:json".
 func sets(name, other string) check {
 	to, value, _ := strings.Cut(other, ":")
 	return func(c *cli.Context) error {
@@ -150,7 +148,7 @@ func oneOf(name string, choices []string) check {
 	}
 }
 
-// inRange checks the value of a flag that is not empty: "LOW..HIGH", "LOW..", ">0".
+// inRange checks a non-empty value of a flag: "LOW..HIGH", "LOW..", ">0".
 func inRange(name, limits string, read func(string) (int64, error)) check {
 	low, high, must := int64(1), int64(math.MaxInt64), "more than 0"
 	if a, b, ok := strings.Cut(limits, ".."); ok {
@@ -175,7 +173,7 @@ func inRange(name, limits string, read func(string) (int64, error)) check {
 	}
 }
 
-// rule reads which flags go together.
+// rule parses a rule about combinations of flags.
 func rule(line string) check {
 	r := rules.Parse(line)
 	return func(c *cli.Context) error {

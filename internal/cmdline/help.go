@@ -1,5 +1,5 @@
-// Package cmdline explains a command line from its commands and flags: help of a hundred
-// columns by task, the manual page, and what a shell may complete. It knows no command.
+// Package cmdline builds a command line from a description of its commands and flags: help of a
+// hundred columns by task, the manual page, and shell completion. It contains no command.
 package cmdline
 
 import (
@@ -13,13 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// A Task is what commands are for; --help lists them by it.
+// A Task is the purpose of a group of commands in --help.
 type Task struct {
 	Name     string
 	Commands []*cli.Command
 }
 
-// Commands returns the commands of all tasks, in order.
 func Commands(all []Task) (out []*cli.Command) {
 	for _, t := range all {
 		out = append(out, t.Commands...)
@@ -57,12 +56,12 @@ OPTIONS:{{template "visibleFlagTemplate" .}}
 `
 }
 
-// nothing is a default that says no more than that there is none.
+// nothing is a default that only says that there is none.
 var nothing = regexp.MustCompile(` \(default: (?:false|0|0s)\)$`)
 
 const columns = 100
 
-// PrintHelp is a cli.HelpPrinter that folds what is too long.
+// PrintHelp is a cli.HelpPrinter that folds long lines.
 func PrintHelp(w io.Writer, page string, data any) {
 	var text bytes.Buffer
 	cli.HelpPrinterCustom(&text, page, data, nil)
@@ -71,12 +70,12 @@ func PrintHelp(w io.Writer, page string, data any) {
 	}
 }
 
-// explained is a line that begins with a name, which two blanks or more set apart from
-// what is said of it.
+// explained is a line that begins with a name, which two or more blanks separate from its
+// explanation.
 var explained = regexp.MustCompile(`^ *\S+(?: \S+)* {2,}`)
 
-// fold breaks a line that is too long between words. What follows stands below where the
-// text began; after lines that a shell is to read there is a backslash.
+// fold breaks a long line between words. Continuations are aligned with the start of the text;
+// lines for a shell end in a backslash.
 func fold(line string) string {
 	if utf8.RuneCountInString(line) <= columns {
 		return line

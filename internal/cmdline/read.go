@@ -10,13 +10,13 @@ import (
 	"evbench/internal/proc"
 )
 
-// A Description is the text that commands are made of, in the form that cmd/evbench/commands.txt
-// explains, and what it refers to.
+// A Description is the text that defines commands, in the form explained in
+// cmd/evbench/commands.txt, with the objects it refers to.
 type Description struct {
 	Text   string
 	Words  map[string]string         // for {NAME} in the text
-	Groups map[string][]cli.Flag     // beside those of the text
-	Do     map[string]cli.ActionFunc // by full name: "routes check"; none for commands with others below them
+	Groups map[string][]cli.Flag     // in addition to the text's
+	Do     map[string]cli.ActionFunc // by full name: "routes check"; none for commands with subcommands
 	First  map[string]Words          // completes the first argument, by full name
 	Values map[string]Words          // completes values, by the first name of the flag
 }
@@ -25,14 +25,14 @@ type Description struct {
 type section struct {
 	flags  []cli.Flag
 	values []check // of single flags
-	rules  []check // of flags that go together
+	rules  []check // about combinations of flags
 	help   []string
 }
 
 // A check reports wrong use.
 type check func(*cli.Context) error
 
-// Tasks makes the commands. It panics where the description is wrong.
+// Tasks makes the commands. It panics if the description is invalid.
 func (d Description) Tasks() (tasks []Task) {
 	groups, commands := map[string]*section{}, map[string]*cli.Command{}
 	for name, flags := range d.Groups {
@@ -67,7 +67,7 @@ func (d Description) Tasks() (tasks []Task) {
 	return tasks
 }
 
-// split parts the full name of a command, in lower case, from its arguments.
+// split separates the full name of a command, in lower case, from its arguments.
 func split(text string) (path, args string) {
 	words := strings.Fields(text)
 	n := slices.IndexFunc(words, func(w string) bool { return w != strings.ToLower(w) || strings.ContainsAny(w, "[|") })
@@ -82,7 +82,7 @@ func cutLast(path string) (up, name string, below bool) {
 	return path[:max(i, 0)], path[i+1:], i >= 0
 }
 
-// command makes a command, which counts its arguments unless that is left to its action.
+// command makes a command, which counts its arguments unless its action does.
 func (d Description) command(path string, s *section, args string, counted bool) *cli.Command {
 	_, name, _ := cutLast(path)
 	c := &cli.Command{
@@ -119,7 +119,7 @@ func count(c *cli.Context, path string) error {
 	return Args(c, path, slices.DeleteFunc(words, func(w string) bool { return w[0] == '[' }), most)
 }
 
-// Args reports arguments that are missing, or too many.
+// Args reports missing or surplus arguments.
 func Args(c *cli.Context, path string, needed []string, most int) error {
 	switch n := c.NArg(); {
 	case n < len(needed):

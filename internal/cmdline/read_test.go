@@ -44,7 +44,6 @@ counts by itself
 ? --x --y: one of them
 `
 
-// tried runs the program with arguments.
 func tried(args ...string) error {
 	do := func(c *cli.Context) error { return nil }
 	tasks := cmdline.Description{

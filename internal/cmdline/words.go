@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// FlagsFirst moves the flags of a command before its arguments, so that they
-// may be written in any order; after "--" nothing is moved. A flag of one value that is
-// given twice is an error: only the last would count.
+// FlagsFirst moves the flags of a command before its arguments, so that users may write them in any
+// order; after "--" nothing is moved. Giving a flag of one value twice is an error: only the last
+// would count.
 func FlagsFirst(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 || Completes(args) {
 		return args, nil
@@ -63,8 +63,8 @@ func flagOf(c *cli.Command, name string) cli.Flag {
 	return nil
 }
 
-// takesMany reports whether a flag may be given more than once: each adds to the ones
-// before, or says the same.
+// takesMany reports whether a flag may be given more than once: each adds to the earlier ones, or
+// repeats them.
 func takesMany(f cli.Flag) bool {
 	many, ok := f.(cli.DocGenerationSliceFlag)
 	_, isBool := f.(*cli.BoolFlag)

@@ -13,7 +13,7 @@ import (
 	"evbench/internal/show"
 )
 
-// HelpFirst makes "help COMMAND" of it what it means, "COMMAND --help".
+// HelpFirst turns "help COMMAND" into "COMMAND --help".
 func HelpFirst(args []string) []string {
 	if len(args) < 2 || args[1] != "help" {
 		return args
@@ -25,7 +25,7 @@ func HelpFirst(args []string) []string {
 	return slices.Concat(args[:1], words, []string{"--help"})
 }
 
-// NoCommand is what a program does without a command, and with one that there is not.
+// NoCommand is the action of a program without a command, or with an unknown one.
 func NoCommand(c *cli.Context) error {
 	if !c.Args().Present() {
 		return cli.ShowAppHelp(c)
@@ -34,7 +34,7 @@ func NoCommand(c *cli.Context) error {
 	return proc.Usagef("no command %q; %s%s --help lists them", name, didYouMean(name, namesOf(c.App.Commands)), c.App.Name)
 }
 
-// noSubcommand is NoCommand for a command that has others below it.
+// noSubcommand is NoCommand for a command with subcommands.
 func noSubcommand(c *cli.Context) error {
 	if !c.Args().Present() {
 		return cli.ShowSubcommandHelp(c)
@@ -56,7 +56,7 @@ func namesOf(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// didYouMean asks for the name that was meant, if one is near enough, as a part of an error.
+// didYouMean suggests a name near enough to the given one, as a part of an error.
 func didYouMean(name string, names []string) string {
 	if near := show.Nearest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %s? ", near)
@@ -66,14 +66,13 @@ func didYouMean(name string, names []string) string {
 
 var (
 	undefined = regexp.MustCompile(`^flag provided but not defined: --?(.+)$`)
-	oneDash   = regexp.MustCompile(`(: |for |flag )-([a-z][a-z])`) // as package flag names flags
+	oneDash   = regexp.MustCompile(`(: |for |flag )-([a-z][a-z])`) // the form of package flag
 )
 
-// noUnit is what urfave/cli says of a duration without one.
+// noUnit is the error of urfave/cli about a duration without a unit.
 var noUnit = regexp.MustCompile(`^invalid value "([0-9.]+)" for flag --([a-z-]+): parse error$`)
 
-// WrongFlag returns wrong use of one of the flags; of one that there is not it says which
-// may be meant.
+// WrongFlag returns wrong use of one of the flags; for an unknown flag it suggests one.
 func WrongFlag(err error, flags []cli.Flag) error {
 	err = errors.New(oneDash.ReplaceAllString(err.Error(), "$1--$2"))
 	m := undefined.FindStringSubmatch(err.Error())

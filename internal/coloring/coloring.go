@@ -1,6 +1,5 @@
-// Package coloring answers: how are the edges of a bipartite multigraph coloured such that
-// edges with a common end differ, with as few colours as possible (Color), or each with a
-// colour of its list (ListGraph)?
+// Package coloring colours the edges of a bipartite multigraph such that edges with a common end
+// differ, with as few colours as possible (Color), or each with a colour of its list (ListGraph).
 //
 // Nodes are dense integers, an edge is a pair of them with a multiplicity. By König's theorem
 // k colours suffice whenever no node has more than k edges. Time is O(E log k) expected: an
@@ -18,9 +17,9 @@ import (
 	"math/bits"
 )
 
-// An Edge joins left node U and right node V, N times. Its parallel copies are
-// the units First, First+1, …, First+N-1 in what Color reports; units of an edge
-// with a negative First are coloured but not reported.
+// An Edge joins left node U and right node V, N times. Its parallel copies are the units First,
+// First+1, …, First+N-1 in the reports of Color; units of an edge with a negative First are
+// coloured but not reported.
 type Edge struct{ U, V, N, First int32 }
 
 // A Graph is a bipartite multigraph with left nodes 0..Left-1 and right nodes 0..Right-1.
@@ -35,8 +34,8 @@ type Options struct {
 	Seed uint64
 	// Workers is how many goroutines may work at once. 0 means 1.
 	Workers int
-	// Memory, if not nil, is used and grown where needed, so that many
-	// colourings allocate little more than the largest.
+	// Memory, if not nil, is used and grown as needed, so that many colourings allocate little more
+	// than the largest.
 	Memory *Memory
 }
 
@@ -81,9 +80,8 @@ func (g *Graph) degrees() (left, right []int32) {
 	return left, right
 }
 
-// Color gives each unit of each edge a color 0..k-1 and reports it once through
-// set, which is called from several goroutines at once when there are several
-// workers, in no particular order. It panics when a node has more than k edges.
+// Color gives each unit of each edge a color 0..k-1 and reports it once through set. With several
+// workers set is called concurrently, in any order. Color panics if a node has more than k edges.
 func (g *Graph) Color(k int, o Options, set func(unit, color int32)) {
 	if o.Memory == nil {
 		o.Memory = &Memory{}
@@ -97,10 +95,10 @@ func (g *Graph) Color(k int, o Options, set func(unit, color int32)) {
 	c.weighted(m, w, int32(k), 0)
 }
 
-// Rows colours a graph without parallel copies, given as rows: edge i joins left
-// node i/k and right node right[i] < nodes. It returns the colour 0..k-1 of each
-// edge, in memory that the next use of o.Memory overwrites. len(right) is a
-// multiple of k. It panics when a right node has more than k edges.
+// Rows colours a graph without parallel copies, given as rows: edge i joins left node i/k and right
+// node right[i] < nodes. It returns the colour 0..k-1 of each edge, in memory that the next use of
+// o.Memory overwrites. len(right) is a multiple of k. It panics if a right node has more than k
+// edges.
 func Rows(k int, right []int32, nodes int, o Options) []int32 {
 	if len(right) == 0 {
 		return nil
@@ -122,7 +120,7 @@ func Rows(k int, right []int32, nodes int, o Options) []int32 {
 			j = 0
 		}
 	}
-	for v, d := range total { // rows that make up what the bins lack
+	for v, d := range total { // rows that complete the bins
 		for range int32(k) - d {
 			p.units = append(p.units, c.unit(int32(v), j))
 			if j++; j == int32(k) {
@@ -134,13 +132,13 @@ func Rows(k int, right []int32, nodes int, o Options) []int32 {
 	return p.colors[:len(right)]
 }
 
-// unreported is the First of units that are not reported. Adding any offset
-// within an edge to it leaves it negative.
+// unreported is the First of units that are not reported. It stays negative when any offset within
+// an edge is added.
 const unreported = math.MinInt32
 
 // regular returns a k-regular graph that contains g. Nodes whose degrees together are at most k
 // become one node, which only makes the colouring stricter and keeps the result below twice the
-// size of g; what is missing is filled with edges that are not reported.
+// size of g. Unreported edges complete the graph.
 func (g *Graph) regular(k int32, to *multigraph) *multigraph {
 	left, right := g.degrees()
 	binL, degL := merge(left, k)
@@ -171,7 +169,7 @@ func merge(degree []int32, k int32) (bin, total []int32) {
 	return bin, total
 }
 
-// pad returns unreported edges that make up what nodes lack of k edges.
+// pad returns unreported edges that complete nodes to k edges.
 func pad(nodes int, degL, degR []int32, k int32) []Edge {
 	missing := func(degree []int32, v int) int32 {
 		if v < len(degree) {

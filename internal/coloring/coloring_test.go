@@ -163,31 +163,3 @@ func TestDegree(t *testing.T) {
 	got := g.Degree()
 	expect.True(t, got == 5, "Degree() = %d, want 5", got)
 }
-
-// BenchmarkColor colours what one spine of FT(2;20,18) without failures carries.
-func BenchmarkColor(b *testing.B) {
-	g := &coloring.Graph{Left: 18, Right: 18}
-	for u := range int32(18) {
-		for v := range int32(18) {
-			e := coloring.Edge{U: u, V: v, N: 20, First: (u*18 + v) * 20}
-			if u == v {
-				e.N--
-			}
-			g.Edges = append(g.Edges, e)
-		}
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		g.Color(359, coloring.Options{Seed: uint64(i)}, func(unit, color int32) {})
-	}
-}
-
-// BenchmarkRows colours what lift does for a leaf of FT(2;64,64).
-func BenchmarkRows(b *testing.B) {
-	right := rows(rand.New(rand.NewPCG(1, 1)), 64, 4096, 4096)
-	var memory coloring.Memory
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		coloring.Rows(64, right, 4096, coloring.Options{Seed: uint64(i), Memory: &memory})
-	}
-}

@@ -5,19 +5,14 @@ import "math/bits"
 // MaxListColors is the number of colours that lists may draw from: 0..255.
 const MaxListColors = 256
 
-// A ColorSet is a set of colours.
 type ColorSet [MaxListColors / 64]uint64
 
-// Add puts a color into the set.
 func (s *ColorSet) Add(color int) { s[color>>6] |= 1 << (color & 63) }
 
-// Remove takes a color out of the set.
 func (s *ColorSet) Remove(color int) { s[color>>6] &^= 1 << (color & 63) }
 
-// Has reports whether a color is in the set.
 func (s *ColorSet) Has(color int) bool { return s[color>>6]>>(color&63)&1 == 1 }
 
-// Len returns the number of colours in the set.
 func (s *ColorSet) Len() int {
 	n := 0
 	for _, w := range s {
@@ -26,7 +21,6 @@ func (s *ColorSet) Len() int {
 	return n
 }
 
-// And returns the colours in both sets.
 func (s ColorSet) And(t ColorSet) ColorSet {
 	for i := range s {
 		s[i] &= t[i]
@@ -34,7 +28,6 @@ func (s ColorSet) And(t ColorSet) ColorSet {
 	return s
 }
 
-// Or returns the colours in either set.
 func (s ColorSet) Or(t ColorSet) ColorSet {
 	for i := range s {
 		s[i] |= t[i]
@@ -42,7 +35,6 @@ func (s ColorSet) Or(t ColorSet) ColorSet {
 	return s
 }
 
-// Without returns the colours of s that are not in t.
 func (s ColorSet) Without(t ColorSet) ColorSet {
 	for i := range s {
 		s[i] &^= t[i]
@@ -64,18 +56,18 @@ func (s *ColorSet) Next(from int) int {
 	return none
 }
 
-// A ListEdge joins left node U and right node V and may have a color of List.
+// A ListEdge joins left node U and right node V. Its valid colors are in List.
 type ListEdge struct {
 	U, V int32
 	List ColorSet
 }
 
-// A ListGraph is a bipartite multigraph of which every edge has a list of the
-// colours it may have; parallel edges are edges of their own.
+// A ListGraph is a bipartite multigraph in which every edge has a list of its valid colours;
+// parallel edges are separate edges.
 type ListGraph struct {
 	Left, Right int
 	Edges       []ListEdge
-	// Room is how many edges of a color a node can have; right node v is number Left + v. nil: one.
+	// Room is how many edges of a color fit at a node; right node v is number Left + v. nil: one.
 	Room func(node, color int) int
 }
 
@@ -87,35 +79,34 @@ type ListOptions struct {
 	Steps int
 	// Nodes bounds the exact search. 0 means 20,000; negative means none.
 	Nodes int
-	// Partial says that the caller wants many edges coloured rather than a proof
-	// that not all can be: there is no certificate and no exact search.
+	// Partial asks for many coloured edges rather than a proof that not all can be coloured: there
+	// is no certificate and no exact search.
 	Partial bool
 }
 
-// An Outcome is what a list colouring came to.
+// An Outcome is the result of a list colouring.
 type Outcome int
 
 const (
 	// Colored says that every edge has a color.
 	Colored Outcome = iota
-	// Impossible says that there is no colouring; the certificate tells why.
+	// Impossible says that there is no colouring; the certificate gives the reason.
 	Impossible
 	// GaveUp says that the search ended at its bound: nothing is proven.
 	GaveUp
 )
 
-// A ListColoring is what ListGraph.Color found.
 type ListColoring struct {
 	Outcome Outcome
-	// Color is the color of each edge, or -1. Edges with a common end differ. Not all edges have
-	// one unless Outcome is Colored; then many have, but it is not proven that no more could.
+	// Color is the color of each edge, or -1. Edges with a common end differ. All edges have one if
+	// Outcome is Colored; otherwise many have, without a proof that no more could.
 	Color       []int16
 	Uncolored   int
 	Certificate *Certificate // if Outcome is Impossible
 }
 
-// Color gives each edge a color of its list such that edges with a common end
-// differ, or shows that this cannot be, or gives up. It tries, in this order:
+// Color gives each edge a color of its list such that edges with a common end differ, or proves
+// that this is impossible, or gives up. It tries, in this order:
 //
 //   - All lists equal, and room for one edge: König's theorem (Graph.Color).
 //   - Every list longer than the number of edges that an orientation of the line graph puts before
@@ -129,9 +120,8 @@ type ListColoring struct {
 //   - Count certificates.
 //   - Exact search: DSATUR with backtracking.
 //
-// List edge colouring is NP-complete, also of bipartite graphs; the two searches
-// are bounded. The others cost O(E·(Δ + colours)), and O(open²) for the open edges
-// that the greedy step begins with.
+// List edge colouring is NP-complete, even for bipartite graphs; the two searches are bounded. The
+// others cost O(E·(Δ + colours)), and O(open²) for the open edges at the start of the greedy step.
 func (g *ListGraph) Color(o ListOptions) *ListColoring {
 	if g.Room == nil || len(g.Edges) == 0 {
 		if c := g.koenig(o.Seed); c != nil {
@@ -166,8 +156,8 @@ func (g *ListGraph) start(seed uint64) *listState {
 	return s
 }
 
-// search improves a partial colouring by tabu search, and tries others where this
-// one gets stuck. It returns the best.
+// search improves a partial colouring by tabu search, and tries others if it gets stuck. It returns
+// the best.
 func (s *listState) search(seed uint64, steps int) *listState {
 	const rounds = 4
 	best := s
@@ -182,9 +172,9 @@ func (s *listState) search(seed uint64, steps int) *listState {
 	return best
 }
 
-// Extend colours the edges without a color (-1) in a proper partial colouring by
-// exchanging two colours along alternating paths, and reports whether it could for
-// all. Otherwise color stays as it is. O(colours²·nodes) an edge.
+// Extend colours the edges without a color (-1) in a proper partial colouring by exchanging two
+// colours along alternating paths, and reports whether it coloured all. Otherwise color is
+// unchanged. O(colours²·nodes) an edge.
 func (g *ListGraph) Extend(color []int16) bool {
 	s := newListState(g)
 	for e, c := range color {
@@ -208,7 +198,7 @@ func limit(n int) int {
 	return max(n, 0)
 }
 
-// result returns the colouring found; a certificate shows that there is no better outcome.
+// result returns the colouring found; a certificate shows that no better outcome exists.
 func (s *listState) result(c *Certificate) *ListColoring {
 	r := &ListColoring{Color: s.color, Uncolored: s.left(), Certificate: c}
 	switch {
@@ -245,8 +235,7 @@ func (g *ListGraph) degrees() []int32 {
 	return d
 }
 
-// proper returns an edge colouring without lists, with as many colours as the
-// largest degree, and that number.
+// proper returns an edge colouring without lists, and its number of colours, the largest degree.
 func (g *ListGraph) proper(seed uint64) ([]int16, int) {
 	k := 0
 	for _, d := range g.degrees() {
@@ -261,7 +250,7 @@ func (g *ListGraph) proper(seed uint64) ([]int16, int) {
 	return color, k
 }
 
-// koenig colours a graph of which all lists are equal and long enough, or returns nil.
+// koenig colours a graph whose lists are all equal and long enough, or returns nil.
 func (g *ListGraph) koenig(seed uint64) *ListColoring {
 	if len(g.Edges) == 0 {
 		return &ListColoring{}

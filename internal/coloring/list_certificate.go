@@ -4,13 +4,13 @@ package coloring
 type CertificateKind int
 
 const (
-	// Hall: edges at one node have fewer colours together than they are.
+	// Hall: the edges at one node outnumber the colours of their lists.
 	Hall CertificateKind = iota
-	// Count: each color can be given to so many edges at once, the size of a largest matching of
-	// the edges that allow it; these numbers sum to less than the edges there are.
+	// Count: the size of a largest matching of the edges that allow a color bounds the edges of
+	// that color; these sizes sum to less than the number of edges.
 	Count
-	// Exhausted: a search through all colourings found none. This is a statement,
-	// not a proof that can be checked in less time.
+	// Exhausted: a search through all colourings found none. This is a claim, not a proof that can
+	// be checked in less time.
 	Exhausted
 )
 
@@ -21,10 +21,10 @@ type Certificate struct {
 	// Node and Right are the common end of the edges: Hall only.
 	Node  int
 	Right bool
-	// Colors are those of the lists of the edges.
+	// Colors are all colours in the lists of the edges.
 	Colors ColorSet
-	// Most is how many of the edges can be given each of Colors at once, in order
-	// of the colours: Count only.
+	// Most is how many of the edges can have each of Colors at once, in order of the colours: Count
+	// only.
 	Most []int
 }
 
@@ -36,9 +36,9 @@ func (g *ListGraph) all() []int32 {
 	return out
 }
 
-// crowded returns a Hall certificate of the node that has most edges too many, or nil: at each
-// node a matching of edges and colours decides (Hall). O(Σ deg²·|list|) at worst; nodes of which
-// each list has as many colours as they have edges cost next to nothing.
+// crowded returns a Hall certificate of the node with the most surplus edges, or nil: at each node
+// a matching of edges and colours decides (Hall). O(Σ deg²·|list|) at worst; nodes whose lists all
+// have as many colours as the node has edges cost almost nothing.
 func (g *ListGraph) crowded() *Certificate {
 	var worst *Certificate
 	over := 0
@@ -72,9 +72,8 @@ func (g *ListGraph) byNode() [][]int32 {
 	return out
 }
 
-// hall matches the edges of a node to colours. Where some edge stays over, the edges that
-// alternating paths lead to from all such edges are the set that has most edges too many; hall
-// returns it and how many those are, or nil.
+// hall matches the edges of a node to colours. If edges stay unmatched, the edges on alternating
+// paths from them are the set with the most surplus edges; hall returns it and the surplus, or nil.
 func (g *ListGraph) hall(node int, at []int32) (*Certificate, int) {
 	var owners [MaxListColors][]int32 // indices in at, by color
 	var tried ColorSet
@@ -112,7 +111,7 @@ func (g *ListGraph) hall(node int, at []int32) (*Certificate, int) {
 	in := make([]bool, len(at))
 	for _, i := range over {
 		in[i] = true
-		try(i) // fails; tried are the colours that it leads to
+		try(i) // fails; tried is the colours that it reaches
 	}
 	cert := &Certificate{Kind: Hall, Colors: tried}
 	for c := tried.Next(0); c >= 0; c = tried.Next(c + 1) {
@@ -145,7 +144,7 @@ func (g *ListGraph) scarce() *Certificate {
 	return nil
 }
 
-// count sums what the colours can do for the edges.
+// count sums the largest matchings of the colours.
 func (g *ListGraph) count(edges []int32) *Certificate {
 	cert := &Certificate{Kind: Count, Edges: edges}
 	for _, e := range edges {

@@ -2,20 +2,20 @@ package coloring
 
 import "slices"
 
-// A partial is a colouring of some edges: at a node no more edges have a color than it has room
-// for, one unless rooms says otherwise.
+// A partial is a colouring of some edges. At a node a color has at most as many edges as it has
+// room for, one unless rooms is called.
 type partial struct {
 	width int // above the highest color
 	lefts int32
 	edges []ListEdge
 	color []int16    // of each edge, or none
-	at    []int32    // by node·width + color: an edge that has it there, or none; left nodes first
-	free  []ColorSet // by node: the colours that it has room for
+	at    []int32    // by node·width + color: an edge with that color there, or none; left nodes first
+	free  []ColorSet // by node: the colours with room there
 	path  []int32
 
-	room    []int32 // as at: for how many edges more; nil: one at most
+	room    []int32 // indexed like at: room for further edges; nil: one at most
 	next    []int32 // with room, by 2·edge + side: the next edge of the color at the node
-	flipped []bool  // with room, by edge: it is on the path
+	flipped []bool  // with room, by edge: the edge is on the path
 }
 
 // begin forgets all edges. The nodes are free in all colours below width.
@@ -33,7 +33,7 @@ func (p *partial) begin(left, right, width int) {
 	}
 }
 
-// rooms lets a node, left ones first, have that many edges of a color.
+// rooms sets how many edges of a color a node may have, left nodes first.
 func (p *partial) rooms(of func(node, color int) int) {
 	p.room = make([]int32, len(p.at))
 	for i := range p.room {
@@ -46,7 +46,6 @@ func (p *partial) rooms(of func(node, color int) int) {
 	clear(p.flipped)
 }
 
-// ends returns the nodes of an edge.
 func (p *partial) ends(e int32) (u, v int32) { return p.edges[e].U, p.lefts + p.edges[e].V }
 
 func (p *partial) set(e int32, color int) {
@@ -96,8 +95,8 @@ func (p *partial) leave(e int32, side int, node int32, color int) {
 	}
 }
 
-// choice returns the colours of the list of an edge that both ends have room for. And loops over
-// the words: with it, pinning a schedule takes a sixth longer.
+// choice returns the colours in the list of an edge with room at both ends. It avoids And, which
+// loops over the words: with it, pinning a schedule takes a sixth longer.
 func (p *partial) choice(e int32) ColorSet {
 	u, v := p.ends(e)
 	l, s, t := &p.edges[e].List, &p.free[u], &p.free[v]
@@ -105,7 +104,8 @@ func (p *partial) choice(e int32) ColorSet {
 }
 
 // exchange swaps colours a and b on the path that starts at a node with an edge of color a, if all
-// lists on it allow that. The node has room for an edge of color b, or is on a cycle of the two.
+// lists on it allow that. The node has room for an edge of color b, or is on a cycle of both
+// colours.
 func (p *partial) exchange(node int32, a, b int) bool {
 	if p.room != nil {
 		return p.trail(node, a, b)
@@ -134,14 +134,14 @@ func (p *partial) exchange(node int32, a, b int) bool {
 	return true
 }
 
-// trail is exchange where nodes have room for several edges of a color: the path ends where there
-// is room, which is not where it began, and may pass a node again, but no edge.
+// trail is exchange for nodes with room for several edges of a color: the path ends at a node with
+// room, other than its start, and may pass a node again, but no edge.
 func (p *partial) trail(node int32, a, b int) bool {
 	start, first := &p.room[int(node)*p.width+a], node
 	if *start > 0 {
 		return true
 	}
-	*start-- // kept for the edge that is to come
+	*start-- // reserved for the new edge
 	p.path = p.path[:0]
 	ok := true
 	for want, other := a, b; ; want, other = other, want {
@@ -172,7 +172,8 @@ func (p *partial) flip(e int32, color int) {
 	p.set(e, color)
 }
 
-// flippable returns an edge of a color at a node that may have another and is not on the path, or none.
+// flippable returns an edge of a color at a node that allows another and is not on the path, or
+// none.
 func (p *partial) flippable(node int32, color, other int) int32 {
 	side := 0
 	if node >= p.lefts {

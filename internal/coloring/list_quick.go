@@ -7,10 +7,11 @@ import (
 
 // A Quick colours the edges of a small bipartite multigraph, each with a color of its list, such
 // that edges with a common end differ: the messages of one phase between leaves with planes, or
-// between pods with the top switches of a plane. Each edge in turn gets a color free at both ends, if need be after an exchange of two
-// colours along an alternating path; what is left is tried by tabu search (Blöchliger and
-// Zufferey's PARTIALCOL, for edges). It proves nothing: what it leaves may still be possible.
-// The zero value is ready for Start; its memory serves one graph after the other.
+// between pods with the top switches of a plane. Each edge in turn gets a color free at both ends,
+// if necessary after an exchange of two colours along an alternating path. Tabu search tries the
+// remaining edges (Blöchliger and Zufferey's PARTIALCOL, for edges). It proves nothing: an
+// uncoloured edge may still have a colour. The zero value is ready for Start; its memory serves one
+// graph after the other.
 type Quick struct {
 	partial
 	tabu   []int32
@@ -20,7 +21,6 @@ type Quick struct {
 // Start forgets all edges and sets the numbers of nodes and colours.
 func (q *Quick) Start(left, right, colors int) { q.begin(left, right, colors) }
 
-// Add adds an edge between a left and a right node.
 func (q *Quick) Add(u, v int, list ColorSet) {
 	q.edges = append(q.edges, ListEdge{int32(u), int32(v), list})
 	q.color = append(q.color, none)
@@ -32,8 +32,8 @@ func (q *Quick) Edges() []ListEdge { return q.edges }
 // Color returns the color of an edge, or -1.
 func (q *Quick) Color(e int32) int { return int(q.color[e]) }
 
-// Run colours the graph with at most that many steps of tabu search and returns
-// how many edges are left without a color.
+// Run colours the graph with at most steps steps of tabu search and returns the number of edges
+// without a color.
 func (q *Quick) Run(steps int) int {
 	var left []int32
 	for e := range q.edges {
@@ -47,8 +47,8 @@ func (q *Quick) Run(steps int) int {
 	return q.search(left, steps)
 }
 
-// insert colours an edge without taking a color from another for good, and
-// reports whether it could.
+// insert colours an edge without taking a color from another for good, and reports whether it
+// succeeded.
 func (q *Quick) insert(e int32) bool {
 	both := q.choice(e)
 	if free := both.Next(0); free != none {
@@ -74,7 +74,7 @@ func (q *Quick) insert(e int32) bool {
 }
 
 // Swap exchanges the color of an edge with another along their path, or cycle, and returns a
-// function that undoes it; nil where a list forbids it.
+// function that undoes it; nil if a list forbids it.
 func (q *Quick) Swap(e int32, other int) (undo func()) {
 	node, first, second := q.end(e, q.Color(e), other)
 	if !q.exchange(node, first, second) {
@@ -123,8 +123,8 @@ func (q *Quick) search(left []int32, steps int) int {
 	return best
 }
 
-// choose returns the color that the fewest neighbours of an edge would lose, of those
-// it may take now; equal ones by lot.
+// choose returns the permitted color that the fewest neighbours of an edge would lose; a draw
+// decides ties.
 func (q *Quick) choose(e int32, step int32) int {
 	x := q.edges[e]
 	u, v := q.ends(e)
@@ -154,7 +154,7 @@ func (q *Quick) choose(e int32, step int32) int {
 	return best
 }
 
-// take gives an edge a color and returns left with the edges that lost it and found no other.
+// take gives an edge a color and returns left with the edges that lost it without a replacement.
 func (q *Quick) take(left []int32, e int32, color int, step int32) []int32 {
 	u, v := q.ends(e)
 	for _, node := range [2]int32{u, v} {

@@ -2,7 +2,7 @@ package coloring
 
 import "math/rand/v2"
 
-// A listState is a partial colouring of a graph, and what is left of it.
+// A listState is a partial colouring of a graph, with its open edges.
 type listState struct {
 	partial
 	g      *ListGraph
@@ -44,16 +44,15 @@ func (s *listState) take(e int32) {
 	s.open = append(s.open, e)
 }
 
-// greedy colours open edges for as long as one has a color left. O(open²).
+// greedy colours open edges as long as one has a color left. O(open²).
 func (s *listState) greedy() {
 	for e, color := s.urgent(); e != none; e, color = s.urgent() {
 		s.give(e, color)
 	}
 }
 
-// seed colours what a proper colouring without lists gives a color of its list.
-// Its classes are matchings; each becomes the color that most of its edges allow,
-// of those left, the class with most to lose first.
+// seed takes colours from a proper colouring without lists. Its classes are matchings; each gets
+// the remaining color that most of its edges allow, the class with the most to lose first.
 func (s *listState) seed(seed uint64) {
 	class, k := s.g.proper(seed)
 	allow := make([]int32, k*s.width) // edges of a class that allow a color
@@ -83,8 +82,8 @@ func (s *listState) seed(seed uint64) {
 	}
 }
 
-// kempe colours an open edge by exchanging two colours along an alternating path
-// (Kempe chain), and reports whether it could. It tries the edges opened last.
+// kempe colours an open edge by exchanging two colours along an alternating path (Kempe chain), and
+// reports whether it succeeded. It tries the edges opened last.
 func (s *listState) kempe() bool {
 	for i := len(s.open) - 1; i >= max(0, len(s.open)-chainEdges); i-- {
 		e := s.open[i]
@@ -98,7 +97,7 @@ func (s *listState) kempe() bool {
 
 const chainEdges = 8 // more open edges hardly ever have a chain that fewer have not
 
-// chain looks for a color that is free at one end of e and can be made free at the other.
+// chain finds a color that is free at one end of e and can be freed at the other.
 func (s *listState) chain(e, near, far int32) bool {
 	here := s.edges[e].List.And(s.free[near])
 	there := s.colors.And(s.free[far])
@@ -113,8 +112,8 @@ func (s *listState) chain(e, near, far int32) bool {
 	return false
 }
 
-// urgent returns the open edge with fewest colours left, one at least, and the
-// first of them; none where no edge can be coloured. O(open).
+// urgent returns the open edge with the fewest colours left, at least one, and the first of them;
+// none if no edge can be coloured. O(open).
 func (s *listState) urgent() (edge int32, color int) {
 	edge, best := int32(none), MaxListColors+1
 	for _, e := range s.open {
@@ -126,11 +125,11 @@ func (s *listState) urgent() (edge int32, color int) {
 	return edge, color
 }
 
-// tabu colours open edges, one in each step: one of those whose neighbours lose fewest colours
-// for it; and forbids the losers their color for 20 to 79 steps and one more for each open
-// edge. Where an exchange of colours serves, no one loses. It leaves the best partial colouring
-// met in s. This is PartialCol (Blöchliger and Zufferey 2008) with Kempe chains and longer
-// tabus: short ones went round in circles. O(open·colours) a step.
+// tabu colours an open edge in each step: one whose neighbours lose the fewest colours for it. It
+// forbids the losers their color for 20 to 79 steps and one more for each open edge. If an exchange
+// of colours suffices, no edge loses its color. It leaves the best partial colouring found in s.
+// This is PartialCol (Blöchliger and Zufferey 2008) with Kempe chains and longer tabus: short ones
+// ran in circles. O(open·colours) a step.
 func (s *listState) tabu(seed uint64, steps int) {
 	rng := rand.New(rand.NewPCG(seed, uint64(len(s.color))))
 	until := make([]int32, len(s.color)*s.width) // by edge·width + color
@@ -176,8 +175,7 @@ func (m listMove) losers() []int32 {
 	return []int32{m.a, m.b}
 }
 
-// move chooses at random among the best moves that are allowed, or that lead to
-// fewer open edges than ever.
+// move draws one of the best moves that are allowed, or that lead to fewer open edges than ever.
 func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (listMove, bool) {
 	var m listMove
 	found, ties := 4, 0
@@ -207,7 +205,7 @@ func (s *listState) move(rng *rand.Rand, until []int32, step int32, best int) (l
 	return m, ties > 0
 }
 
-// loser returns the edge of a color that a node has to lose for another, or none.
+// loser returns the edge of a color that a node must uncolour for another, or none.
 func (s *listState) loser(node int32, color int) int32 {
 	if s.free[node].Has(color) {
 		return none
@@ -228,8 +226,8 @@ func (s *listState) restore(color []int16) {
 	}
 }
 
-// exact looks through all colourings, the edge with fewest colours left first, and says so where
-// the search came to its end; best is what to return where it did not.
+// exact searches all colourings, the edge with fewest colours left first. If the search completes
+// it returns the result, otherwise best.
 func (g *ListGraph) exact(best *listState, nodes int) *ListColoring {
 	x := &listSearch{listState: newListState(g), nodes: nodes}
 	switch {
@@ -243,7 +241,7 @@ func (g *ListGraph) exact(best *listState, nodes int) *ListColoring {
 
 type listSearch struct {
 	*listState
-	nodes int // still allowed; negative when they have run out
+	nodes int // still allowed; negative when used up
 }
 
 // run reports whether it has coloured all open edges.

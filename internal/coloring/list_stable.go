@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// stable colours by stable matchings, or returns nil where it is not certain to succeed
-// (Galvin, "The list chromatic index of a bipartite multigraph", JCTB 1995).
+// stable colours by stable matchings, or returns nil if success is uncertain (Galvin, "The list
+// chromatic index of a bipartite multigraph", JCTB 1995).
 //
-// Take a proper edge colouring c without regard to lists. Let a left node prefer its edges of
-// high c, a right node those of low c. For each color in turn, the edges not yet coloured that
-// allow it have a stable matching, and get the color. An edge left out is adjacent to one in
-// the matching that an end prefers, of which it has r(e) = #(c above at its left end) + #(c
-// below at its right end): it is coloured before its list ends if r(e) < |list(e)|. That is
-// computed for c and its mirror image. O(E·(Δ + colours)).
+// Take a proper edge colouring c without lists. Let a left node prefer its edges of high c, a right
+// node those of low c. For each color in turn, the uncoloured edges that allow it have a stable
+// matching, and get the color. An edge left out is adjacent to one in the matching that an end
+// prefers. There are r(e) = #(c above at its left end) + #(c below at its right end) preferred
+// edges, so it is coloured before its list ends if r(e) < |list(e)|. That is computed for c and its
+// mirror image. O(E·(Δ + colours)).
 func (g *ListGraph) stable(seed uint64) *ListColoring {
 	least, degree := MaxListColors, int32(0)
 	for i := range g.Edges {
@@ -69,7 +69,7 @@ func upTo(c int) ColorSet {
 
 func (g *ListGraph) matchings(c []int16) *ListColoring {
 	r := &ListColoring{Color: make([]int16, len(g.Edges))}
-	order := make([]int32, len(g.Edges)) // by left node, what it prefers first
+	order := make([]int32, len(g.Edges)) // by left node, most preferred first
 	for i := range order {
 		order[i], r.Color[i] = int32(i), none
 	}
@@ -97,7 +97,7 @@ type proposer struct {
 	g     *ListGraph
 	c     []int16
 	order []int32
-	next  []int32 // by left node: the place in order of its next proposal
+	next  []int32 // by left node: the index in order of its next proposal
 	holds []int32 // by right node: the edge it holds
 }
 
@@ -118,7 +118,7 @@ func (m *proposer) match(color int, out []int16) {
 	}
 }
 
-// propose lets left node u find a place; who loses theirs goes on.
+// propose finds a place for left node u; a displaced node continues.
 func (m *proposer) propose(u int32, color int, out []int16) {
 	for i := m.next[u]; int(i) < len(m.order); i++ {
 		e := m.order[i]

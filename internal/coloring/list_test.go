@@ -263,25 +263,3 @@ func TestColorSet(t *testing.T) {
 		t.Errorf("64 removed: %v", s)
 	}
 }
-
-// BenchmarkListColor colours one phase of FT(2;20,18) with 20 messages from and to
-// every leaf and two dead links.
-func BenchmarkListColor(b *testing.B) {
-	g := &coloring.ListGraph{Left: 18, Right: 18}
-	for u := range int32(18) {
-		for i := range int32(18) {
-			e := coloring.ListEdge{U: u, V: (u + 1 + i%17) % 18}
-			for k := range 20 {
-				if (u > 1 || k > 0) && (e.V > 1 || k > 0) {
-					e.List.Add(k)
-				}
-			}
-			g.Edges = append(g.Edges, e)
-		}
-	}
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		r := g.Color(coloring.ListOptions{Seed: uint64(i)})
-		expect.MustTrue(b, r.Outcome == coloring.Colored, "%v", r.Outcome)
-	}
-}

@@ -5,16 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// A step is how a walk leaves a left node: by which edge, to which right node.
+// A step is the exit of a walk from a left node: its edge and its right node.
 type step struct{ edge, v int32 }
 
 // match finds a perfect matching of a regular graph: s.taken[u] is the edge of left node u,
-// s.mate[v] the left node of right node v. pick returns an edge of u at random.
+// s.mate[v] the left node of right node v. pick returns a random edge of u.
 //
-// From each left node that is still free, a random walk takes a random edge to the right and
-// the matched edge back until it meets a free right node. The last exits of the nodes it came
-// through are the walk without its loops: an augmenting path. Expected O(n log n) steps in all
-// (Goel, Kapralov, Khanna).
+// From each free left node, a random walk takes a random edge to the right and the matched edge
+// back until it meets a free right node. The last exits of its nodes are the walk without its
+// loops: an augmenting path. Expected O(n log n) steps in all (Goel, Kapralov, Khanna).
 func (s *worker) match(nodes int, pick func(u int32) step) {
 	s.mate, s.taken, s.exit = sized(s.mate, nodes), sized(s.taken, nodes), sized(s.exit, nodes)
 	for v := range s.mate {
@@ -33,8 +32,8 @@ func (s *worker) match(nodes int, pick func(u int32) step) {
 	}
 }
 
-// random returns the source of one part of the recursion, which its first
-// colour and its degree identify.
+// random returns the source of one part of the recursion, identified by its first colour and its
+// degree.
 func (c *colorer) random(k, color int32) *rand.PCG {
 	return rand.NewPCG(c.seed, uint64(color)<<32|uint64(k))
 }
@@ -66,7 +65,7 @@ func (c *colorer) take(m *multigraph, w *worker, k, color int32) {
 	}
 }
 
-// takeUnits is take for single edges; it returns those left.
+// takeUnits is take for single edges; it returns the remaining ones.
 func (c *colorer) takeUnits(p *piece, e []unit, w *worker, k, color int32) []unit {
 	if k == 1 {
 		for u, x := range e {

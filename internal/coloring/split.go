@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// A multigraph is a regular one with equally many nodes on both sides. The arcs
-// of left node u are arcs[start[u]:start[u+1]].
+// A multigraph is a regular one with equally many nodes on both sides. The arcs of left node u are
+// arcs[start[u]:start[u+1]].
 type multigraph struct {
 	nodes int
 	start []int32
 	arcs  []arc
 }
 
-// An arc is an edge, seen from its left node: w copies, units first upwards.
+// An arc is an edge, seen from its left node: w copies, numbered from first.
 type arc struct{ v, w, first int32 }
 
-// A part is some of the edges of a multigraph and the numbers of their nodes in it.
+// A part is some of the edges of a multigraph with the numbers of their nodes in it.
 type part struct {
 	edges       []Edge
 	left, right []int32
@@ -59,7 +59,7 @@ type colorer struct {
 	shift uint // of the right node in a unit, below 32
 	seed  uint64
 	set   func(unit, color int32)
-	idle  chan *worker // those that may be started
+	idle  chan *worker // workers ready to start
 }
 
 // A worker is the working memory of one goroutine.
@@ -67,10 +67,10 @@ type worker struct {
 	piece
 	spare   []unit
 	pair    []int32 // see cycles
-	waiting []int32 // likewise; 0 between calls
+	waiting []int32 // see cycles; 0 between calls
 	mate    []int32 // matching: left node, by right node
 	taken   []int32 // matching: edge, by left node
-	exit    []step  // how a walk last left a left node
+	exit    []step  // a walk's last exit from a left node
 	halves  []*multigraph
 	depth   int // halves in use
 }
@@ -78,8 +78,8 @@ type worker struct {
 // forkSize is the number of edges below which a goroutine costs more than it saves.
 const forkSize = 4096
 
-// fork runs a and b, the two halves of a graph with that many edges, and returns
-// when both have ended. When a worker is idle it does a while w does b.
+// fork runs a and b, the two halves of a graph with edges edges, and returns when both have ended.
+// An idle worker runs a while w runs b.
 func (c *colorer) fork(edges int, w *worker, a, b func(*worker)) {
 	if edges >= forkSize {
 		select {
@@ -100,7 +100,7 @@ func (c *colorer) fork(edges int, w *worker, a, b func(*worker)) {
 }
 
 // weighted colours a k-regular graph with the colours from color upwards. It turns to single edges
-// when the weights no longer save anything and units have room for the numbers.
+// when the weights no longer save memory and the numbers fit into units.
 func (c *colorer) weighted(m *multigraph, w *worker, k, color int32) {
 	units := int(k) * c.nodes
 	if units <= 2*len(m.arcs) && uint64(k) <= 1<<c.shift {
@@ -130,9 +130,9 @@ func (c *colorer) weighted(m *multigraph, w *worker, k, color int32) {
 	w.depth--
 }
 
-// halve splits a graph of even degree into two of half the degree, itself and
-// the one returned: each takes half of every weight, and the odd copies, of
-// which every node has an even number, are Euler split.
+// halve splits a graph of even degree into two of half the degree, itself and the one returned:
+// each takes half of every weight. Each node has an even number of odd copies, which are Euler
+// split.
 func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
 	odd := w.units[:0]
 	for _, a := range m.arcs {
@@ -157,7 +157,7 @@ func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
 				lo += 1 - (side[nOdd&^1]^int32(nOdd))&1
 				nOdd++
 			}
-			if lo > 0 { // never ahead of what is read
+			if lo > 0 { // never ahead of the reading position
 				m.arcs[nLo] = arc{a.v, lo, a.first}
 				nLo++
 			}
@@ -173,9 +173,9 @@ func (c *colorer) halve(m *multigraph, w *worker) (hi *multigraph) {
 	return hi
 }
 
-// A unit is a single edge of a piece, grouped by left node, which is therefore implied by its
-// index: k units for each node of a k-regular graph. It holds the right node, shifted, and the
-// index among the units that its left node had in the beginning.
+// A unit is a single edge of a piece, grouped by left node, which its index implies: k units for
+// each node of a k-regular graph. It holds the right node, shifted, and the original index among
+// the units of its left node.
 type unit uint32
 
 func (c *colorer) unit(v, index int32) unit { return unit(v)<<c.shift | unit(index) }
@@ -186,8 +186,8 @@ func (c *colorer) index(x unit) int { return int(x & (1<<c.shift - 1)) }
 type piece struct {
 	degree int
 	units  []unit  // degree for each left node
-	colors []int32 // as units were in the beginning
-	ids    []int32 // likewise: how the caller knows them; negative for those not reported
+	colors []int32 // in the original order of units
+	ids    []int32 // in the same order: the caller's numbers; negative for those not reported
 }
 
 // begin returns an empty piece of degree k in the worker's memory.
@@ -240,24 +240,24 @@ func (c *colorer) units(p *piece, w *worker, x regular) {
 
 const none = -1
 
-// split deals the edges of a graph in which every node has an even degree into lo and hi such that
-// every node keeps half of its edges in each (Euler split). O(E).
+// split deals the edges of a graph with only even degrees into lo and hi such that every node has
+// half of its edges in each (Euler split). O(E).
 func (w *worker) split(c *colorer, e, lo, hi []unit) {
 	side := w.cycles(c, e)
 	for i := range lo {
 		a, b := e[2*i], e[2*i+1]
-		swap := (a ^ b) & -unit(side[2*i]&1) // without a branch, which would be missed every other time
+		swap := (a ^ b) & -unit(side[2*i]&1) // without a branch, which would be mispredicted every other time
 		lo[i], hi[i] = a^swap, b^swap
 	}
 }
 
-// cycles decides the sides of the edges of a graph in which every node has an even degree. Edges
-// 2i and 2i+1 are a pair at their left node; edges are also paired at their right node. Each edge
-// is in two pairs, so the pairs form even cycles, along which the edges go to lo and hi in turn.
-// The result at index 2i is odd when edge 2i+1 goes to lo and edge 2i to hi, and else even.
+// cycles decides the sides of the edges of a graph with only even degrees. Edges 2i and 2i+1 are a
+// pair at their left node; edges are also paired at their right node. Each edge is in two pairs, so
+// the pairs form even cycles, along which the edges go to lo and hi in turn. The result at index 2i
+// is odd if edge 2i+1 goes to lo and edge 2i to hi, and else even.
 //
-// Edge i has place i+2 in pair, so that 0 stands for none, in waiting (the edge that still looks
-// for its pair, by right node), and takes what belongs nowhere: pairing needs no branch.
+// Edge i has index i+2 in pair, so that 0 stands for none in waiting (the edge without a pair yet,
+// by right node) and takes unused writes: pairing needs no branch.
 func (w *worker) cycles(c *colorer, e []unit) []int32 {
 	w.pair = sized(w.pair, len(e)+2)
 	if len(w.waiting) < c.nodes {

@@ -1,4 +1,4 @@
-// Package expect has the checks that most tests make.
+// Package expect has common checks for tests.
 package expect
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Must ends the test if err is an error. What failed may be said before it, as by fmt.Sprintf. Not for
+// Must ends the test if err is an error. what names the action, as by fmt.Sprintf. Not for
 // goroutines that the test starts.
 func Must(t testing.TB, err error, what ...any) {
 	if err != nil {
@@ -18,7 +18,7 @@ func Must(t testing.TB, err error, what ...any) {
 	}
 }
 
-// OK fails the test if err is an error. What failed may be said before it, as by fmt.Sprintf.
+// OK fails the test if err is an error. what names the action, as by fmt.Sprintf.
 func OK(t testing.TB, err error, what ...any) {
 	if err != nil {
 		t.Helper()
@@ -26,7 +26,6 @@ func OK(t testing.TB, err error, what ...any) {
 	}
 }
 
-// said is how a message begins.
 func said(what []any) string {
 	if len(what) == 0 {
 		return ""
@@ -34,8 +33,8 @@ func said(what []any) string {
 	return fmt.Sprintf(what[0].(string), what[1:]...) + ": "
 }
 
-// Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error ends
-// the test. Not for goroutines that the test starts.
+// Value returns the value of a call that must not fail, as in x := expect.Value(f())(t): an error
+// ends the test. Not for goroutines that the test starts.
 func Value[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -44,13 +43,13 @@ func Value[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Err is the error of a call of which the value does not matter.
+// Err is the error of a call whose value is irrelevant.
 func Err[T any](_ T, err error) error { return err }
 
-// Err2 is the same of a call that returns two values more.
+// Err2 is Err for a call with two further values.
 func Err2[T, U any](_ T, _ U, err error) error { return err }
 
-// Is fails the test unless err is target, as errors.Is has it.
+// Is fails the test unless err is target according to errors.Is.
 func Is(t testing.TB, err, target error) {
 	if !errors.Is(err, target) {
 		t.Helper()
@@ -58,7 +57,7 @@ func Is(t testing.TB, err, target error) {
 	}
 }
 
-// Error fails the test unless err is an error whose text has all parts.
+// Error fails the test unless err is an error whose text contains all parts.
 func Error(t testing.TB, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
@@ -72,7 +71,8 @@ func Error(t testing.TB, err error, parts ...string) {
 	}
 }
 
-// ErrorIf fails the test unless err is nil where want is empty, or else an error whose text has want.
+// ErrorIf fails the test unless err is nil if want is empty, or else an error whose text contains
+// want.
 func ErrorIf(t testing.TB, err error, want string) {
 	t.Helper()
 	if want != "" {
@@ -82,7 +82,8 @@ func ErrorIf(t testing.TB, err error, want string) {
 	}
 }
 
-// Equal fails the test unless got is want, as reflect.DeepEqual has it. What it is of is said as by fmt.Sprintf.
+// Equal fails the test unless got equals want according to reflect.DeepEqual. what names it as by
+// fmt.Sprintf.
 func Equal[T any](t testing.TB, got, want T, what string, args ...any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -90,7 +91,7 @@ func Equal[T any](t testing.TB, got, want T, what string, args ...any) {
 	}
 }
 
-// True fails the test unless ok, and says what is wrong as by fmt.Sprintf.
+// True fails the test unless ok, with a message as by fmt.Sprintf.
 func True(t testing.TB, ok bool, wrong string, args ...any) {
 	if !ok {
 		t.Helper()
@@ -98,7 +99,8 @@ func True(t testing.TB, ok bool, wrong string, args ...any) {
 	}
 }
 
-// MustTrue ends the test unless ok, and says what is wrong as by fmt.Sprintf. Not for goroutines that the test starts.
+// MustTrue ends the test unless ok, with a message as by fmt.Sprintf. Not for goroutines that the
+// test starts.
 func MustTrue(t testing.TB, ok bool, wrong string, args ...any) {
 	if !ok {
 		t.Helper()
@@ -106,7 +108,7 @@ func MustTrue(t testing.TB, ok bool, wrong string, args ...any) {
 	}
 }
 
-// False fails the test if it is wrong, and says what as by fmt.Sprintf.
+// False fails the test if is holds, with a message as by fmt.Sprintf.
 func False(t testing.TB, is bool, wrong string, args ...any) {
 	if is {
 		t.Helper()
@@ -114,7 +116,8 @@ func False(t testing.TB, is bool, wrong string, args ...any) {
 	}
 }
 
-// MustFalse ends the test if it is wrong, and says what as by fmt.Sprintf. Not for goroutines that the test starts.
+// MustFalse ends the test if is holds, with a message as by fmt.Sprintf. Not for goroutines that
+// the test starts.
 func MustFalse(t testing.TB, is bool, wrong string, args ...any) {
 	if is {
 		t.Helper()
@@ -122,7 +125,7 @@ func MustFalse(t testing.TB, is bool, wrong string, args ...any) {
 	}
 }
 
-// Contains fails the test unless text has all parts.
+// Contains fails the test unless text contains all parts.
 func Contains(t testing.TB, text string, parts ...string) {
 	for _, p := range parts {
 		if !strings.Contains(text, p) {

@@ -9,19 +9,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// A Line is a line of a list that says something, without its comment.
+// A Line is a non-empty line of a list, without its comment.
 type Line struct {
 	Line int // from 1
 	Text string
 }
 
-// An Entry is hosts with so many ranks each.
+// An Entry is hosts with the given number of ranks each, or with an adapter each that has that
+// number.
 type Entry struct {
-	Line  int // from 1
-	Names []string
-	Slots int
+	Line    int // from 1
+	Names   []string
+	Slots   int
+	Adapter string // "": the line names only hosts
 }
 
 // MaxSlots is how many ranks a host may have.
@@ -29,7 +32,7 @@ const MaxSlots = 4096
 
 const maxLine = 16 << 20
 
-// Lines returns the lines that say something; with an error those before it.
+// Lines returns the non-empty lines; with an error those before it.
 func Lines(r io.Reader) (out []Line, err error) {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, maxLine)
@@ -47,9 +50,9 @@ func Lines(r io.Reader) (out []Line, err error) {
 	return out, nil
 }
 
-// Read reads which hosts a job has, in one of these forms: a hostfile, what mpirun shows of its
-// allocation and map, Slurm's variables, or what srun -l hostname prints. A host may come several
-// times, and names stand as they are there.
+// Read reads the hosts of a job, in one of these forms: a hostfile, mpirun's output of its
+// allocation and map, Slurm's variables, or the output of srun -l hostname. A host may appear
+// several times, and names are unchanged.
 func Read(r io.Reader) ([]Entry, error) {
 	lines, err := Lines(r)
 	if err != nil {
@@ -60,19 +63,19 @@ func Read(r io.Reader) ([]Entry, error) {
 
 var (
 	// Of mpirun --display-map; checked against Open MPI 4.1.4.
-	mapNode = regexp.MustCompile("^" + MapLine + ` (\S+)\s.*Num procs: (\d+)`)
+	mapNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + MapLine + ` (\S+)\s.*Num procs: (\d+)`) })
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
-	allocNode = regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`)
-	// Of srun -l hostname: rank and host; after the manual of Slurm 22.05, not seen run.
-	rankHost = regexp.MustCompile(`^(\d+): +(\S+)$`)
-	// Of Slurm's variables, as env and scontrol print them; after the same manual.
-	slurmWord = regexp.MustCompile(`^(?:export )?(SLURM_[A-Z_]+)="?([^"]*)"?$`)
+	allocNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`) })
+	// Of srun -l hostname: rank and host; from the manual of Slurm 22.05, not tested.
+	rankHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+): +(\S+)$`) })
+	// Of Slurm's variables, as printed by env and scontrol; from the same manual.
+	slurmWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:export )?(SLURM_[A-Z_]+)="?([^"]*)"?$`) })
 	// Of SLURM_TASKS_PER_NODE, such as 4(x3).
-	tasksTimes = regexp.MustCompile(`^(\d+)(?:\(x(\d+)\))?$`)
+	tasksTimes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+)(?:\(x(\d+)\))?$`) })
 )
 
-// formOf returns what reads these lines: those of mpirun may stand among others, a map goes
-// before an allocation.
+// formOf returns the reader of these lines: mpirun's may be among others, and a map precedes an
+// allocation.
 func formOf(lines []Line) func([]Line) ([]Entry, error) {
 	has := func(re *regexp.Regexp) bool {
 		return slices.ContainsFunc(lines, func(l Line) bool { return re.MatchString(l.Text) })
@@ -80,32 +83,33 @@ func formOf(lines []Line) func([]Line) ([]Entry, error) {
 	switch {
 	case slices.ContainsFunc(lines, Line.ofMap):
 		return ofMpirun
-	case has(allocNode):
-		return found(allocNode)
-	case has(slurmWord):
+	case has(allocNode()):
+		return found(allocNode())
+	case has(slurmWord()):
 		return slurmHosts
-	case has(rankHost):
+	case has(rankHost()):
 		return rankedHosts
 	}
 	return hostfile
 }
 
-// MapLine begins each line of a map that names a host.
+// MapLine begins each line of a map with a host.
 const MapLine = "Data for node:"
 
 func (l Line) ofMap() bool { return strings.HasPrefix(l.Text, MapLine) }
 
-// ofMpirun reads a map, of which no line that names a host is passed over.
+// ofMpirun reads a map; it ignores no line with a host.
 func ofMpirun(lines []Line) ([]Entry, error) {
 	for _, l := range lines {
-		if l.ofMap() && !mapNode.MatchString(l.Text) {
-			return nil, fmt.Errorf("line %d: %q is no line of mpirun's map", l.Line, Short(l.Text))
+		if l.ofMap() && !mapNode().MatchString(l.Text) {
+			return nil, fmt.Errorf("line %d: %q is not a line of mpirun's map", l.Line, Short(l.Text))
 		}
 	}
-	return found(mapNode)(lines)
+	return found(mapNode())(lines)
 }
 
-// found reads the lines that match: a host and how many ranks it has. Hosts without any are left out.
+// found reads the lines that match: a host and its number of ranks. Hosts without ranks are left
+// out.
 func found(re *regexp.Regexp) func([]Line) ([]Entry, error) {
 	return func(lines []Line) (out []Entry, err error) {
 		for _, l := range lines {
@@ -117,18 +121,18 @@ func found(re *regexp.Regexp) func([]Line) ([]Entry, error) {
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", l.Line, err)
 			}
-			out = append(out, Entry{l.Line, []string{m[1]}, slots})
+			out = append(out, Entry{Line: l.Line, Names: []string{m[1]}, Slots: slots})
 		}
 		return out, nil
 	}
 }
 
-// slurmHosts reads SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE, or the variables of a step;
-// without the second each host has one rank.
+// slurmHosts reads SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE, or the variables of a step; without
+// the second each host has one rank.
 func slurmHosts(lines []Line) ([]Entry, error) {
 	at := map[string]Line{}
 	for _, l := range lines {
-		if m := slurmWord.FindStringSubmatch(l.Text); m != nil {
+		if m := slurmWord().FindStringSubmatch(l.Text); m != nil {
 			at[m[1]] = Line{l.Line, m[2]}
 		}
 	}
@@ -158,16 +162,16 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 	}
 	var out []Entry
 	for i, name := range names {
-		out = append(out, Entry{list.Line, []string{name}, each[i]})
+		out = append(out, Entry{Line: list.Line, Names: []string{name}, Slots: each[i]})
 	}
 	return out, nil
 }
 
-// Tasks returns how many tasks each node has by a list of Slurm, such as 4(x3),2, of at most so
-// many nodes to each entry.
+// Tasks returns the number of tasks of each node in a list of Slurm, such as 4(x3),2, with at most
+// most nodes for each entry.
 func Tasks(list string, most int) (each []int, err error) {
 	for word := range strings.SplitSeq(list, ",") {
-		m := tasksTimes.FindStringSubmatch(word)
+		m := tasksTimes().FindStringSubmatch(word)
 		if m == nil {
 			return nil, fmt.Errorf("tasks of nodes %q: such as 4(x3),2", Short(word))
 		}
@@ -187,7 +191,7 @@ func Tasks(list string, most int) (each []int, err error) {
 func rankedHosts(lines []Line) ([]Entry, error) {
 	out := make([]Entry, len(lines))
 	for _, l := range lines {
-		m := rankHost.FindStringSubmatch(l.Text)
+		m := rankHost().FindStringSubmatch(l.Text)
 		if m == nil {
 			return nil, fmt.Errorf("line %d: %q is not a rank and its host, as 0: node1", l.Line, Short(l.Text))
 		}
@@ -198,50 +202,55 @@ func rankedHosts(lines []Line) ([]Entry, error) {
 		if out[rank].Slots > 0 {
 			return nil, fmt.Errorf("line %d: rank %d is given twice; first on line %d", l.Line, rank, out[rank].Line)
 		}
-		out[rank] = Entry{l.Line, []string{m[2]}, 1}
+		out[rank] = Entry{Line: l.Line, Names: []string{m[2]}, Slots: 1}
 	}
 	return out, nil
 }
 
-// hostfile reads lines of a hostfile of Open MPI ("name slots=4", "name"), of MPICH and Intel
-// MPI ("name:4"), and host list expressions of Slurm ("node[001-016]").
+// hostfile reads lines of a hostfile of Open MPI ("name slots=4", "name"), of MPICH and Intel MPI
+// ("name:4"), host list expressions of Slurm ("node[001-016]"), and a host and one of its adapters
+// ("node001 mlx5_0").
 func hostfile(lines []Line) (out []Entry, err error) {
 	for _, l := range lines {
-		names, slots, err := parseHosts(l.Text)
+		x, err := parseHosts(l.Text)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Line, err)
 		}
-		out = append(out, Entry{l.Line, names, slots})
+		x.Line = l.Line
+		out = append(out, x)
 	}
 	return out, nil
 }
 
-func parseHosts(text string) (names []string, slots int, err error) {
+func parseHosts(text string) (x Entry, err error) {
 	f := strings.Fields(text)
-	expr, slots := f[0], 1
+	expr := f[0]
+	x.Slots = 1
 	if i := strings.LastIndexByte(expr, ':'); i >= 0 {
-		if slots, err = parseSlots(expr[i+1:]); err != nil {
-			return nil, 0, err
+		if x.Slots, err = parseSlots(expr[i+1:]); err != nil {
+			return x, err
 		}
 		expr = expr[:i]
 	}
-	for _, word := range f[1:] {
-		key, value, _ := strings.Cut(word, "=")
-		switch key {
-		case "slots":
-			if slots, err = parseSlots(value); err != nil {
-				return nil, 0, err
+	for i, word := range f[1:] {
+		key, value, assigned := strings.Cut(word, "=")
+		switch {
+		case key == "slots" && assigned:
+			if x.Slots, err = parseSlots(value); err != nil {
+				return x, err
 			}
-		case "max_slots", "max-slots":
+		case assigned && (key == "max_slots" || key == "max-slots"):
+		case i == 0 && !assigned && key != "slots":
+			x.Adapter = word
 		default:
-			return nil, 0, fmt.Errorf("%q after a host: there is slots=N", Short(word))
+			return x, fmt.Errorf("%q after a host: there is slots=N, or first the name of an adapter", Short(word))
 		}
 	}
-	names, err = Expand(expr)
-	if err == nil && len(names) == 0 {
+	x.Names, err = Expand(expr)
+	if err == nil && len(x.Names) == 0 {
 		err = fmt.Errorf("%q names no host", Short(text))
 	}
-	return names, slots, err
+	return x, err
 }
 
 func parseSlots(s string) (int, error) {

@@ -1,6 +1,5 @@
-// Package hostlist answers: which hosts are "node[001-326]", and which has a job? It reads and
-// writes the host list expressions of Slurm and pdsh, reads the lists of hosts that mpirun and Slurm
-// have, and looks no host up.
+// Package hostlist reads and writes the host list expressions of Slurm and pdsh, such as
+// "node[001-326]", and reads the host lists of mpirun and Slurm. It does not resolve hosts.
 package hostlist
 
 import (
@@ -11,13 +10,12 @@ import (
 	"strings"
 )
 
-// Max bounds what one expression can name.
+// Max bounds the names of one expression.
 const Max = 1 << 20
 
-// Expand returns the names of a host list expression as Slurm writes them:
-// names with commas between, each with ranges in brackets, such as
-// node[001-326,400] or rack[1-2]node[1-4]. Numbers have as many digits as the
-// first of their range. O(names).
+// Expand returns the names of a host list expression in Slurm's form: names separated by commas,
+// each with ranges in brackets, such as node[001-326,400] or rack[1-2]node[1-4]. Numbers have as
+// many digits as the first of their range. O(names).
 func Expand(expr string) ([]string, error) {
 	var names []string
 	for _, item := range splitList(expr) {
@@ -30,7 +28,7 @@ func Expand(expr string) ([]string, error) {
 	return names, nil
 }
 
-// Short is as much of a text as an error needs.
+// Short shortens a text for an error.
 func Short(s string) string {
 	if len(s) <= 60 {
 		return s
@@ -88,14 +86,14 @@ func expandItem(item string, room int) ([]string, error) {
 	return names, nil
 }
 
-// What a name may be.
+// Limits of a name.
 const (
 	maxName  = 255 // characters between brackets
 	maxParts = 8   // brackets
 )
 
-// Check looks at the characters of a name, or of anything that stands beside
-// lists of names, such as the identifier of a job.
+// Check checks the characters of a name, or of other text beside lists of names, such as the
+// identifier of a job.
 func Check(name string, most int) error {
 	if len(name) > most {
 		return fmt.Errorf("%q: more than %d characters", Short(name), most)
@@ -141,7 +139,7 @@ func expandRanges(s string, room int) (numbers []string, err error) {
 
 const maxDigits = 9
 
-// number reads digits only: no sign, not too many.
+// number reads only digits: no sign, and not too many.
 func number(s string) (int, error) {
 	if len(s) > maxDigits || strings.Trim(s, "0123456789") != "" {
 		return 0, strconv.ErrSyntax
@@ -174,7 +172,7 @@ func Compress(names []string) string {
 	return strings.Join(out, ",")
 }
 
-// Compare orders names as people count: n9 before n10.
+// Compare orders names in numeric order: n9 before n10.
 func Compare(a, b string) int {
 	p, d, s := numbered(a)
 	q, e, t := numbered(b)

@@ -88,13 +88,6 @@ func TestCompressedLists(t *testing.T) {
 	}
 }
 
-func BenchmarkExpand(b *testing.B) {
-	for b.Loop() {
-		names, err := Expand("node[0001-4000,5000-9999]")
-		expect.MustTrue(b, err == nil && len(names) == 9000, "%v %v", len(names), err)
-	}
-}
-
 func TestTasks(t *testing.T) {
 	for list, want := range map[string][]int{"9": {9}, "3(x2),1": {3, 3, 1}, "": nil, "two": nil, "1(x0)": {}} {
 		got, err := Tasks(list, Max)

@@ -40,6 +40,7 @@ var layers = []layer{
 	{"internal/trust", "", false},
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
+	{"internal/sweep", "internal/answer internal/parallel internal/proc", false},
 	{"internal/rules", "", true},
 	{"internal/yamldoc", "internal/show", true},
 	{"internal/cmdline", "internal/proc internal/rules internal/show internal/unit", false},
@@ -71,7 +72,7 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 	{"transport/rdma", "transport transport/tcp", false},
 
-	{"results", "internal/answer internal/printable", true},
+	{"results", "builder internal/answer internal/printable", true},
 	{"results/hdf5", "results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
@@ -83,7 +84,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler topology topology/netfile topology/network transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler scheduler/sizes topology topology/netfile topology/network transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -92,7 +93,7 @@ var layers = []layer{
 	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
-	{"sim", "barrier builder internal/parallel internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
+	{"sim", "barrier builder internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
 	{"companion", "failover internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
@@ -100,7 +101,7 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc plan results routing routing/lft scheduler topology topology/netfile topology/network", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
+	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
 
 	{"report", "internal/show internal/unit results", false},
 	// Figures of links and pairs need the phases and paths of plans.
@@ -109,15 +110,15 @@ var layers = []layer{
 
 	{"study/jobs", "companion companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
-	{"study/survey", "builder internal/answer internal/coloring internal/parallel internal/show internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
+	{"study/survey", "builder internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
 	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/parallel internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/sweep internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
-	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler study/judge/foreign topology topology/network", true},
+	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network", true},
 	{"bench/live", "bench internal/answer internal/printable plan report report/figure report/html results sim topology", false},
 }
 

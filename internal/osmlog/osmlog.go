@@ -1,54 +1,53 @@
-// Package osmlog answers: what does a line of OpenSM's log say of ports and nodes? It reads
-// lines of upstream OpenSM and of NVIDIA's. Times are microseconds without a year. It opens
-// no file and reads no clock.
+// Package osmlog parses lines of OpenSM's log about ports and nodes, from upstream OpenSM and
+// NVIDIA's. Times are microseconds without a year. It opens no file and reads no clock.
 package osmlog
 
 import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// A Kind is what a line tells.
+// A Kind is the event of a line.
 type Kind uint8
 
-// What a line tells. The first three give the state of a port, as NVIDIA's OpenSM logs it;
-// the rest are upstream's.
+// The events of lines. The first three give the state of a port, as NVIDIA's OpenSM logs it; the
+// rest are upstream's.
 const (
 	WentDown   Kind = iota // a port: any state to DOWN
 	CameUp                 // a port: DOWN to another state
 	Progressed             // a port: between other states
 	Unlinked               // a port of a switch lost its neighbour
-	Noticed                // a switch says that one of its ports changed
-	NodeGone               // a node cannot be reached any more
-	NodeBack               // a node can be reached again
+	Noticed                // a switch reports a change of one of its ports
+	NodeGone               // a node is no longer reachable
+	NodeBack               // a node is reachable again
 	Swept                  // the subnet is configured again
 )
 
-// A Message is what a line tells of a port or node.
+// A Message is a line's event with its port or node.
 type Message struct {
 	Kind Kind
 	GUID uint64 // of the switch; of a port of an adapter for NodeGone and NodeBack; 0 for Swept
-	Name string // of the switch, where the line has it
+	Name string // of the switch, if the line has it
 	Port int    // 0 for the kinds from Noticed on
 }
 
-// A Line is one line of a log.
 type Line struct {
 	Stamped bool          // it begins with a time
-	At      time.Duration // since the beginning of a leap year, whole microseconds
-	Message               // where the line is Good
+	At      time.Duration // since the start of a leap year, whole microseconds
+	Message               // if the line is Good
 }
 
-// A Verdict is what a line is good for.
+// A Verdict says whether a line is usable.
 type Verdict uint8
 
 // Verdicts on a line. Only a stamped line is Good.
 const (
-	Other Verdict = iota // says nothing of ports
+	Other Verdict = iota // not about ports
 	Good
-	Cut // should say something, but is incomplete
+	Cut // should be about ports, but is incomplete
 )
 
 var (
@@ -61,7 +60,7 @@ var (
 	subnetUp  = []byte("SUBNET UP")
 )
 
-// Parse reads one line, with or without its end.
+// Parse parses one line, with or without its line end.
 func Parse(line []byte) (l Line, v Verdict) {
 	at, rest, ok := readStamp(line)
 	switch {
@@ -74,17 +73,16 @@ func Parse(line []byte) (l Line, v Verdict) {
 	return l, v
 }
 
-// parseMessage reads what follows the stamp.
+// parseMessage parses the text after the stamp.
 //
-// Upstream OpenSM says (log.h levels 0x02 and 0x04, osm_port_info_rcv.c,
-// osm_drop_mgr.c):
+// Upstream OpenSM writes (log.h levels 0x02 and 0x04, osm_port_info_rcv.c, osm_drop_mgr.c):
 //
 //	log_notice: Reporting Urgent Notice "Link state change" from switch LID 33, GUID 0x…
 //	pi_rcv_process_switch_ext_port: Unlinking local node 0x…, port 5
 //	drop_mgr_remove_port: Removed port with GUID:0x… LID range [10, 10] of node:h9
 //	log_notice: Reporting Informational Notice "GID in service", GID:fe80::2:c904:200:2
 //
-// NVIDIA's says, from osm_spst_rcv_process or osm_pi_rcv_process:
+// NVIDIA's writes, from osm_spst_rcv_process or osm_pi_rcv_process:
 //
 //	Switch 0x… NAME port 61 (LABEL) changed state from ACTIVE to DOWN
 func parseMessage(b []byte) (Message, Verdict) {
@@ -119,8 +117,8 @@ func after(s, mark string) string {
 	return rest
 }
 
-// parseState reads NVIDIA's line. Names of switches may hold anything, " port "
-// included, so it is read from both ends.
+// parseState parses NVIDIA's line. Names of switches may contain anything, even " port ", so it
+// reads from both ends.
 func parseState(s string) (Message, Verdict) {
 	s = after(s, "_rcv_process: Switch ")
 	i := strings.LastIndex(s, string(changed))
@@ -152,7 +150,7 @@ func parseWhere(s string) (Message, bool) {
 	return Message{GUID: guid, Name: strings.TrimSpace(name), Port: port}, ok
 }
 
-// kindOf reads the states of a port, before and after. A repeated state is no change.
+// kindOf maps the states of a port, before and after. A repeated state is no change.
 func kindOf(from, to string) (Kind, bool) {
 	a, ok1 := stateDown(from)
 	b, ok2 := stateDown(to)
@@ -223,7 +221,7 @@ func GUID(s string) (uint64, bool) {
 	return n, ok && err == nil && n != 0
 }
 
-// leadingHex reads a GUID of full length, so that a cut one is told from another.
+// leadingHex reads a GUID of full length, to detect a truncated one.
 func leadingHex(s string) (uint64, bool) {
 	if i := strings.IndexAny(s, " ,\t"); i >= 0 {
 		s = s[:i]
@@ -255,13 +253,14 @@ func gidGUID(s string) (uint64, bool) {
 	return guid, guid != 0
 }
 
-var monthDays = map[string]int{} // month and day to days since 1 January of a leap year
-
-func init() {
+// monthDays maps month and day to days since 1 January of a leap year.
+var monthDays = sync.OnceValue(func() map[string]int {
+	all := map[string]int{}
 	for d := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() == 2000; d = d.AddDate(0, 0, 1) {
-		monthDays[d.Format("Jan 02")] = d.YearDay() - 1
+		all[d.Format("Jan 02")] = d.YearDay() - 1
 	}
-}
+	return all
+})
 
 // readStamp reads "Nov 21 01:28:17 867263 ", the head of a line of OpenSM's
 // log, and returns the rest of the line.
@@ -274,7 +273,7 @@ func readStamp(line []byte) (at time.Duration, rest []byte, ok bool) {
 	if head[4] == ' ' {
 		head[4] = '0'
 	}
-	days, ok := monthDays[string(head[:])]
+	days, ok := monthDays()[string(head[:])]
 	h, ok1 := digits(line[7:9], 23)
 	m, ok2 := digits(line[10:12], 59)
 	s, ok3 := digits(line[13:15], 60)

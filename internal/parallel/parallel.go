@@ -1,5 +1,5 @@
-// Package parallel does the same work for each of many items on several processors: who
-// does which item, and when are all done? What comes of it must not depend on that.
+// Package parallel does the same work for each of many items on several processors. The result must
+// not depend on the assignment of items.
 package parallel
 
 import (
@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Workers returns how many workers a number asked for means: 0 or less is one for each
-// processor.
+// Workers returns the number of workers: 0 or less means one for each processor.
 func Workers(asked int) int {
 	if asked > 0 {
 		return asked
@@ -17,11 +16,11 @@ func Workers(asked int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// most is how many items a worker takes at once where there are many.
+// most is how many items a worker takes at once if there are many.
 const most = 32
 
-// Each calls f for the items 0..n-1 from several workers and returns when all are done.
-// A worker is called with rising items; its number is for memory of its own.
+// Each calls f for the items 0..n-1 from several workers and returns when all are done. A worker
+// gets rising items; its number is for memory of its own.
 func Each(workers, n int, f func(worker, item int)) {
 	workers = min(Workers(workers), n)
 	chunk := max(1, min(most, n/(most*max(1, workers))))
@@ -45,8 +44,8 @@ func Each(workers, n int, f func(worker, item int)) {
 	others.Wait()
 }
 
-// Try is Each for work that may fail. After an error no later item is begun. The error is
-// that of the lowest item that fails.
+// Try is Each for work that may fail. After an error no later item is begun. It returns the error
+// of the lowest item that fails.
 func Try(workers, n int, f func(item int) error) error {
 	errs := make([]error, n+1)
 	var lowest atomic.Int64 // that has failed

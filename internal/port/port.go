@@ -1,10 +1,9 @@
-// Package port answers: who may connect to a port?
+// Package port authenticates connections to a port.
 //
-// Anybody can connect. Accept keeps taking connections when one fails. With Proof both
-// ends find out that the other one knows the secret of the run, the token, without
-// sending it: each draws a nonce, and sends a number that only who knows the token can
-// compute, over both nonces, its claim and its role. So a proof is good for one
-// connection and one direction of it. The package owns no connection.
+// Any host can connect. Accept continues when one accept fails. With Proof both ends verify that
+// the other one knows the secret of the run, the token, without sending it. Each draws a nonce, and
+// sends a number that needs the token to compute, over both nonces, its claim and its role. So a
+// proof is valid for one connection and one direction. The package owns no connection.
 package port
 
 import (
@@ -17,12 +16,12 @@ import (
 	"time"
 )
 
-// acceptPause lets files be closed after the process ran out of them.
+// acceptPause gives time to close files when the process has run out of them.
 const acceptPause = 50 * time.Millisecond
 
-// Accept hands over to take what accept returns, until the port is closed or quit
-// is. Other errors pass: out of files or memory, or a peer that is gone again. They
-// are told, and it goes on after a pause.
+// Accept passes accepted connections to take, until the port or quit is closed. Other errors are
+// temporary: out of files or memory, or a peer that has gone. It reports them, and continues after
+// a pause.
 func Accept[C any](accept func() (C, error), quit <-chan struct{}, take func(C), tell func(error)) {
 	for {
 		c, err := accept()
@@ -49,15 +48,13 @@ const (
 	ProofSize = sha256.Size
 )
 
-// Nonce draws a nonce.
 func Nonce() (n [NonceSize]byte) {
 	_, _ = rand.Read(n[:]) // it never fails
 	return n
 }
 
-// Proof is what only who knows the token can say in a role: HMAC-SHA256 over the
-// role and the parts, each with its length. No two roles may have the same name,
-// else one side could send back what the other one has said.
+// Proof needs the token to compute: HMAC-SHA256 over the role and the parts, each with its length.
+// Roles must have distinct names, or one side could send back the other's proof.
 func Proof(token, role string, parts ...[]byte) (p [ProofSize]byte) {
 	h := hmac.New(sha256.New, []byte(token))
 	var n [8]byte
@@ -74,9 +71,8 @@ func Proof(token, role string, parts ...[]byte) (p [ProofSize]byte) {
 	return p
 }
 
-// Proven reports whether proof is that of the token, in a time that does not depend
-// on where they differ. Of a long proof the beginning is enough where that is all
-// that was sent: at least 16 bytes.
+// Proven reports whether proof is valid for the token, in a time that does not depend on the
+// position of a difference. A shortened proof is enough: at least 16 bytes.
 func Proven(proof []byte, token, role string, parts ...[]byte) bool {
 	want := Proof(token, role, parts...)
 	return len(proof) >= 16 && len(proof) <= ProofSize && hmac.Equal(proof, want[:len(proof)])

@@ -73,14 +73,6 @@ func TestProof(t *testing.T) {
 	}
 }
 
-func BenchmarkProof(b *testing.B) {
-	n, fields := port.Nonce(), make([]byte, 32)
-	b.ReportAllocs()
-	for b.Loop() {
-		port.Proof("secret", "one", n[:], n[:], fields)
-	}
-}
-
 // The place of one who has been here long goes first, of the host with most places.
 func TestWorstGuest(t *testing.T) {
 	at := func(hosts ...string) (gs port.Strangers) {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Stranger is a connection that has not said who it is.
+// A Stranger is a connection that has not identified itself.
 type Stranger struct {
 	Conn io.Closer
-	From string // host, or "" where that is not known
+	From string // host, or "" if unknown
 }
 
 // From is the host of a connection.
@@ -18,13 +18,13 @@ func From(conn net.Conn) string {
 	return host
 }
 
-// Strangers are in the order in which they came.
+// Strangers are in the order of their arrival.
 type Strangers []Stranger
 
 // maxGuests is how many there may be at a time.
 const maxGuests = 1024
 
-// Come adds a stranger. Where there is no place it returns the one who has to go for that.
+// Come adds a stranger. If there is no place it returns the one to drop.
 func (gs *Strangers) Come(g Stranger) (gone Stranger, full bool) {
 	if full = len(*gs) == maxGuests; full {
 		gone, _ = gs.Go()
@@ -33,8 +33,8 @@ func (gs *Strangers) Come(g Stranger) (gone Stranger, full bool) {
 	return gone, full
 }
 
-// Go returns the stranger who has to go first, if there is any: of the host that takes most
-// places the one who has been here longest. Who is new has most to say yet.
+// Go returns the stranger to drop first, if any: of the host with the most places the oldest. A new
+// one may still identify itself.
 func (gs *Strangers) Go() (worst Stranger, found bool) {
 	if len(*gs) == 0 {
 		return Stranger{}, false

@@ -1,6 +1,6 @@
-// Package printable answers: how is text that others wrote, in files or over connections,
-// shown to people? Control characters become visible, so that no text moves the cursor, sets
-// colours or reorders what stands beside it, and what is too long is cut.
+// Package printable shows foreign text, from files or connections, to people. Control characters
+// become visible, so that no text moves the cursor, sets colours or reorders its surroundings, and
+// long text is cut.
 package printable
 
 import (
@@ -10,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// Most bounds a text of others: an error, a reason, a name.
+// Most bounds a foreign text: an error, a reason, a name.
 const Most = 16 << 10
 
-// tail is what telling of a cut needs: "… (N more bytes)".
+// tail is the space for the note about a cut: "… (N more bytes)".
 const tail = 40
 
-// Text returns s with its control characters as escapes such as \x1b, but for ends of lines
-// and tabs, and with at most so many bytes, 40 or more. A text that it has returned stays as
-// it is.
+// Text returns s with its control characters as escapes such as \x1b, except for ends of lines and
+// tabs, and with at most most bytes, 40 or more. Applied to its own result, Text changes nothing.
 func Text(s string, most int) string { return show(s, most, "\n\t") }
 
-// Line is Text for what has to stay on one line, of Most bytes.
+// Line is Text for a single line, of Most bytes.
 func Line(s string) string { return show(s, Most, "") }
 
 func show(s string, most int, keep string) string {
@@ -29,7 +28,7 @@ func show(s string, most int, keep string) string {
 		return s
 	}
 	var out []byte
-	fits, read := 0, 0 // what is left if the rest has to be cut
+	fits, read := 0, 0 // the length left if the rest has to be cut
 	for at := 0; at < len(s); {
 		if len(out) <= most-tail {
 			fits, read = len(out), at
@@ -49,8 +48,8 @@ func more(bytes int) string { return fmt.Sprintf("… (%d more bytes)", bytes) }
 // suspect reports whether a character may have to be shown as an escape.
 func suspect(r rune) bool { return hidden(r) || r == utf8.RuneError }
 
-// hidden reports whether a character does something to a terminal rather than being seen:
-// controls, those of the direction of writing, and ends of lines beside \n.
+// hidden reports whether a character controls a terminal rather than being visible: controls, those
+// of the direction of writing, and ends of lines beside \n.
 func hidden(r rune) bool {
 	if r >= ' ' && r < 0x7f {
 		return false
@@ -58,8 +57,8 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// appendShown appends the character r, of which the bytes are given. Escapes from \u007f on
-// mean the same in JSON.
+// appendShown appends the character r with the given bytes. Escapes from \u007f on mean the same in
+// JSON.
 func appendShown(out []byte, bytes string, r rune, keep string) []byte {
 	switch {
 	case strings.ContainsRune(keep, r):

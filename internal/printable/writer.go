@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Writer shows what is written to it as Text does, whoever wrote it. Several goroutines
-// may use it.
+// A Writer shows everything written to it as Text does. Several goroutines may use it.
 type Writer struct {
 	To   io.Writer
-	Pass []string // sequences of our own that stay as they are, such as colours
-	Most int      // bytes of a line, what is longer is cut; 0: any number
+	Pass []string // our own sequences that stay unchanged, such as colours
+	Most int      // bytes of a line before a cut; 0: unlimited
 
 	mu   sync.Mutex
-	rest []byte // the beginning of a character
+	rest []byte // start of a character
 	long int    // bytes of this line so far
 	left int    // bytes of it that were cut
 }
@@ -37,8 +36,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what is left: the beginning of a character that never came to its end, and
-// that the last line was cut.
+// Flush writes the rest: the start of an incomplete character, and the note about a cut last line.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +49,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// plain reports whether there is nothing but ASCII that is seen, ends of lines and tabs.
+// plain reports whether there are only visible ASCII characters, ends of lines and tabs.
 func plain(p []byte) bool {
 	for _, c := range p {
 		if (c < ' ' || c >= 0x7f) && c != '\n' && c != '\t' {
@@ -61,7 +59,7 @@ func plain(p []byte) bool {
 	return true
 }
 
-// partial is how many bytes at the end begin a character without ending it.
+// partial is how many bytes at the end are an incomplete character.
 func partial(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {
@@ -92,7 +90,7 @@ func (w *Writer) show(text string) (out []byte) {
 	return out
 }
 
-// own is the length of a sequence of our own at the beginning of a text.
+// own is the length of one of our own sequences at the start of a text.
 func (w *Writer) own(text string) int {
 	for _, s := range w.Pass {
 		if strings.HasPrefix(text, s) {

@@ -7,7 +7,7 @@ import (
 )
 
 // guard waits for the end of its input. If the end comes before a second line, this program was
-// killed: the process group that the first line names is told to end, and has 15 s.
+// killed: guard ends the process group in the first line, and gives it 15 s.
 const guard = `read -r group || exit
 read -r over && exit
 kill -TERM "-$group"
@@ -15,13 +15,13 @@ n=0
 while [ $n -lt 15 ] && kill -0 "-$group"; do sleep 1; n=$((n + 1)); done
 kill -KILL "-$group"`
 
-// announce tells the guard its process group before it becomes the program: this program can be
-// killed at any moment after it has started the other.
+// announce reports its process group to the guard before it becomes the program: this program can
+// be killed at any moment after starting the other.
 const announce = `echo $$ >&3 && exec 3>&- "$0" "$@"`
 
-// RunGuarded runs a program that leads a process group, as Group has it, and has no extra files.
-// If this program is killed meanwhile, the whole group is ended: the program may be a script, and
-// a signal to the script alone leaves running what the script has started.
+// RunGuarded runs a program that leads a process group, as by Group, and has no extra files. If
+// this program is killed meanwhile, the whole group is ended: the program may be a script, and a
+// signal to the script alone leaves its child processes running.
 func RunGuarded(cmd *exec.Cmd) error {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A Signal is the cause of a context that a signal has cancelled.
+// A Signal is the cause of a context cancelled by a signal.
 type Signal struct{ Sig os.Signal }
 
 func (s Signal) Error() string { return s.Sig.String() }
 
-// Notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a
-// second SIGINT or SIGTERM kills the program as usual. A second SIGHUP does not: a
-// terminal that is closed sends one by the shell and one by the kernel, while the
-// program cleans up. Where SIGHUP is ignored (nohup) it stays so.
+// Notify returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; a second SIGINT or
+// SIGTERM kills the program as usual. A second SIGHUP does not: the shell and the kernel each send
+// one when a terminal is closed, while the program cleans up. If SIGHUP is ignored (nohup) it stays
+// so.
 func Notify(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch, hup := make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -46,8 +46,8 @@ func Notify(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// Within does some work. Work that goes on for longer than patience after ctx has
-// ended is left behind; the error is why ctx ended.
+// Within does some work. It abandons work that lasts longer than patience after the end of ctx; the
+// error is then the cause of ctx.
 func Within(ctx context.Context, patience time.Duration, work func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- work() }()
@@ -66,8 +66,8 @@ func Within(ctx context.Context, patience time.Duration, work func() error) erro
 	}
 }
 
-// Made returns what work makes. When ctx ends before, it returns why, and the work,
-// which holds nothing but memory, is left behind.
+// Made returns the result of work. If ctx ends before, it returns the cause, and abandons the work,
+// which holds only memory.
 func Made[T any](ctx context.Context, work func() (T, error)) (none T, err error) {
 	out := make(chan T, 1)
 	err = Within(ctx, 0, func() error {
@@ -81,8 +81,8 @@ func Made[T any](ctx context.Context, work func() (T, error)) (none T, err error
 	return <-out, nil
 }
 
-// Collect returns all that work gives, one after the other. When ctx ends it returns
-// what there is, and why; the work is left behind.
+// Collect returns all values given by work, one after the other. When ctx ends it returns the
+// values so far, with the cause; the work is abandoned.
 func Collect[T any](ctx context.Context, work func(give func(T) error) error) (all []T, err error) {
 	given, done := make(chan T), make(chan error, 1)
 	go func() {
@@ -107,8 +107,8 @@ func Collect[T any](ctx context.Context, work func(give func(T) error) error) (a
 	}
 }
 
-// Writer returns a writer that fails as soon as ctx is over, so that the file
-// that is being written is given up as it is for any other error.
+// Writer returns a writer that fails as soon as ctx has ended, so that the file being written is
+// abandoned as for any other error.
 func Writer(ctx context.Context, w io.Writer) io.Writer { return writer{ctx, w} }
 
 type writer struct {

@@ -8,10 +8,9 @@ import (
 	"syscall"
 )
 
-// Output runs a command to its end and returns what it has printed, as exec.Cmd.Output does. It
-// kills one that prints more than most bytes, with its process group if it has one of its own.
-// An error begins with the name of the command and ends with what it said on standard error,
-// unless that goes elsewhere.
+// Output runs a command to its end and returns its output, like exec.Cmd.Output. It kills a command
+// that prints more than most bytes, with its process group if it has its own. An error begins with
+// the name of the command and ends with its standard error, unless that goes elsewhere.
 func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 	var said Tail
 	var much error
@@ -39,8 +38,8 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }
 
-// A Buffer keeps what one program prints, at most Most bytes. When there is more, Over is
-// called once with an error that says so, and Write fails.
+// A Buffer keeps the output of one program, at most Most bytes. Beyond that it calls Over once with
+// an error, and Write fails.
 type Buffer struct {
 	Most int
 	Over func(error)
@@ -48,7 +47,6 @@ type Buffer struct {
 	much error
 }
 
-// Write implements io.Writer.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if b.much == nil && b.text.Len()+len(p) > b.Most {
 		b.much = fmt.Errorf("prints more than %d bytes", b.Most)
@@ -60,12 +58,11 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String returns what is kept.
 func (b *Buffer) String() string { return b.text.String() }
 
 const maxSaid = 8 << 10
 
-// A Tail keeps the end of what programs write to it, for messages. Several may.
+// A Tail keeps the end of programs' output, for messages. Several may write to it.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte

@@ -1,5 +1,5 @@
-// Package proc answers: how does a program of this project end, and how does it start others? It has
-// wrong use and exit codes, signals that cancel a context, and the groups and output of programs that are started.
+// Package proc ends the programs of this project and starts others. It has wrong use and exit
+// codes, signals that cancel a context, and the groups and output of started programs.
 package proc
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The exit codes, as evbench has them.
+// The exit codes, the same as evbench's.
 const (
 	ExitDone        = 0
 	ExitFailed      = 1
@@ -24,16 +24,16 @@ const (
 	ExitInterrupted = 130
 )
 
-// Main runs a program with the arguments of this process, whose context a signal ends, and
-// exits with what it returns.
+// Main runs a program with the arguments of this process, whose context a signal ends, and exits
+// with its result.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Parse reads the flags of a program. What is wrong with them is wrong use; flag.ErrHelp,
-// which Code knows, is not.
+// Parse reads the flags of a program. Invalid flags are wrong use; flag.ErrHelp, which Code
+// handles, is not.
 func Parse(f *flag.FlagSet, args []string) error {
 	err := f.Parse(args)
 	if err == nil || errors.Is(err, flag.ErrHelp) {
@@ -42,8 +42,8 @@ func Parse(f *flag.FlagSet, args []string) error {
 	return Usage(err)
 }
 
-// Code says why a program of that name ends, and returns the exit code. Without an error it
-// is for having passed or not.
+// Code prints why a program of that name ends, and returns the exit code. Without an error the code
+// depends on passed.
 func Code(ctx context.Context, name string, passed bool, err error, stderr io.Writer) int {
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -63,15 +63,14 @@ func Code(ctx context.Context, name string, passed bool, err error, stderr io.Wr
 	return ExitFailed
 }
 
-// A UsageError is wrong use or input, or something that is missing: it was found out before
-// anything was done.
+// A UsageError is wrong use or input, or something missing, found before any action.
 type UsageError struct{ cause error }
 
 func (e *UsageError) Error() string { return e.cause.Error() }
 
 func (e *UsageError) Unwrap() error { return e.cause }
 
-// Usage marks an error as wrong use. That of nil is nil.
+// Usage marks an error as wrong use; nil stays nil.
 func Usage(err error) error {
 	if err == nil {
 		return nil
@@ -79,10 +78,9 @@ func Usage(err error) error {
 	return &UsageError{err}
 }
 
-// Usagef makes an error of wrong use.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// Evbench returns where the binary of that name is; it must be there.
+// Evbench returns the path of the binary, which must exist.
 func Evbench(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err == nil {
@@ -94,23 +92,23 @@ func Evbench(name string) (string, error) {
 	return name, nil
 }
 
-// Group returns the attributes of a program in a process group of its own: a Ctrl-C at the
-// terminal is for this program alone. It gets the signal atEnd when the thread that
-// has started it ends, and so at the latest with this program; 0 is none.
+// Group returns the attributes of a program in a process group of its own: a Ctrl-C at the terminal
+// is for this program alone. It gets the signal atEnd when the thread that started it ends, at the
+// latest with this program; 0 means none.
 func Group(atEnd syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: atEnd}
 }
 
-// BusyLoop keeps a processor busy until it is told to end.
+// BusyLoop keeps a processor busy until its end.
 func BusyLoop(ctx context.Context, dir string) *exec.Cmd {
 	return Command(ctx, dir, "/bin/sh", "-c", "while :; do :; done")
 }
 
-// Patience is how long a program that was told to end may take before it is killed.
+// Patience is how long a program may take after the signal to end before it is killed.
 const Patience = time.Minute
 
-// Command is a program that leads a process group and puts temporary files below dir. It is
-// told to end when ctx does, and is killed when this program ends.
+// Command is a program that leads a process group and puts temporary files below dir. It gets a
+// signal to end when ctx ends, and is killed when this program ends.
 func Command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
@@ -119,7 +117,7 @@ func Command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return err
 		}
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // a stopped program hears nothing but this
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // a stopped program reacts only to this
 	}
 	cmd.WaitDelay = Patience
 	return cmd

@@ -1,15 +1,15 @@
-// Package rules answers: which flags of a command, or fields of a file, go together? A rule is a line
+// Package rules checks combinations of flags of a command, or of fields of a file. A rule is a line
 // such as "--log --dump: only with --dir".
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // A Rule is "NAME…: VERB NAME[=VALUE|VALUE] or …", where the verb is "not with", "only with",
-// "needed", "needed with" or "one of them". What follows a comma, colon or semicolon is the reason, for messages.
+// "needed", "needed with" or "one of them". Text after a comma, colon or semicolon is the reason,
+// for messages.
 type Rule struct {
 	names        []string // as written, flags with dashes
 	verb, with   string
@@ -17,23 +17,32 @@ type Rule struct {
 	alternatives []string
 }
 
-var form = regexp.MustCompile(`^(.+?): (not with|only with|needed with|needed|one of them) ?([^,:;]*)(.*)$`)
+var verbs = []string{"not with", "only with", "needed with", "needed", "one of them"}
 
-// Parse reads a rule, and panics where it is none.
+// Parse reads a rule, and panics if it is malformed.
 func Parse(line string) Rule {
-	m := form.FindStringSubmatch(line)
-	return Rule{strings.Fields(m[1]), m[2], m[3], m[4], strings.Split(m[3], " or ")}
+	names, rest, _ := strings.Cut(line, ": ")
+	for _, verb := range verbs {
+		if with, ok := strings.CutPrefix(rest, verb); ok {
+			with, reason := strings.TrimPrefix(with, " "), ""
+			if at := strings.IndexAny(with, ",:;"); at >= 0 {
+				with, reason = with[:at], with[at:]
+			}
+			return Rule{strings.Fields(names), verb, with, reason, strings.Split(with, " or ")}
+		}
+	}
+	panic("rules: no rule: " + line)
 }
 
-// Break says how a rule is broken. Of what is missing Name is that, else what should not be there.
+// Break says how a rule is broken. Name is missing, or else should not be there.
 type Break struct {
 	Name    string // as written
 	Missing bool
-	Reason  string // behind the name: " is missing, needed with …", "not with …"
+	Reason  string // after the name: " is missing, needed with …", "not with …"
 }
 
-// Broken returns nil where the rule holds for what is given, by name without dashes. value is that of
-// a name; an empty one is not given.
+// Broken returns nil if the rule holds for the given names, without dashes. value is the value of a
+// name; a name with an empty value is not given.
 func (r Rule) Broken(given func(string) bool, value func(string) string) *Break {
 	here := slices.DeleteFunc(slices.Clone(r.names), func(n string) bool { return !given(bare(n)) || value(bare(n)) == "" })
 	missing := slices.IndexFunc(r.names, func(n string) bool { return !slices.Contains(here, n) })

@@ -2,8 +2,8 @@ package show
 
 import "strings"
 
-// Nearest returns the choice that is the fewest edits away from s, if it is
-// near enough to have been meant, else "". O(len(s)·len(choice)) each.
+// Nearest returns the choice with the fewest edits from s, if it is near enough, else "".
+// O(len(s)·len(choice)) each.
 func Nearest(s string, choices []string) string {
 	best, least := "", min(2, (len(s)+1)/2)
 	if len(s) > 5 {
@@ -19,7 +19,7 @@ func Nearest(s string, choices []string) string {
 	return best
 }
 
-// Choices says which names there are, and first which of them may have been meant by s, as the end of an error.
+// Choices lists the valid names, first the ones near to s, as the end of an error.
 func Choices(s string, names []string) string {
 	there := "there are " + strings.Join(names, ", ")
 	if near := Nearest(s, names); near != "" {
@@ -28,8 +28,7 @@ func Choices(s string, names []string) string {
 	return there
 }
 
-// edits is the Levenshtein distance between two names; long ones are not near
-// to anything.
+// edits is the Levenshtein distance between two names; long ones are far from everything.
 func edits(a, b string) int {
 	if len(a) > 64 {
 		return 1 << 10

@@ -1,5 +1,5 @@
-// Package show answers: how are counts, lists of names, tables and paragraphs shown to people?
-// It knows nothing of networks.
+// Package show formats counts, lists of names, tables and paragraphs for people. It does not depend
+// on networks.
 package show
 
 import (
@@ -17,7 +17,6 @@ func Commas(n int) string {
 	return s
 }
 
-// Plural writes a count and its noun.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -39,7 +38,7 @@ func Amount(x float64, unit string) string {
 // few is how many names of a list are written out.
 const few = 8
 
-// Few writes a list of names; of a long one it names the first, and says how many there are.
+// Few writes a list of names; of a long one it names the first, and gives the number of the rest.
 func Few(names []string) string {
 	if len(names) <= few {
 		return strings.Join(names, ", ")
@@ -47,7 +46,7 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s, … (%d)", strings.Join(names[:few-1], ", "), len(names))
 }
 
-// Brief quotes what a file or a user wrote, cut to what fits on a line.
+// Brief quotes text of a file or user, cut to fit on a line.
 func Brief(s string) string {
 	if len(s) > 80 {
 		return strconv.Quote(s[:77]) + "…"

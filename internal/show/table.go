@@ -8,16 +8,15 @@ import (
 	"evbench/internal/printable"
 )
 
-// A Column of a table.
 type Column struct {
 	Head  string
-	Over  string // stands above the head and may reach over the columns after it
-	Right bool   // aligned, as numbers are
-	Tight bool   // one blank to the next column, in place of two
-	Wrap  bool   // gives way when the table is too wide
-	// Optional, if not 0, lets the column go when the table is too wide, the least first.
+	Over  string // above the head; it may extend over the columns after it
+	Right bool   // aligned to the right, as for numbers
+	Tight bool   // one blank to the next column, instead of two
+	Wrap  bool   // may be narrowed when the table is too wide
+	// Optional, if not 0, permits dropping the column when the table is too wide, the least first.
 	Optional int
-	Paint    func(cell, line string) string // colours a line of a cell; nil: as it is
+	Paint    func(cell, line string) string // colours a line of a cell; nil: unchanged
 }
 
 // A Table is drawn as columns of text. Each character takes one place.
@@ -27,8 +26,8 @@ type Table struct {
 	tight   bool // one blank between all columns
 }
 
-// Align writes lines of cells as columns. No line ends with blanks. Columns that are not
-// described are aligned to the left.
+// Align writes lines of cells as columns. No line ends with blanks. Columns without a description
+// are aligned to the left.
 func Align(w io.Writer, lines [][]string, columns ...Column) error {
 	t := Table{Rows: lines}
 	for _, line := range lines {
@@ -46,14 +45,14 @@ func Align(w io.Writer, lines [][]string, columns ...Column) error {
 	return err
 }
 
-// narrowest is the least width of a column that gives way: that of "INCOMPLETE".
+// narrowest is the least width of a narrowed column: that of "INCOMPLETE".
 const narrowest = 10
 
-// Draw writes the heads and the rows, in width columns where there is a way.
+// Draw writes the heads and the rows, in width columns if possible.
 func (t *Table) Draw(b *strings.Builder, width int) {
 	for _, r := range t.Rows {
 		for i := range r {
-			r[i] = printable.Line(r[i]) // a cell does not end its row, or move what stands beside it
+			r[i] = printable.Line(r[i]) // a cell must not end its row or move its neighbours
 		}
 	}
 	t.shed(width)
@@ -68,7 +67,7 @@ func (t *Table) Draw(b *strings.Builder, width int) {
 	}
 }
 
-// shed lets optional columns go until the others fit, or none is left.
+// shed drops optional columns until the others fit, or none is left.
 func (t *Table) shed(width int) {
 	for {
 		tight := Table{Columns: t.Columns, Rows: t.Rows, tight: true}
@@ -89,7 +88,7 @@ func (t *Table) shed(width int) {
 	}
 }
 
-// pick leaves out what is in columns that are optional to a degree.
+// pick leaves out the elements in columns with a degree of Optional.
 func pick[T any](columns []Column, all []T, optional int) (out []T) {
 	for i, x := range all {
 		if columns[i].Optional != optional {
@@ -112,8 +111,8 @@ func (t *Table) needed() []int {
 	return widths
 }
 
-// widths gives every column what it needs. When that is more than there is, it
-// narrows the gaps, and then the columns that wrap, from the left.
+// widths gives every column the width it needs. If the sum is too large, it narrows the gaps, and
+// then the columns that wrap, from the left.
 func (t *Table) widths(width int) []int {
 	widths := t.needed()
 	t.tight = t.tight || t.total(widths) > width
@@ -219,8 +218,8 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// Paragraph writes s in lines of at most width characters, all but the first
-// indented. A text of others may be of any length.
+// Paragraph writes s in lines of at most width characters, all but the first indented. s may be a
+// foreign text of any length.
 func Paragraph(b *strings.Builder, s string, width int) {
 	const indent = "  "
 	for i, line := range wrap(printable.Text(s, printable.Most), max(narrowest, width-len(indent))) {

@@ -1,6 +1,6 @@
-// Package trust answers whether a file, a folder or a process is what it is taken for,
-// where others than the user could have put another one in its place: in /tmp, in a
-// folder that several write to, or under a process number that is used again.
+// Package trust checks that a file, a folder or a process is the intended one, where other users
+// could have replaced it: in /tmp, in a folder with several writers, or under a reused process
+// number.
 package trust
 
 import (
@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// An Error says why a file, a folder or a process is not to be trusted.
+// An Error says why a file, a folder or a process is not trusted.
 type Error struct {
 	Name   string // as the user knows it
 	reason string
@@ -20,19 +20,18 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Name + ": " + e.reason }
 
-// The bits of a mode that let others write.
+// The mode bits that let others write.
 const (
 	byOthers       = 0o002
 	byGroupOrOther = 0o022
 )
 
-// Open opens a file that tells this program what to do. It must be a file itself, not a
-// link; have one name; belong to the user or to root; and nobody else may write to it,
-// nor put another one into its place. Else the error is an *Error. A file that flags
-// make is the user's alone.
+// Open opens a file that controls this program. It must be a file itself, not a link; have one
+// name; belong to the user or to root; and no other user may write to it, or replace it. Otherwise
+// the error is an *Error. A file created by flags belongs to the user alone.
 //
-// A group may write to the folder: many systems give each user a group and let it write
-// to all that he makes. What somebody else puts there belongs to him, and is refused.
+// A group may write to the folder: many systems give each user a group with write access to all the
+// user's files. A file made there by another user belongs to that user, and is refused.
 func Open(name string, flags int) (*os.File, error) {
 	folder, err := os.Stat(filepath.Dir(name))
 	if err != nil {
@@ -41,7 +40,7 @@ func Open(name string, flags int) (*os.File, error) {
 	if folder.Mode().Perm()&byOthers != 0 && folder.Mode()&fs.ModeSticky == 0 {
 		return nil, &Error{name, fmt.Sprintf("others may write to its folder (mode %04o)", folder.Mode().Perm())}
 	}
-	// A pipe would keep who opens it waiting.
+	// Opening a pipe would block.
 	f, err := os.OpenFile(name, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, &Error{name, "is a link"}
@@ -59,12 +58,12 @@ func Open(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// ErrLocked says that another process has locked a file.
+// ErrLocked reports that another process has locked a file.
 var ErrLocked = errors.New("in use by another process")
 
-// Lock opens a file as Open does and locks it until it is closed. The error wraps
-// ErrLocked where another process has it. Who is done with the file may remove it while
-// it is locked: the one that is returned has the name.
+// Lock opens a file like Open and locks it until it is closed. The error wraps ErrLocked if another
+// process has the lock. The holder of the lock may remove the file: the returned file still has the
+// name.
 func Lock(name string, flags int) (*os.File, error) {
 	for {
 		f, err := Open(name, flags)
@@ -88,7 +87,7 @@ func Lock(name string, flags int) (*os.File, error) {
 	}
 }
 
-// named reports whether a file has a name still.
+// named reports whether a file still has its name.
 func named(f *os.File, name string) (bool, error) {
 	mine, err := f.Stat()
 	if err != nil {
@@ -101,8 +100,8 @@ func named(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(mine, now), err
 }
 
-// Folder reports why a folder with a name that all know is not the user's own: only he
-// may have made it, and only he may write to it.
+// Folder reports why a folder with a well-known name is not the user's own: only the user may have
+// made it and may write to it.
 func Folder(name string) error {
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -111,9 +110,9 @@ func Folder(name string) error {
 	return whose(name, info).folder(os.Geteuid())
 }
 
-// Link reports why a symbolic link is not to be followed: to a folder that all may write
-// to, others may have put it for the user to write where only he can. The kernel has the
-// same rule for what it follows itself (fs.protected_symlinks).
+// Link reports why a symbolic link must not be followed: in a folder writable for all, others may
+// have made it to let the user write to a place of their choice. The kernel has the same rule for
+// links that it follows (fs.protected_symlinks).
 func Link(name string) error {
 	link, err := os.Lstat(name)
 	if err != nil {
@@ -130,7 +129,7 @@ func Link(name string) error {
 	return nil
 }
 
-// An owned thing is what the file system says of it.
+// owned is the file system's data about a file.
 type owned struct {
 	name  string
 	mode  fs.FileMode
@@ -146,7 +145,6 @@ func whose(name string, info fs.FileInfo) owned {
 	return o
 }
 
-// file judges a file for a user.
 func (o owned) file(user int) error {
 	switch {
 	case !o.mode.IsRegular():
@@ -161,7 +159,6 @@ func (o owned) file(user int) error {
 	return nil
 }
 
-// folder judges a folder for a user.
 func (o owned) folder(user int) error {
 	switch {
 	case o.mode.Type() == fs.ModeSymlink:

@@ -13,26 +13,24 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// An ID tells a process from every other one, also from a later one that has the same
-// number.
+// An ID distinguishes a process from every other one, even a later one with the same number.
 type ID struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start"` // ticks of the kernel's clock since the machine has started
-	Exe   string `json:"exe"`   // device and number of the file that it runs: the name may change
+	Start uint64 `json:"start"` // ticks of the kernel's clock since the boot
+	Exe   string `json:"exe"`   // device and number of its executable: the name may change
 }
 
-// Check reports what an ID lacks that was read from somewhere.
+// Check reports missing parts of an ID read from elsewhere.
 func (i ID) Check() error {
 	switch {
 	case i.PID < 1:
-		return fmt.Errorf("pid %d is no process", i.PID)
+		return fmt.Errorf("pid %d is not a process", i.PID)
 	case i.Start == 0 || i.Exe == "":
 		return errors.New("start and exe are missing: when the process has started, and what it runs")
 	}
 	return nil
 }
 
-// Self returns the ID of this process.
 func Self() (ID, error) {
 	p, err := Find(os.Getpid())
 	if err != nil {
@@ -41,18 +39,17 @@ func Self() (ID, error) {
 	return p.ID, p.Release()
 }
 
-// A Process is one that runs. It is held by more than its number, where the kernel can
-// (pidfd): after it has ended no other one is signalled in its place.
+// A Process is a running one. If the kernel supports it, a pidfd holds it: after its end no other
+// process gets its signals.
 type Process struct {
 	*os.Process
 	ID
-	Name string // that the kernel knows it by: of a script, the script's
-	Path string // of the file that it runs; "" where that is not to be known
-	User int    // whose rights it has
+	Name string // the kernel's name for it: for a script, the script's
+	Path string // of its executable; "" if unknown
+	User int    // the user whose rights it has
 }
 
-// Find returns the process of a number. The error wraps os.ErrProcessDone where there
-// is none.
+// Find returns the process with a number. The error wraps os.ErrProcessDone if there is none.
 func Find(pid int) (*Process, error) {
 	if pid < 1 {
 		return nil, fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
@@ -63,7 +60,7 @@ func Find(pid int) (*Process, error) {
 	}
 	p := &Process{Process: handle, ID: ID{PID: pid}}
 	err = p.read()
-	// It is there still: all that was read is its own.
+	// It still runs: all data read are its own.
 	if there := handle.Signal(syscall.Signal(0)); there != nil && !errors.Is(there, syscall.EPERM) {
 		err = there
 	}
@@ -73,7 +70,7 @@ func Find(pid int) (*Process, error) {
 	return p, nil
 }
 
-// read asks the kernel what the process is.
+// read gets the kernel's data about the process.
 func (p *Process) read() error {
 	proc, err := procfs.NewProc(p.ID.PID)
 	if err != nil {
@@ -84,7 +81,7 @@ func (p *Process) read() error {
 		return gone(err)
 	}
 	if stat.State == "Z" || stat.State == "X" {
-		return os.ErrProcessDone // and its parent has not looked
+		return os.ErrProcessDone // ended, and its parent has not waited for it
 	}
 	status, err := proc.NewStatus()
 	if err != nil {
@@ -110,8 +107,8 @@ func gone(err error) error {
 	return err
 }
 
-// Find returns the process that had this ID when it was asked for. The error wraps
-// os.ErrProcessDone where it has ended, also where another one has its number.
+// Find returns the process with this ID. The error wraps os.ErrProcessDone if it has ended, even if
+// another one has its number.
 func (i ID) Find() (*Process, error) {
 	p, err := Find(i.PID)
 	if err != nil {
@@ -123,8 +120,7 @@ func (i ID) Find() (*Process, error) {
 	return p, nil
 }
 
-// Program returns the last word of the name of the file that it runs, "" where that is
-// not to be known.
+// Program returns the last element of the path of its executable, "" if unknown.
 func (p *Process) Program() string {
 	if p.Path == "" {
 		return ""
@@ -132,15 +128,14 @@ func (p *Process) Program() string {
 	return filepath.Base(p.Path)
 }
 
-// An OpenFile is a file that a process has open.
 type OpenFile struct {
 	Number int
 	Path   string // as the process sees it
 	Info   fs.FileInfo
-	Append bool // what is written goes to its end
+	Append bool // writes append
 }
 
-// Files returns what the process has open; false where that is not to be known.
+// Files returns the open files of the process; false if they are unknown.
 func (p *Process) Files() ([]OpenFile, bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", p.ID.PID)
 	entries, err := os.ReadDir(dir)
@@ -168,13 +163,13 @@ func (p *Process) appends(number int) bool {
 	return err == nil && flags&syscall.O_APPEND != 0
 }
 
-// Catches reports whether a signal runs a function of the process, as far as is known.
+// Catches reports whether the process has a handler for a signal, as far as known.
 func (p *Process) Catches(s syscall.Signal) bool {
 	mask, err := strconv.ParseUint(p.field("status", "SigCgt:"), 16, 64)
 	return err == nil && mask>>(s-1)&1 == 1
 }
 
-// field returns the value of a line of one of the kernel's files about the process.
+// field returns the value of a line in one of the kernel's files about the process.
 func (p *Process) field(file, name string) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.ID.PID, file))
 	for line := range strings.Lines(string(text)) {
@@ -185,7 +180,7 @@ func (p *Process) field(file, name string) string {
 	return ""
 }
 
-// Args returns its command line, nil where that is not to be known.
+// Args returns its command line, nil if unknown.
 func (p *Process) Args() []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.ID.PID))
 	if err != nil || len(text) == 0 {
@@ -194,7 +189,7 @@ func (p *Process) Args() []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// Sees returns the name by which a file that the process calls so is found from here.
+// Sees returns the name by which this process finds a file that the other one calls name.
 func (p *Process) Sees(name string) string {
 	if filepath.IsAbs(name) {
 		return fmt.Sprintf("/proc/%d/root%s", p.ID.PID, name)

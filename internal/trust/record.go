@@ -10,17 +10,17 @@ import (
 	"syscall"
 )
 
-// A Record is a locked file of JSON, a state a line, of which the last whole one counts: a
-// process that dies while it writes leaves the state before.
+// A Record is a locked file of JSON, one state a line. The last complete line counts: a process
+// that dies during a write leaves the state before.
 type Record struct {
 	f    *os.File
-	size int64 // of what is whole
+	size int64 // of the complete lines
 }
 
 const maxRecord = 64 << 20
 
-// OpenRecord opens and locks a record as Lock does. last is its state, empty where there is none,
-// and torn what a process that died had begun to write.
+// OpenRecord opens and locks a record like Lock. last is its state, empty if there is none, and
+// torn the unfinished write of a dead process.
 func OpenRecord(name string, flags int) (r *Record, last []byte, torn string, err error) {
 	f, err := Lock(name, flags)
 	if err != nil {
@@ -58,7 +58,7 @@ func lastLine(text []byte) []byte {
 	return text[bytes.LastIndexByte(text, '\n')+1:]
 }
 
-// Write adds a state, and returns when it is on disk. After an error the one before counts.
+// Write adds a state, and returns when it is on disk. After an error the previous state counts.
 func (r *Record) Write(state any) error {
 	line, err := json.Marshal(state)
 	if err == nil {
@@ -77,11 +77,12 @@ func (r *Record) Write(state any) error {
 	return nil
 }
 
-// Remove removes the file while it is locked, so that nobody else's is removed, and closes it.
+// Remove removes the file while it is locked, so that it cannot be another process's, and closes
+// it.
 func (r *Record) Remove() error { return errors.Join(os.Remove(r.f.Name()), r.Close()) }
 
-// Close gives the record up. The lock is undone expressly: a child that has just been forked still
-// has the file, until it runs its own program.
+// Close closes the record. It unlocks explicitly: a child just forked still has the file, until it
+// executes its own program.
 func (r *Record) Close() error {
 	return errors.Join(syscall.Flock(int(r.f.Fd()), syscall.LOCK_UN), r.f.Close())
 }

@@ -1,6 +1,5 @@
-// Package unit reads and prints the two quantities that users write with a unit: link
-// rates ("100Mbit/s", in bit/s) and sizes ("600KiB", in bytes). Durations are those of
-// package time. It knows nothing of networks.
+// Package unit reads and prints the two quantities that users write with a unit: link rates
+// ("100Mbit/s", in bit/s) and sizes ("600KiB", in bytes). Durations are those of package time.
 package unit
 
 import (
@@ -13,7 +12,6 @@ import (
 // Rate is a link rate in bit/s.
 type Rate int64
 
-// Bytes is a size in bytes.
 type Bytes int64
 
 type suffix struct {
@@ -21,8 +19,8 @@ type suffix struct {
 	factor float64
 }
 
-// The longest name comes first, so that "Mbit/s" is not read as "bit/s".
-// In the first entries of equal factor, the first is the one that is printed.
+// The longest name comes first, so that "Mbit/s" is not read as "bit/s". Of entries with equal
+// factor, the first is printed.
 var rates = []suffix{
 	{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1},
 }
@@ -75,8 +73,8 @@ func parse(s string, table []suffix) (int64, error) {
 // point, and at most four significant digits after rounding.
 func (r Rate) String() string { return format(float64(r), rates) }
 
-// String prints b exactly in a binary unit where it is a short multiple of one,
-// else in a decimal unit with at most four significant digits.
+// String prints b exactly in a binary unit if it is a short multiple of one, else in a decimal unit
+// with at most four significant digits.
 func (b Bytes) String() string {
 	for _, x := range sizes[:3] {
 		if n := Bytes(x.factor); b >= n && b%n == 0 && b/n < 10_000 {

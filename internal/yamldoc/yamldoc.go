@@ -1,5 +1,5 @@
-// Package yamldoc answers: which fields does a YAML document have, and what is wrong with them?
-// An error names file, line and field. Aliases and merge keys are followed.
+// Package yamldoc reads the fields of a YAML document and reports its errors. An error names file,
+// line and field. Aliases and merge keys are followed.
 package yamldoc
 
 import (
@@ -18,7 +18,7 @@ import (
 	"evbench/internal/show"
 )
 
-// An Error is one thing wrong with a document.
+// An Error is one error in a document.
 type Error struct {
 	File   string // empty: the caller names it
 	Line   int    // from 1; 0: the whole file
@@ -45,27 +45,24 @@ func (e *Error) Error() string {
 // maxErrors is how many errors of one document are shown.
 const maxErrors = 20
 
-// A Document collects what is wrong while it is read.
+// A Document collects the errors during reading.
 type Document struct {
 	File string // for errors
 	errs []*Error
 	seen map[string]bool // a value may be read several times
 }
 
-// A Field is a node of the document with the path that leads to it. The zero Field is one that
-// is not there.
+// A Field is a node of the document with its path. The zero Field is a missing one.
 type Field struct {
 	*yaml.Node
 	Path string
 }
 
-// Given reports whether the field is there.
 func (f Field) Given() bool { return f.Node != nil }
 
 // At returns the place in a mapping where a field of that name is missing.
 func (f Field) At(name string) Field { return Field{f.Node, join(f.Path, name)} }
 
-// Fail notes an error at f.
 func (d *Document) Fail(f Field, format string, args ...any) {
 	e := &Error{File: d.File, Field: f.Path, reason: fmt.Sprintf(format, args...)}
 	if f.Given() {
@@ -77,7 +74,7 @@ func (d *Document) Fail(f Field, format string, args ...any) {
 	}
 }
 
-// Err joins what was noted, in the order of the document.
+// Err joins the errors so far, in the order of the document.
 func (d *Document) Err() error {
 	var all []error
 	for i, e := range d.sorted() {
@@ -90,7 +87,6 @@ func (d *Document) Err() error {
 	return errors.Join(all...)
 }
 
-// First returns the first error of the document, or nil.
 func (d *Document) First() error {
 	if len(d.errs) == 0 {
 		return nil
@@ -105,8 +101,8 @@ func (d *Document) sorted() []*Error {
 
 const maxDepth = 32
 
-// Parse reads the only document of text, with at most so many nodes once its aliases are followed.
-// root is not given where that failed.
+// Parse reads the only document of text, with at most nodes nodes after expanding its aliases. root
+// is not given if that fails.
 func Parse(file string, text []byte, nodes int) (d *Document, root Field) {
 	d = &Document{File: file, seen: map[string]bool{}}
 	var doc, second yaml.Node
@@ -134,7 +130,7 @@ func Parse(file string, text []byte, nodes int) (d *Document, root Field) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax notes an error of the YAML reader, with its line where it has one.
+// syntax notes an error of the YAML reader, with its line if it has one.
 func (d *Document) syntax(err error) {
 	at := Field{}
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
@@ -145,8 +141,8 @@ func (d *Document) syntax(err error) {
 	d.Fail(at, "not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
 }
 
-// sound reports whether a tree stays small when its aliases are followed, and
-// ends: an alias inside its own anchor does not.
+// sound reports whether a tree stays small when its aliases are followed, and is finite: an alias
+// inside its own anchor is not.
 func sound(n *yaml.Node, depth int, budget *int) bool {
 	if *budget--; *budget < 0 || depth < 0 {
 		return false
@@ -159,7 +155,7 @@ func sound(n *yaml.Node, depth int, budget *int) bool {
 	return true
 }
 
-// Fields are the entries of a mapping, by name and in the order written.
+// Fields are the entries of a mapping, by name and in their written order.
 type Fields struct {
 	at    map[string]Field
 	Order []string
@@ -170,13 +166,11 @@ func One(name string, f Field) Fields {
 	return Fields{map[string]Field{name: f}, []string{name}}
 }
 
-// Get returns the field of that name.
 func (fs Fields) Get(name string) Field { return fs.at[name] }
 
-// Given reports whether there is a field of that name.
 func (fs Fields) Given(name string) bool { return fs.at[name].Given() }
 
-// Text returns what is written for a field that has a single value.
+// Text returns the written text of a field with a single value.
 func (fs Fields) Text(name string) string {
 	if f := fs.Get(name); f.Given() {
 		return cmp.Or(f.Value, " ")
@@ -184,7 +178,7 @@ func (fs Fields) Text(name string) string {
 	return ""
 }
 
-// With returns fs and the entries of more, which win.
+// With returns fs and the entries of more, which take precedence.
 func (fs Fields) With(more Fields) Fields {
 	out := Fields{maps.Clone(fs.at), slices.Clone(fs.Order)}
 	if out.at == nil {
@@ -199,8 +193,8 @@ func (fs Fields) With(more Fields) Fields {
 	return out
 }
 
-// Mapping reads a mapping whose fields must be among known, of which nil are any. Merge keys (<<) are
-// followed; what is written beside them wins.
+// Mapping reads a mapping whose fields must be among known; nil permits any. It follows merge keys
+// (<<); the mapping's own entries take precedence.
 func (d *Document) Mapping(f Field, known []string) Fields {
 	out := Fields{at: map[string]Field{}}
 	if !d.kind(f, yaml.MappingNode) {
@@ -246,7 +240,7 @@ func (d *Document) unknown(f Field, known []string) {
 	d.Fail(f, "unknown field; %s", show.Choices(f.Value, sorted))
 }
 
-// InFull is a single value written as the mapping that it is short for.
+// InFull expands a single value to the mapping that it abbreviates.
 func (f Field) InFull(name string) Field {
 	if !f.Given() || !f.Single() {
 		return f
@@ -259,7 +253,6 @@ func (f Field) InFull(name string) Field {
 // Group reports whether f is a mapping.
 func (f Field) Group() bool { return f.Kind == yaml.MappingNode }
 
-// Has reports whether a mapping has an entry of that name.
 func (f Field) Has(name string) bool {
 	for i := 0; f.Group() && i+1 < len(f.Content); i += 2 {
 		if f.Content[i].Value == name {
@@ -269,7 +262,7 @@ func (f Field) Has(name string) bool {
 	return false
 }
 
-// Elements returns those of a list; nil if it is none.
+// Elements returns the elements of a list; nil if f is no list.
 func (f Field) Elements() []Field {
 	if !f.Given() || f.Kind != yaml.SequenceNode {
 		return nil
@@ -281,7 +274,7 @@ func (f Field) Elements() []Field {
 	return out
 }
 
-// List returns the elements of a list, and notes where it is none.
+// List returns the elements of a list, and notes an error if f is none.
 func (d *Document) List(f Field) []Field {
 	d.kind(f, yaml.SequenceNode)
 	return f.Elements()
@@ -299,7 +292,7 @@ func (d *Document) Scalar(f Field, set func(text string) error) bool {
 	return true
 }
 
-// kind reports whether f is given and of the kind wanted, and notes a wrong kind.
+// kind reports whether f is given and of the wanted kind, and notes a wrong kind.
 func (d *Document) kind(f Field, want yaml.Kind) bool {
 	if !f.Given() {
 		return false
@@ -327,10 +320,10 @@ func (f Field) describe() string {
 	return "a group of fields"
 }
 
-// Null reports whether nothing stands behind the name of the field.
+// Null reports whether the field has no value.
 func (f Field) Null() bool { return f.Kind == yaml.ScalarNode && f.Tag == "!!null" }
 
-// Single reports whether f is one value, a list none.
+// Single reports whether f is one value and not null.
 func (f Field) Single() bool { return f.Kind == yaml.ScalarNode && !f.Null() }
 
 func resolve(n *yaml.Node) *yaml.Node {

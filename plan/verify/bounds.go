@@ -47,7 +47,7 @@ func witnesses(t *topology.Tree) string {
 	return fmt.Sprintf("server, leaf0..leaf%d, hall0..hall%d and lp", last, last)
 }
 
-// claims judges what the header states, once the messages are counted.
+// claims checks the statements of the header, once the messages are counted.
 func (j *judge) claims() {
 	f, r := j.file, j.Report
 	for _, p := range f.Unreachable {
@@ -68,8 +68,8 @@ func (j *judge) claims() {
 	}
 }
 
-// bound judges the stated lower bound: first without its witness, then, if asked,
-// what the witness proves.
+// bound checks the stated lower bound: first without its witness, then, if asked, the proof of the
+// witness.
 func (j *judge) bound() {
 	b := j.file.Bound
 	r := &BoundReport{Phases: b.Phases, Kind: b.Kind, Gap: j.Report.Phases - b.Phases}
@@ -109,8 +109,7 @@ func (j *judge) strongest() []string {
 	return labels
 }
 
-// witness recomputes the stated bound from what the file says proves it, and
-// reports whether it does.
+// witness recomputes the stated bound from its stated proof, and reports whether they agree.
 func (j *judge) witness() bool {
 	b := j.file.Bound
 	if b.Kind == lp && b.Weights == nil {
@@ -135,7 +134,7 @@ func (j *judge) proves(b Bound) (*big.Int, error) {
 	return big.NewInt(int64(n)), err
 }
 
-// simple returns what a witness that is not a set of weights proves.
+// simple returns the bound that a witness without weights proves.
 func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 	family, number, _ := witnessOf(kind)
 	switch family {
@@ -151,9 +150,9 @@ func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 	return 0, errors.New("there is no such witness")
 }
 
-// leafBound returns ⌈n·m / live cables⌉ of a leaf with n servers that have m
-// partners on other leaves: what leaves it has to fit on its live cables. Of readers and builders it is that of
-// what leaves it or enters it, whichever is more.
+// leafBound returns ⌈n·m / live cables⌉ of a leaf with n servers that have m partners on other
+// leaves: its outgoing messages must fit on its live cables. For readers and builders it takes the
+// larger of outgoing and incoming messages.
 func (j *judge) leafBound(leaf int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
 		return 0, fmt.Errorf("no leaf%d", leaf)
@@ -215,7 +214,7 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	return ceil(j.tree.ReadersOn(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
 }
 
-// podBound returns ⌈messages / live links⌉ of what leaves a pod through its links to top switches.
+// podBound returns ⌈messages / live links to top switches⌉ for the messages that leave a pod.
 func (j *judge) podBound(pod int) (phases int, err error) {
 	p := j.tree
 	if p.Levels() == 2 || pod >= p.Pods() {

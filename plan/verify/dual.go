@@ -17,8 +17,8 @@ const maxWeight = 1<<62 - 1
 //
 //	⌈ Σ_{a≠b} r_a·b_b · (least weight of a live path from a to b) / Σ y ⌉
 //
-// over ordered pairs of leaves with r_a readers and b_b builders that are not left out: K phases carry at most K·Σy. It is
-// exact. O(leaves²·spines), in three levels and O(pods²·planes·tops).
+// over ordered pairs of leaves with r_a readers and b_b builders that are not left out: K phases
+// carry at most K·Σy. It is exact. O(leaves²·spines), on three levels and O(pods²·planes·tops).
 func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := spread(j.tree, weights)
 	if err != nil {
@@ -68,11 +68,10 @@ func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, e
 	return y, sum, nil
 }
 
-// unpriced is the weight of no path.
 const unpriced = math.MaxUint64
 
-// A pricer finds the cheapest paths. In three levels it keeps what the way from
-// one pod to all others costs.
+// A pricer finds the cheapest paths. On three levels it keeps the weights of the ways from one pod
+// to all others.
 type pricer struct {
 	tree  *topology.Tree
 	y     []uint64 // [topology.Wire]
@@ -111,8 +110,8 @@ func (p *pricer) cheapest(a, b int) uint64 {
 	return least
 }
 
-// lightest returns the least weight of the live cables between a leaf and a spine, of which there is
-// one, upwards (0) or downwards (1): any cable up goes with any down.
+// lightest returns the least weight of the live cables between a leaf and a spine, at least one,
+// upwards (0) or downwards (1): any cable up goes with any down.
 func (p *pricer) lightest(leaf, spine, direction int) uint64 {
 	least := uint64(unpriced)
 	for c := range p.tree.Cables() {

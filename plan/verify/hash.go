@@ -45,13 +45,13 @@ func fabricLines(t *topology.Tree) string {
 	return text
 }
 
-// maxLine is more than the longest line: three numbers of ten digits and a path of two with five,
-// or of one and two cables.
+// maxLine exceeds the longest line: three numbers of ten digits and a path of two with five, or of
+// one and two cables.
 const maxLine = 64
 
-// A lineWriter writes messages as text. Each part of a line is a short text that
-// was made before, so that a line takes four stores of eight bytes: formatting
-// the numbers of a large plan anew takes longer than judging it.
+// A lineWriter writes messages as text. Each part of a line is a short text made in advance, so
+// that a line takes four stores of eight bytes. Formatting the numbers of a large plan anew takes
+// longer than judging it.
 type lineWriter struct {
 	numbers []chunk // [position] with the blank that follows
 	paths   []chunk // [(spine+1)·tops + top+1] with the newline, or lane+1
@@ -136,7 +136,7 @@ func (w *lineWriter) path(m *Message) uint {
 	return math.MaxUint
 }
 
-// topOf returns what a message has as Top whose place among the paths of its spine is i.
+// topOf returns the Top of a message that is number i among the paths of its spine.
 func (w *lineWriter) topOf(i int) int {
 	if w.cables == 0 || i == 0 {
 		return i - 1

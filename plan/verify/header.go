@@ -11,7 +11,7 @@ import (
 	"evbench/topology"
 )
 
-// A header is what a file says before it is put together.
+// A header holds the statements of a file before they are combined.
 type header struct {
 	topology    string
 	fill        []int // nil: every leaf full
@@ -108,8 +108,8 @@ func (h *header) tree() (*topology.Tree, error) {
 	return h.named(t), nil
 }
 
-// build makes a tree. A large one is refused before anything of its size is made. A factor left
-// out is one that another states: planes are M0, top switches M1 unless the notation says so.
+// build makes a tree. It refuses a large tree before it allocates anything of that size. A missing
+// factor follows from another: planes are M0, top switches M1 unless the notation says otherwise.
 func build(o topology.Options) (*topology.Tree, error) {
 	planes, tops := cmp.Or(o.Spines, o.Ports), cmp.Or(o.Tops, o.Leaves/max(1, o.Pods))
 	if o.Pods > maxTopLinks || o.Pods > 0 && (planes > maxTopLinks || tops > maxTopLinks || o.Pods*planes > maxTopLinks/max(1, tops)) {
@@ -164,8 +164,8 @@ func (h *header) withRoles(t *topology.Tree) (*topology.Tree, error) {
 
 var pairRE = regexp.MustCompile(`^leaf(\d{1,6})-leaf(\d{1,6})$`)
 
-// leftOut reads the pairs of leaves whose messages are left out. That they are
-// unreachable is for Check to see.
+// leftOut reads the pairs of leaves whose messages are left out. Check tests whether they are
+// unreachable.
 func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 	seen := map[[2]int]bool{}
 	for _, name := range h.unreachable {
@@ -190,7 +190,7 @@ func (h *header) leftOut(leaves int) (out [][2]int, err error) {
 	return out, nil
 }
 
-// lower reads the stated bound. That it is proven is for Check to see.
+// lower reads the stated bound. Check tests its proof.
 func (h *header) lower(t *topology.Tree) (Bound, error) {
 	b := Bound{Phases: h.bound.phases, Kind: h.bound.kind}
 	if b.Phases < 1 {

@@ -28,7 +28,7 @@ func newInput(r io.Reader, room int) (*input, error) {
 	return &input{Reader: in, line: 1, room: room}, nil
 }
 
-// zipped is gzip data that says what is wrong with it.
+// zipped is gzip data whose errors name the fault.
 type zipped struct{ z *gzip.Reader }
 
 func (r *zipped) Read(p []byte) (int, error) {
@@ -89,16 +89,16 @@ func (in *input) wrong(format string, args ...any) error {
 	return fmt.Errorf("line %d: "+format, append([]any{in.line}, args...)...)
 }
 
-// tooMany says that there are more messages than are held of a plan for so many servers.
+// tooMany returns the error for more messages than the limit for so many servers.
 func (in *input) tooMany(limit, servers int) error {
 	if limit == in.room {
-		return in.wrong("more than %d messages: there is no room for more", limit)
+		return in.wrong("more than %d messages: there is no space for more", limit)
 	}
 	return in.wrong("more than %d messages; all pairs of %d servers are %d", limit, servers, pairs(servers))
 }
 
-// digits reads a number of up to seven digits at b[i:]. It returns the number and
-// where it ends: at i when there is none.
+// digits reads a number of up to seven digits at b[i:]. It returns the number and its end: i when
+// there is no digit.
 func digits(b []byte, i int) (n int32, end int) {
 	for end = i; end < len(b) && b[end]-'0' < 10 && end < i+7; end++ {
 		n = n*10 + int32(b[end]-'0')

@@ -4,20 +4,20 @@ import (
 	"evbench/topology"
 )
 
-// A load is what one wire carries.
+// A load is the load of a wire in a phase.
 type load struct {
 	phase int32 // ordinal of the phase that n and first belong to
 	n     int32 // messages in that phase
 	first int32 // index of the first of them
 }
 
-// A seat is who sits at a position.
+// A seat is the server at a position.
 type seat struct {
 	rank int32 // -1: no server
 	leaf int32
 }
 
-// A judge goes once through the messages. Everything it looks up on the way is a flat slice.
+// A judge reads the messages once. All its tables are flat slices.
 type judge struct {
 	tree *topology.Tree
 	live *topology.Tree // with the links that are dead now
@@ -77,8 +77,8 @@ func newJudge(f *File, o Options) *judge {
 	return j
 }
 
-// leaveOut works out which messages there have to be. A listed pair that is
-// reachable changes nothing; claims accuses it.
+// leaveOut finds the messages that a plan must have. A listed pair that is reachable changes
+// nothing here; claims reports it.
 func (j *judge) leaveOut() {
 	leaves, s := j.tree.Leaves(), j.Report.Servers
 	j.partners = make([]int, leaves)
@@ -109,7 +109,7 @@ func (j *judge) leaveOut() {
 	j.Report.LeftOut = pairs(s) - j.expected
 }
 
-// byRoles counts the messages of readers and builders, one by one.
+// byRoles counts the messages of readers and builders one by one.
 func (j *judge) byRoles() {
 	heard := make([]int, j.tree.Servers())
 	for src := range heard {
@@ -139,7 +139,7 @@ func (j *judge) noteContention() {
 	}
 }
 
-// message accuses message i.
+// message reports message i.
 func (j *judge) message(k Kind, i int32, format string, args ...any) {
 	m := &j.messages[i]
 	o := Offence{k, int(m.Phase), int(m.Src), int(m.Dst), int(m.Spine), NoTop, ""}

@@ -14,14 +14,14 @@ import (
 // position, in byte times and bytes.
 type Piece struct {
 	Src, Dst             int32
-	Spine                int32 // NoSpine: none is named
+	Spine, Top           int16 // as those of a Message
 	Exchange             int32 // of the window, 0 first
 	Start, Bytes, Offset int64
 }
 
-// An Ordered is what a plan file of version 2 says. Nothing in it has been judged yet.
+// An Ordered is the content of a plan file of version 2, before any check.
 type Ordered struct {
-	Tree     *topology.Tree // with the dead links, of two levels
+	Tree     *topology.Tree // with the dead links
 	Schedule string
 	Window   int    // exchanges; 1 when not stated
 	Sizes    string // hash of the sizes, as stated; "" when not stated
@@ -44,12 +44,13 @@ const (
 	maxWindow = 16 // exchanges of a window
 )
 
-var orderedKeys = []string{"topology", "fill", "spines", "down", "schedule", "routing", "window", "sizes", "time", "bound", "hash"}
+var orderedKeys = []string{"topology", "fill", "spines", "down", "readers", "builders", "schedule", "routing", "window", "sizes", "time", "bound", "hash"}
 
 // An orderedReader reads an ordered plan.
 type orderedReader struct {
 	*lineReader
 	file Ordered
+	form pathForm
 	sum  int64 // of bytes and offsets
 }
 
@@ -98,14 +99,10 @@ func (r *orderedReader) fabric() error {
 	switch {
 	case err != nil:
 		return err
-	case tree.Levels() == 3:
-		return r.h.wrong("topology", "three levels: plans of version 2 are for trees of two")
-	case tree.Cables() > 1:
-		return r.h.wrong("topology", "%d cables between a leaf and a spine: plans of version 2 are for one", tree.Cables())
 	case r.h.routing != "" && r.h.routing != "pinned":
 		return r.h.wrong("routing", "routing %q: plans of version 2 are pinned", shorten([]byte(r.h.routing)))
 	}
-	r.file.Tree, r.file.Schedule, r.file.Hash = tree, r.h.schedule, r.h.hash
+	r.file.Tree, r.file.Schedule, r.file.Hash, r.form = tree, r.h.schedule, r.h.hash, pathFormOf(tree)
 	r.limit = min(r.room, r.file.Window*most(tree.Servers()))
 	return nil
 }
@@ -119,14 +116,22 @@ func count(text string) (int64, bool) {
 // pieceColumns are the columns of a line; the last two may be left out.
 var pieceColumns = []string{"src", "dst", "spine", "start", "bytes", "offset", "exchange"}
 
-// piece reads "src dst spine|- start bytes [offset [exchange]]".
+// piece reads "src dst spine|- start bytes [offset [exchange]]", the spine in the form of the tree.
 func (r *orderedReader) piece(line []byte) error {
 	fields := bytes.Fields(line)
 	if len(fields) < 5 || len(fields) > 7 {
 		return fmt.Errorf("%d columns; a line is \"src dst spine|- start bytes [offset [exchange]]\"", len(fields))
 	}
 	var v [7]int64
+	spine, top := int16(NoSpine), int16(NoTop)
 	for i, f := range fields {
+		if i == 2 {
+			var err error
+			if spine, top, err = parsePath(f, r.form); err != nil {
+				return err
+			}
+			continue
+		}
 		most := int64(maxTime)
 		switch {
 		case i < 3:
@@ -135,26 +140,23 @@ func (r *orderedReader) piece(line []byte) error {
 			most = int64(r.file.Window) - 1
 		}
 		n, ok := count(string(f))
-		if i == 2 && string(f) == "-" {
-			n, ok = NoSpine, true
-		}
 		if !ok || n > most {
 			return fmt.Errorf("%s %q: must be a whole number, 0..%d", pieceColumns[i], shorten(f), most)
 		}
 		v[i] = n
 	}
 	if len(r.file.Pieces) >= r.limit {
-		return fmt.Errorf("more than %d pieces: there is no room for more", r.limit)
+		return fmt.Errorf("more than %d pieces: there is no space for more", r.limit)
 	}
 	if v[4]+v[5] > maxSum-r.sum {
 		return fmt.Errorf("bytes and offsets add up to more than %d", int64(maxSum))
 	}
 	r.sum += v[4] + v[5]
-	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[6]), v[3], v[4], v[5]})
+	r.file.Pieces = append(r.file.Pieces, Piece{int32(v[0]), int32(v[1]), spine, top, int32(v[6]), v[3], v[4], v[5]})
 	return nil
 }
 
 func comparePieces(a, b Piece) int {
 	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst),
-		cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spine, b.Spine))
+		cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spine, b.Spine), cmp.Compare(a.Top, b.Top))
 }

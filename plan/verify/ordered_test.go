@@ -123,7 +123,8 @@ func TestOrderedDamage(t *testing.T) {
 func TestOrderedRefuses(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{
 		{"# evbench plan 2\n", "no topology"},
-		{"# evbench plan 2\n# topology FT(3;2,2,2)\n", "line 2: three levels"},
+		{"# evbench plan 2\n# topology FT(3;2,2,2)\n0 4 1.x 0 1\n", "line 3: top is not a number"},
+		{"# evbench plan 2\n# topology PGFT(2;2,2;1,2;1,2)\n0 2 1.0 0 1\n", "line 3: one cable"},
 		{headOrdered + "# routing ftree\n", "line 4: routing \"ftree\""},
 		{headOrdered + "# phases 3\n", `line 4: unknown header "phases"`},
 		{headOrdered + "# time -1\n", `line 4: time "-1"`},

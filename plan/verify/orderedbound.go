@@ -101,19 +101,20 @@ func (j *orderedJudge) proves(witness string) (*big.Int, error) {
 }
 
 func (j *orderedJudge) cables(leaf int, down bool) (out []DualWeight) {
-	for k := range j.tree.Spines() {
-		w := j.tree.Up(leaf, k)
+	for i := range j.tree.Spines() * j.tree.Cables() {
+		l := j.tree.Cable(leaf, i/j.tree.Cables(), i%j.tree.Cables())
+		w := j.tree.UpWire(l)
 		if down {
-			w = j.tree.Down(leaf, k)
+			w++
 		}
-		if j.tree.Alive(leaf, k) {
+		if j.tree.LinkAlive(l) {
 			out = append(out, DualWeight{w, 1})
 		}
 	}
 	return out
 }
 
-// dual is the dual of plans of equal fragments with the bytes between leaves in place of
+// dual is the dual for plans of equal fragments, with the bytes between leaves in place of
 // messages: ⌈ Σ bytes(a,b) · (least weight of a live path from a to b) / Σ y ⌉.
 func (j *orderedJudge) dual(weights []DualWeight) (*big.Int, error) {
 	y, sum, err := spread(j.tree, weights)
@@ -138,7 +139,6 @@ func (j *orderedJudge) dual(weights []DualWeight) (*big.Int, error) {
 	return load.Quo(load, sum), nil
 }
 
-// WriteText writes what was found.
 func (r *OrderedReport) WriteText(w io.Writer) error {
 	exchanges := ""
 	if r.Exchanges > 1 {

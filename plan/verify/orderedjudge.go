@@ -36,11 +36,11 @@ type OrderedReport struct {
 	Pieces    int   `json:"pieces"`
 	Bytes     int64 `json:"bytes"`
 	Time      int64 `json:"time"` // byte times: when the last piece ends
-	// Bound is the stated lower bound, nil when there is none.
+	// Bound is the stated lower bound, nil without one.
 	Bound *OrderedBound `json:"bound,omitempty"`
 }
 
-// An OrderedBound is what the judge says about the stated lower bound.
+// An OrderedBound is the judge's finding on the stated lower bound.
 type OrderedBound struct {
 	Time    int64   `json:"time"`
 	Witness string  `json:"witness"`
@@ -48,7 +48,7 @@ type OrderedBound struct {
 	Ratio   float64 `json:"ratio"`  // of the bound over the time of the plan
 }
 
-// An orderedJudge holds what it has counted.
+// An orderedJudge holds its counts.
 type orderedJudge struct {
 	tree   *topology.Tree
 	live   *topology.Tree // with the links that are dead now
@@ -61,9 +61,9 @@ type orderedJudge struct {
 	report *OrderedReport
 }
 
-// CheckOrdered judges an ordered plan: no port and no link has two pieces at a time, all
-// links are live, each byte of a fragment is sent once. sizes are those that the plan is
-// for; nil judges coverage against the stated hash only. O(pieces·log pieces).
+// CheckOrdered judges an ordered plan: no port and no link has two pieces at a time, all links are
+// live, each byte of a fragment is sent once. sizes are the sizes for which the plan was made; nil
+// checks coverage against the stated hash only. O(pieces·log pieces).
 func CheckOrdered(f *Ordered, sizes []Size, o Options) *OrderedReport {
 	if o.First == 0 {
 		o.First = 10
@@ -88,7 +88,7 @@ func (j *orderedJudge) accuse(kind Kind, p *Piece, format string, args ...any) {
 	j.report.offence(Offence{kind, -1, int(p.Src), int(p.Dst), int(p.Spine), -1, ""}, format, args...)
 }
 
-// scan holds every piece against the fabric, and every wire to one piece at a time.
+// scan checks every piece against the fabric, and that every wire has one piece at a time.
 func (j *orderedJudge) scan() {
 	j.sound = make([]bool, len(j.pieces))
 	until := make([]int64, j.tree.Wires()) // when the piece on a wire that ends last ends
@@ -109,7 +109,7 @@ func (j *orderedJudge) scan() {
 	}
 }
 
-// wires returns what a piece occupies; not sound is one without a place in the fabric.
+// wires returns the wires that a piece occupies. A piece outside the fabric is not sound.
 func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 	t := j.tree
 	src, ok := t.Rank(int(p.Src))
@@ -129,8 +129,15 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 		j.accuse(EmptyPiece, p, "server%d to server%d: a piece without bytes", p.Src, p.Dst)
 		return nil, false
 	}
+	if !t.Reads(src) {
+		j.accuse(NotReader, p, "server%d sends to server%d, but does not read", p.Src, p.Dst)
+	}
+	if !t.Builds(dst) {
+		j.accuse(NotBuilder, p, "server%d sends to server%d, which does not build", p.Src, p.Dst)
+	}
 	wires = append(wires, t.FromServer(src), t.ToServer(dst))
 	a, b, k := t.Leaf(src), t.Leaf(dst), int(p.Spine)
+	apart := t.Pod(a) != t.Pod(b)
 	switch {
 	case a == b && p.Spine != NoSpine:
 		j.accuse(NeedlessSpine, p, "server%d to server%d names spine%d, but both sit on leaf%d", p.Src, p.Dst, k, a)
@@ -139,21 +146,54 @@ func (j *orderedJudge) wires(p *Piece) (wires []topology.Wire, sound bool) {
 		j.accuse(MissingSpine, p, "server%d on leaf%d sends to server%d on leaf%d through no spine", p.Src, a, p.Dst, b)
 	case k >= t.Spines():
 		j.accuse(NoSuchSpine, p, "server%d sends to server%d through spine%d; there are spine0..spine%d", p.Src, p.Dst, k, t.Spines()-1)
-	case !j.live.Alive(a, k) || !j.live.Alive(b, k):
-		dead := a
-		if j.live.Alive(a, k) {
-			dead = b
-		}
-		j.accuse(DeadLink, p, "server%d sends to server%d over %s, which is dead", p.Src, p.Dst, j.live.LinkName(topology.Link{Leaf: dead, Spine: k}))
+	case t.Cables() > 1 && p.Top == NoTop:
+		j.accuse(MissingCable, p, "server%d on leaf%d sends to server%d on leaf%d through spine%d and no cable", p.Src, a, p.Dst, b, k)
+	case apart && p.Top == NoTop:
+		j.accuse(MissingTop, p, "server%d on leaf%d sends to server%d on leaf%d in another pod through no top switch", p.Src, a, p.Dst, b)
+	case t.Levels() == 3 && !apart && p.Top != NoTop:
+		j.accuse(NeedlessTop, p, "server%d to server%d names top switch %d, but both are in pod%d", p.Src, p.Dst, p.Top, t.Pod(a))
 	default:
-		wires = append(wires, t.Up(a, k), t.Down(b, k))
+		return j.path(p, wires, a, b), true
 	}
 	return wires, true
 }
 
+// path adds the wires of a path between two leaves, if the path exists.
+func (j *orderedJudge) path(p *Piece, wires []topology.Wire, a, b int) []topology.Wire {
+	t, k, links := j.tree, int(p.Spine), [2][]topology.Link{}
+	for i, leaf := range [2]int{a, b} {
+		cable := 0
+		if up, down := (&Message{Top: p.Top}).Cables(); t.Cables() > 1 {
+			if cable = [2]int{up, down}[i]; cable >= t.Cables() {
+				j.accuse(NoSuchCable, p, "server%d sends to server%d by cable %d of leaf%d to spine%d; there are 0..%d", p.Src, p.Dst, cable, leaf, k, t.Cables()-1)
+				return wires
+			}
+		}
+		links[i] = []topology.Link{t.Cable(leaf, k, cable)}
+		if t.Pod(a) != t.Pod(b) {
+			if int(p.Top) >= t.Tops() {
+				j.accuse(NoSuchTop, p, "server%d sends to server%d over top switch %d of plane %d; there are 0..%d", p.Src, p.Dst, p.Top, k, t.Tops()-1)
+				return wires
+			}
+			links[i] = append(links[i], topology.Link{Leaf: t.Pod(leaf), Spine: k, Above: true, Top: int(p.Top)})
+		}
+	}
+	var out []topology.Wire
+	for i := range links {
+		for _, l := range links[i] {
+			if !j.live.LinkAlive(l) {
+				j.accuse(DeadLink, p, "server%d sends to server%d over %s, which is dead", p.Src, p.Dst, j.live.LinkName(l))
+				return wires
+			}
+			out = append(out, t.UpWire(l)+topology.Wire(i))
+		}
+	}
+	return append(wires, out...)
+}
+
 func (j *orderedJudge) overlap(w topology.Wire, p, first *Piece) {
 	kind := Contention
-	if int(w) >= 2*j.tree.AllLinks() { // the wires of servers come last
+	if server := int(w) - 2*j.tree.LowerLinks(); server >= 0 && server < 2*j.tree.Servers() {
 		if kind = SendsTwice; w%2 == 1 {
 			kind = ReceivesTwice
 		}
@@ -164,7 +204,7 @@ func (j *orderedJudge) overlap(w topology.Wire, p, first *Piece) {
 		first.Src, first.Dst, first.Start, first.Start+first.Bytes, p.Src, p.Dst, p.Start)
 }
 
-// cover holds the pieces of each pair to carry each byte of one fragment once.
+// cover checks that the pieces of each pair carry each byte of one fragment once.
 func (j *orderedJudge) cover() {
 	j.byPair, j.sizes = make([]int32, 0, len(j.pieces)), make([]Size, 0, len(j.pieces))
 	for i, ok := range j.sound {
@@ -204,7 +244,7 @@ func (j *orderedJudge) name(s *Size) string {
 	return text
 }
 
-// against holds what was sent against the sizes.
+// against compares the bytes sent with the sizes.
 func (j *orderedJudge) against(sizes []Size) {
 	named := make([]bool, len(j.sizes)) // by the sizes
 	for _, s := range sizes {
@@ -214,14 +254,14 @@ func (j *orderedJudge) against(sizes []Size) {
 		}
 		switch {
 		case sent < s.Bytes:
-			j.accuse(MissingBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
+			j.accuse(MissingBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine, Top: NoTop}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		case sent > s.Bytes:
-			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
+			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine, Top: NoTop}, "%s: %d bytes, the sizes have %d", j.name(&s), sent, s.Bytes)
 		}
 	}
 	for i, s := range j.sizes {
 		if !named[i] {
-			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine}, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
+			j.accuse(RepeatedBytes, &Piece{Src: s.Src, Dst: s.Dst, Spine: NoSpine, Top: NoTop}, "%s: %d bytes, the sizes have none", j.name(&s), s.Bytes)
 		}
 	}
 }
@@ -230,7 +270,7 @@ func compareFragments(a, b Size) int {
 	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst))
 }
 
-// digest returns "sha256:" and the digest of a head and a line for each of n things.
+// digest returns "sha256:" and the digest of a head and n lines.
 func digest(head string, n int, line func(b []byte, i int) []byte) string {
 	h := sha256.New()
 	const block = 1 << 15
@@ -255,7 +295,7 @@ func appendNumbers(b []byte, between byte, numbers ...int64) []byte {
 	return b
 }
 
-// sizesHash names what the pieces add up to.
+// sizesHash hashes the sums of the pieces.
 func (j *orderedJudge) sizesHash() string {
 	return digest("", len(j.sizes), func(b []byte, i int) []byte {
 		s := &j.sizes[i]
@@ -272,15 +312,12 @@ func (j *orderedJudge) hash() string {
 	if j.file.Window > 1 {
 		head += fmt.Sprintf("# window %d\n", j.file.Window)
 	}
+	w := newLineWriter(j.tree)
 	return digest(head, len(j.pieces), func(b []byte, i int) []byte {
 		p := &j.pieces[i]
 		b = append(appendNumbers(b, ' ', int64(p.Src), int64(p.Dst)), ' ')
-		if p.Spine == NoSpine {
-			b = append(b, '-')
-		} else {
-			b = appendNumbers(b, ' ', int64(p.Spine))
-		}
-		b = appendNumbers(append(b, ' '), ' ', p.Start, p.Bytes)
+		b = w.appendPath(b, int(p.Spine), int(p.Top))
+		b = appendNumbers(append(b[:len(b)-1], ' '), ' ', p.Start, p.Bytes)
 		switch {
 		case p.Exchange > 0:
 			b = appendNumbers(append(b, ' '), ' ', p.Offset, int64(p.Exchange))

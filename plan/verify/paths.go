@@ -11,8 +11,8 @@ import (
 const pathsRoom = 1 << 22
 
 // countPaths returns the distinct spines, on three levels planes with their top switches, from one
-// leaf to one server on another leaf, and what addresses they take. Messages without a meaning are
-// skipped. O(messages), and again for every part of the fabric that does not fit.
+// leaf to one server on another leaf, and the addresses that they need. It skips messages without a
+// meaning. O(messages), and again for every part of the fabric that does not fit.
 func (j *judge) countPaths() *Paths {
 	t, words := j.tree, (j.tree.Paths()+63)/64
 	row := t.Servers() * words // one leaf's
@@ -33,8 +33,8 @@ func (j *judge) countPaths() *Paths {
 	return out
 }
 
-// addresses returns how many paths a set has, and 2^LMC addresses for them. With parallel cables an
-// address comes down by one cable, its number modulo theirs.
+// addresses returns how many paths a set has, and the LMC for them (2^LMC addresses). With parallel
+// cables an address comes down by one cable, its number modulo theirs.
 func addresses(set []uint64, cables int) (paths, lmc int) {
 	var by [topology.MaxCables]int
 	for i, w := range set {
@@ -54,8 +54,8 @@ func addresses(set []uint64, cables int) (paths, lmc int) {
 	return paths, lmc
 }
 
-// markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] of what is used
-// from the leaves first..first+part-1. Within a pod the top is 0.
+// markPaths sets bit [(leaf-first)·S + destination][spine·tops + top] for each path used from the
+// leaves first..first+part-1. Within a pod the top is 0.
 func (j *judge) markPaths(seen []uint64, first, part, words int) {
 	spines, servers, tops, p := uint(j.tree.Spines()), j.tree.Servers(), max(1, j.tree.Tops()), j.tree.Cables()
 	for i := range j.messages {

@@ -12,8 +12,8 @@ import (
 	"evbench/topology"
 )
 
-// Limits on what Read accepts. Messages take 16 bytes each as they are read;
-// what Check allocates for the stated fabric stays below 300 MB.
+// Limits on files. Messages take 16 bytes each as they are read. Check allocates less than 300 MB
+// for the stated fabric.
 const (
 	maxServers  = 16384     // servers of one plan
 	maxTopLinks = 1 << 20   // links between pods and top switches
@@ -24,14 +24,14 @@ const (
 	maxHeader   = 1 << 22   // bytes of one line
 )
 
-// What a message that names none has as Spine and Top.
+// The Spine and Top of a message that names none.
 const (
 	NoSpine = -1
 	NoTop   = -1
 )
 
-// A Message is one line of the body, servers by position. Top has a meaning only in three levels,
-// where Spine is the plane, and where cables are parallel: it is then what Cables returns in one.
+// A Message is one line of the body, servers by position. Top has a meaning only on three levels,
+// where Spine is the plane, and where cables are parallel: it then packs both numbers of Cables.
 type Message struct {
 	Phase, Src, Dst int32
 	Spine, Top      int16
@@ -42,7 +42,7 @@ func (m *Message) Cables() (up, down int) { return int(m.Top) >> 7, int(m.Top) &
 
 func topOf(up, down int) int16 { return int16(up<<7 | down) }
 
-// A File is what a plan file says. Nothing in it has been judged yet.
+// A File is the content of a plan file, before any check.
 type File struct {
 	Tree        *topology.Tree // with the dead links
 	Unreachable [][2]int       // pairs of leaves whose messages are left out, as stated, the smaller leaf first
@@ -54,7 +54,7 @@ type File struct {
 	Messages    []Message // in the order of the file
 }
 
-// A Bound is a lower bound on the phases of any plan without contention, and what proves it.
+// A Bound is a lower bound on the phases of any plan without contention, and its proof.
 type Bound struct {
 	Phases  int
 	Kind    string       // "server", "leaf3", "hall3", "pod1" or LP
@@ -62,7 +62,7 @@ type Bound struct {
 	Weights []DualWeight // of LP; nil when not stated
 }
 
-// lp is the Kind of a bound that is proven by weights on wires.
+// lp is the Kind of a bound that weights on wires prove.
 const lp = "lp"
 
 // A DualWeight is one entry of an LP dual, on a wire between switches.
@@ -71,8 +71,8 @@ type DualWeight struct {
 	Weight int64
 }
 
-// Paths say how many addresses the spines of a plan take, when the spine is
-// chosen by the destination's address (thesis 6.7.2).
+// Paths say how many addresses the spines of a plan need, if the destination's address chooses the
+// spine (thesis 6.7.2).
 type Paths struct {
 	Most    int `json:"most"`        // distinct spines from one leaf to one server on another leaf
 	LMC     int `json:"lmc"`         // ⌈log2 Most⌉: a server has 2^LMC addresses
@@ -80,7 +80,7 @@ type Paths struct {
 	Entries int `json:"lft_entries"` // entries of the forwarding table of a switch, its own left out
 }
 
-// A routeKind says what the spine column of a routing means.
+// A routeKind is the meaning of the spine column of a routing.
 type routeKind int
 
 const (
@@ -101,11 +101,11 @@ var routings = map[string]routeKind{
 const routingNames = "pinned, none, ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, updn, updn-scatter, dnup, " +
 	"dmodk, dmodc, dmodc-downcost, sssp, dfsssp, qft, ftree-to-opensm-minhop"
 
-// ErrOrdered says that a file holds a plan of version 2, which Read does not take.
+// ErrOrdered says that a file holds a plan of version 2, which Read refuses.
 var ErrOrdered = errors.New("a plan of version 2, for fragments of unequal size, where one of version 1 is needed; evbench verify takes both")
 
-// Read reads a plan file, packed with gzip or not. An error names the line and the reason;
-// that the plan is wrong is not an error here but an offence for Check.
+// Read reads a plan file, packed with gzip or not. An error names the line and the reason. A wrong
+// plan is not an error of Read; Check reports it.
 func Read(r io.Reader) (*File, error) { return ReadAtMost(r, math.MaxInt) }
 
 // ReadAtMost is Read for at most so many messages. Reading and judging take up to
@@ -118,9 +118,9 @@ func ReadAtMost(r io.Reader, messages int) (*File, error) {
 	return readText(in)
 }
 
-// What reading and judging take at most for each message of a plan of version 1, and for
-// each piece of one of version 2, which is sorted twice, in bytes of memory: measured with
-// a million of each (31; 195), and some more.
+// The most memory, in bytes, that reading and judging take for each message of version 1 and for
+// each piece of version 2, which is sorted twice: measured with a million of each (31; 195), plus a
+// margin.
 const (
 	MessageBytes = 64
 	PieceBytes   = 240
@@ -142,7 +142,7 @@ func ReadEither(r io.Reader, memory int) (*File, *Ordered, error) {
 	return f, nil, err
 }
 
-// begin unpacks a file, and skips the white space that it begins with.
+// begin unpacks a file and skips leading white space.
 func begin(r io.Reader, messages int) (*input, error) {
 	in, err := newInput(r, messages)
 	if err != nil {
@@ -157,8 +157,8 @@ func begin(r io.Reader, messages int) (*input, error) {
 	return in, nil
 }
 
-// canonical returns the messages by phase, source, destination and path: the
-// same slice when they are so already.
+// canonical returns the messages by phase, source, destination and path: the same slice if it is
+// already in that order.
 func canonical(ms []Message) []Message {
 	if inOrder(ms) {
 		return ms
@@ -206,6 +206,6 @@ func (f *File) add(m Message) {
 // pairs is how many messages a plan of s servers has.
 func pairs(s int) int { return s * (s - 1) }
 
-// most is how many a file may hold: enough that a doubled plan, or one for
-// another fill, is still judged, while an endless one is not.
+// most is the limit on messages of a file: it admits a doubled plan, or one for another fill, but
+// not an endless file.
 func most(s int) int { return 2*pairs(s) + 1<<16 }

@@ -124,7 +124,7 @@ func TestReadErrors(t *testing.T) {
 }
 
 func TestReadAtMost(t *testing.T) {
-	expect.Error(t, expect.Err(verify.ReadAtMost(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2)), "more than 2 messages: there is no room")
+	expect.Error(t, expect.Err(verify.ReadAtMost(strings.NewReader(head+"0 0 1 -\n0 1 2 0\n0 2 3 -\n"), 2)), "more than 2 messages: there is no space")
 }
 
 func zip(t testing.TB, text string) []byte {

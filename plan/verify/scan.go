@@ -6,8 +6,8 @@ import (
 	"evbench/topology"
 )
 
-// scan judges the messages one after another, phase by phase. Nearly every message of a plan is
-// right: usual takes those, so that what is wrong with the others costs them nothing.
+// scan judges the messages in order, phase by phase. Nearly all messages are right; usual handles
+// them quickly.
 func (j *judge) scan() {
 	last := int32(-1)
 	for i := 0; i < len(j.messages); {
@@ -33,9 +33,9 @@ func (j *judge) scan() {
 	}
 }
 
-// usual takes the messages of one phase from the i-th on that are between leaves,
-// with all wires alive and free and a pair of servers that has not met. It does to
-// them what one does, and returns the first message that is not so.
+// usual handles the messages of one phase from message i on that are between leaves, with all wires
+// alive and free and a pair of servers that has not met. It records them as one does, and returns
+// the first other message.
 func (j *judge) usual(i int) int {
 	if j.spines != free || j.cut != nil || j.form != spineForm || j.tree.Roles() {
 		return i
@@ -77,7 +77,7 @@ func (j *judge) endPhase() {
 	j.most = 0
 }
 
-// gap accuses the phases between two that follow each other in the file.
+// gap reports the empty phases between two that follow each other in the file.
 func (j *judge) gap(last, next int32) {
 	empty := int(next - last - 1)
 	if empty <= 0 {
@@ -89,8 +89,8 @@ func (j *judge) gap(last, next int32) {
 	j.accuse(PhaseGap, empty)
 }
 
-// one judges message i. What has no meaning (an absent server, a server to
-// itself) is not followed further.
+// one judges message i. It skips further checks of a message without a meaning (an absent server, a
+// server to itself).
 func (j *judge) one(i int32) {
 	m := &j.messages[i]
 	src, dst := j.at(m.Src), j.at(m.Dst)
@@ -133,8 +133,7 @@ func (j *judge) at(position int32) seat {
 	return j.seats[position]
 }
 
-// meet notes that two servers have met. A pair that is left out should not, and
-// counts towards no plan.
+// meet notes that two servers have met. A pair that is left out must not meet, and does not count.
 func (j *judge) meet(i int32, src, dst seat) {
 	left, m := j.cut != nil && j.left(int(src.leaf), int(dst.leaf)), &j.messages[i]
 	if left {
@@ -191,7 +190,7 @@ func (j *judge) leaves(i int32, src, dst seat) {
 	}
 }
 
-// cables is leaves where cables are parallel.
+// cables is leaves for parallel cables.
 func (j *judge) cables(i int32, src, dst seat) {
 	t, m, a, b, k := j.tree, &j.messages[i], int(src.leaf), int(dst.leaf), int(j.messages[i].Spine)
 	if m.Top == NoTop {

@@ -6,7 +6,7 @@ import (
 	"evbench/topology"
 )
 
-// meaningless accuses a message of which an end is absent, or that has one only.
+// meaningless reports a message with an absent end, or with one end only.
 func (j *judge) meaningless(i int32, src, dst seat) {
 	m := &j.messages[i]
 	if src.rank >= 0 && dst.rank >= 0 {
@@ -21,7 +21,7 @@ func (j *judge) meaningless(i int32, src, dst seat) {
 	}
 }
 
-// What takes long to say is said only in sentences that are kept.
+// Sentences that take long to write are written only if kept.
 type (
 	absent struct {
 		*judge
@@ -68,7 +68,7 @@ func (j *judge) contention(i int32, w topology.Wire) {
 	}
 }
 
-// needless accuses a path inside a leaf, or where the routing leaves it open.
+// needless reports a path inside a leaf, or where the routing leaves the path open.
 func (j *judge) needless(i int32, src, dst seat) {
 	m, why := &j.messages[i], "routing "+j.file.Routing+" leaves the spine open"
 	if src.leaf == dst.leaf {
@@ -83,7 +83,7 @@ func (j *judge) needless(i int32, src, dst seat) {
 	}
 }
 
-// missing accuses the ordered pairs that never met. Only as many as are kept are looked for.
+// missing reports the ordered pairs that never met. It looks only for as many as are kept.
 func (j *judge) missing() {
 	s := j.Report.Servers
 	never := j.expected - j.pairs

@@ -152,8 +152,8 @@ func readText(in *input) (*File, error) {
 	return &r.file, nil
 }
 
-// keyed splits a header line into one of these keys and its value, and notes the line of the
-// key. The key is "" for one of the writer's own, x-….
+// keyed splits a header line into one of these keys and its value, and notes the line of the key.
+// The key is "" for a key x-… of the writer.
 func keyed(fields, known []string, at map[string]int, line int) (key, value string, err error) {
 	if len(fields) == 0 {
 		return "", "", errors.New("a header line without a key; comments start with ##")
@@ -208,10 +208,10 @@ func (h *header) value(key, value string) (err error) {
 	return err
 }
 
-// SwitchKey is the key of the lines "x-switch leaf0 NAME" that say what a network calls the switches.
+// SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches.
 const SwitchKey = "x-switch"
 
-// named gives a tree the names of the header, if each switch has one; they are for people.
+// named gives a tree the names of the header, if each switch has one. The names are for people.
 func (h *header) named(t *topology.Tree) *topology.Tree {
 	names := &topology.Names{}
 	for sw := range t.Switches() {
@@ -261,7 +261,7 @@ func textBound(value string) (*bound, error) {
 	return b, nil
 }
 
-// shorten keeps a quoted piece of a file readable in an error; a hash is whole.
+// shorten keeps a quoted part of a file readable in an error. It keeps a hash whole.
 func shorten(b []byte) string {
 	const most = len("sha256:") + 2*sha256.Size
 	if len(b) > most {

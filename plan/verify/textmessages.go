@@ -62,32 +62,43 @@ func (r *textReader) message(line []byte) error {
 // parseMessage reads a line of one of the forms. It has no blanks at its ends.
 func parseMessage(line []byte, form pathForm) (m Message, err error) {
 	fields := bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
-	v := [5]int32{3: NoSpine, 4: NoTop}
+	var v [3]int32
 	for c := range 4 {
-		switch {
-		case c == len(fields):
+		if c == len(fields) {
 			return m, fmt.Errorf("no %s; a message is %s", columns[c], form)
-		case c == 3 && string(fields[c]) == "-":
-			continue
 		}
-		field := fields[c]
-		if plane, rest, ok := bytes.Cut(field, []byte(".")); ok && c == 3 && form != spineForm {
-			if v[4], err = parseRest(rest, form); err != nil {
-				return m, err
-			}
-			field = plane
+		if c == 3 {
+			m.Spine, m.Top, err = parsePath(fields[c], form)
+		} else {
+			v[c], err = parseNumber(fields[c], c)
 		}
-		if v[c], err = parseNumber(field, c); err != nil {
+		if err != nil {
 			return m, err
 		}
 	}
 	if len(fields) > 4 {
 		return m, fmt.Errorf("more than four columns; a message is %s", form)
 	}
-	return Message{v[0], v[1], v[2], int16(v[3]), int16(v[4])}, nil
+	return Message{v[0], v[1], v[2], m.Spine, m.Top}, nil
 }
 
-// parseRest reads what follows a spine: a top switch, or two cables.
+// parsePath reads the column of the path.
+func parsePath(field []byte, form pathForm) (spine, top int16, err error) {
+	if string(field) == "-" {
+		return NoSpine, NoTop, nil
+	}
+	above := int32(NoTop)
+	if plane, rest, ok := bytes.Cut(field, []byte(".")); ok && form != spineForm {
+		if above, err = parseRest(rest, form); err != nil {
+			return 0, 0, err
+		}
+		field = plane
+	}
+	k, err := parseNumber(field, 3)
+	return int16(k), int16(above), err
+}
+
+// parseRest reads the part after a spine: a top switch, or two cables.
 func parseRest(text []byte, form pathForm) (int32, error) {
 	if form == topForm {
 		return parseNumber(text, 4)
@@ -119,8 +130,8 @@ func parseNumber(field []byte, column int) (n int32, err error) {
 	return n, nil
 }
 
-// quick reads the messages at the start of b that are written with single blanks, nearly all of a
-// file, and returns the bytes they take. What it is not sure of, it leaves to message.
+// quick reads the messages at the start of b that have single blanks, as nearly all have, and
+// returns their bytes. It leaves doubtful lines to message.
 func (r *textReader) quick(b []byte) (read int) {
 	for len(b)-read >= maxLine && len(r.file.Messages) < r.limit {
 		m, n := quickLine(b[read:read+maxLine], r.form)
@@ -134,8 +145,8 @@ func (r *textReader) quick(b []byte) (read int) {
 	return read
 }
 
-// quickLine reads "0 1 2 3\n", "0 1 2 -\n" or in three levels "0 1 2 3.4\n", with parallel cables
-// "0 1 2 3.0.1\n"; n is 0 when it is not sure.
+// quickLine reads "0 1 2 3\n", "0 1 2 -\n" or on three levels "0 1 2 3.4\n", with parallel cables
+// "0 1 2 3.0.1\n"; n is 0 for a doubtful line.
 func quickLine(b []byte, form pathForm) (m Message, n int) {
 	var i, start int
 	m.Spine, m.Top = NoSpine, NoTop

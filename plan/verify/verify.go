@@ -2,11 +2,11 @@
 // each server send and receive at most once in a phase, does every message take live links,
 // does any link carry two messages in one phase, and is what the file claims about itself true?
 //
-// It shares no code with what makes plans: it has a parser of its own, counts everything again,
-// and takes from topology only what describes the fabric. Servers are named and counted by
-// position; times are in message times. In a tree of three levels spines are the planes, and a
-// message between pods names a top switch of its plane as well. Where cables are parallel a message
-// between leaves names two, that up and that down.
+// It shares no code with the planner: it has its own parser, counts everything again, and takes
+// only the description of the fabric from topology. Servers are named and counted by position;
+// times are in message times. In a tree of three levels spines are the planes, and a message
+// between pods also names a top switch of its plane. Where cables are parallel a message between
+// leaves names two: up and down.
 package verify
 
 import (
@@ -54,20 +54,21 @@ const (
 
 // Options say how strict the judge is.
 type Options struct {
-	// AllowContention lets a wire carry several messages in a phase, as plans
-	// with single-path routing do. It costs time, which Duration shows.
+	// AllowContention lets a wire carry several messages in a phase, as plans with single-path
+	// routing do. Duration shows the time that contention costs.
 	AllowContention bool
 	// Bound recomputes the lower bound from its witness.
 	Bound bool
 	// First is how many offences are kept in full. 0 means 10.
 	First int
-	// Live is the tree of the plan with the links that are dead in the network now, by the network's names; nil: those of the file are.
+	// Live is the tree of the plan with the network's dead links and names; nil: the file's dead
+	// links.
 	Live *topology.Tree
 }
 
 func (o Options) live(t *topology.Tree) *topology.Tree { return cmp.Or(o.Live, t) }
 
-// An Offence is one thing that is wrong. Numbers that do not apply are -1.
+// An Offence is one fault of a plan. Numbers that do not apply are -1.
 type Offence struct {
 	Kind  Kind   `json:"kind"`
 	Phase int    `json:"phase"`
@@ -78,7 +79,7 @@ type Offence struct {
 	Text  string `json:"text"` // one sentence with names
 }
 
-// Findings are what is wrong with a plan.
+// Findings are the faults of a plan.
 type Findings struct {
 	Valid    bool         `json:"valid"` // no offence
 	Total    int          `json:"offences_total"`
@@ -101,12 +102,12 @@ func (f *Findings) accuse(k Kind, n int) {
 	f.Counts[k] += n
 }
 
-// claim accuses a statement of the file's header.
+// claim records a false statement of the file's header.
 func (f *Findings) claim(k Kind, format string, args ...any) {
 	f.offence(Offence{k, -1, -1, -1, -1, -1, ""}, format, args...)
 }
 
-// offence accuses once. The sentence is only written when it is kept.
+// offence records one offence. It writes the sentence only if the sentence is kept.
 func (f *Findings) offence(o Offence, format string, args ...any) {
 	if f.room() {
 		o.Text = fmt.Sprintf(format, args...)
@@ -126,11 +127,11 @@ type Report struct {
 	Servers  int `json:"servers"`
 	Phases   int `json:"phases"` // phases that hold a message
 	Messages int `json:"messages"`
-	// LeftOut is how many messages a plan must not have, because they are
-	// between leaves that are listed as unreachable and are.
+	// LeftOut is how many messages a plan must not have, because their leaves are listed as
+	// unreachable and are unreachable.
 	LeftOut int `json:"left_out"`
 
-	// ContentionChecked says that every wire was held to one message a phase.
+	// ContentionChecked says that every wire was checked for one message a phase.
 	ContentionChecked bool `json:"contention_checked"`
 	// Duration is the sum over the phases of the largest number of messages on one wire, server
 	// wires included. 0 where the file does not know the spines (routing none, ecmp, spray).
@@ -139,32 +140,32 @@ type Report struct {
 	// left out) over Duration, or 0 without a duration.
 	PredictedEfficiency float64 `json:"predicted_efficiency"`
 
-	// Bound is the stated lower bound, nil when there is none.
+	// Bound is the stated lower bound, nil without one.
 	Bound *BoundReport `json:"bound,omitempty"`
 	// Paths are counted where the file knows the spines, nil otherwise.
 	Paths *Paths `json:"paths,omitempty"`
 }
 
-// A BoundReport is what the judge says about the stated lower bound.
+// A BoundReport is the judge's finding on the stated lower bound.
 type BoundReport struct {
 	Phases int    `json:"phases"`
 	Kind   string `json:"kind"`
 	// Proven says that the witness was recomputed (Options.Bound) and proves exactly this number.
 	Proven bool `json:"proven"`
-	// Gap is the phases of the plan above the bound. It is negative only for a
-	// plan with contention, which no bound binds, and for a wrong one.
+	// Gap is the phases of the plan above the bound. It is negative only for a plan with
+	// contention, to which no bound applies, and for a wrong plan.
 	Gap int `json:"gap"`
 }
 
-// Optimal reports whether the plan is proven to have the fewest phases of all
-// plans without contention, and is one of them.
+// Optimal reports whether the plan has no contention, and a proof that no such plan has fewer
+// phases.
 func (r *Report) Optimal() bool {
 	return r.Valid && r.ContentionChecked && r.Bound != nil && r.Bound.Proven && r.Bound.Gap == 0
 }
 
-// Check judges a file. O(messages + servers² / 64), and the cost of sorting when the messages are
-// not in canonical order. It counts what is independent of each other on up to three goroutines;
-// the report does not depend on how they are scheduled.
+// Check judges a file. O(messages + servers² / 64), plus sorting when the messages are not in
+// canonical order. It makes independent counts on up to three goroutines; the report does not
+// depend on their scheduling.
 func Check(f *File, o Options) *Report {
 	if o.First == 0 {
 		o.First = 10
@@ -185,7 +186,6 @@ func Check(f *File, o Options) *Report {
 	return j.Report
 }
 
-// WriteText writes what was found.
 func (r *Report) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%d servers, %d phases, %d messages\n", r.Servers, r.Phases, r.Messages)
 	if r.LeftOut > 0 {
@@ -198,7 +198,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// write writes notes, and the first offences of all there are.
+// write writes the notes, and the first of all offences.
 func (f *Findings) write(w io.Writer) {
 	for _, n := range f.Notes {
 		fmt.Fprintln(w, "note:", n)

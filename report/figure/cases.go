@@ -71,10 +71,10 @@ func efficiency(s Source, f *Figure) {
 		return
 	}
 	if most > 1.0005 {
-		f.Caption += " More than 1 is no link beyond its rate: bursts that links let pass, and what was on its way when the clock started, count for too much."
+		f.Caption += " A value above 1 does not mean that a link exceeded its rate: bursts, and data already on the way at the start, count too much."
 	}
 	if spread {
-		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times what the control came to."
+		f.Caption += " Bars are the 95 % intervals of the ratios to the control, times the efficiency of the control."
 	}
 	texts := make([]string, len(cases))
 	for i, x := range cases {
@@ -108,7 +108,7 @@ func sayRow(c draw.Canvas, p *plot.Plot, row float64, text string) {
 	}
 }
 
-// controlEfficiency is what the controls of all slices that count came to, 0 where there is none.
+// controlEfficiency is the efficiency of the controls of all slices that count, 0 without any.
 func controlEfficiency(slices []results.Slice) float64 {
 	var ideal, all float64
 	for _, x := range slices {
@@ -207,7 +207,7 @@ func throughput(s Source, f *Figure) {
 	}
 }
 
-// linkLimit is what a link leaves for messages, 0 where its rate is not known.
+// linkLimit is the rate of a link for messages, 0 where its rate is not known.
 func (s Source) linkLimit() float64 {
 	return float64(s.Run.Manifest.Fabric.RateBitPerSec) * s.Run.Manifest.Fabric.Factor
 }

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A Chart is one drawing of series of numbers, for figures that are not those of a run.
+// A Chart is one drawing of series of numbers, for figures that do not belong to a run.
 type Chart struct {
 	Title      string
 	X, Y       string // what the axes are
@@ -24,7 +24,7 @@ type Chart struct {
 	Labels map[float64]string // of X, where numbers say nothing; needed for Boxes
 }
 
-// A Series is what belongs together in a chart.
+// A Series is one line, or one set of marks, in a chart.
 type Series struct {
 	Name   string
 	Points []Point
@@ -34,14 +34,14 @@ type Series struct {
 	pen    pen
 }
 
-// A Point is the values at X, rising, and what others say of them.
+// A Point is the values at X, rising, and the numbers that others state.
 type Point struct {
 	X      float64
 	Values []float64
 	Stated []float64
 }
 
-// The size of a chart, and of what stands around it.
+// The size of a chart and of its margins.
 const (
 	chartWidth  = vg.Length(400)
 	chartHeight = vg.Length(240)
@@ -49,7 +49,7 @@ const (
 	sampleWidth = vg.Length(26)
 )
 
-// stated is what the legend calls the numbers of others.
+// stated is the legend of numbers by others.
 const stated = "stated in the text"
 
 // WriteCharts draws charts as one SVG document, two beside each other. Series of one name
@@ -96,7 +96,7 @@ func WriteCharts(w io.Writer, title string, charts []Chart) error {
 	return err
 }
 
-// penned gives each series a pen, in all charts the same to those of one name.
+// penned gives each series a pen. Series of one name have the same pen in all charts.
 func penned(charts []Chart) []Chart {
 	var names []string
 	out := slices.Clone(charts)
@@ -218,7 +218,7 @@ func positive(list []Series) []Series {
 	return out
 }
 
-// sorted returns the points as a line joins them.
+// sorted returns the points in the order of the line.
 func (s Series) sorted() []Point {
 	if s.Order {
 		return s.Points

@@ -13,7 +13,7 @@ import (
 	"evbench/results"
 )
 
-// A stage of a fail-over: what it is called, when it was done, and its mark.
+// A stage of a fail-over: its name, label and mark.
 type stage struct {
 	name, label string
 	at          func(*results.Failover) *float64
@@ -33,8 +33,7 @@ var stages = []stage{
 // manyFailovers is how many fail-overs of one case have a bar of their own.
 const manyFailovers = 12
 
-// failover shows what was done about links that died, over the time of each case and
-// stage by stage.
+// failover shows the reactions to links that died, over the time of each case and stage by stage.
 func failover(s Source, f *Figure) {
 	f.Caption = "Above, goodput of one server in each interval as in throughput over time. Triangles on the dashed lines are links that died (▼) or came back (▲), " +
 		"a ring is first aid in place, a diamond the end of the first exchange on the new plan. " +
@@ -88,8 +87,8 @@ func policyLabel(c results.Case, all []results.Case) string {
 	return name + ", " + c.Failover
 }
 
-// failoverTimes draws throughput over time of each case that has fail-overs. It returns the greatest, at
-// least what a link carries.
+// failoverTimes draws throughput over time of each case that has fail-overs. It returns the
+// greatest, at least the rate of a link.
 func (s Source) failoverTimes(f *Figure) (most float64) {
 	cases, samples := s.Run.Summary.Cases, samplesByCase(s.Run)
 	all := make([][]moment, len(cases))
@@ -115,7 +114,7 @@ func (s Source) failoverTimes(f *Figure) (most float64) {
 	return most
 }
 
-// changes are those of links in a case: as evbench made them, or else as they were seen.
+// changes are the link changes of a case: as evbench made them, or else as they were seen.
 func changes(c results.Case) []results.LinkEvent {
 	if len(c.LinkEvents) > 0 {
 		return c.LinkEvents
@@ -153,13 +152,13 @@ func reactions(list []results.Failover) brush {
 	}
 }
 
-// A bar is one fail-over: when each stage was done, in ms after it was seen; 0: it was not.
+// A bar is one fail-over: when each stage was done, in ms after the change was seen; 0: not done.
 type bar struct {
 	label, end string
 	ms         []float64
 }
 
-// bars returns those of a case: one each, or, of many, their median and greatest.
+// bars returns the bars of a case: one each or, for many, their median and greatest.
 func bars(c results.Case, label string) []bar {
 	var out []bar
 	for i := range c.Failovers {
@@ -197,7 +196,7 @@ func whatHappened(f *results.Failover) string {
 	return fmt.Sprintf("%s at %.2f s", what, *f.SeenSec)
 }
 
-// combined takes a quartile of each stage, of where it was done.
+// combined takes a quartile of each stage, over the fail-overs that reached it.
 func combined(list []bar, label string, quartile int) bar {
 	b := bar{label: label, ms: make([]float64, len(stages))}
 	for k := range stages {

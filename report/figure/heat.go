@@ -8,17 +8,19 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/results"
 )
 
-// A Heat is a map of numbers: how much there is in each column of each row.
+// A Heat is a map of numbers: an amount in each column of each row.
 type Heat struct {
 	Title string
 	Rows  []string
 	Cells [][]float64 // by row; NaN, and what a row is shorter than others, is not there
 }
 
-// HeatMap returns a figure of maps, three beside each other, with one scale from 0 to the
-// greatest number of all. The axes are those of every map; of says what is counted.
+// HeatMap returns a figure of maps, three beside each other, with one scale from 0 to the greatest
+// number of all. All maps have these axes; of names the counted quantity.
 func HeatMap(title, x, y, of string, maps []Heat) *Figure {
 	f := &Figure{Name: "heat", Title: title + " (grey: none; white: not there)", Caption: "Each square is one " + x + ". Darker is more; grey is none.", Missing: "There is no " + x + "."}
 	f.Data.Columns = []string{"map", y, "column", of}
@@ -41,7 +43,7 @@ func HeatMap(title, x, y, of string, maps []Heat) *Figure {
 	return f
 }
 
-// shades are the colours of a map: not there, 0, and the ramp from little, light, to much, dark.
+// shades are the colours of a map: missing, 0, and the ramp from little, light, to much, dark.
 var shades = func() color.Palette {
 	p := color.Palette{color.RGBA{}, Faint}
 	for i := range steps {
@@ -108,7 +110,7 @@ func (h Heat) panel(index int, x, y, of string, most float64) Panel {
 	return Panel{Title: h.Title + ": " + h.extent(), Says: "In each row: " + y + ".", Case: index, plot: p, width: panelWidth, height: min(max(150, 50+vg.Length(12*rows)), 520)}
 }
 
-// say gives each square its text, unless they are too many for a drawing.
+// say gives each square its text, unless a drawing has too many squares.
 func (h Heat) say(c draw.Canvas, p *plot.Plot, x, of string) {
 	const most = 2000
 	if len(h.Cells)*h.columns() > most {
@@ -140,8 +142,8 @@ func (h Heat) numbers() (out []plot.Tick) {
 	return out
 }
 
-// Add puts a number into a column of a row, which is the last row or a new one. Columns rise; what
-// is left out is not there.
+// Add puts a number into a column of a row, which is the last row or a new one. Columns rise;
+// skipped columns are missing.
 func (h *Heat) Add(row, column int, name string, v float64) {
 	if row == len(h.Rows) {
 		h.Rows, h.Cells = append(h.Rows, name), append(h.Cells, nil)
@@ -150,4 +152,18 @@ func (h *Heat) Add(row, column int, name string, v float64) {
 		h.Cells[row] = append(h.Cells[row], math.NaN())
 	}
 	h.Cells[row] = append(h.Cells[row], v)
+}
+
+// Matrix is a figure of one map: the rate from each server to each other, cells[src·n + dst] in
+// bit/s, NaN for none.
+func Matrix(title string, cells []float64) *Figure {
+	n := int(math.Round(math.Sqrt(float64(len(cells)))))
+	positions := make([]int, n)
+	for i := range positions {
+		positions[i] = i
+	}
+	g := &grid{positions: positions, cells: cells, measured: true}
+	f := &Figure{Name: "matrix", Title: title, Caption: "Each square is one pair: row sends, column receives."}
+	f.Panels = append(f.Panels, g.panel("", 0, Source{Run: &results.Run{}}.scalesOf([]*grid{g})))
+	return f
 }

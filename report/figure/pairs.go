@@ -18,7 +18,7 @@ import (
 	"evbench/scheduler"
 )
 
-// A grid has a value for each ordered pair of servers; NaN where there is none.
+// A grid has a value for each ordered pair of servers; NaN for none.
 type grid struct {
 	positions []int     // rising
 	cells     []float64 // [src·n + dst]
@@ -33,8 +33,8 @@ func newGrid(positions []int) *grid {
 	return g
 }
 
-// pairs shows what each server receives of each other: as measured where the run
-// counted by pair, else as its plan has it.
+// pairs shows what each server receives from each other: as measured if the run counted by pair,
+// else as planned.
 func pairs(s Source, f *Figure) {
 	f.Caption = "Each square is one pair of servers: row sends, column receives. "
 	f.Data.Columns = []string{"case", "repeat", "src", "dst", "goodput_bit_per_s", "planned_share_of_link"}
@@ -78,7 +78,7 @@ func pairs(s Source, f *Figure) {
 		}
 	}
 	if planned {
-		f.Caption += "Where it says planned, nothing was counted: colour is the share of a link that the plan leaves the message of a pair, " +
+		f.Caption += "In a panel marked planned nothing was counted: colour is the share of a link that the plan leaves the message of a pair, " +
 			"one over the most messages that it shares a wire with in its phase"
 		if s.linkLimit() > 0 {
 			f.Caption += ", times what a link leaves for messages"
@@ -148,8 +148,8 @@ func (g *grid) addTo(t *Table, c results.Case) {
 	}
 }
 
-// ramp is a scale from little, dark, to much, light, whose lightness rises all
-// along; 0 is for what is not there.
+// ramp is a scale from little, dark, to much, light, whose lightness rises all along; 0 is for
+// missing squares.
 var ramp = func() color.Palette {
 	stops := [][3]float64{{26, 11, 51}, {94, 26, 110}, {160, 40, 95}, {214, 92, 50}, {244, 180, 96}, {253, 240, 214}}
 	p := color.Palette{color.RGBA{}}
@@ -167,8 +167,8 @@ var ramp = func() color.Palette {
 
 const steps = 64
 
-// squares is a plot of squares in the colours of a palette, the first row at the top, with room for their
-// scale. Squares have so many pixels that no viewer blurs them much.
+// squares is a plot of squares in the colours of a palette, the first row at the top, with room for
+// their scale. Squares have enough pixels to stay sharp in any viewer.
 func squares(rows, columns int, palette color.Palette, colour func(row, column int) uint8) *plot.Plot {
 	side := max(1, (499+max(rows, columns))/max(rows, columns, 1))
 	img := image.NewPaletted(image.Rect(0, 0, columns*side, rows*side), palette)
@@ -185,7 +185,7 @@ func squares(rows, columns int, palette color.Palette, colour func(row, column i
 	return p
 }
 
-// A mapScale is what the colours of a map mean: cells times by, from 0 to most, in a unit.
+// A mapScale is the meaning of the colours of a map: cells times by, from 0 to most, in a unit.
 type mapScale struct {
 	by, most float64
 	u        results.RateUnit
@@ -205,8 +205,8 @@ func mostOf(grids []*grid) (most float64) {
 	return most
 }
 
-// scalesOf returns the scales of what was counted and of what is planned: the same where
-// the rate of links is known.
+// scalesOf returns the scales of counted and of planned maps: the same where the rate of links is
+// known.
 func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
 	limit, most := s.linkLimit(), max(mostOf(grids), s.PairsMost)
 	planned := slices.ContainsFunc(grids, func(g *grid) bool { return g != nil && !g.measured })
@@ -223,7 +223,7 @@ func (s Source) scalesOf(grids []*grid) map[bool]mapScale {
 	return map[bool]mapScale{true: counted, false: {limit, most, results.RateUnitOf(most)}}
 }
 
-// MostOfPairs is what the scale of the maps of a run must reach to, in bit/s: see PairsMost.
+// MostOfPairs is the least end of the scale for the maps of a run, in bit/s: see PairsMost.
 func (s Source) MostOfPairs() float64 {
 	most := 0.0
 	for _, p := range s.Run.Pairs {
@@ -243,7 +243,7 @@ func (s Source) MostOfPairs() float64 {
 	return most
 }
 
-// Cells are the squares of a map, for who shows the one under the pointer.
+// Cells are the squares of a map, for a script that shows the one under the pointer.
 type Cells struct {
 	Positions []int
 	Values    []float64 // [sender·n + receiver], NaN: none
@@ -251,7 +251,7 @@ type Cells struct {
 	Unit      string
 }
 
-// mostSquares is up to how many servers each square says itself what it is.
+// mostSquares is the number of servers up to which each square has its own text.
 const mostSquares = 20
 
 func (g *grid) panel(title string, index int, scales map[bool]mapScale) Panel {
@@ -316,7 +316,7 @@ func (g *grid) pair(i int) string {
 	return fmt.Sprintf("%d to %d", g.positions[i/n], g.positions[i%n])
 }
 
-// say gives each square its text or, where they are many, the map what there is to say of it.
+// say gives each square its text or, where there are many, gives the map its data.
 func (g *grid) say(c draw.Canvas, p *plot.Plot, u results.RateUnit, says string) {
 	n := len(g.positions)
 	if n > mostSquares {
@@ -352,8 +352,8 @@ func (g *grid) ticks(fromTop bool) []plot.Tick {
 	return out
 }
 
-// scaleLabel is a number of two digits or more, never with an exponent: rates are
-// in a unit that leaves at most four before the point.
+// scaleLabel is a number of two digits or more, never with an exponent: the unit of rates leaves at
+// most four digits before the point.
 func scaleLabel(v float64) string {
 	if v >= 10 {
 		return fmt.Sprintf("%.0f", v)

@@ -10,7 +10,7 @@ import (
 	"evbench/results/compare"
 )
 
-// A difference is a run beside the first of a page, case by case.
+// A difference compares a run with the first of a page, case by case.
 type difference struct {
 	Base, Other, OtherID string
 	Text                 string // what is to be said of it in a line
@@ -169,7 +169,7 @@ func shareText(i results.Interval) string {
 	return text
 }
 
-// signed prints a difference with the sign of print, at which no line is broken.
+// signed prints a difference with the sign of print, without a line break at it.
 func signed(x float64) string { return minus(fmt.Sprintf("%+.3f", x)) }
 
 func minus(number string) string { return strings.Replace(number, "-", "\u2212", 1) }

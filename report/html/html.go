@@ -1,8 +1,7 @@
-// Package html makes one page of the results of runs, in one file that needs no
-// network. It has the answer first, in words, then the verdict on each case, the
-// figures of report/figure, the fat tree with its loads phase by phase, and what the
-// manifest says. A small script moves the phase, shows figures under the pointer and
-// sorts tables; without it the page says the same.
+// Package html makes one page of the results of runs, in one file that needs no network. It has the
+// answer first, in words, then the verdict on each case, the figures of report/figure, the fat tree
+// with its loads phase by phase, and the content of the manifest. A small script changes the phase,
+// shows figures under the pointer and sorts tables; the page without it has the same content.
 //
 // It measures and judges nothing, changes no figure but for rounding, and opens
 // no file.
@@ -19,6 +18,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"evbench/internal/parallel"
 	"evbench/report"
@@ -42,7 +42,14 @@ var (
 	scriptText string
 )
 
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+// pageTemplate holds the templates of pages of results and of documents.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	page := template.Must(template.New("page").Funcs(templateFuncs).Parse(pageText))
+	template.Must(page.New("document").Parse(documentText))
+	return page
+})
+
+var templateFuncs = template.FuncMap{
 	"unbroken": unbroken.Replace,
 	"words":    func(s ...string) string { return strings.TrimSpace(strings.Join(s, " ")) },
 	"join":     func(s []string) string { return strings.Join(s, ", ") },
@@ -54,7 +61,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"tree":   func(p Part) treeView { return p.Cables.view(p.Title) },
 	"panels": func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
-}).Parse(pageText))
+}
 
 type page struct {
 	Title   string
@@ -108,7 +115,7 @@ func Write(w io.Writer, runs []Input) error {
 	if i := slices.IndexFunc(p.Parts, func(x part) bool { return x.ID == "failover" }); i >= 0 {
 		p.First, p.Parts = p.Parts[i:i+1:i+1], slices.Concat(p.Parts[:i], p.Parts[i+1:])
 	}
-	return pageTemplate.Execute(w, p)
+	return pageTemplate().Execute(w, p)
 }
 
 func howOf(runs []Input) string {
@@ -124,7 +131,7 @@ func howOf(runs []Input) string {
 	return how
 }
 
-// oneScale has the maps of all runs reach to the same number.
+// oneScale gives the maps of all runs the same scale.
 func oneScale(runs []Input) []Input {
 	if len(runs) < 2 {
 		return runs
@@ -140,8 +147,7 @@ func oneScale(runs []Input) []Input {
 	return out
 }
 
-// partsOf puts the figures of one name together, in their order. A caption that all runs have
-// stands once.
+// partsOf groups the figures by name, in their order. A caption that all runs share appears once.
 func partsOf(runs []runView) (out []part) {
 	for _, name := range figure.Names() {
 		x := part{ID: name, Several: len(runs) > 1}
@@ -203,7 +209,7 @@ type figureView struct {
 // mostRows is how many fail-overs the page lists.
 const mostRows = 100
 
-// list has the figure list fail-overs.
+// list makes the figure list fail-overs.
 func (f *figureView) list(all []results.Failover) {
 	f.Heads, f.Rows, f.Legend = report.FailoverRows(all[:min(len(all), mostRows)])
 	if more := len(all) - mostRows; more > 0 {
@@ -263,7 +269,7 @@ func draw(f *figure.Figure, index int) ([]panelView, error) {
 	return out, errors.Join(errs...)
 }
 
-// caseID names a case of a run for the script, "" where a drawing has all.
+// caseID names a case of a run for the script, "" where a drawing has all cases.
 func caseID(run, index int) string {
 	if index < 0 {
 		return ""
@@ -271,8 +277,8 @@ func caseID(run, index int) string {
 	return fmt.Sprintf("%s-%d", runID(run), index)
 }
 
-// packCells writes the squares of a map for the script: the unit, what the greatest number stands
-// for, the servers, and two bytes a square as base64 of URLs, in which HTML escapes nothing, 65535 where there is none.
+// packCells writes the squares of a map for the script: the unit, the greatest number, the servers,
+// and two bytes a square as base64 of URLs, in which HTML escapes nothing, 65535 for no value.
 func packCells(c *figure.Cells) string {
 	if c == nil {
 		return ""

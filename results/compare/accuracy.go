@@ -14,7 +14,7 @@ import (
 	"evbench/results"
 )
 
-// Accuracy says how far predictions of runs were from measurements. Events per second are those of one server.
+// Accuracy holds the distance of predictions from measurements. Events per second are per server.
 type Accuracy struct {
 	Schema string      `json:"schema"`
 	Cases  []Predicted `json:"cases"`
@@ -26,12 +26,12 @@ func NewAccuracy() *Accuracy {
 	return &Accuracy{Schema: "evbench/accuracy/1", Cases: []Predicted{}, Worst: []Worst{}}
 }
 
-// Valid reports whether all cases are.
+// Valid reports whether all cases are valid.
 func (t *Accuracy) Valid() bool {
 	return !slices.ContainsFunc(t.Cases, func(x Predicted) bool { return !x.Valid })
 }
 
-// A Predicted is one case, with what was expected of it and what came out.
+// A Predicted is one case with its prediction and its measurement.
 type Predicted struct {
 	Results   string `json:"results"`
 	Case      string `json:"case"`
@@ -52,7 +52,7 @@ type speed struct {
 	Efficiency   float64 `json:"efficiency"`
 }
 
-// A Worst is the case that a model was furthest from.
+// A Worst is the case with the largest error of a model.
 type Worst struct {
 	Model string  `json:"model"`
 	Cases int     `json:"cases"`
@@ -60,11 +60,11 @@ type Worst struct {
 	Case  string  `json:"case"`
 }
 
-// loadsModel is the prediction of the plan itself: what link loads allow, without
-// barrier, overheads and the sharing of links.
+// loadsModel is the prediction of the plan itself, from link loads, without barrier, overheads and
+// the sharing of links.
 const loadsModel = "loads"
 
-// Add takes the cases of a run. What was not measured has nothing to be compared with.
+// Add takes the cases of a run. It skips cases that were not measured.
 func (t *Accuracy) Add(dir string, run *results.Run) {
 	if run == nil {
 		return
@@ -82,8 +82,8 @@ func (t *Accuracy) Add(dir string, run *results.Run) {
 	}
 }
 
-// predictedOf holds a case against its prediction. Where no simulation was made, results of
-// older versions among them, the efficiency that the link loads allow stands in.
+// predictedOf compares a case with its prediction. Without a simulation, as in results of older
+// versions, it uses the efficiency that the link loads allow.
 func predictedOf(dir string, c results.Case, p results.Prediction) Predicted {
 	x := Predicted{
 		Results: dir, Case: c.Name, Repeat: c.Repeat, Mode: c.Mode, Model: p.Model, Why: p.NotSimulated,
@@ -102,7 +102,7 @@ func predictedOf(dir string, c results.Case, p results.Prediction) Predicted {
 	return x
 }
 
-// count has the worst of a model be the case, where that was further off.
+// count makes the case the worst of its model if its error is larger.
 func (t *Accuracy) count(x Predicted) {
 	i, ok := slices.BinarySearchFunc(t.Worst, x.Model, func(w Worst, model string) int { return cmp.Compare(w.Model, model) })
 	if !ok {
@@ -124,7 +124,7 @@ func caseName(x Predicted) string {
 // WriteJSON writes one document, schema evbench/accuracy/1.
 func (t *Accuracy) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(t) }
 
-// WriteText writes the table, a line for each model, and what is to be known of single cases.
+// WriteText writes the table, a line for each model, and notes on single cases.
 func (t *Accuracy) WriteText(w io.Writer) error {
 	if len(t.Cases) == 0 {
 		return nil

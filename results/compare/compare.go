@@ -1,17 +1,17 @@
-// Package compare answers: has anything changed between two runs, by how much, and may that be said at all? And
-// how far were predictions from measurements? It takes results, returns statistics and writes them as text, CSV
-// or JSON; it reads no file.
+// Package compare answers: has anything changed between two runs, by how much, and do the data show
+// it? And how far were predictions from measurements? It takes results, returns statistics and
+// writes them as text, CSV or JSON. It reads no file.
 //
-// The ratio to the control of the same round comes first: between two runs a machine that others use changes by
-// more than most changes of a network do. Absolute figures need a machine that is as quiet in both runs.
+// The ratio to the control of the same round comes first: on a shared machine, two runs differ by
+// more than most changes of a network. Absolute figures need an equally quiet machine in both runs.
 //
-// Samples are not independent observations: the servers of one interval share links and wait for each other, and
-// neighbouring intervals share an exchange. Where both runs hold a case at least minObservations times, each
-// repeat, or slice, is one observation. Where one of them does not, each repeat is cut into blocks of intervals, as long
-// as it takes for their autocorrelation to vanish in the noise; an event counts in a block by the share of its
-// bytes. Blocks show how much a run differs from itself, not how much two runs of the same differ: a
-// change therefore also needs that no repeat of one run lies among those of the other. Simulated runs that
-// give the same figure in each repeat are exact: any difference is one.
+// Samples are not independent observations: the servers of one interval share links and wait for
+// each other, and neighbouring intervals share an exchange. Where both runs hold a case at least
+// minObservations times, each repeat, or slice, is one observation. Otherwise each repeat is cut
+// into blocks of intervals, so long that their autocorrelation vanishes in the noise. An event
+// counts in a block by the share of its bytes. Blocks show the variation within a run, not between
+// two equal runs: a change therefore also needs that no repeat of one run lies among those of the
+// other. Simulated runs with the same figure in each repeat are exact: any difference is a change.
 //
 // The centre is the median with its interval (results.Interval); a change counts when
 // the Mann-Whitney U test of golang.org/x/perf/benchmath gives p <= 0.05. Both assume no distribution.
@@ -26,13 +26,13 @@ import (
 
 // How observations are made and judged.
 const (
-	// alpha is how often two runs of the same may look different.
+	// alpha is the probability that two equal runs look different.
 	alpha = 0.05
-	// minObservations is the least number on each side with which the test can
-	// come out below alpha.
+	// minObservations is the least number on each side with which the test can give less than
+	// alpha.
 	minObservations = 4
-	// MostBlocks come from one repeat. More would be shorter, hence less
-	// independent, and say little more.
+	// MostBlocks is the most blocks of one repeat. More blocks would be shorter and less
+	// independent, and add little.
 	MostBlocks = 12
 )
 
@@ -43,13 +43,13 @@ const (
 	Exact   = "exact"   // a simulated figure, the same in every repeat
 )
 
-// Options say what counts.
+// Options choose what counts.
 type Options struct {
-	// Invalid lets repeats count that are marked invalid; rejected slices never do.
+	// Invalid includes repeats that are marked invalid. Rejected slices never count.
 	Invalid bool
 }
 
-// A Report is what there is to say about two runs.
+// A Report is the comparison of two runs.
 type Report struct {
 	Cases   []Case    `json:"cases"`   // that both hold, in the order of the base
 	Missing []string  `json:"missing"` // cases of the base alone
@@ -64,9 +64,9 @@ type Case struct {
 	Name    string   `json:"name"`
 	Control bool     `json:"control"`
 	Figures []Figure `json:"figures"`
-	// LeftOut names the repeats that are wrong and do not count, each with its reason.
+	// LeftOut names the wrong repeats that do not count, each with its reason.
 	LeftOut []string `json:"left_out"`
-	// Rejected is how many slices of each run do not count because the machine was disturbed.
+	// Rejected counts the slices of each run that do not count because the machine was disturbed.
 	Rejected struct {
 		Base int `json:"base"`
 		New  int `json:"new"`
@@ -76,26 +76,24 @@ type Case struct {
 // A Figure is one quantity of a case in both runs.
 type Figure struct {
 	Name string `json:"figure"`
-	// Observed is what one observation is; BlockSec, of a block, its length.
+	// Observed is the kind of observation. BlockSec is the length of a block.
 	Observed string           `json:"observed"`
 	BlockSec float64          `json:"block_s,omitempty"`
 	Base     results.Interval `json:"base"`
 	New      results.Interval `json:"new"`
-	// Change is new over base, less one, in per cent. It is absent where the base
-	// is 0.
+	// Change is new over base, less one, in per cent. It is absent if the base is 0.
 	Change      *float64 `json:"change_percent"`
 	P           float64  `json:"p"`
 	Significant bool     `json:"significant"`
-	// Overlap: p would do, but repeats of one run lie among those of the other.
+	// Overlap: p is small enough, but repeats of one run lie among those of the other.
 	Overlap bool `json:"overlap,omitempty"`
-	// Unsaid is why no change could be seen however large; empty where one could.
+	// Unsaid is why no change could be seen, however large; empty where one could.
 	Unsaid string `json:"unsaid,omitempty"`
 
 	against bool // one run was measured, the other simulated
 }
 
-// A Geomean is the geometric mean of the medians of one figure over the cases
-// that are no controls.
+// A Geomean is the geometric mean of the medians of one figure over the cases other than controls.
 type Geomean struct {
 	Figure string  `json:"figure"`
 	Cases  int     `json:"cases"`
@@ -104,8 +102,7 @@ type Geomean struct {
 	Change float64 `json:"change_percent"`
 }
 
-// Runs compares two runs case by case. Whether they are comparable at all is for
-// Differences to say.
+// Runs compares two runs case by case. Differences says whether the runs are comparable.
 func Runs(base, next *results.Run, o Options) Report {
 	r := Report{Cases: []Case{}, Missing: []string{}, Added: []string{}, Geomean: []Geomean{}, NoControl: []string{}}
 	a, b := split(base), split(next)
@@ -134,7 +131,7 @@ func Runs(base, next *results.Run, o Options) Report {
 	return r
 }
 
-// A repeat is one repeat of a case with what was sampled of it.
+// A repeat is one repeat of a case with its samples.
 type repeat struct {
 	results.Case
 	samples  []results.Sample
@@ -192,8 +189,7 @@ func pair(name string, base, next []repeat, o Options) Case {
 	return c
 }
 
-// counted returns the repeats that count, notes those that are wrong, and counts those that
-// were rejected.
+// counted returns the repeats that count, notes the wrong repeats, and counts the rejected ones.
 func (c *Case) counted(side string, all []repeat, o Options) (out []repeat, rejected int) {
 	for _, r := range all {
 		if r.rejected {
@@ -213,8 +209,8 @@ func (c *Case) counted(side string, all []repeat, o Options) (out []repeat, reje
 	return out, rejected
 }
 
-// Check sees that the parts of a run belong together: what was sampled of a case
-// is what its summary counts. A file that was cut between two lines shows here.
+// Check checks that the parts of a run belong together: the samples of a case match the counts of
+// its summary. A file cut between two lines fails here.
 func Check(run *results.Run) error {
 	seen := map[results.SliceID]bool{}
 	for _, c := range run.Summary.Measured() {

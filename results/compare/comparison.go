@@ -1,16 +1,21 @@
 package compare
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
+	"evbench/internal/answer"
+	"evbench/internal/show"
+	"evbench/internal/unit"
 	"evbench/results"
 )
 
-// A Side is one of the two runs that are compared.
+// A Side is one of the two compared runs.
 type Side struct {
 	Path    string    `json:"path"`
 	Name    string    `json:"name"`
@@ -19,7 +24,7 @@ type Side struct {
 	run     *results.Run
 }
 
-// NewSide takes a run that was read from path, and sees that it is whole.
+// NewSide takes a run that was read from path, and checks that it is complete.
 func NewSide(path string, run *results.Run) (Side, error) {
 	if err := Check(run); err != nil {
 		return Side{}, fmt.Errorf("%s: %w", path, err)
@@ -27,7 +32,7 @@ func NewSide(path string, run *results.Run) (Side, error) {
 	return Side{path, run.Manifest.Name, run.Manifest.Started, run.Manifest.Fabric.Kind, run}, nil
 }
 
-// A Comparison is all that is said of two runs.
+// A Comparison is the full result for two runs.
 type Comparison struct {
 	Schema      string       `json:"schema"`
 	Base        Side         `json:"base"`
@@ -41,9 +46,8 @@ type Comparison struct {
 	shown []string // figures; none: see Only
 }
 
-// Between compares two runs, and judges the change by the conditions. Runs that were not
-// measured alike, or have no case in common, are refused; force takes the former all the
-// same, and invalid repeats too.
+// Between compares two runs, and judges the change by the conditions. Runs measured under different
+// conditions, or without a common case, are errors. force accepts the former, and invalid repeats.
 func Between(base, next Side, conditions []Condition, force bool) (*Comparison, error) {
 	differences := Differences(base.run, next.run)
 	if !force {
@@ -63,7 +67,7 @@ func Between(base, next Side, conditions []Condition, force bool) (*Comparison, 
 // WriteJSON writes one document, schema evbench/compare/1.
 func (c *Comparison) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(c) }
 
-// WriteFindings names what the conditions found.
+// WriteFindings writes the findings of the conditions.
 func (c *Comparison) WriteFindings(w io.Writer) {
 	for _, r := range c.Regressions {
 		fmt.Fprintf(w, "regression: case %q: %s %s, beyond %s\n", r.Case, r.Figure, percentText(r.Change), r.Condition)
@@ -73,7 +77,7 @@ func (c *Comparison) WriteFindings(w io.Writer) {
 	}
 }
 
-// String names what cannot be said, and why.
+// String names the open question and its reason.
 func (u Undecided) String() string {
 	var parts []string
 	if u.Case != "" {
@@ -113,3 +117,188 @@ func quoted(names []string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// Answer says whether any case has become worse in the figure shown first.
+func (c *Comparison) Answer() answer.Answer {
+	figure := c.tables()[0]
+	a := answer.Answer{Question: fmt.Sprintf("Is %s worse than %s?", c.New.Path, c.Base.Path), Verdict: answer.Good}
+	var worse, better, unsaid, said []string
+	for _, x := range c.Cases {
+		for _, f := range x.Figures {
+			switch {
+			case f.Name != figure || x.Control:
+			case f.Unsaid != "":
+				unsaid = append(unsaid, x.Name+": "+f.Unsaid)
+			case !f.Significant || f.Change == nil:
+				said = append(said, x.Name)
+			case lossy(figure, *f.Change):
+				worse = append(worse, fmt.Sprintf("%s %s", x.Name, percentText(*f.Change)))
+			default:
+				better = append(better, fmt.Sprintf("%s %s", x.Name, percentText(*f.Change)))
+			}
+		}
+	}
+	switch {
+	case len(c.Regressions) > 0:
+		r := c.Regressions[0]
+		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("%s is worse: %s %s, beyond %s.", r.Case, r.Figure, percentText(r.Change), r.Condition)
+	case len(worse) > 0:
+		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("Worse in %s: %s.", figure, show.Few(worse))
+	case len(c.Undecided) > 0:
+		a.Verdict, a.Sentence = answer.Unknown, fmt.Sprintf("Not decided: %s.", strings.TrimSuffix(c.Undecided[0].String(), "."))
+	case len(better)+len(said) == 0:
+		a.Verdict, a.Sentence = answer.Unknown, "No case was measured well enough in both runs to compare its "+figure+"."
+		a.Why = unsaid[:min(len(unsaid), 3)]
+	case len(better) > 0:
+		a.Sentence = fmt.Sprintf("No case is worse in %s; better: %s.", figure, show.Few(better))
+	default:
+		a.Sentence = fmt.Sprintf("%s in %s.", show.Plural(len(said), "case shows no significant change", "cases show no significant change"), figure)
+	}
+	if a.Verdict == answer.Bad {
+		a.Next = []string{answer.Typed("evbench", "report", c.Base.Path, c.New.Path, "-o", "report.html")}
+	}
+	return a
+}
+
+// lossy reports whether a change of a figure is for the worse: more for waiting, less for others.
+func lossy(figure string, change float64) bool {
+	return math.Signbit(change) != (figure == "barrier_wait_s")
+}
+
+// A Difference is a property in which two runs differ.
+type Difference struct {
+	Case string `json:"case,omitempty"` // empty: of the whole run
+	What string `json:"what"`
+	Base string `json:"base"`
+	New  string `json:"new"`
+	// Noted differences may be the purpose of a comparison. Others make two runs incomparable.
+	Noted bool `json:"noted"`
+}
+
+func (d Difference) String() string {
+	where := ""
+	if d.Case != "" {
+		where = fmt.Sprintf("case %q: ", d.Case)
+	}
+	return fmt.Sprintf("%s%s: %s in the base, %s in the new run", where, d.What, d.Base, d.New)
+}
+
+const simulatedKind = "sim"
+
+func isSimulated(run *results.Run) bool { return run.Manifest.Fabric.Kind == simulatedKind }
+
+// Differences lists the differences of two runs: first those that make them incomparable, in the
+// order of the cases, then those only noted.
+func Differences(base, next *results.Run) []Difference {
+	d := differences{refused: []Difference{}}
+	a, b := base.Manifest, next.Manifest
+	if isSimulated(base) == isSimulated(next) {
+		d.add("", "fabric", a.Fabric.Kind, b.Fabric.Kind)
+	}
+	d.add("", "link rate", rateText(a.Fabric), rateText(b.Fabric))
+	d.add("", "MTU", fmt.Sprint(a.Fabric.MTU), fmt.Sprint(b.Fabric.MTU))
+	d.add("", "transport", a.Transport, b.Transport)
+	d.note("", "host", a.Host, b.Host)
+	d.note("", "processor", fmt.Sprintf("%s, %d cores", a.CPU, a.Cores), fmt.Sprintf("%s, %d cores", b.CPU, b.Cores))
+	d.note("", "kernel", a.Kernel, b.Kernel)
+	d.note("", "evbench", a.Versions["evbench"], b.Versions["evbench"])
+	d.note("", "seed", fmt.Sprint(a.Seed), fmt.Sprint(b.Seed))
+	x, y := split(base), split(next)
+	for _, name := range x.names {
+		if y.cases[name] != nil {
+			d.cases(name, x.cases[name], y.cases[name])
+		}
+	}
+	return append(d.refused, d.noted...)
+}
+
+type differences struct{ refused, noted []Difference }
+
+func (d *differences) add(name, what, base, next string) {
+	differ(&d.refused, Difference{name, what, base, next, false})
+}
+
+func (d *differences) note(name, what, base, next string) {
+	differ(&d.noted, Difference{name, what, base, next, true})
+}
+
+func differ(list *[]Difference, x Difference) {
+	if x.Base != x.New {
+		x.Base, x.New = cmp.Or(x.Base, "none"), cmp.Or(x.New, "none")
+		*list = append(*list, x)
+	}
+}
+
+func rateText(f results.Fabric) string {
+	if f.RateBitPerSec == 0 {
+		return "not known"
+	}
+	return unit.Rate(f.RateBitPerSec).String()
+}
+
+// cases compares the settings of a case; all its repeats have the same.
+func (d *differences) cases(name string, base, next []repeat) {
+	a, b := base[0].Case, next[0].Case
+	d.add(name, "plan", short(a.PlanHash, b.PlanHash), short(b.PlanHash, a.PlanHash))
+	if x, y := eventSize(base), eventSize(next); x.differs(y) {
+		d.add(name, "event size", x.String(), y.String())
+	}
+	d.note(name, "mode", a.Mode, b.Mode)
+	d.note(name, "barrier", a.Barrier, b.Barrier)
+	d.note(name, "failures", strings.Join(a.Failures, ", "), strings.Join(b.Failures, ", "))
+	d.note(name, "fail-over", cmp.Or(a.Failover, "not asked for"), cmp.Or(b.Failover, "not asked for"))
+	d.note(name, "deliver", a.Deliver, b.Deliver)
+	d.note(name, "check", a.Check, b.Check)
+	d.note(name, "io", a.IO, b.IO)
+}
+
+// short shortens a hash, unless both begin alike.
+func short(hash, other string) string {
+	const enough = len("sha256:") + 12
+	if len(hash) <= enough || strings.HasPrefix(other, hash[:enough]) {
+		return hash
+	}
+	return hash[:enough]
+}
+
+// A size is the sampled event size of a case: mean and standard error.
+type size struct {
+	mean, err float64
+	n         int
+}
+
+func eventSize(repeats []repeat) (s size) {
+	var sum, square float64
+	for _, r := range repeats {
+		for _, x := range r.samples {
+			if x.Events > 0 {
+				v := float64(x.EventBytes)
+				sum, square, s.n = sum+v, square+v*v, s.n+1
+			}
+		}
+	}
+	if s.n > 0 {
+		n := float64(s.n)
+		s.mean = sum / n
+		s.err = math.Sqrt(max(0, square/n-s.mean*s.mean) / n)
+	}
+	return s
+}
+
+// Limits on the distance of mean sizes: a share of the mean, and for random sizes a number of
+// standard errors.
+const (
+	sizeTolerance = 0.001
+	sizeErrors    = 4
+)
+
+// differs is false where no size was sampled.
+func (s size) differs(t size) bool {
+	if s.n == 0 || t.n == 0 {
+		return false
+	}
+	return math.Abs(s.mean-t.mean) > max(sizeTolerance*max(s.mean, t.mean), sizeErrors*math.Hypot(s.err, t.err))
+}
+
+// String has enough digits to distinguish different sizes.
+func (s size) String() string { return fmt.Sprintf("%.0f B", s.mean) }

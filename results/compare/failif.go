@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Condition is a change of one figure that is too much: below a limit that is
-// not positive, or above one that is not negative.
+// A Condition is an excessive change of one figure: below a limit that is not positive, or above
+// one that is not negative.
 //
 //	condition = figure ( "<" | ">" ) [ "+" | "-" ] number "%"
 //
@@ -28,7 +28,7 @@ func (c Condition) String() string {
 	return fmt.Sprintf("%s %s %s%%", c.Figure, op, strconv.FormatFloat(c.Limit, 'f', -1, 64))
 }
 
-// A SyntaxError says where a condition goes wrong and what could stand there.
+// A SyntaxError gives the place of an error in a condition and what could stand there.
 type SyntaxError struct {
 	Column int // bytes, from 1
 	reason string
@@ -36,11 +36,24 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.reason) }
 
-// grammar takes what is there of a condition: figure, operator, number, %, and where anything else begins.
+// grammar matches the parts of a condition: figure, operator, number, %, start of the rest.
 var grammar = regexp.MustCompile(`^[ \t]*(\w*)[ \t]*([<>=!]*)[ \t]*([-+.0-9]*)[ \t]*(%*)[ \t]*()`)
 
-// ParseCondition reads a condition such as "events_per_s < -3%". It refuses what would hold for a run that has not
-// changed, or for none.
+// ParseConditions reads conditions.
+func ParseConditions(texts []string) ([]Condition, error) {
+	out := []Condition{}
+	for _, text := range texts {
+		x, err := ParseCondition(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", text, err)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// ParseCondition reads a condition such as "events_per_s < -3%". It refuses a condition that holds
+// for an unchanged run, or for no run.
 func ParseCondition(text string) (Condition, error) {
 	at := grammar.FindStringSubmatchIndex(text)
 	word := func(i int) string { return text[at[2*i]:at[2*i+1]] }
@@ -57,15 +70,15 @@ func ParseCondition(text string) (Condition, error) {
 	}
 	switch there := strings.Join(Figures, ", "); {
 	case c.Figure == "":
-		return wrong(1, "a figure is wanted, not %s; there are %s", rest(1), there)
+		return wrong(1, "write a figure instead of %s; there are %s", rest(1), there)
 	case !slices.Contains(Figures, c.Figure):
 		return wrong(1, "no figure %q; there are %s", c.Figure, there)
 	case word(2) != "<" && !c.Above:
-		return wrong(2, "< or > is wanted, not %s", rest(2))
+		return wrong(2, "write < or > instead of %s", rest(2))
 	case err != nil:
-		return wrong(3, "a change in per cent is wanted, such as -3%%, not %s", rest(3))
+		return wrong(3, "write a change in per cent, such as -3%%, instead of %s", rest(3))
 	case word(4) != "%":
-		return wrong(4, "%% is wanted behind %s, not %s", word(3), rest(4))
+		return wrong(4, "%% must follow %s instead of %s", word(3), rest(4))
 	case at[10] < len(text):
 		return wrong(5, "nothing may follow but %s does; write one condition per flag, or a comma between", rest(5))
 	case c.Above && x < 0:
@@ -78,7 +91,7 @@ func ParseCondition(text string) (Condition, error) {
 	return c, nil
 }
 
-// A Regression is a change that is significant and too much.
+// A Regression is a change that is significant and too large.
 type Regression struct {
 	Case      string    `json:"case"`
 	Figure    string    `json:"figure"`
@@ -87,16 +100,15 @@ type Regression struct {
 	P         float64   `json:"p"`
 }
 
-// Undecided is a case, or what of it, of which a condition cannot be told.
+// Undecided is a case, or a part of it, for which a condition cannot be decided.
 type Undecided struct {
 	Case   string `json:"case,omitempty"`
 	Figure string `json:"figure,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Judge holds a report against conditions. A case that is missing, invalid or
-// measured too little is undecided: it has not passed. Controls are not judged;
-// they run once, to show whether the machine is fit.
+// Judge checks a report against conditions. A case that is missing, invalid or measured too little
+// is undecided: it has not passed. Controls are not judged; they show whether the machine is fit.
 func (r Report) Judge(conditions []Condition) (bad []Regression, open []Undecided) {
 	bad, open = []Regression{}, []Undecided{}
 	if len(conditions) == 0 {
@@ -158,7 +170,7 @@ func (c Case) gives(figure string) bool {
 	return slices.ContainsFunc(c.Figures, func(f Figure) bool { return f.Name == figure })
 }
 
-// open says why no condition can be held against the figure.
+// open says why no condition applies to the figure.
 func (f Figure) open() string {
 	if f.Unsaid == "" && f.Significant && f.Change == nil {
 		return "the base is 0, and nothing is a per cent of it"

@@ -16,8 +16,8 @@ import (
 	"evbench/results"
 )
 
-// Only leaves some figures; without names text shows the ratios to the control, or all
-// figures where nothing can be said of any ratio.
+// Only keeps some figures. Without names the text shows the ratios to the control, or all figures
+// if no ratio can be compared.
 func (c *Comparison) Only(names []string) {
 	c.shown = names
 	if len(names) == 0 {
@@ -46,7 +46,7 @@ func (c *Comparison) says(figure string) bool {
 	})
 }
 
-// WriteText writes what is noted, one table for each figure, and what the signs mean.
+// WriteText writes the notes, one table for each figure, and the meaning of the signs.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base: %s\nnew:  %s\n", c.Base.text(), c.New.text())
@@ -73,7 +73,7 @@ func (s Side) text() string {
 // columns are a name, both medians with their intervals, the change and the test.
 var columns = []show.Column{{}, {Right: true, Tight: true}, {}, {Right: true, Tight: true}, {}, {Right: true}, {}}
 
-// table returns the lines of a figure, of which no cell ends a line.
+// table returns the lines of a figure. No cell contains a line break.
 func (c *Comparison) table(figure string) [][]string {
 	t := [][]string{{figure, "base", "", "new", "", "change", ""}}
 	for _, x := range c.Cases {
@@ -116,8 +116,7 @@ func secondsText(x float64) string {
 	return strconv.FormatFloat(x*1e9, 'g', 4, 64) + "ns"
 }
 
-// rangeText writes how far the interval reaches from the median, on the side
-// where it reaches farther.
+// rangeText writes the distance of the interval's end from the median, on the longer side.
 func rangeText(c results.Interval) string {
 	switch {
 	case c.Lo == nil || c.Hi == nil:
@@ -187,8 +186,7 @@ func (c *Comparison) footnotes(b *strings.Builder, shown []string) {
 	}
 }
 
-// caseNotes says why figures of a case are ~, reason by reason, and what of it is
-// not compared.
+// caseNotes says why figures of a case are ~, reason by reason, and which parts are not compared.
 func caseNotes(b *strings.Builder, x *Case, shown []string) {
 	figures := map[string][]string{}
 	var reasons []string
@@ -224,7 +222,7 @@ var csvColumns = []string{
 	"change_percent", "p", "significant", "observed",
 }
 
-// WriteCSV writes one line for each case and figure; what is not known is empty.
+// WriteCSV writes one line for each case and figure. Unknown values are empty.
 func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{csvColumns}

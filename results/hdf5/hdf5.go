@@ -1,7 +1,7 @@
 // Package hdf5 keeps a whole run in one HDF5 file: a dataset for each table of package results, the
 // summary as a table and as its document, the manifest, and the plan of every case. Columns have
-// their units as an attribute; docs/reference/hdf5.md describes the file group by group. It judges
-// and computes nothing.
+// their units as an attribute; docs/reference/files.md describes the file group by group. The
+// package judges and computes nothing.
 //
 // It needs cgo, the HDF5 C library and the build tag hdf5. Without them Built is
 // false and every function returns ErrNotBuilt.
@@ -35,4 +35,4 @@ func Save(name string, run *results.Run) (err error) {
 }
 
 // ErrNotBuilt says that this binary has no HDF5, and how to get one that has.
-var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build makes one that has it (go build -tags hdf5)")
+var ErrNotBuilt = errors.New("this evbench was built without HDF5; with the packages libhdf5-dev and gcc installed, make build includes it (go build -tags hdf5)")

@@ -22,7 +22,7 @@ type member struct {
 	offset, size int
 }
 
-// A layout is how a row lies in memory and in the file, without gaps.
+// A layout is the arrangement of a row in memory and in the file, without gaps.
 type layout struct {
 	members []member
 	size    int
@@ -123,5 +123,5 @@ func (l layout) decode(row []byte, record reflect.Value) (err error) {
 	return nil
 }
 
-// blank reports whether a row is as HDF5 shows one that was never written.
+// blank reports whether a row was never written: all its bytes are zero.
 func blank(row []byte) bool { return len(bytes.Trim(row, "\x00")) == 0 }

@@ -8,8 +8,8 @@ package hdf5
 #include <stdio.h>
 #include <stdlib.h>
 
-// The innermost reason of the last error. The library calls remember on the
-// thread of the call that failed; Go's lock keeps all others out meanwhile.
+// The innermost reason of the last error. Calls of the library store it in their own thread; Go's
+// lock keeps other calls out meanwhile.
 static char reason[512];
 
 static herr_t innermost(unsigned n, const H5E_error2_t *e, void *unused) {
@@ -22,8 +22,7 @@ static herr_t remember(hid_t stack, void *unused) {
 	return H5Ewalk2(stack, H5E_WALK_UPWARD, innermost, NULL);
 }
 
-// listen takes the place of the handler that prints, for this thread: a
-// thread-safe library has one for each.
+// listen replaces the printing handler of this thread: a thread-safe library has one for each.
 static void listen_here(void) {
 	reason[0] = 0;
 	H5Eset_auto2(H5E_DEFAULT, remember, NULL);
@@ -37,9 +36,8 @@ static herr_t unlink_at(hid_t file, const char *name) {
 	return H5Ldelete(file, name, H5P_DEFAULT);
 }
 
-// Where the file system has no locks, as on many clusters, the library is to go
-// on without. It reads the environment when it starts, before any Go code runs;
-// a choice of the user stays.
+// On file systems without locks, as on many clusters, the library must go on without. It reads the
+// environment when it starts, before any Go code runs. A choice of the user stays.
 __attribute__((constructor)) static void lock_if_possible(void) {
 	setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
 }
@@ -64,8 +62,7 @@ import (
 // Built reports whether this binary has HDF5.
 const Built = true
 
-// lib is held by the one goroutine that is in the C library, and guards the
-// state of every open file with it.
+// lib is held by the one goroutine in the C library, and guards the state of every open file.
 var lib sync.Mutex
 
 // call runs f, which uses the library, and puts the name of the file before its
@@ -82,7 +79,7 @@ func call(file string, f func() error) error {
 	return nil
 }
 
-// because gives an error of the library what it is about and its reason.
+// because adds the operation and the reason to an error of the library.
 func because(what string, err error) error {
 	if err == nil {
 		return nil
@@ -93,8 +90,8 @@ func because(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// closing closes an object of the library when the function that opened it ends.
-// What goes wrong is that function's error, unless it has one.
+// closing closes an object of the library when the function that opened it ends. A failure becomes
+// that function's error, unless it has one.
 func closing(c io.Closer, err *error) {
 	if e := because("close", c.Close()); *err == nil {
 		*err = e
@@ -103,7 +100,7 @@ func closing(c io.Closer, err *error) {
 
 var errRefused = errors.New("HDF5 refuses")
 
-// remove takes an object out of a file; its room is not used again.
+// remove removes an object from a file. Its room is not used again.
 func remove(file *hdf5.File, name string) error {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
@@ -126,13 +123,11 @@ func stringType(bytes int) (*hdf5.Datatype, error) {
 	return t, nil
 }
 
-// systemError is how the library reports an error of the system: "file write
-// failed: time = …, filename = 'x', errno = 28, error message = '…', …", or "unable
-// to lock file, errno = 11, …".
+// systemError matches the library's report of a system error: "file write failed: time = …,
+// filename = 'x', errno = 28, error message = '…', …", or "unable to lock file, errno = 11, …".
 var systemError = regexp.MustCompile(`(?s)^([^:,]*)[:,].*\berrno = (\d+),`)
 
-// reasonOf makes an error of what the library says, in one line. One of the
-// system is wrapped.
+// reasonOf makes an error of the library's message, in one line. It wraps a system error.
 func reasonOf(why string) error {
 	if m := systemError.FindStringSubmatch(why); m != nil {
 		if n, err := strconv.Atoi(m[2]); err == nil {

@@ -5,7 +5,7 @@ package hdf5
 /*
 #include <hdf5.h>
 
-// The library turns the numbers of the file into these.
+// The library converts the numbers of the file to double.
 static herr_t read_doubles(hid_t set, double *to) {
 	return H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
 }

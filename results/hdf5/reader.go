@@ -16,11 +16,10 @@ import (
 	"evbench/results"
 )
 
-// maxShrink is how much smaller than its content a file can be: what compression
-// comes to at best. What claims more is damaged.
+// maxShrink is the largest factor of compression. A file that claims more content is damaged.
 const maxShrink = 1100
 
-// What is read at most of one text, and of one row, whatever a file can hold.
+// Limits on one text, and on one row, for any file.
 const (
 	maxText = 256 << 20
 	maxRow  = 1 << 20
@@ -51,7 +50,6 @@ func Read(name string) (run *results.Run, err error) {
 	return run, nil
 }
 
-// A reader reads one file.
 type reader struct {
 	file *hdf5.File
 	most int // bytes that a dataset may have
@@ -65,7 +63,7 @@ func (r reader) checkSchema() (err error) {
 	defer closing(root, &err)
 	a, err := root.OpenAttribute("schema")
 	if err != nil {
-		return errors.New("no attribute schema: these are no results of evbench")
+		return errors.New("no attribute schema: these are not results of evbench")
 	}
 	defer closing(a, &err)
 	space := a.Space()
@@ -165,7 +163,7 @@ func (r reader) table(t *results.Table, rows reflect.Value) (err error) {
 	return nil
 }
 
-// readLayout returns how rows lie in a dataset, which is to have the columns of a table.
+// readLayout returns the layout of the rows of a dataset, which must have the columns of a table.
 func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
 	dt, err := set.Datatype()
 	if err != nil {
@@ -189,7 +187,7 @@ func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
 	return l, nil
 }
 
-// read takes the place of a member from a file, where it is to be number i.
+// read reads the offset of a member, which must be number i, from a file.
 func (m *member) read(rows *hdf5.CompoundType, i int) (err error) {
 	if name := rows.MemberName(i); name != m.Name {
 		return fmt.Errorf("column %d is %q, not %q", i+1, name, m.Name)

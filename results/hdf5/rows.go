@@ -16,14 +16,14 @@ import (
 	"evbench/results"
 )
 
-// Rows wait until a file is made of them, for only then is it known how long texts are. Those that do
-// not fit into memory are in files without a name: a program that is killed leaves none.
+// Rows hold rows until they are written, as the length of texts is known only then. Rows that do
+// not fit into memory are in files without a name, so a killed program leaves none.
 type Rows struct {
 	dir string
 	of  map[*results.Table]*rows
 }
 
-// NewRows returns what keeps rows in a directory.
+// NewRows returns Rows that keep rows in a directory.
 func NewRows(dir string) *Rows { return &Rows{dir: dir, of: map[*results.Table]*rows{}} }
 
 // Add keeps a row of a table.
@@ -51,7 +51,7 @@ func (r *Rows) Close() {
 	}
 }
 
-// maxWaiting is how many bytes of rows are in memory.
+// maxWaiting is the most bytes of rows in memory.
 const maxWaiting = 64 << 10
 
 // The rows of one table, each with eight bytes for a column: its bits, or the number of its text.
@@ -70,7 +70,7 @@ func newRows(t *results.Table) *rows {
 	return &rows{of: t, number: map[string]uint64{}, longest: make([]int, len(t.Columns))}
 }
 
-// rowsOf are those of a slice.
+// rowsOf makes rows of a slice.
 func rowsOf[T any](t *results.Table, list []T) *rows {
 	x := newRows(t)
 	for _, row := range reflect.ValueOf(list).Seq2() {
@@ -113,7 +113,7 @@ func (x *rows) spill(dir string) (err error) {
 	return err
 }
 
-// each hands on the columns of all rows, one row after the other.
+// each passes the columns of all rows to take, one row after the other.
 func (x *rows) each(take func(columns []byte) error) error {
 	if x.err != nil {
 		return x.err

@@ -11,10 +11,10 @@ import (
 // Built reports whether this binary has HDF5.
 const Built = false
 
-// Rows wait until a file is made of them.
+// Rows hold rows until they are written.
 type Rows struct{}
 
-// NewRows returns what keeps rows in a directory.
+// NewRows returns Rows that keep rows in a directory.
 func NewRows(string) *Rows { return nil }
 
 // Add keeps a row of a table.

@@ -19,7 +19,7 @@ import (
 	"evbench/results"
 )
 
-// schema is the form of the file, an attribute of its root.
+// schema is the version of the file form, an attribute of its root.
 const schema = "evbench/results/1"
 
 const (
@@ -28,11 +28,11 @@ const (
 	plansName    = "/plans"
 )
 
-// Save writes a run, whose rows have been added, as a new file; on error there is none. A file that exists is never
-// touched: it is an error that wraps fs.ErrExist.
+// Save writes a run, whose rows have been added, as a new file; on error it leaves none. It never
+// touches an existing file: the error then wraps fs.ErrExist.
 func (r *Rows) Save(name string, run *results.Run) error {
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("%s is there already; results are never overwritten: %w", name, fs.ErrExist)
+		return fmt.Errorf("%s exists already; results are never overwritten: %w", name, fs.ErrExist)
 	}
 	made := false
 	err := call(name, func() error {
@@ -56,7 +56,7 @@ func (r *Rows) Save(name string, run *results.Run) error {
 	return err
 }
 
-// syncFile has the system write the file: a full disk may show only then.
+// syncFile makes the system write the file: a full disk may show only then.
 func syncFile(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Rows) save(file *hdf5.File, run *results.Run) error {
 	return err
 }
 
-// beginRoot makes what does not depend on the run.
+// beginRoot writes the parts that do not depend on the run.
 func beginRoot(file *hdf5.File) (err error) {
 	plans, err := file.CreateGroup(plansName)
 	if err != nil {
@@ -111,11 +111,10 @@ func beginRoot(file *hdf5.File) (err error) {
 	return errors.Join(because("version", err), setText(root, "schema", schema), setText(root, "hdf5_version", version.String()))
 }
 
-// escape makes a name that may stand in the group of plans: a slash would begin
-// another group.
+// escape makes a name valid in the group of plans: a slash would begin another group.
 var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 
-// writeTable makes the dataset of a table, which others may let grow.
+// writeTable makes the dataset of a table, which other programs may extend.
 func writeTable(file *hdf5.File, x *rows) (err error) {
 	l := layoutOf(x.of, x.longest)
 	kind, err := l.datatype()
@@ -190,7 +189,7 @@ func writeText(file *hdf5.File, name string, text []byte) (err error) {
 // chunkRows is how many rows of a table lie together at most.
 const chunkRows = 512
 
-// create makes a dataset of so many rows, fixed and compressed or to grow.
+// create makes a dataset of that many rows, either fixed and compressed or extensible.
 func create(file *hdf5.File, name string, kind *hdf5.Datatype, rows int, fixed bool) (set *hdf5.Dataset, err error) {
 	defer func() { err = because("create "+name, err) }()
 	most := []uint{math.MaxUint}

@@ -21,7 +21,7 @@ type table struct {
 	err  error
 }
 
-// block is how many bytes wait to be written: a run that is killed loses them.
+// block is how many bytes wait to be written: a killed run loses them.
 const block = 4 << 10
 
 func fileOf(t *results.Table) string { return t.Name + ".csv" }
@@ -67,7 +67,7 @@ func (t *table) close() error {
 	return errors.Join(err, t.file.Close())
 }
 
-// readTable reads a CSV file and hands on each record, until the next. Errors name line and column.
+// readTable passes each record of a CSV file to take, until the next. Errors name line and column.
 func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) error {
 	record := t.New()
 	return lines(r, t, func(line []string) error {
@@ -79,7 +79,7 @@ func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) er
 	})
 }
 
-// lines calls f for every line behind the header, which must be that of the table.
+// lines calls f for every line after the header, which must be the header of the table.
 func lines(r io.Reader, t *results.Table, f func(line []string) error) error {
 	columns, err := csv.NewReader(bytes.NewReader(t.Header(nil))).Read()
 	if err != nil {
@@ -121,11 +121,11 @@ func lines(r io.Reader, t *results.Table, f func(line []string) error) error {
 	}
 }
 
-// maxRow bounds what is read for one line: what has no lines, such as a device,
-// takes no more memory than that.
+// maxRow bounds the bytes read for one line, so that a file without lines, such as a device, takes
+// no more memory.
 const maxRow = 1 << 20
 
-// lastByte passes on what it reads, at most so much, and keeps the last byte.
+// lastByte passes its input on, up to a limit, and keeps the last byte.
 type lastByte struct {
 	r    io.Reader
 	left int
@@ -144,8 +144,7 @@ func (l *lastByte) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reason returns the error of a line, or, where it is the last one and was cut
-// off, that it was.
+// reason returns the error of a line. For a last line that was cut off it says so.
 func (l *lastByte) reason(in *csv.Reader, line int, err error) error {
 	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		line = bad.StartLine
@@ -157,8 +156,7 @@ func (l *lastByte) reason(in *csv.Reader, line int, err error) error {
 	return err
 }
 
-// closed says whether the file ends as it was written: a last number that lacks
-// its end of line may lack digits too.
+// closed checks the end of the file: a last number without its end of line may lack digits too.
 func (l *lastByte) closed(line int) error {
 	if l.last != '\n' {
 		return fmt.Errorf("line %d has no end: the file was cut off there", line)

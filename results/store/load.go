@@ -22,8 +22,8 @@ import (
 	"evbench/results/hdf5"
 )
 
-// Read reads a run that came to its end, a directory or an HDF5 file. Every error names the
-// file, and the line where there is one.
+// Read reads a completed run, a directory or an HDF5 file. Every error names the file, and the line
+// if any.
 func Read(name string) (*results.Run, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -65,7 +65,7 @@ func readDocuments(dir string) (*results.Run, error) {
 	return run, err
 }
 
-// readRows reads the rows of a table; there need not be any of pairs and exchanges.
+// readRows reads the rows of a table. Rows of pairs and exchanges are optional.
 func readRows(dir string, t *results.Table, rows reflect.Value) error {
 	if optional := t == results.Pairs || t == results.Exchanges; optional && !has(dir, fileOf(t)) {
 		return nil
@@ -81,14 +81,14 @@ func appendTo(rows reflect.Value) func(reflect.Value) error {
 	return func(record reflect.Value) error { rows.Set(reflect.Append(rows, record)); return nil }
 }
 
-// ReadTrace hands on the spans of a run; without any the error is fs.ErrNotExist.
+// ReadTrace passes the spans of a run to take; without spans the error is fs.ErrNotExist.
 func ReadTrace(dir string, take func(results.Span)) error {
 	return readFile(dir, fileOf(results.Spans), func(r io.Reader) error {
 		return readTable(r, results.Spans, func(v reflect.Value) error { take(v.Interface().(results.Span)); return nil })
 	})
 }
 
-// maxFile bounds what is read of a file: a run of a day has less.
+// maxFile bounds the bytes read of a file: a run of a day has less.
 const maxFile = 4 << 30
 
 func readFile(dir, name string, read func(io.Reader) error) error {
@@ -105,11 +105,11 @@ func readFile(dir, name string, read func(io.Reader) error) error {
 	return nil
 }
 
-// missing says what a directory is that lacks one of the files.
+// missing describes a directory that lacks one of the files.
 func missing(dir, name string) error {
 	what := "it is not complete"
 	if !has(dir, ManifestFile) {
-		return fmt.Errorf("%s holds no %s: it is no directory of results: %w", dir, name, fs.ErrNotExist)
+		return fmt.Errorf("%s holds no %s: it is not a directory of results: %w", dir, name, fs.ErrNotExist)
 	} else if name == SummaryFile {
 		what = "the run is not complete, it was killed or is still going"
 	}
@@ -121,7 +121,7 @@ func has(dir, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkFailovers holds their file, where there is one, against the summary.
+// checkFailovers compares the file of fail-overs, if any, with the summary.
 func checkFailovers(dir string, s results.Summary) error {
 	if !has(dir, fileOf(results.Failovers)) {
 		return nil
@@ -168,9 +168,8 @@ func readPlans(dir string) (map[string][]byte, error) {
 	return plans, nil
 }
 
-// ReadAny reads a run, also what is left of one that was killed and has no summary: manifest,
-// plans and samples, with the summary that results.Salvage makes of them. A last line that was
-// being written is left out. Notes say all that.
+// ReadAny reads a run, also a killed one without a summary: manifest, plans and samples, with the
+// summary of results.Salvage. It leaves out an incomplete last line. The notes say so.
 func ReadAny(name string) (run *results.Run, notes []string, err error) {
 	if !has(name, ManifestFile) || has(name, SummaryFile) {
 		run, err = Read(name)
@@ -198,15 +197,15 @@ func ReadAny(name string) (run *results.Run, notes []string, err error) {
 	return run, notes, err
 }
 
-// Loaded is a run for the eyes of people.
+// Loaded is a run for display.
 type Loaded struct {
 	Run   *results.Run
 	Plans map[string]*plan.Plan // by case
 	Notes []string              // what reading it has to say
 }
 
-// Load reads the results of a run, a directory or an HDF5 file, for the eyes of people.
-// What contradicts itself is refused; a run that was killed is taken for what it is.
+// Load reads the results of a run, a directory or an HDF5 file, for display. It refuses
+// contradictions, and accepts a killed run as incomplete.
 func Load(name string) (Loaded, error) {
 	run, notes, err := ReadAny(name)
 	if err != nil {
@@ -222,8 +221,8 @@ func Load(name string) (Loaded, error) {
 	return Loaded{run.Merge(), plans, notes}, nil
 }
 
-// checkSamples holds the samples against the summary: every case that came to an
-// end has some, and there are none of other cases.
+// checkSamples compares the samples with the summary: every completed case has some, and other
+// cases have none.
 func checkSamples(run *results.Run) error {
 	missing := map[results.SliceID]bool{} // by case; false: it has samples, or needs none
 	measured, file := run.Summary.Measured(), fileOf(results.Samples)
@@ -239,7 +238,7 @@ func checkSamples(run *results.Run) error {
 	}
 	for _, c := range measured {
 		if missing[results.SliceID{Case: c.Name, Repeat: c.Repeat}] {
-			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s has as complete: lines are missing", file, c.Name, c.Repeat, SummaryFile)
+			return fmt.Errorf("%s: no line of case %q, repeat %d, which %s marks as complete: lines are missing", file, c.Name, c.Repeat, SummaryFile)
 		}
 	}
 	return nil
@@ -250,7 +249,7 @@ func parsePlans(run *results.Run) (map[string]*plan.Plan, error) {
 	for _, name := range slices.Sorted(maps.Keys(run.Plans)) {
 		p, err := plan.Read(bytes.NewReader(run.Plans[name]))
 		if errors.Is(err, verify.ErrOrdered) {
-			continue // it has no phases, and its paths are those of one exchange
+			continue // it has no phases, and paths of one exchange only
 		}
 		if err != nil {
 			return nil, fmt.Errorf("plan of case %q: %w", name, err)

@@ -1,10 +1,11 @@
-// Package store answers: in which forms is a run kept, and how is it made, opened and
-// changed from one into the other? A run is a directory of CSV and JSON files, with an HDF5
-// file of the same in it where HDF5 is built in, or an HDF5 file alone. Columns carry their units and are
-// a contract with people's scripts. It measures and judges nothing.
+// Package store answers: in which forms is a run kept, and how is it made, opened and converted? A
+// run is a directory of CSV and JSON files, with an HDF5 file of the same in it where HDF5 is built
+// in, or an HDF5 file alone. Columns carry their units, and users' scripts rely on them. It
+// measures and judges nothing.
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -16,12 +17,14 @@ import (
 	"reflect"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"evbench/internal/atomicfile"
 	"evbench/results"
 	"evbench/results/hdf5"
 )
 
-// Names of what is in a directory of results beside its tables.
+// Names in a directory of results, beside the tables.
 const (
 	SummaryFile  = "summary.json"
 	ManifestFile = "manifest.json"
@@ -29,25 +32,51 @@ const (
 	PlansDir = "plans"
 )
 
-// Files keep a run in a directory of its own. One goroutine uses them at a time. Every error
-// names the file; after one, the file stays as it is and the error comes back from each
-// further call and from Close.
+// Files keep a run in a directory of its own. One goroutine uses them at a time. Every error names
+// the file. After an error, the file stays as it is, and each further call and Close return the
+// error.
 type Files struct {
 	dir    string
 	tables []*table   // those that are there, of tables with records, and of samples and links
-	h5     *hdf5.Rows // of which HDF5 is made in the end; nil: none is
+	h5     *hdf5.Rows // rows for the HDF5 file at the end; nil: no file
 	judged bool       // there is a summary
 }
 
-// Create makes the directory of a run, and its parents. A directory that exists is never
-// touched: it is an error that wraps fs.ErrExist.
+// ErrThere is the error where results would be overwritten.
+var ErrThere = errors.New("exists already; results are never overwritten")
+
+// CanCreate asks whether Create could make a directory, and changes nothing. The error wraps
+// ErrThere where something has that name.
+func CanCreate(dir string) error {
+	if Present(dir) {
+		return fmt.Errorf("%s: %w", dir, ErrThere)
+	}
+	parent := filepath.Dir(dir)
+	for !Present(parent) {
+		parent = filepath.Dir(parent)
+	}
+	err := unix.Access(parent, unix.W_OK|unix.X_OK)
+	if info, statErr := os.Stat(parent); statErr != nil || !info.IsDir() {
+		err = cmp.Or(statErr, error(unix.ENOTDIR))
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be made: %s: %w", dir, parent, err)
+	}
+	return nil
+}
+
+// Present reports whether there is a file of a name.
+func Present(name string) bool { _, err := os.Lstat(name); return err == nil }
+
+// Create makes the directory of a run, and its parents. It never touches an existing directory: the
+// error then wraps fs.ErrExist.
 func Create(dir string) (*Files, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("%s is there already; results are never overwritten: %w", dir, err)
+			return nil, fmt.Errorf("%s exists already; results are never overwritten: %w", dir, err)
 		}
 		return nil, err
 	}
@@ -64,8 +93,8 @@ func Create(dir string) (*Files, error) {
 // Keeps says that there are files for all records.
 func (f *Files) Keeps() results.Keeps { return results.Keeps{Pairs: true, Plans: true, Spans: true} }
 
-// Write keeps a record. Summary and manifest take the place of those before, whole or not at
-// all, and put the lines so far on disk.
+// Write keeps a record. Summary and manifest replace the ones before atomically, and write the
+// lines so far to disk.
 func (f *Files) Write(r results.Record) error {
 	switch x := r.(type) {
 	case results.Manifest:
@@ -111,7 +140,7 @@ func (f *Files) document(name string, write func(io.Writer) error) error {
 	return atomicfile.Write(filepath.Join(f.dir, name), write)
 }
 
-// failovers makes their file, if there are any: summary.json has the same.
+// failovers makes the file of fail-overs, if there are any: summary.json has the same.
 func (f *Files) failovers(s results.Summary) error {
 	text := failoverText(s)
 	if text == nil {
@@ -131,8 +160,8 @@ func failoverText(s results.Summary) (text []byte) {
 	return text
 }
 
-// Close closes all files, and makes results.h5 of them where HDF5 is built in. What is on disk
-// then is complete if and only if there was no error.
+// Close closes all files, and makes results.h5 of them where HDF5 is built in. The files on disk
+// are complete if and only if there was no error.
 func (f *Files) Close() error {
 	if f.h5 != nil {
 		defer f.h5.Close()
@@ -147,7 +176,7 @@ func (f *Files) Close() error {
 	return f.h5.Save(filepath.Join(f.dir, hdf5.File), run)
 }
 
-// Save makes a directory of results of a run, without HDF5. On error there is none.
+// Save makes a directory of results of a run, without HDF5. On error it leaves none.
 func Save(dir string, run *results.Run) error {
 	files, err := Create(dir)
 	if err != nil {
@@ -168,15 +197,15 @@ func Save(dir string, run *results.Run) error {
 // latest is the link to the last run.
 const latest = "latest"
 
-// PointLatest has the link latest in root lead to dir, which is there. Without a folder
-// for results there is no link, and what is there and is no link stays.
+// PointLatest makes the link latest in root lead to the existing dir. Without a folder for results
+// it makes no link, and it keeps anything there that is no link.
 func PointLatest(root, dir string) error {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil
 	}
 	link := filepath.Join(root, latest)
 	if info, err := os.Lstat(link); err == nil && info.Mode().Type() != fs.ModeSymlink {
-		return fmt.Errorf("%s is no link: it stays as it is, and does not lead to %s", link, dir)
+		return fmt.Errorf("%s is not a symbolic link, so it stays and does not lead to %s", link, dir)
 	}
 	from, err := realPath(root)
 	if err != nil {
@@ -189,7 +218,7 @@ func PointLatest(root, dir string) error {
 	if to, err = filepath.Rel(from, to); err != nil {
 		return err
 	}
-	// The link is made under another name first: whoever follows it meanwhile finds the one or the other.
+	// Rename is atomic: a reader finds either the old or the new link.
 	tmp := filepath.Join(root, "."+latest+"-"+rand.Text())
 	if err := os.Symlink(to, tmp); err != nil {
 		return err
@@ -200,7 +229,7 @@ func PointLatest(root, dir string) error {
 	return nil
 }
 
-// realPath is without links on the way, over which .. would lead elsewhere.
+// realPath returns a path without links, over which .. would lead elsewhere.
 func realPath(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

@@ -207,7 +207,7 @@ func TestReadRefuses(t *testing.T) {
 	expect.OK(t, expect.Err(store.Read(dir)), "without the file of fail-overs")
 	put(t, dir, "trace.csv", head("trace.csv")+"a,0,3,rest,0.1,0.2,7,,,\n")
 	fails(t, "a span", store.ReadTrace(dir, func(results.Span) {}), `trace.csv: line 2: what: "rest" is none of [exchange send`)
-	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is no directory of results") {
+	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is not a directory of results") {
 		t.Errorf("an empty directory: error %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func TestPointLatest(t *testing.T) {
 		expect.True(t, err == nil && linkErr == nil && to == "../"+dir, "%q, %v, %v", to, err, linkErr)
 	}
 	expect.Must(t, errors.Join(os.Remove("results/latest"), os.Mkdir("results/latest", 0o755)))
-	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is no link")
+	fails(t, "no link", store.PointLatest("results", "elsewhere/one"), "is not a symbolic link")
 }
 
 // BenchmarkWrite is what a sample costs in the files of a run, HDF5 included where it is built in.

@@ -22,10 +22,22 @@ func WriteJSON(to io.Writer, cases []*Why) error {
 	}{"evbench/why/1", cases})
 }
 
-// WriteText writes the account for people, the answer first.
-func (w *Why) WriteText(out io.Writer, c results.Case) error {
+// WriteText writes accounts for people, each with its answer first.
+func WriteText(out io.Writer, cases []*Why) error {
+	for i, w := range cases {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := w.writeText(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Why) writeText(out io.Writer) error {
 	to := new(bytes.Buffer)
-	w.sentences(to, c)
+	w.sentences(to, w.of)
 	if len(w.Phases) > 0 {
 		rows := [][]string{{"phase", "took", "predicted", "barrier", "more", "last to come"}}
 		for _, p := range w.Phases {
@@ -36,7 +48,7 @@ func (w *Why) WriteText(out io.Writer, c results.Case) error {
 		}
 		table(to, "Phases that took most longer than predicted, with their barriers", rows)
 	}
-	w.pairs(to, c)
+	w.pairs(to, w.of)
 	if len(w.Links) > 0 {
 		rows := [][]string{{"link", "direction", "pairs", "more"}}
 		for _, l := range w.Links {
@@ -79,8 +91,8 @@ func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 	fmt.Fprintf(to, "%s in %s, %d servers; means.\n", show.Plural(w.Exchanges, "exchange", "exchanges"), show.Plural(w.Slices, "traced slice", "traced slices"), w.Servers)
 }
 
-// pairs writes the table of pairs, with their links where those are known; of ordered
-// cases with how long the sender waited for tokens before.
+// pairs writes the table of pairs, with their links where known, and for ordered cases the sender's
+// wait for tokens.
 func (w *Why) pairs(to *bytes.Buffer, c results.Case) {
 	if len(w.Pairs) == 0 {
 		fmt.Fprintln(to, "No pair took longer than predicted.")

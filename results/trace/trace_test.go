@@ -95,7 +95,7 @@ func TestExplain(t *testing.T) {
 	}
 	expect.True(t, w.StandsOut != nil && w.StandsOut.LinkCost == w.Links[0] && math.Abs(w.StandsOut.Others) <= 1e-9, "stands out: %+v", w.StandsOut)
 	var text bytes.Buffer
-	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "server1 to server4") {
+	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), "server1 to server4") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
@@ -120,7 +120,7 @@ func TestExplainLongest(t *testing.T) {
 	}
 	var text bytes.Buffer
 	const want = "from 6.50 s on; leaf0-spine0 went down at 7.50 s, leaf0-spine0 came back at 10.50 s.\n"
-	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "No link stands out.") {
+	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "No link stands out.") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
@@ -252,7 +252,7 @@ func TestExplainSpines(t *testing.T) {
 	expect.True(t, l.Link == "leaf0-spine1" && l.Direction == "up" && l.Pairs == 8 && w.StandsOut != nil,
 		"%+v, stands out: %+v", w.Links, w.StandsOut)
 	var text bytes.Buffer
-	if err := w.WriteText(&text, c); err != nil || !strings.Contains(text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n") {
+	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }

@@ -13,30 +13,31 @@ import (
 	"evbench/topology"
 )
 
-// A Why says where the time went between what was predicted of a case and what was
-// measured, in seconds per exchange. Without phases an exchange is an event of a server.
+// A Why explains the difference between the predicted and the measured time of a case, in seconds
+// per exchange. Without phases an exchange is an event of a server.
 type Why struct {
+	of        results.Case
 	Case      string  `json:"case"`
 	Slices    int     `json:"slices"`    // traced
-	Exchanges int     `json:"exchanges"` // of which the trace has all
+	Exchanges int     `json:"exchanges"` // complete in the trace
 	Servers   int     `json:"servers"`
 	Predicted float64 `json:"predicted_s"` // an exchange, by the load of the busiest link
 	Measured  float64 `json:"measured_s"`
-	// Barriers is from the end of the last transfer of a phase until all have left its
-	// barrier, and Transfers what phases took longer for their messages than predicted; both
-	// are 0 without phases.
+	// Barriers is from the end of the last transfer of a phase until all have left its barrier.
+	// Transfers is the time of messages beyond the prediction, summed over phases. Both are 0
+	// without phases.
 	Barriers  float64 `json:"barriers_s"`
 	Transfers float64 `json:"transfers_s"`
 	// Longest is the exchange that took longest; nil without phases.
 	Longest *Longest `json:"longest,omitempty"`
 	// StandsOut is the link that explains slow pairs; nil where none does.
 	StandsOut *StandsOut `json:"stands_out,omitempty"`
-	// Tokens is how long a server's send port was idle for want of tokens, in an exchange, the
-	// mean over servers, fragments taken for equal; 0 unless the case is ordered.
+	// Tokens is how long a server's send port was idle, waiting for tokens, in an exchange, the
+	// mean over servers, assuming equal fragments; 0 unless the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
 
 	Phases []PhaseCost `json:"phases,omitempty"` // those that took most longer, first
-	Pairs  []PairCost  `json:"pairs"`            // likewise, of what a fragment took
+	Pairs  []PairCost  `json:"pairs"`            // likewise, by the time of a fragment
 	Links  []LinkCost  `json:"links,omitempty"`  // likewise, the mean over the pairs that use the link
 }
 
@@ -48,20 +49,20 @@ type Longest struct {
 	Events   []results.LinkEvent `json:"link_events,omitempty"`
 }
 
-// A StandsOut is a link whose pairs took much longer than predicted, while those beside it did not.
+// A StandsOut is a link whose pairs took much longer than predicted, unlike neighbouring links.
 type StandsOut struct {
 	LinkCost
 	Others float64 `json:"others_s"` // how much longer all other pairs took, the mean
 }
 
-// A PhaseCost is a phase, counted from 0: its transfers as they were and as predicted, and
-// its barrier, for which nothing is predicted.
+// A PhaseCost is a phase, counted from 0: its measured and predicted transfers, and its barrier,
+// which has no prediction.
 type PhaseCost struct {
 	Phase     int     `json:"phase"`
 	Measured  float64 `json:"measured_s"`
 	Predicted float64 `json:"predicted_s"`
 	Barrier   float64 `json:"barrier_s"`
-	// Last is the pair whose fragment most often came last, and Of how often.
+	// Last is the pair whose fragment most often came last. Of is how often.
 	Last PairOf  `json:"last"`
 	Of   float64 `json:"of"` // 0..1
 }
@@ -72,18 +73,18 @@ type PairOf struct {
 	Dst int `json:"dst"`
 }
 
-// A PairCost is what fragments of one pair took, the mean, and what was usual.
+// A PairCost is the mean time of a fragment of one pair, and the usual time.
 type PairCost struct {
 	PairOf
 	Measured  float64 `json:"measured_s"`
 	Predicted float64 `json:"predicted_s"` // by the plan; without phases: the median over all pairs
 	Path      string  `json:"path,omitempty"`
-	// Tokens is how long the sender was idle before, for want of tokens, the mean; 0 unless
+	// Tokens is the mean time for which the sender was idle before, waiting for tokens; 0 unless
 	// the case is ordered.
 	Tokens float64 `json:"tokens_s,omitempty"`
 }
 
-// A LinkCost is how much longer than predicted fragments over a link took, in the mean.
+// A LinkCost is how much longer than predicted fragments over a link took on average.
 type LinkCost struct {
 	Link      string  `json:"link"`
 	Direction string  `json:"direction"`
@@ -92,7 +93,7 @@ type LinkCost struct {
 	ways      int     // of these pairs
 }
 
-// A way is a pair with the spine that a trace says its fragment took; -1: that of the plan.
+// A way is a pair with the spine of its fragment in the trace; -1: the spine of the plan.
 type way struct {
 	PairOf
 	spine int
@@ -112,6 +113,7 @@ type account struct {
 	traced   bool       // paths are those that the trace says
 	tree     *topology.Tree
 	ranks    map[int]int        // by position
+	builders int                // servers that build
 	fragment float64            // seconds that one takes alone
 	expect   map[PairOf]float64 // seconds that a pair's fragment should take
 	pairs    measures           // what it took
@@ -130,16 +132,15 @@ func mean(of []float64) float64 {
 	return sum / float64(max(1, len(of)))
 }
 
-// measures are those of ways.
 type measures map[way][]float64
 
 func (all measures) add(w way, sec float64) { all[w] = append(all[w], sec) }
 
-// Explain compares what was traced of a case with its prediction. c is its summary;
-// efficiency what was predicted; p its plan, which may be nil unless it has phases: links are
-// then not known. Of that of an ordered case the tree counts.
+// Explain compares the trace of a case with its prediction. c is its summary, efficiency the
+// predicted one, p its plan; without phases p may be nil: links are then not known. For an ordered
+// case only the plan's tree matters.
 func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*Why, error) {
-	a := &account{Why: Why{Case: c.Name}, plan: p, expect: map[PairOf]float64{}, pairs: measures{}, waited: measures{}}
+	a := &account{Why: Why{Case: c.Name, of: c}, plan: p, expect: map[PairOf]float64{}, pairs: measures{}, waited: measures{}}
 	all = slices.DeleteFunc(slices.Clone(all), func(s *Slice) bool { return s.Case != c.Name })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("case %q has no spans", c.Name)
@@ -152,7 +153,14 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 	}
 	a.Measured = 1 / c.EventsPerSec.Mean
 	a.Predicted = a.Measured * c.MeasuredEfficiency / efficiency
-	a.fragment = a.Measured * c.MeasuredEfficiency / float64(a.Servers-1)
+	most := a.Servers - 1 // fragments of the busiest server in an exchange
+	if a.builders = a.Servers; c.Roles != nil {
+		most, a.builders = max(c.Roles.Readers, c.Roles.Builders), c.Roles.Builders
+	}
+	if c.Roles != nil && p != nil {
+		most = p.Tree.MostMessages()
+	}
+	a.fragment = a.Measured * c.MeasuredEfficiency / float64(most)
 	if p != nil {
 		a.tree, a.ranks = p.Tree, map[int]int{}
 		for r := range p.Tree.Servers() {
@@ -211,7 +219,7 @@ func (a *account) phases(all []*Slice) error {
 		}
 	}
 	if len(took) == 0 {
-		return errors.New("the trace has no exchange of which all spans were kept")
+		return errors.New("the trace holds no complete exchange")
 	}
 	a.Exchanges, a.Measured, a.Barriers = len(took), mean(took), mean(waited)
 	a.Transfers = a.Measured - a.Predicted - a.Barriers
@@ -228,8 +236,8 @@ func (a *account) phases(all []*Slice) error {
 	return nil
 }
 
-// during notes which links changed during the longest exchange, of a case of one slice: a
-// summary does not say of which slice each is.
+// during notes which links changed during the longest exchange, for a case of one slice: a summary
+// does not assign them to slices.
 func (a *account) during(c results.Case) {
 	if a.Longest == nil || a.Slices > 1 {
 		return
@@ -241,8 +249,8 @@ func (a *account) during(c results.Case) {
 	}
 }
 
-// idealPhases works out how long each phase takes by its busiest link, and each of its
-// messages by the busiest link on its path.
+// idealPhases computes how long each phase takes by its busiest link, and each of its messages by
+// the busiest link on its path.
 func (a *account) idealPhases() {
 	t := a.tree
 	a.ideal = make([]float64, a.plan.Phases())
@@ -276,7 +284,7 @@ func (a *account) idealPhases() {
 	}
 }
 
-// pairsOf accounts for what fragments took without phases.
+// pairsOf adds up the times of fragments without phases.
 func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 	exchanges := 0
 	var each []float64
@@ -299,12 +307,12 @@ func (a *account) pairsOf(all []*Slice, what results.SpanKind) {
 	for w := range a.pairs {
 		a.expect[w.PairOf] = usual
 	}
-	a.Exchanges = exchanges / a.Servers
+	a.Exchanges = exchanges / a.builders
 }
 
-// ordered says what an exchange took in all slices, as the trace has rejected ones, too, and
-// how long send ports were idle. A send ends when the kernel has the last of its fragment,
-// while the port still sends: it is busy for a mean fragment from when the send began.
+// ordered computes the time of an exchange over all slices, as the trace includes rejected ones,
+// and the idle time of send ports. A send ends when the kernel has the last of its fragment, while
+// the port still sends: it is busy for a mean fragment from when the send began.
 func (a *account) ordered(all []*Slice) {
 	var took, idle float64
 	exchanges := 0
@@ -377,24 +385,24 @@ func (a *account) rankPairs() {
 	}
 }
 
-// notable is the part of a fragment's time by which something took longer at least.
+// notable is the least excess that counts, as a share of a fragment's time.
 const notable = 0.005
 
-// A link stands out where its pairs took longer by this part of a fragment's time, and so
-// many times as much as all others.
+// A link stands out where its pairs took longer by this share of a fragment's time, and by this
+// multiple of the excess of all others.
 const (
 	considerable = 0.1
 	apart        = 4.0
 )
 
-// worst returns those of a list that took longer by least, the worst first, at most Most.
+// worst returns the elements that took longer by at least least, the worst first, at most Most.
 func worst[T any](all []T, least float64, longer func(T) float64, compare func(x, y T) int) []T {
 	all = slices.DeleteFunc(all, func(x T) bool { return longer(x) < least })
 	slices.SortFunc(all, func(x, y T) int { return cmp.Or(cmp.Compare(longer(y), longer(x)), compare(x, y)) })
 	return all[:min(Most, len(all))]
 }
 
-// wires returns those on the path from a rank to another; none where it is not known.
+// wires returns the wires on the path from a rank to another; none where it is not known.
 func (a *account) wires(src, dst int) []topology.Wire {
 	if a.plan == nil || src < 0 || dst < 0 {
 		return nil
@@ -406,7 +414,7 @@ func (a *account) wires(src, dst int) []topology.Wire {
 	return a.tree.Path(nil, src, dst, path)
 }
 
-// of is the same for positions, on the path that a trace says where it does.
+// of returns the wires for positions, on the path in the trace if it has one.
 func (a *account) of(x way) []topology.Wire {
 	if a.plan == nil {
 		return nil

@@ -57,14 +57,13 @@ func relax(own, near []uint64) {
 	}
 }
 
-// costs computes the hops of all switches to all leaves under the up-down
-// restriction (Procedure 1). The paper lets each switch lower its neighbours'
-// costs; here each takes its own from its neighbours, rank by rank, which is the
-// same and lets the switches of a rank go at once.
+// costs computes the hops of all switches to all leaves under the up-down restriction (Procedure
+// 1). The paper lets each switch lower its neighbours' costs. Here each takes its own from its
+// neighbours, rank by rank: the result is the same, and the switches of a rank run in parallel.
 //
-// With DownCost a switch above a leaf keeps to the way down. By ranks of hops that
-// is always the shortest; by other ranks it is what lets every switch further down
-// go on down, as the destination alone decides.
+// With DownCost a switch above a leaf keeps to the way down. With ranks of hops that way is always
+// the shortest. With other ranks it lets every lower switch go on down, as routes depend on the
+// destination alone.
 func (r *router) costs() {
 	r.cost = newCosts(r.net.Switches(), len(r.hosts.leaves))
 	for i, s := range r.hosts.leaves {
@@ -125,5 +124,5 @@ func (r *router) dividers() {
 	}
 }
 
-// maxDivider is more than there are destinations: beyond it nothing changes.
+// maxDivider exceeds the number of destinations; larger dividers have the same effect.
 const maxDivider = 1 << 24

@@ -15,12 +15,11 @@ type Options struct {
 	// DownCost keeps routes from going up again once they went down (§3.4), which
 	// matters in networks that are not PGFTs.
 	DownCost bool
-	// Partial leaves pairs of leaves without a path unrouted. Without it they are
-	// an error.
+	// Partial leaves pairs of leaves without a path unrouted. Otherwise they are an error.
 	Partial bool
 }
 
-// A router knows the costs and dividers of a network, from which every route follows.
+// A router knows the costs and dividers of a network, which determine every route.
 type router struct {
 	net     *network.Network
 	opt     Options
@@ -31,13 +30,13 @@ type router struct {
 	divider []int // Π
 }
 
-// Dmodc returns the routes of a fat tree, degraded or not (Gliksberg et al., IEEE
-// Micro 2020 §3). On a whole PGFT they are those of Dmodk. The error names a pair
-// of leaves that no up*/down* path joins, if there is one.
+// Dmodc returns the routes of a fat tree, degraded or not (Gliksberg et al., IEEE Micro 2020 §3).
+// On a whole PGFT they equal the routes of Dmodk. The error names a pair of leaves that no
+// up*/down* path joins, if any.
 //
-// Where a PGFT, degraded or not, passes the check, every host reaches every other
-// on a shortest up*/down* path. In other networks costs still fall with every hop,
-// so that there is no loop; DownCost keeps to up*/down* paths.
+// Where a PGFT, degraded or not, passes the check, every host reaches every other on a shortest
+// up*/down* path. In other networks costs still fall with every hop, so there is no loop. DownCost
+// keeps to up*/down* paths.
 //
 // Costs are one byte a switch and leaf, O(cables · leaves) to compute, eight at a
 // time; routes are filled leaf by leaf in patterns, O(switches · hosts) bytes.

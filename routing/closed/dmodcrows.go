@@ -30,8 +30,8 @@ func (o *costRow) at(s int) [][]uint64 {
 	return o.bits
 }
 
-// own returns the costs that a group must be below: those of the switch but, with
-// DownCost, none on the way up where there is a way down.
+// own returns the costs that a group must undercut: the switch's costs, but with DownCost none on
+// the way up where there is a way down.
 func (o *costRow) own(g group) []uint64 {
 	r := o.router
 	cost := r.cost.row(o.s)
@@ -83,7 +83,7 @@ func (o *costRow) port(k int) uint8 {
 	return ports[k/len(o.chosen)%len(ports)]
 }
 
-// periodOf returns after how many steps the ports come again, 0 if too many.
+// periodOf returns the number of steps after which the ports repeat, 0 if too many.
 func periodOf(groups []group) int {
 	const most = 1 << 16
 	lcm := 1

@@ -1,8 +1,8 @@
 package closed
 
-// fill writes the ports towards the destinations d0, d0+1, …, which depend on
-// k = ⌊d/step⌋ alone and come again after period steps (0: never). After one
-// period the rest is copied, so that the cost is that of the memory.
+// fill writes the ports towards the destinations d0, d0+1, …, which depend on k = ⌊d/step⌋ alone
+// and repeat after period steps (0: never). After one period it copies the rest, so the cost is
+// that of the memory.
 func fill(dst []uint8, d0, step, period int, port func(k int) uint8) {
 	n := len(dst)
 	if period > 0 && period <= n/step {
@@ -21,9 +21,9 @@ func fill(dst []uint8, d0, step, period int, port func(k int) uint8) {
 	}
 }
 
-// segments cuts 0..n-1 where the set of groups changes: bits[g] has a bit for
-// each number that group g is chosen for. It calls visit for each piece with the
-// groups of it, ascending; the slice is used again.
+// segments cuts 0..n-1 where the set of groups changes: bits[g] has a bit for each number that
+// group g is chosen for. It calls visit for each piece with its groups, ascending; the slice is
+// reused.
 func segments(bits [][]uint64, n int, visit func(lo, hi int, groups []int32)) {
 	var groups []int32
 	lo := -1

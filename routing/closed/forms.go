@@ -25,7 +25,7 @@ func Dmodk(n *network.Network) (*lft.Tables, error) {
 	}
 	g, ok := shape.(network.PGFT)
 	if !ok {
-		return nil, fmt.Errorf("%s is no PGFT", n.Notation)
+		return nil, fmt.Errorf("%s is not a PGFT", n.Notation)
 	}
 	whole, err := g.Build(0)
 	if err != nil {
@@ -45,18 +45,16 @@ func Dmodk(n *network.Network) (*lft.Tables, error) {
 // QFT returns the routes of a quasi fat tree, or of a PGFT, that may have lost cables and
 // switches. At most one level of a quasi fat tree may have p > 1.
 //
-// Without faults the ports are those of equations 13 to 18, but at a top level
-// with p > 1, where equation 18 gives all destinations of a cable the same port;
-// there we go down through the switch that the destination's own subtree goes up
-// through, which is what §IV.C asks for. With as many cables up as down at each
-// level, and w_{l+2} a multiple of p_l, no cable has two paths of a shift
+// Without faults the ports follow equations 13 to 18, except at a top level with p > 1, where
+// equation 18 gives all destinations of a cable the same port. There QFT goes down through the
+// switch that the destination's own subtree goes up through, as §IV.C requires. With as many cables
+// up as down at each level, and w_{l+2} a multiple of p_l, no cable has two paths of a shift
 // permutation. A PGFT has equation 16 and the up-ports of d-mod-k (§V.A).
 //
-// With faults it is Algorithm 1 made complete: that removes a port from a choice
-// for what is missing one level up and down from it; here a port also goes when
-// all that is farther on is missing. So a host reaches another exactly if some
-// path up and then down joins them, and does so with the fewest steps up. Instead
-// of drawing a random port, those that are left take turns.
+// With faults it completes Algorithm 1, which removes a port from a choice for faults one level up
+// and down from it. Here a port is also removed when all cables farther on are missing. So a host
+// reaches another exactly if some path up and then down joins them, with the fewest steps up. The
+// remaining ports take turns, without a random draw.
 //
 // O(cables · leaves / 64) and O(switches · hosts) bytes, mostly copied.
 func QFT(n *network.Network) (*lft.Tables, error) {

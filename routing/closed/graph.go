@@ -1,9 +1,9 @@
 // Package closed computes forwarding tables by closed forms: d-mod-k on whole parallel generalised
-// fat trees (Dmodk), on degraded ones and on what is like a fat tree (Dmodc), and the form of
-// quasi fat trees with and without faults (QFT).
+// fat trees (Dmodk), on degraded ones and on similar networks (Dmodc), and the form of quasi fat
+// trees with and without faults (QFT).
 //
-// All give every destination a path that depends on it alone, up to a nearest common ancestor and
-// down. Switches are meant by their index, ports by their number.
+// In all forms a path depends only on the destination, goes up to a nearest common ancestor and
+// down. The package names switches by index and ports by number.
 package closed
 
 import (
@@ -15,7 +15,7 @@ import (
 	"evbench/topology/network"
 )
 
-// A dir is where a cable leads from a switch, by rank.
+// A dir is the direction of a cable from a switch, by rank.
 type dir int8
 
 const (
@@ -99,15 +99,15 @@ func byHops(n *network.Network) []int {
 type form interface {
 	// at turns to a switch. It returns, by group, a bit for each leaf that the group is for.
 	at(s int) [][]uint64
-	// choose takes a set of groups. Their ports depend on k = ⌊destination/step⌋ alone, and come
-	// again after period steps; 0: never.
+	// choose takes a set of groups. Their ports depend on k = ⌊destination/step⌋ alone, and repeat
+	// after period steps; 0: never.
 	choose(groups []int32) (step, period int)
 	port(k int) uint8
 }
 
-// tables returns the routes to all LIDs, with a form for each worker. The x-th further LID of a host
-// is routed as number d+x would be, so that a host's LIDs take different ports. Switches' own LIDs
-// get some shortest up*/down* path where there is one.
+// tables returns the routes to all LIDs, with a form for each worker. The x-th further LID of a
+// host is routed as number d+x, so that a host's LIDs take different ports. Switches' own LIDs get
+// some shortest up*/down* path if there is one.
 func (g *graph) tables(engine string, h *hosts, newForm func() form) *lft.Tables {
 	t := lft.New(engine, g.net)
 	forms, scratch := make([]form, parallel.Workers(0)), make([][]uint8, parallel.Workers(0))

@@ -5,8 +5,7 @@ import (
 	"evbench/topology/network"
 )
 
-// hosts are the destinations by number, 0..n-1, as closed forms count them, and
-// where they are.
+// hosts are the destinations by number, 0..n-1, as closed forms count them, and their places.
 type hosts struct {
 	node   []network.Node // by number
 	leaves []int32        // switches with hosts, in the order of their hosts' numbers
@@ -20,8 +19,8 @@ type hosts struct {
 
 type run struct{ lo, hi int32 }
 
-// newHosts returns the hosts of a network; number[h] is that of host h, a
-// permutation of 0..n-1.
+// newHosts returns the hosts of a network; number[h] is the number of host h, a permutation of
+// 0..n-1.
 func newHosts(n *network.Network, number []int) *hosts {
 	h := &hosts{node: make([]network.Node, n.Hosts()), leafAt: make([]int32, n.Switches()), net: n}
 	for v, d := range number {
@@ -94,9 +93,9 @@ func (h *hosts) spans(lo, hi int, visit func(d0, d1 int)) {
 	}
 }
 
-// row writes the entries of all hosts' LIDs to a switch's row. fill is given a
-// slice by destination and the offset x of the LIDs it is for: the x-th LID of a
-// host. What fill leaves out stays NoPort. Scratch is as long as there are hosts.
+// row writes the entries of all hosts' LIDs to a switch's row. fill gets a slice by destination and
+// the offset x of the LIDs: the x-th LID of a host. Entries that fill skips stay NoPort. Scratch
+// has one byte for each host.
 func (h *hosts) row(row, scratch []uint8, fill func(dst []uint8, x int)) {
 	if h.base >= 0 {
 		fill(row[h.base:h.base+len(h.node)], 0)

@@ -7,13 +7,12 @@ import (
 	"evbench/topology/network"
 )
 
-// numbers returns the hosts' numbers as Dmodc counts them: consecutive under a
-// leaf, and leaves consecutive under what joins them, as the paper wants. In a
-// network built from its notation, degraded or not, that is a host's index. In any
-// other, leaves are sorted by the part of the network they are in when only
-// switches to the highest rank but one are there, then by the part of that when
-// one rank fewer is there, and so on; parts are ordered by their first host, and
-// hosts of a leaf by its ports. Hosts without a cable come last. O(ranks · cables).
+// numbers returns the hosts' numbers as Dmodc counts them: consecutive under a leaf, and leaves
+// consecutive under the switches that join them, as the paper requires. In a network built from its
+// notation, degraded or not, that is a host's index. In any other network leaves are sorted by
+// their part when only switches to the highest rank but one are present, then by their part of that
+// with one rank fewer, and so on. Parts are ordered by their first host, and hosts of a leaf by its
+// ports. Hosts without a cable come last. O(ranks · cables).
 func numbers(n *network.Network, g *graph) []int {
 	number := make([]int, n.Hosts())
 	if n.Notation != "" {
@@ -57,9 +56,8 @@ func lost(n *network.Network, leaf network.Node) int {
 	return 0
 }
 
-// parts returns, for each rank and switch, the first host of the part of the
-// network that the switch is in when there are only ranks up to that one. At rank
-// 1 each switch is alone.
+// parts returns, for each rank and switch, the first host of the switch's part of the network when
+// only ranks up to that one are present. At rank 1 each switch is alone.
 func parts(n *network.Network, g *graph) [][]int32 {
 	root, first := make([]int32, n.Switches()), make([]int32, n.Switches())
 	for s := range root {

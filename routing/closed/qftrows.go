@@ -84,7 +84,7 @@ func (o *formRow) choose(groups []int32) (step, period int) {
 	return o.rule.step, o.rule.period()
 }
 
-// port is the closed form; where its port is gone, the others take turns.
+// port follows the closed form; where its port is gone, the others take turns.
 func (o *formRow) port(k int) uint8 {
 	if p := o.byLabel[o.rule.label(k)]; p != lft.NoPort {
 		return p

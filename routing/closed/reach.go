@@ -21,9 +21,9 @@ func newSets(switches, targets int) sets {
 // of returns the set of a switch, a bit for each target.
 func (s sets) of(i int) []uint64 { return s.bits[i*s.words : (i+1)*s.words] }
 
-// reach returns which targets each switch reaches with at most 0, 1, 2, … steps
-// up and then any number down; target[s] is that of switch s, or -1. Cables
-// between equal ranks are not taken. O(cables · targets / 64) for each rank.
+// reach returns the targets that each switch reaches with at most 0, 1, 2, … steps up and then any
+// number down; target[s] is the target of switch s, or -1. It skips cables between equal ranks.
+// O(cables · targets / 64) for each rank.
 func (g *graph) reach(target []int32, targets int) []sets {
 	down := newSets(len(target), targets)
 	for _, level := range g.ranks {
@@ -69,8 +69,8 @@ func (g *graph) unite(own []uint64, s int, dir dir, of sets) {
 	}
 }
 
-// choices writes to bits[k] the targets that switch s should send through its
-// k-th group: down where that leads there, else up with the fewest steps up.
+// choices writes to bits[k] the targets that switch s should send through its k-th group: down if
+// that reaches them, else up with the fewest steps up.
 func (g *graph) choices(layers []sets, s int, bits [][]uint64) {
 	for k, group := range g.groups[s] {
 		own := bits[k]
@@ -91,11 +91,10 @@ func (g *graph) choices(layers []sets, s int, bits [][]uint64) {
 	}
 }
 
-// toSwitches writes the entries of the switches' own LIDs: port 0 for itself,
-// else down where that leads there, else up with the fewest steps up, which is a
-// shortest up*/down* path where ranks are hops. What no such path leads to keeps
-// no route, as with OpenSM's updn. Sixty-four targets at a time start at another
-// group. O(switches² + switches · cables / 64).
+// toSwitches writes the entries of the switches' own LIDs: port 0 for itself, else down if that
+// reaches the switch, else up with the fewest steps up, which is a shortest up*/down* path where
+// ranks are hops. Switches without such a path keep no route, as with OpenSM's updn. Sixty-four
+// targets at a time start at another group. O(switches² + switches · cables / 64).
 func (g *graph) toSwitches(t *lft.Tables) {
 	count := len(g.rank)
 	self, lid := make([]int32, count), make([]uint16, count)
@@ -124,7 +123,7 @@ type toSwitch struct {
 	sets  [][]uint64
 }
 
-// layer routes to what switch s reaches with a steps up, and not with fewer.
+// layer routes to the switches that switch s reaches with a steps up, and not with fewer.
 func (r *toSwitch) layer(layers []sets, a, s int) {
 	dir, below := downward, 0
 	if a > 0 {

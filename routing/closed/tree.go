@@ -2,8 +2,8 @@ package closed
 
 import "evbench/topology/network"
 
-// A tree knows the digits of nodes, which ports they give, and by which rule a
-// destination takes them. Index l-1 is level l.
+// A tree knows the digits of nodes, the ports for them, and the rule for a destination. Index l-1
+// is level l.
 type tree struct {
 	network.PGFT
 	quasi bool
@@ -55,8 +55,8 @@ func (t *tree) second() int {
 	return t.cross
 }
 
-// upLabel returns g of a cable up to a switch of the level given (equation 8), 0,
-// 1, …: parent, then which of the p. Parallel cables of a PGFT are told by port.
+// upLabel returns g of a cable up to a switch of the given level (equation 8), 0, 1, …: parent,
+// then which of the p. The port distinguishes parallel cables of a PGFT.
 func (t *tree) upLabel(high []int, level int, port uint8) int {
 	which := 0
 	switch {
@@ -68,8 +68,8 @@ func (t *tree) upLabel(high []int, level int, port uint8) int {
 	return high[level-1] + t.W[level-1]*which
 }
 
-// downLabel tells cables down from a switch of a level to the same destination
-// apart: u where crossed paths merge, the cable where they are parallel.
+// downLabel distinguishes cables down from a switch of a level to the same destination: u where
+// crossed paths merge, the cable where they are parallel.
 func (t *tree) downLabel(low []int, level int, port uint8) int {
 	switch {
 	case level == t.cross && t.cross == len(t.M):
@@ -88,11 +88,11 @@ type rule struct{ step, a, b, c int }
 
 func (r rule) label(k int) int { return (k/r.a*r.b + k%r.b) % r.c }
 
-// period returns after how many k the labels come again.
+// period returns the number of k after which the labels repeat.
 func (r rule) period() int { return r.a * r.c / gcd(r.b, r.c) }
 
-// up is equations 13 and 15 for a switch of a level below the top: steps are
-// R'_l, but R_{l-1} on the level above the crossed one, where paths merge.
+// up implements equations 13 and 15 for a switch of a level below the top: steps are R'_l, but
+// R_{l-1} on the level above the crossed one, where paths merge.
 func (t *tree) up(level int) rule {
 	ports, width := t.W[level]*t.P[level], t.width[level-1]
 	switch level {

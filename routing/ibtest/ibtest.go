@@ -1,9 +1,9 @@
-// Package ibtest runs the real subnet manager for tests: OpenSM over ibsim, a
-// simulator of InfiniBand fabrics that needs neither hardware nor privileges.
-// Tests give it a network and compare forwarding tables with what it computes.
+// Package ibtest runs the real subnet manager for tests: OpenSM over ibsim, a simulator of
+// InfiniBand fabrics that needs neither hardware nor privileges. Tests give it a network and
+// compare its forwarding tables with computed ones.
 //
-// Every run has its own directory and its own simulator, so runs may be
-// parallel; nothing outlives a run, whether it succeeds, fails or is cancelled.
+// Every run has its own directory and its own simulator, so runs may be parallel. Nothing outlives
+// a run, even if it fails or is cancelled.
 package ibtest
 
 import (
@@ -56,9 +56,8 @@ func find(program string) (string, error) {
 	return exec.LookPath("/usr/sbin/" + program)
 }
 
-// Need ends the test as skipped when the environment variable EVBENCH_WITHOUT
-// names opensm, and as failed when OpenSM cannot run although it does not, so
-// that nobody takes a missing referee for a silent one.
+// Need skips the test when the environment variable EVBENCH_WITHOUT names opensm. Otherwise it
+// fails the test when OpenSM cannot run, so that a missing OpenSM does not look like agreement.
 func Need(t testing.TB) {
 	t.Helper()
 	if leftOut(os.Getenv("EVBENCH_WITHOUT")) {
@@ -74,16 +73,16 @@ func leftOut(names string) bool {
 	return slices.Contains(strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }), "opensm")
 }
 
-// A Result is what OpenSM made of a network.
+// A Result is OpenSM's output for a network.
 type Result struct {
 	Tables *lft.Tables
 	Engine string // that really configured the tables
 	Log    string
 }
 
-// Route lets OpenSM route a network once. LIDs are pinned to those of the
-// network; roots are given to it unless there are none. The subnet manager sits
-// at the first host that is not cut off; what it cannot see has no entries.
+// Route lets OpenSM route a network once. LIDs are those of the network. OpenSM gets the roots
+// unless there are none. The subnet manager sits at the first host that is not cut off; nodes
+// outside its view have no entries.
 func Route(ctx context.Context, n *network.Network, engine string, roots []network.Node, args ...string) (*Result, error) {
 	r, err := prepare(ctx, n, roots)
 	if err != nil {
@@ -116,9 +115,8 @@ func Route(ctx context.Context, n *network.Network, engine string, roots []netwo
 // Timed are arguments that make OpenSM log enough for Result.Routing.
 var Timed = []string{"-D", "0x47"}
 
-// Routing returns how long OpenSM computed tables, from the stamps of its log:
-// from the line that it begins to the line that they are configured, which also
-// covers sending them to the switches.
+// Routing returns how long OpenSM computed tables, from the stamps of its log: from the line for
+// the begin to the line for configured tables, which includes sending them to the switches.
 func (r *Result) Routing() (time.Duration, error) {
 	var begin, end time.Time
 	for line := range strings.Lines(r.Log) {
@@ -224,7 +222,7 @@ func (r *run) simulate(ctx context.Context, n *network.Network) error {
 	return nil
 }
 
-// args are OpenSM's, which logs to a file, or stdout.
+// args are OpenSM's arguments. It logs to a file, or stdout.
 func (r *run) args(engine, log string, more ...string) []string {
 	args := []string{"-f", log, "--dump_files_dir", r.dir, "-R", engine}
 	if r.roots {

@@ -17,9 +17,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A Live is an OpenSM that keeps running while cables of its network are pulled
-// and plugged in. It logs as OpenSM does by default: what it has to say stays in a buffer of
-// 4 KiB for as long as nobody asks for it.
+// A Live is an OpenSM that keeps running while cables of its network are pulled and plugged in. It
+// logs as OpenSM does by default: its output stays in a buffer of 4 KiB until flushed.
 type Live struct {
 	net    *network.Network
 	run    *run
@@ -56,8 +55,8 @@ func Start(ctx context.Context, n *network.Network, engine string, roots []netwo
 	return l, nil
 }
 
-// Beside starts another OpenSM on the network, at a host, with its own log and cache, and waits until it has said
-// something, each line at once; "": it does not wait, and logs as OpenSM does by default. Close it before the first.
+// Beside starts another OpenSM at a host, with its own log and cache, and waits until it has logged
+// says, each line at once; "": it does not wait, and logs as by default. Close it before the first.
 func (l *Live) Beside(ctx context.Context, host network.Node, engine, says string, args ...string) (*Live, error) {
 	dir, err := os.MkdirTemp(l.run.dir, "beside-")
 	if err != nil {
@@ -90,7 +89,7 @@ func (l *Live) Beside(ctx context.Context, host network.Node, engine, says strin
 	return b, nil
 }
 
-// Kill ends OpenSM, which has no time to say so; the network stays.
+// Kill ends OpenSM at once, without a shutdown; the network stays.
 func (l *Live) Kill() { l.sm.stop() }
 
 func (l *Live) up() error {
@@ -105,7 +104,6 @@ func (l *Live) up() error {
 	return nil
 }
 
-// LogFile returns the name of OpenSM's log.
 func (l *Live) LogFile() string { return filepath.Join(l.run.dir, "opensm.log") }
 
 func (l *Live) wait(text string) (string, error) {
@@ -138,8 +136,8 @@ func (l *Live) wait(text string) (string, error) {
 
 const flushEvery = 20 * time.Millisecond
 
-// flush has OpenSM write its log, as those do who rotate logs. Before it has begun, the signal
-// would end it; and it would erase a log that it does not append to.
+// flush makes OpenSM write its log, as log rotation does. Before OpenSM is ready, the signal would
+// end it. It also erases a log that OpenSM does not append to.
 func (l *Live) flush() {
 	if l.flushes {
 		return
@@ -172,8 +170,8 @@ func (l *Live) change(what string, e network.End) error {
 	return l.up()
 }
 
-// Next waits until OpenSM has routed once more. A switch that goes or comes is told by
-// several traps, and routed after by as many sweeps.
+// Next waits until OpenSM has routed once more. A switch that goes or comes causes several traps,
+// and as many sweeps.
 func (l *Live) Next() error { return l.up() }
 
 // sweep sends the signal that makes OpenSM read its files and route anew.
@@ -184,8 +182,7 @@ func (l *Live) sweep() error {
 	return l.up()
 }
 
-// Tables reads the tables of all switches back. The network is the one that
-// the Live was started with.
+// Tables reads the tables of all switches back. Their network is the one given to Start.
 func (l *Live) Tables() (*lft.Tables, error) {
 	out, err := l.run.command(l.ctx, "dump_fts").Output()
 	if err != nil {
@@ -194,7 +191,6 @@ func (l *Live) Tables() (*lft.Tables, error) {
 	return readTables(l.net, l.engine, out)
 }
 
-// Close stops everything.
 func (l *Live) Close() {
 	if l.sm != nil {
 		l.sm.stop()
@@ -206,20 +202,18 @@ func (l *Live) Close() {
 	l.cancel()
 }
 
-// PID returns the process of OpenSM, for what signals it from outside.
+// PID returns the process of OpenSM, for signals from outside.
 func (l *Live) PID() int { return l.sm.cmd.Process.Pid }
 
-// Forget passes over what OpenSM has written up to now, after others have had it
-// route anew.
+// Forget skips OpenSM's output up to now, after another program made it route anew.
 func (l *Live) Forget() error {
 	l.rest = ""
 	_, err := l.log.Seek(0, io.SeekEnd)
 	return err
 }
 
-// Program returns a program of infiniband-diags that sees the simulated network,
-// such as dump_fts or ibtracert. It has patience: on a busy machine the simulated switches
-// take long to answer.
+// Program returns a program of infiniband-diags that sees the simulated network, such as dump_fts
+// or ibtracert. Its timeout is long: on a busy machine the simulated switches answer late.
 func (l *Live) Program(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return l.run.command(ctx, name, append([]string{"-t", "20000"}, args...)...)
 }

@@ -46,9 +46,9 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// run starts the program and reads all lines: the program must not block while
-// nobody waits. It stays on one thread, as the program dies with the thread that
-// started it, and so with a test that is killed.
+// run starts the program and reads all lines: the program must not block while no reader waits. It
+// stays on one thread, as the program dies with the thread that started it, and so with a killed
+// test.
 func (p *process) run(out io.Reader, started chan<- error) {
 	defer close(p.ended)
 	runtime.LockOSThread()

@@ -7,8 +7,8 @@ import (
 	"evbench/internal/show"
 )
 
-// Answer says whether all hosts reach each other over the tables without a deadlock, and what the linear
-// shift takes over them.
+// Answer says whether all hosts reach each other over the tables without a deadlock, and how long
+// the linear shift takes over them.
 func (r *Examination) Answer() answer.Answer {
 	a := answer.Answer{Question: "Do these tables connect all hosts?", Verdict: answer.Of(r.Valid && r.Deadlocks.Free())}
 	switch {
@@ -17,14 +17,14 @@ func (r *Examination) Answer() answer.Answer {
 	case !r.Valid:
 		a.Sentence = fmt.Sprintf("%s an entry that is wrong.", show.Plural(len(r.Offences), "route has", "routes have"))
 	case !r.Deadlocks.Free():
-		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but packets can wait for each other in a circle.", r.Pairs)
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but packets can block each other in a cycle.", r.Pairs)
 		a.Why = []string{"a lossless network with these tables can deadlock"}
 	case r.Shift == nil:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock.", r.Pairs)
 	case r.Shift.Conflicts == 0:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; no phase of the linear shift shares a cable.", r.Pairs)
 	default:
-		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as on cables of its own.", r.Pairs, r.Shift.exchange(r.Hosts))
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as without shared cables.", r.Pairs, r.Shift.exchange(r.Hosts))
 	}
 	if !r.Valid && len(r.Offences) > 0 {
 		a.Why = []string{"route " + r.Offences[0].Text}

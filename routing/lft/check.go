@@ -10,15 +10,15 @@ import (
 
 // Options of Check. The zero value checks that routes arrive.
 type Options struct {
-	// Ranks are the levels of all nodes, hosts 0, as fabric.Ranks gives them; with
-	// them Check looks for routes that go up after having gone down.
+	// Ranks are the levels of all nodes, hosts 0, as fabric.Ranks gives them. With them Check looks
+	// for routes that go up after having gone down.
 	Ranks []int
 	// First is how many offences are kept. 0 means 10.
 	First int
 }
 
-// A Report says what tables do to all ordered pairs of a host and a LID of
-// another host: one LID each with LMC 0.
+// A Report describes the effect of tables on all ordered pairs of a host and a LID of another host:
+// one LID each with LMC 0.
 type Report struct {
 	Engine   string `json:"engine"`
 	Network  string `json:"network"`
@@ -37,9 +37,9 @@ type Report struct {
 
 	// Hops counts the pairs reached by the number of switches on their route.
 	Hops []int64 `json:"hops"`
-	// Ranked is whether ranks were given, UpAfterDown how many of the pairs
-	// reached go up after having gone down. Between switches of equal rank, up is
-	// towards the smaller GUID, as for OpenSM.
+	// Ranked is whether ranks were given. UpAfterDown is how many of the reached pairs go up after
+	// having gone down. Between switches of equal rank, up is towards the smaller GUID, as for
+	// OpenSM.
 	Ranked      bool  `json:"ranked"`
 	UpAfterDown int64 `json:"up_after_down"`
 
@@ -130,7 +130,7 @@ type checker struct {
 	tree   *forest
 	wired  []bool // switches with a cable
 	height []int32
-	up     []uint8 // of what is left of the route from a switch: goesUp, illegal
+	up     []uint8 // of the rest of the route from a switch: goesUp, illegal
 	first  int
 	report Report
 }

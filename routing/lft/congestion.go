@@ -5,15 +5,14 @@ import (
 	"evbench/topology/network"
 )
 
-// A Phase is what one phase of a pattern does. The sharing of a cable between
-// switches is the number of routes over it, each direction for itself.
+// A Phase is the result of one phase of a pattern. The sharing of a cable between switches is the
+// number of routes over it, each direction on its own.
 type Phase struct {
 	Max         int     // the greatest sharing; 1 where no such cable is used
 	Mean        float64 // over the cables in use; 1 where there are none
 	Unreachable int     // messages without a route, which count nowhere else
 
-	// Throughput of a message is 1 over the greatest sharing on its route, at
-	// least over its own.
+	// The throughput of a message is 1 over the greatest sharing on its route, and at most 1.
 	MeanThroughput, LeastThroughput float64
 }
 
@@ -24,26 +23,26 @@ type Congestion struct {
 	Phases  int    `json:"phases"`
 	// Conflicts is the number of phases in which some cable is shared.
 	Conflicts int `json:"conflicts"`
-	// Worst is the greatest sharing of all phases, Slowdown its sum over the
-	// phases by their number: how many times longer the pattern takes than
-	// without sharing. All shifts are a phase for each host, as in the thesis, that by 0 included.
+	// Worst is the greatest sharing of all phases. Slowdown is its mean over the phases: how many
+	// times longer the pattern takes than without sharing. All shifts are a phase for each host, as
+	// in the thesis, the shift by 0 included.
 	Worst    int     `json:"worst"`
 	Slowdown float64 `json:"slowdown"`
 	// Mean is the mean over phases of the mean sharing of cables in use.
 	Mean        float64 `json:"mean"`
 	Unreachable int64   `json:"unreachable"`
-	// Throughput is the mean over phases of the mean over messages of their share
-	// of a cable, Least that of the smallest share. For random bisections the
-	// first is the effective bisection bandwidth, as the simulator ORCS counts it
-	// (Schneider, Hoefler and Lumsdaine, 2009).
+	// Throughput is the mean over phases of the mean share of a cable over messages. Least is the
+	// mean over phases of the smallest share. For random bisections Throughput is the effective
+	// bisection bandwidth, as the simulator ORCS counts it (Schneider, Hoefler and Lumsdaine,
+	// 2009).
 	Throughput float64 `json:"throughput"`
 	Least      float64 `json:"least_throughput"`
 
 	PerPhase []Phase `json:"-"`
 }
 
-// exchange is the slowdown of an exchange of all hosts, as plans count it: of all shifts, that by 0, in which nobody
-// sends, is no phase of it.
+// exchange is the slowdown of an exchange of all hosts, as plans count it: among all shifts, the
+// shift by 0 sends nothing and is no phase.
 func (c *Congestion) exchange(hosts int) float64 {
 	if n := float64(hosts); c.Phases == hosts && hosts > 1 {
 		return (c.Slowdown*n - 1) / (n - 1)

@@ -17,8 +17,8 @@ type Deadlocks struct {
 	Dependencies int `json:"dependencies"` // in all lanes
 	// Cyclic are the lanes with a cycle.
 	Cyclic []int `json:"cyclic"`
-	// Cycle is one of the first such lane: the ports by which packets leave, each
-	// waiting for the next, and the last for the first.
+	// Cycle is a cycle of the first such lane: the ports by which packets leave, each waiting for
+	// the next, and the last for the first.
 	Cycle []network.End `json:"-"`
 	Names []string      `json:"cycle,omitempty"`
 }
@@ -26,10 +26,9 @@ type Deadlocks struct {
 // Free reports whether there is no cycle.
 func (d *Deadlocks) Free() bool { return len(d.Cyclic) == 0 }
 
-// Deadlock looks for cycles in the channel dependency graph of each lane. Only
-// dependencies of routes between hosts count, as far as these get; entries that
-// no route uses do not. O((S + leaves) · LIDs) time, and C·P bits for each lane
-// with C channels of switches with P ports.
+// Deadlock looks for cycles in the channel dependency graph of each lane. Dependencies of routes
+// between hosts count, up to where the routes end; unused entries do not. O((S + leaves) · LIDs)
+// time, and C·P bits for each lane with C channels of switches with P ports.
 func Deadlock(t *Tables) *Deadlocks {
 	g := newGraph(t.Net)
 	d := &dependencies{g: g, lanes: t.Lanes(), words: (g.stride + 63) / 64}
@@ -155,7 +154,7 @@ func (d *dependencies) cycle(lane int) []int32 {
 	return nil
 }
 
-// after returns the first port from one on that a channel depends on, or -1.
+// after returns the first port, at or after from, on which a channel depends, or -1.
 func (d *dependencies) after(lane int, channel int32, from int) int {
 	bits := d.of(lane, channel)
 	for p := from; p < d.g.stride; p++ {

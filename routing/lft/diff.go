@@ -11,8 +11,7 @@ import (
 	"evbench/topology/network"
 )
 
-// A Difference is what must change in the switches to go from one set of tables
-// to another.
+// A Difference is the changes in the switches from one set of tables to another.
 type Difference struct {
 	Old      string `json:"old"` // engines
 	New      string `json:"new"`
@@ -114,7 +113,7 @@ func (c *SwitchChange) compare(old, new []uint8, owner []network.Node, n *networ
 	slices.SortFunc(c.Moves, func(a, b Move) int { return cmp.Or(int(a.From)-int(b.From), int(a.To)-int(b.To)) })
 }
 
-// WriteText writes the difference for people: a line for all, then one a switch.
+// WriteText writes the difference for people: a total line, then one a switch.
 func (d *Difference) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%d of %d entries differ, %d of hosts and %d of switches, on %d of %d switches\n",

@@ -8,7 +8,7 @@ import (
 	"evbench/topology/network"
 )
 
-// An Examination is all that is said about tables.
+// An Examination is the full result for tables.
 type Examination struct {
 	Schema string `json:"schema"`
 	Valid  bool   `json:"valid"`
@@ -30,7 +30,7 @@ const (
 	someShifts = 512
 )
 
-// An Extent says how far tables are looked at.
+// An Extent limits the examination of tables.
 type Extent struct {
 	Roots        []network.Node // nil: they are found
 	First        int            // offences that are named
@@ -42,7 +42,7 @@ type Extent struct {
 	Weights      *Weights // nil: none are given
 }
 
-// Examine looks at tables: reach, loops, deadlocks, loads and congestion.
+// Examine examines tables: reach, loops, deadlocks, loads and congestion.
 func Examine(t *Tables, x Extent) *Examination {
 	r := &Examination{Schema: "evbench/routes-check/1"}
 	ranks, err := network.Ranks(t.Net, x.Roots)
@@ -81,7 +81,6 @@ func Examine(t *Tables, x Extent) *Examination {
 // WriteJSON writes one document, schema evbench/routes-check/1.
 func (r *Examination) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
-// WriteText writes the examination for people.
 func (r *Examination) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %d hosts, %d switches, engine %s\n", r.Network, r.Hosts, r.Switches, r.Engine)
 	r.writeReach(w)

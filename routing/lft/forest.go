@@ -2,8 +2,8 @@ package lft
 
 import "evbench/topology/network"
 
-// A forest holds what is known about the routes to one LID: following the entries
-// of all switches makes a tree to the destination, and others that end elsewhere.
+// A forest holds the routes to one LID: the entries of all switches make a tree to the destination,
+// and other trees that end elsewhere.
 type forest struct {
 	g      *graph
 	dst    int32
@@ -13,8 +13,7 @@ type forest struct {
 	stack  []int32
 }
 
-// onStack marks the switches of the route that is being followed. Below it are
-// the faults.
+// onStack marks the switches of the route being followed. Smaller values are faults.
 const onStack = -1
 
 func faulty(f Fault) int32   { return onStack - int32(f) }

@@ -5,8 +5,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A graph is a network as walks need it. The channel of a switch and port, the
-// cable in the direction away from the switch, is switch·stride + port.
+// A graph is a network prepared for walks. The channel of a switch and port, the cable in the
+// direction away from the switch, is switch·stride + port.
 type graph struct {
 	n      *network.Network
 	stride int            // ports of the largest switch, and port 0
@@ -93,7 +93,7 @@ func (g *graph) sources(l leaf, dst network.Node) int32 {
 	return l.hosts
 }
 
-// block is how many LIDs are turned over at once: a cache line of a row.
+// block is how many LIDs are transposed at once: a cache line of a row.
 const block = 64
 
 // A visitor looks at the entries of all switches towards one LID of a host.
@@ -101,9 +101,9 @@ type visitor interface {
 	visit(lid int, dst network.Node, column []uint8)
 }
 
-// sweep shows every LID of every host to one of the visitors, one a worker, each
-// of which sees its LIDs in rising order. Rows are turned into columns block by
-// block, so that each byte is fetched from memory once. O(S · LIDs).
+// sweep shows every LID of every host to one of the visitors, one a worker, each of which sees its
+// LIDs in rising order. It transposes rows block by block, so that each byte is fetched from memory
+// once. O(S · LIDs).
 func sweep[V visitor](t *Tables, g *graph, visitors []V) {
 	s := t.Net.Switches()
 	columns := make([][]uint8, len(visitors))

@@ -11,7 +11,7 @@ import (
 	"evbench/topology/network"
 )
 
-// schema is the form of the document that WriteJSON writes.
+// schema is the version of the document form of WriteJSON.
 const schema = "evbench/routes/1"
 
 type document struct {
@@ -29,9 +29,8 @@ type switchEntries struct {
 	Lanes []int16 `json:"lanes,omitempty"`
 }
 
-// WriteJSON writes the tables as one JSON document, one line a switch: its ports
-// by LID from 0, -1 where there is none, and the lanes of the routes that begin
-// at its hosts unless all are 0.
+// WriteJSON writes the tables as one JSON document, one line a switch: its ports by LID from 0, -1
+// for none, and the lanes of the routes that begin at its hosts unless all are 0.
 func (t *Tables) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"schema":%s,"engine":%s,"network":%s,"lids":%d,"switches":[`, quoted(schema), quoted(t.Engine), quoted(t.Net.Notation), t.LIDs)
@@ -78,8 +77,8 @@ func writeBytes(out *bufio.Writer, row []uint8) {
 	out.WriteByte(']')
 }
 
-// readJSON reads what WriteJSON has written for the same network. Switches are
-// found by their GUID; every switch must be there.
+// readJSON reads the output of WriteJSON for the same network. It finds switches by their GUID;
+// every switch must be there.
 func readJSON(r io.Reader, n *network.Network) (*Tables, error) {
 	var d document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {

@@ -1,12 +1,10 @@
-// Package lft holds linear forwarding tables: for each switch of a network.Network and
-// each LID the port that leads on. It answers what these tables do to routes and cables
-// (reach, loops, deadlock, loads), and reads and writes their text forms; engines, in
-// packages beside it, fill them.
+// Package lft holds linear forwarding tables: for each switch of a network.Network and each LID the
+// next port. It computes the effect of these tables on routes and cables (reach, loops, deadlock,
+// loads), and reads and writes their text forms. Engines, in packages beside it, fill the tables.
 //
-// Routes are those between hosts: a packet leaves its host for the leaf switch
-// and follows the entries of its destination LID. The package decides nothing,
-// opens no file and reads no clock; what it counts does not depend on how many
-// workers count.
+// Routes are between hosts: a packet leaves its host for the leaf switch and follows the entries of
+// its destination LID. The package decides nothing, opens no file and reads no clock. Its counts do
+// not depend on the number of workers.
 package lft
 
 import (
@@ -45,8 +43,8 @@ func New(engine string, n *network.Network) *Tables {
 	return t
 }
 
-// Clone returns tables of n that hold what t holds, but for lanes. n has the nodes
-// of t.Net, whatever its cables.
+// Clone returns tables of n with the entries of t, without lanes. n has the nodes of t.Net, with
+// any cables.
 func (t *Tables) Clone(engine string, n *network.Network) *Tables {
 	return &Tables{Net: n, Engine: engine, LIDs: t.LIDs, ports: slices.Clone(t.ports)}
 }

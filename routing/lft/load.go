@@ -33,7 +33,7 @@ func Load(t *Tables) *Loads {
 	return load(t, func(network.Node) int64 { return 1 })
 }
 
-// load is Load where a route counts as much as its destination weighs.
+// load is Load with the weight of its destination for each route.
 func load(t *Tables, weight func(dst network.Node) int64) *Loads {
 	g := newGraph(t.Net)
 	visitors := make([]*counter, parallel.Workers(0))

@@ -5,9 +5,9 @@ import (
 	"evbench/topology/network"
 )
 
-// Alternatives says how many of a leaf's ports lead to another leaf on a shortest
-// way: how many routes an engine has to choose from, and how many dead cables the
-// pair survives without a detour. It is a property of the network.
+// Alternatives says how many of a leaf's ports lead to another leaf on a shortest way: the routes
+// that an engine can choose from, and the dead cables that the pair survives without a detour. It
+// is a property of the network.
 type Alternatives struct {
 	Pairs int64   `json:"pairs"` // ordered, of switches with hosts
 	None  int64   `json:"none"`  // not joined

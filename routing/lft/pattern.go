@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// A Pattern is a list of phases, in each of which a host sends to at most one.
+// A Pattern is a list of phases. In a phase a host sends to at most one other.
 type Pattern struct {
 	Name   string
 	Phases int
-	// Fill writes the destination of each host in a phase, or -1. Phases are asked
-	// for in any order, by several goroutines.
+	// Fill writes the destination of each host in a phase, or -1. Several goroutines call it, with
+	// phases in any order.
 	Fill func(phase int, dst []int32)
 }
 
@@ -42,8 +42,8 @@ func shift(dst []int32, by int) {
 	}
 }
 
-// Permutations is count random permutations of all hosts. Those that stay where
-// they are send nothing.
+// Permutations is count random permutations of all hosts. Hosts that map to themselves send
+// nothing.
 func Permutations(count int, seed uint64) Pattern {
 	return Pattern{"random permutations", count, func(phase int, dst []int32) {
 		for i := range dst {

@@ -11,12 +11,12 @@ import (
 	"evbench/topology/network"
 )
 
-// saved begins a text that says for which network its tables were made.
+// saved begins a text that names the network of its tables.
 const saved = "# network:"
 
-// WriteSaved writes comments that say for which network the tables were made, then
-// what WriteDump writes. For each switch they give its ports with the GUIDs and
-// ports on the remote side (Zahavi and Kalka 2005, §7), one cable a line:
+// WriteSaved writes comments that describe the network of the tables, then the output of WriteDump.
+// For each switch they give its ports with the GUIDs and ports on the remote side (Zahavi and Kalka
+// 2005, §7), one cable a line:
 //
 //	# network: 32 hosts, 12 switches, 63 cables
 //	# host 0x0002c90300000001 0x0002c90300000000 1 0 h0
@@ -24,10 +24,9 @@ const saved = "# network:"
 //	# root 0x0002c90402000000
 //	# cable 0x0002c90300000001/1 0x0002c90401000000/1
 //
-// that is: port GUID, node GUID, LID, LMC and name of a host; GUID, GUID of port 0,
-// LID, number of ports and name of a switch; a top switch that the engine found or
-// was given; two ends. OpenSM passes over comments, and reads lines of less than
-// 1024 characters, which these are.
+// that is: port GUID, node GUID, LID, LMC and name of a host; GUID, GUID of port 0, LID, number of
+// ports and name of a switch; a top switch that the engine found or was given; two ends. OpenSM
+// skips comments, and reads lines of less than 1024 characters, as these are.
 func (t *Tables) WriteSaved(w io.Writer) error {
 	n := t.Net
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -63,9 +62,9 @@ func oneLine(name string) string {
 	return name[:min(len(name), 256)]
 }
 
-// ReadSaved reads what WriteSaved has written: tables, and the network that they were
-// made for. Errors name the line. For other texts, such as OpenSM's dumps, it is
-// Read with the network other, and said is false.
+// ReadSaved reads the output of WriteSaved: tables, and the network that they were made for. Errors
+// name the line. Other texts, such as OpenSM's dumps, it reads as Read with the network other; said
+// is then false.
 func ReadSaved(r io.Reader, other *network.Network) (t *Tables, said bool, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if begin, _ := in.Peek(len(saved)); string(begin) != saved {

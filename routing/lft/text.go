@@ -42,8 +42,7 @@ func (t *Tables) WriteDump(w io.Writer) error {
 	return out.Flush()
 }
 
-// tails returns what stands behind the port on the line of a LID; it is the
-// same for all switches.
+// tails returns the text after the port on the line of a LID. It is the same for all switches.
 func (t *Tables) tails() []string {
 	tails := make([]string, t.LIDs)
 	for lid, v := range owners(t.Net) {
@@ -64,13 +63,12 @@ func padded(b []byte, x uint64, base, digits int) []byte {
 	return strconv.AppendUint(b, x, base)
 }
 
-// ReadDump reads forwarding tables of a network: what WriteDump, OpenSM and the
-// tool dump_lfts write. As for OpenSM, only lines that begin with "Unicast lids"
-// or, below one, with 0x count. It is stricter, since OpenSM takes what it does
-// not understand in silence: a switch or LID that the network does not have, a
-// switch or LID twice, a port that the switch does not have, a port GUID that
-// has another LID, and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and
-// dump_fts of infiniband-diags 44.
+// ReadDump reads forwarding tables of a network, from WriteDump, OpenSM or the tool dump_lfts. As
+// for OpenSM, only lines that begin with "Unicast lids" or, below one, with 0x count. OpenSM
+// silently accepts unknown input; ReadDump is stricter: a switch or LID that the network does not
+// have, a switch or LID twice, a port that the switch does not have, a port GUID with another LID,
+// and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and dump_fts
+// of infiniband-diags 44.
 func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
 
 func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {

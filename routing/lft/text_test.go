@@ -14,7 +14,6 @@ import (
 	"evbench/topology/network"
 )
 
-// equal reports whether two tables have the same entries and lanes.
 func equal(a, b *lft.Tables) bool {
 	if a.LIDs != b.LIDs || a.Lanes() != b.Lanes() {
 		return false

@@ -11,8 +11,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Weights are how much each host of a network receives, beside others. They are whole
-// numbers of a small unit, so that sums do not depend on their order.
+// Weights are relative amounts that the hosts of a network receive. They are whole numbers of a
+// small unit, so that sums do not depend on their order.
 type Weights struct {
 	of   []uint32
 	unit float64 // 1 is so much as was given
@@ -21,9 +21,9 @@ type Weights struct {
 // weightSteps is the greatest weight in units.
 const weightSteps = 1 << 24
 
-// NewWeights returns weights in the order of hosts. Whole ones up to 2^24 are exact,
-// others are kept to one part in 2^24 of the greatest. Those that are negative or no
-// number are an error, and so are none above 0.
+// NewWeights returns weights in the order of hosts. Whole ones up to 2^24 are exact, others are
+// kept to one part in 2^24 of the greatest. Negative weights, values that are no number, and
+// weights without one above 0 are errors.
 func NewWeights(of []float64) (*Weights, error) {
 	most, whole := 0.0, true
 	for h, x := range of {
@@ -48,9 +48,9 @@ func NewWeights(of []float64) (*Weights, error) {
 // Of returns the weight of a host in units.
 func (w *Weights) Of(h network.Node) uint32 { return w.of[h] }
 
-// ReadWeights reads lines "host,weight", with or without that header. Each host of the
-// network with a cable must be there once, by name or GUID. Empty lines and comments
-// from # on are passed over. Errors name the line.
+// ReadWeights reads lines "host,weight", with or without that header. Each host of the network with
+// a cable must appear once, by name or GUID. It skips empty lines and comments from # on. Errors
+// name the line.
 func ReadWeights(r io.Reader, n *network.Network) (*Weights, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -89,8 +89,8 @@ func ReadWeights(r io.Reader, n *network.Network) (*Weights, error) {
 	return NewWeights(of)
 }
 
-// A WeightedLoad is what the busiest cable carries where each host sends every other one
-// as much as that one's weight says.
+// A WeightedLoad is the load of the busiest cable when each host sends every other host an amount
+// equal to that host's weight.
 type WeightedLoad struct {
 	Max  float64 `json:"max"`
 	Mean float64 `json:"mean"` // over all cables between switches, both directions

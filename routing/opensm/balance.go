@@ -7,8 +7,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A ledger is one switch's work of choosing ports: how many routes each port
-// has so far, and the row that the choices go to.
+// A ledger chooses ports for one switch: it holds the routes that each port has so far, and the row
+// for the choices.
 type ledger struct {
 	v    *view
 	h    *hops
@@ -109,9 +109,8 @@ func (l *ledger) least(set []uint64) uint8 {
 	return best
 }
 
-// MinHop routes along shortest ways: OpenSM's engine minhop, its default
-// (osm_ucast_mgr.c; memo, §4.2 and §4.3). Every switch that can be reached has an
-// entry. Nothing keeps it free of deadlock on a degraded tree: a route may go
-// down and up again. With LMC > 0 the routes to the LIDs of a host leave by
-// different switches as far as there are any.
+// MinHop routes along shortest ways: OpenSM's engine minhop, its default (osm_ucast_mgr.c; memo,
+// §4.2 and §4.3). Every reachable switch has an entry. On a degraded tree it may deadlock: a route
+// may go down and up again. With LMC > 0 the routes to the LIDs of a host leave by as many
+// different switches as exist.
 var MinHop = Engine{"minhop", func(v *view, _ []network.Node) (*hops, []int32, error) { return v.shortest(), nil, nil }}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Dependencies are the channel dependency graph of one lane. Channels and what
-// waits for them are in the order in which routes brought them.
+// Dependencies are the channel dependency graph of one lane. Channels and their dependencies are in
+// the order in which routes brought them.
 type dependencies struct {
 	g    *graph
 	out  [][]dependency // by channel
@@ -48,7 +48,7 @@ func (d *dependencies) add(from, to int32, b bundle, routes int) {
 	dep.routes += routes
 }
 
-// key is what OpenSM calls a channel: LID and port at both ends.
+// key is OpenSM's name of a channel: LID and port at both ends.
 func (d *dependencies) key(c int32) uint64 {
 	g := d.g
 	v, w := g.owner[c], g.to[c]
@@ -56,9 +56,8 @@ func (d *dependencies) key(c int32) uint64 {
 	return uint64(g.switchLID(v))<<48 + port<<32 + uint64(g.switchLID(w))<<16 + back
 }
 
-// starts returns the channels in the order in which a search takes them up:
-// OpenSM has them in a binary tree by key, never balanced, and reads that from
-// the root, left before right. That tree is the one in which every channel is
+// starts returns the channels in the order of a search. OpenSM keeps them in a binary tree by key,
+// never balanced, and reads that from the root, left before right. In that tree every channel is
 // younger than its parent, so one pass over the sorted keys builds it.
 func (d *dependencies) starts() []int32 {
 	age := make([]int32, len(d.out))
@@ -107,10 +106,9 @@ const (
 	finished // leads to no cycle
 )
 
-// A cycleSearch looks for cycles, depth first, and goes on where the last one was. As in
-// OpenSM, a channel that was cut off from its trail remembers who led to it; when
-// it is taken up again later, the search goes back there before it looks for
-// another start.
+// A cycleSearch looks for cycles, depth first, and continues where the last one was. As in OpenSM,
+// a channel cut off from its trail remembers its predecessor. When the search reaches the channel
+// again, it returns to that predecessor before it looks for another start.
 type cycleSearch struct {
 	d      *dependencies
 	state  []uint8
@@ -131,7 +129,7 @@ func newCycleSearch(d *dependencies) *cycleSearch {
 	return h
 }
 
-// cycle goes on until it has found a cycle, which now is on, or nothing more.
+// cycle continues until it has found a cycle, which includes now, or nothing more.
 func (h *cycleSearch) cycle() bool {
 	for h.now != none {
 		c := h.now
@@ -168,7 +166,7 @@ func (h *cycleSearch) begin() int32 {
 	return none
 }
 
-// next returns the first channel that c waits for and that is not finished.
+// next returns the first dependency of channel c that is not finished.
 func (h *cycleSearch) next(c int32) int32 {
 	out := h.d.out[c]
 	for ; h.looked[c] < len(out); h.looked[c]++ {
@@ -179,8 +177,8 @@ func (h *cycleSearch) next(c int32) int32 {
 	return none
 }
 
-// cut removes the dependency of the cycle that has fewest routes, the first of
-// equals, and returns its bundles. The search is back where the cycle began.
+// cut removes the dependency of the cycle with the fewest routes, the first of equals, and returns
+// its bundles. The search is back at the start of the cycle.
 func (h *cycleSearch) cut() []bundle {
 	best, least := h.now, -1
 	for c := h.now; ; {

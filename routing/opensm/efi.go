@@ -5,10 +5,9 @@ import (
 	"evbench/topology/network"
 )
 
-// An EFI is the edge forwarding index that jobs induce: how many routes between
-// hosts of one job cross a cable between switches, in one direction. It bounds the
-// congestion that the jobs' traffic can meet there (Heydemann, Meyer and Sotteau
-// 1989, for all routes).
+// An EFI is the edge forwarding index that jobs induce: how many routes between hosts of one job
+// cross a cable between switches, in one direction. It bounds the congestion of the jobs' traffic
+// there (Heydemann, Meyer and Sotteau 1989, for all routes).
 type EFI struct {
 	Max    int64       `json:"max"`
 	Mean   float64     `json:"mean"` // over all directed cables, used or not
@@ -69,8 +68,8 @@ func newCounter(t *lft.Tables, jobs [][]network.Node) *counter {
 	return c
 }
 
-// destination counts the routes to a host from those that share a job with it,
-// one switch after the other.
+// destination counts the routes to a host from hosts that share a job with it, one switch after the
+// other.
 func (c *counter) destination(h network.Node) {
 	c.leaves = c.leaves[:0]
 	c.seen[h] = h

@@ -13,10 +13,9 @@ var noTuple = tuple{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}
 
 func compareTuples(a, b tuple) int { return slices.Compare(a[:], b[:]) }
 
-// index gives tuples to the switches, breadth first from the first leaf, and
-// puts the groups of each switch in the order of tuples. A switch below the
-// leaves gets none. The neighbour's number is the first that is free for the
-// same way: on a regular tree, siblings get 0, 1, 2, ….
+// index gives tuples to the switches, breadth first from the first leaf, and puts the groups of
+// each switch in the order of tuples. A switch below the leaves gets none. A neighbour gets the
+// first free number for the same way: on a regular tree, siblings get 0, 1, 2, ….
 func (f *ftree) index() {
 	for s := range f.switches {
 		f.switches[s].tuple = noTuple
@@ -85,8 +84,8 @@ func (f *ftree) indexGroups(groups []*group, from tuple, step int, taken map[tup
 	return todo
 }
 
-// free returns the first tuple one rank further that is not taken. The number
-// that varies is that of the lower of the two ranks.
+// free returns the first free tuple one rank further. The varying number belongs to the lower of
+// the two ranks.
 func free(from tuple, step int, taken map[tuple]bool) tuple {
 	t, vary := from, int(from[0])
 	if step > 0 {
@@ -126,8 +125,7 @@ func (f *ftree) setLeaves() error {
 	return nil
 }
 
-// sortUp puts the groups by which s may go up in order: the least load of routes down
-// first.
+// sortUp orders the groups by which s may go up: the least load of routes down first.
 func (f *ftree) sortUp(sw *ftSwitch) {
 	switch {
 	case f.weighted:

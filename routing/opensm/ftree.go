@@ -15,25 +15,22 @@ import (
 // its next engine.
 var errNotFatTree = errors.New("not a fat tree")
 
-// Ftree routes as OpenSM's engine ftree does (osm_ucast_ftree.c; Zahavi,
-// "D-Mod-K Routing Providing Non-Blocking Traffic for Shift Permutations on Real
-// Life Fat Trees", 2009): host by host in the order of the tree, it goes up by
-// the least used cable, and from each switch on the way down again to all that
-// have no route yet. On a regular tree each cable gets one host of a leaf, and
-// no shift of all hosts meets itself.
+// Ftree routes as OpenSM's engine ftree does (osm_ucast_ftree.c; Zahavi, "D-Mod-K Routing Providing
+// Non-Blocking Traffic for Shift Permutations on Real Life Fat Trees", 2009). Host by host in the
+// order of the tree, it goes up by the least used cable, and from each switch on the way down again
+// to all switches without a route. On a regular tree each cable gets one host of a leaf, and no
+// shift of all hosts has a conflict.
 //
-// With roots the tree may be degraded in any way that leaves all hosts at one
-// distance from the roots; pairs that no way up and then down joins have no
-// entry. Without roots, ranks are counted from the hosts, and the tree must be
-// pure: equal numbers of cables at all switches of a rank. Anything else, and
-// LMC > 0, is an error that wraps errNotFatTree.
+// With roots the tree may be degraded in any way that leaves all hosts at one distance from the
+// roots; pairs without a way up and then down have no entry. Without roots, ranks are counted from
+// the hosts, and the tree must be pure: equal numbers of cables at all switches of a rank. Anything
+// else, and LMC > 0, is an error that wraps errNotFatTree.
 //
-// A switch that is further from the roots than the leaves, and switches of equal
-// rank that are joined, are used as OpenSM uses them. Lists of compute and of
-// I/O nodes, which OpenSM can be given, are not known here: all hosts compute.
+// A switch further from the roots than the leaves, and joined switches of equal rank, are used as
+// OpenSM uses them. OpenSM's lists of compute and I/O nodes are not supported: all hosts compute.
 //
-// O((H+S)·E) time and O(E) memory beside the tables, on one processor: each
-// route depends on the loads that the ones before have left.
+// O((H+S)·E) time and O(E) memory beside the tables, on one processor: each route depends on the
+// loads of the routes before.
 func Ftree(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	f, err := newView(n).ftree(roots)
 	if err != nil {
@@ -43,24 +40,22 @@ func Ftree(n *network.Network, roots []network.Node) (*lft.Tables, error) {
 	return f.route("ftree"), nil
 }
 
-// FtreeWeighted is Ftree with a weight for each host: what it receives, beside others
-// (thesis 3.2.4; Zahid et al., "A Weighted Fat-Tree Routing Algorithm for Efficient
-// Load-Balancing in InfiniBand Enterprise Clusters", 2015). A route counts with the
-// weight of its host instead of with one, and the hosts of a leaf are routed heaviest
-// first. With equal weights the tables are those of Ftree.
+// FtreeWeighted is Ftree with a weight for each host: its relative traffic received (thesis 3.2.4;
+// Zahid et al., "A Weighted Fat-Tree Routing Algorithm for Efficient Load-Balancing in InfiniBand
+// Enterprise Clusters", 2015). A route counts with the weight of its host in place of one, and the
+// hosts of a leaf are routed heaviest first. With equal weights the tables equal those of Ftree.
 //
-// Changed, as the paper gives weights for enterprise clusters only and leaves ties to
-// the order of switches: of cables up with equal loads, the one is taken whose switch
-// leads down to the least weight above the lightest host. Else the heaviest host of
-// every leaf would be reached over the first spine. A host that a leaf could have but
-// has not, and a switch, count as the lightest host.
+// One change, as the paper gives weights for enterprise clusters only and leaves ties to the order
+// of switches: among cables up with equal loads, the switch that leads down to the least weight
+// above the lightest host wins. Otherwise the first spine would reach the heaviest host of every
+// leaf. A missing host of a leaf, and a switch, count as the lightest host.
 func FtreeWeighted(n *network.Network, roots []network.Node, w *lft.Weights) (*lft.Tables, error) {
 	v := newView(n)
 	f, err := v.ftree(roots)
 	if err != nil {
 		return nil, err
 	}
-	// In the lowest bits routes are counted, so that those without weight are spread too.
+	// The lowest bits count routes, so that routes without weight are spread too.
 	f.load = func(h network.Node) uint64 { return uint64(w.Of(h))<<16 + 1 }
 	f.weighted, f.least = true, math.MaxUint64
 	for _, s := range v.loaded {
@@ -92,7 +87,7 @@ type ftree struct {
 	weighted bool                           // loads differ
 
 	// The routes to one LID, by switch.
-	ports []uint8 // lft.NoPort where there is none yet
+	ports []uint8 // lft.NoPort before a choice
 	hops  []uint8
 
 	tables  *lft.Tables
@@ -152,9 +147,8 @@ func (v *view) ftree(roots []network.Node) (*ftree, error) {
 	return f, nil
 }
 
-// setRanks counts ranks from the roots and checks that all hosts are at one
-// rank. Without roots, or where none of them is in sight, the switches furthest
-// from all hosts are the roots.
+// setRanks counts ranks from the roots and checks that all hosts have one rank. Without roots, or
+// with all out of sight, the switches furthest from all hosts are the roots.
 func (f *ftree) setRanks(roots []network.Node) error {
 	v := f.v
 	first := v.visible(roots)
@@ -202,8 +196,7 @@ func (v *view) furthest() []int32 {
 
 func (v *view) name(s int32) string { return v.net.Info(v.net.Switch(int(s))).Name }
 
-// group gathers the cables of each switch by the switch that they lead to, in
-// the order of ports.
+// group groups the cables of each switch by their other switch, in the order of ports.
 func (f *ftree) group() {
 	v := f.v
 	for _, s := range v.order {
@@ -240,8 +233,8 @@ func find(groups []*group, far int32) *group {
 	return nil
 }
 
-// pure checks what OpenSM checks when it had to find the roots itself: each
-// switch is compared with the first of its rank.
+// pure makes OpenSM's checks for roots that it found itself: it compares each switch with the first
+// of its rank.
 func (f *ftree) pure() error {
 	like := map[int32]int32{}
 	for _, s := range f.v.order {

@@ -4,17 +4,17 @@ import (
 	"evbench/routing/lft"
 )
 
-// columns is how many LIDs are routed before their entries go to the tables, so
-// that a cache line of a table is written at once.
+// columns is how many LIDs are routed before their entries go to the tables, so that a cache line
+// of a table is written at once.
 const columns = 64
 
 // furthest is how many hops a route may have, so that they fit into a byte.
 const furthest = noPath - 1
 
-// A mission is what the routes to one LID are made for.
+// A mission is the purpose of the routes to one LID.
 type mission struct {
 	real bool   // false for a host that a leaf could have but has not: it counts, that is all
-	main bool   // the way up is the one that counts
+	main bool   // the route counts on its way up
 	load uint64 // what a route counts
 }
 
@@ -82,15 +82,15 @@ func (f *ftree) flush() {
 
 func (f *ftree) enter(s int32, port, hops uint8) { f.ports[s], f.hops[s] = port, hops }
 
-// wanted reports whether a switch has no route yet, or a longer one. The two
-// tests differ at the leaf of a host that is not there.
+// wanted reports whether a switch has no route yet, or a longer one. The two tests differ at the
+// leaf of a missing host.
 func (f *ftree) wanted(s int32, hops uint8) bool {
 	return f.ports[s] == lft.NoPort || hops < f.hops[s]
 }
 
-// climb makes the routes to the LID that lead down through s: from below s, and
-// from all switches above. It came to s from prev, or starts there; s is hops
-// away. It reports whether any host got a route.
+// climb makes the routes to the LID that lead down through s: from below s, and from all switches
+// above. It came to s from prev, or starts there; s is hops away. It reports whether any host got a
+// route.
 func (f *ftree) climb(s, prev int32, hops uint8, m mission) bool {
 	sw := &f.switches[s]
 	made := f.descend(s, prev, hops, m)
@@ -123,8 +123,8 @@ func (f *ftree) climb(s, prev int32, hops uint8, m mission) bool {
 	return made
 }
 
-// cross goes on through switches of the same rank. The original counts such a
-// route on the best group up, and on the cable that it takes.
+// cross continues through switches of the same rank. The original counts such a route on the best
+// group up, and on the cable that it takes.
 func (f *ftree) cross(s int32, hops uint8, best *group, m mission) (made bool) {
 	sw := &f.switches[s]
 	sortDownward(sw.level)
@@ -144,8 +144,8 @@ func (f *ftree) cross(s int32, hops uint8, best *group, m mission) (made bool) {
 	return made
 }
 
-// descend makes the routes to the LID that lead up to s, from all switches below
-// that have none, or a longer one. It reports whether there are hosts below.
+// descend makes the routes to the LID that lead up to s, from all switches below without a route,
+// or with a longer one. It reports whether there are hosts below.
 func (f *ftree) descend(s, prev int32, hops uint8, m mission) bool {
 	sw := &f.switches[s]
 	made := sw.hosts > 0

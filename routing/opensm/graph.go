@@ -8,12 +8,12 @@ import (
 	"evbench/topology/network"
 )
 
-// errNoHosts is returned for a network that has nothing to route to.
+// errNoHosts is the error for a network without destinations.
 var errNoHosts = errors.New("no switch has a host with a LID")
 
-// A graph is the part of a network that is seen. A vertex is a switch; vertices
-// are numbered as OpenSM goes through switches, by GUID with its bytes reversed.
-// A slot is a port of a vertex; slots of one vertex lie together, port 1 first.
+// A graph is the visible part of a network. A vertex is a switch; vertices are numbered in OpenSM's
+// order of switches, by GUID with its bytes reversed. A slot is a port of a vertex; slots of one
+// vertex lie together, port 1 first.
 type graph struct {
 	net    *network.Network
 	sw     []int32          // switch index of a vertex

@@ -8,9 +8,9 @@ import (
 
 const noPath = 255
 
-// hops are tables of which ports of a switch are on a shortest way to another
-// switch. There is no row for a host: it is where its switch is (memo, §4 d),
-// and no number of hops, as only the least ones are used (memo, §5).
+// hops are tables of the ports of a switch on a shortest way to another switch. Hosts have no row:
+// their switch's row serves (memo, §4 d). Numbers of hops are absent, as only the least ones are
+// used (memo, §5).
 //
 // A set of ports is as many words as the largest switch needs; S² sets.
 type hops struct {
@@ -33,10 +33,9 @@ func (h *hops) set(s, t int32) []uint64 {
 	return h.sets[i : i+h.words]
 }
 
-// shortest returns the tables of minhop (osm_ucast_mgr.c): a port is good when
-// the switch behind it is one hop nearer. The original relaxes all tables until
-// none changes; a breadth-first search from each switch (memo, §4.2) gives the
-// same sets. O(S·E) for the sets, O(S·E/64) for the searches.
+// shortest returns the tables of minhop (osm_ucast_mgr.c): a port is good when its neighbour is one
+// hop nearer. The original relaxes all tables until none changes; a breadth-first search from each
+// switch (memo, §4.2) gives the same sets. O(S·E) for the sets, O(S·E/64) for the searches.
 func (v *view) shortest() *hops {
 	h, d := v.newHops(), v.distances()
 	v.rows(func(s int32) {

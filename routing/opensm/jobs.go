@@ -10,30 +10,30 @@ import (
 	"evbench/topology/network"
 )
 
-// A Placement says what the hosts of a network are for.
+// A Placement assigns the hosts of a network to uses.
 type Placement struct {
 	// Jobs are the hosts of each job. Jobs within one switch need no cable between
 	// switches and are left out.
 	Jobs [][]network.Node
-	// IO are storage hosts and Other those for anything else; the rest compute.
+	// IO are storage hosts. Other are hosts for other uses. The rest compute.
 	IO, Other []network.Node
-	// Without leaves steps of the algorithm out. Without LookAhead it is the published
-	// one, without all of them SSSP.
+	// Without skips steps of the algorithm. Without LookAhead it is the published one, without all
+	// steps SSSP.
 	Without Steps
 }
 
-// Steps are what Jobs does otherwise than SSSP.
+// Steps are the differences of Jobs from SSSP.
 type Steps uint8
 
 // The steps: the first two are the published algorithm's, the third is new.
 const (
-	// BySize routes to the hosts of large jobs first, job after job, where SSSP goes from
-	// switch to switch.
+	// BySize routes to the hosts of large jobs first, job after job; SSSP goes from switch to
+	// switch.
 	BySize Steps = 1 << iota
-	// OwnRoutes has cables grow heavier by routes within jobs alone, where SSSP counts all.
+	// OwnRoutes makes cables heavier by routes within jobs alone; SSSP counts all routes.
 	OwnRoutes
-	// LookAhead has each switch see the routes to the same host that switches farther away
-	// have taken; in SSSP all follow the weights that were there before that host.
+	// LookAhead shows each switch the routes to the same host that switches farther away have
+	// taken; in SSSP all follow the weights before that host.
 	LookAhead
 
 	AllSteps = BySize | OwnRoutes | LookAhead
@@ -57,17 +57,15 @@ func (p *Placement) engine() string {
 	return strings.TrimSuffix(name, ",")
 }
 
-// Jobs returns the tables of the scheduling-aware engine sar: SSSP in which
-// cables to a host grow heavier only by routes that will be used, those from
-// hosts of the same job (Domke and Hoefler, Algorithm 1). Hosts of large jobs
-// come first, then compute hosts without a job, storage, all other hosts, and
-// switches; these, of which no job tells anything, count routes from everywhere,
-// as SSSP does. Of shortest routes, each switch takes the one whose fullest cable is
-// least full, after what switches farther away have taken; the paper's algorithm does
-// not. Within a class and a size, hosts of one job stay together; the paper leaves that
-// open. With lanes > 0 the routes also get lanes such that none can deadlock, as few of
-// those as DFSSSP finds, or the error is a tooFewLanes: where DFSSSP spreads routes over
-// lanes left over, these leave them free. As SSSP, and O(J²) for J hosts of one job.
+// Jobs returns the tables of the scheduling-aware engine sar: SSSP in which cables to a host grow
+// heavier only by routes in use, from hosts of the same job (Domke and Hoefler, Algorithm 1). Hosts
+// of large jobs come first, then compute hosts without a job, storage, all other hosts, and
+// switches. Switches, which belong to no job, count routes from everywhere, as SSSP does. Among
+// shortest routes, each switch takes the one whose fullest cable is least full, after the choices
+// of switches farther away; the paper's algorithm does not. Within a class and a size, hosts of one
+// job stay together; the paper leaves that open. With lanes > 0 the routes also get lanes without
+// deadlock, as few as DFSSSP finds, or the error is a tooFewLanes. DFSSSP spreads routes over
+// leftover lanes; Jobs leaves them free. As SSSP, and O(J²) for J hosts of one job.
 func Jobs(n *network.Network, p Placement, lanes int) (*lft.Tables, error) {
 	r, err := newRouter(n, p.engine())
 	if err != nil {

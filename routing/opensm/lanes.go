@@ -10,9 +10,8 @@ import (
 // same cables, so they share a lane.
 type bundle uint32
 
-// A dependency says that routes hold one channel while they wait for another. A
-// channel is a cable in one direction, named by the slot through which routes
-// leave a switch.
+// A dependency says that routes hold one channel while they wait for another. A channel is a cable
+// in one direction, named by the slot through which routes leave a switch.
 type dependency struct {
 	to      int32
 	bundles []bundle
@@ -27,20 +26,18 @@ type lanes struct {
 	routes []int     // of a lane
 }
 
-// tooFewLanes is returned where a network needs more lanes than it has.
+// tooFewLanes is the error for a network that needs more lanes than it has.
 type tooFewLanes struct{ Have int }
 
 func (e tooFewLanes) Error() string {
 	return fmt.Sprintf("%d virtual lanes are too few to break all cycles of channel dependencies", e.Have)
 }
 
-// lanes gives all routes from hosts lanes 0..count-1 so that no lane has a
-// cycle of dependencies, which makes deadlocks impossible. All routes begin on
-// lane 0. Whenever a lane has a cycle, the routes of that dependency of it which
-// has fewest move to the next lane (Domke, Hoefler and Nagel 2011, Algorithm 2).
-// Which cycle is found first is as in OpenSM. Time grows with the length of all
-// routes and with the cycles found, each O(channels) at worst. spread uses the lanes that
-// are left over too.
+// lanes gives all routes from hosts lanes 0..count-1 so that no lane has a cycle of dependencies,
+// which excludes deadlocks. All routes begin on lane 0. Whenever a lane has a cycle, the routes of
+// its dependency with the fewest routes move to the next lane (Domke, Hoefler and Nagel 2011,
+// Algorithm 2). Cycles are found in OpenSM's order. Time grows with the length of all routes and
+// with the cycles found, each O(channels) at worst. spread also uses leftover lanes.
 func (r *router) lanes(count int, spread bool) error {
 	if count < 1 || count > lft.MaxLanes {
 		return fmt.Errorf("%d virtual lanes: must be 1..%d", count, lft.MaxLanes)
@@ -60,9 +57,8 @@ func (r *router) lanes(count int, spread bool) error {
 	return nil
 }
 
-// everything returns the dependencies of the routes from hosts to all LIDs, those
-// of hosts first. Routes from switches, which depend on nothing, are counted on
-// lane 0 only.
+// everything returns the dependencies of the routes from hosts to all LIDs, LIDs of hosts first.
+// Routes from switches depend on nothing and count on lane 0 only.
 func (l *lanes) everything() *dependencies {
 	d := newDependencies(l.g)
 	order, all := l.g.loaded(), 0
@@ -102,8 +98,7 @@ func (l *lanes) source(b bundle) (src int32, lid int) {
 	return int32(int(b) / l.width), int(b) % l.width
 }
 
-// breakCycles moves bundles until no lane has a cycle. It returns how many lanes
-// that takes.
+// breakCycles moves bundles until no lane has a cycle. It returns the number of lanes needed.
 func (l *lanes) breakCycles(d *dependencies, count int) (needed int, err error) {
 	needed = 1
 	for lane := range count {
@@ -125,7 +120,7 @@ func (l *lanes) breakCycles(d *dependencies, count int) (needed int, err error) 
 	return needed, nil
 }
 
-// move takes a bundle off a lane, unless it has left that before.
+// move takes a bundle off a lane, unless it has already left that lane.
 func (l *lanes) move(b bundle, lane uint8, from, to *dependencies) {
 	src, lid := l.source(b)
 	if l.on[src][lid] != lane {
@@ -153,9 +148,8 @@ func (l *lanes) enter(d *dependencies, b bundle) {
 	}
 }
 
-// channels goes along the route from a vertex to a LID. The channels to and
-// from hosts are left out: nothing waits for the former, and nobody in the
-// network holds the latter.
+// channels follows the route from a vertex to a LID. It leaves out the channels to and from hosts:
+// no route waits for the former, and no route in the network holds the latter.
 func (l *lanes) channels(v int32, lid int) func(yield func(int32) bool) {
 	return func(yield func(int32) bool) {
 		for {
@@ -172,9 +166,8 @@ func (l *lanes) channels(v int32, lid int) func(yield func(int32) bool) {
 	}
 }
 
-// split uses the lanes that are left over: one by one they go to the group of
-// lanes with most routes a lane. Within a group OpenSM draws a lane for each path
-// it is asked for; here bundles take turns.
+// split uses the leftover lanes: each goes to the group of lanes with the most routes a lane.
+// Within a group OpenSM draws a lane for each requested path; here bundles take turns.
 func (l *lanes) split(needed int) {
 	parts := make([]int, needed)
 	for i := range parts {

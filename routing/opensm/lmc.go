@@ -7,8 +7,8 @@ import (
 	"evbench/topology/network"
 )
 
-// used are the switches that routes from one switch to the LIDs of one host
-// leave by, and how many.
+// used are the first switches of the routes from one switch to the LIDs of one host, with their
+// counts.
 type used struct {
 	next   []int32
 	routes []uint32
@@ -32,8 +32,8 @@ func (u *used) add(next int32) {
 	u.routes[i]++
 }
 
-// balanceLMC fills a row where hosts have several LIDs: the first LIDs of all
-// hosts, the switches, the second LIDs of all hosts, and so on.
+// balanceLMC fills a row for hosts with several LIDs: the first LIDs of all hosts, the switches,
+// the second LIDs of all hosts, and so on.
 func (l *ledger) balanceLMC() {
 	total := 0
 	for _, t := range l.v.loaded {
@@ -85,10 +85,9 @@ func (l *ledger) enter(t int32, host network.Node, offset int, u *used) {
 
 func (l *ledger) peer(port uint8) int32 { return l.v.peers(l.s)[port-1] }
 
-// disjoint returns the port with the fewest routes to a switch that no LID of
-// the host goes by yet. Where there is none left, it is the port with the fewest
-// routes, and of those the one whose switch has the fewest of this host. Ports
-// are tried from start on, round about.
+// disjoint returns the port with the fewest routes to a switch that no LID of the host uses yet.
+// Without such a switch, it returns the port with the fewest routes, among equals the one whose
+// switch has the fewest of this host. It tries ports cyclically from start.
 func (l *ledger) disjoint(set []uint64, start int, u *used) uint8 {
 	fresh, freshLoad := uint8(lft.NoPort), ^uint32(0)
 	best, bestLoad, bestUsed := uint8(lft.NoPort), ^uint32(0), ^uint32(0)
@@ -115,7 +114,7 @@ func (l *ledger) disjoint(set []uint64, start int, u *used) uint8 {
 	return best
 }
 
-// around calls try for the ports of a set, from start on and round about.
+// around calls try for the ports of a set, cyclically from start.
 func around(set []uint64, start int, try func(port uint8)) {
 	for _, late := range []bool{false, true} {
 		for w, word := range set {

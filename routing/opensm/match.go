@@ -7,7 +7,7 @@ import (
 	"evbench/topology/network"
 )
 
-// A match finds the nodes of a network in one that was there before, by their GUIDs.
+// A match finds the nodes of a network in an earlier one, by their GUIDs.
 type match struct {
 	old, now *network.Network
 	was      []network.Node // of a node now: the node before, or NoNode
@@ -38,7 +38,7 @@ func (m *match) sameLIDs(v network.Node) bool {
 	return a.LID == b.LID && a.LMC == b.LMC
 }
 
-// before returns what a cable's end was before, and whether it was there.
+// before returns the earlier end for a cable's end, and whether it existed.
 func (m *match) before(e network.End) (network.End, bool) {
 	v := m.was[e.Node]
 	if v == network.NoNode || int(e.Port) > len(m.old.Ends(v)) {
@@ -53,8 +53,8 @@ func (m *match) hadCable(c network.Cable) bool {
 	return there && too && m.old.At(a.Node, int(a.Port)) == b
 }
 
-// onlyLess reports whether the network is the one before without some nodes and
-// cables. A node that no cable leads to is not there.
+// onlyLess reports whether the network is the earlier one without some nodes and cables. A node
+// without a cable counts as absent.
 func (m *match) onlyLess() bool {
 	for v, was := range m.was {
 		v := network.Node(v)
@@ -72,9 +72,8 @@ func (m *match) onlyLess() bool {
 	return true
 }
 
-// carried returns the entries that switches have, in the numbers of the nodes now.
-// Those to LIDs that another node has now, or a host that has moved to another
-// switch, are left out.
+// carried returns the present entries of switches, in the numbers of the nodes now, without entries
+// to LIDs that another node has now, or to a host that has moved to another switch.
 func (m *match) carried(prev *lft.Tables) *lft.Tables {
 	t := lft.New(prev.Engine, m.now)
 	var lids []int
@@ -106,11 +105,11 @@ func (m *match) moved(h network.Node) bool {
 	return a != network.NoNode && b != network.NoNode && m.is[a] != b
 }
 
-// Fits is an error when tables cannot have been made for their network: an entry to a
-// host leads to a port without a cable. With shortest it is one also when an entry is
-// missing or on no shortest way, as after a cable or a switch has come back. Tables of
-// engines that take longer ways, as round a dead cable, only fit without it. That a
-// cable was not there which no shortest way needs cannot be seen.
+// Fits returns an error when tables cannot have been made for their network: an entry to a host
+// leads to a port without a cable. With shortest, a missing entry and one off all shortest ways are
+// errors too, as after a cable or a switch has come back. Tables of engines with longer ways, as
+// round a dead cable, fit only without shortest. Fits cannot detect that a cable was absent which
+// no shortest way needs.
 func Fits(t *lft.Tables, shortest bool) error {
 	v := newView(t.Net)
 	d := v.distances()

@@ -1,18 +1,15 @@
-// Package opensm computes forwarding tables as the subnet manager OpenSM 3.3.23
-// does, entry by entry: its engines minhop, updn, dnup, ftree, sssp and dfsssp; and sar,
-// sssp that looks at the jobs that run (Jobs). Each is
-// written anew from what the original does, as seen from its tables, its memo
-// on scalable routing (Zahavi and Kalka, "OpenSM Unicast Routing Enhancements
-// for Scalability", 2005) and its source files, which the functions name. Engines of
-// shortest paths are those of Hoefler, Schneider and Lumsdaine ("Optimized Routing for
-// Large-Scale InfiniBand Networks", 2009), Domke, Hoefler and Nagel ("Deadlock-Free
-// Oblivious Routing for Arbitrary Topologies", 2011), and Domke and Hoefler
-// ("Scheduling-Aware Routing for Supercomputers").
+// Package opensm computes forwarding tables as the subnet manager OpenSM 3.3.23 does, entry by
+// entry: its engines minhop, updn, dnup, ftree, sssp and dfsssp; and sar, sssp that considers the
+// running jobs (Jobs). Each is written anew from the behaviour of the original: its tables, its
+// memo on scalable routing (Zahavi and Kalka, "OpenSM Unicast Routing Enhancements for
+// Scalability", 2005) and its source files, which the functions name. Engines of shortest paths
+// follow Hoefler, Schneider and Lumsdaine ("Optimized Routing for Large-Scale InfiniBand Networks",
+// 2009), Domke, Hoefler and Nagel ("Deadlock-Free Oblivious Routing for Arbitrary Topologies",
+// 2011), and Domke and Hoefler ("Scheduling-Aware Routing for Supercomputers").
 //
-// An engine sees what a subnet manager sees: the largest connected part of a
-// network, counted in hosts. Switches and hosts outside it have no entries.
-// The order in which OpenSM goes through switches and ports matters where loads
-// are counted; it is that of GUIDs read with their bytes reversed, an accident
+// An engine sees what a subnet manager sees: the largest connected part of a network, counted in
+// hosts. Switches and hosts outside it have no entries. OpenSM's order of switches and ports
+// matters where loads are counted. It is the order of GUIDs with their bytes reversed, an accident
 // of a map keyed by numbers in network order on little-endian machines.
 //
 // OpenSM also knows the GUID of the system a node is in. A network.Network does not; a
@@ -28,8 +25,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A view is a network as OpenSM goes through it. Switches are called by their
-// index; a slot is a port of a switch, ports of one switch lying together.
+// A view is a network in OpenSM's order. Switches have their index as name. A slot is a port of a
+// switch; ports of one switch lie together.
 type view struct {
 	net   *network.Network
 	lmc   uint8   // OpenSM's option: the largest of a host
@@ -89,8 +86,8 @@ func (v *view) cables() {
 	}
 }
 
-// look finds the largest part and puts its switches in order. A part without
-// hosts has no subnet manager and is not seen.
+// look finds the largest part and orders its switches. A part without hosts has no subnet manager
+// and is not seen.
 func (v *view) look() {
 	most := 0
 	for _, part := range v.net.SwitchParts() {
@@ -114,7 +111,7 @@ func (v *view) look() {
 
 func (v *view) peers(s int32) []int32 { return v.peer[v.first[s]:v.first[s+1]] }
 
-// key is what OpenSM's map of switches is sorted by.
+// key is the sort key of OpenSM's map of switches.
 func (v *view) key(s int32) uint64 { return bits.ReverseBytes64(v.guid(s)) }
 
 func (v *view) guid(s int32) uint64 { return v.net.Info(v.net.Switch(int(s))).GUID }
@@ -126,8 +123,7 @@ func (v *view) lids(h network.Node) (base, count int) {
 	return int(i.LID), 1 << i.LMC
 }
 
-// rows calls do for each switch seen, on all processors. It must touch nothing
-// but the switch's own.
+// rows calls do for each switch seen, on all processors. do must change only the switch's own data.
 func (v *view) rows(do func(s int32)) {
 	parallel.Each(0, len(v.order), func(_, i int) { do(v.order[i]) })
 }

@@ -120,7 +120,6 @@ func endOf(n *network.Network, name string, port uint8) network.End {
 	return network.End{Node: v, Port: port}
 }
 
-// isolated returns the names of nodes without a cable.
 func isolated(n *network.Network) []string {
 	var names []string
 	for v := range network.Node(n.Nodes()) {

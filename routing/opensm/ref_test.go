@@ -36,7 +36,6 @@ func build(t testing.TB, g network.PGFT, lmc int) *network.Network {
 	return n
 }
 
-// top returns the switches of the highest level.
 func top(n *network.Network, g network.PGFT) []network.Node {
 	count := 1
 	for _, w := range g.W {

@@ -8,8 +8,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A Change is something that differs between a network and the one that saved tables
-// were made for: a row of Table 1 of the memo (§7), and one that is not in it.
+// A Change is a difference between a network and the network of saved tables: a row of Table 1 of
+// the memo (§7), or one missing there.
 type Change int
 
 const (
@@ -31,7 +31,7 @@ var changeNames = [changes]string{"new switch", "missing switch", "new cable", "
 
 func (c Change) String() string { return changeNames[c] }
 
-// An Effect is what a change does to what was saved.
+// An Effect is the effect of a change on saved data.
 type Effect struct {
 	MinHops bool // the min-hop tables are invalid: shortest ways are searched anew
 	Entries bool // all entries are invalid
@@ -39,8 +39,8 @@ type Effect struct {
 	Roots   bool // the roots that were found are invalid
 }
 
-// Effects are the rows of Table 1. It says of multicast tables what it says of
-// forwarding tables; they are not computed here.
+// Effects are the rows of Table 1. The table treats multicast tables like forwarding tables; they
+// are not computed here.
 var Effects = [changes]Effect{
 	NewSwitch:        {MinHops: true, Entries: true, Roots: true},
 	MissingSwitch:    {MinHops: true, Entries: true, Roots: true},
@@ -50,7 +50,7 @@ var Effects = [changes]Effect{
 	HostMoved:        {Some: true},
 }
 
-// A Validity says what of saved tables was still valid after a restart.
+// A Validity says which parts of saved tables were still valid after a restart.
 type Validity struct {
 	Effect
 	Changes [changes][]string // names of nodes, or of ports of cables
@@ -58,7 +58,6 @@ type Validity struct {
 	Chosen  int               // other entries of the tables
 }
 
-// WriteText writes the validity for people.
 func (v *Validity) WriteText(w io.Writer) error {
 	for c, names := range v.Changes {
 		if len(names) > 0 {
@@ -77,19 +76,19 @@ func etc(names []string) string {
 	return ""
 }
 
-// Restart returns the tables of a subnet manager that starts anew on a network and finds saved
-// ones: those that it had, for the network saved.Net (memo, §7, Table 1). OpenSM 3.3.23 saves
-// nothing, and chooses all entries anew when it is started. UpDown without roots takes those of
-// the saved tables while the switches are the same.
+// Restart returns the tables of a subnet manager that restarts on a network and finds its saved
+// tables, for the network saved.Net (memo, §7, Table 1). OpenSM 3.3.23 saves nothing, and chooses
+// all entries anew at its start. UpDown without roots takes the roots of the saved tables while the
+// switches are the same.
 //
-// The memo saves sets of ports (min-hop tables). They follow from the cables of
-// saved.Net, so those are saved instead. While they are valid, a new cable is not in
-// them: nothing uses it, and the Net of the tables returned is the network without it.
-// It is used from the next change on that makes them invalid.
+// The memo saves sets of ports (min-hop tables). They follow from the cables of saved.Net, which is
+// saved in their place. While they are valid, they lack new cables: no route uses a new cable, and
+// the Net of the returned tables leaves it out. It is used from the next change on that makes them
+// invalid.
 //
-// What the memo does not say: entries that new min-hop tables do not have are
-// chosen anew too, since kept ones could form loops; so are those to a host that has
-// moved to another switch. Entries are chosen as After does.
+// Two points beyond the memo: entries outside the new min-hop tables are chosen anew too, since
+// kept ones could form loops; so are entries to a host that has moved to another switch. Entries
+// are chosen as After does.
 func (e Engine) Restart(n *network.Network, roots []network.Node, saved *lft.Tables) (*lft.Tables, *Validity, error) {
 	m := newMatch(saved.Net, n)
 	is := &Validity{}
@@ -135,9 +134,8 @@ func (is *Validity) count(t, carried *lft.Tables) {
 	}
 }
 
-// changes lists what has changed, and returns the new cables between switches. Only
-// what a subnet manager sees counts; cables of new and missing switches are
-// not listed.
+// changes lists the changes, and returns the new cables between switches. Only what a subnet
+// manager sees counts. It does not list cables of new and missing switches.
 func (m *match) changes(is *Validity) (added []network.Cable) {
 	before, now := newView(m.old), newView(m.now)
 	for i, seen := range now.seen {
@@ -184,7 +182,7 @@ func (m *match) staysAt(before, now *view, c network.Cable) bool {
 	return true
 }
 
-// joined reports whether a cable that was there before joins two nodes.
+// joined reports whether an earlier cable joins two nodes.
 func (m *match) joined(a, b network.Node) bool {
 	for p, far := range m.now.Ends(a) {
 		if far.Node == b && m.hadCable(network.Cable{A: network.End{Node: a, Port: uint8(p + 1)}, B: far}) {

@@ -357,7 +357,6 @@ func TestLiveOpenSM(t *testing.T) {
 	}
 }
 
-// differ reports whether any entry is another.
 func differ(a, b *lft.Tables) bool {
 	for i := range b.Net.Switches() {
 		if !slices.Equal(a.Row(i), b.Row(i)) {

@@ -6,9 +6,9 @@ import (
 	"evbench/routing/lft"
 )
 
-// dice is the generator behind the C function random of the GNU library: r[i] =
-// r[i-3] + r[i-31], seeded by a Lehmer generator, the first 310 numbers thrown
-// away and the lowest bit never shown (glibc manual, "BSD Random").
+// dice is the generator of the C function random of the GNU library: r[i] = r[i-3] + r[i-31],
+// seeded by a Lehmer generator, without the first 310 numbers and without the lowest bit (glibc
+// manual, "BSD Random").
 type dice struct {
 	state [34]uint32
 	at    int
@@ -32,8 +32,7 @@ func newDice(seed uint32) *dice {
 	return d
 }
 
-// roll returns the next number. The state is a ring of 34, of which position at
-// holds the oldest.
+// roll returns the next number. The state is a ring of 34, whose oldest number is at position at.
 func (d *dice) roll() uint32 {
 	n := len(d.state)
 	x := d.state[(d.at+n-3)%n] + d.state[(d.at+n-31)%n]
@@ -42,8 +41,8 @@ func (d *dice) roll() uint32 {
 	return x >> 1
 }
 
-// scattered returns one of the ports with the fewest routes, by lot. It rolls
-// even where there is no choice, as the original does.
+// scattered returns a random one of the ports with the fewest routes. It rolls even for a single
+// port, as the original does.
 func (l *ledger) scattered(set []uint64) uint8 {
 	var ports [256]uint8
 	n, fewest := 0, ^uint32(0)

@@ -23,11 +23,10 @@ func newSearch(g *graph) *search {
 
 const far = math.MaxUint64 / 2
 
-// from searches outwards from a vertex, to which the destination is attached;
-// itself says that the destination is the switch. It is Dijkstra's algorithm with
-// an order of equals that OpenSM's heap makes. OpenSM gives up beyond 2^31, the
-// total weight of four cables of some 23,000 LIDs; this does not.
-// O(C + V log V) for V switches and C cables.
+// from searches outwards from the vertex with the destination; itself says that the destination is
+// the switch. It is Dijkstra's algorithm with the order of equals of OpenSM's heap. OpenSM gives up
+// beyond 2^31, the total weight of four cables of some 23,000 LIDs; this does not. O(C + V log V)
+// for V switches and C cables.
 func (s *search) from(root int32, itself bool) {
 	g := s.g
 	for v := range g.sw {
@@ -42,8 +41,8 @@ func (s *search) from(root int32, itself bool) {
 	}
 }
 
-// begin fills the heap. A host is an element of its own, put in last; it is
-// settled first and reaches its switch with weight 1.
+// begin fills the heap. A host is an element of its own, added last; it is settled first and
+// reaches its switch with weight 1.
 func (s *search) begin(root int32, itself bool) {
 	count := len(s.g.sw)
 	if !itself {
@@ -100,9 +99,8 @@ func (s *search) all() []uint64 {
 	return s.count
 }
 
-// A heap keeps the smallest key at the front; every element has four children.
-// Of equal children the last moves up: which of two equals comes out first is
-// part of what makes tables equal to OpenSM's (complib/cl_heap.c).
+// A heap keeps the smallest key at the front; every element has four children. Of equal children
+// the last moves up: the order of equals makes tables equal to OpenSM's (complib/cl_heap.c).
 type heap struct {
 	item []int32
 	key  []uint64 // of the element at a place
@@ -113,7 +111,7 @@ const arity = 4
 
 func (h *heap) len() int { return len(h.item) }
 
-// fill puts in 0..n-1 in order, with one key.
+// fill adds 0..n-1 in order, with one key.
 func (h *heap) fill(n int, key uint64) {
 	h.item, h.key = h.item[:n], h.key[:n]
 	for i := range n {
@@ -138,7 +136,7 @@ func (h *heap) lower(item int32, key uint64) {
 	h.put(at, item, key)
 }
 
-// pop takes out the front; the last element takes its place and sinks.
+// pop removes the front; the last element takes its place and sinks.
 func (h *heap) pop() int32 {
 	front, end := h.item[0], len(h.item)-1
 	item, key := h.item[end], h.key[end]

@@ -5,11 +5,9 @@ import (
 	"math"
 )
 
-// A spread chooses among the shortest routes to a destination again, with the
-// routes of that very destination in mind. Dijkstra's search lets all switches
-// follow the weights that were there before it, so that many at once choose the
-// cable that was lightest; here each switch sees what the switches farther away
-// have chosen.
+// A spread chooses again among the shortest routes to a destination, with the routes of the same
+// destination in view. In Dijkstra's search all switches follow the earlier weights, so many choose
+// the cable that was lightest. Here each switch sees the choices of switches farther away.
 type spread struct {
 	s    *search
 	hops []int32
@@ -20,10 +18,10 @@ func newSpread(s *search) *spread {
 	return &spread{s: s, hops: make([]int32, len(s.g.sw)), path: make([]uint64, len(s.g.sw))}
 }
 
-// choose takes the result of a search, and how many routes begin at each vertex.
-// From the farthest to the nearest, each vertex takes the neighbour over which the
-// fullest cable on the way is least full, its own routes included, and of equals
-// the least full cable. The weights are those after it. O(C).
+// choose takes the result of a search, and how many routes begin at each vertex. From the farthest
+// to the nearest, each vertex takes the neighbour over which the fullest cable on the way is least
+// full, its own routes included, and of equals the least full cable. The weights include these
+// routes afterwards. O(C).
 func (p *spread) choose(count []uint64) {
 	s, g := p.s, p.s.g
 	p.look()

@@ -5,11 +5,10 @@ import (
 	"evbench/topology/network"
 )
 
-// SSSP returns the tables of OpenSM's engine sssp. Destinations are taken one
-// after the other: hosts of the switches with most hosts first, then switches.
-// All switches get the lightest of the shortest routes to the destination, and
-// each cable of it grows heavier by the number of LIDs that use it. Routes are
-// minimal; they may deadlock. O(D (C + V log V)) for D LIDs, C cables and V
+// SSSP returns the tables of OpenSM's engine sssp. It takes one destination after the other: hosts
+// of the switches with most hosts first, then switches. All switches get the lightest of the
+// shortest routes to the destination, and each cable of it grows heavier by the number of LIDs that
+// use it. Routes are minimal; they may deadlock. O(D (C + V log V)) for D LIDs, C cables and V
 // switches.
 func SSSP(n *network.Network) (*lft.Tables, error) {
 	r, err := routed(n, "sssp")
@@ -19,9 +18,9 @@ func SSSP(n *network.Network) (*lft.Tables, error) {
 	return r.tables, nil
 }
 
-// DFSSSP returns the tables of SSSP, with virtual lanes such that no routes
-// from hosts can deadlock; tooFewLanes if that takes more lanes than there
-// are. Lanes left over are used too, to spread routes.
+// DFSSSP returns the tables of SSSP, with virtual lanes such that no routes from hosts can
+// deadlock; tooFewLanes if that takes more lanes than exist. It also spreads routes over leftover
+// lanes.
 func DFSSSP(n *network.Network, lanes int) (*lft.Tables, error) {
 	r, err := routed(n, "dfsssp")
 	if err != nil {
@@ -53,7 +52,7 @@ type router struct {
 	search *search
 	tables *lft.Tables
 	rows   [][]uint8 // of the vertices
-	spread *spread   // nil: routes are those of the search
+	spread *spread   // nil: routes come from the search
 
 	needed  int   // lanes, to break all cycles
 	perLane []int // routes, before lanes left over are used

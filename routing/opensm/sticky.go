@@ -5,12 +5,12 @@ import (
 	"evbench/topology/network"
 )
 
-// An Engine is one of those that balance routes over sets of ports: MinHop, UpDown, DownUp.
-// Roots are of UpDown. O(S·(E + H·P)) time, S² words of memory, on all processors.
+// An Engine balances routes over sets of ports: MinHop, UpDown, DownUp. Only UpDown uses roots.
+// O(S·(E + H·P)) time, S² words of memory, on all processors.
 type Engine struct {
 	name string
-	// sets are the ports of all switches that lead on towards each other one, and the roots
-	// that were given or found.
+	// sets returns the ports of all switches that lead on towards each other switch, and the given
+	// or found roots.
 	sets func(v *view, roots []network.Node) (*hops, []int32, error)
 }
 
@@ -19,14 +19,14 @@ func (e Engine) Route(n *network.Network, roots []network.Node) (*lft.Tables, er
 	return e.keep(newView(n), roots, nil)
 }
 
-// After routes a network after prev, as a running OpenSM does. prev.Net is the network that
-// prev was made for; nodes of n are found in it by their GUIDs. Roots that are not given are
-// looked for in n, as OpenSM does each time that it routes.
+// After routes a network after prev, as a running OpenSM does. prev.Net is the network that prev
+// was made for; GUIDs match the nodes of n with its nodes. Missing roots are searched in n, as
+// OpenSM does for each routing.
 //
-// Where n has only lost cables, hosts or switches, an entry stays as long as its
-// port is in the engine's set; all others are chosen anew, each with the load that
-// the entries before it leave. Where anything has come, such as a cable plugged in
-// again, all entries are chosen anew (osm_subnet.h: ignore_existing_lfts).
+// Where n has only lost cables, hosts or switches, an entry stays as long as its port is in the
+// engine's set; all others are chosen anew, each with the load that the entries before it leave.
+// Where anything is new, such as a cable plugged in again, all entries are chosen anew
+// (osm_subnet.h: ignore_existing_lfts).
 func (e Engine) After(n *network.Network, roots []network.Node, prev *lft.Tables) (*lft.Tables, error) {
 	m := newMatch(prev.Net, n)
 	if !m.onlyLess() {
@@ -35,8 +35,8 @@ func (e Engine) After(n *network.Network, roots []network.Node, prev *lft.Tables
 	return e.keep(newView(n), roots, m.carried(prev))
 }
 
-// keep chooses all rows but keeps what is in the sets of ports. carried, nil for none, holds the
-// entries that there are, in the numbers of the view's nodes.
+// keep chooses all rows but keeps entries inside the sets of ports. carried, nil for none, holds
+// the present entries, in the numbers of the view's nodes.
 func (e Engine) keep(v *view, roots []network.Node, carried *lft.Tables) (*lft.Tables, error) {
 	h, first, err := e.sets(v, roots)
 	if err != nil {

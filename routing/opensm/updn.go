@@ -8,8 +8,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A course is where a cable leads: towards the roots, away from them, or to a
-// switch of equal rank.
+// A course is the direction of a cable: towards the roots, away from them, or to a switch of equal
+// rank.
 type course uint8
 
 const (
@@ -22,10 +22,9 @@ const (
 // falls back to minhop then.
 var errNoRoots = errors.New("no root switches: none is at one distance from nine of ten hosts")
 
-// UpDown routes along the shortest of the ways that never go up after having
-// gone down: OpenSM's engine updn (osm_ucast_updn.c). Without roots it looks for
-// them as OpenSM does (memo, §4.1). Free of deadlock; pairs that no such way joins
-// have no entry, without a word.
+// UpDown routes along the shortest of the ways that never go up after having gone down: OpenSM's
+// engine updn (osm_ucast_updn.c). Without roots it finds them as OpenSM does (memo, §4.1). Free of
+// deadlock. Pairs without such a way have no entry, without an error.
 var UpDown = Engine{"updn", func(v *view, roots []network.Node) (*hops, []int32, error) {
 	first, err := v.tops(roots)
 	if err != nil {
@@ -34,11 +33,10 @@ var UpDown = Engine{"updn", func(v *view, roots []network.Node) (*hops, []int32,
 	return v.updn(first), first, nil
 }}
 
-// Scatter is UpDown where each route is drawn by lot from the ports that have
-// the fewest so far: OpenSM's option --scatter-ports with this seed. OpenSM
-// starts the C library's generator anew for each computation, so the same seed
-// gives the same tables; they are equal to those of OpenSM where its C library
-// is GNU's. One processor: the order of draws counts.
+// Scatter is UpDown with a random choice among the ports that have the fewest routes so far:
+// OpenSM's option --scatter-ports with this seed. OpenSM starts the C library's generator anew for
+// each computation, so the same seed gives the same tables. They equal OpenSM's if its C library is
+// GNU's. One processor: the order of draws counts.
 func Scatter(n *network.Network, roots []network.Node, seed uint32) (*lft.Tables, error) {
 	if seed == 0 {
 		return UpDown.Route(n, roots)
@@ -97,10 +95,9 @@ func sign(less bool) course {
 	return up
 }
 
-// DownUp routes along the shortest of the ways that never go down after having
-// gone up, ranks being counted from the switches with hosts: OpenSM's engine
-// dnup, for networks whose hosts are at several levels (osm_ucast_dnup.c). On a
-// tree it allows the same ways as UpDown.
+// DownUp routes along the shortest of the ways that never go down after having gone up, with ranks
+// counted from the switches with hosts: OpenSM's engine dnup, for networks whose hosts are at
+// several levels (osm_ucast_dnup.c). On a tree it allows the same ways as UpDown.
 var DownUp = Engine{"dnup", func(v *view, _ []network.Node) (*hops, []int32, error) {
 	rank := v.ranks(v.loaded)
 	courses := v.courses(func(s, t int32) course {
@@ -166,8 +163,8 @@ func (v *view) courses(of func(s, t int32) course) []course {
 	return c
 }
 
-// legal returns the tables that a search from each switch leaves behind which
-// starts in one course and does not turn from bad to the start's course again.
+// legal returns the tables from a search from each switch that starts in one course and does not
+// turn from bad to the start's course again.
 func (v *view) legal(courses []course, start, bad course) *hops {
 	h := v.newHops()
 	parallel.Each(0, (len(v.order)+15)/16, func(_, i int) {
@@ -195,10 +192,9 @@ type walk struct {
 	todo    []int32
 }
 
-// from walks from a target and enters the sets of ports towards it. A switch
-// may wait twice: a shorter way through another port brings it back, heading
-// where that way heads. Nothing else would make the tables of odd networks equal
-// to OpenSM's.
+// from walks from a target and enters the sets of ports towards it. A switch may wait twice: a
+// shorter way through another port brings it back, heading where that way heads. This makes the
+// tables of odd networks equal to OpenSM's.
 func (w *walk) from(target int32) {
 	for i := range w.hops {
 		w.hops[i] = noPath

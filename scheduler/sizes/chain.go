@@ -8,8 +8,8 @@ import (
 	"evbench/topology"
 )
 
-// A Chain is windows of one tree that follow one another: it knows which piece was the last
-// on each port and link, in whichever window, and when that ends if all goes as planned.
+// A Chain is windows of one tree that follow one another. It knows the last piece on each port and
+// link, in any window, and when that piece ends as planned.
 type Chain struct {
 	tree    *topology.Tree
 	windows int32
@@ -20,7 +20,7 @@ type Chain struct {
 
 // A use is the last piece on a wire.
 type use struct {
-	window, piece int32 // windows count from 1; 0: there is none
+	window, piece int32 // windows count from 1; 0: none
 	take          int32 // number among all that dst receives
 	src, dst      uint16
 }
@@ -29,12 +29,12 @@ type use struct {
 type Token struct {
 	Back  int32 // how many windows ago that one is planned, 0: in this one
 	Piece int32 // its place in the Pieces of its window
-	Rank  int32 // its receiver, who tells
+	Rank  int32 // its receiver, which sends the token
 	// Take numbers what Rank receives: 0 is the first of this window, -1 the last of those before.
 	Take int32
 }
 
-// NewChain returns one without windows: the network is quiet.
+// NewChain returns a chain without windows: the network is quiet.
 func NewChain(t *topology.Tree) *Chain {
 	return &Chain{tree: t, last: make([]use, t.Wires()), took: make([]int32, t.Servers())}
 }
@@ -42,10 +42,10 @@ func NewChain(t *topology.Tree) *Chain {
 // Tree returns the tree of all windows.
 func (c *Chain) Tree() *topology.Tree { return c.tree }
 
-// Add has a plan follow. It returns, for each piece in the order of Pieces, the tokens that
-// its sender awaits: of the pieces before it on its receive port, up-link and down-link. None
-// is named twice, and none that the sender itself sent: it sends in the order of Pieces. One
-// that the sender itself received needs no message.
+// Add appends a plan. It returns, for each piece in the order of Pieces, the tokens that its sender
+// awaits, five at most: of the pieces before it on its receive port and the links of its path. No
+// token comes twice, and none is the sender's own: it sends in the order of Pieces. A token that
+// the sender received itself needs no message.
 func (c *Chain) Add(p *Plan) [][]Token {
 	c.windows++
 	first := slices.Clone(c.took)
@@ -66,19 +66,18 @@ func (c *Chain) Add(p *Plan) [][]Token {
 	return out
 }
 
-// wires returns what a piece occupies: its receive port, up-link and down-link. The send
-// port is not among them.
+// wires returns the wires that a piece occupies: its receive port and links, but not its send port.
 func (p *Plan) wires(x placed) []topology.Wire {
 	i, j := int(x.src), int(x.dst)
-	wires := []topology.Wire{p.Tree.ToServer(j)}
-	if x.spine >= 0 {
-		wires = append(wires, p.Tree.Up(p.Tree.Leaf(i), int(x.spine)), p.Tree.Down(p.Tree.Leaf(j), int(x.spine)))
+	wires := append(make([]topology.Wire, 0, maxWires), p.Tree.ToServer(j))
+	if x.path != noPath {
+		wires = between(p.Tree, wires, p.Tree.Leaf(i), p.Tree.Leaf(j), int(x.path))
 	}
 	return wires
 }
 
-// leaves returns when each wire is free, from when the first server has sent all that it
-// sends: then the next window begins.
+// leaves returns when each wire is free, measured from the start of the next window: the moment at
+// which the first server has sent all its pieces.
 func (p *Plan) leaves() []int64 {
 	begin := int64(math.MaxInt64)
 	for _, x := range p.placed {

@@ -4,11 +4,12 @@ import (
 	"math/bits"
 
 	"evbench/scheduler"
+	"evbench/topology"
 )
 
-// A priority says which fragment of a server starts: that with the most, in quarters, of
-// load left at its other end, its own size and the load left on the busiest links of both
-// leaves, where it crosses them.
+// A priority decides which fragment of a server starts: the one with the largest sum, in quarters,
+// of the load left at its other end, its own size and, where it crosses them, the load left on the
+// busiest links of both leaves.
 type priority struct {
 	size, link int64
 	hold       float64 // over what is left of the bound: what has less to go waits
@@ -31,8 +32,8 @@ func (l *lister) list(p priority) int64 {
 	return l.run(0, p)
 }
 
-// run starts what fits now, and whenever a fragment has ended. It gives up, and returns the
-// limit, where a port has too much left to end before that.
+// run starts fragments that fit, now and whenever a fragment has ended. It gives up and returns the
+// limit where a port has too much left to end before the limit.
 func (l *lister) run(now int64, p priority) int64 {
 	l.p, l.wake, l.hopeless = p, 0, false
 	l.p.noise = 4 * p.noise * (l.sum / int64(l.count)) / 100
@@ -57,7 +58,7 @@ func (l *lister) run(now int64, p priority) int64 {
 	return now
 }
 
-// touch notes that a server is to be looked at, if it can start something.
+// touch notes that a server must be looked at, if it can start something.
 func (l *lister) touch(d int, i int32) {
 	if l.ready(d, i) && !l.mark[d][i] {
 		l.mark[d][i] = true
@@ -74,41 +75,60 @@ func (l *lister) touchAll() {
 
 func (l *lister) ready(d int, i int32) bool { return l.side[d].idle[i/64]>>(i%64)&1 == 1 }
 
-// end frees what a fragment has used, or a resource that was not free at first.
+// end frees the resources of a fragment, or a resource that was not free at first.
 func (l *lister) end(id int32) {
 	if id < 0 {
 		l.release(l.late[^id])
 		return
 	}
 	x := &l.placed[id]
-	for d, i := range [2]int{int(x.src), int(x.dst)} {
-		l.release(resource{d, i, scheduler.None})
-		if x.spine >= 0 {
-			l.release(resource{d, int(l.leaf[i]), int(x.spine)})
+	ends := [2]int{int(x.src), int(x.dst)}
+	for d, i := range ends {
+		l.release(resource{side: d, server: i})
+		a, path := int(l.leaf[i]), int(x.path)
+		switch {
+		case x.path == noPath:
+		case l.plain:
+			l.flipSpine(&l.side[d], a, path)
+			l.touchLeaves(d, a, a+1)
+		default:
+			l.used(d, a, int(l.leaf[ends[1-d]]), path, func(used topology.Link) {
+				l.release(resource{side: d, link: used, isLink: true})
+			})
 		}
 	}
 }
 
 func (l *lister) release(r resource) {
 	s := &l.side[r.side]
-	if r.spine == scheduler.None {
-		if s.togo[r.at] > 0 {
-			s.idle[r.at/64] |= 1 << (r.at % 64)
-			l.touch(r.side, int32(r.at))
+	if !r.isLink {
+		if s.togo[r.server] > 0 {
+			s.idle[r.server/64] |= 1 << (r.server % 64)
+			l.touch(r.side, int32(r.server))
 		}
 		return
 	}
-	l.link(s, r.at, r.spine)
-	for n := l.first[r.at] / 64; n*64 < l.first[r.at+1]; n++ {
-		for w := s.idle[n]; w != 0; w &= w - 1 {
-			if i := n*64 + bits.TrailingZeros64(w); int(l.leaf[i]) == r.at {
-				l.touch(r.side, int32(i))
+	l.flip(s, r.link)
+	if n := l.tree.PodLeaves(); r.link.Above { // all of the pod may use it
+		l.touchLeaves(r.side, r.link.Leaf*n, (r.link.Leaf+1)*n)
+	} else {
+		l.touchLeaves(r.side, r.link.Leaf, r.link.Leaf+1)
+	}
+}
+
+// touchLeaves touches the servers of the leaves from a on, before b.
+func (l *lister) touchLeaves(d, a, b int) {
+	from, to := l.first[a], l.first[b]
+	for n := from / 64; n*64 < to; n++ {
+		for w := l.side[d].idle[n]; w != 0; w &= w - 1 {
+			if i := n*64 + bits.TrailingZeros64(w); i >= from && i < to {
+				l.touch(d, int32(i))
 			}
 		}
 	}
 }
 
-// start begins what can begin. What is held back begins when nothing else is under way.
+// start begins the fragments that can begin. Held fragments begin when nothing else is under way.
 func (l *lister) start(now int64) {
 	l.hold = max(0, int64(float64(l.p.hold*float64(l.bound-now))))
 	if l.hold < l.wake {
@@ -123,8 +143,8 @@ func (l *lister) start(now int64) {
 	}
 }
 
-// begin starts the best pair first. A candidate, which is a server with its best partner,
-// whose partner has gone chooses again, and waits for its turn.
+// begin starts the best pair first. A candidate is a server with its best partner. When the partner
+// is taken, the server chooses again and waits for its turn.
 func (l *lister) begin(now int64) {
 	for d := range l.dirty {
 		for _, i := range l.dirty[d] {
@@ -225,36 +245,92 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// meet reports whether a path is free between leaf a on one side and leaf b on the other.
 func (l *lister) meet(near, far *side, a, b int32) bool {
 	y := far.free[int(b)*l.wide:]
 	for n, x := range near.free[int(a)*l.wide : (int(a)+1)*l.wide] {
-		if x&y[n] != 0 {
+		for x &= y[n]; x != 0; x &= x - 1 {
+			if l.high == 0 || l.pod[a] == l.pod[b] || l.anyTop(near, far, a, b, n*64+bits.TrailingZeros64(x)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// anyTop reports whether a top switch is free between the pods of two leaves in a plane.
+func (l *lister) anyTop(near, far *side, a, b int32, k int) bool {
+	x, y := near.top[(int(l.pod[a])*l.spines+k)*l.high:], far.top[(int(l.pod[b])*l.spines+k)*l.high:]
+	for n := range l.high {
+		if x[n]&y[n] != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// open reports whether the path from a server to one of another leaf is free, where it has to be
-// that of a schedule.
+// open reports whether the path between servers of two leaves is free; with a schedule, the
+// schedule's path.
 func (l *lister) open(src, dst int) bool {
 	if l.paths == nil {
 		return true
 	}
-	_, k := l.paths.At(src, dst)
-	free := func(d, i int) bool { return l.side[d].free[int(l.leaf[i])*l.wide+k/64]>>(k%64)&1 == 1 }
-	return free(0, src) && free(1, dst)
+	free, ends := true, [2]int{int(l.leaf[src]), int(l.leaf[dst])}
+	path := l.stated(src, dst)
+	for d, a := range ends {
+		l.used(d, a, ends[1-d], path, func(x topology.Link) { free = free && l.isFree(&l.side[d], x) })
+	}
+	return free
 }
 
-// spine returns the free spine between two leaves with the most bytes left to carry.
-func (l *lister) spine(a, b int) int {
+func (l *lister) stated(src, dst int) int {
+	_, k := l.paths.At(src, dst)
+	return l.tree.PathOf(k, l.paths.Top(src, dst))
+}
+
+func (l *lister) isFree(s *side, x topology.Link) bool {
+	switch {
+	case x.Above:
+		return s.top[(x.Leaf*l.spines+x.Spine)*l.high+x.Top/64]>>(x.Top%64)&1 == 1
+	case s.lane != nil:
+		return s.lane[x.Leaf*l.spines+x.Spine]>>(x.Cable-1)&1 == 1
+	}
+	return s.free[x.Leaf*l.wide+x.Spine/64]>>(x.Spine%64)&1 == 1
+}
+
+// path returns the free path between two leaves over the spine, or plane, with the most bytes left to carry: by the
+// first free cables, or over the top switch whose links carry least so far.
+func (l *lister) path(a, b int) int {
 	best, most := -1, 0.0
 	quota := l.quota[(a*l.tree.Leaves()+b)*l.spines:]
+	up, down := &l.side[0], &l.side[1]
+	apart := l.pod[a] != l.pod[b]
 	for n := range l.wide {
-		for w := l.side[0].free[a*l.wide+n] & l.side[1].free[b*l.wide+n]; w != 0; w &= w - 1 {
+		for w := up.free[a*l.wide+n] & down.free[b*l.wide+n]; w != 0; w &= w - 1 {
 			k := n*64 + bits.TrailingZeros64(w)
-			if best < 0 || quota[k] > most {
+			if (best < 0 || quota[k] > most) && (!apart || l.anyTop(up, down, int32(a), int32(b), k)) {
 				best, most = k, quota[k]
+			}
+		}
+	}
+	switch {
+	case apart:
+		return l.tree.PathOf(best, l.topOf(a, b, best))
+	case up.lane != nil:
+		i, j := bits.TrailingZeros16(up.lane[a*l.spines+best]), bits.TrailingZeros16(down.lane[b*l.spines+best])
+		return l.tree.PathOf(best, l.tree.Lane(i, j))
+	}
+	return best
+}
+
+func (l *lister) topOf(a, b, k int) int {
+	best, least, tops := -1, int64(0), l.tree.Tops()
+	q, r := int(l.pod[a])*l.spines+k, int(l.pod[b])*l.spines+k
+	for n := range l.high {
+		for w := l.side[0].top[q*l.high+n] & l.side[1].top[r*l.high+n]; w != 0; w &= w - 1 {
+			top := n*64 + bits.TrailingZeros64(w)
+			if load := l.side[0].above[q*tops+top] + l.side[1].above[r*tops+top]; best < 0 || load < least {
+				best, least = top, load
 			}
 		}
 	}
@@ -262,12 +338,15 @@ func (l *lister) spine(a, b int) int {
 }
 
 func (l *lister) place(now int64, e, i, j int) {
-	n, k := l.layers[e].Size(i, j), scheduler.None
+	n, path := l.layers[e].Size(i, j), scheduler.None
 	leaf := [2]int{int(l.leaf[i]), int(l.leaf[j])}
 	if leaf[0] != leaf[1] {
-		if k = l.spine(leaf[0], leaf[1]); l.paths != nil {
-			_, k = l.paths.At(i, j)
+		if l.paths != nil {
+			path = l.stated(i, j)
+		} else {
+			path = l.path(leaf[0], leaf[1])
 		}
+		k, _ := l.tree.SpineTop(path)
 		l.quota[(leaf[0]*l.tree.Leaves()+leaf[1])*l.spines+k] -= float64(n)
 	}
 	ends := [2]int{i, j}
@@ -277,8 +356,12 @@ func (l *lister) place(now int64, e, i, j int) {
 		s.left[(e*l.servers+i)*l.words+j/64] &^= 1 << (j % 64)
 		s.idle[i/64] &^= 1 << (i % 64)
 		s.togo[i] -= n
-		if k >= 0 {
-			l.link(s, a, k)
+		if path >= 0 {
+			if l.plain {
+				l.flipSpine(s, a, path)
+			} else {
+				l.take(d, a, leaf[1-d], path, n)
+			}
 			s.out[a] -= n
 			s.press[a] = int64(float64(s.out[a]) * l.busiest[d][a])
 		}
@@ -286,5 +369,15 @@ func (l *lister) place(now int64, e, i, j int) {
 	for l.wait[e]--; l.old < len(l.wait) && l.wait[l.old] == 0; l.old++ {
 	}
 	l.ends.push(entry{rank: now + n, id: int32(len(l.placed))})
-	l.placed = append(l.placed, placed{now, uint16(i), uint16(j), int16(k), uint16(e)})
+	l.placed = append(l.placed, placed{now, uint16(i), uint16(j), pathOf(path), uint16(e)})
+}
+
+func (l *lister) take(d, a, b, path int, bytes int64) {
+	s := &l.side[d]
+	l.used(d, a, b, path, func(x topology.Link) {
+		l.flip(s, x)
+		if x.Above {
+			s.above[(x.Leaf*l.spines+x.Spine)*l.tree.Tops()+x.Top] += bytes
+		}
+	})
 }

@@ -1,7 +1,7 @@
-// Package sizes plans an exchange of fragments whose sizes differ, on a tree of two
-// levels: when each starts, and over which spine, such that no port and no link has two
-// at a time. There are no phases: a fragment starts when its four resources are free, the
-// send port, the receive port, the up-link and the down-link.
+// Package sizes plans an exchange of fragments whose sizes differ: when each starts, and over
+// which path, such that no port and no link has two at a time. There are no phases: a
+// fragment starts when its resources are free, the send port, the receive port, and between
+// leaves the links of its path, two, or four where three levels have it cross a top switch.
 //
 // Servers are ranks 0..S-1 of a topology.Tree, in files positions. Times are byte times:
 // what one byte takes on one link. The package draws no random number except from the
@@ -33,25 +33,14 @@ type Matrix struct {
 
 // NewMatrix returns a matrix of no bytes for the servers of a tree.
 func NewMatrix(t *topology.Tree) (*Matrix, error) {
-	s := t.Servers()
-	switch {
-	case t.Levels() == 3:
-		return nil, fmt.Errorf("%s: sizes are planned on trees of two levels", t.Notation())
-	case s > MaxServers:
-		return nil, fmt.Errorf("%d servers: sizes of at most %d are planned", s, MaxServers)
+	if s := t.Servers(); s > MaxServers {
+		return nil, fmt.Errorf("%d servers: evbench plans sizes of at most %d", s, MaxServers)
 	}
-	return &Matrix{servers: s, bytes: make([]int64, s*s)}, nil
+	return newMatrix(t.Servers()), nil
 }
 
-// Check is an error where fragments with sizes are not planned on a tree.
-func Check(t *topology.Tree) error {
-	if t.Levels() == 3 {
-		return fmt.Errorf("%s: sizes are planned on trees of two levels", t.Notation())
-	}
-	if err := t.AllBoth("fragments with sizes are planned"); err != nil {
-		return err
-	}
-	return t.OneCable("fragments with sizes are planned on trees")
+func newMatrix(servers int) *Matrix {
+	return &Matrix{servers: servers, bytes: make([]int64, servers*servers)}
 }
 
 // Set states the size of the fragment from src to dst, two ranks.
@@ -69,6 +58,9 @@ func (m *Matrix) Set(src, dst int, bytes int64) error {
 	*at = bytes
 	return nil
 }
+
+// Servers returns how many servers send and receive.
+func (m *Matrix) Servers() int { return m.servers }
 
 // Size returns the bytes from src to dst, two ranks.
 func (m *Matrix) Size(src, dst int) int64 { return m.bytes[src*m.servers+dst] }
@@ -106,20 +98,35 @@ func Hash(t *topology.Tree, window ...*Matrix) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// Window returns the exchanges of a table of events, see builder.ReadTable: server k of n builds event k of
-// each exchange, and n lines are an exchange. What a server has for its own event it does not send.
+// Window returns the exchanges of a table of events, see builder.ReadTable. An exchange has one
+// line for each builder; builder k builds its event k. A server does not send to itself.
 func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
-	n := t.Servers()
+	n, each := t.Servers(), t.Builders()
 	lines := len(table) / n
-	if lines == 0 || lines%n > 0 || lines/n > MaxWindow {
-		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, n, MaxWindow)
+	if lines == 0 || lines%each > 0 || lines/each > MaxWindow {
+		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, each, MaxWindow)
 	}
-	window := make([]*Matrix, lines/n)
+	window := make([]*Matrix, lines/each)
 	sum := int64(0)
 	for e := range window {
-		m, err := Exchange(t, func(event uint64, source int) int { return int(table[int(event)*n+source]) }, uint64(e))
+		m, err := NewMatrix(t)
 		if err != nil {
 			return nil, err
+		}
+		event := table[e*each*n:]
+		for dst := range n {
+			if !t.Builds(dst) {
+				continue
+			}
+			for src, bytes := range event[:n] {
+				if src == dst {
+					continue
+				}
+				if err := m.Set(src, dst, int64(bytes)); err != nil {
+					return nil, err
+				}
+			}
+			event = event[n:]
 		}
 		window[e], sum = m, sum+m.Sum()
 	}
@@ -127,4 +134,21 @@ func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
 		return nil, errors.New("no fragment between two servers has bytes")
 	}
 	return window, nil
+}
+
+// meets returns an error where a server sends without reading, or receives without building.
+func (m *Matrix) meets(t *topology.Tree) error {
+	if !t.Roles() {
+		return nil
+	}
+	for at, n := range m.bytes {
+		switch src, dst := at/m.servers, at%m.servers; {
+		case n == 0:
+		case !t.Reads(src):
+			return fmt.Errorf("%s to %s: %d bytes, but %s does not read", t.ServerName(src), t.ServerName(dst), n, t.ServerName(src))
+		case !t.Builds(dst):
+			return fmt.Errorf("%s to %s: %d bytes, but %s does not build", t.ServerName(src), t.ServerName(dst), n, t.ServerName(dst))
+		}
+	}
+	return nil
 }

@@ -35,8 +35,24 @@ func TestWindowOfTable(t *testing.T) {
 		_, err := sizes.Window(tr, tt.table)
 		expect.True(t, err != nil && strings.Contains(err.Error(), tt.want), "%s: %v, want %q", tt.name, err, tt.want)
 	}
-	pods := expect.Value(topology.New(topology.Options{Ports: 2, Leaves: 4, Pods: 2}))(t)
-	expect.Error(t, expect.Err(sizes.Window(pods, make([]uint32, pods.Servers()*pods.Servers()))), "two levels")
+}
+
+// An exchange has a line for each builder; nobody sends who does not read, or receives who does not build.
+func TestRoles(t *testing.T) {
+	tr := expect.Value(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2}).WithRoles("server0-2", "server2-3"))(t)
+	window := expect.Value(sizes.Window(tr, []uint32{1, 2, 3, 0, 4, 5, 6, 0, 7, 0, 0, 0, 0, 0, 0, 0}))(t)
+	m := window[0]
+	expect.MustTrue(t, len(window) == 2 && m.Size(0, 2) == 1 && m.Size(1, 2) == 2 && m.Size(2, 3) == 6 && m.Sum() == 18 && window[1].Size(0, 2) == 7, "%+v", window)
+	for _, order := range []string{"", sizes.OrderFORS} {
+		p := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Order: order}))(t)
+		expect.True(t, p.Len() == 6 && p.Time >= p.Bound.Time && p.Bound.Time == 15, "%+v", p)
+	}
+	expect.Error(t, expect.Err(sizes.Window(tr, make([]uint32, 12))), "3 lines: an exchange of 4 servers has 2")
+	window = expect.Value(sizes.Window(tr, []uint32{1, 2, 3, 9, 4, 5, 6, 0}))(t)
+	expect.Error(t, expect.Err(sizes.MakeWindow(tr, window, sizes.Options{})), "server3 to server2: 9 bytes, but server3 does not read")
+	m = expect.Value(sizes.NewMatrix(tr))(t)
+	expect.Must(t, m.Set(2, 1, 5))
+	expect.Error(t, expect.Err(sizes.Make(tr, m, sizes.Options{})), "server2 to server1: 5 bytes, but server1 does not build")
 }
 
 func digest(lines string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(lines))) }

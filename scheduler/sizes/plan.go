@@ -3,6 +3,7 @@ package sizes
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"evbench/scheduler"
 	"evbench/topology"
@@ -11,7 +12,7 @@ import (
 // A Piece is a fragment, or a part of one, in byte times and bytes. Servers are ranks.
 type Piece struct {
 	Src, Dst int
-	Spine    int // scheduler.None within a leaf
+	Path     int // topology.Tree.PathOf; scheduler.None within a leaf
 	Start    int64
 	Bytes    int64
 	Offset   int64 // of its first byte in the fragment
@@ -43,8 +44,17 @@ const (
 type placed struct {
 	start    int64
 	src, dst uint16
-	spine    int16
+	path     uint16 // noPath within a leaf
 	layer    uint16 // its exchange, plus the length of the window for each part before it
+}
+
+const noPath = math.MaxUint16 // above topology.MaxPorts², which bounds paths
+
+func pathOf(path int) uint16 {
+	if path == scheduler.None {
+		return noPath
+	}
+	return uint16(path)
 }
 
 // Options steer the search for a plan; the zero value works.
@@ -58,11 +68,11 @@ type Options struct {
 	// Overhead, in byte times, comes before each fragment when it is sent in order with
 	// tokens: a token and a message. Plans are compared by their time with it.
 	Overhead int64
-	// Paths: fragments take the spines of this schedule, which has one from each leaf to each
-	// server, and OrderFORS is its order; nil: any spines.
+	// Paths: fragments take the paths of this schedule, which has one from each leaf to each
+	// server, and OrderFORS is its order; nil: any paths.
 	Paths *scheduler.Schedule
-	// After: the plan follows the windows of a chain, of the same tree: what still uses
-	// ports and links is waited for. nil: the network is quiet.
+	// After: the plan follows the windows of a chain of the same tree and waits for ports and links
+	// that they still use. nil: the network is quiet.
 	After *Chain
 }
 
@@ -76,7 +86,11 @@ func (p *Plan) Pieces() func(yield func(Piece) bool) {
 		sent := map[[2]int]int64{} // of fragments in parts
 		for _, x := range p.placed {
 			i, j, e := int(x.src), int(x.dst), int(x.layer)%w
-			piece := Piece{i, j, int(x.spine), x.start, p.layers[x.layer].Size(i, j), 0, e}
+			path := int(x.path)
+			if x.path == noPath {
+				path = scheduler.None
+			}
+			piece := Piece{i, j, path, x.start, p.layers[x.layer].Size(i, j), 0, e}
 			if piece.Bytes < p.Window[e].Size(i, j) {
 				f := [2]int{e, i*p.Tree.Servers() + j}
 				piece.Offset = sent[f]
@@ -95,7 +109,7 @@ func (p *Plan) Len() int { return len(p.placed) }
 // Efficiency returns the bound over the time: 1 is optimal.
 func (p *Plan) Efficiency() float64 { return float64(p.Bound.Time) / float64(p.Time) }
 
-// similar is up to which largest size over the mean the order of FORS is tried.
+// similar is the ratio of largest to mean size up to which the order of FORS is tried.
 const similar = 1.3
 
 // Make plans one exchange, as MakeWindow.
@@ -103,15 +117,15 @@ func Make(t *topology.Tree, m *Matrix, o Options) (*Plan, error) {
 	return MakeWindow(t, []*Matrix{m}, o)
 }
 
-// MakeWindow plans exchanges back to back on a two-level tree: a server that has nothing to do in
-// the oldest exchange goes on with the next. The bound is that of all together. It keeps the best
-// of a portfolio: the order of FORS' phases where sizes are similar, and list schedules with
-// several priorities and seeds. It ends early at the bound. Leaves that share no live spine and
-// have bytes for each other are a *topology.UnreachableError.
+// MakeWindow plans exchanges back to back: a server that has nothing to do in the oldest exchange
+// starts the next. One bound covers all exchanges. MakeWindow keeps the best of a portfolio: the
+// order of FORS' phases where sizes are similar, and list schedules with several priorities and
+// seeds. It ends early at the bound. Leaves that share no live path and have bytes for each other
+// are a *topology.UnreachableError.
 func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 	sum, err := add(t, window)
 	if err == nil {
-		err = Check(t)
+		err = sum.meets(t)
 	}
 	if err != nil {
 		return nil, err
@@ -188,8 +202,8 @@ const (
 	poor     = 0.96      // bound over time that asks for up to two more runs
 )
 
-// lists tries list schedules, then other ends of the best of them: its last fragments in
-// another order, and in parts.
+// lists tries list schedules, then other ends of the best ones: their last fragments in another
+// order, and in parts.
 func (p *Plan) lists(l *lister, o Options) {
 	each := max(1, l.count/l.servers) // fragments of a server
 	end := max(6, min(16, each/4))    // those in the tail
@@ -244,9 +258,9 @@ func (p *Plan) similar(l *lister) bool {
 	return float64(largest) <= similar*float64(l.sum)/float64(l.count)
 }
 
-// keep takes the schedule that the lister holds if it is better than the best so far:
-// shorter with overheads, then shorter. After other windows half the mean time at which a
-// port is free counts as well: then the next window can use it.
+// keep takes the schedule of the lister if it is better than the best so far: shorter with
+// overheads, then shorter. After other windows half the mean time at which a port is free counts as
+// well, as the next window can use the port.
 func (p *Plan) keep(l *lister, order string, overhead int64) {
 	if l.hopeless {
 		return

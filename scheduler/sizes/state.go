@@ -8,15 +8,15 @@ import (
 	"evbench/topology"
 )
 
-// A lister makes list schedules (Graham 1966, with four resources to a fragment): at time 0,
+// A lister makes list schedules (Graham 1966, with four or six resources to a fragment): at time 0,
 // and whenever a fragment has ended, it starts what fits. In what follows d is a side: 0 sends
 // over up-links, 1 receives over down-links; i is a server on that side and j one on the other;
-// a, b are leaves, k is a spine, e a layer, x a fragment that has its start.
+// a, b are leaves, q, r their pods, k is a spine or plane, e a layer, x a fragment that has its start.
 type lister struct {
 	tree            *topology.Tree
 	window          []*Matrix // the exchanges, oldest first
 	servers, spines int
-	leaf            []int32
+	leaf, pod       []int32             // of servers, and of leaves
 	first           []int               // rank of the first server of each leaf, and their number
 	count           int                 // fragments that have bytes
 	sum             int64               // their bytes
@@ -25,15 +25,22 @@ type lister struct {
 	paths           *scheduler.Schedule // whose spines fragments take; nil: any
 	late            []resource          // that are not free at 0
 	free, bare      []int64             // by wire, when timed has it free at last, with overheads and without
-	words, wide     int                 // of a set of servers, and of one of spines
-	busiest         [2][]float64        // by side and leaf, which part of its bytes its busiest link has
-	fresh           state               // before the first start
-	cut             int64               // when run saves its state
-	saved           state
+	shape
+	busiest [2][]float64 // by side and leaf, which part of its bytes its busiest link has
+	fresh   state        // before the first start
+	cut     int64        // when run saves its state
+	saved   state
 
 	state            // of the schedule in the making
 	layers []*Matrix // the window, then parts: layer n is of exchange n % len(window)
 	choice
+}
+
+// A shape is what the sizes of a tree decide.
+type shape struct {
+	words, wide int  // of a set of servers, and of one of spines
+	high        int  // of one of top switches; 0 on two levels
+	plain       bool // two levels with single cables
 }
 
 // A choice is what decides which fragment starts next.
@@ -59,14 +66,21 @@ type state struct {
 	side   [2]side   // sending, receiving
 }
 
-// A resource is a link, or the port of a server.
-type resource struct{ side, at, spine int } // at: leaf, or where the spine is None the server
+// A resource is a link in one direction, or the port of a server.
+type resource struct {
+	side, server int // of a port
+	link         topology.Link
+	isLink       bool
+}
 
-// A side is what a state has of sending, or of receiving.
+// A side holds the sending, or the receiving, of a state.
 type side struct {
 	left  []uint64 // by layer and server, the others whose fragments have not started
 	idle  []uint64 // servers whose port is free and that have something left
-	free  []uint64 // by leaf, spines to which the up-link, or the down-link, is free
+	free  []uint64 // by leaf, spines to which an up-link, or a down-link, is free
+	lane  []uint16 // by leaf and spine, which parallel cables are; nil: there is one
+	top   []uint64 // by pod and plane, top switches to which the link is; nil on two levels
+	above []int64  // by pod, plane and top switch, bytes that have started there; likewise
 	togo  []int64  // by server, bytes not yet started
 	out   []int64  // by leaf, the same to other leaves, or from them
 	press []int64  // by leaf, the same on its busiest link
@@ -78,6 +92,7 @@ func (s *state) assign(o *state) {
 	for d := range s.side {
 		x, y := &s.side[d], &o.side[d]
 		x.left, x.idle, x.free = append(x.left[:0], y.left...), append(x.idle[:0], y.idle...), append(x.free[:0], y.free...)
+		x.lane, x.top, x.above = append(x.lane[:0], y.lane...), append(x.top[:0], y.top...), append(x.above[:0], y.above...)
 		x.togo = append(x.togo[:0], y.togo...)
 		x.out, x.press = append(x.out[:0], y.out...), append(x.press[:0], y.press...)
 	}
@@ -86,7 +101,14 @@ func (s *state) assign(o *state) {
 // newLister prepares schedules of a window. until says when each wire is free; nil: at 0.
 func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *scheduler.Shares, until []int64) *lister {
 	s, leaves, spines := t.Servers(), t.Leaves(), t.Spines()
-	l := &lister{tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until, free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), choice: choice{limit: math.MaxInt64}, words: (s + 63) / 64, wide: (spines + 63) / 64}
+	l := &lister{
+		tree: t, window: window, layers: window, servers: s, spines: spines, bound: bound, until: until,
+		free: make([]int64, t.Wires()), bare: make([]int64, t.Wires()), choice: choice{limit: math.MaxInt64},
+		shape: shape{words: (s + 63) / 64, wide: (spines + 63) / 64, high: (t.Tops() + 63) / 64, plain: t.Levels() == 2 && t.Cables() == 1},
+	}
+	for a := range leaves {
+		l.pod = append(l.pod, int32(t.Pod(a)))
+	}
 	for rank, leaf := range t.LeafOfRanks() {
 		l.leaf = append(l.leaf, int32(leaf))
 		for len(l.first) <= leaf {
@@ -97,8 +119,14 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 		l.first = append(l.first, s)
 	}
 	for d := range l.fresh.side {
-		l.fresh.side[d] = side{make([]uint64, len(window)*s*l.words), make([]uint64, l.words), make([]uint64, leaves*l.wide),
-			make([]int64, s), make([]int64, leaves), make([]int64, leaves)}
+		l.fresh.side[d] = side{
+			left: make([]uint64, len(window)*s*l.words), idle: make([]uint64, l.words), free: make([]uint64, leaves*l.wide),
+			top: make([]uint64, t.Middles()*l.high), above: make([]int64, t.Middles()*t.Tops()),
+			togo: make([]int64, s), out: make([]int64, leaves), press: make([]int64, leaves),
+		}
+		if t.Cables() > 1 {
+			l.fresh.side[d].lane = make([]uint16, leaves*spines)
+		}
 		l.mark[d], l.busiest[d] = make([]bool, s), make([]float64, leaves)
 	}
 	l.fresh.wait = make([]int, len(window))
@@ -121,7 +149,7 @@ func newLister(t *topology.Tree, window []*Matrix, bound int64, shares *schedule
 	return l
 }
 
-// share frees the live links, and notes what each is to carry.
+// share frees the live links, and notes the planned load of each.
 func (l *lister) share(shares *scheduler.Shares) {
 	t, leaves, spines := l.tree, l.tree.Leaves(), l.spines
 	for a := range leaves {
@@ -134,46 +162,55 @@ func (l *lister) share(shares *scheduler.Shares) {
 			}
 		}
 		for k := range spines {
-			if t.Alive(a, k) {
-				l.link(&l.fresh.side[0], a, k)
-				l.link(&l.fresh.side[1], a, k)
-			}
+			load[0][k] /= float64(max(1, t.Live(a, k)))
+			load[1][k] /= float64(max(1, t.Live(a, k)))
 		}
 		for d := range load {
 			l.busiest[d][a] = slices.Max(load[d]) / float64(max(1, l.fresh.side[d].out[a]))
 			l.fresh.side[d].press[a] = int64(slices.Max(load[d]))
 		}
 	}
+	l.links(func(x topology.Link) {
+		l.flip(&l.fresh.side[0], x)
+		l.flip(&l.fresh.side[1], x)
+	})
 }
 
-// occupy takes what is not free at 0, and notes when it is. The bound becomes at least what
-// a port needs that has its own bytes to carry from then on.
-func (l *lister) occupy() {
-	t := l.tree
-	for d := range l.fresh.side {
-		s, port, link := &l.fresh.side[d], t.FromServer, t.Up
-		if d == 1 {
-			port, link = t.ToServer, t.Down
-		}
-		for i := range l.servers {
-			if end := l.until[port(i)]; end > 0 && s.togo[i] > 0 {
-				s.idle[i/64] &^= 1 << (i % 64)
-				l.await(end, resource{d, i, scheduler.None})
-				l.bound = max(l.bound, end+s.togo[i])
-			}
-		}
-		for a := range t.Leaves() {
-			for k := range t.Spines() {
-				if end := l.until[link(a, k)]; end > 0 && t.Alive(a, k) {
-					l.link(s, a, k)
-					l.await(end, resource{d, a, k})
-				}
-			}
+// links visits the live links.
+func (l *lister) links(visit func(topology.Link)) {
+	for id := range l.tree.AllLinks() {
+		if x := l.tree.LinkOf(id); l.tree.LinkAlive(x) {
+			visit(x)
 		}
 	}
 }
 
-// await notes when a resource is free. The ends of such have negative numbers.
+// occupy takes the resources that are not free at 0, and notes when they are. The bound rises to
+// the need of a port that carries its own bytes from then on.
+func (l *lister) occupy() {
+	t := l.tree
+	for d := range l.fresh.side {
+		s, port := &l.fresh.side[d], t.FromServer
+		if d == 1 {
+			port = t.ToServer
+		}
+		for i := range l.servers {
+			if end := l.until[port(i)]; end > 0 && s.togo[i] > 0 {
+				s.idle[i/64] &^= 1 << (i % 64)
+				l.await(end, resource{side: d, server: i})
+				l.bound = max(l.bound, end+s.togo[i])
+			}
+		}
+		l.links(func(x topology.Link) {
+			if end := l.until[int(t.UpWire(x))+d]; end > 0 {
+				l.flip(s, x)
+				l.await(end, resource{side: d, link: x, isLink: true})
+			}
+		})
+	}
+}
+
+// await notes when a resource is free. Ends of resources have negative numbers.
 func (l *lister) await(end int64, r resource) {
 	l.fresh.ends.push(entry{rank: end, id: ^int32(len(l.late))})
 	l.late = append(l.late, r)
@@ -189,7 +226,32 @@ func (l *lister) add(d, e, i, j int, n int64) {
 	}
 }
 
-// link frees the link of a leaf to a spine, or occupies it.
-func (l *lister) link(s *side, a, k int) {
-	s.free[a*l.wide+k/64] ^= 1 << (k % 64)
+// flip frees a link, or occupies it.
+func (l *lister) flip(s *side, x topology.Link) {
+	if x.Above {
+		s.top[(x.Leaf*l.spines+x.Spine)*l.high+x.Top/64] ^= 1 << (x.Top % 64)
+		return
+	}
+	if s.lane != nil {
+		lanes := &s.lane[x.Leaf*l.spines+x.Spine]
+		was := *lanes
+		if *lanes ^= 1 << (x.Cable - 1); was != 0 && *lanes != 0 {
+			return
+		}
+	}
+	l.flipSpine(s, x.Leaf, x.Spine)
+}
+
+func (l *lister) flipSpine(s *side, leaf, spine int) {
+	s.free[leaf*l.wide+spine/64] ^= 1 << (spine % 64)
+}
+
+// used visits the links of a path between leaves on one side: of leaf at, and above it.
+func (l *lister) used(d, at, other, path int, visit func(topology.Link)) {
+	k, above := l.tree.SpineTop(path)
+	up, down := l.tree.LaneCables(above)
+	visit(l.tree.Cable(at, k, [2]int{up, down}[d]))
+	if l.pod[at] != l.pod[other] {
+		visit(topology.Link{Leaf: int(l.pod[at]), Spine: k, Above: true, Top: above})
+	}
 }

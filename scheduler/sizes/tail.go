@@ -6,8 +6,8 @@ func (l *lister) tail(p priority, saved *state) int64 {
 	return l.run(l.cut, p)
 }
 
-// split cuts each fragment that has not started in a saved state into so many parts of
-// about the same size, of at least so many bytes, each on a layer of its own.
+// split cuts each fragment that has not started in a saved state into that many parts of about the
+// same size, each of at least that many bytes and on a layer of its own.
 func (l *lister) split(s *state, parts int, least int64) {
 	w := len(l.window)
 	layers := append([]*Matrix(nil), l.window...)

@@ -20,7 +20,15 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 	names := slices.Sorted(maps.Keys(distributions))
 	for n := range cases {
 		m0 := 1 + rng.IntN(6)
-		tr := broken(t, topology.Options{Ports: m0, Leaves: 2 + rng.IntN(4)}, rng.IntN(m0), rng.Uint64())
+		o := topology.Options{Ports: m0, Leaves: 2 + rng.IntN(4)}
+		switch n % 5 {
+		case 3:
+			o = topology.Options{Ports: 1 + rng.IntN(3), Leaves: 2 * (2 + rng.IntN(2)), Pods: 2 + rng.IntN(2), Spines: m0, Tops: 1 + rng.IntN(3)}
+			o.Leaves = o.Pods * (1 + rng.IntN(3))
+		case 4:
+			o.Spines, o.Cables = 1+rng.IntN(3), 1+rng.IntN(3)
+		}
+		tr := broken(t, o, rng.IntN(m0), rng.Uint64())
 		if tr.Connected() != nil {
 			continue
 		}
@@ -28,14 +36,14 @@ func windows(t *testing.T, cases int, use func(name string, tr *topology.Tree, w
 		for range 1 + n%4 {
 			window = append(window, drawn(t, tr, names[rng.IntN(len(names))], 1+rng.IntN(2000), rng.Uint64()))
 		}
-		o := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
-		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, o)
+		of := sizes.Options{Seed: rng.Uint64(), Overhead: rng.Int64N(2) * 100, Split: n%3 == 0}
+		use(fmt.Sprintf("%s without %v, %d exchanges", tr.Notation(), tr.DownNames(), len(window)), tr, window, of)
 	}
 }
 
 // occupied returns what a piece occupies.
 func occupied(tr *topology.Tree, x sizes.Piece) []topology.Wire {
-	return tr.Path(nil, x.Src, x.Dst, x.Spine)
+	return tr.Path(nil, x.Src, x.Dst, x.Path)
 }
 
 // Each byte of each exchange once, no port and no link twice at a time, live links, and
@@ -47,7 +55,7 @@ func TestWindow(t *testing.T) {
 		type fragment struct{ exchange, src, dst int }
 		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)
 		for x := range p.Pieces() {
-			expect.MustFalse(t, x.Bytes < 1 || x.Spine >= 0 && (!tr.Alive(tr.Leaf(x.Src), x.Spine) || !tr.Alive(tr.Leaf(x.Dst), x.Spine)),
+			expect.MustFalse(t, x.Bytes < 1 || (x.Path >= 0) == (tr.Leaf(x.Src) == tr.Leaf(x.Dst)) || x.Path >= 0 && !tr.PathAlive(tr.Leaf(x.Src), tr.Leaf(x.Dst), x.Path),
 				"%s: %+v", name, x)
 			if f := (fragment{x.Exchange, x.Src, x.Dst}); sent[f] != x.Offset {
 				t.Fatalf("%s: %+v after %d bytes", name, x, sent[f])
@@ -179,8 +187,8 @@ func TestPaths(t *testing.T) {
 			p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
 			free := make([]int64, tr.Wires())
 			for x := range p.Pieces() {
-				if _, k := s.At(x.Src, x.Dst); x.Spine != k {
-					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Spine, k)
+				if _, k := s.At(x.Src, x.Dst); x.Path != tr.PathOf(k, s.Top(x.Src, x.Dst)) {
+					t.Fatalf("%s: %d to %d over spine %d, want %d", name, x.Src, x.Dst, x.Path, k)
 				}
 				for _, w := range occupied(tr, x) {
 					expect.MustTrue(t, x.Start >= free[w], "%s: %d to %d starts at %d, the wire is free at %d", name, x.Src, x.Dst, x.Start, free[w])

@@ -5,25 +5,25 @@ import (
 	"math/bits"
 )
 
-// A Message is what a source sends to one destination.
+// A Message goes from a source to one destination.
 type Message struct {
 	Dst   int32
 	Flits int64
 	Start Time // created at; not before
 	Tag   int32
-	// Via are the links by which the packets leave the first two switches that have a
-	// choice, plus one; 0 leaves it to the routes.
+	// Via are the links by which the packets leave the first two switches that have a choice, plus
+	// one; 0 leaves the choice to the routes.
 	Via [2]int32
 }
 
-// A Source says what hosts send. A host has one message at a time: it asks for the next
-// when the last flit of the one before has left the generator.
+// A Source gives hosts their messages. A host has one message at a time: it asks for the next when
+// the last flit of the one before has left the generator.
 type Source interface {
-	// Next returns the next message of a host; ok is false when it has none, until Wake.
+	// Next returns the next message of a host. ok is false when there is none until Wake.
 	Next(host int32, now Time) (m Message, ok bool)
 }
 
-// A Listener is a Source that is told what happens: workers that build events.
+// A Listener is a Source that hears of events: workers that build events.
 type Listener interface {
 	Source
 	// Received is called when all of a message has been received.
@@ -55,7 +55,7 @@ type message struct {
 	began      Time
 }
 
-// A line is one direction of a link: what is common to its lanes.
+// A line is one direction of a link: the state that its lanes share.
 type line struct {
 	next    Time // a flit may begin at
 	read    Time // the receiving port may read its next flit at
@@ -130,9 +130,9 @@ func New(p Params, w *Wires, r *Routes, src Source, seed uint64) (*Engine, error
 	return e, nil
 }
 
-// shiftFor returns the width of a bucket of the calendar, as a power of two: about a flit in
-// a small network, less in a large one, so that few events share a bucket, but wide enough
-// for the calendar to reach some flits ahead.
+// shiftFor returns the width of a bucket of the calendar, as a power of two: about a flit in a
+// small network, less in a large one, so that few events share a bucket. The calendar must still
+// reach some flits ahead.
 func shiftFor(w *Wires) uint {
 	flit := uint64(w.Flit[0])
 	width := max(flit/uint64(1+len(w.To)/linksABucket), flit*reach/buckets)
@@ -144,7 +144,7 @@ const (
 	reach        = 64 // flits
 )
 
-// Run handles events until a time, or until there are none.
+// Run handles events until a time, or until none is left.
 func (e *Engine) Run(until Time) error {
 	if e.now == 0 {
 		for h := range e.hs {
@@ -181,10 +181,10 @@ func (e *Engine) handle(ev event) {
 
 func (e *Engine) at(t Time, kind int, a, b int32) { e.q.push(event{max(t, e.now), id(kind, a, b)}) }
 
-// Call has the listener called at a time.
+// Call makes the engine call the listener at a time.
 func (e *Engine) Call(t Time) { e.at(t, evCall, 0, 0) }
 
-// Wake has a host that had nothing to send ask again.
+// Wake makes a host without messages ask again.
 func (e *Engine) Wake(h int32) {
 	if s := &e.hs[h]; s.msg < 0 && !s.busy {
 		e.more(h, e.now)
@@ -194,9 +194,9 @@ func (e *Engine) Wake(h int32) {
 // Carried returns the flits that have been sent on a link.
 func (e *Engine) Carried(l int32) int64 { return e.ln[l].carried }
 
-// Reroute has the routes changed from now on. Packets that wait for one of the dead links
-// are routed anew; what their new routes do not lead to the end, and what is on these links,
-// still takes them.
+// Reroute changes the routes from now on. Packets that wait for one of the dead links get new
+// routes. Packets whose new routes do not lead to the end, and flits on the dead links, still cross
+// them.
 func (e *Engine) Reroute(r *Routes, dead []int32) {
 	e.r = r
 	for _, l := range dead {
@@ -204,10 +204,10 @@ func (e *Engine) Reroute(r *Routes, dead []int32) {
 	}
 }
 
-// Done reports whether nothing more will happen.
+// Done reports whether no event is left.
 func (e *Engine) Done() bool { return e.q.n == 0 }
 
-// more has a host make its next packet, at a time that may lie ahead.
+// more makes a host produce its next packet, at a time that may lie ahead.
 func (e *Engine) more(h int32, at Time) {
 	s := &e.hs[h]
 	s.busy = false
@@ -239,7 +239,7 @@ func (e *Engine) more(h int32, at Time) {
 	e.sw.offer(e, h, e.pk.add(p), max(at, m.Start))
 }
 
-// A pool holds things by number, and gives the numbers of dropped ones again.
+// A pool holds things by number, and reuses the numbers of dropped things.
 type pool[T any] struct {
 	at    []T
 	spare []int32
@@ -258,7 +258,7 @@ func (p *pool[T]) add(v T) int32 {
 
 func (p *pool[T]) drop(i int32) { p.spare = append(p.spare, i) }
 
-// arrived says when the tail of a packet will have been received.
+// arrived notes when the tail of a packet will have been received.
 func (e *Engine) arrived(pkt int32, at Time) {
 	e.pk.at[pkt].tail = at
 	if e.ear != nil {

@@ -2,17 +2,17 @@ package credit
 
 import "math"
 
-// fifo is a switch with one queue for each input port and lane. A stream is a packet on
-// its way from a buffer to the next: the times of its flits follow from when flits came,
-// when room is there and when the link is free, and are worked out ahead as far as these
-// are known. Only who may begin is decided by events.
+// fifo is a switch with one queue for each input port and lane. A stream is a packet on its way
+// from a buffer to the next. The times of its flits follow from their arrival, the room in the next
+// buffer and the link, and are computed ahead as far as these are known. Only arbitration needs
+// events.
 type fifo struct {
 	ch   []channel // link · lanes + lane; then one a host, for its source
 	real int32     // channels of links
 	work []int32   // streams that may go on
 }
 
-// A run is flits one after the other, one a step.
+// A run is consecutive flits, one a step.
 type run struct {
 	from int64 // number of the first flit
 	at   Time
@@ -63,7 +63,7 @@ func (f *fifo) offer(e *Engine, h int32, pkt int32, at Time) {
 	x := f.real + h
 	c := &f.ch[x]
 	p := &e.pk.at[pkt]
-	// The source has all flits at once, so that Delay later they may leave.
+	// The source has all flits at once; they may leave Delay later.
 	ready := at + e.p.Host.Before - e.p.Delay
 	c.sent.push(run{c.in, ready, 0, int64(p.flits)})
 	c.in += int64(p.flits)
@@ -119,7 +119,7 @@ func (f *fifo) handle(e *Engine, ev event) {
 	f.tryAt(e, l, e.now)
 }
 
-// tryAt has a line decide at a time, or earlier.
+// tryAt makes a line decide at a time, or earlier.
 func (f *fifo) tryAt(e *Engine, l int32, at Time) {
 	n := &e.ln[l]
 	if at = max(at, e.now); n.try <= at {
@@ -174,7 +174,7 @@ func (f *fifo) reroute(e *Engine, l int32) {
 	}
 }
 
-// input returns the number of an input at its switch, by which turns are taken.
+// input returns the number of an input at its switch, for taking turns.
 func (f *fifo) input(e *Engine, x int32) int32 {
 	if x >= f.real {
 		return 0
@@ -184,7 +184,7 @@ func (f *fifo) input(e *Engine, x int32) int32 {
 	return (e.w.Back[l]-e.w.First[e.w.To[l]])*lanes + x%lanes
 }
 
-// next returns which of the waiting inputs is next on a lane, -1 if none may use it.
+// next returns the next of the waiting inputs on a lane, -1 if none may use it.
 func (f *fifo) next(e *Engine, n *line, y int32, lane int8) int {
 	d := &f.ch[y]
 	best, key := -1, int64(math.MaxInt64)
@@ -214,7 +214,7 @@ func (f *fifo) next(e *Engine, n *line, y int32, lane int8) int {
 	return best
 }
 
-// room reports whether a packet may begin; else the line tries again when it may.
+// room reports whether a packet may begin. If not, the line tries again when it may.
 func (f *fifo) room(e *Engine, l, y, x int32) bool {
 	if !e.p.CutThrough || f.endless(e, y) {
 		return true
@@ -237,8 +237,8 @@ func (f *fifo) endless(e *Engine, y int32) bool {
 	return e.p.Host.Take == 0 && int(f.node(e, y)) < e.w.Hosts
 }
 
-// roomAt returns when there is room for a flit, by its number on the channel; never if
-// that is not known yet.
+// roomAt returns when there is room for a flit, by its number on the channel; never if not known
+// yet.
 func (f *fifo) roomAt(e *Engine, d *channel, flit int64) Time {
 	m := flit - int64(e.p.Buffer)
 	if m < 0 {
@@ -263,8 +263,8 @@ func (f *fifo) grant(e *Engine, x, y int32) {
 	}
 }
 
-// advance works out the next run of the stream out of a buffer. It returns false when
-// the stream has ended or what it needs is not known yet.
+// advance computes the next run of the stream out of a buffer. It returns false when the stream has
+// ended or its needs are not known yet.
 func (f *fifo) advance(e *Engine, x int32) bool {
 	c := &f.ch[x]
 	if c.to < 0 {
@@ -360,7 +360,7 @@ func (f *fifo) send(e *Engine, x, y int32, r run) {
 	}
 }
 
-// freed tells the stream into a buffer, and the line, that flits leave it.
+// freed notifies the stream into a buffer, and the line, that flits leave the buffer.
 func (f *fifo) freed(e *Engine, x int32) {
 	c := &f.ch[x]
 	if c.needsRoom {
@@ -409,7 +409,7 @@ func (f *fifo) take(e *Engine, y int32, r run) {
 	f.freed(e, y)
 }
 
-// push adds a run, to the last one where it goes on.
+// push adds a run, or extends the last one.
 func push(d *deque[run], r run) {
 	if d.size > 0 {
 		if l := d.last(); l.step == r.step && l.time(r.from) == r.at {
@@ -429,8 +429,8 @@ func find(d *deque[run], flit int64) run {
 	return *d.at(0)
 }
 
-// trim forgets runs that nobody will ask for: all of their flits have been sent, or
-// their room used, and that was before now.
+// trim forgets runs that are no longer needed: all their flits were sent, or their room used,
+// before now.
 func (f *fifo) trim(e *Engine, c, d *channel) {
 	for c.sent.size > 1 {
 		if r := c.sent.at(0); r.end() > c.out || r.time(r.end()) >= e.now {
@@ -446,8 +446,8 @@ func (f *fifo) trim(e *Engine, c, d *channel) {
 	}
 }
 
-// used returns the credit of a channel that is in use now: flits sent less those whose
-// room is known to be free again.
+// used returns the credit of a channel in use now: flits sent, less flits whose room is known to be
+// free again.
 func (f *fifo) used(e *Engine, y int32) int64 {
 	d := &f.ch[y]
 	n := d.in - d.out

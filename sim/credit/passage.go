@@ -1,7 +1,7 @@
 package credit
 
-// A passage is a packet that leaves an input buffer. Of its n flits all but left have
-// passed; these pass one a step from at on, but not before they have come.
+// A passage is a packet that leaves an input buffer. Of its n flits all but left have passed. The
+// rest pass one a step from at on, but not before they have come.
 type passage struct {
 	pkt, in, out  int32 // links; out is -1 where a host takes the packet
 	next          int32 // passage of the same packet farther on
@@ -66,7 +66,7 @@ func (m *perOutput) enter(e *Engine, s passage) int32 {
 	return id
 }
 
-// passed returns how many flits have passed at a time. flit is the ticks in which one comes.
+// passed returns how many flits have passed at a time. flit is the ticks between arriving flits.
 func (s *passage) passed(t, flit Time) int32 {
 	n := s.n - s.left
 	if t >= s.at {
@@ -78,7 +78,7 @@ func (s *passage) passed(t, flit Time) int32 {
 	return max(0, n)
 }
 
-// settle works out when a passage ends, and those of the same packet farther on.
+// settle computes when a passage, and later passages of the same packet, end.
 func (m *perOutput) settle(e *Engine, id int32) {
 	for id >= 0 {
 		s := &m.pass.at[id]
@@ -101,8 +101,8 @@ func (m *perOutput) settle(e *Engine, id int32) {
 	}
 }
 
-// holdBack has what leaves an input buffer wait until a time: a head that came to an idle
-// queue has entered the way to the crossbar, on which flits keep their order.
+// holdBack makes packets that leave an input buffer wait until a time: a head that came to an idle
+// queue is on the way to the crossbar, on which flits keep their order.
 func (m *perOutput) holdBack(e *Engine, in int32, until Time) {
 	i := &m.in[in]
 	for _, id := range i.active {
@@ -181,8 +181,8 @@ func (m *perOutput) boundary(e *Engine, l int32) Time {
 	return e.now
 }
 
-// nextReport returns when the sender of a link is told next of the room in the buffer at
-// its end: at the first end of a packet on the link back after each beginning of a period.
+// nextReport returns when the sender of a link next hears of the room in the buffer at its end: at
+// the first end of a packet on the link back after each beginning of a period.
 func (m *perOutput) nextReport(e *Engine, l int32) Time {
 	o := &m.out[e.w.Back[l]]
 	tick := e.now / e.p.Update * e.p.Update
@@ -201,8 +201,7 @@ func (m *perOutput) reportAt(e *Engine, l int32, at Time) {
 	e.at(at, evReport, l, 0)
 }
 
-// report tells the sender of a link how much room there is, unless a packet that is on the
-// link back must end first.
+// report tells the sender of a link the free room, unless a packet on the link back must end first.
 func (m *perOutput) report(e *Engine, l int32) {
 	i := &m.in[l]
 	tick := e.now / e.p.Update * e.p.Update

@@ -1,12 +1,11 @@
 package credit
 
-// perOutput is a switch whose input buffers have a queue for each output in common space.
-// A packet crosses to the queue of its output when that has room, when the next buffer has
-// room for all of it, and when few enough packets leave its input buffer; from there the
-// link takes it. Packets are never interleaved, so that each is a few events at a hop: its
-// head comes, it crosses, its last flit has crossed, its room is reported to the sender.
-// Where the flits of a packet are held back later, the times that follow from it are
-// worked out anew, for all switches over which the packet extends.
+// perOutput is a switch whose input buffers have a queue for each output in common space. A packet
+// crosses to the queue of its output when that queue has room, the next buffer has room for all of
+// it, and few enough packets leave its input buffer. From there the link takes it. Packets never
+// interleave, so each is a few events at a hop: its head comes, it crosses, its last flit has
+// crossed, its sender hears of the room. If a packet's flits are delayed later, the times that
+// follow are computed anew, for all switches over which it extends.
 type perOutput struct {
 	out   []output // by link
 	in    []input  // by link: the buffer at its end
@@ -155,8 +154,8 @@ func (m *perOutput) head(e *Engine, pkt int32) {
 	m.tryAt(e, l, m.ready(p))
 }
 
-// lane returns the lane of a packet: its own, or that on which the fewest wait, and of these
-// that with the most room in the next buffer.
+// lane returns the lane of a packet: its own, or the lane with the fewest waiting packets; among
+// these the one with the most room in the next buffer.
 func (m *perOutput) lane(e *Engine, l int32, p *packet) (best int) {
 	if p.lane >= 0 {
 		return int(p.lane)
@@ -193,8 +192,8 @@ func (m *perOutput) try(e *Engine, l int32) {
 	}
 }
 
-// eldest puts first, of packets whose heads came at the same time, the one whose port
-// follows the port served last.
+// eldest puts first, among packets whose heads came at the same time, the packet of the port after
+// the port served last.
 func (m *perOutput) eldest(e *Engine, o *output, lane int32) {
 	q := &o.waiting[lane]
 	first := q.at(0)
@@ -214,8 +213,8 @@ func (m *perOutput) eldest(e *Engine, o *output, lane int32) {
 	}
 }
 
-// may reports whether the oldest packet of a lane may cross; else the output is tried
-// again when it may.
+// may reports whether the oldest packet of a lane may cross. If not, the output tries again when it
+// may.
 func (m *perOutput) may(e *Engine, l, lane int32) bool {
 	o := &m.out[l]
 	p := &e.pk.at[*o.waiting[lane].at(0)]
@@ -241,8 +240,8 @@ func (m *perOutput) may(e *Engine, l, lane int32) bool {
 	return true
 }
 
-// roomAt returns when fewer than n flits wait in the queue of an output, now if they do.
-// Those that the link sends and those that have not come do not wait.
+// roomAt returns when fewer than n flits wait in the queue of an output, now if they already do.
+// Flits that the link sends and flits that have not come do not wait.
 func (o *output) roomAt(now, n, flit, cross Time) Time {
 	under := func(t Time) Time { return max(0, o.queued-t+cross-1) / cross }
 	k := under(now)
@@ -276,7 +275,7 @@ func (o *output) begin(e *Engine, start Time) {
 	}
 }
 
-// grant has a packet cross now, and works out when its link sends it.
+// grant lets a packet cross now, and computes when its link sends it.
 func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 	o, p := &m.out[l], &e.pk.at[pkt]
 	from := p.from
@@ -311,7 +310,7 @@ func (m *perOutput) grant(e *Engine, l, lane, pkt int32) {
 	}
 }
 
-// generated works out when a host's generator has made a packet that crosses now: it is a
+// generated computes when a host's generator has made a packet that crosses now. The generator is a
 // few flits ahead of the way to the link.
 func (m *perOutput) generated(e *Engine, o *output, p *packet, start, flit Time) {
 	h, n := &e.p.Host, Time(p.flits)

@@ -2,8 +2,8 @@ package credit
 
 import "math"
 
-// A Choice says how a switch decides between the links that lead to a destination, once
-// for each packet and switch.
+// A Choice is how a switch chooses between the links that lead to a destination, once for each
+// packet and switch.
 type Choice uint8
 
 const (
@@ -15,16 +15,16 @@ const (
 	Turns
 	// Hash draws one for each source and destination: ECMP.
 	Hash
-	// BetterOfTwo draws two, which may be the same one, and takes the one with less of
-	// its credit in use; the first drawn if they are equal.
+	// BetterOfTwo draws two, perhaps the same one, and takes the one with less of its credit in
+	// use; the first drawn if they are equal.
 	BetterOfTwo
 	// Best takes the one with the least credit in use, drawn among equals.
 	Best
-	// Relief takes the link of the tables, which the message names (Via), unless more than
-	// half of its credit is in use, and then as Best: a subnet manager's adaptive groups.
+	// Relief takes the link of the tables, which the message names (Via), while at most half of its
+	// credit is in use, and otherwise as Best: a subnet manager's adaptive groups.
 	Relief
-	// QueueRelief is Relief that also leaves a link for which another input of its own
-	// switch waits, which FIFO alone knows.
+	// QueueRelief is Relief that also avoids a link for which another input of its switch waits.
+	// Only FIFO knows these.
 	QueueRelief
 )
 
@@ -33,12 +33,12 @@ func Choices() []string {
 	return []string{"tables", "spray", "turns", "ecmp", "better-of-two", "adaptive", "relief", "queue-relief"}
 }
 
-// Tables reports whether a choice begins with what tables say.
+// Tables reports whether a choice begins with the tables.
 func (c Choice) Tables() bool { return c == First || c >= Relief }
 
 func (c Choice) String() string { return Choices()[c] }
 
-// Routes say by which links a switch may send a packet on, and how it decides.
+// Routes hold the links by which a switch may send a packet, and how the switch chooses.
 type Routes struct {
 	Choice Choice
 	// Lane is the lane of each pair's packets, by source · hosts + destination; nil: any
@@ -51,7 +51,7 @@ type Routes struct {
 	known map[string]int32
 }
 
-// NewRoutes returns routes with nothing in them.
+// NewRoutes returns empty routes.
 func NewRoutes(w *Wires) *Routes {
 	return &Routes{
 		hosts: w.Hosts, set: make([]int32, w.switches()*w.Hosts),
@@ -59,7 +59,7 @@ func NewRoutes(w *Wires) *Routes {
 	}
 }
 
-// Set says by which links a switch, counted from 0, reaches a host.
+// Set sets the links by which a switch, counted from 0, reaches a host.
 func (r *Routes) Set(sw, dst int, links ...int32) {
 	key := make([]byte, 0, 4*len(links))
 	for _, l := range links {
@@ -113,8 +113,8 @@ func (e *Engine) route(node int32, p *packet) int32 {
 	return links[0]
 }
 
-// open reports whether a packet may follow the tables to a link: unless that is congested,
-// with Relief and QueueRelief.
+// open reports whether a packet may follow the tables to a link. With Relief and QueueRelief it may
+// not if the link is congested.
 func (e *Engine) open(l int32) bool {
 	switch {
 	case e.r.Choice < Relief:

@@ -22,7 +22,7 @@ func (r Report) Answer() answer.Answer {
 		a.Sentence = fmt.Sprintf("No link failed in %s.", seconds(r.ObservedS))
 	case known.Known == 0:
 		a.Verdict = answer.Unknown
-		a.Sentence = fmt.Sprintf("%s of %s in %s, of no known duration.", show.Plural(merged, "failure", "failures"), show.Plural(links, "link", "links"), seconds(r.ObservedS))
+		a.Sentence = fmt.Sprintf("%s of %s in %s, of unknown duration.", show.Plural(merged, "failure", "failures"), show.Plural(links, "link", "links"), seconds(r.ObservedS))
 	default:
 		a.Sentence = fmt.Sprintf("%s of %s in %s; half of them last less than %s.", show.Plural(merged, "failure", "failures"),
 			show.Plural(links, "link", "links"), seconds(r.ObservedS), seconds(known.MedianS))

@@ -1,15 +1,14 @@
-// Package failures answers: how often do links fail, for how long, and how many
-// at once? It reads what a subnet manager logs when ports change state, pairs
-// downs with ups, brings both ends of a cable and the flaps of a link together,
-// and counts (E. Stein, "Smart scheduling and routing for data acquisition
+// Package failures answers: how often do links fail, for how long, and how many at once? It reads a
+// subnet manager's log of port states, pairs downs with ups, joins both ends of a cable and the
+// flaps of a link, and counts (E. Stein, "Smart scheduling and routing for data acquisition
 // networks", 2024, §4.1). It also turns a log into timed failures of a scenario.
 //
-// The way of the data: Read (one log) → Join (all logs in order of time, on
-// cables) → Pair (failures) → Exclude (test periods) → Merge (flapping links) →
-// Summarise. Every step is a pure function; what a log lacks (lost traps, cut
-// lines, a clock set back) is counted in Losses and never guessed in silence.
+// The data flow: Read (one log) → Join (all logs in order of time, on cables) → Pair (failures) →
+// Exclude (test periods) → Merge (flapping links) → Summarise. Every step is a pure function.
+// Losses counts the gaps of a log (lost traps, cut lines, a clock set back); no step guesses
+// silently.
 //
-// The package reads no clock. Times are those of the log, taken as UTC.
+// The package reads no clock. Times come from the log, taken as UTC.
 package failures
 
 import (
@@ -26,9 +25,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Cables says which ports a cable joins. Both ends of a cable report its
-// failures, and only this map can tell that they are one: they are never joined
-// by being close in time.
+// Cables says which ports a cable joins. Both ends of a cable report its failures, and only this
+// map shows that they are one: closeness in time never joins them.
 type Cables struct {
 	links []Link
 	ends  map[port]endRef
@@ -110,7 +108,7 @@ func (c *Cables) add(l Link) int {
 	return at
 }
 
-// keyOf is a port by the GUID of its switch or, if that is not known, by name.
+// keyOf returns a port by the GUID of its switch or, if that is not known, by name.
 func keyOf(p port) port {
 	if p.guid != 0 {
 		p.isSwitch = ""
@@ -218,14 +216,14 @@ func readPort(s string) (port, error) {
 	return port{isSwitch: s[:i], port: n}, nil
 }
 
-// A Class tells links between switches from links to servers.
+// A Class separates links between switches from links to servers.
 type Class uint8
 
 // Classes of links. Without a cable map all links are Unclassified.
 const (
 	Fabric       Class = iota // both ends are switches
 	Server                    // one end is a host
-	Unclassified              // not in the cable map, or there is none
+	Unclassified              // not in the cable map, or without a map
 )
 
 var classNames = [...]string{"leaf-spine", "server", "unclassified"}
@@ -235,7 +233,7 @@ func (c Class) String() string { return classNames[c] }
 // MarshalText returns the name of the class.
 func (c Class) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// A port is a port of a switch, which is known by GUID, by name, or by both.
+// A port is a port of a switch, known by GUID, by name, or by both.
 type port struct {
 	guid     uint64
 	isSwitch string
@@ -250,8 +248,7 @@ func (p port) String() string {
 	return fmt.Sprintf("0x%016x/%d", p.guid, p.port)
 }
 
-// A Link is a cable; or, when it is not in the cable map, one port alone, and
-// then the second end is zero.
+// A Link is a cable, or one port alone if it is not in the cable map; its second end is then zero.
 type Link struct {
 	Name  string
 	class Class
@@ -285,7 +282,7 @@ func (f Failure) Known() bool { return !f.startUnknown && !f.EndUnknown && !f.Op
 // Duration returns how long the link was down; it means something if Known.
 func (f Failure) Duration() time.Duration { return f.Up.Sub(f.Down) }
 
-// Losses counts what was wrong with the logs, and what was made of it.
+// Losses counts the faults of the logs and their treatment.
 type Losses struct {
 	Cut          int `json:"cut_lines"`           // lines that should tell of a port, but are incomplete
 	Duplicate    int `json:"duplicate_events"`    // the same event in two logs
@@ -302,7 +299,7 @@ type Losses struct {
 	UnknownPorts int `json:"ports_not_in_cables"` // ports that the cable map does not have
 }
 
-// A History is what all logs together tell.
+// A History is the combined content of all logs.
 type History struct {
 	Links    []Link  // in order of the first end: GUID, name, port
 	events   []event // in order of time
@@ -312,8 +309,8 @@ type History struct {
 	Losses   Losses
 }
 
-// ParsePeriod reads FROM..TO, each a day or a time of a day. TO is not included,
-// and may be left out if FROM is a day: then that day is meant.
+// ParsePeriod reads FROM..TO, each a day or a time of a day. TO is excluded. If FROM is a day, TO
+// may be left out: the period is then that day.
 func ParsePeriod(s string) (Period, error) {
 	from, to, ok := strings.Cut(s, "..")
 	a, wholeDay, err := parseMoment(from)

@@ -13,11 +13,11 @@ import (
 
 // Options of Join.
 type Options struct {
-	// Year is when the earliest line was written. It is needed when the logs
-	// have no year in their stamps; the turn of the year is then found.
+	// Year is the year of the earliest line. It is needed when the stamps of the logs have no year;
+	// Join then finds the turn of the year.
 	Year int
-	// Cables joins the two ends of a cable. nil: every port is a link of its own,
-	// and its failures are counted once for each end that reports them.
+	// Cables joins the two ends of a cable. nil: every port is its own link, and a failure counts
+	// once for each end that reports it.
 	Cables *Cables
 }
 
@@ -27,8 +27,8 @@ type timed struct {
 	log int
 }
 
-// understood refuses logs that hold nothing with a time: there is no time that they
-// are about. One that was rotated a moment ago may be empty beside others.
+// understood returns an error for logs without any time. One freshly rotated log may be empty
+// beside others.
 func understood(logs []*Log) error {
 	var names []string
 	for _, l := range logs {
@@ -37,13 +37,12 @@ func understood(logs []*Log) error {
 		}
 		names = append(names, l.name)
 	}
-	return fmt.Errorf("%s: empty: no failures, and no time in which there were none; there should be lines of OpenSM's log, "+
+	return fmt.Errorf("%s: empty: neither failures nor a period without them; write lines of OpenSM's log, "+
 		"which begin with a time (Nov 21 01:28:17 867263), or of CSV: timestamp, switch, port, state", strings.Join(names, ", "))
 }
 
-// Join brings logs into one order of time and their ports onto cables. The
-// order in which logs are given does not matter; an event that two logs hold
-// counts once. O(n log n) for n records.
+// Join brings logs into one order of time and their ports onto cables. The order of the given logs
+// does not matter; an event in two logs counts once. O(n log n) for n records.
 func Join(logs []*Log, o Options) (*History, error) {
 	if err := understood(logs); err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func (h *History) timed(logs []*Log, year int) ([]timed, error) {
 			continue
 		}
 		if !l.Dated() && year == 0 {
-			return nil, fmt.Errorf("%s: its times have no year; say when its first line was written", l.name)
+			return nil, fmt.Errorf("%s: its times have no year; give the year of its first line", l.name)
 		}
 		if err := h.widen(l, years[i]); err != nil {
 			return nil, err
@@ -197,8 +196,8 @@ func newJoiner(h *History, c *Cables, logs []*Log) *joiner {
 	return j
 }
 
-// end finds the end of a link that a record tells of. A switch that is known by
-// name here and by GUID there is one switch.
+// end finds the end of a link for a record. A switch known by name in one record and by GUID in
+// another is one switch.
 func (j *joiner) end(r record) endRef {
 	p := port{r.GUID, r.Name, r.Port}
 	if p.guid == 0 {
@@ -264,9 +263,9 @@ func (j *joiner) finish() {
 	slices.SortStableFunc(h.events, func(a, b event) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.link, b.link)) })
 }
 
-// A sweep is what upstream OpenSM says from one configuration of the subnet to
-// the next. Its lines name ports that go down ("Unlinking", at -D 0x47), but
-// never ports that come up: then a switch only says that something changed.
+// A sweep is the output of upstream OpenSM from one configuration of the subnet to the next. Its
+// lines name ports that go down ("Unlinking", at -D 0x47), but never ports that come up: then a
+// switch only says that something changed.
 type sweep struct {
 	noticed    map[uint64]timed // switches, by their first notice
 	unlinked   []timed
@@ -291,16 +290,14 @@ func (s *sweep) take(r timed) {
 	}
 }
 
-// flush makes events of a sweep. Downs are named, except those of nodes that
-// are lost, which the cable map gives. An up is inferred where only one thing
-// can have happened:
-//   - a node came back: its links that are down came up;
-//   - with a cable map, a switch without a down in this sweep says that something
-//     changed, and of its links that are down one leads to a switch that says so
-//     too, or it has one only;
+// flush makes events of a sweep. Its lines name downs, except those of lost nodes, which the cable map
+// gives. An up is inferred where only one thing can have happened:
+//   - a node came back: its dead links came up;
+//   - with a cable map, a switch without a down in this sweep reports a change, and one of its dead
+//     links leads to a switch that also reports one, or it has one dead link only;
 //   - without, nothing went down in this sweep and one port in all was down.
 //
-// Whatever else switches said is counted as unresolved.
+// Other reports of switches count as unresolved.
 func (j *joiner) flush() {
 	s := j.sweep
 	j.sweep = sweep{}
@@ -339,8 +336,7 @@ func (j *joiner) flush() {
 	}
 }
 
-// when returns the notice of a switch if it came before r: that is nearer to
-// when it happened.
+// when returns the notice of a switch if it came before r: it is closer to the event.
 func (s *sweep) when(guid uint64, r timed) timed {
 	if n, ok := s.noticed[guid]; ok && n.t.Before(r.t) {
 		return n
@@ -382,7 +378,7 @@ func (j *joiner) around(guid uint64) []endRef {
 	return out
 }
 
-// mappedUps infers ups from notices, the surest first.
+// mappedUps infers ups from notices, the most certain first.
 func (j *joiner) mappedUps(s sweep, before map[int]bool, explained map[uint64]bool) {
 	for _, bothEnds := range []bool{true, false} {
 		for _, guid := range slices.Sorted(maps.Keys(s.noticed)) {

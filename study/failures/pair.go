@@ -8,9 +8,8 @@ import (
 	"evbench/internal/osmlog"
 )
 
-// echo is how long after one end of a cable the other may report the same
-// change. The subnet manager reads the ports of both within one sweep, which
-// takes seconds.
+// echo is the longest delay between reports of the same change by the two ends of a cable. The
+// subnet manager reads the ports of both within one sweep, which takes seconds.
 const echo = 30 * time.Second
 
 type track struct {
@@ -22,12 +21,11 @@ type track struct {
 	upBy       uint8
 }
 
-// Pair makes failures of events: a link is down from the first report of either
-// end until the first report that it is up again. Two downs in a row of one end
-// mean that an up was lost: the first failure has no known end. An up alone means
-// that a down was lost: a failure of no length, whose start is not known; as the
-// first word of a link it counts as down before the log began, and is no failure.
-// O(n), and failures of one link never overlap.
+// Pair makes failures of events: a link is down from the first report of either end until the first
+// report that it is up again. Two downs in a row of one end mean a lost up: the first failure has
+// no known end. An up alone means a lost down: a failure of no length, with unknown start. If it is
+// the link's first event, the link was down before the log began, and it is no failure. O(n);
+// failures of one link never overlap.
 func Pair(h *History) ([]Failure, Losses) {
 	p := pairing{links: h.Links, tracks: make([]track, len(h.Links)), losses: h.Losses}
 	for _, e := range h.events {

@@ -100,7 +100,7 @@ func TestOrderOfLogs(t *testing.T) {
 		got := history(t, cables, 2024, logs...)
 		expect.MustTrue(t, got.Losses.Duplicate == twice, "seed %d: %d duplicates, want %d", seed, got.Losses.Duplicate, twice)
 		got.Losses.Duplicate = 0
-		expect.MustTrue(t, reflect.DeepEqual(got, whole), "seed %d: several logs tell another story than one", seed)
+		expect.MustTrue(t, reflect.DeepEqual(got, whole), "seed %d: several logs say something else than one", seed)
 	}
 }
 

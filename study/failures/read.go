@@ -23,7 +23,7 @@ type record struct {
 	osmlog.Message
 }
 
-// A Log is what one log holds, before its years are known.
+// A Log is the content of one log, before its years are known.
 type Log struct {
 	name     string
 	lines    int
@@ -40,17 +40,17 @@ type Log struct {
 // Dated reports whether the stamps of the log have years.
 func (l *Log) Dated() bool { return l.dated || !l.stamped }
 
-// maxLine is how much of a line is looked at, maxRow how long a row of a CSV file
-// may be, and maxRecords how many lines that matter there may be.
+// maxLine bounds the bytes read of a line, maxRow the length of a row of a CSV file, and maxRecords
+// the number of relevant lines.
 const (
 	maxLine    = 64 << 10
 	maxRow     = 1 << 20
 	maxRecords = 10_000_000
 )
 
-// Read reads a log of OpenSM, in either dialect, or a CSV file of port states.
-// It keeps the lines that matter only: memory grows with events, not with the
-// log. A log without a single stamp or row is an error, unless it is empty.
+// Read reads a log of OpenSM, in either dialect, or a CSV file of port states. It keeps only the
+// relevant lines: memory grows with events, not with the log. A log without a single stamp or row
+// is an error, unless it is empty.
 func Read(r io.Reader, name string) (*Log, error) { return read(r, name, maxRecords) }
 
 func read(r io.Reader, name string, most int) (*Log, error) {
@@ -116,7 +116,7 @@ func (l *Log) line(line []byte, c *clock) {
 	}
 }
 
-// hold takes back the times of records that lie after s: the clock was ahead.
+// hold withdraws the times of records after s: the clock was ahead.
 func (l *Log) hold(s stamp) {
 	for i := len(l.records) - 1; i >= 0 && s.less(l.records[i].at); i-- {
 		l.records[i].at, l.records[i].held = s, true
@@ -140,8 +140,7 @@ func (l *Log) add(r record) {
 	l.records = append(l.records, r)
 }
 
-// isCSV looks at the first line: a header, or a row of four fields of which the
-// first is a time with a year.
+// isCSV checks the first line: a header, or a row of four fields, the first a time with a year.
 func isCSV(b *bufio.Reader) bool {
 	head, _ := b.Peek(4096)
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -174,8 +173,7 @@ func columns(header []string) ([4]int, bool) {
 	return at, true
 }
 
-// A rowReader bounds what is read for one row, which a quote that is never closed
-// makes as long as the file.
+// A rowReader bounds the bytes read for one row: an unclosed quote makes a row as long as the file.
 type rowReader struct {
 	r    io.Reader
 	left int
@@ -190,9 +188,9 @@ func (b *rowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readCSV reads timestamp, switch, port, state. The switch is a GUID or a name;
-// the state is that after the change (DOWN, INIT, ARMED, ACTIVE, UP), or both as
-// in "ACTIVE to DOWN". Rows may stand in any order.
+// readCSV reads timestamp, switch, port, state. The switch is a GUID or a name. The state is the
+// one after the change (DOWN, INIT, ARMED, ACTIVE, UP), or both as in "ACTIVE to DOWN". Rows may be
+// in any order.
 func (l *Log) readCSV(r io.Reader) error {
 	bounded := &rowReader{r: r}
 	c := newCSV(bounded)
@@ -252,7 +250,7 @@ func parseRow(row []string, at [4]int) (record, bool) {
 	return r, true
 }
 
-// Words are what a user wrote of logs, "" and 0 where nothing. Errors name flags of evbench.
+// Words are the user's settings for logs, "" and 0 where missing. Errors name flags of evbench.
 type Words struct {
 	Logs    []string // files; "-": standard input
 	Flag    string   // that names the logs; "": they are arguments
@@ -273,7 +271,7 @@ func (w Words) Periods() (out []Period, err error) {
 	return out, nil
 }
 
-// Read joins the logs. A file of cables takes the place of those given; nil joins no ends.
+// Read joins the logs. A file of cables replaces the given cables; nil joins no ends.
 func (w Words) Read(cables *Cables) (*History, error) {
 	if w.Cables != "" {
 		var err error
@@ -290,7 +288,7 @@ func (w Words) Read(cables *Cables) (*History, error) {
 		case err != nil:
 			return nil, err
 		case !l.Dated() && w.Year == 0:
-			return nil, fmt.Errorf("%s: its times have no year; say when its first line was written with --year 2024", strings.TrimSpace(w.Flag+" "+name))
+			return nil, fmt.Errorf("%s: its times have no year; give the year of its first line, such as --year 2024", strings.TrimSpace(w.Flag+" "+name))
 		}
 		logs = append(logs, l)
 	}

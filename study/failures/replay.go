@@ -27,7 +27,7 @@ type Step struct {
 	at, lasts time.Duration
 }
 
-// Skipped counts failures that the script does not hold.
+// Skipped counts failures that the script leaves out.
 type Skipped struct {
 	NoLink     int // of links that the tree does not have or that are dead from the start, or of servers
 	NoDuration int // the message of one end is lost
@@ -40,14 +40,14 @@ type Skipped struct {
 type ReplayOptions struct {
 	// Duration of the case. 0 means 60s, or what Speed needs for the whole log.
 	Duration time.Duration
-	// Speed is how many seconds of the log pass in one. 0 means that the whole log fits.
+	// Speed is how many seconds of the log pass in one second. 0 means that the whole log fits.
 	Speed float64
 }
 
 const maxCase = 24 * time.Hour
 
-// Replay fits failures into a case: link names must be those of the tree. What a
-// scenario would refuse is left out and counted. O(n²) for n failures.
+// Replay fits failures into a case: link names must be those of the tree. It leaves out and counts
+// failures that a scenario would refuse. O(n²) for n failures.
 func Replay(h *History, fs []Failure, tree *topology.Tree, o ReplayOptions) (Script, error) {
 	s := Script{tree: tree, duration: o.Duration, speed: o.Speed, from: h.From}
 	if err := s.fit(h.To.Sub(h.From)); err != nil {
@@ -112,7 +112,7 @@ func (s *Script) step(h *History, f Failure) (Step, bool) {
 	return Step{}, false
 }
 
-// scaled brings a time of the log into the case, in whole milliseconds.
+// scaled converts a time of the log to a time of the case, in whole milliseconds.
 func (s *Script) scaled(t time.Time) (time.Duration, bool) {
 	d := math.Round(t.Sub(s.from).Seconds() / s.speed * 1000)
 	if d > float64(maxCase/time.Millisecond) {
@@ -121,8 +121,8 @@ func (s *Script) scaled(t time.Time) (time.Duration, bool) {
 	return time.Duration(d) * time.Millisecond, false
 }
 
-// possible reports whether all servers still reach each other when the step
-// begins. Steps come in order of time, so no later moment needs a look.
+// possible reports whether all servers still reach each other when the step begins. Steps come in
+// order of time, so later moments need no check.
 func (s *Script) possible(n Step) bool {
 	dead := []topology.Link{n.link}
 	for _, p := range s.Steps {
@@ -170,7 +170,7 @@ func (s Script) WriteScenario(w io.Writer) error {
 	return nil
 }
 
-// Lines says what was left out and why.
+// Lines lists the failures left out, with reasons.
 func (k Skipped) Lines() []string {
 	return counted([]count{
 		{k.NoLink, "failures: not a live link between a leaf and a spine of the topology"},

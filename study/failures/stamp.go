@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A stamp is a time that may lack its year: years count from the log's own
-// first line unless absolute. The time within the year is kept as microseconds
-// into a leap year, so that stamps can be compared before the year is known.
+// A stamp is a time that may lack its year: years count from the log's own first line unless
+// absolute. The time within the year is in microseconds of a leap year, so that stamps can be
+// compared before the year is known.
 type stamp struct {
 	year int
 	at   int64
@@ -21,7 +21,7 @@ const (
 	yearLen = 366 * day
 )
 
-// leap is a leap year whose calendar stamps without a year are kept in.
+// leap is the leap year of stamps without a year.
 var leap = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (a stamp) micros() int64 { return int64(a.year)*yearLen + a.at }
@@ -53,19 +53,17 @@ type clock struct {
 	wasAhead    bool // the last tick found that the clock had been wrong before
 }
 
-// jitter is how far lines of different threads may stand in the wrong order;
-// ahead is how far a clock may be set back before it is the time before that is
-// not believed (a machine that started without knowing the date).
+// jitter is how far lines of different threads may be out of order. ahead is the largest step back
+// of a clock after which earlier times are believed (a machine may start without knowing the date).
 const (
 	jitter = int64(time.Second / time.Microsecond)
 	ahead  = day
 )
 
-// tick takes the next stamp without a year. A leap back by more than half a
-// year is the turn of the year. A smaller one means that the clock was set back:
-// until it has caught up, times are not known, only their order is, and the
-// latest time so far stands for them (held). After a leap back by more than a day
-// it is the lines before whose times are not known: see wasAhead.
+// tick takes the next stamp without a year. A step back by more than half a year is the turn of the
+// year. A smaller one means that the clock was set back: until it has caught up, times are not
+// known, only their order is, and the latest time so far stands for them (held). After a step back
+// by more than a day the times before are the unknown ones: see wasAhead.
 func (c *clock) tick(at int64) (s stamp, held bool) {
 	s, c.wasAhead = stamp{c.last.year, at}, false
 	if !c.started {
@@ -103,9 +101,9 @@ func (c *clock) tick(at int64) (s stamp, held bool) {
 	return c.last, true
 }
 
-// firstYears returns how many years after the first log each log begins. Logs
-// without a year are laid so that together they span the least time; so their
-// order does not matter, as long as they span less than a year. O(n²).
+// firstYears returns how many years after the first log each log begins. It places logs without a
+// year such that together they span the least time; their order then does not matter if they span
+// less than a year. O(n²).
 func firstYears(spans [][2]stamp) []int {
 	best, length := []int(nil), int64(0)
 	starts := slices.Clone(spans)

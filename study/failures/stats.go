@@ -61,8 +61,8 @@ type DayCount struct {
 	Failures int    `json:"failures"`
 }
 
-// horizon is the longest interval between failures of a link that counts as one
-// between flaps. The thesis picked flapping periods by hand (§4.1.2).
+// horizon is the longest interval between failures of a link that counts as an interval between
+// flaps. The thesis picked flapping periods by hand (§4.1.2).
 const horizon = 24 * time.Hour
 
 // A Series is the statistics of a list of failures.
@@ -81,7 +81,7 @@ type Series struct {
 	MostAt    string  `json:"most_down_at,omitempty"`
 }
 
-// A Share is how long exactly so many links were down at once.
+// A Share is how long exactly that many links were down at once.
 type Share struct {
 	Links   int     `json:"links"`
 	Seconds float64 `json:"s"`
@@ -117,8 +117,8 @@ func newCDF(values []float64) CDF {
 	return c
 }
 
-// Summarise computes the statistics. Test periods go out before flaps are
-// merged, so that a test never lengthens a real failure. O(n log n).
+// Summarise computes the statistics. It drops test periods before it merges flaps, so that a test
+// never lengthens a real failure. O(n log n).
 func Summarise(h *History, s Settings) Report {
 	all, losses := Pair(h)
 	kept := Exclude(all, s.Exclude)
@@ -172,8 +172,8 @@ func (g *Group) links(h *History, raw, merged []Failure) {
 	g.Links = len(g.Failed)
 }
 
-// intervals are the times from the end of a failure to the next of the same
-// link, where both are known.
+// intervals are the times from the end of a failure to the next of the same link, where both are
+// known.
 func intervals(fs []Failure) CDF {
 	last := map[int]Failure{}
 	var out []float64
@@ -211,15 +211,14 @@ func series(fs []Failure, window []Period, links int) Series {
 	return s
 }
 
-// An edge is a moment at which the number of links that are down, or observed
-// time, changes.
+// An edge is a moment at which the number of dead links, or the observed time, changes.
 type edge struct {
 	t            time.Time
 	down, inside int
 }
 
-// together sweeps over the edges of failures and of the observed time, and adds
-// up how long k links were down. O(n log n).
+// together sweeps over the edges of failures and of the observed time, and adds up how long k links
+// were down. O(n log n).
 func (s *Series) together(fs []Failure, window []Period) {
 	var edges []edge
 	for _, f := range fs {

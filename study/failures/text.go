@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A mark is a figure that thesis §4.1 states in its text, for the links between
-// leaves and spines of one network of 360 servers in March and April 2024.
+// A mark is a figure stated in the text of thesis §4.1, for the links between leaves and spines of
+// one network of 360 servers in March and April 2024.
 type mark struct {
 	what      string
 	published string
@@ -68,7 +68,7 @@ func seconds(s float64) string {
 	return d.Round(time.Millisecond).String()
 }
 
-// known writes a time that needs failures with a duration.
+// known writes a time that only failures with a duration give.
 func (s Series) known(x float64) string {
 	if s.Known == 0 {
 		return "–"
@@ -162,7 +162,7 @@ func (g Group) writeDays(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// counted writes what happened at all, behind how often: "3 ups lost".
+// counted writes each nonzero count with its text: "3 ups lost".
 func counted(rows []count) (lines []string) {
 	for _, r := range rows {
 		if r.n > 0 {
@@ -190,7 +190,7 @@ func (l Losses) writeText(t io.Writer) {
 		{l.DownAtStart, "links down before the log begins, not counted"},
 		{l.OpenAtEnd, "links down where the log ends: they count, but give no duration"},
 		{l.Inferred, "events inferred, as upstream OpenSM names no port that comes up"},
-		{l.Unresolved, "notices of switches of which the port is not known; run opensm with -D 0x47, and give the cables"},
+		{l.Unresolved, "notices of switches that name no port; run opensm with -D 0x47, and give the cables"},
 		{l.UnknownPorts, "ports that the cable map does not have: links of their own, unclassified"},
 	})
 	if len(lines) > 0 {
@@ -201,14 +201,16 @@ func (l Losses) writeText(t io.Writer) {
 // WriteCSV writes all numbers as rows of class, table, series, link, x, value.
 func (r Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	put := func(class, table, series, link, x string, v float64) {
-		c.Write([]string{class, table, series, link, x, strconv.FormatFloat(v, 'g', -1, 64)}) // c.Error tells
+	put := func(class string) func(table, series, link, x string, v float64) {
+		return func(table, series, link, x string, v float64) {
+			c.Write([]string{class, table, series, link, x, strconv.FormatFloat(v, 'g', -1, 64)}) // c.Error tells
+		}
 	}
 	c.Write([]string{"class", "table", "series", "link", "x", "value"})
-	put("", "summary", "", "", "observed_s", r.ObservedS)
-	put("", "summary", "", "", "failures_excluded", float64(r.Excluded))
+	put("")("summary", "", "", "observed_s", r.ObservedS)
+	put("")("summary", "", "", "failures_excluded", float64(r.Excluded))
 	for _, g := range r.Groups {
-		g.writeCSV(func(table, series, link, x string, v float64) { put(g.Class.String(), table, series, link, x, v) })
+		g.writeCSV(put(g.Class.String()))
 	}
 	c.Flush()
 	return c.Error()

@@ -18,7 +18,7 @@ import (
 	"evbench/topology/network"
 )
 
-// Draws are what routing for jobs brings over random placements.
+// Draws are the effects of routing for jobs over random placements.
 type Draws struct {
 	Schema   string         `json:"schema"`
 	Source   string         `json:"source"`
@@ -33,17 +33,17 @@ type Draws struct {
 type Distribution struct {
 	Routing string  `json:"routing"`
 	Max     []int64 `json:"max"`
-	// ToLeaf is in how many draws the cable with most routes, the first of equals, leads to
-	// a switch with hosts.
+	// ToLeaf is in how many draws the cable with most routes, the first of equals, leads to a
+	// switch with hosts.
 	ToLeaf int `json:"to_leaf"`
-	// Spread is over how many cables to its switch the routes to a host come, mean.
+	// Spread is the mean number of cables to its switch over which the routes to a host come.
 	Spread float64 `json:"spread"`
 }
 
 func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
 
-// Place scatters jobs of the sizes over the hosts, as many draws as there are, and routes for
-// them each time, in each of some ways.
+// Place places jobs of the sizes at random over the hosts, once for each draw, and routes for them
+// each time, in each of some ways.
 func (d *Draws) Place(ctx context.Context, n *network.Network, ways []opensm.Steps) error {
 	d.Schema = "evbench/routes-jobs-random/1"
 	for draw := range d.Draws {
@@ -140,8 +140,8 @@ func ParseSizes(s string) ([]int, error) {
 	return sizes, nil
 }
 
-// scatter puts jobs of those sizes on nodes 0..nodes-1, at random, no node in two
-// jobs. The same seed and draw give the same placement.
+// scatter puts jobs of those sizes on nodes 0..nodes-1, at random, no node in two jobs. The same
+// seed and draw give the same placement.
 func scatter(sizes []int, nodes int, seed, draw uint64) ([][]int, error) {
 	total := 0
 	for _, s := range sizes {
@@ -165,7 +165,7 @@ type Edge struct {
 	level       int     // of Low
 }
 
-// Edges returns the cables of the network that was routed, by lower switch and port.
+// Edges returns the cables of the routed network, by lower switch and port.
 func (r *Routed) Edges(n *network.Network) []Edge {
 	level, err := network.Ranks(n, nil)
 	if err != nil {

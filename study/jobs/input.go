@@ -20,8 +20,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Options say where jobs and their network are read, and where tables go. What of them is
-// wrong is an error of the input (proc.UsageError).
+// Options name the sources of jobs and network and the target of tables. An error in them is an
+// error of the input (proc.UsageError).
 type Options struct {
 	Source   string           // what the network is called; "": Discover
 	Net      *network.Network // nil: Discover prints it
@@ -39,7 +39,7 @@ type Options struct {
 	Load    *opensm.Manager                       // loads the tables in place of Out; nil: nothing is loaded
 }
 
-// NewFollowing reads what does not change.
+// NewFollowing reads the inputs that do not change.
 func NewFollowing(o Options) (*Following, error) {
 	f := &Following{Source: o.Source, Classes: new(Classes), Lanes: o.Lanes, Install: (&target{o: o}).put}
 	var err error
@@ -58,8 +58,8 @@ func NewFollowing(o Options) (*Following, error) {
 	return f, proc.Usage(err)
 }
 
-// Once routes for the jobs that run now. last is the file with those of the last time, which
-// is replaced; there may be none yet, and "" keeps none.
+// Once routes for the jobs that run now. last is the file with the jobs of the last time, which
+// Once replaces. It may not exist yet; "" keeps none.
 func Once(ctx context.Context, f *Following, last string) (*Routed, error) {
 	n, err := f.Network(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func readList(name string, in io.Reader) ([]Job, error) {
 	return list, nil
 }
 
-// network returns what finds the network.
+// network returns a function that reads the network.
 func (o Options) network() (func(context.Context) (*network.Network, error), error) {
 	if o.Net != nil {
 		return func(context.Context) (*network.Network, error) { return o.Net, nil }, nil
@@ -145,7 +145,7 @@ func (o Options) network() (func(context.Context) (*network.Network, error), err
 	return reading("discover", o.Discover, o.Wait, func(text []byte) (*network.Network, error) { return netfile.ReadIB(bytes.NewReader(text)) })
 }
 
-// list returns what finds the jobs.
+// list returns a function that reads the jobs.
 func (o Options) list() (func(context.Context) ([]Job, error), error) {
 	if o.Queue != "" {
 		return reading("queue", o.Queue, o.Wait, func(text []byte) ([]Job, error) { return readList(o.Queue, bytes.NewReader(text)) })
@@ -156,7 +156,8 @@ func (o Options) list() (func(context.Context) ([]Job, error), error) {
 	return func(context.Context) ([]Job, error) { return ReadList(o.List) }, nil
 }
 
-// reading returns what runs the command of a flag, for so long at most, and reads what it prints.
+// reading returns a function that runs the command of a flag, at most for wait, and reads its
+// output.
 func reading[T any](flag, command string, wait time.Duration, read func([]byte) (T, error)) (func(context.Context) (T, error), error) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -183,20 +184,20 @@ func reading[T any](flag, command string, wait time.Duration, read func([]byte) 
 	}, nil
 }
 
-// A target is where tables for jobs go.
+// A target is the place for the tables of jobs.
 type target struct {
 	o       Options
 	unheard bool // the file is written, and OpenSM was not told
 }
 
-// put draws, writes and installs, as the options say.
+// put draws, writes and installs, according to the options.
 func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
 	out, load := to.o.Out, to.o.Load != nil
 	if lost := r.Lost(); lost > 0 && (out != "" || load) {
 		if load {
 			out = to.o.Load.Dir
 		}
-		return fmt.Errorf("%d routes within jobs lead nowhere: %s is not written", lost, out)
+		return fmt.Errorf("%d routes within jobs do not arrive: %s is not written", lost, out)
 	}
 	if t.Lanes() > 1 && (load || out != "" && !to.o.JSON) {
 		return proc.Usagef("--lanes: the routes need %d virtual lanes, and OpenSM's engine file gives them one; -o FILE --format json writes them", t.Lanes())
@@ -215,7 +216,7 @@ func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
 	return nil
 }
 
-// load has OpenSM load the tables, and reads them back.
+// load makes OpenSM load the tables, and reads them back.
 func (to *target) load(ctx context.Context, r *Routed, t *lft.Tables) error {
 	routes, err := opensm.OfTables(t)
 	if err != nil {
@@ -229,7 +230,7 @@ func (to *target) load(ctx context.Context, r *Routed, t *lft.Tables) error {
 	return err
 }
 
-// write writes tables that the file does not have, and says so to OpenSM.
+// write writes tables if the file differs, and signals OpenSM.
 func (to *target) write(r *Routed, t *lft.Tables) error {
 	name, form := to.o.Out, t.WriteDump
 	if to.o.JSON {
@@ -250,7 +251,7 @@ func (to *target) write(r *Routed, t *lft.Tables) error {
 		return nil
 	}
 	if err := reload(to.o.Process); err != nil {
-		return fmt.Errorf("%s is written, but not heard of: %w", name, err)
+		return fmt.Errorf("%s is written, but OpenSM has not confirmed it: %w", name, err)
 	}
 	r.Signalled, to.unheard = true, false
 	return nil

@@ -1,12 +1,17 @@
 package jobs
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"evbench/internal/expect"
 	"evbench/internal/hostlist"
+	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 func TestRead(t *testing.T) {
@@ -130,4 +135,159 @@ func FuzzParseSizes(f *testing.F) {
 			expect.MustTrue(t, n >= 1 && n <= maxNodes, "%q: a job of %d nodes", text, n)
 		}
 	})
+}
+
+// A script is what the queue says at each look, with the network, and what becomes of the
+// tables.
+type script struct {
+	list    string // "!" begins an error
+	down    string
+	install string // an error
+	want    string // "" where nothing is done
+}
+
+func parse(t *testing.T, notation string, down ...string) *network.Network {
+	t.Helper()
+	n, err := network.Parse(notation, 0)
+	if err == nil {
+		n, err = n.Degrade(down)
+	}
+	expect.Must(t, err)
+	return n
+}
+
+// TestFollowing plays a script; waiting is going on to its next line.
+func TestFollowing(t *testing.T) {
+	play := []script{
+		{list: "!slurm is away", want: "the jobs: slurm is away"},
+		{list: "1 h[0-7]\n2 h[8-11]", want: "2 started, 0 ended, 0 moved; 1 jobs across switches on 8 hosts; at most"},
+		{list: "1 h[0-7]\n2 h[8-11]"},
+		{list: "2 h[8-11]\n1 h[0-7]"}, // another order
+		{list: "3 h[4-7]\n1 h[0-7]"},  // jobs within a switch
+		{list: "9 h[0-7]"},            // another job at the same hosts
+		{list: "1 h[0-", want: "the jobs: line 1: job 1: host list"},
+		{list: "9 h[0-7]\n10 h[12-16]", want: "2 jobs across switches on 13 hosts", install: "disk full"},
+		{list: "9 h[0-7]\n10 h[12-17]", want: "2 jobs across switches on 14 hosts"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "s1_0-s2_0", want: "0 started, 0 ended, 0 moved; 2 jobs"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "s1_0-s2_0"},
+		{list: "9 h[0-7]\n10 h[12-17]", down: "nowhere", want: "the network: down"},
+		{list: "9 h[0-7]\n10 h[12-17]", want: "2 jobs"},
+		{list: "", want: "0 started, 2 ended, 0 moved; 0 jobs across switches on 0 hosts"},
+		{list: ""},
+	}
+	at, heard := 0, make([]string, len(play))
+	over := errors.New("over")
+	f := &Following{
+		Source: "net", Classes: new(Classes),
+		List: func(context.Context) ([]Job, error) {
+			if why, bad := strings.CutPrefix(play[at].list, "!"); bad {
+				return nil, errors.New(why)
+			}
+			return Read(strings.NewReader(play[at].list))
+		},
+		Network: func(context.Context) (*network.Network, error) {
+			switch d := play[at].down; d {
+			case "":
+				return parse(t, "FT(2;4,8)"), nil
+			case "nowhere":
+				return nil, errors.New("down")
+			default:
+				return parse(t, "FT(2;4,8)", d), nil
+			}
+		},
+		Install: func(_ context.Context, r *Routed, tables *lft.Tables) error {
+			c := lft.Check(tables, lft.Options{})
+			expect.True(t, c.OK(), "%d: %+v", at, c)
+			if play[at].install != "" {
+				return errors.New(play[at].install)
+			}
+			r.Written = true
+			return nil
+		},
+		Tell: func(r *Routed, err error) {
+			if r == nil {
+				r = NewRouted("net")
+			}
+			if err != nil {
+				r.Error = err.Error()
+			}
+			heard[at] = r.Line()
+		},
+		Wait: func(context.Context) error {
+			if at++; at == len(play) {
+				return over
+			}
+			return nil
+		},
+	}
+	expect.Is(t, f.Run(t.Context()), over)
+	for i, s := range play {
+		expect.True(t, (heard[i] == "") == (s.want == "") && strings.Contains(heard[i], s.want) && strings.HasSuffix(heard[i], s.install),
+			"look %d, %q: said %q, want %q", i, s.list, heard[i], s.want)
+	}
+}
+
+// TestFollowingEnds: what was interrupted is not told.
+func TestFollowingEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &Following{
+		Network: func(context.Context) (*network.Network, error) { cancel(); return nil, ctx.Err() },
+		Tell:    func(*Routed, error) { t.Error("told") },
+		Wait:    func(context.Context) error { t.Error("waited"); return nil },
+	}
+	expect.Is(t, f.Run(ctx), context.Canceled)
+}
+
+// TestEdges: each cable is there once, and has the routes that the index counts.
+func TestEdges(t *testing.T) {
+	for _, notation := range []string{"FT(2;4,8)", "PGFT(3;2,2,4;1,2,2;1,1,1)"} {
+		n := parse(t, notation)
+		r := NewRouted(notation)
+		var list []Job
+		for j := range 3 {
+			job := Job{ID: fmt.Sprint(j)}
+			for h := j; h < n.Hosts(); h += 3 {
+				job.Nodes = append(job.Nodes, n.Info(network.Node(h)).Name)
+			}
+			list = append(list, job)
+		}
+		expect.Must(t, expect.Err(r.Route(n, r.Place(n, list, new(Classes)), 0)))
+		edges := r.Edges(n)
+		expect.Equal(t, len(edges), len(n.SwitchCables()), "%s: cables", notation)
+		for i, l := range r.Routings {
+			var all []int64
+			for _, e := range edges {
+				if e.Low >= e.High { // names begin with the level
+					t.Errorf("%s: %s is below %s", notation, e.Low, e.High)
+				}
+				all = append(all, e.Up[i], e.Down[i])
+			}
+			want := slices.Sorted(slices.Values(l.EFI.Routes))
+			expect.Equal(t, slices.Sorted(slices.Values(all)), want, "%s, %s", notation, l.Routing)
+		}
+	}
+}
+
+// TestRouteWithLanes: routes that can deadlock get lanes, or are refused.
+func TestRouteWithLanes(t *testing.T) {
+	whole := parse(t, "PGFT(3;3,3,4;1,3,3;1,1,1)")
+	found := false
+	for seed := uint64(1); seed < 40 && !found; seed++ {
+		dead := expect.Value(whole.Random(6, seed))(t)
+		n := whole.Without(dead, nil)
+		list := []Job{{"1", []string{"h0", "h5", "h11", "h30"}}, {"2", []string{"h1", "h6", "h12", "h31"}}}
+		r := NewRouted("")
+		p := r.Place(n, list, new(Classes))
+		expect.Must(t, expect.Err(r.Route(n, p, 0)))
+		if found = r.CanLock; !found {
+			expect.Equal(t, r.Lanes, 1, "lanes")
+			continue
+		}
+		expect.Error(t, expect.Err(NewRouted("").Route(n, p, 1)), "1 virtual lanes are too few")
+		r = NewRouted("")
+		tables, err := r.Route(n, p, 8)
+		expect.True(t, err == nil && !r.CanLock && r.Lanes >= 2 && tables.Lanes() == r.Lanes, "%+v, %v", r, err)
+		t.Logf("seed %d: %d lanes", seed, r.Lanes)
+	}
+	expect.True(t, found, "no network can deadlock")
 }

@@ -1,7 +1,7 @@
-// Package jobs answers: which jobs run on which nodes of a cluster, and what does it bring to
-// route for them? It reads lists of "job: node,node" and what Slurm's squeue prints, with its
+// Package jobs answers: which jobs run on which nodes of a cluster, and what is the effect of
+// routing for them? It reads lists of "job: node,node" and the output of Slurm's squeue, with its
 // host list expressions, from files or commands, says what has changed since the last list, and
-// writes the tables for OpenSM or has it load them.
+// writes the tables for OpenSM or makes it load them.
 package jobs
 
 import (
@@ -28,10 +28,10 @@ const maxNodes = hostlist.Max
 
 const maxID = 255 // characters
 
-// Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as
-// squeue -h -o '%A %N' prints, both with host list expressions. Jobs without
-// nodes do not run yet and are left out, as are empty lines, the header of squeue
-// and what follows #. Lines of one job add up. Jobs are in the order of the list.
+// Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as squeue -h -o '%A
+// %N' prints, both with host list expressions. It skips jobs without nodes, which do not run yet,
+// empty lines, the header of squeue and text after #. Lines of one job add up. Jobs are in the
+// order of the list.
 func Read(r io.Reader) ([]Job, error) {
 	var list []Job
 	at, total := map[string]int{}, 0
@@ -58,7 +58,7 @@ func Read(r io.Reader) ([]Job, error) {
 	return list, err
 }
 
-// lines calls do for each line that says something, without its comment.
+// lines calls do for each line that is not empty, without its comment.
 func lines(r io.Reader, do func(string) error) error {
 	all, err := hostlist.Lines(r)
 	for _, l := range all {
@@ -87,7 +87,7 @@ func parseLine(line string) (id string, nodes []string, err error) {
 	return id, nodes, nil
 }
 
-// header is what squeue prints first without -h.
+// header recognises squeue's first line without -h.
 func header(line string) bool {
 	return slices.Equal(strings.Fields(line), []string{"JOBID", "NODELIST"})
 }
@@ -101,7 +101,7 @@ func Write(w io.Writer, list []Job) error {
 	return b.Flush()
 }
 
-// A Change is how one list of jobs differs from the one before.
+// A Change is the difference of two successive lists of jobs.
 type Change struct {
 	Started []string `json:"started"`
 	Ended   []string `json:"ended"`
@@ -144,7 +144,7 @@ const (
 
 func (c nodeClass) String() string { return [...]string{"compute", "io", "other"}[c] }
 
-// Classes say what nodes are for. The zero value says that all compute.
+// Classes are the uses of nodes. The zero value says that all compute.
 type Classes struct {
 	exact    map[string]nodeClass
 	patterns []pattern
@@ -155,10 +155,9 @@ type pattern struct {
 	class nodeClass
 }
 
-// ReadClasses reads lines "compute|io|other: node,node…". Nodes are host list
-// expressions, in which * stands for anything and ? for one character. A node is
-// in the class that names it, else in that of the first pattern that fits, else it
-// computes.
+// ReadClasses reads lines "compute|io|other: node,node…". Nodes are host list expressions, in which
+// * stands for any text and ? for one character. A node has the class that names it, else the class
+// of the first matching pattern, else it computes.
 func ReadClasses(r io.Reader) (*Classes, error) {
 	c := &Classes{exact: map[string]nodeClass{}}
 	return c, lines(r, func(line string) error {
@@ -204,8 +203,8 @@ func (c *Classes) of(name string) nodeClass {
 	return computeNode
 }
 
-// Weights says how much each host receives: as many messages as it has other hosts in its jobs.
-// Jobs on one switch put nothing on cables between switches, and count nothing.
+// Weights returns how much each host receives: as many messages as it has other hosts in its jobs.
+// Jobs on one switch do not load cables between switches, and do not count.
 func Weights(n *network.Network, list []Job) (*lft.Weights, error) {
 	var r Routed
 	of := make([]float64, n.Hosts())

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 	"evbench/topology/network"
 )
 
-// Routed is what routing for jobs has brought.
+// Routed is the result of routing for jobs.
 type Routed struct {
 	Schema    string   `json:"schema"`
 	Source    string   `json:"source"`
@@ -43,13 +44,13 @@ type Load struct {
 	*opensm.EFI
 }
 
-// NewRouted returns what is known of a network of that name before anything is routed.
+// NewRouted returns the state for a network of that name before routing.
 func NewRouted(source string) *Routed {
 	return &Routed{Schema: "evbench/routes-jobs/1", Source: source, Unknown: []string{}, Routings: []Load{}}
 }
 
-// hostsByName finds the hosts of a node by the name of the host, or by its first
-// word: adapters call themselves "node001 HCA-1". A node may have several.
+// hostsByName finds the hosts of a node by the name of the host, or by its first word, as adapters
+// have names like "node001 HCA-1". A node may have several.
 func hostsByName(n *network.Network) map[string][]network.Node {
 	at := map[string][]network.Node{}
 	for h := range network.Node(n.Hosts()) {
@@ -62,8 +63,8 @@ func hostsByName(n *network.Network) map[string][]network.Node {
 	return at
 }
 
-// Place finds the hosts of jobs and classes. Jobs come in the order of their hosts, whatever
-// the order of the list, so that equal placements have equal routes.
+// Place finds the hosts of jobs and classes. Jobs come in the order of their hosts, independent of
+// the list, so that equal placements have equal routes.
 func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.Placement {
 	var p opensm.Placement
 	at := hostsByName(n)
@@ -87,8 +88,7 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.
 	slices.Sort(r.Unknown)
 	r.Unknown = slices.Compact(r.Unknown)
 	for h := range network.Node(n.Hosts()) {
-		name, _, _ := strings.Cut(n.Info(h).Name, " ")
-		switch classes.of(name) {
+		switch classes.of(n.HostName(h)) {
 		case ioNode:
 			p.IO = append(p.IO, h)
 		case otherNode:
@@ -98,8 +98,8 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.
 	return p
 }
 
-// Compared are the routings that are compared, by the steps they leave out: without a look at
-// jobs, as published, and better. AllWays are all that there can be.
+// Compared are the compared routings, by the steps they leave out: without regard to jobs, as
+// published, and better. AllWays are all possible ones.
 var (
 	Compared = []opensm.Steps{opensm.AllSteps, opensm.LookAhead, 0}
 	AllWays  = []opensm.Steps{
@@ -120,9 +120,8 @@ func tablesFor(n *network.Network, p opensm.Placement, ways []opensm.Steps) ([]*
 	return tables, nil
 }
 
-// Route routes for the jobs, and returns the tables that are best for them. If those can
-// deadlock they get lanes, up to so many; 0 leaves them as they are. Others than its author
-// judge them.
+// Route routes for the jobs, and returns the best tables for them. If those can deadlock they get
+// lanes, up to that many; 0 leaves them unchanged. Independent code judges them.
 func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.Tables, error) {
 	tables, err := tablesFor(n, p, Compared)
 	if err != nil {
@@ -178,4 +177,128 @@ func (r *Routed) WriteText(w io.Writer) error {
 		fmt.Fprintf(tab, "done\t%s\n", done)
 	}
 	return tab.Flush()
+}
+
+// Following routes anew whenever the set of jobs across switches has changed: the filtering tool of
+// Domke and Hoefler (Fig. 4). It checks the queue repeatedly, leaves out jobs within one switch,
+// and compares the hosts of the others with the last time. In addition it checks the network.
+type Following struct {
+	Source  string // what the network is called
+	Classes *Classes
+	Lanes   int // as for Route
+
+	// List returns the running jobs, and Network the present network. After an error, which is
+	// reported, nothing changes until the next look.
+	List    func(context.Context) ([]Job, error)
+	Network func(context.Context) (*network.Network, error)
+	// Install installs tables. After an error they are installed again at the next look.
+	Install func(context.Context, *Routed, *lft.Tables) error
+	// Tell receives the result, or the reason why nothing was done.
+	Tell func(*Routed, error)
+	// Wait waits until the next look. Its error ends Run.
+	Wait func(context.Context) error
+
+	net  *network.Network // of the tables that are installed; nil: none are
+	jobs [][]network.Node
+	list []Job
+}
+
+// Run looks at the jobs, and again after each Wait, until that returns an error or ctx ends.
+func (f *Following) Run(ctx context.Context) error {
+	for {
+		r, err := f.look(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if r != nil || err != nil {
+			f.Tell(r, err)
+		}
+		if err := f.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// look returns nil if nothing has changed.
+func (f *Following) look(ctx context.Context) (*Routed, error) {
+	n, err := f.Network(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the network: %w", err)
+	}
+	list, err := f.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the jobs: %w", err)
+	}
+	r := NewRouted(f.Source)
+	p := r.Place(n, list, f.Classes)
+	if f.net != nil && sameNetwork(f.net, n) && slices.EqualFunc(f.jobs, p.Jobs, slices.Equal) {
+		return nil, nil
+	}
+	change := Diff(f.list, list)
+	r.Change = &change
+	t, err := r.Route(n, p, f.Lanes)
+	if err != nil {
+		return r, err
+	}
+	f.net = nil // also where they are installed by half
+	if err := f.Install(ctx, r, t); err != nil {
+		return r, err
+	}
+	f.net, f.jobs, f.list = n, p.Jobs, list
+	return r, nil
+}
+
+// sameNetwork reports whether tables for one network fit the other.
+func sameNetwork(a, b *network.Network) bool {
+	if a == b {
+		return true
+	}
+	if a.Nodes() != b.Nodes() || a.Hosts() != b.Hosts() {
+		return false
+	}
+	for v := range network.Node(a.Nodes()) {
+		if a.Info(v) != b.Info(v) || !slices.Equal(a.Ends(v), b.Ends(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Line is the action, or why there was none, in one line.
+func (r *Routed) Line() string {
+	var parts []string
+	if c := r.Change; c != nil {
+		parts = append(parts, fmt.Sprintf("%d started, %d ended, %d moved", len(c.Started), len(c.Ended), len(c.Moved)),
+			fmt.Sprintf("%d jobs across switches on %d hosts", r.Jobs, r.Hosts))
+	}
+	if n := len(r.Routings); n > 0 {
+		best, plain := r.Routings[n-1], r.Routings[0]
+		parts = append(parts, fmt.Sprintf("at most %d routes of jobs on a cable, mean %.1f (%s: %d)", best.Max, best.Mean, plain.Routing, plain.Max))
+	}
+	if len(r.Unknown) > 0 {
+		parts = append(parts, fmt.Sprintf("%d nodes not in the network", len(r.Unknown)))
+	}
+	if r.CanLock {
+		parts = append(parts, "ROUTES CAN DEADLOCK")
+	}
+	if done := r.done(); r.Error != "" {
+		parts = append(parts, r.Error)
+	} else if done != "" {
+		parts = append(parts, done)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (r *Routed) done() string {
+	switch {
+	case r.Installed:
+		return "loaded by OpenSM, read back and compared"
+	case r.Signalled:
+		return "written, and OpenSM signalled"
+	case r.Written:
+		return "written"
+	case r.Asked:
+		return "nothing: the file has these tables already"
+	}
+	return ""
 }

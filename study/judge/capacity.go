@@ -10,8 +10,8 @@ import (
 	"evbench/topology/network"
 )
 
-// A fault is a link that is dead or slow: Share of the rate that it should have is left, 0 of
-// a dead one. It is one between switches, or the cable of a host.
+// A fault is a link that is dead or slow: Share is the remaining part of its usual rate, 0 for a
+// dead link. It is a link between switches, or the cable of a host.
 type fault struct {
 	name  string
 	share float64
@@ -19,8 +19,8 @@ type fault struct {
 	host  network.Node
 }
 
-// rates finds the rate of the links, that of the cables that most hosts have, and the cables that are
-// slower than most of their kind.
+// rates finds the rate of the links, which is the rate of most hosts' cables, and the cables that
+// are slower than most of their kind.
 func (f *fabric) rates() {
 	var own []network.Cable // of hosts of the job
 	for _, v := range f.hosts.Nodes {
@@ -53,7 +53,7 @@ func (f *fabric) rates() {
 	}
 }
 
-// capacity is what the cable at a port carries, as a share of the link rate; 1 where it is not
+// capacity is the rate of the cable at a port, as a share of the link rate; 1 where it is not
 // known.
 func (f *fabric) capacity(at network.End) float64 {
 	if r := f.net.Rate(at); r > 0 && f.rate > 0 {
@@ -62,7 +62,7 @@ func (f *fabric) capacity(at network.End) float64 {
 	return 1
 }
 
-// port is the lower end of a link of the tree; its port is 0 where there is no cable.
+// port is the lower end of a link of the tree; its port is 0 for a missing cable.
 func (f *fabric) port(l topology.Link) network.End {
 	c, _ := f.places.Cable(l)
 	return c.A
@@ -92,7 +92,7 @@ func (f *fabric) faults() (out []fault) {
 	return out
 }
 
-// slowNames are the slow links with what is left of their rate.
+// slowNames are the slow links with the remaining share of their rate.
 func slowNames(faults []fault) (out []string) {
 	for _, x := range faults {
 		if x.share > 0 {
@@ -102,15 +102,16 @@ func slowNames(faults []fault) (out []string) {
 	return out
 }
 
-// A limit is a time below which an exchange does not end, in phases of a whole link.
+// A limit is a time that every exchange needs, in phases of a whole link.
 type limit struct {
 	phases float64
 	scheduler.Bound
-	why string // where Bound is not from package scheduler
+	why   string
+	whole bool // phases: without them the last need not be whole
 }
 
-// bound returns the best limit of the tree with some faults only: that of package scheduler, where no
-// link has more than the link rate and the tree is not too large for it, and what the capacities of links prove.
+// bound returns the best limit of the tree with some faults only, from package scheduler, if no
+// link exceeds the link rate and the tree is not too large, and from the capacities of links.
 func (f *fabric) bound(left []fault) limit {
 	var dead []topology.Link
 	for _, x := range left {
@@ -123,45 +124,53 @@ func (f *fabric) bound(left []fault) limit {
 		return limit{phases: math.Inf(1)} // not met: these are links of the tree
 	}
 	var out limit
-	large := t.Levels() == 3 && t.Servers() > planHosts
+	large := f.coarse()
 	if !large && f.atMostOne() {
-		b := scheduler.LowerBound(t, scheduler.Options{})
-		out = limit{phases: float64(b.Phases), Bound: b}
+		out = f.proven(t)
 	}
-	if !large && f.even {
+	if !large && f.even && out.phases > 0 {
 		return out
 	}
 	c := f.capacities(t, left)
 	x := c.simple(f)
-	if f.even {
-		x.phases, x.why = math.Ceil(x.phases-1e-9), "" // whole phases
+	if f.even && f.traffic.bytes == nil {
+		x.phases, x.whole = math.Ceil(x.phases-1e-9), true
+		if f.traffic.plain() {
+			x.why = f.reason(x.Bound)
+		}
 	}
 	if x.phases > out.phases+1e-9 {
 		out = x
 	}
 	if t.Levels() == 2 && !f.even && t.Connected() == nil {
-		if x := c.split(); x > out.phases*(1+1e-6) {
-			out = limit{x, scheduler.Bound{Kind: scheduler.KindLP}, "no split of the messages over the links, by their rates, loads the fullest less"}
+		if x := c.split(f.demand, float64(f.traffic.most)); x > out.phases*(1+1e-6) {
+			out = limit{phases: x, Bound: scheduler.Bound{Kind: scheduler.KindLP}, why: "no split of the messages over the links, by their rates, loads the fullest less"}
 		}
 	}
 	return out
 }
 
-// atMostOne reports whether no cable between switches would be faster than the link rate.
+// coarse reports whether the bound comes from hosts, leaves and pods alone.
+func (f *fabric) coarse() bool {
+	return f.tree.Levels() == 3 && (f.tree.Servers() > planHosts || !f.traffic.plain())
+}
+
+// atMostOne reports whether no cable between switches is faster than the link rate.
 func (f *fabric) atMostOne() bool {
 	return f.rate == 0 || f.net.UsualRate(f.net.SwitchCables()) <= f.rate
 }
 
-// capacities are those of the links of a tree, by LinkID, and of its slowest host.
+// capacities are the capacities of the links of a tree, by LinkID, and of its slowest host.
 type capacities struct {
 	t    *topology.Tree
 	link []float64
-	host float64
-	name string // of that host
+	host float64 // what is left of the rate of that host
+	name string  // of its link
+	wait float64 // how long it takes, in phases
 }
 
 func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
-	c := &capacities{t: t, link: make([]float64, t.AllLinks()), host: 1}
+	c := &capacities{t: t, link: make([]float64, t.AllLinks()), host: 1, wait: float64(f.traffic.most)}
 	usual := 1.0
 	if r := f.net.UsualRate(f.net.SwitchCables()); r > 0 && f.rate > 0 {
 		usual = r / f.rate
@@ -175,8 +184,9 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 		switch {
 		case x.share == 0:
 		case x.host != network.NoNode:
-			if x.share < c.host {
-				c.host, c.name = x.share, x.name
+			i := slices.Index(f.hosts.Nodes, x.host)
+			if wait := float64(max(f.traffic.sent[i], f.traffic.received[i])) / x.share; wait > c.wait {
+				c.wait, c.host, c.name = wait, x.share, x.name
 			}
 		default:
 			c.link[t.LinkID(x.link)] = usual * x.share
@@ -193,98 +203,108 @@ func (c *capacities) path(a, b, path int) float64 {
 	return least
 }
 
-// simple returns the best limit by the cable of a host, the links of a leaf, and those of a
-// pod. O(links).
+// simple returns the best limit by the cable of a host, the links of a leaf, and the links of a
+// pod. O(links + leaves²).
 func (c *capacities) simple(f *fabric) limit {
-	t, s := c.t, c.t.Servers()
-	out := limit{float64(s-1) / c.host, scheduler.Bound{Kind: scheduler.KindServer}, fmt.Sprintf("each host has %d messages to send, one after the other", s-1)}
-	if c.host < 1 {
-		out.why = fmt.Sprintf("a host has %d messages to send over %s, a link of %s of the usual rate", s-1, c.name, percent(c.host))
+	t, x := c.t, &f.traffic
+	out := limit{phases: c.wait, Bound: scheduler.Bound{Kind: scheduler.KindServer}}
+	amount := x.amounts(int64(math.Round(c.wait * c.host)))
+	switch {
+	case c.host < 1:
+		out.why = fmt.Sprintf("a host has %s to send over %s, a link of %s of the usual rate", amount, c.name, percent(c.host))
+	case x.plain():
+		out.why = fmt.Sprintf("each host has %s to send, one after the other", amount)
+	default:
+		out.why = fmt.Sprintf("a host has %s to send or to receive, one after the other", amount)
 	}
-	leaf, pod := make([]float64, t.Leaves()), map[int]float64{}
-	for id, x := range c.link {
+	pod := make([]float64, t.Pods())
+	for id, rate := range c.link {
 		if l := t.LinkOf(id); l.Above {
-			pod[l.Leaf] += x
-		} else {
-			leaf[l.Leaf] += x
+			pod[l.Leaf] += rate
 		}
 	}
-	for i, sum := range leaf {
-		n := t.On(i)
-		if x := float64(n*(s-n)) / sum; n > 0 && n < s && x > out.phases*(1+1e-9) {
-			why := fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over links of %.4g times the link rate in all", n, f.name(f.places.Node(i)), n*(s-n), sum)
-			out = limit{x, scheduler.Bound{Kind: scheduler.KindLeaf, Leaf: i}, why}
+	raise := func(b scheduler.Bound, w flow, sum float64, where, others string) {
+		if phases := w.amount / sum; w.amount > 0 && phases > out.phases*(1+1e-9) {
+			why := fmt.Sprintf("%s, over links of %.4g times the link rate in all", f.flowWhy(w, where, others), sum)
+			out = limit{phases: phases, Bound: b, why: why}
 		}
 	}
-	if t.Levels() == 3 {
-		on := make([]int, t.Pods())
-		for i := range leaf {
-			on[t.Pod(i)] += t.On(i)
+	for i := range t.Leaves() {
+		for _, w := range f.flows(i, i+1) {
+			raise(scheduler.Bound{Kind: scheduler.KindLeaf, Leaf: i}, w, c.ofLeaf(i), f.name(f.places.Node(i)), "other leaves")
 		}
-		for i, n := range on {
-			if x := float64(n*(s-n)) / pod[i]; n > 0 && n < s && x > out.phases*(1+1e-9) {
-				why := fmt.Sprintf("the %d hosts of pod %d have %d messages for other pods, over links of %.4g times the link rate in all", n, i, n*(s-n), pod[i])
-				out = limit{x, scheduler.Bound{Kind: scheduler.KindPod, Leaf: i}, why}
+	}
+	for q, sum := range pod {
+		for _, w := range f.flows(q*t.PodLeaves(), (q+1)*t.PodLeaves()) {
+			if t.Levels() == 3 {
+				raise(scheduler.Bound{Kind: scheduler.KindPod, Leaf: q}, w, sum, fmt.Sprintf("pod %d", q), "other pods")
 			}
 		}
 	}
 	return out
 }
 
-// split returns what weights of links prove of two levels, near the best: whatever spines the
-// messages take, those of leaves a and b put n_a·n_b times the least weight of a path on the
-// links, and links of capacity c carry c times their weight in a phase. One pair of leaves
-// after the other takes its lightest path, which makes that heavier (Garg and Könemann, 1998,
-// with rounds of all pairs in place of their lengths of steps). Any weights prove a limit. Parallel
-// cables count as one of their capacity in all.
-func (c *capacities) split() (best float64) {
+// ofLeaf is the total capacity of the links of a leaf.
+func (c *capacities) ofLeaf(leaf int) (sum float64) {
+	first := c.t.LinkID(c.t.Cable(leaf, 0, 0))
+	for _, rate := range c.link[first : first+c.t.Spines()*c.t.Cables()] {
+		sum += rate
+	}
+	return sum
+}
+
+// split returns the limit that weights of links prove on two levels, near the best: over any
+// spines, the messages from leaf a to leaf b put at least their demand times the least weight of a
+// path on the links, and links of capacity c carry c times their weight in a phase. One pair of
+// leaves after the other takes its lightest path, which makes that path heavier (Garg and Könemann,
+// 1998, with rounds of all pairs in place of their lengths of steps). Any weights prove a limit.
+// Parallel cables count as one with their total capacity.
+func (c *capacities) split(demand []float64, most float64) (best float64) {
 	t := c.t
-	spines := t.Spines()
-	capacity := make([]float64, t.Leaves()*spines)
+	leaves, spines := t.Leaves(), t.Spines()
+	links := leaves * spines
+	capacity := make([]float64, 2*links) // up, then down
 	for id, x := range c.link {
 		l := t.LinkOf(id)
 		capacity[l.Leaf*spines+l.Spine] += x
 	}
+	copy(capacity[links:], capacity)
 	weight, load := make([]float64, len(capacity)), make([]float64, len(capacity))
 	for i := range weight {
 		weight[i] = 1
 	}
-	lightest := func(a, b int) (least float64, at int) {
+	lightest := func(a, b int) (least float64, up, down int) {
 		least = math.Inf(1)
 		for k := range spines {
-			if x := weight[a*spines+k] + weight[b*spines+k]; x < least && capacity[a*spines+k] > 0 && capacity[b*spines+k] > 0 {
-				least, at = x, k
+			i, j := a*spines+k, links+b*spines+k
+			if x := weight[i] + weight[j]; x < least && capacity[i] > 0 && capacity[j] > 0 {
+				least, up, down = x, i, j
 			}
 		}
-		return least, at
+		return least, up, down
 	}
-	rounds, most := min(splitRounds, max(10, splitWork/(t.Leaves()*t.Leaves()*spines))), float64(t.Servers())
+	rounds := min(splitRounds, max(10, splitWork/(2*leaves*links)))
 	for range rounds {
 		total, sum := 0.0, 0.0
 		for i, x := range capacity {
 			sum += weight[i] * x
 		}
-		for a := range t.Leaves() {
-			for b := range a {
-				if n := float64(t.On(a) * t.On(b)); n > 0 {
-					least, _ := lightest(a, b)
-					total += n * least
-				}
+		for at, n := range demand {
+			if n > 0 {
+				least, _, _ := lightest(at/leaves, at%leaves)
+				total += n * least
 			}
 		}
 		best = max(best, total/sum)
 		clear(load)
-		for a := range t.Leaves() {
-			for b := range a {
-				n := float64(t.On(a) * t.On(b))
-				if n == 0 {
-					continue
-				}
-				_, k := lightest(a, b)
-				for _, i := range [2]int{a*spines + k, b*spines + k} {
-					load[i] += n
-					weight[i] *= math.Exp(splitStep * n / capacity[i] / most)
-				}
+		for at, n := range demand {
+			if n == 0 {
+				continue
+			}
+			_, up, down := lightest(at/leaves, at%leaves)
+			for _, i := range [2]int{up, down} {
+				load[i] += n
+				weight[i] *= math.Exp(splitStep * n / capacity[i] / most)
 			}
 		}
 		most = 0
@@ -303,7 +323,7 @@ func (c *capacities) split() (best float64) {
 }
 
 const (
-	splitWork   = 20_000_000 // pairs of leaves times spines times rounds
+	splitWork   = 20_000_000 // pairs of leaves times spines times rounds, each way
 	splitRounds = 400
 	splitStep   = 0.1
 )

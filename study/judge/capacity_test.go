@@ -163,7 +163,7 @@ func TestSplitIsABound(t *testing.T) {
 		if f.tree == nil {
 			continue
 		}
-		most, got := f.bound(f.faults()).phases, f.capacities(f.tree, f.faults()).split()
+		most, got := f.bound(f.faults()).phases, f.capacities(f.tree, f.faults()).split(f.demand, float64(f.traffic.most))
 		expect.False(t, f.tree.Connected() == nil && most > float64(f.tree.Servers()-1) && (got > most+1e-9 || got < 0.97*(most-1)),
 			"seed %d: %v, the bound is %v", seed, got, most)
 	}
@@ -186,6 +186,7 @@ func BenchmarkTables11664(b *testing.B) {
 	n := expect.Value(network.Parse("FT(3;18,18,36)", 0))(b)
 	t := expect.Value(routing.Compute("dmodc", n, routing.Options{}))(b)
 	f := &fabric{whole: n, net: n, hosts: network.AllHosts(n)}
+	expect.Must(b, f.take(traffic{}))
 	for b.Loop() {
 		expect.Must(b, expect.Err(f.tables(t)))
 	}

@@ -1,9 +1,8 @@
-// Package judge answers: is a measured all-to-all exchange good, for the network that it ran
-// on? It compares it with what the network could do at most with its dead links, and with
-// what forwarding tables allow, ranks repairs, and says what other tables and a planned
-// schedule would give. The link rate is that of the cables of hosts;
-// efficiencies are shares of it at which hosts receive from each other. Links that are slower count with
-// what they carry. The package opens no file and reads no clock.
+// Package judge answers: is a measured all-to-all exchange good, for its network? It compares it
+// with the most that the network with its dead links could do, and with the limit of forwarding
+// tables. It ranks repairs, and predicts other tables and a planned schedule. The link rate is the
+// rate of hosts' cables; efficiencies are shares of it at which hosts receive from each other.
+// Slower links count with their own rate. The package opens no file and reads no clock.
 package judge
 
 import (
@@ -26,31 +25,40 @@ import (
 // Schema names the form of the JSON document.
 const Schema = "evbench/judge/1"
 
-// An Input is what is judged.
+// An Input is the input of Judge.
 type Input struct {
 	Name       string           // of the network, for people
 	Whole, Net *network.Network // with and without what is dead
 	Roots      []network.Node   // top switches, nil where not given
 	Hosts      network.Job
-	Tables     *lft.Tables     // nil: none are judged
-	Result     *foreign.Result // nil: none is judged
-	Rate       float64         // of links, bit/s; 0: not known
+	// Readers and Builders are lists as topology.WithRoles takes them; "": all.
+	Readers, Builders string
+	Tables            *lft.Tables     // nil: none are judged
+	Bytes             []int64         // what adapters send each other, by src·adapters + dst; nil: messages of one size
+	Result            *foreign.Result // nil: none is judged
+	Rate              float64         // of links, bit/s; 0: not known
 
 	ResultFile, TablesFile string // for errors, "" where they are from none
 }
 
-// A Verdict is what is said of it. What does not apply is nil, and a note says why.
+// A Verdict is the result of Judge. Parts that do not apply are nil, and a note says why.
 type Verdict struct {
-	Schema  string  `json:"schema"`
-	Network string  `json:"network"`
-	Hosts   int     `json:"hosts"`
-	Slots   int     `json:"ranks_a_host"`
-	Rate    float64 `json:"link_bit_per_s,omitempty"` // where it is known
+	Schema  string `json:"schema"`
+	Network string `json:"network"`
+	Hosts   int    `json:"hosts"`
+	// Adapters is how many adapters hosts have, 0 where each has one. Slots are ranks on a host, 0
+	// where hosts have different numbers of adapters.
+	Adapters int     `json:"adapters,omitempty"`
+	Slots    int     `json:"ranks_a_host,omitempty"`
+	Readers  int     `json:"readers,omitempty"` // 0: every server reads and builds
+	Builders int     `json:"builders,omitempty"`
+	Rate     float64 `json:"link_bit_per_s,omitempty"` // where it is known
 
 	Measured *Measured `json:"measured,omitempty"`
 	AtMost   *AtMost   `json:"at_most,omitempty"`
 	Tables   *Tables   `json:"tables,omitempty"`
-	Pairs    *Pairs    `json:"pairs,omitempty"`      // of a result with a rate for each
+	Pairs    *Pairs    `json:"pairs,omitempty"` // of a result with a rate for each
+	Rails    []Rail    `json:"rails,omitempty"`
 	Dead     []string  `json:"dead_links"`           // of a tree
 	Slow     []string  `json:"slow_links,omitempty"` // with what is left of their rate
 	Repairs  []Repair  `json:"repairs,omitempty"`
@@ -58,11 +66,21 @@ type Verdict struct {
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
 
+	exchange
 	drawing  *html.Cables // nil: notDrawn says why
 	notDrawn error
 }
 
-// Measured is the result, as a share of the link rate and of what was possible.
+// An exchange is what was judged, in numbers.
+type exchange struct {
+	slots    int    // ranks on an adapter
+	unit     string // of link loads: routes or bytes
+	servers  int    // adapters
+	receives int64  // most messages that one of them receives
+	each     int64  // messages that one of them sends, or receives
+}
+
+// Measured is the result, as a share of the link rate and of the possible rate.
 type Measured struct {
 	What       string  `json:"what"`
 	Given      bool    `json:"-"` // What is a number that was given, and nothing more
@@ -70,17 +88,25 @@ type Measured struct {
 	OfAtMost   float64 `json:"of_at_most,omitempty"`
 	OfPhased   float64 `json:"of_tables_phased,omitempty"`
 	OfUnphased float64 `json:"of_tables_unphased,omitempty"`
-	// Limit says why no more than these shares was reached, perhaps less. "": they were.
+	// Limit says why the true shares may be lower than these. "": they are not.
 	Limit string `json:"upper_limit,omitempty"`
 }
 
-// AtMost is what no schedule and no tables exceed.
+// AtMost is the limit for all schedules and all tables.
 type AtMost struct {
-	Phases     float64 `json:"phases"` // of a whole link
-	Efficiency float64 `json:"efficiency"`
-	Witness    string  `json:"witness"` // as in plan files: server, leaf3, hall3, pod1, lp
-	Why        string  `json:"why"`
-	Healthy    float64 `json:"healthy_efficiency"` // without dead and slow links
+	Phases float64 `json:"phases,omitempty"` // of a whole link
+	// ByteTimes is T*, where messages have sizes: the bytes that a link carries in that time.
+	// Seconds is T*, where the rate is known.
+	ByteTimes float64 `json:"byte_times,omitempty"`
+	Seconds   float64 `json:"seconds,omitempty"`
+	// Full is how many phases the exchange needs together with the messages inside hosts, which a
+	// plan includes; 0 without such messages.
+	Full       float64  `json:"full_exchange_phases,omitempty"`
+	Efficiency float64  `json:"efficiency"`
+	Witness    string   `json:"witness"` // as in plan files: server, leaf3, hall3, pod1, lp
+	Why        string   `json:"why"`
+	Healthy    float64  `json:"healthy_efficiency"` // without dead and slow links
+	Weights    []Weight `json:"weights,omitempty"`  // of witness lp
 
 	whole bool // of schedules in phases: without them the last need not be whole
 }
@@ -91,15 +117,38 @@ const (
 	tooGood    = 1.02 // times what is possible: more than what a measurement may be off
 )
 
-// Judge judges.
 func Judge(in Input) (*Verdict, error) {
 	f, err := newFabric(in.Whole, in.Net, in.Hosts)
 	if err != nil {
 		return nil, err
 	}
+	if in.Readers != "" || in.Builders != "" {
+		if err := f.roles(in.Readers, in.Builders); err != nil {
+			return nil, err
+		}
+	}
+	if in.Bytes != nil {
+		if err := f.take(traffic{bytes: in.Bytes}); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.sized(in.Result); err != nil {
+		return nil, within(in.ResultFile, err)
+	}
 	f.tablesFile = in.TablesFile
-	h := len(in.Hosts.Nodes)
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: h, Slots: in.Hosts.Slots, Dead: []string{}}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}}
+	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
+		v.Adapters, v.Slots = v.servers, 0
+		if v.servers%v.Hosts == 0 {
+			v.Slots = v.slots * v.servers / v.Hosts
+		}
+	}
+	if v.unit = "routes"; in.Bytes != nil {
+		v.unit = "bytes"
+	}
+	if v.receives = slices.Max(f.traffic.received); f.traffic.reads != nil {
+		v.Readers, v.Builders = f.tree.Readers(), f.tree.Builders()
+	}
 	if in.Tables != nil {
 		if v.Tables, err = f.tables(in.Tables); err != nil {
 			return nil, err
@@ -150,7 +199,7 @@ func (v *Verdict) judgeResult(f *fabric, in Input) (err error) {
 
 func (v *Verdict) note(format string, a ...any) { v.Notes = append(v.Notes, fmt.Sprintf(format, a...)) }
 
-// fromTree says what follows from the shape of a tree. It returns the bound, nil without.
+// fromTree adds the parts for the shape of a tree. It returns the bound, nil without one.
 func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, error) {
 	if f.tree == nil {
 		v.note("no bound, repairs or plan: %v", f.why)
@@ -170,23 +219,37 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	if f.lacks {
 		v.note("two switches that a tree of this shape joins, and no cable joins here, are taken for a dead link")
 	}
-	s := float64(t.Servers() - 1)
+	s := float64(v.each)
 	faults := f.faults()
 	v.Slow = slowNames(faults)
 	b := f.bound(faults)
-	if t.Levels() == 3 && t.Servers() > planHosts {
-		v.note("the bound is that of hosts, leaves and pods alone: more than %d hosts", planHosts)
+	if f.coarse() {
+		why := fmt.Sprintf("more than %d hosts", planHosts)
+		if !f.traffic.plain() {
+			why = "three levels, where not all send to all"
+		}
+		v.note("the bound is that of hosts, leaves and pods alone: %s", why)
 	}
 	v.AtMost = &AtMost{
 		Phases: b.phases, Efficiency: s / b.phases, Witness: b.String(), Why: b.why,
-		Healthy: s / f.bound(nil).phases, whole: b.why == "",
+		Healthy: s / f.bound(nil).phases, whole: b.whole, Weights: f.certificate(b.Bound),
 	}
-	if b.why == "" {
-		v.AtMost.Why = f.reason(b.Bound)
+	if f.traffic.host != nil && f.traffic.bytes == nil && f.even && !f.coarse() {
+		v.AtMost.Full = float64(scheduler.LowerBound(t, scheduler.Options{}).Phases)
 	}
+	if f.traffic.bytes != nil {
+		v.AtMost.Phases, v.AtMost.ByteTimes = 0, b.phases
+		if v.Rate > 0 {
+			v.AtMost.Seconds = b.phases * 8 / v.Rate
+		}
+	}
+	v.Rails = f.rails(faults, v.Tables)
 	v.Repairs = f.order(faults)
 	for i, p := range v.Repairs {
 		v.Repairs[i].Efficiency = s / p.Phases
+		if f.traffic.bytes != nil {
+			v.Repairs[i].Phases, v.Repairs[i].ByteTimes = 0, p.Phases
+		}
 	}
 	if n := len(faults) - len(v.Repairs); n > 0 {
 		v.note("the last %d of %d repairs are not ranked", n, len(faults))
@@ -195,7 +258,7 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 	return &b.Bound, nil
 }
 
-// sameDead checks that a result of ours was measured with the dead links of the tree.
+// sameDead checks that our own result was measured with the dead links of the tree.
 func sameDead(t *topology.Tree, r *foreign.Result) error {
 	if r == nil || !r.DownKnown {
 		return nil
@@ -249,7 +312,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
 }
 
-// weighed are the leaves with links that a bound of kind lp puts weight on.
+// weighed returns the leaves with links that have weight in a bound of kind lp.
 func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
 	for leaf := range f.tree.Leaves() {
 		for k := range f.tree.Spines() {
@@ -277,19 +340,19 @@ func (f *fabric) deadOf(leaves ...int) string {
 
 func (v *Verdict) measure(in Input) error {
 	switch p := in.Result.Pairs; {
-	case p == nil && in.Result.Ranks == 0 && in.Result.Seconds > 0 && in.Hosts.Names == nil:
+	case p == nil && in.Result.Ranks == 0 && in.Result.Seconds > 0 && !in.Result.Sized && in.Hosts.Names == nil:
 		v.note("the result does not say how many ranks took part: taken is one on each of the %d hosts (--hosts)", v.Hosts)
 	case p == nil:
 	case !p.Shifts: // no exchange of all
 		return nil
-	case len(p.Names) != v.Hosts:
+	case len(p.Names) != v.servers:
 		v.note("no efficiency: %d ranks were measured, and the job has %s", len(p.Names), show.Plural(v.Hosts, "host", "hosts"))
 		return nil
 	case in.Rate <= 0:
 		v.note("no efficiency: how fast the links are is not known (--rate)")
 		return nil
 	}
-	e, err := efficiency(in)
+	e, err := v.efficiency(in)
 	if err != nil {
 		return err
 	}
@@ -301,34 +364,37 @@ func (v *Verdict) measure(in Input) error {
 		m.OfAtMost = e / a.Efficiency
 	}
 	if most := v.most(m.Limit != ""); e > most*tooGood {
-		return fmt.Errorf("%s is %.4g%% of the link rate, more than the %.1f%% that this network can do: the rate, the size, the hosts or the dead links are others",
+		return fmt.Errorf("%s is %.4g%% of the link rate, more than the %.1f%% that this network can do: check the rate, the size, the hosts and the dead links",
 			in.Result.What, 100*e, 100*most)
 	}
 	if t := v.Tables; t != nil {
-		m.OfPhased, m.OfUnphased = e/t.Phased, e/t.Unphased
+		if m.OfUnphased = e / t.Unphased; t.Phased > 0 {
+			m.OfPhased = e / t.Phased
+		}
 	}
 	v.Measured = m
 	return nil
 }
 
-// most is the largest share of the link rate that can be measured. Of a mean over ranks only the link of
-// a host limits it: its ranks may be through one after the other, in (k+1)/2k of the time of the last of k.
+// most is the largest share of the link rate that can be measured. For a mean over ranks only the
+// link of a host limits it: its ranks may finish one after the other, on average in (k+1)/2k of the
+// time of the last of k.
 func (v *Verdict) most(limit bool) float64 {
 	switch a := v.AtMost; {
 	case limit:
-		return 2 * float64(v.Slots) / float64(v.Slots+1)
+		return 2 * float64(v.slots) / float64(v.slots+1)
 	case a == nil:
 		return 1
 	case a.whole: // without phases the last one need not be whole
-		return float64(v.Hosts-1) / max(float64(v.Hosts-1), a.Phases-1)
+		return float64(v.each) / max(float64(v.each), a.Phases-1)
 	default:
 		return a.Efficiency
 	}
 }
 
 // efficiency returns the share of the link rate at which hosts receive.
-func efficiency(in Input) (float64, error) {
-	r, h, k := in.Result, float64(len(in.Hosts.Nodes)), float64(in.Hosts.Slots)
+func (v *Verdict) efficiency(in Input) (float64, error) {
+	r, h, k := in.Result, float64(v.servers), float64(v.slots)
 	if r.Ranks > 0 && r.Ranks != int(h*k) {
 		return 0, fmt.Errorf("the result is of %d ranks, the list of hosts has %d: give the job's with --hosts", r.Ranks, int(h*k))
 	}
@@ -336,29 +402,38 @@ func efficiency(in Input) (float64, error) {
 		return r.Efficiency, nil
 	}
 	if in.Rate <= 0 {
-		return 0, errors.New("the result is a time or a rate: say with --rate how fast the links are")
+		return 0, errors.New("the result is a time or a rate: give the rate of the links with --rate")
 	}
 	if r.Pairs != nil {
 		return phased(r.Pairs, in.Rate), nil
 	}
 	if r.HostRate > 0 {
-		return r.HostRate / in.Rate, nil
+		if v.Adapters%v.Hosts != 0 {
+			return 0, errors.New("the result is the rate of a host, and hosts have different numbers of adapters: give a time, or a share of the link rate")
+		}
+		if v.Adapters > 0 && r.Format != foreign.Own { // of ours each adapter is a server
+			return r.HostRate * float64(v.Hosts) / float64(v.Adapters) / in.Rate, nil
+		}
+		return r.HostRate / in.Rate * float64(v.each) / float64(v.receives), nil
 	}
-	e := (h - 1) * k * k * float64(r.Bytes) * 8 / (r.Seconds * in.Rate)
+	if r.Sized {
+		return float64(v.each) * 8 / (r.Seconds * in.Rate), nil
+	}
+	e := float64(v.each) * k * k * float64(r.Bytes) * 8 / (r.Seconds * in.Rate)
 	if math.IsInf(e, 0) || math.IsNaN(e) {
-		return 0, errors.New("the result is no time that an exchange takes")
+		return 0, errors.New("the result is not a possible time of an exchange")
 	}
 	return e, nil
 }
 
-// engines are those that are tried in place of the tables.
+// engines are the alternatives to the tables.
 var engines = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
 
 func (v *Verdict) reroute(f *fabric, in Input) {
 	switch {
 	case in.Tables == nil:
 		return
-	case v.Hosts > planHosts:
+	case v.servers > planHosts:
 		v.note("no other engine was tried: more than %d hosts", planHosts)
 		return
 	}
@@ -379,5 +454,7 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		out.Engine = name
 		v.Rerouted = append(v.Rerouted, *out)
 	}
-	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int { return cmp.Compare(a.Phases, b.Phases) })
+	slices.SortStableFunc(v.Rerouted, func(a, b Tables) int {
+		return cmp.Or(cmp.Compare(a.Phases, b.Phases), cmp.Compare(b.Unphased, a.Unphased))
+	})
 }

@@ -1,17 +1,23 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"evbench/internal/hostlist"
 	"evbench/report/figure"
 	"evbench/report/html"
+	"evbench/scheduler"
+	"evbench/topology"
+	"evbench/topology/network"
 )
 
-// WritePage writes the verdict as one HTML page: the answer, what decides it, the network with
-// its dead and deciding links, repairs, and what else would help.
+// WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with
+// its dead and deciding links, repairs, and other remedies.
 func (v *Verdict) WritePage(w io.Writer) error {
 	d := html.Document{Title: "Verdict: all-to-all on " + v.Network, Answer: v.Answer().String()}
 	if v.Measured != nil && !v.Measured.Given {
@@ -47,7 +53,7 @@ func (v *Verdict) networkPart() html.Part {
 func (v *Verdict) sharingPart() html.Part {
 	t := v.Tables
 	p := html.Part{ID: "sharing", Title: "Who shares the fullest links"}
-	p.Table = html.Table{Head: []string{"link", "to", "routes", "from"}, Numbers: []bool{false, false, true, false}}
+	p.Table = html.Table{Head: []string{"link", "to", "pairs", "from"}, Numbers: []bool{false, false, true, false}}
 	most := 0
 	for _, l := range t.Links {
 		from, order := map[string][]string{}, []string(nil)
@@ -64,7 +70,7 @@ func (v *Verdict) sharingPart() html.Part {
 			most = len(l.Pairs)
 		}
 	}
-	p.Text = fmt.Sprintf("%d routes pass each. Links with that many: %d.", t.Routes, t.LinksAt)
+	p.Text = fmt.Sprintf("%d %s pass each. Links with that many: %d.", t.Routes, v.unit, t.LinksAt)
 	if most > 0 {
 		p.Text += fmt.Sprintf(" Listed are the first %d pairs of each.", most)
 	}
@@ -91,17 +97,17 @@ func (v *Verdict) repairsPart() html.Part {
 		if r.Slow > 0 {
 			state = slowText(r.Slow)
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), r.Link, state, percent(r.Efficiency), fmt.Sprintf("%.5g", r.Phases)})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), r.Link, state, percent(r.Efficiency), fmt.Sprintf("%.5g", r.Phases+r.ByteTimes)})
 	}
-	text := fmt.Sprintf("Now at most %s. Each line is what is possible after its repair and those above.", percent(v.AtMost.Efficiency))
+	text := fmt.Sprintf("Now at most %s. Each line states what is possible after its repair and those above it.", percent(v.AtMost.Efficiency))
 	return html.Part{ID: "repairs", Title: "Repairs", Text: text, Table: t}
 }
 
 func slowText(share float64) string { return "slow, " + percent(share) + " of the usual rate" }
 
-// tablesPart lists the tables that other engines compute, after those that are installed.
+// tablesPart lists the tables that other engines compute, after the installed ones.
 func (v *Verdict) tablesPart() html.Part {
-	t := html.Table{Head: []string{"engine", "in phases", "without phases", "routes on the fullest link"}, Numbers: []bool{false, true, true, true}}
+	t := html.Table{Head: []string{"engine", "in phases", "without phases", v.unit + " on the fullest link"}, Numbers: []bool{false, true, true, true}}
 	for i, x := range append([]Tables{*v.Tables}, v.Rerouted...) {
 		name := x.Engine
 		if i == 0 && name == readTables {
@@ -112,4 +118,173 @@ func (v *Verdict) tablesPart() html.Part {
 		t.Rows = append(t.Rows, []string{name, percent(x.Phased), percent(x.Unphased), strconv.FormatInt(x.Routes, 10)})
 	}
 	return html.Part{ID: "tables", Title: "Other tables", Text: "Of the link rate, by tables that other engines compute for this network.", Table: t}
+}
+
+// drawing returns the network by levels, with the dead cables between its switches, too. A network
+// without levels is an error.
+func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*html.Cables, error) {
+	levels, err := network.Ranks(f.whole, roots)
+	if err != nil {
+		return nil, err
+	}
+	d := &html.Cables{Unit: v.unit}
+	at := make([]html.Place, f.whole.Nodes())
+	for i := range f.whole.Switches() {
+		s := f.whole.Switch(i)
+		level := max(0, levels[s]-1)
+		for len(d.Levels) <= level {
+			d.Levels = append(d.Levels, nil)
+		}
+		at[s] = html.Place{Level: level, Index: len(d.Levels[level])}
+		d.Levels[level] = append(d.Levels[level], html.Switch{Name: f.name(s)})
+	}
+	for _, h := range f.hosts.Nodes {
+		p := at[f.net.Leaf(h).Node]
+		d.Levels[p.Level][p.Index].Hosts++
+	}
+	names := f.cableNames()
+	routes, deciding := map[network.End]int64{}, f.deciding(v, b)
+	if v.Tables != nil {
+		for _, l := range v.Tables.loads {
+			routes[l.End] = l.Routes
+		}
+	}
+	for _, c := range f.allCables() {
+		if levels[c.A.Node] > levels[c.B.Node] {
+			c.A, c.B = c.B, c.A
+		}
+		k := html.Cable{
+			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
+			Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B, Deciding: deciding[c.A] || deciding[c.B],
+		}
+		var says []string
+		switch {
+		case k.Dead:
+			says = append(says, "dead")
+		case v.Tables != nil:
+			says = append(says, fmt.Sprintf("%d %s up, %d down", routes[c.A], v.unit, routes[c.B]))
+		}
+		if k.Slow {
+			says = append(says, slowText(f.slow[c.A]))
+		}
+		if k.Deciding {
+			says = append(says, "decides")
+		}
+		k.Title = cmp.Or(names[c], f.name(c.A.Node)+"-"+f.name(c.B.Node)) + ": " + cmp.Or(strings.Join(says, "; "), "alive")
+		d.Most = max(d.Most, k.Up, k.Down)
+		d.Cables = append(d.Cables, k)
+	}
+	slices.SortStableFunc(d.Cables, func(a, b html.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
+	d.Words = strings.Replace(drawingWords(d.Cables, v.Tables != nil), "more routes", "more "+v.unit, 1)
+	return d, nil
+}
+
+// cableNames are the names of the links of the tree, by the lower end of their cable. A link
+// without a cable has port 0 of its lower switch, as in allCables.
+func (f *fabric) cableNames() map[network.Cable]string {
+	out := map[network.Cable]string{}
+	if f.tree == nil {
+		return out
+	}
+	for id := range f.tree.AllLinks() {
+		l := f.tree.LinkOf(id)
+		out[f.cable(l)] = f.tree.LinkName(l)
+	}
+	return out
+}
+
+// cable returns the cable of a link, or one of ports 0 if the network has none.
+func (f *fabric) cable(l topology.Link) network.Cable {
+	if c, there := f.places.Cable(l); there {
+		return c
+	}
+	low, high := f.tree.Ends(l)
+	return network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
+}
+
+func drawingWords(cables []html.Cable, routes bool) string {
+	dead, slow, deciding := 0, 0, 0
+	for _, k := range cables {
+		if k.Dead {
+			dead++
+		} else if k.Deciding {
+			deciding++
+		}
+		if k.Slow {
+			slow++
+		}
+	}
+	text := fmt.Sprintf("Cables between switches: %d; dead (crossed out): %d", len(cables), dead)
+	if slow > 0 {
+		text += fmt.Sprintf(", slow (circle): %d", slow)
+	}
+	if deciding > 0 {
+		text += fmt.Sprintf(", deciding (triangle): %d", deciding)
+	}
+	text += "."
+	if routes {
+		text += " The lower half of a cable shows what goes up, the upper half what comes down; wider is more routes."
+	}
+	return text + " A dot is a host of the job, or an adapter."
+}
+
+// allCables are the cables between switches, and the missing ones of a tree of two levels, which
+// have port 0.
+func (f *fabric) allCables() []network.Cable {
+	cables := f.whole.SwitchCables()
+	if f.tree == nil || f.tree.Levels() == 3 {
+		return cables
+	}
+	for _, l := range f.tree.Dead() {
+		if c := f.cable(l); c.A.Port == 0 {
+			cables = append(cables, c)
+		}
+	}
+	return cables
+}
+
+// deciding are the ports of the deciding links: those that slow pairs have in common; the fullest
+// ones of the tables, where these exceed the link of a host; else those that prove the bound.
+func (f *fabric) deciding(v *Verdict, b *scheduler.Bound) map[network.End]bool {
+	out := map[network.End]bool{}
+	if v.Pairs != nil {
+		for _, c := range v.Pairs.Common {
+			out[c.end] = true
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	if t := v.Tables; t != nil {
+		longest := float64(v.each) / t.Unphased
+		for _, l := range t.loads {
+			if t.Decides && float64(l.Routes)/f.capacity(l.End) > longest*(1-1e-9) {
+				out[l.End] = true
+			}
+		}
+		return out
+	}
+	if b == nil || f.tree.Levels() == 3 {
+		return out
+	}
+	mark := func(leaf, spine int) {
+		for cable := range f.tree.Cables() {
+			if f.tree.CableAlive(leaf, spine, cable) {
+				out[f.port(f.tree.Cable(leaf, spine, cable))] = true
+			}
+		}
+	}
+	for spine := range f.tree.Spines() {
+		switch b.Kind {
+		case scheduler.KindLeaf, scheduler.KindHall:
+			mark(b.Leaf, spine)
+		case scheduler.KindLP:
+			for leaf := range f.tree.Leaves() {
+				if w := int(f.tree.Up(leaf, spine)); w < len(b.Weights) && b.Weights[w] > 0 {
+					mark(leaf, spine)
+				}
+			}
+		}
+	}
+	return out
 }

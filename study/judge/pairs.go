@@ -11,33 +11,34 @@ import (
 	"evbench/topology/network"
 )
 
-// Pairs say which pairs of hosts are slow in a result that has a rate for each, and which
-// links these have in common.
+// Pairs lists the slow pairs of hosts in a result with a rate for each pair, and the links that
+// they share.
 type Pairs struct {
 	Count int `json:"pairs"` // of different hosts
 	// Usual is the median rate of a pair over its expected share of a link, in bit/s.
 	Usual float64 `json:"usual_bit_per_s"`
-	// OfRate is Usual as a share of the link rate, 0 where that is not known.
+	// OfRate is Usual as a share of the link rate, 0 if that is not known.
 	OfRate float64 `json:"usual_of_link_rate,omitempty"`
-	// Below are the pairs with less than 80 % of Usual. Shared of them share links under the
-	// tables with pairs that ran at the same time, and reach that of their share; the others are slow.
+	// Below are the pairs with less than 80 % of Usual. Shared of them share links under the tables
+	// with pairs that ran at the same time, and reach the usual rate for their share; the others
+	// are slow.
 	Below  int `json:"below_usual"`
 	Shared int `json:"below_by_sharing"`
 	Slow   int `json:"slow"`
-	// Pairs are the slowest of the slow ones, Common links that explain slow pairs, and
-	// Scattered is how many slow pairs none of these explains.
+	// Pairs are the slowest of the slow ones, Common links that explain slow pairs, and Scattered
+	// the number of slow pairs that no such link explains.
 	Pairs     []SlowPair   `json:"slow_pairs"`
 	Common    []CommonLink `json:"common_links"`
 	Scattered int          `json:"scattered"`
-	// Above are pairs that got more than a link carries, and count as if they had that; Fastest is the
-	// most that one got, as a share of the link rate.
+	// Above are pairs that got more than the link rate, and count as if they had the link rate.
+	// Fastest is the most that a pair got, as a share of the link rate.
 	Above   int     `json:"above_link_rate,omitempty"`
 	Fastest float64 `json:"fastest_of_link_rate,omitempty"`
 
 	matrix []float64 // rates by host of the job, [src·n + dst] in bit/s, NaN: none
 }
 
-// A SlowPair got less than it should.
+// A SlowPair got less than its expected rate.
 type SlowPair struct {
 	Src      string  `json:"src"`
 	Dst      string  `json:"dst"`
@@ -46,8 +47,8 @@ type SlowPair struct {
 	Sharing  float64 `json:"sharing"`            // of the fullest link on the way, at that time
 }
 
-// A CommonLink is one that slow pairs have in common: Slow of the Pairs over it are slow. Or
-// are ports of links that these pairs pass, too, and no others.
+// A CommonLink is a link that slow pairs share: Slow of the Pairs over it are slow. Or are ports of
+// links on the way of the same pairs.
 type CommonLink struct {
 	Direction
 	Slow  int      `json:"slow"`
@@ -56,15 +57,15 @@ type CommonLink struct {
 }
 
 const (
-	slowShare  = 0.8 // of what is usual: less is slow
+	slowShare  = 0.8 // of the usual rate: less is slow
 	mostSlow   = 20  // slow pairs that are named
 	mostCommon = 5   // links that are named
 
 	tooFast = 1.25 // times the link rate: where half of the pairs have more, rates are not of links
 )
 
-// HostsOf are the hosts that the ends of pairs run on, in the order of their first ends. Those of a
-// linear shift are ranks, and all hosts have equally many.
+// HostsOf are the hosts of the ends of pairs, in the order of their first ends. For a linear shift
+// the ends are ranks, and all hosts have equally many.
 func HostsOf(p *foreign.Pairs, n *network.Network) (network.Job, error) {
 	names, ends, out := network.NewHostNames(n), map[network.Node]int{}, network.Job{Slots: 1}
 	for _, name := range p.Names {
@@ -91,8 +92,8 @@ func HostsOf(p *foreign.Pairs, n *network.Network) (network.Job, error) {
 	return out, nil
 }
 
-// A pair is one between two hosts, with its way: the ports by which it leaves, its host's
-// first. Without tables only the first and the last of them are known.
+// A pair is a pair of hosts with its way: the ports by which it leaves, its host's first. Without
+// tables only the first and the last of them are known.
 type pair struct {
 	foreign.Pair
 	src, dst network.Node
@@ -140,8 +141,9 @@ func (f *fabric) pairs(in Input) (*Pairs, error) {
 	return out, nil
 }
 
-// bursts takes rates above that of a link for that of a link: a receiver that is late finds in buffers
-// what came before it looked at the clock. Where half of the pairs are far above it, nothing is known of links.
+// bursts caps rates at the link rate: a late receiver finds data in buffers that came before it
+// read the clock. If half of the pairs are far above the link rate, the rates say nothing about
+// links.
 func (p *Pairs) bursts(list []pair, in Input) error {
 	if in.Rate <= 0 {
 		return nil
@@ -155,7 +157,7 @@ func (p *Pairs) bursts(list []pair, in Input) error {
 	}
 	slices.Sort(rates)
 	if half := rates[len(rates)/2]; half > tooFast*in.Rate {
-		return fmt.Errorf("half of the pairs got %s or more, and a link carries %s: messages so small stay in buffers (give larger ones, such as 1 MiB), or the rate is another",
+		return fmt.Errorf("half of the pairs got %s or more, but a link carries %s: the messages are so small that buffers hold them (use larger ones, such as 1 MiB), or the rate is wrong",
 			show.Amount(half, "bit/s"), show.Amount(in.Rate, "bit/s"))
 	}
 	if p.Above > 0 {
@@ -164,7 +166,7 @@ func (p *Pairs) bursts(list []pair, in Input) error {
 	return nil
 }
 
-// ways finds the hosts of the pairs and their routes. Pairs within a host are left out.
+// ways finds the hosts of the pairs and their routes, without pairs within a host.
 func (f *fabric) ways(in Input) ([]pair, error) {
 	names, job := network.NewHostNames(f.net), map[network.Node]bool{}
 	for _, v := range f.hosts.Nodes {
@@ -203,8 +205,8 @@ func (f *fabric) ways(in Input) ([]pair, error) {
 	return out, nil
 }
 
-// share sets for each pair how many of those that ran with it pass the fullest link on its
-// way, over what that carries.
+// share sets for each pair how many concurrent pairs pass the fullest link on its way, over the
+// capacity of that link.
 func (f *fabric) share(list []pair) {
 	type place struct {
 		group int
@@ -224,8 +226,8 @@ func (f *fabric) share(list []pair) {
 	}
 }
 
-// common looks for links that slow pairs have in common: again and again that of which most
-// pairs are slow, less those that are not, until no link has more of the first.
+// common looks for links that slow pairs share: repeatedly the link with the most slow pairs, less
+// the pairs that are not slow, until no link has more slow ones.
 func (f *fabric) common(out *Pairs, list, slow []pair) {
 	all, left := map[network.End]int{}, slow
 	for _, p := range list {
@@ -257,7 +259,7 @@ func (f *fabric) common(out *Pairs, list, slow []pair) {
 	out.Scattered = len(left)
 }
 
-// alike names the ports that are on the way of the same pairs as best.
+// alike names the ports on the way of the same pairs as best.
 func (f *fabric) alike(best network.End, slow []pair, bad, all map[network.End]int) (names []string) {
 	i := slices.IndexFunc(slow, func(p pair) bool { return slices.Contains(p.way, best) })
 	for _, e := range slow[i].way {
@@ -272,7 +274,7 @@ func (f *fabric) alike(best network.End, slow []pair, bad, all map[network.End]i
 	return names
 }
 
-// matrix is what each host got of each other; of several pairs of ranks their mean.
+// matrix holds what each host got from each other; for several pairs of ranks their mean.
 func (f *fabric) matrix(out *Pairs, list []pair) {
 	n, at := len(f.hosts.Nodes), map[network.Node]int{}
 	for i, v := range f.hosts.Nodes {
@@ -292,8 +294,8 @@ func (f *fabric) matrix(out *Pairs, list []pair) {
 	}
 }
 
-// phased returns the share of the link rate that a linear shift has with these rates, of which
-// none is above that of a link, each phase as long as its slowest pair needs.
+// phased returns the share of the link rate that a linear shift has with these rates, none above
+// the link rate, with each phase as long as its slowest pair needs.
 func phased(p *foreign.Pairs, rate float64) float64 {
 	least := map[int]float64{}
 	for _, x := range p.List {
@@ -306,4 +308,44 @@ func phased(p *foreign.Pairs, rate float64) float64 {
 		time += rate / least[k]
 	}
 	return float64(len(p.Names)-1) / time
+}
+
+func (p *Pairs) summary() string {
+	text := fmt.Sprintf("%s, usually %s", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
+	if p.OfRate > 0 {
+		text += fmt.Sprintf(" (%s of the link rate)", percent(p.OfRate))
+	}
+	if p.Below == 0 {
+		return text + "; none has less than 80% of that"
+	}
+	text += fmt.Sprintf("; %s less than 80%% of that", show.Plural(p.Below, "has", "have"))
+	if p.Shared > 0 {
+		text += fmt.Sprintf(": %d get their share of links that are shared under the tables or slow, %d do not", p.Shared, p.Slow)
+	}
+	return text
+}
+
+func (p *Pairs) lines(add func(string, string, ...any)) {
+	add("pairs", "%s", p.summary())
+	if p.Above > 0 {
+		add("", "%s more than a link carries, up to %.3g times that, and counted as a link's rate: bursts from buffers, which larger messages have less of",
+			show.Plural(p.Above, "pair got", "pairs got"), p.Fastest)
+	}
+	for _, x := range p.Common {
+		or := ""
+		for _, port := range x.Or {
+			or += " or port " + port
+		}
+		add("in common", "%s to %s (port %s)%s: %d of the %d pairs over it are slow", x.From, x.To, x.Port, or, x.Slow, x.Pairs)
+	}
+	if p.Scattered > 0 && len(p.Common) > 0 {
+		add("", "%s no link in common", show.Plural(p.Scattered, "slow pair has", "slow pairs have"))
+	}
+	for i, x := range p.Pairs[:min(len(p.Pairs), textPairs)] {
+		more := ""
+		if i == textPairs-1 && p.Slow > textPairs {
+			more = fmt.Sprintf("; and %d more", p.Slow-textPairs)
+		}
+		add("slow", "%s to %s: %s, expected %s%s", x.Src, x.Dst, show.Amount(x.Rate, "bit/s"), show.Amount(x.Expected, "bit/s"), more)
+	}
 }

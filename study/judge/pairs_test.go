@@ -105,7 +105,7 @@ func TestPairsWithoutTables(t *testing.T) {
 		t.Error(hosts, err)
 	}
 	in.Rate = 5e8
-	expect.Error(t, expect.Err(Judge(in)), "half of the pairs got 1 Gbit/s or more, and a link carries 500 Mbit/s")
+	expect.Error(t, expect.Err(Judge(in)), "half of the pairs got 1 Gbit/s or more, but a link carries 500 Mbit/s")
 	in.Rate = 9e8
 	if v := judged(t, in); v.Pairs.Above != 7 || math.Abs(v.Pairs.Fastest-10./9) > 1e-9 || v.Pairs.Usual != in.Rate || v.Pairs.Slow != 3 {
 		t.Errorf("%+v", v.Pairs)

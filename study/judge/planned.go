@@ -8,76 +8,64 @@ import (
 	"evbench/topology/network"
 )
 
-// Planned is what the schedule fors gives.
+// Planned is the result of the schedule fors.
 type Planned struct {
 	Schedule   string  `json:"schedule"`
-	Phases     int     `json:"phases"`
+	Phases     int     `json:"phases,omitempty"`
 	Efficiency float64 `json:"efficiency"`
-	// Avoids are slow links that the schedule takes for dead, Uses those whose phases last longer.
+	// Avoids are slow links that the schedule takes for dead. Uses are slow links that make their
+	// phases longer.
 	Avoids []string `json:"avoids,omitempty"`
 	Uses   []string `json:"uses,omitempty"`
 }
 
-// planned makes the schedule fors. Of slow links it uses all; or all but those below one of their
-// rates, as if they were dead; whatever takes the least time.
+// planned makes the schedule fors. It uses all slow links, or takes those below one of their rates
+// for dead, whichever takes the least time.
 func (v *Verdict) planned(f *fabric, faults []fault) {
 	if f.tree.Servers() > planHosts {
 		v.note("no schedule was planned: more than %d hosts; evbench plan does it", planHosts)
 		return
 	}
-	shares := []float64{0}
+	if f.traffic.bytes != nil {
+		v.sizedPlan(f)
+		return
+	}
+	var slow []topology.SlowLink
+	names := map[topology.Link]string{}
 	for _, x := range faults {
 		if x.share > 0 && x.host == network.NoNode {
-			shares = append(shares, x.share)
+			slow = append(slow, topology.SlowLink{Link: x.link, Share: x.share})
+			names[x.link] = x.name
 		}
 	}
-	slices.Sort(shares)
 	c := f.capacities(f.tree, faults)
-	var least error
-	for _, most := range slices.Compact(shares) {
-		p, err := f.plan(c, faults, most)
-		switch {
-		case err != nil && least == nil:
-			least = err
-		case err == nil && (v.Planned == nil || p.Efficiency > v.Planned.Efficiency*(1+1e-9)):
-			v.Planned = p
+	p, err := scheduler.AroundSlow(f.tree, slow, func(t *topology.Tree, avoid []topology.SlowLink) (*Planned, float64, error) {
+		s, _, err := scheduler.FORS(t, scheduler.Options{})
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	if v.Planned == nil {
-		v.note("no schedule was planned: %v", least)
+		p := &Planned{Schedule: s.Name}
+		for _, x := range slow {
+			if slices.Contains(avoid, x) {
+				p.Avoids = append(p.Avoids, names[x.Link])
+			} else {
+				p.Uses = append(p.Uses, names[x.Link])
+			}
+		}
+		p.Phases, p.Efficiency = f.time(s, c)
+		return p, 1 / p.Efficiency, nil
+	})
+	if v.Planned = p; err != nil {
+		v.note("no schedule was planned: %v", err)
 	}
 }
 
-// plan takes slow links up to a share of their rate for dead.
-func (f *fabric) plan(c *capacities, faults []fault, most float64) (*Planned, error) {
-	var avoid []topology.Link
-	p := &Planned{}
-	for _, x := range faults {
-		switch {
-		case x.share == 0 || x.host != network.NoNode:
-		case x.share <= most:
-			avoid, p.Avoids = append(avoid, x.link), append(p.Avoids, x.name)
-		default:
-			p.Uses = append(p.Uses, x.name)
-		}
-	}
-	t, err := f.tree.Without(avoid...)
-	if err != nil {
-		return nil, err
-	}
-	s, _, err := scheduler.FORS(t, scheduler.Options{})
-	if err != nil {
-		return nil, err
-	}
-	p.Schedule, p.Phases, p.Efficiency = s.Name, s.Phases, float64(t.Servers()-1)/f.time(s, c)
-	return p, nil
-}
-
-// time returns how long a schedule takes, in phases of a whole link: each phase as long as its
-// slowest message.
-func (f *fabric) time(s *scheduler.Schedule, c *capacities) (sum float64) {
-	if f.even {
-		return float64(s.Phases)
+// time returns how many phases of a schedule have messages of the exchange, and the share of the
+// link rate that they allow: a phase is as long as its slowest message.
+func (f *fabric) time(s *scheduler.Schedule, c *capacities) (phases int, efficiency float64) {
+	most := float64(f.traffic.most)
+	if f.even && f.traffic.plain() {
+		return s.Phases, most / float64(s.Phases)
 	}
 	host := make([]float64, s.Ranks)
 	for rank := range host {
@@ -86,7 +74,7 @@ func (f *fabric) time(s *scheduler.Schedule, c *capacities) (sum float64) {
 	leaf, phase := f.tree.LeafOfRanks(), make([]float64, s.Phases)
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
-			if !s.Meets(src, dst) {
+			if !s.Meets(src, dst) || f.traffic.size(f.job[src], f.job[dst]) == 0 {
 				continue
 			}
 			k, spine := s.At(src, dst)
@@ -97,8 +85,11 @@ func (f *fabric) time(s *scheduler.Schedule, c *capacities) (sum float64) {
 			phase[k] = max(phase[k], 1/rate)
 		}
 	}
+	sum := 0.0
 	for _, x := range phase {
-		sum += x
+		if sum += x; x > 0 {
+			phases++
+		}
 	}
-	return sum
+	return phases, most / sum
 }

@@ -10,28 +10,30 @@ import (
 	"evbench/topology"
 )
 
-// A Repair is a dead link that is repaired after those before it, or a slow one that is
-// brought to its full rate.
+// A Repair is the repair of a dead link, after the repairs before it, or the return of a slow link
+// to its full rate.
 type Repair struct {
 	Link string `json:"link"`
-	// Slow is what is left of the rate of a slow link, 0 of a dead one.
+	// Slow is the remaining share of the rate of a slow link, 0 for a dead one.
 	Slow float64 `json:"slow,omitempty"`
-	// Phases is the least time of an exchange after it, in phases of a whole link, Efficiency what that allows.
-	Phases     float64 `json:"phases"`
+	// Phases is the least time of an exchange after it, in phases of a whole link, and Efficiency
+	// the resulting limit. ByteTimes is that time where messages have sizes.
+	Phases     float64 `json:"phases,omitempty"`
+	ByteTimes  float64 `json:"byte_times,omitempty"`
 	Efficiency float64 `json:"efficiency"`
 }
 
 const (
-	// exactFaults is up to how many faults the best of all orders is found.
+	// exactFaults is the number of faults up to which the best order is exact.
 	exactFaults = 5
-	// mostBounds is about how many bounds are computed for an order; later repairs of many
-	// are not ranked.
+	// mostBounds is about how many bounds are computed for an order. With many faults, later
+	// repairs stay unranked.
 	mostBounds = 1000
 )
 
-// order ranks the dead and slow links of a tree: of all orders the one with the least sum of
-// phases after each repair, which is what exchanges cost while repairs are done one after the
-// other. It is found exactly for few links, else by greedy.
+// order ranks the dead and slow links of a tree: of all orders the one with the least sum of phases
+// after each repair, the cost of exchanges while repairs go on. For few links it is exact, else
+// greedy.
 func (f *fabric) order(faults []fault) []Repair {
 	if len(faults) <= exactFaults {
 		return f.exact(faults)
@@ -39,9 +41,9 @@ func (f *fabric) order(faults []fault) []Repair {
 	return f.greedy(faults)
 }
 
-// greedy takes the link with which the bound falls most, and of equal ones a dead one, then
-// that which lowers most what the leaves with the fullest links need. d links take d²/2 bounds, as long as
-// there are not more than mostBounds.
+// greedy takes the link that lowers the bound most, among equal ones a dead link, then the link
+// that most lowers the need of the leaves with the fullest links. d links take d²/2 bounds, up to
+// mostBounds.
 func (f *fabric) greedy(faults []fault) []Repair {
 	var out []Repair
 	faults = slices.Clone(faults)
@@ -69,9 +71,9 @@ func (f *fabric) greedy(faults []fault) []Repair {
 	return out
 }
 
-// evenLoads returns the loads of links by their capacity, the greatest first, where each two
-// leaves divide their messages over their live paths by what these carry: evenly, if all links
-// are equal. Of more than boundLoads paths nothing is said.
+// evenLoads returns the loads of links by their capacity, the greatest first, if each two leaves
+// divide their messages over their live paths by capacity: evenly, if all links are equal. For more
+// than boundLoads paths it returns nil.
 func (f *fabric) evenLoads(left []fault) []float64 {
 	var dead []topology.Link
 	for _, x := range left {
@@ -87,7 +89,7 @@ func (f *fabric) evenLoads(left []fault) []float64 {
 	load := make([]float64, t.AllLinks())
 	for a := range t.Leaves() {
 		for b := a + 1; b < t.Leaves(); b++ {
-			n, all := float64(t.On(a)*t.On(b)), 0.0
+			n, all := max(f.demand[a*t.Leaves()+b], f.demand[b*t.Leaves()+a]), 0.0
 			paths := t.LivePaths(a, b)
 			for _, p := range paths {
 				all += c.path(a, b, p)
@@ -109,10 +111,10 @@ func (f *fabric) evenLoads(left []fault) []float64 {
 	return load
 }
 
-// boundLoads is up to how many paths between leaves evenLoads follows.
+// boundLoads is the most paths between leaves that evenLoads follows.
 const boundLoads = 1 << 25
 
-// exact finds the best order by all sets of faults. 2^d bounds.
+// exact finds the best order by all sets of faults, with 2^d bounds.
 func (f *fabric) exact(faults []fault) []Repair {
 	d := len(faults)
 	bound := make([]float64, 1<<d)
@@ -126,7 +128,7 @@ func (f *fabric) exact(faults []fault) []Repair {
 				continue
 			}
 			left := set &^ (1 << i)
-			// Of equal sums the one that falls first.
+			// Among equal sums, the order whose bound falls first.
 			if sum := bound[left] + rest[left]; sum < rest[set] || sum == rest[set] && bound[left] < bound[set&^(1<<first[set])] {
 				rest[set], first[set] = sum, i
 			}

@@ -7,20 +7,20 @@ import (
 	"evbench/topology/network"
 )
 
-// Tables say what forwarding tables allow an all-to-all exchange.
+// Tables are the limits that forwarding tables set for an all-to-all exchange.
 type Tables struct {
 	Engine string `json:"engine"`
-	// Phased is the share of the link rate with the linear shift in the order of ranks,
-	// each phase as long as its fullest link needs.
-	Phased float64 `json:"phased_efficiency"`
-	// Phases is how long that takes, in phases without sharing; Counted is how many of its
-	// phases were followed.
-	Phases  float64 `json:"phases"`
-	Counted int     `json:"phases_counted"`
-	// Unphased is the share at most when all messages flow at once: the fullest link decides.
+	// Phased is the share of the link rate with the linear shift in the order of ranks, with each
+	// phase as long as its fullest link needs. Where messages have sizes there are no phases.
+	Phased float64 `json:"phased_efficiency,omitempty"`
+	// Phases is that duration, in phases without sharing. Counted is how many of its phases were
+	// followed.
+	Phases  float64 `json:"phases,omitempty"`
+	Counted int     `json:"phases_counted,omitempty"`
+	// Unphased is the largest share when all messages flow at once: the fullest link decides.
 	Unphased float64 `json:"unphased_efficiency"`
 	Routes   int64   `json:"most_routes"` // over that link
-	// Links are the fullest directed links, LinksAt is how many have Routes.
+	// Links are the fullest directed links. LinksAt is how many links have Routes.
 	Links   []LinkLoad `json:"links"`
 	LinksAt int        `json:"links_at_most"`
 
@@ -48,9 +48,9 @@ func (f *fabric) direction(e network.End) Direction {
 type LinkLoad struct {
 	Direction
 	Routes int64 `json:"routes"`
-	// Capacity is what the link carries, as a share of the link rate, where that is not all of it.
+	// Capacity is the rate of the link, as a share of the link rate, if it is not the whole.
 	Capacity float64 `json:"capacity,omitempty"`
-	// Pairs are the first hosts whose routes these are; Routes says how many there are.
+	// Pairs are the first host pairs of these routes. Routes is their number.
 	Pairs []HostPair `json:"pairs,omitempty"`
 }
 
@@ -77,15 +77,21 @@ func (f *fabric) onlyHosts(t *lft.Tables) *lft.Tables {
 	return t.Clone(t.Engine, t.Net.Without(nil, out))
 }
 
-// tables judges forwarding tables. Tables that do not take every host of the job to every
-// other are an error.
+// tables judges forwarding tables. Tables without a route between two hosts of the job are an
+// error.
 func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	t = f.onlyHosts(t)
-	h := len(f.hosts.Nodes)
 	if err := f.reach(t); err != nil {
 		return nil, err
 	}
-	out := &Tables{Engine: t.Engine, Routes: int64(h - 1)}
+	out := &Tables{Engine: t.Engine, Routes: f.traffic.most}
+	if out.loads = lft.Load(t).Routes; !f.traffic.plain() {
+		f.count(t, out.loads)
+	}
+	f.fullest(out)
+	if f.traffic.bytes != nil {
+		return out, nil
+	}
 	p := f.shift()
 	out.Counted = p.Phases
 	slowdown := 0.0
@@ -94,10 +100,8 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	} else {
 		slowdown = f.phased(t, p)
 	}
-	out.Phases = slowdown * float64(h-1)
-	out.Phased = 1 / slowdown
-	out.loads = lft.Load(t).Routes
-	f.fullest(out)
+	out.Phases = slowdown * float64(f.traffic.phases())
+	out.Phased = float64(f.traffic.most) / out.Phases
 	return out, nil
 }
 
@@ -108,9 +112,9 @@ func (f *fabric) fullest(out *Tables) {
 	for _, l := range out.loads {
 		most = max(most, time(l))
 	}
-	each := float64(len(f.hosts.Nodes) - 1)
-	for _, v := range f.hosts.Nodes {
-		own = max(own, each/f.capacity(network.End{Node: v, Port: 1}))
+	each := float64(f.traffic.most)
+	for i, v := range f.hosts.Nodes {
+		own = max(own, float64(max(f.traffic.sent[i], f.traffic.received[i]))/f.capacity(network.End{Node: v, Port: 1}))
 	}
 	out.Unphased = each / max(most, own)
 	out.Decides = most > own*(1+1e-9)
@@ -153,7 +157,7 @@ func (f *fabric) reach(t *lft.Tables) error {
 	return nil // what is lost goes to other LIDs
 }
 
-// route returns the ports by which a message leaves switches; where it is lost is an error.
+// route returns the ports by which a message leaves switches. A lost message is an error.
 func (f *fabric) route(t *lft.Tables, src, dst network.Node) ([]network.End, error) {
 	lid := int(t.Net.Info(dst).LID)
 	way, fault := t.Route(src, lid)
@@ -174,27 +178,52 @@ func (f *fabric) route(t *lft.Tables, src, dst network.Node) ([]network.End, err
 	return nil, fmt.Errorf("%s: no message is taken from %s to %s (LID %d): %s at %s", from, t.Net.Info(src).Name, t.Net.Info(dst).Name, lid, fault, at)
 }
 
-// shift is the linear shift over the hosts of the job, in the order of their ranks; of many
-// hosts some phases of it.
+// shift is the linear shift over the hosts of the job, in the order of their ranks, or from readers
+// to builders; for many hosts only some of its phases.
 func (f *fabric) shift() lft.Pattern {
-	h := len(f.hosts.Nodes)
-	p := lft.Shifts(h)
-	if h > allPhases {
-		p = lft.SomeShifts(h, somePhases, 1)
+	from, to := f.traffic.sides()
+	n, phases := max(len(from), len(to)), f.traffic.phases()
+	p := lft.Shifts(n)
+	if n > allPhases {
+		p = lft.SomeShifts(n, somePhases, 1)
 	} else {
 		all := p.Fill
-		p.Phases, p.Fill = h-1, func(phase int, dst []int32) { all(phase+1, dst) }
+		p.Phases, p.Fill = phases, func(phase int, by []int32) { all(phase+n-phases, by) }
 	}
 	fill := p.Fill
 	p.Fill = func(phase int, dst []int32) {
-		to := make([]int32, h)
-		fill(phase, to)
+		by := make([]int32, n)
+		fill(phase, by)
 		for i := range dst {
 			dst[i] = -1
 		}
-		for i, v := range f.hosts.Nodes {
-			dst[v] = int32(f.hosts.Nodes[to[i]])
+		k := max(0, int(by[0])) // reader 0 sends to builder k
+		for i, src := range from {
+			if j := (i + k) % n; j < len(to) && f.traffic.size(src, to[j]) > 0 {
+				dst[f.hosts.Nodes[src]] = int32(f.hosts.Nodes[to[j]])
+			}
 		}
 	}
 	return p
+}
+
+// count sets the load of each link between switches, for all messages. O(hosts² · hops).
+func (f *fabric) count(t *lft.Tables, loads []lft.PortLoad) {
+	at := map[network.End]int{}
+	for i := range loads {
+		at[loads[i].End], loads[i].Routes = i, 0
+	}
+	for to, dst := range f.hosts.Nodes {
+		lid, below := int(t.Net.Info(dst).LID), map[network.Node]int64{} // by leaf
+		for from, src := range f.hosts.Nodes {
+			below[f.net.Leaf(src).Node] += f.traffic.size(from, to)
+		}
+		for sw, n := range below {
+			for n > 0 && sw != f.net.Leaf(dst).Node {
+				port := t.Port(sw, lid)
+				loads[at[network.End{Node: sw, Port: port}]].Routes += n
+				sw = t.Net.At(sw, int(port)).Node
+			}
+		}
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"evbench/internal/answer"
 	"evbench/internal/show"
 )
 
@@ -15,8 +17,8 @@ func (v *Verdict) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encod
 // WriteText writes the verdict for people, the answer first.
 func (v *Verdict) WriteText(w io.Writer) error { return show.Align(w, v.Lines()) }
 
-// Lines are what the verdict says: what each line is about, which is empty where it goes on,
-// and the line.
+// Lines are the lines of the verdict: the subject of each line, empty where it continues, and the
+// line.
 func (v *Verdict) Lines() (rows [][]string) {
 	last := ""
 	add := func(head, text string, a ...any) {
@@ -33,17 +35,32 @@ func (v *Verdict) Lines() (rows [][]string) {
 		if len(v.Slow) > 0 {
 			healthy = "with all links whole"
 		}
-		add("at most", "%s of the link rate, %.5g phases for %s; %s %s", percent(a.Efficiency), a.Phases, show.Plural(v.Hosts-1, "message", "messages"), percent(a.Healthy), healthy)
+		what := fmt.Sprintf("%.5g phases for %s", a.Phases, show.Plural(int(v.each), "message", "messages"))
+		if a.ByteTimes > 0 {
+			what = fmt.Sprintf("%.0f byte times for %d bytes of the busiest", a.ByteTimes, v.each)
+		}
+		if a.Seconds > 0 {
+			what += fmt.Sprintf(", %.4g ms", 1e3*a.Seconds)
+		}
+		add("at most", "%s of the link rate, %s; %s %s", percent(a.Efficiency), what, percent(a.Healthy), healthy)
 		add("", "%s", a.Why)
+		if a.Full > 0 {
+			add("", "%.5g phases with the messages inside hosts, which a plan includes", a.Full)
+		}
 	}
 	if t := v.Tables; t != nil {
 		some := ""
-		if t.Counted < v.Hosts-1 {
+		if t.Counted < v.servers-1 {
 			some = fmt.Sprintf(", estimated from %d phases", t.Counted)
 		}
-		add("tables", "%s in phases (linear shift%s), %s without: %s", percent(t.Phased), some, percent(t.Unphased), origin(t.Engine))
+		if t.Phased == 0 {
+			add("tables", "%s without phases: %s", percent(t.Unphased), origin(t.Engine))
+		} else {
+			add("tables", "%s in phases (linear shift%s), %s without: %s", percent(t.Phased), some, percent(t.Unphased), origin(t.Engine))
+		}
 		v.links(add)
 	}
+	v.rails(add)
 	if v.Pairs != nil {
 		v.Pairs.lines(add)
 	}
@@ -54,7 +71,7 @@ func (v *Verdict) Lines() (rows [][]string) {
 	return rows
 }
 
-// readTables is what package lft calls the engine of tables that it has read.
+// readTables is the engine name that package lft gives to tables that it has read.
 const readTables = "file"
 
 func origin(engine string) string {
@@ -64,8 +81,8 @@ func origin(engine string) string {
 	return "engine " + engine
 }
 
-// aboveTables is said of what was measured where tables exclude it.
-const aboveTables = "This is more than these tables allow: others were in place, or the rate is another."
+// aboveTables is the text for a measurement above the limit of the tables.
+const aboveTables = "This is more than these tables allow: the network had other tables, or the links have another rate."
 
 func (m *Measured) above() bool { return m.Limit == "" && m.OfUnphased > tooGood }
 
@@ -76,7 +93,11 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 			text = fmt.Sprintf("%s of what the network can do at most; %s", percent(m.OfAtMost), text)
 		}
 		if v.Tables != nil {
-			text += fmt.Sprintf("; %s of what its tables allow in phases, %s of what they allow without", percent(m.OfPhased), percent(m.OfUnphased))
+			if m.OfPhased > 0 {
+				text += fmt.Sprintf("; %s of what its tables allow in phases, %s of what they allow without", percent(m.OfPhased), percent(m.OfUnphased))
+			} else {
+				text += fmt.Sprintf("; %s of what its tables allow without phases", percent(m.OfUnphased))
+			}
 		}
 		if m.Limit != "" {
 			text = "no more than " + text
@@ -93,8 +114,18 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 		}
 	}
 	ranks := "one rank each"
-	if v.Slots > 1 {
-		ranks = fmt.Sprintf("%d ranks each", v.Slots)
+	if v.slots > 1 {
+		ranks = fmt.Sprintf("%d ranks each", v.slots)
+	}
+	switch {
+	case v.Adapters == 0:
+	case v.Adapters%v.Hosts == 0:
+		ranks = fmt.Sprintf("%d adapters each, ", v.Adapters/v.Hosts) + strings.Replace(ranks, "each", "an adapter", 1)
+	default:
+		ranks = fmt.Sprintf("%d adapters, ", v.Adapters) + strings.Replace(ranks, "each", "an adapter", 1)
+	}
+	if v.Readers > 0 {
+		ranks += fmt.Sprintf(", %s, %s", show.Plural(v.Readers, "reader", "readers"), show.Plural(v.Builders, "builder", "builders"))
 	}
 	dead := ""
 	if len(v.Dead) > 0 {
@@ -112,7 +143,7 @@ func (v *Verdict) answer(add func(string, string, ...any)) {
 func (v *Verdict) links(add func(string, string, ...any)) {
 	t := v.Tables
 	if !t.Decides {
-		add("links", "none takes longer than the link of a host, %d routes", v.Hosts-1)
+		add("links", "none takes longer than the link of a host, %d %s", v.each, v.unit)
 		return
 	}
 	for i, l := range t.Links {
@@ -124,22 +155,48 @@ func (v *Verdict) links(add func(string, string, ...any)) {
 		if l.Capacity > 0 {
 			rate = fmt.Sprintf(" at %s of the link rate", percent(l.Capacity))
 		}
-		add("links", "%s to %s (port %s): %d routes%s, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, rate, v.Hosts-1, more)
+		add("links", "%s to %s (port %s): %d %s%s, the link of a host has %d%s", l.From, l.To, l.Port, l.Routes, v.unit, rate, v.each, more)
 		if i == 0 {
-			add("", "of %s", l.pairs())
+			add("", "of %s", l.pairs(v.unit))
 		}
 	}
 }
 
+// rails writes one line for all rails with the same result.
+func (v *Verdict) rails(add func(string, string, ...any)) {
+	for i := 0; i < len(v.Rails); {
+		a, last := v.Rails[i], i
+		for last+1 < len(v.Rails) && v.Rails[last+1].gives() == a.gives() {
+			last++
+		}
+		if last == i {
+			add("rails", "%d (%s): %s", i, show.Few(a.Leaves), a.gives())
+		} else {
+			add("rails", "%d to %d (%s to %s): %s each", i, last, show.Few(a.Leaves), show.Few(v.Rails[last].Leaves), a.gives())
+		}
+		i = last + 1
+	}
+}
+
+func (r Rail) gives() string {
+	text := fmt.Sprintf("%d adapters, at most %s of the link rate", r.Adapters, percent(r.Efficiency))
+	if r.Tables > 0 {
+		text += fmt.Sprintf(", its tables %s", percent(r.Tables))
+	}
+	return text
+}
+
 const textPairs = 5
 
-func (l LinkLoad) pairs() string {
+func (l LinkLoad) pairs(unit string) string {
 	var names []string
 	for _, p := range l.Pairs[:min(len(l.Pairs), textPairs)] {
 		names = append(names, p.Src+" to "+p.Dst)
 	}
 	text := strings.Join(names, ", ")
-	if n := l.Routes - int64(len(names)); n > 0 {
+	if n := l.Routes - int64(len(names)); unit == "bytes" && len(l.Pairs) > len(names) {
+		text += " and more pairs"
+	} else if n > 0 && unit != "bytes" {
 		text += fmt.Sprintf(" and %d more pairs", n)
 	}
 	return text
@@ -147,8 +204,7 @@ func (l LinkLoad) pairs() string {
 
 const mostSteps = 12
 
-// repairs writes a line for each repair that brings something, with those before it that
-// bring nothing alone.
+// repairs writes a line for each useful repair, with earlier ones that have no effect alone.
 func (v *Verdict) repairs(add func(string, string, ...any)) {
 	steps := 0
 	var names []string
@@ -186,15 +242,21 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	v.repairs(add)
 	var all []string
 	for _, t := range v.Rerouted {
+		if t.Phased == 0 {
+			all = append(all, fmt.Sprintf("%s %s without phases", t.Engine, percent(t.Unphased)))
+			continue
+		}
 		all = append(all, fmt.Sprintf("%s %s in phases, %s without", t.Engine, percent(t.Phased), percent(t.Unphased)))
 	}
 	if len(all) > 0 {
 		add("re-route", "%s", strings.Join(all, "; "))
 	}
-	if p := v.Planned; p != nil {
+	if p := v.Planned; p != nil && p.Phases == 0 {
+		add("plan", "%s: %s without phases, with its own paths (evbench plan --sizes)", p.Schedule, percent(p.Efficiency))
+	} else if p != nil {
 		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
 		if len(p.Uses) > 0 {
-			add("", "phases over %s last longer: without these links a plan takes longer still", show.Few(p.Uses))
+			add("", "phases over %s last longer, but a plan without these links takes longer still", show.Few(p.Uses))
 		}
 		if len(p.Avoids) > 0 {
 			add("", "%s count as dead: with these slow links a plan takes longer", show.Few(p.Avoids))
@@ -203,3 +265,133 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }
+
+// enough is the share of the possible rate that counts as good.
+const enough = 0.95
+
+// Answer is the verdict in a few sentences: the measured share of the possible rate, then its
+// obstacle, and the remedy.
+func (v *Verdict) Answer() answer.Answer {
+	parts := []string{v.share(), v.slowest(), v.byTables(), v.firstRepair()}
+	a := answer.Answer{
+		Question: "Is this all-to-all exchange good for its network?",
+		Verdict:  v.verdict(),
+		Sentence: strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " "),
+	}
+	if v.AtMost != nil && v.AtMost.Why != "" {
+		a.Why = []string{v.AtMost.Why}
+	}
+	return a
+}
+
+// verdict compares the measured share with the possible one; without a result it uses the limit of
+// the tables, or else the limit of dead links.
+func (v *Verdict) verdict() answer.Verdict {
+	m, most, t := v.Measured, v.AtMost, v.Tables
+	switch {
+	case m != nil && (m.Limit != "" || m.above()):
+		return answer.Unknown
+	case v.Pairs != nil && m == nil:
+		return answer.Of(v.Pairs.Slow == 0)
+	case most == nil:
+		return answer.Unknown
+	case m != nil:
+		return answer.Of(m.OfAtMost >= enough)
+	case t != nil:
+		return answer.Of(t.Unphased >= enough*most.Efficiency)
+	}
+	return answer.Of(most.Efficiency >= enough*most.Healthy)
+}
+
+// share says what share of the possible rate was measured, or else the possible rate.
+func (v *Verdict) share() string {
+	begin, end := "", "."
+	if m := v.Measured; m != nil && m.Limit != "" {
+		begin, end = "No more than ", fmt.Sprintf(", perhaps less (%s).", m.Limit)
+	}
+	switch m, a := v.Measured, v.AtMost; {
+	case m != nil && a != nil:
+		return begin + percent(m.Efficiency) + " of the link rate was measured" + end + fmt.Sprintf(" The network can do %s.", percent(a.Efficiency))
+	case m != nil:
+		return begin + percent(m.Efficiency) + " of the link rate was measured" + end
+	case a != nil:
+		return fmt.Sprintf("The network can do %s of the link rate at most.", percent(a.Efficiency))
+	}
+	return ""
+}
+
+func (v *Verdict) slowest() string {
+	p := v.Pairs
+	switch {
+	case p == nil:
+		return ""
+	case p.Slow == 0 && p.Below > 0:
+		return fmt.Sprintf("%d of %s below the usual %s because their links are shared or slow; none is slower than that.",
+			p.Below, show.Plural(p.Count, "pair is", "pairs are"), show.Amount(p.Usual, "bit/s"))
+	case p.Slow == 0:
+		return fmt.Sprintf("None of %s is slow: usually %s.", show.Plural(p.Count, "pair", "pairs"), show.Amount(p.Usual, "bit/s"))
+	}
+	text := fmt.Sprintf("%d of %s slow", p.Slow, show.Plural(p.Count, "pair is", "pairs are"))
+	if len(p.Common) > 0 {
+		c := p.Common[0]
+		text += fmt.Sprintf("; look at %s to %s, over which %d of %d are slow", c.From, c.To, c.Slow, c.Pairs)
+	}
+	return text + "."
+}
+
+// byTables states the limit of the tables if it is below the limit of hosts' links, and tables with
+// a higher limit.
+func (v *Verdict) byTables() string {
+	t := v.Tables
+	switch {
+	case t == nil:
+		return ""
+	case v.Measured != nil && v.Measured.above():
+		return aboveTables
+	case !t.Decides && v.Measured == nil && t.Phased == 0:
+		return fmt.Sprintf("Its tables allow %s.", percent(t.Unphased))
+	case !t.Decides && v.Measured == nil:
+		return fmt.Sprintf("Its tables allow %s in phases, %s without.", percent(t.Phased), percent(t.Unphased))
+	case !t.Decides:
+		return ""
+	}
+	l := t.Links[0]
+	text := fmt.Sprintf("Its tables allow %s: the fullest link is %s to %s", percent(t.Unphased), l.From, l.To)
+	if l.Capacity > 0 {
+		text += fmt.Sprintf(", at %s of the link rate", percent(l.Capacity))
+	}
+	if n := t.LinksAt - 1; n > 0 {
+		text += ", with " + show.Plural(n, "link", "links") + " more"
+	}
+	if p := v.Planned; p != nil && p.Efficiency > t.Unphased*tooGood {
+		return text + fmt.Sprintf("; a plan gives %s.", percent(p.Efficiency))
+	}
+	best := *t
+	for _, x := range v.Rerouted {
+		if x.Unphased > best.Unphased*tooGood {
+			best = x
+		}
+	}
+	if best.Engine != t.Engine {
+		text += fmt.Sprintf("; tables of %s allow %s", best.Engine, percent(best.Unphased))
+	}
+	return text + "."
+}
+
+func (v *Verdict) firstRepair() string {
+	if len(v.Repairs) == 0 {
+		return ""
+	}
+	first, last := v.Repairs[0], v.Repairs[len(v.Repairs)-1]
+	what := "Repair " + first.Link
+	if first.Slow > 0 {
+		what = "Bring " + first.Link + " to its full rate"
+	}
+	switch now := v.AtMost.Efficiency; {
+	case first.Efficiency > now:
+		return fmt.Sprintf("%s first: the network can do %s then, %s now.", what, percent(first.Efficiency), percent(now))
+	case last.Efficiency > now:
+		return fmt.Sprintf("No single repair raises the limit; begin with %s.", first.Link)
+	}
+	return ""
+}

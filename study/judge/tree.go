@@ -3,6 +3,8 @@ package judge
 import (
 	"fmt"
 
+	"evbench/internal/parallel"
+	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -11,7 +13,7 @@ import (
 type fabric struct {
 	whole, net *network.Network // with and without what is dead
 	hosts      network.Job
-	// tree has as many servers on a leaf as the job has hosts there, and the network's names; nil: why says why not.
+	// tree has the job's hosts as servers, and the network's names; nil: see why.
 	tree   *topology.Tree
 	why    error
 	places *network.Places // of the tree in whole
@@ -23,6 +25,10 @@ type fabric struct {
 
 	unstated   int // cables without a rate, where others have one
 	tablesFile string
+
+	traffic traffic
+	job     []int     // the place in the job of each server of the tree, by rank
+	demand  []float64 // between, of the tree
 }
 
 // newFabric checks that each host has its cable, and finds the tree.
@@ -42,11 +48,27 @@ func newFabric(whole, net *network.Network, hosts network.Job) (*fabric, error) 
 	}
 	if f.why != nil {
 		f.tree = nil
+	} else {
+		at := map[network.Node]int{}
+		for i, v := range hosts.Nodes {
+			at[v] = i
+		}
+		for _, v := range f.places.Host {
+			f.job = append(f.job, at[v])
+		}
 	}
-	return f, nil
+	return f, f.take(traffic{})
 }
 
-// find finds the tree.
+// take sets the traffic of the job's servers.
+func (f *fabric) take(x traffic) (err error) {
+	x.servers, x.host = len(f.hosts.Nodes), f.hosts.Host
+	if f.traffic, err = newTraffic(x); err == nil && f.tree != nil {
+		f.demand = f.between()
+	}
+	return err
+}
+
 func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	p, err := network.TreeOf(f.whole)
 	if err == nil {
@@ -59,7 +81,22 @@ func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	return p.Tree, p, nil
 }
 
-// joined checks that live cables join the hosts: else nothing can have been measured.
+// roles restricts the exchange to readers and builders, lists in the form of topology.WithRoles.
+func (f *fabric) roles(readers, builders string) (err error) {
+	if f.tree == nil {
+		return fmt.Errorf("readers and builders are servers of a tree: %w", f.why)
+	}
+	if f.tree, err = f.tree.WithRoles(readers, builders); err != nil || !f.tree.Roles() {
+		return err
+	}
+	x := traffic{reads: make([]bool, len(f.job)), builds: make([]bool, len(f.job))}
+	for rank, i := range f.job {
+		x.reads[i], x.builds[i] = f.tree.Reads(rank), f.tree.Builds(rank)
+	}
+	return f.take(x)
+}
+
+// joined checks that live cables join the hosts: otherwise no measurement is possible.
 func (f *fabric) joined() error {
 	first := f.hosts.Nodes[0]
 	part := map[network.Node]int{}
@@ -76,10 +113,125 @@ func (f *fabric) joined() error {
 	return nil
 }
 
-// name is what a node is called: a switch as in the tree.
+// name is the name of a node; for a switch, its name in the tree.
 func (f *fabric) name(v network.Node) string {
 	if f.tree != nil && !f.whole.IsHost(v) {
 		return f.places.Name(v)
 	}
 	return f.whole.Info(v).Name
+}
+
+// phased returns the mean time of the phases of a pattern, each as long as its fullest link needs
+// for its rate. It is for links of different rates; for equal links it is the slowdown of
+// lft.Congest. Tables reach all hosts. O(phases · hosts · hops).
+func (f *fabric) phased(t *lft.Tables, p lft.Pattern) float64 {
+	first := make([]int, t.Net.Nodes()+1) // of the ports of a node
+	for v := range network.Node(t.Net.Nodes()) {
+		first[v+1] = first[v] + len(t.Net.Ends(v))
+	}
+	carries := make([]float64, first[t.Net.Nodes()])
+	for v := range network.Node(t.Net.Nodes()) {
+		for i := range t.Net.Ends(v) {
+			carries[first[v]+i] = f.capacity(network.End{Node: v, Port: uint8(i + 1)})
+		}
+	}
+	type state struct {
+		dst  []int32
+		on   []float64
+		used []int
+	}
+	states, times := make([]*state, parallel.Workers(0)), make([]float64, p.Phases)
+	parallel.Each(len(states), p.Phases, func(w, k int) {
+		s := states[w]
+		if s == nil {
+			s = &state{dst: make([]int32, t.Net.Hosts()), on: make([]float64, len(carries))}
+			states[w] = s
+		}
+		p.Fill(k, s.dst)
+		pass := func(at int) {
+			s.on[at]++
+			s.used = append(s.used, at)
+		}
+		for src, dst := range s.dst {
+			if dst < 0 || int(dst) == src {
+				continue
+			}
+			pass(first[src])
+			lid, at := int(t.Net.Info(network.Node(dst)).LID), t.Net.Leaf(network.Node(src)).Node
+			for range t.Net.Switches() {
+				port := int(t.Port(at, lid))
+				pass(first[at] + port - 1)
+				if at = t.Net.At(at, port).Node; t.Net.IsHost(at) {
+					break
+				}
+			}
+		}
+		for _, at := range s.used {
+			times[k] = max(times[k], s.on[at]/carries[at])
+			s.on[at] = 0
+		}
+		s.used = s.used[:0]
+	})
+	sum := 0.0
+	for _, x := range times {
+		sum += x
+	}
+	return sum / float64(p.Phases)
+}
+
+// A HostPair is a route from a host to another.
+type HostPair struct {
+	Src string `json:"src"`
+	Dst string `json:"dst"`
+}
+
+const mostPairs = 100
+
+// sharers names pairs whose routes leave by a port, the first by receiver and then sender. It
+// follows only the routes to hosts that the port leads to.
+func (f *fabric) sharers(t *lft.Tables, at network.End) (out []HostPair) {
+	below := map[network.Node][]int{} // hosts of the job by switch
+	var leaves []network.Node
+	for i, v := range f.hosts.Nodes {
+		leaf := f.net.Leaf(v).Node
+		if below[leaf] == nil {
+			leaves = append(leaves, leaf)
+		}
+		below[leaf] = append(below[leaf], i)
+	}
+	for to, dst := range f.hosts.Nodes {
+		lid := int(t.Net.Info(dst).LID)
+		if t.Port(at.Node, lid) != at.Port {
+			continue
+		}
+		for _, leaf := range leaves {
+			if !f.passes(t, leaf, lid, at.Node) {
+				continue
+			}
+			for _, from := range below[leaf] {
+				if f.traffic.size(from, to) == 0 {
+					continue
+				}
+				if out = append(out, HostPair{f.net.Info(f.hosts.Nodes[from]).Name, f.net.Info(dst).Name}); len(out) == mostPairs {
+					return out
+				}
+			}
+		}
+	}
+	return out
+}
+
+// passes reports whether the route from a switch to a LID passes another switch.
+func (f *fabric) passes(t *lft.Tables, from network.Node, lid int, over network.Node) bool {
+	for range t.Net.Switches() {
+		if from == over {
+			return true
+		}
+		next := t.Net.At(from, int(t.Port(from, lid)))
+		if next.Node == network.NoNode || t.Net.IsHost(next.Node) {
+			return false
+		}
+		from = next.Node
+	}
+	return false
 }

@@ -12,15 +12,17 @@ import (
 	"evbench/topology/network"
 )
 
-// Words are what a user wrote of the job and its result, "" where nothing.
+// Words are the user's settings for the job and its result, "" where missing.
 type Words struct {
 	Hosts                string // the hosts of the job, a list
 	HostsFrom            string // what errors call it
 	Result, Format, Case string // file or number; its form; of several results the one
 	Rate, Size           string // of links; of a message
+	Sizes                string // file: what ranks send each other
 }
 
-// Read sets Hosts, Rate and Result of an input that has its network. file returns what a file holds.
+// Read sets Hosts, Rate and Result of an input that has its network. file returns the content of a
+// file.
 func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err error) {
 	if err = w.result(in, file); err != nil {
 		return err
@@ -31,7 +33,11 @@ func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err erro
 	case w.Case != "" && (r == nil || r.Format != foreign.Own):
 		return errors.New("--case chooses among the cases of our own results: there are none here")
 	}
-	if in.Hosts, err = w.hosts(in); err != nil || w.Rate == "" {
+	if in.Hosts, err = w.hosts(in); err == nil && w.Sizes != "" {
+		in.Bytes, err = w.matrix(in, file)
+		err = within("--sizes "+w.Sizes, err)
+	}
+	if err != nil || w.Rate == "" {
 		return err
 	}
 	r, err := unit.ParseRate(w.Rate)
@@ -44,8 +50,8 @@ func (w Words) Read(in *Input, file func(name string) ([]byte, error)) (err erro
 	return nil
 }
 
-// hosts reads the list of hosts; without one they are those of the result, if it names them,
-// else all of the network.
+// hosts reads the list of hosts. Without a list it takes the hosts of the result, if it names them,
+// else all hosts of the network.
 func (w Words) hosts(in *Input) (h network.Job, err error) {
 	switch {
 	case w.Hosts != "":
@@ -61,7 +67,7 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 }
 
 func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
-	o := foreign.Options{Format: w.Format, Case: w.Case}
+	o := foreign.Options{Format: w.Format, Case: w.Case, Sized: w.Sizes != ""}
 	if !slices.Contains(foreign.Formats(), o.Format) {
 		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
 	}
@@ -79,7 +85,7 @@ func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err er
 	}
 	data, err := file(w.Result)
 	if errors.Is(err, fs.ErrNotExist) && o.Format == foreign.Auto {
-		if in.Result, err = foreign.ParseNumber(w.Result, o.Size); err != nil {
+		if in.Result, err = foreign.ParseNumber(w.Result, o); err != nil {
 			return fmt.Errorf("--result %w", err)
 		}
 		return nil

@@ -19,7 +19,7 @@ func shuffled(n int, seed, stream uint64) []int {
 
 func parse(notation string) *topology.Tree { return must(topology.New(must(topology.Parse(notation)))) }
 
-// slowdown is Figures 5.7 and 5.10 to 5.12: the title names the tree.
+// slowdown makes Figures 5.7 and 5.10 to 5.12: the title names the tree.
 func slowdown(w *work) {
 	notation := w.Title[strings.Index(w.Title, "FT("):]
 	t := parse(notation)
@@ -35,7 +35,7 @@ func slowdown(w *work) {
 	}
 	for _, model := range models {
 		w.tell("%s, model %s", notation, model.name)
-		rows := must(survey.Slowdown(t, model.name, w.Seed))
+		rows := must(survey.Slowdown(survey.Run{}, t, model.name, w.Seed))
 		rows = rows[:t.Ports()/2+1] // those after all reductions are of all leaves
 		var repaired []int
 		if w.Name != "fig5.7" && model.name == survey.Count {
@@ -58,8 +58,8 @@ func slowdown(w *work) {
 }
 
 // repairs returns the phases of the fault-adaptive schedule, the repair of bandwidth-optimal
-// (thesis 5.4.3, Algorithm 3; what was changed: see package scheduler), at reductions
-// 0..n-1; 0 where it is left out.
+// (thesis 5.4.3, Algorithm 3; changes: see package scheduler), at reductions 0..n-1; 0 where it is
+// left out.
 func (w *work) repairs(t *topology.Tree, n int) []int {
 	phases := make([]int, n)
 	wanted := w.points(n, 0, 1, 2, n-1)
@@ -114,7 +114,7 @@ func phaseFactor(w *work) {
 	}
 }
 
-// seconds is how long something takes by the clock of the options.
+// seconds returns how long do takes by the clock of the options.
 func (w *work) seconds(do func() error) float64 {
 	check(w.Err())
 	now := func() time.Duration {
@@ -180,8 +180,8 @@ func forsTimes(w *work) {
 	w.add("computation", 0, "any", "s", values...)
 }
 
-// larger is the tree that thesis 6.7.2 ends with. The thesis reckons it without the power of
-// two: an entry for each spine and server, and one of each switch, its own included.
+// larger is the last tree of thesis 6.7.2. The thesis computes it without the power of two: an
+// entry for each spine and server, and one for each switch, its own included.
 const larger = ", FT(2;36,36)"
 
 func entries(w *work) {
@@ -221,15 +221,15 @@ func entries(w *work) {
 	pair("FORS with fewest paths", 0, planned(t, scheduler.FewestPaths).Paths, larger)
 }
 
-// workedExamples are the small networks on which thesis 5.3, 5.4 and 6.2 explain, and whose
-// numbers the text states: Figures 5.5, 5.6 and 5.8, Tables 5.4, 6.1 and 6.2.
+// workedExamples are the small example networks of thesis 5.3, 5.4 and 6.2, with numbers in the
+// text: Figures 5.5, 5.6 and 5.8, Tables 5.4, 6.1 and 6.2.
 func workedExamples(w *work) {
 	w.Setup = []string{
 		"FT(2;2,2): leaf0 has lost a link; time units by Algorithm 2",
 		"FT(2;2,4): the link of leaf0 and spine0 is dead; FT(2;4,8): leaf0-spine0, leaf1-spine1, leaf2-spine2 and leaf3-spine3 are",
 		"moved: messages that the repair puts into another phase than its base has; bound: the fewest phases that any schedule without contention has",
 	}
-	row := must(survey.Slowdown(parse("FT(2;2,2)"), survey.Count, w.Seed))[1]
+	row := must(survey.Slowdown(survey.Run{}, parse("FT(2;2,2)"), survey.Count, w.Seed))[1]
 	w.add("BO, one dead link", 1, "FT(2;2,2)", "units", float64(row.BandwidthOptimal))
 	w.add("LS, one dead link", 1, "FT(2;2,2)", "units", float64(row.LinearShift))
 	w.example(2, "FT(2;2,4)", scheduler.NameBandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
@@ -240,7 +240,7 @@ func workedExamples(w *work) {
 	w.example(3, "FT(2;4,8)", scheduler.NameLinearShift, dead...)
 }
 
-// example adds what the repair of a schedule does on a tree with dead links.
+// example adds the effect of the repair of a schedule on a tree with dead links.
 func (w *work) example(x float64, notation, base string, dead ...topology.Link) {
 	check(w.Err())
 	t := must(parse(notation).Without(dead...))

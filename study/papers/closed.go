@@ -13,8 +13,8 @@ import (
 	"evbench/topology/network"
 )
 
-// Trees of switches with 36 ports (18 of them up) and, for the memo, with 24. The papers
-// name those with 5,832 and 34,992 hosts; of the others they say no more than "real-life".
+// Trees of switches with 36 ports (18 of them up) and, for the memo, with 24. The papers name the
+// trees with 5,832 and 34,992 hosts; they call the others only "real-life".
 const (
 	tree648   = "PGFT(2;18,36;1,18;1,1)"
 	tree1152  = "PGFT(3;12,4,24;1,4,12;1,3,1)"
@@ -54,8 +54,8 @@ func computingTimes(w *work) {
 	}
 }
 
-// without takes a share of the cables between switches away, drawn by a seed, such that no
-// host is cut off.
+// without removes a share of the cables between switches, drawn by a seed, such that no host is cut
+// off.
 func without(n *network.Network, share float64, seed uint64) *network.Network {
 	dead := int(share * float64(len(n.SwitchCables())))
 	if dead == 0 {
@@ -102,9 +102,9 @@ const riskSmall = "PGFT(3;4,4,8;1,4,4;1,1,1)"
 
 var riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}
 
-// risk is what section 4.3 of IEEE Micro 2020 describes: the most messages that share a cable, by
-// pattern, as more and more cables are dead. Messages of a pattern have each host send to one
-// and hear from one, so that on no cable there are fewer senders or receivers than messages.
+// risk is section 4.3 of IEEE Micro 2020: the most messages that share a cable, by pattern, as more
+// and more cables are dead. In a pattern each host sends to one and hears from one, so no cable has
+// fewer senders or receivers than messages.
 func risk(w *work) {
 	notation, draws, permutations := "PGFT(3;8,8,16;1,8,8;1,1,1)", 10, 100
 	if w.Quick {
@@ -135,8 +135,8 @@ func risk(w *work) {
 	}
 }
 
-// riskIn returns the most messages on a cable in shifts, the same in permutations, and how
-// many percent of the pairs have no route.
+// riskIn returns the most messages on a cable in shifts and in permutations, and the percentage of
+// pairs without a route.
 func riskIn(t *lft.Tables, permutations int, seed uint64) []float64 {
 	shifts := lft.Congest(t, lft.Shifts(t.Net.Hosts()))
 	drawn := lft.Congest(t, lft.Permutations(permutations, seed))
@@ -146,8 +146,8 @@ func riskIn(t *lft.Tables, permutations int, seed uint64) []float64 {
 
 const restartTree = "PGFT(2;6,4;1,3;1,3)"
 
-// A restartCase is a row of Table 1 of the memo of 2005: what was dead when tables were saved, and
-// what is when a subnet manager finds them. lid is the new LID of the first host.
+// A restartCase is a row of Table 1 of the memo of 2005: the dead parts when tables were saved, and
+// when a subnet manager finds them. lid is the new LID of the first host.
 type restartCase struct {
 	row          string
 	before, then []string
@@ -165,8 +165,8 @@ var restartCases = []restartCase{
 	{"LID changed", nil, nil, 4000},
 }
 
-// restarts is Table 1 of the memo of 2005: of each change, whether saved min-hop tables are kept,
-// and which share of the saved entries, to nodes that are there before and after, is.
+// restarts is Table 1 of the memo of 2005: for each change, whether saved min-hop tables are kept,
+// and the share of saved entries kept, for nodes present before and after.
 func restarts(w *work) {
 	w.Setup = []string{
 		restartTree + ", three cables from a leaf to a spine, minhop; tables are saved, something changes, a subnet manager starts with them",
@@ -199,8 +199,7 @@ func renumbered(n *network.Network, lid uint16) *network.Network {
 	return n.WithInfo(info)
 }
 
-// keptEntries is the share in percent of saved entries, to LIDs that both tables lead to,
-// that were kept.
+// keptEntries is the percentage of saved entries that were kept, for LIDs that both tables lead to.
 func keptEntries(saved, now *lft.Tables, is *opensm.Validity) float64 {
 	both := 0
 	for s := range now.Net.Switches() {
@@ -214,10 +213,9 @@ func keptEntries(saved, now *lft.Tables, is *opensm.Validity) float64 {
 	return 100 * float64(is.Kept) / float64(both)
 }
 
-// quasiGroups is Figures 1 and 2 of HOTI 2014: how many hosts are within three switches of a
-// host, in trees of three levels with full bisection, by the number of leaves that share
-// their parents. Switches of k ports have k/2 hosts or leaves below, but for the top ones,
-// which have k.
+// quasiGroups is Figures 1 and 2 of HOTI 2014: how many hosts are within three switches of a host,
+// in trees of three levels with full bisection, by the number of leaves that share their parents.
+// Switches of k ports have k/2 hosts or leaves below; the top ones have k.
 func quasiGroups(w *work) {
 	w.Setup = []string{
 		"PGFT and QFT(3;k/2,m,k;1,m,k/2;1,k/2m,1) of switches with k ports, m = 2 to k/2; each host of a network has as many",
@@ -241,8 +239,8 @@ func quasiGroups(w *work) {
 	}
 }
 
-// withinThree returns how many hosts a path of at most three switches leads to from a host,
-// itself included: the fewest of all hosts. O(leaves · ports²).
+// withinThree returns how many hosts a path of at most three switches reaches from a host, itself
+// included: the fewest of all hosts. O(leaves · ports²).
 func withinThree(n *network.Network) int {
 	below := make([]int, n.Switches()) // hosts of a switch
 	for h := range n.Hosts() {
@@ -318,9 +316,9 @@ func (r *quasiRun) jobLoads(hosts int, jobs [][]int32) []credit.Load {
 	return out
 }
 
-// placed cuts hosts into runs whose lengths are normally distributed, at least 1, and deals
-// these in a drawn order to jobs of equal size; the last of a job is cut off where it is full.
-// Hosts of a job are in the order in which its runs came.
+// placed cuts hosts into runs of normally distributed lengths, at least 1, and deals these in a
+// drawn order to jobs of equal size; the last run of a job is cut off where the job is full. Hosts
+// of a job are in the order in which its runs came.
 func placed(hosts, count int, mean, deviation float64, seed uint64) [][]int32 {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	var runs [][]int32

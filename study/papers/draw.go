@@ -9,7 +9,7 @@ import (
 	"evbench/report/figure"
 )
 
-// A panel is one chart of a figure: which series are in it, and how it is drawn.
+// A panel is one chart of a figure: its series, and how it is drawn.
 type panel struct {
 	title string
 	x, y  string
@@ -20,7 +20,7 @@ type panel struct {
 	name  naming
 }
 
-// A naming says what a series is called in a chart, and whether it is in it.
+// A naming gives the name of a series in a chart, and whether the chart has it.
 type naming func(series string) (name string, ok bool)
 
 type kind int
@@ -119,7 +119,7 @@ var throughputs = []panel{
 	{title: "full load, by length of message", x: "KB of a message", y: "MB/s received", logX: true, name: byMessage},
 }
 
-// byMessage takes the sweep on the narrower network, and what the paper states of its own.
+// byMessage keeps the sweep on the narrower network, and the paper's own numbers.
 func byMessage(s string) (string, bool) {
 	engine, rest, _ := strings.Cut(s, ", ")
 	if rest == "by message" {
@@ -138,7 +138,7 @@ func split(ratio, routed bool) naming {
 	}
 }
 
-// all takes the distributions, and calls all their points as it calls the marks on them.
+// all keeps the distributions, with one name for their points and the marks on them.
 func all(s string) (string, bool) {
 	return only("interval", "as logged", "corrected")(strings.TrimSuffix(s, ", all"))
 }
@@ -165,7 +165,7 @@ func starting(prefix string) naming {
 	return func(s string) (string, bool) { return strings.CutPrefix(s, prefix) }
 }
 
-// WriteSVG draws the figure. What others state is drawn beside ours, marked as such.
+// WriteSVG draws the figure. Numbers stated by others are beside ours, marked as such.
 func (f *Figure) WriteSVG(w io.Writer) error {
 	title := f.Name + "  " + f.Title + " (" + f.Source() + ")"
 	if p := panels[f.Name]; len(p) > 0 && p[0].kind == heat {
@@ -174,8 +174,8 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 	return figure.WriteCharts(w, title, f.charts())
 }
 
-// heatMap draws the details of a figure: a map for each series, a cell for each cable, in rows
-// by the switch that the label begins with.
+// heatMap draws the details of a figure: a map for each series, a cell for each cable, in rows by
+// the switch at the start of the label.
 func (f *Figure) heatMap(title string) *figure.Figure {
 	var maps []figure.Heat
 	for _, r := range f.Rows {
@@ -215,7 +215,7 @@ func (f *Figure) charts() []figure.Chart {
 	return out
 }
 
-// series sorts the rows of a figure to series, in the order in which they come.
+// series sorts the rows of a figure into series, in order of appearance.
 func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 	var out []figure.Series
 	for i := range f.Rows {
@@ -240,8 +240,7 @@ func (p panel) series(f *Figure, labels map[float64]string) []figure.Series {
 	return out
 }
 
-// byDay puts the failures of a link on a day where day and link meet, in classes by
-// how many they are.
+// byDay puts the failures of a link on a day where day and link meet, in classes by their number.
 func byDay(f *Figure) []figure.Series {
 	out := []figure.Series{{Name: "1 failure"}, {Name: "2 to 9"}, {Name: "10 or more"}}
 	for i := range out {

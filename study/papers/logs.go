@@ -28,8 +28,8 @@ type logged struct {
 const shippedNote = "scenarios/failures-lhcb.log, drawn with counts of thesis 4.1, not LHCb's log: put in are how many failures and flaps there are, " +
 	"how long, and those of the worst link and day; counted are periods, what merging does, links, and days without failures"
 
-// Cables returns the cables of FT(2;20,18) by the names and GUIDs that evbench
-// gives its switches: what a log is read with unless it comes with a map of its own.
+// Cables returns the cables of FT(2;20,18) with the names and GUIDs that evbench gives its
+// switches: the default map for reading a log.
 func Cables() (*failures.Cables, error) {
 	t, err := topology.New(lhcb())
 	if err != nil {
@@ -211,8 +211,8 @@ func (w *work) oneFailure(n *routedTree) {
 	w.add("one dead link, difference over 6.1e5 s", 0, "total", "Tb", difference*6.1e5)
 }
 
-// policyRate returns what tells the rates of a policy while links are dead, in bit/s of all
-// servers. Plans and tables are always those for what is dead.
+// policyRate returns a function for the rates of a policy while links are dead, in bit/s of all
+// servers. Plans and tables always fit the dead links.
 func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Policy, policy.Dead, []policy.Dead) ([]float64, error) {
 	return func(ctx context.Context, as failover.Policy, _ policy.Dead, avoided []policy.Dead) (out []float64, err error) {
 		p := policies[slices.IndexFunc(policies, func(p response) bool { return p.as == as })]
@@ -225,8 +225,7 @@ func (n *routedTree) policyRate(seed uint64) func(context.Context, failover.Poli
 	}
 }
 
-// Setting returns LHCb's network as sec4.4 computes with it: all ports in use, and totals
-// those of its servers.
+// Setting returns LHCb's network as in sec4.4: all ports in use, and totals for its servers.
 func Setting() (*policy.Setting, error) {
 	t, err := topology.New(lhcb())
 	if err != nil {

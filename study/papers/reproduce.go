@@ -1,19 +1,17 @@
-// Package papers computes the figures of E. Stein's thesis ("Smart scheduling and
-// routing for data acquisition networks", Strasbourg 2024) and of four other documents
-// anew, and puts them beside the numbers that the texts state. Documents lists every figure
-// and table of all five, those too that are not computed.
+// Package papers computes the figures of E. Stein's thesis ("Smart scheduling and routing for data
+// acquisition networks", Strasbourg 2024) and of four other documents anew, and compares them with
+// the numbers in the texts. Documents lists every figure and table of all five, also those without
+// a computation.
 //
-// A Figure is data only: rows of a series at a point, with what the paper says
-// there. Numbers that a paper shows as a curve, and does not state, are not
-// read off: there is no published number then. Drawing is left to others.
+// A Figure is data only: rows of a series at a point, with the paper's numbers. A number that a
+// paper only shows as a curve is not read off and has no published value. Other packages draw.
 //
-// Throughput comes from plans, by the models of package sim, and from a few constants
-// of the thesis, which are all that is taken from there (see Constants). The overhead
-// of a phase is taken not to grow with the load; that was chosen with both results
-// known, and fig4.8 shows the other choice: see docs/evidence/thesis.md. Rates are
-// Gbit/s of one server unless a row says otherwise. The package opens no file and reads
-// no clock; everything random comes from the seed, and equal input gives equal figures,
-// measured times excepted.
+// Throughput comes from plans, by the models of package sim, and from a few constants of the thesis
+// (see Constants). The model assumes that the overhead of a phase does not grow with the load. That
+// was chosen with both results known, and fig4.8 shows the other choice: see
+// docs/evidence/papers.md. Rates are Gbit/s of one server unless a row says otherwise. The package
+// opens no file and reads no clock. All random numbers come from the seed, and equal input gives
+// equal figures, except measured times.
 package papers
 
 import (
@@ -29,24 +27,23 @@ import (
 	"evbench/study/failures"
 )
 
-// Options say how to reproduce.
 type Options struct {
 	// Seed draws failures, and feeds the plans.
 	Seed uint64
-	// Quick draws less often, and leaves out what takes long.
+	// Quick draws less often, and skips slow parts.
 	Quick bool
-	// Log is what failures happened, for the figures of thesis 4.1 and 4.4. nil means
-	// the log of the examples, which the figures say.
+	// Log is the log of failures for the figures of thesis 4.1 and 4.4. nil means the log of the
+	// examples, as the figures state.
 	Log *failures.History
 	// Merge is the gap below which failures of a link count as one. 0 means ten
 	// minutes, as in thesis 4.1.2.
 	Merge time.Duration
 	// Exclude are test periods of the log.
 	Exclude []failures.Period
-	// Clock returns the time since some moment, by a monotonic clock, for the figures
-	// that are computing times.
+	// Clock returns the time since some moment, by a monotonic clock, for figures of computing
+	// times.
 	Clock func() time.Duration
-	// Progress, when set, is told what is being worked out.
+	// Progress, when set, receives the present step.
 	Progress func(figure, what string)
 }
 
@@ -81,7 +78,7 @@ type Stated struct {
 	Quote string    `json:"quote"` // the words, as printed
 }
 
-// A Statistic is what a stated number says of the values.
+// A Statistic is the statistic of the values that a stated number gives.
 type Statistic string
 
 // Statistics.
@@ -114,39 +111,43 @@ func (r *Row) Value(s Statistic) float64 {
 var makers = []struct {
 	name string
 	fill func(*work)
+	cost float64 // about the seconds of a processor with Quick
 }{
-	{"fig4.1", flapIntervals},
-	{"fig4.3", durations},
-	{"fig4.4", days},
-	{"fig4.5", engines},
-	{"fig4.7", racks},
-	{"fig4.8", synchronisation},
-	{"sec4.4", recommendation},
-	{"examples", workedExamples},
-	{"fig5.7", slowdown},
-	{"fig5.9", phaseFactor},
-	{"fig5.10", slowdown},
-	{"fig5.11", slowdown},
-	{"fig5.12", slowdown},
-	{"fig5.13", repairTimes},
-	{"fig6.5", scenarios},
-	{"sec6.6.3", forsTimes},
-	{"sec6.7.2", entries},
-	{"dmodc5", computingTimes},
-	{"dmodc-risk", risk},
-	{"dmodc-load", underLoad},
-	{"jobs-efi", jobsEFI},
-	{"jobs-load", jobsUnderLoad},
-	{"qft2", quasiGroups},
-	{"qft3", quasiJobs},
-	{"qft-table1", computingTimes},
-	{"qft8", quasi},
-	{"qft9", quasi},
-	{"memo-time", computingTimes},
-	{"memo-table1", restarts},
+	{"fig4.1", flapIntervals, 0.1},
+	{"fig4.3", durations, 0.1},
+	{"fig4.4", days, 0.1},
+	{"fig4.5", engines, 1.2},
+	{"fig4.7", racks, 0.4},
+	{"fig4.8", synchronisation, 1.6},
+	{"sec4.4", recommendation, 13.2},
+	{"examples", workedExamples, 0.1},
+	{"fig5.7", slowdown, 0.1},
+	{"fig5.9", phaseFactor, 0.2},
+	{"fig5.10", slowdown, 0.2},
+	{"fig5.11", slowdown, 0.4},
+	{"fig5.12", slowdown, 0.8},
+	{"fig5.13", repairTimes, 0.5},
+	{"fig6.5", scenarios, 3.2},
+	{"sec6.6.3", forsTimes, 0.2},
+	{"sec6.7.2", entries, 0.3},
+	{"dmodc5", computingTimes, 1.2},
+	{"dmodc-risk", risk, 0.2},
+	{"dmodc-load", underLoad, 0.8},
+	{"jobs-efi", jobsEFI, 0.2},
+	{"jobs-load", jobsUnderLoad, 1},
+	{"qft2", quasiGroups, 0.1},
+	{"qft3", quasiJobs, 1.3},
+	{"qft-table1", computingTimes, 0.5},
+	{"qft8", quasi, 1.9},
+	{"qft9", quasi, 2},
+	{"memo-time", computingTimes, 0.1},
+	{"memo-table1", restarts, 0.1},
 }
 
-// Source says where a figure stands: paper and section.
+// Cost estimates the work on a figure, relative to others.
+func Cost(name string) float64 { return makers[slices.Index(Names(), name)].cost }
+
+// Source is the place of a figure: paper and section.
 func (f *Figure) Source() string { return f.Paper + " " + f.Section }
 
 // Names returns all figures, those of the thesis first, in its order.
@@ -166,7 +167,7 @@ func find(name string) (fill func(*work), err error) {
 	return makers[i].fill, nil
 }
 
-// Make works out a figure. When ctx ends it returns the context's error.
+// Make computes a figure. When ctx ends it returns the context's error.
 func Make(ctx context.Context, name string, o Options) (*Figure, error) {
 	fill, err := find(name)
 	if err != nil {
@@ -189,8 +190,8 @@ type work struct {
 	*Figure
 }
 
-// A failed ends the figure that is under way. Figures are scripts over networks that papers
-// state: what fails in one is a bug, what was given (a log), or the end of the context.
+// A failed ends the current figure. Figures are scripts over networks that papers state, so a
+// failure is a bug, a given input (a log), or the end of the context.
 type failed struct{ error }
 
 func check(err error) {
@@ -243,7 +244,7 @@ func (o *Options) draws(full, quick int) int {
 	return full
 }
 
-// points returns 0..n-1, or if it has to be quick only some of them.
+// points returns 0..n-1, or only some of them for Quick.
 func (o *Options) points(n int, quick ...int) []int {
 	if o.Quick {
 		return quick
@@ -293,7 +294,7 @@ func draw(ctx context.Context, n int, f func(i int) float64) []float64 {
 	return out
 }
 
-// table returns what n draws give, by column: f returns one number for each.
+// table returns the results of n draws, by column: f returns one number for each.
 func table(ctx context.Context, n int, f func(i int) []float64) (columns [][]float64) {
 	rows := make([][]float64, n)
 	each(ctx, n, func(i int) { rows[i] = f(i) })

@@ -12,15 +12,15 @@ import (
 	"evbench/topology/network"
 )
 
-// Networks of dmodc-load: full load takes longer to work out than counting.
+// Networks of dmodc-load: full load takes longer to compute than counting.
 const (
 	loadHosts = "PGFT(3;6,6,6;1,6,6;1,1,1)"
 	loadQuick = "PGFT(2;4,4;1,4;1,1)"
 )
 
 // underLoad fills dmodc-load: the paper judges routings by how many flows share a cable
-// (dmodc-risk); here is what hosts receive from full load in a lossless network, beside
-// what counting flows gives, as more cables are dead.
+// (dmodc-risk). This figure has the rate of hosts at full load in a lossless network, beside the
+// result of counting flows, as more cables are dead.
 func underLoad(w *work) {
 	name, shares, permutations := loadHosts, []float64{0, 0.01, 0.05, 0.1}, 3
 	if w.Quick {
@@ -51,8 +51,8 @@ func underLoad(w *work) {
 	}
 }
 
-// loadShares returns the share of its link that a host receives: of permutations by packets
-// and by flows, and the same of shifts.
+// loadShares returns the share of its link that a host receives: for permutations by packets and by
+// flows, and the same for shifts.
 func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float64 {
 	fabric, hosts := must(credit.NewFabric(t)), t.Net.Hosts()
 	full := credit.Load{Flits: quasiMessage * kilobyte, Offered: 1, Warm: 100 * microsecond, Window: 100 * microsecond, Seed: seed}
@@ -75,14 +75,14 @@ func (w *work) loadShares(t *lft.Tables, permutations int, seed uint64) []float6
 	}
 }
 
-// jobWays are the routings of jobs-load: what of sar is left out.
+// jobWays are the routings of jobs-load: the steps of sar that are left out.
 var jobWays = []struct {
 	series  string
 	without opensm.Steps
 }{{"sssp", opensm.AllSteps}, {"sar-published", opensm.LookAhead}, {"sar", 0}}
 
-// jobsUnderLoad fills jobs-load: what hosts of the slides' three jobs receive from full load,
-// beside the greatest number of routes on a cable, which is what the slides judge by.
+// jobsUnderLoad fills jobs-load: the rate of hosts of the slides' three jobs at full load, beside
+// the greatest number of routes on a cable, the measure of the slides.
 func jobsUnderLoad(w *work) {
 	n := must(network.Parse(jobsTree, 0))
 	draws := w.draws(5, 1)
@@ -116,8 +116,8 @@ func jobsUnderLoad(w *work) {
 	}
 }
 
-// ofJobs returns what hosts of jobs receive, mean and least, by shifts and at random, and the
-// routes of the fullest cable.
+// ofJobs returns the rate of hosts of jobs, mean and least, by shifts and at random, and the routes
+// of the fullest cable.
 func (w *work) ofJobs(r quasiRun, n *network.Network, jobs [][]int32, without opensm.Steps) []float64 {
 	p := opensm.Placement{Without: without}
 	var others []credit.Pattern
@@ -145,9 +145,8 @@ const (
 	jobsLeaves = 9
 )
 
-// leafFilled is a placement with the maximum that the slides have before, the hosts of jobs A,
-// B and C: A fills the first leaf and has the first five places of the others, whose rest B
-// and C share.
+// leafFilled is a placement with the maximum that the slides start from, the hosts of jobs A, B and
+// C: A fills the first leaf and has the first five places of the others, whose rest B and C share.
 func leafFilled() [][]int32 {
 	hosts := make([][]int32, 3)
 	for h := range int32(jobsLeaf * jobsLeaves) {
@@ -173,8 +172,8 @@ func leafFilledJobs() []jobs.Job {
 	return list
 }
 
-// jobsEFI works out the edge forwarding index of jobs as the slides do, and which step of
-// their algorithm does what.
+// jobsEFI computes the edge forwarding index of jobs as the slides do, and the effect of each step
+// of their algorithm.
 func jobsEFI(w *work) {
 	n := must(network.Parse(jobsTree, 0))
 	draws := w.draws(100, 10)

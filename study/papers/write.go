@@ -22,7 +22,7 @@ import (
 
 const notStated = "not stated"
 
-// A Report is figures with what they were made of.
+// A Report is figures with the inputs that they were made from.
 type Report struct {
 	Quick      bool       `json:"quick"`
 	Seed       uint64     `json:"seed"`
@@ -118,7 +118,7 @@ func (r *Row) lines(paper string) [][]string {
 	return out
 }
 
-// spread says which statistic of draws a number is, and what the least and greatest are.
+// spread says which statistic of draws a number is, with the least and the greatest.
 func (r *Row) spread(of Statistic) string {
 	if len(r.Values) == 1 {
 		return ""
@@ -128,7 +128,7 @@ func (r *Row) spread(of Statistic) string {
 
 func difference(ours, stated float64) string { return fmt.Sprintf("%+.1f %%", percent(ours, stated)) }
 
-// percent is how far ours is from what is stated; nothing is 0 % from nothing.
+// percent is the distance of ours from the stated number; nothing is 0 % from nothing.
 func percent(ours, stated float64) float64 {
 	if ours == stated {
 		return 0
@@ -153,8 +153,8 @@ var csvColumns = []string{
 	"stated_of", "stated", "difference_percent", "where", "quote",
 }
 
-// WriteCSV writes all rows of the figure, details too: one line for each row, or for
-// each number that is stated of it.
+// WriteCSV writes all rows of the figure, details too: one line for each row, or for each number
+// stated about it.
 func (f *Figure) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(csvColumns)
@@ -177,8 +177,7 @@ func (f *Figure) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Choose returns the figures that are asked for by name, in that order, each once; all are
-// all there are.
+// Choose returns the figures requested by name, in that order, each once; all are all figures.
 func Choose(names []string) (out []string, err error) {
 	for _, name := range names {
 		list := []string{name}
@@ -197,7 +196,7 @@ func Choose(names []string) (out []string, err error) {
 }
 
 // items.csv has every figure and table of the documents, stated.csv every number that ours are
-// held against, with the words of the text. What figures only draw is in neither.
+// compared with, with the words of the text. Numbers that figures only draw are in neither.
 var (
 	//go:embed items.csv
 	itemsCSV string
@@ -213,14 +212,14 @@ func rows(table string) [][]string {
 	return lines[1:]
 }
 
-// A statement is a number that the text of a paper gives, and the row it belongs to.
+// A statement is a number in the text of a paper, and its row.
 type statement struct {
 	series string
 	x      float64
 	Stated
 }
 
-// stated holds, by figure, what stated.csv has.
+// stated holds the content of stated.csv, by figure.
 var stated = sync.OnceValue(func() map[string][]statement {
 	out := map[string][]statement{}
 	for _, r := range rows(statedCSV) {
@@ -252,7 +251,7 @@ type Item struct {
 	differs    string // why ours are not theirs
 }
 
-// A State is what there is of an item.
+// A State is the state of an item.
 type State string
 
 // States.
@@ -292,7 +291,7 @@ func WriteListJSON(w io.Writer) error {
 	}{"evbench/reproduce-list/1", Documents()})
 }
 
-// WriteList writes how many items are in which state, and then all of them by document.
+// WriteList writes how many items are in each state, and then all of them by document.
 func WriteList(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	all := Documents()

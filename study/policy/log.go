@@ -19,7 +19,7 @@ type change struct {
 	up   bool
 }
 
-// A Log is what happened to the links of a tree.
+// A Log is the history of the links of a tree.
 type Log struct {
 	From     time.Time
 	Span     time.Duration
@@ -28,9 +28,9 @@ type Log struct {
 	Skipped  int      // not links of the tree, or without a known begin and end
 }
 
-// FromFailures makes a log of failures. A failure that is still there where the log
-// ends counts until then. What has no known begin or end, and links that the tree does
-// not have, are left out and counted.
+// FromFailures makes a log of failures. A failure that still lasts where the log ends counts until
+// then. Failures without a known begin or end, and links outside the tree, are left out and
+// counted.
 func FromFailures(t *topology.Tree, h *failures.History, fs []failures.Failure) Log {
 	l := Log{From: h.From, Span: h.To.Sub(h.From)}
 	for _, f := range fs {
@@ -58,9 +58,8 @@ func (l Log) Moments() int {
 	return n
 }
 
-// Instant is what a policy would do over a log if everything took no time at all: plan
-// and tables always fit what is dead, and only servers without a path to each other have
-// to wait.
+// Instant is a policy's timeline over a log if everything took no time: plan and tables always fit
+// the dead links, and only servers without a path to each other wait.
 func Instant(p failover.Policy, l Log, t *topology.Tree) (*Timeline, error) {
 	s := &Timeline{Policy: p}
 	down, begun, state := counts{}, time.Duration(0), State{}
@@ -95,8 +94,8 @@ type worst struct {
 	down     time.Duration // in all
 }
 
-// worst returns the link that failed most often; of equals the one that was down
-// longest, then the first. It is false if none failed.
+// worst returns the link that failed most often; among equals the one that was down longest, then
+// the first. ok is false if none failed.
 func (l Log) worst() (w worst, ok bool) {
 	all := map[topology.Link]worst{}
 	since := map[topology.Link]time.Duration{}
@@ -118,7 +117,7 @@ func (l Log) worst() (w worst, ok bool) {
 	return w, ok
 }
 
-// counts is how many failures of a link last; a link that has none is not in it.
+// counts holds how many failures of a link last now, without links that have none.
 type counts map[topology.Link]int
 
 func (n counts) change(c change) bool {
@@ -142,7 +141,7 @@ func (n counts) links() []topology.Link {
 	return out
 }
 
-// Times are how long it takes to do what the machine asks for.
+// Times are the durations of the machine's actions.
 type Times struct {
 	Seen     time.Duration // from the change of a link to its event
 	Debounce time.Duration // planning waits for more events
@@ -153,26 +152,26 @@ type Times struct {
 	Update   time.Duration // until all workers have it
 	Clean    time.Duration // to take the old routes away
 	Exchange time.Duration // one exchange; 0: as long as one takes when nothing is dead
-	// retransmit is how long TCP waits before it first sends again what was lost.
+	// retransmit is how long TCP waits before it first resends lost data.
 	retransmit time.Duration
 }
 
 const ms = time.Millisecond
 
-// Stated are the times that evbench is held to in its lab: first aid 2 ms after the
-// event, all workers on the new plan 20 ms after it and the exchange under way. The
-// retransmission is the least that Linux waits.
+// Stated are the required times of evbench in its lab: first aid 2 ms after the event, all workers
+// on the new plan 20 ms after it and the exchange under way. The retransmission is the least that
+// Linux waits.
 func Stated() Times {
 	return Times{
 		Debounce: ms, Aid: 2 * ms, Plan: 14 * ms, Verify: ms, Install: 2 * ms, Update: 2 * ms, Clean: 5 * ms, retransmit: 200 * ms,
 	}
 }
 
-// StatedSource says where Stated comes from.
+// StatedSource is the source of Stated.
 const StatedSource = "the figures evbench is held to in its lab: first aid 2 ms, all workers on the new plan 20 ms"
 
-// Thesis are the same with the 1.5 s that LHCb's subnet manager needs for new routes
-// (thesis 4.1.2), for first aid as for a plan.
+// Thesis are the same with the 1.5 s that LHCb's subnet manager needs for new routes (thesis
+// 4.1.2), for first aid as for a plan.
 func Thesis() Times {
 	t := Stated()
 	t.Aid, t.Install, t.Clean = 1500*ms, 1500*ms, 1500*ms
@@ -210,7 +209,7 @@ func (t *Times) set(name, value string) error {
 	return fmt.Errorf("no time is called %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// String lists the times, in the form that set takes.
+// String lists the times, in the form of set.
 func (t Times) String() string {
 	var out []string
 	for _, f := range t.fields() {
@@ -219,9 +218,8 @@ func (t Times) String() string {
 	return strings.Join(out, " ")
 }
 
-// ParseTimes reads times that people state: lab or thesis first, where none are given yet,
-// then NAME=D, with commas between. What is not named stays as it is. source says where the
-// times come from, before and after.
+// ParseTimes reads times from a user: lab or thesis first, if first is set, then NAME=D, separated
+// by commas. Other times stay as they are. source names the source of the times, before and after.
 func ParseTimes(text string, times Times, source string, first bool) (Times, string, error) {
 	for i, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
 		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -241,8 +239,8 @@ func ParseTimes(text string, times Times, source string, first bool) (Times, str
 	return times, source, nil
 }
 
-// Measured puts medians of a run in the place of the times, and returns over how many changes
-// they are. An exchange depends on the network and is not taken.
+// Measured replaces the times by medians of a run, and returns the number of changes behind them.
+// An exchange depends on the network and is not replaced.
 func (t *Times) Measured(run *results.Run) int {
 	n := 0
 	took := map[*time.Duration][]float64{}

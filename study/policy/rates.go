@@ -20,16 +20,16 @@ import (
 	"evbench/topology"
 )
 
-// A Setting is the network, and what events on it cost.
+// A Setting is the network, and the cost of events on it.
 type Setting struct {
 	Tree      *topology.Tree // without dead links
 	BitPerSec float64        // what a link carries of messages
 	Fragment  int            // bytes
 	Header    int            // bytes on top of each
 	Timing    sim.Timing     // of phases; without phases messages cost nothing but their bytes
-	// Most is the most bits a second that a server takes, phases or not; 0: no limit.
+	// Most is the most bits a second that a server takes, in all modes; 0: no limit.
 	Most float64
-	// Servers are those that totals are for; 0 means the tree's.
+	// Servers is the number of servers for totals; 0 means the tree's.
 	Servers int
 	Seed    uint64
 }
@@ -42,7 +42,7 @@ func (s *Setting) describe() string {
 	return text + fmt.Sprintf("; %.4g Gbit/s of a link for messages, fragments of %.4g MB", s.BitPerSec/1e9, float64(s.Fragment)/1e6)
 }
 
-// Exchange is how long an exchange of FORS lasts when nothing is dead.
+// Exchange is how long an exchange of FORS lasts without dead links.
 func (s *Setting) Exchange(ctx context.Context) (time.Duration, error) {
 	p, err := s.fors("")
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Setting) Exchange(ctx context.Context) (time.Duration, error) {
 	return span.Round(time.Millisecond), err
 }
 
-// Limit has no server take more than it does with FORS when nothing is dead: it is the
-// server that sets that limit, phases or not.
+// Limit caps each server at its rate with FORS without dead links: the server sets that limit, with
+// phases or without.
 func (s *Setting) Limit(ctx context.Context) error {
 	s.Most = 0
 	rates, err := s.rateWith(ctx, failover.FORS, "", []Dead{""})
@@ -64,9 +64,9 @@ func (s *Setting) Limit(ctx context.Context) error {
 	return nil
 }
 
-// rateWith is what all servers together receive, in bit/s: with the plan of a policy without
-// what is dead in it, and for each of some sets of links that the tables avoid. Policies
-// that make no plan have the same at all times.
+// rateWith is the rate of all servers together, in bit/s: with the plan of a policy without the
+// links dead in it, and for each of some sets of links that the tables avoid. Policies without a
+// plan have the same at all times.
 func (s *Setting) rateWith(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error) {
 	engine, byTables := tables[p]
 	if !byTables {
@@ -100,10 +100,10 @@ func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float
 	return s.rate(span), err
 }
 
-// unsynchronised is the rate without phases over tables of an engine that avoid links,
-// in bit/s of all servers. Flows of one size that all begin together and share wires
-// max-min fairly keep the busiest wire busy until they end, so that its load tells how
-// long an exchange lasts; a test holds that against the model of flows.
+// unsynchronised is the rate without phases over tables of an engine that avoid links, in bit/s of
+// all servers. Flows of one size that all begin together and share wires max-min fairly keep the
+// busiest wire busy until they end, so its load gives the duration of an exchange; a test compares
+// that with the model of flows.
 func (s *Setting) unsynchronised(engine string, avoided Dead) (float64, error) {
 	t, err := avoided.Without(s.Tree)
 	if err != nil {
@@ -181,10 +181,10 @@ var tables = map[failover.Policy]string{
 	failover.None: routing.MinHop, failover.MinHop: routing.MinHop, failover.Spread: routing.Spread, failover.Unsync: routing.Spread,
 }
 
-// detours is how many messages longer an exchange takes while paths of its plan that the
-// tables avoid lead over another spine: the same for all from one leaf to another, rotated
-// by both. In a plan without contention a wire carries one message in a phase; every
-// further one on the busiest wire makes the phase longer by a message.
+// detours is how many messages longer an exchange takes while paths of its plan that the tables
+// avoid lead over another spine: the same for all from one leaf to another, rotated by both. In a
+// plan without contention a wire carries one message in a phase; each further one on the busiest
+// wire makes the phase longer by a message.
 func (s *Setting) detours(p *plan.Plan, avoided Dead) (int, error) {
 	t, err := avoided.Without(s.Tree)
 	if err != nil {
@@ -226,22 +226,22 @@ type key struct {
 	state State
 }
 
-// Rates remembers what each state builds. It is safe for concurrent use.
+// Rates remembers the rate of each state. It is safe for concurrent use.
 type Rates struct {
-	// Work returns what all servers together receive with one plan, for several sets of
-	// links that tables avoid, in bit/s; Setting.rateWith is one.
+	// Work returns the rate of all servers together with one plan, for several sets of links that
+	// tables avoid, in bit/s; Setting.rateWith is one.
 	Work func(ctx context.Context, p failover.Policy, planned Dead, avoided []Dead) ([]float64, error)
-	// Same brings states together in which FORS builds as much; Setting.same is one. Nil:
-	// none but those that are equal.
+	// Same maps states in which FORS builds equally much to one state; Setting.same is one. nil:
+	// only equal states.
 	Same func(State) State
-	// Progress is told how many of so many new states are done; nil is allowed.
+	// Progress receives how many of so many new states are done; nil is allowed.
 	Progress func(done, of int)
 
 	mu    sync.Mutex
 	known map[key]float64
 }
 
-// Learn works out the rates that the timelines need and that are not known yet, on all CPUs.
+// Learn computes the missing rates that the timelines need, on all CPUs.
 func (r *Rates) Learn(ctx context.Context, timelines ...*Timeline) error {
 	todo := map[key]bool{}
 	for _, s := range timelines {
@@ -273,7 +273,7 @@ func (r *Rates) Learn(ctx context.Context, timelines ...*Timeline) error {
 	})
 }
 
-// missing returns what is not known: by policy and plan, what tables avoid; and the
+// missing returns the unknown rates, by policy and plan, with the links that tables avoid, and the
 // number of states.
 func (r *Rates) missing(todo map[key]bool) (map[key][]Dead, int) {
 	r.mu.Lock()
@@ -327,10 +327,10 @@ func (r *Rates) of(p failover.Policy, x State) float64 {
 	return r.known[r.keyOf(p, x)]
 }
 
-// same returns a state that FORS builds as much in: leaves and spines are counted anew,
-// so that of states that differ only in their names most become one. On a tree with all
-// ports in use any order of leaves and of spines is as good as another, and a plan for
-// the one is a plan for the other with the names changed. On other trees the state stays.
+// same returns a state in which FORS builds equally much: leaves and spines are renumbered, so that
+// most states that differ only in names become one. On a tree with all ports in use the order of
+// leaves and of spines does not matter, and a plan for one is a plan for the other with the names
+// changed. On other trees the state stays.
 func (s *Setting) same(x State) State {
 	if !s.Tree.Full() || x.stopped {
 		return x
@@ -364,9 +364,9 @@ func (r renaming) add(l topology.Link, i int) {
 	r[l] = in
 }
 
-// order numbers the leaves and spines that have a link. Those with more links come first,
-// links of the plan before others; of equals those whose links lead to such as have more.
-// What is still equal then comes in the old order: too many names are no harm.
+// order numbers the leaves and spines that have a link. Those with more links come first, links of
+// the plan before others; among equals those whose links lead to nodes with more links. Remaining
+// equals keep the old order: too many names do no harm.
 func (r renaming) order() (leaf, spine map[int]int) {
 	leaves, spines := map[int]int{}, map[int]int{}
 	for l, in := range r {

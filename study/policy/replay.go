@@ -1,17 +1,16 @@
-// Package policy answers: what does a policy of fail-over build and lose over a log of
-// failures? It takes months of failures through the state machine of package failover
-// in virtual time, and carries its actions out after stated times. Between two changes
-// of what is dead, which plan is in use, which links the tables avoid and whether
-// messages get through, the models of package sim say what is built; the sums are what
-// a policy builds and loses.
+// Package policy answers: how much does a policy of fail-over build and lose over a log of
+// failures? It sends months of failures through the state machine of package failover in virtual
+// time, and carries its actions out after stated times. A state is the dead links, the plan in use,
+// the links that the tables avoid and whether messages arrive. The models of package sim give the
+// rate of each state; sums over time give the result of a policy.
 //
-// The way of the data: FromFailures (a Log) → replay (a Timeline, no rates) → Rates (what
-// each distinct state builds, worked out once and several at a time) → AddUp (a Result).
+// The data flow: FromFailures (a Log) → replay (a Timeline, no rates) → Rates (the rate of each
+// distinct state, computed once and several at a time) → AddUp (a Result).
 //
-// What is assumed:
+// Assumptions:
 //
 //   - A dead link stops all event building until the tables lead around it: an exchange
-//     in phases ends for nobody while one message is missing, and without phases every
+//     in phases ends for no server while one message is missing, and without phases every
 //     event needs all sources. It goes on when TCP next tries again: Times.retransmit
 //     after the link died, then twice as long after that, and so on, two minutes apart at
 //     most. So a short gap may cost as much as a long one.
@@ -21,7 +20,7 @@
 //     detours. Between two plans nothing waits: the exchange under way ends on the old one.
 //   - The first try of everything succeeds, and no worker is lost.
 //
-// Nothing here reads a clock, opens a file or draws a number that does not come from a seed.
+// Package policy reads no clock and opens no file. All its random numbers come from a seed.
 package policy
 
 import (
@@ -35,7 +34,7 @@ import (
 	"evbench/topology"
 )
 
-// A State is what decides how fast events are built.
+// A State is everything that decides how fast events are built.
 type State struct {
 	stopped bool // nothing gets through to somebody
 	plan    Dead // what is dead in the plan in use
@@ -48,7 +47,7 @@ type Interval struct {
 	state     State
 }
 
-// A Timeline is what one policy does over a log, before it is known what that builds.
+// A Timeline is the actions of one policy over a log, without rates yet.
 type Timeline struct {
 	Policy    failover.Policy
 	Intervals []Interval // they cover the log without a gap
@@ -56,8 +55,7 @@ type Timeline struct {
 	unused    unused
 }
 
-// unused is how links were up and not used, because they were held out or since it takes
-// its time until they are used again.
+// unused is the time of links that were up and not used: held out, or not yet back in use.
 type unused struct {
 	links   map[topology.Link]bool // that it happened to
 	times   int                    // it began
@@ -65,7 +63,7 @@ type unused struct {
 	longest time.Duration          // of one
 }
 
-// A due is what happens at a moment: a function that may have more happen later.
+// A due is an event at a moment: a function that may schedule later ones.
 type due struct {
 	at    time.Duration
 	order int // of two at the same moment, which was planned first
@@ -179,8 +177,8 @@ func (r *replayer) play(span time.Duration) error {
 	}
 }
 
-// change takes a link down or up in truth. One end says so; what the other says at the
-// same moment would add nothing.
+// change takes a link down or up in truth. One end reports it; a report of the other at the same
+// moment would add nothing.
 func (r *replayer) change(c change) error {
 	if !r.down.change(c) {
 		return nil
@@ -251,15 +249,14 @@ func (r *replayer) makePlan(a failover.MakePlan) error {
 	return nil
 }
 
-// exchange has the turn go on when an exchange that begins now has ended.
+// exchange makes the turn continue when an exchange that begins now has ended.
 func (r *replayer) exchange() {
 	if !r.stopped {
 		r.turn.due = r.after(r.o.Times.Exchange, r.ended(r.turn, r.planned+1))
 	}
 }
 
-// ended is the end of an exchange of a turn: the last on the old plan, or the first on
-// the new one.
+// ended is the end of an exchange of a turn: the last on the old plan, or the first on the new one.
 func (r *replayer) ended(t *turn, number int) func() error {
 	return func() error {
 		if r.turn != t || t.due != number {
@@ -276,7 +273,7 @@ func (r *replayer) ended(t *turn, number int) func() error {
 	}
 }
 
-// look cuts the time where the state has changed.
+// look starts a new interval where the state has changed.
 func (r *replayer) look() {
 	switch hole := r.hole(); {
 	case hole && !r.stopped:
@@ -332,8 +329,8 @@ func (r *replayer) cut() {
 	r.begun = r.now
 }
 
-// hole reports whether messages are lost: over a dead link that the tables do not avoid,
-// or for want of any path.
+// hole reports whether messages are lost: over a dead link that the tables do not avoid, or without
+// any path.
 func (r *replayer) hole() bool {
 	if r.apart {
 		return true
@@ -364,8 +361,8 @@ func (r *replayer) retry() time.Duration {
 type options struct {
 	Tree  *topology.Tree // without dead links
 	Times Times
-	// Hold is how long a link must have stayed up before it is used again, for the
-	// policy that holds. 0 means failover.DefaultHold.
+	// Hold is how long a link must have stayed up before it is used again, for the holding policy.
+	// 0 means failover.DefaultHold.
 	Hold time.Duration
 }
 
@@ -375,7 +372,7 @@ func (o options) machine(p failover.Policy) failover.Options {
 	return m
 }
 
-// A Dead is a set of links, their names in order of leaf and spine, with spaces between.
+// A Dead is a set of links, their names in order of leaf and spine, separated by spaces.
 type Dead string
 
 func deadOf(links []topology.Link) Dead {
@@ -388,7 +385,7 @@ func deadOf(links []topology.Link) Dead {
 	return Dead(strings.Join(names, " "))
 }
 
-// Without returns the tree that has lost the links of the set.
+// Without returns the tree without the links of the set.
 func (d Dead) Without(t *topology.Tree) (*topology.Tree, error) {
 	var dead []topology.Link
 	for _, name := range strings.Fields(string(d)) {

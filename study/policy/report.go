@@ -17,9 +17,8 @@ import (
 	"evbench/topology"
 )
 
-// What thesis 4.4 estimates: the synchronised exchange of LHCb's 326 servers comes to
-// 29.2 Tbit/s with one dead link, the other one to 31; a link that failed 861 times was
-// down for 6.1e5 s.
+// Estimates of thesis 4.4: the synchronised exchange of LHCb's 326 servers reaches 29.2 Tbit/s with
+// one dead link, the other one 31; a link that failed 861 times was down for 6.1e5 s.
 const (
 	thesisSync   = 29.2  // Tbit/s
 	thesisUnsync = 31.0  // Tbit/s
@@ -27,8 +26,8 @@ const (
 	thesisLost   = 1.1e6 // Tb
 )
 
-// A OneLink is what one dead link costs, that which failed most often in the log: Tbit/s
-// of all servers.
+// A OneLink is the cost of one dead link, the one that failed most often in the log: Tbit/s of all
+// servers.
 type OneLink struct {
 	Link     string  `json:"link"`
 	Failures int     `json:"failures"`
@@ -66,7 +65,7 @@ func (s *Setting) oneLink(ctx context.Context, w worst) (*OneLink, error) {
 	return out, err
 }
 
-// A Report is what policies are worth over a log, and how that was computed.
+// A Report is the value of policies over a log, with the inputs of the computation.
 type Report struct {
 	Log     Log
 	Setting *Setting
@@ -96,14 +95,13 @@ func ParsePolicies(s string) ([]failover.Policy, error) {
 	return out, nil
 }
 
-// Progress is told where the work on a report stands.
+// Progress receives the state of the work on a report.
 type Progress struct {
 	Replayed func(policy int, s *Timeline)
 	States   func(policy, done, of int) // whose rates are worked out
 }
 
-// WorkOut replays the log under each policy and adds up. Log, Setting, Times and Hold are
-// given.
+// WorkOut replays the log under each policy and adds up. Log, Setting, Times and Hold are given.
 func (r *Report) WorkOut(ctx context.Context, policies []failover.Policy, progress Progress) error {
 	rates := &Rates{Work: r.Setting.rateWith, Same: r.Setting.same}
 	for i, p := range policies {
@@ -221,7 +219,7 @@ func (r *Report) oneLink(w io.Writer) {
 	if o == nil {
 		return
 	}
-	fmt.Fprintf(w, "\none dead link, Tbit/s of all servers: that which failed most often, %s, %d times, %.3g s in all\n", o.Link, o.Failures, o.DownSec)
+	fmt.Fprintf(w, "\none dead link, Tbit/s of all servers: the link that failed most often, %s, %d times, %.3g s in all\n", o.Link, o.Failures, o.DownSec)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	difference := o.Unsync - o.Sync
 	fmt.Fprintln(t, "\tours\tthesis 4.4")
@@ -251,8 +249,8 @@ without failures, with what fail-over itself costs; in the model flows do not bl
 phases gains more than it did on the testbed.`)
 }
 
-// amount writes whole Tb in groups of three digits, and small amounts to a tenth. Less
-// than nothing is lost where a policy does better while links are dead.
+// amount writes whole Tb in groups of three digits, and small amounts to a tenth. A negative loss
+// means that a policy does better while links are dead.
 func amount(tb float64) string {
 	switch {
 	case tb < -0.05:
@@ -286,8 +284,8 @@ const (
 	phases
 )
 
-// phase returns what a policy is at in a state. Tables that avoid no more than the plan
-// change nothing in it.
+// phase returns the phase of a policy in a state. Tables that avoid no more than the plan do not
+// affect it.
 func (x State) phase() phaseKind {
 	switch {
 	case x.stopped:
@@ -300,14 +298,14 @@ func (x State) phase() phaseKind {
 	return healthyPhase
 }
 
-// A Result is what a policy is worth over a log. Rates are Tbit/s, amounts Tb (10^12
-// bit), of all servers together.
+// A Result is the value of a policy over a log. Rates are Tbit/s, amounts Tb (10^12 bit), of all
+// servers together.
 type Result struct {
 	Policy  failover.Policy `json:"policy"`
 	Healthy float64         `json:"healthy_tbit_per_s"` // when nothing is dead
 	Built   float64         `json:"built_tb"`
 	Lost    float64         `json:"lost_tb"` // against Healthy all the time
-	// Lost is the sum of what is lost in each phase.
+	// Lost is the sum of the losses in each phase.
 	LostReplanned float64 `json:"lost_replanned_tb"`
 	LostFirstAid  float64 `json:"lost_first_aid_tb"`
 	LostStanding  float64 `json:"lost_standing_tb"`
@@ -320,14 +318,14 @@ type Result struct {
 	Stops    int `json:"stops"`    // times that event building stood still
 	Switches int `json:"switches"` // changes of plan
 
-	// UnusedSec is how long links were up but not used, added up over UnusedLinks links;
-	// it happened UnusedTimes times and lasted UnusedLongestSec at most.
+	// UnusedSec is how long links were up but not used, added up over UnusedLinks links; it
+	// happened UnusedTimes times and lasted UnusedLongestSec at most.
 	UnusedSec        float64 `json:"unused_link_s"`
 	UnusedLinks      int     `json:"unused_links"`
 	UnusedTimes      int     `json:"unused_times"`
 	UnusedLongestSec float64 `json:"unused_longest_s"`
 
-	// WorstHour is the hour of the log, from its begin, in which most was lost.
+	// WorstHour is the hour of the log, from its begin, with the largest loss.
 	WorstHour     int     `json:"worst_hour"`
 	WorstHourLost float64 `json:"worst_hour_lost_tb"`
 }
@@ -341,7 +339,7 @@ func (r *Result) lostShare() float64 {
 
 const tbit = 1e12
 
-// AddUp adds up what a timeline builds. Its rates must have been learnt.
+// AddUp adds up the output of a timeline. Its rates must have been learnt.
 func AddUp(s *Timeline, rates *Rates) *Result {
 	out := &Result{Policy: s.Policy, Healthy: rates.of(s.Policy, State{}) / tbit, Switches: s.switches}
 	sec := [phases]*float64{&out.HealthySec, &out.ReplannedSec, &out.FirstAidSec, &out.StandingSec}

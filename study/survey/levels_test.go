@@ -34,7 +34,7 @@ func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 	for _, m := range smallTrees() {
 		shift, optimal := slices.Collect(m.LinearShift().All()), slices.Collect(m.BandwidthOptimal().All())
 		for level := 1; level < len(m); level++ {
-			rows := expect.Value(survey.SlowdownLevels(m, level))(t)
+			rows := expect.Value(survey.SlowdownLevels(survey.Run{}, m, level))(t)
 			expect.MustTrue(t, len(rows) == 2*m.Below(level), "%v, level %d: %d rows", m, level, len(rows))
 			for _, r := range rows {
 				ls, bo := slowLevels(m, level, r, shift), slowLevels(m, level, r, optimal)
@@ -78,8 +78,8 @@ func slowLevels(m scheduler.Levels, level int, r survey.SlowdownRow, messages []
 func TestSlowdownLevelsOfTwo(t *testing.T) {
 	for m0 := 1; m0 <= 5; m0++ {
 		for m1 := 2; m1 <= 5; m1++ {
-			want := expect.Value(survey.Slowdown(topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1))(t)
-			got, err := survey.SlowdownLevels(scheduler.Levels{m0, m1}, 1)
+			want := expect.Value(survey.Slowdown(survey.Run{}, topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1))(t)
+			got, err := survey.SlowdownLevels(survey.Run{}, scheduler.Levels{m0, m1}, 1)
 			expect.True(t, err == nil && slices.Equal(got, want), "FT(2;%d,%d): %v, %+v, want %+v", m0, m1, err, got, want)
 		}
 	}
@@ -169,10 +169,10 @@ func TestSlowdownLevelsRefuses(t *testing.T) {
 	}{
 		{scheduler.Levels{2, 2, 2}, 3, "level 3: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
 		{scheduler.Levels{2, 2, 2}, 0, "level 0: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
-		{scheduler.Levels{64, 64, 64}, 1, "FT(3;64,64,64): schedules of at most 32768 servers are made"},
+		{scheduler.Levels{64, 64, 64}, 1, "FT(3;64,64,64): evbench makes schedules of at most 32768 servers"},
 		{scheduler.Levels{1, 1, 1}, 1, "FT(3;1,1,1): 1 servers: an all-to-all exchange needs at least 2"},
 	} {
-		if _, err := survey.SlowdownLevels(tt.m, tt.level); err == nil || err.Error() != tt.want {
+		if _, err := survey.SlowdownLevels(survey.Run{}, tt.m, tt.level); err == nil || err.Error() != tt.want {
 			t.Errorf("%v: error %v, want %s", tt.m, err, tt.want)
 		}
 	}

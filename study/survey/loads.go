@@ -8,10 +8,9 @@ import (
 	"evbench/topology"
 )
 
-// An order is a schedule as lists of messages: those of phase p are
-// pair[start[p]:start[p+1]], each src<<16 | dst by rank. It takes four bytes a
-// message, where Schedule.Messages takes forty; it serves every failure of a
-// survey.
+// An order is a schedule as lists of messages: pair[start[p]:start[p+1]] for phase p, each src<<16
+// | dst by rank. It takes four bytes a message, where Schedule.Messages takes forty; it serves
+// every failure of a survey.
 type order struct {
 	start []int
 	pair  []uint32
@@ -44,14 +43,13 @@ func newOrder(s *scheduler.Schedule) *order {
 	return o
 }
 
-// duration returns the duration of a synchronised exchange in message times: the
-// sum over the phases of the largest number of messages on one directed link. A
-// server link never carries more than one, so a phase costs at least 1. path says
-// which path (topology.Tree.PathOf) a message between leaves takes. O(messages +
-// phases·links).
+// duration returns the duration of a synchronised exchange in message times: the sum over the
+// phases of the largest number of messages on one directed link. A server link never carries more
+// than one, so a phase costs at least 1. path returns the path (topology.Tree.PathOf) of a message
+// between leaves. O(messages + phases·links).
 func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) int) int {
 	sum := 0
-	load := make([]uint16, t.Wires())
+	load, crossed := make([]uint16, t.Wires()), make([]topology.Wire, 0, 4)
 	for p := range len(o.start) - 1 {
 		most := uint16(1)
 		for _, m := range o.pair[o.start[p]:o.start[p+1]] {
@@ -60,16 +58,10 @@ func (o *order) duration(t *topology.Tree, leaf []int, path func(src, dst int) i
 			if a == b {
 				continue
 			}
-			k, top := t.SpineTop(path(src, dst))
-			up, down := t.Across(a, b, k, top)
-			load[up]++
-			load[down]++
-			most = max(most, load[up], load[down])
-			if t.Apart(a, b) {
-				up, down = t.TopUp(t.Pod(a), k, top), t.TopDown(t.Pod(b), k, top)
-				load[up]++
-				load[down]++
-				most = max(most, load[up], load[down])
+			crossed = t.Between(crossed[:0], a, b, path(src, dst))
+			for _, w := range crossed {
+				load[w]++
+				most = max(most, load[w])
 			}
 		}
 		sum += int(most)
@@ -102,17 +94,16 @@ func pinnedPaths(t *topology.Tree, s *scheduler.Schedule) func(src, dst int) int
 	}
 }
 
-// A counter holds how many messages of each phase leave and enter each leaf, or each
-// subtree of another level, whichever is more: all that the count model asks of a
-// schedule.
+// A counter holds how many messages of each phase leave and enter each leaf, or each subtree of
+// another level, whichever is more: the input of the count model.
 type counter struct {
 	subtrees int
 	external []uint16 // [phase·subtrees + subtree]
 	busy     []bool   // by phase: a message leaves some leaf
 }
 
-// newCounter counts the messages between n subtrees, of which it is given that of each
-// rank, and the leaf. O(S²).
+// newCounter counts the messages between n subtrees, given the leaf and the subtree of each rank.
+// O(S²).
 func newCounter(s *scheduler.Schedule, leaf, subtree []int, n int) *counter {
 	c := &counter{subtrees: n, external: make([]uint16, s.Phases*n), busy: make([]bool, s.Phases)}
 	in := make([]uint16, s.Phases*n)
@@ -134,18 +125,17 @@ func newCounter(s *scheduler.Schedule, leaf, subtree []int, n int) *counter {
 	return c
 }
 
-// duration returns the duration of the exchange in message times by thesis 5.3,
-// Algorithm 2: a phase lasts as long as the leaf that has the most messages for
-// each of its live links, live being those of each leaf,
+// duration returns the duration of the exchange in message times by thesis 5.3, Algorithm 2: a
+// phase lasts as long as the leaf with the most messages for each of its live links,
 //
 //	Σ over phases of max over leaves l of ⌈external(p,l) / live(l)⌉.
 //
-// Of other levels the same is said of subtrees, and a phase whose messages only leave
-// leaves costs 1: below, all links are alive.
+// For other levels subtrees take the place of leaves, and a phase whose messages only leave leaves
+// costs 1: below, all links are alive.
 //
-// The listing prints ⌊ ⌋, the text ⌈ ⌉; only the latter makes sense. A phase in
-// which all talk within their leaf costs nothing. It is the best that any routing
-// could do at the leaves; what meets inside the spines it does not see.
+// The listing prints ⌊ ⌋, the text ⌈ ⌉; only the latter makes sense. A phase in which all messages
+// stay within leaves costs nothing. It is the best of any routing at the leaves; it ignores
+// conflicts inside the spines.
 func (c *counter) duration(live []int) int {
 	sum := 0
 	for p, busy := range c.busy {
@@ -169,10 +159,9 @@ func liveLinks(t *topology.Tree) []int {
 	return live
 }
 
-// FaultAdaptivePhases returns the phases, and so the duration, that the thesis
-// gives its fault-adaptive schedule (5.4.1, equation 5.1): the larger of S and
-// ⌈n·(S-n)/live⌉ over the leaves. With full leaves and a reduction f the latter
-// is ⌈M0·(S-M0)/(M0-f)⌉.
+// FaultAdaptivePhases returns the phases, and so the duration, of the thesis' fault-adaptive
+// schedule (5.4.1, equation 5.1): the larger of S and ⌈n·(S-n)/live⌉ over the leaves. With full
+// leaves and a reduction f the latter is ⌈M0·(S-M0)/(M0-f)⌉.
 func FaultAdaptivePhases(t *topology.Tree) int {
 	s := t.Servers()
 	most := s

@@ -1,17 +1,17 @@
 package survey
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
-	"evbench/internal/parallel"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
 
-// phaseSchedules are the columns of Phases: the first three stay the same and
-// collide, the repairs of it move what collides, fors plans anew.
+// phaseSchedules are the columns of Phases: the first three stay the same and collide, the repairs
+// move colliding messages, fors plans anew.
 var phaseSchedules = []string{
 	scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameBandwidthOptimal,
 	scheduler.RepairPrefix + scheduler.NameBandwidthOptimal, scheduler.NameFORSClosed, scheduler.NameFORS,
@@ -21,31 +21,33 @@ var phaseSchedules = []string{
 type PhasesRow struct {
 	Reduction int
 	All       bool // all leaves are reduced, not only leaf 0
-	// Phases and Refused go by schedule: 0 phases where there is a reason why
-	// there is no such schedule.
+	// Phases and Refused go by schedule: 0 phases where Refused says why the schedule does not
+	// exist.
 	Phases  []int
-	Refused []error
+	Refused []string
 	Bound   scheduler.Bound // of a schedule without contention
 }
 
 // Phases returns rows as Slowdown does, for the named schedules, with the links of a level
 // reduced (ReducedAt).
-func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]PhasesRow, error) {
+func Phases(run Run, t *topology.Tree, level int, schedules []string, seed uint64) ([]PhasesRow, error) {
 	if err := plannable(t); err != nil {
 		return nil, err
 	}
 	if _, err := ReducedAt(t, level, 0, false); err != nil {
 		return nil, err
 	}
-	return reductions(linksAt(t, level), func(f int, all bool) (PhasesRow, error) {
-		r := PhasesRow{Reduction: f, All: all, Phases: make([]int, len(schedules)), Refused: make([]error, len(schedules))}
+	return reductions(run, linksAt(t, level), func(f int, all bool) (PhasesRow, error) {
+		r := PhasesRow{Reduction: f, All: all, Phases: make([]int, len(schedules)), Refused: make([]string, len(schedules))}
 		reduced, err := ReducedAt(t, level, f, all)
 		if err != nil {
 			return r, err
 		}
 		for j, name := range schedules {
 			s, _, err := scheduler.ByName(name, reduced, scheduler.Options{Seed: seed, Workers: 1})
-			if r.Refused[j] = err; err == nil {
+			if err != nil {
+				r.Refused[j] = err.Error()
+			} else {
 				r.Phases[j] = s.Phases
 			}
 		}
@@ -54,10 +56,10 @@ func Phases(t *topology.Tree, level int, schedules []string, seed uint64) ([]Pha
 	})
 }
 
-// PhasesTable is Phases for printing. The closed form is one of two levels.
-func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
+// PhasesTable is Phases for printing. The closed form is for two levels.
+func PhasesTable(run Run, t *topology.Tree, level int, seed uint64) (*Table, error) {
 	names := slices.DeleteFunc(slices.Clone(phaseSchedules), func(name string) bool { return name == scheduler.NameFORSClosed && t.Levels() == 3 })
-	rows, err := Phases(t, level, names, seed)
+	rows, err := Phases(run, t, level, names, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
 	for _, r := range rows {
 		row := []any{r.Reduction, oneOrAll(r.All)}
 		for j, n := range r.Phases {
-			if row = append(row, n); r.Refused[j] != nil {
+			if row = append(row, n); r.Refused[j] != "" {
 				row[len(row)-1] = nil
 			}
 		}
@@ -94,18 +96,17 @@ func PhasesTable(t *topology.Tree, level int, seed uint64) (*Table, error) {
 }
 
 func refusals(rows []PhasesRow, j int) string {
-	count, first := 0, error(nil)
+	count, first := 0, ""
 	for _, r := range rows {
-		if err := r.Refused[j]; err != nil {
-			if count++; first == nil {
-				first = err
-			}
+		if why := r.Refused[j]; why != "" {
+			count++
+			first = cmp.Or(first, why)
 		}
 	}
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("none in %d of %d rows, first: %v", count, len(rows), first)
+	return fmt.Sprintf("none in %d of %d rows, first: %s", count, len(rows), first)
 }
 
 func oneOrAll(all bool) string {
@@ -117,42 +118,39 @@ func oneOrAll(all bool) string {
 
 var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
 
-// An LMCRow is what one plan needs of the switches' tables.
+// An LMCRow is the need of one plan in the switches' tables.
 type LMCRow struct {
 	Reduction int // spines lost by all leaves
-	objective scheduler.Objective
+	Objective scheduler.Objective
 	Phases    int
 	Bound     int
 	Paths     routing.Paths
 }
 
 // LMC plans every objective at reductions f = 0..most of all leaves.
-func LMC(t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
+func LMC(run Run, t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 	if err := plannable(t); err != nil {
 		return nil, err
 	}
-	rows := make([]LMCRow, (most+1)*len(lmcObjectives))
-	err := parallel.Try(0, len(rows), func(i int) error {
-		r := LMCRow{Reduction: i / len(lmcObjectives), objective: lmcObjectives[i%len(lmcObjectives)]}
+	return rows(run, (most+1)*len(lmcObjectives), nil, func(i int) (LMCRow, error) {
+		r := LMCRow{Reduction: i / len(lmcObjectives), Objective: lmcObjectives[i%len(lmcObjectives)]}
 		reduced, err := Reduced(t, r.Reduction, true)
 		if err != nil {
-			return err
+			return r, err
 		}
-		s, bound, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.objective})
+		s, bound, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.Objective})
 		if err != nil {
-			return err
+			return r, err
 		}
 		r.Phases, r.Bound = s.Phases, bound.Phases
 		r.Paths = routing.CountPaths(reduced, pinnedPaths(reduced, s))
-		rows[i] = r
-		return nil
+		return r, nil
 	})
-	return rows, err
 }
 
 // LMCTable is LMC for printing.
-func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
-	rows, err := LMC(t, most, seed)
+func LMCTable(run Run, t *topology.Tree, most int, seed uint64) (*Table, error) {
+	rows, err := LMC(run, t, most, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +163,7 @@ func LMCTable(t *topology.Tree, most int, seed uint64) (*Table, error) {
 		{"most paths", "most_paths", 0}, {"LMC", "lmc_bits", 0}, {"LIDs", "lids", 0}, {"LFT entries", "lft_entries_per_switch", 0},
 	}}
 	for _, r := range rows {
-		out.Add(r.Reduction, string(r.objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries)
+		out.Add(r.Reduction, string(r.Objective), r.Phases, r.Bound, r.Paths.Most, r.Paths.LMC, r.Paths.LIDs, r.Paths.Entries)
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,22 +57,22 @@ func (c *CaseReport) textLines() [][]string {
 	}
 	p, e := c.Phases, c.Efficiency
 	phases, eff := strconv.Itoa, func(x float64) string { return fmt.Sprintf("%.3f", x) }
-	line := func(name, what, before string, worst, p5, median, p95, best string, sets int, set []string) []string {
+	line := func(head [3]string, worstFirst [5]string, sets int, set []string) []string {
 		which := strings.Join(set, ",")
 		if sets == c.Planned {
 			which = "any"
 		}
-		return []string{name, what, before, worst, p5, median, p95, best, strconv.Itoa(sets), which}
+		return slices.Concat(head[:], worstFirst[:], []string{strconv.Itoa(sets), which})
 	}
 	before := []string{"none", ""}
 	if c.Before.Phases > 0 {
-		before = []string{phases(c.Before.Phases), eff(c.Before.Efficiency)}
+		before = []string{phases(int(c.Before.Phases)), eff(c.Before.Efficiency)}
 	}
 	return [][]string{
-		line("  "+c.Case.String(), "phases", before[0],
-			phases(p.Max), phases(p.P5), phases(p.Median), phases(p.P95), phases(p.Min), p.WorstSets, p.Worst),
-		line("", "efficiency", before[1],
-			eff(e.Min), eff(e.P5), eff(e.Median), eff(e.P95), eff(e.Max), e.WorstSets, e.Worst),
+		line([3]string{"  " + c.Case.String(), "phases", before[0]},
+			[5]string{phases(p.Max), phases(p.P5), phases(p.Median), phases(p.P95), phases(p.Min)}, p.WorstSets, p.Worst),
+		line([3]string{"", "efficiency", before[1]},
+			[5]string{eff(e.Min), eff(e.P5), eff(e.Median), eff(e.P95), eff(e.Max)}, e.WorstSets, e.Worst),
 	}
 }
 
@@ -127,8 +128,7 @@ func (r *WhatIfReport) WriteJSON(w io.Writer) error {
 	})
 }
 
-// A Table is what one of the surveys prints: text for people, CSV or JSON for
-// programs.
+// A Table is the output of one of the surveys: text for people, CSV or JSON for programs.
 type Table struct {
 	name     string   // "slowdown"
 	topology string   // notation, "" where there are several
@@ -138,8 +138,7 @@ type Table struct {
 	rows     [][]any // int, float64, bool, string, or nil where there is no value
 }
 
-// A Column has a short title for people, and a name that carries the unit for
-// programs.
+// A Column has a short title for people, and a name with the unit for programs.
 type Column struct {
 	title string
 	name  string

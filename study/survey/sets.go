@@ -9,9 +9,9 @@ import (
 	"evbench/topology"
 )
 
-// A Group is all the ways in which k things of one sort can die: links, or whole
-// spines; of three levels links of both levels, or middle and top switches. The sets
-// are numbered 0..Count-1 in lexicographic order.
+// A Group is all the ways in which k things of one sort can die: links, or whole spines; on three
+// levels links of both levels, or middle and top switches. The sets are numbered 0..Count-1 in
+// lexicographic order.
 type Group struct {
 	Name  string // "links", "spines" or "switches"
 	k     int
@@ -57,7 +57,7 @@ func (g *Group) add(name string, dead ...topology.Link) {
 	g.names, g.units = append(g.names, name), append(g.units, dead)
 }
 
-// Set returns the names of what dies in set i, and the links.
+// Set returns the names of the dead things in set i, and the links.
 func (g *Group) Set(i int64) (names []string, dead []topology.Link) {
 	for _, u := range g.combination(i) {
 		names = append(names, g.names[u])
@@ -80,15 +80,31 @@ func (g *Group) combination(i int64) []int {
 	return out
 }
 
-// sample returns the numbers of n sets drawn without repetition, rising; all of
-// them when n is 0 or not less than there are. Floyd's method: n draws.
-func (g *Group) sample(n int, seed uint64) []int64 {
+// A chosen group is a group with its planned sets.
+type chosen struct {
+	*Group
+	numbers []int64 // rising; nil: all
+}
+
+func (c *chosen) len() int {
+	if c.numbers == nil {
+		return int(c.Count)
+	}
+	return len(c.numbers)
+}
+
+func (c *chosen) number(i int) int64 {
+	if c.numbers == nil {
+		return int64(i)
+	}
+	return c.numbers[i]
+}
+
+// choose draws n sets without repetition; all of them when n is 0 or at least their number. Floyd's
+// method: n draws.
+func (g *Group) choose(n int, seed uint64) chosen {
 	if n == 0 || int64(n) >= g.Count {
-		all := make([]int64, g.Count)
-		for i := range all {
-			all[i] = int64(i)
-		}
-		return all
+		return chosen{Group: g}
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(len(g.units))))
 	drawn := make(map[int64]bool, n)
@@ -102,7 +118,7 @@ func (g *Group) sample(n int, seed uint64) []int64 {
 		out = append(out, i)
 	}
 	slices.Sort(out)
-	return out
+	return chosen{g, out}
 }
 
 // binomial returns n over k, for k ≤ MaxK and n a number of links: below 2⁶³.
@@ -117,15 +133,16 @@ func binomial(n, k int) int64 {
 	return out
 }
 
-// mostSets is how many sets are planned unless a sample is asked for, and mostSampled how many
-// of each group in a sample: what comes of each is kept.
+// mostSets is how many sets are planned without a sample, mostKept how many where a journal keeps
+// their costs, and mostSampled how many of each group in a sample, as each result is kept.
 const (
 	mostSets    = 200_000
+	mostKept    = 20_000_000
 	mostSampled = 1_000_000
 )
 
-// CountSets says in words how many sets a survey plans, and refuses what would not end; errors
-// name the flags of evbench whatif.
+// CountSets says in words how many sets a survey plans, and refuses a survey that would not end;
+// errors name the flags of evbench whatif.
 func CountSets(t *topology.Tree, o WhatIfOptions) (string, error) {
 	switch {
 	case o.K < 1 || o.K > MaxK:
@@ -150,8 +167,11 @@ func CountSets(t *topology.Tree, o WhatIfOptions) (string, error) {
 		parts = append(parts, fmt.Sprintf("%s: %s of %d", g.Name, sets, o.K))
 	}
 	text := strings.Join(parts, "; ")
-	if all > mostSets && o.Sample == 0 {
-		return "", fmt.Errorf("%s: more than %d; plan some of them with --sample, for example --sample 10000", text, mostSets)
+	switch {
+	case all > mostKept:
+		return "", fmt.Errorf("%s: more than %d; plan some of them with --sample, for example --sample 10000", text, mostKept)
+	case all > mostSets && o.Sample == 0 && !o.Sweep.Keeps():
+		return "", fmt.Errorf("%s: more than %d; plan some of them with --sample, for example --sample 10000, or all in shards (--shard, --journal)", text, mostSets)
 	}
 	return text, nil
 }

@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"evbench/builder"
 	"evbench/scheduler"
@@ -16,7 +17,7 @@ const (
 	windowServers = 512     // windows are planned for so many servers at most
 )
 
-// unequal are the distributions of SizesTable. Drawn as in runs; equalPorts are scaled then.
+// unequal are the distributions of SizesTable, drawn as in runs; equalPorts are then scaled.
 var unequal = []struct {
 	name string
 	builder.Distribution
@@ -31,11 +32,11 @@ var unequal = []struct {
 	{"equal-ports", builder.Distribution{Spread: 0.5}, true},
 }
 
-// SizesTable compares, for fragments of unequal sizes with 0, 1 and 9 dead links, the
-// phases of FORS with the plan by sizes: bound over time, without any overhead. A phase
-// takes as long as its largest fragment. Windows are of whole fragments. The seed draws sizes and dead links; draws that
-// cut leaves apart are drawn again, and left out where a hundred do.
-func SizesTable(t *topology.Tree, seed uint64) (*Table, error) {
+// SizesTable compares, for fragments of unequal sizes with 0, 1 and 9 dead links, the phases of
+// FORS with the plan by sizes: bound over time, without any overhead. A phase takes as long as its
+// largest fragment. Windows have whole fragments. The seed draws sizes and dead links. Draws that
+// separate leaves are drawn again, and left out after a hundred tries.
+func SizesTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
 	if _, err := sizes.NewMatrix(t); err != nil {
 		return nil, err
 	}
@@ -49,29 +50,37 @@ func SizesTable(t *topology.Tree, seed uint64) (*Table, error) {
 		{"phases", "phases_ratio", 3}, {"planned", "planned_ratio", 3}, {"pieces", "pieces_per_fragment", 2},
 		{"×2", "window2_ratio", 3}, {"×3", "window3_ratio", 3}, {"×4", "window4_ratio", 3},
 	}}
+	trees, fors := map[int]*topology.Tree{}, map[int]func() (*scheduler.Schedule, error){}
+	var numbers []int // of dead links
 	for _, dead := range []int{0, 1, 9} {
-		broken := connectedDraw(t, dead, seed)
-		if broken == nil {
-			continue
+		if broken := connectedDraw(t, dead, seed); broken != nil {
+			numbers, trees[dead] = append(numbers, dead), broken
+			fors[dead] = sync.OnceValues(func() (*scheduler.Schedule, error) {
+				s, _, err := scheduler.FORS(broken, scheduler.Options{Seed: seed})
+				return s, err
+			})
 		}
-		fors, _, err := scheduler.FORS(broken, scheduler.Options{Seed: seed})
+	}
+	done, err := rows(run, len(numbers)*len(unequal), nil, func(i int) ([]any, error) {
+		dead, u := numbers[i/len(unequal)], unequal[i%len(unequal)]
+		s, err := fors[dead]()
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range unequal {
-			u.Fanout = min(u.Fanout, t.Servers()-1)
-			of := &builder.Sizes{Mean: meanSize, Seed: seed, Servers: t.Servers(), Distribution: u.Distribution}
-			row, err := sizesRow(broken, fors, of, u.equalPorts)
-			if err != nil {
-				return nil, err
-			}
-			table.Add(append([]any{dead, u.name}, row...)...)
-		}
+		u.Fanout = min(u.Fanout, t.Servers()-1)
+		of := &builder.Sizes{Mean: meanSize, Seed: seed, Roles: builder.Roles{Servers: t.Servers()}, Distribution: u.Distribution}
+		return sizesRow(trees[dead], s, of, u.equalPorts)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range done {
+		table.Add(append([]any{numbers[i/len(unequal)], unequal[i%len(unequal)].name}, row...)...)
 	}
 	return table, nil
 }
 
-// sizesRow returns what bounds an exchange, T*/T of phases and planned, pieces a fragment,
+// sizesRow returns the bound kind of an exchange, T*/T of phases and planned, pieces a fragment,
 // and T*/T of windows.
 func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equalPorts bool) ([]any, error) {
 	var row []any
@@ -108,7 +117,7 @@ func sizesRow(t *topology.Tree, fors *scheduler.Schedule, of *builder.Sizes, equ
 	return row, nil
 }
 
-// scaled scales what servers send and receive in turn until all have the mean in each
+// scaled scales the bytes that servers send and receive in turn until all have the mean in each
 // direction (Sinkhorn, Knopp 1967).
 func scaled(t *topology.Tree, m *sizes.Matrix) (*sizes.Matrix, error) {
 	s := t.Servers()

@@ -24,8 +24,8 @@ type SlowdownRow struct {
 	// Durations in message times: linear-shift, bandwidth-optimal, and the
 	// adapted schedule (count: the thesis' fault-adaptive one; routed: fors).
 	LinearShift, BandwidthOptimal, Adapted int
-	// Ideal is what durations are divided by: S in the count model, as the
-	// thesis does; S-1, the phases that no exchange can do without, in the routed.
+	// Ideal is the divisor of durations: S in the count model, as in the thesis; S-1, the phases
+	// that every exchange needs, in the routed one.
 	Ideal int
 	// Phases of the adapted schedule, and of the same without failures.
 	Phases, HealthyPhases int
@@ -34,12 +34,12 @@ type SlowdownRow struct {
 // Slowdown returns one row per reduction f = 0..spines-1 with leaf 0 reduced, and
 // then one with all leaves reduced. t is a tree without dead links.
 //
-// In the routed model linear-shift goes over ftree tables, each message of
-// bandwidth-optimal through the spine that suits its phase (see spread), and fors
-// through its own. The schedules are those of scheduler; seed is that of fors.
-func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error) {
+// In the routed model linear-shift goes over ftree tables, each message of bandwidth-optimal
+// through the spine that suits its phase (see spread), and fors through its own. The schedules come
+// from scheduler; seed is the seed of fors.
+func Slowdown(run Run, t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error) {
 	if len(t.Dead()) > 0 {
-		return nil, fmt.Errorf("slowdown: %d links are dead already; the table takes them away itself", len(t.Dead()))
+		return nil, fmt.Errorf("slowdown: %d links are dead already; the table removes links itself", len(t.Dead()))
 	}
 	if err := plannable(t); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 		return nil, fmt.Errorf("%s has three levels: this table takes trees of two, and FT(3;M0,M1,M2)", t.Notation())
 	}
 	fill := measure(t, seed)
-	return slowdownRows(t.Spines(), func(r *SlowdownRow) error {
+	return slowdownRows(run, t.Spines(), func(r *SlowdownRow) error {
 		reduced, err := Reduced(t, r.Reduction, r.All)
 		if err != nil {
 			return err
@@ -61,9 +61,9 @@ func Slowdown(t *topology.Tree, model string, seed uint64) ([]SlowdownRow, error
 	})
 }
 
-// slowdownRows has the rows of reductions 0..links-1 of one subtree filled, then those of all.
-func slowdownRows(links int, fill func(*SlowdownRow) error) ([]SlowdownRow, error) {
-	rows, err := reductions(links, func(f int, all bool) (SlowdownRow, error) {
+// slowdownRows fills the rows of reductions 0..links-1 of one subtree, then of all.
+func slowdownRows(run Run, links int, fill func(*SlowdownRow) error) ([]SlowdownRow, error) {
+	rows, err := reductions(run, links, func(f int, all bool) (SlowdownRow, error) {
 		r := SlowdownRow{Reduction: f, All: all}
 		err := fill(&r)
 		return r, err
@@ -110,9 +110,9 @@ func routedMeasure(healthy *topology.Tree, seed uint64) func(*topology.Tree, *Sl
 	}
 }
 
-// SlowdownTable is Slowdown for printing, with what the thesis states.
-func SlowdownTable(t *topology.Tree, model string, seed uint64) (*Table, error) {
-	rows, err := Slowdown(t, model, seed)
+// SlowdownTable is Slowdown for printing, with the numbers of the thesis.
+func SlowdownTable(run Run, t *topology.Tree, model string, seed uint64) (*Table, error) {
+	rows, err := Slowdown(run, t, model, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -164,13 +164,12 @@ func slowdownNotes(t *topology.Tree, model string) []string {
 	}
 }
 
-// notStated stands where the text of the thesis gives no number: its figures
-// were not read off.
+// notStated marks a number missing in the text of the thesis: its figures were not read off.
 const notStated = "not stated"
 
-// A statement is a number that the text of the thesis gives for one shape and
-// one reduction; the figures of chapter 5 show more, but only as curves. The
-// thesis says that it is the same whether one leaf or all are reduced.
+// A statement is a number in the text of the thesis for one shape and one reduction; the figures of
+// chapter 5 show more, but only as curves. The thesis says that one reduced leaf and all reduced
+// leaves give the same.
 type statement struct{ topology, column, text string }
 
 // The thesis (5.3 and 5.5) on Figures 5.7 and 5.10 to 5.12. LS is linear-shift,
@@ -197,8 +196,7 @@ var statedSlowdown = map[int][]statement{
 	},
 }
 
-// stated returns what the thesis says about a reduction, "LS 1.875, BO 1", or
-// "not stated".
+// stated returns the thesis' numbers for a reduction, "LS 1.875, BO 1", or "not stated".
 func stated(topology string, reduction int) string {
 	var parts []string
 	for _, s := range statedSlowdown[reduction] {
@@ -217,10 +215,10 @@ func stated(topology string, reduction int) string {
 // level, 1..L-1, and the switches above, and then one with all subtrees of the level
 // reduced. The adapted schedule has the phases of thesis equation 5.1.
 //
-// Thesis 5.3, Algorithm 2, counts at leaves; 5.4.1 says equation 5.1 of every level. What
-// leaves a subtree of level l has Π_l-F links, and elsewhere links suffice for whatever its
-// servers send.
-func SlowdownLevels(m scheduler.Levels, level int) ([]SlowdownRow, error) {
+// Thesis 5.3, Algorithm 2, counts at leaves; 5.4.1 states equation 5.1 for every level. Messages
+// that leave a subtree of level l have Π_l-F links; elsewhere links suffice for all traffic of its
+// servers.
+func SlowdownLevels(run Run, m scheduler.Levels, level int) ([]SlowdownRow, error) {
 	if err := plannableLevels(m); err != nil {
 		return nil, err
 	}
@@ -235,7 +233,7 @@ func SlowdownLevels(m scheduler.Levels, level int) ([]SlowdownRow, error) {
 	n := m.Servers() / size
 	shift := newCounter(m.LinearShift(), leaf, subtree, n)
 	optimal := newCounter(m.BandwidthOptimal(), leaf, subtree, n)
-	return slowdownRows(size, func(r *SlowdownRow) error {
+	return slowdownRows(run, size, func(r *SlowdownRow) error {
 		live := slices.Repeat([]int{size}, n)
 		for q := range live {
 			if q == 0 || r.All {
@@ -251,7 +249,7 @@ func plannableLevels(m scheduler.Levels) error {
 	n := 1
 	for _, x := range m {
 		if n *= x; n > scheduler.MaxServers {
-			return fmt.Errorf("%s: schedules of at most %d servers are made", levelsNotation(m), scheduler.MaxServers)
+			return fmt.Errorf("%s: evbench makes schedules of at most %d servers", levelsNotation(m), scheduler.MaxServers)
 		}
 	}
 	if n < 2 {
@@ -265,8 +263,8 @@ func levelsNotation(m scheduler.Levels) string {
 }
 
 // SlowdownLevelsTable is SlowdownLevels for printing.
-func SlowdownLevelsTable(m scheduler.Levels, level int) (*Table, error) {
-	rows, err := SlowdownLevels(m, level)
+func SlowdownLevelsTable(run Run, m scheduler.Levels, level int) (*Table, error) {
+	rows, err := SlowdownLevels(run, m, level)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
-	"evbench/internal/parallel"
+	"evbench/internal/sweep"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/report/figure"
@@ -18,7 +20,7 @@ import (
 	"evbench/topology"
 )
 
-// A Way is how events are built, and how packets find their paths.
+// A Way is a mode of event building, with the choice of paths for packets.
 type Way struct {
 	Name     string // "shift in step, tables"
 	Mode     string // of package results
@@ -26,7 +28,7 @@ type Way struct {
 	Routing  string // "" has the tables: ftree on whole trees, minhop on others
 }
 
-// Ways returns those that are compared, planned ones first.
+// Ways returns the compared ways, planned ones first.
 func Ways() []Way {
 	shift, fors := scheduler.NameLinearShift, scheduler.NameFORS
 	return []Way{
@@ -43,47 +45,47 @@ func Ways() []Way {
 	}
 }
 
-// SprayingOptions say what to work out: the same event building on the same lossless network of
-// packets with credits, planned and unplanned.
+// SprayingOptions are the input of Spraying: the same event building on the same lossless network
+// of packets with credits, planned and unplanned.
 type SprayingOptions struct {
 	Tree  *topology.Tree // without dead links
 	Dead  []int          // numbers of dead links
 	Draws int            // of dead links for each number but 0
-	// Buffers are in packets of an input port and lane. Those of Network do not count, nor
-	// do its lanes.
+	// Buffers are in packets of an input port and lane. They and Lanes replace those of Network.
 	Buffers, Lanes []int
 	Network        sim.Lossless
 	BitPerSec      float64       // of a link, for packets
 	Fragment       int           // bytes, that each server sends to each other for one event
 	Barrier        string        // of package barrier, for synchronised ways
 	Round          time.Duration // of the barrier: one message and its handling
-	// Jitter is how much later at most a server begins to send to the next, or to ask for
-	// the next event; without it all of them run in step by themselves.
+	// Jitter is the most delay with which a server begins to send to the next, or to ask for the
+	// next event. Without it all servers run in step by themselves.
 	Jitter time.Duration
-	// Exchanges is how long a case lasts, in times that an exchange takes on links that
-	// are always busy. The last two thirds are counted.
+	// Exchanges is the duration of a case, in times of an exchange on links that are always busy.
+	// The last two thirds count.
 	Exchanges float64
 	Ways      []Way
 	Seed      uint64
 	Workers   int // cases at a time; 0 means all processors
-	// Progress, when set, is told what is being worked out.
+	Sweep     *sweep.Sweep
+	// Progress, when set, receives the present step.
 	Progress func(work string)
 }
 
-// A SprayingFigure is what one way comes to with so many dead links, over all draws.
+// A SprayingFigure is the result of one way with so many dead links, over all draws.
 type SprayingFigure struct {
 	Dead, Buffer, Lanes int
 	Way                 Way
 	Runs                int // draws of dead links; 1 without
-	// Share is what part of its link a server received on average; Least and Most are those
-	// of the servers that received least and most.
+	// Share is the mean share of its link that a server received. Least and Most are the shares of
+	// the servers that received least and most.
 	Share, Least, Most results.Stat
-	// Phases is Share while no barrier is under way; of synchronised ways only.
+	// Phases is Share while no barrier is under way, for synchronised ways only.
 	Phases results.Stat
 	Early  results.Stat // share of bytes that came before some sent earlier from the same server
 	Held   results.Stat // bytes that one server kept at most until those came
-	// Half and Late are within how many seconds half and 99 % of the events were built, each
-	// from its first request, or from when its exchange was opened.
+	// Half and Late are the seconds within which half and 99 % of the events were built, each from
+	// its first request, or from the opening of its exchange.
 	Half, Late results.Stat
 }
 
@@ -170,31 +172,77 @@ func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
 	return out
 }
 
-// Spraying works everything out and hands the figures to give in order: by dead links, buffers,
-// lanes and ways. When ctx ends it stops and returns the error of ctx.
+// Spraying computes all figures and passes them to give in order: by dead links, buffers, lanes and
+// ways. When ctx ends it stops and returns the error of ctx; for a shard the error is a
+// *sweep.Part.
 func Spraying(ctx context.Context, o SprayingOptions, give func(SprayingFigure) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	all, err := o.all()
+	if err != nil {
+		return err
+	}
+	next := 0 // figure
+	return sweep.Run(ctx, o.Sweep, sweep.Items[draws]{
+		N: len(all.items), Workers: o.Workers,
+		Work: func(ctx context.Context, i int) (draws, error) { return all.work(ctx, i) },
+		Put: func(i int, r draws) error {
+			x := all.items[i]
+			all.figures[x.figure].runs[x.draw] = &r
+			for ; next < len(all.figures) && all.figures[next].ready(); next++ {
+				if err := give(all.figures[next].sum()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// A sprayed is the whole work: an item for each draw of each figure.
+type sprayed struct {
+	*SprayingOptions
+	figures []sprayedFigure
+	items   []struct{ figure, draw int }
+
+	mu   sync.Mutex // guards told
+	told map[string]bool
+}
+
+// A sprayedFigure is a figure with its plans, a draw each, which figures share, and their results.
+type sprayedFigure struct {
+	SprayingFigure
+	plans []func() (*plan.Plan, error)
+	runs  []*draws
+}
+
+func (o *SprayingOptions) all() (*sprayed, error) {
+	g := &sprayed{SprayingOptions: o, told: map[string]bool{}}
 	for _, dead := range o.Dead {
 		trees, err := o.trees(dead)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		plans, err := o.plans(ctx, trees)
-		if err != nil {
-			return err
+		plans := make([][]func() (*plan.Plan, error), len(o.Ways))
+		for w, way := range o.Ways {
+			for _, t := range trees {
+				plans[w] = append(plans[w], sync.OnceValues(func() (*plan.Plan, error) { return way.planFor(t, o.Seed) }))
+			}
 		}
 		for _, buffer := range o.Buffers {
 			for _, lanes := range o.Lanes {
-				g := sprayed{&o, dead, buffer, lanes, plans}
-				if err := g.work(ctx, give); err != nil {
-					return err
+				for w, way := range o.Ways {
+					for d := range trees {
+						g.items = append(g.items, struct{ figure, draw int }{len(g.figures), d})
+					}
+					f := SprayingFigure{Dead: dead, Buffer: buffer, Lanes: lanes, Way: way, Runs: len(trees)}
+					g.figures = append(g.figures, sprayedFigure{f, plans[w], make([]*draws, len(trees))})
 				}
 			}
 		}
 	}
-	return nil
+	return g, nil
 }
 
 func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
@@ -216,73 +264,58 @@ func (o *SprayingOptions) trees(dead int) ([]*topology.Tree, error) {
 	return out, nil
 }
 
-func (o *SprayingOptions) plans(ctx context.Context, trees []*topology.Tree) ([][]*plan.Plan, error) {
-	out := make([][]*plan.Plan, len(o.Ways))
-	for i := range out {
-		out[i] = make([]*plan.Plan, len(trees))
+func (g *sprayed) work(ctx context.Context, i int) (draws, error) {
+	x := g.items[i]
+	f := &g.figures[x.figure]
+	g.tell(fmt.Sprintf("%d dead, buffers of %d, lanes %d", f.Dead, f.Buffer, f.Lanes))
+	p, err := f.plans[x.draw]()
+	if err == nil {
+		var r draws
+		if r, err = g.one(ctx, f, p, g.Seed+uint64(x.draw)); err == nil || ctx.Err() != nil {
+			return r, err
+		}
 	}
-	err := parallel.Try(o.Workers, len(o.Ways)*len(trees), func(i int) (err error) {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		w, d := i/len(trees), i%len(trees)
-		if out[w][d], err = o.Ways[w].planFor(trees[d], o.Seed); err != nil {
-			return fmt.Errorf("%s: %w", o.Ways[w].Name, err)
-		}
-		return nil
-	})
-	return out, err
+	return draws{}, fmt.Errorf("%s: %w", f.Way.Name, err)
 }
 
-type sprayed struct {
-	*SprayingOptions
-	dead, buffer, lanes int
-	plans               [][]*plan.Plan
+// tell reports each text once.
+func (g *sprayed) tell(work string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Progress != nil && !g.told[work] {
+		g.told[work] = true
+		g.Progress(work)
+	}
 }
 
-func (g *sprayed) work(ctx context.Context, give func(SprayingFigure) error) error {
-	if g.Progress != nil {
-		g.Progress(fmt.Sprintf("%d dead, buffers of %d, lanes %d", g.dead, g.buffer, g.lanes))
-	}
-	draws := len(g.plans[0])
-	runs := make([]run, len(g.Ways)*draws)
-	err := parallel.Try(g.Workers, len(runs), func(i int) (err error) {
-		w, d := i/draws, i%draws
-		if runs[i], err = g.one(ctx, g.Ways[w], g.plans[w][d], g.Seed+uint64(d)); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("%s: %w", g.Ways[w].Name, err)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for w, way := range g.Ways {
-		f := SprayingFigure{Dead: g.dead, Buffer: g.buffer, Lanes: g.lanes, Way: way, Runs: draws}
-		for k, stat := range f.stats() {
-			values := make([]float64, draws)
-			for d := range values {
-				values[d] = runs[w*draws+d][k]
-			}
-			*stat = results.NewStat(values)
-		}
-		if err := give(f); err != nil {
-			return err
-		}
-	}
-	return nil
+func (f *sprayedFigure) ready() bool {
+	return !slices.Contains(f.runs, nil)
 }
 
-// A run is what one draw comes to, in the order of SprayingFigure.stats.
-type run [8]float64
+// sum returns the figure over all draws.
+func (f *sprayedFigure) sum() SprayingFigure {
+	for k, stat := range f.stats() {
+		values := make([]float64, len(f.runs))
+		for d := range values {
+			values[d] = f.runs[d][k]
+		}
+		*stat = results.NewStat(values)
+	}
+	return f.SprayingFigure
+}
+
+// draws is the result of one draw, in the order of SprayingFigure.stats.
+type draws [8]float64
 
 func (f *SprayingFigure) stats() [8]*results.Stat {
 	return [8]*results.Stat{&f.Share, &f.Least, &f.Most, &f.Phases, &f.Early, &f.Held, &f.Half, &f.Late}
 }
 
-func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (run, error) {
+func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed uint64) (draws, error) {
+	w := f.Way
 	j := &sim.Job{
 		Name: w.Name, Mode: w.Mode, Plan: p, Size: func(uint64, int) int { return g.Fragment }, Equal: true,
-		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(g.buffer, g.lanes), Seed: seed,
+		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(f.Buffer, f.Lanes), Seed: seed,
 		Timing: sim.Timing{Round: g.Round, Jitter: g.Jitter},
 	}
 	if w.Mode == results.Sync {
@@ -290,7 +323,7 @@ func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (ru
 	}
 	o, err := sim.Packets(ctx, j, nil)
 	if err != nil {
-		return run{}, err
+		return draws{}, err
 	}
 	c := &o.Packets
 	share := results.NewStat(c.Share(g.BitPerSec))
@@ -301,7 +334,7 @@ func (g *sprayed) one(ctx context.Context, w Way, p *plan.Plan, seed uint64) (ru
 	if busy := o.Span - c.Barriers; busy > 0 {
 		phases = float64(c.All) * 8 / float64(len(c.Received)) / g.BitPerSec / busy.Seconds()
 	}
-	return run{share.Mean, share.Min, share.Max, phases, early, float64(c.Held), c.Late(0.5).Seconds(), c.Late(0.99).Seconds()}, nil
+	return draws{share.Mean, share.Min, share.Max, phases, early, float64(c.Held), c.Late(0.5).Seconds(), c.Late(0.99).Seconds()}, nil
 }
 
 // DrawSpraying writes a chart for each size of buffers and number of lanes, with a line for each way.

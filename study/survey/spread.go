@@ -8,10 +8,9 @@ import (
 	"evbench/topology"
 )
 
-// A spread gives the messages of one phase spines such that the largest number
-// on one directed link is small: what routes chosen for that phase alone can do.
-// No load below ⌈messages of a leaf / its live links⌉ is possible, so it tries
-// that first and then one more, until it succeeds.
+// A spread gives the messages of one phase spines such that the largest number on one directed link
+// is small: the best of routes for that phase alone. No load below ⌈messages of a leaf / its live
+// links⌉ is possible, so it tries that load first and then one more, until it succeeds.
 //
 // A load of c is a colouring of the phase's leaf-to-leaf edges with spines, in which a leaf has
 // room for c edges of a spine on either side, and only spines alive at both ends are allowed
@@ -67,7 +66,7 @@ func (s *spread) least(edges [][2]int) int {
 	return most
 }
 
-// fits reports whether spines are found with no load above c.
+// fits reports whether the search finds spines with no load above c.
 func (s *spread) fits(edges [][2]int, c int) bool {
 	t := s.tree
 	g := &coloring.ListGraph{Left: t.Leaves(), Right: t.Leaves(), Room: func(int, int) int { return c }}

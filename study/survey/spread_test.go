@@ -1,11 +1,8 @@
 package survey
 
 import (
-	"context"
-	"errors"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 
 	"evbench/internal/answer"
 	"evbench/internal/expect"
@@ -95,27 +92,6 @@ func TestQuantile(t *testing.T) {
 	} {
 		expect.Equal(t, quantile(c.values, c.q), c.want, "quantile(%v, %v)", c.values, c.q)
 	}
-}
-
-// A set that takes long does not keep a survey that is to stop, and counts no more.
-func TestWhatIfLeavesSetsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		w := &whatIf{opt: WhatIfOptions{Workers: 1}, jobs: make([]job, 9)}
-		begun, held := 0, make(chan struct{})
-		err := w.all(ctx, func(j *job) error {
-			if begun++; begun == 3 {
-				cancel()
-				<-held
-			}
-			w.finish(j, nil)
-			return nil
-		})
-		expect.True(t, errors.Is(err, context.Canceled) && w.done == 2, "%d sets done, error %v", w.done, err)
-		close(held)
-		synctest.Wait()
-		expect.True(t, w.done == 2 && !w.jobs[2].done && begun == 3, "afterwards %d sets are done, %d begun", w.done, begun)
-	})
 }
 
 // TestAnswer has the sentences of a what-if that is stopped, that cuts servers off, and without a plan.

@@ -1,16 +1,21 @@
-// Package survey plans many trees and answers what failures cost: how much slower an
-// exchange becomes as links die (Slowdown), how many phases every schedule takes
-// (Phases), how many addresses a plan needs (LMC), and what every failure of k links or
-// spines costs (WhatIf). Durations of exchanges are in message times: how long one message
-// takes on one link. Equal input gives equal numbers for any number of CPUs.
+// Package survey plans many trees and answers what failures cost: how much slower an exchange
+// becomes as links die (Slowdown), how many phases every schedule takes (Phases), how many
+// addresses a plan needs (LMC), and the cost of every failure of k links or spines (WhatIf).
+// Durations of exchanges are in message times: the time of one message on one link. Equal input
+// gives equal numbers for any number of CPUs.
 package survey
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strings"
 
-	"evbench/internal/parallel"
+	"evbench/internal/answer"
+	"evbench/internal/show"
+	"evbench/internal/sweep"
+	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -70,19 +75,38 @@ func linksAt(t *topology.Tree, level int) int {
 	return t.Spines()
 }
 
-// reductions works out a row for each reduction 0..links-1 of one leaf or pod, then of all.
-func reductions[R any](links int, row func(f int, all bool) (R, error)) ([]R, error) {
-	rows := make([]R, 2*links)
-	return rows, parallel.Try(0, len(rows), func(i int) (err error) {
-		rows[i], err = row(i%links, i >= links)
-		return err
+// A Run limits the computation of a table: until a context ends, all of it or a shard. The zero
+// value is all, without an end.
+type Run struct {
+	Context context.Context
+	Sweep   *sweep.Sweep
+}
+
+// rows computes rows 0..n-1 of a table.
+func rows[R any](r Run, n int, cost func(i int) float64, row func(i int) (R, error)) ([]R, error) {
+	out := make([]R, n)
+	ctx := r.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return out, sweep.Run(ctx, r.Sweep, sweep.Items[R]{
+		N: n, Cost: cost, Leave: true,
+		Work: func(_ context.Context, i int) (R, error) { return row(i) },
+		Put:  func(i int, v R) error { out[i] = v; return nil },
 	})
 }
 
-// plannable refuses trees that have no schedules, before one takes their memory.
+// reductions computes a row for each reduction 0..links-1 of one leaf or pod, then of all. With
+// fewer links left, plans have more phases.
+func reductions[R any](r Run, links int, row func(f int, all bool) (R, error)) ([]R, error) {
+	cost := func(i int) float64 { return 1 / float64(links-i%links) }
+	return rows(r, 2*links, cost, func(i int) (R, error) { return row(i%links, i >= links) })
+}
+
+// plannable returns an error for trees without schedules, before a schedule takes their memory.
 func plannable(t *topology.Tree) error {
 	if n := t.Servers(); n > scheduler.MaxServers {
-		return fmt.Errorf("%s: %d servers: schedules of at most %d are planned", t.Notation(), n, scheduler.MaxServers)
+		return fmt.Errorf("%s: %d servers: evbench plans schedules of at most %d", t.Notation(), n, scheduler.MaxServers)
 	}
 	return nil
 }
@@ -96,7 +120,7 @@ func quantile[T cmp.Ordered](sorted []T, q float64) T {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// A CaseReport is what one case made of the sets of a group.
+// A CaseReport is the result of one case for the sets of a group.
 type CaseReport struct {
 	Case
 	Planned    int     `json:"planned"`
@@ -105,7 +129,7 @@ type CaseReport struct {
 	AboveBound int     `json:"above_bound"`      // plans with more phases than the bound, of those that have one
 	Before     outcome `json:"before"`
 
-	// Both are nil without a plan. Efficiency is that predicted of a synchronised exchange.
+	// Both are nil without a plan. Efficiency is the prediction for a synchronised exchange.
 	Phases     *Distribution[int]     `json:"phases"`
 	Efficiency *Distribution[float64] `json:"predicted_efficiency"`
 }
@@ -118,12 +142,11 @@ type Distribution[T cmp.Ordered] struct {
 	Median T `json:"median"`
 	P95    T `json:"p95"`
 	Max    T `json:"max"`
-	// Worst names what is dead in the first set with the worst value: the most
-	// phases, the least efficiency. WorstSets counts those that are as bad.
+	// Worst names the dead parts of the first set with the worst value: the most phases, the least
+	// efficiency. WorstSets counts the equally bad sets.
 	Worst     []string `json:"worst_set"`
 	WorstSets int      `json:"sets_as_bad"`
-	// Histogram counts the values, rising; those of an efficiency in steps of
-	// 0.05, each by its lower end.
+	// Histogram counts the values, rising; an efficiency in steps of 0.05, each by its lower end.
 	Histogram []Bin[T] `json:"histogram"`
 }
 
@@ -133,43 +156,44 @@ type Bin[T cmp.Ordered] struct {
 	Count int `json:"count"`
 }
 
-func (w *whatIf) summary(g *Group, base []outcome) GroupReport {
-	r := GroupReport{Group: g.Name, Sets: g.Count}
-	var done []*job
-	for i := range w.jobs {
-		j := &w.jobs[i]
-		if j.group != g {
-			continue
-		}
-		r.Chosen++
-		if j.results != nil {
-			done = append(done, j)
-		} else if j.done {
+// summary is the report of a group whose first set is an item of the sweep.
+func (w *whatIf) summary(g *chosen, first int, base []outcome) GroupReport {
+	r := GroupReport{Group: g.Name, Sets: g.Count, Chosen: g.len()}
+	for i, s := range w.states[first : first+g.len()] {
+		switch s {
+		case planned:
+			r.Done++
+		case unreachable:
+			r.Done++
 			if r.Unreachable++; r.First == nil {
-				r.First, _ = g.Set(j.number)
+				r.First, _ = g.Set(g.number(i))
 			}
 		}
 	}
-	r.Done = len(done) + r.Unreachable
-	for i, c := range w.opt.Cases {
-		r.Cases = append(r.Cases, caseReport(CaseReport{Case: c, Before: base[i]}, i, g, done))
+	for k, c := range w.opt.Cases {
+		r.Cases = append(r.Cases, w.caseReport(CaseReport{Case: c, Before: base[k]}, k, g, first))
 	}
 	return r
 }
 
-func caseReport(r CaseReport, i int, g *Group, done []*job) CaseReport {
-	var sets []*job
+// caseReport fills the report of case k of a group.
+func (w *whatIf) caseReport(r CaseReport, k int, g *chosen, first int) CaseReport {
+	var sets []int32 // of the group
 	var phases []int
 	var efficiency []float64
-	for _, j := range done {
-		o := j.results[i]
-		if o.refused != nil {
+	for i := range g.len() {
+		if w.states[first+i] != planned {
+			continue
+		}
+		at := (first+i)*len(w.opt.Cases) + k
+		if why, ok := w.refused[at]; ok {
 			if r.Refused++; r.Reason == "" {
-				r.Reason = o.refused.Error()
+				r.Reason = why
 			}
 			continue
 		}
-		sets, phases, efficiency = append(sets, j), append(phases, o.Phases), append(efficiency, o.Efficiency)
+		o := w.outcomes[at]
+		sets, phases, efficiency = append(sets, int32(i)), append(phases, int(o.Phases)), append(efficiency, o.Efficiency)
 		if o.bound > 0 && o.Phases > o.bound {
 			r.AboveBound++
 		}
@@ -178,7 +202,7 @@ func caseReport(r CaseReport, i int, g *Group, done []*job) CaseReport {
 		return r
 	}
 	names := func(at int) []string {
-		names, _ := g.Set(sets[at].number)
+		names, _ := g.Set(g.number(int(sets[at])))
 		return names
 	}
 	most, least := slices.Max(phases), slices.Min(efficiency)
@@ -187,8 +211,7 @@ func caseReport(r CaseReport, i int, g *Group, done []*job) CaseReport {
 	return r
 }
 
-// distribution describes values, of which worst is one; bin maps a value to that of
-// its bin.
+// distribution describes values, including worst; bin maps a value to the value of its bin.
 func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []string, bin func(T) T) *Distribution[T] {
 	s := &Distribution[T]{Worst: names(slices.Index(values, worst))}
 	for _, v := range values {
@@ -207,4 +230,86 @@ func distribution[T cmp.Ordered](values []T, worst T, names func(at int) []strin
 		s.Histogram[len(s.Histogram)-1].Count++
 	}
 	return s
+}
+
+// Answer states the throughput after the worst failure, for the best and for the worst case.
+func (r *WhatIfReport) Answer() answer.Answer {
+	a := answer.Answer{Question: fmt.Sprintf("What does the death of %s cost?", show.Plural(r.k, "link", "links")), Verdict: answer.Unknown}
+	if len(r.Groups) == 0 || r.Groups[0].Done == 0 {
+		a.Sentence = "No failure was planned."
+		return a
+	}
+	g := &r.Groups[0]
+	best, worst := g.extremes()
+	if best == nil {
+		a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("None of %s has a plan.", show.Plural(g.Done, "set", "sets"))
+		if len(g.First) > 0 {
+			a.Why = []string{"servers are unreachable without " + strings.Join(g.First, ",")}
+		}
+		return a
+	}
+	a.Sentence = fmt.Sprintf("Whichever %s %s, %s keeps at least %s of the link rate", r.killed(g), g.die(r.k), best.Case, percent(best.Efficiency.Min))
+	if worst != best {
+		a.Sentence += fmt.Sprintf(", %s %s", worst.Case, percent(worst.Efficiency.Min))
+	}
+	a.Sentence += "."
+	a.Verdict, a.Why = r.judge(g, best)
+	flags := append(append([]string{"evbench", "plan"}, plan.TreeFlags(r.tree)...), "--schedule", best.Schedule)
+	if len(r.tree.Dead()) == 0 {
+		flags = append(flags, "--down", strings.Join(best.Efficiency.Worst, ","))
+	}
+	a.Next = []string{answer.Typed(append(flags, "-o", "plan.txt")...)}
+	return a
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+// killed says which sets the numbers cover: "1 of 16 links".
+func (r *WhatIfReport) killed(g *GroupReport) string {
+	if g.Chosen < int(g.Sets) {
+		return fmt.Sprintf("of %d drawn sets of %s", g.Chosen, show.Plural(r.k, "link", "links"))
+	}
+	return fmt.Sprintf("%d of %d links", r.k, r.tree.AllLinks()-len(r.tree.Dead()))
+}
+
+func (g *GroupReport) die(k int) string {
+	if k == 1 || g.Chosen < int(g.Sets) {
+		return "dies"
+	}
+	return "die"
+}
+
+// extremes are the cases whose worst set keeps the most (ties: the better median) and the least.
+func (g *GroupReport) extremes() (best, worst *CaseReport) {
+	for i := range g.Cases {
+		c := &g.Cases[i]
+		if c.Planned == 0 {
+			continue
+		}
+		if best == nil || c.Efficiency.Min > best.Efficiency.Min ||
+			c.Efficiency.Min == best.Efficiency.Min && c.Efficiency.Median > best.Efficiency.Median {
+			best = c
+		}
+		if worst == nil || c.Efficiency.Min < worst.Efficiency.Min {
+			worst = c
+		}
+	}
+	return best, worst
+}
+
+// judge is good if every set without unreachable servers has a plan of the fewest phases.
+func (r *WhatIfReport) judge(g *GroupReport, best *CaseReport) (answer.Verdict, []string) {
+	switch {
+	case r.Incomplete:
+		return answer.Unknown, []string{fmt.Sprintf("stopped after %d of %d sets", g.Done, g.Chosen)}
+	case g.Unreachable > 0:
+		return answer.Bad, []string{fmt.Sprintf("%d of %d sets leave servers unreachable, first %s", g.Unreachable, g.Done, strings.Join(g.First, ","))}
+	case best.Refused > 0:
+		return answer.Bad, []string{fmt.Sprintf("%s of %s without a plan, first: %s", show.Plural(best.Refused, "set is", "sets are"), best.Case, best.Reason)}
+	case best.AboveBound > 0:
+		return answer.Unknown, []string{fmt.Sprintf("%s above the proven bound", show.Plural(best.AboveBound, "plan is", "plans are"))}
+	case best.Efficiency.Min < best.Before.Efficiency:
+		return answer.Good, []string{"no plan is shorter than those of " + best.Case.String()}
+	}
+	return answer.Good, nil
 }

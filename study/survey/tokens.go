@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/parallel"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
@@ -21,13 +20,13 @@ const (
 	tokenExchanges = 12 // of a run
 )
 
-// tokenTiming is what events cost beside their bytes: what a scenario takes for the lab,
-// and half a message more or less.
+// tokenTiming is the cost of events beside their bytes: a scenario's defaults for the lab, and half
+// a message of jitter.
 var tokenTiming = sim.Timing{
 	Barrier: "tournament", Round: 25 * time.Microsecond, Overhead: 50 * time.Microsecond, Jitter: 100 * time.Microsecond,
 }
 
-// stragglers are sends that come late by five fragments, one in a thousand.
+// stragglers delays one send in a thousand by five fragments.
 func stragglers(t sim.Timing, fragment time.Duration) sim.Timing {
 	t.Stragglers, t.Straggle = 0.001, 5*fragment
 	return t
@@ -53,7 +52,6 @@ type tokenRun struct {
 
 	fors    *plan.Plan
 	windows map[tokenWindowKey]*sizes.Plan
-	ratios  []float64
 }
 
 type tokenWindowKey struct {
@@ -62,10 +60,10 @@ type tokenWindowKey struct {
 	exchanges int
 }
 
-// TokensTable simulates building events in phases with barriers, and in order with tokens,
-// with what messages cost beside their bytes and with stragglers: least time over time.
-// Sizes, dead links and delays are drawn by the seed.
-func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
+// TokensTable simulates building events in phases with barriers, and in order with tokens, with the
+// cost of messages beside their bytes and with stragglers: least time over time. The seed draws
+// sizes, dead links and delays.
+func TokensTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
 	if _, err := sizes.NewMatrix(t); err != nil {
 		return nil, err
 	}
@@ -93,12 +91,13 @@ func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
 			}
 		}
 	}
-	if err := parallel.Try(0, len(runs), func(i int) error { return runs[i].work() }); err != nil {
+	ratios, err := rows(run, len(runs), nil, func(i int) ([]float64, error) { return runs[i].work() })
+	if err != nil {
 		return nil, err
 	}
-	for _, r := range runs {
+	for i, r := range runs {
 		row := []any{r.dead, tokenSizes[r.sizes].name, float64(r.fragment) / 1e6}
-		for _, x := range r.ratios {
+		for _, x := range ratios[i] {
 			row = append(row, x)
 		}
 		table.Add(row...)
@@ -106,13 +105,13 @@ func TokensTable(t *topology.Tree, seed uint64) (*Table, error) {
 	return table, nil
 }
 
-func (r *tokenRun) work() (err error) {
+func (r *tokenRun) work() (ratios []float64, err error) {
 	if r.fors, err = plan.Build(r.tree, plan.Options{Schedule: scheduler.NameFORS, Seed: r.seed}); err != nil {
-		return err
+		return nil, err
 	}
 	least, err := r.least()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slow := stragglers(tokenTiming, r.fragment)
 	for _, x := range []struct {
@@ -131,11 +130,11 @@ func (r *tokenRun) work() (err error) {
 		}
 		o, err := model(context.Background(), j, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.ratios = append(r.ratios, least/o.Span.Seconds())
+		ratios = append(ratios, least/o.Span.Seconds())
 	}
-	return nil
+	return ratios, nil
 }
 
 func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
@@ -175,7 +174,7 @@ func (r *tokenRun) window(after *sizes.Chain, of tokenWindowKey, overhead int64)
 }
 
 func (r *tokenRun) size(event uint64, source int) int {
-	of := builder.Sizes{Mean: meanSize, Seed: r.seed, Servers: r.tree.Servers(), Distribution: tokenSizes[r.sizes].Distribution}
+	of := builder.Sizes{Mean: meanSize, Seed: r.seed, Roles: builder.Roles{Servers: r.tree.Servers()}, Distribution: tokenSizes[r.sizes].Distribution}
 	return of.Of(event, source)
 }
 

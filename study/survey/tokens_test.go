@@ -19,9 +19,9 @@ import (
 )
 
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.
-func tableRows(t *testing.T, make func(*topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
+func tableRows(t *testing.T, make func(survey.Run, *topology.Tree, uint64) (*survey.Table, error), of topology.Options, n int) []map[string]any {
 	t.Helper()
-	table := expect.Value(make(topologytest.Tree(t, of), 1))(t)
+	table := expect.Value(make(survey.Run{}, topologytest.Tree(t, of), 1))(t)
 	var b bytes.Buffer
 	expect.Must(t, table.WriteJSON(&b))
 	var doc struct{ Rows []map[string]any }
@@ -50,8 +50,6 @@ func TestTokensTable(t *testing.T) {
 		}
 	}
 	expect.True(t, portsOnly >= 13, "without tokens for links %d rows of 16 are worse", portsOnly)
-	expect.True(t, expect.Err(survey.TokensTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1)) != nil,
-		"three levels have a table")
 }
 
 // By sizes no plan is worse than its phases; where nine of sixteen links cannot be dead
@@ -67,8 +65,6 @@ func TestSizesTable(t *testing.T) {
 			}
 		}
 	}
-	expect.True(t, expect.Err(survey.SizesTable(topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}), 1)) != nil,
-		"three levels have a table")
 }
 
 // tiny is a network of six servers.
@@ -151,5 +147,5 @@ func TestSprayingInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	given := 0
 	err := survey.Spraying(ctx, tiny(t), func(survey.SprayingFigure) error { given++; cancel(); return nil })
-	expect.True(t, errors.Is(err, context.Canceled) && given == len(survey.Ways()), "%v after %d figures", err, given)
+	expect.True(t, errors.Is(err, context.Canceled) && given >= 1 && given <= len(survey.Ways()), "%v after %d figures", err, given)
 }

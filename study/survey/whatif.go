@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
-	"evbench/internal/parallel"
+	"evbench/internal/sweep"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 )
 
-// MaxK is how many things may die at once in WhatIf.
+// MaxK is the most things that may die at once in WhatIf.
 const MaxK = 3
 
 // A Case is a schedule with its routing, both by name.
@@ -30,8 +29,8 @@ func (c Case) String() string { return c.Schedule + " × " + c.Routing }
 // destination, and fors on its own paths.
 func DefaultCases() []Case { return Cases(nil, nil) }
 
-// Cases joins schedules and routings. No schedules are linear-shift and fors; without
-// routings each has its own.
+// Cases joins schedules and routings. Empty schedules are linear-shift and fors; without routings
+// each has its own.
 func Cases(schedules, routings []string) (out []Case) {
 	if len(schedules) == 0 {
 		schedules = []string{scheduler.NameLinearShift, scheduler.NameFORS}
@@ -66,12 +65,12 @@ type WhatIfOptions struct {
 	// Workers is how many sets are planned at once. 0 means GOMAXPROCS. The
 	// numbers do not depend on it.
 	Workers int
-	// Progress, when set, is told after each set how many are done; calls do not
-	// overlap.
-	Progress func(done, total int)
+	// Sweep selects the sets planned here, the place for their costs, and the listener for
+	// progress. nil means all, nowhere and no listener.
+	Sweep *sweep.Sweep
 }
 
-// A WhatIfReport is what every failure of one size costs.
+// A WhatIfReport is the cost of every failure of one size.
 type WhatIfReport struct {
 	tree       *topology.Tree
 	k          int
@@ -79,7 +78,7 @@ type WhatIfReport struct {
 	seed       uint64
 	base       []outcome // by case: t itself, without further failures; zero where a choosy schedule has none
 	Groups     []GroupReport
-	Incomplete bool // it was stopped; the numbers are those of the sets done
+	Incomplete bool // it was stopped; the numbers cover the sets done
 }
 
 // A GroupReport is one group's part.
@@ -88,22 +87,23 @@ type GroupReport struct {
 	Sets   int64  `json:"sets"`
 	Chosen int    `json:"chosen"` // to be planned
 	Done   int    `json:"done"`
-	// Unreachable are of those done the sets that leave two leaves with servers without a live
-	// path. They are in no other number. First is the first of them.
+	// Unreachable are the done sets that leave two leaves with servers without a live path. No
+	// other number includes them. First is the first of them.
 	Unreachable int          `json:"unreachable"`
 	First       []string     `json:"first_unreachable,omitempty"`
 	Cases       []CaseReport `json:"cases"`
 }
 
+// One outcome for each case of millions of sets: keep it small.
 type outcome struct {
-	Phases     int     `json:"phases"`
-	bound      int     // of a plan without contention; 0 where it was not asked for
+	Phases     int32   `json:"phases"`
+	bound      int32   // of a plan without contention; 0 where it was not asked for
 	Efficiency float64 `json:"predicted_efficiency"`
 }
 
-// WhatIf plans every case for every set of k dead links, and for every set of k
-// dead spines (of three levels, middle and top switches), of t, beyond what is dead there already. When ctx ends it returns
-// what is done, marked incomplete.
+// WhatIf plans every case for every set of k dead links, and for every set of k dead spines (on
+// three levels, middle and top switches), of t, beyond its present failures. When ctx ends it
+// returns the finished part, marked incomplete. For a shard the error is a *sweep.Part.
 func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfReport, error) {
 	if _, err := CountSets(t, o); err != nil {
 		return nil, err
@@ -115,21 +115,22 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 		return nil, err
 	}
 	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed}
-	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}}
+	w := &whatIf{tree: t, opt: o, leaf: t.LeafOfRanks(), orders: map[string]*order{}, refused: map[int]string{}}
 	if err := w.prepare(r); err != nil {
 		return nil, err
 	}
-	groups := Groups(t, o.K)
-	for i := range groups {
-		w.add(&groups[i])
+	for _, g := range Groups(t, o.K) {
+		w.groups = append(w.groups, g.choose(o.Sample, o.Seed))
 	}
-	err := w.all(ctx, w.plan)
-	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
+	err := w.all(ctx)
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err()) || !o.Sweep.Whole()) {
 		return nil, err
 	}
 	r.Incomplete = err != nil
-	for i := range groups {
-		r.Groups = append(r.Groups, w.summary(&groups[i], r.base))
+	first := 0
+	for i := range w.groups {
+		r.Groups = append(r.Groups, w.summary(&w.groups[i], first, r.base))
+		first += w.groups[i].len()
 	}
 	return r, nil
 }
@@ -139,34 +140,44 @@ type whatIf struct {
 	opt    WhatIfOptions
 	leaf   []int
 	orders map[string]*order // of schedules that ignore dead links, by name
-	jobs   []job
+	groups []chosen          // their sets are the items of the sweep, group after group
 
-	mu    sync.Mutex // guards what follows, what has come of jobs, and calls of Progress
-	done  int
-	ended bool // what comes now comes too late
+	states   []state
+	outcomes []outcome      // cases of each set
+	refused  map[int]string // by place in outcomes: why there is no plan
 }
 
-// A job is a set; without results once it is done, it leaves servers unreachable.
-type job struct {
-	group   *Group
-	number  int64
-	done    bool
-	results []result // by case
-}
+// A state is the state of a set.
+type state uint8
 
+const (
+	undone state = iota
+	unreachable
+	planned
+)
+
+// A result is the result of a case for a set.
 type result struct {
-	outcome
-	refused error // where there is no plan
+	Phases     int32   `json:"p,omitempty"`
+	Bound      int32   `json:"b,omitempty"`
+	Efficiency float64 `json:"e,omitempty"`
+	Refused    string  `json:"r,omitempty"` // where there is no plan
 }
 
-func (w *whatIf) add(g *Group) {
-	for _, i := range g.sample(w.opt.Sample, w.opt.Seed) {
-		w.jobs = append(w.jobs, job{group: g, number: i})
+// set returns item i: its group and its number there.
+func (w *whatIf) set(i int) (*Group, int64) {
+	for k := range w.groups {
+		c := &w.groups[k]
+		if i < c.len() {
+			return c.Group, c.number(i)
+		}
+		i -= c.len()
 	}
+	panic("no such set")
 }
 
-// prepare plans t itself: what cannot be planned there is wrong use, unless the
-// schedule is choosy.
+// prepare plans t itself. A case that cannot be planned there is a usage error, unless the schedule
+// is choosy.
 func (w *whatIf) prepare(r *WhatIfReport) error {
 	for _, c := range w.opt.Cases {
 		if c.single() {
@@ -185,63 +196,61 @@ func (w *whatIf) prepare(r *WhatIfReport) error {
 	return nil
 }
 
-// all has plan do the sets. When ctx ends those under way are left behind: some take
-// seconds.
-func (w *whatIf) all(ctx context.Context, plan func(*job) error) error {
-	done := make(chan error, 1)
-	go func() {
-		done <- parallel.Try(w.opt.Workers, len(w.jobs), func(i int) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return plan(&w.jobs[i])
-		})
-	}()
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
+// all plans the sets. When ctx ends it abandons those under way: some take seconds.
+func (w *whatIf) all(ctx context.Context) error {
+	n := 0
+	for i := range w.groups {
+		n += w.groups[i].len()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ended = true
-	return err
+	if w.opt.Sweep.Whole() {
+		w.states, w.outcomes = make([]state, n), make([]outcome, n*len(w.opt.Cases))
+	}
+	return sweep.Run(ctx, w.opt.Sweep, sweep.Items[[]result]{
+		N: n, Workers: w.opt.Workers, Leave: true, Put: w.put,
+		Work: func(_ context.Context, i int) ([]result, error) { return w.plan(i) },
+	})
 }
 
-func (w *whatIf) plan(j *job) error {
-	_, dead := j.group.Set(j.number)
+// plan plans all cases of a set, without results where the set leaves servers unreachable.
+func (w *whatIf) plan(i int) ([]result, error) {
+	g, number := w.set(i)
+	_, dead := g.Set(number)
 	t, err := w.tree.Without(dead...)
-	if err != nil {
-		return err
+	if err != nil || t.Connected() != nil {
+		return nil, err
 	}
 	var results []result
-	if t.Connected() == nil {
-		for _, c := range w.opt.Cases {
-			out, err := w.outcome(t, c)
-			results = append(results, result{out, err})
+	for _, c := range w.opt.Cases {
+		out, err := w.outcome(t, c)
+		r := result{Phases: out.Phases, Bound: out.bound, Efficiency: out.Efficiency}
+		if err != nil {
+			r = result{Refused: err.Error()}
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func (w *whatIf) put(i int, results []result) error {
+	if results == nil {
+		w.states[i] = unreachable
+		return nil
+	}
+	if len(results) != len(w.opt.Cases) {
+		return fmt.Errorf("set %d: %d results of %d cases", i, len(results), len(w.opt.Cases))
+	}
+	w.states[i] = planned
+	for k, r := range results {
+		at := i*len(results) + k
+		if w.outcomes[at] = (outcome{r.Phases, r.Bound, r.Efficiency}); r.Refused != "" {
+			w.refused[at] = r.Refused
 		}
 	}
-	w.finish(j, results)
 	return nil
 }
 
-func (w *whatIf) finish(j *job, results []result) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended {
-		return
-	}
-	j.done, j.results = true, results
-	w.done++
-	if w.opt.Progress != nil {
-		w.opt.Progress(w.done, len(w.jobs))
-	}
-}
-
-// single reports whether a schedule that ignores dead links meets tables with
-// one path for each destination: the common case, for which no plan need be
-// built, only tables computed and loads counted.
+// single reports whether a schedule that ignores dead links has tables with one path for each
+// destination: the common case, which needs no plan, only tables and link loads.
 func (c Case) single() bool {
 	switch c.Schedule {
 	case scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameXOR, scheduler.NameBandwidthOptimal:
@@ -251,9 +260,8 @@ func (c Case) single() bool {
 	return !slices.Contains([]string{"", routing.ECMP, routing.Spray, routing.Adaptive, routing.Pinned, plan.NoRouting}, c.Routing)
 }
 
-// choosy reports whether a schedule exists for some dead sets only, such as the
-// closed forms, which need uniform ones: that there is none for the tree as it is
-// says nothing about its failures.
+// choosy reports whether a schedule exists for some dead sets only, such as the closed forms, which
+// need uniform ones: that none exists for the tree as it is says nothing about its failures.
 func (c Case) choosy() bool {
 	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(scheduler.Names(), c.Schedule)
 }
@@ -266,13 +274,13 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 		}
 		o := w.orders[c.Schedule]
 		d := o.duration(t, w.leaf, tablePaths(tables, w.leaf))
-		return outcome{Phases: len(o.start) - 1, Efficiency: efficiency(t, d)}, nil
+		return outcome{Phases: int32(len(o.start) - 1), Efficiency: efficiency(t, d)}, nil
 	}
 	p, err := w.build(t, c)
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{Phases: p.Phases(), bound: p.Bound.Phases}
+	out := outcome{Phases: int32(p.Phases()), bound: int32(p.Bound.Phases)}
 	if p.Pinned() {
 		out.Efficiency = efficiency(t, newOrder(p.Schedule).duration(t, w.leaf, p.Path))
 	} else {
@@ -281,8 +289,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 	return out, nil
 }
 
-// build plans one case. fors is asked with one worker: the sets are what runs in
-// parallel.
+// build plans one case. fors gets one worker, as sets run in parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
 	if c != (Case{scheduler.NameFORS, routing.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})

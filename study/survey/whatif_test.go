@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
+	"evbench/internal/sweep"
 	"evbench/plan"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -210,12 +211,12 @@ func groups(t *testing.T, base *topology.Tree) {
 func TestWhatIfStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var last atomic.Int64
-	r := expect.Value(survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Progress: func(done, total int) {
+	r := expect.Value(survey.WhatIf(ctx, tree(t, 4, 4), survey.WhatIfOptions{K: 2, Workers: 2, Sweep: &sweep.Sweep{Progress: func(done, total int) {
 		if last.Store(int64(done)); done == 10 {
 			cancel()
 		}
 		expect.Equal(t, total, 126, "total")
-	}}))(t)
+	}}}))(t)
 	done := 0
 	for _, g := range r.Groups {
 		done += g.Done

@@ -27,16 +27,17 @@ type row struct {
 	of     *table
 }
 
-// wanted are the tables of which a network is made, with the columns that they must have.
+// wanted are the tables that make a network, with their required columns.
 var wanted = map[string][]string{
 	"NODES": {"nodedesc", "numports", "nodetype", "nodeguid"},
 	"PORTS": {"nodeguid", "portguid", "portnum", "lid"},
 	"LINKS": {"nodeguid1", "portnum1", "nodeguid2", "portnum2"},
 }
 
-// ReadIbdiagnet reads a network in the tables that ibdiagnet writes into ibdiagnet2.db_csv: nodes, ports with LIDs and
-// rates, and links. Columns are found by name, and other tables are passed over. Hosts and errors are as of ReadIB.
-// After the names of columns in public files; not checked against ibdiagnet, which is not free.
+// ReadIbdiagnet reads a network in the tables that ibdiagnet writes into ibdiagnet2.db_csv: nodes,
+// ports with LIDs and rates, and links. It finds columns by name, and skips other tables. Hosts and
+// errors are as in ReadIB. After the names of columns in public files; not checked against
+// ibdiagnet, which is not free.
 func ReadIbdiagnet(r io.Reader) (*network.Network, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
@@ -123,7 +124,7 @@ func (r row) text(column string) string {
 	return ""
 }
 
-// number returns that of a column, 0 where the column is not there or says N/A.
+// number returns a column's number, 0 where the column is missing or says N/A.
 func (r row) number(column string) (uint64, error) {
 	s := r.text(column)
 	if s == "" || s == "N/A" {
@@ -136,7 +137,7 @@ func (r row) number(column string) (uint64, error) {
 	return n, nil
 }
 
-// numbers returns those of columns, all up to most.
+// numbers returns the numbers of columns, all up to most.
 func (r row) numbers(most uint64, columns ...string) (out []uint64, err error) {
 	for _, c := range columns {
 		n, err := r.number(c)
@@ -180,7 +181,7 @@ func (p *reader) tableNode(r row) error {
 
 func tableID(guid uint64) string { return fmt.Sprintf("0x%016x", guid) }
 
-// tableEnd returns the node and the port that columns name; a switch has port 0, too.
+// tableEnd returns the node and the port in these columns; a switch also has port 0.
 func (p *reader) tableEnd(r row, guid, port string) (n *node, number int, err error) {
 	g, err := r.number(guid)
 	if err != nil {
@@ -195,7 +196,7 @@ func (p *reader) tableEnd(r row, guid, port string) (n *node, number int, err er
 	return n, int(k), err
 }
 
-// tablePort notes what is said of a port until table LINKS says where it leads.
+// tablePort stores the data of a port until table LINKS gives its other end.
 func (p *reader) tablePort(r row) error {
 	n, port, err := p.tableEnd(r, "nodeguid", "portnum")
 	if err != nil {
@@ -220,7 +221,7 @@ func (p *reader) tablePort(r row) error {
 	return n.add(l)
 }
 
-// tableRate is that of the width and speed of InfiniBand's PortInfo, 0 where they are not known.
+// tableRate is the rate for a width and speed of InfiniBand's PortInfo, 0 if unknown.
 func tableRate(width, speed uint64) float64 {
 	wide := map[uint64]float64{1: 1, 2: 4, 4: 8, 8: 12, 16: 2}[width]
 	return wide * lanes[map[uint64]string{
@@ -243,7 +244,7 @@ func (p *reader) tableLink(r row) error {
 	return b.leads(r.line, y, a, x)
 }
 
-// leads notes where a port leads.
+// leads stores the other end of a port.
 func (n *node) leads(line, port int, peer *node, peerPort int) error {
 	i := slices.IndexFunc(n.links, func(l link) bool { return l.port == port })
 	switch {

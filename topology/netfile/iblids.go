@@ -11,9 +11,8 @@ import (
 	"evbench/topology/network"
 )
 
-// WriteGUID2LID writes the file guid2lid from which OpenSM takes the LIDs of
-// ports: a line of port GUID, first and last LID for each, and an empty one.
-// Nodes without LIDs are left out.
+// WriteGUID2LID writes the file guid2lid, OpenSM's source of the LIDs of ports: a line of port
+// GUID, first and last LID for each, and an empty one. It leaves out nodes without LIDs.
 func WriteGUID2LID(w io.Writer, n *network.Network) error {
 	out := bufio.NewWriter(w)
 	for v := range network.Node(n.Nodes()) {
@@ -33,8 +32,8 @@ func WriteGUID2LID(w io.Writer, n *network.Network) error {
 // A pin is a line of guid2lid.
 type pin struct{ line, lid, lmc int }
 
-// ReadGUID2LID returns the network with the LIDs of a file guid2lid. Every port
-// of the network must be in the file; other lines are passed over.
+// ReadGUID2LID returns the network with the LIDs of a file guid2lid. Every port of the network must
+// be in the file; other lines are skipped.
 func ReadGUID2LID(r io.Reader, n *network.Network) (*network.Network, error) {
 	pins, err := readPins(r)
 	if err != nil {

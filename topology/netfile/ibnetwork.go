@@ -45,7 +45,8 @@ func (p *reader) network() (*network.Network, error) {
 	return build(hosts, switches)
 }
 
-// leaveOut takes away nodes that are no hosts: a switch that reduces has an adapter for it behind a port within.
+// leaveOut removes nodes that are no hosts: a switch that reduces has an adapter for it behind a
+// port within.
 func (p *reader) leaveOut(which func(*node) bool) {
 	out := map[string]bool{}
 	p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool {
@@ -164,7 +165,7 @@ func (p *reader) hosts() []host {
 	return out
 }
 
-// lids are the LIDs that have been given, with the lines.
+// lids are the LIDs used so far, with their lines.
 type lids map[int]int
 
 // claim notes 2^lmc LIDs from lid on.

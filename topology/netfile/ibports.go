@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // lanes are the rates of a lane by speed, in bit/s of data: 8 bits of 10 up to QDR, 64 of 66
@@ -13,11 +14,13 @@ var lanes = map[string]float64{
 	"SDR": 2e9, "DDR": 4e9, "QDR": 8e9, "FDR10": 10e9, "FDR": 14.0625e9 * 64 / 66, "EDR": 25e9, "HDR": 50e9, "NDR": 100e9, "XDR": 200e9,
 }
 
-var speed = regexp.MustCompile(`(?:^|\s)(1|2|4|8|12)x ?(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)(?:\s|$)`)
+var speed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|\s)(1|2|4|8|12)x ?(SDR|DDR|QDR|FDR10|FDR|EDR|HDR|NDR|XDR)(?:\s|$)`)
+})
 
-// lastRate returns the rate of the last width and speed in a text, 0 if there is none.
+// lastRate returns the rate of the last width and speed in a text, 0 without one.
 func lastRate(s string) float64 {
-	all := speed.FindAllStringSubmatch(s, -1)
+	all := speed().FindAllStringSubmatch(s, -1)
 	if len(all) == 0 {
 		return 0
 	}
@@ -28,7 +31,9 @@ func lastRate(s string) float64 {
 
 // portLine is a line of a report of ports: kind, LID, port, GUID, width and speed of the port,
 // then the port at the other end and both names, or the name alone.
-var portLine = regexp.MustCompile(`^(SW|CA|RT) +(\d+) +(\d+) (0x[0-9a-f]{16}) (\S+) (\S+)(?: - (SW|CA|RT) +(\d+) +(\d+) (0x[0-9a-f]{16}) \( '(.*)' - '(.*)' \)|\s+'(.*)')$`)
+var portLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(SW|CA|RT) +(\d+) +(\d+) (0x[0-9a-f]{16}) (\S+) (\S+)(?: - (SW|CA|RT) +(\d+) +(\d+) (0x[0-9a-f]{16}) \( '(.*)' - '(.*)' \)|\s+'(.*)')$`)
+})
 
 var reportKinds = map[string]kind{"SW": aSwitch, "CA": adapter, "RT": router}
 
@@ -38,9 +43,9 @@ var reportKinds = map[string]kind{"SW": aSwitch, "CA": adapter, "RT": router}
 //	SW    41  2 0x0002c90402000000 4x SDR - SW    34  5 0x0002c90401000001 ( 's2_0' - 's1_1' )
 //	SW    41  1 0x0002c90402000000 ?? ???                                    's2_0'
 //
-// The GUID is that of the switch, or of the port of an adapter, whose LMC is not said.
+// The GUID belongs to the switch, or to the port of an adapter. The LMC of an adapter is missing.
 func (p *reader) reported(s string) error {
-	m := portLine.FindStringSubmatch(s)
+	m := portLine().FindStringSubmatch(s)
 	if m == nil {
 		return fmt.Errorf("cannot read %s: no line of a report of ports", brief(s))
 	}
@@ -76,7 +81,7 @@ func (p *reader) reported(s string) error {
 	return n.add(l)
 }
 
-// reportedNode returns the node of a line, a new one where it is the first.
+// reportedNode returns the node of a line, a new one at its first line.
 func (p *reader) reportedNode(word, id string, guid uint64, name string) (*node, error) {
 	k, id := reportKinds[word], word+id
 	if n := p.byID[id]; n != nil {

@@ -61,16 +61,15 @@ type reader struct {
 	report   bool      // of ports
 }
 
-// ReadIB reads a network in the text form of ibnetdiscover, or in the shorter one that people write
-// for ibsim. Every cable is written at both of its ends, so a text that has lost a line is noticed.
-// A host is a port of a channel adapter that has a cable; an adapter with two such ports is two
-// hosts, called NAME:1 and NAME:2.
+// ReadIB reads a network in the text form of ibnetdiscover, or in the shorter form that people
+// write for ibsim. Every cable appears at both of its ends, so a lost line is detected. A host is a
+// port of a channel adapter that has a cable; an adapter with two such ports is two hosts, called
+// NAME:1 and NAME:2.
 //
-// Nodes without a GUID are numbered as ibsim does it. If
-// all hosts have LIDs they are numbered in the order of LIDs, else as written;
-// so are the switches. Cables have the rates that their lines state ("4xHDR"). A text whose
-// first line is one of a report of ports (ibnetdiscover -p) is read as such. Errors name the line. Checked against what
-// ibnetdiscover of infiniband-diags 44 prints, with -f, too.
+// Nodes without a GUID are numbered as ibsim does it. If all hosts have LIDs they are numbered in
+// the order of LIDs, else as written; so are the switches. Cables have the rates of their lines
+// ("4xHDR"). A text whose first line is one of a report of ports (ibnetdiscover -p) is read as
+// such. Errors name the line. Checked against ibnetdiscover of infiniband-diags 44, with -f, too.
 func ReadIB(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
 	begun := false
@@ -85,7 +84,7 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 	for s.Scan() {
 		p.line++
 		if text := strings.TrimSpace(s.Text()); !begun && text != "" && text[0] != '#' {
-			begun, p.report = true, portLine.MatchString(text)
+			begun, p.report = true, portLine().MatchString(text)
 		}
 		if err := p.read(s.Text()); err != nil {
 			cut := ""
@@ -233,7 +232,7 @@ func (p *reader) link(n *node, l link, note note) error {
 	return n.add(l)
 }
 
-// add adds a link, unless its port has one.
+// add adds a link, unless its port already has one.
 func (n *node) add(l link) error {
 	for _, o := range n.links {
 		if o.port == l.port {

@@ -156,15 +156,6 @@ func FuzzGUID2LID(f *testing.F) {
 	})
 }
 
-func BenchmarkRead(b *testing.B) {
-	var out bytes.Buffer
-	expect.Must(b, netfile.WriteIB(&out, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0)))
-	b.SetBytes(int64(out.Len()))
-	for b.Loop() {
-		read(b, out.String())
-	}
-}
-
 // report writes a network as a report of ports, as the source of ibnetdiscover has it. Ports
 // named in slow are one lane wide.
 func report(n *network.Network, slow string) string {

@@ -7,7 +7,7 @@ import (
 	"evbench/internal/show"
 )
 
-// A cursor takes a line apart. Blanks between parts are skipped.
+// A cursor splits a line into parts. It skips blanks between parts.
 type cursor struct{ rest string }
 
 func (c *cursor) blanks() { c.rest = strings.TrimLeft(c.rest, " \t") }
@@ -17,7 +17,7 @@ func (c *cursor) at(b byte) bool {
 	return c.rest != "" && c.rest[0] == b
 }
 
-// skip takes s away, if it comes next.
+// skip consumes s, if it comes next.
 func (c *cursor) skip(s string) bool {
 	c.blanks()
 	rest, ok := strings.CutPrefix(c.rest, s)
@@ -54,7 +54,7 @@ func (c *cursor) number() (int, bool) {
 	return int(n), err == nil
 }
 
-// hex takes a hexadecimal number, with or without 0x.
+// hex consumes a hexadecimal number, with or without 0x.
 func (c *cursor) hex() (uint64, bool) {
 	c.skip("0x")
 	n, err := strconv.ParseUint(c.take("0123456789abcdefABCDEF"), 16, 64)
@@ -70,8 +70,7 @@ func (c *cursor) quoted() (string, bool) {
 	return name, ok
 }
 
-// bracket takes "[12]", and "[ext 3]" behind it: the number that is printed on
-// the chassis.
+// bracket consumes "[12]", and a following "[ext 3]": the number printed on the chassis.
 func (c *cursor) bracket() (int, bool) {
 	if !c.skip("[") {
 		return 0, false
@@ -85,7 +84,7 @@ func (c *cursor) bracket() (int, bool) {
 	return n, ok
 }
 
-// parenthesis takes "(2c90300000041)" if it comes next.
+// parenthesis consumes "(2c90300000041)" if it comes next.
 func (c *cursor) parenthesis() (uint64, bool) {
 	if !c.skip("(") {
 		return 0, true
@@ -94,7 +93,7 @@ func (c *cursor) parenthesis() (uint64, bool) {
 	return n, ok && c.skip(")")
 }
 
-// options takes what ibsim knows about a port: w=… and s=….
+// options consumes ibsim's options of a port: w=… and s=….
 func (c *cursor) options() {
 	for c.skip("w=") || c.skip("s=") {
 		c.take("0123456789")
@@ -109,8 +108,7 @@ type note struct {
 	rate          float64
 }
 
-// comment reads what follows a #. A name may have quotes within: it ends at the
-// last one.
+// comment reads the text after a #. A name may contain quotes: it ends at the last one.
 func (c *cursor) comment() note {
 	out := note{lmc: -1}
 	if !c.skip("#") {
@@ -129,7 +127,7 @@ func (c *cursor) comment() note {
 	return out
 }
 
-// value returns the number behind a word, or another.
+// value returns the number after a word, or none.
 func value(s, word string, none int) int {
 	f := strings.Fields(s)
 	for i := range len(f) - 1 {

@@ -17,14 +17,12 @@ type sim struct {
 	seen map[string]int // how often a name is used
 }
 
-// WriteSim writes a network for ibsim. LIDs are not part of it: they come from
-// the subnet manager's own file, see WriteGUID2LID. Nodes without cables are left
-// out.
+// WriteSim writes a network for ibsim, without LIDs: they come from the subnet manager's own file,
+// see WriteGUID2LID. It leaves out nodes without cables.
 //
-// The port of an adapter has the adapter's GUID plus its number there, so an
-// adapter with one port gets the GUID that makes the port's come out right. A
-// node is called by its name where that is possible and no other has it, else
-// as ibnetdiscover does, the name being a comment.
+// The port of an adapter has the adapter's GUID plus its number there, so an adapter with one port
+// gets the GUID that gives its port the right one. A node has its own name where ibsim allows it
+// and no other node has it. Otherwise it has ibnetdiscover's name, with its own as a comment.
 func WriteSim(w io.Writer, n *network.Network) error {
 	s := sim{group(n), map[string]int{}}
 	switches := shown(n)
@@ -101,7 +99,7 @@ func (s sim) id(v network.Node) string {
 	return fmt.Sprintf(`"%s-%016x"`, letter, s.n.Info(v).GUID)
 }
 
-// called returns the name of a node and, where that is not its own, its own.
+// called returns the written name of a node and, if it differs, the node's own name.
 func (s sim) called(v network.Node) string {
 	id, name := s.id(v), s.nodeName(v)
 	if id == `"`+name+`"` {

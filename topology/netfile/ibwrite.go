@@ -20,8 +20,8 @@ type adapters struct {
 	port  []int            // port of a host
 }
 
-// group puts hosts with one node GUID together. A port is numbered by how far
-// its GUID is from the node's, else by the next free number.
+// group puts hosts with one node GUID together. The number of a port is the distance of its GUID
+// from the node's, else the next free number.
 func group(n *network.Network) *adapters {
 	a := &adapters{n: n, of: make([]int, n.Hosts()), port: make([]int, n.Hosts())}
 	byGUID := map[uint64]int{}
@@ -101,9 +101,8 @@ func (a *adapters) distinct(switches []network.Node) error {
 	return nil
 }
 
-// WriteIB writes a network as ibnetdiscover prints it, without the widths and
-// speeds of cables, which a Network does not know. Nodes without cables are left
-// out: no discovery finds them.
+// WriteIB writes a network in the form of ibnetdiscover, without the widths and speeds of cables,
+// which a Network does not know. It leaves out nodes without cables: no discovery finds them.
 func WriteIB(w io.Writer, n *network.Network) error {
 	a, switches := group(n), shown(n)
 	if err := a.distinct(switches); err != nil {

@@ -1,6 +1,5 @@
-// Package netfile answers: which network is meant by a notation or by the name of a file, of
-// any of the forms that there are, and what do lists beside it say of its nodes? It changes
-// no file.
+// Package netfile answers: which network does a notation or a file of any supported form describe,
+// and what do lists beside it say about its nodes? It changes no file.
 package netfile
 
 import (
@@ -10,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -18,10 +18,10 @@ import (
 	"evbench/topology/network"
 )
 
-// maxFile bounds what is read of a file, unpacked.
+// maxFile bounds the bytes read from a file, unpacked.
 const maxFile = 512 << 20
 
-// A Source is a network, and what is dead in it.
+// A Source is a network, with its dead parts.
 type Source struct {
 	Form  string // Notation, IB, YAML, Slurm or Ibdiagnet
 	Whole *network.Network
@@ -85,7 +85,7 @@ func unpacked(file io.Reader) ([]byte, error) {
 
 var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
 
-// firstLine returns the first line that says something.
+// firstLine returns the first line with content.
 func firstLine(data []byte) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
@@ -135,4 +135,30 @@ func ReadRoots(name string, n *network.Network) ([]network.Node, error) {
 		return nil, fmt.Errorf("%s: names no switch", name)
 	}
 	return out, nil
+}
+
+// HostsText returns the content of a file of hosts or, if there is no such file, the list itself,
+// with its name for errors.
+func HostsText(list string) (text []byte, name string, err error) {
+	text, err = atomicfile.Read(list, atomicfile.MaxList)
+	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(list, "/") {
+		return []byte(list), "no file " + list + ", and as a list", nil
+	}
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = fmt.Errorf("%s: names no host", list)
+	}
+	return text, list, err
+}
+
+// ReadHosts reads hosts of a network from a file, or the list itself.
+func ReadHosts(list string, n *network.Network) (network.Job, error) {
+	text, name, err := HostsText(list)
+	if err != nil {
+		return network.Job{}, err
+	}
+	job, err := network.ReadJob(bytes.NewReader(text), n)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return job, err
 }

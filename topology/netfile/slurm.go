@@ -15,7 +15,7 @@ import (
 
 var slurmLine = regexp.MustCompile(`(?i)^(switch|block)name\s*=`)
 
-// A slurmSwitch is what a line says of a switch.
+// A slurmSwitch is the content of a switch's line.
 type slurmSwitch struct {
 	line  int
 	name  string
@@ -28,10 +28,10 @@ type slurmSwitch struct {
 //	SwitchName=leaf0 Nodes=node[001-018]
 //	SwitchName=spine0 Switches=leaf[0-17]
 //
-// Each name below a switch is a cable, as Slurm does not say how many there are. Cables take the
-// ports of a switch as they are written, and GUIDs are made up as in ReadYAML. Names of fields are
-// as in Slurm of any case; the speed of links, which means nothing to it, is passed over. Errors name
-// the line. After the manual of Slurm 24.05.
+// Each name below a switch is a cable, as Slurm does not state their number. Cables take the ports
+// of a switch in written order, and GUIDs are made up as in ReadYAML. Names of fields ignore case,
+// as in Slurm. The speed of links, unused by Slurm, is skipped. Errors name the line. After the
+// manual of Slurm 24.05.
 func ReadSlurm(r io.Reader) (*network.Network, error) {
 	var list []slurmSwitch
 	text, err := io.ReadAll(r)

@@ -32,12 +32,11 @@ const (
 //	  - [h0, s1_0/1]
 //	down: []
 //
-// Of a host only the name must be there, of a switch the name and the number of
-// ports. GUIDs that are not there are numbered from 0x0002c90300000000 for hosts,
-// 16 apart, and from 0x0002c90400000000 for switches; the port of a host has the
-// GUID after the host's, a switch's own port the switch's. Where no LIDs are
-// given, lmc at the top has them numbered. Cables name nodes by name, or by GUID
-// where a name occurs twice. What is down is written as for Network.Degrade. Errors name the line and the field.
+// A host must have a name, a switch a name and a number of ports. Missing GUIDs are numbered from
+// 0x0002c90300000000 for hosts, 16 apart, and from 0x0002c90400000000 for switches. The port of a
+// host has the GUID after the host's, a switch's own port the switch's. Without LIDs, lmc at the
+// top numbers them. Cables name nodes by name, or by GUID where a name occurs twice. Dead parts are
+// written as for Network.Degrade. Errors name the line and the field.
 func ReadYAML(r io.Reader) (*network.Network, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -61,7 +60,7 @@ func ReadYAML(r io.Reader) (*network.Network, error) {
 	return n, nil
 }
 
-// A document collects what is wrong; a network that is returned beside errors means nothing.
+// A document collects errors. A network returned beside errors has no meaning.
 type document struct{ *yamldoc.Document }
 
 func (d *document) network(root yamldoc.Field) (n *network.Network) {
@@ -88,7 +87,7 @@ func (d *document) network(root yamldoc.Field) (n *network.Network) {
 func (d *document) notation(f yamldoc.Fields, lmc int) (n *network.Network) {
 	for _, name := range []string{"hosts", "switches", "cables"} {
 		if f.Given(name) {
-			d.Fail(f.Get(name), "notation says it all; write one or the other")
+			d.Fail(f.Get(name), "notation already states this; write one or the other")
 		}
 	}
 	d.text(f.Get("notation"), func(s string) (err error) {

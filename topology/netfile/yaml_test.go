@@ -119,7 +119,7 @@ func TestReadRefusesYAML(t *testing.T) {
 		{"unknown field", "lid: 6", "lids: 6", `line 6: switches[0].lids: unknown field; did you mean lid? there are guid, lid, name, port_guid, ports`},
 		{"twice", "ports: 2, lid: 6", "ports: 2, ports: 2", `line 6: switches[0].ports: given twice; first on line 6`},
 		{"top", "cables:", "cable:", `line 9: cable: unknown field; did you mean cables? there are cables, down`},
-		{"both", "hosts:", "notation: FT(2;4,8)\nhosts:", "hosts: notation says it all"},
+		{"both", "hosts:", "notation: FT(2;4,8)\nhosts:", "hosts: notation already states this"},
 		{"notation", golden, "notation: FT(2;4", "line 1: notation: network"},
 		{"no name", "name: s1_0, ", "", "line 6: switches[0]: name is missing"},
 		{"no ports", ", ports: 2", "", "line 6: switches[0]: ports is missing"},
@@ -172,11 +172,4 @@ func FuzzReadYAML(f *testing.F) {
 		}
 		expect.Must(t, sameYAML(again, n))
 	})
-}
-
-func BenchmarkReadYAML(b *testing.B) {
-	text := write(b, parse(b, "PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", 0))
-	for b.Loop() {
-		readYAML(b, text)
-	}
 }

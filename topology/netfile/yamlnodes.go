@@ -15,7 +15,7 @@ type builder struct {
 	port map[uint64]string
 }
 
-// The GUIDs of nodes that have none.
+// The first GUIDs for nodes without one.
 const (
 	firstHost, hostStep = 0x0002c90300000000, 0x10
 	firstSwitch         = 0x0002c90400000000
@@ -48,8 +48,8 @@ func (d *document) nodes(f yamldoc.Fields) *network.Network {
 	return b.Build()
 }
 
-// node reads a host or a switch, whose GUID is that of info unless it says; the GUID of a host's port is
-// by default one more.
+// node reads a host or a switch. Its default GUID is info's; the default GUID of a host's port is
+// one more.
 func (b *builder) node(at yamldoc.Field, info network.Info, host bool) {
 	kind, own, needed, more := "switches", "ports", []string{"name", "ports"}, uint64(0)
 	if host {

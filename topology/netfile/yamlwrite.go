@@ -45,7 +45,7 @@ func WriteYAML(w io.Writer, n *network.Network) error {
 	return out.Flush()
 }
 
-// guid returns a field, or nothing where there is no GUID: ReadYAML gives one.
+// guid returns a field, or nothing without a GUID: ReadYAML gives one.
 func guid(name string, x uint64) string {
 	if x == 0 {
 		return ""

@@ -9,9 +9,8 @@ import (
 // A Cable joins two ports.
 type Cable struct{ A, B End }
 
-// Cables returns all cables, each once, by A, which is the end at the lower node
-// and port. So a host's cable begins at the host and, in a network of a notation,
-// every other at the lower level.
+// Cables returns all cables, each once, ordered by A, the end at the lower node and port. So a
+// host's cable begins at the host and, in a network of a notation, every other at the lower level.
 func (n *Network) Cables() []Cable {
 	var out []Cable
 	for v := range Node(n.Nodes()) {
@@ -43,8 +42,8 @@ func (n *Network) Isolated(v Node) bool {
 	return !slices.ContainsFunc(n.Ends(v), func(e End) bool { return e.Node != NoNode })
 }
 
-// Without returns the network without these cables, and without all cables of
-// these nodes, which keep their numbers. What is not there is passed over.
+// Without returns the network without these cables, and without all cables of these nodes, which
+// keep their numbers. It skips missing cables.
 func (n *Network) Without(cables []Cable, nodes []Node) *Network {
 	out := *n
 	out.ends = slices.Clone(n.ends)

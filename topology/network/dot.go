@@ -57,8 +57,8 @@ func WriteDot(w io.Writer, n *Network, level []int) error {
 	return out.Flush()
 }
 
-// dotCables writes a line for each pair of switches with cables, the lower level first, so that
-// dot puts the other above.
+// dotCables writes a line for each pair of switches with cables, the lower level first, so that dot
+// puts the other above.
 func (n *Network) dotCables(out io.Writer, level []int) {
 	count := map[[2]Node]int{}
 	var order [][2]Node

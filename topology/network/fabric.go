@@ -1,12 +1,10 @@
-// Package network describes any network of hosts, switches and cables, regular or
-// not: what an InfiniBand subnet manager sees, and what routing engines and
-// checks work on.
+// Package network describes any network of hosts, switches and cables, regular or not: the view of
+// an InfiniBand subnet manager, and the input of routing engines and checks.
 //
-// Nodes are dense numbers: hosts first, 0..Hosts-1, then switches. A host is one
-// port of an adapter and has one cable. A switch has ports 1..n, as on
-// InfiniBand; port 0 is the switch itself. Names, GUIDs and LIDs are what people
-// and subnet managers call nodes; engines look at numbers only, and at GUIDs
-// where the engine they stand for does.
+// Nodes are dense numbers: hosts first, 0..Hosts-1, then switches. A host is one port of an adapter
+// and has one cable. A switch has ports 1..n, as on InfiniBand; port 0 is the switch itself. People
+// and subnet managers use names, GUIDs and LIDs. Engines use only numbers, and GUIDs where the
+// original engine does.
 //
 // The package builds regular networks from their notation and derives degraded
 // ones; it holds no routes, opens no file and reads no clock.
@@ -20,13 +18,13 @@ type Node int32
 // NoNode is at the far end of a port without a cable, or with a dead one.
 const NoNode Node = -1
 
-// An End is what a cable leads to: a port of a node.
+// An End is an end of a cable: a port of a node.
 type End struct {
 	Node Node
 	Port uint8
 }
 
-// An Info is what a node is called.
+// An Info is the names of a node.
 type Info struct {
 	Name string
 	GUID uint64 // of the node
@@ -35,8 +33,7 @@ type Info struct {
 	LMC  uint8  // of a host; a switch has one LID
 }
 
-// A Network is immutable once built, and safe for concurrent use. Dead cables
-// are cables that are not there.
+// A Network is immutable once built, and safe for concurrent use. It does not contain dead cables.
 type Network struct {
 	Notation string // as built, "" when read from elsewhere
 	info     []Info
@@ -55,20 +52,17 @@ func (n *Network) Hosts() int { return n.hosts }
 // Switches returns the number of switches, which follow the hosts.
 func (n *Network) Switches() int { return len(n.info) - n.hosts }
 
-// Switch returns the i-th switch.
 func (n *Network) Switch(i int) Node { return Node(n.hosts + i) }
 
-// Index returns i of the i-th switch.
+// Index returns the index i of the i-th switch.
 func (n *Network) Index(s Node) int { return int(s) - n.hosts }
 
-// IsHost reports whether a node is a host.
 func (n *Network) IsHost(v Node) bool { return int(v) < n.hosts }
 
-// Info returns what a node is called.
 func (n *Network) Info(v Node) Info { return n.info[v] }
 
-// Key returns the GUID that no other node has: of a host its port's, since an
-// adapter may be several hosts, of a switch its own.
+// Key returns the unique GUID of a node: for a host its port's, since an adapter may be several
+// hosts, for a switch its own.
 func (n *Network) Key(v Node) uint64 {
 	if n.IsHost(v) {
 		return n.info[v].Port
@@ -76,11 +70,11 @@ func (n *Network) Key(v Node) uint64 {
 	return n.info[v].GUID
 }
 
-// Ends returns what the ports 1, 2, … of a node lead to, in order; index p-1 is
-// port p. The slice is the network's own.
+// Ends returns the far ends of the ports 1, 2, … of a node, in order; index p-1 is port p. The
+// slice is the network's own.
 func (n *Network) Ends(v Node) []End { return n.ends[n.first[v]:n.first[v+1]] }
 
-// At returns what a port of a node leads to.
+// At returns the far end of a port of a node.
 func (n *Network) At(v Node, port int) End {
 	if ends := n.Ends(v); port >= 1 && port <= len(ends) {
 		return ends[port-1]
@@ -91,7 +85,6 @@ func (n *Network) At(v Node, port int) End {
 // Leaf returns the switch of a host and the switch's port to it, or NoNode.
 func (n *Network) Leaf(host Node) End { return n.At(host, 1) }
 
-// MaxLID returns the largest LID assigned.
 func (n *Network) MaxLID() int {
 	most := 0
 	for v, i := range n.info {
@@ -110,7 +103,6 @@ type Builder struct {
 	ports [][]End
 }
 
-// Host adds a host.
 func (b *Builder) Host(i Info) Node {
 	if b.n.hosts != len(b.n.info) {
 		panic("fabric: a host after a switch")
@@ -149,7 +141,7 @@ func (b *Builder) Cable(x, y End) error {
 	return nil
 }
 
-// Build returns the network as it is. Cables that are added later are in what the next Build returns.
+// Build returns the present network. The next Build includes cables added later.
 func (b *Builder) Build() *Network {
 	n := b.n
 	n.first = make([]int32, len(b.ports)+1)

@@ -4,86 +4,87 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"evbench/internal/hostlist"
 	"evbench/internal/show"
 )
 
-// Job is the hosts of a job, in the order of their first ranks.
+// Job is the adapters of the hosts of a job, in the order of their first ranks; adapters of a host
+// follow one another.
 type Job struct {
 	Nodes []Node
-	Slots int // ranks on each host
-	// Names are those that a list has, each once, in their order; nil where there is no list.
+	Slots int // ranks on each adapter
+	// Names are the names in a list, each once, in their order; nil without a list.
 	Names []string
+	// Host is the host of each node, from 0 in their order. nil: each has one adapter.
+	Host []int
 }
 
-// AllHosts are all hosts of a network with one rank each.
+// Hosts returns the number of hosts.
+func (j Job) Hosts() int {
+	if j.Host == nil {
+		return len(j.Nodes)
+	}
+	return j.Host[len(j.Host)-1] + 1
+}
+
+// AllHosts are all hosts of a network with one rank on each adapter.
 func AllHosts(n *Network) Job {
 	h := Job{Slots: 1}
-	for v := range Node(n.Hosts()) {
-		h.Nodes = append(h.Nodes, v)
-	}
+	h.Nodes, h.Host = n.grouped()
 	return h
 }
 
-// ReadJob reads which hosts of a network a job has, in a form that hostlist.Read knows. A host
-// that comes several times has as many slots as these add up to. Names are as the network has them,
-// so without their domain where it has them without. Hosts that the network does not have, and
-// hosts with different numbers of ranks, are errors.
+// ReadJob reads the hosts of a job, in a form that hostlist.Read knows. A host listed several times
+// has the sum of these slots. Names are the network's, with or without domain. A host with several
+// adapters takes part with all, which divide its ranks, or with those that lines name. Unknown
+// hosts and adapters, an adapter listed twice, and adapters with different numbers of ranks, are
+// errors.
 func ReadJob(r io.Reader, n *Network) (Job, error) {
 	listed, err := hostlist.Read(r)
 	if err != nil {
 		return Job{}, err
 	}
-	slots, last, order, called := map[Node]int{}, map[Node]int{}, []Node(nil), []string(nil)
-	names, known := NewHostNames(n), map[string]bool{}
+	in := jobReader{net: n, names: NewHostNames(n), at: map[string]int{}, of: map[Node]string{}, known: map[string]bool{}}
 	for _, x := range listed {
 		for _, name := range x.Names {
-			v, name, err := names.Find(name)
-			if err != nil {
+			if err := in.add(x, name); err != nil {
 				return Job{}, fmt.Errorf("line %d: %w", x.Line, err)
 			}
-			last[v] = x.Line
-			if slots[v] == 0 {
-				order = append(order, v)
-			}
-			if !known[name] {
-				known[name], called = true, append(called, name)
-			}
-			if slots[v] += x.Slots; slots[v] > hostlist.MaxSlots {
-				return Job{}, fmt.Errorf("line %d: more than %d ranks on %s", x.Line, hostlist.MaxSlots, name)
-			}
 		}
 	}
-	if len(order) < 2 {
-		return Job{}, fmt.Errorf("%s: an exchange needs two", show.Plural(len(order), "host", "hosts"))
+	if n := len(in.hosts); n < 2 {
+		return Job{}, fmt.Errorf("%s: an exchange needs two", show.Plural(n, "host", "hosts"))
 	}
-	for _, v := range order {
-		if slots[v] != slots[order[0]] {
-			return Job{}, fmt.Errorf("line %d: %w", max(last[order[0]], last[v]), Unequal(n, order[0], v, slots))
-		}
-	}
-	return Job{order, slots[order[0]], called}, nil
+	return in.job()
 }
 
 // Unequal says that two hosts have different numbers of ranks.
 func Unequal(n *Network, a, b Node, slots map[Node]int) error {
-	return fmt.Errorf("%s has %s and %s has %d: hosts with equally many are judged",
-		n.Info(a).Name, show.Plural(slots[a], "rank", "ranks"), n.Info(b).Name, slots[b])
+	return unequal(n.Info(a).Name, n.Info(b).Name, slots[a], slots[b])
 }
 
-// HostNames finds hosts by name, by the first word of it (adapters call themselves "node001
-// HCA-1"), or by what Index knows, such as server3.
+func unequal(a, b string, x, y int) error {
+	return fmt.Errorf("%s has %s and %s has %d: hosts with equally many are judged", a, show.Plural(x, "rank", "ranks"), b, y)
+}
+
+// HostNames finds hosts by name, by its first word (adapters have names like "node001 HCA-1"), or
+// by the names of Index, such as server3.
 type HostNames struct {
 	net   *Network
 	index *Index
 	first map[string][]Node
+	of    map[string][]Node // adapters of a host
 }
 
 func NewHostNames(n *Network) *HostNames {
-	h := &HostNames{n, Names(n), map[string][]Node{}}
+	h := &HostNames{n, Names(n), map[string][]Node{}, map[string][]Node{}}
 	for v := range Node(n.Hosts()) {
+		if word := n.hostWord(v); word != "" {
+			h.of[word] = append(h.of[word], v)
+		}
 		if word, _, more := strings.Cut(n.Info(v).Name, " "); more {
 			h.first[word] = append(h.first[word], v)
 		}
@@ -91,8 +92,8 @@ func NewHostNames(n *Network) *HostNames {
 	return h
 }
 
-// Find returns the host of a name, and that name; without its domain where the network does not
-// have it with it.
+// Find returns the host of a name, and that name, without its domain if the network lacks the full
+// name.
 func (h *HostNames) Find(name string) (Node, string, error) {
 	called := name
 	if _, err := netip.ParseAddr(name); err != nil && h.count(name) == 0 {
@@ -111,6 +112,21 @@ func (h *HostNames) Find(name string) (Node, string, error) {
 		err = fmt.Errorf("%s is a switch, not a host", hostlist.Short(called))
 	}
 	return v, called, err
+}
+
+// All is Find for hosts with any number of adapters, which are in the order of their names.
+func (h *HostNames) All(name string) ([]Node, string, error) {
+	called := name
+	if _, err := netip.ParseAddr(name); err != nil && h.of[name] == nil && h.count(name) == 0 {
+		called, _, _ = strings.Cut(name, ".")
+	}
+	if own := h.of[called]; len(own) > 1 {
+		own = slices.Clone(own)
+		h.net.sortAdapters(own)
+		return own, called, nil
+	}
+	v, called, err := h.Find(name)
+	return []Node{v}, called, err
 }
 
 func (h *HostNames) count(name string) int {

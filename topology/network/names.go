@@ -9,7 +9,7 @@ import (
 	"evbench/internal/show"
 )
 
-// An Index finds nodes and cables by what people call them.
+// An Index finds nodes and cables by the names that people use.
 type Index struct {
 	n      *Network
 	byName map[string][]Node
@@ -45,7 +45,7 @@ func names(n *Network) *Index {
 
 func built(level, i int) string { return "s" + strconv.Itoa(level) + "_" + strconv.Itoa(i) }
 
-// find returns the nodes of a name, of which there is one in a tidy network.
+// find returns the nodes of a name; in a tidy network there is one.
 func (x *Index) find(name string) []Node {
 	if found := x.byName[name]; len(found) > 0 {
 		return found
@@ -71,8 +71,8 @@ func (x *Index) find(name string) []Node {
 // Count returns how many nodes Node could mean.
 func (x *Index) Count(name string) int { return len(x.find(name)) }
 
-// Node finds a node by its name or, written 0x…, its GUID or that of its port. In trees of two and
-// three levels switches have the names of topology.Tree too, such as leaf0, pod1-spine2 and
+// Node finds a node by its name or, written 0x…, by its GUID or its port's. In trees of two and
+// three levels switches also have the names of topology.Tree, such as leaf0, pod1-spine2 and
 // spine2-top3, and server0 is h0.
 func (x *Index) Node(name string) (Node, error) {
 	switch found := x.find(name); len(found) {
@@ -86,7 +86,7 @@ func (x *Index) Node(name string) (Node, error) {
 	}
 }
 
-// End finds a port by its name, NODE/PORT. A host may be written without.
+// End finds a port by its name, NODE/PORT. A host needs no port.
 func (x *Index) End(name string) (End, error) {
 	if found := x.find(name); len(found) == 1 && x.n.IsHost(found[0]) {
 		return End{found[0], 1}, nil
@@ -107,9 +107,9 @@ func (x *Index) End(name string) (End, error) {
 	return End{v, uint8(p)}, nil
 }
 
-// Down finds what a name says is dead: the cable at a port (s1_0/5), all cables
-// between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); of trees also a link or
-// plane of topology.Tree.
+// Down finds the dead cables for a name: the cable at a port (s1_0/5), all cables between two nodes
+// (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); for trees also a link or plane of
+// topology.Tree.
 func (x *Index) Down(name string) ([]Cable, error) {
 	if len(x.find(name)) > 0 {
 		v, err := x.Node(name)
@@ -167,7 +167,7 @@ func (x *Index) links(name string) (out []Cable, ok bool) {
 	return out, err == nil
 }
 
-// cablesOf returns the cables from a node to another, or to any.
+// cablesOf returns the cables from a node to another, or to any node.
 func (n *Network) cablesOf(v, to Node) []Cable {
 	var out []Cable
 	for i, e := range n.Ends(v) {
@@ -178,7 +178,7 @@ func (n *Network) cablesOf(v, to Node) []Cable {
 	return out
 }
 
-// such proposes a name in place of one that is not there.
+// such proposes an existing name in place of a missing one.
 func (x *Index) such(name string) string {
 	n := x.n
 	if n.Switches() == 0 {
@@ -209,8 +209,7 @@ func (x *Index) such(name string) string {
 	return fmt.Sprintf("; there are %q to %q, ports such as %q and pairs %q", first, last, first+"/1", first+"-"+last) + meant
 }
 
-// Degrade returns the network without what these names say is dead; see
-// Index.Down.
+// Degrade returns the network without the dead parts that these names give; see Index.Down.
 func (n *Network) Degrade(names []string) (*Network, error) {
 	x := Names(n)
 	var dead []Cable

@@ -20,7 +20,7 @@ func TreeShape(t *topology.Tree) PGFT {
 	return PGFT{M: []int{t.Ports(), t.PodLeaves(), t.Pods()}, W: []int{1, t.Spines(), t.Tops()}, P: []int{1, 1, 1}}
 }
 
-// Limits on what is built: one byte is a port, two bytes are a LID.
+// Limits on networks: a port is one byte, a LID two bytes.
 const (
 	maxPorts  = 254
 	maxLevels = 32
@@ -60,8 +60,8 @@ func (g PGFT) check() error {
 	return nil
 }
 
-// Count returns the number of nodes of a level, 0 being that of the hosts:
-// Π_{i≤l} w · Π_{i>l} m. It stops growing where it is too large anyway.
+// Count returns the number of nodes of a level, 0 for the hosts: Π_{i≤l} w · Π_{i>l} m. It stops
+// growing once it is too large.
 func (g PGFT) Count(level int) int {
 	n := 1
 	for i := range g.M {
@@ -112,8 +112,7 @@ func (g PGFT) Build(lmc int) (*Network, error) {
 	return g.build(g.String(), lmc, g.cable)
 }
 
-// build makes the nodes of all levels and lets cable join each level with the
-// one above.
+// build makes the nodes of all levels and calls cable to join each level with the one above.
 func (g PGFT) build(notation string, lmc int, cable func(b *Builder, l int, levels []Node) error) (*Network, error) {
 	if lmc < 0 || lmc > maxLMC {
 		return nil, fmt.Errorf("LMC %d: must be 0..%d", lmc, maxLMC)

@@ -10,7 +10,7 @@ import (
 	"evbench/topology"
 )
 
-// Places say which node of a network is which server and switch of a tree.
+// Places map the servers and switches of a tree to the nodes of a network.
 type Places struct {
 	Tree *topology.Tree
 	Host []Node // by rank
@@ -20,9 +20,10 @@ type Places struct {
 	cables [][]Cable // by link ID, A being the lower end; none where there is no cable
 }
 
-// TreeOf finds the tree of two levels or three that a network is; its hosts are the servers, and
-// links without a cable are dead. On two levels as many cables are parallel as the most between two switches. Where it is none the error says where it deviates. A leaf has
-// as many ports for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
+// TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
+// without a cable are dead. On two levels the number of parallel cables is the most between two
+// switches. If the network is no tree the error says where it deviates. A leaf has as many ports
+// for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
 func TreeOf(n *Network) (*Places, error) {
 	p, err := treeOf(n)
 	if err == nil {
@@ -35,8 +36,8 @@ func TreeOf(n *Network) (*Places, error) {
 	return p, nil
 }
 
-// names are those of the network, nil where they are ours or Build gave them. A switch whose name
-// another node has too is called by its GUID.
+// names are the network's names, nil if they are ours or Build gave them. A switch that shares its
+// name with another node has its GUID as name.
 func (p *Places) names(x *Index) *topology.Names {
 	out, own := &topology.Names{Ports: make([][2]string, len(p.cables))}, true
 	for sw, v := range p.nodes {
@@ -101,7 +102,8 @@ func (p *Places) parallel(leaves int) (most int) {
 	return most
 }
 
-// HostsOn returns the hosts of a switch by their numbers, where all are called server3 or h3, else by port.
+// HostsOn returns the hosts of a switch by number, if all have names like server3 or h3, else by
+// port.
 func (n *Network) HostsOn(s Node) (hosts []Node) {
 	number, all := map[Node]int{}, true
 	for _, e := range n.Ends(s) {
@@ -117,8 +119,8 @@ func (n *Network) HostsOn(s Node) (hosts []Node) {
 	return hosts
 }
 
-// join finds the cables of the links. Parallel cables count from the lowest port of the lower end. Where
-// some are missing, the live links get those that are there.
+// join finds the cables of the links. Parallel cables count from the lowest port of the lower end.
+// If some are missing, the live links get the others.
 func (p *Places) join() {
 	t, links, cables := p.Tree, map[[2]Node][]int{}, map[[2]Node][]Cable{}
 	p.cables = make([][]Cable, t.AllLinks())
@@ -147,19 +149,19 @@ func (p *Places) join() {
 	}
 }
 
-// single refuses more cables than the links have.
+// single returns an error for more cables than the links have.
 func (p *Places) single() error {
 	for _, c := range p.cables {
 		if n := p.Tree.Cables(); len(c) > 1 && n > 1 {
 			return fmt.Errorf("%s and %s are joined by %d cables, more than %d", p.name(c[0].A), p.name(c[0].B), n-1+len(c), n)
 		} else if len(c) > 1 {
-			return fmt.Errorf("%s and %s are joined by %d cables; plans know one", p.name(c[0].A), p.name(c[0].B), len(c))
+			return fmt.Errorf("%s and %s are joined by %d cables; plans allow one", p.name(c[0].A), p.name(c[0].B), len(c))
 		}
 	}
 	return nil
 }
 
-// all refuses cables that are of no link.
+// all returns an error for cables outside all links.
 func (p *Places) all() error {
 	of := map[Cable]bool{}
 	for _, c := range slices.Concat(p.cables...) {
@@ -175,7 +177,7 @@ func (p *Places) all() error {
 
 func (p *Places) name(e End) string { return p.net.info[e.Node].Name }
 
-// missing returns the links of which a network has no cable.
+// missing returns the links without a cable in a network.
 func (p *Places) missing(n *Network) (dead []topology.Link) {
 	for id, cables := range p.cables {
 		if !slices.ContainsFunc(cables, n.has) {
@@ -185,8 +187,8 @@ func (p *Places) missing(n *Network) (dead []topology.Link) {
 	return dead
 }
 
-// For returns the tree whose servers are some hosts, on each leaf in their order, and whose links are dead
-// where a network, the same with fewer cables, has none.
+// For returns the tree whose servers are the given hosts, on each leaf in their order. Links are
+// dead if network n, the same with fewer cables, has no cable for them.
 func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 	o := p.Tree.Options()
 	on := make([][]Node, o.Leaves)
@@ -214,10 +216,10 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 	return &q, err
 }
 
-// Match finds the nodes of a plan's tree in a network. Where the network has a
-// node of each switch's name (leaf0 or s1_0, spine3 or s2_3; of three levels pod1-spine2 or
-// s2_6, spine2-top3 or s3_14), names count, for servers too: those are named by position (server17 or h17). Else
-// the order counts, as TreeOf has it, and the hosts of a leaf, by port, are its servers.
+// Match finds the nodes of a plan's tree in a network. If the network has a node with each switch's
+// name (leaf0 or s1_0, spine3 or s2_3; on three levels pod1-spine2 or s2_6, spine2-top3 or s3_14),
+// names count, for servers too: their names give positions (server17 or h17). Otherwise the order
+// counts, as in TreeOf, and the hosts of a leaf, by port, are its servers.
 func Match(t *topology.Tree, n *Network) (*Places, error) {
 	p := &Places{Tree: t, net: n}
 	err := p.match()
@@ -239,9 +241,9 @@ func (p *Places) match() error {
 	switch {
 	case n.Switches() == t.Switches():
 	case t.Levels() == 3:
-		return fmt.Errorf("%d switches, %d are wanted", n.Switches(), t.Switches())
+		return fmt.Errorf("%d switches instead of %d", n.Switches(), t.Switches())
 	default:
-		return fmt.Errorf("%d switches, %d leaves and %d spines are wanted", n.Switches(), t.Leaves(), t.Spines())
+		return fmt.Errorf("%d switches instead of %d leaves and %d spines", n.Switches(), t.Leaves(), t.Spines())
 	}
 	x := names(n)
 	switch {
@@ -285,7 +287,7 @@ func (p *Places) named(x *Index) bool {
 	return true
 }
 
-// builtName is what Build calls a switch of a tree.
+// builtName is Build's name for a switch of a tree.
 func builtName(t *topology.Tree, sw int) string {
 	level := 1
 	for _, count := range []int{t.Leaves(), t.Middles()} {
@@ -327,7 +329,7 @@ func (p *Places) hostsByOrder() error {
 	return nil
 }
 
-// different checks that no node stands for two, and that switches are switches.
+// different checks that no node is used twice, and that switches are switches.
 func (p *Places) different() error {
 	seen := map[Node]bool{}
 	for i, list := range [][]Node{p.Host, p.nodes} {
@@ -341,7 +343,7 @@ func (p *Places) different() error {
 	return nil
 }
 
-// Name returns what the tree calls a switch.
+// Name returns the tree's name for a switch.
 func (p *Places) Name(v Node) string {
 	if sw := slices.Index(p.nodes, v); sw >= 0 {
 		return p.Tree.SwitchName(sw)
@@ -352,8 +354,8 @@ func (p *Places) Name(v Node) string {
 // Node returns the node of a switch, by its number.
 func (p *Places) Node(sw int) Node { return p.nodes[sw] }
 
-// Now returns the tree, by the names of the network, with those links dead, too, that have no cable in a network,
-// the same with fewer cables.
+// Now returns the tree, by the names of the network. Links without a cable in network n, the same
+// with fewer cables, are dead, too.
 func (p *Places) Now(n *Network) *topology.Tree {
 	t, err := p.Tree.Named(p.names(names(p.net))).Without(p.missing(n)...)
 	if err != nil {
@@ -362,8 +364,8 @@ func (p *Places) Now(n *Network) *topology.Tree {
 	return t
 }
 
-// Links returns the links of a tree that a name stands for: those of the tree, or, where it has no
-// other names, of the network that its notation is, such as s1_0/5 and s1_0-s2_3.
+// Links returns the links of a tree for a name: the tree's names or, if it has no other names,
+// those of the network of its notation, such as s1_0/5 and s1_0-s2_3.
 func Links(t *topology.Tree, name string) ([]topology.Link, error) {
 	links, err := t.Links(name)
 	if err == nil || t.Names() != nil {
@@ -404,7 +406,8 @@ func (p *Places) Take(hosts []Node) (*Places, error) {
 	return &q, q.different()
 }
 
-// Port returns the port of the network that is a port of a switch of the tree, from 0; 0 where there is no cable.
+// Port returns the network's port for a port of a switch of the tree, counted from 0; 0 without a
+// cable.
 func (p *Places) Port(sw, port int) uint8 {
 	l, upper, ok := p.Tree.LinkAt(sw, port)
 	switch {
@@ -426,7 +429,7 @@ func (p *Places) Cable(l topology.Link) (Cable, bool) {
 	return Cable{}, false
 }
 
-// Cables returns the cables of links, as far as they are there.
+// Cables returns the existing cables of links.
 func (p *Places) Cables(links []topology.Link) (out []Cable) {
 	for _, l := range links {
 		out = append(out, p.cables[p.Tree.LinkID(l)]...)
@@ -434,13 +437,13 @@ func (p *Places) Cables(links []topology.Link) (out []Cable) {
 	return out
 }
 
-// Up returns the port at the lower end of a link, 0 where there is no cable.
+// Up returns the port at the lower end of a link, 0 without a cable.
 func (p *Places) Up(l topology.Link) uint8 {
 	c, _ := p.Cable(l)
 	return c.A.Port
 }
 
-// Down returns the port at the upper end of a link, 0 where there is no cable.
+// Down returns the port at the upper end of a link, 0 without a cable.
 func (p *Places) Down(l topology.Link) uint8 {
 	c, _ := p.Cable(l)
 	return c.B.Port

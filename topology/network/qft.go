@@ -2,17 +2,15 @@ package network
 
 import "fmt"
 
-// A QFT is a quasi fat tree QFT(h; m1..mh; w1..wh; p1..ph) (Zahavi, Keslassy and
-// Kolodny, HOTI 2014 §III). It has the nodes of the PGFT of the same numbers.
-// Where p_l > 1, the p_l cables that there join a parent and a child lead to p_l
-// parents, which belong to p_l neighbouring subtrees; at the top, which has no
-// subtrees, to p_h neighbouring planes. So more hosts are near each other, with
-// the same switches and as many cables.
+// A QFT is a quasi fat tree QFT(h; m1..mh; w1..wh; p1..ph) (Zahavi, Keslassy and Kolodny, HOTI 2014
+// §III). It has the nodes of the PGFT of the same numbers. Where p_l > 1, the p_l cables that join
+// a parent and a child in the PGFT lead to p_l parents in p_l neighbouring subtrees; at the top,
+// which has no subtrees, in p_h neighbouring planes. So more hosts are near each other, with the
+// same switches and as many cables.
 //
-// The paper's routing is for one level of p_l > 1 with w_{l+2} a multiple of p_l;
-// the network is built for any number of such levels. We ask that the
-// neighbours come in full groups, as they do in all networks of the paper: else
-// ports would be left over.
+// The paper's routing is for one level of p_l > 1 with w_{l+2} a multiple of p_l; the network is
+// built for any number of such levels. The neighbours must come in full groups, as in all networks
+// of the paper: otherwise ports would be left over.
 type QFT struct{ M, W, P []int }
 
 func (q QFT) check() error {
@@ -31,9 +29,9 @@ func (q QFT) check() error {
 	return nil
 }
 
-// Build returns the network. Nodes, names, GUIDs and LIDs are those of the PGFT
-// of the same numbers. With f and g counted from 0 as in equations 7 and 8, down
-// port f is port 1+f, and up port g of a switch with d down ports is 1+d+g.
+// Build returns the network. Nodes, names, GUIDs and LIDs equal those of the PGFT of the same
+// numbers. With f and g counted from 0 as in equations 7 and 8, down port f is port 1+f, and up
+// port g of a switch with d down ports is 1+d+g.
 func (q QFT) Build(lmc int) (*Network, error) {
 	if err := q.check(); err != nil {
 		return nil, err

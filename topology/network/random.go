@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// Random returns count cables between switches, drawn by the seed such that
-// hosts which reach each other still do, by whatever path, when they are dead. A
-// uniform draw that keeps them together is returned as it is; else cables that
-// they need are replaced by the next ones drawn. It is an error when fewer than
-// count can be spared. O(cables · α).
+// Random returns count cables between switches, drawn by the seed such that hosts that reach each
+// other still do, by any path, without them. A uniform draw that keeps the hosts together stays as
+// it is; otherwise the next cables drawn replace the needed ones. If fewer than count can be
+// spared, it is an error. O(cables · α).
 //
-// Which are needed: cables are added from the last drawn to the first, those
-// that join two parts form a forest, and branches without hosts are cut off it.
-// If the cables not drawn suffice, the forest joins the hosts by them alone.
+// The needed cables: cables are added from the last drawn to the first, those that join two parts
+// form a forest, and branches without hosts are cut off. If the cables not drawn suffice, the
+// forest uses only those.
 func (n *Network) Random(count int, seed uint64) ([]Cable, error) {
 	cables := n.SwitchCables()
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -32,8 +31,8 @@ func (n *Network) Random(count int, seed uint64) ([]Cable, error) {
 	return slices.Clip(out[:count]), nil
 }
 
-// needed marks the cables of a forest that joins all switches with hosts that
-// can be joined, made of the last cables.
+// needed marks the cables of a forest of the last cables that joins all switches with hosts, as far
+// as possible.
 func (n *Network) needed(cables []Cable) []bool {
 	parts := newForest(n.Nodes())
 	needed := make([]bool, len(cables))
@@ -107,7 +106,7 @@ func (f forest) root(v Node) Node {
 	return v
 }
 
-// join unites the sets of two nodes, and reports whether they were two.
+// join unites the sets of two nodes, and reports whether they were different.
 func (f forest) join(a, b Node) bool {
 	a, b = f.root(a), f.root(b)
 	if a == b {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// neighbours holds, for each switch by index, the indices of the switches that
-// cables lead to, ascending, each once.
+// neighbours holds, for each switch by index, the indices of adjacent switches, ascending, each
+// once.
 type neighbours struct {
 	first []int32
 	to    []int32
@@ -31,8 +31,7 @@ func (n *Network) neighbours() neighbours {
 
 func (g neighbours) of(i int) []int32 { return g.to[g.first[i]:g.first[i+1]] }
 
-// distances returns the cables from each switch to the nearest of some, -1 where
-// none is reached.
+// distances returns the cables from each switch to the nearest of some, -1 if it reaches none.
 func (g neighbours) distances(from []int32) []int {
 	dist := make([]int, len(g.first)-1)
 	for i := range dist {
@@ -67,20 +66,18 @@ func (n *Network) indices(s []Node) []int32 {
 }
 
 // Distances returns, for each switch by index, the number of cables to the nearest of some
-// switches, -1 where none is reached.
+// switches, -1 if it reaches none.
 func (n *Network) Distances(from ...Node) []int { return n.neighbours().distances(n.indices(from)) }
 
 // Ranks returns the level of each node: 0 for hosts, 1 for the leaf switches
 // farthest from the roots, up to the roots. Without roots it takes DetectRoots.
 //
-// The level is what OpenSM's rank, the distance to the nearest root, leaves of
-// the greatest distance of a switch with hosts. Three kinds of switches of
-// degraded networks have none of that, and get one that lets routes use them as
-// far as they can: a switch farther away than all with hosts, for example a
-// middle switch whose cables up are all dead, is a level above the highest
-// switch on its way to a root (OpenSM leaves it at the bottom); switches that no
-// root reaches count from the switches with hosts among them; and one without
-// cables that is no root is on level 1. O(cables).
+// The level is the greatest distance to a root of a switch with hosts, less OpenSM's rank, the
+// distance to the nearest root. Three kinds of switches of degraded networks lack such a level, and
+// get one that lets routes use them as far as possible. A switch farther away than all with hosts,
+// for example a middle switch whose cables up are all dead, is a level above the highest switch on
+// its way to a root (OpenSM leaves it at the bottom). Switches that no root reaches count from the
+// switches with hosts among them. One without cables that is no root is on level 1. O(cables).
 func Ranks(n *Network, roots []Node) ([]int, error) {
 	if len(roots) == 0 {
 		var err error
@@ -134,8 +131,8 @@ func (g neighbours) levels(n *Network, roots []int32) []int {
 	return level
 }
 
-// NotLayered returns the cables between switches whose levels do not differ by
-// one; in a tree there are none. Levels are those of Ranks.
+// NotLayered returns the cables between switches whose levels do not differ by one; a tree has
+// none. Levels come from Ranks.
 func (n *Network) NotLayered(level []int) []Cable {
 	return slices.DeleteFunc(n.SwitchCables(), func(c Cable) bool {
 		d := level[c.A.Node] - level[c.B.Node]

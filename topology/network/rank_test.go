@@ -182,21 +182,3 @@ func TestNotATree(t *testing.T) {
 	b.Switch(network.Info{Name: "s"}, 4)
 	expect.Error(t, expect.Err(network.DetectRoots(b.Build())), "no host has a cable")
 }
-
-func BenchmarkDetectRoots(b *testing.B) {
-	for _, notation := range large {
-		n := build(b, notation)
-		b.Run(notation, func(b *testing.B) {
-			for b.Loop() {
-				expect.Must(b, expect.Err(network.Ranks(n, nil)))
-			}
-		})
-	}
-}
-
-func BenchmarkRandom(b *testing.B) {
-	n := build(b, large[0])
-	for b.Loop() {
-		expect.Must(b, expect.Err(n.Random(1000, 1)))
-	}
-}

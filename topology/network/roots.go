@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// bars is the length of a histogram; the last bar holds what is farther away.
+// bars is the length of a histogram; the last bar holds all larger distances.
 const bars = 64
 
 // A histogram counts the hosts at 1, 2, … cables from a switch.
@@ -96,18 +96,16 @@ func (h *histogram) single(hosts int) int {
 	return tall
 }
 
-// DetectRoots finds the top switches of a tree by how far the hosts are from
-// each switch: from a root all are equally far, from any other most are farther
-// than the nearest ones (2005 memo, §4.1). The memo leaves open what that means
-// in numbers. As OpenSM does (osm_ucast_updn.c), we take a switch with more than
-// 90 % of the hosts at one distance and no more than 5 % at any other.
+// DetectRoots finds the top switches of a tree by the distances of hosts from each switch: from a
+// root all are equally far, from any other most are farther than the nearest ones (2005 memo,
+// §4.1). The memo gives no numbers. As OpenSM does (osm_ucast_updn.c), we take a switch with more
+// than 90 % of the hosts at one distance and no more than 5 % at any other.
 //
-// Dead cables move hosts to other distances, so two rules are ours. If such
-// switches differ in that distance, the least counts: from a leaf switch without
-// hosts, all are equally far too. And a switch is a root when its nearest host is
-// that far. If no switch passes, the roots are those whose nearest host is the
-// farthest, and that must make a tree: every cable between switches joins two
-// neighbouring levels.
+// Dead cables move hosts to other distances, so two rules are ours. If such switches differ in that
+// distance, the least counts: from a leaf switch without hosts, all are equally far too. And a
+// switch is a root when its nearest host is at that distance. If no switch passes, the roots are
+// those whose nearest host is the farthest, and they must make a tree: every cable between switches
+// joins two neighbouring levels.
 func DetectRoots(n *Network) ([]Node, error) {
 	g := n.neighbours()
 	hist := g.histograms(n)
@@ -139,8 +137,8 @@ func DetectRoots(n *Network) ([]Node, error) {
 	return roots, nil
 }
 
-// rootHeight returns how far hosts are from a root, and whether the histograms
-// alone say so.
+// rootHeight returns the distance of hosts from a root, and whether the histograms alone determine
+// it.
 func rootHeight(hist []histogram, hosts int) (height int, sure bool) {
 	single, farthest := bars, 0
 	for i := range hist {

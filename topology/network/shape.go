@@ -22,9 +22,8 @@ const (
 	maxNotation = 1 << 10
 )
 
-// Parse returns the network of a notation, with LIDs from 1, 2^lmc to a host.
-// What is too large for ports of one byte and LIDs of two is refused before
-// anything is built.
+// Parse returns the network of a notation, with LIDs from 1, 2^lmc to a host. It refuses networks
+// too large for ports of one byte and LIDs of two before it builds anything.
 func Parse(notation string, lmc int) (*Network, error) {
 	s, err := ParseShape(notation)
 	if err != nil {
@@ -93,7 +92,7 @@ func parseShape(notation string) (Shape, error) {
 	return shape(kind, lists)
 }
 
-// shape makes a shape of groups of numbers that are complete, and checks it.
+// shape makes a shape from complete groups of numbers, and checks it.
 func shape(kind string, v [][]int) (Shape, error) {
 	var g PGFT
 	switch kind {

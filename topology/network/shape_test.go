@@ -184,13 +184,3 @@ func TestDigits(t *testing.T) {
 }
 
 var large = []string{"PGFT(4;18,3,18,36;1,3,18,18;1,6,1,1)", "QFT(4;18,3,18,36;1,3,18,18;1,6,1,1)"}
-
-func BenchmarkParse(b *testing.B) {
-	for _, notation := range large {
-		b.Run(notation, func(b *testing.B) {
-			for b.Loop() {
-				build(b, notation)
-			}
-		})
-	}
-}

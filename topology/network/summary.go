@@ -11,7 +11,6 @@ import (
 	"evbench/internal/show"
 )
 
-// A Summary is what there is to say about a network.
 type Summary struct {
 	Schema       string   `json:"schema"`
 	Source       string   `json:"source"`
@@ -36,7 +35,7 @@ type Level struct {
 	Switches int `json:"switches"`
 }
 
-// UsedLIDs are the LIDs that the nodes have.
+// UsedLIDs are the LIDs of the nodes.
 type UsedLIDs struct {
 	Used     int `json:"used"`
 	Last     int `json:"last"`
@@ -44,8 +43,8 @@ type UsedLIDs struct {
 	LMC      int `json:"lmc"` // the largest of a host
 }
 
-// Summarise looks at a network: whole has all its cables, n those that are alive. The roots
-// are found where none are given.
+// Summarise summarises a network: whole has all its cables, n the live ones. Without roots it finds
+// them.
 func Summarise(whole, n *Network, roots []Node) *Summary {
 	r := &Summary{
 		Schema: "evbench/topo/1", Notation: n.Notation, Hosts: n.Hosts(), Switches: n.Switches(),
@@ -146,7 +145,6 @@ func (r *Summary) parts(n *Network) {
 // WriteJSON writes one document, schema evbench/topo/1.
 func (r *Summary) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
-// WriteText writes the summary for people.
 func (r *Summary) WriteText(w io.Writer) error {
 	var levels []string
 	for _, l := range r.Levels {

@@ -7,16 +7,16 @@ import (
 	"evbench/topology"
 )
 
-// An outline is a tree of two levels or three in a network: its size, without servers, and which
-// node is which of its switches, by number.
+// An outline is a tree of two levels or three in a network: its size, without servers, and the node
+// of each switch, by number.
 type outline struct {
 	topology.Options
 	nodes []Node
 }
 
-// outlined returns the tree that a network is. Where names say which switch is which, they
-// count: leaf0, spine3, pod1-spine2 and spine2-top3, or s1_0, s2_5 and s3_11 as in networks of
-// notations. Else levels, pods and planes are found, and are counted in the order of the network.
+// outlined returns the tree of a network. Names that identify switches count: leaf0, spine3,
+// pod1-spine2 and spine2-top3, or s1_0, s2_5 and s3_11 as in networks of notations. Otherwise
+// outlined finds levels, pods and planes, and counts them in the order of the network.
 func outlined(n *Network) (*outline, error) {
 	if o := numbered(n); o != nil {
 		return o, nil
@@ -33,7 +33,7 @@ func outlined(n *Network) (*outline, error) {
 	return o, nil
 }
 
-// full has the most servers, for which switches have the same numbers.
+// full has the most servers, with the same numbers of switches.
 func (o *outline) full() topology.Options {
 	full := o.Options
 	full.Ports, full.Fill = topology.MaxPorts, nil
@@ -53,8 +53,7 @@ func switchesNamed(n *Network, t *topology.Tree) (nodes []Node) {
 	return nodes
 }
 
-// numbered is the outline of a network whose switches are called s1_0, s2_0 and so on, nil of
-// another.
+// numbered is the outline of a network with switch names s1_0, s2_0 and so on, nil for others.
 func numbered(n *Network) *outline {
 	var count [4]int
 	x, level, o := names(n), map[Node]int{}, &outline{}
@@ -88,7 +87,7 @@ func numbered(n *Network) *outline {
 	return o
 }
 
-// beside returns with how many nodes of a level a switch has cables.
+// beside returns the number of nodes of a level that a switch has cables to.
 func beside(n *Network, level map[Node]int, v Node, of int) int {
 	seen := map[Node]bool{}
 	for _, e := range n.Ends(v) {
@@ -120,7 +119,7 @@ func found(n *Network) (*outline, error) {
 	order := slices.Concat(f.of(1), f.of(2))
 	switch {
 	case o.Leaves == 0 || o.Spines == 0:
-		return nil, fmt.Errorf("no tree: there are no switches above those of hosts")
+		return nil, fmt.Errorf("not a tree: there are no switches above those with hosts")
 	case f.tall:
 		if err := f.three(&o.Options); err != nil {
 			return nil, err
@@ -144,8 +143,8 @@ func (f *finder) of(level int) (out []int) {
 	return out
 }
 
-// levels finds the levels: leaves have hosts, and the switches above have cables to them. A
-// switch that has none leads to several pods, and is a top switch, or is a leaf without hosts.
+// levels finds the levels: leaves have hosts, and the switches above have cables to them. A switch
+// without either leads to several pods and is a top switch, or is a leaf without hosts.
 func (f *finder) levels() error {
 	for i := range f.level {
 		if f.n.HostCount(f.n.Switch(i)) > 0 {
@@ -155,7 +154,7 @@ func (f *finder) levels() error {
 	for _, i := range f.of(1) {
 		for _, j := range f.near.of(i) {
 			if f.level[j] == 1 {
-				return fmt.Errorf("no tree: %s and %s, both with hosts, are joined by a cable", f.name(i), f.name(int(j)))
+				return fmt.Errorf("not a tree: a cable joins %s and %s, which both have hosts", f.name(i), f.name(int(j)))
 			}
 		}
 	}
@@ -174,7 +173,7 @@ func (f *finder) levels() error {
 		case len(near) == 0 && !f.tall:
 			f.level[i] = 2
 		case len(near) > 0 && f.podsOf(i) == 0:
-			return fmt.Errorf("no tree of two or three levels: %s has cables to no leaf, and to no switch above leaves", f.name(i))
+			return fmt.Errorf("not a tree of two or three levels: %s has cables to no leaf, and to no switch above leaves", f.name(i))
 		case f.podsOf(i) > 1 || f.tall && len(near) == 1:
 			f.level[i] = 3
 		default:
@@ -184,7 +183,7 @@ func (f *finder) levels() error {
 	return f.layered()
 }
 
-// podsOf returns with how many pods a switch that has no cable to a leaf is joined.
+// podsOf returns the number of pods joined to a switch without a cable to a leaf.
 func (f *finder) podsOf(i int) int {
 	seen := map[Node]bool{}
 	for _, j := range f.near.of(i) {
@@ -195,16 +194,17 @@ func (f *finder) podsOf(i int) int {
 	return len(seen)
 }
 
-// layered refuses cables that join no two levels that follow each other, and joins leaves without hosts with their pods.
+// layered refuses cables that do not join successive levels, and joins leaves without hosts with
+// their pods.
 func (f *finder) layered() error {
 	what := [...]string{1: "a leaf", 2: "a spine", 3: "a top switch"}
 	for i, l := range f.level {
 		if f.tall && len(f.near.of(i)) == 0 {
-			return fmt.Errorf("no tree of three levels: %s has no cables to switches", f.name(i))
+			return fmt.Errorf("not a tree of three levels: %s has no cables to switches", f.name(i))
 		}
 		for _, j := range f.near.of(i) {
 			if d := l - f.level[j]; d != 1 && d != -1 {
-				return fmt.Errorf("no tree of two or three levels: %s, by its other cables %s, and %s, %s, are joined", f.name(i), what[l], f.name(int(j)), what[f.level[j]])
+				return fmt.Errorf("not a tree of two or three levels: %s, by its other cables %s, and %s, %s, are joined", f.name(i), what[l], f.name(int(j)), what[f.level[j]])
 			}
 			if l == 1 {
 				f.pods.join(Node(i), Node(j))
@@ -214,7 +214,7 @@ func (f *finder) layered() error {
 	return nil
 }
 
-// three finds pods and planes. All pods have equally many leaves, a switch in each plane, and
+// three finds pods and planes. All pods have equally many leaves and a switch in each plane, and
 // all planes equally many top switches.
 func (f *finder) three(o *topology.Options) error {
 	var roots []Node
@@ -229,15 +229,15 @@ func (f *finder) three(o *topology.Options) error {
 	for _, r := range roots {
 		f.leaf = append(f.leaf, leaves[r]...)
 		if a, b := leaves[roots[0]], leaves[r]; len(a) != len(b) {
-			return fmt.Errorf("no tree of three levels: the pod of %s has %d leaves and that of %s has %d", f.name(a[0]), len(a), f.name(b[0]), len(b))
+			return fmt.Errorf("not a tree of three levels: the pod of %s has %d leaves and that of %s has %d", f.name(a[0]), len(a), f.name(b[0]), len(b))
 		}
 	}
 	o.Pods = len(roots)
 	return f.planes(o, roots)
 }
 
-// planes finds them: a plane is the top switches and the switches of pods that cables join. A
-// switch whose cables up are all dead is in the one plane that its pod lacks.
+// planes finds the planes: a plane is top switches and switches of pods that cables join. A switch
+// whose cables up are all dead is in the one plane that its pod lacks.
 func (f *finder) planes(o *topology.Options, pods []Node) error {
 	joined, number := newForest(f.n.Switches()), map[Node]int{}
 	for _, i := range f.of(3) {
@@ -261,7 +261,7 @@ func (f *finder) planes(o *topology.Options, pods []Node) error {
 	o.Tops = len(f.tops[0])
 	for _, tops := range f.tops {
 		if len(tops) != o.Tops {
-			return fmt.Errorf("no tree of three levels: %s is one of %d top switches of a plane and %s one of %d", f.name(f.tops[0][0]), o.Tops, f.name(tops[0]), len(tops))
+			return fmt.Errorf("not a tree of three levels: %s is one of %d top switches of a plane and %s one of %d", f.name(f.tops[0][0]), o.Tops, f.name(tops[0]), len(tops))
 		}
 	}
 	return f.places(pods, func(i int) int {
@@ -272,7 +272,7 @@ func (f *finder) planes(o *topology.Options, pods []Node) error {
 	})
 }
 
-// places puts the switches of pods into their planes, those without one last.
+// places puts the switches of pods into their planes; those without one fill the gaps last.
 func (f *finder) places(pods []Node, plane func(i int) int) error {
 	f.place = slices.Repeat([]int{-1}, len(pods)*len(f.tops))
 	order := f.of(2)
@@ -285,16 +285,16 @@ func (f *finder) places(pods []Node, plane func(i int) int) error {
 		}
 		switch {
 		case k < 0:
-			return fmt.Errorf("no tree of three levels: %s has no cable to a top switch, and its pod has a switch in each of %d planes", f.name(i), len(f.tops))
+			return fmt.Errorf("not a tree of three levels: %s has no cable to a top switch, and its pod has a switch in each of %d planes", f.name(i), len(f.tops))
 		case own[k] >= 0:
-			return fmt.Errorf("no tree of three levels: %s and %s are in one pod, and cables join both with %s's plane", f.name(own[k]), f.name(i), f.name(f.tops[k][0]))
+			return fmt.Errorf("not a tree of three levels: %s and %s are in one pod, and cables join both with %s's plane", f.name(own[k]), f.name(i), f.name(f.tops[k][0]))
 		}
 		own[k] = i
 	}
 	for at, i := range f.place {
 		if i < 0 {
 			leaf := f.leaf[at/len(f.tops)*len(f.leaf)/len(pods)]
-			return fmt.Errorf("no tree of three levels: no switch joins the pod of %s with the plane of %s", f.name(leaf), f.name(f.tops[at%len(f.tops)][0]))
+			return fmt.Errorf("not a tree of three levels: no switch joins the pod of %s with the plane of %s", f.name(leaf), f.name(f.tops[at%len(f.tops)][0]))
 		}
 	}
 	return nil

@@ -121,12 +121,12 @@ func TestNoTree(t *testing.T) {
 		n    *network.Network
 		want string
 	}{
-		{joined("FT(2;2,3)", "s1_0", "s1_2"), "xs1_0 and xs1_2, both with hosts, are joined by a cable"},
+		{joined("FT(2;2,3)", "s1_0", "s1_2"), "a cable joins xs1_0 and xs1_2, which both have hosts"},
 		{joined("FT(2;2,3)", "s2_0", "s2_1"), "xs2_0, by its other cables a spine, and xs2_1, a spine, are joined"},
-		{joined("FT(3;2,2,2)", "s1_0", "s3_1"), "no tree of t"},
+		{joined("FT(3;2,2,2)", "s1_0", "s3_1"), "not a tree of t"},
 		{joined("FT(3;2,2,2)", "s2_0", "s2_2"), "xs2_0, by its other cables a spine, and xs2_2, a spine, are joined"},
-		{joined("FT(3;2,2,2)", "s2_0", "s3_1"), "no tree of three levels"},
-		{without("FT(4;2,2,2,2)"), "no tree of two or three levels"},
+		{joined("FT(3;2,2,2)", "s2_0", "s3_1"), "not a tree of three levels"},
+		{without("FT(4;2,2,2,2)"), "not a tree of two or three levels"},
 		{build(t, "PGFT(3;2,2,2;1,2,2;1,2,1)"), "joined by 2 cables"},
 		{build(t, "FT(1;4)"), "no switches above"},
 	} {

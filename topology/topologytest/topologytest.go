@@ -38,7 +38,26 @@ func Without(t testing.TB, o topology.Options, dead ...topology.Link) *topology.
 	return tree
 }
 
-// Roles draws who reads and who builds: often apart, with some overlap, or all of one.
+// Cables draws a connected tree with parallel cables, of which some are dead, of at most so many
+// ports and leaves; most limits its spines.
+func Cables(t testing.TB, rng *rand.Rand, ports, leaves, most int) *topology.Tree {
+	t.Helper()
+	o := topology.Options{Ports: 1 + rng.IntN(ports), Leaves: 2 + rng.IntN(leaves-1), Spines: 1 + rng.IntN(most), Cables: 2 + rng.IntN(2)}
+	if rng.IntN(3) == 0 {
+		o.Fill = make([]int, o.Leaves)
+		for l := range o.Fill {
+			o.Fill[l] = 1 + rng.IntN(o.Ports)
+		}
+	}
+	tree := Tree(t, o)
+	for dead := rng.IntN(tree.AllLinks() / 2); ; dead /= 2 {
+		if links, err := tree.Random(dead, rng.Uint64()); err == nil {
+			return Without(t, o, links...)
+		}
+	}
+}
+
+// Roles draws the reading and the building servers: often apart, with some overlap, or all of one.
 func Roles(t testing.TB, tree *topology.Tree, rng *rand.Rand) *topology.Tree {
 	t.Helper()
 	for range 1000 {

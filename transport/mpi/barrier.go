@@ -27,8 +27,7 @@ func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	return e.start(s)
 }
 
-// Await implements barrier.Peer. A ctx that ends it in the middle ends the
-// endpoint.
+// Await implements barrier.Peer. If ctx ends during Await, the endpoint ends too.
 func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -53,19 +52,19 @@ func (e *Endpoint) word(ctx context.Context, kind, peer int) (*C.evb_slot, error
 		return nil, err
 	}
 	if n := len(e.group.Ranks); peer < 0 || peer >= n || peer == e.group.Rank {
-		return nil, fmt.Errorf("rank %d is no partner in a barrier of %d ranks", peer, n)
+		return nil, fmt.Errorf("rank %d is not a partner in a barrier of %d ranks", peer, n)
 	}
 	s := e.slots.at[e.slots.get()]
 	s.peer, s.kind, s.waited, s.next, s.body, s.size = C.int(peer), C.int(kind), 0, nil, nil, 0
 	return s, nil
 }
 
-// A comm is the communicator of some ranks, for MPI_Barrier. The next case of
-// the same ranks takes it again, if it has been used alike on all.
+// A comm is the communicator of some ranks, for MPI_Barrier. The next case of the same ranks uses
+// it again, if all ranks have used it equally.
 type comm struct {
 	c     C.MPI_Comm
-	count uint64 // barriers that were done on it
-	cut   bool   // one was not
+	count uint64 // barriers completed on it
+	cut   bool   // a barrier was interrupted
 }
 
 // fresh asks for a new communicator.
@@ -78,9 +77,8 @@ func (c *comm) state() uint64 {
 	return c.count
 }
 
-// A join is an agreement on a communicator under way. It goes on when those
-// that began it do not wait any more: the other ranks may have been told to
-// make it, and wait for this one.
+// A join is an agreement on a communicator under way. It continues after its callers have given up:
+// the other ranks may already make the communicator, and wait for this rank.
 type join struct {
 	c    *C.evb_join
 	key  string
@@ -89,9 +87,9 @@ type join struct {
 	err  error
 }
 
-// Barrier returns once all ranks of the case have called it as often. It is
-// MPI_Ibarrier, which a ctx or Close can end where MPI_Barrier would wait for
-// ever; that ends the endpoint. The first one makes the communicator.
+// Barrier returns once all ranks of the case have called it equally often. It uses MPI_Ibarrier,
+// which ctx or Close can interrupt where MPI_Barrier would block forever; an interruption ends the
+// endpoint. The first call makes the communicator.
 func (e *Endpoint) Barrier(ctx context.Context) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -142,7 +140,7 @@ func (e *Endpoint) meet(ctx context.Context) error {
 	}
 }
 
-// glance finds out whether a rank that is awaited in a barrier has closed.
+// glance checks whether a rank awaited in a barrier has closed.
 func (e *Endpoint) glance() error {
 	e.c.missing++
 	e.c.entered++
@@ -177,7 +175,7 @@ func (w *World) beginJoin(g *Group) (*join, error) {
 	return j, nil
 }
 
-// join goes on with all agreements. The token is held.
+// join advances all agreements. The caller holds the token.
 func (w *World) join() {
 	left := w.joins[:0]
 	for _, j := range w.joins {

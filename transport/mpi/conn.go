@@ -23,10 +23,10 @@ func (a addr) String() string { return strconv.Itoa(int(a)) }
 // A conn is one end of a stream between two ranks.
 type conn struct {
 	c    *control
-	rank int // the other one
+	rank int // the rank of the other end
 	ours uint32
 
-	readable, writable, opened chan struct{} // hold a token when there is news
+	readable, writable, opened chan struct{} // hold a token after a change
 	over                       chan struct{} // closed by Close
 	once                       sync.Once
 	writing                    sync.Mutex // orders Write
@@ -35,11 +35,11 @@ type conn struct {
 	mu     sync.Mutex
 	theirs uint32
 	open   bool
-	buf    []byte // has come
-	at     int    // of which so much has been read,
-	told   int    // … so much since the other side was last told
-	room   int    // that the other side has
-	end    error  // io.EOF once the other side has closed, or what broke
+	buf    []byte // received
+	at     int    // bytes of buf read
+	told   int    // bytes read since the last window frame
+	room   int    // free bytes at the other side
+	end    error  // io.EOF once the other side has closed, or the failure
 }
 
 func newConn(c *control, rank int, ours uint32) *conn {
@@ -99,7 +99,7 @@ func (k *conn) accepted(theirs uint32) {
 	transport.Ring(k.opened)
 }
 
-// errWindow: the other side has sent, or allowed, more than there is room for.
+// errWindow: the other side has sent, or allowed, more than the window.
 var errWindow = fmt.Errorf("more than the %d bytes that may be on their way: %w", window, errFrame)
 
 func (k *conn) arrived(b []byte) {
@@ -154,7 +154,7 @@ func (k *conn) Read(p []byte) (int, error) {
 		}
 		n, give, err := k.take(p)
 		if give > 0 {
-			_ = k.c.say(k.rank, frame{kind: frameWindow, to: k.peer(), from: k.ours, n: give}, nil) // a broken world tells the next call
+			_ = k.c.say(k.rank, frame{kind: frameWindow, to: k.peer(), from: k.ours, n: give}, nil) // a broken world fails the next call
 		}
 		if err == io.EOF || n > 0 || len(p) == 0 {
 			return n, err
@@ -170,7 +170,7 @@ func (k *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// ended says why a call must not go on.
+// ended returns an error if a call must not continue.
 func ended(over, expired <-chan struct{}) error {
 	select {
 	case <-over:
@@ -185,7 +185,7 @@ func ended(over, expired <-chan struct{}) error {
 	}
 }
 
-// take reads what has come. give is what the other side may send anew.
+// take reads received bytes. give is how many more bytes the other side may send.
 func (k *conn) take(p []byte) (n, give int, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -210,7 +210,7 @@ func (k *conn) peer() uint32 {
 	return k.theirs
 }
 
-// Write waits for the other side to read when it has not for long.
+// Write blocks while the other side does not read.
 func (k *conn) Write(p []byte) (int, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
@@ -257,7 +257,7 @@ func (k *conn) book(n int) (int, error) {
 	return n, k.end
 }
 
-// Close lets the other side read what was written, and then the end.
+// Close lets the other side read everything written, and then io.EOF.
 func (k *conn) Close() error {
 	k.once.Do(func() {
 		close(k.over)
@@ -303,12 +303,12 @@ func (d *deadline) expired() <-chan struct{} {
 	return d.past
 }
 
-// set changes the time, also for those who wait already.
+// set changes the deadline, also for calls that wait already.
 func (d *deadline) set(t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timer != nil && !d.timer.Stop() {
-		d.past = make(chan struct{}) // the old one is closed, or about to be: who waits for it looks again
+		d.past = make(chan struct{}) // the old channel is closed or about to be: its waiters check again
 	}
 	d.timer = nil
 	if t.IsZero() {

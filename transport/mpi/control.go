@@ -15,18 +15,18 @@ import (
 	"evbench/transport"
 )
 
-// control is the byte streams between ranks: frames on a communicator of their
-// own. A stream is known by a number at either end.
+// control carries the byte streams between ranks: frames on a communicator of their own. Each end
+// has its own number for a stream.
 type control struct {
 	w *World
 
 	mu       sync.Mutex
 	conns    map[uint32]*conn
-	last     uint32 // number given
+	last     uint32 // last number given
 	backlog  []*conn
 	listener *listener
-	refuse   bool // nobody listens any more
-	closed   bool // nor will again
+	refuse   bool // no listener any more
+	closed   bool // no new listener either
 	err      error
 }
 
@@ -42,7 +42,7 @@ func (c *control) say(rank int, f frame, body []byte) error {
 	return c.sayNow(rank, f, body)
 }
 
-// sayNow is say with the token held.
+// sayNow is say; the caller holds the token.
 func (c *control) sayNow(rank int, f frame, body []byte) error {
 	if c.w.left {
 		return net.ErrClosed
@@ -55,7 +55,7 @@ func (c *control) sayNow(rank int, f frame, body []byte) error {
 	return nil
 }
 
-// serve takes all frames that have come. The token is held.
+// serve takes all received frames. The caller holds the token.
 func (c *control) serve() {
 	w := c.w.c
 	for {
@@ -82,7 +82,7 @@ func (c *control) fail(err error) {
 	}
 }
 
-// take handles a frame. What is none is dropped: its stream will end by itself.
+// take handles a frame. It drops an invalid one: its stream will end by itself.
 func (c *control) take(rank int, b []byte) {
 	f, err := parseFrame(b)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *control) take(rank int, b []byte) {
 	}
 }
 
-// knock is a rank that wants to open a stream. Before anybody listens it waits.
+// knock handles a rank's request to open a stream. Before Listen the request waits.
 func (c *control) knock(rank int, theirs uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,8 +167,8 @@ type listener struct {
 	over chan struct{}
 }
 
-// Listen accepts the control connections of other ranks, also those that have
-// dialled before. One listener at a time.
+// Listen accepts the control connections of other ranks, including those that dialled before. There
+// is one listener at a time.
 func (w *World) Listen() (net.Listener, error) {
 	c := &w.control
 	c.mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"evbench/transport"
 )
 
-// drive starts a chain of operations and works until those that are waited for
-// are done or, if posted is set, until one that was posted is, or Wake is called.
+// drive starts a chain of operations. It works until the awaited ones are done or, if posted is
+// set, until a posted one is done or Wake is called.
 func (e *Endpoint) drive(ctx context.Context, first *C.evb_slot, posted bool) error {
 	e.hook.Set(ctx, e.ring)
 	if posted && e.woken.Load() {
@@ -37,7 +37,7 @@ func (e *Endpoint) drive(ctx context.Context, first *C.evb_slot, posted bool) er
 			e.err = e.failure()
 			return e.err
 		case C.EVB_LOOK:
-			atomic.StoreInt32(e.look, 0) // and only then look
+			atomic.StoreInt32(e.look, 0) // cleared before ready checks
 			if err := e.ready(ctx); err != nil {
 				return err
 			}
@@ -48,11 +48,10 @@ func (e *Endpoint) drive(ctx context.Context, first *C.evb_slot, posted bool) er
 	}
 }
 
-// work is one call of C, with the token. Every EVB_TURN_MS it serves others and
-// lets itself be rescheduled. For where the runtime's monitor sees a goroutine that
-// has not been for 10 ms, and that is in C, it takes its place, and then wakes every
-// 20 µs for a while. That takes the core from other ranks that copy, where there are
-// more ranks than cores: a fifth of the throughput.
+// work makes one call of C, holding the token. Every EVB_TURN_MS it serves others and yields to the
+// scheduler. Otherwise the runtime's monitor, on seeing a goroutine in C for 10 ms, takes its place
+// and then wakes every 20 µs for a while. With more ranks than cores that takes the core from ranks
+// that copy: a fifth of the throughput.
 func (e *Endpoint) work(first *C.evb_slot, posted C.int) C.int {
 	w := e.w
 	w.lock()
@@ -75,8 +74,8 @@ func (e *Endpoint) work(first *C.evb_slot, posted C.int) C.int {
 	return why
 }
 
-// lookUp has the call under way look at ctx, Wake and Close. The flag outlives
-// what Close frees.
+// lookUp makes the call under way check ctx, Wake and Close. The flag outlives the memory that
+// Close frees.
 func (e *Endpoint) lookUp() { atomic.StoreInt32(e.look, 1) }
 
 func (e *Endpoint) failure() error {
@@ -100,8 +99,8 @@ func (e *Endpoint) failure() error {
 	return &transport.PeerError{Peer: int(f.peer), Op: names[f.op], Err: err}
 }
 
-// Close unblocks every call, tells the other ranks, and frees the buffers, if
-// need be when MPI is through with them.
+// Close unblocks every call, tells the other ranks, and frees the buffers, if necessary once MPI
+// has finished with them.
 func (e *Endpoint) Close() error {
 	if e.closed.Swap(true) {
 		return nil

@@ -23,14 +23,14 @@ type Endpoint struct {
 	w     *World
 	group Group
 	c     *C.evb_ep
-	look  *int32 // in C memory: not 0 lets the loop there return
+	look  *int32 // in C memory: nonzero makes the C loop return
 	ring  func() // lookUp, made once
 
 	closed  atomic.Bool
 	closing chan struct{}
 	woken   atomic.Bool
 
-	run   sync.Mutex // held by every call that uses what follows
+	run   sync.Mutex // held by every call that uses the following fields
 	slots slots
 	mine  []int // slots of the Exchange under way
 	hook  transport.Hook
@@ -40,7 +40,7 @@ type Endpoint struct {
 	mem memory
 }
 
-// Open returns the endpoint of a case. It waits for nobody.
+// Open returns the endpoint of a case. It does not wait for other ranks.
 func (w *World) Open(ctx context.Context, g Group) (*Endpoint, error) {
 	if err := g.validate(w.size, w.rank); err != nil {
 		return nil, err
@@ -86,10 +86,9 @@ func (g *Group) validate(size, rank int) error {
 	return nil
 }
 
-// Rank returns the rank of the endpoint.
 func (e *Endpoint) Rank() int { return e.group.Rank }
 
-// Retransmits is 0: MPI does not tell.
+// Retransmits is 0: MPI does not report them.
 func (e *Endpoint) Retransmits() uint64 { return 0 }
 
 // Alloc returns n bytes of C memory, which Close frees.
@@ -102,7 +101,7 @@ func (e *Endpoint) usable() error {
 	return e.err
 }
 
-// check refuses what cannot be posted.
+// check refuses operations that cannot be posted.
 func (e *Endpoint) check(ops []transport.Op) error {
 	for i := range ops {
 		o := &ops[i]
@@ -119,7 +118,7 @@ func (e *Endpoint) check(ops []transport.Op) error {
 	return nil
 }
 
-// chain readies slots for operations and links them, in order.
+// chain prepares slots for operations and links them, in order.
 func (e *Endpoint) chain(ops []transport.Op, waited bool) *C.evb_slot {
 	var first, last *C.evb_slot
 	for i := range ops {
@@ -169,8 +168,7 @@ func (e *Endpoint) settle(i int, o *transport.Op) {
 	e.slots.put(i)
 }
 
-// Exchange does one phase, in one crossing into C unless something interrupts
-// it there.
+// Exchange does one phase, in one call into C unless it is interrupted there.
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -202,7 +200,7 @@ func (e *Endpoint) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// together drives operations that end the endpoint if they are cut short.
+// together drives operations whose interruption ends the endpoint.
 func (e *Endpoint) together(ctx context.Context, first *C.evb_slot, what string) error {
 	err := e.drive(ctx, first, false)
 	if err != nil && e.err == nil {
@@ -211,7 +209,6 @@ func (e *Endpoint) together(ctx context.Context, first *C.evb_slot, what string)
 	return err
 }
 
-// Post queues operations.
 func (e *Endpoint) Post(ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -233,7 +230,6 @@ func (e *Endpoint) start(first *C.evb_slot) error {
 	return e.err
 }
 
-// Poll waits until something posted is done.
 func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -254,7 +250,6 @@ func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	return n, nil
 }
 
-// Wake lets a Poll return.
 func (e *Endpoint) Wake() {
 	e.woken.Store(true)
 	e.lookUp()

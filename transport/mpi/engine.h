@@ -10,7 +10,17 @@
 #include <stdint.h>
 #include <mpi.h>
 
+// Of which MPI the library is; those of one family load the same binary.
+#if defined(OPEN_MPI)
+#define EVB_FAMILY "Open MPI"
+#elif defined(MPICH_VERSION)
+#define EVB_FAMILY "MPICH"
+#else
+#define EVB_FAMILY "another MPI"
+#endif
+
 #define EVB_HEAD 40
+#define EVB_PARTINGS 3
 #define EVB_RING 8           // receives of control frames that wait
 #define EVB_FRAME (32 << 10) // the largest control frame
 
@@ -85,6 +95,8 @@ typedef struct {
 	unsigned char *frame; // the one that has come, or NULL
 	int from, bytes;      // its sender and length
 	struct evb_out *outs;
+	MPI_Request *parting; // with each rank, once leaving has begun
+	int parted;           // how often
 	MPI_Request leaving;
 } evb_world;
 
@@ -120,8 +132,8 @@ typedef struct {
 	struct evb_left *lefts;
 } evb_ep;
 
-evb_world *evb_world_open(int *rc);
-int evb_thread_level(void);
+int evb_begin(void);
+evb_world *evb_world_open(int release, int *same, int *rc);
 void evb_text(int code, char *text, int size);
 int evb_pump(evb_world *w);
 int evb_next(evb_world *w);

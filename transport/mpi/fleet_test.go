@@ -24,15 +24,15 @@ type fleet struct {
 	last  atomic.Uint32 // group
 }
 
-// newFleet starts n ranks and ends them with the test.
-func newFleet(t *testing.T, n int) *fleet {
+// newFleet starts n ranks with more environment and ends them with the test.
+func newFleet(t *testing.T, n int, env []string) *fleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mpi") // the test's own may be too long for a socket
 	expect.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "s")
 	l := expect.Value(net.Listen("unix", path))(t)
-	cmd := mpirun(t, n, "serve", envSocket+"="+path)
+	cmd := mpirun(t, n, "serve", append(env, envSocket+"="+path)...)
 	cmd.Stderr = os.Stderr
 	expect.Must(t, cmd.Start())
 	ended := make(chan error, 1)

@@ -21,12 +21,12 @@ type block struct {
 
 func (b block) start() uintptr { return uintptr(b.p) }
 
-// memory is the C memory of an endpoint: MPI may go on with it at any time, so
-// it must not move, and must outlive what Go knows of.
+// memory is the C memory of an endpoint. MPI may use it at any time, so it must not move, and must
+// outlive Go's references.
 type memory struct {
 	mu     sync.Mutex
 	blocks []block // by address
-	waste  block   // where dropped bytes go; one of blocks
+	waste  block   // target of dropped bytes; one of blocks
 	closed bool
 }
 
@@ -34,7 +34,7 @@ func (m *memory) alloc(n int) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed || n <= 0 {
-		return make([]byte, max(n, 0)) // for nothing that will be sent
+		return make([]byte, max(n, 0)) // closed or empty: never sent
 	}
 	return unsafe.Slice((*byte)(m.add(n).p), n)
 }
@@ -77,7 +77,7 @@ func (m *memory) bin(n int) unsafe.Pointer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.waste.n < uintptr(n) {
-		m.waste = m.add(n) // the old one may be in use
+		m.waste = m.add(n) // the old block may be in use
 	}
 	return m.waste.p
 }
@@ -90,8 +90,8 @@ func (m *memory) close() []block {
 	return b
 }
 
-// slots are the operations under way, with their counterparts in C. There are
-// as many as were ever under way at once.
+// slots are the operations under way, with their counterparts in C. They are as many as were ever
+// under way at once.
 type slots struct {
 	at     []*C.evb_slot
 	ops    []transport.Op

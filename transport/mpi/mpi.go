@@ -1,13 +1,12 @@
-// Package mpi is a transport over MPI, and the control connection of runs whose
-// ranks mpirun or srun has started.
+// Package mpi is a transport over MPI, and the control connection of runs whose ranks were started
+// by mpirun or srun.
 //
-// It needs cgo and the build tag mpi. Without them Start returns ErrNotBuilt, and
-// everything else is never reached.
+// It needs cgo and the build tag mpi. Without them Start returns ErrNotBuilt, and the rest is
+// unreachable.
 //
-// The whole process is one rank of the world. All calls of MPI in a process are
-// made one at a time; a phase, or many operations, take one crossing into C.
-// Buffers from Alloc are C memory. MPI chooses the path: every Op's Path is
-// transport.Single.
+// The whole process is one rank of the world. MPI calls of a process run one at a time; a phase, or
+// many operations, take one call into C. Buffers from Alloc are C memory. MPI chooses the path:
+// every Op's Path is transport.Single.
 package mpi
 
 import (
@@ -16,22 +15,28 @@ import (
 	"fmt"
 )
 
-// ErrNotBuilt says that this binary has no MPI, and how to get one that has.
-var ErrNotBuilt = errors.New("this evbench was built without MPI; with the packages libopenmpi-dev and gcc installed, make build makes one that has it (go build -tags mpi)")
+// Families of MPI.
+const (
+	OpenMPI = "Open MPI"
+	MPICH   = "MPICH"
+)
+
+// ErrNotBuilt says that this binary has no MPI, and how to get one that has it.
+var ErrNotBuilt = errors.New("this evbench was built without MPI; with the packages gcc and libopenmpi-dev or libmpich-dev installed, make build includes it (go build -tags mpi)")
 
 // A Group is the ranks of one case.
 type Group struct {
-	// ID tells cases apart. It rises from one to the next.
+	// ID tells cases apart. It rises from case to case.
 	ID uint32
 	// Rank of this endpoint among Ranks.
 	Rank int
-	// Ranks are the world's ranks of all ranks of the case.
+	// Ranks are the world ranks of all ranks of the case.
 	Ranks []int
 }
 
-// A frame is a message between the control parts of two ranks: a kind, the number of
-// the stream at the receiver, that at the sender, and a number of bytes, of the data
-// that follows, or that may be sent. All in four bytes each, little endian.
+// A frame is a message between the control parts of two ranks: a kind, the number of the stream at
+// the receiver, its number at the sender, and a count of bytes: those that follow, or those that
+// may be sent. Each takes four bytes, little endian.
 type frame struct {
 	kind     uint32
 	to, from uint32
@@ -49,10 +54,10 @@ const (
 
 const frameHead = 16
 
-// window is how many bytes may be on their way, or wait to be read.
+// window is how many bytes may be in transit or unread.
 const window = 256 << 10
 
-var errFrame = errors.New("bytes that are no frame of this protocol")
+var errFrame = errors.New("the bytes are not a frame of this protocol")
 
 func (f *frame) head() (h [frameHead]byte) {
 	for i, v := range []uint32{f.kind, f.to, f.from, uint32(f.n)} {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -42,53 +41,48 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// mpirun returns the command that starts n ranks of this binary. All of its
-// connections stay on the loopback interface.
+// mpirun returns the command that starts n ranks of this binary.
 func mpirun(t *testing.T, n int, part string, env ...string) *exec.Cmd {
 	t.Helper()
 	self := expect.Value(os.Executable())(t)
-	args := []string{
-		"--allow-run-as-root", "--oversubscribe", "-n", strconv.Itoa(n),
-		"--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo",
-	}
-	for _, e := range append(env, envPart+"="+part) {
-		args = append(args, "-x", e)
-	}
-	return exec.Command("mpirun", append(args, self)...)
+	args := Local(n, self)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(append(os.Environ(), env...), envPart+"="+part)
+	return cmd
 }
 
 func TestContract(t *testing.T) {
-	for _, n := range []int{4, 9} {
-		t.Run(fmt.Sprintf("n=%d", n), func(t *testing.T) {
-			f := newFleet(t, n)
-			transporttest.RunWith(t, transporttest.Options{Ranks: n, OnePath: true}, func(t *testing.T, n int, _ ...int) []transport.Endpoint {
-				var out []transport.Endpoint
-				for _, p := range f.open(t, n) {
-					out = append(out, p)
-				}
-				return out
-			})
-			t.Run("barrier", func(t *testing.T) {
-				transporttest.RunBarrier(t, func(t *testing.T, k int, _ string) []transporttest.Signaller {
-					var out []transporttest.Signaller
-					for _, p := range f.open(t, min(k, n)) {
-						out = append(out, p)
-					}
-					return out
-				})
-			})
-			t.Run("whole barrier", func(t *testing.T) {
-				transporttest.RunWhole(t, func(t *testing.T, k int) []transporttest.Whole {
-					var out []transporttest.Whole
-					for _, p := range f.open(t, min(k, n)) {
-						out = append(out, p)
-					}
-					return out
-				})
-			})
-			t.Run("dropped", func(t *testing.T) { testDrop(t, f) })
-		})
+	for _, layer := range Layers() {
+		if layer.Name == "mtl ofi" { // the sender of a message that was too long fails with the next (MPI_ERR_INTERN)
+			continue
+		}
+		t.Run("n=4 "+layer.Name, func(t *testing.T) { contract(t, 4, layer.Env) })
 	}
+	t.Run("n=9", func(t *testing.T) { contract(t, 9, nil) })
+}
+
+func contract(t *testing.T, n int, env []string) {
+	f := newFleet(t, n, env)
+	transporttest.RunWith(t, transporttest.Options{Ranks: n, OnePath: true}, func(t *testing.T, n int, _ ...int) []transport.Endpoint {
+		var out []transport.Endpoint
+		for _, p := range f.open(t, n) {
+			out = append(out, p)
+		}
+		return out
+	})
+	t.Run("barrier", func(t *testing.T) {
+		transporttest.RunBarrier(t, func(t *testing.T, k int, _ string) []transporttest.Signaller {
+			var out []transporttest.Signaller
+			for _, p := range f.open(t, min(k, n)) {
+				out = append(out, p)
+			}
+			return out
+		})
+	})
+	t.Run("whole barrier", func(t *testing.T) {
+		runWhole(t, func(t *testing.T, k int) []*standIn { return f.open(t, min(k, n)) })
+	})
+	t.Run("dropped", func(t *testing.T) { testDrop(t, f) })
 }
 
 // What is dropped is taken off the stream, and counted.
@@ -150,7 +144,6 @@ func TestLostRankEndsTheJob(t *testing.T) {
 	}
 }
 
-// all returns the ranks of the world.
 func all(w *World) []int {
 	var out []int
 	for r := range w.Size() {

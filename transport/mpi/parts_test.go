@@ -10,12 +10,14 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 
 	"evbench/transport"
 )
@@ -96,31 +98,36 @@ func quiet(w *World) error {
 	return errors.Join(err, e.Close())
 }
 
-// waits has rank 0 wait for a message: the longer it has, the less it may take of the core.
+// waits has rank 0 wait for a message: once it has waited for a while, it sleeps after each look, and
+// so works little for each time that it gives the core away, however slow or busy the machine is.
 func waits(w *World) error {
+	runtime.LockOSThread() // the thread that is measured is the one that waits
+	defer runtime.UnlockOSThread()
 	e, err := open(w, 1)
 	if err != nil {
 		return err
 	}
-	const wait = 500 * time.Millisecond
+	const wait, start, look = 500 * time.Millisecond, 10 * time.Millisecond, 500 * time.Microsecond
 	ctx, peer := context.Background(), 1-w.Rank()
 	if w.Rank() == 1 {
 		time.Sleep(wait)
 		return errors.Join(e.Exchange(ctx, []transport.Op{op(transport.Send, peer, e.Alloc(1))}), e.Close())
 	}
-	before := worked()
+	work, sleeps := worked()
 	err = e.Exchange(ctx, []transport.Op{op(transport.Recv, peer, e.Alloc(1))})
-	if took := worked() - before; took > wait/7 {
-		err = errors.Join(err, fmt.Errorf("%v of work in %v in which nothing came", took, wait))
+	workAfter, sleepsAfter := worked()
+	work, sleeps = workAfter-work, sleepsAfter-sleeps
+	if work > start+time.Duration(sleeps)*look {
+		err = errors.Join(err, fmt.Errorf("%v of work and %d sleeps in %v in which nothing came", work, sleeps, wait))
 	}
 	return errors.Join(err, e.Close())
 }
 
-// worked returns for how long this process has had a core.
-func worked() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of itself it does not fail
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+// worked returns for how long this thread has had a core, and how often it gave it away to wait.
+func worked() (work time.Duration, sleeps int64) {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_THREAD, &u) // does not fail for the caller itself
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), u.Nvcsw
 }
 
 // controlPart has rank 0 answer streams of all ranks, itself among them.

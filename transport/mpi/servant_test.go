@@ -124,13 +124,11 @@ func back(ops []transport.Op) []transport.Op {
 	return out
 }
 
-// Rank returns the rank in the world.
 func (s *Servant) Rank(_ int, rank *int) error {
 	*rank = s.w.Rank()
 	return nil
 }
 
-// Open opens an endpoint.
 func (s *Servant) Open(g Group, _ *int) error {
 	e, err := s.w.Open(context.Background(), g)
 	s.mu.Lock()
@@ -139,7 +137,6 @@ func (s *Servant) Open(g Group, _ *int) error {
 	return err
 }
 
-// Cancel ends the context of a call.
 func (s *Servant) Cancel(call uint32, _ *int) error {
 	s.context(call).cancel()
 	return nil

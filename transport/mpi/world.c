@@ -18,11 +18,23 @@ static int listen_at(evb_world *w, int i) {
 	return MPI_Irecv(w->frames + (size_t)i * EVB_FRAME, EVB_FRAME, MPI_BYTE, MPI_ANY_SOURCE, 0, w->control, &w->ring[i]);
 }
 
-// evb_world_open is called by all ranks at once, after MPI_Init.
-evb_world *evb_world_open(int *rc) {
+// evb_begin begins MPI, and returns the level of threads that there is.
+int evb_begin(void) {
+	int level = MPI_THREAD_SINGLE;
+	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+	return level;
+}
+
+// evb_world_open is called by all ranks at once, after evb_begin. It says whether the release
+// is the same for all.
+evb_world *evb_world_open(int release, int *same, int *rc) {
 	evb_world *w = calloc(1, sizeof *w);
-	int *top = NULL, found = 0;
+	int *top = NULL, found = 0, most[2] = {release, -release};
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	if ((*rc = MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD)) != MPI_SUCCESS) {
+		return NULL;
+	}
+	*same = most[0] == -most[1];
 	if ((*rc = MPI_Comm_dup(MPI_COMM_WORLD, &w->data)) != MPI_SUCCESS) {
 		return NULL;
 	}
@@ -43,12 +55,6 @@ evb_world *evb_world_open(int *rc) {
 		}
 	}
 	return w;
-}
-
-int evb_thread_level(void) {
-	int level = MPI_THREAD_SINGLE;
-	MPI_Query_thread(&level);
-	return level;
 }
 
 void evb_text(int code, char *text, int size) {
@@ -125,20 +131,41 @@ int evb_say(evb_world *w, int rank, void *head, int hn, void *body, int bn) {
 	return MPI_SUCCESS;
 }
 
+// part has each two ranks hear from each other, more than once, so that both have done with
+// connecting: libraries that connect beside messages (UCX) may wait in MPI_Finalize for a rank that is
+// no longer there.
+static int part(evb_world *w) {
+	if (w->parting == NULL && (w->parting = malloc(2 * w->size * sizeof *w->parting)) == NULL) {
+		return MPI_ERR_NO_MEM;
+	}
+	w->parted++;
+	int rc = MPI_SUCCESS;
+	for (int i = 0; i < w->size && rc == MPI_SUCCESS; i++) {
+		if ((rc = MPI_Irecv(NULL, 0, MPI_BYTE, i, 1, w->control, &w->parting[2 * i])) == MPI_SUCCESS) {
+			rc = MPI_Issend(NULL, 0, MPI_BYTE, i, 1, w->control, &w->parting[2 * i + 1]);
+		}
+	}
+	return rc;
+}
+
 // evb_leave goes on with leaving: gone is set when all ranks leave and have
 // nothing under way any more.
 int evb_leave(evb_world *w, int *gone) {
+	int done = w->parted == 0, rc = MPI_SUCCESS;
 	*gone = 0;
 	if (flushed(w) > 0) {
 		return MPI_SUCCESS;
 	}
-	if (w->leaving == MPI_REQUEST_NULL) {
-		int rc = MPI_Ibarrier(w->control, &w->leaving);
-		if (rc != MPI_SUCCESS) {
-			return rc;
-		}
+	if (!done && (rc = MPI_Testall(2 * w->size, w->parting, &done, MPI_STATUSES_IGNORE)) != MPI_SUCCESS) {
+		return rc;
 	}
-	return MPI_Test(&w->leaving, gone, MPI_STATUS_IGNORE);
+	if (done && w->parted < EVB_PARTINGS) {
+		return part(w);
+	}
+	if (done && w->leaving == MPI_REQUEST_NULL) {
+		rc = MPI_Ibarrier(w->control, &w->leaving);
+	}
+	return rc != MPI_SUCCESS || !done ? rc : MPI_Test(&w->leaving, gone, MPI_STATUS_IGNORE);
 }
 
 void evb_world_close(evb_world *w) {
@@ -148,6 +175,7 @@ void evb_world_close(evb_world *w) {
 		MPI_Test(&w->ring[i], &done, MPI_STATUS_IGNORE);
 	}
 	free(w->frames);
+	free(w->parting);
 }
 
 void evb_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }

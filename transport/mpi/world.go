@@ -3,8 +3,7 @@
 package mpi
 
 /*
-#cgo pkg-config: ompi
-#cgo CFLAGS: -O2 -Wall
+#cgo CFLAGS: -O2 -Wall -Wno-stringop-overflow
 #include <stdlib.h>
 #include "engine.h"
 */
@@ -22,11 +21,14 @@ import (
 	"time"
 	"unsafe"
 
-	empi "github.com/emer/empi/mpi"
+	"golang.org/x/sys/unix"
 )
 
-// Missing says why this binary has no MPI; nil: it has.
+// Missing says why this binary has no MPI; nil if it has MPI.
 var Missing error
+
+// Family is the MPI of this binary, OpenMPI or MPICH; Intel MPI and MVAPICH belong to MPICH.
+const Family = C.EVB_FAMILY
 
 var errLeft = errors.New("this process has left the world of MPI")
 
@@ -35,8 +37,8 @@ type World struct {
 	c      *C.evb_world
 	rank   int
 	size   int
-	wanted *int32        // of c: who wants the token counts here
-	token  chan struct{} // whoever holds it may call MPI; handed on in the order of asking
+	wanted *int32        // of c: number of goroutines that wait for the token
+	token  chan struct{} // the holder may call MPI; passed on in the order of requests
 	calls  atomic.Uint64 // of endpoints
 
 	// Used by the holder of the token.
@@ -48,22 +50,18 @@ type World struct {
 
 	control control
 
-	stop   chan struct{} // ends the pump,
-	pumped chan struct{} // … which has ended
-	home   chan struct{} // lets the thread that began MPI end it,
-	ended  chan struct{} // … which it has
+	stop   chan struct{} // ends the pump
+	pumped chan struct{} // closed when the pump has ended
+	home   chan struct{} // lets the thread that began MPI end it
+	ended  chan struct{} // closed when that thread has ended MPI
 }
 
 var started atomic.Bool
 
-// settings are what Open MPI is to do differently here, unless the user says so:
-// to let threads call it, one at a time (MPI_THREAD_SERIALIZED), and to give the
-// core away when it has nothing to do, for there may be more ranks than cores. Over TCP a message
-// above the eager limit would be announced first, and the answer waits behind what its host sends.
-var settings = map[string]string{"OMPI_MPI_THREAD_LEVEL": "2", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_tcp_eager_limit": "4194304"}
+// yieldWhenIdle makes an idle rank of Open MPI yield its core, because ranks may outnumber cores.
+const yieldWhenIdle = "OMPI_MCA_mpi_yield_when_idle"
 
-// Start joins the world; once in a process. It returns when all ranks have
-// called it.
+// Start joins the world, once in a process. It returns when all ranks have called it.
 func Start() (*World, error) {
 	if started.Swap(true) {
 		return nil, errors.New("mpi: started a second time in this process")
@@ -83,67 +81,43 @@ func Start() (*World, error) {
 	return w, nil
 }
 
-// begin is the thread that begins MPI and, much later, ends it: MPI wants both
-// done by one.
+// begin is the thread that begins MPI and, much later, ends it: MPI requires one thread for both.
 func (w *World) begin(begun chan<- error) {
 	runtime.LockOSThread()
 	defer close(w.ended)
-	for name, value := range settings {
-		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, value)
-		}
+	if os.Getenv(yieldWhenIdle) == "" { // the user has not set it
+		_ = os.Setenv(yieldWhenIdle, "1") // fails only for invalid names
 	}
-	empi.LogErrors = false
-	empi.Init()
 	err := w.open()
 	begun <- err
 	if err != nil {
 		return
 	}
 	<-w.home
-	empi.Finalize()
+	C.MPI_Finalize()
 }
 
 func (w *World) open() error {
-	if C.evb_thread_level() < C.MPI_THREAD_SERIALIZED {
+	if C.evb_begin() < C.MPI_THREAD_SERIALIZED {
 		return fmt.Errorf("%s does not let several threads of a process call it, not even one at a time", w.Library())
 	}
-	if err := sameRelease(); err != nil {
-		return err
-	}
-	w.rank, w.size = empi.WorldRank(), empi.WorldSize()
-	var rc C.int
-	if w.c = C.evb_world_open(&rc); w.c == nil {
+	var rc, same C.int
+	if w.c = C.evb_world_open(release, &same, &rc); w.c == nil {
 		return &callError{Code: int(rc), Text: text(rc)}
 	}
+	if same == 0 { // a host may have an old copy of the binary
+		return errors.New("the ranks run different releases of this program")
+	}
+	w.rank, w.size = int(w.c.rank), int(w.c.size)
 	w.wanted = (*int32)(unsafe.Pointer(&w.c.wanted))
 	return nil
 }
 
-// release is that of the messages between ranks.
+// release is the version of the messages between ranks.
 const release = 1
 
-// sameRelease makes sure that all ranks understand each other: a binary may be
-// an old copy on some host.
-func sameRelease() error {
-	all, err := empi.NewComm(nil)
-	if err != nil {
-		return err
-	}
-	mine, most := []int{release, -release}, []int{0, 0}
-	if err := all.AllReduceInt(empi.OpMax, most, mine); err != nil {
-		return err
-	}
-	if most[0] != -most[1] {
-		return errors.New("the ranks run different releases of this program")
-	}
-	return nil
-}
-
-// Rank returns the rank of this process.
 func (w *World) Rank() int { return w.rank }
 
-// Size returns the number of ranks.
 func (w *World) Size() int { return w.size }
 
 // Library names the MPI library and its version.
@@ -157,8 +131,7 @@ func (w *World) Library() string {
 	return strings.TrimSpace(name)
 }
 
-// lock lets the caller call MPI. Loops in C return when they see that somebody
-// wants to, and stand behind him.
+// lock lets the caller call MPI. Loops in C return when they see a waiter, and queue behind it.
 func (w *World) lock() {
 	if w.tryLock() {
 		return
@@ -179,15 +152,15 @@ func (w *World) tryLock() bool {
 
 func (w *World) unlock() { w.token <- struct{}{} }
 
-// How often the pump works. While an endpoint works, that sees to control
-// messages, too, and a thread that wakes is in its way.
+// How often the pump works. While an endpoint works, the endpoint also handles control messages,
+// and a waking thread would disturb it.
 const (
 	pumpIdle = time.Millisecond
 	pumpBusy = 25 * time.Millisecond
 )
 
-// pump lets MPI work while no endpoint does, so that messages under way go on,
-// and those of control connections arrive.
+// pump lets MPI work while no endpoint does, so that messages under way and control messages
+// progress.
 func (w *World) pump() {
 	defer close(w.pumped)
 	timer := time.NewTimer(pumpIdle)
@@ -212,15 +185,15 @@ func (w *World) pump() {
 	}
 }
 
-// attend serves on behalf of somebody who waits for what that does: the pump only
-// does when it finds nobody in C, which is rare where many ranks share a core.
+// attend calls serve for a caller that waits for its result: the pump only serves when no thread is
+// in C, which is rare where many ranks share a core.
 func (w *World) attend() {
 	w.lock()
 	defer w.unlock()
 	w.serve()
 }
 
-// serve does what is to be done beside the endpoints. The token is held.
+// serve does the work beside the endpoints. The caller holds the token.
 func (w *World) serve() {
 	if w.left {
 		return
@@ -230,19 +203,33 @@ func (w *World) serve() {
 	w.join()
 }
 
-// Abort ends all ranks with an exit code; it does not return.
+// Abort ends all ranks with an exit code; it does not return. What the rank has printed reaches the
+// launcher first: MPICH's ends the job without reading its ranks' pipes once more.
 func (w *World) Abort(code int) {
+	drained(os.Stdout, time.Second)
+	drained(os.Stderr, time.Second)
 	atomic.AddInt32(w.wanted, 1)
 	select {
 	case <-w.token:
-	case <-time.After(time.Second): // the holder is stuck; that must not save the job
+	case <-time.After(time.Second): // a stuck holder must not keep the job alive
 	}
 	C.evb_abort(C.int(code))
-	os.Exit(code) // unless MPI thinks otherwise
+	os.Exit(code) // if MPI returns
 }
 
-// Close leaves the world. It waits for the other ranks to do so, too. What is
-// still open is closed.
+// drained waits until the reader of a pipe has taken everything in it, or for at most limit.
+func drained(f *os.File, limit time.Duration) {
+	if i, err := f.Stat(); err != nil || i.Mode()&os.ModeNamedPipe == 0 {
+		return
+	}
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ); err != nil || n == 0 {
+			return
+		}
+	}
+}
+
+// Close leaves the world and waits for the other ranks to leave. It closes everything still open.
 func (w *World) Close() error {
 	w.control.close()
 	for _, e := range w.endpoints() {
@@ -282,7 +269,7 @@ func (w *World) endpoints() []*Endpoint {
 	return slices.Collect(maps.Keys(w.live))
 }
 
-// bury frees what closed endpoints have left, for nobody will touch it now.
+// bury frees the rest of closed endpoints, which is now unused.
 func (w *World) bury() {
 	for _, j := range w.joins {
 		C.evb_join_close(j.c)
@@ -303,14 +290,14 @@ func text(code C.int) string {
 	return C.GoString(&buf[0])
 }
 
-// A corpse is a closed endpoint to which MPI may still have to do.
+// A corpse is a closed endpoint that MPI may still use.
 type corpse struct {
 	c     *C.evb_ep
 	slots []*C.evb_slot
 	mem   []block
 }
 
-// reap frees what MPI is through with.
+// reap frees what MPI has finished with.
 func (w *World) reap() {
 	left := w.corpses[:0]
 	for _, c := range w.corpses {
@@ -326,7 +313,7 @@ func (w *World) reap() {
 	w.corpses = left
 }
 
-// free frees what Alloc gave. Slots stay until nobody writes to them.
+// free frees the memory from Alloc, and the slots.
 func (c *corpse) free() {
 	for _, b := range c.mem {
 		C.evb_free(b.p)

@@ -22,8 +22,9 @@ type candidate struct {
 
 func (c candidate) String() string { return fmt.Sprintf("%s/%d", c.device, c.number) }
 
-// choose returns the port with the first of a server's addresses: a RoCE address, else that of an IPoIB
-// interface (ipoib names its port, or "") or, where there is one InfiniBand port alone, any.
+// choose returns the port with the first of a server's addresses: a RoCE address, else the address
+// of an IPoIB interface (ipoib names its port, or ""). If there is only one InfiniBand port, any
+// address selects it.
 func choose(data []string, all []candidate, ipoib func(a netip.Addr) string) (candidate, error) {
 	var addrs []netip.Addr
 	for _, s := range data {
@@ -80,7 +81,7 @@ func find(a netip.Addr, all []candidate, ipoib func(a netip.Addr) string) (candi
 	return last, fmt.Errorf("there are several InfiniBand ports, %s: take the address of the IPoIB interface of one, not %v", strings.Join(ib, ", "), a)
 }
 
-// portOf names the InfiniBand port of an interface, of which sysfs has a directory.
+// portOf names the InfiniBand port of an interface, given its sysfs directory.
 func portOf(dir string) string {
 	found, _ := filepath.Glob(dir + "/device/infiniband/*")
 	if len(found) != 1 {
@@ -91,15 +92,15 @@ func portOf(dir string) string {
 }
 
 func read(name string) string {
-	b, _ := os.ReadFile(name) // "": it is not there
+	b, _ := os.ReadFile(name) // "": no such file
 	return strings.TrimSpace(string(b))
 }
 
-// resentCounters are what drivers call the packets that were sent again, or the times that it was begun
-// anew: of mlx5, and of soft-RoCE.
+// resentCounters are the driver counters of packets sent again, or of retransmissions started: of
+// mlx5, and of soft-RoCE.
 var resentCounters = []string{"local_ack_timeout_err", "packet_seq_err", "completer_retry_err"}
 
-// resent adds them up for a port, of which sysfs has a directory.
+// resent adds them up for a port, given its sysfs directory.
 func resent(dir string) (sum uint64) {
 	for _, name := range resentCounters {
 		n, _ := strconv.ParseUint(read(filepath.Join(dir, "hw_counters", name)), 10, 64)
@@ -108,7 +109,7 @@ func resent(dir string) (sum uint64) {
 	return sum
 }
 
-// lockFailed says why memory could not be registered, and what to do; limit is that of locked memory.
+// lockFailed says why memory could not be registered, and the cure; limit bounds locked memory.
 func lockFailed(n int, limit uint64, err error) error {
 	const unlimited = 1<<64 - 1
 	if limit == unlimited {

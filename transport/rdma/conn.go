@@ -9,8 +9,8 @@ import (
 	"evbench/transport"
 )
 
-// A key names a queue pair within an endpoint. We opened it to send data, or the peer did. That
-// of signals has path barrierPath, and is ours at the lower rank.
+// A key names a queue pair within an endpoint. This rank opened it to send data, or the peer did.
+// For signals the path is barrierPath, and the lower rank opens it.
 type key struct {
 	peer, path int
 	ours       bool
@@ -21,27 +21,27 @@ const barrierPath = transport.Single - 1
 // A task is a message under way.
 type task struct {
 	op       transport.Op
-	back     *transport.Op // in an Exchange: the caller's
-	reported bool          // it was done when it was posted
+	back     *transport.Op // in an Exchange: the caller's Op
+	reported bool          // it was done when posted
 	head     span
-	body     span // of a receive that is to be dropped: none
+	body     span // of a dropped receive: empty
 	begun    bool // its first part is posted
-	posted   int  // bytes of its body, or of the room for it
-	moved    int  // bytes of its body that have come, or arrived at the peer
-	total    int  // bytes of a body that comes, once its first part is there; -1 until then
+	posted   int  // bytes of its body, or of its room
+	moved    int  // bytes of its body that have arrived, here or at the peer
+	total    int  // bytes of an incoming body, known from its first part; -1 until then
 }
 
 // room is the longest body that a receive takes.
 func (t *task) room() int { return max(len(t.op.Body), t.op.Drop) }
 
-// A line of tasks: next is the first that is not posted as far as it can be.
+// A line of tasks: next is the first that is not fully posted.
 type line struct {
 	tasks  []*task
 	next   int
 	flying int // works that have not completed
 }
 
-// done takes the first task away.
+// done removes the first task.
 func (l *line) done() *task {
 	t := l.tasks[0]
 	l.tasks = slices.Delete(l.tasks, 0, 1)
@@ -49,12 +49,12 @@ func (l *line) done() *task {
 	return t
 }
 
-// A conn is one queue pair; on one that is ours data goes out and requests come in, on one that is the
-// peer's the other way round.
+// A conn is one queue pair. On one of ours data goes out and requests come in; on the peer's it is
+// the other way round.
 type conn struct {
 	key
 	id      int   // in Endpoint.conns
-	q       queue // nil until the peer's is known, or it is
+	q       queue // nil until the number of the peer's is known, unless ours
 	way     way
 	counter uint32 // of our first packet
 	ready   bool
@@ -63,23 +63,23 @@ type conn struct {
 	sent    uint32 // messages of out that have arrived
 	got     uint32 // messages of in
 
-	// A body that does not fit into a packet is sent only when there is a receive for it: a message that
-	// comes too early costs the network as much as one that does not.
-	granted uint32 // of ours: for how many messages the peer has posted receives
-	begun   uint32 // of ours: how many have been posted
-	placed  uint32 // of the peer's: for how many receives are posted
-	owes    bool   // … which the peer has to be told
+	// A body that does not fit into a packet is sent only when a receive is posted for it: a
+	// message that comes too early costs the network as much as one in time.
+	granted uint32 // of ours: messages for which the peer has posted receives
+	begun   uint32 // of ours: messages posted
+	placed  uint32 // of the peer's: messages for which receives are posted
+	owes    bool   // placed has grown since the peer was told
 
-	// Requests and signals have receives before anybody asks for them.
-	heard  []uint64         // signals that nobody has awaited yet
-	asked  [][headSize]byte // requests that nobody has received yet
+	// Receives for requests and signals are posted in advance.
+	heard  []uint64         // signals not awaited yet
+	asked  [][headSize]byte // requests not received yet
 	answer []*task          // receives of requests
 }
 
-// small reports whether what comes on it are requests or signals.
+// small reports whether incoming messages on it are requests or signals.
 func (c *conn) small() bool { return c.ours || c.path == barrierPath }
 
-// Works carry the number of their conn, and whether they are receives.
+// The id of a work holds the number of its conn, and whether it is a receive.
 func (c *conn) sendID() uint64    { return uint64(c.id) << 1 }
 func (c *conn) receiveID() uint64 { return c.sendID() | 1 }
 
@@ -87,7 +87,7 @@ func (c *conn) failed(op string, err error) error {
 	return &transport.PeerError{Peer: c.peer, Op: op, Err: err}
 }
 
-// pump posts what a queue pair has room for.
+// pump posts as many works as a queue pair has room for.
 func (e *Endpoint) pump(c *conn) error {
 	if !c.ready || c.left {
 		return nil
@@ -127,11 +127,11 @@ func (e *Endpoint) pumpOut(c *conn) error {
 	return nil
 }
 
-// grant tells the peers of receives that they may send to.
+// grant tells peers about new receives for their messages.
 func (e *Endpoint) grant() error {
 	for _, c := range e.owing {
 		if !c.owes || c.left {
-			continue // a request has told, or nobody wants to know
+			continue // a request has told the peer, or the peer has left
 		}
 		t := e.task()
 		t.op.Kind = ownKind
@@ -145,7 +145,7 @@ func (e *Endpoint) grant() error {
 	return nil
 }
 
-// posted reports a send of few bytes as done: they may not be changed, and the head is copied.
+// posted reports a send of few bytes as done. The caller must not change them; the head is copied.
 func (e *Endpoint) posted(t *task) {
 	if t.op.Kind == transport.Send && (e.group.Departed || len(t.body.b) > eager) {
 		return
@@ -157,7 +157,7 @@ func (e *Endpoint) posted(t *task) {
 	}
 }
 
-// ownKind is that of a task which is no caller's operation.
+// ownKind is the kind of a task of this package, not of a caller.
 const ownKind = transport.RecvRequest + 1
 
 // part returns the next part of a body of n bytes.
@@ -170,8 +170,8 @@ func part(t *task, n int) span {
 	return span{t.body.b[from:t.posted], t.body.key}
 }
 
-// pumpIn posts receives. Behind one that may take a message of several parts it posts no more until
-// the first part has told how many there are.
+// pumpIn posts receives. Behind a receive for a message of several parts it posts no more until the
+// first part tells their number.
 func (e *Endpoint) pumpIn(c *conn) error {
 	for l := &c.in; l.next < len(l.tasks) && l.flying < depth; {
 		t := l.tasks[l.next]
@@ -179,7 +179,7 @@ func (e *Endpoint) pumpIn(c *conn) error {
 		if t.begun {
 			whole = t.total
 		}
-		if t.begun && t.posted >= whole { // if its length is not known, that is -1
+		if t.begun && t.posted >= whole { // whole is -1 if its length is unknown
 			if t.total < 0 && t.room() > partMost {
 				return nil
 			}
@@ -217,7 +217,7 @@ func (e *Endpoint) receive(c *conn, t *task, whole int) (err error) {
 	return c.q.receive(w)
 }
 
-// completed takes note of the end of a work.
+// completed handles the end of a work.
 func (e *Endpoint) completed(d *completion) error {
 	c := e.conns[d.id>>1]
 	l, came := &c.out, d.id&1 != 0
@@ -226,7 +226,7 @@ func (e *Endpoint) completed(d *completion) error {
 	}
 	l.flying--
 	if c.left && (!came || d.status != fine) {
-		return nil // the peer has said what has arrived there
+		return nil // the peer's note tells what has arrived there
 	}
 	if d.status != fine {
 		return e.broken(c, d, came)
@@ -243,7 +243,7 @@ func (e *Endpoint) completed(d *completion) error {
 	return e.pump(c)
 }
 
-// arrived takes note of a part that has arrived at the peer.
+// arrived handles a part that has arrived at the peer.
 func (e *Endpoint) arrived(c *conn) {
 	t := c.out.tasks[0]
 	t.moved = min(len(t.body.b), t.moved+partMost)
@@ -256,7 +256,7 @@ func (e *Endpoint) arrived(c *conn) {
 	e.drop(e.whole(c))
 }
 
-// whole takes the first message of out as arrived.
+// whole marks the first message of out as arrived.
 func (e *Endpoint) whole(c *conn) *task {
 	t := c.out.done()
 	c.sent++
@@ -268,8 +268,8 @@ func (e *Endpoint) whole(c *conn) *task {
 	return t
 }
 
-// leave takes note that the peer has closed, and of how many messages have arrived there: an acknowledgement
-// that was lost is not sent again. Nobody waits for what it was only told.
+// leave handles a note that the peer has closed, and how many messages have arrived there: a lost
+// acknowledgement is not sent again. Messages already reported as done are dropped.
 func (e *Endpoint) leave(c *conn, arrived uint32) {
 	if c.left = true; !c.ours || c.path == barrierPath {
 		arrived = c.sent
@@ -279,7 +279,7 @@ func (e *Endpoint) leave(c *conn, arrived uint32) {
 	}
 }
 
-// came takes note of a part that has come.
+// came handles an incoming part.
 func (e *Endpoint) came(c *conn, d *completion) error {
 	t := c.in.tasks[0]
 	if c.small() {
@@ -308,8 +308,8 @@ func (e *Endpoint) came(c *conn, d *completion) error {
 	return nil
 }
 
-// little takes a request, a signal or, without a head, the peer's word that it has posted receives, which
-// requests bring, too. The receive then waits for a later one.
+// little handles a request, a signal or, without a head, the peer's count of posted receives, which
+// requests carry too. Then it posts the receive again.
 func (e *Endpoint) little(c *conn, d *completion) {
 	t := c.in.done()
 	switch {
@@ -327,7 +327,7 @@ func (e *Endpoint) little(c *conn, d *completion) {
 	c.in.tasks = append(c.in.tasks, t)
 }
 
-// match hands requests to those who receive them.
+// match hands requests to their receivers.
 func (e *Endpoint) match(c *conn) {
 	for len(c.asked) > 0 && len(c.answer) > 0 {
 		t := c.answer[0]
@@ -338,7 +338,7 @@ func (e *Endpoint) match(c *conn) {
 	}
 }
 
-// broken returns why a work has failed, nil where something else has failed before.
+// broken returns why a work has failed; nil if an earlier failure caused it.
 func (e *Endpoint) broken(c *conn, d *completion, came bool) error {
 	op := "send"
 	if came {
@@ -352,7 +352,7 @@ func (e *Endpoint) broken(c *conn, d *completion, came bool) error {
 	case d.status == refused:
 		return c.failed(op, fmt.Errorf("%w: it refuses a message that is longer than the room for it", transport.ErrSize))
 	case d.status == noAnswer:
-		return c.failed(op, fmt.Errorf("over %v: it was sent %d times, and nobody answered: is a link dead, or the server?", c.way, 1+retries))
+		return c.failed(op, fmt.Errorf("over %v: it was sent %d times without an answer: is a link dead, or the server?", c.way, 1+retries))
 	}
 	return c.failed(op, fmt.Errorf("over %v: %s", c.way, d.why))
 }

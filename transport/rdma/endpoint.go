@@ -27,27 +27,26 @@ type Endpoint struct {
 	run  sync.Mutex // held by every call
 	hook transport.Hook
 
-	mu      sync.Mutex // guards what follows; not held by a call that waits
+	mu      sync.Mutex // guards the fields below; not held by a waiting call
 	mem     memory
 	find    map[key]*conn
 	conns   []*conn
 	spare   []*task
-	came1   []completion // room for what poll returns
+	came1   []completion // room for the results of poll
 	done    []transport.Op
 	owing   []*conn
 	missing int    // operations of the Exchange under way
-	unsent  int    // sends that are done and have not arrived
+	unsent  int    // sends that are done but have not arrived
 	opening int    // queue pairs whose peer has not answered
-	gone    []bool // ranks that are known to have closed
+	gone    []bool // ranks known to have closed
 	err     error  // why the endpoint has ended
-	before  uint64 // packets that the port had sent again
+	before  uint64 // packets sent again by the port before the endpoint was opened
 }
 
-// Rank returns the rank of the endpoint.
 func (e *Endpoint) Rank() int { return e.group.Rank }
 
-// Alloc returns n bytes that are registered, and locked in memory. Where that is not possible the
-// endpoint has ended, and its next call says why.
+// Alloc returns n bytes that are registered, and locked in memory. If that fails, the endpoint
+// ends, and its next call returns the error.
 func (e *Endpoint) Alloc(n int) []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,14 +68,13 @@ func (e *Endpoint) usable() error {
 	return e.err
 }
 
-// end notes why the endpoint has ended, if it had not.
+// end records why the endpoint has ended, once.
 func (e *Endpoint) end(err error) {
 	if e.err == nil {
 		e.err = err
 	}
 }
 
-// Exchange does one phase.
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -97,14 +95,13 @@ func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	return err
 }
 
-// Post queues operations.
 func (e *Endpoint) Post(ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
 	return e.start(context.Background(), ops, false)
 }
 
-// start checks and queues operations; all or none.
+// start checks and queues operations: all, or on an error none.
 func (e *Endpoint) start(ctx context.Context, ops []transport.Op, exchange bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,7 +155,7 @@ func (e *Endpoint) task() *task {
 	return t
 }
 
-// drop keeps a task for another operation.
+// drop keeps a task for reuse.
 func (e *Endpoint) drop(t *task) {
 	*t = task{total: -1}
 	e.spare = append(e.spare, t)
@@ -198,7 +195,6 @@ func (e *Endpoint) conn(k key) *conn {
 	return c
 }
 
-// Poll waits until something posted is done.
 func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -213,13 +209,12 @@ func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	return n, err
 }
 
-// Wake lets a Poll return.
 func (e *Endpoint) Wake() {
 	e.woken.Store(true)
 	e.d.interrupt()
 }
 
-// drive takes what completes until enough, or until something ends it.
+// drive handles completions until enough, or until the endpoint or ctx ends.
 func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 	e.hook.Set(ctx, e.d.interrupt)
 	for armed := false; ; {
@@ -240,17 +235,17 @@ func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 	}
 }
 
-// step takes what has completed, and looks whether that is enough.
+// step handles completions, and checks whether they are enough.
 func (e *Endpoint) step(ctx context.Context, enough func() bool) (some, over bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed.Load() {
 		return false, false, transport.ErrClosed
 	}
-	for e.reap() { // all: what a rank sent before it closed is there
+	for e.reap() { // all, to include messages sent before a rank closed
 		some = true
 	}
-	if enough() { // what is done is reported before what went wrong
+	if enough() { // done operations are reported before errors
 		return some, true, nil
 	}
 	e.orphaned()
@@ -260,7 +255,7 @@ func (e *Endpoint) step(ctx context.Context, enough func() bool) (some, over boo
 	return some, false, ctx.Err()
 }
 
-// reap takes what has completed.
+// reap handles the completions so far.
 func (e *Endpoint) reap() (some bool) {
 	n, err := e.d.poll(e.came1)
 	for i := range e.came1[:n] {
@@ -277,8 +272,8 @@ func (e *Endpoint) reap() (some bool) {
 	return n > 0
 }
 
-// orphaned ends the endpoint when it waits for a rank that has closed. Requests of that just stay
-// without an answer.
+// orphaned ends the endpoint if it waits for a rank that has closed. Receives of requests from that
+// rank just stay pending.
 func (e *Endpoint) orphaned() {
 	for _, c := range e.conns {
 		switch {
@@ -300,7 +295,6 @@ func (c *conn) waitsToSend() bool {
 	return false
 }
 
-// Signal implements barrier.Peer.
 func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -323,7 +317,6 @@ func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	return e.pump(c)
 }
 
-// Await implements barrier.Peer.
 func (e *Endpoint) Await(ctx context.Context, from int, seq uint64) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -362,17 +355,17 @@ func (e *Endpoint) partner(ctx context.Context, rank int) (*conn, error) {
 	}
 	c := e.find[key{rank, barrierPath, e.group.Rank < rank}]
 	if c == nil {
-		return nil, fmt.Errorf("rank %d is no partner in this barrier", rank)
+		return nil, fmt.Errorf("rank %d is not a partner in this barrier", rank)
 	}
 	return c, nil
 }
 
-// Retransmits returns how many packets the port, whoever uses it, has sent again since the endpoint
-// was opened, where the driver counts them.
+// Retransmits returns how many packets the port has sent again, for all its users, since the
+// endpoint was opened, if the driver counts them.
 func (e *Endpoint) Retransmits() uint64 { return e.port.resent() - e.before }
 
-// closing is how long Close waits for what is done and has not arrived: signals, and short messages
-// that nobody receives.
+// closing is how long Close waits for messages that are done but have not arrived: signals, and
+// short messages without a receiver.
 const closing = time.Second
 
 // Close unblocks every call and frees what was opened.
@@ -386,11 +379,11 @@ func (e *Endpoint) Close() error {
 	e.flush()
 	e.hook.Clear()
 	e.bye()
-	err := e.setup.close() // from now on nobody else uses the domain
+	err := e.setup.close() // from now on the domain has no other user
 	return errors.Join(err, e.d.close())
 }
 
-// bye tells the peers what has arrived here.
+// bye tells the peers how many of their messages have arrived here.
 func (e *Endpoint) bye() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -412,7 +405,7 @@ func (e *Endpoint) bye() {
 	}
 }
 
-// flush waits until what is done has arrived.
+// flush waits until all messages that are done have arrived.
 func (e *Endpoint) flush() {
 	late := false
 	timer := time.AfterFunc(closing, func() {

@@ -35,7 +35,7 @@ func memFabric(n, spines int) (fabric, *cable) {
 func (f fabric) open(t testing.TB, paths ...int) []*Endpoint {
 	t.Helper()
 	n := len(f.devices)
-	ls, eps := make([]*Listener, n), make([]*Endpoint, n)
+	ls := make([]*Listener, n)
 	var peers []Peer
 	for r, d := range f.devices {
 		l := expect.Value(listen(Options{Addr: "127.0.0.1:0", Token: "t"}, d))(t)
@@ -43,34 +43,23 @@ func (f fabric) open(t testing.TB, paths ...int) []*Endpoint {
 		ls[r] = l
 		peers = append(peers, Peer{l.Addr(), l.Port()})
 	}
-	var g errgroup.Group
-	for r := range n {
-		g.Go(func() (err error) {
-			gr := f.like
-			gr.ID, gr.Rank, gr.Peers = 1, r, peers
-			for p := range n {
-				for _, k := range paths {
-					if p != r {
-						gr.Need = append(gr.Need, tcp.Path{Peer: p, Spine: k})
-					}
+	return transporttest.ConnectAll(t, n, func(r int) (_ *Endpoint, err error) {
+		gr := f.like
+		gr.ID, gr.Rank, gr.Peers = 1, r, peers
+		for p := range n {
+			for _, k := range paths {
+				if p != r {
+					gr.Need = append(gr.Need, tcp.Path{Peer: p, Spine: k})
 				}
 			}
-			if f.kind != "" {
-				if gr.Partners, err = barrier.Partners(f.kind, r, n); err != nil {
-					return err
-				}
-			}
-			eps[r], err = ls[r].Connect(t.Context(), gr)
-			return err
-		})
-	}
-	expect.Must(t, g.Wait())
-	t.Cleanup(func() {
-		for _, e := range eps {
-			_ = e.Close()
 		}
+		if f.kind != "" {
+			if gr.Partners, err = barrier.Partners(f.kind, r, n); err != nil {
+				return nil, err
+			}
+		}
+		return ls[r].Connect(t.Context(), gr)
 	})
-	return eps
 }
 
 func TestContract(t *testing.T) {

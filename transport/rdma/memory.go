@@ -6,19 +6,19 @@ import (
 	"unsafe"
 )
 
-// memory is what an endpoint has registered. It goes back with the domain.
+// memory is the registered memory of an endpoint. Closing the domain frees it.
 type memory struct {
 	d       domain
 	pieces  []region // by address
-	room    region   // of the newest piece, not given out yet
+	room    region   // unused rest of the newest piece
 	heads   []span   // free
-	scratch span     // where bodies go that nobody wants
+	scratch span     // target of discarded bodies
 }
 
 const (
-	// pieceSize is the least that is registered at a time.
+	// pieceSize is the least size of a registration.
 	pieceSize = 1 << 20
-	// align keeps what is given out apart in the caches.
+	// align puts pieces of memory on separate cache lines.
 	align = 64
 )
 
@@ -43,7 +43,7 @@ func (m *memory) alloc(n int, moved func()) ([]byte, error) {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// find returns the span of a body that is from alloc. O(log pieces)
+// find returns the span of a body from alloc. O(log pieces)
 func (m *memory) find(body []byte) (span, error) {
 	if len(body) == 0 {
 		return span{}, nil
@@ -56,7 +56,7 @@ func (m *memory) find(body []byte) (span, error) {
 	return span{body, m.pieces[i].key}, nil
 }
 
-// head returns room for a head, until it is freed.
+// head returns memory for a head, until it is freed.
 func (m *memory) head() (span, error) {
 	if len(m.heads) == 0 {
 		b, err := m.alloc(pieceSize/4, nil)
@@ -75,7 +75,7 @@ func (m *memory) head() (span, error) {
 
 func (m *memory) free(head span) { m.heads = append(m.heads, head) }
 
-// nowhere returns room for n bytes of a part that nobody looks at.
+// nowhere returns memory for n bytes of a discarded part.
 func (m *memory) nowhere(n int) (span, error) {
 	if n > len(m.scratch.b) {
 		b, err := m.alloc(n, nil)

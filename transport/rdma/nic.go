@@ -2,14 +2,14 @@ package rdma
 
 import "evbench/transport"
 
-// What this package asks of verbs. One thread at a time uses a domain and its queues, but for
+// The interface to verbs. One thread at a time may use a domain and its queues, except for
 // domain.interrupt.
 
 // A device is an open port.
 type device interface {
 	port() Port
 	domain() (domain, error)
-	// resent is how many packets the port has sent again, where the driver counts them.
+	// resent is how many packets the port has sent again, if the driver counts them.
 	resent() uint64
 	close() error
 }
@@ -19,11 +19,11 @@ type domain interface {
 	// alloc returns n bytes, registered.
 	alloc(n int, moved func()) (region, error)
 	pair() (queue, error)
-	// poll fills done with what has completed.
+	// poll fills done with completions.
 	poll(done []completion) (int, error)
-	// arm has the next completion end a sleep. What has completed before may not.
+	// arm makes the next completion end a sleep. Earlier completions may not end it.
 	arm() error
-	// sleep waits for a completion, or until interrupt is called or has been since the last sleep.
+	// sleep waits for a completion or an interrupt, including one since the last sleep.
 	sleep() error
 	interrupt()
 	// close frees all, the queue pairs too.
@@ -45,7 +45,7 @@ const depth = 128
 type work struct {
 	id         uint64
 	head, body span
-	total      uint32 // bytes of the whole body: a send tells that to the receiver
+	total      uint32 // bytes of the whole body: the receiver gets it with the message
 }
 
 // A span is registered memory.
@@ -61,30 +61,30 @@ type completion struct {
 	id     uint64
 	status status
 	n      int    // bytes received, with the head
-	total  uint32 // as the sender has told
-	why    string // what the library calls a status that is otherwise
+	total  uint32 // as told by the sender
+	why    string // text of the library for status otherwise
 }
 
-// A status is how a work has ended.
+// A status is the result of a work.
 type status uint8
 
 const (
 	fine      status = iota
 	tooLong          // a message did not fit into its receive
 	refused          // the peer had no room for it
-	noAnswer         // it was sent several times in vain
+	noAnswer         // the peer did not answer the retries
 	flushed          // the queue pair had failed before
-	otherwise        // else; completion.why says what
+	otherwise        // any other failure; completion.why names it
 )
 
 const (
-	// eager is the most bytes of a body whose send is done when it is posted.
+	// eager is the longest body, in bytes, whose send is done when it is posted.
 	eager = 4096
-	// partMost is the longest part that a body is sent in: ports have a longest message.
+	// partMost is the longest part of a body: ports limit the length of a message.
 	partMost = 4 << 20
 	headSize = transport.HeadSize
 )
 
-// retries is how often a message that nobody answers is sent again. More is no number: soft-RoCE takes
-// 7 for ever.
+// retries is how often an unanswered message is sent again. The next value, 7, means forever to
+// soft-RoCE.
 const retries = 6

@@ -1,19 +1,19 @@
 // Package rdma is a transport over InfiniBand and RoCE (verbs), which chooses the path of each
 // message.
 //
-// There is one reliable queue pair for each ordered pair of ranks and path that the source sends on:
-// data flows one way and the requests about that data the other. Signals of barriers have one for each
-// pair of partners. What is sent and received is the memory of Alloc itself, which is registered, and so
+// There is one reliable queue pair for each ordered pair of ranks and path that the source sends
+// on: data flows one way and requests for that data the other. Signals of barriers have one for
+// each pair of partners. The memory of Alloc itself is sent and received; it is registered, and so
 // locked. Heads are copied.
 //
-// On InfiniBand path p of a server is its LID + p, so that LMC bounds the number of paths, and the
-// forwarding tables must lead LID + p through spine p. On RoCE it is the address that the server has for
-// spine p. The first LID or address is also that of messages whose path the tables choose.
+// On InfiniBand path p of a server is its LID + p, so LMC bounds the number of paths, and the
+// forwarding tables must lead LID + p through spine p. On RoCE a path is the server's address for
+// spine p. The first LID or address also serves messages whose path the tables choose.
 //
-// Queue pairs find each other over TCP (package tcp): by that a rank also learns that another has closed.
-// A message that is not answered is sent again a few times; then the endpoint ends with an error that
-// names the peer and the path. A message that nobody receives waits; a body that needs more than a packet
-// does so at the sender, until the receiver has told that there is room. Messages of up to eager bytes are
+// Queue pairs are set up over TCP (package tcp), which also shows a rank that another has closed.
+// An unanswered message is sent again a few times; then the endpoint ends with an error that names
+// the peer and the path. A message without a receiver waits; a body longer than a packet waits at
+// the sender, until the receiver has told that there is room. Messages of up to eager bytes are
 // done when they are posted, longer ones when they have arrived.
 //
 // Verbs need cgo and the build tag rdma. Without them Listen returns ErrNotBuilt. Sizes are bytes.
@@ -30,15 +30,15 @@ import (
 	"evbench/transport/tcp"
 )
 
-// ErrNotBuilt says that this binary has no verbs, and how to get one that has.
-var ErrNotBuilt = errors.New("this evbench was built without RDMA; with the packages libibverbs-dev and gcc installed, make build makes one that has it (go build -tags rdma)")
+// ErrNotBuilt says that this binary has no verbs, and how to get one that has them.
+var ErrNotBuilt = errors.New("this evbench was built without RDMA; with the packages libibverbs-dev and gcc installed, make build includes it (go build -tags rdma)")
 
-// A Port is what others have to know of a rank's RDMA port.
+// A Port describes a rank's RDMA port to other ranks.
 type Port struct {
 	MTU int // bytes
-	// LID is the first of 2^LMC of an InfiniBand port.
+	// LID is the first of the 2^LMC LIDs of an InfiniBand port.
 	LID, LMC int
-	// Addrs are those of a RoCE port: the first where tables choose, one more for each spine.
+	// Addrs are the addresses of a RoCE port: the first for tables, one more for each spine.
 	Addrs []netip.Addr
 }
 
@@ -47,7 +47,7 @@ const maxLMC = 7
 // roce reports whether the port is on Ethernet.
 func (p Port) roce() bool { return len(p.Addrs) > 0 }
 
-// paths is how many paths lead to the port.
+// paths is the number of paths to the port.
 func (p Port) paths() int {
 	if p.roce() {
 		return len(p.Addrs) - 1
@@ -55,7 +55,7 @@ func (p Port) paths() int {
 	return 1 << p.LMC
 }
 
-// String is what ParsePort reads.
+// String returns the form that ParsePort reads.
 func (p Port) String() string {
 	if !p.roce() {
 		return fmt.Sprintf("ib %d %d %d", p.MTU, p.LID, p.LMC)
@@ -67,14 +67,13 @@ func (p Port) String() string {
 	return strings.Join(words, " ")
 }
 
-// ParsePort reads a port.
 func ParsePort(s string) (p Port, err error) {
 	words := strings.Fields(s)
 	switch {
 	case len(words) == 4 && words[0] == "ib":
 		for i, to := range []*int{&p.MTU, &p.LID, &p.LMC} {
 			if *to, err = strconv.Atoi(words[1+i]); err != nil || *to < 0 || *to > 0xffff {
-				return Port{}, fmt.Errorf("RDMA port %q: %q is no number that fits", s, words[1+i])
+				return Port{}, fmt.Errorf("RDMA port %q: %q is not a number in range", s, words[1+i])
 			}
 		}
 		if p.LID == 0 || p.LMC > maxLMC {
@@ -111,7 +110,7 @@ func (p Port) suits(peer Port) error {
 	return nil
 }
 
-// leads returns why a path does not lead to a port.
+// leads returns an error if a path does not lead to a port.
 func (p Port) leads(path int) error {
 	switch {
 	case path < p.paths():
@@ -122,7 +121,7 @@ func (p Port) leads(path int) error {
 	return fmt.Errorf("the plan sends to it through spine%d, but LMC %d gives %d paths, spine0 to spine%d", path, p.LMC, p.paths(), p.paths()-1)
 }
 
-// A way is where the messages of a queue pair go.
+// A way is the destination of the messages of a queue pair.
 type way struct {
 	port    Port // of the peer
 	path    int  // transport.Single: as the tables choose
@@ -130,7 +129,7 @@ type way struct {
 	counter uint32 // of the peer's first packet
 }
 
-// offset is the place of a path's LID or address among those of a port.
+// offset is the index of a path's LID or address among those of a port.
 func (w way) offset() int {
 	if w.port.roce() {
 		return 1 + w.path
@@ -148,28 +147,28 @@ func (w way) String() string {
 	return fmt.Sprintf("spine%d (LID %d)", w.path, w.port.LID+w.offset())
 }
 
-// A Peer is where a rank is reached: Setup over TCP ("ip:port"), Port by verbs.
+// A Peer is the addresses of a rank: Setup over TCP ("ip:port"), Port for verbs.
 type Peer struct {
 	Setup string
 	Port  Port
 }
 
-// A Group is a set of endpoints that are opened together: those of a case.
+// A Group is a set of endpoints that are opened together, for a case.
 type Group struct {
-	// ID tells the groups of a Listener apart. It rises from one to the next.
+	// ID tells the groups of a Listener apart. It rises from group to group.
 	ID uint32
 	// Rank of this endpoint.
 	Rank int
 	// Peers lists all ranks, this one included.
 	Peers []Peer
-	// Need is what this rank sends data on.
+	// Need lists the paths that this rank sends data on.
 	Need []tcp.Path
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int
 	// Departed: a send of any size is done only when it has arrived.
 	Departed bool
-	// Moved is called when a queue pair has been connected, and when Alloc has got a part of what
-	// it was asked for. nil: nobody wants to know.
+	// Moved is called when a queue pair has been connected, and when Alloc has got a part of the
+	// requested memory. nil is allowed.
 	Moved func()
 }
 
@@ -197,7 +196,7 @@ func (g *Group) checkNeed(need []tcp.Path) error {
 		if n.Peer < 0 || n.Peer >= len(g.Peers) || n.Peer == g.Rank || n.Spine < transport.Single {
 			return fmt.Errorf("rank %d of %d cannot open a path to %v", g.Rank, len(g.Peers), n)
 		}
-		for _, end := range []int{n.Peer, g.Rank} { // answers come back the same way
+		for _, end := range []int{n.Peer, g.Rank} { // answers take the same path back
 			if err := g.Peers[end].Port.leads(n.Spine); err != nil {
 				return g.failed(end, err)
 			}

@@ -15,10 +15,10 @@ import (
 
 // Options of a Listener.
 type Options struct {
-	// Addr is where to listen for those who set up queue pairs, "ip:port"; port 0 takes a free one.
+	// Addr is where to listen for the set-up of queue pairs, "ip:port"; port 0 takes a free one.
 	Addr string
-	// Data are the server's own addresses on the network, without port: that of the tables first, then
-	// one for each spine. They say which RDMA port it is, and on RoCE they are the paths.
+	// Data are the server's own addresses on the network, without port: first the address of the
+	// tables, then one for each spine. They select the RDMA port, and on RoCE they are the paths.
 	Data []string
 	// Token is the shared secret of the run.
 	Token string
@@ -26,14 +26,14 @@ type Options struct {
 	Log func(format string, args ...any)
 }
 
-// A Listener is a server's RDMA port, and takes those who set up queue pairs with it.
+// A Listener is a server's RDMA port; it accepts peers that set up queue pairs with it.
 type Listener struct {
 	*tcp.Listener
 	device device
 }
 
-// Listen opens the RDMA port of the first address and starts to listen. Without one that can be used
-// the error says why.
+// Listen opens the RDMA port of the first address and starts to listen. If no port is usable the
+// error says why.
 func Listen(o Options) (*Listener, error) {
 	d, err := openDevice(o.Data)
 	if err != nil {
@@ -50,14 +50,14 @@ func listen(o Options, d device) (*Listener, error) {
 	return &Listener{l, d}, nil
 }
 
-// Port is what other ranks have to know.
+// Port describes the port to other ranks.
 func (l *Listener) Port() Port { return l.device.port() }
 
-// Close stops listening. Endpoints are to be closed before.
+// Close stops listening. Close the endpoints first.
 func (l *Listener) Close() error { return errors.Join(l.Listener.Close(), l.device.close()) }
 
-// Connect opens a group's endpoint: every queue pair that this rank needs is connected when it returns,
-// and those that others need are made from then on.
+// Connect opens a group's endpoint: every queue pair that this rank needs is connected when it
+// returns. It serves the requests of other ranks for queue pairs from then on.
 func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	if err := g.check(l.Port()); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	return e, nil
 }
 
-// Extend opens what a new plan needs on top; paths that are open stay so.
+// Extend opens the further paths of a new plan; open paths stay open.
 func (e *Endpoint) Extend(ctx context.Context, need []tcp.Path) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -121,7 +121,6 @@ func (e *Endpoint) offer(need []tcp.Path) error {
 	return nil
 }
 
-// pair makes the queue pair of a conn.
 func (e *Endpoint) pair(c *conn) (err error) {
 	if c.q, err = e.d.pair(); err != nil {
 		return c.failed("connect", err)
@@ -149,11 +148,11 @@ func (e *Endpoint) connect(c *conn, n note) error {
 	return e.grant()
 }
 
-// ahead is for how many requests or signals of a peer there is room before anybody looks.
+// ahead is how many requests or signals of a peer fit before a receive.
 const ahead = 32
 
-// Opened reports whether all these paths are open, so that Extend would have nothing to do. It may be
-// called at any time, by any goroutine.
+// Opened reports whether all these paths are open, so that Extend would do nothing. Any goroutine
+// may call it at any time.
 func (e *Endpoint) Opened(need []tcp.Path) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -163,7 +162,7 @@ func (e *Endpoint) Opened(need []tcp.Path) bool {
 	})
 }
 
-// heard acts on a note of a peer.
+// heard handles a note from a peer.
 func (e *Endpoint) heard(n note) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -174,7 +173,7 @@ func (e *Endpoint) heard(n note) error {
 	c := e.conn(key{n.peer, n.path, n.kind == noteAnswer || n.kind == noteLeft})
 	switch {
 	case n.kind >= noteLeft && c.ready:
-		for e.reap() { // what came before
+		for e.reap() { // completions before the note
 		}
 		e.leave(c, n.counter)
 		return nil
@@ -199,7 +198,7 @@ func (e *Endpoint) heard(n note) error {
 	return nil
 }
 
-// A note tells a peer of a queue pair: one that it is to connect to, or the answer to that.
+// A note offers a queue pair to a peer, or answers an offer; others announce a close.
 type note struct {
 	kind           uint32
 	peer, path     int
@@ -210,8 +209,8 @@ const (
 	noteOffer uint32 = iota + 1
 	noteAnswer
 	noteLeft     // the peer closes; counter: messages that it has received on a queue pair of ours
-	noteLeftOurs // … on one that it has opened
-	noteGone     // that was all
+	noteLeftOurs // the same, on a queue pair of the peer's
+	noteGone     // the last note
 )
 
 func (n note) put(head []byte) {
@@ -225,8 +224,8 @@ func parseNote(peer int, head []byte) note {
 	return note{word(0), peer, int(int32(word(1))), word(2), word(3)}
 }
 
-// A setup is the goroutine by which an endpoint and its peers tell each other of queue pairs, and that
-// they close, over TCP.
+// A setup is the goroutine that exchanges notes about queue pairs, and about closing, with the
+// peers over TCP.
 type setup struct {
 	e    *Endpoint
 	side *tcp.Endpoint
@@ -275,7 +274,7 @@ func (s *setup) tell(n note) {
 	s.side.Wake()
 }
 
-// listen sends and takes notes until ctx ends, which is no error, and everything is sent.
+// listen exchanges notes until ctx ends, which is no error, and all notes are sent.
 func (s *setup) listen(ctx context.Context) error {
 	done := make([]transport.Op, depth)
 	for flying := 0; ; {
@@ -287,7 +286,7 @@ func (s *setup) listen(ctx context.Context) error {
 			return nil
 		}
 		until := ctx
-		if flying > 0 { // it takes as long as the kernel needs to take some bytes
+		if flying > 0 { // short: until the kernel has taken some bytes
 			until = context.Background()
 		}
 		n, err := s.side.Poll(until, done)
@@ -307,7 +306,7 @@ func (s *setup) listen(ctx context.Context) error {
 	}
 }
 
-// send posts the notes that are due, and returns how many.
+// send posts the pending notes, and returns their number.
 func (s *setup) send() (int, error) {
 	s.mu.Lock()
 	notes := s.out
@@ -327,7 +326,7 @@ func (s *setup) take(op transport.Op) error {
 		return err
 	}
 	s.e.d.interrupt()
-	return s.side.Post([]transport.Op{op}) // the next one
+	return s.side.Post([]transport.Op{op}) // receive the next note
 }
 
 func (s *setup) close() error {

@@ -25,7 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Missing says why this binary has no verbs; nil: it has.
+// Missing says why this binary has no verbs; nil if it has them.
 var Missing error
 
 // A verbsPort is an open port of a device.
@@ -52,7 +52,7 @@ func failure(what string, e C.int) error {
 	return fmt.Errorf("%s: %w", what, syscall.Errno(e))
 }
 
-// openDevice opens the port that a server's addresses are of.
+// openDevice opens the port with a server's addresses.
 func openDevice(data []string) (device, error) {
 	all, err := candidates()
 	if err != nil {
@@ -83,7 +83,7 @@ func openDevice(data []string) (device, error) {
 
 // ipoibPort names the InfiniBand port of the interface with an address.
 func ipoibPort(a netip.Addr) string {
-	interfaces, _ := net.Interfaces() // without them the port is not found that way
+	interfaces, _ := net.Interfaces() // without them the port stays unknown
 	for _, i := range interfaces {
 		addrs, _ := i.Addrs()
 		for _, x := range addrs {
@@ -95,7 +95,7 @@ func ipoibPort(a netip.Addr) string {
 	return ""
 }
 
-// eachDevice opens one device after the other, until one is kept.
+// eachDevice opens one device after the other, until f keeps one.
 func eachDevice(f func(name string, context *C.struct_ibv_context) (keep bool, err error)) error {
 	const most = 64
 	room := (*C.char)(C.calloc(most, 1))
@@ -181,7 +181,7 @@ func (d *verbsDomain) poller() (err error) {
 	return err
 }
 
-// populated is how much memory is got at a time: it may take seconds for each gigabyte.
+// populated is the unit of populating memory: it may take seconds for each gigabyte.
 const populated = 16 << 20
 
 func (d *verbsDomain) alloc(n int, moved func()) (region, error) {
@@ -191,7 +191,7 @@ func (d *verbsDomain) alloc(n int, moved func()) (region, error) {
 	}
 	d.mapped = append(d.mapped, mem)
 	for part := range slices.Chunk(mem, populated) {
-		_ = unix.Madvise(part, unix.MADV_POPULATE_WRITE) // else registering does
+		_ = unix.Madvise(part, unix.MADV_POPULATE_WRITE) // else registering populates it
 		if moved != nil {
 			moved()
 		}
@@ -223,7 +223,7 @@ func (d *verbsDomain) poll(done []completion) (int, error) {
 
 func statusOf(s C.int) status {
 	switch s {
-	case C.IBV_WC_LOC_LEN_ERR, C.IBV_WC_LOC_QP_OP_ERR: // the latter of soft-RoCE
+	case C.IBV_WC_LOC_LEN_ERR, C.IBV_WC_LOC_QP_OP_ERR: // the latter from soft-RoCE
 		return tooLong
 	case C.IBV_WC_REM_INV_REQ_ERR:
 		return refused
@@ -271,7 +271,7 @@ func (d *verbsDomain) close() error {
 type verbsQueue struct {
 	d *verbsDomain
 	q *C.struct_ibv_qp
-	w C.evr_work // of the call under way
+	w C.evr_work // of the current call
 }
 
 func (d *verbsDomain) pair() (queue, error) {

@@ -2,7 +2,7 @@
 
 package rdma
 
-// Missing says why this binary has no verbs; nil: it has.
+// Missing says why this binary has no verbs; nil if it has them.
 var Missing = ErrNotBuilt
 
 func openDevice([]string) (device, error) { return nil, ErrNotBuilt }

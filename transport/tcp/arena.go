@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An arena is memory of huge pages, which the kernel copies from and to with less work
-// than the heap, or memory that sendfile can send from: a file without a name. It is
-// mapped piece by piece. The pieces go back with close, not before.
+// An arena is memory of huge pages, which the kernel copies with less work than the heap, or an
+// unnamed file, which sendfile can send from. It is mapped piece by piece. Only close unmaps the
+// pieces.
 type arena struct {
 	fd     int     // of the file; -1: huge pages
 	size   int64   // of the file
 	pieces []piece // by address
-	room   []byte  // of the newest piece, not given out yet
+	room   []byte  // unused rest of the newest piece
 	last   int     // piece of the last find
-	moved  func()  // called when a part of a piece of huge pages is there; nil: nobody wants to know
+	moved  func()  // called for each populated part of a piece of huge pages; may be nil
 }
 
 type piece struct {
@@ -30,16 +30,16 @@ type piece struct {
 }
 
 const (
-	// pieceSize is the least that the arena grows by.
+	// pieceSize is the least growth of an arena.
 	pieceSize = 1 << 20
-	// hugePage is the size of a huge page of most machines, and the least that their arena
-	// grows by. It is for messages from leastHuge on; smaller gain less than the page costs.
+	// hugePage is the size of a huge page on most machines, and the least growth of an arena of
+	// them. It is for messages from leastHuge on; smaller ones gain less than the page costs.
 	hugePage  = 2 << 20
 	leastHuge = 64 << 10
-	// populated is how much memory is got at a time. A virtual machine may take seconds for
-	// each gigabyte that its host has to find first.
+	// populated is the unit of populating memory. A virtual machine may take seconds for each
+	// gigabyte that its host has to find first.
 	populated = 16 << 20
-	// arenaAlign keeps what is given out apart in the caches.
+	// arenaAlign puts pieces of memory on separate cache lines.
 	arenaAlign = 64
 )
 
@@ -48,7 +48,7 @@ func (a *arena) ofFile() bool { return a != nil && a.fd >= 0 }
 
 func newArena() (*arena, error) {
 	if bits.UintSize < 64 {
-		return nil, errors.New("sendfile: needs a 64-bit machine") // its call counts in 32 bits there
+		return nil, errors.New("sendfile: needs a 64-bit machine") // the call counts in 32 bits elsewhere
 	}
 	fd, err := unix.MemfdCreate("evbench", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *arena) grow(n int) bool {
 	return true
 }
 
-// growHuge maps a page more than it gives out: huge pages lie at multiples of their size.
+// growHuge maps one page more than requested: huge pages start at multiples of their size.
 func (a *arena) growHuge(n int) bool {
 	n = (n + hugePage - 1) / hugePage * hugePage
 	mem, err := unix.Mmap(-1, 0, n+hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -102,9 +102,9 @@ func (a *arena) growHuge(n int) bool {
 	a.pieces = append(a.pieces, piece{mem: mem, base: address(mem)})
 	skip := -address(mem) % hugePage
 	a.room = mem[skip : skip+uintptr(n)]
-	_ = unix.Madvise(a.room, unix.MADV_HUGEPAGE) // where there are none, small ones do
+	_ = unix.Madvise(a.room, unix.MADV_HUGEPAGE) // without huge pages, small ones do
 	for part := range slices.Chunk(a.room, populated) {
-		_ = unix.Madvise(part, unix.MADV_POPULATE_WRITE) // now, and not in what is measured
+		_ = unix.Madvise(part, unix.MADV_POPULATE_WRITE) // now, not in the measured part
 		if a.moved != nil {
 			a.moved()
 		}
@@ -114,8 +114,8 @@ func (a *arena) growHuge(n int) bool {
 
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
 
-// find returns where in the file b lies, if it does. O(log pieces), and O(1)
-// where the piece is that of the call before.
+// find returns the offset in the file of b, if b lies there. O(log pieces), and O(1) for the piece
+// of the previous call.
 func (a *arena) find(b []byte) (offset int64, ok bool) {
 	if len(a.pieces) == 0 || len(b) == 0 {
 		return 0, false
@@ -134,7 +134,7 @@ func (a *arena) find(b []byte) (offset int64, ok bool) {
 
 func (p *piece) holds(at uintptr) bool { return at >= p.base && at-p.base < uintptr(len(p.mem)) }
 
-// close takes all memory back. A nil arena has none.
+// close unmaps all memory. A nil arena has none.
 func (a *arena) close() {
 	if a == nil {
 		return

@@ -194,7 +194,6 @@ func allocations(t *testing.T, eps []*Endpoint, work func(t *testing.T, e *Endpo
 	return testing.AllocsPerRun(200, all)
 }
 
-// both returns a send to the other rank and a receive from it.
 func both(e *Endpoint, size int) []transport.Op {
 	ops := make([]transport.Op, 2)
 	for i, k := range []transport.Kind{transport.Send, transport.Recv} {

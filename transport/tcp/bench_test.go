@@ -11,7 +11,6 @@ import (
 
 	"evbench/barrier"
 	"evbench/internal/expect"
-	"evbench/transport"
 )
 
 // BenchmarkBarrier reports the median time of one barrier, in µs. A barrier's time is from the last exit of the
@@ -67,46 +66,4 @@ func reportMedian(b *testing.B, exits [][]time.Duration) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2])/1e3, "median-µs")
 	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkExchange reports what all ranks together send in a linear shift.
-func BenchmarkExchange(b *testing.B) {
-	for _, n := range []int{4, 8} {
-		for _, size := range []int{64 << 10, 1 << 20} {
-			b.Run(fmt.Sprintf("n=%d/KiB=%d", n, size>>10), func(b *testing.B) {
-				manyProcs(b, n)
-				eps := group(b, n, Options{}, barrier.Tournament, transport.Single)
-				b.SetBytes(int64(n * size))
-				b.ResetTimer()
-				var g errgroup.Group
-				for _, e := range eps {
-					g.Go(func() error { return phases(b, e, n, size) })
-				}
-				expect.Must(b, g.Wait())
-			})
-		}
-	}
-}
-
-// phases does b.N phases of a synchronised linear shift.
-func phases(b *testing.B, e *Endpoint, n, size int) error {
-	w, err := barrier.New(barrier.Tournament, e.Rank(), n)
-	if err != nil {
-		return err
-	}
-	ops := []transport.Op{
-		{Kind: transport.Send, Path: transport.Single, Head: make([]byte, transport.HeadSize), Body: e.Alloc(size)},
-		{Kind: transport.Recv, Path: transport.Single, Head: make([]byte, transport.HeadSize), Body: e.Alloc(size)},
-	}
-	for i := range b.N {
-		p := 1 + i%(n-1)
-		ops[0].Peer, ops[1].Peer = (e.Rank()+p)%n, (e.Rank()+n-p)%n
-		if err := e.Exchange(b.Context(), ops); err != nil {
-			return err
-		}
-		if err := w.Wait(b.Context(), e); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -8,8 +8,7 @@ import (
 	"evbench/transport"
 )
 
-// A key names a connection within an endpoint. We opened it to send data, or the
-// peer did.
+// A key names a connection within an endpoint. This rank opened it to send data, or the peer did.
 type key struct {
 	peer, path int
 	ours       bool
@@ -20,7 +19,7 @@ type task struct {
 	back *transport.Op
 }
 
-// A queue of tasks keeps its memory.
+// A queue of tasks reuses its memory.
 type queue struct {
 	tasks []task
 	first int
@@ -40,43 +39,42 @@ func (q *queue) push(t task) {
 
 func (q *queue) pop() task {
 	t := q.tasks[q.first]
-	q.tasks[q.first] = task{} // lets go of the buffers
+	q.tasks[q.first] = task{} // releases the buffers
 	if q.first++; q.first == len(q.tasks) {
 		q.tasks, q.first = q.tasks[:0], 0
 	}
 	return t
 }
 
-// A conn is one connection. Each direction carries one stream: on one that is
-// ours, data goes out and requests come in; on one that is the peer's, the
-// other way round.
+// A conn is one connection. Each direction carries one stream. On one of ours, data goes out and
+// requests come in; on the peer's, it is the other way round.
 type conn struct {
 	key
 	id int // in Endpoint.conns
 	fd int // -1 until the peer has opened it
 
-	// What epoll has told since the last EAGAIN. It tells only changes.
+	// What epoll has reported since the last EAGAIN. It reports only changes.
 	readable, writable bool
-	hup                bool // the peer will send no more: no further change will tell
-	quiet              bool // … and that is fine
+	hup                bool // the peer will send no more: epoll reports no further change
+	quiet              bool // hup is no error here
 	active             bool // is in Endpoint.active
-	asleep             bool // is in Endpoint.asleep: the Pacer lets nothing through yet
-	leaving            bool // is in Endpoint.leaving: all of the first message of out is written
+	asleep             bool // is in Endpoint.asleep: the Pacer does not permit a write yet
+	leaving            bool // is in Endpoint.leaving: the first message of out is fully written
 	drain              drain
 
 	out, in         queue
 	outHead, inHead [frameSize]byte
 	sent, got       int  // of the first message of out and in, its frame included
-	begun           bool // the head of the first message of in has been looked at
-	size            int  // of the body that comes in, once its head has been looked at
+	begun           bool // the head of the first message of in has been parsed
+	size            int  // of the incoming body, once its head has been parsed
 	pace            pacing
 
-	filled int             // messages in a row that took all the room they had
-	behind [frameSize]byte // what a read may find behind a message
-	ahead  []byte          // what has been read of later messages, if not to where it belongs
+	filled int             // messages in a row that filled their buffers
+	behind [frameSize]byte // buffer for bytes read behind a message
+	ahead  []byte          // bytes of later messages that were read but not delivered
 
 	stirred bool   // is in Endpoint.stirred
-	resent  uint32 // segments, when that was last asked
+	resent  uint32 // segments, at the last query
 }
 
 func (c *conn) kinds() (out, in byte) {
@@ -89,15 +87,14 @@ func (c *conn) kinds() (out, in byte) {
 func (c *conn) canSend() bool { return c.writable && !c.asleep && !c.leaving && !c.out.empty() }
 func (c *conn) canRead() bool { return (c.readable && !c.quiet || c.ready()) && !c.in.empty() }
 
-// ready reports whether there is something to go on with that has been read before: the head
-// of a message that nobody has looked at, or more.
+// ready reports whether bytes read earlier are left to process: an unparsed head, or more.
 func (c *conn) ready() bool { return !c.begun && c.got >= frameSize || len(c.ahead) > 0 }
 
 func (c *conn) failed(op string, err error) error {
 	return &transport.PeerError{Peer: c.peer, Op: op, Err: err}
 }
 
-// send writes as much of the first message as one call takes.
+// send writes as much of the first message as one call accepts.
 func (e *Endpoint) send(c *conn) error {
 	t := c.out.front()
 	if c.sent == 0 {
@@ -146,21 +143,21 @@ func (e *Endpoint) sent(c *conn) {
 	e.finished(t, len(t.op.Body))
 }
 
-// The kernel is asked whether it has sent what it was given when that should be so by the
-// rate of late, between these bounds.
+// The time to the next query whether the kernel has sent its bytes, predicted from its recent rate,
+// lies between these bounds.
 const (
 	leastLook = 100 * time.Microsecond
 	mostLook  = 2 * time.Millisecond
 )
 
-// A drain is how fast the kernel sends what it was given, by looking at a connection.
+// A drain measures how fast the kernel sends the bytes of a connection.
 type drain struct {
-	bytes int // were unsent
+	bytes int // unsent
 	at    time.Time
 }
 
-// depart finishes the messages that the kernel has sent. It reports whether there are any,
-// and how long to wait before it is asked about the others.
+// depart finishes the messages that the kernel has sent. It reports whether there were any, and how
+// long to wait before the next query.
 func (e *Endpoint) depart() (some bool, wait time.Duration) {
 	still, now := e.leaving[:0], time.Now()
 	wait = mostLook
@@ -185,14 +182,14 @@ func (e *Endpoint) depart() (some bool, wait time.Duration) {
 	return some, wait
 }
 
-// move writes up to limit bytes of the first message, from where it stands.
+// move writes up to limit bytes of the first message, from its current position.
 func (e *Endpoint) move(c *conn, body []byte, limit int) (int, unix.Errno) {
 	if offset, found := e.mapped(body); found {
 		return e.writeFile(c, offset, limit)
 	}
 	n, errno := e.write(c, body, limit)
 	if n < limit {
-		c.writable = false // the buffer is full: epoll will tell when it no longer is
+		c.writable = false // the buffer is full: epoll reports when it has room
 	}
 	return n, errno
 }
@@ -208,7 +205,7 @@ func (e *Endpoint) write(c *conn, body []byte, limit int) (int, unix.Errno) {
 	return e.both.transmit(c.fd, head, body[:limit-len(head)])
 }
 
-// mapped returns where a body lies in the arena, if it is to go out from there.
+// mapped returns the offset of a body in the arena, if sendfile should send it.
 func (e *Endpoint) mapped(body []byte) (offset int64, found bool) {
 	if !e.arena.ofFile() || len(body) < e.group.least() {
 		return 0, false
@@ -216,9 +213,8 @@ func (e *Endpoint) mapped(body []byte) (offset int64, found bool) {
 	return e.arena.find(body)
 }
 
-// writeFile writes from a body that lies in the arena. A head before it waits in
-// the socket for what follows. That sendfile writes less than it could is no sign
-// of a full buffer: a signal may end it.
+// writeFile writes from a body in the arena. A head before it waits in the socket for the body. A
+// short count of sendfile does not mean a full buffer: a signal may end the call.
 func (e *Endpoint) writeFile(c *conn, offset int64, limit int) (int, unix.Errno) {
 	if at := c.sent - frameSize; at >= 0 {
 		return sendFile(c.fd, e.arena.fd, offset+int64(at), limit)
@@ -230,7 +226,7 @@ func (e *Endpoint) writeFile(c *conn, offset int64, limit int) (int, unix.Errno)
 	}
 	k, errno := sendFile(c.fd, e.arena.fd, offset, limit-n)
 	if errno == unix.EAGAIN || errno == unix.EINTR {
-		errno = 0 // the next call will see it again
+		errno = 0 // the next call gets it again
 	}
 	return n + k, errno
 }

@@ -20,20 +20,20 @@ type call struct {
 	token    string
 	fd       int
 	stage    stage
-	got      int // bytes of the greeting, or of the answer
+	got      int // bytes received of the greeting, or of the answer
 	heard    [max(greetingSize, answerSize)]byte
 	theirs   nonce
 	said     []byte // the preface
 
-	until time.Time // a peer without a route to it may get one until then
+	until time.Time // a missing route to the peer is tolerated until then
 	again time.Time // when to try again; zero: the attempt is under way
 }
 
-// retryEvery is how soon a call for which there was no route is tried again.
+// retryEvery is the interval of retries of a call without a route.
 const retryEvery = 10 * time.Millisecond
 
-// How long a peer may be without a route to it. A network that routes itself settles while a
-// case is set up, whose links have just changed; later the context says how long.
+// How long a route to a peer may be missing. A self-routing network settles during the set-up of a
+// case, after changes of its links; later ctx sets the limit.
 const (
 	settling = 2 * time.Second
 	always   = 365 * 24 * time.Hour
@@ -48,7 +48,7 @@ const (
 	opened
 )
 
-// String says what a call waits for.
+// String says what a call is waiting for.
 func (s stage) String() string {
 	return [...]string{"not connected", "connected, not greeted", "greeted, not answered", "open"}[s]
 }
@@ -68,8 +68,7 @@ func (e *Endpoint) calls(kind byte, paths []Path) []*call {
 	return out
 }
 
-// source returns the address to bind to, or "" where the own address is not a
-// particular one.
+// source returns the address to bind to, or "" if the own address is unspecified.
 func source(own string) string {
 	a, err := netip.ParseAddrPort(own)
 	if err != nil || a.Addr().IsUnspecified() {
@@ -78,11 +77,11 @@ func source(own string) string {
 	return netip.AddrPortFrom(a.Addr(), 0).String()
 }
 
-// callsUnderWay is how many calls of an endpoint are made at once: all servers of a large
-// tree that called all others at once would only make each other wait.
+// callsUnderWay is how many calls of an endpoint are under way at once: if all servers of a large
+// tree called all others at once, they would only slow each other down.
 const callsUnderWay = 16
 
-// dial opens all calls, in their order. On an error none is left open.
+// dial opens all calls, in their order. On an error none stays open.
 func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 	defer func() {
 		if err != nil {
@@ -107,13 +106,13 @@ func (e *Endpoint) dial(ctx context.Context, calls []*call) (err error) {
 	return finish(ctx, calls, e.group.Moved)
 }
 
-// begin connects, or sees to it that it is tried again.
+// begin connects, or schedules a retry.
 func (c *call) begin() error {
 	c.again = time.Time{}
 	return c.excuse(c.connect())
 }
 
-// excuse returns err, unless it is one to be patient with.
+// excuse returns err, unless it is worth a retry.
 func (c *call) excuse(err error) error {
 	now := time.Now()
 	if now.Before(c.until) && (errors.Is(err, unix.ENETUNREACH) || errors.Is(err, unix.EHOSTUNREACH)) {
@@ -123,7 +122,7 @@ func (c *call) excuse(err error) error {
 	return err
 }
 
-// due begins the calls whose time has come, and returns whether any waits for its time.
+// due begins the calls that are due, and returns whether any is waiting.
 func due(calls []*call) (waiting bool, err error) {
 	for _, c := range calls {
 		if !c.again.IsZero() && time.Until(c.again) <= 0 {
@@ -140,8 +139,8 @@ func (c *call) failed(err error) error {
 	return &transport.PeerError{Peer: c.dst, Op: "connect", Err: fmt.Errorf("%v at %s: %w", c.where(), c.to, outOfFiles(err))}
 }
 
-// socket makes the socket, bound to its source. The port is chosen when it
-// connects: all sockets of a server may then use all ports.
+// socket makes the socket, bound to its source. The port is chosen at connect, so that all sockets
+// of a server can use all ports.
 func (c *call) socket(o *Options) error {
 	_, family, err := sockaddr(c.to)
 	if err != nil {
@@ -168,8 +167,8 @@ func (c *call) socket(o *Options) error {
 	return nil
 }
 
-// connect begins an attempt. An attempt may outlive the error for which it is tried again: an
-// ICMP message that came while the kernel held the socket is reported, and the attempt goes on.
+// connect begins an attempt. An attempt may survive the error that causes a retry: an ICMP message
+// that arrived while the kernel held the socket is reported, and the attempt goes on.
 func (c *call) connect() error {
 	to, _, err := sockaddr(c.to)
 	if err != nil {
@@ -183,8 +182,8 @@ func (c *call) connect() error {
 	}
 }
 
-// finish begins the calls, in their order, and drives them until all are open or ctx ends.
-// moved, where it is not nil, is called for each that has opened.
+// finish begins the calls, in their order, and drives them until all are open or ctx ends. It calls
+// moved, if not nil, for each opened call.
 func finish(ctx context.Context, calls []*call, moved func()) error {
 	all, calls := calls, calls[:0:0]
 	bell, err := newBell()
@@ -256,7 +255,7 @@ func advance(calls []*call, fds []unix.PollFd) error {
 	return nil
 }
 
-// notOpen names the first call that is not open, and how many there are.
+// notOpen names the first call that is not open, and their number.
 func notOpen(calls []*call, err error) error {
 	var first *call
 	n := 0
@@ -301,8 +300,7 @@ func (c *call) step() error {
 	return nil
 }
 
-// hear reads what there is of a message of so many bytes, and reports whether that is
-// all of it.
+// hear reads the available part of a message of size bytes, and reports whether it is complete.
 func (c *call) hear(size int) (whole bool, err error) {
 	n, err := unix.Read(c.fd, c.heard[c.got:size])
 	switch {
@@ -317,8 +315,7 @@ func (c *call) hear(size int) (whole bool, err error) {
 	return c.got == size, nil
 }
 
-// introduce answers a greeting. A new connection has room for a preface: it goes out
-// whole.
+// introduce answers a greeting with the preface. A new connection has room for all of it.
 func (c *call) introduce() (err error) {
 	if c.theirs, err = readGreeting(c.heard[:greetingSize]); err != nil {
 		return err

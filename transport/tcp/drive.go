@@ -11,18 +11,17 @@ import (
 	"evbench/transport"
 )
 
-// lookEvery is after how many busy rounds the kernel is asked what else is
-// ready.
+// lookEvery is after how many busy rounds epoll is queried again.
 const lookEvery = 16
 
-// drive moves bytes until enough, or until something ends it.
+// drive moves bytes until enough, or until the endpoint or ctx ends.
 func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 	e.hook.Set(ctx, e.ring)
 	for round := 1; ; round++ {
 		switch {
 		case e.closed.Load():
 			return transport.ErrClosed
-		case enough(): // what is done is reported before what went wrong
+		case enough(): // done operations are reported before errors
 			return nil
 		case e.err != nil:
 			return e.err
@@ -33,13 +32,13 @@ func (e *Endpoint) drive(ctx context.Context, enough func() bool) error {
 	}
 }
 
-// once does what can be done now or, if that is nothing, waits.
+// once does the work that is possible now or, if there is none, waits.
 func (e *Endpoint) once(round int) error {
 	wait := e.rouse()
 	if len(e.leaving) > 0 {
 		some, d := e.depart()
 		if some {
-			return nil // which may be enough
+			return nil // may be enough
 		}
 		if wait < 0 || wait > d {
 			wait = d
@@ -87,8 +86,7 @@ func (e *Endpoint) turn(c *conn) error {
 	return nil
 }
 
-// wait sleeps until a socket is ready, the bell rings, or d has passed; a
-// negative d means for ever.
+// wait sleeps until a socket is ready, the bell rings, or d has passed; a negative d means forever.
 func (e *Endpoint) wait(d time.Duration) error {
 	timeout := -1
 	if d >= 0 {
@@ -113,8 +111,8 @@ func (e *Endpoint) wait(d time.Duration) error {
 	return nil
 }
 
-// poll returns what epoll has to tell. First it looks and sleeps with the
-// processor in hand, if it may; only who sleeps for long gives it away.
+// poll returns the events of epoll. It first polls and sleeps without releasing the processor, if
+// it may; it releases the processor only for a long sleep.
 func (e *Endpoint) poll(timeout int) (int, unix.Errno) {
 	short := timeout
 	if timeout < 0 && alone() {
@@ -162,8 +160,7 @@ func (e *Endpoint) event(ev unix.EpollEvent) error {
 	return nil
 }
 
-// A bell wakes a thread that waits in poll. It may be rung from anywhere, also
-// when it has been closed.
+// A bell wakes a thread that waits in poll. Any goroutine may ring it, even after its close.
 type bell struct {
 	mu     sync.Mutex
 	fd     int
@@ -203,21 +200,20 @@ func (b *bell) close() {
 	}
 }
 
-// A spinner looks again and again, for a short while, before a thread sleeps: to wake a thread takes
-// as long as a phase of small fragments. Between two looks it lets others run. After each miss twice
-// as many waits go by without it.
+// A spinner checks again and again, for a short while, before a thread sleeps: waking a thread
+// takes as long as a phase of small fragments. Between two checks it lets other goroutines run.
+// After each miss twice as many waits go by without spinning.
 type spinner struct {
 	misses int // in a row
-	skip   int // waits that go by
+	skip   int // waits without spinning left
 }
 
 const (
 	spinFor   = 200 * time.Microsecond
-	maxMisses = 6 // then one wait in 2^6 is tried
+	maxMisses = 6 // then one wait in 2^6 spins
 )
 
-// until returns true as soon as ready does, and false when that takes too long
-// or was not tried.
+// until returns true as soon as ready does, and false if that takes too long or was skipped.
 func (s *spinner) until(ready func() bool) bool {
 	if s.skip > 0 {
 		s.skip--

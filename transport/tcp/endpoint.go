@@ -19,7 +19,7 @@ import (
 type Endpoint struct {
 	l     *Listener
 	group Group
-	files int64 // that its connections take
+	files int64 // of its connections
 	pacer Pacer
 
 	closed atomic.Bool
@@ -28,12 +28,12 @@ type Endpoint struct {
 	ring   func() // bell.ring, made once
 
 	newMu sync.Mutex
-	fresh []arrival // not yet attached
+	fresh []arrival // not attached yet
 
 	openMu sync.Mutex
 	opened map[Path]bool // by this rank
 
-	run   sync.Mutex // held by every call that uses what follows
+	run   sync.Mutex // held by every call that uses the fields below
 	conns []*conn
 	find  map[key]*conn
 	polling
@@ -47,22 +47,22 @@ type Endpoint struct {
 	sig signals
 }
 
-// A polling is which connections may go on, and what the kernel says about them.
+// A polling is the connections that may continue, and the kernel's reports about them.
 type polling struct {
 	epoll   int
 	events  []unix.EpollEvent
-	active  []*conn // may be able to go on
+	active  []*conn // may be able to continue
 	asleep  []*conn
 	leaving []*conn
-	perByte float64 // ns that the kernel took of late to send a byte of them
+	perByte float64 // recent time of the kernel to send a byte of them, in ns
 	spin    spinner
-	stirred []*conn // whose segments may have been sent again since that was last asked
-	resent  uint64  // segments of conns; of all there is, once it is closed
+	stirred []*conn // that may have sent segments again since the last query
+	resent  uint64  // segments sent again on conns; on all connections after Close
 }
 
-// Connect opens a group's endpoint: every connection that this rank needs is
-// open when it returns, and those that others open are taken from then on. Once
-// it has returned on all ranks, all connections are there.
+// Connect opens a group's endpoint: every connection that this rank needs is open when it returns.
+// The endpoint accepts the connections of others from then on. Once Connect has returned on all
+// ranks, all connections exist.
 func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	if err := g.validate(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (l *Listener) Connect(ctx context.Context, g Group) (*Endpoint, error) {
 	return e, nil
 }
 
-// join opens the connections of a new endpoint and takes those that peers have opened.
+// join opens the connections of a new endpoint and takes those opened by peers.
 func (e *Endpoint) join(ctx context.Context) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -97,7 +97,7 @@ func (e *Endpoint) join(ctx context.Context) error {
 	return e.takeFresh()
 }
 
-// newEndpoint makes an endpoint without connections. Close ends it.
+// newEndpoint makes an endpoint without connections. Close frees it.
 func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
 	e := &Endpoint{l: l, group: g, files: g.files(), pacer: l.o.Pace, find: map[key]*conn{}, opened: map[Path]bool{}, polling: polling{events: make([]unix.EpollEvent, 128)}}
 	e.sig.init(g.Partners)
@@ -119,8 +119,8 @@ func (l *Listener) newEndpoint(g Group) (*Endpoint, error) {
 	return e, nil
 }
 
-// memory opens the arena: that of a file if payload is to go out by sendfile. Where the
-// choice is left to us, a system without that is no error.
+// memory opens the arena: a file if payload is to go out by sendfile. If sendfile was not asked
+// for, a system without it is no error.
 func (g *Group) memory(paced bool) (*arena, error) {
 	if g.io(paced) == Copy {
 		if paced || g.Message > 0 && g.Message < leastHuge {
@@ -135,8 +135,8 @@ func (g *Group) memory(paced bool) (*arena, error) {
 	return a, err
 }
 
-// Extend opens what a new plan needs on top; paths that are open stay so. While links die,
-// a path may have no route for a moment: it is tried until ctx ends.
+// Extend opens the further paths of a new plan; open paths stay open. While links fail, a path may
+// have no route for a moment: Extend retries until ctx ends.
 func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -149,7 +149,7 @@ func (e *Endpoint) Extend(ctx context.Context, need []Path) error {
 	return e.open(ctx, need, nil, always)
 }
 
-// open opens what is missing. A peer without a route to it may get one within patience.
+// open opens the missing connections. A missing route to a peer is tolerated within patience.
 func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patience time.Duration) error {
 	var paths, pairs []Path
 	seen := map[Path]bool{}
@@ -187,8 +187,8 @@ func (e *Endpoint) open(ctx context.Context, need []Path, partners []int, patien
 	return nil
 }
 
-// Opened reports whether all these paths are open, so that Extend would have nothing to
-// do. It may be called at any time, by any goroutine.
+// Opened reports whether all these paths are open, so that Extend would do nothing. Any goroutine
+// may call it at any time.
 func (e *Endpoint) Opened(need []Path) bool {
 	e.openMu.Lock()
 	defer e.openMu.Unlock()
@@ -217,8 +217,8 @@ func (e *Endpoint) listen(fd, id int, events uint32) error {
 	return nil
 }
 
-// attach gives an open socket to its connection. Only changes are told from
-// then on, so that a phase needs no call to say what to wait for.
+// attach gives an open socket to its connection. epoll reports only changes from then on, so that a
+// phase needs no call to register interest.
 func (e *Endpoint) attach(c *conn, fd int) error {
 	c.fd = fd
 	if err := bound(fd, e.group.SockBuf); err != nil {
@@ -231,7 +231,7 @@ func (e *Endpoint) attach(c *conn, fd int) error {
 	}
 	c.readable, c.writable = true, true
 	e.activate(c)
-	e.ask(c) // opening it may have taken more than one segment
+	e.ask(c) // opening may have taken several segments
 	return e.listen(fd, c.id, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
 
@@ -240,8 +240,8 @@ func (e *Endpoint) expects(p preface) bool {
 	return p.dst == e.group.Rank && p.src < len(e.group.Peers)
 }
 
-// arrive takes a connection that a peer has opened: here and now, if the endpoint does nothing
-// else. Else its first phase would begin with what many connections need.
+// arrive takes a connection that a peer has opened: at once, if the endpoint is idle. Otherwise its
+// first phase would begin with the set-up of many connections.
 func (e *Endpoint) arrive(a arrival) {
 	if a.kind == kindBarrier {
 		e.sig.add(a.src, a.fd)
@@ -276,7 +276,6 @@ func (e *Endpoint) takeFresh() error {
 	return err
 }
 
-// Rank returns the rank of the endpoint.
 func (e *Endpoint) Rank() int { return e.group.Rank }
 
 // IO returns how payload moves: Copy or Sendfile.
@@ -287,9 +286,8 @@ func (e *Endpoint) IO() string {
 	return Copy
 }
 
-// Alloc returns n bytes, which are gone when the endpoint is closed. Where IO is
-// Sendfile, those that have been sent may still be on their way, not copied:
-// nobody may change them until then. What is received into may be overwritten.
+// Alloc returns n bytes, which are invalid after Close. If IO is Sendfile, sent bytes may still be
+// in transit without a copy: they must not change until Close. Receive buffers may be overwritten.
 func (e *Endpoint) Alloc(n int) []byte {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -308,7 +306,6 @@ func (e *Endpoint) usable() error {
 	return e.err
 }
 
-// Exchange does one phase.
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -336,7 +333,6 @@ func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 
 func (e *Endpoint) exchanged() bool { return e.missing == 0 }
 
-// Post queues operations.
 func (e *Endpoint) Post(ops []transport.Op) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -352,7 +348,6 @@ func (e *Endpoint) Post(ops []transport.Op) error {
 	return nil
 }
 
-// Poll waits until something posted is done.
 func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -369,7 +364,6 @@ func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 
 func (e *Endpoint) reportable() bool { return len(e.done) > 0 || e.woken.Load() }
 
-// Wake lets a Poll return.
 func (e *Endpoint) Wake() {
 	e.woken.Store(true)
 	e.bell.ring()
@@ -428,9 +422,9 @@ func (e *Endpoint) stir(c *conn) {
 	}
 }
 
-// Retransmits returns the segments that the kernel sent again, over all
-// connections. It asks about those alone that have sent since the last time, or whose
-// last bytes had not arrived then: thousands may be open and idle.
+// Retransmits returns the segments that the kernel sent again, over all connections. It queries
+// only connections that have sent since the last query, or had unacknowledged bytes then: thousands
+// may be open and idle.
 func (e *Endpoint) Retransmits() uint64 {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -458,8 +452,8 @@ func (e *Endpoint) retransmits() uint64 {
 	return sum
 }
 
-// ask counts what a connection sent again since that was last asked, and reports whether
-// it may yet send again what it has sent.
+// ask counts the segments a connection sent again since the last query, and reports whether it may
+// still send some again.
 func (e *Endpoint) ask(c *conn) (more bool) {
 	info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -475,13 +469,13 @@ func (e *Endpoint) Close() error {
 	if e.closed.Swap(true) {
 		return nil
 	}
-	e.l.leave(e) // nothing arrives from now on
+	e.l.leave(e) // no connection arrives from now on
 	e.bell.ring()
 	e.sig.shutdown()
 	e.run.Lock()
 	defer e.run.Unlock()
 	e.hook.Clear()
-	_ = e.takeFresh() // to be closed with the others
+	_ = e.takeFresh() // closed with the others below
 	e.resent = e.retransmits()
 	for _, c := range e.conns {
 		if c.fd >= 0 {

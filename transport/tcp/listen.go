@@ -15,12 +15,11 @@ import (
 	"evbench/internal/port"
 )
 
-// handshakeTime is how long who connects may take to say who it is.
+// handshakeTime bounds the handshake of a new connection.
 const handshakeTime = 10 * time.Second
 
-// A Listener takes the connections of one server's endpoints, one group after
-// the other. Connections for a group that has not been opened here yet wait for
-// it.
+// A Listener takes the connections of one server's endpoints, one group after the other.
+// Connections for a group that is not open here yet wait for it.
 type Listener struct {
 	o    Options
 	ln   *net.TCPListener
@@ -41,7 +40,6 @@ type arrival struct {
 	fd int
 }
 
-// Listen starts to accept connections.
 func Listen(o Options) (*Listener, error) {
 	l := &Listener{
 		o: o, quit: make(chan struct{}), over: -1,
@@ -71,11 +69,11 @@ func Listen(o Options) (*Listener, error) {
 	return l, nil
 }
 
-// Addr returns the address that it listens on, "ip:port".
+// Addr returns the listening address, "ip:port".
 func (l *Listener) Addr() string { return l.ln.Addr().String() }
 
-// Close stops accepting and closes connections that no endpoint has taken. Open
-// endpoints keep theirs.
+// Close stops accepting and closes connections that no endpoint has taken. Open endpoints keep
+// theirs.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -108,13 +106,13 @@ func closeArrivals(as []arrival) {
 func (l *Listener) accept() {
 	port.Accept(l.ln.AcceptTCP, l.quit, func(c *net.TCPConn) {
 		if l.come(c) {
-			l.work.Go(func() { l.shake(c) }) // of its own: a slow stranger holds up nobody
+			l.work.Go(func() { l.shake(c) }) // its own goroutine: a slow stranger delays no other
 		}
 	}, l.crowded)
 }
 
-// come notes that somebody has connected, unless this is over. Where too many have, one of
-// them has to go.
+// come registers a new connection, unless the listener is closed. If there are too many, it closes
+// one of them.
 func (l *Listener) come(c *net.TCPConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,8 +126,8 @@ func (l *Listener) come(c *net.TCPConn) bool {
 	return true
 }
 
-// crowded makes room where nobody can come in: files may have run out, and the connections
-// of strangers take some.
+// crowded closes a stranger's connection when accept fails: files may have run out, and strangers
+// use some.
 func (l *Listener) crowded(err error) {
 	l.o.log("%s: accept: %v", l.Addr(), outOfFiles(err))
 	l.mu.Lock()
@@ -139,7 +137,7 @@ func (l *Listener) crowded(err error) {
 	}
 }
 
-// shake finds out who has connected.
+// shake does the handshake of a new connection.
 func (l *Listener) shake(c *net.TCPConn) {
 	defer func() { _ = c.Close() }()
 	a, err := l.greet(c)
@@ -159,15 +157,13 @@ func (l *Listener) shake(c *net.TCPConn) {
 	l.deliver(a)
 }
 
-// errCrowd: others needed the place.
+// errCrowd: the place was needed for another connection.
 var errCrowd = errors.New("too many unknown connections")
 
-// errLooked: who connected has gone without a word; it looked whether somebody is
-// here.
+// errLooked: the peer closed without sending; it only checked whether the port is open.
 var errLooked = errors.New("nothing was said")
 
-// greet greets who has connected, answers its preface, and takes the socket out of
-// the runtime's hands.
+// greet sends a greeting, answers the peer's preface, and detaches the socket from the runtime.
 func (l *Listener) greet(c *net.TCPConn) (arrival, error) {
 	if err := c.SetDeadline(time.Now().Add(handshakeTime)); err != nil {
 		return arrival{}, err
@@ -188,7 +184,7 @@ func (l *Listener) greet(c *net.TCPConn) (arrival, error) {
 	return arrival{p, fd}, nil
 }
 
-// ask returns the preface of one who may stay, and the proof that is due to it.
+// ask returns the preface of an admitted peer, and the proof to send to it.
 func (l *Listener) ask(c *net.TCPConn) (preface, proof, error) {
 	ours := port.Nonce()
 	if _, err := c.Write(greeting(ours)); err != nil {
@@ -207,14 +203,14 @@ func (l *Listener) ask(c *net.TCPConn) (preface, proof, error) {
 	}
 	if err != nil {
 		if r := err.(refusal); r != stranger {
-			_, _ = c.Write(answer(r, proof{})) // a courtesy
+			_, _ = c.Write(answer(r, proof{})) // a courtesy; the connection ends anyway
 		}
 	}
 	return p, own, err
 }
 
-// detach returns a descriptor of the connection that the runtime's poller does
-// not know; closing c takes the other one from it.
+// detach returns a descriptor of the connection that the runtime's poller does not know; closing c
+// removes the other one.
 func detach(c *net.TCPConn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -227,8 +223,7 @@ func detach(c *net.TCPConn) (int, error) {
 	return fd, dupErr
 }
 
-// admit decides whether a connection with a good token is wanted. Its error is
-// a refusal.
+// admit decides whether to accept a connection with a valid token. Its error is a refusal.
 func (l *Listener) admit(p preface) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +246,7 @@ func (l *Listener) forget(p preface) {
 	delete(l.taken, p)
 }
 
-// deliver gives the connection to its endpoint, or keeps it until that exists.
+// deliver gives the connection to its endpoint, or keeps it until the endpoint exists.
 func (l *Listener) deliver(a arrival) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -265,7 +260,7 @@ func (l *Listener) deliver(a arrival) {
 	}
 }
 
-// enter makes e the endpoint of its group and returns what has come for it.
+// enter makes e the endpoint of its group and gives it the waiting connections.
 func (l *Listener) enter(e *Endpoint) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -289,12 +284,12 @@ func (l *Listener) enter(e *Endpoint) error {
 	return nil
 }
 
-// leave ends e's group, and with it all groups before that nobody opened.
+// leave ends e's group and all earlier groups that are not open.
 func (l *Listener) leave(e *Endpoint) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[e.group.ID] != e {
-		return // it was refused
+		return // e was refused
 	}
 	delete(l.open, e.group.ID)
 	l.over = max(l.over, int64(e.group.ID))

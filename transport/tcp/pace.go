@@ -3,39 +3,39 @@ package tcp
 import "time"
 
 const (
-	// Chunks are a 32nd of a message, within these bounds: small enough for
-	// flows to share a link about fairly, large enough for timers to keep up.
+	// Chunks are a 32nd of a message, within these bounds: small enough for flows to share a link
+	// almost fairly, large enough for timers to keep up.
 	chunksPerMessage   = 32
 	minChunk, maxChunk = 4 << 10, 64 << 10
 
-	// chunksInFlight keeps a link busy while the thread wakes up for the chunk
-	// that has arrived. Where the Pacer cannot say beforehand when that is, a thread
-	// that wakes up late would lose time: then it has about a whole message.
+	// chunksInFlight keeps a link busy while the thread wakes up for an arrived chunk. If the Pacer
+	// cannot predict the arrival, a thread that wakes up late would lose time: then about a whole
+	// message is in flight.
 	chunksInFlight, chunksUnknown = 2, chunksPerMessage
 
-	// maxLate is how late a thread may wake up without the model noticing: the
-	// next chunk asks as of when the one before it arrived.
+	// maxLate is how late a thread may wake up without effect on the model: the next chunk asks as
+	// of the arrival of the one before.
 	maxLate = 20 * time.Millisecond
 )
 
-// A pacing is what the Pacer has said about the first message of a connection.
+// A pacing is the Pacer's answers about the first message of a connection.
 type pacing struct {
 	asked   int // bytes of the message reserved so far
 	allowed int // bytes that may be written
 	flying  [chunksUnknown]flying
 	n       int       // chunks in flight
-	as      time.Time // of when to ask next, if that is not long ago
-	retry   time.Time // the Pacer had no way; when to ask again
+	as      time.Time // time as of which to ask next, if it is recent
+	retry   time.Time // the Pacer had no path; when to ask again
 }
 
-// A flying chunk may be written when it is ready, or, as a flight, when it has landed;
-// that is not before.
+// A flying chunk may be written once it is ready or, if it is a flight, once it has landed, which
+// is never before ready.
 type flying struct {
 	ready         time.Time
 	bytes, flight int
 }
 
-// landed reports whether a chunk may be written, and else learns when to ask again.
+// landed reports whether a chunk may be written, or else updates when to ask again.
 func (f *flying) landed(pacer Pacer, now time.Time) (ok bool) {
 	if f.ready.After(now) {
 		return false
@@ -86,8 +86,8 @@ func (e *Endpoint) allowed(c *conn, total int) int {
 	return p.allowed
 }
 
-// asOf returns the time as of which to ask for the next chunk. The first of a
-// message asks as of now.
+// asOf returns the time as of which to reserve the next chunk. The first chunk of a message uses
+// now.
 func (p *pacing) asOf(now time.Time) time.Time {
 	if p.asked == 0 || now.Sub(p.as) > maxLate {
 		p.as = now
@@ -102,14 +102,14 @@ func (p *pacing) next() time.Time {
 	return p.retry
 }
 
-// sleep takes a connection out until the Pacer lets it go on.
+// sleep deactivates a connection until the Pacer permits a write.
 func (e *Endpoint) sleep(c *conn) {
 	c.asleep = true
 	e.asleep = append(e.asleep, c)
 }
 
-// rouse wakes the connections whose time has come, and returns how long the
-// next one has to sleep; negative means that none does.
+// rouse wakes the connections that are due, and returns the time until the next one is; negative if
+// none sleeps.
 func (e *Endpoint) rouse() time.Duration {
 	if len(e.asleep) == 0 {
 		return -1

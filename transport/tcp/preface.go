@@ -20,10 +20,9 @@ const (
 	maxSpine = 1 << 16
 )
 
-// A connection begins with three messages: a greeting of the one who listens, a
-// preface of the one who has connected, and an answer. Preface and answer prove the
-// token over the nonces of both, and over who the preface says it is: what one
-// connection has carried opens no other.
+// A connection begins with three messages: the listener's greeting, the dialler's preface, and the
+// listener's answer. Preface and answer prove the token over both nonces and the dialler's claimed
+// identity, so that a replay opens no other connection.
 
 // The roles of proofs on data connections.
 const (
@@ -48,14 +47,14 @@ func greeting(n nonce) []byte {
 func readGreeting(b []byte) (n nonce, err error) {
 	switch {
 	case string(b[:8]) != magic:
-		return n, errors.New("who answers there is no endpoint")
+		return n, errors.New("the program that answers there is not an evbench endpoint")
 	case b[8] != version || b[9] != 0:
 		return n, badVersion
 	}
 	return nonce(b[16:]), nil
 }
 
-// A preface says who has connected. On the wire, little endian:
+// A preface identifies the dialler. On the wire, little endian:
 //
 //	0  magic        8 bytes
 //	8  version      2
@@ -98,8 +97,7 @@ func (p *preface) encode(token string, theirs, ours nonce) []byte {
 	return append(b, own[:]...)
 }
 
-// A refusal is why a connection is not taken; it is also what the one who
-// opened it is told.
+// A refusal is why a connection is not accepted; the dialler gets it too.
 type refusal byte
 
 const (
@@ -109,7 +107,7 @@ const (
 	badField
 	over
 	twice
-	stranger // is told nothing
+	stranger // gets no answer
 )
 
 func (r refusal) Error() string {
@@ -130,8 +128,8 @@ func (r refusal) Error() string {
 	return "not a connection of this protocol"
 }
 
-// decode reads a preface of prefaceSize bytes, which answers a greeting with a nonce,
-// and returns the proof that its answer has.
+// decode reads a preface of prefaceSize bytes, which answers a greeting with nonce ours, and
+// returns the proof for the answer.
 func decode(b []byte, token string, ours nonce) (p preface, own proof, err error) {
 	le := binary.LittleEndian
 	said := b[:fieldsSize+port.NonceSize]
@@ -153,25 +151,25 @@ func decode(b []byte, token string, ours nonce) (p preface, own proof, err error
 	return p, port.Proof(token, roleListener, ours[:], said), nil
 }
 
-// An answer to a preface: the first six bytes of the magic, the version, the refusal,
-// and the proof of one who accepts.
+// An answer to a preface: the first six bytes of the magic, the version, the refusal, and the proof
+// of a listener that accepts.
 const answerSize = 8 + port.ProofSize
 
 func answer(r refusal, own proof) []byte {
 	return append(append([]byte(magic[:6]), version, byte(r)), own[:]...)
 }
 
-// readAnswer reads the answer to what was said after a greeting with a nonce.
+// readAnswer reads the answer to the preface said, sent after a greeting with nonce theirs.
 func readAnswer(b []byte, token string, theirs nonce, said []byte) error {
 	switch {
 	case string(b[:6]) != magic[:6]:
-		return errors.New("who answers there is no endpoint")
+		return errors.New("the program that answers there is not an evbench endpoint")
 	case b[6] != version:
 		return badVersion
 	case b[7] != byte(accepted):
 		return fmt.Errorf("refused: %w", refusal(b[7]))
 	case !port.Proven(b[8:answerSize], token, roleListener, theirs[:], said[:fieldsSize+port.NonceSize]):
-		return fmt.Errorf("who answers there does not know the secret of this run: %w", badToken)
+		return fmt.Errorf("the program that answers there does not know the secret of this run: %w", badToken)
 	}
 	return nil
 }
@@ -192,9 +190,9 @@ func putFrame(b *[frameSize]byte, kind byte, head []byte, body int) {
 	copy(b[8:], head)
 }
 
-var errFrame = errors.New("bytes that are no frame of this protocol")
+var errFrame = errors.New("the bytes are not a frame of this protocol")
 
-// bodySize returns the length of the body behind a frame's head.
+// bodySize returns the length of the body after a frame's head.
 func bodySize(b *[frameSize]byte, kind byte) (int, error) {
 	n := binary.LittleEndian.Uint32(b[4:])
 	if b[0] != frameMark || b[1] != kind || b[2] != 0 || b[3] != 0 || n > transport.MaxBody || kind == frameRequest && n > 0 {

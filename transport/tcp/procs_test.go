@@ -32,7 +32,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A job is what a rank does.
 type job struct {
 	Rank, N, Size, Rounds int
 	IO, Work              string
@@ -187,7 +186,6 @@ func meet(ctx context.Context, e *Endpoint, i int) error {
 	return e.Signal(ctx, 0, uint64(i))
 }
 
-// A rank is one that has been started.
 type rank struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -251,25 +249,6 @@ func TestProcessesExchange(t *testing.T) {
 	for _, io := range []string{Copy, Sendfile} {
 		for _, drop := range []bool{false, true} {
 			end(t, start(t, job{N: 3, Size: 300_000, Rounds: 20, IO: io, Drop: drop}))
-		}
-	}
-}
-
-// BenchmarkAllToAll reports what all ranks, each a process of its own, send
-// together when everybody sends to everybody, without phases.
-func BenchmarkAllToAll(b *testing.B) {
-	for _, drop := range []bool{false, true} {
-		for _, n := range []int{4, 8} {
-			for _, size := range []int{64 << 10, 1 << 20} {
-				for _, io := range []string{Copy, Sendfile} {
-					name := fmt.Sprintf("%s/n=%d/KiB=%d/%s", map[bool]string{false: "deliver", true: "discard"}[drop], n, size>>10, io)
-					b.Run(name, func(b *testing.B) {
-						took := end(b, start(b, job{N: n, Size: size, Rounds: b.N, IO: io, Drop: drop}))
-						b.ReportMetric(float64(n*(n-1)*size)*float64(b.N)/took.Seconds()/1e6, "MB/s")
-						b.ReportMetric(0, "ns/op")
-					})
-				}
-			}
 		}
 	}
 }

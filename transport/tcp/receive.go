@@ -10,8 +10,8 @@ import (
 	"evbench/transport"
 )
 
-// receive reads the head of the next message, or what there is of its body,
-// straight to where the caller wants it.
+// receive reads the head of the next message, or the available part of its body, straight into the
+// caller's memory.
 func (e *Endpoint) receive(c *conn) error {
 	if !c.begun && c.got < frameSize {
 		if err := e.receiveHead(c); err != nil || c.got < frameSize {
@@ -33,13 +33,13 @@ func (e *Endpoint) receive(c *conn) error {
 	return nil
 }
 
-// alike is after how many messages in a row that took all the room that they had the next one is
-// expected to do so, too.
+// alike is how many messages in a row must fill their buffers before the next is expected to do so,
+// too.
 const alike = 8
 
-// receiveHead reads what there is of a head. Where a message is likely to take all the room
-// that it has, its body is read with it: a call less for each message. putBack deals with
-// those that do not.
+// receiveHead reads the available part of a head. If the message is likely to fill its buffer, the
+// body is read in the same call, which saves a call for each message. putBack handles a wrong
+// guess.
 func (e *Endpoint) receiveHead(c *conn) error {
 	var body, behind []byte
 	if room := c.in.front().op.Body; c.filled >= alike && len(room) > 0 && c.got == 0 && len(c.ahead) == 0 {
@@ -53,7 +53,7 @@ func (e *Endpoint) receiveHead(c *conn) error {
 	return nil
 }
 
-// putBack keeps what has been read behind the end of a message, for the next.
+// putBack keeps the bytes read beyond the end of a message, for the next one.
 func (c *conn) putBack() {
 	over := c.got - frameSize - c.size
 	if over <= 0 {
@@ -69,8 +69,8 @@ func (c *conn) putBack() {
 	}
 }
 
-// receiveBody reads what there is of a body, and of the head behind it: under
-// load that saves a call for each message.
+// receiveBody reads the available part of a body and the head behind it: under load that saves a
+// call for each message.
 func (e *Endpoint) receiveBody(c *conn) error {
 	op := &c.in.front().op
 	rest := frameSize + c.size - c.got
@@ -95,8 +95,8 @@ func (e *Endpoint) receiveBody(c *conn) error {
 	return nil
 }
 
-// read fills up to three pieces of memory from what has been read ahead or, where there is
-// nothing, from what has come.
+// read fills up to three pieces of memory from the bytes read ahead or, if there are none, from the
+// socket.
 func (e *Endpoint) read(c *conn, x, y, z []byte) (n int, errno unix.Errno) {
 	if len(c.ahead) > 0 {
 		for _, piece := range [...][]byte{x, y, z} {
@@ -136,16 +136,15 @@ func (e *Endpoint) blocked(c *conn, errno unix.Errno) error {
 	return e.ended(c, errno)
 }
 
-// emptied notes that a read took n bytes where it wanted more: that is all there was, and
-// epoll will tell when there is more.
+// emptied notes that a read returned less than wanted: the socket is empty, and epoll reports new
+// bytes.
 func (c *conn) emptied(n, wanted int) {
 	if 0 < n && n < wanted && !c.hup {
 		c.readable = false
 	}
 }
 
-// received finishes the first message. What has been read beyond it is the next
-// one's head.
+// received finishes the first message. Bytes read beyond it belong to the head of the next one.
 func (e *Endpoint) received(c *conn) {
 	c.got -= frameSize + c.size
 	c.begun = false
@@ -172,8 +171,7 @@ func (e *Endpoint) begin(c *conn, t *task) error {
 	return nil
 }
 
-// ended deals with a connection that gives no more bytes. That no further
-// request comes is nothing bad.
+// ended handles a connection without further bytes. The end of a stream of requests is no error.
 func (e *Endpoint) ended(c *conn, errno unix.Errno) error {
 	if c.ours && c.got == 0 {
 		c.quiet = true

@@ -14,18 +14,17 @@ import (
 	"evbench/transport"
 )
 
-// signals are the connections to the partners in a barrier. Their sockets
-// block: the thread that waits for a signal is the one that the kernel wakes,
-// with nobody in between. To end a wait, all of them are shut down.
+// signals are the connections to the partners in a barrier. Their sockets block, so that the kernel
+// wakes the waiting thread directly. To end a wait, all of them are shut down.
 type signals struct {
 	mu    sync.Mutex
 	fds   map[int]int     // by rank: -1 until it is open
 	bell  chan struct{}   // holds a token when fds or dead has changed
-	inUse bool            // a call is under way,
-	done  <-chan struct{} // … which the end of this ends
+	inUse bool            // a call is under way
+	done  <-chan struct{} // its end ends the call
 	dead  bool
 
-	hook transport.Hook // of the call under way, as are spin and word
+	hook transport.Hook // of the current call, as are spin and word
 	spin spinner
 	word [8]byte
 }
@@ -51,22 +50,22 @@ func (s *signals) add(rank, fd int) {
 	transport.Ring(s.bell)
 }
 
-// napping has reads of a blocking socket return when a nap is over, or when the
-// runtime wants the thread: without a time-out they would go on after its signal.
+// napping makes reads of a blocking socket return after a nap, or when the runtime needs the
+// thread: without a time-out a read would resume after the runtime's signal.
 func napping(fd int) error {
 	tv := unix.NsecToTimeval(nap * int64(time.Millisecond))
 	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv)
 }
 
-// tcpRTOMin is TCP_RTO_MIN_US, which Linux has since 2025 (6.18 does, 6.12 does not).
+// tcpRTOMin is TCP_RTO_MIN_US, new in Linux in 2025 (6.18 has it, 6.12 does not).
 const tcpRTOMin = 45
 
-// signalRTO is how soon a signal that was lost is sent again. Nothing follows it that
-// would show the gap, so that everybody would stand still for the time-out of bulk data,
-// 200 ms or more; and one that only came late may well come twice.
+// signalRTO is how soon a lost signal is sent again. No later segment would show the gap, so all
+// ranks would stand still for the time-out of bulk data, 200 ms or more. A duplicate of a late
+// signal is harmless.
 const signalRTO = 20 * time.Millisecond
 
-// impatient has signals sent again soon, where the kernel can.
+// impatient makes the kernel send lost signals again soon, if it can.
 func impatient(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, tcpRTOMin, int(signalRTO.Microseconds()))
 }
@@ -120,8 +119,8 @@ func (s *signals) enter(ctx context.Context) {
 	}
 }
 
-// killer returns what ends the call under way, if it is still one with that
-// context: a context may well end after its calls have returned.
+// killer returns the function that ends the call under way, if it still has that context: a context
+// may end after its calls have returned.
 func (s *signals) killer(done <-chan struct{}) func() {
 	return func() {
 		s.mu.Lock()
@@ -138,8 +137,8 @@ func (s *signals) leave() {
 	s.mu.Unlock()
 }
 
-// Signal implements barrier.Peer. A ctx that ends it, or Await, in the middle
-// ends all barriers of the endpoint.
+// Signal implements barrier.Peer. If ctx ends during Signal or Await, all barriers of the endpoint
+// end.
 func (e *Endpoint) Signal(ctx context.Context, to int, seq uint64) error {
 	e.run.Lock()
 	defer e.run.Unlock()
@@ -176,19 +175,19 @@ func (e *Endpoint) partner(ctx context.Context, rank int) (int, error) {
 		}
 		fd, partner := e.sig.get(rank)
 		if !partner {
-			return -1, errors.New("it is no partner in this barrier")
+			return -1, errors.New("it is not a partner in this barrier")
 		}
 		if fd >= 0 {
 			return fd, nil
 		}
-		select { // it is for the partner to open, and it has not yet
+		select { // the partner opens it, and has not yet
 		case <-e.sig.bell:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// signalled returns the error of a call: that of ctx or Close, if they ended it.
+// signalled returns the error of a call: the error of ctx or Close, if they ended it.
 func (e *Endpoint) signalled(ctx context.Context, rank int, op string, err error) error {
 	if err == nil {
 		return nil
@@ -209,7 +208,7 @@ func (e *Endpoint) alive(ctx context.Context) error {
 func (s *signals) write(fd int) error {
 	for at := 0; at < len(s.word); {
 		n, errno := transmit(fd, s.word[at:], unix.MSG_DONTWAIT)
-		if errno == unix.EAGAIN { // nobody reads: then it may take its time
+		if errno == unix.EAGAIN { // the peer does not read: block from now on
 			n, errno = errnoOf(unix.Write(fd, s.word[at:]))
 		}
 		if errno != 0 && errno != unix.EINTR {
@@ -220,7 +219,7 @@ func (s *signals) write(fd int) error {
 	return nil
 }
 
-// read looks and sleeps with the processor in hand at first, if it may.
+// read first polls and sleeps without releasing the processor, if it may.
 func (s *signals) read(fd int) error {
 	hold := alone()
 	for at := 0; at < len(s.word); {
@@ -238,8 +237,7 @@ func (s *signals) read(fd int) error {
 	return nil
 }
 
-// hear waits for what comes of a signal; with the processor in hand, a nap at
-// most.
+// hear waits for bytes of a signal; while holding the processor, at most for a nap.
 func (s *signals) hear(fd int, b []byte, hold bool) (int, unix.Errno) {
 	if !hold {
 		return errnoOf(unix.Read(fd, b))
@@ -252,7 +250,7 @@ func (s *signals) hear(fd int, b []byte, hold bool) (int, unix.Errno) {
 	return take(fd, b, 0)
 }
 
-// errnoOf takes the result of a call apart as those of this package do.
+// errnoOf splits the result of a call like the calls of this package.
 func errnoOf(n int, err error) (int, unix.Errno) {
 	if err != nil {
 		return 0, err.(unix.Errno)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tune sets what a socket must have before it connects or listens.
+// tune sets the socket options needed before connect or listen.
 func (o *Options) tune(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return fmt.Errorf("TCP_NODELAY: %w", err)
@@ -36,9 +36,9 @@ func bound(fd, sockBuf int) error {
 	return nil
 }
 
-// urgent puts what is sent on a connection before the data of others, in the queues of this
-// machine's interfaces that look at it. It carries tokens, signals of the barrier and
-// acknowledgements, on which a port or a link waits.
+// urgent gives a connection's packets priority over data in those queues of this machine's
+// interfaces that support it. It is for tokens, barrier signals and acknowledgements, which a port
+// or a link waits for.
 func urgent(fd int) error {
 	const interactive = 6 // TC_PRIO_INTERACTIVE
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PRIORITY, interactive); err != nil {
@@ -47,7 +47,7 @@ func urgent(fd int) error {
 	return nil
 }
 
-// in runs f where sockets have to be made.
+// in runs f in the network namespace for sockets.
 func (o *Options) in(f func() error) error {
 	if o.In == nil {
 		return f()
@@ -61,7 +61,7 @@ func (o *Options) log(format string, args ...any) {
 	}
 }
 
-// sockaddr reads "ip:port" and returns it with its address family.
+// sockaddr parses "ip:port" and returns it with its address family.
 func sockaddr(addr string) (unix.Sockaddr, int, error) {
 	a, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -73,9 +73,8 @@ func sockaddr(addr string) (unix.Sockaddr, int, error) {
 	return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}, unix.AF_INET6, nil
 }
 
-// CheckFiles returns an error when this process may not have n more files open
-// than a process needs anyway. It raises the soft limit as far as the hard
-// limit allows.
+// CheckFiles returns an error if this process may not open n more files than a process needs
+// anyway. It raises the soft limit as far as the hard limit allows.
 func CheckFiles(n int) error {
 	const spare = 100
 	var lim unix.Rlimit

@@ -7,27 +7,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls of the hot path. The runtime is not told of them: its monitor takes
-// the processor from a thread that it sees in a call for long, and wakes up for
-// that every 20 µs, which costs a barrier a fifth of its time. Those on
-// non-blocking sockets are nothing but work. A call that may sleep keeps the
-// processor only as long as nobody else can need it, see alone.
+// The calls of the hot path bypass the runtime: its monitor takes the processor from a thread in a
+// long call, and for that wakes up every 20 µs, which costs a barrier a fifth of its time. Calls on
+// non-blocking sockets never wait. A call that may sleep keeps the processor only while no other
+// goroutine can need it, see alone.
 
 var open atomic.Int32
 
-// wanted is how many files the endpoints of this process need. A listener that runs out of
-// them would keep others waiting, and tell nobody but the log.
+// wanted is how many files the endpoints of this process need. A listener without free files would
+// keep others waiting, and only the log would tell.
 var wanted atomic.Int64
 
-// alone reports whether the endpoint that asks is the only one of its process:
-// one process per server. With others it must give its processor away before it
-// sleeps, or they might not be able to wake it.
+// alone reports whether the calling endpoint is the only one of its process: one process per
+// server. With others it must release its processor before it sleeps, or they might be unable to
+// wake it.
 func alone() bool { return open.Load() == 1 }
 
-// nap is how long a thread may sleep with its processor in hand. The runtime
-// ends such a sleep with a signal when it wants to stop all threads; where
-// signals are switched off, it has to wait as long as this. Much less would
-// make each sleep a new alarm for the clock.
+// nap is how long a thread may sleep without releasing its processor. The runtime ends such a sleep
+// with a signal when it stops all threads; with signals switched off, it waits up to a nap. A much
+// shorter nap would set a timer for each sleep.
 const nap = 20 // milliseconds
 
 func result(n uintptr, errno unix.Errno) (int, unix.Errno) {
@@ -37,33 +35,33 @@ func result(n uintptr, errno unix.Errno) (int, unix.Errno) {
 	return int(n), 0
 }
 
-// transmit sends b; flags say whether the call may sleep.
+// transmit sends b; flags tell whether the call may sleep.
 func transmit(fd int, b []byte, flags int) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
 		uintptr(flags|unix.MSG_NOSIGNAL), 0, 0)
 	return result(n, errno)
 }
 
-// take receives into b; flags say whether the call may sleep.
+// take receives into b; flags tell whether the call may sleep.
 func take(fd int, b []byte, flags int) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)),
 		uintptr(flags), 0, 0)
 	return result(n, errno)
 }
 
-// discard throws up to n bytes away that have come. They are not even copied.
+// discard drops up to n received bytes, without copying them.
 func discard(fd, n int) (int, unix.Errno) {
 	k, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), unix.MSG_TRUNC|unix.MSG_DONTWAIT, 0, 0)
 	return result(k, errno)
 }
 
-// sendFile sends up to n bytes of a file from an offset on, without copying.
+// sendFile sends up to n bytes of a file from offset, without copying.
 func sendFile(fd, file int, offset int64, n int) (int, unix.Errno) {
 	k, _, errno := unix.RawSyscall6(unix.SYS_SENDFILE, uintptr(fd), uintptr(file), uintptr(unsafe.Pointer(&offset)), uintptr(n), 0, 0)
 	return result(k, errno)
 }
 
-// unsent returns how many bytes of a connection the kernel has taken and not sent.
+// unsent returns how many bytes of a connection the kernel has accepted and not sent.
 func unsent(fd int) int {
 	var n int32
 	_, _, errno := unix.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCOUTQNSD, uintptr(unsafe.Pointer(&n)))
@@ -73,8 +71,8 @@ func unsent(fd int) int {
 	return int(n)
 }
 
-// A gather sends or receives several pieces of memory in one call. It has its memory
-// from the endpoint: a call allocates nothing.
+// A gather sends or receives several pieces of memory in one call. The endpoint owns its memory, so
+// a call allocates nothing.
 type gather struct {
 	msg unix.Msghdr
 	iov [3]unix.Iovec
@@ -101,8 +99,7 @@ func (g *gather) take(fd int, a, b, c []byte) (int, unix.Errno) {
 	return result(n, errno)
 }
 
-// await waits for events at most so many milliseconds, with the processor in
-// hand.
+// await waits for events at most ms milliseconds, without releasing the processor.
 func await(epoll int, events []unix.EpollEvent, ms int) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))),
 		uintptr(len(events)), uintptr(ms), 0, 0)

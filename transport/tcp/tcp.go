@@ -1,16 +1,16 @@
 // Package tcp is a transport over raw TCP sockets of Linux.
 //
 // The calling goroutine drives its sockets, full duplex, and sleeps in the kernel when none is
-// ready. In steady state a phase allocates nothing. Large messages that need not wait for a phase go
-// out by sendfile. One process per server is fastest: a thread then sleeps without giving its
-// processor back to the runtime.
+// ready. In steady state a phase allocates nothing. Large messages that need not wait for a phase
+// use sendfile. One process per server is fastest: a thread then sleeps without releasing its
+// processor to the runtime.
 //
 // There is one connection for each ordered pair of ranks and path that the source sends on. The
-// source opens it; data flows one way and the requests about that data the other, so that neither
-// waits behind the other. Signals of barriers have a connection for each pair of partners. Each
+// source opens it. Data flows one way and requests for that data the other, so that neither waits
+// behind the other. Barrier signals have a connection for each pair of partners. Each connection
 // begins with a preface, in which both sides prove that they know the token of the run.
 //
-// An Op's Path picks the peer's address, and the network takes it from there. Established
+// An Op's Path selects the peer's address, and the network routes from there. Established
 // connections have no time-out: the run decides how long is too long. Sizes are bytes.
 package tcp
 
@@ -26,13 +26,13 @@ import (
 type Options struct {
 	// Addr is where to listen, "ip:port"; port 0 takes a free one.
 	Addr string
-	// In runs a function on a thread inside the network namespace in which
-	// sockets have to be made. nil calls it directly.
+	// In runs a function on a thread inside the network namespace for sockets. nil calls it
+	// directly.
 	In func(f func() error) error
 	// Token is the shared secret of the run.
 	Token string
-	// congestion is the TCP congestion control. "" means cubic where the
-	// kernel has it, because the lab's figures rest on it.
+	// congestion is the TCP congestion control. "" means cubic if the kernel has it, because the
+	// lab's figures rest on it.
 	congestion string
 	// Pace delays data and requests as an emulated fabric would. nil: no delay.
 	Pace Pacer
@@ -40,22 +40,20 @@ type Options struct {
 	Log func(format string, args ...any)
 }
 
-// A Pacer is a model of a network's links. It is asked about each chunk of a
-// message before it is written, by several endpoints at a time.
+// A Pacer is a model of a network's links. Several endpoints at a time ask it about each chunk of a
+// message before writing the chunk.
 type Pacer interface {
-	// Reserve puts a chunk on its way at now, and returns when its last byte
-	// arrives; it may be written then. Where that is not known yet, flight is not
-	// 0, and the time is when to ask Landed. If the chunk cannot go anywhere, ok is
-	// false, and the time is when to ask again.
+	// Reserve puts a chunk on its way at now, and returns when its last byte arrives; the chunk may
+	// be written then. If that is unknown yet, flight is not 0, and the time is when to call
+	// Landed. If the chunk has no path, ok is false, and the time is when to ask again.
 	Reserve(src, dst, path, bytes int, now time.Time) (ready time.Time, flight int, ok bool)
-	// Landed returns when the last byte of a chunk has arrived, and forgets it. If it
-	// has not, ok is false, and the time is when to ask again.
+	// Landed returns when the last byte of a chunk has arrived, and forgets the chunk. If it has
+	// not arrived, ok is false, and the time is when to ask again.
 	Landed(flight int, now time.Time) (at time.Time, ok bool)
 }
 
-// A Peer is where a rank listens: Addrs[0] when the routing tables choose the
-// path, Addrs[1+k] through spine k. Without an address of its own, a spine has
-// that of Addrs[0].
+// A Peer is the listening addresses of a rank: Addrs[0] when the routing tables choose the path,
+// Addrs[1+k] through spine k. A spine without an address of its own uses Addrs[0].
 type Peer struct{ Addrs []string }
 
 func (p Peer) addr(path int) string {
@@ -76,36 +74,36 @@ func (p Path) String() string {
 	return fmt.Sprintf("rank %d via spine %d", p.Peer, p.Spine)
 }
 
-// A Group is a set of endpoints that are opened together: those of a case.
+// A Group is a set of endpoints that are opened together, for a case.
 type Group struct {
-	// ID tells the groups of a Listener apart. It rises from one to the next.
+	// ID tells the groups of a Listener apart. It rises from group to group.
 	ID uint32
 	// Rank of this endpoint.
 	Rank int
-	// Peers lists all ranks, this one included. Connections leave from this
-	// rank's own address on their path, so that answers come back the same way.
+	// Peers lists all ranks, this one included. Connections leave from this rank's own address on
+	// their path, so that answers take the same path back.
 	Peers []Peer
-	// Back is by path which one answers take, where a path is another way from the other end;
-	// nil: the same.
+	// Back gives, by path, the path of answers, where the two ends number paths differently; nil:
+	// the same.
 	Back []int
-	// Need is what this rank sends data on.
+	// Need lists the paths that this rank sends data on.
 	Need []Path
 	// Partners are the ranks with which this one exchanges barrier signals.
 	Partners []int
-	// IO is how payload moves: Copy, Sendfile or, as "", what is best for Async
-	// and Message if all payload is of the same memory and so in the caches. If not, and if
-	// it is received into memory, Copy is better up to 1 MiB at least: it has huge pages.
+	// IO is how payload moves: Copy, Sendfile or, as "", the best for Async and Message if all
+	// payload is of the same memory and so in the caches. If not, and if it is received into
+	// memory, Copy is better up to at least 1 MiB: it has huge pages.
 	IO string
-	// Async: messages are posted as they come, without phases.
+	// Async: messages are posted at any time, without phases.
 	Async bool
-	// Departed: a Send is done once the kernel has nothing of it left to send, not when it
-	// has taken the last byte: what is sent next on another connection does not share the
-	// port with it. Not where links are a model.
+	// Departed: a Send is done once the kernel has sent all of it, not when it has accepted the
+	// last byte: the next message on another connection then does not share the port with it.
+	// Unused where links are a model.
 	Departed bool
 	// Message is the size of a typical message in bytes. 0: unknown.
 	Message int
-	// Moved is called when a connection has opened, and when Alloc has got a part of what it
-	// was asked for. nil: nobody wants to know.
+	// Moved is called when a connection has opened, and when Alloc has got a part of the requested
+	// memory. nil is allowed.
 	Moved func()
 	// SockBuf is the size of the send and receive buffers of each data
 	// connection in bytes. 0 leaves it to the kernel.
@@ -116,18 +114,17 @@ type Group struct {
 const (
 	// Copy: the kernel copies it.
 	Copy = "copy"
-	// Sendfile: the kernel sends the very memory, where that is from Alloc and
-	// there is enough of it; it copies the rest.
+	// Sendfile: the kernel sends directly from memory, if it is from Alloc and long enough; it
+	// copies the rest.
 	Sendfile = "sendfile"
 )
 
 const (
-	// wholePages is the least body in bytes that goes out by sendfile where that
-	// was asked for.
+	// wholePages is the least body in bytes that uses sendfile if the scenario asks for it.
 	wholePages = 64 << 10
-	// worthwhile is the same where the choice is ours. On loopback, sending pages
-	// costs 5 to 15 % more time of the processor than copying below 256 KiB, about
-	// as much at 512 KiB, and a fifth less at 1 MiB where the receiver drops them.
+	// worthwhile is the same without such a request. On loopback, sending pages costs 5 to 15 %
+	// more processor time than copying below 256 KiB, about as much at 512 KiB, and a fifth less at
+	// 1 MiB if the receiver drops them.
 	worthwhile = 512 << 10
 )
 
@@ -142,7 +139,7 @@ func (g *Group) io(paced bool) string {
 	return Sendfile
 }
 
-// least is the least body that sendfile is for.
+// least is the least body for sendfile.
 func (g *Group) least() int {
 	if g.IO == Sendfile {
 		return wholePages
@@ -150,8 +147,8 @@ func (g *Group) least() int {
 	return worthwhile
 }
 
-// files is about how many files the connections of an endpoint take: those that it opens,
-// and as many that its peers do.
+// files estimates how many files the connections of an endpoint take: the ones that it opens, and
+// as many opened by its peers.
 func (g *Group) files() int64 {
 	need := make(map[Path]bool, len(g.Need))
 	for _, p := range g.Need {
@@ -209,7 +206,7 @@ func (g *Group) validatePartners(partners []int) error {
 	return nil
 }
 
-// The shape that both builds of this package have.
+// Both builds of this package have these methods.
 var (
 	_ transport.Endpoint = (*Endpoint)(nil)
 	_ interface {

@@ -26,36 +26,23 @@ func group(t testing.TB, n int, o Options, kind string, paths ...int) []*Endpoin
 func groupOf(t testing.TB, n int, o Options, like Group, kind string, paths ...int) []*Endpoint {
 	t.Helper()
 	ls, peers := listeners(t, n, o, paths)
-	eps := make([]*Endpoint, n)
-	var g errgroup.Group
-	for r := range n {
-		g.Go(func() error {
-			gr := like
-			gr.ID, gr.Rank, gr.Peers = 1, r, peers
-			for p := range n {
-				for _, k := range paths {
-					if p != r {
-						gr.Need = append(gr.Need, Path{p, k})
-					}
+	return transporttest.ConnectAll(t, n, func(r int) (_ *Endpoint, err error) {
+		gr := like
+		gr.ID, gr.Rank, gr.Peers = 1, r, peers
+		for p := range n {
+			for _, k := range paths {
+				if p != r {
+					gr.Need = append(gr.Need, Path{p, k})
 				}
 			}
-			var err error
-			if kind != "" {
-				if gr.Partners, err = barrier.Partners(kind, r, n); err != nil {
-					return err
-				}
-			}
-			eps[r], err = ls[r].Connect(t.Context(), gr)
-			return err
-		})
-	}
-	expect.Must(t, g.Wait())
-	t.Cleanup(func() {
-		for _, e := range eps {
-			_ = e.Close()
 		}
+		if kind != "" {
+			if gr.Partners, err = barrier.Partners(kind, r, n); err != nil {
+				return nil, err
+			}
+		}
+		return ls[r].Connect(t.Context(), gr)
 	})
-	return eps
 }
 
 // listeners listens on 127.0.0.1 and gives out the addresses 127.1.<path+1>.<rank+1>.

@@ -13,13 +13,13 @@ import (
 	"evbench/transport"
 )
 
-// A Signaller is an Endpoint, as far as barriers go.
+// A Signaller is an Endpoint with the methods for barriers.
 type Signaller interface {
 	barrier.Peer
 	Close() error
 }
 
-// ConnectBarrier returns n of them, by rank, with what a kind of barrier needs.
+// ConnectBarrier returns n Signallers, by rank, connected for a kind of barrier.
 type ConnectBarrier func(t *testing.T, n int, kind string) []Signaller
 
 // RunBarrier checks an implementation of barrier.Peer.
@@ -40,18 +40,19 @@ func RunBarrier(t *testing.T, connect ConnectBarrier) {
 	t.Run("a closed peer is named", func(t *testing.T) {
 		p := connect(t, 2, barrier.Central)
 		_ = p[1].Close()
-		checkNamed(t, p[0].Await(t.Context(), 1, 1))
+		Named(t, p[0].Await(t.Context(), 1, 1))
 	})
 	t.Run("a rank out of step is named", func(t *testing.T) {
 		p := connect(t, 2, barrier.Central)
 		if err := p[1].Signal(t.Context(), 0, 5); err != nil {
 			t.Fatal(err)
 		}
-		checkNamed(t, p[0].Await(t.Context(), 1, 4))
+		Named(t, p[0].Await(t.Context(), 1, 4))
 	})
 }
 
-func checkNamed(t *testing.T, err error) {
+// Named checks that an error names rank 1.
+func Named(t *testing.T, err error) {
 	t.Helper()
 	var pe *transport.PeerError
 	if !errors.As(err, &pe) || pe.Peer != 1 {
@@ -70,11 +71,11 @@ func testBarrier(t *testing.T, kind string, peers []Signaller) {
 		}
 		waits = append(waits, func(ctx context.Context) error { return b.Wait(ctx, p) })
 	}
-	checkTogether(t, fmt.Sprintf("%s n=%d", kind, n), waits, rounds)
+	Together(t, fmt.Sprintf("%s n=%d", kind, n), waits, rounds)
 }
 
-// checkTogether has all wait for each other, and nobody leave too early.
-func checkTogether(t *testing.T, name string, waits []func(ctx context.Context) error, rounds int) {
+// Together checks that all ranks wait for each other, and that none leaves too early.
+func Together(t *testing.T, name string, waits []func(ctx context.Context) error, rounds int) {
 	t.Helper()
 	var entered atomic.Int64
 	g, ctx := errgroup.WithContext(t.Context())
@@ -97,7 +98,7 @@ func checkTogether(t *testing.T, name string, waits []func(ctx context.Context) 
 	}
 }
 
-// testAwaitEnds has rank 0 tell rank 1 that it is about to wait for ever.
+// testAwaitEnds has rank 0 tell rank 1 that it is about to wait forever.
 func testAwaitEnds(t *testing.T, connect ConnectBarrier, want error, end func(s Signaller, cancel func())) {
 	p := connect(t, 2, barrier.Central)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -31,10 +31,10 @@ func testDrop(t *testing.T, connect Connect) {
 	t.Run("a longer body is ErrSize", func(t *testing.T) { testDropLonger(t, connect) })
 }
 
-// dropSizes are of all lengths, with and without something to throw away.
+// dropSizes are of all lengths, with and without bytes to discard.
 var dropSizes = []int{1, 0, 100, 65536, 7, 3<<20 + 5, 4096, 0, 200000}
 
-// Dropped and kept bodies take turns: none begins where another has not ended.
+// Dropped and kept bodies take turns: none begins before another has ended.
 func testDropPosted(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	each(t, ep, func(e transport.Endpoint) error {

@@ -8,9 +8,8 @@ import (
 	"evbench/transport"
 )
 
-// blocked returns operations of rank 0 towards rank 1 of which one can be done
-// and the other cannot; and a function that returns, at rank 1, when the first
-// has been done.
+// blocked returns operations of rank 0 towards rank 1, one that can be done and one that cannot,
+// and a function that returns, at rank 1, when the first has been done.
 func blocked(t *testing.T, ep []transport.Endpoint) (ops []transport.Op, begun func()) {
 	post(t, ep[1], message(ep[1], transport.Recv, 0, 0, 100))
 	ops = []transport.Op{
@@ -55,7 +54,7 @@ func testCancelPoll(t *testing.T, connect Connect) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("Poll() = %v, want context.Canceled", err)
 	}
-	// What was posted is still there.
+	// Posted operations are still there.
 	post(t, ep[1], message(ep[1], transport.Send, 0, 3, 50))
 	mustTake(t, ep[1], 1)
 	for _, op := range mustTakeSome(t, ep[0]) {
@@ -86,7 +85,7 @@ func testDeadContext(t *testing.T, connect Connect) {
 	if err := ep[0].Exchange(dead, ops); !errors.Is(err, context.Canceled) {
 		t.Errorf("Exchange() = %v, want context.Canceled", err)
 	}
-	each(t, ep, func(e transport.Endpoint) error { // it did no harm
+	each(t, ep, func(e transport.Endpoint) error { // the Exchange did no harm
 		return e.Exchange(t.Context(), []transport.Op{
 			message(e, transport.Send, 1-e.Rank(), 1, 10),
 			message(e, transport.Recv, 1-e.Rank(), 1, 10),
@@ -146,8 +145,7 @@ func testWake(t *testing.T, connect Connect) {
 	if n, err := ep[0].Poll(t.Context(), done); n != 0 || err != nil {
 		t.Errorf("Poll() = %d, %v; want 0 operations", n, err)
 	}
-	// The second Poll waits: only the Wake after it has begun, or just before,
-	// can end it.
+	// The second Poll waits: only a Wake after its start, or just before, can end it.
 	result := make(chan error)
 	go func() {
 		_, err := ep[0].Poll(t.Context(), done)

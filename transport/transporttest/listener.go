@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Listener is a control port without sockets: under testing/synctest whoever waits for
-// a connection, or on one, lets time pass.
+// A Listener is a control port without sockets. Under testing/synctest, waiting for a connection,
+// or on one, lets time pass.
 type Listener struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -32,11 +32,10 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr implements net.Listener; nobody can dial it.
+// Addr implements net.Listener; it cannot be dialled.
 func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memnet", Net: "unix"} }
 
-// Dial waits until it is accepted. Of a port that is closed it returns a connection that
-// has ended.
+// Dial waits until it is accepted. On a closed port it returns a connection that has ended.
 func (l *Listener) Dial() net.Conn {
 	here, there := net.Pipe()
 	select {

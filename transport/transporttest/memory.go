@@ -11,7 +11,7 @@ import (
 	"evbench/transport"
 )
 
-// An Action is what becomes of a message.
+// An Action is the fate of a message.
 type Action int
 
 // The actions of a fault.
@@ -29,9 +29,9 @@ type Message struct {
 	Head, Body     []byte
 }
 
-// New returns the endpoints of n ranks, by rank, of a network in memory. It waits on channels
-// only, so that it works under testing/synctest. Messages are copied and arrive at once, but
-// for what fault says of each, one at a time; nil delivers all.
+// New returns the endpoints of n ranks, by rank, of a network in memory. It waits on channels only,
+// so that it works under testing/synctest. Messages are copied and arrive at once, except as fault
+// decides, one message at a time; nil delivers all.
 func New(n int, fault func(m *Message) Action) []*Endpoint {
 	w := &network{fault: fault, all: make([]*Endpoint, n)}
 	for r := range w.all {
@@ -56,7 +56,7 @@ type stream struct {
 	request   bool
 }
 
-// A queue holds what has come and is not asked for, or the receives that wait.
+// A queue holds unrequested messages, or the waiting receives.
 type queue struct {
 	came  []Message
 	wants []want
@@ -83,16 +83,13 @@ type Endpoint struct {
 	err     error
 }
 
-// Rank returns the rank.
 func (e *Endpoint) Rank() int { return e.rank }
 
-// Alloc returns n bytes.
 func (e *Endpoint) Alloc(n int) []byte { return make([]byte, n) }
 
 // Retransmits is 0: nothing is ever sent twice.
 func (e *Endpoint) Retransmits() uint64 { return 0 }
 
-// Exchange does one phase.
 func (e *Endpoint) Exchange(ctx context.Context, ops []transport.Op) error {
 	if err := e.start(ctx, ops, true); err != nil {
 		return err
@@ -192,7 +189,7 @@ func (e *Endpoint) send(w want) {
 	e.finish(w, len(w.op.Body))
 }
 
-// match hands what has come to the receives that wait for it.
+// match hands arrived messages to the waiting receives.
 func (e *Endpoint) match(q *queue) {
 	for len(q.came) > 0 && len(q.wants) > 0 && e.err == nil {
 		m, w := q.came[0], q.wants[0]
@@ -219,7 +216,7 @@ func (e *Endpoint) finish(w want, n int) {
 	e.done = append(e.done, w.op)
 }
 
-// wait returns when ok, which is called under the lock, or with why not.
+// wait returns when ok, called under the lock, is true, or with an error.
 func (e *Endpoint) wait(ctx context.Context, ok func() bool) error {
 	for {
 		if good, err := e.look(ctx, ok); good || err != nil {
@@ -247,7 +244,7 @@ func (e *Endpoint) look(ctx context.Context, ok func() bool) (bool, error) {
 	return false, e.orphan()
 }
 
-// orphan fails the endpoint when it waits for data of a rank that has closed.
+// orphan fails the endpoint if it waits for data of a rank that has closed.
 func (e *Endpoint) orphan() error {
 	for s, q := range e.streams {
 		if len(q.wants) > 0 && !s.request && e.net.all[s.src].closed {
@@ -257,7 +254,6 @@ func (e *Endpoint) orphan() error {
 	return e.err
 }
 
-// Poll waits until something posted is done.
 func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	n := 0
 	err := e.wait(ctx, func() bool {
@@ -270,7 +266,6 @@ func (e *Endpoint) Poll(ctx context.Context, done []transport.Op) (int, error) {
 	return n, err
 }
 
-// Wake lets a Poll return.
 func (e *Endpoint) Wake() {
 	e.net.mu.Lock()
 	defer e.net.mu.Unlock()
@@ -327,7 +322,7 @@ func (e *Endpoint) Close() error {
 	return nil
 }
 
-// A Slow endpoint's links take time: each Exchange and each Poll waits so long first.
+// A Slow endpoint's links take time: each Exchange and each Poll first waits for that time.
 type Slow struct {
 	transport.Endpoint
 	Time time.Duration

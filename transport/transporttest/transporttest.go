@@ -5,7 +5,6 @@ package transporttest
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -14,15 +13,15 @@ import (
 	"evbench/transport"
 )
 
-// Connect returns n endpoints, by rank, between which the given paths are open
-// for every ordered pair of ranks. They are closed when the test ends.
+// Connect returns n endpoints, by rank, with the given paths open for every ordered pair of ranks.
+// They are closed when the test ends.
 type Connect func(t *testing.T, n int, paths ...int) []transport.Endpoint
 
-// Options are what an implementation cannot do, or not here.
+// Options are the limits of an implementation.
 type Options struct {
-	// Ranks is how many there can be. 0 means as many as the tests want.
+	// Ranks is the largest number of ranks. 0 means as many as the tests want.
 	Ranks int
-	// OnePath means that the network chooses paths, and refuses to be asked for one.
+	// OnePath means that the network chooses paths, and refuses a request for one.
 	OnePath bool
 }
 
@@ -66,96 +65,6 @@ func RunWith(t *testing.T, o Options, connect Connect) {
 		{"all to all", testAllToAll},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, connect) })
-	}
-}
-
-// fill writes bytes that depend on who sends to whom, and on what. They repeat
-// after 509 words: no power of two, so that a shifted piece does not fit.
-func fill(b []byte, src, dst, what int) []byte {
-	const period = 509 * 8
-	x := uint64(src)<<40 | uint64(dst)<<20 | uint64(what) | 1<<63
-	var word [8]byte
-	for i := 0; i < min(len(b), period); i += 8 {
-		x = x*6364136223846793005 + 1442695040888963407
-		binary.LittleEndian.PutUint64(word[:], x)
-		copy(b[i:], word[:])
-	}
-	for n := period; n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
-	return b
-}
-
-// over has a message take a path.
-func over(path int, op transport.Op) transport.Op {
-	op.Path = path
-	return op
-}
-
-func message(ep transport.Endpoint, k transport.Kind, peer, what, size int) transport.Op {
-	op := transport.Op{Kind: k, Peer: peer, Path: transport.Single, ID: uint64(what), Head: make([]byte, transport.HeadSize)}
-	if size > 0 {
-		op.Body = ep.Alloc(size)
-	}
-	if k == transport.Send || k == transport.SendRequest {
-		fill(op.Head, ep.Rank(), peer, what)
-		fill(op.Body, ep.Rank(), peer, what)
-	}
-	return op
-}
-
-// checkReceived compares a finished receive with what fill made at the peer.
-func checkReceived(t *testing.T, rank int, op transport.Op, what, size int) {
-	t.Helper()
-	if op.N != size {
-		t.Errorf("rank %d: %d bytes from rank %d, want %d", rank, op.N, op.Peer, size)
-		return
-	}
-	if want := fill(make([]byte, transport.HeadSize), op.Peer, rank, what); !bytes.Equal(op.Head, want) {
-		t.Errorf("rank %d: the head from rank %d is not that of message %d", rank, op.Peer, what)
-	}
-	if want := fill(make([]byte, size), op.Peer, rank, what); !bytes.Equal(op.Body[:op.N], want) {
-		t.Errorf("rank %d: the body from rank %d is not that of message %d", rank, op.Peer, what)
-	}
-}
-
-func post(t *testing.T, ep transport.Endpoint, ops ...transport.Op) {
-	t.Helper()
-	if err := ep.Post(ops); err != nil {
-		t.Fatalf("rank %d: Post: %v", ep.Rank(), err)
-	}
-}
-
-func take(ctx context.Context, ep transport.Endpoint, n int) ([]transport.Op, error) {
-	var all []transport.Op
-	done := make([]transport.Op, 8)
-	for len(all) < n {
-		k, err := ep.Poll(ctx, done[:min(8, n-len(all))])
-		if err != nil {
-			return all, err
-		}
-		all = append(all, done[:k]...)
-	}
-	return all, nil
-}
-
-func mustTake(t *testing.T, ep transport.Endpoint, n int) []transport.Op {
-	t.Helper()
-	ops, err := take(t.Context(), ep, n)
-	if err != nil {
-		t.Fatalf("rank %d: Poll: %v", ep.Rank(), err)
-	}
-	return ops
-}
-
-func each(t *testing.T, eps []transport.Endpoint, f func(ep transport.Endpoint) error) {
-	t.Helper()
-	var g errgroup.Group
-	for _, ep := range eps {
-		g.Go(func() error { return f(ep) })
-	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -204,9 +113,9 @@ func testLarge(t *testing.T, connect Connect) {
 	})
 }
 
-// Rank 1 asks rank 0, which sends it data that nobody receives yet, so that the
-// way from 0 to 1 is full. The request in the other direction, and one between
-// the same ranks in the same direction as the data, still arrive.
+// Rank 1 asks rank 0, which sends it data without a receive, so that the way from 0 to 1 is full.
+// The request in the other direction, and one between the same ranks in the same direction as the
+// data, still arrive.
 func testRequestPassesData(t *testing.T, connect Connect) {
 	const size = 8 << 20 // more than two sockets hold
 	ep := connect(t, 2, transport.Single)
@@ -220,8 +129,8 @@ func testRequestPassesData(t *testing.T, connect Connect) {
 	driveUntil(t, ep, 1)
 }
 
-// A receive is handed back before it is done once at most, with its head, and only if it asks
-// for that.
+// A receive is returned before it is done at most once, with its head, and only if it asks for
+// that.
 func testNear(t *testing.T, connect Connect) {
 	const size = 4 << 20
 	ep := connect(t, 2, transport.Single)
@@ -259,7 +168,7 @@ func testNear(t *testing.T, connect Connect) {
 	}
 }
 
-// driveUntil drives all endpoints until they have finished so many receives.
+// driveUntil drives all endpoints until they have finished receives receives.
 func driveUntil(t *testing.T, eps []transport.Endpoint, receives int) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -299,7 +208,7 @@ func driveUntil(t *testing.T, eps []transport.Endpoint, receives int) {
 	}
 }
 
-// Requests that nobody receives do not keep data back.
+// Requests without a receive do not block data.
 func testDataPassesRequest(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	for i := range 100 {
@@ -325,7 +234,7 @@ func testPaths(t *testing.T, connect Connect) {
 		post(t, ep[0], over(p, message(ep[0], transport.Send, 1, 100+i, 10+i)))
 	}
 	mustTake(t, ep[0], len(paths))
-	for i := len(paths) - 1; i >= 0; i-- { // the other way round than sent
+	for i := len(paths) - 1; i >= 0; i-- { // in the opposite order of the sends
 		post(t, ep[1], over(paths[i], message(ep[1], transport.Recv, 0, i, 100)))
 		op := mustTake(t, ep[1], 1)[0]
 		if op.Path != paths[i] {
@@ -335,7 +244,7 @@ func testPaths(t *testing.T, connect Connect) {
 	}
 }
 
-// A path that cannot be asked for is refused, not ignored.
+// A request for a path is refused, not ignored.
 func testOnePath(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
 	for _, path := range []int{0, 3} {
@@ -351,7 +260,7 @@ func testOnePath(t *testing.T, connect Connect) {
 
 func testShorter(t *testing.T, connect Connect) {
 	ep := connect(t, 2, transport.Single)
-	// Two in a row: what belongs to the second must not end in the first.
+	// Two in a row: bytes of the second message must not end up in the first.
 	for i := range 2 {
 		post(t, ep[0], message(ep[0], transport.Send, 1, i, 1000+i))
 	}
@@ -416,7 +325,7 @@ func testRefused(t *testing.T, connect Connect) {
 			t.Errorf("%s: Exchange took it", name)
 		}
 	}
-	// None of the good ones was sent: the first to arrive is this.
+	// None of the valid ones was sent: this is the first to arrive.
 	post(t, ep[0], message(ep[0], transport.Send, 1, 42, 10))
 	post(t, ep[1], message(ep[1], transport.Recv, 0, 42, 10))
 	mustTake(t, ep[0], 1)
@@ -456,7 +365,7 @@ func testMany(t *testing.T, connect Connect) {
 	})
 }
 
-// What is posted stays posted, and is done, while an Exchange runs.
+// A posted operation stays posted, and is done, while an Exchange runs.
 func testBeside(t *testing.T, connect Connect, side int) {
 	each(t, connect(t, 2, transport.Single, side), func(e transport.Endpoint) error {
 		p := 1 - e.Rank()

@@ -147,7 +147,7 @@ void follow(struct state *s, MPI_Comm comm)
 			snprintf(s->why, PLAN_WHY, "another rank cannot follow the plan");
 		if (s->planned && !linked(&s->row)) {
 			s->planned = 0;
-			snprintf(s->why, PLAN_WHY, "all ranks share memory and use no link (EVBENCH_ALWAYS=1 has them follow it)");
+			snprintf(s->why, PLAN_WHY, "all ranks share memory and use no link (with EVBENCH_ALWAYS=1 they follow the plan)");
 		}
 		free(rank_of);
 		plan_free(&p);

@@ -177,12 +177,12 @@ static int host(struct plan *p, struct header h, char why[PLAN_WHY])
 	for (at = name; at < h.end && *at != ' ' && *at != '\t';)
 		at++;
 	if (s->name[0] || at == name || at - name >= (long)sizeof s->name)
-		return wrong(why, "x-host of server%d: a name of 1 to %zu bytes, once, is wanted", position, sizeof s->name - 1);
+		return wrong(why, "x-host of server%d: write one name of 1 to %zu bytes", position, sizeof s->name - 1);
 	short_name(s->name, sizeof s->name, name, at);
 	at = blanks(at, h.end);
 	slots = number(&at, h.end, MAX_SLOTS);
 	if (slots < 1 || at != h.end)
-		return wrong(why, "x-host of server%d: a number of ranks from 1 to %d is wanted after the name", position, MAX_SLOTS);
+		return wrong(why, "x-host of server%d: a number of ranks from 1 to %d must follow the name", position, MAX_SLOTS);
 	s->slots = slots;
 	return 0;
 }
@@ -272,14 +272,14 @@ static int read_all(struct plan *p, const char *text, size_t len, char why[PLAN_
 	if (!p->body)
 		p->body = end;
 	if (!topology.at || !filling.at || !phases.at || !hash.at)
-		return wrong(why, "the header has to have topology, fill, phases and hash");
+		return wrong(why, "the header must have topology, fill, phases and hash");
 	sha_hex(&sha, hex);
 	snprintf(p->hash, sizeof p->hash, "sha256:%s", hex);
 	if ((size_t)(hash.end - hash.at) != strlen(p->hash) || memcmp(hash.at, p->hash, strlen(p->hash)) != 0)
 		return wrong(why, "the hash is not that of its messages: the file was changed");
 	p->phases = number(&phases.at, phases.end, MAX_PHASES);
 	if (p->phases < 0 || phases.at != phases.end)
-		return wrong(why, "phases: a number up to %d is wanted", MAX_PHASES);
+		return wrong(why, "phases: write a number up to %d", MAX_PHASES);
 	return fill(p, topology, filling, why) || hosts(p, text, why);
 }
 

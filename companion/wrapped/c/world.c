@@ -4,6 +4,13 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#ifdef OPEN_MPI
+#define OURS "Open MPI"
+#else
+#define OURS "MPICH" /* and those of its family */
+#endif
 
 struct world world = {.key = MPI_KEYVAL_INVALID};
 
@@ -51,9 +58,23 @@ static void sign(void)
 		fprintf(stderr, "libevbench: %s: the times cannot be written\n", file);
 }
 
+/* matching ends a program of another MPI, which would take our constants for its own. */
+static void matching(void)
+{
+	char text[8192 + MPI_MAX_LIBRARY_VERSION_STRING] = ""; /* as much as any MPI says */
+	int n = 0;
+	PMPI_Get_library_version(text, &n);
+	text[strcspn(text, "\n,")] = 0;
+	if (!strncmp(text, "Open MPI", 8) == !strcmp(OURS, "Open MPI"))
+		return;
+	fprintf(stderr, "libevbench: this library is for " OURS ", the program runs %s: take the libevbench of its MPI\n", text);
+	exit(2);
+}
+
 void world_ready(MPI_Comm_delete_attr_function *freed)
 {
 	int *most, there = 0;
+	matching();
 	PMPI_Comm_dup(MPI_COMM_WORLD, &world.comm);
 	PMPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
 	PMPI_Comm_rank(world.comm, &world.rank);

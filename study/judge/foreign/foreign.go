@@ -1,47 +1,55 @@
-// Package foreign answers: what do the outputs of other programs, and our own results, say
-// that an all-to-all exchange took? Bytes go in, numbers with units come out. What is
-// partial, of another benchmark or of several results at once is an error. The package opens
-// no file and knows no network.
+// Package foreign answers: how long did an all-to-all exchange take, by the outputs of other
+// programs and by our own results? Bytes go in, numbers with units come out. Partial output,
+// another benchmark, or several results at once are errors. The package opens no file and knows no
+// network.
 package foreign
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"evbench/internal/unit"
+	"evbench/results"
 )
 
 // A Result is one measured all-to-all exchange, in one of three ways: the time of a call with
 // its size, the rate of a host, or the share of the link rate. Or it is rates of pairs.
 type Result struct {
 	Format string `json:"format"`
-	// What is measured, in words, such as "osu_alltoall v7.5, 1048576 bytes a pair".
+	// What names the measurement in words, such as "osu_alltoall v7.5, 1048576 bytes a pair".
 	What string `json:"what"`
-	// Ranks is how many took part. 0: the output does not say.
+	// Ranks is the number of ranks. 0: the output does not say.
 	Ranks int `json:"ranks,omitempty"`
-	// Seconds is the time of a call in which each rank sends Bytes to each other, until the
-	// slowest is through, but for what Limit says.
+	// Seconds is the time of a call in which each rank sends Bytes to each other, until the slowest
+	// is through, with the exception in Limit.
 	Seconds float64 `json:"seconds,omitempty"`
 	Bytes   int64   `json:"bytes,omitempty"`
-	// HostRate is what a host receives from others, in bit/s.
+	// Sized says that messages have sizes that the output does not state. Busiest is the most bytes
+	// that a rank sends or receives, with those for itself, 0 if not known.
+	Sized   bool  `json:"sized,omitempty"`
+	Busiest int64 `json:"busiest_bytes,omitempty"`
+	// HostRate is the rate at which a host receives from others, in bit/s.
 	HostRate float64 `json:"host_bit_per_s,omitempty"`
 	// Efficiency is the share of the link rate at which hosts receive.
 	Efficiency float64 `json:"efficiency,omitempty"`
-	// Down are the dead links of the measurement, where DownKnown says that they are stated.
+	// Down are the dead links of the measurement, if DownKnown says that they are stated.
 	Down      []string `json:"down,omitempty"`
 	DownKnown bool     `json:"-"`
 	// Pairs are rates between each two, nil for an exchange.
 	Pairs *Pairs `json:"-"`
-	// Limit says why the exchange took longer than Seconds: they are a mean over ranks. "": they
-	// are not.
+	// Limit says why the exchange took longer than Seconds: they are a mean over ranks. "": it did
+	// not.
 	Limit string `json:"limit,omitempty"`
-	// Notes are what the numbers do not show.
+	// Notes are facts that the numbers do not show.
 	Notes []string `json:"-"`
 }
 
@@ -49,10 +57,11 @@ type Result struct {
 type Options struct {
 	Format string // one of Formats; "" or Auto finds it
 	Size   int64  // bytes from a rank to another; 0: the largest measured
-	Case   string // of our own results; "": the only one that is no control
+	Case   string // of our own results; "": the only one that is not a control
+	Sized  bool   // the time of a call needs no Size: messages have sizes of their own
 }
 
-// The names of formats that others ask for.
+// Formats that other packages use by name.
 const (
 	Auto   = "auto"
 	OSU    = "osu"
@@ -61,7 +70,8 @@ const (
 	Number = "number"
 )
 
-// A format is the output of a program: how it is known, and read. The first that is known counts.
+// A format is the output of a program: how to recognise it and read it. The first recognised format
+// counts.
 type format struct {
 	name string
 	is   func(data []byte) bool
@@ -72,6 +82,7 @@ var formats = []format{
 	{OSU, osuTitle.Match, readOSU},
 	{"imb", containing(imbTitle), readIMB},
 	{"mpigraph", containing(mpiGraphTitle), readMPIGraph},
+	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{NCCL, isNCCL, readNCCL},
 	{"iperf3", func(data []byte) bool {
 		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
@@ -92,7 +103,7 @@ func Formats() []string {
 	return names
 }
 
-// tagged is a line to which a launcher has put where it is from.
+// tagged matches a line with the source that a launcher has added.
 var tagged = regexp.MustCompile(`(?m)^(?:\[\S+\]<std(?:out|err)>:|\d+: +#).*`)
 
 // Read reads the output of a program.
@@ -114,7 +125,7 @@ func Read(data []byte, o Options) (*Result, error) {
 		}
 	}
 	if auto {
-		return nil, fmt.Errorf("the output of no program that is known here; there are %s", strings.Join(Formats()[1:], ", "))
+		return nil, fmt.Errorf("no program that evbench knows wrote this output; there are %s", strings.Join(Formats()[1:], ", "))
 	}
 	return nil, fmt.Errorf("format %q: there are %s", o.Format, strings.Join(Formats(), ", "))
 }
@@ -124,7 +135,7 @@ func isJSON(data []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(data), []
 // ParseNumber reads a plain number with its unit: a rate ("9.1Gbit/s", what each host
 // receives from others), the time of a call ("12.5ms", with the size of the message from a
 // rank to another), or a share of the link rate ("61.6%").
-func ParseNumber(s string, size int64) (*Result, error) {
+func ParseNumber(s string, o Options) (*Result, error) {
 	r := &Result{Format: Number, What: s}
 	if num, ok := strings.CutSuffix(s, "%"); ok {
 		v, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
@@ -136,12 +147,12 @@ func ParseNumber(s string, size int64) (*Result, error) {
 	}
 	if d, err := time.ParseDuration(s); err == nil {
 		if d <= 0 {
-			return nil, fmt.Errorf("%q: a call takes more time", s)
+			return nil, fmt.Errorf("%q: no call is that fast", s)
 		}
-		if size <= 0 {
-			return nil, fmt.Errorf("%q is the time of a call: say with --size how many bytes a rank sends to each other", s)
+		if o.Size <= 0 && !o.Sized {
+			return nil, fmt.Errorf("%q is the time of a call: give --size, the bytes that a rank sends to each other rank", s)
 		}
-		r.Seconds, r.Bytes = d.Seconds(), size
+		r.Seconds, r.Bytes, r.Sized = d.Seconds(), o.Size, o.Sized
 		return r, nil
 	}
 	rate, err := unit.ParseRate(s)
@@ -155,13 +166,12 @@ func ParseNumber(s string, size int64) (*Result, error) {
 	return r, nil
 }
 
-// A row is one line of a table of results.
 type row struct {
 	bytes   int64 // from a rank to another
 	seconds float64
 }
 
-// choose returns the row of a size, or that of the largest.
+// choose returns the row of a size, or of the largest size.
 func choose(rows []row, size int64) (row, error) {
 	var best row
 	seen := map[int64]bool{}
@@ -182,20 +192,20 @@ func choose(rows []row, size int64) (row, error) {
 	case size > 0 && len(rows) > 0:
 		return best, fmt.Errorf("no result for %d bytes; there are %s", size, strings.Join(sizes, ", "))
 	}
-	return best, fmt.Errorf("no result of a message with bytes: the run did not get so far")
+	return best, fmt.Errorf("no result of a message with bytes: the run ended before that")
 }
 
-// most bounds what was measured: 31 years in µs, 8000 Tbit/s in MiB/s, a pebibyte.
+// most bounds measured values: 31 years in µs, 8000 Tbit/s in MiB/s, a pebibyte.
 const most = 1e15
 
-// number reads a field that counts, in a line of which an error names the number.
+// number reads a count. An error names the line number.
 func number(line int, field, what string) (float64, error) {
 	v, err := strconv.ParseFloat(field, 64)
 	if err != nil || strings.Trim(field, "0123456789.eE+-") != "" || v < 0 {
-		return 0, fmt.Errorf("line %d: %s %q is no number", line, what, short(field))
+		return 0, fmt.Errorf("line %d: %s %q is not a number", line, what, short(field))
 	}
 	if v > most {
-		return 0, fmt.Errorf("line %d: %s %q is more than can be measured", line, what, short(field))
+		return 0, fmt.Errorf("line %d: %s %q is more than evbench can measure", line, what, short(field))
 	}
 	return v, nil
 }
@@ -203,7 +213,7 @@ func number(line int, field, what string) (float64, error) {
 func whole(line int, field, what string) (int64, error) {
 	v, err := strconv.ParseInt(field, 10, 64)
 	if err != nil || v < 0 || v > most {
-		return 0, fmt.Errorf("line %d: %s %q is no number of bytes", line, what, short(field))
+		return 0, fmt.Errorf("line %d: %s %q is not a number of bytes", line, what, short(field))
 	}
 	return v, nil
 }
@@ -215,8 +225,8 @@ func short(s string) string {
 	return s[:37] + "…"
 }
 
-// lines calls do for each line, with its number and fields. A row of a table that ends the text
-// without the end of its line may have lost digits.
+// lines calls do for each line, with its number and fields. A last row of a table without an end of
+// line may have lost digits.
 func lines(data []byte, do func(number int, text string, fields []string) error) error {
 	scan := bufio.NewScanner(bytes.NewReader(data))
 	scan.Buffer(nil, 1<<20)
@@ -225,7 +235,7 @@ func lines(data []byte, do func(number int, text string, fields []string) error)
 		n++
 		text := strings.TrimSpace(scan.Text())
 		if strings.IndexByte(text, 0) >= 0 {
-			return fmt.Errorf("line %d: %q is no text", n, short(text))
+			return fmt.Errorf("line %d: %q is not text", n, short(text))
 		}
 		f := strings.Fields(text)
 		if err := do(n, text, f); err != nil {
@@ -243,3 +253,127 @@ func lines(data []byte, do func(number int, text string, fields []string) error)
 }
 
 func isCount(field string) bool { return strings.Trim(field, "0123456789") == "" }
+
+const ownSchema = "evbench/summary/1"
+
+func readOwn(data []byte, o Options) (*Result, error) {
+	var s results.Summary
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("no summary.json: %w", err)
+	}
+	if s.Schema != ownSchema {
+		return nil, fmt.Errorf("schema %q: a summary.json has %s", short(s.Schema), ownSchema)
+	}
+	c, err := ownCase(s.Cases, o.Case)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !s.Complete || !c.Complete:
+		return nil, fmt.Errorf("case %s: the run was interrupted", c.Name)
+	case !c.Valid:
+		return nil, fmt.Errorf("case %s is not valid: %s", c.Name, strings.Join(c.Reasons, "; "))
+	case c.MeasuredEfficiency < 0 || c.GoodputBitPerSec.Mean < 0:
+		return nil, fmt.Errorf("case %s: efficiency and goodput are at least 0", c.Name)
+	}
+	r := &Result{
+		What:       fmt.Sprintf("case %s of %s, %s", c.Name, s.Name, c.Mode),
+		Efficiency: c.MeasuredEfficiency, Down: c.Failures, DownKnown: len(c.LinkEvents) == 0,
+	}
+	if c.Simulated != "" {
+		r.What += ", simulated"
+	}
+	if r.Efficiency == 0 {
+		r.HostRate = c.GoodputBitPerSec.Mean
+	}
+	if r.Efficiency == 0 && r.HostRate == 0 {
+		return nil, fmt.Errorf("case %s has neither an efficiency nor a goodput", c.Name)
+	}
+	return r, nil
+}
+
+// ownCase returns the case of a name, or the only one that is not a control.
+func ownCase(cases []results.Case, name string) (found results.Case, err error) {
+	var names, open []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+		if name == "" && c.Control || name != "" && c.Name != name {
+			continue
+		}
+		found = c
+		open = append(open, c.Name)
+	}
+	switch {
+	case len(open) == 1:
+		return found, nil
+	case len(open) == 0 && name != "":
+		return found, fmt.Errorf("no case %q; there are %s", short(name), strings.Join(names, ", "))
+	case len(names) == 0:
+		return found, errors.New("it has no case")
+	case len(open) == 0:
+		return found, fmt.Errorf("no case but controls; choose one with --case: %s", strings.Join(names, ", "))
+	case name != "":
+		return found, fmt.Errorf("case %s is there %d times", name, len(open))
+	}
+	return found, fmt.Errorf("several cases: choose one with --case: %s", strings.Join(open, ", "))
+}
+
+// Pairs are rates between each two ends of a benchmark.
+type Pairs struct {
+	Names []string // of the ends, as the output has them; a host may have several
+	List  []Pair
+	// Shifts: all pairs of the linear shift were measured, a phase at a time.
+	Shifts bool
+}
+
+// A Pair is what Dst received from Src, in bit/s. Pairs of one group ran at the same time.
+type Pair struct {
+	Src, Dst int // in Names
+	Rate     float64
+	Group    int
+}
+
+// maxEnds bounds the ends of pairs: a matrix of 8192 is half a gigabyte of text.
+const maxEnds = 8192
+
+// spans puts tests that ran at the same time into one group: a test that overlaps the first test of
+// the group for more than half of the shorter of the two.
+func (p *Pairs) spans(from, to []float64) {
+	order := make([]int, len(p.List))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(from[a], from[b]) })
+	first, group := -1, -1
+	for _, i := range order {
+		together := first >= 0 && min(to[i], to[first])-from[i] > min(to[i]-from[i], to[first]-from[first])/2
+		if !together {
+			first = i
+			group++
+		}
+		p.List[i].Group = group
+	}
+}
+
+// check returns an error for a pair measured twice, and for a value that is no rate.
+func (p *Pairs) check() error {
+	seen := make(map[[2]int]bool, len(p.List))
+	for _, x := range p.List {
+		pair := [2]int{x.Src, x.Dst}
+		switch {
+		case x.Src == x.Dst:
+			return fmt.Errorf("%s sends to itself", short(p.Names[x.Src]))
+		case seen[pair]:
+			return fmt.Errorf("two results from %s to %s: give one run", short(p.Names[x.Src]), short(p.Names[x.Dst]))
+		case !(x.Rate > 0):
+			return fmt.Errorf("no rate from %s to %s", short(p.Names[x.Src]), short(p.Names[x.Dst]))
+		case x.Rate > most*mib:
+			return fmt.Errorf("%v bit/s from %s to %s is more than evbench can measure", x.Rate, short(p.Names[x.Src]), short(p.Names[x.Dst]))
+		}
+		seen[pair] = true
+	}
+	if len(p.List) == 0 {
+		return fmt.Errorf("no pair was measured")
+	}
+	return nil
+}

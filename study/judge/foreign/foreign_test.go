@@ -72,12 +72,12 @@ func TestReadRefuses(t *testing.T) {
 		want       string
 	}{
 		{"nothing", " \r\n", Options{}, "it is empty"},
-		{"of no program", "x\n", Options{}, "no program that is known here"},
+		{"of no program", "x\n", Options{}, "no program that evbench knows"},
 		{"other text", "hello 1 2\n", Options{Format: OSU}, "no line"},
-		{"no rows", "# OSU MPI All-to-All Personalized Exchange Latency Test v4.2\n# Size       Avg Latency(us)\n", Options{}, "did not get so far"},
+		{"no rows", "# OSU MPI All-to-All Personalized Exchange Latency Test v4.2\n# Size       Avg Latency(us)\n", Options{}, "the run ended before"},
 		{"a size that is not there", osuPlain, Options{Size: 7}, "no result for 7 bytes; there are 1, 1048576"},
 		{"two runs", osuPlain + osuPlain, Options{}, "a second run"},
-		{"another benchmark", "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1 2\n", Options{Format: OSU}, "is no all-to-all"},
+		{"another benchmark", "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n1 2\n", Options{Format: OSU}, "is not an all-to-all"},
 		{"a cut row", osuPlain + "2097152\n", Options{}, "line 6"},
 		{"wrong data", "# OSU MPI All-to-All Personalized Exchange Latency Test v7.5\n# Size  Avg Latency(us)  Validation\n64  5.00  Fail\n", Options{}, "wrong data"},
 		{"non-blocking", "# OSU MPI Non-blocking All-to-All Personalized Exchange Latency Test v7.5\n# Size  Overall(us)\n64  5.00\n", Options{}, "mean times"},
@@ -86,16 +86,16 @@ func TestReadRefuses(t *testing.T) {
 		{"osu -f, a cut row", osuFull + "16384 60.00 50.00\n", Options{}, "line 7: \"16384 60.00 50.00\" ends before the time"},
 		{"osu -f, columns of another run", osuFull + "16384 60.00 50.00 55.00 1000\n", Options{}, "line 7: the slowest rank's time \"55.00\" is below the mean"},
 		{"imb, a mean above all", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 1.1 1.2\n", Options{}, "line 4: the slowest rank's time"},
-		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "no row of five"},
-		{"nccl of no name", nccl, Options{}, "say so by the format nccl"},
-		{"nccl, all_gather", "# Collective test starting: all_gather_perf\n" + nccl, Options{Format: NCCL}, "is no all-to-all"},
+		{"imb, a cut row", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0\n", Options{}, "not a row of five"},
+		{"nccl of no name", nccl, Options{}, "give the format nccl"},
+		{"nccl, all_gather", "# Collective test starting: all_gather_perf\n" + nccl, Options{Format: NCCL}, "is not an all-to-all"},
 		{"nccl without ranks", nccl[strings.Index(nccl, "#\n"):], Options{Format: NCCL}, "how many ranks"},
 		{"nccl, all_reduce", strings.ReplaceAll(nccl, "none      -1", " sum      -1"), Options{Format: NCCL}, "not those of an all-to-all"},
 		{"nccl, wrong", strings.ReplaceAll(nccl, "0.09      0", "0.09      3"), Options{Format: NCCL}, "3 wrong elements"},
 		{"cut in a number", strings.TrimSuffix(osuPlain, "0.00\n"), Options{}, "line 5: the text ends within"},
 		{"imb, cut in a number", "# Benchmarking Alltoall \n# #processes = 2 \n" + imbHead + "64 1000 1.0 100 1.0", Options{}, "line 4: the text ends within"},
-		{"a large size", osuPlain + "99999999999999999999 1\n", Options{}, `line 6: size "99999999999999999999" is no number of bytes`},
-		{"a long time", osuPlain + "2097152 1e300\n", Options{}, "more than can be measured"},
+		{"a large size", osuPlain + "99999999999999999999 1\n", Options{}, `line 6: size "99999999999999999999" is not a number of bytes`},
+		{"a long time", osuPlain + "2097152 1e300\n", Options{}, "more than evbench can measure"},
 		{"another way to write numbers", osuPlain + "2097152 0x1p9\n", Options{}, "line 6: time"},
 		{"zeros", osuPlain + "\x00\x00", Options{}, "line 6"},
 		{"tagged", "[1,0]<stdout>:" + strings.ReplaceAll(strings.TrimSpace(osuPlain), "\n", "\n[1,0]<stdout>:"), Options{}, "without --tag-output"},
@@ -105,7 +105,7 @@ func TestReadRefuses(t *testing.T) {
 		{"nccl, groups", strings.ReplaceAll(nccl, "Rank  1 Group  0", "Rank  1 Group  1"), Options{Format: NCCL}, "groups 0 and 1"},
 		{"nccl, failed", strings.ReplaceAll(nccl, ": 0 OK", ": 2 FAILED"), Options{Format: NCCL}, "wrong elements"},
 		{"own, none", `{"schema":"evbench/summary/1"}`, Options{}, "has no case"},
-		{"own, several", own, Options{}, "say with --case which: cut, slow"},
+		{"own, several", own, Options{}, "choose one with --case: cut, slow"},
 		{"own, not valid", own, Options{Case: "slow"}, "not valid: noise"},
 		{"own, no such", own, Options{Case: "x"}, `no case "x"; there are control, cut, slow`},
 		{"own, other schema", `{"schema":"x"}`, Options{}, `schema "x"`},
@@ -122,22 +122,22 @@ func TestParseNumber(t *testing.T) {
 		"9.1Gbit/s": {HostRate: 9.1e9},
 		"12.5ms":    {Seconds: 0.0125, Bytes: 1000},
 	} {
-		r, err := ParseNumber(s, 1000)
+		r, err := ParseNumber(s, Options{Size: 1000})
 		if err != nil || math.Abs(r.Efficiency-want.Efficiency) > 1e-12 || r.HostRate != want.HostRate || r.Seconds != want.Seconds || r.Bytes != want.Bytes {
 			t.Errorf("%s: %+v, %v", s, r, err)
 		}
 	}
 	for _, s := range []string{"", "0%", "101%", "NaN%", "-1ms", "0s", "0Gbit/s", "9.1", "file.txt"} {
-		if r, err := ParseNumber(s, 1000); err == nil {
+		if r, err := ParseNumber(s, Options{Size: 1000}); err == nil {
 			t.Errorf("%q: %+v", s, r)
 		}
 	}
-	expect.True(t, expect.Err(ParseNumber("12ms", 0)) != nil, "a time without a size")
+	expect.True(t, expect.Err(ParseNumber("12ms", Options{})) != nil && expect.Value(ParseNumber("12ms", Options{Sized: true}))(t).Sized, "a time without a size")
 }
 
 // What is read says how long an exchange took, in one way.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, own, mpiGraph3, ncclJSON, rcclJSON, rcclLines, iperfTwo, iperfStream} {
+	for _, s := range []string{osuPlain, osuFull, osuChecked, imb, nccl, alltoallv, own, mpiGraph3, ncclJSON, rcclJSON, rcclLines, iperfTwo, iperfStream} {
 		f.Add([]byte(s), int64(0))
 	}
 	f.Add([]byte("# size time busbw\n0 0"), int64(68))
@@ -152,7 +152,7 @@ func FuzzRead(f *testing.F) {
 				ways++
 				expect.Must(t, r.Pairs.check(), "%s", format)
 			}
-			if r.Seconds > 0 && r.Bytes > 0 {
+			if r.Seconds > 0 && (r.Bytes > 0 || r.Sized && r.Busiest > 0) {
 				ways++
 			}
 			if r.HostRate > 0 {
@@ -171,7 +171,53 @@ func FuzzParseNumber(f *testing.F) {
 	f.Add("9.1Gbit/s")
 	f.Add("12ms")
 	f.Fuzz(func(t *testing.T, s string) {
-		r, err := ParseNumber(s, 1)
+		r, err := ParseNumber(s, Options{Size: 1})
 		expect.MustFalse(t, err == nil && !(r.Seconds > 0 || r.HostRate > 0 || r.Efficiency > 0), "%q: %+v", s, r)
 	})
+}
+
+// alltoallv is what alltoallv_perf of nccl-tests 2.19.6 prints by its source, with the summary of ranks within the row.
+const alltoallv = `# nccl-tests version 2.19.6 nccl-headers=22902 nccl-library=22902
+# Collective test starting: alltoallv_perf
+# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1048576 step: 1048576(bytes) warmup iters: 1 iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid    100 on      node1 device  0 [0000:07:00] NVIDIA A100
+#  Rank  1 Group  0 Pid    101 on      node2 device  0 [0000:07:00] NVIDIA A100
+#
+#                                                              out-of-place                       in-place          
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong 
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)         
+     1048576             0     float    none      -1# NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: mode=matrix nranks=2 matrix_dim=2 scale=1.000 time_usec=100.00
+#   rank=0 send_bytes=1048576 recv_bytes=1000000 alg_bw=10.49 bus_bw=5.24
+#   rank=1 send_bytes=1000000 recv_bytes=1048576 alg_bw=10.49 bus_bw=5.24
+   100.00   10.49    5.24       0# NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY: mode=matrix nranks=2 matrix_dim=2 scale=1.000 time_usec=99.00
+#   rank=0 send_bytes=1048576 recv_bytes=1000000 alg_bw=10.59 bus_bw=5.30
+   99.00   10.59    5.30     N/A
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 5.27 
+#
+# Collective test concluded: alltoallv_perf
+`
+
+// alltoallv_perf has sizes that its output does not state: the time, and what the busiest rank has.
+func TestReadAlltoallv(t *testing.T) {
+	for _, text := range []string{alltoallv, alltoallvSummary.ReplaceAllString(alltoallv, " ")} {
+		r := expect.Value(Read([]byte(text), Options{}))(t)
+		expect.True(t, r.Format == "nccl-alltoallv" && r.Sized && r.Ranks == 2 && r.Busiest == 1<<20 && r.Bytes == 0 && math.Abs(r.Seconds-100e-6) < 1e-12, "%+v", r)
+		expect.Contains(t, r.Limit, "alltoallv_perf -a 3")
+	}
+	report := strings.Replace(ncclJSON, "alltoall_perf", "alltoallv_perf", 1)
+	r := expect.Value(Read([]byte(report), Options{}))(t)
+	equal := expect.Value(Read([]byte(ncclJSON), Options{}))(t)
+	expect.True(t, r.Sized && r.Busiest == equal.Bytes*int64(equal.Ranks) && r.Seconds == equal.Seconds && r.Limit != "", "%+v, of equal messages %+v", r, equal)
+	for want, text := range map[string]string{
+		"wrong elements": strings.Replace(alltoallv, "5.24       0#", "5.24       3#", 1),
+		"0 lines":        strings.ReplaceAll(alltoallv, "#  Rank", "#  Tank"),
+		"columns are":    strings.Replace(alltoallv, "redop", "rodep", 1),
+	} {
+		expect.Error(t, expect.Err(Read([]byte(text), Options{})), want)
+	}
+	expect.Error(t, expect.Err(Read([]byte(alltoallv), Options{Format: NCCL})), "alltoallv_perf wrote it")
+	expect.Error(t, expect.Err(Read([]byte("# alltoall_perf\n"+nccl), Options{Format: "nccl-alltoallv"})), "alltoall_perf wrote it")
 }

@@ -58,8 +58,8 @@ type iperfSum struct {
 //	           "test_start": {"protocol": "TCP", "reverse": 0}},
 //	 "end": {"sum_received": {"seconds": 10.0, "bits_per_second": 9.4e9}}}
 //
-// What the receiver got counts. With -R the server sends; with --bidir both do. Tests that
-// overlap for more than half of the shorter ran at the same time.
+// The receiver's bytes count. With -R the server sends; with --bidir both do. Tests that overlap
+// for more than half of the shorter ran at the same time.
 func readIperf3(data []byte, _ Options) (*Result, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	t := &iperfTests{at: map[string]int{}}
@@ -68,7 +68,7 @@ func readIperf3(data []byte, _ Options) (*Result, error) {
 		if err := d.Decode(&x); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("document %d: no JSON of iperf3: %w", n, err)
+			return nil, fmt.Errorf("document %d: not JSON of iperf3: %w", n, err)
 		}
 		if err := t.document(x); err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
@@ -133,9 +133,9 @@ func (t *iperfTests) test(s iperfStart, e iperfEnd) error {
 	system := strings.Fields(s.SystemInfo)
 	switch {
 	case s.Version == "":
-		return errors.New("no JSON of iperf3: it has no start.version")
+		return errors.New("not JSON of iperf3: start.version is missing")
 	case s.ConnectingTo.Host == "":
-		return errors.New("it does not say to which host it connects: give the output of clients, not of servers")
+		return errors.New("it does not name the host that it connects to: give the output of clients, not of servers")
 	case len(system) < 2:
 		return errors.New("start.system_info does not name the host of the client")
 	case !(e.Received.Seconds > 0):

@@ -35,7 +35,7 @@ func readOSU(data []byte, o Options) (*Result, error) {
 			title = "osu_alltoall " + f[len(f)-1]
 			out.what = title
 		case strings.HasPrefix(text, "#") && strings.Contains(text, "OSU"):
-			return fmt.Errorf("line %d: %q is no all-to-all", n, short(text))
+			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
 		case strings.HasPrefix(text, "# Size"):
 			columns := strings.Join(f[2:], " ")
 			if title == "" || !strings.HasPrefix(columns, "Avg Latency(us)") {
@@ -77,8 +77,8 @@ func readOSU(data []byte, o Options) (*Result, error) {
 //	       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
 //	     33554432            1    368774.69    377145.91    373427.99
 //
-// #bytes is what a rank sends to each other. t_max is the time of the slowest rank, with which the exchange ends. Of runs with several numbers of processes that
-// with the most counts; of both benchmarks Alltoall.
+// #bytes is what a rank sends to each other. The slowest rank ends the exchange, at t_max. Of
+// several numbers of processes the largest counts; of both benchmarks Alltoall.
 func readIMB(data []byte, o Options) (*Result, error) {
 	type run struct {
 		name      string
@@ -114,7 +114,7 @@ func readIMB(data []byte, o Options) (*Result, error) {
 			}
 		case in && len(f) > 0 && isCount(f[0]):
 			if len(f) < 5 || processes == 0 {
-				return fmt.Errorf("line %d: %q is no row of five columns", n, short(text))
+				return fmt.Errorf("line %d: %q is not a row of five columns", n, short(text))
 			}
 			r, err := slowest(n, f[0], f[4], f[3])
 			tables[run{name, processes}] = append(tables[run{name, processes}], r)
@@ -137,7 +137,7 @@ func readIMB(data []byte, o Options) (*Result, error) {
 	return table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(o.Size)
 }
 
-// timed makes a row of a size and a time in µs.
+// timed makes a row from a size and a time in µs.
 func timed(n int, size, usec string) (row, error) {
 	b, err := whole(n, size, "size")
 	if err != nil {
@@ -147,7 +147,7 @@ func timed(n int, size, usec string) (row, error) {
 	return row{b, t / 1e6}, err
 }
 
-// slowest is timed of the slowest rank's time, which is not below the mean.
+// slowest is timed with the time of the slowest rank, which is at least the mean.
 func slowest(n int, size, mean, usec string) (row, error) {
 	m, err := timed(n, size, mean)
 	r, err2 := timed(n, size, usec)
@@ -157,7 +157,7 @@ func slowest(n int, size, mean, usec string) (row, error) {
 	return r, err
 }
 
-// A table is what a program printed of an exchange, by size.
+// A table is a program's output for an exchange, by size.
 type table struct {
 	what  string
 	ranks int    // 0: not known
@@ -177,4 +177,118 @@ func (t table) result(size int64) (*Result, error) {
 		What:  fmt.Sprintf("%s, %d bytes from a rank to each other", t.what, r.bytes),
 		Ranks: t.ranks, Seconds: r.seconds, Bytes: r.bytes, Limit: t.limit,
 	}, nil
+}
+
+const mpiGraphTitle = "START mpiGraph"
+
+// mib is the unit of mpiGraph's tables, MiB/s, in bit/s.
+const mib = 8 << 20
+
+// readMPIGraph reads what mpiGraph prints; checked against its source at version 1.5 (2020),
+// whose tables are those of the first public one (2017), and the manual page of 1.6:
+//
+//	START mpiGraph v1.5
+//	MsgSize	1048576
+//	…
+//	Procs	2
+//	…
+//	Recv	node1:0	node2:1
+//	node1:0 from	0.000	11890.123
+//	node2:1 from	11901.456	0.000
+//
+// In each of Procs-1 phases task i sends to task i+k and receives from task i-k. Numbers are MiB/s
+// (2²⁰ bytes). It reads the table of receives, with receivers as rows and senders as columns. Times
+// of sends end when the data has left the program.
+func readMPIGraph(data []byte, _ Options) (*Result, error) {
+	g := &mpiGraph{}
+	if err := lines(data, func(n int, text string, f []string) error { return g.line(n, text, f) }); err != nil {
+		return nil, err
+	}
+	switch {
+	case g.title == "":
+		return nil, fmt.Errorf("no line %q", mpiGraphTitle)
+	case !g.head:
+		return nil, fmt.Errorf("no table of receives: the run ended before that")
+	case g.row != len(g.p.Names):
+		return nil, fmt.Errorf("the table of receives has %d rows of %d", g.row, len(g.p.Names))
+	case g.procs > 0 && g.procs != len(g.p.Names):
+		return nil, fmt.Errorf("a table of %d tasks in a run of %d", len(g.p.Names), g.procs)
+	}
+	if err := g.p.check(); err != nil {
+		return nil, err
+	}
+	return &Result{What: g.title + ", linear shift of pairs" + g.size, Ranks: len(g.p.Names), Pairs: &g.p}, nil
+}
+
+type mpiGraph struct {
+	title, size string
+	procs, row  int
+	head        bool
+	p           Pairs
+}
+
+func (g *mpiGraph) line(n int, text string, f []string) error {
+	switch {
+	case strings.HasPrefix(text, mpiGraphTitle):
+		if g.title != "" {
+			return fmt.Errorf("line %d: a second run of mpiGraph: give one", n)
+		}
+		g.title = "mpiGraph " + strings.Join(f[2:], " ")
+		g.p.Shifts = true
+	case len(f) == 2 && f[0] == "Procs":
+		procs, err := strconv.Atoi(f[1])
+		if err != nil || procs < 2 || procs > maxEnds {
+			return fmt.Errorf("line %d: %s tasks: must be 2..%d", n, short(f[1]), maxEnds)
+		}
+		g.procs = procs
+	case len(f) == 2 && f[0] == "MsgSize" && isCount(f[1]):
+		g.size = ", messages of " + f[1] + " bytes"
+	case len(f) > 1 && f[0] == "Recv" && strings.Contains(f[1], ":"):
+		return g.names(n, f[1:])
+	case g.head && g.row < len(g.p.Names) && len(f) > 1 && f[1] == "from":
+		return g.rates(n, f)
+	}
+	return nil
+}
+
+// names reads the head of the table: the host and the number of each task.
+func (g *mpiGraph) names(n int, f []string) error {
+	if g.head {
+		return fmt.Errorf("line %d: a second table of receives: give one run", n)
+	}
+	if len(f) > maxEnds {
+		return fmt.Errorf("line %d: %d tasks, more than %d", n, len(f), maxEnds)
+	}
+	for i, word := range f {
+		colon := strings.LastIndexByte(word, ':')
+		if colon < 1 || word[colon+1:] != strconv.Itoa(i) {
+			return fmt.Errorf("line %d: %q is not the host and number of task %d", n, short(word), i)
+		}
+		g.p.Names = append(g.p.Names, word[:colon])
+	}
+	g.head = true
+	return nil
+}
+
+// rates reads the row of a task that receives.
+func (g *mpiGraph) rates(n int, f []string) error {
+	tasks, dst := len(g.p.Names), g.row
+	if want := fmt.Sprintf("%s:%d", g.p.Names[dst], dst); f[0] != want {
+		return fmt.Errorf("line %d: the row of %s, not of %s", n, short(f[0]), short(want))
+	}
+	if len(f) != tasks+2 {
+		return fmt.Errorf("line %d: %d rates of %d", n, len(f)-2, tasks)
+	}
+	for src, word := range f[2:] {
+		if src == dst {
+			continue
+		}
+		rate, err := number(n, word, "rate")
+		if err != nil {
+			return err
+		}
+		g.p.List = append(g.p.List, Pair{src, dst, rate * mib, (dst - src + tasks) % tasks})
+	}
+	g.row++
+	return nil
 }

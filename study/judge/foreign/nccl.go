@@ -2,7 +2,11 @@ package foreign
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +17,7 @@ const meanNCCL = "the time is the mean of the ranks, and a call ends with the sl
 
 var otherNCCL = regexp.MustCompile(`\b(all_reduce|all_gather|broadcast|gather|hypercube|reduce|reduce_scatter|scatter|sendrecv)_perf`)
 
-// isNCCL tells outputs of nccl-tests and rccl-tests by keys of JSON that no other has, and columns of text.
+// isNCCL recognises outputs of nccl-tests and rccl-tests by unique JSON keys and text columns.
 func isNCCL(data []byte) bool {
 	if isRCCL(data) || !isJSON(data) {
 		return isRCCL(data) || containing("algbw")(data) && containing("busbw")(data)
@@ -45,15 +49,62 @@ func readNCCL(data []byte, o Options) (*Result, error) {
 // and all_gather_perf prints the same columns: where the text does not name alltoall_perf,
 // sure must say that it is of that program.
 func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
+	if bytes.Contains(data, []byte("alltoallv_perf")) {
+		return nil, errors.New("alltoallv_perf wrote it: give that format")
+	}
+	rows, ranks, err := ncclRows(data, sure)
+	if err != nil {
+		return nil, err
+	}
+	return ofBuffers(rows, ranks, meanNCCL).result(size)
+}
+
+// alltoallvSummary is what alltoallv_perf prints within a row where NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY is set.
+var alltoallvSummary = regexp.MustCompile(`# NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY:.*\n(?:#   rank=.*\n)*`)
+
+func isAlltoallv(data []byte) bool {
+	return bytes.Contains(data, []byte("alltoallv_perf")) && isNCCL(data)
+}
+
+// readAlltoallv reads the output of alltoallv_perf of nccl-tests, as text or with -J; checked
+// against the source of 2.19.6, without a real run. The form is as for alltoall_perf, but size is
+// the most bytes that a rank sends or receives, with those for itself.
+func readAlltoallv(data []byte, o Options) (*Result, error) {
+	const program = "alltoallv_perf"
+	if !isJSON(data) && bytes.Contains(data, []byte("alltoall_perf")) {
+		return nil, errors.New("alltoall_perf wrote it: give that format")
+	}
+	read := func() ([]row, int, string, error) {
+		rows, ranks, err := ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true)
+		return rows, ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), err
+	}
+	if isJSON(data) {
+		read = func() ([]row, int, string, error) { return ncclReportRows(data, program) }
+	}
+	rows, ranks, limit, err := read()
+	if err != nil {
+		return nil, err
+	}
+	r, err := table{program, ranks, limit, rows}.result(o.Size)
+	if err != nil {
+		return nil, err
+	}
+	r.What = fmt.Sprintf("alltoallv_perf, %d bytes of the busiest rank", r.Bytes)
+	r.Sized, r.Busiest, r.Bytes = true, r.Bytes, 0
+	return r, nil
+}
+
+// ncclRows reads the rows of a text, and how many ranks it has.
+func ncclRows(data []byte, sure bool) ([]row, int, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
-		return nil, fmt.Errorf("it does not say of which program of nccl-tests it is: if it is alltoall_perf, say so by the format %s", NCCL)
+		return nil, 0, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
 	var rows []row
 	ranks, at, columns, group := 0, -1, 0, ""
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case otherNCCL.MatchString(text):
-			return fmt.Errorf("line %d: %q is no all-to-all", n, short(text))
+			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
 		case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
 			ranks++
 			if len(f) > 4 && f[3] == "Group" {
@@ -89,23 +140,221 @@ func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if at < 0 {
-		return nil, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
+		return nil, 0, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
 	}
 	if ranks < 2 {
-		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", ranks)
+		return nil, 0, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", ranks)
 	}
-	return ofBuffers(rows, ranks, meanNCCL).result(size)
+	return rows, ranks, nil
 }
 
-// ofBuffers is the table of rows whose size is the whole buffer of a rank. Below a byte for each rank it is
-// no exchange.
+// ofBuffers is the table of rows whose size is the whole buffer of a rank. Less than a byte for
+// each rank is no exchange.
 func ofBuffers(rows []row, ranks int, limit string) table {
 	for i := range rows {
 		rows[i].bytes /= int64(ranks)
 	}
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.bytes == 0 })
 	return table{"alltoall_perf", ranks, limit, rows}
+}
+
+type ncclReport struct {
+	Version int      `json:"version"`
+	Args    []string `json:"args"`
+	Config  struct {
+		Threads int `json:"nthreads"`
+		GPUs    int `json:"ngpus"`
+		Devices []struct {
+			Rank int `json:"rank"`
+		} `json:"devices"`
+	} `json:"config"`
+	Results []struct {
+		Size  int64      `json:"size"`
+		Redop string     `json:"redop"`
+		Root  string     `json:"root"`
+		Out   *ncclTimed `json:"out_of_place"`
+		In    *ncclTimed `json:"in_place"`
+	} `json:"results"`
+	Ended string `json:"end_time"`
+}
+
+type ncclTimed struct {
+	Time  *float64 `json:"time"` // µs
+	Wrong *float64 `json:"nwrong"`
+}
+
+// readNCCLJSON reads the file that alltoall_perf of nccl-tests and rccl-tests writes with -J;
+// checked against the source of nccl-tests from October 2025, where it begins, to 2.19.6
+// (versions 1 to 3 of the form), and of rccl-tests of 2025 (version 1).
+//
+//	{"version": 3, "args": ["alltoall_perf", …], "nccl_version": 22809,
+//	 "config": {"nthreads": 1, "ngpus": 1, "devices": [{"rank": 0, "hostname": "node1", …}, …]},
+//	 "results": [{"size": 1048576, "redop": "none", "root": "    -1",
+//	              "out_of_place": {"time": 123.4, "alg_bw": 8.5, "bus_bw": 7.4, "nwrong": 0.0}, …}], "end_time": "…"}
+//
+// size is the whole buffer of a rank. The list of devices has the first one of each process,
+// so a run has as many ranks as it has devices, times threads and GPUs of a process.
+func readNCCLJSON(data []byte, size int64) (*Result, error) {
+	rows, ranks, limit, err := ncclReportRows(data, "alltoall_perf")
+	if err != nil {
+		return nil, err
+	}
+	return ofBuffers(rows, ranks, limit).result(size)
+}
+
+// ncclReportRows reads the rows of a report, how many ranks it has, and the Limit of its times.
+func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit string, err error) {
+	fail := func(format string, a ...any) ([]row, int, string, error) { return nil, 0, "", fmt.Errorf(format, a...) }
+	var x ncclReport
+	if err := json.Unmarshal(data, &x); err != nil {
+		return fail("not a report of nccl-tests: %w", err)
+	}
+	switch {
+	case len(x.Args) == 0 || !strings.HasPrefix(path.Base(x.Args[0]), program):
+		return fail("%s did not write it: args does not begin with that program", program)
+	case x.Ended == "":
+		return fail("no end_time: the run ended before that")
+	}
+	if ranks, err = x.ranks(); err != nil {
+		return nil, 0, "", err
+	}
+	for i, r := range x.Results {
+		t := r.Out
+		if t == nil {
+			t = r.In
+		}
+		switch {
+		case t == nil || t.Time == nil:
+			return fail("results[%d] has no time", i)
+		case r.Redop != "none" || strings.TrimSpace(r.Root) != "-1":
+			return fail("results[%d]: redop %q and root %q are not those of an all-to-all", i, short(r.Redop), short(r.Root))
+		case t.Wrong != nil && *t.Wrong != 0:
+			return fail("results[%d]: %v wrong elements", i, *t.Wrong)
+		case r.Size < 0 || !(*t.Time >= 0):
+			return fail("results[%d]: size and time are at least 0", i)
+		}
+		rows = append(rows, row{r.Size, *t.Time / 1e6})
+	}
+	if !x.slowest() {
+		limit = strings.ReplaceAll(meanNCCL, "alltoall_perf", program)
+	}
+	return rows, ranks, limit, nil
+}
+
+// slowest reports whether the times belong to the slowest rank: -a 3; the last -a counts.
+func (x *ncclReport) slowest() (yes bool) {
+	for i, a := range x.Args {
+		value, is := strings.CutPrefix(a, "-a")
+		if v, ok := strings.CutPrefix(a, "--average"); ok {
+			value, is = strings.TrimPrefix(v, "="), true
+		}
+		if is && value == "" && i+1 < len(x.Args) {
+			value = x.Args[i+1]
+		}
+		if is {
+			yes = value == "3"
+		}
+	}
+	return yes
+}
+
+func (x *ncclReport) ranks() (int, error) {
+	n, each := len(x.Config.Devices), x.Config.Threads*x.Config.GPUs
+	if n == 0 || x.Config.Threads < 1 || x.Config.GPUs < 1 || each > 1<<10 {
+		return 0, errors.New("config does not say how many ranks took part: it needs devices, nthreads and ngpus")
+	}
+	if last := x.Config.Devices[n-1].Rank; n == 1 || last == (n-1)*each {
+		n *= each // the first device of each process
+	} else if last != n-1 {
+		return 0, fmt.Errorf("config: the last of %d devices has rank %d", n, last)
+	}
+	if n < 2 {
+		return 0, errors.New("one rank has no exchange")
+	}
+	return n, nil
+}
+
+// rcclResult is the output of alltoall_perf of rccl-tests with -x FILE -Z json for one size.
+type rcclResult struct {
+	Name    string  `json:"name"`
+	Size    int64   `json:"size"`
+	Redop   string  `json:"redop"`
+	InPlace int     `json:"inPlace"`
+	Time    float64 `json:"time"` // µs
+	Wrong   string  `json:"wrong"`
+	GPUs    int     `json:"gpus"` // without MPI: of the process
+	// With MPI: processes in all, processes in a communicator, and GPUs of a process. "nodes" is
+	// the number of communicators.
+	Nodes        int `json:"nodes"`
+	Ranks        int `json:"ranks"`
+	RanksPerNode int `json:"ranksPerNode"`
+	GPUsPerRank  int `json:"gpusPerRank"`
+}
+
+// isRCCL recognises JSON of rccl-tests' own, by keys that nccl-tests writes differently.
+func isRCCL(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n["), []byte("{")) && bytes.Contains(data, []byte(`"algBw"`)) && bytes.Contains(data, []byte(`"inPlace"`))
+}
+
+// readRCCLJSON reads the file of -Z json; checked against the source of rccl-tests of 2024, which writes one object
+// after the other, and of rocm-systems of 2026 (rccl-tests 2.17.9), which writes a list of them when all is measured:
+//
+//	[
+//	{"numCycle":0, "name":"AlltoAll", "nodes":1, "ranks":16, "ranksPerNode":16, "gpusPerRank":1, "size":1048576,
+//	 "type":"float", "redop":"none", "inPlace":0, "time":123.400000, "algBw":8.5, "busBw":7.9, "wrong":"0"},
+//
+// size is the whole buffer of a rank. The exchange out of place is read.
+func readRCCLJSON(data []byte, size int64) (*Result, error) {
+	list, err := rcclResults(data)
+	if err != nil {
+		return nil, fmt.Errorf("not a list of results of rccl-tests: %w", err)
+	}
+	ranks := 0
+	var rows []row
+	for i, r := range list {
+		n := r.GPUs
+		if r.Ranks > 0 {
+			n = r.RanksPerNode * r.GPUsPerRank
+		}
+		switch {
+		case r.Name != "AlltoAll":
+			return nil, fmt.Errorf("result %d is of %q, not of AlltoAll", i+1, short(r.Name))
+		case r.Redop != "none":
+			return nil, fmt.Errorf("result %d: redop %q is not that of an all-to-all", i+1, short(r.Redop))
+		case r.Nodes > 1 || r.Ranks != r.RanksPerNode:
+			return nil, fmt.Errorf("result %d: %d communicators of %d ranks at once (NCCL_TESTS_SPLIT)", i+1, r.Nodes, r.RanksPerNode)
+		case n < 2 || n > 1<<20 || ranks > 0 && n != ranks:
+			return nil, fmt.Errorf("result %d: %d ranks, after %d", i+1, n, ranks)
+		case r.Wrong != "0" && r.Wrong != "N/A":
+			return nil, fmt.Errorf("result %d: %s wrong elements", i+1, short(r.Wrong))
+		case r.Size < 0 || r.Size > most || !(r.Time > 0 && r.Time <= most):
+			return nil, fmt.Errorf("result %d: %d bytes in %v µs", i+1, r.Size, r.Time)
+		}
+		ranks = n
+		if r.InPlace == 0 {
+			rows = append(rows, row{r.Size, r.Time / 1e6})
+		}
+	}
+	return ofBuffers(rows, ranks, meanNCCL).result(size)
+}
+
+// rcclResults reads a list, or one object after the other.
+func rcclResults(data []byte) (list []rcclResult, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		err = json.Unmarshal(data, &list)
+		return list, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var r rcclResult
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("result %d: %w", len(list)+1, err)
+		}
+		list = append(list, r)
+	}
 }

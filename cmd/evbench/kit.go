@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/bench"
+	"evbench/fabric/host"
+	"evbench/internal/answer"
+	"evbench/internal/atomicfile"
+	"evbench/internal/sweep"
+	"evbench/results/store"
+	"evbench/topology/netfile"
+	"evbench/topology/network"
+)
+
+func kitAction(c *cli.Context) error {
+	k, names, err := readKit(c)
+	if err != nil {
+		return err
+	}
+	archive := c.String("out")
+	dir, ok := strings.CutSuffix(archive, ".tar.gz")
+	if !ok || dir == "" {
+		return usagef("--out %s: the name of an archive ends in .tar.gz", archive)
+	}
+	steps := k.Steps()
+	if c.Bool("dry-run") {
+		fmt.Fprintf(c.App.Writer, "in %s:\n  cat > %s <<END\n%sEND\n", dir, bench.KitScenario, k.Scenario())
+		if k.Topology == bench.KitTopology {
+			fmt.Fprintf(c.App.Writer, "  %s\n", answer.Typed("cp", c.String("topology"), k.Topology))
+		}
+		for _, s := range steps {
+			fmt.Fprintf(c.App.Writer, "  %s\n", s)
+		}
+		_, err := fmt.Fprintf(c.App.Writer, "archive %s\n", archive)
+		return err
+	}
+	if store.Present(archive) {
+		return usagef("--out %s: exists already; archives are never overwritten", archive)
+	}
+	done, err := runKit(c, k, dir)
+	if err != nil {
+		return err
+	}
+	a := bench.KitAnswer(steps, done, bench.ReadKitVerdict(dir), archive)
+	if !c.Bool("anonymous") {
+		names = nil
+	}
+	return errors.Join(bench.PackKit(dir, archive, a, names), showKit(c, a, archive, steps, done))
+}
+
+// readKit reads the kit to make, and the names of all hosts: those of the kit first.
+func readKit(c *cli.Context) (k bench.Kit, names []string, err error) {
+	text, _, err := netfile.HostsText(c.Args().First())
+	if err == nil {
+		var words []string
+		for line := range strings.Lines(string(text)) {
+			line, _, _ = strings.Cut(line, "#")
+			words = append(words, strings.Fields(line)...)
+		}
+		k.Hosts, err = host.Expand(strings.Join(words, ","))
+	}
+	if err == nil && len(k.Hosts) < 2 {
+		err = errors.New("an exchange needs two hosts at least")
+	}
+	if err != nil {
+		return k, nil, usagef("kit: HOSTS: %w", err)
+	}
+	k.Topology, k.Launch, k.Duration = c.String("topology"), c.String("launch"), c.Duration("duration")
+	k.Inject, k.Down, k.Rate = c.String("inject"), c.String("down"), c.String("rate")
+	names = slices.Clone(k.Hosts)
+	if k.Topology == "" || !store.Present(k.Topology) {
+		return k, names, nil
+	}
+	s, err := readWhole(c, k.Topology)
+	if err != nil {
+		return k, nil, err
+	}
+	for v := range s.Whole.Hosts() {
+		names = append(names, s.Whole.HostName(network.Node(v)))
+	}
+	k.Topology = bench.KitTopology
+	return k, names, nil
+}
+
+// runKit runs the unfinished steps.
+func runKit(c *cli.Context, k bench.Kit, dir string) ([]bench.KitDone, error) {
+	head, err := sweepHead(c, sweep.Shard{})
+	if err != nil {
+		return nil, err
+	}
+	j := sweep.NewJournal(filepath.Join(dir, bench.KitJournal), head)
+	if store.Present(dir) && !store.Present(j.Name()) {
+		return nil, usagef("%s: exists already, and is not a directory of a kit", dir)
+	}
+	var network []byte
+	if k.Topology == bench.KitTopology {
+		if network, err = atomicfile.Read(c.String("topology"), atomicfile.MaxList); err != nil {
+			return nil, err
+		}
+	}
+	progress := c.App.ErrWriter
+	if c.Bool("quiet") {
+		progress = io.Discard
+	}
+	done, err := k.Run(c.Context, dir, network, j, progress)
+	return done, errors.Join(err, j.Close())
+}
+
+func showKit(c *cli.Context, a answer.Answer, archive string, steps []bench.KitStep, done []bench.KitDone) error {
+	body := func(w io.Writer) error { _, err := fmt.Fprintf(w, "archive %s\n", archive); return err }
+	text, json := a.Before(body, document("evbench/kit/1", struct {
+		Archive string          `json:"archive"`
+		Steps   []bench.KitDone `json:"steps"`
+	}{archive, done}))
+	if err := printed(c, text, json); err != nil {
+		return err
+	}
+	for i, d := range done {
+		if d.Failed() && !steps[i].Optional {
+			return &exitError{code: exitFailed}
+		}
+	}
+	return nil
+}

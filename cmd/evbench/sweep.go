@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/bench/live"
+	"evbench/internal/answer"
+	"evbench/internal/cmdline"
+	"evbench/internal/sweep"
+)
+
+// mergedKey marks the context of a command whose results are all in journals.
+type mergedKey struct{}
+
+// metaArgs is the key of an app's original arguments.
+const metaArgs = "args"
+
+// swept is the action of a command whose items can be dealt to shards, and kept in a journal.
+func swept(action func(*cli.Context, *sweep.Sweep) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		s := &sweep.Sweep{}
+		name := c.String("journal")
+		merged, merging := c.Context.Value(mergedKey{}).(*sweep.Merged)
+		if name == "" && !merging {
+			return action(c, s)
+		}
+		var err error
+		if text := c.String("shard"); text != "" {
+			if s.Shard, err = sweep.ParseShard(text); err != nil {
+				return usagef("--shard: %w", err)
+			}
+		}
+		head, err := sweepHead(c, s.Shard)
+		if err != nil {
+			return err
+		}
+		if merging {
+			s.Kept = merged
+			if err := merged.Expect(head); err != nil {
+				return err
+			}
+			return action(c, s)
+		}
+		j := sweep.NewJournal(name, head)
+		s.Kept = j
+		if !c.Bool("quiet") {
+			p := live.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
+			p.What = "items"
+			s.Progress = p.Update
+			defer p.End()
+		}
+		err = action(c, s)
+		if part, ok := errors.AsType[*sweep.Part](err); ok {
+			err = printed(c, part.Answer(name).WriteText, document("evbench/shard/1", shardDone{part.Answer(name), part.Shard.String(), part.Items, part.Of, name}))
+		}
+		if c.Context.Err() != nil {
+			fmt.Fprintf(c.App.ErrWriter, "finished items are in %s; the same command resumes from there\n", name)
+		}
+		return errors.Join(err, j.Close())
+	}
+}
+
+// A shardDone is the output of --json about a shard.
+type shardDone struct {
+	Answer  answer.Answer `json:"answer"`
+	Shard   string        `json:"shard"`
+	Items   int           `json:"items"`
+	Of      int           `json:"of"`
+	Journal string        `json:"journal"`
+}
+
+// sweepHead identifies this sweep.
+func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {
+	args, _ := c.App.Metadata[metaArgs].([]string)
+	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), args, s)
+}
+
+// mergeAction runs the journals' command without --shard, with all results from the journals.
+func mergeAction(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return usagef("merge: name the journals of all shards")
+	}
+	m, err := sweep.Merge(c.Args().Slice())
+	if err != nil {
+		return usage(err)
+	}
+	app := c.App
+	args := append([]string{c.App.Name}, m.Header.Args...)
+	if !sweeps(app.Commands, m.Header.Args) {
+		return usagef("merge: the journals belong to evbench %s, which has no shards", answer.Typed(m.Header.Args...))
+	}
+	fmt.Fprintf(c.App.ErrWriter, "evbench %s, from %d journals\n", answer.Typed(m.Header.Args...), c.NArg())
+	if dir := c.String("out"); dir != "" {
+		args = append(args, "--out", dir)
+	}
+	if args, err = cmdline.FlagsFirst(app, args); err != nil {
+		return usage(err)
+	}
+	app.Metadata[metaArgs] = m.Header.Args
+	return app.RunContext(context.WithValue(c.Context, mergedKey{}, m), args)
+}
+
+// sweeps reports whether arguments begin with a command that supports shards.
+func sweeps(commands []*cli.Command, args []string) bool {
+	for _, arg := range args {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.Name == arg })
+		if i < 0 {
+			return false
+		}
+		if slices.ContainsFunc(commands[i].Flags, func(f cli.Flag) bool { return f.Names()[0] == "journal" }) {
+			return true
+		}
+		commands = commands[i].Subcommands
+	}
+	return false
+}

@@ -1,0 +1,37 @@
+package mpi
+
+import "strconv"
+
+// Local returns the command that starts n ranks of a program on this machine, with the launcher of
+// this binary's MPI. Ranks may outnumber cores: under Open MPI, waiting ranks then yield the
+// processor; otherwise they slow down working ones. Root may run them. Connections stay on the
+// loopback interface.
+func Local(n int, program ...string) []string {
+	launcher := []string{"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+		"--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"}
+	if Family == MPICH {
+		launcher = []string{"mpiexec.hydra", "-iface", "lo", "-env", "UCX_NET_DEVICES", "lo"}
+	}
+	return append(append(launcher, "-n", strconv.Itoa(n)), program...)
+}
+
+// A Layer is a transport of messages below MPI.
+type Layer struct {
+	Name string
+	Env  []string // of the ranks: selects this layer on the loopback interface
+}
+
+// SharedMemory is Open MPI's layer between ranks of one machine.
+var SharedMemory = Layer{"btl vader", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader"}}
+
+// Layers are the layers of this binary's MPI.
+func Layers() []Layer {
+	if Family == MPICH { // over TCP alone, Debian's 4.0.2 often does not return from MPI_Finalize
+		return []Layer{{Name: "MPICH"}}
+	}
+	return []Layer{
+		{"btl tcp", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,tcp"}},
+		{"pml ucx", []string{"OMPI_MCA_pml=ucx", "OMPI_MCA_pml_ucx_tls=any", "OMPI_MCA_pml_ucx_devices=any", "UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"}},
+		{"mtl ofi", []string{"OMPI_MCA_pml=cm", "OMPI_MCA_mtl=ofi", "OMPI_MCA_mtl_ofi_provider_include=tcp", "FI_PROVIDER=tcp", "FI_TCP_IFACE=lo"}},
+	}
+}
