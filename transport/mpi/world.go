@@ -206,8 +206,8 @@ func (w *World) serve() {
 // Abort ends all ranks with an exit code; it does not return. What the rank has printed reaches the
 // launcher first: MPICH's ends the job without reading its ranks' pipes once more.
 func (w *World) Abort(code int) {
-	drained(os.Stdout, time.Second)
-	drained(os.Stderr, time.Second)
+	drained(os.Stdout, 3*time.Second)
+	drained(os.Stderr, 3*time.Second)
 	atomic.AddInt32(w.wanted, 1)
 	select {
 	case <-w.token:
