@@ -2,12 +2,15 @@ package sweep
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"evbench/internal/yamldoc"
 )
 
 // NewHeader describes the sweep of a command: it compares arguments without those about the
@@ -33,27 +36,49 @@ func without(args []string, flags ...string) (out []string) {
 	return out
 }
 
-// sumOf returns the sum of all files named by arguments, to tell shards on other machines, or after
-// a change, from those of this sweep.
+// sumOf returns the sum of all files that arguments name, and that the YAML files among these name,
+// to tell shards on other machines, or after a change, from those of this sweep.
 func sumOf(args []string) (string, error) {
 	h := sha256.New()
+	add := func(name string) ([]byte, error) {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return nil, nil
+		}
+		text, err := os.ReadFile(name)
+		h.Write(text)
+		fmt.Fprintf(h, "\n%d\n", len(text))
+		return text, err
+	}
 	for _, arg := range args {
 		_, value, _ := strings.Cut(arg, "=")
 		for _, name := range []string{arg, value} {
-			info, err := os.Stat(name)
-			if err != nil || !info.Mode().IsRegular() {
-				continue
+			text, err := add(name)
+			if ext := filepath.Ext(name); err == nil && (ext == ".yaml" || ext == ".yml") {
+				_, root := yamldoc.Parse(name, text, maxNodes)
+				err = values(root.Node, func(v string) error { _, err := add(v); return err })
 			}
-			f, err := os.Open(name)
 			if err != nil {
 				return "", err
 			}
-			n, err := io.Copy(h, f)
-			if err = errors.Join(err, f.Close()); err != nil {
-				return "", err
-			}
-			fmt.Fprintf(h, "\n%d\n", n)
 		}
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil)), nil
+}
+
+const maxNodes = 100_000
+
+// values calls f for all scalars below a node of a YAML file, which may be nil.
+func values(n *yaml.Node, f func(string) error) error {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		return f(n.Value)
+	}
+	for _, child := range n.Content {
+		if err := values(child, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }

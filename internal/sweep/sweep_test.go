@@ -247,3 +247,20 @@ func FuzzJournal(f *testing.F) {
 		expect.True(t, err == nil || string(after) == string(text), "refused and changed")
 	})
 }
+
+// A shard with another table of sizes is another sweep's, though only the scenario names the table.
+func TestInputs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) { expect.Must(t, os.WriteFile(name, []byte(text), 0o600)) }
+	inputs := func() string {
+		h, err := sweep.NewHeader("1", []string{"sim", "s.yaml"}, sweep.Shard{})
+		expect.Must(t, err)
+		return h.Inputs
+	}
+	write("s.yaml", "event:\n  sizes: {file: sizes.csv}\n")
+	without := inputs()
+	write("sizes.csv", "1,2\n")
+	first := inputs()
+	write("sizes.csv", "1,3\n")
+	expect.True(t, without != first && first != inputs(), "another table of sizes has the same sum")
+}
