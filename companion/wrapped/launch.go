@@ -16,6 +16,7 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/internal/proc"
+	"evbench/transport/mpi"
 )
 
 // A Launcher is a command line of the mpirun of Open MPI or MPICH, or of a script that ends in one
@@ -36,14 +37,12 @@ type Order struct {
 	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
 }
 
-// options are further options of mpirun. A fragment above the limit of eager messages would be
-// announced first, and the answer waits behind the data of its host: so the limit is raised while
-// the plan is followed.
+// options are further options of mpirun while the plan is followed.
 func (o *Order) options() []string {
 	if o.Plan == "" {
 		return nil
 	}
-	return []string{"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10)}
+	return mpi.Eager(o.Eager)
 }
 
 // environment is the variables of the ranks: names and values.
