@@ -35,6 +35,7 @@ type Order struct {
 	Times   string // file to which times are appended
 	Min     int64  // least bytes to a rank for which a call follows the plan
 	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
+	Devices string // HOST/ADAPTER/ADAPTER,HOST/…: adapters for UCX, by rank on the host; "": none
 }
 
 // options are further options of mpirun while the plan is followed.
@@ -52,6 +53,9 @@ func (o *Order) environment() []string {
 		load += ":" + also
 	}
 	out := []string{"LD_PRELOAD", load, "EVBENCH_TIMES", o.Times}
+	if o.Devices != "" {
+		out = append(out, "EVBENCH_DEVICES", o.Devices)
+	}
 	if o.Plan == "" {
 		return out
 	}
