@@ -4,6 +4,7 @@
 package wrapped
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -114,11 +115,23 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 	for i, h := range j.hosts {
 		nodes[i] = h.Node
 	}
-	r, err := opensm.Compute(j.Plan, j.net, opensm.Options{Hosts: nodes})
+	o := opensm.Options{Hosts: nodes, OneLID: true}
+	r, err := opensm.Compute(j.Plan, j.net, o)
+	if _, few := errors.AsType[*opensm.RenumberError](err); few {
+		o.Renumber = true
+		if more, other := opensm.Compute(j.Plan, j.net, o); other == nil && more.Use().Need > 0 {
+			r, err = more, nil // the plan is the reason, not the LIDs that there are
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if need := r.Use().Need; need > 0 {
+	need := r.Use().Need
+	if need > 0 && j.Plan.Tree.Cables() > 1 {
+		return nil, fmt.Errorf("with the dead cables of %s the plan's paths to a host come down by several cables of a spine, and a table has one: "+
+			"take --routes none, the phases over the present tables", j.Plan.Notation())
+	}
+	if need > 0 {
 		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one: "+
 			"take --routes none, the phases over the present tables", need)
 	}

@@ -102,6 +102,7 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0"),
 		built(t, topology.Options{Ports: 3, Leaves: 3, Fill: []int{3, 0, 2}}),
 		built(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}),
+		built(t, topology.Options{Ports: 4, Leaves: 3, Spines: 2, Cables: 2}, "leaf0-spine0/1"),
 		built(t, topology.Options{Ports: 4, Leaves: 1}),
 		built(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}),
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
