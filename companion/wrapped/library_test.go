@@ -166,6 +166,7 @@ func FuzzPlan(f *testing.F) {
 	whole := text(f, built(f, topology.Options{Ports: 2, Leaves: 2}))
 	f.Add(whole)
 	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
+	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
 	f.Add("# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down none\n# phases 3\n# hash sha256:0\n")
 	r := newReader(f)
 	f.Fuzz(func(t *testing.T, s string) {
