@@ -53,10 +53,13 @@ type Plan struct {
 	Hosts []Host
 }
 
-// A Host is the name of a server, one word, and its number of ranks.
+// A Host is the name of a server's host, one word, and the number of ranks there for this server.
+// Several servers are adapters of one host if they have its name; its ranks use them by Order.
 type Host struct {
-	Name  string
-	Ranks int
+	Name    string
+	Ranks   int
+	Adapter string // its name, one word; "" without one
+	Order   int    // of its line in the file: the least first, then by rank
 }
 
 // Options say what to build.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,8 +54,15 @@ func (p *Plan) names() string {
 			fmt.Fprintf(&b, "# %s %s %s\n", verify.SwitchKey, p.Tree.Named(nil).SwitchName(sw), name)
 		}
 	}
-	for r, h := range p.Hosts {
-		fmt.Fprintf(&b, "# x-host %d %s %d\n", p.Tree.Position(r), h.Name, h.Ranks)
+	order := make([]int, len(p.Hosts))
+	for r := range order {
+		order[r] = r
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return p.Hosts[a].Order - p.Hosts[b].Order })
+	for _, r := range order {
+		h := p.Hosts[r]
+		line := fmt.Sprintf("# x-host %d %s %d %s", p.Tree.Position(r), h.Name, h.Ranks, h.Adapter)
+		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 	return b.String()
 }

@@ -36,6 +36,30 @@ func (s *Schedule) deal(t *topology.Tree) {
 	}
 }
 
+// dealShift is deal for linear shift with few paths: spines are those of the servers of a leaf, and
+// those of the same spine take its live cables in order. So tables with one entry for a server hold
+// the paths. O(S²).
+func (s *Schedule) dealShift(t *topology.Tree, spines []int) {
+	if t.Cables() == 1 {
+		return
+	}
+	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
+	leaf, number := t.LeafOfRanks(), make([]int, len(spines))
+	for i, k := range spines {
+		for _, before := range spines[:i] {
+			if before == k {
+				number[i]++
+			}
+		}
+	}
+	s.walk(func(src, dst int, x *slot) {
+		if k := x.spine(); k != None {
+			n := number[dst%len(spines)]
+			s.tops[src*s.Ranks+dst] = uint8(t.Lane(nth(t, leaf[src], k, n), nth(t, leaf[dst], k, n)))
+		}
+	})
+}
+
 // inLanes returns a schedule for the objectives paths and balanced where cables are parallel. Each
 // cable counts as a spine: a message goes down by the live cable with the number by which it came
 // up. Where that takes more phases than the objective allows, or leaves servers apart, inLanes

@@ -74,8 +74,12 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 
 // fors plans with spines. The pairs of f are filled in.
 func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
-	if s := f.shift(); s != nil {
-		s.deal(f.tree)
+	if s, spines := f.shift(); s != nil {
+		if o.Objective == FewestPaths || o.Objective == Balanced {
+			s.dealShift(f.tree, spines)
+		} else {
+			s.deal(f.tree)
+		}
 		return s, f.simpleBound(), nil
 	}
 	x, bound := f.balance()
@@ -112,15 +116,14 @@ func (o Options) connected(t *topology.Tree) error {
 
 var errSilent = errors.New("no two servers can reach each other: there is no message to plan")
 
-// shift returns linear shift with the spines that no failure touches, by destination, or nil where
-// it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so they
+// shift returns linear shift with the spines that no failure touches, by destination, and these
+// spines; or nil where it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so they
 // take each of n spines and of the n servers of a leaf once.
-func (f *fabric) shift() *Schedule {
+func (f *fabric) shift() (s *Schedule, spines []int) {
 	n := f.n[0]
 	if f.tree.Roles() {
-		return nil
+		return nil, nil
 	}
-	var spines []int
 	for k := range f.spines {
 		whole := f.room(k)
 		for i := range f.n {
@@ -131,9 +134,9 @@ func (f *fabric) shift() *Schedule {
 		spines = append(spines, slices.Repeat([]int{k}, whole)...)
 	}
 	if f.servers != n*f.leaves || slices.Max(f.n) > n || f.leaves > 1 && len(spines) < n {
-		return nil
+		return nil, nil
 	}
-	s := LinearShift(f.tree)
+	s = LinearShift(f.tree)
 	s.Name, s.Pinned = NameFORS, true
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
@@ -143,7 +146,7 @@ func (f *fabric) shift() *Schedule {
 			}
 		}
 	}
-	return s
+	return s, spines[:min(n, len(spines))]
 }
 
 func (s *split) schedule(bound Bound, o Options) *Schedule {

@@ -262,7 +262,12 @@ func processOf(t *testing.T, dir string, rank int) int {
 // mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
 func mpiLab(t *testing.T, dir string) string {
 	t.Helper()
-	code, out, said := output(t, dir, "lab", "up", "-t", "FT(2;2,2)")
+	return mpiLabOf(t, dir, "FT(2;2,2)")
+}
+
+func mpiLabOf(t *testing.T, dir, network string) string {
+	t.Helper()
+	code, out, said := output(t, dir, "lab", "up", "-t", network)
 	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
 	t.Cleanup(func() { output(t, dir, "lab", "down") })
 	script := expect.Value(filepath.Abs("../../scripts/lab-mpirun"))(t)
@@ -322,6 +327,24 @@ func TestMPIWrapLab(t *testing.T) {
 		t.Errorf("%v calls follow the plan, want %v: %s", calls, want, out)
 	}
 	expect.Equal(t, r.Nonblocking, 1, "calls of MPI_Ialltoall")
+}
+
+// Over parallel cables a program follows the plan in its phases and by its routes: tables hold both.
+func TestMPIWrapLabCables(t *testing.T) {
+	const network = "PGFT(2;4,2;1,2;1,2)"
+	dir := t.TempDir()
+	library, err := wrapped.Build(t.Context(), "mpicc", dir)
+	expect.Must(t, err)
+	program := filepath.Join(dir, "exchange")
+	said, err := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
+	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
+	script := mpiLabOf(t, dir, network)
+	code, out, told := output(t, dir, "mpi", "wrap", "--network", network, "--min-size", "1B", "--library", library, "--json",
+		"--routes", "kernel", "--shell", filepath.Join(dir, "evbench")+" lab exec", "--", script, "-n", "8", program)
+	var r wrapped.Report
+	expect.MustTrue(t, code == exitDone && strings.Contains(told, "\nok\n") && json.Unmarshal([]byte(out), &r) == nil, "ended with %d: %s%s", code, out, told)
+	planned := slices.ContainsFunc(r.Calls, func(c wrapped.Row) bool { return c.Plan && c.Ranks == 8 })
+	expect.True(t, planned && r.Phases == 7, "%s", out)
 }
 
 // TestMPIKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of a lab, too.

@@ -36,6 +36,9 @@ type Options struct {
 	// ByPath makes LID + p lead through path p wherever that is alive, with an LMC for all paths,
 	// as transport rdma sends. Otherwise only the paths of the plan are sure to have LIDs.
 	ByPath bool
+	// OneLID lets a host's one LID come down by any of parallel cables, where that suffices for the
+	// plan's paths to it: each leaf has one, and those through a spine share the cable down.
+	OneLID bool
 	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name
 	// (Match).
 	Hosts []network.Node
@@ -87,7 +90,7 @@ const none = 1<<16 - 1
 // rising order, so the LMC is the least possible. In three levels those of a pod are, unless each
 // leaf has one path and those through a spine share one top switch: then one LID suffices. With
 // parallel cables, LID + o comes down by cable o modulo their number, from any leaf, which may take
-// more LIDs. Remaining LIDs lead through the other live spines, and hosts unknown to the plan are
+// more LIDs (but see Options.OneLID). Remaining LIDs lead through the other live spines, and hosts unknown to the plan are
 // routed like those. Switches can be reached too, except spines from spines, as with OpenSM's
 // engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
@@ -110,6 +113,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	b := newBuilder(p, places, n)
+	b.oneLID = o.OneLID
 	if b.byPath = o.ByPath; b.byPath {
 		o.LMC = max(o.LMC, bits.Len(uint(p.Tree.Paths()-1)))
 	}
@@ -235,6 +239,7 @@ type builder struct {
 	number map[network.Node]int // of a switch, as the tree counts them
 	leafOf []int                // of a host, -1 if it is on no leaf
 	byPath bool                 // Options.ByPath
+	oneLID bool                 // Options.OneLID
 	words  int                  // of a set
 	used   []uint64             // by leaf and host: the paths of the plan, as a set
 }
@@ -290,11 +295,47 @@ func (b *builder) need() (lmc int) {
 		}
 		return lmc
 	}
-	for set := range slices.Chunk(b.used, b.words) {
-		_, own := routing.LMC(b.tree, set)
-		lmc = max(lmc, own)
+	for h := range network.Node(b.net.Hosts()) {
+		if b.cablesDown(h) != nil {
+			continue
+		}
+		for l := range b.tree.Leaves() {
+			_, own := routing.LMC(b.tree, b.set(l, h))
+			lmc = max(lmc, own)
+		}
 	}
 	return lmc
+}
+
+// cablesDown returns the cable by which the first LID of a host comes down from each spine, with
+// oneLID where cables are parallel and that LID suffices for the plan's paths. Otherwise it is nil.
+func (b *builder) cablesDown(h network.Node) []int {
+	home := b.leafOf[h]
+	if !b.oneLID || b.tree.Cables() == 1 || home < 0 {
+		return nil
+	}
+	cables := slices.Repeat([]int{none}, b.tree.Spines())
+	for l := range b.tree.Leaves() {
+		count := 0
+		for w, set := range b.set(l, h) {
+			for count += bits.OnesCount64(set); set != 0; set &= set - 1 {
+				path := w*wordBits + bits.TrailingZeros64(set)
+				k, _ := b.tree.SpineTop(path)
+				if count > 1 || cables[k] != none && cables[k] != b.down(path) {
+					return nil
+				}
+				cables[k] = b.down(path)
+			}
+		}
+	}
+	for k := range cables {
+		for c := 0; cables[k] == none && c < b.tree.Cables(); c++ {
+			if b.cable(b.tree.Cable(home, k, c)) {
+				cables[k] = c
+			}
+		}
+	}
+	return cables
 }
 
 // down returns the cable through which a path leaves its spine.
@@ -347,6 +388,12 @@ func (b *builder) host(r *Routes, h network.Node) {
 	for o := range count {
 		b.downwards(home, o, func(s network.Node, port uint8) { set(s, o, port) })
 	}
+	cables := b.cablesDown(h)
+	for k, c := range cables {
+		if c != none && b.cable(b.tree.Cable(home, k, c)) {
+			set(b.places.Node(b.tree.Leaves()+k), 0, b.places.Down(b.tree.Cable(home, k, c)))
+		}
+	}
 	if b.tree.Levels() == 3 {
 		b.pods(r, h, home, set)
 		return
@@ -359,6 +406,9 @@ func (b *builder) host(r *Routes, h network.Node) {
 		all := slices.Concat(lists...)
 		for o := range count {
 			list := lists[o%len(lists)]
+			if o == 0 && cables != nil {
+				list = b.first(l, home, h, cables)
+			}
 			path := none
 			if len(list) > 0 {
 				path = list[o/len(lists)%len(list)]
@@ -409,6 +459,25 @@ func (b *builder) open(a, home, path int) bool {
 	k, lane := b.tree.SpineTop(path)
 	up, down := b.tree.LaneCables(lane)
 	return b.cable(b.tree.Cable(a, k, up)) && b.cable(b.tree.Cable(home, k, down))
+}
+
+// first returns the path of a host's first LID from a leaf: the plan's, or one of those that come
+// down by the LID's cable of their spine.
+func (b *builder) first(leaf, home int, h network.Node, cables []int) []int {
+	var rest []int
+	for path := range b.tree.Paths() {
+		k, _ := b.tree.SpineTop(path)
+		switch {
+		case b.set(leaf, h)[path/wordBits]&(1<<(path%wordBits)) != 0:
+			return []int{path}
+		case cables[k] == b.down(path) && b.open(leaf, home, path):
+			rest = append(rest, path)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return rest[int(h)%len(rest):][:1]
 }
 
 // order returns the paths of a host's LIDs: those of the plan, and then the rest, starting at one

@@ -18,6 +18,7 @@ import (
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
+	"evbench/topology/topologytest"
 )
 
 // anyPlan draws a tree with servers and links missing, and a plan for it.
@@ -327,4 +328,31 @@ func TestPathsWithoutSchedule(t *testing.T) {
 	expect.Must(t, compute(t, p, networkOf(t, tree, 0), 0).writePaths(&b))
 	want := "phase,src,dst,dlid\n-,1,2,3\n-,2,1,2\n"
 	expect.True(t, b.String() == want, "%q, want %q", b.String(), want)
+}
+
+// Over parallel cables a plan with few paths takes the least LIDs for which tables hold its paths: one where each
+// leaf has a path and those through a spine share a cable down. Compute checks each message.
+func TestCablesOneLID(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 7))
+	one := 0
+	for range 60 {
+		tree := topologytest.Cables(t, rng, 6, 7, 6)
+		p := build(t, tree, plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: scheduler.FewestPaths})
+		r := expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true, OneLID: true}))(t)
+		takesCables(t, 0, r)
+		expect.True(t, r.need <= p.Paths.LMC, "%s: LMC %d, planned %d", tree.Notation(), r.need, p.Paths.LMC)
+		if r.need < p.Paths.LMC {
+			one++
+		}
+	}
+	expect.True(t, one > 0, "no plan takes fewer LIDs than cables")
+	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
+		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths})
+		n := networkOf(t, p.Tree, 0)
+		for _, lmc := range []int{0, 2} { // more LIDs do no harm
+			r := expect.Value(Compute(p, n, Options{LMC: lmc, OneLID: true, Renumber: true}))(t)
+			takesCables(t, 0, r)
+			expect.Equal(t, r.need, 0, "needed LMC")
+		}
+	}
 }

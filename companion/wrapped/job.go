@@ -4,8 +4,10 @@
 package wrapped
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"evbench/companion/opensm"
@@ -15,13 +17,19 @@ import (
 	"evbench/topology/network"
 )
 
-// A Host is one host of a job: its node in the network, its name for itself, and its number of
-// ranks. Without a name, ranks are servers in their order.
+// A Host is an adapter of a host of a job, mostly its only one: the node in the network, the host's
+// name for itself, and the number of ranks that use the adapter. Without a name, ranks are servers
+// in their order.
 type Host struct {
-	Node  network.Node
-	Name  string
-	Ranks int
+	Node    network.Node
+	Name    string // AnyHost and a number: ranks take such adapters in their order, on any hosts
+	Ranks   int
+	Adapter string // as the list of hosts names it; "" if it does not
+	Order   int    // of several adapters: the ranks of a host take them by it
 }
+
+// AnyHost begins the names of hosts that the job does not name; the library has the same.
+const AnyHost = "#"
 
 // A Job is the plan for the hosts of a program.
 type Job struct {
@@ -36,9 +44,6 @@ type Job struct {
 // error.
 func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	full, err := network.TreeOf(whole)
-	if err == nil {
-		err = full.Tree.OneCable("programs are wrapped on trees")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +63,7 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: scheduler.NameFORS, Routing: routing.Pinned, Objective: scheduler.FewestPaths})
 	if err == nil && len(hosts) > 0 && hosts[0].Name != "" {
 		for _, h := range j.hosts {
-			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks})
+			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})
 		}
 	}
 	return j, err
@@ -71,6 +76,36 @@ func (j *Job) Ranks() (n int) {
 	return n
 }
 
+// adapters returns the number of adapters of each host, by name; nil if all hosts have one.
+func (j *Job) adapters() map[string]int {
+	count := map[string]int{}
+	for _, h := range j.hosts {
+		count[h.Name]++
+	}
+	if j.hosts[0].Name == "" || len(count) == len(j.hosts) {
+		return nil
+	}
+	return count
+}
+
+// fewest returns the number of adapters of the host with the fewest.
+func (j *Job) fewest() int { return slices.Min(slices.Collect(maps.Values(j.adapters()))) }
+
+// least returns a number of phases that every schedule of the messages between different hosts
+// needs. If no bound is found, it is the messages of the busiest adapter.
+func (j *Job) least() int {
+	between := func(src, dst int) int64 {
+		if j.hosts[src].Name == j.hosts[dst].Name {
+			return 0
+		}
+		return 1
+	}
+	if b, _, err := scheduler.BoundBytes(j.Plan.Tree, between); err == nil {
+		return int(b.Time)
+	}
+	return len(j.hosts) - j.fewest()
+}
+
 // Write writes the plan file with the hosts, for the library.
 func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
 
@@ -80,12 +115,25 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 	for i, h := range j.hosts {
 		nodes[i] = h.Node
 	}
-	r, err := opensm.Compute(j.Plan, j.net, opensm.Options{Hosts: nodes})
+	o := opensm.Options{Hosts: nodes, OneLID: true}
+	r, err := opensm.Compute(j.Plan, j.net, o)
+	if _, few := errors.AsType[*opensm.RenumberError](err); few {
+		o.Renumber = true
+		if more, other := opensm.Compute(j.Plan, j.net, o); other == nil && more.Use().Need > 0 {
+			r, err = more, nil // the plan is the reason, not the LIDs that there are
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if need := r.Use().Need; need > 0 {
-		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one", need)
+	need := r.Use().Need
+	if need > 0 && j.Plan.Tree.Cables() > 1 {
+		return nil, fmt.Errorf("with the dead cables of %s the plan's paths to a host come down by several cables of a spine, and a table has one: "+
+			"take --routes none, the phases over the present tables", j.Plan.Notation())
+	}
+	if need > 0 {
+		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one: "+
+			"take --routes none, the phases over the present tables", need)
 	}
 	return r, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/internal/proc"
+	"evbench/transport/mpi"
 )
 
 // A Launcher is a command line of the mpirun of Open MPI or MPICH, or of a script that ends in one
@@ -34,16 +35,15 @@ type Order struct {
 	Times   string // file to which times are appended
 	Min     int64  // least bytes to a rank for which a call follows the plan
 	Eager   int64  // bytes of a fragment that MPI sends eagerly, over TCP
+	Devices string // HOST/ADAPTER/ADAPTER,HOST/…: adapters for UCX, by rank on the host; "": none
 }
 
-// options are further options of mpirun. A fragment above the limit of eager messages would be
-// announced first, and the answer waits behind the data of its host: so the limit is raised while
-// the plan is followed.
+// options are further options of mpirun while the plan is followed.
 func (o *Order) options() []string {
 	if o.Plan == "" {
 		return nil
 	}
-	return []string{"--mca", "btl_tcp_eager_limit", strconv.FormatInt(o.Eager, 10)}
+	return mpi.Eager(o.Eager)
 }
 
 // environment is the variables of the ranks: names and values.
@@ -53,6 +53,9 @@ func (o *Order) environment() []string {
 		load += ":" + also
 	}
 	out := []string{"LD_PRELOAD", load, "EVBENCH_TIMES", o.Times}
+	if o.Devices != "" {
+		out = append(out, "EVBENCH_DEVICES", o.Devices)
+	}
 	if o.Plan == "" {
 		return out
 	}

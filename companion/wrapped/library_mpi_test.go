@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"evbench/internal/expect"
+	"evbench/plan"
 	"evbench/topology"
 )
 
@@ -123,6 +125,13 @@ func TestExchange(t *testing.T) {
 	}
 	compile(t, "-O1", "-o", program, "testdata/exchange.c", fortran)
 	whole := text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0"))
+	rails := func(t *testing.T, hosts ...string) string {
+		for i := range hosts {
+			hosts[i] = fmt.Sprintf("%d %s", i, hosts[i])
+		}
+		_, file := railed(t, nil, hosts...)
+		return file
+	}
 	two := text(t, built(t, topology.Options{Ports: 1, Leaves: 2}))
 	hosts := func(names ...string) string {
 		var b strings.Builder
@@ -141,6 +150,9 @@ func TestExchange(t *testing.T) {
 		{"others hosts", hosts("node7 2", "node1 2"), "2", false, "the plan has no host node0"},
 		{"other numbers of ranks", hosts("node0 1", "node1 3"), "2", false, "node0.cluster has more ranks than the plan's 1"},
 		{"more hosts", text(t, built(t, topology.Options{Ports: 4, Leaves: 4})), "1", false, "the communicator has 4 ranks, the plan 16"},
+		{"two adapters on a host", rails(t, "node0 1", "node1 1 mlx5_1", "node0 1 mlx5_1", "node1 1 mlx5_0"), "2", true, "the communicator has 2 ranks, the plan 4"},
+		{"two adapters for three ranks", rails(t, "node0 1", "node1 1", "node0 1", "node1 1"), "3", false, "node0.cluster has more ranks than the plan's 2"},
+		{"adapters by rank", rails(t, "#0 1", "#1 1", "#0 1", "#1 1"), "4", true, "the communicator has 2 ranks, the plan 4"},
 		{"changed", strings.Replace(whole, "\n0 0 ", "\n0 3 ", 1), "1", false, "the hash is not that"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -169,6 +181,82 @@ func TestExchange(t *testing.T) {
 			t.Errorf("printed %q, said %q", out, said)
 		}
 	})
+}
+
+// railed is a plan of four servers with lines for their hosts, in an order of their own.
+func railed(t *testing.T, down []string, hosts ...string) (*plan.Plan, string) {
+	t.Helper()
+	p := built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, down...)
+	return p, strings.Replace(text(t, p), "plan 1\n", "plan 1\n# x-host "+strings.Join(hosts, "\n# x-host ")+"\n", 1)
+}
+
+// TestExchangeAdapters has ranks take the adapters of their host in the order of its lines, and
+// send what stays within a host before the first phase.
+func TestExchangeAdapters(t *testing.T) {
+	lib, program := library(t), filepath.Join(t.TempDir(), "order")
+	compile(t, "-O1", "-o", program, "testdata/order.c")
+	server := []int{2, 0, 1, 3} // of each rank
+	p, file := railed(t, []string{"leaf0-spine0"}, "2 node0 1 mlx5_1", "1 node1 1", "0 node0 1 mlx5_0", "3 node1 1")
+	out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, file), "EVBENCH_MIN=1", always}, program, "2")
+	expect.True(t, said == "" && count(times, "alltoall plan") == 2, "said %q, %v", said, times)
+	to := map[[2]int]int{} // by phase and rank
+	for m := range p.Schedule.All() {
+		if src, dst := slices.Index(server, m.Src), slices.Index(server, m.Dst); src/2 != dst/2 {
+			to[[2]int{m.Phase, src}] = dst + 1
+		}
+	}
+	for rank := range server {
+		want := fmt.Sprintf("sent %d: %d |", rank, rank^1)
+		for phase := range p.Phases() {
+			if next := to[[2]int{phase, rank}]; next > 0 {
+				want = strings.TrimSuffix(want, " |") + fmt.Sprintf(" | %d", next-1)
+			}
+		}
+		got := ""
+		for l := range strings.Lines(out) {
+			if strings.HasPrefix(l, fmt.Sprintf("sent %d:", rank)) {
+				got = strings.TrimSuffix(strings.TrimSpace(l), " |")
+			}
+		}
+		expect.Equal(t, got, want, "messages of a rank")
+	}
+}
+
+// TestExchangeDevices has the library choose an adapter for UCX, by the rank on the host.
+func TestExchangeDevices(t *testing.T) {
+	lib, program := library(t), filepath.Join(t.TempDir(), "order")
+	compile(t, "-O1", "-o", program, "testdata/order.c")
+	self := expect.Value(os.Hostname())(t)
+	short, _, _ := strings.Cut(self, ".")
+	_, file := railed(t, nil, "0 #0 1", "2 #0 1", "1 #0 1", "3 #0 1")
+	ucx := []string{always, "EVBENCH_MIN=1", "EVBENCH_PLAN=" + write(t, file)}
+	if !hydra() { // MPICH takes UCX; over TCP alone Debian's often does not return from MPI_Finalize
+		ucx = append(ucx, "OMPI_MCA_pml=ucx", "OMPI_MCA_pml_ucx_tls=any", "OMPI_MCA_pml_ucx_devices=any", "UCX_TLS=tcp,self")
+	}
+	for _, tt := range []struct{ name, devices, own, want, said string }{
+		{"named", "other/eth7," + strings.ToUpper(short) + ".net/lo/lo/lo/lo", "", "lo lo lo lo", ""},
+		{"one for all", short + "/lo,other/eth7", "", "lo lo lo lo", ""},
+		{"set by the user", short + "/none/none/none/none", "lo", "lo lo lo lo", ""},
+		{"fewer", short + "/lo/lo/lo", "", "lo lo lo -", "has no adapter for rank 3 of it: UCX_NET_DEVICES is not set"},
+		{"no device", short + "/lo/mlx5_x/lo/lo", "", "lo - lo lo", "has no device mlx5_x: set UCX_NET_DEVICES for rank 1 of it"},
+		{"others", short + "2/lo", "", "- - - -", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := append([]string{"EVBENCH_DEVICES=" + tt.devices}, ucx...)
+			if tt.own != "" {
+				env = append(env, "UCX_NET_DEVICES="+tt.own)
+			}
+			out, said, times := run(t, lib, env, program, "4")
+			var got []string
+			for l := range strings.Lines(out) {
+				if _, device, ok := strings.Cut(strings.TrimSpace(l), ": "); ok && strings.HasPrefix(l, "device ") {
+					got = append(got, device)
+				}
+			}
+			expect.Equal(t, strings.Join(got, " "), tt.want, "UCX_NET_DEVICES")
+			expect.True(t, strings.Contains(said, tt.said) && (tt.said != "" || said == "") && count(times, "alltoall plan") == 2, "said %q, %v", said, times)
+		})
+	}
 }
 
 // TestLegal has programs that are right without the library be right with it: while calls follow

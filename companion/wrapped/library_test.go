@@ -102,6 +102,7 @@ func TestPlans(t *testing.T) {
 		built(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0"),
 		built(t, topology.Options{Ports: 3, Leaves: 3, Fill: []int{3, 0, 2}}),
 		built(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}),
+		built(t, topology.Options{Ports: 4, Leaves: 3, Spines: 2, Cables: 2}, "leaf0-spine0/1"),
 		built(t, topology.Options{Ports: 4, Leaves: 1}),
 		built(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}),
 		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
@@ -121,9 +122,11 @@ func TestHosts(t *testing.T) {
 		{"# x-host 1 node1 2\n", "x-host 1 node1 2: no server of this plan"},
 		{"# x-host 0 node1 2\n# x-host 0 node2 2\n", "x-host of server0"},
 		{"# x-host 0 node1 0\n", "a number of ranks"},
-		{"# x-host 0 node1 2 3\n", "a number of ranks"},
+		{"# x-host 0 node1 2 mlx5_0 3\n", "a number of ranks"},
 		{"# x-host 0 " + strings.Repeat("n", 64) + " 2\n", "one name of 1 to 63 bytes"},
-		{"# x-host 0 a 1\n# x-host 2 b 1\n# x-host 3 A.net 1\n", "is two servers"},
+		{"# x-host 0 a 1\n# x-host 2 b 1\n# x-host 3 A.net 2\n", "host A has several adapters, and more than one rank on one"},
+		{"# x-host 3 a 1 mlx5_1\n# x-host 2 b 1 mlx5_0\n# x-host 0 A.net 1 mlx5_0\n", "ranks 3 slots 1 server0 A:1@3.1 "},
+		{"# x-host 0 #0 1\n# x-host 2 #0 1\n# x-host 3 #1 1\n", "by line server0 #0:1 "},
 	} {
 		got := r.read(t, first+"\n"+tt.hosts+rest)
 		expect.True(t, strings.Contains(got, tt.want), "%s is read as %s, want %s", tt.hosts, got, tt.want)
@@ -163,6 +166,7 @@ func FuzzPlan(f *testing.F) {
 	whole := text(f, built(f, topology.Options{Ports: 2, Leaves: 2}))
 	f.Add(whole)
 	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
+	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
 	f.Add("# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down none\n# phases 3\n# hash sha256:0\n")
 	r := newReader(f)
 	f.Fuzz(func(t *testing.T, s string) {

@@ -3,8 +3,10 @@ package wrapped
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"evbench/companion"
@@ -63,6 +65,7 @@ func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.Network, err)
 	}
+	s.choose(j.Plan.Hosts)
 	if o.Out == "" {
 		o.Out = filepath.Join(o.Temp, "plan.txt")
 	}
@@ -109,36 +112,57 @@ func taken(file string, s *Session, r *Report) error {
 	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	hosts, err := hostsIn(f)
+	if err != nil {
+		return err
+	}
+	s.choose(hosts)
 	r.Plan, r.Phases = p.Hash(), p.Phases()
 	s.Order.Plan, err = filepath.Abs(file)
 	return err
 }
 
 func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
-	list := network.AllHosts(o.Source.Net)
+	list, from := network.AllHosts(o.Source.Net), o.Network
 	if !o.ByRank {
-		text, from, err := listOf(ctx, o, l)
+		text, name, err := listOf(ctx, o, l)
 		if err != nil {
 			return nil, err
 		}
-		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && list.Host == nil && len(list.Names) != len(list.Nodes) {
-			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), len(list.Nodes))
+		from = name
+		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != list.Hosts() {
+			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), list.Hosts())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w (--by-rank takes ranks for the hosts of the network in their order)", from, err)
 		}
 	}
-	if list.Host != nil {
-		return nil, fmt.Errorf("%s: %d hosts have %d adapters: programs are wrapped where each has one, or where --hosts names one of each, HOST ADAPTER a line",
-			o.Network, list.Hosts(), len(list.Nodes))
-	}
 	var out []Host
 	for i, v := range list.Nodes {
 		h := Host{Node: v, Ranks: list.Slots}
-		if list.Names != nil {
-			h.Name = list.Names[i]
+		at := i
+		if list.Host != nil {
+			at, h.Order = list.Host[i], i
+		}
+		switch {
+		case list.Names != nil:
+			h.Name, h.Adapter = list.Names[at], list.Adapters[i]
+		case list.Host != nil:
+			h.Name = AnyHost + strconv.Itoa(at)
 		}
 		out = append(out, h)
+	}
+	if list.Host == nil {
+		return out, nil
+	}
+	if list.Slots > 1 {
+		return nil, fmt.Errorf("%s: %d ranks on each of %d adapters: hosts with several adapters have one rank on each", from, list.Slots, len(out))
+	}
+	if err := l.oneEach(ctx, out); err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	return out, nil
 }

@@ -66,20 +66,26 @@ func (s *Session) Run(ctx context.Context) (before, after []*Times, err error) {
 
 // A Report is the final report.
 type Report struct {
-	Schema  string  `json:"schema"`
-	Network string  `json:"network,omitempty"`
-	Plan    string  `json:"plan"` // its hash, or its file
-	Hosts   int     `json:"hosts,omitempty"`
-	Ranks   int     `json:"ranks,omitempty"`
-	Phases  int     `json:"phases,omitempty"`
-	Bound   float64 `json:"bound,omitempty"` // the efficiency that no schedule exceeds
-	Routes  string  `json:"routes"`
-	Rounds  int     `json:"rounds"`
-	Calls   []Row   `json:"calls"`
-	NotKept int     `json:"calls_not_kept,omitempty"`
+	Schema  string `json:"schema"`
+	Network string `json:"network,omitempty"`
+	Plan    string `json:"plan"` // its hash, or its file
+	Hosts   int    `json:"hosts,omitempty"`
+	// Of hosts with several adapters: how many take part, one of each rank, and the phases that every
+	// schedule of the messages between hosts needs. The plan has those inside hosts, too, but they
+	// are sent before its first phase.
+	Adapters int     `json:"adapters,omitempty"`
+	Least    int     `json:"least_phases,omitempty"`
+	Ranks    int     `json:"ranks,omitempty"`
+	Phases   int     `json:"phases,omitempty"`
+	Bound    float64 `json:"bound,omitempty"` // the efficiency that no schedule exceeds
+	Routes   string  `json:"routes"`
+	Rounds   int     `json:"rounds"`
+	Calls    []Row   `json:"calls"`
+	NotKept  int     `json:"calls_not_kept,omitempty"`
 	// Calls of MPI_Ialltoall, which are left to the MPI and not timed.
 	Nonblocking int `json:"calls_nonblocking,omitempty"`
 	ran         bool
+	link, host  int // ranks that use one adapter, and ranks on the host with the fewest
 }
 
 // Schema names the form of a Report.
@@ -88,17 +94,19 @@ const Schema = "evbench/mpi-wrap/1"
 func (r *Report) about(j *Job) {
 	p := j.Plan
 	r.Plan, r.Hosts, r.Ranks, r.Phases = p.Hash(), len(j.hosts), j.Ranks(), p.Phases()
-	if p.Bound.Phases > 0 {
-		r.Bound = float64(r.Hosts-1) / float64(p.Bound.Phases)
+	r.link, r.host = r.Ranks/r.Hosts, r.Ranks/r.Hosts
+	away, least := r.Hosts-1, p.Bound.Phases
+	if adapters := j.adapters(); adapters != nil {
+		r.Hosts, r.Adapters, r.Least, r.host = len(adapters), r.Hosts, j.least(), j.fewest()
+		away, least = r.Adapters-r.host, r.Least
+	}
+	if least > 0 {
+		r.Bound = float64(away) / float64(least)
 	}
 }
 
 func (r *Report) Measured(before, after []*Times, rate float64) {
-	each := 1
-	if r.Hosts > 0 {
-		each = r.Ranks / r.Hosts
-	}
-	r.ran, r.Calls = true, Summary(before, after, rate, r.Bound, each)
+	r.ran, r.Calls = true, Summary(before, after, rate, r.Bound, max(r.link, 1), max(r.host, 1))
 	for _, t := range append(before, after...) {
 		r.NotKept += t.More
 		r.Nonblocking += t.Nonblocking
@@ -109,7 +117,11 @@ func (r *Report) Measured(before, after []*Times, rate float64) {
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	if r.Hosts > 0 {
-		fmt.Fprintf(&b, "plan      %d phases for %d hosts, %d ranks; at most %.1f%% of the link rate; routes: %s\n", r.Phases, r.Hosts, r.Ranks, 100*r.Bound, r.Routes)
+		least, adapters := "", ""
+		if r.Adapters > 0 {
+			least, adapters = fmt.Sprintf(" (at least %d between hosts)", r.Least), fmt.Sprintf(" %d adapters,", r.Adapters)
+		}
+		fmt.Fprintf(&b, "plan      %d phases%s for %d hosts,%s %d ranks; at most %.1f%% of the link rate; routes: %s\n", r.Phases, least, r.Hosts, adapters, r.Ranks, 100*r.Bound, r.Routes)
 	}
 	for _, c := range r.Calls {
 		fmt.Fprintf(&b, "%-9s %d ranks, %d bytes from each, %d calls:", c.Kind, c.Ranks, c.Bytes, c.Calls)

@@ -115,8 +115,8 @@ type group struct {
 
 // Summary compares runs without and with the plan: medians over all their calls, by kind and size,
 // the largest first. rate is the rate of a host link, bit/s, 0 if unknown; bound is the efficiency
-// that no schedule exceeds. ranks ranks share a host's link.
-func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
+// that no schedule exceeds. link ranks share an adapter's link, and host ranks a host.
+func Summary(before, after []*Times, rate, bound float64, link, host int) []Row {
 	was, is := seconds(before, false), seconds(after, true)
 	own := seconds(after, false)
 	var out []Row
@@ -126,7 +126,7 @@ func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
 			r.Ratio = r.Before / r.After
 		}
 		if rate > 0 {
-			r.EfficiencyBefore, r.EfficiencyAfter = share(g, r.Before, rate, ranks), share(g, r.After, rate, ranks)
+			r.EfficiencyBefore, r.EfficiencyAfter = share(g, r.Before, rate, link, host), share(g, r.After, rate, link, host)
 			if bound > 0 && plan {
 				r.OfBound = r.EfficiencyAfter / bound
 			}
@@ -153,14 +153,14 @@ func Summary(before, after []*Times, rate, bound float64, ranks int) []Row {
 	return out
 }
 
-// share is the rate at which a host's ranks send bytes to other hosts, divided by the rate of its
-// link.
-func share(g group, s, rate float64, ranks int) float64 {
+// share is the rate at which an adapter's ranks send bytes to other hosts, divided by the rate of
+// its link.
+func share(g group, s, rate float64, link, host int) float64 {
 	if s <= 0 {
 		return 0
 	}
-	away := float64(g.ranks-ranks) / float64(max(g.ranks-1, 1))
-	return 8 * float64(g.bytes) * away * float64(ranks) / s / rate
+	away := float64(g.ranks-host) / float64(max(g.ranks-1, 1))
+	return 8 * float64(g.bytes) * away * float64(link) / s / rate
 }
 
 func seconds(runs []*Times, planned bool) map[group][]float64 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestJob(t *testing.T) {
 	whole, net := networkOf(t, "FT(2;4,4)", "leaf0-spine0")
 	var hosts []Host
 	for _, v := range []int{9, 1, 3, 6, 0, 11} {
-		hosts = append(hosts, Host{network.Node(v), fmt.Sprintf("n%d.x", v), 2})
+		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprintf("n%d.x", v), Ranks: 2})
 	}
 	j, err := NewJob(whole, net, hosts)
 	expect.Must(t, err)
@@ -84,13 +85,60 @@ func TestJobOfThreeLevels(t *testing.T) {
 	expect.Must(t, err)
 	var hosts []Host
 	for v := range whole.Hosts() {
-		hosts = append(hosts, Host{network.Node(v), fmt.Sprint("n", v), 1})
+		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprint("n", v), Ranks: 1})
 	}
 	j, err := NewJob(whole, net, hosts)
 	expect.Must(t, err)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
 		t.Errorf("dead are %s", down)
 	}
+}
+
+// Plain tables hold the plan of a network with parallel cables, each message over the plan's two; with a dead
+// cable they do not, and the phases remain.
+func TestJobOfCables(t *testing.T) {
+	whole, _ := networkOf(t, "PGFT(2;4,4;1,2;1,2)")
+	var hosts []Host
+	for v := range network.Node(whole.Hosts()) {
+		hosts = append(hosts, Host{Node: v, Name: fmt.Sprint("n", v), Ranks: 1})
+	}
+	j := expect.Value(NewJob(whole, whole, hosts))(t)
+	routes := expect.Value(j.Routes())(t)
+	tree, lids := j.Plan.Tree, map[network.Node]bool{}
+	for src, h := range j.hosts {
+		for dst, d := range j.hosts {
+			path := j.Plan.Path(src, dst)
+			if src == dst || path < 0 {
+				continue
+			}
+			spine, lane := tree.SpineTop(path)
+			up, down := tree.LaneCables(lane)
+			leaf, lid := whole.Leaf(h.Node).Node, routes.Net.Info(d.Node).LID
+			port := routes.Tables.Port(leaf, int(lid))
+			at := whole.At(leaf, int(port))
+			back := whole.At(at.Node, int(routes.Tables.Port(at.Node, int(lid))))
+			lids[d.Node] = true
+			if whole.Index(at.Node) != tree.Leaves()+spine || cableOf(whole, leaf, at.Node, int(port)) != up ||
+				back.Node != whole.Leaf(d.Node).Node || cableOf(whole, back.Node, at.Node, int(back.Port)) != down {
+				t.Errorf("%s to %s: by %s and port %d of its leaf, planned spine%d, cables %d and %d", h.Name, d.Name, whole.EndName(at), back.Port, spine, up, down)
+			}
+		}
+	}
+	expect.Equal(t, len(lids), 16, "hosts with paths")
+
+	_, net := networkOf(t, "PGFT(2;4,4;1,2;1,2)", "leaf0-spine0/1")
+	j = expect.Value(NewJob(whole, net, hosts))(t)
+	expect.Error(t, expect.Err(j.Routes()), "come down by several cables of a spine, and a table has one: take --routes none")
+}
+
+// cableOf returns which of the cables of a leaf to a spine is at a port of the leaf.
+func cableOf(n *network.Network, leaf, spine network.Node, port int) (cable int) {
+	for p := 1; p < port; p++ {
+		if n.At(leaf, p).Node == spine {
+			cable++
+		}
+	}
+	return cable
 }
 
 func TestJobRefuses(t *testing.T) {
@@ -102,8 +150,6 @@ func TestJobRefuses(t *testing.T) {
 	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "not a tree of two or three levels: ") {
 		t.Error(err)
 	}
-	twins, _ := networkOf(t, "PGFT(2;2,2;1,2;1,2)")
-	expect.Error(t, expect.Err(NewJob(twins, twins, []Host{{Node: 0}, {Node: 1}})), "programs are wrapped on trees with one")
 	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")
 	if _, err := NewJob(whole, cut, []Host{{Node: 0}, {Node: 2}}); err == nil {
 		t.Error("a leaf without links is planned")
@@ -118,7 +164,7 @@ func TestSummary(t *testing.T) {
 	}
 	before := read("alltoall own 4 3000 0.1 0.4\nalltoall own 4 3000 0.1 0.2\nalltoall own 4 30 0.1 0.1\nmore 3\n")
 	after := read("alltoall plan 4 3000 0.1 0.1\nalltoall plan 4 3000 0.2 0.2\nalltoall plan 4 3000 0.1 0.15\nalltoall own 4 30 0.1 0.1\n")
-	rows := Summary(before, after, 240e3, 0.75, 1)
+	rows := Summary(before, after, 240e3, 0.75, 1, 1)
 	if len(rows) != 2 || before[0].More != 3 {
 		t.Fatalf("%+v", rows)
 	}
@@ -131,7 +177,7 @@ func TestSummary(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Two ranks on each of two hosts: of three peers one is beside.
-	if e := Summary(nil, after, 240e3, 0, 2)[0].EfficiencyAfter; !near(e, 2.0/3*2*2/3) {
+	if e := Summary(nil, after, 240e3, 0, 2, 2)[0].EfficiencyAfter; !near(e, 2.0/3*2*2/3) {
 		t.Errorf("efficiency %v", e)
 	}
 }
@@ -144,7 +190,7 @@ func FuzzTimes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, r := range Summary(nil, []*Times{x}, 1e9, 1, 1) {
+		for _, r := range Summary(nil, []*Times{x}, 1e9, 1, 1, 1) {
 			if r.Calls < 1 || r.After < 0 || r.EfficiencyAfter < 0 {
 				t.Errorf("%+v", r)
 			}
@@ -299,8 +345,9 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Hosts with several adapters are refused, unless a list names one adapter of each.
-func TestHostsOfAdapters(t *testing.T) {
+// rails is a network of two hosts with an adapter each on two leaves.
+func rails(t *testing.T) *network.Network {
+	t.Helper()
 	whole, _ := networkOf(t, "FT(2;2,2)")
 	info := make([]network.Info, whole.Nodes())
 	for v := range network.Node(whole.Nodes()) {
@@ -308,12 +355,92 @@ func TestHostsOfAdapters(t *testing.T) {
 			info[v].Name = fmt.Sprintf("node%d mlx5_%d", v%2, v/2)
 		}
 	}
-	n := whole.WithInfo(info)
-	o := Options{Source: &netfile.Source{Whole: n, Net: n}, Network: "net.txt", ByRank: true}
-	expect.Error(t, expect.Err(hostsOf(t.Context(), o, nil)), "net.txt: 2 hosts have 4 adapters: programs are wrapped where each has one")
-	o.ByRank, o.Hosts = false, "node0\nnode1\n"
-	expect.Error(t, expect.Err(hostsOf(t.Context(), o, nil)), "net.txt: 2 hosts have 4 adapters")
-	o.Hosts = "node0 mlx5_1\nnode1 mlx5_0\n"
-	hosts := expect.Value(hostsOf(t.Context(), o, nil))(t)
-	expect.True(t, len(hosts) == 2 && hosts[0] == Host{Node: 2, Name: "node0", Ranks: 1} && hosts[1] == Host{Node: 1, Name: "node1", Ranks: 1}, "%+v", hosts)
+	return whole.WithInfo(info)
+}
+
+// Ranks of a host take its adapters in the order of the lines, or of their names.
+func TestHostsOfAdapters(t *testing.T) {
+	n := rails(t)
+	mpirun := func(ranks ...int) string {
+		text := "echo mpirun starts"
+		for i, r := range ranks {
+			text += fmt.Sprintf("; echo ' Data for node: node%d.cluster\tNum slots: 9\tMax slots: 0\tNum procs: %d'", i, r)
+		}
+		return script(t, text)
+	}
+	named := func(node network.Node, host, adapter string, order int) Host {
+		return Host{Node: node, Name: host, Ranks: 1, Adapter: adapter, Order: order}
+	}
+	byName := []Host{named(0, "node0", "", 0), named(2, "node0", "", 1), named(1, "node1", "", 2), named(3, "node1", "", 3)}
+	for _, tt := range []struct {
+		name, hosts string // "#": by rank
+		launcher    string
+		want        []Host
+		refused     string
+	}{
+		{"all of each host", "node0\nnode1\n", "", byName, ""},
+		{"of mpirun", "", mpirun(2, 2), byName, ""},
+		{"as listed", "node0 mlx5_1\nnode0 mlx5_0\nnode1 mlx5_0\n", "",
+			[]Host{named(2, "node0", "mlx5_1", 0), named(0, "node0", "mlx5_0", 1), named(1, "node1", "mlx5_0", 2)}, ""},
+		{"one of each host", "node0 mlx5_1\nnode1 mlx5_0\n", "", []Host{named(2, "node0", "mlx5_1", 0), named(1, "node1", "mlx5_0", 0)}, ""},
+		{"one of each host, several ranks", "node0 mlx5_1 slots=2\nnode1 mlx5_0 slots=2\n", mpirun(2, 2),
+			[]Host{{2, "node0", 2, "mlx5_1", 0}, {1, "node1", 2, "mlx5_0", 0}}, ""},
+		{"by rank", "#", mpirun(3, 1), []Host{named(0, "#0", "", 0), named(2, "#0", "", 1), named(1, "#1", "", 2), named(3, "#1", "", 3)}, ""},
+		{"by rank, others", "#", mpirun(3, 2), nil, "net.txt: mpirun starts 5 ranks for 4 adapters: hosts with several adapters have one rank on each"},
+		{"two ranks an adapter", "node0 slots=4\nnode1 slots=4\n", "", nil, "hosts.txt: 2 ranks on each of 4 adapters: hosts with several adapters have one rank on each"},
+		{"more ranks", "node0 slots=3\nnode1 slots=3\n", "", nil, "hosts.txt: line 1: node0 has 3 ranks and 2 adapters"},
+		{"fewer ranks", "", mpirun(1, 1), nil, "mpirun's map: mpirun starts 1 rank on node0 for 2 adapters"},
+		{"other ranks", "node0 mlx5_1\nnode0 mlx5_0\nnode1 mlx5_0\n", mpirun(2, 2), nil, "hosts.txt: mpirun starts 2 ranks on node1 for 1 adapter:"},
+		{"an adapter twice", "node0 mlx5_1\nnode0 mlx5_1\nnode1 mlx5_0\n", "", nil, "hosts.txt: line 2: adapter node0 mlx5_1 of host node0 is named twice"},
+		{"an unknown one", "node0 mlx5_7\nnode1 mlx5_0\n", "", nil, "hosts.txt: line 1: host node0 has no adapter mlx5_7 in the network; it has mlx5_0, mlx5_1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := Options{Source: &netfile.Source{Whole: n, Net: n}, Network: "net.txt", HostFile: "hosts.txt", Hosts: strings.TrimPrefix(tt.hosts, "#"), ByRank: tt.hosts == "#"}
+			l := &Launcher{}
+			if tt.launcher != "" {
+				l.Command = []string{tt.launcher}
+			}
+			hosts, err := hostsOf(t.Context(), o, l)
+			if tt.refused != "" {
+				expect.Error(t, err, tt.refused)
+				return
+			}
+			expect.Must(t, err)
+			expect.True(t, slices.Equal(hosts, tt.want), "%+v, want %+v", hosts, tt.want)
+		})
+	}
+}
+
+// A plan of several adapters a host has its lines in the order of the ranks, and the report both bounds.
+func TestJobOfAdapters(t *testing.T) {
+	n := rails(t)
+	hosts := []Host{{1, "node1", 1, "mlx5_0", 0}, {3, "node1", 1, "mlx5_1", 1}, {2, "node0", 1, "mlx5_1", 2}, {0, "node0", 1, "mlx5_0", 3}}
+	j := expect.Value(NewJob(n, n, hosts))(t)
+	var b bytes.Buffer
+	expect.Must(t, j.Write(&b))
+	expect.Contains(t, b.String(), "plan 1\n", "# x-host 1 node1 1 mlx5_0\n# x-host 3 node1 1 mlx5_1\n# x-host 2 node0 1 mlx5_1\n# x-host 0 node0 1 mlx5_0\n# topology")
+	var r Report
+	r.about(j)
+	expect.True(t, r.Hosts == 2 && r.Adapters == 4 && r.Ranks == 4 && r.Phases == 3 && r.Least == 2 && r.Bound == 1, "%+v", r)
+	var text bytes.Buffer
+	expect.Must(t, r.WriteText(&text))
+	expect.Contains(t, text.String(), "plan      3 phases (at least 2 between hosts) for 2 hosts, 4 adapters, 4 ranks; at most 100.0% of the link rate")
+	// A rank sends to 2 others of 3 over its own link: 2,000 bytes in 0.1 s at 160 kbit/s.
+	r.Measured(nil, []*Times{{Calls: []Call{{"alltoall", true, 4, 3000, 0.1, 0.1}}}}, 160e3)
+	expect.True(t, r.Calls[0].EfficiencyAfter == 1 && r.Calls[0].OfBound == 1, "%+v", r.Calls)
+
+	var said []string
+	s := Session{Launcher: &Launcher{}, Say: func(format string, a ...any) { said = append(said, fmt.Sprintf(format, a...)) }}
+	s.choose(j.Plan.Hosts)
+	expect.Equal(t, s.Order.Devices, "node1/mlx5_0/mlx5_1,node0/mlx5_1/mlx5_0", "adapters for UCX")
+	expect.Contains(t, strings.Join(said, "\n"), "UCX_NET_DEVICES, unless that is set", "over other layers choose it yourself", "EVBENCH_DEVICES=node1/mlx5_0")
+	read := expect.Value(hostsIn(&b))(t)
+	s.choose(read)
+	expect.Equal(t, s.Order.Devices, "node1/mlx5_0/mlx5_1,node0/mlx5_1/mlx5_0", "adapters of the plan's file")
+	said = nil
+	for i := range j.Plan.Hosts {
+		j.Plan.Hosts[i].Adapter = ""
+	}
+	s.choose(j.Plan.Hosts)
+	expect.True(t, s.Order.Devices == "" && len(said) == 1 && strings.Contains(said[0], "must use its n-th adapter"), "%q, %q", s.Order.Devices, said)
 }

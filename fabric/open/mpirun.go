@@ -19,6 +19,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/transport/mpi"
 	"evbench/worker"
 )
 
@@ -79,10 +80,8 @@ func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd
 	network := r.f.lab.Addresses().Path(companion.Single).String()
 	args := []string{j.Tree.ServerName(0), "exec", "mpirun", "--mca", "orte_tmpdir_base", dir, "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent,
 		"--mca", "oob_tcp_if_include", network, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", network}
-	// Above this limit a message is announced first. The answer would wait behind the data of its host,
-	// on these links for longer than a fragment takes.
 	if os.Getenv("OMPI_MCA_btl_tcp_eager_limit") == "" {
-		args = append(args, "--mca", "btl_tcp_eager_limit", "4194304")
+		args = append(args, mpi.Eager(mpi.EagerLimit)...)
 	}
 	for rank := range j.Tree.Servers() {
 		if rank > 0 {

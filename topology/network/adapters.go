@@ -88,11 +88,12 @@ type jobReader struct {
 // A jobHost is a host with its adapters in the job. ranks belong to the host if the list names only
 // hosts, else to each adapter.
 type jobHost struct {
-	name  string
-	nodes []Node
-	named bool // adapters by a line each
-	ranks []int
-	line  int // the last
+	name     string
+	nodes    []Node
+	adapters []string // as lines name them
+	named    bool     // adapters by a line each
+	ranks    []int
+	line     int // the last
 }
 
 // add adds a host or, with an adapter, that adapter.
@@ -119,6 +120,9 @@ func (r *jobReader) add(x hostlist.Entry, name string) error {
 		return fmt.Errorf("host %s has a line of its own and lines for adapters", hostlist.Short(called))
 	case there && h.named:
 		h.nodes, h.ranks = append(h.nodes, nodes...), append(h.ranks, 0)
+	}
+	if !there || h.named {
+		h.adapters = append(h.adapters, slices.Repeat([]string{x.Adapter}, len(nodes))...)
 	}
 	for _, v := range nodes {
 		if other, taken := r.of[v]; taken && (h.named || other != called) {
@@ -197,7 +201,7 @@ func (r *jobReader) job() (Job, error) {
 			return Job{}, fmt.Errorf("line %d: %w", max(first.line, h.line), unequal(first.name, h.name, out.Slots, each))
 		}
 		one = one && len(h.nodes) == 1
-		out.Nodes = append(out.Nodes, h.nodes...)
+		out.Nodes, out.Adapters = append(out.Nodes, h.nodes...), append(out.Adapters, h.adapters...)
 		out.Host = append(out.Host, slices.Repeat([]int{at}, len(h.nodes))...)
 	}
 	if one {

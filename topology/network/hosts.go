@@ -20,6 +20,9 @@ type Job struct {
 	Names []string
 	// Host is the host of each node, from 0 in their order. nil: each has one adapter.
 	Host []int
+	// Adapters are the names of nodes as adapters in a list, "" of hosts whose adapters it does not
+	// name; nil without a list.
+	Adapters []string
 }
 
 // Hosts returns the number of hosts.

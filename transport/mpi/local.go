@@ -15,6 +15,16 @@ func Local(n int, program ...string) []string {
 	return append(append(launcher, "-n", strconv.Itoa(n)), program...)
 }
 
+// EagerLimit is the largest fragment, in bytes, that Open MPI sends over TCP at once here.
+const EagerLimit = 4 << 20
+
+// Eager returns the options with which Open MPI's mpirun has messages over TCP of up to limit bytes
+// sent at once. Larger ones are announced first, and the answer waits behind the data of its host,
+// on slow links for longer than a fragment takes.
+func Eager(limit int64) []string {
+	return []string{"--mca", "btl_tcp_eager_limit", strconv.FormatInt(limit, 10)}
+}
+
 // A Layer is a transport of messages below MPI.
 type Layer struct {
 	Name string

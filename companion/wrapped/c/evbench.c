@@ -4,9 +4,12 @@
  *
  *   EVBENCH_PLAN    plan file, text form, of evbench plan or evbench mpi wrap. Rank 0 of a
  *                   communicator reads it. A line "# x-host SERVER NAME RANKS" for each server
- *                   says which host it is; without them ranks are servers in their order.
+ *                   says which host it is; without them ranks are servers in their order. Several
+ *                   lines of one host are its adapters, which its ranks take in their order. Where
+ *                   NAME begins with #, the ranks of all hosts take the lines in their order.
  *   EVBENCH_MIN     bytes to a rank below which a call is left to the MPI (default 16384)
  *   EVBENCH_ALWAYS  if set, the plan is followed where all ranks share memory, too
+ *   EVBENCH_DEVICES HOST/ADAPTER/ADAPTER,HOST/…: device.h; each rank has its own
  *   EVBENCH_TIMES   file that rank 0 adds lines to: "loaded RANKS" in MPI_Init; in MPI_Finalize one a
  *                   call (record.h), and "nonblocking N", the calls of MPI_Ialltoall
  *

@@ -111,7 +111,7 @@ int exchange(struct row *r, const struct side *send, const struct side *recv)
 {
 	struct both b = {send, recv, 0, 0, MPI_SUCCESS};
 	MPI_Aint lb;
-	MPI_Request *taken = r->requests, *sent = r->requests + r->steps;
+	MPI_Request *taken = r->requests, *sent = r->requests + r->most;
 	int taking = 0, sending = 0;
 	PMPI_Type_get_extent(send->type, &lb, &b.send_extent);
 	PMPI_Type_get_extent(recv->type, &lb, &b.recv_extent);

@@ -24,7 +24,8 @@ struct row {
 	int *to, *from;    /* by phase and step; -1: nobody */
 	int beside;        /* ranks on this host, others than this one */
 	int *near_to, *near_from;
-	MPI_Request *requests; /* steps of what is received, and one for each rank that is sent to */
+	int most;              /* messages received at once */
+	MPI_Request *requests; /* of these, and one for each rank that is sent to */
 	MPI_Status *statuses;  /* as many */
 };
 

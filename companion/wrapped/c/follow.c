@@ -1,3 +1,4 @@
+#include "device.h"
 #include "state.h"
 #include "world.h"
 
@@ -47,67 +48,113 @@ static char *shared(struct state *s, MPI_Comm comm, long long *len)
 	return text;
 }
 
+/* order fills in the ranks in the order in which they take places: where hosts have several
+ * adapters that of the world, all of which is there, by which ranks were given adapters. */
+static void order(const struct row *r, const struct plan *p, int *ranks)
+{
+	for (int rank = 0; rank < r->size; rank++)
+		ranks[p->several ? r->world[rank] : rank] = rank;
+}
+
+/* place returns the first free place of a rank on a server and the next ones of its host, or -1. */
+static int place(const struct plan *p, int server, const int *rank_of)
+{
+	for (; server >= 0; server = p->server[server].next)
+		for (int slot = 0; slot < p->server[server].slots; slot++)
+			if (rank_of[server * p->slots + slot] < 0)
+				return server * p->slots + slot;
+	return -1;
+}
+
+/* on returns how many ranks the plan has on the host of a server. */
+static int on(const struct plan *p, int server)
+{
+	int n = 0;
+	for (int i = p->server[server].first; i >= 0; i = p->server[i].next)
+		n += p->server[i].slots;
+	return n;
+}
+
 /* places fills in which rank is where, server * slots + slot; -1 where none is. */
 static int places(struct state *s, MPI_Comm comm, const struct plan *p, int *rank_of, int *own)
 {
 	char name[MPI_MAX_PROCESSOR_NAME] = {0}, *names = malloc((size_t)s->row.size * MPI_MAX_PROCESSOR_NAME);
-	int n, err = names ? 0 : -1;
+	int n, *ranks = malloc(s->row.size * sizeof *ranks), err = names && ranks ? 0 : -1;
 	if (!agreed(comm, !err)) {
 		free(names);
+		free(ranks);
 		return snprintf(s->why, PLAN_WHY, "no memory"), -1;
 	}
 	PMPI_Get_processor_name(name, &n);
 	PMPI_Allgather(name, sizeof name, MPI_CHAR, names, sizeof name, MPI_CHAR, comm);
 	for (int i = 0; i < p->servers * p->slots; i++)
 		rank_of[i] = -1;
-	for (int rank = 0; !err && rank < s->row.size; rank++) {
-		char *host = names + (size_t)rank * MPI_MAX_PROCESSOR_NAME;
-		int server = p->server[0].name[0] ? plan_find(p, host) : rank, slot = 0;
-		if (server < 0) {
+	order(&s->row, p, ranks);
+	for (int i = 0; !err && i < s->row.size; i++) {
+		char *host = names + (size_t)ranks[i] * MPI_MAX_PROCESSOR_NAME;
+		int server = p->by_line ? plan_at(p, i) : p->server[0].name[0] ? plan_find(p, host) : ranks[i], at;
+		if (server < 0)
 			err = snprintf(s->why, PLAN_WHY, "the plan has no host %.60s", host);
-			break;
-		}
-		while (slot < p->server[server].slots && rank_of[server * p->slots + slot] >= 0)
-			slot++;
-		if (slot == p->server[server].slots)
-			err = snprintf(s->why, PLAN_WHY, "%.60s has more ranks than the plan's %d", host, slot);
+		else if ((at = place(p, server, rank_of)) < 0)
+			err = snprintf(s->why, PLAN_WHY, "%.60s has more ranks than the plan's %d", host, on(p, server));
 		else
-			rank_of[server * p->slots + slot] = rank;
-		if (!err && rank == s->row.rank)
-			*own = server * p->slots + slot;
+			rank_of[at] = ranks[i];
+		if (!err && ranks[i] == s->row.rank)
+			*own = at;
 	}
 	free(names);
+	free(ranks);
 	return err;
 }
 
+/* neighbours fills in with whom this rank exchanges on its host: step i goes i ranks further. */
+static void neighbours(struct row *r, const struct plan *p, const int *rank_of, int own)
+{
+	int server = own / p->slots, me = p->server[server].nth + own % p->slots, n = 0, all = on(p, server);
+	for (int i = p->server[server].first; i >= 0; i = p->server[i].next)
+		for (int slot = 0; slot < p->server[i].slots; slot++) {
+			int further = (n++ - me + all) % all;
+			if (further > 0) {
+				r->near_to[further - 1] = rank_of[i * p->slots + slot];
+				r->near_from[all - further - 1] = rank_of[i * p->slots + slot];
+			}
+		}
+	r->beside = all - 1;
+}
+
+/* apart reports whether there is another server, on another host. */
+static int apart(const struct plan *p, int server, int other) { return other >= 0 && p->server[other].first != p->server[server].first; }
+
 /* partners fills in the row of this rank. In a phase each rank on a host sends to each rank on
- * another, in as many steps; step i goes to the rank i slots further. */
+ * another, in as many steps; step i goes to the rank i slots further. What the plan has for adapters
+ * of one host is sent to neighbours, before the first phase. */
 static int partners(struct state *s, const struct plan *p, const int *rank_of, int own)
 {
 	struct row *r = &s->row;
-	int server = own / p->slots, slot = own % p->slots, k = p->slots;
+	int server = own / p->slots, slot = own % p->slots, k = p->slots, here = on(p, server);
 	int *to = malloc((p->phases + 1) * sizeof *to), *from = malloc((p->phases + 1) * sizeof *from);
 	r->phases = p->phases;
 	r->steps = k;
+	r->most = here > k ? here : k;
 	size_t steps = (size_t)p->phases * k;
 	r->to = malloc((steps + 1) * sizeof *r->to);
 	r->from = malloc((steps + 1) * sizeof *r->from);
-	r->near_to = malloc(k * sizeof *r->near_to);
-	r->near_from = malloc(k * sizeof *r->near_from);
-	r->requests = malloc(((size_t)k + r->size) * sizeof *r->requests);
-	r->statuses = malloc(((size_t)k + r->size) * sizeof *r->statuses);
+	r->near_to = malloc(here * sizeof *r->near_to);
+	r->near_from = malloc(here * sizeof *r->near_from);
+	r->requests = malloc(((size_t)r->most + r->size) * sizeof *r->requests);
+	r->statuses = malloc(((size_t)r->most + r->size) * sizeof *r->statuses);
 	int err = to && from && r->to && r->from && r->near_to && r->near_from && r->requests && r->statuses ? 0 : snprintf(s->why, PLAN_WHY, "no memory");
 	if (!err)
 		err = plan_row(p, server, to, from, s->why);
+	if (!err && p->several && device_rank() >= 0 && device_rank() != p->server[server].nth)
+		err = snprintf(s->why, PLAN_WHY, "rank %d uses adapter %d of its host, the plan's is %d", s->row.rank, device_rank(), p->server[server].nth);
 	for (size_t i = 0; !err && i < steps; i++) {
 		int phase = i / k, further = i % k;
-		r->to[i] = to[phase] < 0 ? -1 : rank_of[to[phase] * k + (slot + further) % k];
-		r->from[i] = from[phase] < 0 ? -1 : rank_of[from[phase] * k + (slot + k - further) % k];
+		r->to[i] = apart(p, server, to[phase]) ? rank_of[to[phase] * k + (slot + further) % k] : -1;
+		r->from[i] = apart(p, server, from[phase]) ? rank_of[from[phase] * k + (slot + k - further) % k] : -1;
 	}
-	for (int i = 1; !err && i < k; i++) {
-		r->near_to[r->beside] = rank_of[server * k + (slot + i) % k];
-		r->near_from[r->beside++] = rank_of[server * k + (slot + k - i) % k];
-	}
+	if (!err)
+		neighbours(r, p, rank_of, own);
 	free(to);
 	free(from);
 	return err;
@@ -131,8 +178,11 @@ void follow(struct state *s, MPI_Comm comm)
 	if (!text)
 		return;
 	int err = plan_read(&p, text, len, s->why);
-	if (!err && p.ranks != s->row.size) {
-		snprintf(s->why, PLAN_WHY, "the communicator has %d ranks, the plan %d", s->row.size, p.ranks);
+	if (!err && (p.ranks != s->row.size || (p.several && p.ranks != world.size))) {
+		if (p.ranks == s->row.size)
+			snprintf(s->why, PLAN_WHY, "hosts have several adapters, and the communicator leaves out ranks");
+		else
+			snprintf(s->why, PLAN_WHY, "the communicator has %d ranks, the plan %d", s->row.size, p.ranks);
 		plan_free(&p);
 		err = -1;
 	}

@@ -1,6 +1,7 @@
 /* The same for Fortran, whose bindings of Open MPI call PMPI and so would pass by: mpif.h and
  * "use mpi" (mpi_alltoall_), "use mpi_f08" (mpi_alltoall_f08_). Names are those of gfortran,
  * flang and Intel's compilers. */
+#include "device.h"
 #include "world.h"
 
 #include <stddef.h>
@@ -21,6 +22,7 @@ void mpi_init_(MPI_Fint *ierr)
 {
 	MPI_Fint err = 0;
 	void (*next)(MPI_Fint *) = (void (*)(MPI_Fint *))next_of("mpi_init_");
+	device_choose();
 	if (next)
 		next(&err);
 	else
@@ -34,6 +36,7 @@ void mpi_init_thread_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
 {
 	MPI_Fint err = 0;
 	void (*next)(MPI_Fint *, MPI_Fint *, MPI_Fint *) = (void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *))next_of("mpi_init_thread_");
+	device_choose();
 	if (next)
 		next(required, provided, &err);
 	else

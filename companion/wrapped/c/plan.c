@@ -125,6 +125,8 @@ static int fill(struct plan *p, struct header topology, struct header filling, c
 {
 	const char *at = topology.at, *end = topology.end;
 	int ports = -1;
+	if (end - at > 2 && memcmp(at, "PG", 2) == 0)
+		at += 2; /* PGFT(levels;M0,…): cables are parallel */
 	if (end - at > 3 && memcmp(at, "FT(", 3) == 0) {
 		at += 3;
 		if (number(&at, end, 9) > 0 && at < end && *at++ == ';')
@@ -150,8 +152,10 @@ static int fill(struct plan *p, struct header topology, struct header filling, c
 		for (int slot = 0; slot < ports; slot++) {
 			int here = leaf * ports + slot;
 			p->index[here] = slot < on ? p->servers : -1;
-			if (slot < on)
-				p->server[p->servers++] = (struct plan_server){.position = here, .slots = 1};
+			if (slot < on) {
+				p->server[p->servers] = (struct plan_server){.position = here, .slots = 1, .first = p->servers, .next = -1};
+				p->servers++;
+			}
 		}
 	}
 	return p->servers < 1 ? wrong(why, "no servers") : 0;
@@ -165,8 +169,8 @@ static void short_name(char *to, size_t size, const char *at, const char *end)
 	to[n] = 0;
 }
 
-/* host reads "POSITION NAME SLOTS". */
-static int host(struct plan *p, struct header h, char why[PLAN_WHY])
+/* host reads "POSITION NAME SLOTS", behind which the name of an adapter may stand. */
+static int host(struct plan *p, struct header h, int line, char why[PLAN_WHY])
 {
 	const char *at = h.at, *name;
 	int position = number(&at, h.end, p->positions - 1), slots;
@@ -181,29 +185,44 @@ static int host(struct plan *p, struct header h, char why[PLAN_WHY])
 	short_name(s->name, sizeof s->name, name, at);
 	at = blanks(at, h.end);
 	slots = number(&at, h.end, MAX_SLOTS);
+	if (slots >= 1 && at < h.end && *at == ' ')
+		while (++at < h.end && *at != ' ' && *at != '\t')
+			;
 	if (slots < 1 || at != h.end)
 		return wrong(why, "x-host of server%d: a number of ranks from 1 to %d must follow the name", position, MAX_SLOTS);
 	s->slots = slots;
+	s->line = line;
 	return 0;
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcasecmp((*(const struct plan_server *const *)a)->name, (*(const struct plan_server *const *)b)->name);
+	const struct plan_server *x = *(const struct plan_server *const *)a, *y = *(const struct plan_server *const *)b;
+	int order = strcasecmp(x->name, y->name);
+	return order ? order : x->line - y->line;
 }
 
-/* different checks that hosts have different names. */
-static int different(const struct plan *p, char why[PLAN_WHY])
+/* group joins servers of one host, its adapters, which have a rank each. */
+static int group(struct plan *p, char why[PLAN_WHY])
 {
-	const struct plan_server **sorted = malloc(p->servers * sizeof *sorted);
+	struct plan_server **sorted = malloc(p->servers * sizeof *sorted);
 	int err = sorted ? 0 : wrong(why, "no memory");
 	for (int i = 0; !err && i < p->servers; i++)
 		sorted[i] = &p->server[i];
 	if (!err)
 		qsort(sorted, p->servers, sizeof *sorted, by_name);
-	for (int i = 1; !err && i < p->servers; i++)
-		if (strcasecmp(sorted[i]->name, sorted[i - 1]->name) == 0)
-			err = wrong(why, "host %s is two servers", sorted[i]->name);
+	for (int i = 1; !err && i < p->servers; i++) {
+		struct plan_server *s = sorted[i], *last = sorted[i - 1];
+		if (strcasecmp(s->name, last->name))
+			continue;
+		if (s->slots > 1 || last->slots > 1)
+			err = wrong(why, "host %s has several adapters, and more than one rank on one", s->name);
+		p->several = 1;
+		last->next = s - p->server;
+		s->first = last->first;
+		s->nth = last->nth + 1;
+	}
+	p->by_line = !err && sorted[0]->name[0] == '#';
 	free(sorted);
 	return err;
 }
@@ -218,9 +237,8 @@ static int hosts(struct plan *p, const char *text, char why[PLAN_WHY])
 		if (!end)
 			end = p->body;
 		if (end > line && *line == '#' && key_is(&h, line, end, "x-host")) {
-			if (host(p, h, why))
+			if (host(p, h, named++, why))
 				return -1;
-			named++;
 		}
 	}
 	if (named > 0 && named != p->servers)
@@ -230,7 +248,7 @@ static int hosts(struct plan *p, const char *text, char why[PLAN_WHY])
 		if (p->server[i].slots > p->slots)
 			p->slots = p->server[i].slots;
 	}
-	return named > 0 ? different(p, why) : 0;
+	return named > 0 ? group(p, why) : 0;
 }
 
 static const char first_line[] = "# evbench plan 1\n";
@@ -305,8 +323,16 @@ int plan_find(const struct plan *p, const char *name)
 	short_name(own, sizeof own, name, name + strlen(name));
 	for (int i = 0; i < p->servers; i++)
 		if (strcasecmp(p->server[i].name, own) == 0)
-			return i;
+			return p->server[i].first;
 	return -1;
+}
+
+int plan_at(const struct plan *p, int line)
+{
+	int i = 0;
+	while (i < p->servers - 1 && p->server[i].line != line)
+		i++;
+	return i;
 }
 
 /* message reads "phase src dst", servers by index. */

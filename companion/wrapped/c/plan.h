@@ -11,14 +11,20 @@
 
 struct plan_server {
 	int position;  /* by which the file names it */
-	int slots;     /* ranks on its host, 1 where the file names no hosts */
+	int slots;     /* ranks on it, 1 where the file names no hosts */
 	char name[64]; /* of its host, without the domain; "" where the file names none */
+	int line;      /* of the lines with hosts */
+	int first;     /* server of its host, by lines; itself where its host has no other */
+	int next;      /* server of its host; -1: none */
+	int nth;       /* server of its host it is, from 0 */
 };
 
 struct plan {
 	int servers, phases;
 	int ranks; /* on all hosts */
-	int slots; /* on the host with the most */
+	int slots; /* on the server with the most */
+	int several; /* a host is several servers: its adapters */
+	int by_line; /* ranks are servers in the order of lines, whatever their hosts are called */
 	struct plan_server *server;
 	int *index; /* of a position; -1: no server */
 	int positions;
@@ -34,8 +40,11 @@ int plan_read(struct plan *p, const char *text, size_t len, char why[PLAN_WHY]);
  * that it sends to each other server once and hears from each once. */
 int plan_row(const struct plan *p, int server, int *to, int *from, char why[PLAN_WHY]);
 
-/* plan_find returns the server whose host has a name, or -1. A domain does not count. */
+/* plan_find returns the first server of the host with a name, or -1. A domain does not count. */
 int plan_find(const struct plan *p, const char *name);
+
+/* plan_at returns the server of a line, from 0. */
+int plan_at(const struct plan *p, int line);
 
 void plan_free(struct plan *p);
 

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "device.h"
 #include "world.h"
 
 #include <dlfcn.h>
@@ -101,6 +102,7 @@ void world_left(void)
 int MPI_Init(int *argc, char ***argv)
 {
 	int (*next)(int *, char ***) = (int (*)(int *, char ***))next_of("MPI_Init");
+	device_choose();
 	int err = next ? next(argc, argv) : PMPI_Init(argc, argv);
 	if (!err)
 		ready();
@@ -110,6 +112,7 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	int (*next)(int *, char ***, int, int *) = (int (*)(int *, char ***, int, int *))next_of("MPI_Init_thread");
+	device_choose();
 	int err = next ? next(argc, argv, required, provided) : PMPI_Init_thread(argc, argv, required, provided);
 	if (!err)
 		ready();

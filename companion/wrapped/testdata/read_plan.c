@@ -10,6 +10,8 @@ static void row(const struct plan *p, int server)
 	char why[PLAN_WHY];
 	int *to = malloc((p->phases + 1) * sizeof *to), *from = malloc((p->phases + 1) * sizeof *from);
 	printf(" server%d %s:%d", p->server[server].position, p->server[server].name, p->server[server].slots);
+	if (p->server[server].nth > 0)
+		printf("@%d.%d", p->server[p->server[server].first].position, p->server[server].nth);
 	if (plan_row(p, server, to, from, why))
 		printf(" error: %s", why);
 	else
@@ -31,7 +33,7 @@ int main(void)
 		if (plan_read(&p, text, n, why))
 			printf("error: %s", why);
 		else {
-			printf("%s phases %d ranks %d slots %d", p.hash, p.phases, p.ranks, p.slots);
+			printf("%s phases %d ranks %d slots %d%s", p.hash, p.phases, p.ranks, p.slots, p.by_line ? " by line" : "");
 			for (int i = 0; i < p.servers && i < 64; i++)
 				row(&p, i);
 			plan_free(&p);

@@ -1,0 +1,108 @@
+package wrapped
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"evbench/internal/hostlist"
+	"evbench/internal/show"
+	"evbench/plan"
+)
+
+// oneEach checks that mpirun would start a rank on each host for each of its adapters. It checks
+// nothing if the launcher does not say what it would start.
+func (l *Launcher) oneEach(ctx context.Context, adapters []Host) error {
+	if l == nil || len(l.Command) == 0 || l.hydra {
+		return nil
+	}
+	text, err := l.Map(ctx)
+	if err != nil {
+		return err
+	}
+	listed, err := hostlist.Read(strings.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("mpirun's map: %w", err)
+	}
+	ranks, total, want := map[string]int{}, 0, map[string]int{}
+	for _, x := range listed {
+		for _, name := range x.Names {
+			ranks[plain(name)] += x.Slots
+			total += x.Slots
+		}
+	}
+	for _, a := range adapters {
+		want[plain(a.Name)]++
+	}
+	const rule = "hosts with several adapters have one rank on each; --hosts may name those that take part, HOST ADAPTER a line"
+	for _, a := range adapters {
+		if n, of := ranks[plain(a.Name)], want[plain(a.Name)]; n != of && !strings.HasPrefix(a.Name, AnyHost) {
+			return fmt.Errorf("mpirun starts %s on %s for %s: %s", show.Plural(n, "rank", "ranks"), a.Name, show.Plural(of, "adapter", "adapters"), rule)
+		}
+	}
+	if total != len(adapters) {
+		return fmt.Errorf("mpirun starts %s for %d adapters: %s", show.Plural(total, "rank", "ranks"), len(adapters), rule)
+	}
+	return nil
+}
+
+// plain returns a host's name without domain and in lower case.
+func plain(name string) string {
+	if _, err := netip.ParseAddr(name); err != nil {
+		name, _, _ = strings.Cut(name, ".")
+	}
+	return strings.ToLower(name)
+}
+
+// choose has ranks whose adapters are named use them over UCX, and says what the user has to do.
+func (s *Session) choose(hosts []plan.Host) {
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b plan.Host) int { return a.Order - b.Order })
+	var lists []string
+	at, several := map[string]int{}, false
+	for _, h := range hosts {
+		i, there := at[h.Name]
+		if several = several || there; !there {
+			i = len(lists)
+			at[h.Name], lists = i, append(lists, h.Name)
+		}
+		if h.Adapter != "" {
+			lists[i] += "/" + h.Adapter
+		}
+	}
+	lists = slices.DeleteFunc(lists, func(l string) bool { return !strings.Contains(l, "/") })
+	s.Order.Devices = strings.Join(lists, ",")
+	switch {
+	case s.Order.Devices != "":
+		s.Say("over UCX the library has each rank use the adapter of its line (UCX_NET_DEVICES, unless that is set); " +
+			"over other layers choose it yourself, by the rank on the host")
+	case several:
+		s.Say("the n-th rank of a host must use its n-th adapter: choose it by the rank on the host; " +
+			"over UCX the library does so (UCX_NET_DEVICES) where --hosts names adapters, HOST ADAPTER a line")
+	}
+	if s.Order.Devices != "" && len(s.Launcher.Command) == 0 {
+		s.Say("beside EVBENCH_PLAN set EVBENCH_DEVICES=%s", s.Order.Devices)
+	}
+}
+
+// hostsIn returns the hosts in the header of a plan's text, in the order of their lines.
+func hostsIn(r io.Reader) (out []plan.Host, err error) {
+	for in := bufio.NewReader(r); ; {
+		line, err := in.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, "#") {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return out, err
+		}
+		f := strings.Fields(line)
+		if len(f) == 6 && f[1] == "x-host" {
+			out = append(out, plan.Host{Name: f[3], Adapter: f[5]})
+		}
+	}
+}

@@ -1,0 +1,72 @@
+#define _GNU_SOURCE
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static int chosen = -1;
+
+int device_rank(void) { return chosen; }
+
+/* rank_here returns which rank of this host a rank is, by its launcher: Open MPI's, MPICH's, Flux,
+ * Slurm; -1: none says it. */
+static int rank_here(void)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *s = getenv(names[i]);
+		if (s && *s)
+			return atoi(s);
+	}
+	return -1;
+}
+
+/* list_of returns the adapters of a host in "HOST/ADAPTER/ADAPTER,HOST/…"; NULL: it is not there.
+ * Domains do not count. */
+static const char *list_of(const char *all, const char *host)
+{
+	size_t n = strcspn(host, ".");
+	for (const char *at = all; *at; at += strcspn(at, ","), at += *at == ',')
+		if (strcspn(at, "./,") == n && strncasecmp(at, host, n) == 0)
+			return at + strcspn(at, "/,");
+	return NULL;
+}
+
+/* device_of writes what UCX calls an adapter: mlx5_0 is mlx5_0:1. -1: this host has no such device. */
+static int device_of(const char *name, char *to, size_t size)
+{
+	static const char *const classes[] = {"infiniband", "net"};
+	for (int i = 0; i < 2; i++) {
+		char file[300];
+		snprintf(file, sizeof file, "/sys/class/%s/%.*s", classes[i], (int)(i ? strlen(name) : strcspn(name, ":")), name);
+		if (access(file, F_OK) == 0)
+			return snprintf(to, size, "%s%s", name, i || strchr(name, ':') ? "" : ":1") < (int)size ? 0 : -1;
+	}
+	return -1;
+}
+
+void device_choose(void)
+{
+	const char *all = getenv("EVBENCH_DEVICES"), *list;
+	char host[256] = "", name[128] = "", device[136];
+	int here = rank_here(), several;
+	if (!all || !*all || getenv("UCX_NET_DEVICES") || gethostname(host, sizeof host - 1) || !(list = list_of(all, host)))
+		return;
+	several = list[strcspn(list + 1, "/,") + 1] == '/'; /* one is for all ranks */
+	for (int i = 0; *list == '/' && i <= (several ? here : 0); i++) {
+		size_t n = strcspn(++list, "/,");
+		snprintf(name, sizeof name, "%.*s", (int)n, list);
+		list += n;
+		if (i < (several ? here : 0))
+			*name = 0;
+	}
+	if (!*name)
+		fprintf(stderr, "libevbench: %s has no adapter for rank %d of it: UCX_NET_DEVICES is not set\n", host, here);
+	else if (device_of(name, device, sizeof device))
+		fprintf(stderr, "libevbench: %s has no device %s: set UCX_NET_DEVICES for rank %d of it\n", host, name, here);
+	else if (!setenv("UCX_NET_DEVICES", device, 1) && several)
+		chosen = here;
+}
