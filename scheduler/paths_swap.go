@@ -72,15 +72,14 @@ func (t *timing) relieve(d, p int) int {
 // only stand for links without a message, so twist changes only the cycles: on a small tree cycles
 // are often so few that all swaps of a message also move the messages that it collides with.
 func (t *timing) twist(p int) {
-	nodes := t.of[t.random.IntN(t.leaves)]
+	nodes := t.of[t.random.IntN(len(t.of))]
 	if len(nodes) < 2 {
 		return
 	}
 	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
 	e, f := t.up[u*t.phases+p], t.up[w*t.phases+p]
 	v, x := int(t.right[e]), int(t.right[f])
-	bothIdle := u >= t.links && x >= t.links || w >= t.links && v >= t.links
-	if t.dest[e] != none || t.dest[f] != none || bothIdle {
+	if t.dest[e] != none || t.dest[f] != none || !t.joins(u, x) || !t.joins(w, v) {
 		return
 	}
 	t.right[e], t.right[f] = t.right[f], t.right[e]
@@ -178,8 +177,8 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 func (t *timing) fits(e, f int32) bool {
 	d := int(t.dest[e])
 	a := t.home[t.left[e]]
-	n := t.n[a]
-	first := t.first[a]*t.servers + d*n
+	n := t.r[a]
+	first := t.readers[a]*t.width + d*n
 	seen := make([]int, 0, 8)
 	for i := first; i < first+n; i++ {
 		k := t.slots[i].spine()
