@@ -15,7 +15,7 @@ func (f *fabric) rolesAbove(o Options, critical bool) error {
 	case !f.tree.Roles():
 		return nil
 	case o.Objective == FewestPaths || o.Objective == Balanced:
-		return fmt.Errorf("schedule fors: %w; leave the objective out", f.tree.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"))
+		return fmt.Errorf("schedule fors: %w; leave it out, or take %s for one path", f.tree.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"), NameLinearShift)
 	case critical:
 		return fmt.Errorf("schedule fors: %w; take %s", f.tree.AllBoth("three levels whose top switches lack links or are fewer than leaves are planned"), RepairPrefix+NameLinearShift)
 	}

@@ -103,8 +103,8 @@ func TestRolesRefused(t *testing.T) {
 		want string
 	}{
 		{"pod0-spine0-top0", scheduler.Options{}, "top switches lack links or are fewer than leaves are planned where all do both; take repair:linear-shift"},
-		{"leaf0-spine0", scheduler.Options{Objective: scheduler.FewestPaths}, "objective paths is for trees of three levels where all do both; leave the objective out"},
-		{"leaf0-spine0", scheduler.Options{Objective: scheduler.Balanced}, "objective balanced is for trees of three levels where all do both; leave the objective out"},
+		{"leaf0-spine0", scheduler.Options{Objective: scheduler.FewestPaths}, "objective paths is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
+		{"leaf0-spine0", scheduler.Options{Objective: scheduler.Balanced}, "objective balanced is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
 	} {
 		tree := expect.Value(topologytest.Tree(t, pods, c.down).WithRoles("leaf0", ""))(t)
 		_, _, err := scheduler.FORS(tree, c.o)

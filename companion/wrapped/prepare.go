@@ -107,7 +107,7 @@ func taken(file string, s *Session, r *Report) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w; plan without --readers and --builders", file, err)
 	}
 	r.Plan, r.Phases = p.Hash(), p.Phases()
 	s.Order.Plan, err = filepath.Abs(file)
