@@ -30,12 +30,13 @@ func (t *timing) untangle(work int) bool {
 // (a plateau).
 func (t *timing) relieve(d, p int) int {
 	k := t.phases
-	var users []int // left nodes that send to d in p
-	for u := range t.nodes {
-		if t.dest[t.up[u*k+p]] == int32(d) {
-			users = append(users, u)
+	var users []int // left nodes that send to d in p, by a right node of its leaf
+	for _, v := range t.of[t.leafOf[d]] {
+		if e := t.down[int(v)*k+p]; t.dest[e] == int32(d) {
+			users = append(users, int(t.left[e]))
 		}
 	}
+	slices.Sort(users)
 	row := t.busy[d*k : (d+1)*k]
 	start := t.random.IntN(k)
 	for i := range k {

@@ -176,10 +176,21 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
 		pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
 		at := int32(t.readers[a]*t.width + t.builders[a]*r)
-		pour(out[:lefts], in[:rights], r*b, func(i, j, n int) {
+		inside := func(i, j, n int) {
 			t.edges = append(t.edges, coloring.Edge{U: nodes[i], V: nodes[j], N: int32(n), First: at})
 			at += int32(n)
-		})
+		}
+		within, loops := r*b, 0
+		for i := range min(lefts, rights) {
+			loops += min(out[i], in[i])
+		}
+		for i := range min(lefts, rights) { // first links with themselves, in equal shares: cycles are then short
+			loop := min(out[i], in[i])
+			n := min(loop, ceilDiv(within*loop, max(loops, 1)))
+			inside(i, i, n)
+			out[i], in[i], within, loops = out[i]-n, in[i]-n, within-n, loops-loop
+		}
+		pour(out[:lefts], in[:rights], within, inside)
 		for i, u := range nodes {
 			n := min(out[i], in[i])
 			pad(u, u, n)
