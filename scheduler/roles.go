@@ -149,15 +149,16 @@ func rename(name []int32, taken []bool) {
 	}
 }
 
-// inside is within for all leaves where some servers only read or only build. Messages within a leaf
-// are units with a destination, too: which phases suit them does not follow from the other messages.
+// inside is within for all leaves where some servers only read or only build, which the papers do not
+// treat. Messages within a leaf are units with a destination, too: which phases suit them does not
+// follow from the other messages.
 //
 // A leaf with fewer live links than readers has left nodes for the other readers, one with more has
 // right nodes that keep the rest of its up-links idle; likewise builders and down-links. Edges without
 // a message complete the graph, within leaves where they can.
 func (t *timing) inside(load []int32, first int32) int32 {
-	var left, right []int32 // nodes, and what they lack
-	var up, down []int
+	var all []int32    // nodes
+	var up, down []int // phases that they lack as left, and as right nodes
 	pad := func(u, v int32, n int) {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
@@ -176,7 +177,7 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
 		pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
 		at := int32(t.readers[a]*t.width + t.builders[a]*r)
-		inside := func(i, j, n int) {
+		join := func(i, j, n int) {
 			t.edges = append(t.edges, coloring.Edge{U: nodes[i], V: nodes[j], N: int32(n), First: at})
 			at += int32(n)
 		}
@@ -187,21 +188,21 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		for i := range min(lefts, rights) { // first links with themselves, in equal shares: cycles are then short
 			loop := min(out[i], in[i])
 			n := min(loop, ceilDiv(within*loop, max(loops, 1)))
-			inside(i, i, n)
+			join(i, i, n)
 			out[i], in[i], within, loops = out[i]-n, in[i]-n, within-n, loops-loop
 		}
-		pour(out[:lefts], in[:rights], within, inside)
+		pour(out[:lefts], in[:rights], within, join)
 		for i, u := range nodes {
 			n := min(out[i], in[i])
 			pad(u, u, n)
 			out[i], in[i] = out[i]-n, in[i]-n
 		}
 		pour(out, in, min(sum(out), sum(in)), func(i, j, n int) { pad(nodes[i], nodes[j], n) })
-		left, up, right, down = append(left, nodes...), append(up, out...), append(right, nodes...), append(down, in...)
+		all, up, down = append(all, nodes...), append(up, out...), append(down, in...)
 		t.of = append(t.of, nodes)
 	}
-	t.of = append(t.of, left)
-	pour(up, down, sum(up), func(i, j, n int) { pad(left[i], right[j], n) })
+	t.of = append(t.of, all) // for twist
+	pour(up, down, sum(up), func(i, j, n int) { pad(all[i], all[j], n) })
 	return first
 }
 
