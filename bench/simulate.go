@@ -178,9 +178,6 @@ func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error
 	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
 		return nil, fmt.Errorf("topology: %w", err)
 	}
-	if err := s.Tree.AllBoth("logs are replayed"); err != nil {
-		return nil, err
-	}
 	timing := simTiming(s, barrier.Tournament)
 	if i := slices.IndexFunc(planned, func(p Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
 		timing = simTiming(s, planned[i].Barrier)

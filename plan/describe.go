@@ -59,7 +59,7 @@ func (p *Plan) distance(cost Cost) string {
 // phases of such plans.
 func (p *Plan) onePath() string {
 	least, leaf := scheduler.OnePathBound(p.Tree, p.Bound)
-	if p.Paths.Most != 1 || leaf == scheduler.None || p.Tree.Roles() {
+	if p.Paths.Most != 1 || leaf == scheduler.None {
 		return ""
 	}
 	return fmt.Sprintf(", %d above that of one path from a leaf to a server (%d, leaf%d)", p.Phases()-least, least, leaf)

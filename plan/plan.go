@@ -141,11 +141,6 @@ func (p *Plan) begin(o Options) (err error) {
 	if len(p.Unreachable) > 0 && !o.DropUnreachable {
 		return &UnreachableError{p.Unreachable}
 	}
-	if len(p.Unreachable) > 0 {
-		if err := p.Tree.AllBoth("unreachable pairs are dropped"); err != nil {
-			return err
-		}
-	}
 	p.Objective, err = o.objective()
 	o.stage("schedule")
 	return err
@@ -160,9 +155,6 @@ func (p *Plan) schedule(o Options) (err error) {
 		return err
 	}
 	if o.Routing == routing.Pinned && !p.pinnable() {
-		if err := p.Tree.AllBoth("paths of schedule " + o.Schedule + " are pinned"); err != nil {
-			return err
-		}
 		p.Schedule, err = scheduler.Pin(p.Schedule, p.Tree, o.forScheduler())
 	}
 	return err
@@ -189,7 +181,13 @@ func (p *Plan) route() (err error) {
 
 func (p *Plan) count() {
 	if p.Schedule != nil && p.static() {
-		p.Paths = routing.CountPaths(p.Tree, p.paths())
+		path := p.paths()
+		p.Paths = routing.CountPaths(p.Tree, func(src, dst int) int {
+			if !p.Tree.Meets(src, dst) {
+				return scheduler.None
+			}
+			return path(src, dst)
+		})
 	}
 }
 
@@ -286,7 +284,7 @@ func (p *Plan) through() func(src, dst int) (spine, top int) {
 func (p *Plan) Messages() int {
 	all := p.Tree.Messages()
 	for _, c := range p.Unreachable {
-		all -= 2 * p.Tree.On(c[0]) * p.Tree.On(c[1])
+		all -= p.Tree.MessagesBetween(c[0], c[1])
 	}
 	return all
 }

@@ -137,7 +137,7 @@ func (t *Tables) follow(sw Switch, p Port) (next Switch, host int, err error) {
 
 func (t *Tables) name(sw Switch) string { return t.Tree.SwitchName(int(sw)) }
 
-// Loads adds up the load of one exchange, every ordered pair once, on each wire. With several next
+// Loads adds up the load of one exchange, one message of each reader to each other builder, on each wire. With several next
 // hops a message counts in equal shares on each.
 func (t *Tables) Loads() []float64 {
 	load := make([]float64, t.Tree.Wires())
@@ -152,7 +152,7 @@ func (t *Tables) Loads() []float64 {
 	for src := range leaf {
 		for dst := range leaf {
 			switch {
-			case src == dst:
+			case !t.Tree.Meets(src, dst):
 			case leaf[src] == leaf[dst]:
 				put(src, dst, none, 1)
 			default:

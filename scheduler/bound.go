@@ -56,6 +56,9 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 		return f.simpleBound()
 	}
 	f.part()
+	if f.tops > 0 && f.tree.Roles() {
+		return f.simpleBound() // the fluid of three levels has the same messages both ways
+	}
 	if f.tops > 0 {
 		return newFluid(f).settlePods(f.simpleBound())
 	}
@@ -65,12 +68,9 @@ func LowerBound(t *topology.Tree, o Options) Bound {
 
 func (f *fabric) simpleBound() Bound {
 	b := Bound{Kind: KindServer}
-	if f.tree.Roles() {
-		b.Phases = f.tree.MostMessages()
-	} else {
-		for i := range f.n {
-			b.Phases = max(b.Phases, f.sends(i))
-		}
+	for i := range f.n {
+		most, _ := f.most(i)
+		b.Phases = max(b.Phases, most)
 	}
 	raise := func(out, live int, by Bound) {
 		if by.Phases = ceilDiv(out, max(live, 1)); live > 0 && by.Phases > b.Phases {

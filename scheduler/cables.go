@@ -97,6 +97,9 @@ func lanesOf(t *topology.Tree) (*topology.Tree, error) {
 		}
 	}
 	lanes, err := topology.New(topology.Options{Ports: t.Ports(), Leaves: t.Leaves(), Spines: t.Spines() * t.Cables(), Fill: t.Fill()})
+	if err == nil && t.Roles() {
+		lanes, err = lanes.WithRoles(t.RoleLists())
+	}
 	if err != nil {
 		return nil, err
 	}

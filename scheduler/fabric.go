@@ -137,8 +137,12 @@ func (f *fabric) part() {
 		for b := range a {
 			if !f.joined(a, b) {
 				f.apart[a*f.leaves+b], f.apart[b*f.leaves+a] = true, true
-				f.reach[a] -= f.n[b]
-				f.reach[b] -= f.n[a]
+				f.reach[a] -= f.b[b]
+				f.reach[b] -= f.b[a]
+				if f.tree.Roles() {
+					f.heard[a] -= f.r[b]
+					f.heard[b] -= f.r[a]
+				}
 			}
 		}
 	}
@@ -205,7 +209,35 @@ func (f *fabric) meets(a, b int) bool { return !f.apart[a*f.leaves+b] }
 // messages returns how many messages the readers of a leaf send to the builders of another.
 func (f *fabric) messages(a, b int) int { return f.r[a] * f.b[b] }
 
-func (f *fabric) sends(i int) int { return f.n[i] - 1 + f.reach[i] }
+// most returns the most messages that a server of leaf a sends, or receives, and how many these are
+// if each that reads and builds also sends to itself.
+func (f *fabric) most(a int) (most, self int) {
+	both := f.n[a]
+	if f.tree.Roles() {
+		both = f.b[a]
+		for _, reader := range f.readerOf(a) {
+			if reader == none {
+				both--
+			}
+		}
+	}
+	if f.r[a] > 0 {
+		self = f.b[a] + f.reach[a]
+		most = self
+		if both == f.r[a] {
+			most--
+		}
+	}
+	if f.b[a] > 0 {
+		in := f.r[a] + f.heard[a]
+		self = max(self, in)
+		if both == f.b[a] {
+			in--
+		}
+		most = max(most, in)
+	}
+	return most, self
+}
 
 func (f *fabric) leafOf() []int32 {
 	out := make([]int32, 0, f.servers)

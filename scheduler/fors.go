@@ -55,9 +55,6 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := o.Objective.Check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
-	if err := o.roles(t); err != nil {
-		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
-	}
 	if err := o.connected(t); err != nil {
 		return nil, Bound{}, err
 	}
@@ -101,14 +98,11 @@ func (o Options) connected(t *topology.Tree) error {
 	if !o.DropUnreachable {
 		return t.Connected()
 	}
-	leaves := 0
-	for l := range t.Leaves() {
-		if t.On(l) > 1 {
-			return nil
-		}
-		leaves += t.On(l)
+	left := t.Messages()
+	for _, p := range t.Unreachable() {
+		left -= t.MessagesBetween(p[0], p[1])
 	}
-	if len(t.Unreachable()) == leaves*(leaves-1)/2 {
+	if left == 0 {
 		return errSilent
 	}
 	return nil

@@ -38,9 +38,9 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	if err := plannable(t); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
 	}
-	if name != NameLinearShift && name != NameFORS {
+	if base := strings.TrimPrefix(name, RepairPrefix); base != NameLinearShift && base != NameFORS {
 		if err := t.AllBoth("schedule " + name + " is for trees"); err != nil {
-			return nil, Bound{}, err
+			return nil, Bound{}, fmt.Errorf("%w; take %s, %s or %s%s", err, NameFORS, NameLinearShift, RepairPrefix, NameLinearShift)
 		}
 	}
 	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {

@@ -73,14 +73,14 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 }
 
 // OnePathBound returns a number of phases that every schedule with one path from each leaf to each
-// server needs, and the leaf that proves it, or None. All n servers of a leaf then send through one
-// live link to each of the r servers of other leaves, so one link carries ⌈r/links⌉·n messages. b
+// server needs, and the leaf that proves it, or None. All n readers of a leaf then send through one
+// live link to each of the r builders of other leaves, so one link carries ⌈r/links⌉·n messages. b
 // bounds schedules with any paths. OnePathBound leaves out the pairs that LowerBound leaves out.
 func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 	f := newFabric(t)
 	f.part()
 	phases, leaf = b.Phases, None
-	for a, n := range f.n {
+	for a, n := range f.r {
 		if f.live[a] > 0 && n*ceilDiv(f.reach[a], f.live[a]) > phases {
 			phases, leaf = n*ceilDiv(f.reach[a], f.live[a]), f.leaf[a]
 		}
@@ -104,7 +104,8 @@ func (o Objective) Check() error {
 func (f *fabric) busiest() int {
 	most := 0
 	for a := range f.leaves {
-		most = max(most, f.sends(a)+1)
+		_, self := f.most(a)
+		most = max(most, self)
 	}
 	return most
 }
@@ -131,12 +132,16 @@ func (g *goal) onePath(start *spread, least int) *Schedule {
 			step *= 2
 		}
 	}
-	for try, phases := 0, least; try < maxTries && phases <= g.most; try, phases = try+1, phases+1+try*try {
-		if out := g.time(s, phases, 1); out != nil {
-			return out
+	var best *Schedule
+	for try, phases := 0, least; try < maxTries && phases <= g.most && (best == nil || phases < best.Phases); try, phases = try+1, phases+1+try*try {
+		if out := g.time(s, phases, 1); out != nil && (best == nil || out.Phases < best.Phases) {
+			best = out
 		}
 	}
-	return nil
+	if best != nil && best.Phases > g.most {
+		return nil
+	}
+	return best
 }
 
 // manyPaths looks for a schedule in which few messages leave the spine that a spread with one for
@@ -147,7 +152,7 @@ func (g *goal) manyPaths(s *spread) *Schedule {
 		if !p.portions(g.most, parts) {
 			continue
 		}
-		if out := g.time(p, g.most, parts); out != nil {
+		if out := g.time(p, g.most, parts); out != nil && out.Phases <= g.most {
 			return out
 		}
 	}
@@ -155,29 +160,40 @@ func (g *goal) manyPaths(s *spread) *Schedule {
 }
 
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
+// Where some servers only read or only build, it is a longer schedule instead of nil.
 func (g *goal) time(s *spread, phases, spines int) *Schedule {
-	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits {
+	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits || g.tree.Roles() && g.servers*phases > maxUnits/2 {
 		return nil
 	}
 	out, c := g.start(phases)
 	s.label(c)
 	t := newTiming(c, s.load, spines, g.o)
-	if !t.untangle(effort*g.servers*g.servers + patience) {
+	done := t.untangle(effort*g.servers*g.servers + patience)
+	if !done && !g.tree.Roles() {
 		return nil
 	}
 	t.finish()
+	if !done {
+		out.Phases = t.part()
+	}
 	return g.end(out, c)
 }
 
 func (g *goal) start(phases int) (*Schedule, *columns) {
 	out := newSchedule(NameFORS, g.servers)
 	out.Phases, out.Pinned = phases, true
-	return out, &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, slots: out.slots}
+	c := &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, width: g.tree.Builders(), slots: out.slots}
+	if g.tree.Roles() {
+		c.slots = make([]slot, g.tree.Readers()*c.width)
+	}
+	return out, c
 }
 
 func (g *goal) end(out *Schedule, c *columns) *Schedule {
 	c.sources(g.o)
-	if out.Phases > g.bound.Phases {
+	if g.tree.Roles() {
+		out.spread(g.tree, c.slots)
+	} else if out.Phases > g.bound.Phases {
 		out.dropEmpty()
 	}
 	return out

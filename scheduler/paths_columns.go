@@ -5,9 +5,9 @@ import (
 	"evbench/internal/parallel"
 )
 
-// columns is a schedule without source servers. Towards each destination server a leaf of n servers
-// has a column of n slots. Its servers may take the slots in any order, if each sends once in a
-// column. The columns of a leaf follow each other by destination rank. The columns of all leaves
+// columns is a schedule without source servers. Towards each destination server, a builder, a leaf
+// of n readers has a column of n slots. Its readers may take the slots in any order, if each sends
+// once in a column. The columns of a leaf follow each other by builder. The columns of all leaves
 // fill the array of the schedule, in which sources turns them into rows. Columns of leaves that do
 // not meet hold the slot absent.
 type columns struct {
@@ -16,12 +16,13 @@ type columns struct {
 	// dropsSelf says that phase number `phases` is an added one, in which every server hears from
 	// its own leaf. sources makes that phase, which is then not part of the schedule.
 	dropsSelf bool
+	width     int // builders
 	slots     []slot
 }
 
 func (c *columns) column(a, dst int) []slot {
-	n := c.n[a]
-	at := c.first[a]*c.servers + dst*n
+	n := c.r[a]
+	at := c.readers[a]*c.width + dst*n
 	return c.slots[at : at+n : at+n]
 }
 
@@ -33,8 +34,8 @@ func (c *columns) sources(o Options) {
 
 // rows makes the rows of leaf a, one for each of its servers, of its columns.
 func (c *columns) rows(a int, seed uint64) {
-	n, size := c.n[a], c.n[a]*c.servers
-	mine := c.slots[c.first[a]*c.servers:][:size]
+	n, size := c.r[a], c.r[a]*c.width
+	mine := c.slots[c.readers[a]*c.width:][:size]
 	edges := make([]coloring.Edge, 0, size)
 	for i, s := range mine {
 		if s != absent {
@@ -42,7 +43,7 @@ func (c *columns) rows(a int, seed uint64) {
 		}
 	}
 	row := make([]int32, size)
-	g := coloring.Graph{Left: c.servers, Right: c.phases + 1, Edges: edges}
+	g := coloring.Graph{Left: c.width, Right: c.phases + 1, Edges: edges}
 	g.Color(n, coloring.Options{Seed: seed ^ uint64(a+1)<<32}, func(unit, color int32) { row[unit] = color })
 	name := make([]int32, n)
 	for i := range name {
@@ -53,12 +54,12 @@ func (c *columns) rows(a int, seed uint64) {
 			row[i] = int32(i % n)
 		} else if c.dropsSelf && s.phase() == c.phases {
 			// Names of sources are free: make that permutation the identity.
-			name[row[i]] = int32(i/n - c.first[a])
+			name[row[i]] = int32(i/n - c.builders[a])
 		}
 	}
 	out := make([]slot, size)
 	for i, s := range mine {
-		out[int(name[row[i]])*c.servers+i/n] = s
+		out[int(name[row[i]])*c.width+i/n] = s
 	}
 	copy(mine, out)
 }

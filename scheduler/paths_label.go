@@ -8,13 +8,15 @@ import "slices"
 func (s *spread) label(c *columns) {
 	for a := range s.leaves {
 		for b := range s.leaves {
-			for d := s.first[b]; d < s.first[b]+s.n[b]; d++ {
+			for d := s.builders[b]; d < s.builders[b]+s.b[b]; d++ {
 				col := c.column(a, d)
 				for i := range col {
-					col[i] = absent
+					if col[i] = absent; a == b {
+						col[i] = makeSlot(0, None)
+					}
 				}
 			}
-			if a != b && s.meets(a, b) {
+			if a != b && s.r[a] > 0 && s.meets(a, b) {
 				l := labeller{spread: s, to: c, a: a, left: slices.Clone(s.x[s.at(a, s.leaves+b):][:s.spines])}
 				l.pair(b)
 			}
@@ -39,8 +41,8 @@ type portion struct {
 // pair gives every destination on leaf b its n messages: whole from its native
 // spine where that has them, then whole from others, then the portions.
 func (l *labeller) pair(b int) {
-	n := int32(l.n[l.a])
-	for d := l.first[b]; d < l.first[b]+l.n[b]; d++ {
+	n := int32(l.r[l.a])
+	for d := l.builders[b]; d < l.builders[b]+l.b[b]; d++ {
 		if k := l.native[d]; k != None && l.left[k] >= n {
 			l.give(d, portion{k, n})
 		} else {

@@ -10,8 +10,8 @@ import (
 // leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
 	*split
-	native []int   // by destination rank; None where a leaf has more servers than spines
-	grain  []int32 // messages moved at once, by sending leaf: all n for a destination, or fewer
+	native []int   // by builder; None where a leaf has more builders than spines
+	grain  []int32 // messages moved at once, by sending leaf: all for a destination, or fewer
 	parts  int     // in how many portions smaller than n the messages of two leaves may come
 }
 
@@ -26,7 +26,7 @@ func newSpread(f *fabric) *spread {
 		},
 		grain: make([]int32, f.leaves),
 	}
-	s.setGrain(slices.Max(f.n))
+	s.setGrain(slices.Max(f.r))
 	s.chooseNatives()
 	for a := range f.leaves {
 		for b := range f.leaves {
@@ -49,17 +49,17 @@ func (s *spread) clone() *spread {
 // setGrain lets moves take n messages, or all for a destination where there are fewer.
 func (s *spread) setGrain(n int) {
 	for a := range s.grain {
-		s.grain[a] = int32(min(n, s.n[a]))
+		s.grain[a] = int32(min(n, s.r[a]))
 	}
 }
 
-// chooseNatives gives the servers of each leaf different live spines, from as many spines as the
-// fullest leaf has servers, those with fewest dead links. Other spines are left for messages that
-// cannot take the native one. Leaves with fewer servers leave out different spines.
+// chooseNatives gives the builders of each leaf different live spines, from as many spines as the
+// fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
+// cannot take the native one. Leaves with fewer builders leave out different spines.
 func (s *spread) chooseNatives() {
-	s.native = slices.Repeat([]int{None}, s.servers)
+	s.native = slices.Repeat([]int{None}, s.tree.Builders())
 	rank, taken := s.byDeadLinks(), make([]int, s.spines)
-	enough := slices.Max(s.n) - 1
+	enough := slices.Max(s.b) - 1
 	for b := range s.leaves {
 		var live []int
 		for k := range s.spines {
@@ -70,10 +70,10 @@ func (s *spread) chooseNatives() {
 		slices.SortStableFunc(live, func(k, l int) int {
 			return cmp.Or(max(enough, rank[k])-max(enough, rank[l]), taken[k]-taken[l])
 		})
-		live = live[:min(len(live), s.n[b])]
+		live = live[:min(len(live), s.b[b])]
 		slices.Sort(live)
 		for i, k := range live {
-			s.native[s.first[b]+i] = k
+			s.native[s.builders[b]+i] = k
 			taken[k]++
 		}
 	}
@@ -98,7 +98,7 @@ func (s *spread) byDeadLinks() []int {
 
 func (s *spread) settle(a, b int) {
 	left := 0
-	for _, k := range s.native[s.first[b] : s.first[b]+s.n[b]] {
+	for _, k := range s.native[s.builders[b] : s.builders[b]+s.b[b]] {
 		if k != None && s.alive[s.link(a, k)] {
 			s.add(a, s.leaves+b, k, s.grain[a])
 		} else {
@@ -127,23 +127,29 @@ func (s *spread) lightest(a, b int) int {
 }
 
 // step returns the least difference of two largest loads with one spine for each leaf and
-// destination: n, if all leaves have n servers.
+// destination: n, if all leaves with readers have n.
 func (s *spread) step() int {
-	if slices.Min(s.n) == slices.Max(s.n) {
-		return s.n[0]
+	most := slices.Max(s.r)
+	for _, n := range s.r {
+		if n != 0 && n != most {
+			return 1
+		}
 	}
-	return 1
+	return most
 }
 
 // least returns a number of phases that every schedule with one spine for each leaf and destination
-// needs. The up-links of a leaf of n servers then carry multiples of n; where all leaves have n
-// servers, all links do.
+// needs. The up-links of a leaf of n readers then carry multiples of n; where all leaves have n
+// readers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
+	if s.tree.Roles() {
+		least = need // no phase is added for messages to self
+	}
 	if b.Kind != KindServer {
 		least = max(least, ceilDiv(b.Phases, s.step())*s.step())
 	}
-	for a, n := range s.n {
+	for a, n := range s.r {
 		if s.live[a] > 0 {
 			least = max(least, n*ceilDiv(s.reach[a], s.live[a]))
 		}
@@ -154,7 +160,7 @@ func (s *spread) least(b Bound, need int) int {
 // whole moves messages to other spines, all of a leaf and a destination at once, until no link
 // carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
-	s.setGrain(slices.Max(s.n))
+	s.setGrain(slices.Max(s.r))
 	return s.lower(ceiling, maxKicks)
 }
 
@@ -162,7 +168,7 @@ func (s *spread) whole(ceiling int) bool {
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
 	s.parts = parts
-	for n := slices.Max(s.n) - 1; n > 1; n-- {
+	for n := slices.Max(s.r) - 1; n > 1; n-- {
 		s.setGrain(n)
 		if s.lower(ceiling, 0) {
 			return true
@@ -173,9 +179,9 @@ func (s *spread) portions(ceiling, parts int) bool {
 }
 
 func (s *spread) can(i, j, from, to int) bool {
-	g, n := s.grainOf(i, j), int32(s.n[min(i, j)])
+	g, n := s.grainOf(i, j), int32(s.r[min(i, j)])
 	x := s.x[s.at(i, j):][:s.spines]
-	if x[from] < g || !s.alive[s.link(i%s.leaves, to)] || !s.alive[s.link(j%s.leaves, to)] {
+	if g == 0 || x[from] < g || !s.alive[s.link(i%s.leaves, to)] || !s.alive[s.link(j%s.leaves, to)] {
 		return false
 	}
 	if g == n {

@@ -30,12 +30,13 @@ func (t *timing) untangle(work int) bool {
 // (a plateau).
 func (t *timing) relieve(d, p int) int {
 	k := t.phases
-	var users []int // left nodes that send to d in p
-	for u := range t.nodes {
-		if t.dest[t.up[u*k+p]] == int32(d) {
-			users = append(users, u)
+	var users []int // left nodes that send to d in p, by a right node of its leaf
+	for _, v := range t.of[t.leafOf[d]] {
+		if e := t.down[int(v)*k+p]; t.dest[e] == int32(d) {
+			users = append(users, int(t.left[e]))
 		}
 	}
+	slices.Sort(users)
 	row := t.busy[d*k : (d+1)*k]
 	start := t.random.IntN(k)
 	for i := range k {
@@ -72,15 +73,14 @@ func (t *timing) relieve(d, p int) int {
 // only stand for links without a message, so twist changes only the cycles: on a small tree cycles
 // are often so few that all swaps of a message also move the messages that it collides with.
 func (t *timing) twist(p int) {
-	nodes := t.of[t.random.IntN(t.leaves)]
+	nodes := t.of[t.random.IntN(len(t.of))]
 	if len(nodes) < 2 {
 		return
 	}
 	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
 	e, f := t.up[u*t.phases+p], t.up[w*t.phases+p]
 	v, x := int(t.right[e]), int(t.right[f])
-	bothIdle := u >= t.links && x >= t.links || w >= t.links && v >= t.links
-	if t.dest[e] != none || t.dest[f] != none || bothIdle {
+	if t.dest[e] != none || t.dest[f] != none || !t.joins(u, x) || !t.joins(w, v) {
 		return
 	}
 	t.right[e], t.right[f] = t.right[f], t.right[e]
@@ -178,8 +178,8 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 func (t *timing) fits(e, f int32) bool {
 	d := int(t.dest[e])
 	a := t.home[t.left[e]]
-	n := t.n[a]
-	first := t.first[a]*t.servers + d*n
+	n := t.r[a]
+	first := t.readers[a]*t.width + d*n
 	seen := make([]int, 0, 8)
 	for i := first; i < first+n; i++ {
 		k := t.slots[i].spine()

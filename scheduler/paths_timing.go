@@ -17,14 +17,15 @@ type timing struct {
 	node        []int32 // by link
 	nodes       int
 	edges       []coloring.Edge
-	left, right []int32   // nodes of each unit; units below S² are the slots of that index
-	dest        []int32   // rank to which a unit goes, or none
+	left, right []int32   // nodes of each unit; units that are slots have their indices
+	dest        []int32   // builder to which a unit goes, or none
 	up, down    []int32   // [node·phases + phase] unit
-	busy        []uint8   // [rank·phases + phase] messages that the rank gets, at most one from each spine
+	busy        []uint8   // [builder·phases + phase] messages that it gets: fewer than MaxPorts
 	of          [][]int32 // the nodes of each leaf, its links first
-	home        []int32   // by link node: its leaf
-	links       int       // nodes below are links, those above idle
-	leafOf      []int32   // by rank
+	home        []int32   // by node: its leaf
+	links       int       // nodes below are links
+	idle        [2][]bool // by node: as left node, as right node, it keeps a link of its leaf idle
+	leafOf      []int32   // by builder
 	spines      int       // that a leaf may use towards a destination
 	random      *rand.Rand
 	work        int // units looked at
@@ -36,25 +37,28 @@ func newTiming(c *columns, load []int32, spines int, o Options) *timing {
 	t := &timing{columns: c, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
 	for i, alive := range c.alive {
 		if alive {
-			t.node[i] = t.add()
-			t.home = append(t.home, int32(i/c.fabric.spines))
+			t.node[i] = t.add(i / c.fabric.spines)
 		}
 	}
 	t.links = t.nodes
-	for a, n := range c.n {
+	for a, n := range c.b {
 		t.leafOf = append(t.leafOf, slices.Repeat([]int32{int32(a)}, n)...)
 	}
 	for a := range c.leaves {
 		for b := range c.leaves {
-			for d := c.first[b]; a != b && d < c.first[b]+c.n[b]; d++ {
+			for d := c.builders[b]; a != b && d < c.builders[b]+c.b[b]; d++ {
 				t.between(a, b, d)
 			}
 		}
 	}
 	slots := int32(len(c.slots))
 	units := slots
-	for a := range c.leaves {
-		units = t.within(a, load, units)
+	if c.tree.Roles() {
+		units = t.inside(load, units)
+	} else {
+		for a := range c.leaves {
+			units = t.within(a, load, units)
+		}
 	}
 	t.left, t.right, t.dest = make([]int32, units), make([]int32, units), make([]int32, units)
 	for _, e := range t.edges {
@@ -69,14 +73,32 @@ func newTiming(c *columns, load []int32, spines int, o Options) *timing {
 	return t
 }
 
-func (t *timing) add() int32 {
+// add returns a new node of a leaf, with the same number left and right.
+func (t *timing) add(leaf int) int32 {
 	t.nodes++
+	t.home = append(t.home, int32(leaf))
+	for side := range t.idle {
+		t.idle[side] = append(t.idle[side], false)
+	}
 	return int32(t.nodes - 1)
+}
+
+// keepIdle returns a new node that keeps an up-link of a leaf idle in each phase, and a down-link.
+func (t *timing) keepIdle(leaf int) int32 {
+	u := t.add(leaf)
+	t.idle[0][u], t.idle[1][u] = true, true
+	return u
+}
+
+// joins reports whether an edge without a message may join left node u and right node v.
+func (t *timing) joins(u, v int) bool {
+	near := t.home[u] == t.home[v]
+	return !(t.idle[0][u] && (v >= t.links || !near) || t.idle[1][v] && (u >= t.links || !near))
 }
 
 func (t *timing) between(a, b, d int) {
 	col := t.column(a, d)
-	at := t.first[a]*t.servers + d*t.n[a]
+	at := t.readers[a]*t.width + d*t.r[a]
 	for i := 0; i < len(col) && col[i] != absent; {
 		j := i
 		for j < len(col) && col[j] == col[i] {
@@ -92,27 +114,16 @@ func (t *timing) between(a, b, d int) {
 
 func (t *timing) owner(slot int32) int32 {
 	a := 0
-	for a+1 < t.leaves && int(slot) >= t.first[a+1]*t.servers {
+	for a+1 < t.leaves && int(slot) >= t.readers[a+1]*t.width {
 		a++
 	}
-	return int32((int(slot) - t.first[a]*t.servers) / t.n[a])
+	return int32((int(slot) - t.readers[a]*t.width) / t.r[a])
 }
 
 // within adds the edges that make the links of leaf a regular, as units from
 // first upwards, and returns the next unit.
 func (t *timing) within(a int, load []int32, first int32) int32 {
-	var live []int // links, those with least to do first
-	for k := range t.fabric.spines {
-		if i := t.link(a, k); t.alive[i] {
-			live = append(live, i)
-		}
-	}
-	down0 := len(load) / 2
-	slices.SortStableFunc(live, func(i, j int) int { return int(load[i] + load[down0+i] - load[j] - load[down0+j]) })
-	nodes, up, down := make([]int32, len(live)), make([]int, len(live)), make([]int, len(live)) // what the links lack
-	for j, i := range live {
-		nodes[j], up[j], down[j] = t.node[i], t.phases-int(load[i]), t.phases-int(load[down0+i])
-	}
+	nodes, up, down := t.lack(a, load)
 	pad := func(u, v int32, n int) {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
@@ -120,7 +131,7 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 	idle := max(0, len(nodes)-t.n[a])
 	others, forUp, forDown := make([]int32, idle), make([]int, idle), make([]int, idle)
 	for i := range others {
-		others[i], forUp[i], forDown[i] = t.add(), t.phases, t.phases
+		others[i], forUp[i], forDown[i] = t.keepIdle(a), t.phases, t.phases
 	}
 	pour(up, forUp, idle*t.phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
 	pour(forDown, down, idle*t.phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
@@ -136,6 +147,24 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 	return first
 }
 
+// lack returns the nodes of the links of a leaf, those with least to do first, and in how many phases
+// they have no message upwards, and downwards.
+func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
+	var live []int
+	for k := range t.fabric.spines {
+		if i := t.link(a, k); t.alive[i] {
+			live = append(live, i)
+		}
+	}
+	down0 := len(load) / 2
+	slices.SortStableFunc(live, func(i, j int) int { return int(load[i] + load[down0+i] - load[j] - load[down0+j]) })
+	nodes, up, down = make([]int32, len(live)), make([]int, len(live)), make([]int, len(live))
+	for j, i := range live {
+		nodes[j], up[j], down[j] = t.node[i], t.phases-int(load[i]), t.phases-int(load[down0+i])
+	}
+	return nodes, up, down
+}
+
 func (t *timing) color(o Options) {
 	k := t.phases
 	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
@@ -145,7 +174,7 @@ func (t *timing) color(o Options) {
 		t.down[int(t.right[unit])*k+int(color)] = unit
 	})
 	t.edges = nil
-	t.busy = make([]uint8, t.servers*k)
+	t.busy = make([]uint8, t.width*k)
 	for i, u := range t.up {
 		if d := t.dest[u]; d != none {
 			t.busy[int(d)*k+i%k]++
@@ -163,7 +192,7 @@ func (t *timing) finish() {
 		}
 	}
 	for a := range t.leaves {
-		for d := t.first[a]; d < t.first[a]+t.n[a]; d++ {
+		for d := t.builders[a]; !t.tree.Roles() && d < t.builders[a]+t.b[a]; d++ {
 			col := t.column(a, d)
 			if t.dropsSelf {
 				col[0] = makeSlot(t.phases, None)

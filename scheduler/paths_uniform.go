@@ -20,7 +20,7 @@ type rotation struct {
 func (f *fabric) rotation() (r rotation, spines []int, ok bool) {
 	r = rotation{servers: f.servers, leaves: f.leaves, n: f.n[0]}
 	for _, n := range f.n {
-		if n != r.n {
+		if n != r.n || f.tree.Roles() {
 			return r, nil, false
 		}
 	}

@@ -12,11 +12,15 @@ import (
 // finds top switches (podTable). The rest moves to other planes and phases, or to added ones. So
 // phases may exceed the bound.
 func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
+	critical := slices.Contains(f.critical(), true)
+	if err := f.rolesAbove(o, critical); err != nil {
+		return nil, Bound{}, err
+	}
 	if o.Objective == FewestPaths || o.Objective == Balanced {
 		return f.fewPathsAbove(o)
 	}
 	plan := f.mixedPlan
-	if !slices.Contains(f.critical(), true) {
+	if !critical {
 		plan = f.lowerPlan
 	}
 	s, b, err := plan(o)

@@ -6,15 +6,21 @@ import "math"
 // kind "lp" are then by all wires of the tree.
 const KindPod = "pod"
 
+// leaving returns how many messages leave each pod, or enter it where those are more.
 func (f *fabric) leaving() []int {
-	out := make([]int, f.pods)
+	out, in := make([]int, f.pods), make([]int, f.pods)
 	for a, q := range f.pod {
-		out[q] += f.n[a] * f.reach[a]
+		out[q] += f.r[a] * f.reach[a]
+		in[q] += f.b[a] * f.heard[a]
 		for b, r := range f.pod {
 			if a != b && q == r && (f.apart == nil || f.meets(a, b)) {
 				out[q] -= f.messages(a, b)
+				in[q] -= f.messages(b, a)
 			}
 		}
+	}
+	for q := range out {
+		out[q] = max(out[q], in[q])
 	}
 	return out
 }

@@ -48,15 +48,67 @@ func TestRolesOfAll(t *testing.T) {
 	expect.True(t, !named.Roles(), "roles of a tree where all are both")
 }
 
+// Plans of few paths have at most 3 phases above the bound of one path, and balanced ones at most 1 above
+// the bound. Trees fall apart; what is left is planned.
+func TestRolesPaths(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(31, 7))
+	const trees = 300
+	var above [2]int
+	for range trees {
+		o := topology.Options{Ports: 1 + random.IntN(6), Leaves: 2 + random.IntN(5), Spines: 1 + random.IntN(5)}
+		whole := topologytest.Tree(t, o)
+		var dead []topology.Link
+		for _, n := range random.Perm(whole.AllLinks())[:random.IntN(1+whole.AllLinks()/2)] {
+			dead = append(dead, topology.Link{Leaf: n / o.Spines, Spine: n % o.Spines})
+		}
+		tree := topologytest.Roles(t, topologytest.Without(t, o, dead...), random)
+		for i, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
+			s, b, err := scheduler.FORS(tree, scheduler.Options{Seed: random.Uint64(), Objective: objective, DropUnreachable: true})
+			if err != nil && err.Error() == "no two servers can reach each other: there is no message to plan" {
+				continue
+			}
+			expect.Must(t, err)
+			passes(t, tree, s)
+			one, _ := scheduler.OnePathBound(tree, b)
+			readers, builders := tree.RoleLists()
+			limit, paths := one+3, mostSpines(tree, s)
+			if objective == scheduler.Balanced {
+				limit = b.Phases + 1
+			}
+			expect.True(t, s.Phases >= b.Phases && s.Phases <= limit && (paths <= 1 || objective == scheduler.Balanced),
+				"%s, down %v, readers %s, builders %s, %s: %d phases, bounds %d and %d, %d spines towards a server",
+				tree.Notation(), tree.DownNames(), readers, builders, objective, s.Phases, b.Phases, one, paths)
+			if paths <= 1 && s.Phases < one {
+				t.Errorf("%s: %d phases, below the bound %d of one path", tree.Notation(), s.Phases, one)
+			}
+			if s.Phases > []int{one, b.Phases}[i]+1 {
+				above[i]++
+			}
+		}
+	}
+	expect.True(t, above[0] <= trees/50 && above[1] == 0, "%v of %d schedules are more than 1 above the bound", above, trees)
+}
+
 func TestRolesRefused(t *testing.T) {
 	tree := expect.Value(topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}).WithRoles("leaf0", ""))(t)
-	for _, name := range []string{"xor", "bandwidth-optimal", "linear-shift-ports", "fors-closed", "fors-published", "repair:linear-shift"} {
+	for _, name := range []string{"xor", "bandwidth-optimal", "linear-shift-ports", "fors-closed", "fors-published", "repair:xor"} {
 		_, _, err := scheduler.ByName(name, tree, scheduler.Options{})
 		expect.True(t, err != nil && strings.Contains(err.Error(), "4 of 16 servers read and 16 build; schedule "+name+" is for trees where all do both"), "%s: %v", name, err)
 	}
-	for _, o := range []scheduler.Options{{DropUnreachable: true}, {Objective: scheduler.FewestPaths}} {
-		_, _, err := scheduler.FORS(tree, o)
-		expect.True(t, err != nil && strings.Contains(err.Error(), "where all do both"), "%+v: %v", o, err)
+	pods := topology.Options{Ports: 2, Leaves: 4, Pods: 2}
+	for _, c := range []struct {
+		down string
+		o    scheduler.Options
+		want string
+	}{
+		{"pod0-spine0-top0", scheduler.Options{}, "top switches lack links or are fewer than leaves are planned where all do both; take repair:linear-shift"},
+		{"leaf0-spine0", scheduler.Options{Objective: scheduler.FewestPaths}, "objective paths is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
+		{"leaf0-spine0", scheduler.Options{Objective: scheduler.Balanced}, "objective balanced is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
+	} {
+		tree := expect.Value(topologytest.Tree(t, pods, c.down).WithRoles("leaf0", ""))(t)
+		_, _, err := scheduler.FORS(tree, c.o)
+		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%+v: %v", c.o, err)
 	}
 }
 

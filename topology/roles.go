@@ -201,6 +201,11 @@ func (t *Tree) Messages() int {
 	return n
 }
 
+// MessagesBetween returns how many fragments two leaves send each other in an exchange, both ways.
+func (t *Tree) MessagesBetween(a, b int) int {
+	return t.ReadersOn(a)*t.BuildersOn(b) + t.ReadersOn(b)*t.BuildersOn(a)
+}
+
 // MostMessages returns the most messages that one server sends, or receives, in an exchange.
 func (t *Tree) MostMessages() (most int) {
 	for rank := range t.Servers() {

@@ -78,6 +78,30 @@ func TestMPIRun(t *testing.T) {
 	}
 }
 
+// Readers apart from builders over MPI, in all modes: builders alone build, and lose nothing.
+func TestMPIRunRoles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", `topology: FT(2;2,3)
+readers: leaf0-1
+builders: leaf2
+fabric: {kind: hosts}
+transport: mpi
+launch: {kind: started}
+event: {fragment: 16KiB}
+duration: 300ms
+cases:
+  - {name: phases, schedule: fors}
+  - {name: no phases, mode: unsynchronised, schedule: fors}
+  - {name: ordered, mode: ordered}
+`)
+	finished(t, beginCommand(t, dir, mpirun(t, dir, 7, "s.yaml", "-o", "out")))
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	expect.True(t, len(r.Summary.Cases) == 4, "%d cases", len(r.Summary.Cases))
+	for _, c := range r.Summary.Cases {
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate == 0 && c.Roles != nil && c.Roles.Builders == 2, "%+v", c)
+	}
+}
+
 // The controller is any rank, and control may go over TCP beside MPI, or all of
 // it over TCP.
 func TestMPIRunControl(t *testing.T) {

@@ -145,6 +145,9 @@ func simLog(c *cli.Context) error {
 	if c.IsSet("rate") && !c.Args().Present() {
 		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
 	}
+	if (c.IsSet("readers") || c.IsSet("builders")) && !c.Args().Present() {
+		return usagef("--readers, --builders: --log alone takes LHCb's network, where all servers read and build; give a SCENARIO for another")
+	}
 	policies, err := policy.ParsePolicies(c.String("policy"))
 	if err != nil {
 		return usagef("--policy: %w", err)

@@ -110,7 +110,7 @@ func taken(file string, s *Session, r *Report) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return fmt.Errorf("%s: %w; plan without --readers and --builders", file, err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -150,9 +150,9 @@ func (j *judge) simple(kind string, subset []int) (phases int, err error) {
 	return 0, errors.New("there is no such witness")
 }
 
-// leafBound returns ⌈n·m / live cables⌉ of a leaf with n servers that have m partners on other
-// leaves: its outgoing messages must fit on its live cables. For readers and builders it takes the
-// larger of outgoing and incoming messages.
+// leafBound returns ⌈n·m / live cables⌉ of a leaf with n readers that send to m builders on other
+// leaves, or n builders that hear m readers: its outgoing, and its incoming, messages must fit on its
+// live cables.
 func (j *judge) leafBound(leaf int) (phases int, err error) {
 	if leaf >= j.tree.Leaves() {
 		return 0, fmt.Errorf("no leaf%d", leaf)
@@ -161,11 +161,7 @@ func (j *judge) leafBound(leaf int) (phases int, err error) {
 	for k := range j.tree.Spines() {
 		live += j.liveCables(leaf, k)
 	}
-	messages := j.tree.On(leaf) * j.partners[leaf]
-	if t := j.tree; t.Roles() {
-		r, b := t.ReadersOn(leaf), t.BuildersOn(leaf)
-		messages = max(r*(t.Builders()-b), b*(t.Readers()-r))
-	}
+	messages := max(j.tree.ReadersOn(leaf)*j.partners[leaf], j.tree.BuildersOn(leaf)*j.sources[leaf])
 	return ceil(messages, live, fmt.Sprintf("leaf%d", leaf))
 }
 
@@ -214,22 +210,24 @@ func (j *judge) hallBound(leaf int, subset []int) (phases int, err error) {
 	return ceil(j.tree.ReadersOn(leaf)*m, links, fmt.Sprintf("leaf%d to the set", leaf))
 }
 
-// podBound returns ⌈messages / live links to top switches⌉ for the messages that leave a pod.
+// podBound returns ⌈messages / live links to top switches⌉ for the messages that leave a pod, or enter it.
 func (j *judge) podBound(pod int) (phases int, err error) {
 	p := j.tree
 	if p.Levels() == 2 || pod >= p.Pods() {
 		return 0, fmt.Errorf("no pod%d", pod)
 	}
 	each := j.tree.Leaves() / p.Pods()
-	out := 0
+	out, in := 0, 0
 	for a := pod * each; a < (pod+1)*each; a++ {
-		m := j.partners[a]
+		to, from := j.partners[a], j.sources[a]
 		for b := pod * each; b < (pod+1)*each; b++ {
 			if b != a && !j.left(a, b) {
-				m -= j.tree.On(b)
+				to -= j.tree.BuildersOn(b)
+				from -= j.tree.ReadersOn(b)
 			}
 		}
-		out += j.tree.On(a) * m
+		out += j.tree.ReadersOn(a) * to
+		in += j.tree.BuildersOn(a) * from
 	}
 	live := 0
 	for k := range j.tree.Spines() {
@@ -239,7 +237,7 @@ func (j *judge) podBound(pod int) (phases int, err error) {
 			}
 		}
 	}
-	return ceil(out, live, fmt.Sprintf("pod%d", pod))
+	return ceil(max(out, in), live, fmt.Sprintf("pod%d", pod))
 }
 
 func ceil(messages, links int, who string) (int, error) {

@@ -149,8 +149,6 @@ func (h *header) withRoles(t *topology.Tree) (*topology.Tree, error) {
 		return t, nil
 	case h.readers == "" || h.builders == "":
 		return nil, h.wrong("readers", "a plan states readers and builders, or neither")
-	case len(h.unreachable) > 0:
-		return nil, h.wrong("unreachable", "pairs are left out of plans without readers and builders alone")
 	}
 	if _, err := t.WithRoles("", h.builders); err != nil {
 		return nil, h.wrong("builders", "%w", err)

@@ -33,7 +33,8 @@ type judge struct {
 	tops     []uint8   // [(pod·planes + plane)·S + destination]: top+1, or cable down +1; likewise
 
 	cut      []bool // [a·leaves + b]: left out and really unreachable; nil when no pair is
-	partners []int  // [leaf]: servers on other leaves that each of its servers exchanges messages with
+	partners []int  // [leaf]: builders on other leaves that each of its readers sends to
+	sources  []int  // [leaf]: readers on other leaves that each of its builders hears
 	expected int    // messages of a plan that is complete
 	ideal    int    // most messages of one server
 
@@ -81,9 +82,9 @@ func newJudge(f *File, o Options) *judge {
 // nothing here; claims reports it.
 func (j *judge) leaveOut() {
 	leaves, s := j.tree.Leaves(), j.Report.Servers
-	j.partners = make([]int, leaves)
+	j.partners, j.sources = make([]int, leaves), make([]int, leaves)
 	for l := range leaves {
-		j.partners[l] = s - j.tree.On(l)
+		j.partners[l], j.sources[l] = j.tree.Builders()-j.tree.BuildersOn(l), j.tree.Readers()-j.tree.ReadersOn(l)
 	}
 	for _, p := range j.file.Unreachable {
 		if len(j.tree.LivePaths(p[0], p[1])) > 0 {
@@ -93,8 +94,10 @@ func (j *judge) leaveOut() {
 			j.cut = make([]bool, leaves*leaves)
 		}
 		j.cut[p[0]*leaves+p[1]], j.cut[p[1]*leaves+p[0]] = true, true
-		j.partners[p[0]] -= j.tree.On(p[1])
-		j.partners[p[1]] -= j.tree.On(p[0])
+		for i, a := range p {
+			j.partners[a] -= j.tree.BuildersOn(p[1-i])
+			j.sources[a] -= j.tree.ReadersOn(p[1-i])
+		}
 	}
 	if j.tree.Roles() {
 		j.byRoles()
@@ -109,13 +112,17 @@ func (j *judge) leaveOut() {
 	j.Report.LeftOut = pairs(s) - j.expected
 }
 
-// byRoles counts the messages of readers and builders one by one.
+// byRoles counts the messages of readers and builders one by one, and those left out.
 func (j *judge) byRoles() {
-	heard := make([]int, j.tree.Servers())
+	heard, leaf := make([]int, j.tree.Servers()), j.tree.LeafOfRanks()
 	for src := range heard {
 		sent := 0
 		for dst := range heard {
-			if src != dst && j.tree.Reads(src) && j.tree.Builds(dst) {
+			switch {
+			case src == dst || !j.tree.Reads(src) || !j.tree.Builds(dst):
+			case j.left(leaf[src], leaf[dst]):
+				j.Report.LeftOut++
+			default:
 				sent++
 				heard[dst]++
 			}

@@ -92,7 +92,7 @@ func between(t *topology.Tree, to []topology.Wire, a, b, path int) []topology.Wi
 func forsOrder(t *topology.Tree, s *scheduler.Schedule, exchanges int) []placed {
 	if s == nil {
 		var err error
-		if s, _, err = scheduler.FORS(t, scheduler.Options{DropUnreachable: !t.Roles()}); err != nil {
+		if s, _, err = scheduler.FORS(t, scheduler.Options{DropUnreachable: true}); err != nil {
 			return nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"evbench/failover"
 	"evbench/internal/parallel"
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -29,13 +30,16 @@ type Setting struct {
 	Timing    sim.Timing     // of phases; without phases messages cost nothing but their bytes
 	// Most is the most bits a second that a server takes, in all modes; 0: no limit.
 	Most float64
-	// Servers is the number of servers for totals; 0 means the tree's.
+	// Servers is the number of builders for totals; 0 means the tree's.
 	Servers int
 	Seed    uint64
 }
 
 func (s *Setting) describe() string {
 	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
+	if s.Tree.Roles() {
+		text += fmt.Sprintf(" (%s, %s)", show.Plural(s.Tree.Readers(), "reader", "readers"), show.Plural(s.Tree.Builders(), "builder", "builders"))
+	}
 	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
 		text += fmt.Sprintf(", totals those of %d", s.Servers)
 	}
@@ -163,7 +167,8 @@ func (s *Setting) rate(exchange time.Duration) float64 {
 	if exchange <= 0 {
 		return 0
 	}
-	one := 8 * float64(s.Fragment) * float64(s.Tree.Servers()-1) / exchange.Seconds()
+	each := float64(s.Tree.Messages()) / float64(s.Tree.Builders())
+	one := 8 * float64(s.Fragment) * each / exchange.Seconds()
 	if s.Most > 0 {
 		one = min(one, s.Most)
 	}
@@ -174,7 +179,7 @@ func (s *Setting) servers() float64 {
 	if s.Servers > 0 {
 		return float64(s.Servers)
 	}
-	return float64(s.Tree.Servers())
+	return float64(s.Tree.Builders())
 }
 
 var tables = map[failover.Policy]string{
@@ -330,9 +335,9 @@ func (r *Rates) of(p failover.Policy, x State) float64 {
 // same returns a state in which FORS builds equally much: leaves and spines are renumbered, so that
 // most states that differ only in names become one. On a tree with all ports in use the order of
 // leaves and of spines does not matter, and a plan for one is a plan for the other with the names
-// changed. On other trees the state stays.
+// changed. Elsewhere, and with roles, the state stays.
 func (s *Setting) same(x State) State {
-	if !s.Tree.Full() || x.stopped {
+	if !s.Tree.Full() || s.Tree.Roles() || x.stopped {
 		return x
 	}
 	r := renaming{}

@@ -14,6 +14,7 @@ import (
 	"evbench/routing"
 	"evbench/sim"
 	"evbench/topology"
+	"evbench/topology/topologytest"
 )
 
 const sec = time.Second
@@ -304,6 +305,38 @@ func TestUnsynchronised(t *testing.T) {
 		got, err := s.unsynchronised(routing.Spread, deadOf(links))
 		want := 24 * 23 * 8e9 / o.Span.Seconds() * float64(o.Events[0])
 		expect.True(t, err == nil && math.Abs(got/want-1) <= 1e-3, "%v: %g, flows %g, %v", links, got, want, err)
+	}
+}
+
+// Rates by roles: all fragments over the time of an exchange, as the model of flows has it without
+// phases, and with phases of FORS as many times as it has phases. Names of leaves are not exchanged.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(31, 11))
+	for range 20 {
+		s := setting(t, 4, 6)
+		s.Timing = sim.Timing{}
+		s.Tree = topologytest.Roles(t, s.Tree, rng)
+		links := expect.Value(s.Tree.Random(rng.IntN(4), rng.Uint64()))(t)
+		tree := expect.Value(s.Tree.Without(links...))(t)
+		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift", Routing: routing.Spread}))(t)
+		o := expect.Value(sim.Fluid(context.Background(), &sim.Job{
+			Mode: "unsynchronised", Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Equal: true,
+		}, nil))(t)
+		got, err := s.unsynchronised(routing.Spread, deadOf(links))
+		_, builders := tree.RoleRanks()
+		events := o.Events[0]
+		if builders != nil {
+			events = o.Events[builders[0]]
+		}
+		want := float64(tree.Messages()) * 8e9 / o.Span.Seconds() * float64(events)
+		expect.True(t, err == nil && math.Abs(got/want-1) <= 1e-3, "%v: %g, flows %g, %v", links, got, want, err)
+		rates, err := s.rateWith(context.Background(), failover.FORS, deadOf(links), []Dead{deadOf(links)})
+		fors := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)
+		want = float64(tree.Messages()) * 8e9 / float64(fors.Phases())
+		expect.True(t, err == nil && math.Abs(rates[0]/want-1) <= 1e-3, "%v: %g, FORS %g, %v", links, rates, want, err)
+		x := State{plan: "leaf1-spine1"}
+		expect.True(t, !s.Tree.Roles() || s.same(x) == x, "a state by roles under another name: %v", s.same(x))
 	}
 }
 
