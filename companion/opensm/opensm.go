@@ -50,12 +50,18 @@ type Options struct {
 }
 
 // A RenumberError says that hosts would need new LIDs.
-type RenumberError struct{ need, have int }
+type RenumberError struct {
+	need, have int
+	cables     bool // the plan has one path from a leaf to a server, but several cables
+}
 
 func (e *RenumberError) Error() string {
 	if e.need > e.have {
-		return fmt.Sprintf("the plan needs LMC %d and hosts have %d, so ports would get other LIDs when OpenSM is started anew, and what runs would lose its connections; "+
-			"or plan with --objective paths", e.need, e.have)
+		other := "; or plan with --objective paths"
+		if e.cables {
+			other = "; the paths to a host come down by several cables of a spine, which have a LID each"
+		}
+		return fmt.Sprintf("the plan needs LMC %d and hosts have %d, so ports would get other LIDs when OpenSM is started anew, and what runs would lose its connections"+other, e.need, e.have)
 	}
 	return fmt.Sprintf("the LIDs of hosts are not aligned to LMC %d, overlap or are missing, so ports would get others when OpenSM is started anew, "+
 		"and what runs would lose its connections", e.need)
@@ -90,9 +96,9 @@ const none = 1<<16 - 1
 // rising order, so the LMC is the least possible. In three levels those of a pod are, unless each
 // leaf has one path and those through a spine share one top switch: then one LID suffices. With
 // parallel cables, LID + o comes down by cable o modulo their number, from any leaf, which may take
-// more LIDs (but see Options.OneLID). Remaining LIDs lead through the other live spines, and hosts unknown to the plan are
-// routed like those. Switches can be reached too, except spines from spines, as with OpenSM's
-// engines for trees.
+// more LIDs (but see Options.OneLID). Remaining LIDs lead through the other live spines, and hosts
+// unknown to the plan are routed like those. Switches can be reached too, except spines from spines,
+// as with OpenSM's engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err
@@ -132,7 +138,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	if !r.kept && !o.Renumber && n.MaxLID() > 0 {
-		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC)}))
+		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC), p.Paths.Most <= 1}))
 	}
 	r.Net = r.Net.Without(places.Cables(p.Tree.Dead()), nil)
 	r.lmc = int(r.Net.Info(0).LMC)

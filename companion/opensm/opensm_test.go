@@ -346,6 +346,11 @@ func TestCablesOneLID(t *testing.T) {
 		}
 	}
 	expect.True(t, one > 0, "no plan takes fewer LIDs than cables")
+	whole := options(t, topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2})
+	p := build(t, expect.Value(whole.Without(expect.Value(whole.Links("leaf0-spine1/0"))(t)...))(t),
+		plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: scheduler.FewestPaths})
+	_, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
+	expect.Error(t, err, "come down by several cables of a spine, which have a LID each")
 	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
 		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths})
 		n := networkOf(t, p.Tree, 0)
