@@ -27,11 +27,6 @@ type machine struct {
 	rng *rand.Rand
 }
 
-func newMachine(o *options) (*machine, error) {
-	dir, err := os.MkdirTemp("", "noise-")
-	return &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}, err
-}
-
 // play runs the scenario once under a condition. It always removes all traces of the run.
 func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err error) {
 	dir, err := os.MkdirTemp(m.dir, "run-")
