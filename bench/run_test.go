@@ -97,9 +97,7 @@ func TestRunWorkerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, f := time.Now(), startless{&inProcess{}}
 		_, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret"})
-		if !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0 {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
+		expect.False(t, !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0, "after %s: %v", time.Since(began), err)
 	})
 }
 
@@ -272,16 +270,12 @@ func TestRunEndsEarly(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { synctest.Test(t, interrupted) })
 	t.Run("routes refused", func(t *testing.T) {
 		why := errors.New("routes read back differ")
-		if _, err := run(t, small, &inProcess{refuse: why}, &memory{}); !errors.Is(err, why) {
-			t.Errorf("error = %v, want %v", err, why)
-		}
+		expect.Is(t, expect.Err(run(t, small, &inProcess{refuse: why}, &memory{})), why)
 	})
 	t.Run("disk full", func(t *testing.T) {
 		full := errors.New("no space left on device")
 		sink := &memory{full: full}
-		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink); !errors.Is(err, full) {
-			t.Errorf("error = %v, want %v", err, full)
-		}
+		expect.Is(t, expect.Err(run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink)), full)
 		expect.True(t, len(sink.samples) <= 100, "%d samples were taken of a run that cannot keep any", len(sink.samples))
 	})
 }
@@ -321,9 +315,7 @@ func TestProgress(t *testing.T) {
 			if len(stages) == 0 || stages[len(stages)-1] != p.Stage() {
 				stages = append(stages, p.Stage())
 			}
-			if p.At.IsZero() || p.At.Before(last.At) {
-				t.Errorf("%s at %v, after %v", p.Stage(), p.At, last.At)
-			}
+			expect.False(t, p.At.IsZero() || p.At.Before(last.At), "%s at %v, after %v", p.Stage(), p.At, last.At)
 			switch e := p.Event.(type) {
 			case bench.Begun:
 				expect.True(t, len(e.Manifest.Plans) == len(planned) && len(e.Cases) == len(planned),

@@ -38,9 +38,8 @@ func TestFromMessagesRestores(t *testing.T) {
 				rng.Shuffle(len(ms), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 				again := scheduler.FromMessages(name, tr, s.Pinned, slices.Values(shuffled))
 				passes(t, tr, again)
-				if again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms) {
-					t.Fatalf("%s on %s: another schedule comes back", name, tr.Notation())
-				}
+				expect.MustFalse(t, again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms),
+					"%s on %s: another schedule comes back", name, tr.Notation())
 			}
 		}
 	}

@@ -135,9 +135,7 @@ func TestDocumented(t *testing.T) {
 		{"plan -t FT(2;2,2) -o /absent/plan.txt", exitDone, "parsed"},
 	} {
 		log := filepath.Join(t.TempDir(), "log")
-		if code := documented(append([]string{"evbench"}, strings.Fields(tt.args)...), log); code != tt.code {
-			t.Errorf("%s: ended with %d, not %d", tt.args, code, tt.code)
-		}
+		expect.Equal(t, documented(append([]string{"evbench"}, strings.Fields(tt.args)...), log), tt.code, "%s: ended with", tt.args)
 		b, err := os.ReadFile(log)
 		expect.True(t, err == nil && strings.HasPrefix(string(b), fmt.Sprintf("%s %d ", tt.how, tt.code)), "%s: logged %s, %v", tt.args, b, err)
 	}

@@ -62,9 +62,8 @@ func TestMPIRun(t *testing.T) {
 	expect.True(t, strings.Contains(out.String(), "MPI_Barrier") && !strings.Contains(out.String(), "\x1b["), "no table, or colours in a pipe: %q", &out)
 	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
 	m := r.Manifest
-	if m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi") {
-		t.Errorf("manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
-	}
+	expect.False(t, m.Control != "mpi" || m.Transport != "mpi" || m.IO != "" || m.Launch != "started" || m.Versions["mpi"] == "" || !slices.Contains(m.BuildTags, "mpi"),
+		"manifest: control %q, transport %q, io %q, launch %q, versions %v, tags %v", m.Control, m.Transport, m.IO, m.Launch, m.Versions, m.BuildTags)
 	expect.True(t, len(r.Summary.Cases) == 5 && len(r.Samples) != 0, "%d cases, %d samples", len(r.Summary.Cases), len(r.Samples))
 	for _, c := range r.Summary.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)

@@ -155,9 +155,7 @@ func TestJobsFollow(t *testing.T) {
 	replace(t, list, "3 h[0-7]\n") // the same hosts
 	replace(t, list, "3 h[0-11]\n")
 	for range 2 {
-		if s := j.next(""); !strings.Contains(s, "1 jobs across switches on 12 hosts") || !strings.Contains(s, "is written, but OpenSM has not confirmed it") {
-			t.Error(s)
-		}
+		expect.Contains(t, j.next(""), "1 jobs across switches on 12 hosts", "is written, but OpenSM has not confirmed it")
 	}
 	now, err := os.ReadFile(out)
 	expect.True(t, err == nil && !bytes.Equal(now, before), "the tables are those of before, %v", err)

@@ -125,9 +125,7 @@ func TestReadC(t *testing.T) {
 	got, err := readC(line, r, s, 10)
 	expect.True(t, err == nil && got == (reading{2, 30}), "readC() = %+v, %v", got, err)
 	s.mode = barriers
-	if got, err := readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9); err != nil || got != (reading{0.5, 61.5}) {
-		t.Errorf("readC() = %+v, %v", got, err)
-	}
+	expect.Equal(t, expect.Value(readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9))(t), (reading{0.5, 61.5}), "readC()")
 	for _, bad := range []string{"", line, "mode=barrier n=4 rounds=9 seconds=0 median_us=1", "mode=barrier n=4 rounds=9 seconds=1"} {
 		expect.True(t, expect.Err(readC(bad, r, s, 9)) != nil, "readC(%q) gave no error", bad)
 	}

@@ -103,9 +103,7 @@ func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	_, changed, err := companion.Undo(t.Context(), dir, func(f companion.Former) (companion.Switches, companion.Tables, error) {
 		return Former(command, f.Files)
 	})
-	if err != nil || changed == 0 {
-		t.Errorf("%d routes changed, %v", changed, err)
-	}
+	expect.False(t, err != nil || changed == 0, "%d routes changed, %v", changed, err)
 	same()
 }
 

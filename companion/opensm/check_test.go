@@ -125,9 +125,7 @@ func TestComputeRefuses(t *testing.T) {
 		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
 			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
 	} {
-		if _, err := Compute(c.p, c.n, c.o); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
+		expect.Error(t, expect.Err(Compute(c.p, c.n, c.o)), c.says)
 	}
 }
 

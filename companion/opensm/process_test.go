@@ -1,7 +1,6 @@
 package opensm
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,9 +55,7 @@ func TestLogsTo(t *testing.T) {
 		{"no log", "does not have the log", open(os.DevNull)},
 	} {
 		_, err := logsTo(start(t, tt.stdout, "cat"), log)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.False(t, tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)), "%s: %v, want %q", tt.name, err, tt.want)
 	}
 }
 
@@ -71,13 +68,9 @@ func TestRunning(t *testing.T) {
 		"is cat, not OpenSM":        start(t, nil, "cat"),
 		", a wrapper named opensm:": start(t, nil, script),
 	} {
-		if _, err := Running(p.ID.PID); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, expect.Err(Running(p.ID.PID)), want)
 	}
-	if _, err := Running(1<<30 - 1); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("no process: %v", err)
-	}
+	expect.Is(t, expect.Err(Running(1<<30-1)), os.ErrProcessDone)
 }
 
 // TestOnly chooses, of several OpenSM, the one that reads a directory.
@@ -106,9 +99,7 @@ func TestOnly(t *testing.T) {
 	} {
 		got, err := only(c.found, dir, 9)
 		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%v, want %q", err, c.err)
-			}
+			expect.Error(t, err, c.err)
 		} else if err != nil || got != c.found[c.want] {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -118,8 +109,6 @@ func TestOnly(t *testing.T) {
 		"reads its tables from no file":        sm("file", ""),
 		"reads its tables from /no/such":       sm("file", "/no/such"),
 	} {
-		if err := p.reads(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "lfts_file "+mine) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, p.reads(dir), want, "lfts_file "+mine)
 	}
 }

@@ -146,9 +146,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			tree := treeOf(t, c.on, c.down...)
 			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
-			if r.lmc != c.lmc || !r.kept {
-				t.Fatalf("LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
-			}
+			expect.MustFalse(t, r.lmc != c.lmc || !r.kept, "LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
 			f.holds(t, other)
@@ -213,15 +211,11 @@ func TestOpenSMRestores(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	now, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
-	if err != nil || !bytes.Equal(now, held) {
-		t.Errorf("the file is not the earlier one: %v", err)
-	}
+	expect.False(t, err != nil || !bytes.Equal(now, held), "the file is not the earlier one: %v", err)
 	f.holds(t, first)
 
 	o = f.o
 	o.Dir = t.TempDir()
-	if _, err := o.Install(t.Context(), second); err == nil || !strings.Contains(err.Error(), "reads its tables from "+filepath.Join(f.o.Dir, LFTsFile)+", not from "+o.Dir) {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.Err(o.Install(t.Context(), second)), "reads its tables from "+filepath.Join(f.o.Dir, LFTsFile)+", not from "+o.Dir)
 	f.holds(t, first)
 }

@@ -37,9 +37,7 @@ func TestSettings(t *testing.T) {
 		{"-R file", "routing_engine minhop\nlfts_file /t/x\nlog_file (null)\nguid 0x00a\n", settings{conf: defaultConf, level: 3, guid: 10, engine: "file", lfts: "/t/x"}},
 	} {
 		args := strings.Split("opensm "+c.args, " ")
-		if s := newSettings(confOf(args), c.conf, args); s != c.want {
-			t.Errorf("%s, %q: %+v, want %+v", c.args, c.conf, s, c.want)
-		}
+		expect.Equal(t, newSettings(confOf(args), c.conf, args), c.want, "%s, %q", c.args, c.conf)
 	}
 }
 

@@ -163,9 +163,7 @@ func TestReadJSONErrors(t *testing.T) {
 		{"{", "{,", "routes: invalid character"},
 	} {
 		text := strings.Replace(b.String(), c.old, c.new, 1)
-		if _, err := lft.Read(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s for %s: %v\nwant %s", c.new, c.old, err, c.want)
-		}
+		expect.Error(t, expect.Err(lft.Read(strings.NewReader(text), n)), c.want)
 	}
 }
 

@@ -127,9 +127,8 @@ func (r *run) window(t *testing.T, name string, p *sizes.Plan, begin int64, long
 			if of.Back > 0 {
 				from = r.ends[len(r.ends)-int(of.Back)]
 			}
-			if slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src) {
-				t.Fatalf("%s: piece %d waits for %+v", name, k, tokens)
-			}
+			expect.MustFalse(t, slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src),
+				"%s: piece %d waits for %+v", name, k, tokens)
 			start = max(start, from[of.Piece])
 		}
 		end := start + long(x)

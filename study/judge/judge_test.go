@@ -251,9 +251,7 @@ func TestReadHosts(t *testing.T) {
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=two\n":          "tasks of nodes",
 		" Data for node: h9\tNum slots: 4\tMax slots: 0\tNum procs: 3\n": "line 1: host h9 is not in the network",
 	} {
-		if h, err := network.ReadJob(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %+v, error %v, want %q", text, h, err, want)
-		}
+		expect.Error(t, expect.Err(network.ReadJob(strings.NewReader(text), n)), want)
 	}
 }
 

@@ -149,9 +149,7 @@ func TestEmptyLeaves(t *testing.T) {
 func TestRanksRefuse(t *testing.T) {
 	n := build(t, "FT(2;2,2)")
 	for _, root := range []network.Node{-1, 0, 99} {
-		if _, err := network.Ranks(n, []network.Node{root}); err == nil || !strings.Contains(err.Error(), "is not a switch") {
-			t.Errorf("root %d: error %v", root, err)
-		}
+		expect.Error(t, expect.Err(network.Ranks(n, []network.Node{root})), "is not a switch")
 	}
 }
 

@@ -305,9 +305,7 @@ func TestSocketsAreMadeInside(t *testing.T) {
 		t.Errorf("In was called %d times", calls)
 	}
 	errNo := errors.New("no such namespace")
-	if _, err := Listen(Options{Addr: "127.0.0.1:0", In: func(func() error) error { return errNo }}); !errors.Is(err, errNo) {
-		t.Errorf("Listen() = %v, want %v", err, errNo)
-	}
+	expect.Is(t, expect.Err(Listen(Options{Addr: "127.0.0.1:0", In: func(func() error) error { return errNo }})), errNo)
 }
 
 func TestBadOptions(t *testing.T) {
