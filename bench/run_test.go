@@ -311,7 +311,7 @@ func TestProgress(t *testing.T) {
 		var last bench.Progress
 		var rounds []bench.RoundDone
 		rate := map[string]float64{}
-		sum, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+		sum := expect.Value(bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
 			if len(stages) == 0 || stages[len(stages)-1] != p.Stage() {
 				stages = append(stages, p.Stage())
 			}
@@ -331,8 +331,7 @@ func TestProgress(t *testing.T) {
 				rounds = append(rounds, e)
 			}
 			last = p
-		}})
-		expect.Must(t, err)
+		}}))(t)
 		slice := []string{"install", "warm up", "measure", "done"}
 		want := []string{"begun"}
 		for range s.Rounds.Count {

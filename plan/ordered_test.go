@@ -53,8 +53,7 @@ func TestOrderedJudged(t *testing.T) {
 			}, 0))(t)
 			window = append(window, m)
 		}
-		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
-		expect.Must(t, err)
+		made := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0}))(t)
 		p := &plan.Ordered{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
@@ -136,12 +135,10 @@ func TestOrderedHashHasWindow(t *testing.T) {
 		err = m.Set(0, 1, 3)
 	}
 	expect.Must(t, err)
-	empty, err := sizes.NewMatrix(tr)
-	expect.Must(t, err)
+	empty := expect.Value(sizes.NewMatrix(tr))(t)
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
-		made, err := sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{})
-		expect.Must(t, err)
+		made := expect.Value(sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{}))(t)
 		p := &plan.Ordered{Plan: made}
 		hashes[p.Hash()] = true
 		var text strings.Builder

@@ -104,8 +104,7 @@ func sampleTrees(t *testing.T) []*topology.Tree {
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		n, err := routing.FromTree(tree, 1)
-		expect.Must(t, err)
+		n := expect.Value(routing.FromTree(tree, 1))(t)
 		x := network.Names(n)
 		expect.Equal(t, n.Hosts(), tree.Servers(), "hosts")
 		for r := range tree.Servers() {

@@ -229,8 +229,7 @@ func TestPodsLarge(t *testing.T) {
 func TestPodsRefuses(t *testing.T) {
 	t.Parallel()
 	whole := tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	cut, err := whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1))
-	expect.Must(t, err)
+	cut := expect.Value(whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1)))(t)
 	for _, name := range []string{"fors", "repair:linear-shift"} {
 		_, _, err := scheduler.ByName(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
@@ -242,8 +241,7 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
 		}
 	}
-	alone, err := tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
-	expect.Must(t, err)
+	alone := expect.Value(tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0)))(t)
 	for _, name := range []string{"fors", "linear-shift", "repair:linear-shift"} {
 		if _, _, err := scheduler.ByName(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
 			t.Errorf("%s without a message: error %v", name, err)

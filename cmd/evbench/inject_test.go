@@ -246,8 +246,7 @@ func injectBySSH(t *testing.T, dir string) inject.Options {
 func TestInjectBySSH(t *testing.T) {
 	dir := t.TempDir()
 	o := injectBySSH(t, dir)
-	i, err := inject.Open(o)
-	expect.Must(t, err)
+	i := expect.Value(inject.Open(o))(t)
 	both := []topology.Link{{Leaf: 0, Spine: 3}, {Leaf: 1, Spine: 0}}
 	expect.Must(t, i.Check(t.Context(), both))
 	if err := i.Down(t.Context(), both); err != nil { // the probe has said so

@@ -195,8 +195,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	g, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
-	expect.Must(t, err)
+	g := expect.Value(start(proc.BusyLoop(t.Context(), t.TempDir())))(t)
 	defer g.end()
 	var seen []syscall.Signal
 	f := freezer{rng: rand.New(rand.NewPCG(1, 0)), signal: func(s syscall.Signal) error {
@@ -276,8 +275,7 @@ func TestWrongUse(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
 	doc := expect.Value(os.ReadFile("docs/evidence/results.md"))(t)
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	all := regexp.MustCompile(`(?m)^make .*NOISE=('[^']*'|\S*)`).FindAllStringSubmatch(string(doc), -1)
 	expect.True(t, len(all) != 0, "no commands")
 	for _, m := range all {

@@ -222,8 +222,7 @@ func TestBusy(t *testing.T) {
 
 // The commands of docs/evidence/results.md are understood, and the options in PEERS, too.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/evidence/results.md")
-	expect.Must(t, err)
+	doc := expect.Value(os.ReadFile("../../docs/evidence/results.md"))(t)
 	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
 	for _, o := range options {
 		if _, err := parse(strings.Fields(o[1]+o[2]+o[3]), t.Output()); err != nil {

@@ -102,8 +102,7 @@ func TestComputeRefuses(t *testing.T) {
 		}
 		return n.WithInfo(info)
 	}
-	lost, err := networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"})
-	expect.Must(t, err)
+	lost := expect.Value(networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"}))(t)
 	for _, c := range []struct {
 		name string
 		p    *plan.Plan

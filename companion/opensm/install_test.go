@@ -84,8 +84,7 @@ func serve(t *testing.T, held *Routes, answer ...func(f *fake) string) *fake {
 
 func (f *fake) install(t *testing.T, r *Routes) {
 	t.Helper()
-	_, err := f.Install(t.Context(), r)
-	expect.Must(t, err)
+	expect.Must(t, expect.Err(f.Install(t.Context(), r)))
 }
 
 func (f *fake) read(context.Context, int) ([]byte, error) {
@@ -127,8 +126,7 @@ func TestInstallIsUndone(t *testing.T) {
 		expect.Must(t, os.WriteFile(filepath.Join(f.Dir, ConfFile), []byte("# mine\n"), 0o600))
 		i := f.Installation(lends)
 		for range 2 {
-			_, err := i.Install(t.Context(), second)
-			expect.Must(t, err)
+			expect.Must(t, expect.Err(i.Install(t.Context(), second)))
 		}
 		if lends {
 			other := Manager{Dir: f.Dir, LogFile: f.LogFile, ReadBack: f.ReadBack, find: self}
@@ -141,8 +139,7 @@ func TestInstallIsUndone(t *testing.T) {
 			})
 			expect.False(t, former.Kind != Kind || changed == 0 || err != nil, "%+v, %d, %v", former, changed, err)
 		}
-		want, err := dump(first.Tables)
-		expect.Must(t, err)
+		want := expect.Value(dump(first.Tables))(t)
 		for name, want := range map[string]string{LFTsFile: string(want), ConfFile: "# mine\n", PathsFile: "", companion.FormerFile: ""} {
 			if text, _ := os.ReadFile(filepath.Join(f.Dir, name)); string(text) != want {
 				t.Errorf("lent %v: %s is %q", lends, name, text)
@@ -158,8 +155,7 @@ func TestInstallTables(t *testing.T) {
 	plan, _ := twoPlans(t)
 	f := serve(t, plan, loads)
 	f.install(t, plan)
-	r, err := OfTables(plan.Tables.Clone("sar", plan.Net))
-	expect.Must(t, err)
+	r := expect.Value(OfTables(plan.Tables.Clone("sar", plan.Net)))(t)
 	f.install(t, r)
 	conf, err := os.ReadFile(filepath.Join(f.Dir, ConfFile))
 	expect.False(t, err != nil || !strings.HasPrefix(string(conf), "# for tables of the engine sar\nrouting_engine file,no_fallback\n"), "%s, %v", conf, err)

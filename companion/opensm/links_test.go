@@ -57,7 +57,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
-	s, err := NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
+	s := expect.Value(NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {
 			return nil, err
 		}
@@ -68,8 +68,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 		var b strings.Builder
 		err = netfile.WriteIB(&b, have)
 		return []byte(b.String()), err
-	}})
-	expect.Must(t, err)
+	}}))(t)
 	c.s = s
 	c.write(t, "")
 	return c

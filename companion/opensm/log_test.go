@@ -29,8 +29,7 @@ func TestTail(t *testing.T) {
 	}
 	more := func(text string) func() error { return put(os.O_APPEND, text) }
 	expect.Must(t, more("old\n")())
-	log, err := follow(name)
-	expect.Must(t, err)
+	log := expect.Value(follow(name))(t)
 	defer func() { log.close() }()
 	for i, step := range []struct {
 		do   []func() error
@@ -112,8 +111,7 @@ func FuzzLog(f *testing.F) {
 			"%q in two parts: %q, %q", text, lines, two)
 		tree := treeOf(t, "FT(2;2,3)")
 		n := networkOf(t, tree, 1)
-		places, err := network.Match(tree, n)
-		expect.Must(t, err)
+		places := expect.Value(network.Match(tree, n))(t)
 		var r reasons
 		state := newLinks(tree, places, n)
 		for _, s := range lines {

@@ -17,15 +17,13 @@ func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Pr
 	if stdout != nil {
 		cmd.Stdout = stdout
 	}
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait() // it may have been signalled
 	})
-	p, err := trust.Find(cmd.Process.Pid)
-	expect.Must(t, err)
+	p := expect.Value(trust.Find(cmd.Process.Pid))(t)
 	return p
 }
 
@@ -35,8 +33,7 @@ func TestLogsTo(t *testing.T) {
 	log := filepath.Join(dir, "sm.log")
 	expect.Must(t, os.WriteFile(log, nil, 0o600))
 	open := func(name string) *os.File {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		expect.Must(t, err)
+		f := expect.Value(os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -78,8 +75,7 @@ func TestOnly(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, nil, "cat")
 	sm := func(engine, lfts string, guid ...uint64) *Process {
-		again, err := trust.Find(p.ID.PID)
-		expect.Must(t, err)
+		again := expect.Value(trust.Find(p.ID.PID))(t)
 		return &Process{p: again, set: settings{known: true, engine: engine, lfts: lfts, guid: append(guid, 0)[0]}}
 	}
 	mine := filepath.Join(dir, LFTsFile)

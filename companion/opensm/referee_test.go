@@ -47,8 +47,7 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 
 func (f *referee) install(t *testing.T, r *Routes) {
 	t.Helper()
-	_, err := f.o.Install(t.Context(), r)
-	expect.Must(t, err)
+	expect.Must(t, expect.Err(f.o.Install(t.Context(), r)))
 }
 
 // holds fails the test unless the switches hold these routes.
@@ -69,8 +68,7 @@ func TestInstallAfterSweeps(t *testing.T) {
 	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
-			sm, err := f.o.process(0)
-			expect.Must(t, err)
+			sm := expect.Value(f.o.process(0))(t)
 			expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
 			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less
 				t.Fatal(err)
@@ -92,8 +90,7 @@ func (f *referee) trace(t *testing.T, n *network.Network, from network.Node, lid
 	}
 	var way []network.Node
 	for _, m := range hop.FindAllSubmatch(out, -1) {
-		v, err := network.Names(n).Node(string(m[1]))
-		expect.Must(t, err)
+		v := expect.Value(network.Names(n).Node(string(m[1])))(t)
 		way = append(way, v)
 	}
 	return way

@@ -41,11 +41,10 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
 	f.o.Process, f.o.LogFile = Auto, "" // as whoever says nothing
 	f.began = time.Now()
-	s, err := NewSubnet(n, tree, SubnetOptions{
+	s := expect.Value(NewSubnet(n, tree, SubnetOptions{
 		Manager: &f.o, Options: Options{LMC: lmc}, Tell: f.tell,
 		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
-	})
-	expect.Must(t, err)
+	}))(t)
 	f.s = s
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -70,8 +69,7 @@ func (f *followed) tell(s Step) {
 // change pulls or plugs in a cable, and waits until both ends have said so.
 func (f *followed) change(t testing.TB, do func(network.End) error, up bool, name string) {
 	t.Helper()
-	links, err := f.tree.Links(name)
-	expect.Must(t, err)
+	links := expect.Value(f.tree.Links(name))(t)
 	l := links[0]
 	f.mu.Lock()
 	f.steps, f.began = nil, time.Now()
@@ -130,8 +128,7 @@ func (f *followed) log(t testing.TB) {
 			fmt.Fprintf(&b, ", took %.1f ms", ms(s.Took))
 		}
 	}
-	text, err := os.ReadFile(f.live.LogFile())
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(f.live.LogFile()))(t)
 	fmt.Fprint(&b, "\nby the stamps of OpenSM")
 	for line := range strings.Lines(string(text)) {
 		at := ibtest.Stamp(line)

@@ -33,8 +33,7 @@ func TestJob(t *testing.T) {
 	for _, v := range []int{9, 1, 3, 6, 0, 11} {
 		hosts = append(hosts, Host{network.Node(v), fmt.Sprintf("n%d.x", v), 2})
 	}
-	j, err := NewJob(whole, net, hosts)
-	expect.Must(t, err)
+	j := expect.Value(NewJob(whole, net, hosts))(t)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
 		t.Errorf("down %s, %d ranks, paths %+v", down, j.Ranks(), j.Plan.Paths)
 	}
@@ -46,8 +45,7 @@ func TestJob(t *testing.T) {
 	}
 	p, err := plan.Read(&b)
 	expect.False(t, err != nil || p.Hash() != j.Plan.Hash(), "read back: %v", err)
-	routes, err := j.Routes()
-	expect.Must(t, err)
+	routes := expect.Value(j.Routes())(t)
 	// A leaf sends to a host through the spine of the plan, in every table.
 	for src, h := range j.hosts {
 		for dst, d := range j.hosts {
@@ -76,16 +74,13 @@ func TestJobOfThreeLevels(t *testing.T) {
 	}
 	var file bytes.Buffer
 	expect.Must(t, netfile.WriteIB(&file, built.WithInfo(info)))
-	whole, err := netfile.ReadIB(&file)
-	expect.Must(t, err)
-	net, err := whole.Degrade([]string{"sw08-sw12", "pod1-spine1-top0"})
-	expect.Must(t, err)
+	whole := expect.Value(netfile.ReadIB(&file))(t)
+	net := expect.Value(whole.Degrade([]string{"sw08-sw12", "pod1-spine1-top0"}))(t)
 	var hosts []Host
 	for v := range whole.Hosts() {
 		hosts = append(hosts, Host{network.Node(v), fmt.Sprint("n", v), 1})
 	}
-	j, err := NewJob(whole, net, hosts)
-	expect.Must(t, err)
+	j := expect.Value(NewJob(whole, net, hosts))(t)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
 		t.Errorf("dead are %s", down)
 	}
@@ -104,8 +99,7 @@ func TestJobRefuses(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	read := func(text string) []*Times {
-		x, err := readTimes(strings.NewReader(text))
-		expect.Must(t, err)
+		x := expect.Value(readTimes(strings.NewReader(text)))(t)
 		return []*Times{x}
 	}
 	before := read("alltoall own 4 3000 0.1 0.4\nalltoall own 4 3000 0.1 0.2\nalltoall own 4 30 0.1 0.1\nmore 3\n")
@@ -202,8 +196,7 @@ func TestLoaded(t *testing.T) {
 
 // TestLoadable has LD_PRELOAD name a file that it does not end at a space or a colon.
 func TestLoadable(t *testing.T) {
-	self, err := os.Hostname()
-	expect.Must(t, err)
+	self := expect.Value(os.Hostname())(t)
 	node := func(name string) string {
 		return "echo ' Data for node: " + name + "\tNum slots: 1\tMax slots: 0\tNum procs: 1'"
 	}

@@ -217,8 +217,7 @@ func FuzzRead(f *testing.F) {
 func TestListenAndDial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "control")
 	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0", "tls:127.0.0.1:0"} {
-		l, err := wire.Listen(addr)
-		expect.Must(t, err)
+		l := expect.Value(wire.Listen(addr))(t)
 		accepted := make(chan net.Conn, 1)
 		go func() {
 			c, err := l.Accept()

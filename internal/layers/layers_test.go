@@ -199,8 +199,7 @@ func TestImportsPointDownward(t *testing.T) {
 func checkClock(t *testing.T, p goPackage) {
 	t.Helper()
 	for _, name := range p.GoFiles {
-		text, err := os.ReadFile(filepath.Join(p.Dir, name))
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(filepath.Join(p.Dir, name)))(t)
 		if found := clocks.Find(text); found != nil {
 			t.Errorf("%s/%s has %s, but is of a pure package", p.ImportPath, name, found)
 		}
@@ -209,8 +208,7 @@ func checkClock(t *testing.T, p goPackage) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output()
-	expect.Must(t, err)
+	out := expect.Value(exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage

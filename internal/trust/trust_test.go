@@ -53,8 +53,7 @@ func TestOwned(t *testing.T) {
 func TestLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	expect.Is(t, expect.Err(Lock(name, os.O_RDWR)), fs.ErrNotExist)
-	one, err := Lock(name, os.O_RDWR|os.O_CREATE)
-	expect.Must(t, err)
+	one := expect.Value(Lock(name, os.O_RDWR|os.O_CREATE))(t)
 	if info, err := one.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}

@@ -101,8 +101,7 @@ func TestFiles(t *testing.T) {
 		err = errors.Join(err, w.Write(r))
 	}
 	expect.Must(t, errors.Join(err, w.Close()))
-	got, err := store.Read(dir)
-	expect.Must(t, err)
+	got := expect.Value(store.Read(dir))(t)
 	for i := range want.Summary.Cases[1].Failovers {
 		want.Summary.Cases[1].Failovers[i].Case = ""
 	}

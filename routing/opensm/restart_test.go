@@ -281,8 +281,7 @@ func distanceTables(n *network.Network) map[network.Node]map[network.Node]int {
 // Saved ones serve until a switch is missing.
 func TestCachedRoots(t *testing.T) {
 	whole := build(t, references["ft2_4_8"], 0)
-	tables, err := UpDown.Route(whole, nil)
-	expect.Must(t, err)
+	tables := expect.Value(UpDown.Route(whole, nil))(t)
 	saved := saveAndLoad(t, tables)
 	lost := []network.End{{Node: whole.Switch(0), Port: 5}, {Node: whole.Switch(1), Port: 6}, {Node: whole.Switch(2), Port: 7}, {Node: whole.Switch(3), Port: 8}}
 	n := without(t, whole, lost...)

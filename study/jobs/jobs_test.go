@@ -55,8 +55,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestClasses(t *testing.T) {
-	c, err := ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9"))
-	expect.Must(t, err)
+	c := expect.Value(ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9")))(t)
 	for name, want := range map[string]nodeClass{
 		"nfs1": ioNode, "nfs3": computeNode, "mds1": ioNode, "mds9": computeNode, "login1": otherNode, "login10": computeNode, "a-gw": otherNode,
 	} {

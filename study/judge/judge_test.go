@@ -278,8 +278,7 @@ func TestHostNames(t *testing.T) {
 }
 
 func FuzzReadHosts(f *testing.F) {
-	n, err := network.Parse("FT(2;2,4)", 0)
-	expect.Must(f, err)
+	n := expect.Value(network.Parse("FT(2;2,4)", 0))(f)
 	f.Add("h3 slots=2\nh1 slots=2\n")
 	f.Add("h[0-7]:3\n")
 	f.Add(mpirunMap)

@@ -88,8 +88,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 
 func TestDegradeRefuses(t *testing.T) {
 	n := build(t, "FT(2;4,8)")
-	dead, err := n.Degrade([]string{"s1_0/5"})
-	expect.Must(t, err)
+	dead := expect.Value(n.Degrade([]string{"s1_0/5"}))(t)
 	for name, want := range map[string]string{
 		"":             `no node, port or cable ""; there are "s1_0" to "s2_3", ports such as "s1_0/1"`,
 		"leaf9-spine1": `no node, port or cable "leaf9-spine1"`,
