@@ -153,27 +153,15 @@ type freezer struct {
 
 // run does so until ctx ends. It never leaves the group stopped.
 func (f *freezer) run(ctx context.Context) {
-	for pass(ctx, time.Duration(f.rng.Int64N(int64(pauseBelow)))) {
+	for proc.Pause(ctx, time.Duration(f.rng.Int64N(int64(pauseBelow)))) {
 		if f.signal(syscall.SIGSTOP) != nil {
 			return // the group has ended
 		}
 		began := time.Now()
-		pass(ctx, frozen)
+		proc.Pause(ctx, frozen)
 		f.signal(syscall.SIGCONT)
 		f.stops++
 		f.stopped += time.Since(began)
-	}
-}
-
-// pass waits; false if ctx ends before.
-func pass(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
