@@ -205,9 +205,7 @@ func TestWaitReportsAStrangeSignal(t *testing.T) {
 	b := expect.Value(barrier.New(barrier.Central, 1, 2))(t)
 	c := newWires(2)
 	c[0][1] <- 7
-	if err := b.Wait(t.Context(), wires{1, 2, c}); !errors.Is(err, errSeq) {
-		t.Errorf("Wait() = %v, want %v", err, errSeq)
-	}
+	expect.Is(t, b.Wait(t.Context(), wires{1, 2, c}), errSeq)
 }
 
 func steps(t *testing.T, kind string, rank, n int) []barrier.Step {

@@ -43,9 +43,8 @@ cases:
 func TestSimulate(t *testing.T) {
 	for _, p := range predictedOf(t, t.Context(), time.Hour, twoModes) {
 		x := p.Prediction
-		if x.Model != simModel(&scenario.Scenario{}, p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05 {
-			t.Errorf("%s: %+v", p.Name, x)
-		}
+		expect.False(t, x.Model != simModel(&scenario.Scenario{}, p) || x.NotSimulated != "" || x.EventsPerSec <= 0 || math.Abs(x.ModelEfficiency/x.Efficiency-1) > 0.05,
+			"%s: %+v", p.Name, x)
 	}
 }
 

@@ -297,8 +297,7 @@ func TestHeaviest(t *testing.T) {
 	for sizes, want := range map[string][2]float64{
 		"{spread: 0}": {3000, 3000}, "{spread: 0.5}": {4500, 4500}, "{distribution: exponential, by: event}": {20_000, 48_000}, "{fanout: 1}": {3000, 3000},
 	} {
-		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: "+sizes+"}\ncases: [{mode: unsync}]\n"))
-		expect.Must(t, err)
+		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: "+sizes+"}\ncases: [{mode: unsync}]\n")))(t)
 		most, of := heaviest(s, s.Cases[0]), s.FragmentSizes(s.Cases[0])
 		expect.True(t, most >= want[0] && most <= want[1], "%s: %v bytes, want %v", sizes, most, want)
 		for event := range uint64(10_000) {
@@ -349,8 +348,7 @@ func TestRefusedBeforehand(t *testing.T) {
 		{"paths of windows", "cases: [{mode: ordered}]", 95, "each window may use every path, and all have to be open: 96 of 95"},
 		{"paths of phases", "cases: [{schedule: fors, failover: fors}]", 95, ""},
 	} {
-		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nfabric: {kind: lab, rate: 100Mbit/s}\ncontrol: off\n"+tt.text+"\n"))
-		expect.Must(t, err)
+		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nfabric: {kind: lab, rate: 100Mbit/s}\ncontrol: off\n"+tt.text+"\n")))(t)
 		planned, err := Prepare(s)
 		if err == nil {
 			err = MayOpen(planned, func(_, connections int) error {

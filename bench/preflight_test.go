@@ -86,9 +86,7 @@ func TestPreflight(t *testing.T) {
 	if !slices.ContainsFunc(m.Preflight, func(s string) bool { return strings.HasSuffix(s, "they are as the file says") }) {
 		t.Errorf("preflight %q", m.Preflight)
 	}
-	if want := []string{"MTU differs between hosts: 9000 on most, 1500 on C"}; !slices.Equal(m.Warnings, want) {
-		t.Errorf("warnings %q, want %q", m.Warnings, want)
-	}
+	expect.Equal(t, m.Warnings, []string{"MTU differs between hosts: 9000 on most, 1500 on C"}, "warnings")
 	expect.True(t, len(m.Hosts) == 4 && m.Hosts[3].Host == "D" && m.Hosts[3].Server == 3 && slices.Equal(m.Hosts[3].Addresses, []string{"b"}),
 		"hosts %+v", m.Hosts)
 }

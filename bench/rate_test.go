@@ -204,9 +204,7 @@ func TestTryRate(t *testing.T) {
 func TestTryRateEndsEarly(t *testing.T) {
 	s, _ := read(t, sixteen)
 	why := errors.New("interrupt")
-	if _, _, err := tryRate(t, why, s, &inProcess{}); !errors.Is(err, why) {
-		t.Errorf("error %v, want %v", err, why)
-	}
+	expect.Is(t, expect.Err2(tryRate(t, why, s, &inProcess{})), why)
 	got := bench.NewRateSearch(s).Found()
 	expect.True(t, got.String() == "link rate: 25Mbit/s, not tried" && got.Warning != "", "%s, warning %q", got, got.Warning)
 }

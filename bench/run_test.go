@@ -11,172 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"evbench/bench"
-	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/failover/loop"
 	"evbench/internal/expect"
-	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/topology"
-	"evbench/transport"
 	"evbench/transport/transporttest"
-	"evbench/worker"
 )
-
-// inProcess is a fabric that exists only in the test. Whatever passes through it takes
-// linkTime of virtual time: runs on it are for testing/synctest.
-type inProcess struct {
-	at        *transporttest.Listener
-	info      results.Fabric
-	fault     func(*transporttest.Message) transporttest.Action
-	installed []string // plan hashes
-	refuse    error    // of Install
-	// wrap, if set, stands between a worker and its endpoint.
-	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
-
-	apart time.Duration // between workers that join
-	deaf  []uint32      // runs of the session, the first slice is 2, in which rank 1 reaches nobody
-
-	mu   sync.Mutex
-	dead []topology.Link                      // whoever has taken them down
-	tell func(topology.CableEvent)            // what happens to cables
-	nets map[uint32][]*transporttest.Endpoint // by run of the session
-}
-
-const linkTime = time.Millisecond
-
-// virtual is a fabric that workers join without sockets.
-type virtual interface {
-	fabric.Fabric
-	listen() *transporttest.Listener
-}
-
-func (f *inProcess) listen() *transporttest.Listener {
-	f.at = transporttest.Listen()
-	return f.at
-}
-
-func (f *inProcess) dial() *wire.NetConn { return wire.NewConn(f.at.Dial(), wire.MaxFrame) }
-
-func (f *inProcess) Info() results.Fabric { return f.info }
-
-func (f *inProcess) Install(_ context.Context, p *plan.Plan) error {
-	f.installed = append(f.installed, p.Hash())
-	return f.refuse
-}
-
-func (f *inProcess) Counters(context.Context) ([]results.LinkCount, error) { return nil, nil }
-
-func (f *inProcess) Dead() ([]topology.Link, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.dead), nil
-}
-
-// set notes what becomes of links.
-func (f *inProcess) set(links []topology.Link, up bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dead = topology.Minus(f.dead, links)
-	if !up {
-		f.dead = append(f.dead, links...)
-	}
-	for _, l := range links {
-		f.tell(topology.CableEvent{Cable: l.String(), Up: up, Seen: time.Now()})
-	}
-}
-
-func (f *inProcess) WatchCables(_ context.Context, tell func(topology.CableEvent)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tell = tell
-	return nil
-}
-
-func (f *inProcess) Network(*plan.Plan, string) (loop.Network, error) {
-	return nil, errors.New("no links die here")
-}
-
-func (f *inProcess) SetLinks(context.Context, []topology.Link, bool) error { return nil }
-
-func (f *inProcess) Close() error { return nil }
-
-func (f *inProcess) open(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
-	if c.Rank == 1 && slices.Contains(f.deaf, c.Run) {
-		<-ctx.Done()
-		return worker.Connections{}, &transport.PeerError{Peer: 2, Op: "connect", Err: ctx.Err()}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.nets == nil {
-		f.nets = map[uint32][]*transporttest.Endpoint{}
-	}
-	if f.nets[c.Run] == nil {
-		f.nets[c.Run] = transporttest.New(len(c.Peers), f.fault)
-	}
-	peer := f.nets[c.Run][c.Rank]
-	var ep transport.Endpoint = transporttest.Slow{Endpoint: peer, Time: linkTime}
-	if f.wrap != nil {
-		ep = f.wrap(c.Rank, ep)
-	}
-	return worker.Connections{Endpoint: ep, Signals: peer}, nil
-}
-
-func (f *inProcess) MayOpen(_, _ int) error { return nil }
-
-func (f *inProcess) Launch(ctx context.Context, j fabric.Job) (func() error, error) {
-	g, ctx := errgroup.WithContext(ctx)
-	for rank := range j.Tree.Servers() {
-		g.Go(func() error {
-			time.Sleep(time.Duration(rank) * f.apart)
-			return worker.Run(ctx, worker.Options{Conn: f.dial(), Token: j.Token, Server: j.Tree.Position(rank), Open: f.open})
-		})
-	}
-	return g.Wait, nil
-}
-
-// memory is a sink.
-type memory struct {
-	keeps     results.Keeps
-	manifests []results.Manifest
-	samples   []results.Sample
-	links     []results.LinkCount
-	pairs     []results.PairCount
-	exchanges []results.ExchangeTime
-	plans     map[string][]byte
-	early     bool // all plans came before the first manifest
-	summary   results.Summary
-	full      error // of samples and plans
-}
-
-func (m *memory) Keeps() results.Keeps { return m.keeps }
-
-func (m *memory) Write(r results.Record) error {
-	switch x := r.(type) {
-	case results.Manifest:
-		m.manifests = append(m.manifests, x)
-	case results.Sample:
-		m.samples = append(m.samples, x)
-		return m.full
-	case results.LinkCount:
-		m.links = append(m.links, x)
-	case results.PairCount:
-		m.pairs = append(m.pairs, x)
-	case results.ExchangeTime:
-		m.exchanges = append(m.exchanges, x)
-	case results.PlanText:
-		m.early = len(m.manifests) == 0
-		m.plans[x.Case] = x.Text
-		return m.full
-	case results.Summary:
-		m.summary = x
-	}
-	return nil
-}
 
 // What servers received of each other makes their goodput, in every mode and repeat,
 // and so do the rates of free-running pairs, which nobody clocks.
@@ -256,9 +97,7 @@ func TestRunWorkerFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, f := time.Now(), startless{&inProcess{}}
 		_, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret"})
-		if !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0 {
-			t.Errorf("after %s: %v", time.Since(began), err)
-		}
+		expect.False(t, !errors.Is(err, errNoInterface) || strings.Contains(err.Error(), "missing") || time.Since(began) > 0, "after %s: %v", time.Since(began), err)
 	})
 }
 
@@ -431,16 +270,12 @@ func TestRunEndsEarly(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) { synctest.Test(t, interrupted) })
 	t.Run("routes refused", func(t *testing.T) {
 		why := errors.New("routes read back differ")
-		if _, err := run(t, small, &inProcess{refuse: why}, &memory{}); !errors.Is(err, why) {
-			t.Errorf("error = %v, want %v", err, why)
-		}
+		expect.Is(t, expect.Err(run(t, small, &inProcess{refuse: why}, &memory{})), why)
 	})
 	t.Run("disk full", func(t *testing.T) {
 		full := errors.New("no space left on device")
 		sink := &memory{full: full}
-		if _, err := run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink); !errors.Is(err, full) {
-			t.Errorf("error = %v, want %v", err, full)
-		}
+		expect.Is(t, expect.Err(run(t, strings.Replace(small, "150ms", "1h", 1), &inProcess{}, sink)), full)
 		expect.True(t, len(sink.samples) <= 100, "%d samples were taken of a run that cannot keep any", len(sink.samples))
 	})
 }
@@ -476,13 +311,11 @@ func TestProgress(t *testing.T) {
 		var last bench.Progress
 		var rounds []bench.RoundDone
 		rate := map[string]float64{}
-		sum, err := bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
+		sum := expect.Value(bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(&memory{})}, bench.Options{Listener: f.listen(), Token: "secret", Progress: func(p bench.Progress) {
 			if len(stages) == 0 || stages[len(stages)-1] != p.Stage() {
 				stages = append(stages, p.Stage())
 			}
-			if p.At.IsZero() || p.At.Before(last.At) {
-				t.Errorf("%s at %v, after %v", p.Stage(), p.At, last.At)
-			}
+			expect.False(t, p.At.IsZero() || p.At.Before(last.At), "%s at %v, after %v", p.Stage(), p.At, last.At)
 			switch e := p.Event.(type) {
 			case bench.Begun:
 				expect.True(t, len(e.Manifest.Plans) == len(planned) && len(e.Cases) == len(planned),
@@ -498,8 +331,7 @@ func TestProgress(t *testing.T) {
 				rounds = append(rounds, e)
 			}
 			last = p
-		}})
-		expect.Must(t, err)
+		}}))(t)
 		slice := []string{"install", "warm up", "measure", "done"}
 		want := []string{"begun"}
 		for range s.Rounds.Count {

@@ -83,8 +83,7 @@ func TestEveryWindowJudged(t *testing.T) {
 	for _, event := range []string{"", ", sizes: {spread: 0.9}"} {
 		s, err := scenario.Read("t.yaml", strings.NewReader("topology: FT(2;3,3)\nfabric: {kind: hosts, rate: 1Gbit/s}\nevent: {fragment: 4KiB"+event+"}\ncases: [{mode: ordered}]\n"))
 		expect.Must(t, err)
-		planned, err := prepare(s, s.Cases[0])
-		expect.Must(t, err)
+		planned := expect.Value(prepare(s, s.Cases[0]))(t)
 		for bad := range 4 {
 			o, window := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil), 0
 			whole := o.order
@@ -162,8 +161,7 @@ func TestOrderedEfficiency(t *testing.T) {
 		{"phase: 20ms, sizes: exponential", "leaf0-spine0", 0.85, 1},
 		{"fragment: 100KiB, sizes: {fanout: 5}", "", 0.7, 1},
 	} {
-		s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nevent: {"+tt.event+"}\ncases: [{schedule: fors, failures: ["+tt.dead+"]}]\n"))
-		expect.Must(t, err)
+		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;4,4)\nevent: {"+tt.event+"}\ncases: [{schedule: fors, failures: ["+tt.dead+"]}]\n")))(t)
 		c := s.Cases[0]
 		tree := expect.Value(s.Tree.Without(c.Failures...))(t)
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)

@@ -1,7 +1,6 @@
 package builder_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,9 +94,7 @@ func TestBeginRefuses(t *testing.T) {
 		id   uint64
 		want error
 	}{{1, nil}, {1, builder.ErrBegun}, {2, nil}, {3, builder.ErrFull}} {
-		if _, err := a.Begin(0, tt.id, 0); !errors.Is(err, tt.want) {
-			t.Errorf("Begin(%d) = %v, want %v", tt.id, err, tt.want)
-		}
+		expect.Is(t, expect.Err(a.Begin(0, tt.id, 0)), tt.want)
 	}
 	got := a.Add(0, frag(1, 0), true)
 	expect.MustTrue(t, got == builder.Complete, "%v", got)

@@ -2,8 +2,9 @@ package builder
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
+
+	"evbench/internal/heap"
 )
 
 // How events are assigned to servers, as in scenarios.
@@ -70,20 +71,21 @@ func (b *Balancer) Plan(first uint64, each int) {
 		}
 	}
 	slices.SortFunc(events, func(x, y event) int { return cmp.Or(cmp.Compare(y.bytes, x.bytes), cmp.Compare(x.id, y.id)) })
-	open := &ranking{load: b.load}
+	var open heap.Heap[loaded]
 	left := make([]int, n)
 	for rank := range n {
-		open.ranks, left[rank] = append(open.ranks, rank), each
+		open.Push(loaded{b.load[rank], rank})
+		left[rank] = each
 	}
-	heap.Init(open)
 	for _, e := range events {
-		rank := open.ranks[0]
-		b.queue[rank] = append(b.queue[rank], e.id)
-		b.load[rank] += e.bytes
+		x := &open[0]
+		x.load += e.bytes
+		rank := x.rank
+		b.queue[rank], b.load[rank] = append(b.queue[rank], e.id), x.load
 		if left[rank]--; left[rank] > 0 {
-			heap.Fix(open, 0)
+			open.Down(0)
 		} else {
-			heap.Pop(open)
+			open.Pop()
 		}
 	}
 }
@@ -99,22 +101,11 @@ func (b *Balancer) Next(rank int) (event uint64, ok bool) {
 	return q[0], true
 }
 
-// A ranking is a heap of servers, the least loaded first.
-type ranking struct {
-	load  []float64
-	ranks []int
+// A loaded server; the least loaded comes first.
+type loaded struct {
+	load float64
+	rank int
 }
 
-func (r *ranking) Len() int { return len(r.ranks) }
-func (r *ranking) Less(i, j int) bool {
-	x, y := r.ranks[i], r.ranks[j]
-	return r.load[x] < r.load[y] || r.load[x] == r.load[y] && x < y
-}
-func (r *ranking) Swap(i, j int) { r.ranks[i], r.ranks[j] = r.ranks[j], r.ranks[i] }
-func (r *ranking) Push(x any)    { r.ranks = append(r.ranks, x.(int)) }
-func (r *ranking) Pop() any {
-	last := len(r.ranks) - 1
-	x := r.ranks[last]
-	r.ranks = r.ranks[:last]
-	return x
-}
+// Before orders servers.
+func (a loaded) Before(b loaded) bool { return a.load < b.load || a.load == b.load && a.rank < b.rank }

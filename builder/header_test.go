@@ -32,9 +32,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 
 func TestParseRefusesLength(t *testing.T) {
 	for _, n := range []int{0, 1, builder.HeaderSize - 1, builder.HeaderSize + 1} {
-		if _, err := builder.Parse(make([]byte, n)); !errors.Is(err, builder.ErrHeader) {
-			t.Errorf("%d bytes: %v, want ErrHeader", n, err)
-		}
+		expect.Is(t, expect.Err(builder.Parse(make([]byte, n))), builder.ErrHeader)
 	}
 }
 

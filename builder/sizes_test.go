@@ -44,9 +44,8 @@ func TestSizes(t *testing.T) {
 					lo, hi, sum = min(lo, x), max(hi, x), sum+x
 				}
 			}
-			if tt.min > 0 && lo != tt.min || tt.max > 0 && hi != tt.max || s.Max() != tt.most || hi > tt.most {
-				t.Errorf("sizes %d..%d, Max %d; want %d..%d, %d", lo, hi, s.Max(), tt.min, tt.max, tt.most)
-			}
+			expect.False(t, tt.min > 0 && lo != tt.min || tt.max > 0 && hi != tt.max || s.Max() != tt.most || hi > tt.most,
+				"sizes %d..%d, Max %d; want %d..%d, %d", lo, hi, s.Max(), tt.min, tt.max, tt.most)
 			if mean := float64(sum) / (16 * events); tt.d.By != builder.BySourceEvent && math.Abs(mean/tt.mean-1) > 0.01 {
 				t.Errorf("mean %v, want %v", mean, tt.mean)
 			}

@@ -78,9 +78,7 @@ func TestComputeGolden(t *testing.T) {
 				expect.Must(t, os.WriteFile(path, got.Bytes(), 0o644))
 			}
 			want := expect.Value(os.ReadFile(path))(t)
-			if got.String() != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-			}
+			expect.True(t, got.String() == string(want), "got\n%s\nwant\n%s", got.String(), want)
 		})
 	}
 }

@@ -74,7 +74,7 @@ func (m *machine) blame(during state) *CaseError {
 		e.Reasons[mostReasons-1] = m.reason(first[0])
 	}
 	waiting := m.ranks(func(rank int, w *worker) bool {
-		return !slices.Contains(guilty, rank) && intersect(m.waitsFor(rank), guilty)
+		return !slices.Contains(guilty, rank) && slices.ContainsFunc(m.waitsFor(rank), func(r int) bool { return slices.Contains(guilty, r) })
 	})
 	e.Waiting = m.servers(waiting)
 	e.At = m.where(guilty, waiting)
@@ -209,8 +209,4 @@ func (m *machine) servers(ranks []int) []int {
 		out[i] = m.workers[rank].server
 	}
 	return out
-}
-
-func intersect(a, b []int) bool {
-	return slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }

@@ -193,8 +193,7 @@ func TestSlowStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := transporttest.Listen()
 		c := serve(p)
-		b, err := wire.Append(nil, wire.Hello{Server: 1})
-		expect.Must(t, err)
+		b := expect.Value(wire.Append(nil, wire.Hello{Server: 1}))(t)
 		began, slow, sent := time.Now(), p.Dial(), 0
 		expect.Must(t, expect.Err(wire.Read(slow, wire.MaxHello)))
 		tick := time.NewTicker(time.Second)

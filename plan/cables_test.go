@@ -90,8 +90,7 @@ func TestCablesRoundTrip(t *testing.T) {
 // What is wrong with cables in a plan is an offence, or an error, that names it.
 func TestCablesJudged(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 2, Spines: 2, Cables: 2}, "leaf0-spine1/1")
-	p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS})
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS}))(t)
 	var file bytes.Buffer
 	expect.Must(t, p.WriteText(&file))
 	lines := strings.Split(file.String(), "\n")

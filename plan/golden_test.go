@@ -82,8 +82,6 @@ func golden(t *testing.T, name string, p *plan.Plan) {
 		expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
 	want := expect.Value(os.ReadFile(file))(t)
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("got\n%swant\n%s", got.Bytes(), want)
-	}
+	expect.True(t, bytes.Equal(got.Bytes(), want), "got\n%swant\n%s", got.Bytes(), want)
 	same(t, p, restored(t, want))
 }

@@ -53,18 +53,13 @@ func TestOrderedJudged(t *testing.T) {
 			}, 0))(t)
 			window = append(window, m)
 		}
-		made, err := sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0})
-		expect.Must(t, err)
+		made := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0}))(t)
 		p := &plan.Ordered{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
-		if _, err := plan.Read(bytes.NewReader(b.Bytes())); err == nil || !strings.Contains(err.Error(), "a plan of version 2") {
-			t.Fatalf("plan.Read: error %v", err)
-		}
+		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()))), "a plan of version 2")
 		file, f, err := verify.ReadEither(bytes.NewReader(b.Bytes()), 1<<30)
-		if err != nil || file != nil {
-			t.Fatalf("error %v of\n%s", err, b.Bytes())
-		}
+		expect.MustFalse(t, err != nil || file != nil, "error %v of\n%s", err, b.Bytes())
 		var want []verify.Size
 		sum := int64(0)
 		for e, m := range window {
@@ -78,9 +73,8 @@ func TestOrderedJudged(t *testing.T) {
 			}
 		}
 		r := verify.CheckOrdered(f, want, verify.Options{Bound: true})
-		if !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != sum || r.Exchanges != len(window) {
-			t.Fatalf("%+v\n%s", r, b.Bytes())
-		}
+		expect.MustFalse(t, !r.Valid || !r.Bound.Proven || r.Time != made.Time || r.Pieces != made.Len() || r.Bytes != sum || r.Exchanges != len(window),
+			"%+v\n%s", r, b.Bytes())
 		for x := range made.Pieces() {
 			if x.Offset > 0 {
 				parts++
@@ -141,12 +135,10 @@ func TestOrderedHashHasWindow(t *testing.T) {
 		err = m.Set(0, 1, 3)
 	}
 	expect.Must(t, err)
-	empty, err := sizes.NewMatrix(tr)
-	expect.Must(t, err)
+	empty := expect.Value(sizes.NewMatrix(tr))(t)
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
-		made, err := sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{})
-		expect.Must(t, err)
+		made := expect.Value(sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{}))(t)
 		p := &plan.Ordered{Plan: made}
 		hashes[p.Hash()] = true
 		var text strings.Builder

@@ -94,9 +94,7 @@ func TestCostOfPartlyFilledLeaves(t *testing.T) {
 	if e := ports.Cost(plan.Equal, 1).Synchronised(); ports.Phases() != 359 || math.Abs(e-325./359) > 1e-9 {
 		t.Errorf("linear shift of ports on 326 servers: %.4f in %d phases, want %.4f in 359", e, ports.Phases(), 325./359)
 	}
-	if e := build(t, lhcbA, "fors", "").Cost(plan.Equal, 1).Synchronised(); e != 1 {
-		t.Errorf("fors on 326 servers: %.3f, want 1", e)
-	}
+	expect.Equal(t, build(t, lhcbA, "fors", "").Cost(plan.Equal, 1).Synchronised(), 1, "fors on 326 servers")
 }
 
 // A shift by port over OpenSM's ftree shares no link, however leaves are filled.
@@ -184,9 +182,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"too many servers", topologytest.Tree(t, topology.Options{Ports: 254, Leaves: 200}), plan.Options{Schedule: "linear-shift"}, "50800 servers"},
 		{"xor of 15", topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5}), plan.Options{Schedule: "xor"}, "power of two"},
 	} {
-		if _, err := plan.Build(tt.tree, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, expect.Err(plan.Build(tt.tree, tt.o)), tt.want)
 	}
 	cut := topologytest.Tree(t, ft44, "leaf0-spine0", "leaf0-spine1", "leaf0-spine2", "leaf0-spine3")
 	var u *topology.UnreachableError
@@ -286,9 +282,8 @@ func TestJudge(t *testing.T) {
 	bad.Bound.Weights[bad.Tree.UpWire(link)] = 3
 	expect.OK(t, bad.Judge(), "weights that prove the bound")
 	var text bytes.Buffer
-	if err := bad.WriteText(&text); err != nil || !strings.Contains(text.String(), "\n# bound 18 lp\n") {
-		t.Errorf("%v, the text form is\n%s", err, text.String())
-	}
+	expect.OK(t, bad.WriteText(&text))
+	expect.Contains(t, text.String(), "\n# bound 18 lp\n")
 	stated := strings.Replace(text.String(), "18 lp", "18 lp leaf0-spine2/up=3", 1)
 	q := restored(t, []byte(stated))
 	expect.True(t, slices.Equal(q.Bound.Weights, bad.Bound.Weights) && q.Judge() == nil,

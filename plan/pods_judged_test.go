@@ -111,10 +111,8 @@ func TestObjectivesPodsJudged(t *testing.T) {
 		few := judgedPods(t, p, o)
 		o.Objective = scheduler.Balanced
 		both := judgedPods(t, p, o)
-		if few.Paths.Most > 1 || both.Phases() > max(p.Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most) {
-			t.Errorf("%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Fill(), p.DownNames(),
-				least.Phases(), least.Paths.Most, few.Phases(), few.Paths.Most, both.Phases(), both.Paths.Most)
-		}
+		expect.False(t, few.Paths.Most > 1 || both.Phases() > max(p.Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most),
+			"%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Fill(), p.DownNames(), least.Phases(), least.Paths.Most, few.Phases(), few.Paths.Most, both.Phases(), both.Paths.Most)
 		over += float64(few.Phases()) / float64(few.Bound.Phases)
 		n++
 	}
@@ -139,10 +137,8 @@ func TestDropPodsJudged(t *testing.T) {
 		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
 			o.Schedule, o.Routing = name, plan.NoRouting
 			r := expect.Value(plan.Build(p, o))(t)
-			if r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages() {
-				t.Errorf("%s down %v: %s has bound %d for %d messages, fors %d for %d", p.Notation(), p.DownNames(),
-					name, r.Bound.Phases, r.Messages(), q.Bound.Phases, q.Messages())
-			}
+			expect.False(t, r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages(),
+				"%s down %v: %s has bound %d for %d messages, fors %d for %d", p.Notation(), p.DownNames(), name, r.Bound.Phases, r.Messages(), q.Bound.Phases, q.Messages())
 		}
 	}
 	expect.True(t, apart >= 20, "only %d trees with unreachable pairs", apart)

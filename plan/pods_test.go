@@ -179,18 +179,16 @@ func TestDropUnreachable(t *testing.T) {
 			messages, last := 0, 0
 			for m := range p.Schedule.All() {
 				a, b := tr.Leaf(m.Src), tr.Leaf(m.Dst)
-				if m.Phase > last+1 || a != b && len(tr.CommonSpines(a, b)) == 0 {
-					t.Fatalf("%s on %s without %v: %+v after phase %d", name, tr.Notation(), tr.DownNames(), m, last)
-				}
+				expect.MustFalse(t, m.Phase > last+1 || a != b && len(tr.CommonSpines(a, b)) == 0,
+					"%s on %s without %v: %+v after phase %d", name, tr.Notation(), tr.DownNames(), m, last)
 				if k := p.Spine(m.Src, m.Dst); a != b && (k == scheduler.None || !tr.Alive(a, k) || !tr.Alive(b, k)) {
 					t.Fatalf("%+v takes spine %d", m, k)
 				}
 				last = m.Phase
 				messages++
 			}
-			if messages != p.Messages() || messages == 0 || last != p.Phases()-1 {
-				t.Fatalf("%d messages in %d phases, want %d in %d", messages, last+1, p.Messages(), p.Phases())
-			}
+			expect.MustFalse(t, messages != p.Messages() || messages == 0 || last != p.Phases()-1,
+				"%d messages in %d phases, want %d in %d", messages, last+1, p.Messages(), p.Phases())
 			dropped += m0*m1*(m0*m1-1) - messages
 		}
 	}

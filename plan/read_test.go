@@ -106,9 +106,7 @@ func TestReadUnreachable(t *testing.T) {
 		text, doc := write(t, p)
 		expect.True(t, bytes.Contains(text, []byte("\n# unreachable leaf0-leaf3\n")) && bytes.Contains(doc, []byte(`"unreachable":["leaf0-leaf3"]`)),
 			"%s: the files do not name leaf0 and leaf3", engine)
-		if p.Messages() != 240-32 || bytes.Contains(text, []byte("\n0 0 12 ")) {
-			t.Errorf("%s: %d messages", engine, p.Messages())
-		}
+		expect.False(t, p.Messages() != 240-32 || bytes.Contains(text, []byte("\n0 0 12 ")), "%s: %d messages", engine, p.Messages())
 		same(t, p, restored(t, text))
 		quiet := bytes.Replace(text, []byte("# unreachable leaf0-leaf3\n"), nil, 1)
 		if _, err := plan.Read(bytes.NewReader(quiet)); err == nil || !strings.Contains(err.Error(), "server0 never sends to server12: not a complete plan") {
@@ -182,9 +180,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		expect.False(t, tt.old != "" && !bytes.Contains(tt.file, []byte(tt.old)), "%s: nothing to change in\n%s", tt.name, tt.file)
 		file := strings.Replace(string(tt.file), tt.old, tt.new, 1)
-		if _, err := plan.Read(strings.NewReader(file)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, expect.Err(plan.Read(strings.NewReader(file))), tt.want)
 	}
 	bare := regexp.MustCompile(`(?m)^(\d+ \d+ \d+) 1$`).ReplaceAllString(string(pinned), "$1 -")
 	expect.Error(t, expect.Err(plan.Read(strings.NewReader(bare))), "sends to server2 on leaf1 through no spine")
@@ -218,9 +214,8 @@ func TestReadByHand(t *testing.T) {
 1 2 1 -
 `
 	p := restored(t, []byte(file))
-	if p.ScheduleName() != "by-hand" || p.Phases() != 2 || p.Bound.Phases != 0 || p.Tree.Spines() != 1 {
-		t.Errorf("%s of %d phases, bound %d", p.ScheduleName(), p.Phases(), p.Bound.Phases)
-	}
+	expect.False(t, p.ScheduleName() != "by-hand" || p.Phases() != 2 || p.Bound.Phases != 0 || p.Tree.Spines() != 1,
+		"%s of %d phases, bound %d", p.ScheduleName(), p.Phases(), p.Bound.Phases)
 	text, _ := write(t, p)
 	same(t, p, restored(t, text))
 }

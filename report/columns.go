@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,7 +69,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 		beside = 4
 	}
 	text := func(of func(results.Case) string) func(results.Case) Cell {
-		return func(c results.Case) Cell { return Cell{Text: orNone(of(c)), Value: of(c)} }
+		return func(c results.Case) Cell { return Cell{Text: cmp.Or(of(c), none), Value: of(c)} }
 	}
 	number := func(head, over string, optional int) show.Column {
 		return show.Column{Head: head, Over: over, Right: true, Optional: optional}

@@ -103,8 +103,6 @@ func Warnings(w io.Writer, warnings []string, o Options) error {
 	return err
 }
 
-func orNone(s string) string { return cmp.Or(s, none) }
-
 // Share prints an efficiency or a ratio; 0 is "not given".
 func Share(x float64) string {
 	if x == 0 {

@@ -194,9 +194,7 @@ func TestTable(t *testing.T) {
 			expect.Must(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 		}
 		want := expect.Value(os.ReadFile(golden))(t)
-		if b.String() != string(want) {
-			t.Errorf("%s: wrote\n%s\nwant\n%s", tt.name, b.String(), want)
-		}
+		expect.True(t, b.String() == string(want), "%s: wrote\n%s\nwant\n%s", tt.name, b.String(), want)
 	}
 }
 

@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -172,38 +173,36 @@ func (a *Answer) simulated(cases []Case) {
 		}
 		of[c.Schedule] = append(of[c.Schedule], c)
 	}
-	a.Sentence = fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)
-	switch {
-	case len(cases) == 1:
-	case len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil:
-		a.Sentence += fmt.Sprintf(", the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency)
-	default:
-		for i, name := range schedules {
-			low, high := slices.MinFunc(of[name], by).MeasuredEfficiency, slices.MaxFunc(of[name], by).MeasuredEfficiency
-			share := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
-			if len(of[name]) == 1 {
-				share = fmt.Sprintf("%.1f %%", 100*low)
-			}
-			if i == 0 {
-				a.Sentence = fmt.Sprintf("Of %d cases, %s would reach %s of the link rate in %d", len(cases), name, share, len(of[name]))
-			} else {
-				a.Sentence += fmt.Sprintf(", %s %s in %d", name, share, len(of[name]))
-			}
+	var parts []string
+	if len(schedules) < 2 || len(schedules) > mostSchedules || len(schedules) == len(cases) || of[""] != nil {
+		parts = []string{fmt.Sprintf("%s would reach %.1f %% of the link rate", most.Name, 100*most.MeasuredEfficiency)}
+		if len(cases) > 1 {
+			parts = append(parts, fmt.Sprintf("the most of %d cases; %s %.1f %%, the least", len(cases), least.Name, 100*least.MeasuredEfficiency))
 		}
+		schedules = nil
 	}
-	a.Sentence += "."
-	var models []string
+	for i, name := range schedules {
+		low, high := slices.MinFunc(of[name], by).MeasuredEfficiency, slices.MaxFunc(of[name], by).MeasuredEfficiency
+		share := fmt.Sprintf("%.1f to %.1f %%", 100*low, 100*high)
+		if len(of[name]) == 1 {
+			share = fmt.Sprintf("%.1f %%", 100*low)
+		}
+		if i == 0 {
+			parts = append(parts, fmt.Sprintf("Of %d cases", len(cases)))
+			share = "would reach " + share + " of the link rate"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s in %d", name, share, len(of[name])))
+	}
+	a.Sentence = strings.Join(parts, ", ") + "."
+	models := map[string]bool{}
 	for _, c := range cases {
-		if !slices.Contains(models, c.Simulated) {
-			models = append(models, c.Simulated)
-		}
+		models[c.Simulated] = true
 	}
-	slices.Sort(models)
 	what := "model "
 	if len(models) > 1 {
 		what = "models "
 	}
-	a.Why = []string{"simulated, not measured: " + what + strings.Join(models, " and ")}
+	a.Why = []string{"simulated, not measured: " + what + strings.Join(slices.Sorted(maps.Keys(models)), " and ")}
 	if most.MeasuredEfficiency == 0 {
 		a.Verdict, a.Sentence = answer.Unknown, "The rate of the links is not known, so the throughput of these plans is not known."
 	}

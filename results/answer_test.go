@@ -148,12 +148,8 @@ func TestAnswer(t *testing.T) {
 		if !strings.HasPrefix(tt.text, "NOT KNOWN: ") {
 			tt.text = "GOOD: " + tt.text
 		}
-		if got.String() != tt.text || !slices.Equal(got.Cases, tt.compared) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", tt.name, got.Cases, got, tt.text)
-		}
-		if open := results.Open(tt.cases); !slices.Equal(open, tt.open) {
-			t.Errorf("%s: open %v, want %v", tt.name, open, tt.open)
-		}
+		expect.False(t, got.String() != tt.text || !slices.Equal(got.Cases, tt.compared), "%s: %v\n%s\nwant\n%s", tt.name, got.Cases, got, tt.text)
+		expect.Equal(t, results.Open(tt.cases), tt.open, "%s: open", tt.name)
 		for i, c := range tt.cases {
 			expect.True(t, c.Verdict == tt.verdicts[i], "%s: %s is %s, want %s (%+v)", tt.name, c.Name, c.Verdict, tt.verdicts[i], c.Estimate)
 		}
@@ -197,9 +193,8 @@ func TestEqual(t *testing.T) {
 		results.Assess(cases, all, compared)
 		text := results.NewAnswer(cases, compared, 16).Sentence
 		a, b := cases[1], cases[2]
-		if a.Verdict != tt.verdict || b.Verdict != tt.verdict || slices.Equal(a.Equal, []string{"b"}) != tt.equal || slices.Equal(b.Equal, []string{"a"}) != tt.equal {
-			t.Errorf("%s: %s, equal to %v; %s, equal to %v", tt.name, a.Verdict, a.Equal, b.Verdict, b.Equal)
-		}
+		expect.False(t, a.Verdict != tt.verdict || b.Verdict != tt.verdict || slices.Equal(a.Equal, []string{"b"}) != tt.equal || slices.Equal(b.Equal, []string{"a"}) != tt.equal,
+			"%s: %s, equal to %v; %s, equal to %v", tt.name, a.Verdict, a.Equal, b.Verdict, b.Equal)
 		if strings.HasSuffix(text, " Planned around it and ordered with tokens differ by less than 3 %.") != tt.equal ||
 			strings.Contains(text, "differ by less than") != tt.equal {
 			t.Errorf("%s: %s", tt.name, text)
@@ -312,9 +307,7 @@ func TestAnswerAlone(t *testing.T) {
 			"GOOD: Of 3 cases, fors would reach 64.6 to 72.6 % of the link rate in 2, ports 38.6 % in 1.", "simulated"},
 	} {
 		a := results.NewAnswer(tt.cases, nil, 16)
-		if a.String() != tt.want || !strings.HasPrefix(strings.Join(a.Why, "; "), tt.why) {
-			t.Errorf("%s: %s\nbecause %q", tt.name, a, a.Why)
-		}
+		expect.False(t, a.String() != tt.want || !strings.HasPrefix(strings.Join(a.Why, "; "), tt.why), "%s: %s\nbecause %q", tt.name, a, a.Why)
 	}
 	if a := results.NewAnswer(nil, nil, 16); a != nil {
 		t.Error(a)

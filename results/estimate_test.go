@@ -162,9 +162,7 @@ func TestRejectKeepsOneOfARound(t *testing.T) {
 	got := rejected(all)
 	expect.True(t, slices.Equal(got, []int{0}), "rejected %v, want the first of two in one round", got)
 	all[0].Delay = 0.2
-	if got := rejected(all); !slices.Equal(got, []int{1}) {
-		t.Errorf("rejected %v, want the second of two in one round", got)
-	}
+	expect.Equal(t, rejected(all), []int{1}, "rejected")
 }
 
 func TestDelay(t *testing.T) {

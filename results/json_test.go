@@ -192,8 +192,7 @@ func packed(t *testing.T) []byte {
 		head := expect.Value(archive.Next())(t)
 		if path.Base(head.Name) == "summary.json" {
 			var b bytes.Buffer
-			_, err := b.ReadFrom(archive)
-			expect.Must(t, err)
+			expect.Must(t, expect.Err(b.ReadFrom(archive)))
 			return b.Bytes()
 		}
 	}

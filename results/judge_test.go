@@ -178,9 +178,7 @@ func TestReadJSONRefuses(t *testing.T) {
 		{"other schema, other types", `{"cores":"two","schema":"evbench/manifest/2"}`, `schema "evbench/manifest/2"`},
 		{"two", `{"schema":"evbench/manifest/1"}{}`, "something follows"},
 	} {
-		if _, err := results.ReadManifest(strings.NewReader(tt.in)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, expect.Err(results.ReadManifest(strings.NewReader(tt.in))), tt.want)
 	}
 }
 

@@ -76,9 +76,7 @@ func TestLists(t *testing.T) {
 		{"ftree-weighted", "engine ftree-weighted: no weights of hosts are given"},
 		{"ftree,dmodk", "engine ftree: "},
 	} {
-		if _, err := routing.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), routing.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		expect.Error(t, expect.Err(routing.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), routing.Options{})), c.want)
 	}
 }
 
@@ -106,8 +104,7 @@ func sampleTrees(t *testing.T) []*topology.Tree {
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		n, err := routing.FromTree(tree, 1)
-		expect.Must(t, err)
+		n := expect.Value(routing.FromTree(tree, 1))(t)
 		x := network.Names(n)
 		expect.Equal(t, n.Hosts(), tree.Servers(), "hosts")
 		for r := range tree.Servers() {

@@ -67,8 +67,7 @@ func TestCountPathsRandom(t *testing.T) {
 			}
 		}
 		got := routing.CountPaths(tr, of)
-		if got.Most != most || most > 0 && (1<<got.LMC < most || most > 1 && 1<<(got.LMC-1) >= most) {
-			t.Errorf("%s, %d spines: %+v, want %d at most", tr.Notation(), tr.Spines(), got, most)
-		}
+		expect.False(t, got.Most != most || most > 0 && (1<<got.LMC < most || most > 1 && 1<<(got.LMC-1) >= most),
+			"%s, %d spines: %+v, want %d at most", tr.Notation(), tr.Spines(), got, most)
 	}
 }

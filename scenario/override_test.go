@@ -20,9 +20,8 @@ func TestOverride(t *testing.T) {
 	s := read(t, two)
 	err := s.Override(scenario.Overrides{"rate": "50Mbit/s", "case": "a", "rounds": "3", "fabric": "emulate", "duration": "2s", "interval": "500ms", "deliver": "discard", "trace": "on"})
 	expect.Must(t, err)
-	if s.Fabric.Kind != "emulate" || s.Fabric.Rate != 50_000_000 || s.Event.Fragment != scenario.FragmentOf(50_000_000, 20*time.Millisecond, 9000) {
-		t.Errorf("fabric %+v, event %+v", s.Fabric, s.Event)
-	}
+	expect.False(t, s.Fabric.Kind != "emulate" || s.Fabric.Rate != 50_000_000 || s.Event.Fragment != scenario.FragmentOf(50_000_000, 20*time.Millisecond, 9000),
+		"fabric %+v, event %+v", s.Fabric, s.Event)
 	expect.True(t, len(s.Cases) == 1 && s.Cases[0].Name == "a" && s.Cases[0].Duration == 2*time.Second && s.Duration == 2*time.Second,
 		"cases %+v", s.Cases)
 	expect.True(t, s.Rounds.Count == 3 && s.Interval == 500*time.Millisecond && s.Deliver == "discard" && s.Trace, "settings %+v", s)
@@ -31,9 +30,8 @@ func TestOverride(t *testing.T) {
 func TestOverrideNothing(t *testing.T) {
 	s, same := read(t, two), read(t, two)
 	expect.Must(t, s.Override(scenario.Overrides{}))
-	if s.Fabric != same.Fabric || !reflect.DeepEqual(s.Event, same.Event) || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second {
-		t.Errorf("nothing was asked for, and it became %+v", s)
-	}
+	expect.False(t, s.Fabric != same.Fabric || !reflect.DeepEqual(s.Event, same.Event) || s.Interval != same.Interval || len(s.Cases) != 2 || s.Cases[0].Duration != 4*time.Second,
+		"nothing was asked for, and it became %+v", s)
 }
 
 // On hosts the lab's rate is not known, and fragments stay as they were.

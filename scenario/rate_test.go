@@ -33,9 +33,7 @@ func TestAutoRate(t *testing.T) {
 		{"fabric: hosts\n", 0, false, "0bit/s"},
 	} {
 		f := read(t, small+tt.fabric+"cases: [{}]").Fabric
-		if f.Rate != tt.rate || f.AutoRate != tt.auto || f.RateText() != tt.text {
-			t.Errorf("%q: %+v, %s", tt.fabric, f, f.RateText())
-		}
+		expect.False(t, f.Rate != tt.rate || f.AutoRate != tt.auto || f.RateText() != tt.text, "%q: %+v, %s", tt.fabric, f, f.RateText())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,14 +31,11 @@ func TestDefaults(t *testing.T) {
 	x := s.Fabric.Lossless
 	expect.True(t, !x.On && x.Packet == 4096 && x.Buffer == 64<<10 && x.Lanes == 1 && x.Queues == scenario.QueuesFIFO, "lossless %+v", x)
 	// 100 Mbit/s · 50 ms / 8 · 8948/9014 − 40
-	if want := (scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}); !reflect.DeepEqual(s.Event, want) {
-		t.Errorf("event %+v, want %+v", s.Event, want)
-	}
+	expect.Equal(t, s.Event, scenario.Event{Fragment: 620_383, Phase: 50 * time.Millisecond}, "event")
 	expect.True(t, s.Duration == 2*time.Second && s.Interval == time.Second && s.Timeout == 10*time.Second,
 		"duration %s, interval %s, timeout %s", s.Duration, s.Interval, s.Timeout)
-	if s.Warmup != 1 || s.Rounds != (scenario.Rounds{Limit: 100 * time.Second}) || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header" {
-		t.Errorf("settings %+v", s)
-	}
+	expect.False(t, s.Warmup != 1 || s.Rounds != (scenario.Rounds{Limit: 100 * time.Second}) || !s.Control || s.Seed != 1 || s.Deliver != "buffer" || s.Check != "header",
+		"settings %+v", s)
 	want := scenario.Case{
 		Name: "linear-shift ftree", Mode: "synchronised", Barrier: "tournament", Schedule: "linear-shift", Routing: "ftree",
 		Credits: 1, Duration: 2 * time.Second,

@@ -160,7 +160,7 @@ func lasts(p *time.Duration, low, high time.Duration) value {
 }
 
 func size(p *unit.Bytes, low, high unit.Bytes) value {
-	return to(p, sizeShape(), func(s string) (unit.Bytes, error) {
+	return to(p, withUnit("GiB", "MiB", "KiB", "GB", "MB", "kB", "B"), func(s string) (unit.Bytes, error) {
 		b, err := unit.ParseBytes(s)
 		if err == nil && (b < low || b > high) {
 			err = fmt.Errorf("%s: must be %s to %s", s, low, high)
@@ -168,8 +168,6 @@ func size(p *unit.Bytes, low, high unit.Bytes) value {
 		return b, err
 	})
 }
-
-func sizeShape() shape { return withUnit("GiB", "MiB", "KiB", "GB", "MB", "kB", "B") }
 
 // withUnit is a number with one of the units.
 func withUnit(units ...string) shape {

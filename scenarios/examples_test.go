@@ -13,9 +13,7 @@ import (
 // Every file of this folder is an example that says what it is.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob("*.yaml")
-	if err != nil || len(files) == 0 || len(files) != len(scenarios.Examples()) {
-		t.Fatalf("%v, %v; examples %v", files, err, scenarios.Examples())
-	}
+	expect.MustFalse(t, err != nil || len(files) == 0 || len(files) != len(scenarios.Examples()), "%v, %v; examples %v", files, err, scenarios.Examples())
 	for i, name := range scenarios.Examples() {
 		text, ok := scenarios.Example(name)
 		file, err := os.ReadFile(files[i])

@@ -181,9 +181,8 @@ func TestHall(t *testing.T) {
 			}
 		}
 		b := scheduler.Hall(tr, 0)
-		if b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.Leaf, b.Subset) != want) {
-			t.Fatalf("%s, fill %v, down %v: bound %d by %v with %v, want %d", tr.Notation(), tr.Fill(), tr.DownNames(), b.Phases, b, b.Subset, want)
-		}
+		expect.MustFalse(t, b.Phases != want || want > 0 && (b.Kind != scheduler.KindHall || needs(tr, b.Leaf, b.Subset) != want),
+			"%s, fill %v, down %v: bound %d by %v with %v, want %d", tr.Notation(), tr.Fill(), tr.DownNames(), b.Phases, b, b.Subset, want)
 		if b := scheduler.Hall(tr, want); b.Phases != want || b.Kind != "" {
 			t.Fatalf("%s: %d by %v replaces a bound of %d", tr.Notation(), b.Phases, b, want)
 		}

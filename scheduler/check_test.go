@@ -99,9 +99,7 @@ func wrongPairs(t *topology.Tree, s *scheduler.Schedule, met []bool) error {
 // passes fails the test where a schedule is wrong.
 func passes(t testing.TB, tree *topology.Tree, s *scheduler.Schedule) {
 	t.Helper()
-	if err := wrong(tree, s); err != nil {
-		t.Fatalf("%s on %s, fill %v, %d spines, down %v: %v", s.Name, tree.Notation(), tree.Fill(), tree.Spines(), tree.DownNames(), err)
-	}
+	expect.Must(t, wrong(tree, s), "%s on %s, fill %v, %d spines, down %v", s.Name, tree.Notation(), tree.Fill(), tree.Spines(), tree.DownNames())
 }
 
 // A schedule does not depend on the number of workers, but, where it is searched, on the

@@ -134,9 +134,7 @@ func TestFORSReductions(t *testing.T) {
 			for f := range m0 {
 				tr := reduced(t, topology.Options{Ports: m0, Leaves: m1}, f)
 				s, _ := plan(t, tr, scheduler.Options{})
-				if want := max(m0*m1-1, (m0*m0*(m1-1)+m0-f-1)/(m0-f)); s.Phases != want {
-					t.Errorf("%s, %d spines dead: %d phases, want %d", tr.Notation(), f, s.Phases, want)
-				}
+				expect.Equal(t, s.Phases, max(m0*m1-1, (m0*m0*(m1-1)+m0-f-1)/(m0-f)), "%s, %d spines dead: phases", tr.Notation(), f)
 			}
 		}
 	}

@@ -38,9 +38,8 @@ func TestFromMessagesRestores(t *testing.T) {
 				rng.Shuffle(len(ms), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 				again := scheduler.FromMessages(name, tr, s.Pinned, slices.Values(shuffled))
 				passes(t, tr, again)
-				if again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms) {
-					t.Fatalf("%s on %s: another schedule comes back", name, tr.Notation())
-				}
+				expect.MustFalse(t, again.Name != name || again.Phases != s.Phases || again.Pinned != s.Pinned || !slices.Equal(slices.Collect(again.All()), ms),
+					"%s on %s: another schedule comes back", name, tr.Notation())
 			}
 		}
 	}
@@ -160,8 +159,7 @@ func TestBoundBytesOfEqualSizes(t *testing.T) {
 // Large sizes are summed up exactly, and each direction counts by itself.
 func TestBoundBytesKinds(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
-	one, err := tr.Without(topology.Link{Leaf: 1, Spine: 0})
-	expect.Must(t, err)
+	one := expect.Value(tr.Without(topology.Link{Leaf: 1, Spine: 0}))(t)
 	const n = 1 << 40
 	for _, tt := range []struct {
 		name  string

@@ -225,9 +225,8 @@ func TestPathsExhaustive(t *testing.T) {
 			}
 			got, _ := few(t, tr, scheduler.FewestPaths)
 			least := max(tr.Servers()-1, leastLoad(tr))
-			if got.most > 1 || got.phases < least {
-				t.Errorf("%s, fill %v, down %v: %v, and %d phases are the least", tr.Notation(), tr.Fill(), tr.DownNames(), got, least)
-			}
+			expect.False(t, got.most > 1 || got.phases < least,
+				"%s, fill %v, down %v: %v, and %d phases are the least", tr.Notation(), tr.Fill(), tr.DownNames(), got, least)
 			if got.phases > least {
 				above++
 			}

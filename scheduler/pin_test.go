@@ -141,9 +141,8 @@ func TestPinRefuses(t *testing.T) {
 			}
 			_, err := scheduler.Pin(s, tr, scheduler.Options{Seed: uint64(i)})
 			var u *scheduler.UnroutableError
-			if !errors.As(err, &u) || u.Phase != want || !u.Proven || u.Schedule != s.Name {
-				t.Fatalf("%s on %s, fill %v, down %v: phase %d is not routable; got %v", s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), want, err)
-			}
+			expect.MustFalse(t, !errors.As(err, &u) || u.Phase != want || !u.Proven || u.Schedule != s.Name,
+				"%s on %s, fill %v, down %v: phase %d is not routable; got %v", s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), want, err)
 			for _, word := range []string{"sends", "receives", "carry", "search"} {
 				if strings.Contains(u.Reason, word) {
 					reasons[word]++
@@ -175,7 +174,5 @@ func TestPinErrors(t *testing.T) {
 		}
 	}
 	gaveUp := &scheduler.UnroutableError{Schedule: "xor", Phase: 7, Reason: "the search ended"}
-	if want := "schedule xor: no routing without contention was found for phase 7: the search ended"; gaveUp.Error() != want {
-		t.Errorf("%v, want %s", gaveUp, want)
-	}
+	expect.Equal(t, gaveUp.Error(), "schedule xor: no routing without contention was found for phase 7: the search ended", "what is said")
 }

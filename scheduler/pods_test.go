@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"evbench/internal/expect"
@@ -141,9 +140,7 @@ func TestPodsHealthy(t *testing.T) {
 				}
 				p := tree(t, topology.Options{Ports: m0, Leaves: m1 * m2, Pods: m2})
 				s, b := planPods(t, p, scheduler.Options{})
-				if s.Phases != m0*m1*m2-1 || b.String() != "server" {
-					t.Errorf("%s: %d phases, bound by %v", p.Notation(), s.Phases, b)
-				}
+				expect.False(t, s.Phases != m0*m1*m2-1 || b.String() != "server", "%s: %d phases, bound by %v", p.Notation(), s.Phases, b)
 				for _, name := range []string{"linear-shift", "linear-shift-ports", "xor", "bandwidth-optimal", "fors"} {
 					s, _, err := scheduler.ByName(name, p, scheduler.Options{})
 					if err != nil {
@@ -232,8 +229,7 @@ func TestPodsLarge(t *testing.T) {
 func TestPodsRefuses(t *testing.T) {
 	t.Parallel()
 	whole := tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2})
-	cut, err := whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1))
-	expect.Must(t, err)
+	cut := expect.Value(whole.Without(topology.Link{Leaf: 0, Spine: 0}, above(0, 1, 0), above(1, 1, 1)))(t)
 	for _, name := range []string{"fors", "repair:linear-shift"} {
 		_, _, err := scheduler.ByName(name, cut, scheduler.Options{})
 		var u *topology.UnreachableError
@@ -245,8 +241,7 @@ func TestPodsRefuses(t *testing.T) {
 			t.Errorf("%s: server0 sends to server4 %v, server2 %v", name, s.Meets(0, 4), s.Meets(2, 4))
 		}
 	}
-	alone, err := tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0))
-	expect.Must(t, err)
+	alone := expect.Value(tree(t, topology.Options{Ports: 1, Leaves: 2, Pods: 2}).Without(above(0, 0, 0)))(t)
 	for _, name := range []string{"fors", "linear-shift", "repair:linear-shift"} {
 		if _, _, err := scheduler.ByName(name, alone, dropping); err == nil || err.Error() != "no two servers can reach each other: there is no message to plan" {
 			t.Errorf("%s without a message: error %v", name, err)
@@ -265,9 +260,7 @@ func TestPodsRefuses(t *testing.T) {
 		{"fors", huge, scheduler.Options{}, "schedule fors: 80000 servers on 4000 leaves"},
 		{"xor", tree(t, topology.Options{Ports: 3, Leaves: 4, Pods: 2}), scheduler.Options{}, "schedule xor: needs a power of two"},
 	} {
-		if _, _, err := scheduler.ByName(tt.name, tt.p, tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
-		}
+		expect.Error(t, expect.Err2(scheduler.ByName(tt.name, tt.p, tt.o)), tt.want)
 	}
 	b := scheduler.LowerBound(cut, scheduler.Options{})
 	expect.True(t, b.Phases == 12 && b.String() == "leaf0", "a tree that is not connected: bound %d by %v", b.Phases, b)

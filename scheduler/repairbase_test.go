@@ -35,10 +35,8 @@ func repair(t testing.TB, tr *topology.Tree, base string, o scheduler.Options) *
 			}
 		}
 	}
-	if s.Name != "repair:"+base || !s.Pinned || changed != s.Moved {
-		t.Fatalf("%s on %s, fill %v, down %v: moved %d; %d have another phase",
-			s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), s.Moved, changed)
-	}
+	expect.MustFalse(t, s.Name != "repair:"+base || !s.Pinned || changed != s.Moved,
+		"%s on %s, fill %v, down %v: moved %d; %d have another phase", s.Name, tr.Notation(), tr.Fill(), tr.DownNames(), s.Moved, changed)
 	return s
 }
 

@@ -116,8 +116,7 @@ func BenchmarkRoles(b *testing.B) {
 	whole := topologytest.Tree(b, topology.Options{Ports: 20, Leaves: 18})
 	links, err := whole.Random(9, 1)
 	expect.Must(b, err)
-	tree, err := expect.Value(whole.Without(links...))(b).WithRoles("server0-239", "server240-359")
-	expect.Must(b, err)
+	tree := expect.Value(expect.Value(whole.Without(links...))(b).WithRoles("server0-239", "server240-359"))(b)
 	var s *scheduler.Schedule
 	var bound scheduler.Bound
 	for b.Loop() {

@@ -73,9 +73,7 @@ func TestLinearShiftPorts(t *testing.T) {
 			}
 		}
 		s := scheduler.LinearShiftPorts(tr)
-		if s.Phases != len(shifts) || s.Pinned {
-			t.Fatalf("%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
-		}
+		expect.MustFalse(t, s.Phases != len(shifts) || s.Pinned, "%s, fill %v: %d phases, want %d; pinned %v", tr.Notation(), tr.Fill(), s.Phases, len(shifts), s.Pinned)
 		sends(t, tr, s, func(src, p int) int { return to(src, shifts[p]) })
 		expect.False(t, tr.Full() && !slices.Equal(slices.Collect(s.All()), slices.Collect(scheduler.LinearShift(tr).All())),
 			"%s: not the linear shift", tr.Notation())
@@ -86,9 +84,7 @@ func TestLinearShiftPorts(t *testing.T) {
 			if up[1] == down[1] {
 				continue
 			}
-			if used[up] || used[down] {
-				t.Fatalf("%s, fill %v: %+v meets another message at spine %d", tr.Notation(), tr.Fill(), m, k)
-			}
+			expect.MustFalse(t, used[up] || used[down], "%s, fill %v: %+v meets another message at spine %d", tr.Notation(), tr.Fill(), m, k)
 			used[up], used[down] = true, true
 		}
 	})

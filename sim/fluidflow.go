@@ -1,11 +1,12 @@
 package sim
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"evbench/internal/heap"
 )
 
 // A fragment is payload of an event on its way from a source. Bytes include its header.
@@ -41,7 +42,7 @@ type stage struct {
 	// send queues a fragment on a stream, behind the others.
 	send func(stream int32, x fragment)
 
-	moments moments
+	moments heap.Heap[moment]
 	number  uint64
 	fail    error // of the rule, which ends the run
 }
@@ -59,7 +60,7 @@ func newStage(j *Job) stage {
 func (t *stage) wake(m moment) {
 	t.number++
 	m.at, m.number = max(m.at, t.now), t.number
-	heap.Push(&t.moments, m)
+	t.moments.Push(m)
 }
 
 // begin sends a fragment on a stream once its sender has been late and made it ready.
@@ -77,7 +78,7 @@ func (t *stage) begin(j *Job, stream int, step uint64, x fragment) (at float64) 
 // dispatch handles the moments due until a time.
 func (t *stage) dispatch(until float64, r rule, change func(plan int)) {
 	for len(t.moments) > 0 && t.moments[0].at <= until {
-		m := heap.Pop(&t.moments).(moment)
+		m := t.moments.Pop()
 		switch m.kind {
 		case aChange:
 			change(m.a)
@@ -129,20 +130,8 @@ const (
 	aStart  // fragment x starts on stream a
 )
 
-type moments []moment
-
-func (m moments) Len() int { return len(m) }
-func (m moments) Less(i, j int) bool {
-	return m[i].at < m[j].at || m[i].at == m[j].at && m[i].number < m[j].number
-}
-func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *moments) Push(x any)   { *m = append(*m, x.(moment)) }
-func (m *moments) Pop() any {
-	old := *m
-	x := old[len(old)-1]
-	*m = old[:len(old)-1]
-	return x
-}
+// Before orders moments.
+func (m moment) Before(n moment) bool { return m.at < n.at || m.at == n.at && m.number < n.number }
 
 func newFlows(j *Job, r rule, streams int) *flows {
 	f := &flows{

@@ -3,6 +3,8 @@ package sim
 import (
 	"math"
 	"sort"
+
+	"evbench/internal/heap"
 )
 
 // shares divides wires among streams max-min fairly: a stream can get more only if a stream with no
@@ -39,7 +41,7 @@ type shares struct {
 	end   []float64 // when the first of its class is through
 	turn  []int32   // later: it has had none
 
-	heap  []ranked
+	heap  heap.Heap[ranked]
 	guess []float64 // by wire: its level before, 0 if it was no bottleneck
 	idle  []bool    // by wire: it was none, by far
 	slack float64   // by how much guesses are taken for less, as a share
@@ -181,19 +183,19 @@ func (s *shares) pour(level float64) bool {
 			if s.guess[w] > 0 && x.left < -1e-8*s.capacity[w] {
 				return false
 			}
-			s.pop()
+			s.heap.Pop()
 			continue
 		}
 		k := x.left / float64(x.count)
 		if k > s.heap[0].key*(1+1e-12) {
 			s.heap[0].key = k
-			s.down(0)
+			s.heap.Down(0)
 			continue
 		}
 		if s.work > 4*len(s.stock) {
 			s.note(level)
 		}
-		s.pop()
+		s.heap.Pop()
 		// Rounding must not separate equal values: equal streams end together.
 		if k > level*(1+1e-9) {
 			level = k
@@ -267,7 +269,7 @@ func (s *shares) rank() {
 		}
 	}
 	for i := len(s.heap)/2 - 1; i >= 0; i-- {
-		s.down(i)
+		s.heap.Down(i)
 	}
 }
 
@@ -392,35 +394,7 @@ type ranked struct {
 	wire int32
 }
 
-func (a ranked) before(b ranked) bool {
+// Before orders wires.
+func (a ranked) Before(b ranked) bool {
 	return a.key < b.key || a.key == b.key && a.wire < b.wire
-}
-
-func (s *shares) pop() {
-	n := len(s.heap) - 1
-	s.heap[0] = s.heap[n]
-	s.heap = s.heap[:n]
-	if n > 0 {
-		s.down(0)
-	}
-}
-
-func (s *shares) down(i int) {
-	h := s.heap
-	x := h[i]
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			break
-		}
-		if c+1 < len(h) && h[c+1].before(h[c]) {
-			c++
-		}
-		if !h[c].before(x) {
-			break
-		}
-		h[i] = h[c]
-		i = c
-	}
-	h[i] = x
 }

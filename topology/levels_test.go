@@ -50,9 +50,8 @@ func TestLinksOfAllLevels(t *testing.T) {
 				ports[e] = true
 			}
 			broken, err := tree.Without(l)
-			if err != nil || broken.LinkAlive(l) || !slices.Equal(broken.Dead(), []topology.Link{l}) || !slices.Equal(broken.Healthy().Dead(), nil) {
-				t.Errorf("%s without %s: dead %v, %v", tree.Notation(), l, broken.Dead(), err)
-			}
+			expect.False(t, err != nil || broken.LinkAlive(l) || !slices.Equal(broken.Dead(), []topology.Link{l}) || !slices.Equal(broken.Healthy().Dead(), nil),
+				"%s without %s: dead %v, %v", tree.Notation(), l, broken.Dead(), err)
 		}
 		all := 0
 		for sw := range tree.Switches() {
@@ -147,9 +146,7 @@ func TestLinkLists(t *testing.T) {
 	a, b, c := topology.Link{Leaf: 0, Spine: 2}, topology.Link{Leaf: 1, Spine: 0}, topology.Link{Leaf: 1, Spine: 1}
 	links := []topology.Link{c, a, b}
 	slices.SortFunc(links, topology.Link.Compare)
-	if want := []topology.Link{a, b, c}; !slices.Equal(links, want) {
-		t.Errorf("sorted %v, want %v", links, want)
-	}
+	expect.Equal(t, links, []topology.Link{a, b, c}, "sorted")
 	expect.Equal(t, topology.LinkNames(links), []string{"leaf0-spine2", "leaf1-spine0", "leaf1-spine1"}, "names")
 	expect.True(t, topology.LinkNames(nil) != nil, "the names of no links are nil")
 	expect.Equal(t, topology.Minus(links, []topology.Link{b, {Leaf: 7, Spine: 7}}), []topology.Link{a, c}, "minus")

@@ -97,7 +97,7 @@ const maxNumber = 1 << 16
 func parseNumbers(list string) ([]int, error) {
 	var out []int
 	for _, f := range strings.Split(list, ",") {
-		if f = strings.TrimSpace(f); !allDigits(f) {
+		if f = strings.TrimSpace(f); f == "" || strings.Trim(f, "0123456789") != "" {
 			return nil, fmt.Errorf("%q is not a number", f)
 		}
 		n := atoi(f)
@@ -107,10 +107,6 @@ func parseNumbers(list string) ([]int, error) {
 		out = append(out, n)
 	}
 	return out, nil
-}
-
-func allDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func fatTree(m []int) Options {

@@ -14,9 +14,8 @@ import (
 
 func TestNewPods(t *testing.T) {
 	p := parsed(t, "PGFT(3;4,3,2;1,5,6;1,1,1)")
-	if p.Servers() != 24 || p.Leaves() != 6 || p.Spines() != 5 || p.Levels() != 3 || p.Pods() != 2 || p.PodLeaves() != 3 || p.Tops() != 6 || p.Pod(3) != 1 {
-		t.Errorf("%+v", p)
-	}
+	expect.False(t, p.Servers() != 24 || p.Leaves() != 6 || p.Spines() != 5 || p.Levels() != 3 || p.Pods() != 2 || p.PodLeaves() != 3 || p.Tops() != 6 || p.Pod(3) != 1,
+		"%+v", p)
 }
 
 func TestPodsNotation(t *testing.T) {

@@ -94,9 +94,7 @@ func TestNewRefuses(t *testing.T) {
 		{"fill of pods", topology.Options{Ports: 4, Leaves: 2, Pods: 1, Fill: []int{1}}, "fill names 1 leaves"},
 		{"one server", topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 0}}, "1 servers"},
 	} {
-		if _, err := topology.New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
-		}
+		expect.Error(t, expect.Err(topology.New(tt.o)), tt.want)
 	}
 }
 

@@ -97,9 +97,8 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
 	}
 	for _, w := range o.Servers {
-		if w.Events*uint64(n) != o.Events || mode != results.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes {
-			t.Errorf("server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
-		}
+		expect.False(t, w.Events*uint64(n) != o.Events || mode != results.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes,
+			"server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
 	}
 	s.check(t)
 }
@@ -166,9 +165,8 @@ func lateFragments(t *testing.T, to string) {
 	wg.Wait()
 	expect.MustTrue(t, err == nil && switched == nil, "%v %v", err, switched)
 	expect.True(t, o.Assigned == 60*n && o.Built == o.Assigned-1 && o.Lost == 1 && o.Duplicate+o.Unknown == 0 && spoilt == 1, "outcome %+v", o)
-	if o.DuplicateFragments+o.LateFragments != uint64(twice)+1 || o.LateFragments != 1 || o.StrayFragments != 0 || o.CorruptFragments != 1 {
-		t.Errorf("%d duplicate, %d late, %d stray, %d corrupt; %d were sent twice", o.DuplicateFragments, o.LateFragments, o.StrayFragments, o.CorruptFragments, twice)
-	}
+	expect.False(t, o.DuplicateFragments+o.LateFragments != uint64(twice)+1 || o.LateFragments != 1 || o.StrayFragments != 0 || o.CorruptFragments != 1,
+		"%d duplicate, %d late, %d stray, %d corrupt; %d were sent twice", o.DuplicateFragments, o.LateFragments, o.StrayFragments, o.CorruptFragments, twice)
 }
 
 // A worker in the middle of an exchange that stands still takes the plan all the same: it

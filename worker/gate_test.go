@@ -34,8 +34,7 @@ func TestGateOfTheTransport(t *testing.T) {
 	var g errgroup.Group
 	var ends [n]*withBarrier
 	for r, ep := range transporttest.New(n, nil) {
-		b, err := barrier.New(barrier.Central, r, n)
-		expect.Must(t, err)
+		b := expect.Value(barrier.New(barrier.Central, r, n))(t)
 		ends[r] = &withBarrier{ep, b, 0}
 		c := testCase(results.Sync, n)
 		c.Rank, c.Barrier, c.Row = r, wire.BarrierMPI, nil

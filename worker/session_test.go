@@ -103,9 +103,8 @@ func TestNoWelcome(t *testing.T) {
 			defer c.Close()
 			expect.OK(t, tt.says(c))
 			err := <-ended
-			if !errors.Is(err, worker.ErrNotJoined) || !strings.Contains(err.Error(), tt.because) || time.Since(began) != tt.after {
-				t.Errorf("after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
-			}
+			expect.False(t, !errors.Is(err, worker.ErrNotJoined) || !strings.Contains(err.Error(), tt.because) || time.Since(began) != tt.after,
+				"after %v: %v; want %q after %v", time.Since(began), err, tt.because, tt.after)
 		})
 	}
 }

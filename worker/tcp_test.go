@@ -28,8 +28,7 @@ func TestOverTCP(t *testing.T) {
 	var kill context.CancelFunc
 	ends := make([]error, n)
 	for rank := range n {
-		l, err := tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "secret"})
-		expect.Must(t, err)
+		l := expect.Value(tcp.Listen(tcp.Options{Addr: "127.0.0.1:0", Token: "secret"}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		kill = cancel

@@ -31,7 +31,7 @@ func TestBrowserFollows(t *testing.T) {
 	b := browsertest.Open(t, s.URL())
 	b.Is(t, "at first", `document.querySelector("#where .left").textContent`, "about 1m0s left")
 	measured(x)
-	b.Do(t, until(`document.querySelector("#where").textContent.includes("round 2 of 2 [2/3] one dead: install")`))
+	b.Do(t, until(`document.querySelector("#where").textContent.includes("round 2 of 2 [2/3] one dead: install") && !!document.querySelector("#failovers tbody tr")`))
 	b.Is(t, "cases", `[...document.querySelectorAll("#cases tbody th")].map(e => e.textContent).join()`, "healthy <b>,one dead,dies")
 	b.Is(t, "rates", `[...document.querySelectorAll("#rounds tbody td")].map(e => e.textContent).join()`, "5.000,3.000,4.000")
 	b.Is(t, "fail-overs", `[...document.querySelectorAll("#failovers tbody tr")].map(e => [...e.cells].slice(0, 5).map(c => c.textContent)).join("; ")`, "dies,leaf2-spine1 down,2.00,0.30,1.00")

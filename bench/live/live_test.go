@@ -356,8 +356,7 @@ func (c *counted) Close() error {
 // counting serves a run, and counts connections.
 func counting(t *testing.T, log slog.Handler, errs ...error) (*live.Server, *counter) {
 	t.Helper()
-	l, err := live.Listen(t.Context(), "127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(live.Listen(t.Context(), "127.0.0.1:0"))(t)
 	c := &counter{Listener: l, errs: make(chan error, len(errs))}
 	for _, err := range errs {
 		c.errs <- err
@@ -370,8 +369,7 @@ func counting(t *testing.T, log slog.Handler, errs ...error) (*live.Server, *cou
 func TestStrangersStay(t *testing.T) {
 	s, all := counting(t, slog.DiscardHandler)
 	x := live.NewScript(t, scenarioText, s.Take)
-	watching, err := http.Get(s.URL() + "events")
-	expect.Must(t, err)
+	watching := expect.Value(http.Get(s.URL() + "events"))(t)
 	defer watching.Body.Close()
 	var strangers []net.Conn
 	for i := range 400 {

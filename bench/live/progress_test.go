@@ -114,9 +114,7 @@ func TestPlainLines(t *testing.T) {
 			want = "round 1 of 2 [1/2] healthy: install (10s)\nround 1 of 2 [1/2] healthy: warm up (10s)\nround 1 of 2 [1/2] healthy: measure (10s)\n" +
 				"round 1 of 2 [1/2] healthy: 5.00 events/s per server over 10s, efficiency 0.900, predicted 1.000\nround 1, 24s: \n"
 		}
-		if b.String() != want {
-			t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-		}
+		expect.True(t, b.String() == want, "got\n%s\nwant\n%s", b.String(), want)
 	}
 }
 

@@ -90,7 +90,9 @@ func Serve(listener net.Listener, log *slog.Logger) *Server {
 	s.http = &http.Server{
 		Handler: s.handler(), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), MaxHeaderBytes: 16 << 10,
 		ReadTimeout: patience, WriteTimeout: answering, IdleTimeout: time.Minute,
-		ConnState: s.visiting.moved, ConnContext: withConnection,
+		ConnState: s.visiting.moved, ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connection{}, conn)
+		},
 	}
 	go func() { s.done <- s.http.Serve(listener) }()
 	return s

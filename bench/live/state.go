@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -402,7 +401,3 @@ func (c *crowd) follows(r *http.Request) {
 
 // connection is the context key of a request's connection.
 type connection struct{}
-
-func withConnection(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connection{}, conn)
-}

@@ -53,8 +53,7 @@ func BenchmarkFollow(b *testing.B) {
 	for _, name := range []string{"one", "two", "three", "four", "five"} {
 		text += "  - {name: " + name + ", schedule: fors, failures: [leaf0-spine0]}\n"
 	}
-	l, err := Listen(b.Context(), "127.0.0.1:0")
-	expect.Must(b, err)
+	l := expect.Value(Listen(b.Context(), "127.0.0.1:0"))(b)
 	s := Serve(l, slog.New(slog.DiscardHandler))
 	defer s.End("") //nolint:errcheck // nobody is there
 	x := NewScript(b, strings.TrimSpace(text)+"\n", s.Take)

@@ -115,8 +115,7 @@ func lookAtArguments(c *cli.Context) error {
 
 // What is parsed only is still refused when it is wrong.
 func TestDocumented(t *testing.T) {
-	scenarios, err := filepath.Abs("../../scenarios")
-	expect.Must(t, err)
+	scenarios := expect.Value(filepath.Abs("../../scenarios"))(t)
 	t.Chdir(filepath.Dir(scenarios))
 	for _, tt := range []struct {
 		args string
@@ -135,9 +134,7 @@ func TestDocumented(t *testing.T) {
 		{"plan -t FT(2;2,2) -o /absent/plan.txt", exitDone, "parsed"},
 	} {
 		log := filepath.Join(t.TempDir(), "log")
-		if code := documented(append([]string{"evbench"}, strings.Fields(tt.args)...), log); code != tt.code {
-			t.Errorf("%s: ended with %d, not %d", tt.args, code, tt.code)
-		}
+		expect.Equal(t, documented(append([]string{"evbench"}, strings.Fields(tt.args)...), log), tt.code, "%s: ended with", tt.args)
 		b, err := os.ReadFile(log)
 		expect.True(t, err == nil && strings.HasPrefix(string(b), fmt.Sprintf("%s %d ", tt.how, tt.code)), "%s: logged %s, %v", tt.args, b, err)
 	}
@@ -205,8 +202,7 @@ func TestDocsWays(t *testing.T) {
 	page := string(expect.Value(os.ReadFile("../../docs/architecture.md"))(t))
 	for _, way := range strings.Split(page, "**The way of ")[1:] {
 		var want, packages int
-		_, err := fmt.Sscanf(regexp.MustCompile(`\d+ functions in \d+ packages`).FindString(way), "%d functions in %d packages", &want, &packages)
-		expect.Must(t, err)
+		expect.Must(t, expect.Err(fmt.Sscanf(regexp.MustCompile(`\d+ functions in \d+ packages`).FindString(way), "%d functions in %d packages", &want, &packages)))
 		way, _, _ = strings.Cut(way, "\n## ")
 		named, in := map[string]bool{}, map[string]bool{}
 		for _, row := range wayRow.FindAllStringSubmatch(way, -1) {

@@ -156,9 +156,8 @@ func mend(t *testing.T, dir string) {
 	// From elsewhere: commands run where those of the run did.
 	elsewhere := t.TempDir()
 	code, out, said := output(t, elsewhere, "failures", "restore", "--json", filepath.Join(dir, "journal"))
-	if code != exitDone || !strings.Contains(out, `"links":[{"link":"leaf0-spine1","down_since":"2`) || !strings.Contains(out, `"outcome":"brought up"`) {
-		t.Errorf("restore ended with %d: %s%s", code, out, said)
-	}
+	expect.False(t, code != exitDone || !strings.Contains(out, `"links":[{"link":"leaf0-spine1","down_since":"2`) || !strings.Contains(out, `"outcome":"brought up"`),
+		"restore ended with %d: %s%s", code, out, said)
 }
 
 // labInjection takes links of a lab down that another process holds.
@@ -247,8 +246,7 @@ func injectBySSH(t *testing.T, dir string) inject.Options {
 func TestInjectBySSH(t *testing.T) {
 	dir := t.TempDir()
 	o := injectBySSH(t, dir)
-	i, err := inject.Open(o)
-	expect.Must(t, err)
+	i := expect.Value(inject.Open(o))(t)
 	both := []topology.Link{{Leaf: 0, Spine: 3}, {Leaf: 1, Spine: 0}}
 	expect.Must(t, i.Check(t.Context(), both))
 	if err := i.Down(t.Context(), both); err != nil { // the probe has said so

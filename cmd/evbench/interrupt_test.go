@@ -64,9 +64,8 @@ func TestComputingEnds(t *testing.T) {
 		cancel(proc.Signal{Sig: syscall.SIGTERM})
 		var out, said bytes.Buffer
 		code := run(ctx, slices.Concat([]string{"evbench"}, strings.Fields(name), args), &out, &said)
-		if code != exitTerminated || out.Len() > 0 || said.String() != "evbench: terminated\n" {
-			t.Errorf("%s: exit %d, printed %q, said %q", name, code, out.String(), said.String())
-		}
+		expect.False(t, code != exitTerminated || out.Len() > 0 || said.String() != "evbench: terminated\n",
+			"%s: exit %d, printed %q, said %q", name, code, out.String(), said.String())
 	}
 }
 
@@ -136,8 +135,7 @@ func TestWhatIfInterrupted(t *testing.T) {
 		cancel(proc.Signal{Sig: syscall.SIGINT})
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append([]string{"evbench"}, c.args...), &stdout, &stderr)
-		if code != exitInterrupted || !strings.Contains(stdout.String(), c.want) {
-			t.Errorf("%v: exit %d, stdout %q, stderr %q", c.args, code, stdout.String(), stderr.String())
-		}
+		expect.False(t, code != exitInterrupted || !strings.Contains(stdout.String(), c.want),
+			"%v: exit %d, stdout %q, stderr %q", c.args, code, stdout.String(), stderr.String())
 	}
 }

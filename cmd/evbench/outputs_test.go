@@ -61,9 +61,8 @@ func TestOutputErrorsNameTheFile(t *testing.T) {
 	write(t, dir, "file", "")
 	// No file may be longer than a block here: the plan is.
 	code, _, said := sh(t, dir, "trap '' XFSZ; ulimit -f 1; exec evbench plan -t 'FT(2;8,16)' -s linear-shift --quiet -o big.txt")
-	if code == exitDone || !strings.Contains(said, "big.txt: file too large") || strings.Contains(said, "/.") || strings.Contains(said, ".big") {
-		t.Errorf("exit %d: %s", code, said)
-	}
+	expect.False(t, code == exitDone || !strings.Contains(said, "big.txt: file too large") || strings.Contains(said, "/.") || strings.Contains(said, ".big"),
+		"exit %d: %s", code, said)
 	code, _, said = sh(t, dir, "evbench plan -t 'FT(2;2,2)' --quiet -o file/x")
 	expect.True(t, code != exitDone && strings.Contains(said, "not a directory") && !strings.Contains(said, "/."), "exit %d: %s", code, said)
 	onlyThese(t, dir, "file")

@@ -246,9 +246,8 @@ func TestRoutesFollowUsage(t *testing.T) {
 			}
 		}
 		code := run(t.Context(), append([]string{"evbench", "routes", "follow"}, args...), &out, &errs)
-		if code != c.code || !strings.Contains(errs.String(), c.says) || code == exitUsage && out.Len() > 0 {
-			t.Errorf("%v: exit %d, %s%s", c.args, code, errs.String(), out.String())
-		}
+		expect.False(t, code != c.code || !strings.Contains(errs.String(), c.says) || code == exitUsage && out.Len() > 0,
+			"%v: exit %d, %s%s", c.args, code, errs.String(), out.String())
 	}
 }
 
@@ -301,9 +300,7 @@ func installs(t *testing.T, tree, down string) {
 		t.Errorf("exit %d: %s%s", code, text, said)
 	}
 	for i, text := range files() {
-		if text != were[i] {
-			t.Errorf("file %d is not as it was", i)
-		}
+		expect.True(t, text == were[i], "file %d is not as it was", i)
 	}
 	if code, _, said := call(t, undo...); code != exitUsage || !strings.Contains(said, "no tables were installed from here, or they are undone") {
 		t.Errorf("exit %d: %s", code, said)

@@ -47,8 +47,7 @@ func standIn(t *testing.T, args ...string) *exec.Cmd {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("the tests run under nohup, and so would it")
 	}
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	name := filepath.Join(t.TempDir(), "opensm")
 	if os.Link(self, name) != nil { // on another file system
 		b, err := os.ReadFile(self)
@@ -155,9 +154,7 @@ func TestJobsFollow(t *testing.T) {
 	replace(t, list, "3 h[0-7]\n") // the same hosts
 	replace(t, list, "3 h[0-11]\n")
 	for range 2 {
-		if s := j.next(""); !strings.Contains(s, "1 jobs across switches on 12 hosts") || !strings.Contains(s, "is written, but OpenSM has not confirmed it") {
-			t.Error(s)
-		}
+		expect.Contains(t, j.next(""), "1 jobs across switches on 12 hosts", "is written, but OpenSM has not confirmed it")
 	}
 	now, err := os.ReadFile(out)
 	expect.True(t, err == nil && !bytes.Equal(now, before), "the tables are those of before, %v", err)
@@ -169,8 +166,7 @@ func TestJobsFollowInstalls(t *testing.T) {
 	ibtest.Need(t)
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	n, err := network.Parse("FT(2;4,8)", 0)
-	expect.Must(t, err)
+	n := expect.Value(network.Parse("FT(2;4,8)", 0))(t)
 	live := liveOpenSM(t, n, in)
 	replace(t, in("jobs"), "1 h[0-15]\n")
 	j := startJobs(t, in("jobs"), "--discover", "sh "+in("discover.sh"), "--dir", dir, "--pid", fmt.Sprint(live.PID()),

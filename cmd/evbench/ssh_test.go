@@ -55,8 +55,7 @@ func (c *cluster) binary() os.FileInfo {
 // workers lists the processes that run the copied binary.
 func (c *cluster) workers() []string {
 	c.t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/exe")
-	expect.Must(c.t, err)
+	all := expect.Value(filepath.Glob("/proc/[0-9]*/exe"))(c.t)
 	var out []string
 	for _, exe := range all {
 		if to, err := os.Readlink(exe); err == nil && strings.HasPrefix(to, c.far+"/") {

@@ -49,8 +49,7 @@ func TestReferees(t *testing.T) {
 }
 
 func TestReadSaysWhere(t *testing.T) {
-	text, err := os.ReadFile("testdata/omnet_ib_flit.csv")
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile("testdata/omnet_ib_flit.csv"))(t)
 	for _, c := range []struct{ old, new, want string }{
 		{"shift(4)", "shaft(4)", `x.csv: line 2: traffic: "shaft(4)"`},
 		{"dmodk", "dmodn", `x.csv: line 2: routing: "dmodn"`},

@@ -27,11 +27,6 @@ type machine struct {
 	rng *rand.Rand
 }
 
-func newMachine(o *options) (*machine, error) {
-	dir, err := os.MkdirTemp("", "noise-")
-	return &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}, err
-}
-
 // play runs the scenario once under a condition. It always removes all traces of the run.
 func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err error) {
 	dir, err := os.MkdirTemp(m.dir, "run-")
@@ -158,27 +153,15 @@ type freezer struct {
 
 // run does so until ctx ends. It never leaves the group stopped.
 func (f *freezer) run(ctx context.Context) {
-	for pass(ctx, time.Duration(f.rng.Int64N(int64(pauseBelow)))) {
+	for proc.Pause(ctx, time.Duration(f.rng.Int64N(int64(pauseBelow)))) {
 		if f.signal(syscall.SIGSTOP) != nil {
 			return // the group has ended
 		}
 		began := time.Now()
-		pass(ctx, frozen)
+		proc.Pause(ctx, frozen)
 		f.signal(syscall.SIGCONT)
 		f.stops++
 		f.stopped += time.Since(began)
-	}
-}
-
-// pass waits; false if ctx ends before.
-func pass(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -195,8 +195,7 @@ func TestFrozenRun(t *testing.T) {
 func TestFreezer(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	g, err := start(proc.BusyLoop(t.Context(), t.TempDir()))
-	expect.Must(t, err)
+	g := expect.Value(start(proc.BusyLoop(t.Context(), t.TempDir())))(t)
 	defer g.end()
 	var seen []syscall.Signal
 	f := freezer{rng: rand.New(rand.NewPCG(1, 0)), signal: func(s syscall.Signal) error {
@@ -254,9 +253,7 @@ func TestInterrupted(t *testing.T) {
 	err = unix.Waitid(unix.P_PID, other.cmd.Process.Pid, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
 	expect.True(t, err == nil && info.Signo == 0, "another loop has ended or is stopped: signal %d, code %d, %v", info.Signo, info.Code, err)
 	other.end()
-	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
-		t.Errorf("a child is still there: %d, %v", pid, err)
-	}
+	expect.Is(t, expect.Err(unix.Wait4(-1, nil, unix.WNOHANG, nil)), unix.ECHILD)
 }
 
 func TestWrongUse(t *testing.T) {
@@ -278,8 +275,7 @@ func TestWrongUse(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	t.Chdir("../..")
 	doc := expect.Value(os.ReadFile("docs/evidence/results.md"))(t)
-	self, err := os.Executable()
-	expect.Must(t, err)
+	self := expect.Value(os.Executable())(t)
 	all := regexp.MustCompile(`(?m)^make .*NOISE=('[^']*'|\S*)`).FindAllStringSubmatch(string(doc), -1)
 	expect.True(t, len(all) != 0, "no commands")
 	for _, m := range all {

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,14 +35,18 @@ type document struct {
 }
 
 // measure runs the scenario under each condition in turn, so that other disturbances of the machine
-// affect all conditions, and reports whether all is well. It also prints the results before an
-// error or a signal.
+// affect all conditions, or pairs, and reports whether all is well. It also prints the results before
+// an error or a signal.
 func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed bool, err error) {
-	m, err := newMachine(o)
+	dir, err := os.MkdirTemp("", "noise-")
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(m.dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	m := &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}
+	if o.pairs > 0 {
+		return m.comparePairs(ctx, stdout, stderr)
+	}
 	runs := []Run{}
 	began := time.Now()
 	for len(runs) < o.runs*len(o.conditions) {
@@ -57,16 +62,10 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed 
 		return false, err
 	}
 	t := New(runs)
-	return t.Passed, errors.Join(err, show(stdout, o, t))
-}
-
-func show(w io.Writer, o *options, t Tally) error {
 	if !o.json {
-		return t.Print(w, o.verbose)
+		return t.Passed, errors.Join(err, t.Print(stdout, o.verbose))
 	}
-	return json.NewEncoder(w).Encode(document{
-		Schema: schema, Scenario: o.scenario, CPUs: runtime.NumCPU(), Loops: loops, Tally: t,
-	})
+	return t.Passed, errors.Join(err, json.NewEncoder(stdout).Encode(document{schema, o.scenario, runtime.NumCPU(), loops, t}))
 }
 
 func main() { proc.Main(run) }
@@ -74,11 +73,7 @@ func main() { proc.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	var passed bool
-	switch {
-	case err != nil:
-	case o.pairs > 0:
-		passed, err = comparePairs(ctx, o, stdout, stderr)
-	default:
+	if err == nil {
 		passed, err = measure(ctx, o, stdout, stderr)
 	}
 	return proc.Code(ctx, "noise", passed, err, stderr)
@@ -179,15 +174,10 @@ func (p Pair) right() bool { return (p.Verdict == answer.Bad) == p.Lossy }
 
 // comparePairs measures equal pairs beside busy loops and lossy pairs on the idle machine in turn.
 // It passes if at most one of 20 equal pairs is called worse, and at least 18 of 20 lossy ones are.
-func comparePairs(ctx context.Context, o *options, stdout, stderr io.Writer) (passed bool, err error) {
-	m, err := newMachine(o)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(m.dir)) }()
+func (m *machine) comparePairs(ctx context.Context, stdout, stderr io.Writer) (passed bool, err error) {
 	var pairs []Pair
 	began := time.Now()
-	for n := range 2 * o.pairs {
+	for n := range 2 * m.pairs {
 		p := Pair{Condition: Loops}
 		if n%2 == 1 {
 			p = Pair{Condition: Idle, Lossy: true}
@@ -196,7 +186,7 @@ func comparePairs(ctx context.Context, o *options, stdout, stderr io.Writer) (pa
 			return false, err
 		}
 		pairs = append(pairs, p)
-		fmt.Fprintf(stderr, "%s  pair %d of %d, %s: %s\n", time.Since(began).Round(time.Second), n+1, 2*o.pairs, p.Condition, p)
+		fmt.Fprintf(stderr, "%s  pair %d of %d, %s: %s\n", time.Since(began).Round(time.Second), n+1, 2*m.pairs, p.Condition, p)
 	}
 	equal, lossy := 0, 0
 	for _, p := range pairs {
@@ -207,12 +197,12 @@ func comparePairs(ctx context.Context, o *options, stdout, stderr io.Writer) (pa
 			equal++
 		}
 	}
-	passed = 20*equal <= o.pairs && 20*lossy >= 18*o.pairs
-	if o.json {
+	passed = 20*equal <= m.pairs && 20*lossy >= 18*m.pairs
+	if m.json {
 		return passed, json.NewEncoder(stdout).Encode(map[string]any{"schema": "evbench/pairs/1", "passed": passed, "pairs": pairs})
 	}
 	_, err = fmt.Fprintf(stdout, "equal runs beside %d busy loops: %d of %d pairs called worse, allowed is 1 of 20\n"+
-		"a loss of 6 %% on the idle machine: found in %d of %d pairs, at least 18 of 20 are wanted\n", loops, equal, o.pairs, lossy, o.pairs)
+		"a loss of 6 %% on the idle machine: found in %d of %d pairs, at least 18 of 20 are wanted\n", loops, equal, m.pairs, lossy, m.pairs)
 	return passed, err
 }
 

@@ -125,9 +125,7 @@ func TestReadC(t *testing.T) {
 	got, err := readC(line, r, s, 10)
 	expect.True(t, err == nil && got == (reading{2, 30}), "readC() = %+v, %v", got, err)
 	s.mode = barriers
-	if got, err := readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9); err != nil || got != (reading{0.5, 61.5}) {
-		t.Errorf("readC() = %+v, %v", got, err)
-	}
+	expect.Equal(t, expect.Value(readC("mode=barrier n=4 rounds=9 seconds=0.5 median_us=61.5", r, s, 9))(t), (reading{0.5, 61.5}), "readC()")
 	for _, bad := range []string{"", line, "mode=barrier n=4 rounds=9 seconds=0 median_us=1", "mode=barrier n=4 rounds=9 seconds=1"} {
 		expect.True(t, expect.Err(readC(bad, r, s, 9)) != nil, "readC(%q) gave no error", bad)
 	}
@@ -224,8 +222,7 @@ func TestBusy(t *testing.T) {
 
 // The commands of docs/evidence/results.md are understood, and the options in PEERS, too.
 func TestDocumentedCommands(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/evidence/results.md")
-	expect.Must(t, err)
+	doc := expect.Value(os.ReadFile("../../docs/evidence/results.md"))(t)
 	options := regexp.MustCompile(`(?m)^make .*PEERS=(?:'(.*?)'|(\S+))|^bin/peer (.*?)(?:#|$)`).FindAllStringSubmatch(string(doc), -1)
 	for _, o := range options {
 		if _, err := parse(strings.Fields(o[1]+o[2]+o[3]), t.Output()); err != nil {

@@ -148,13 +148,13 @@ func (t *tools) begin(ctx context.Context, o order) (*child, error) {
 
 // layer returns the layer below MPI that carries a network, or that has its name.
 func layer(net string) mpi.Layer {
-	all := mpi.Layers()
 	switch net {
 	case netTCP:
-		return all[0]
+		return mpi.TCP
 	case netShared:
 		return mpi.SharedMemory
 	}
+	all := mpi.Layers()
 	return all[slices.IndexFunc(all, func(l mpi.Layer) bool { return l.Name == net })]
 }
 

@@ -98,9 +98,8 @@ func TestOthers(t *testing.T) {
 			expect.True(t, x.At >= at && dead[x.Link] != !x.Up, "seed %d round %d: %+v", s.Seed, s.Round, x)
 			dead[x.Link], at = !x.Up, x.At
 		}
-		if s.Kind == Severed && at < time.Hour || s.Kind == Outside && (len(s.Strikes()) < 4 || at > s.Duration-calm/2) {
-			t.Errorf("seed %d round %d, %s: %+v", s.Seed, s.Round, s.Kind, s.Strikes())
-		}
+		expect.False(t, s.Kind == Severed && at < time.Hour || s.Kind == Outside && (len(s.Strikes()) < 4 || at > s.Duration-calm/2),
+			"seed %d round %d, %s: %+v", s.Seed, s.Round, s.Kind, s.Strikes())
 		if s.Kind == Pause {
 			pauses++
 			expect.True(t, len(s.Stops) != 0 && s.Stops[0].For >= 2*time.Second && s.Stops[0].At <= s.Duration-calm,

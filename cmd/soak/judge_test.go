@@ -207,9 +207,8 @@ func TestJudgeFinds(t *testing.T) {
 				expect.True(t, len(found) == 0, "found %v", found)
 				return
 			}
-			if len(found) != 1 || !strings.Contains(found[0].What, tt.want) || found[0].Anomaly() != (tt.why == "") || !strings.Contains(found[0].Why, tt.why) {
-				t.Errorf("found %v, want %q because of %q", found, tt.want, tt.why)
-			}
+			expect.False(t, len(found) != 1 || !strings.Contains(found[0].What, tt.want) || found[0].Anomaly() != (tt.why == "") || !strings.Contains(found[0].Why, tt.why),
+				"found %v, want %q because of %q", found, tt.want, tt.why)
 			f := found[0]
 			expect.False(t, f.Slow != (f.Anomaly() && ofTime.MatchString(f.What)), "%+v: may a slow machine cause it?", f)
 		})

@@ -157,16 +157,12 @@ func possible(set, all []linkFailure) bool {
 	for i, f := range set {
 		for _, o := range all[:old+i] {
 			apart := f.At+f.For < o.At || o.At+o.For < f.At
-			if !apart && overlap(f.Links, o.Links) {
+			if !apart && slices.ContainsFunc(f.Links, func(l topology.Link) bool { return slices.Contains(o.Links, l) }) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-func overlap(a, b []topology.Link) bool {
-	return slices.ContainsFunc(a, func(l topology.Link) bool { return slices.Contains(b, l) })
 }
 
 // connected reports whether no failure that begins while one of the set is dead disconnects

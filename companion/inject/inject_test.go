@@ -327,9 +327,7 @@ func TestKilled(t *testing.T) {
 	out := expect.Value(cmd.StdoutPipe())(t)
 	expect.Must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	if !lines.Scan() || lines.Text() != "down <nil>" {
-		t.Errorf("the run said %q", lines.Text())
-	}
+	expect.False(t, !lines.Scan() || lines.Text() != "down <nil>", "the run said %q", lines.Text())
 
 	_, err := Open(o)
 	expect.Error(t, err, fmt.Sprintf(", process %d, since ", cmd.Process.Pid))

@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"errors"
+	"evbench/internal/proc"
 	"time"
 )
 
@@ -50,7 +51,7 @@ func (o operator) raise(ctx context.Context, link string, r Remedy) error {
 		case !time.Now().Add(againEvery).Before(giveUp):
 			return err
 		}
-		if !pause(ctx, againEvery) {
+		if !proc.Pause(ctx, againEvery) {
 			return context.Cause(ctx)
 		}
 	}
@@ -87,7 +88,7 @@ func (o operator) await(ctx context.Context, link string, doing string, want lin
 		case err == nil || last.said == "" && last.state == linkUnknown:
 			last = a // an interrupted one tells nothing new
 		}
-		if !pause(limited, pollEvery) {
+		if !proc.Pause(limited, pollEvery) {
 			break
 		}
 	}
@@ -126,15 +127,4 @@ func (o operator) probe(ctx context.Context, probe []Program) (answer, error) {
 		a.said = exitText(e.code) + after(e.said)
 	}
 	return a, nil
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -49,9 +49,7 @@ func TestGolden(t *testing.T) {
 		expect.Must(t, os.WriteFile(name, out.Bytes(), 0o644))
 	}
 	want := expect.Value(os.ReadFile(name))(t)
-	if !bytes.Equal(want, out.Bytes()) {
-		t.Errorf("not as in %s:\n%s", name, out.Bytes())
-	}
+	expect.True(t, bytes.Equal(want, out.Bytes()), "not as in %s:\n%s", name, out.Bytes())
 }
 
 // TestWriteDeletesWhatIsStale writes the files of one plan over those of others.

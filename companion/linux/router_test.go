@@ -90,9 +90,7 @@ func routed(t *testing.T, tree, broken *topology.Tree, dead topology.Link) {
 		t.Fatalf("install of the old plan: %d routes, %v", n, err)
 	}
 	everything(t, l)
-	if n, err := r.Clean(t.Context(), p); err != nil || n != 0 {
-		t.Fatalf("second clean: %d routes, %v", n, err)
-	}
+	expect.Equal(t, expect.Value(r.Clean(t.Context(), p))(t), 0, "second clean")
 }
 
 // A link that goes down and up unseen costs its leaf the routes; asked for the same
@@ -109,9 +107,7 @@ func TestRouterRepairsWhatTheKernelDeleted(t *testing.T) {
 	n, err := r.Aid(t.Context(), tree)
 	expect.True(t, err == nil && n != 0, "aid after a flap: %d routes, %v", n, err)
 	everything(t, l)
-	if n, err := r.Aid(t.Context(), tree); err != nil || n != 0 {
-		t.Errorf("aid again: %d routes, %v", n, err)
-	}
+	expect.Equal(t, expect.Value(r.Aid(t.Context(), tree))(t), 0, "aid again")
 }
 
 // BenchmarkAid measures from the call that takes a link down: to the event of the

@@ -24,8 +24,7 @@ func shellOf(t *testing.T, l *lab.Lab, tree *topology.Tree) (command []string, r
 	dir := t.TempDir()
 	for n := range tree.Switches() {
 		cmd := exec.Command("cat") // until the test ends
-		in, err := cmd.StdinPipe()
-		expect.Must(t, err)
+		in := expect.Value(cmd.StdinPipe())(t)
 		expect.Must(t, l.StartCommand(lab.Node(n), cmd))
 		t.Cleanup(func() {
 			in.Close()
@@ -51,8 +50,7 @@ func TestShell(t *testing.T) {
 
 func trees(t *testing.T, notation string, down ...string) *topology.Tree {
 	t.Helper()
-	o, err := topology.Parse(notation)
-	expect.Must(t, err)
+	o := expect.Value(topology.Parse(notation))(t)
 	tree, err := topology.New(o)
 	for _, name := range down {
 		dead, linkErr := tree.Links(name)
@@ -73,8 +71,7 @@ func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	expect.Must(t, err)
 	same := func() {
 		t.Helper()
-		now, err := s.Before(t.Context(), first)
-		expect.Must(t, err)
+		now := expect.Value(s.Before(t.Context(), first))(t)
 		for name, x := range before.(former) {
 			y := now.(former)[name]
 			if out := lacking(x.Routes, y); len(out) > 0 || len(x.Routes) != len(y.Routes) || fmt.Sprint(x.Addresses) != fmt.Sprint(y.Addresses) {
@@ -103,9 +100,7 @@ func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	_, changed, err := companion.Undo(t.Context(), dir, func(f companion.Former) (companion.Switches, companion.Tables, error) {
 		return Former(command, f.Files)
 	})
-	if err != nil || changed == 0 {
-		t.Errorf("%d routes changed, %v", changed, err)
-	}
+	expect.False(t, err != nil || changed == 0, "%d routes changed, %v", changed, err)
 	same()
 }
 

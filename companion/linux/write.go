@@ -40,7 +40,7 @@ func (t *Target) edit(e companion.Edit) (changed int, err error) {
 	}
 	del := make([]lab.Message, len(e.Delete))
 	for i, p := range e.Delete {
-		del[i] = lab.Message{Kind: unix.RTM_DELROUTE, Data: deleteMessage(p)}
+		del[i] = lab.Message{Kind: unix.RTM_DELROUTE, Data: routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)}
 	}
 	n, err := t.batch(id, del, func(i int) string { return "delete route to " + e.Delete[i].String() })
 	if err != nil {
@@ -109,10 +109,6 @@ func nextHop(p lab.Port) []byte {
 	hop = append(hop, unix.RTNH_F_ONLINK, 0)
 	hop = binary.NativeEndian.AppendUint32(hop, uint32(p.Index))
 	return append(hop, gateway...)
-}
-
-func deleteMessage(p netip.Prefix) []byte {
-	return routeHeader(p, unix.RT_SCOPE_NOWHERE, unix.RTN_UNSPEC, 0)
 }
 
 func routeHeader(p netip.Prefix, scope, kind byte, flags uint32) []byte {

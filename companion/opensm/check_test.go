@@ -102,8 +102,7 @@ func TestComputeRefuses(t *testing.T) {
 		}
 		return n.WithInfo(info)
 	}
-	lost, err := networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"})
-	expect.Must(t, err)
+	lost := expect.Value(networkOf(t, treeOf(t, "FT(2;2,3)"), 0).Degrade([]string{"h1"}))(t)
 	for _, c := range []struct {
 		name string
 		p    *plan.Plan
@@ -125,9 +124,7 @@ func TestComputeRefuses(t *testing.T) {
 		{"too many LIDs", build(t, treeOf(t, "FT(2;20,20)"), plan.Options{Routing: routing.Ftree}),
 			networkOf(t, treeOf(t, "FT(2;20,20)"), 0), Options{LMC: 7}, "need LIDs"},
 	} {
-		if _, err := Compute(c.p, c.n, c.o); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
+		expect.Error(t, expect.Err(Compute(c.p, c.n, c.o)), c.says)
 	}
 }
 

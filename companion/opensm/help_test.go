@@ -11,8 +11,7 @@ import (
 
 func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {
 	t.Helper()
-	o, err := topology.Parse(notation)
-	expect.Must(t, err)
+	o := expect.Value(topology.Parse(notation))(t)
 	return options(t, o, down...)
 }
 
@@ -34,21 +33,18 @@ func options(t testing.TB, o topology.Options, down ...string) *topology.Tree {
 
 func build(t testing.TB, tree *topology.Tree, o plan.Options) *plan.Plan {
 	t.Helper()
-	p, err := plan.Build(tree, o)
-	expect.Must(t, err)
+	p := expect.Value(plan.Build(tree, o))(t)
 	return p
 }
 
 func networkOf(t testing.TB, tree *topology.Tree, lmc int) *network.Network {
 	t.Helper()
-	n, err := Network(tree, lmc)
-	expect.Must(t, err)
+	n := expect.Value(Network(tree, lmc))(t)
 	return n
 }
 
 func compute(t testing.TB, p *plan.Plan, n *network.Network, lmc int) *Routes {
 	t.Helper()
-	r, err := Compute(p, n, Options{LMC: lmc, Renumber: true})
-	expect.Must(t, err)
+	r := expect.Value(Compute(p, n, Options{LMC: lmc, Renumber: true}))(t)
 	return r
 }

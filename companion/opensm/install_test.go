@@ -84,8 +84,7 @@ func serve(t *testing.T, held *Routes, answer ...func(f *fake) string) *fake {
 
 func (f *fake) install(t *testing.T, r *Routes) {
 	t.Helper()
-	_, err := f.Install(t.Context(), r)
-	expect.Must(t, err)
+	expect.Must(t, expect.Err(f.Install(t.Context(), r)))
 }
 
 func (f *fake) read(context.Context, int) ([]byte, error) {
@@ -111,14 +110,10 @@ func TestInstall(t *testing.T) {
 	f := serve(t, first, loads)
 	for i, r := range []*Routes{first, second, first} {
 		changed, err := f.Install(t.Context(), r)
-		if (changed > 0) != (i > 0) || err != nil {
-			t.Errorf("%d entries changed, %v", changed, err)
-		}
+		expect.False(t, (changed > 0) != (i > 0) || err != nil, "%d entries changed, %v", changed, err)
 		files, err := r.texts(f.Dir)
 		held, _ := f.read(t.Context(), 0)
-		if err != nil || i > 0 && !bytes.Equal(held, files[0].Text) {
-			t.Errorf("the switches hold something else, %v", err)
-		}
+		expect.False(t, err != nil || i > 0 && !bytes.Equal(held, files[0].Text), "the switches hold something else, %v", err)
 	}
 }
 
@@ -131,34 +126,26 @@ func TestInstallIsUndone(t *testing.T) {
 		expect.Must(t, os.WriteFile(filepath.Join(f.Dir, ConfFile), []byte("# mine\n"), 0o600))
 		i := f.Installation(lends)
 		for range 2 {
-			_, err := i.Install(t.Context(), second)
-			expect.Must(t, err)
+			expect.Must(t, expect.Err(i.Install(t.Context(), second)))
 		}
 		if lends {
 			other := Manager{Dir: f.Dir, LogFile: f.LogFile, ReadBack: f.ReadBack, find: self}
-			if _, err := other.Install(t.Context(), first); !errors.Is(err, trust.ErrLocked) {
-				t.Errorf("another process: %v", err)
-			}
+			expect.Is(t, expect.Err(other.Install(t.Context(), first)), trust.ErrLocked)
 			expect.Must(t, i.Undo(t.Context()))
 		} else {
 			former, changed, err := companion.Undo(t.Context(), f.Dir, func(x companion.Former) (companion.Switches, companion.Tables, error) {
 				tables, err := Former(x.Files)
 				return &f.Manager, tables, err
 			})
-			if former.Kind != Kind || changed == 0 || err != nil {
-				t.Errorf("%+v, %d, %v", former, changed, err)
-			}
+			expect.False(t, former.Kind != Kind || changed == 0 || err != nil, "%+v, %d, %v", former, changed, err)
 		}
-		want, err := dump(first.Tables)
-		expect.Must(t, err)
+		want := expect.Value(dump(first.Tables))(t)
 		for name, want := range map[string]string{LFTsFile: string(want), ConfFile: "# mine\n", PathsFile: "", companion.FormerFile: ""} {
 			if text, _ := os.ReadFile(filepath.Join(f.Dir, name)); string(text) != want {
 				t.Errorf("lent %v: %s is %q", lends, name, text)
 			}
 		}
-		if !bytes.Equal(f.held, want) {
-			t.Errorf("lent %v: the switches hold others", lends)
-		}
+		expect.True(t, bytes.Equal(f.held, want), "lent %v: the switches hold others", lends)
 	}
 }
 
@@ -168,27 +155,20 @@ func TestInstallTables(t *testing.T) {
 	plan, _ := twoPlans(t)
 	f := serve(t, plan, loads)
 	f.install(t, plan)
-	r, err := OfTables(plan.Tables.Clone("sar", plan.Net))
-	expect.Must(t, err)
+	r := expect.Value(OfTables(plan.Tables.Clone("sar", plan.Net)))(t)
 	f.install(t, r)
 	conf, err := os.ReadFile(filepath.Join(f.Dir, ConfFile))
-	if err != nil || !strings.HasPrefix(string(conf), "# for tables of the engine sar\nrouting_engine file,no_fallback\n") {
-		t.Errorf("%s, %v", conf, err)
-	}
+	expect.False(t, err != nil || !strings.HasPrefix(string(conf), "# for tables of the engine sar\nrouting_engine file,no_fallback\n"), "%s, %v", conf, err)
 	for name, there := range map[string]bool{PathsFile: false, LIDsFile: true} {
 		if _, err := os.Stat(filepath.Join(f.Dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	plan.Tables.LaneRow(0)[1] = 1
-	if _, err := OfTables(plan.Tables); err == nil || !strings.Contains(err.Error(), "need 2 virtual lanes") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.Err(OfTables(plan.Tables)), "need 2 virtual lanes")
 	plan.Tables.LaneRow(0)[1] = 0
 	plan.Tables.Row(0)[plan.Net.Info(0).LID] = 255
-	if _, err := OfTables(plan.Tables); err == nil || !strings.Contains(err.Error(), "missing entry") {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.Err(OfTables(plan.Tables)), "missing entry")
 }
 
 // TestInstallRestores has OpenSM fail once the second plan is to be loaded, and the caller give up.
@@ -243,9 +223,7 @@ func TestInstallRestores(t *testing.T) {
 				}
 			}
 			for _, file := range files {
-				if now, err := os.ReadFile(filepath.Join(f.Dir, file.Name)); err != nil || !bytes.Equal(now, file.Text) {
-					t.Errorf("%s is not the earlier one, %v", file.Name, err)
-				}
+				expect.Equal(t, expect.Value(os.ReadFile(filepath.Join(f.Dir, file.Name)))(t), file.Text, "%s is not the earlier one", file.Name)
 			}
 		})
 	}
@@ -365,7 +343,5 @@ func TestInstallChecksFirst(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	out, err := Command("sh", "-c", "echo $0", "word")(t.Context(), 9)
-	if err != nil || string(out) != "word\n" {
-		t.Errorf("%q, %v", out, err)
-	}
+	expect.False(t, err != nil || string(out) != "word\n", "%q, %v", out, err)
 }

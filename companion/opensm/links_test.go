@@ -57,7 +57,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 	t.Helper()
 	n := networkOf(t, tree, 1)
 	c := &scene{log: filepath.Join(t.TempDir(), "log"), found: make(chan error, 9)}
-	s, err := NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
+	s := expect.Value(NewSubnet(n, tree, SubnetOptions{Manager: &Manager{LogFile: c.log, find: self}, Discover: func(context.Context, int) ([]byte, error) {
 		if err := <-c.found; err != nil {
 			return nil, err
 		}
@@ -68,8 +68,7 @@ func sceneOf(t *testing.T, tree *topology.Tree) *scene {
 		var b strings.Builder
 		err = netfile.WriteIB(&b, have)
 		return []byte(b.String()), err
-	}})
-	expect.Must(t, err)
+	}}))(t)
 	c.s = s
 	c.write(t, "")
 	return c
@@ -105,9 +104,7 @@ func TestLinksHear(t *testing.T) {
 	} {
 		var l look
 		got := texts(c.s.read([]string{stamped + step.line}, &l))
-		if got != step.want || l.urgent != step.urgent {
-			t.Errorf("%s: %q, %+v; want %q", step.line, got, l, step.want)
-		}
+		expect.False(t, got != step.want || l.urgent != step.urgent, "%s: %q, %+v; want %q", step.line, got, l, step.want)
 	}
 }
 
@@ -120,9 +117,7 @@ func TestLinksHearThreeLevels(t *testing.T) {
 		{"osm_spst_rcv_process: Switch 0x0002c90402000002 s2_2 port 4 (x) changed state from ACTIVE to DOWN", ""}, // is dead in the tree
 		{"pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90402000003, port 1", "leaf2-spine1 leaf down, leaf2-spine1 spine down"},
 	} {
-		if got := texts(c.s.read([]string{stamped + step.line}, &look{})); got != step.want {
-			t.Errorf("%s: %q; want %q", step.line, got, step.want)
-		}
+		expect.Equal(t, texts(c.s.read([]string{stamped + step.line}, &look{})), step.want, "%s", step.line)
 	}
 	c.cut = []string{"s2_0/3"} // and all others are there again
 	c.found <- nil
@@ -148,9 +143,7 @@ func TestWatchDiscovers(t *testing.T) {
 	go func() { done <- c.s.Watch(ctx, events) }()
 	expect := func(want string) {
 		t.Helper()
-		if got := texts([]failover.LinkEvent{<-events, <-events}); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		expect.Equal(t, texts([]failover.LinkEvent{<-events, <-events}), want, "events")
 	}
 	expect("leaf1-spine1 leaf down, leaf1-spine1 spine down")
 
@@ -179,15 +172,11 @@ func TestWatchDiscovers(t *testing.T) {
 // TestAidWaits for OpenSM's own sweep, as far as its log tells of one.
 func TestAidWaits(t *testing.T) {
 	c := newScene(t)
-	if _, err := c.s.Aid(t.Context(), c.s.tree); err != nil {
-		t.Error(err)
-	}
+	expect.OK(t, expect.Err(c.s.Aid(t.Context(), c.s.tree)))
 	var l look
 	c.s.read([]string{stamped + "pi_rcv_process_switch_ext_port: Unlinking local node 0x2c90401000000, port 3"}, &l)
 	c.s.o.Manager.Wait = time.Nanosecond
-	if _, err := c.s.Aid(t.Context(), c.s.tree); err == nil || !strings.Contains(err.Error(), "has not reported a sweep") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(c.s.Aid(t.Context(), c.s.tree)), "has not reported a sweep")
 	c.s.read([]string{stamped + "SUBNET UP", stamped + "SUBNET UP"}, &l)
 	c.s.o.Manager.Wait = time.Hour
 	if _, err := c.s.Aid(t.Context(), c.s.tree); err != nil || !l.check {

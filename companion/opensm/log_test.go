@@ -29,8 +29,7 @@ func TestTail(t *testing.T) {
 	}
 	more := func(text string) func() error { return put(os.O_APPEND, text) }
 	expect.Must(t, more("old\n")())
-	log, err := follow(name)
-	expect.Must(t, err)
+	log := expect.Value(follow(name))(t)
 	defer func() { log.close() }()
 	for i, step := range []struct {
 		do   []func() error
@@ -49,9 +48,7 @@ func TestTail(t *testing.T) {
 		}
 		got, err := log.lines()
 		got = slices.DeleteFunc(got, func(s string) bool { return s == "" })
-		if err != nil || strings.Join(got, " ") != step.want {
-			t.Errorf("step %d: %q, want %q, %v", i, got, step.want, err)
-		}
+		expect.False(t, err != nil || strings.Join(got, " ") != step.want, "step %d: %q, want %q, %v", i, got, step.want, err)
 	}
 }
 
@@ -87,9 +84,7 @@ func TestHeard(t *testing.T) {
 		"SUBNET UP":                  "",
 	} {
 		m, ok := heard(line)
-		if ok != (want != "") || ok && words[m.Kind] != want {
-			t.Errorf("%s: %+v, %v; want %s", line, m, ok, want)
-		}
+		expect.False(t, ok != (want != "") || ok && words[m.Kind] != want, "%s: %+v, %v; want %s", line, m, ok, want)
 	}
 }
 
@@ -112,13 +107,11 @@ func FuzzLog(f *testing.F) {
 		lines := whole.take(bytes.Clone(text))
 		two := slices.Concat(parts.take(bytes.Clone(text[:at])), parts.take(bytes.Clone(text[at:])))
 		empty := func(s string) bool { return s == "" }
-		if !slices.Equal(slices.DeleteFunc(slices.Clone(lines), empty), slices.DeleteFunc(two, empty)) || !bytes.Equal(whole.rest, parts.rest) {
-			t.Errorf("%q in two parts: %q, %q", text, lines, two)
-		}
+		expect.False(t, !slices.Equal(slices.DeleteFunc(slices.Clone(lines), empty), slices.DeleteFunc(two, empty)) || !bytes.Equal(whole.rest, parts.rest),
+			"%q in two parts: %q, %q", text, lines, two)
 		tree := treeOf(t, "FT(2;2,3)")
 		n := networkOf(t, tree, 1)
-		places, err := network.Match(tree, n)
-		expect.Must(t, err)
+		places := expect.Value(network.Match(tree, n))(t)
 		var r reasons
 		state := newLinks(tree, places, n)
 		for _, s := range lines {

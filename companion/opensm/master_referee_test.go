@@ -32,8 +32,7 @@ func soon(t testing.TB, more string) string {
 // beside starts an OpenSM at host 1, which reads the tables, too.
 func (f *followed) beside(t *testing.T, says string, args ...string) *ibtest.Live {
 	t.Helper()
-	l, err := f.live.Beside(t.Context(), 1, "file,no_fallback", says, append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile), "-g", guidOf(f.net, 1)}, args...)...)
-	expect.Must(t, err)
+	l := expect.Value(f.live.Beside(t.Context(), 1, "file,no_fallback", says, append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile), "-g", guidOf(f.net, 1)}, args...)...))(t)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -80,8 +79,7 @@ func TestStandbyLoadsOthers(t *testing.T) {
 	_, err := f.o.Install(t.Context(), want) // as a run does for its next case
 	expect.Must(t, err)
 	other := compute(t, build(t, f.tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), f.net, 1)
-	files, err := other.texts(f.o.Dir)
-	expect.Must(t, err)
+	files := expect.Value(other.texts(f.o.Dir))(t)
 	expect.Must(t, put(f.o.Dir, files)) // somebody has written there
 	f.live.Kill()
 	next := f.beside(t, "SUBNET UP")
@@ -125,34 +123,27 @@ func TestAnotherMaster(t *testing.T) {
 	f := follows(t, "FT(2;4,8)", 2, "-p", "9", "-g", own)
 	f.install(t)
 	held := func() string {
-		text, err := f.o.ReadBack(t.Context(), 1<<20)
-		expect.Must(t, err)
+		text := expect.Value(f.o.ReadBack(t.Context(), 1<<20))(t)
 		return string(text)
 	}
 	f.live.Kill()
 	other, err := f.live.Beside(t.Context(), 1, "minhop", "SUBNET UP", "-p", "5", "-g", guidOf(f.net, 1))
 	expect.Must(t, err)
 	t.Cleanup(other.Close)
-	ours, err := f.live.Beside(t.Context(), 0, "file,no_fallback", "Entering STANDBY state", "-U", filepath.Join(f.o.Dir, LFTsFile), "-p", "1", "-g", own)
-	expect.Must(t, err)
+	ours := expect.Value(f.live.Beside(t.Context(), 0, "file,no_fallback", "Entering STANDBY state", "-U", filepath.Join(f.o.Dir, LFTsFile), "-p", "1", "-g", own))(t)
 	t.Cleanup(ours.Close)
 	name := "is not master of the subnet: that is the subnet manager at port GUID " + guidOf(f.net, 1)
 	f.await(t, name)
 	was, files := held(), f.files(t)
 	_, err = f.s.Install(t.Context(), build(t, treeOf(t, "FT(2;4,8)", "leaf0-spine0"), plan.Options{Schedule: "fors"}))
-	if err == nil || !strings.Contains(err.Error(), name) {
-		t.Errorf("%v, want %s", err, name)
-	}
-	if held() != was || f.files(t) != files {
-		t.Error("something has changed")
-	}
+	expect.Error(t, err, name)
+	expect.False(t, held() != was || f.files(t) != files, "something has changed")
 }
 
 func (f *followed) files(t *testing.T) (out string) {
 	t.Helper()
 	for _, name := range []string{LFTsFile, PathsFile, companion.FormerFile} {
-		text, err := os.ReadFile(filepath.Join(f.o.Dir, name))
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(filepath.Join(f.o.Dir, name)))(t)
 		out += string(text)
 	}
 	return out
@@ -175,8 +166,7 @@ func TestUnit(t *testing.T) {
 	f := judge(t, first, n, "-p", "9")
 	line := strings.NewReplacer("%I", guidOf(n, 1), "/var/log", dir).Replace(string(unitLine.FindSubmatch(text)[1]))
 	args := append(strings.Fields(line), "-F", soon(t, "routing_engine file,no_fallback\nlfts_file "+filepath.Join(f.o.Dir, LFTsFile)+"\n"))
-	sm, err := f.live.Beside(t.Context(), 1, "file,no_fallback", "", args...)
-	expect.Must(t, err)
+	sm := expect.Value(f.live.Beside(t.Context(), 1, "file,no_fallback", "", args...))(t)
 	defer sm.Close()
 	f.live.Kill()
 	m := Manager{Dir: f.o.Dir, Process: Auto, Wait: ibtest.Limit, ReadBack: f.o.ReadBack, Master: f.o.Master}

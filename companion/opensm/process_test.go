@@ -1,7 +1,6 @@
 package opensm
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,15 +17,13 @@ func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Pr
 	if stdout != nil {
 		cmd.Stdout = stdout
 	}
-	in, err := cmd.StdinPipe()
-	expect.Must(t, err)
+	in := expect.Value(cmd.StdinPipe())(t)
 	expect.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait() // it may have been signalled
 	})
-	p, err := trust.Find(cmd.Process.Pid)
-	expect.Must(t, err)
+	p := expect.Value(trust.Find(cmd.Process.Pid))(t)
 	return p
 }
 
@@ -36,8 +33,7 @@ func TestLogsTo(t *testing.T) {
 	log := filepath.Join(dir, "sm.log")
 	expect.Must(t, os.WriteFile(log, nil, 0o600))
 	open := func(name string) *os.File {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		expect.Must(t, err)
+		f := expect.Value(os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -56,9 +52,7 @@ func TestLogsTo(t *testing.T) {
 		{"no log", "does not have the log", open(os.DevNull)},
 	} {
 		_, err := logsTo(start(t, tt.stdout, "cat"), log)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
-		}
+		expect.False(t, tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)), "%s: %v, want %q", tt.name, err, tt.want)
 	}
 }
 
@@ -71,13 +65,9 @@ func TestRunning(t *testing.T) {
 		"is cat, not OpenSM":        start(t, nil, "cat"),
 		", a wrapper named opensm:": start(t, nil, script),
 	} {
-		if _, err := Running(p.ID.PID); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, expect.Err(Running(p.ID.PID)), want)
 	}
-	if _, err := Running(1<<30 - 1); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("no process: %v", err)
-	}
+	expect.Is(t, expect.Err(Running(1<<30-1)), os.ErrProcessDone)
 }
 
 // TestOnly chooses, of several OpenSM, the one that reads a directory.
@@ -85,8 +75,7 @@ func TestOnly(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, nil, "cat")
 	sm := func(engine, lfts string, guid ...uint64) *Process {
-		again, err := trust.Find(p.ID.PID)
-		expect.Must(t, err)
+		again := expect.Value(trust.Find(p.ID.PID))(t)
 		return &Process{p: again, set: settings{known: true, engine: engine, lfts: lfts, guid: append(guid, 0)[0]}}
 	}
 	mine := filepath.Join(dir, LFTsFile)
@@ -106,9 +95,7 @@ func TestOnly(t *testing.T) {
 	} {
 		got, err := only(c.found, dir, 9)
 		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%v, want %q", err, c.err)
-			}
+			expect.Error(t, err, c.err)
 		} else if err != nil || got != c.found[c.want] {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -118,8 +105,6 @@ func TestOnly(t *testing.T) {
 		"reads its tables from no file":        sm("file", ""),
 		"reads its tables from /no/such":       sm("file", "/no/such"),
 	} {
-		if err := p.reads(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "lfts_file "+mine) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		expect.Error(t, p.reads(dir), want, "lfts_file "+mine)
 	}
 }

@@ -47,8 +47,7 @@ func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee
 
 func (f *referee) install(t *testing.T, r *Routes) {
 	t.Helper()
-	_, err := f.o.Install(t.Context(), r)
-	expect.Must(t, err)
+	expect.Must(t, expect.Err(f.o.Install(t.Context(), r)))
 }
 
 // holds fails the test unless the switches hold these routes.
@@ -69,8 +68,7 @@ func TestInstallAfterSweeps(t *testing.T) {
 	f := judge(t, first, networkOf(t, first.Plan.Tree, 1))
 	for _, r := range []*Routes{second, first, second} {
 		for range 3 {
-			sm, err := f.o.process(0)
-			expect.Must(t, err)
+			sm := expect.Value(f.o.process(0))(t)
 			expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
 			if _, err := f.o.ReadBack(t.Context(), 1<<20); err != nil { // a sweep takes less
 				t.Fatal(err)
@@ -92,8 +90,7 @@ func (f *referee) trace(t *testing.T, n *network.Network, from network.Node, lid
 	}
 	var way []network.Node
 	for _, m := range hop.FindAllSubmatch(out, -1) {
-		v, err := network.Names(n).Node(string(m[1]))
-		expect.Must(t, err)
+		v := expect.Value(network.Names(n).Node(string(m[1])))(t)
 		way = append(way, v)
 	}
 	return way
@@ -146,9 +143,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			tree := treeOf(t, c.on, c.down...)
 			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
-			if r.lmc != c.lmc || !r.kept {
-				t.Fatalf("LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
-			}
+			expect.MustFalse(t, r.lmc != c.lmc || !r.kept, "LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)
 			f := judge(t, other, r.Net)
 			f.holds(t, other)
@@ -213,15 +208,11 @@ func TestOpenSMRestores(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	now, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
-	if err != nil || !bytes.Equal(now, held) {
-		t.Errorf("the file is not the earlier one: %v", err)
-	}
+	expect.False(t, err != nil || !bytes.Equal(now, held), "the file is not the earlier one: %v", err)
 	f.holds(t, first)
 
 	o = f.o
 	o.Dir = t.TempDir()
-	if _, err := o.Install(t.Context(), second); err == nil || !strings.Contains(err.Error(), "reads its tables from "+filepath.Join(f.o.Dir, LFTsFile)+", not from "+o.Dir) {
-		t.Errorf("%v", err)
-	}
+	expect.Error(t, expect.Err(o.Install(t.Context(), second)), "reads its tables from "+filepath.Join(f.o.Dir, LFTsFile)+", not from "+o.Dir)
 	f.holds(t, first)
 }

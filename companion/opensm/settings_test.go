@@ -37,9 +37,7 @@ func TestSettings(t *testing.T) {
 		{"-R file", "routing_engine minhop\nlfts_file /t/x\nlog_file (null)\nguid 0x00a\n", settings{conf: defaultConf, level: 3, guid: 10, engine: "file", lfts: "/t/x"}},
 	} {
 		args := strings.Split("opensm "+c.args, " ")
-		if s := newSettings(confOf(args), c.conf, args); s != c.want {
-			t.Errorf("%s, %q: %+v, want %+v", c.args, c.conf, s, c.want)
-		}
+		expect.Equal(t, newSettings(confOf(args), c.conf, args), c.want, "%s, %q", c.args, c.conf)
 	}
 }
 
@@ -81,14 +79,12 @@ func TestLogging(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect.Must(t, os.WriteFile(conf, []byte(c.conf), 0o600))
-			live, err := ibtest.Start(t.Context(), networkOf(t, treeOf(t, "FT(2;2,3)"), 1), "minhop", nil, c.args...)
-			expect.Must(t, err)
+			live := expect.Value(ibtest.Start(t.Context(), networkOf(t, treeOf(t, "FT(2;2,3)"), 1), "minhop", nil, c.args...))(t)
 			defer live.Close()
 			if c.err != "" { // else it would not come up for us
 				expect.Must(t, os.WriteFile(conf, []byte("force_log_flush FALSE\n"), 0o600))
 			}
-			p, err := Running(live.PID())
-			expect.Must(t, err)
+			p := expect.Value(Running(live.PID()))(t)
 			defer p.Close()
 			_, advice, err := p.logging(live.LogFile())
 			switch {

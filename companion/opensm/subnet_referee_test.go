@@ -2,7 +2,6 @@ package opensm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -42,11 +41,10 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	f := &followed{referee: judge(t, r, n, args...), net: n, tree: tree, events: make(chan failover.LinkEvent, 64), looked: make(chan struct{})}
 	f.o.Process, f.o.LogFile = Auto, "" // as whoever says nothing
 	f.began = time.Now()
-	s, err := NewSubnet(n, tree, SubnetOptions{
+	s := expect.Value(NewSubnet(n, tree, SubnetOptions{
 		Manager: &f.o, Options: Options{LMC: lmc}, Tell: f.tell,
 		Discover: func(ctx context.Context, _ int) ([]byte, error) { return f.live.Program(ctx, "ibnetdiscover").Output() },
-	})
-	expect.Must(t, err)
+	}))(t)
 	f.s = s
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -54,9 +52,7 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	<-f.looked
 	t.Cleanup(func() {
 		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Errorf("the watching ended with %v", err)
-		}
+		expect.Is(t, <-done, context.Canceled)
 	})
 	return f
 }
@@ -73,8 +69,7 @@ func (f *followed) tell(s Step) {
 // change pulls or plugs in a cable, and waits until both ends have said so.
 func (f *followed) change(t testing.TB, do func(network.End) error, up bool, name string) {
 	t.Helper()
-	links, err := f.tree.Links(name)
-	expect.Must(t, err)
+	links := expect.Value(f.tree.Links(name))(t)
 	l := links[0]
 	f.mu.Lock()
 	f.steps, f.began = nil, time.Now()
@@ -83,9 +78,7 @@ func (f *followed) change(t testing.TB, do func(network.End) error, up bool, nam
 	for _, leaf := range []bool{true, false} {
 		select {
 		case e := <-f.events:
-			if e.Link != l || e.Leaf != leaf || e.Up != up || e.Seen.Before(f.began) {
-				t.Fatalf("%s up %v: %+v", name, up, e)
-			}
+			expect.MustFalse(t, e.Link != l || e.Leaf != leaf || e.Up != up || e.Seen.Before(f.began), "%s up %v: %+v", name, up, e)
 		case <-time.After(ibtest.Limit):
 			t.Fatalf("%s: no event", name)
 		}
@@ -101,9 +94,7 @@ func (f *followed) install(t testing.TB, down ...string) *Routes {
 	began := time.Now()
 	p := build(t, treeOf(t, f.tree.Notation(), down...), plan.Options{Schedule: "fors"})
 	f.tell(Step{At: time.Now(), What: fmt.Sprintf("planned, %d phases", p.Phases()), Took: time.Since(began)})
-	if _, err := f.s.Install(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, expect.Err(f.s.Install(t.Context(), p)))
 	f.log(t)
 	return compute(t, p, f.net, f.s.o.LMC)
 }
@@ -137,8 +128,7 @@ func (f *followed) log(t testing.TB) {
 			fmt.Fprintf(&b, ", took %.1f ms", ms(s.Took))
 		}
 	}
-	text, err := os.ReadFile(f.live.LogFile())
-	expect.Must(t, err)
+	text := expect.Value(os.ReadFile(f.live.LogFile()))(t)
 	fmt.Fprint(&b, "\nby the stamps of OpenSM")
 	for line := range strings.Lines(string(text)) {
 		at := ibtest.Stamp(line)
@@ -181,9 +171,7 @@ func TestSubnetFailsOver(t *testing.T) {
 			f.change(t, f.live.Plug, true, "leaf0-spine0")
 			f.change(t, f.live.Plug, true, "leaf5-spine2")
 			f.joins(t, f.install(t))
-			if _, err := f.s.Aid(t.Context(), f.tree); err != nil {
-				t.Error(err)
-			}
+			expect.OK(t, expect.Err(f.s.Aid(t.Context(), f.tree)))
 		})
 	}
 }
@@ -242,8 +230,6 @@ func TestSubnetSeesASwitchDie(t *testing.T) {
 		f.change(t, f.live.Pull, false, fmt.Sprintf("leaf%d-spine1", leaf))
 	}
 	now, err := f.s.Now(t.Context())
-	if err != nil || len(now.Dead()) != 3 {
-		t.Fatalf("%v, %v", now.DownNames(), err)
-	}
+	expect.MustFalse(t, err != nil || len(now.Dead()) != 3, "%v, %v", now.DownNames(), err)
 	f.joins(t, f.install(t, "spine1"))
 }

@@ -177,9 +177,8 @@ func TestExchange(t *testing.T) {
 	})
 	t.Run("shared memory", func(t *testing.T) {
 		out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, whole), "EVBENCH_MIN=1"}, program)
-		if out != "ok\n" || !strings.Contains(said, "all ranks share memory and use no link") || strings.Contains(strings.Join(times, "\n"), "plan") {
-			t.Errorf("printed %q, said %q", out, said)
-		}
+		expect.False(t, out != "ok\n" || !strings.Contains(said, "all ranks share memory and use no link") || strings.Contains(strings.Join(times, "\n"), "plan"),
+			"printed %q, said %q", out, said)
 	})
 }
 

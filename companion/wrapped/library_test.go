@@ -33,8 +33,7 @@ func newReader(t testing.TB) *reader {
 	}
 	cmd := exec.Command(file)
 	in := expect.Value(cmd.StdinPipe())(t)
-	out, err := cmd.StdoutPipe()
-	expect.Must(t, err)
+	out := expect.Value(cmd.StdoutPipe())(t)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	expect.Must(t, cmd.Start())

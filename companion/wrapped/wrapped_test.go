@@ -34,8 +34,7 @@ func TestJob(t *testing.T) {
 	for _, v := range []int{9, 1, 3, 6, 0, 11} {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprintf("n%d.x", v), Ranks: 2})
 	}
-	j, err := NewJob(whole, net, hosts)
-	expect.Must(t, err)
+	j := expect.Value(NewJob(whole, net, hosts))(t)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[leaf0-spine0]" || j.Ranks() != 12 || j.Plan.Paths.Most > 1 {
 		t.Errorf("down %s, %d ranks, paths %+v", down, j.Ranks(), j.Plan.Paths)
 	}
@@ -46,11 +45,8 @@ func TestJob(t *testing.T) {
 		t.Errorf("the file begins with\n%.300s", b.String())
 	}
 	p, err := plan.Read(&b)
-	if err != nil || p.Hash() != j.Plan.Hash() {
-		t.Errorf("read back: %v", err)
-	}
-	routes, err := j.Routes()
-	expect.Must(t, err)
+	expect.False(t, err != nil || p.Hash() != j.Plan.Hash(), "read back: %v", err)
+	routes := expect.Value(j.Routes())(t)
 	// A leaf sends to a host through the spine of the plan, in every table.
 	for src, h := range j.hosts {
 		for dst, d := range j.hosts {
@@ -79,16 +75,13 @@ func TestJobOfThreeLevels(t *testing.T) {
 	}
 	var file bytes.Buffer
 	expect.Must(t, netfile.WriteIB(&file, built.WithInfo(info)))
-	whole, err := netfile.ReadIB(&file)
-	expect.Must(t, err)
-	net, err := whole.Degrade([]string{"sw08-sw12", "pod1-spine1-top0"})
-	expect.Must(t, err)
+	whole := expect.Value(netfile.ReadIB(&file))(t)
+	net := expect.Value(whole.Degrade([]string{"sw08-sw12", "pod1-spine1-top0"}))(t)
 	var hosts []Host
 	for v := range whole.Hosts() {
 		hosts = append(hosts, Host{Node: network.Node(v), Name: fmt.Sprint("n", v), Ranks: 1})
 	}
-	j, err := NewJob(whole, net, hosts)
-	expect.Must(t, err)
+	j := expect.Value(NewJob(whole, net, hosts))(t)
 	if down := fmt.Sprint(j.Plan.DownNames()); down != "[sw08-sw12 sw15-sw17]" && down != "[sw08-sw12 sw15-sw18]" {
 		t.Errorf("dead are %s", down)
 	}
@@ -143,31 +136,22 @@ func cableOf(n *network.Network, leaf, spine network.Node, port int) (cable int)
 
 func TestJobRefuses(t *testing.T) {
 	whole, net := networkOf(t, "FT(2;2,2)")
-	if _, err := NewJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}}); err == nil || !strings.Contains(err.Error(), "twice") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(NewJob(whole, net, []Host{{Node: 0}, {Node: 1}, {Node: 0}})), "twice")
 	four, same := networkOf(t, "FT(4;2,2,2,2)")
-	if _, err := NewJob(four, same, []Host{{Node: 0}, {Node: 1}}); err == nil || !strings.Contains(err.Error(), "not a tree of two or three levels: ") {
-		t.Error(err)
-	}
+	expect.Error(t, expect.Err(NewJob(four, same, []Host{{Node: 0}, {Node: 1}})), "not a tree of two or three levels: ")
 	_, cut := networkOf(t, "FT(2;2,2)", "leaf0-spine0", "leaf0-spine1")
-	if _, err := NewJob(whole, cut, []Host{{Node: 0}, {Node: 2}}); err == nil {
-		t.Error("a leaf without links is planned")
-	}
+	expect.True(t, expect.Err(NewJob(whole, cut, []Host{{Node: 0}, {Node: 2}})) != nil, "a leaf without links is planned")
 }
 
 func TestSummary(t *testing.T) {
 	read := func(text string) []*Times {
-		x, err := readTimes(strings.NewReader(text))
-		expect.Must(t, err)
+		x := expect.Value(readTimes(strings.NewReader(text)))(t)
 		return []*Times{x}
 	}
 	before := read("alltoall own 4 3000 0.1 0.4\nalltoall own 4 3000 0.1 0.2\nalltoall own 4 30 0.1 0.1\nmore 3\n")
 	after := read("alltoall plan 4 3000 0.1 0.1\nalltoall plan 4 3000 0.2 0.2\nalltoall plan 4 3000 0.1 0.15\nalltoall own 4 30 0.1 0.1\n")
 	rows := Summary(before, after, 240e3, 0.75, 1, 1)
-	if len(rows) != 2 || before[0].More != 3 {
-		t.Fatalf("%+v", rows)
-	}
+	expect.MustFalse(t, len(rows) != 2 || before[0].More != 3, "%+v", rows)
 	near := func(got, want float64) bool { return got > want*0.999999 && got < want*1.000001 }
 	if r := rows[0]; !r.Plan || r.Calls != 3 || !near(r.Before, 0.3) || !near(r.After, 0.15) || !near(r.Ratio, 2) ||
 		!near(r.EfficiencyAfter, 2.0/3) || !near(r.EfficiencyBefore, 1.0/3) || !near(r.OfBound, 8.0/9) {
@@ -191,9 +175,7 @@ func FuzzTimes(f *testing.F) {
 			return
 		}
 		for _, r := range Summary(nil, []*Times{x}, 1e9, 1, 1, 1) {
-			if r.Calls < 1 || r.After < 0 || r.EfficiencyAfter < 0 {
-				t.Errorf("%+v", r)
-			}
+			expect.False(t, r.Calls < 1 || r.After < 0 || r.EfficiencyAfter < 0, "%+v", r)
 		}
 	})
 }
@@ -230,9 +212,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%s: %s, want %s; %v", tt.name, got, tt.want, err)
 		}
 		log, err := os.ReadFile(dir + "/log")
-		if err != nil || bytes.Count(log, []byte("EVBENCH_PLAN=p")) != 2 || bytes.Count(log, []byte("btl_tcp_eager_limit")) != 2 {
-			t.Errorf("%s, %v", log, err)
-		}
+		expect.False(t, err != nil || bytes.Count(log, []byte("EVBENCH_PLAN=p")) != 2 || bytes.Count(log, []byte("btl_tcp_eager_limit")) != 2, "%s, %v", log, err)
 	}
 }
 
@@ -255,16 +235,14 @@ func TestLoaded(t *testing.T) {
 	} {
 		l := Launcher{Command: []string{script(t, tt.command)}, Stdout: io.Discard, Stderr: io.Discard}
 		got, err := l.Run(t.Context(), &Order{Library: "lib.so", Times: times})
-		if tt.want == "" && (err != nil || got.Loaded != 4 || got.Nonblocking != 2) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %+v, %v", tt.name, got, err)
-		}
+		expect.False(t, tt.want == "" && (err != nil || got.Loaded != 4 || got.Nonblocking != 2) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)),
+			"%s: %+v, %v", tt.name, got, err)
 	}
 }
 
 // TestLoadable has LD_PRELOAD name a file that it does not end at a space or a colon.
 func TestLoadable(t *testing.T) {
-	self, err := os.Hostname()
-	expect.Must(t, err)
+	self := expect.Value(os.Hostname())(t)
 	node := func(name string) string {
 		return "echo ' Data for node: " + name + "\tNum slots: 1\tMax slots: 0\tNum procs: 1'"
 	}
@@ -294,9 +272,7 @@ func TestLoadable(t *testing.T) {
 func TestArguments(t *testing.T) {
 	l := Launcher{Command: []string{"mpirun", "-n", "2", "a", ":", "-n", "3", "b", "c:d"}}
 	got := strings.Join(l.arguments([]string{"--mca", "x", "1"}, []string{"-x", "E=1"}), " ")
-	if want := "--mca x 1 -x E=1 -n 2 a : -x E=1 -n 3 b c:d"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	expect.Equal(t, got, "--mca x 1 -x E=1 -n 2 a : -x E=1 -n 3 b c:d", "got")
 }
 
 // MPICH's mpirun is told the environment once, and takes what Open MPI's is told besides for options of its own.
@@ -320,9 +296,8 @@ func TestCheck(t *testing.T) {
 		{[]string{script(t, "echo 'mpirun (Open MPI) 4.1.4'")}, ""},
 	} {
 		err := (&Launcher{Command: tt.command}).Check(t.Context())
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%v: %v, want %q", tt.command, err, tt.want)
-		}
+		expect.False(t, tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)),
+			"%v: %v, want %q", tt.command, err, tt.want)
 	}
 }
 
@@ -340,9 +315,7 @@ func TestEnds(t *testing.T) {
 		cancel(why)
 		_, _ = io.Copy(io.Discard, in)
 	}()
-	if _, err := l.Run(ctx, &Order{Times: filepath.Join(dir, "times")}); !errors.Is(err, why) {
-		t.Errorf("ended with %v", err)
-	}
+	expect.Is(t, expect.Err(l.Run(ctx, &Order{Times: filepath.Join(dir, "times")})), why)
 }
 
 // rails is a network of two hosts with an adapter each on two leaves.

@@ -150,8 +150,7 @@ func TestPositionIsProved(t *testing.T) {
 // listenTLS listens, and returns the connections that come.
 func listenTLS(t *testing.T) (addr string, accepted <-chan net.Conn) {
 	t.Helper()
-	l, err := wire.Listen("tls:127.0.0.1:0")
-	expect.Must(t, err)
+	l := expect.Value(wire.Listen("tls:127.0.0.1:0"))(t)
 	conns := make(chan net.Conn, 1)
 	done := make(chan struct{})
 	go func() {

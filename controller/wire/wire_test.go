@@ -146,9 +146,7 @@ func TestClaimedLengthIsNotAllocated(t *testing.T) {
 	b := append(binary.BigEndian.AppendUint32(nil, wire.MaxFrame), wire.Version, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := wire.Read(bytes.NewReader(b), wire.MaxFrame); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Fatal(err)
-	}
+	expect.Is(t, expect.Err(wire.Read(bytes.NewReader(b), wire.MaxFrame)), io.ErrUnexpectedEOF)
 	runtime.ReadMemStats(&after)
 	n := after.TotalAlloc - before.TotalAlloc
 	expect.True(t, n <= 1<<20, "%d bytes allocated", n)
@@ -219,8 +217,7 @@ func FuzzRead(f *testing.F) {
 func TestListenAndDial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "control")
 	for _, addr := range []string{"unix:" + path, "tcp:127.0.0.1:0", "tls:127.0.0.1:0"} {
-		l, err := wire.Listen(addr)
-		expect.Must(t, err)
+		l := expect.Value(wire.Listen(addr))(t)
 		accepted := make(chan net.Conn, 1)
 		go func() {
 			c, err := l.Accept()
@@ -245,11 +242,7 @@ func TestListenAndDial(t *testing.T) {
 
 func TestBadAddress(t *testing.T) {
 	for _, addr := range []string{"", "tcp", "tcp:", "tls:", "udp:x:1", "/tmp/x"} {
-		if _, err := wire.Listen(addr); !errors.Is(err, wire.ErrAddress) {
-			t.Errorf("Listen(%q) = %v", addr, err)
-		}
-		if _, err := wire.Dial(t.Context(), addr); !errors.Is(err, wire.ErrAddress) {
-			t.Errorf("Dial(%q) = %v", addr, err)
-		}
+		expect.Is(t, expect.Err(wire.Listen(addr)), wire.ErrAddress)
+		expect.Is(t, expect.Err(wire.Dial(t.Context(), addr)), wire.ErrAddress)
 	}
 }

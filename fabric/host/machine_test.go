@@ -152,9 +152,8 @@ func TestParseCPUs(t *testing.T) {
 		{"a", nil, "such as 0-15,32"},
 	} {
 		got, err := parseCPUs(tt.list)
-		if !slices.Equal(got, tt.want) || tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
-			t.Errorf("ParseCPUs(%q) = %v, %v; want %v, %q", tt.list, got, err, tt.want, tt.err)
-		}
+		expect.False(t, !slices.Equal(got, tt.want) || tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)),
+			"ParseCPUs(%q) = %v, %v; want %v, %q", tt.list, got, err, tt.want, tt.err)
 	}
 }
 
@@ -171,9 +170,8 @@ func FuzzParseCPUs(f *testing.F) {
 			}
 			return
 		}
-		if len(cpus) == 0 || cpus[0] < 0 || cpus[len(cpus)-1] > maxCPU || !slices.IsSorted(cpus) || len(slices.Compact(slices.Clone(cpus))) != len(cpus) {
-			t.Fatalf("%q: %v", list, cpus)
-		}
+		expect.MustFalse(t, len(cpus) == 0 || cpus[0] < 0 || cpus[len(cpus)-1] > maxCPU || !slices.IsSorted(cpus) || len(slices.Compact(slices.Clone(cpus))) != len(cpus),
+			"%q: %v", list, cpus)
 		text := strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
 		again, err := parseCPUs(text)
 		expect.MustTrue(t, err == nil && slices.Equal(again, cpus), "%q: %v, then %v, %v", list, cpus, again, err)

@@ -204,8 +204,7 @@ func TestExpandRefuses(t *testing.T) {
 
 // FuzzReadProbe: whatever a host says, its report is one line for each fact, and an error is short.
 func FuzzReadProbe(f *testing.F) {
-	answer, err := json.Marshal(Answer{})
-	expect.Must(f, err)
+	answer := expect.Value(json.Marshal(Answer{}))(f)
 	begin := "welcome\n" + probeBegin + "\n" + probeSystem + "Linux x86_64\n" + probeSpace + "/dev/x 100 1 99 1% /tmp\n"
 	f.Add(begin + probeReady + "\n" + string(answer))
 	f.Add(begin + probeCopy + "\n")

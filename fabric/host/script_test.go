@@ -110,9 +110,7 @@ func TestReceive(t *testing.T) {
 	}
 	left, err := os.ReadDir(dir)
 	expect.True(t, err == nil && len(left) == 0, "left behind: %v, %v", left, err)
-	if said, err := send(binary); err != nil || said != "" {
-		t.Errorf("%v: %s", err, said)
-	}
+	expect.Equal(t, expect.Value(send(binary))(t), "", "said of the binary")
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -329,9 +329,7 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 	got, err := l.Dead()
 	expect.True(t, err == nil && slices.Equal(got, []topology.Link{{}, {Leaf: 1}}), "dead are %v, %v", got, err)
 	expect.Must(t, l.SetDead(t.Context(), tree.Dead()))
-	if got, err := l.Dead(); err != nil || !slices.Equal(got, tree.Dead()) {
-		t.Errorf("dead are %v, %v", got, err)
-	}
+	expect.Equal(t, expect.Value(l.Dead())(t), tree.Dead(), "dead links")
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan topology.LinkEvent), make(chan error, 1)
 	go func() { done <- l.Watch(ctx, events) }()

@@ -115,8 +115,7 @@ func greet() int {
 // Who is outside reaches a program in a namespace by the listener that it was handed.
 func TestHanded(t *testing.T) {
 	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
-	f, err := l.(*net.TCPListener).File()
-	expect.Must(t, err)
+	f := expect.Value(l.(*net.TCPListener).File())(t)
 	cmd := itself("rootless greet")
 	cmd.Env = append(cmd.Env, marker+"=") // also where the tests are inside already
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{f}, os.Stderr

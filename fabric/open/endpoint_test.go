@@ -36,9 +36,7 @@ func TestOpeners(t *testing.T) {
 			t.Errorf("%s needs nothing, but: %v", name, Missing(name))
 		}
 	}
-	if len(openers) != len(transport.Names()) {
-		t.Errorf("%d openers of transports %v", len(openers), transport.Names())
-	}
+	expect.True(t, len(openers) == len(transport.Names()), "%d openers of transports %v", len(openers), transport.Names())
 }
 
 // The file of a group is read whole, or refused with what is wrong in it.

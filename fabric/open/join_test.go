@@ -46,9 +46,8 @@ func TestInsist(t *testing.T) {
 					dials++
 					return tt.dials[min(dials, len(tt.dials))-1](ctx)
 				})
-				if !errors.Is(err, tt.want) || (err == nil) != (got == 7) || time.Since(began) != tt.took {
-					t.Errorf("%d, %v after %v; want %v after %v", got, err, time.Since(began), tt.want, tt.took)
-				}
+				expect.False(t, !errors.Is(err, tt.want) || (err == nil) != (got == 7) || time.Since(began) != tt.took,
+					"%d, %v after %v; want %v after %v", got, err, time.Since(began), tt.want, tt.took)
 			})
 		})
 	}
@@ -125,8 +124,6 @@ func FuzzParseAddresses(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if a.String() != text || a.Listen() == "" {
-			t.Fatalf("%q became %q, at %q", text, a, a.Listen())
-		}
+		expect.MustFalse(t, a.String() != text || a.Listen() == "", "%q became %q, at %q", text, a, a.Listen())
 	})
 }

@@ -112,5 +112,3 @@ func numbers(env Lookup, to map[string]*int) error {
 	}
 	return nil
 }
-
-func (p Place) oneMachine() bool { return p.Size > 0 && p.Locals == p.Size }

@@ -76,7 +76,7 @@ func controlOf(s *scenario.Scenario, at Place, controller int) (string, error) {
 		return control, nil
 	case transport.Of(s.Transport).Launched:
 		return s.Transport, nil
-	case at.oneMachine():
+	case at.Size > 0 && at.Locals == at.Size: // one machine
 		return "tcp:127.0.0.1:" + controlPort, nil
 	case at.first != "" && controller == 0:
 		return "tcp:" + net.JoinHostPort(at.first, controlPort), nil

@@ -14,8 +14,7 @@ import (
 // dataPort is a place where TCP connections are taken, as a data listener.
 func dataPort(t *testing.T, addr string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", addr)
-	expect.Must(t, err)
+	l := expect.Value(net.Listen("tcp", addr))(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -185,9 +185,8 @@ func TestOneFailure(t *testing.T) {
 	for i, at := range []time.Duration{x.Seen, x.Aided, x.Verified, x.Installed, x.Updated, x.Switch.LastOld, x.Switch.FirstNew, x.Cleaned} {
 		expect.True(t, at != 0, "step %d did not happen: %+v", i, x)
 	}
-	if x.Updated != x.Installed+3*ms || x.Switch.FirstNew != x.Updated+20*ms || x.Switch.LastOld != x.Switch.FirstNew-10*ms || x.Cleaned != x.Switch.FirstNew+2*ms {
-		t.Errorf("%+v", x)
-	}
+	expect.False(t, x.Updated != x.Installed+3*ms || x.Switch.FirstNew != x.Updated+20*ms || x.Switch.LastOld != x.Switch.FirstNew-10*ms || x.Cleaned != x.Switch.FirstNew+2*ms,
+		"%+v", x)
 	expect.True(t, x.Source == failover.Computed && x.Switch.From == 7 && x.Phases != 0 && x.Hash != "" && len(r.told) == 1,
 		"%+v, told %d", x, len(r.told))
 	expect.True(t, r.calls[len(r.calls)-1] == "clean [leaf0-spine1]" && slices.Equal(r.workers.took, []string{"[leaf0-spine1]"}),

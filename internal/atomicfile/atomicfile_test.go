@@ -65,9 +65,7 @@ func TestWriteToOtherThanFiles(t *testing.T) {
 		before, err := os.Stat(target)
 		expect.Must(t, errors.Join(err, os.Symlink(target, link), atomicfile.Write(link, hello)))
 		after, err := os.Stat(target)
-		if err != nil || after.Mode() != before.Mode() {
-			t.Errorf("%s: mode %v before, %v after, %v", target, before.Mode(), after.Mode(), err)
-		}
+		expect.False(t, err != nil || after.Mode() != before.Mode(), "%s: mode %v before, %v after, %v", target, before.Mode(), after.Mode(), err)
 		to, err := os.Readlink(link)
 		expect.True(t, err == nil && to == target, "%s leads to %q, %v", link, to, err)
 	}
@@ -113,9 +111,7 @@ func TestWriteAll(t *testing.T) {
 	}
 	expect.Must(t, atomicfile.WriteAll(text(in("two")), text(in("new/b")), text(os.DevNull), text(os.DevNull)))
 	info, err := os.Lstat(in("a"))
-	if err != nil || info.Mode() != 0o640 {
-		t.Errorf("a has mode %v, %v", info.Mode(), err)
-	}
+	expect.False(t, err != nil || info.Mode() != 0o640, "a has mode %v, %v", info.Mode(), err)
 	if b, err := os.ReadFile(in("a")); err != nil || string(b) != in("two") {
 		t.Errorf("a holds %q, %v", b, err)
 	}

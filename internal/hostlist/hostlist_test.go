@@ -52,9 +52,7 @@ func TestExpandRefuses(t *testing.T) {
 		"x" + strings.Repeat("y", 255): "more than 255 characters",
 		strings.Repeat("[1]", 9):       "more than 8 brackets",
 	} {
-		if _, err := Expand(expr); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %s", expr, err, want)
-		}
+		expect.Error(t, expect.Err(Expand(expr)), want)
 	}
 }
 

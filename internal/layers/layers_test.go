@@ -30,6 +30,7 @@ type layer struct {
 var layers = []layer{
 	{"internal/unit", "", true},
 	{"internal/coloring", "", true},
+	{"internal/heap", "", true},
 	{"internal/parallel", "", true},
 	{"internal/printable", "", true},
 	{"internal/show", "internal/printable", true},
@@ -53,7 +54,7 @@ var layers = []layer{
 	{"topology/netfile", "internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
 
 	{"scheduler", "internal/coloring internal/parallel internal/show topology", true},
-	{"scheduler/sizes", "scheduler topology", true},
+	{"scheduler/sizes", "internal/heap scheduler topology", true},
 
 	{"routing/lft", "topology/network internal/answer internal/parallel internal/show", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
@@ -64,7 +65,7 @@ var layers = []layer{
 	{"plan/verify", "topology", true},
 	{"plan", "internal/answer internal/show plan/verify topology scheduler scheduler/sizes routing", true},
 
-	{"builder", "", true},
+	{"builder", "internal/heap", true},
 	{"barrier", "", true},
 	{"transport", "", true},
 	{"transport/transporttest", "transport barrier", false},
@@ -93,7 +94,7 @@ var layers = []layer{
 	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
-	{"sim", "barrier builder internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
+	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
 	{"companion", "failover internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
@@ -111,7 +112,7 @@ var layers = []layer{
 	{"study/jobs", "companion companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
 	{"study/survey", "builder internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
+	{"study/policy", "failover internal/heap internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
@@ -199,8 +200,7 @@ func TestImportsPointDownward(t *testing.T) {
 func checkClock(t *testing.T, p goPackage) {
 	t.Helper()
 	for _, name := range p.GoFiles {
-		text, err := os.ReadFile(filepath.Join(p.Dir, name))
-		expect.Must(t, err)
+		text := expect.Value(os.ReadFile(filepath.Join(p.Dir, name)))(t)
 		if found := clocks.Find(text); found != nil {
 			t.Errorf("%s/%s has %s, but is of a pure package", p.ImportPath, name, found)
 		}
@@ -209,8 +209,7 @@ func checkClock(t *testing.T, p goPackage) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output()
-	expect.Must(t, err)
+	out := expect.Value(exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage

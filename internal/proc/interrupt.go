@@ -107,6 +107,18 @@ func Collect[T any](ctx context.Context, work func(give func(T) error) error) (a
 	}
 }
 
+// Pause waits; false if ctx ends before.
+func Pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Writer returns a writer that fails as soon as ctx has ended, so that the file being written is
 // abandoned as for any other error.
 func Writer(ctx context.Context, w io.Writer) io.Writer { return writer{ctx, w} }

@@ -53,8 +53,7 @@ func TestOwned(t *testing.T) {
 func TestLock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	expect.Is(t, expect.Err(Lock(name, os.O_RDWR)), fs.ErrNotExist)
-	one, err := Lock(name, os.O_RDWR|os.O_CREATE)
-	expect.Must(t, err)
+	one := expect.Value(Lock(name, os.O_RDWR|os.O_CREATE))(t)
 	if info, err := one.Stat(); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -106,9 +105,7 @@ func TestFindProcess(t *testing.T) {
 	in.Close()
 	expect.Must(t, expect.Err(cmd.Process.Wait()))
 	for _, pid := range []int{cmd.Process.Pid, 0, -1, 1<<30 - 1} {
-		if _, err := Find(pid); !errors.Is(err, os.ErrProcessDone) {
-			t.Errorf("process %d: %v", pid, err)
-		}
+		expect.Is(t, expect.Err(Find(pid)), os.ErrProcessDone)
 	}
 }
 

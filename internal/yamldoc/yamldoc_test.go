@@ -53,9 +53,8 @@ func TestFollowed(t *testing.T) {
 	f := d.Mapping(root, nil)
 	use := d.Mapping(f.Get("use"), []string{"x", "y"})
 	short := d.Mapping(f.Get("short").InFull("name"), []string{"name"})
-	if use.Text("x") != "1" || use.Text("y") != "3" || !d.List(f.Get("list"))[0].Has("x") || short.Text("name") != "s" || d.First() != nil {
-		t.Errorf("%v, %v, %v", use, short, d.First())
-	}
+	expect.False(t, use.Text("x") != "1" || use.Text("y") != "3" || !d.List(f.Get("list"))[0].Has("x") || short.Text("name") != "s" || d.First() != nil,
+		"%v, %v, %v", use, short, d.First())
 	if d, root = Parse("", []byte("# nothing"), 100); root.Given() || d.First() != nil {
 		t.Errorf("an empty document: %v, %v", root, d.First())
 	}

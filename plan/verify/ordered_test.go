@@ -33,9 +33,8 @@ func TestOrderedSplit(t *testing.T) {
 	r := judgeOrdered(t, fiveCycle, nil, verify.Options{Bound: true})
 	expect.True(t, r.Valid && r.Time == 5 && r.Fragments == 5 && r.Pieces == 10 && r.Bound.Proven && r.Bound.Ratio == 0.8, "%+v", r)
 	var b strings.Builder
-	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "bound T* 4 proven by send: T*/T 0.8000\n") {
-		t.Errorf("error %v of %s", err, b.String())
-	}
+	expect.OK(t, r.WriteText(&b))
+	expect.Contains(t, b.String(), "bound T* 4 proven by send: T*/T 0.8000\n")
 	for _, witness := range []string{"receive server1", "receive server2", "up leaf0", "down leaf1", "lp leaf0-spine1/up=1", "lp leaf0-spine1/up=3,leaf1-spine1/down=3"} {
 		if r := judgeOrdered(t, strings.Replace(fiveCycle, "send server0", witness, 1), nil, verify.Options{Bound: true}); r.Valid != (witness != "up leaf0") { // which has two live links
 			t.Errorf("%s: %+v", witness, r)
@@ -51,9 +50,8 @@ func TestOrderedWindow(t *testing.T) {
 	r := judgeOrdered(t, text, sizes, verify.Options{Bound: true})
 	expect.True(t, r.Valid && r.Exchanges == 2 && r.Fragments == 4 && r.Bound.Proven && r.Bound.Ratio == 1, "%+v", r)
 	var b strings.Builder
-	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "4 servers, 2 exchanges, 4 fragments in 4 pieces, 5 bytes\n") {
-		t.Errorf("error %v of %s", err, b.String())
-	}
+	expect.OK(t, r.WriteText(&b))
+	expect.Contains(t, b.String(), "4 servers, 2 exchanges, 4 fragments in 4 pieces, 5 bytes\n")
 	for _, tt := range []struct {
 		old, new string
 		want     verify.Kind
@@ -66,9 +64,8 @@ func TestOrderedWindow(t *testing.T) {
 		{"# bound 3 send", "# bound 2 send", verify.WeakBound, "one server needs 3"},
 	} {
 		r := judgeOrdered(t, strings.Replace(text, tt.old, tt.new, 1), sizes, verify.Options{Bound: true})
-		if r.Counts[tt.want] == 0 || !slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return strings.Contains(o.Text, tt.text) }) {
-			t.Errorf("%q for %q: %+v, want %s %q", tt.new, tt.old, r.Offences, tt.want, tt.text)
-		}
+		expect.False(t, r.Counts[tt.want] == 0 || !slices.ContainsFunc(r.Offences, func(o verify.Offence) bool { return strings.Contains(o.Text, tt.text) }),
+			"%q for %q: %+v, want %s %q", tt.new, tt.old, r.Offences, tt.want, tt.text)
 	}
 }
 
@@ -139,9 +136,7 @@ func TestOrderedRefuses(t *testing.T) {
 		{headOrdered + "0 1 - 0 1\n# time 1\n", "line 5: \"# time 1\": header lines come before"},
 		{headOrdered + "0 1 - 0 1152921504606846976\n0 1 - 0 1\n", "line 5: bytes and offsets add up"},
 	} {
-		if _, _, err := verify.ReadEither(strings.NewReader(tt.file), 1<<30); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: error %v, want %q", tt.file, err, tt.want)
-		}
+		expect.Error(t, expect.Err2(verify.ReadEither(strings.NewReader(tt.file), 1<<30)), tt.want)
 	}
 	// What fits is reckoned in bytes: a piece takes more than a message of version 1 does.
 	expect.Error(t, expect.Err2(verify.ReadEither(strings.NewReader(fiveCycle), 4*verify.PieceBytes-1)), "line 9: more than 3 pieces")

@@ -17,9 +17,8 @@ import (
 func TestThreeLevelsByHand(t *testing.T) {
 	text := expect.Value(os.ReadFile("testdata/three-levels.plan"))(t)
 	r := judge(t, string(text), verify.Options{Bound: true})
-	if !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2 {
-		t.Errorf("%+v", r)
-	}
+	expect.False(t, !r.Valid || !r.Optimal() || r.Phases != 7 || r.Messages != 56 || r.Duration != 7 || r.PredictedEfficiency != 1 || r.Paths == nil || r.Paths.Most != 2,
+		"%+v", r)
 	f := read(t, string(text))
 	expect.True(t, f.Tree.Notation() == "FT(3;2,2,2)" && f.Messages[4+8] == (verify.Message{Phase: 1, Src: 4, Dst: 6, Spine: 0, Top: verify.NoTop}),
 		"%+v", f.Messages[12])

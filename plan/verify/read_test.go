@@ -194,9 +194,7 @@ func TestReadQuicklyAndWithCare(t *testing.T) {
 				slices.SortFunc(got, inOrder)
 				sorted := slices.Clone(want.Messages)
 				slices.SortFunc(sorted, inOrder)
-				if !slices.Equal(got, sorted) {
-					t.Errorf("form %d read in %s of %s %s: other messages", i, name, d.tree.Notation(), d.kind)
-				}
+				expect.True(t, slices.Equal(got, sorted), "form %d read in %s of %s %s: other messages", i, name, d.tree.Notation(), d.kind)
 			}
 		}
 	}

@@ -189,9 +189,7 @@ func TestBoundReport(t *testing.T) {
 		{"a phase more", slow, verify.Options{Bound: true}, &verify.BoundReport{Phases: 3, Kind: "server", Proven: true, Gap: 1}, false},
 	} {
 		r := judge(t, tt.d.text(), tt.opt)
-		if !r.Valid || r.Bound == nil || *r.Bound != *tt.want || r.Optimal() != tt.optimal {
-			t.Errorf("%s: %+v of %+v, optimal %v", tt.name, r.Bound, r, r.Optimal())
-		}
+		expect.False(t, !r.Valid || r.Bound == nil || *r.Bound != *tt.want || r.Optimal() != tt.optimal, "%s: %+v of %+v, optimal %v", tt.name, r.Bound, r, r.Optimal())
 	}
 	forged := best.clone()
 	forged.bound = "3 leaf0"

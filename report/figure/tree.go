@@ -1,15 +1,18 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
@@ -27,13 +30,13 @@ func tree(s Source, f *Figure) {
 	for i, x := range trees {
 		if x.Known() {
 			planned := x.Loads != nil
-			most[planned] = max(most[planned], slices.Max(x.shown(cases[i])), 1e-9)
+			most[planned] = max(most[planned], slices.Max(x.Totals())*x.scale(cases[i]), 1e-9)
 		}
 	}
 	for i, x := range trees {
 		if x.Known() {
 			x.addTo(&f.Data, cases[i])
-			f.addOf(i, results.Label(cases[i], cases), x.panel(cases[i], most[x.Loads != nil]))
+			f.addOf(i, results.Label(cases[i], cases), x.panel(x.scale(cases[i]), most[x.Loads != nil]))
 		}
 	}
 	if f.Panels == nil {
@@ -64,80 +67,29 @@ func (x *CaseTree) addTo(t *Table, c results.Case) {
 	}
 }
 
-// shown returns each wire's drawn value: messages of one exchange by the plan, else bit/s carried.
-func (x *CaseTree) shown(c results.Case) []float64 {
-	totals := slices.Clone(x.Totals())
-	for w := range totals {
-		if x.Loads == nil && c.MeasuredSec > 0 {
-			totals[w] *= 8 / c.MeasuredSec
-		}
+// scale makes messages of one exchange of messages, and bit/s of bytes.
+func (x *CaseTree) scale(c results.Case) float64 {
+	if x.Loads != nil {
+		return 1
 	}
-	return totals
+	return 8 / cmp.Or(c.MeasuredSec, 8)
 }
 
-func (x *CaseTree) panel(of results.Case, most float64) Panel {
+func (x *CaseTree) panel(scale, most float64) Panel {
+	d := x.Cables()
+	busiest := slices.MaxFunc(d.Cables, func(a, b Cable) int { return cmp.Compare(max(a.Up, a.Down), max(b.Up, b.Down)) })
+	d.Most = most / scale
+	darkest := show.Amount(most, "bit/s")
+	if x.Loads != nil {
+		darkest = fmt.Sprintf("%.0f messages", most)
+	}
 	p := newPlot()
 	p.HideAxes()
-	leaves, spines := x.Tree.Leaves(), x.Tree.Spines()
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
-	totals := x.shown(of)
-	p.Add(brush(func(c draw.Canvas, p *plot.Plot) {
-		down := func(leaf int) vg.Point { return at(c, p, (float64(leaf)+0.5)/float64(leaves), 0.12) }
-		up := func(spine int) vg.Point { return at(c, p, (float64(spine)+0.5)/float64(spines), 0.9) }
-		for id := range x.Tree.LowerLinks() {
-			l := x.Tree.LinkOf(id)
-			beside := vg.Length(3 * max(l.Cable-1, 0)) // parallel cables next to each other
-			a, b := down(l.Leaf), up(l.Spine)
-			a.X, b.X = a.X+beside, b.X+beside
-			m := vg.Point{X: (a.X + b.X) / 2, Y: (a.Y + b.Y) / 2}
-			if !x.Tree.LinkAlive(l) {
-				deadLink(c, a, b)
-				say(c, m, "%s: dead", l)
-				continue
-			}
-			upward, downward := totals[x.Tree.UpWire(l)], totals[x.Tree.UpWire(l)+1]
-			half(c, a, m, upward/most)
-			half(c, m, b, downward/most)
-			near := vg.Point{X: a.X + 0.2*(b.X-a.X), Y: a.Y + 0.2*(b.Y-a.Y)}
-			say(c, near, "%s: up %s, down %s", l, x.amount(upward), x.amount(downward))
-		}
-		for leaf := range leaves {
-			node(c, down(leaf), "leaf", leaf, leaves)
-			text := fmt.Sprintf("%d", x.Tree.On(leaf))
-			style := textStyle(smallSize-1, Ink)
-			style.XAlign, style.YAlign = draw.XCenter, draw.YTop
-			pt := down(leaf)
-			c.FillText(style, vg.Point{X: pt.X, Y: pt.Y - 10}, text)
-		}
-		for spine := range spines {
-			node(c, up(spine), "spine", spine, spines)
-		}
-		style := textStyle(smallSize-1, Ink)
-		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Min.Y}, "the darkest is "+x.amount(most)+" on a cable")
+	p.Add(brush(func(c draw.Canvas, _ *plot.Plot) {
+		d.paint(c)
+		c.FillText(textStyle(smallSize-1, Ink), c.Min, "the darkest is "+darkest+" on a cable")
 	}))
-	return Panel{Says: x.says(totals), plot: p, width: 420, height: 230}
-}
-
-func (x *CaseTree) says(totals []float64) string {
-	busiest := 0
-	for w := range totals {
-		if totals[w] > totals[busiest] {
-			busiest = w
-		}
-	}
-	link, direction := x.Tree.WireName(topology.Wire(busiest))
-	parts := []string{fmt.Sprintf("%s %s carries most, %s", link, direction, x.amount(totals[busiest]))}
-	if dead := x.Tree.DownNames(); len(dead) > 0 {
-		parts = append(parts, "dead: "+strings.Join(dead, ", "))
-	}
-	return sentences(parts)
-}
-
-func (x *CaseTree) amount(load float64) string {
-	if x.Loads != nil {
-		return fmt.Sprintf("%.0f messages", load)
-	}
-	return rateText(load, results.RateUnitOf(load))
+	return Panel{Says: "Most is carried by " + busiest.Title + ". " + d.Words, plot: p, width: 420, height: 230}
 }
 
 func half(c draw.Canvas, a, b vg.Point, share float64) {
@@ -158,11 +110,10 @@ func deadLink(c draw.Canvas, a, b vg.Point) {
 }
 
 // node draws a switch with its name, or only its number if it has many neighbours.
-func node(c draw.Canvas, m vg.Point, kind string, number, count int) {
-	half := min(22, vg.Length(0.42*float64(c.Max.X-c.Min.X)/float64(count)))
-	name, size := fmt.Sprint(kind, number), smallSize
+func node(c draw.Canvas, m vg.Point, name string, number, count int) {
+	half, size := min(22, vg.Length(0.42*float64(c.Max.X-c.Min.X)/float64(count))), smallSize
 	if half < 18 {
-		name, half = fmt.Sprint(number), min(9, half)
+		name, half = strconv.Itoa(number), min(9, half)
 		size = min(smallSize, half*1.1)
 	}
 	b := box(vg.Point{X: m.X - half, Y: m.Y - 7}, vg.Point{X: m.X + half, Y: m.Y + 7})

@@ -60,9 +60,7 @@ func TestData(t *testing.T) {
 				expect.Must(t, os.WriteFile(file, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil || got.String() != string(want) {
-				t.Errorf("%v: %s differs:\n%s", err, file, got.String())
-			}
+			expect.False(t, err != nil || got.String() != string(want), "%v: %s differs:\n%s", err, file, got.String())
 		})
 	}
 }

@@ -59,7 +59,7 @@ var templateFuncs = template.FuncMap{
 	"class": func(head string) string {
 		return map[string]string{results.Wrong: "bad", results.Unresolved: "open"}[head]
 	},
-	"tree":   func(p Part) treeView { return p.Cables.view(p.Title) },
+	"tree":   func(p Part) treeView { return drawing{p.Cables, 250}.view(p.Title) },
 	"panels": func(f *figure.Figure) ([]panelView, error) { return draw(f, 0) },
 }
 

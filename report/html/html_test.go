@@ -218,15 +218,15 @@ func TestFailovers(t *testing.T) {
 // document has all that a part can have; names need escapes.
 func document(t *testing.T) string {
 	t.Helper()
-	c := &html.Cables{
+	c := &figure.Cables{
 		Words: "words", Unit: "routes", Most: 9,
-		Levels: [][]html.Switch{{{Name: "leaf<0>", Hosts: 40}, {Name: "leaf1", Hosts: 2}}, {{Name: "a switch with a name too long for its box in a drawing"}, {Name: "spine1"}}},
-		Cables: []html.Cable{
-			{High: html.Place{Level: 1}, Title: "leaf<0>-spine0: dead", Dead: true},
-			{High: html.Place{Level: 1, Index: 1}, Title: "leaf<0>-spine1: 9 routes up", Up: 9, Down: 3, Deciding: true},
-			{Low: html.Place{Index: 1}, High: html.Place{Level: 1}, Title: "leaf1-spine0: slow", Up: 1, Down: 1, Slow: true},
-			{Low: html.Place{Index: 1}, High: html.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: 2", Up: 2, Down: 2},
-			{Low: html.Place{Index: 1}, High: html.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: twin", Up: 2, Down: 2},
+		Levels: [][]figure.Switch{{{Name: "leaf<0>", Hosts: 40}, {Name: "leaf1", Hosts: 2}}, {{Name: "a switch with a name too long for its box in a drawing"}, {Name: "spine1"}}},
+		Cables: []figure.Cable{
+			{High: figure.Place{Level: 1}, Title: "leaf<0>-spine0: dead", Dead: true},
+			{High: figure.Place{Level: 1, Index: 1}, Title: "leaf<0>-spine1: 9 routes up", Up: 9, Down: 3, Deciding: true},
+			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1}, Title: "leaf1-spine0: slow", Up: 1, Down: 1, Slow: true},
+			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: 2", Up: 2, Down: 2},
+			{Low: figure.Place{Index: 1}, High: figure.Place{Level: 1, Index: 1}, Title: "leaf1-spine1: twin", Up: 2, Down: 2},
 		},
 	}
 	var b strings.Builder

@@ -267,11 +267,12 @@ func Verdict(run *results.Run) (table template.HTML, legend string, err error) {
 // Tree returns the drawing of one case over all its phases, with a description in words; "" where
 // it has too many cables to draw.
 func Tree(id, title string, x *figure.CaseTree) (template.HTML, error) {
-	if x.Tree.LowerLinks() > mostLinks {
+	d := x.Cables()
+	if !d.Few() {
 		return "", nil
 	}
-	v := viewTree(id, title, "", x)
-	v.Phases, v.Data, v.Strip = 0, "", ""
+	v := drawing{d, 296}.view(title)
+	v.ID = id
 	v.SVG = template.HTML(strings.Replace(string(v.SVG), " Arrow keys go from cable to cable.", "", 1)) // the page's script does that
 	return executed("tree", v)
 }
@@ -295,7 +296,7 @@ type Document struct {
 type Part struct {
 	ID, Title, Text string
 	Facts           [][]string // two texts a line: the subject, the fact
-	Cables          *Cables
+	Cables          *figure.Cables
 	Figure          *figure.Figure
 	Table           Table
 }

@@ -52,9 +52,7 @@ func TestRepeats(t *testing.T) {
 	expect.True(t, slices.Equal(r.Missing, []string{"c"}) && slices.Equal(r.Added, []string{"control (before)"}) && len(r.Cases) == 2,
 		"missing %v, added %v, cases %v", r.Missing, r.Added, r.Cases)
 	a := figureOf(t, r, "a", "events_per_s")
-	if a.Base.Median != 10 || *a.Base.Lo != 8 || *a.Base.Hi != 12 || a.New.Median != 5 || *a.Change != -50 || !a.Significant || a.Base.N != 6 {
-		t.Errorf("a: %+v", a)
-	}
+	expect.False(t, a.Base.Median != 10 || *a.Base.Lo != 8 || *a.Base.Hi != 12 || a.New.Median != 5 || *a.Change != -50 || !a.Significant || a.Base.N != 6, "a: %+v", a)
 	expect.True(t, a.P <= 0.01 && a.P != 0 && a.Observed == compare.Repeats && a.Unsaid == "", "a: %+v", a)
 	b := figureOf(t, r, "b", "events_per_s")
 	expect.True(t, b.Base.Lo == nil && !b.Significant && *b.Change == 0 && b.P == 1, "b: %+v", b)
@@ -260,9 +258,7 @@ func TestParseCondition(t *testing.T) {
 		"events_per_s < 0%":           {"events_per_s", false, 0},
 		"events_per_s > 0%":           {"events_per_s", true, 0},
 	} {
-		if got, err := compare.ParseCondition(in); err != nil || got != want {
-			t.Errorf("%q: %+v, %v; want %+v", in, got, err, want)
-		}
+		expect.Equal(t, expect.Value(compare.ParseCondition(in))(t), want, "%q", in)
 	}
 	for in, want := range map[string]string{
 		"":                             "column 1: write a figure instead of the end; there are ratio_to_control, events_per_s, goodput_bit_per_s, measured_efficiency, barrier_wait_s",

@@ -94,9 +94,8 @@ func TestRatio(t *testing.T) {
 				got[f.Name] = f
 			}
 			f, given := got[compare.Ratio]
-			if given != (tt.unsaid != "none") || given && f.Unsaid != tt.unsaid || f.Significant != tt.ratio || got["events_per_s"].Significant != tt.events {
-				t.Errorf("%s: %+v", tt.name, c.Figures)
-			}
+			expect.False(t, given != (tt.unsaid != "none") || given && f.Unsaid != tt.unsaid || f.Significant != tt.ratio || got["events_per_s"].Significant != tt.events,
+				"%s: %+v", tt.name, c.Figures)
 			expect.True(t, c.Rejected.New == tt.rejected && len(c.LeftOut) == 0, "%s: %d rejected, left out %v", tt.name, c.Rejected.New, c.LeftOut)
 		}
 	}
@@ -364,9 +363,8 @@ func TestAccuracyWorst(t *testing.T) {
 	table.Add("dir", nil)
 	expect.MustTrue(t, !table.Valid() && len(table.Cases) == 4 && len(table.Worst) == 2, "%+v", table)
 	loads, phase := table.Worst[0], table.Worst[1]
-	if loads.Model != "loads" || loads.Cases != 1 || phase.Model != "phase" || phase.Cases != 2 || phase.Case != "far" || phase.Error > -0.09 {
-		t.Errorf("%+v", table.Worst)
-	}
+	expect.False(t, loads.Model != "loads" || loads.Cases != 1 || phase.Model != "phase" || phase.Cases != 2 || phase.Case != "far" || phase.Error > -0.09,
+		"%+v", table.Worst)
 }
 
 // What was not simulated is held against link loads, and the reason is told.

@@ -130,8 +130,7 @@ func FuzzReadKilled(f *testing.F) {
 		if !strings.HasSuffix(samples, "\n") {
 			whole = 2
 		}
-		if len(notes) != whole || len(run.Samples) >= max(1, strings.Count(samples, "\n")) || len(run.Summary.Cases) > len(run.Samples) {
-			t.Fatalf("%q: %d samples, %d cases, %q", samples, len(run.Samples), len(run.Summary.Cases), notes)
-		}
+		expect.MustFalse(t, len(notes) != whole || len(run.Samples) >= max(1, strings.Count(samples, "\n")) || len(run.Summary.Cases) > len(run.Samples),
+			"%q: %d samples, %d cases, %q", samples, len(run.Samples), len(run.Summary.Cases), notes)
 	})
 }

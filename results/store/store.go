@@ -100,17 +100,18 @@ func (f *Files) Write(r results.Record) error {
 	case results.Manifest:
 		return errors.Join(f.each((*table).flush), f.document(ManifestFile, x.Write))
 	case results.Summary:
-		err := errors.Join(f.each((*table).flush), f.failovers(x), f.document(SummaryFile, x.Write))
+		err := f.each((*table).flush)
+		if text := failoverText(x); text != nil {
+			err = errors.Join(err, f.text(fileOf(results.Failovers), text))
+		}
+		err = errors.Join(err, f.document(SummaryFile, x.Write))
 		f.judged = err == nil
 		return err
 	case results.PlanText:
 		if err := os.MkdirAll(filepath.Join(f.dir, PlansDir), 0o755); err != nil {
 			return err
 		}
-		return f.document(filepath.Join(PlansDir, url.PathEscape(x.Case)+".txt"), func(w io.Writer) error {
-			_, err := w.Write(x.Text)
-			return err
-		})
+		return f.text(filepath.Join(PlansDir, url.PathEscape(x.Case)+".txt"), x.Text)
 	}
 	t, row := f.table(results.TableOf(r)), reflect.ValueOf(r)
 	if err := t.add(row); err != nil || f.h5 == nil || t.of == results.Spans {
@@ -140,16 +141,11 @@ func (f *Files) document(name string, write func(io.Writer) error) error {
 	return atomicfile.Write(filepath.Join(f.dir, name), write)
 }
 
-// failovers makes the file of fail-overs, if there are any: summary.json has the same.
-func (f *Files) failovers(s results.Summary) error {
-	text := failoverText(s)
-	if text == nil {
-		return nil
-	}
-	return f.document(fileOf(results.Failovers), func(w io.Writer) error { _, err := w.Write(text); return err })
+func (f *Files) text(name string, text []byte) error {
+	return f.document(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }
 
-// failoverText is the file of fail-overs, nil where there are none.
+// failoverText is the file of fail-overs, nil where there are none: summary.json has the same.
 func failoverText(s results.Summary) (text []byte) {
 	for i, x := range s.Failovers() {
 		if i == 0 {

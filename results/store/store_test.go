@@ -101,8 +101,7 @@ func TestFiles(t *testing.T) {
 		err = errors.Join(err, w.Write(r))
 	}
 	expect.Must(t, errors.Join(err, w.Close()))
-	got, err := store.Read(dir)
-	expect.Must(t, err)
+	got := expect.Value(store.Read(dir))(t)
 	for i := range want.Summary.Cases[1].Failovers {
 		want.Summary.Cases[1].Failovers[i].Case = ""
 	}
@@ -233,9 +232,8 @@ func TestReadKilled(t *testing.T) {
 	for _, tt := range []struct{ cut, samples, notes int }{{0, 2, 1}, {10, 1, 2}} {
 		put(t, dir, "samples.csv", string(text[:len(text)-tt.cut]))
 		run, notes, err := store.ReadAny(dir)
-		if err != nil || len(run.Samples) != tt.samples || len(notes) != tt.notes || run.Summary.Complete || len(run.Summary.Cases) != 1 || len(run.Plans) != 2 {
-			t.Errorf("cut by %d: %+v, notes %q, %v", tt.cut, run, notes, err)
-		}
+		expect.False(t, err != nil || len(run.Samples) != tt.samples || len(notes) != tt.notes || run.Summary.Complete || len(run.Summary.Cases) != 1 || len(run.Plans) != 2,
+			"cut by %d: %+v, notes %q, %v", tt.cut, run, notes, err)
 	}
 	put(t, dir, "samples.csv", "case\n")
 	_, _, err = store.ReadAny(dir)

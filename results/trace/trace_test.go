@@ -95,9 +95,8 @@ func TestExplain(t *testing.T) {
 	}
 	expect.True(t, w.StandsOut != nil && w.StandsOut.LinkCost == w.Links[0] && math.Abs(w.StandsOut.Others) <= 1e-9, "stands out: %+v", w.StandsOut)
 	var text bytes.Buffer
-	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), "server1 to server4") {
-		t.Errorf("%v: %s", err, text.String())
-	}
+	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.Contains(t, text.String(), "server1 to server4")
 }
 
 // A fragment that waits for a link that is down makes its exchange the longest; where all pairs are
@@ -115,14 +114,12 @@ func TestExplainLongest(t *testing.T) {
 	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
 	w := expect.Value(Explain(Split(spans), c, 1, p))(t)
-	if w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil {
-		t.Errorf("%+v, %+v", w.Longest, w.StandsOut)
-	}
+	expect.False(t, w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil,
+		"%+v, %+v", w.Longest, w.StandsOut)
 	var text bytes.Buffer
 	const want = "from 6.50 s on; leaf0-spine0 went down at 7.50 s, leaf0-spine0 came back at 10.50 s.\n"
-	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "No link stands out.") {
-		t.Errorf("%v: %s", err, text.String())
-	}
+	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.Contains(t, text.String(), want, "No link stands out.")
 }
 
 // Equal traces have equal answers, to the last bit.
@@ -252,9 +249,8 @@ func TestExplainSpines(t *testing.T) {
 	expect.True(t, l.Link == "leaf0-spine1" && l.Direction == "up" && l.Pairs == 8 && w.StandsOut != nil,
 		"%+v, stands out: %+v", w.Links, w.StandsOut)
 	var text bytes.Buffer
-	if err := WriteText(&text, []*Why{w}); err != nil || !strings.Contains(text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n") {
-		t.Errorf("%v: %s", err, text.String())
-	}
+	expect.OK(t, WriteText(&text, []*Why{w}))
+	expect.Contains(t, text.String(), "250.00 ms  leaf0-spine1, leaf2-spine1\n")
 }
 
 // Without phases, the pair that is slower than the others is named, and no path without a

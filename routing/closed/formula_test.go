@@ -100,8 +100,7 @@ func TestFormulas(t *testing.T) {
 // All shifts at once give what they give one by one, on good and bad routes.
 func TestAllShifts(t *testing.T) {
 	g := network.PGFT{M: []int{4, 2, 4}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}
-	n, err := g.Build(0)
-	expect.Must(t, err)
+	n := expect.Value(g.Build(0))(t)
 	worst := 0
 	for seed := range uint64(10) {
 		net := n

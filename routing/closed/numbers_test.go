@@ -69,8 +69,7 @@ func shuffle(n *network.Network, rng *rand.Rand) (*network.Network, []network.No
 // A shuffled tree is routed without contention for shifts of the hosts' numbers.
 func TestShuffledHasNoContention(t *testing.T) {
 	n, _ := shuffle(build(t, network.PGFT{M: []int{4, 2, 8}, W: []int{1, 2, 4}, P: []int{1, 2, 1}}), rand.New(rand.NewPCG(3, 8)))
-	tables, err := Dmodc(n, Options{})
-	expect.Must(t, err)
+	tables := expect.Value(Dmodc(n, Options{}))(t)
 	d := numbersOf(n)
 	at := make([]network.Node, len(d))
 	for h, x := range d {

@@ -64,8 +64,7 @@ func TestLive(t *testing.T) {
 	Need(t)
 	t.Parallel()
 	n, roots := tree(t, 0)
-	l, err := Start(t.Context(), n, "minhop", roots)
-	expect.Must(t, err)
+	l := expect.Value(Start(t.Context(), n, "minhop", roots))(t)
 	defer l.Close()
 	end := network.End{Node: n.Switch(0), Port: 3}
 	for _, step := range []struct {
@@ -135,8 +134,7 @@ func TestKilled(t *testing.T) {
 	expect.Must(t, errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(filepath.Join(dir, "opensm"), []byte(endless), 0o700)))
 	up, err := os.OpenFile(pipe, os.O_RDWR|syscall.O_NONBLOCK, 0) // does not wait for a writer
 	expect.Must(t, err)
-	end, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	expect.Must(t, err)
+	end := expect.Value(os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
 	defer end.Close()
 	self := exec.Command("/proc/self/exe", "-test.run=^TestKilled$")
 	self.Env = append(os.Environ(), routes+"=1", "PATH="+dir+":"+os.Getenv("PATH"), "TMPDIR="+dir)

@@ -71,8 +71,7 @@ func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.N
 func (r reference) load(t testing.TB) *lft.Tables {
 	t.Helper()
 	dir := filepath.Join("testdata", r.Topo, r.Scen)
-	b, err := os.ReadFile(filepath.Join(dir, "down.txt"))
-	expect.Must(t, err)
+	b := expect.Value(os.ReadFile(filepath.Join(dir, "down.txt")))(t)
 	var down []string
 	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {
 		if l != "" {

@@ -63,8 +63,7 @@ func TestReadFiles(t *testing.T) {
 	defer lids.Close()
 	n := parseNetwork(t, "FT(2;4,8)", 0)
 	four := expect.Value(netfile.ReadGUID2LID(lids, n))(t)
-	cut, err := four.Degrade([]string{"s1_0/5"})
-	expect.Must(t, err)
+	cut := expect.Value(four.Degrade([]string{"s1_0/5"}))(t)
 	for _, c := range []struct {
 		file, back string
 		n          *network.Network
@@ -163,9 +162,7 @@ func TestReadJSONErrors(t *testing.T) {
 		{"{", "{,", "routes: invalid character"},
 	} {
 		text := strings.Replace(b.String(), c.old, c.new, 1)
-		if _, err := lft.Read(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s for %s: %v\nwant %s", c.new, c.old, err, c.want)
-		}
+		expect.Error(t, expect.Err(lft.Read(strings.NewReader(text), n)), c.want)
 	}
 }
 

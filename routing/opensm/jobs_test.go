@@ -217,9 +217,7 @@ func TestOrderOfDestinations(t *testing.T) {
 		got = append(got, d.host)
 	}
 	// the job of three, the job of two; the job at one switch is none; storage, others
-	if want := []network.Node{1, 5, 9, 0, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15, 2, 3}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.Equal(t, got, []network.Node{1, 5, 9, 0, 4, 6, 7, 8, 10, 11, 12, 13, 14, 15, 2, 3}, "got")
 }
 
 // TestSARRoutesAll: all routes reach and are shortest, whatever jobs there are,
@@ -276,9 +274,7 @@ func TestLanesOfJobs(t *testing.T) {
 func TestBadPlacement(t *testing.T) {
 	n := parse(t, "FT(2;4,4)", 0)
 	for _, p := range []Placement{{Jobs: [][]network.Node{{0, 16}}}, {IO: []network.Node{-1}}, {Other: []network.Node{99}}} {
-		if _, err := Jobs(n, p, 0); err == nil || !strings.Contains(err.Error(), "is not one of 16 hosts") {
-			t.Errorf("%+v: %v", p, err)
-		}
+		expect.Error(t, expect.Err(Jobs(n, p, 0)), "is not one of 16 hosts")
 	}
 }
 

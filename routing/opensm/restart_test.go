@@ -2,7 +2,6 @@ package opensm
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -282,21 +281,16 @@ func distanceTables(n *network.Network) map[network.Node]map[network.Node]int {
 // Saved ones serve until a switch is missing.
 func TestCachedRoots(t *testing.T) {
 	whole := build(t, references["ft2_4_8"], 0)
-	tables, err := UpDown.Route(whole, nil)
-	expect.Must(t, err)
+	tables := expect.Value(UpDown.Route(whole, nil))(t)
 	saved := saveAndLoad(t, tables)
 	lost := []network.End{{Node: whole.Switch(0), Port: 5}, {Node: whole.Switch(1), Port: 6}, {Node: whole.Switch(2), Port: 7}, {Node: whole.Switch(3), Port: 8}}
 	n := without(t, whole, lost...)
-	if _, err := UpDown.Route(n, nil); !errors.Is(err, errNoRoots) {
-		t.Fatalf("%v, want %v", err, errNoRoots)
-	}
+	expect.Is(t, expect.Err(UpDown.Route(n, nil)), errNoRoots)
 	got, is, err := UpDown.Restart(n, nil, saved)
 	expect.MustTrue(t, err == nil && !is.Roots && len(got.Roots) == 4, "%+v, %v", is, err)
 	want := expect.Value(UpDown.After(n, top(n, references["ft2_4_8"]), tables))(t)
 	same(t, got, want)
-	if _, _, err := UpDown.Restart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got)); !errors.Is(err, errNoRoots) {
-		t.Errorf("a switch is missing: %v, want %v", err, errNoRoots)
-	}
+	expect.Is(t, expect.Err2(UpDown.Restart(without(t, n, network.End{Node: n.Switch(7)}), nil, saveAndLoad(t, got))), errNoRoots)
 }
 
 // between returns a random cable between two switches.

@@ -34,7 +34,7 @@ func (s *search) from(root int32, itself bool) {
 	}
 	s.order = s.order[:0]
 	s.begin(root, itself)
-	for s.heap.len() > 0 {
+	for len(s.heap.item) > 0 {
 		v := s.heap.pop()
 		s.order = append(s.order, v)
 		s.relax(v)
@@ -108,8 +108,6 @@ type heap struct {
 }
 
 const arity = 4
-
-func (h *heap) len() int { return len(h.item) }
 
 // fill adds 0..n-1 in order, with one key.
 func (h *heap) fill(n int, key uint64) {

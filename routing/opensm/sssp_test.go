@@ -146,9 +146,7 @@ func TestLanes(t *testing.T) {
 	n := parse(t, "FT(2;4,8)", 0)
 	for lanes := 1; lanes <= lft.MaxLanes; lanes++ {
 		tables, err := DFSSSP(n, lanes)
-		if err != nil || tables.Lanes() != lanes || tables.Engine != "dfsssp" {
-			t.Errorf("%d lanes, want %d: %v", tables.Lanes(), lanes, err)
-		}
+		expect.False(t, err != nil || tables.Lanes() != lanes || tables.Engine != "dfsssp", "%d lanes, want %d: %v", tables.Lanes(), lanes, err)
 	}
 	for _, lanes := range []int{-1, 0, lft.MaxLanes + 1} {
 		expect.True(t, expect.Err(DFSSSP(n, lanes)) != nil, "%d lanes", lanes)
@@ -312,9 +310,7 @@ func TestLanesOfOpenSM(t *testing.T) {
 			same(t, r.tables, res.Tables)
 			want := integers(needed, res.Log)
 			expect.True(t, slices.Equal([]int{r.needed}, want), "needs %d lanes, OpenSM %v", r.needed, want)
-			if want := integers(perLane, before.FindString(res.Log)); !slices.Equal(r.perLane, want) {
-				t.Errorf("routes per lane %v, OpenSM %v", r.perLane, want)
-			}
+			expect.Equal(t, integers(perLane, before.FindString(res.Log)), r.perLane, "routes per lane")
 		})
 	}
 }

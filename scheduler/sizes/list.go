@@ -48,7 +48,7 @@ func (l *lister) run(now int64, p priority) int64 {
 			l.saved.assign(&l.state)
 		}
 		for now = next; len(l.ends) > 0 && l.ends[0].rank == now; {
-			l.end(l.ends.pop().id)
+			l.end(l.ends.Pop().id)
 		}
 		l.start(now)
 		if l.hopeless {
@@ -154,7 +154,7 @@ func (l *lister) begin(now int64) {
 		l.dirty[d] = l.dirty[d][:0]
 	}
 	for len(l.queue) > 0 {
-		c := l.queue.pop()
+		c := l.queue.Pop()
 		d, i := int(c.id%2), c.id/2
 		if !l.ready(d, i) {
 			continue
@@ -177,7 +177,7 @@ func (l *lister) consider(d int, i int32) {
 	l.looks++
 	for e := l.old; e < len(l.layers); e++ {
 		if j, score := l.partner(d, e, int(i)); j >= 0 {
-			l.queue.push(entry{-score - 4*l.side[d].togo[i], 2*i + int32(d), int32(j), int32(e)})
+			l.queue.Push(entry{-score - 4*l.side[d].togo[i], 2*i + int32(d), int32(j), int32(e)})
 			return
 		}
 	}
@@ -368,7 +368,7 @@ func (l *lister) place(now int64, e, i, j int) {
 	}
 	for l.wait[e]--; l.old < len(l.wait) && l.wait[l.old] == 0; l.old++ {
 	}
-	l.ends.push(entry{rank: now + n, id: int32(len(l.placed))})
+	l.ends.Push(entry{rank: now + n, id: int32(len(l.placed))})
 	l.placed = append(l.placed, placed{now, uint16(i), uint16(j), pathOf(path), uint16(e)})
 }
 

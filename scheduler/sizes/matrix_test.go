@@ -113,7 +113,5 @@ func TestExchange(t *testing.T) {
 			expect.Equal(t, m.Size(src, dst), want, "%d to %d: bytes", src, dst)
 		}
 	}
-	if _, err := sizes.Exchange(tree, func(uint64, int) int { return -1 }, 0); err == nil {
-		t.Error("a fragment of -1 bytes is accepted")
-	}
+	expect.True(t, expect.Err(sizes.Exchange(tree, func(uint64, int) int { return -1 }, 0)) != nil, "a fragment of -1 bytes is accepted")
 }

@@ -135,8 +135,7 @@ func TestUnreachable(t *testing.T) {
 	_, err := sizes.Make(tr, draw(t, tr, "equal", 1), sizes.Options{})
 	u, ok := errors.AsType[*topology.UnreachableError](err)
 	expect.True(t, ok && *u == (topology.UnreachableError{A: 0, B: 1}), "error %v", err)
-	m, err := sizes.NewMatrix(tr)
-	expect.Must(t, err)
+	m := expect.Value(sizes.NewMatrix(tr))(t)
 	expect.True(t, expect.Err(sizes.Make(tr, m, sizes.Options{})) != nil, "a plan for no bytes")
 	if err := m.Set(0, 4, 9); err != nil { // leaves 0 and 2 share spine1
 		t.Fatal(err)

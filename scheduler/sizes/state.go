@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"evbench/internal/heap"
 	"evbench/scheduler"
 	"evbench/topology"
 )
@@ -46,24 +47,24 @@ type shape struct {
 // A choice is what decides which fragment starts next.
 type choice struct {
 	p        priority
-	looks    int        // servers considered, in all schedules
-	limit    int64      // in the end every port is free before that
-	hopeless bool       // the schedule in the making is not
-	hold     int64      // what has less to go, at ports and links, waits for those that have more
-	wake     int64      // the most that a server has to go that waits for that
-	dirty    [2][]int32 // servers to look at again
-	mark     [2][]bool  // whether a server is among them
-	queue    heap       // candidates
+	looks    int              // servers considered, in all schedules
+	limit    int64            // in the end every port is free before that
+	hopeless bool             // the schedule in the making is not
+	hold     int64            // what has less to go, at ports and links, waits for those that have more
+	wake     int64            // the most that a server has to go that waits for that
+	dirty    [2][]int32       // servers to look at again
+	mark     [2][]bool        // whether a server is among them
+	queue    heap.Heap[entry] // candidates
 }
 
 // A state is a schedule in the making.
 type state struct {
 	placed []placed
-	wait   []int     // fragments not yet started, by layer
-	old    int       // the first layer that has some
-	quota  []float64 // by leaf, leaf and spine, what is left of the shares
-	ends   heap      // of fragments under way, and of late resources
-	side   [2]side   // sending, receiving
+	wait   []int            // fragments not yet started, by layer
+	old    int              // the first layer that has some
+	quota  []float64        // by leaf, leaf and spine, what is left of the shares
+	ends   heap.Heap[entry] // of fragments under way, and of late resources
+	side   [2]side          // sending, receiving
 }
 
 // A resource is a link in one direction, or the port of a server.
@@ -212,7 +213,7 @@ func (l *lister) occupy() {
 
 // await notes when a resource is free. Ends of resources have negative numbers.
 func (l *lister) await(end int64, r resource) {
-	l.fresh.ends.push(entry{rank: end, id: ^int32(len(l.late))})
+	l.fresh.ends.Push(entry{rank: end, id: ^int32(len(l.late))})
 	l.late = append(l.late, r)
 }
 

@@ -50,8 +50,7 @@ func occupied(tr *topology.Tree, x sizes.Piece) []topology.Wire {
 // never below the bound of one exchange, nor of all together.
 func TestWindow(t *testing.T) {
 	windows(t, 200, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		p, err := sizes.MakeWindow(tr, window, o)
-		expect.Must(t, err)
+		p := expect.Value(sizes.MakeWindow(tr, window, o))(t)
 		type fragment struct{ exchange, src, dst int }
 		sent, until, last := map[fragment]int64{}, map[topology.Wire]int64{}, int64(0)
 		for x := range p.Pieces() {
@@ -127,9 +126,8 @@ func (r *run) window(t *testing.T, name string, p *sizes.Plan, begin int64, long
 			if of.Back > 0 {
 				from = r.ends[len(r.ends)-int(of.Back)]
 			}
-			if slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src) {
-				t.Fatalf("%s: piece %d waits for %+v", name, k, tokens)
-			}
+			expect.MustFalse(t, slices.Contains(tokens[:n], of) || (of.Take < 0) != (of.Back > 0) || of.Back == 0 && (int(of.Piece) >= k || pieces[of.Piece].Src == x.Src),
+				"%s: piece %d waits for %+v", name, k, tokens)
 			start = max(start, from[of.Piece])
 		}
 		end := start + long(x)

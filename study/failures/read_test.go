@@ -270,9 +270,7 @@ func TestReadIsBounded(t *testing.T) {
 		if l, err := read(strings.NewReader(text), name, 20); err != nil || len(l.records) != 20 {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := read(strings.NewReader(text), name, 19); err == nil || !strings.Contains(err.Error(), "more than 19 changes of ports") {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Error(t, expect.Err(read(strings.NewReader(text), name, 19)), "more than 19 changes of ports")
 	}
 	_, err := Read(io.MultiReader(strings.NewReader(rows+"\""), zeros{}), "open quote")
 	expect.True(t, err != nil && strings.Contains(err.Error(), "open quote:22: a row of more than 1048576 bytes"), "%v", err)

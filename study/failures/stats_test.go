@@ -70,9 +70,8 @@ func TestTogether(t *testing.T) {
 		}
 		observed := testSpan.Seconds() - float64(to-from)
 		mtbf := (observed*32 - downS) / float64(len(kept))
-		if g.Raw.MostDown != most || math.Abs(g.Raw.DownS-downS) > 1e-6 || math.Abs(g.Raw.MTBFS-mtbf) > 1e-6 || g.Raw.Failures != len(kept) {
-			t.Fatalf("seed %d: most %d, down %g, MTBF %g; want %d, %g, %g", seed, g.Raw.MostDown, g.Raw.DownS, g.Raw.MTBFS, most, downS, mtbf)
-		}
+		expect.MustFalse(t, g.Raw.MostDown != most || math.Abs(g.Raw.DownS-downS) > 1e-6 || math.Abs(g.Raw.MTBFS-mtbf) > 1e-6 || g.Raw.Failures != len(kept),
+			"seed %d: most %d, down %g, MTBF %g; want %d, %g, %g", seed, g.Raw.MostDown, g.Raw.DownS, g.Raw.MTBFS, most, downS, mtbf)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/internal/hostlist"
 	"evbench/routing/lft"
 	"evbench/topology/network"
 )
@@ -41,9 +40,7 @@ func TestReadRefuses(t *testing.T) {
 		"1 n[0-700000]\n2 n[0-700000]": "line 2: more than 1048576 nodes in all jobs",
 		strings.Repeat("x", 16<<20+1):  "line 1: bufio.Scanner: token too long",
 	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %s", hostlist.Short(text), err, want)
-		}
+		expect.Error(t, expect.Err(Read(strings.NewReader(text))), want)
 	}
 }
 
@@ -58,8 +55,7 @@ func TestDiff(t *testing.T) {
 }
 
 func TestClasses(t *testing.T) {
-	c, err := ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9"))
-	expect.Must(t, err)
+	c := expect.Value(ReadClasses(strings.NewReader("io: nfs[1-2],mds*\nOther: login?,*-gw\ncompute: mds9")))(t)
 	for name, want := range map[string]nodeClass{
 		"nfs1": ioNode, "nfs3": computeNode, "mds1": ioNode, "mds9": computeNode, "login1": otherNode, "login10": computeNode, "a-gw": otherNode,
 	} {
@@ -69,9 +65,7 @@ func TestClasses(t *testing.T) {
 	for text, want := range map[string]string{
 		"disk: a": "no line begins so", "io": "a name is missing", "io: a\nother: a": "line 2: a is in class io and in class other",
 	} {
-		if _, err := ReadClasses(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %s", text, err, want)
-		}
+		expect.Error(t, expect.Err(ReadClasses(strings.NewReader(text))), want)
 	}
 }
 

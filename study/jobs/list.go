@@ -77,7 +77,7 @@ func parseLine(line string) (id string, nodes []string, err error) {
 	switch {
 	case id == "" || hostlist.Check(id, maxID) != nil:
 		return "", nil, fmt.Errorf("%q: a line is \"job: node,node\" or \"job nodes\"", hostlist.Short(line))
-	case rest == "" || rest == "(null)" || rest == "N/A" || header(line):
+	case rest == "" || rest == "(null)" || rest == "N/A" || slices.Equal(strings.Fields(line), []string{"JOBID", "NODELIST"}): // the last is what squeue heads its list with
 		return id, nil, nil
 	}
 	nodes, err = hostlist.Expand(rest)
@@ -85,11 +85,6 @@ func parseLine(line string) (id string, nodes []string, err error) {
 		return "", nil, fmt.Errorf("job %s: %w", hostlist.Short(id), err)
 	}
 	return id, nodes, nil
-}
-
-// header recognises squeue's first line without -h.
-func header(line string) bool {
-	return slices.Equal(strings.Fields(line), []string{"JOBID", "NODELIST"})
 }
 
 // Write writes a list that Read reads.

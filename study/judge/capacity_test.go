@@ -221,9 +221,8 @@ func TestWords(t *testing.T) {
 		{Words{Result: graph}, 2, 1, 0},
 	} {
 		in, err := readWords(t, x.words)
-		if err != nil || len(in.Hosts.Nodes) != x.hosts || in.Hosts.Slots != x.slots || in.Rate != x.rate || (in.Result != nil) != (x.words.Result != "") {
-			t.Errorf("%+v: %+v, %v", x.words, in, err)
-		}
+		expect.False(t, err != nil || len(in.Hosts.Nodes) != x.hosts || in.Hosts.Slots != x.slots || in.Rate != x.rate || (in.Result != nil) != (x.words.Result != ""),
+			"%+v: %+v, %v", x.words, in, err)
 	}
 	for want, w := range map[string]Words{
 		"--format":              {Format: "text"},

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"evbench/internal/show"
-	"evbench/report/html"
+	"evbench/report/figure"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/scheduler"
@@ -67,7 +67,7 @@ type Verdict struct {
 	Notes    []string  `json:"notes,omitempty"`
 
 	exchange
-	drawing  *html.Cables // nil: notDrawn says why
+	drawing  *figure.Cables // nil: notDrawn says why
 	notDrawn error
 }
 

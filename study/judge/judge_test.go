@@ -251,9 +251,7 @@ func TestReadHosts(t *testing.T) {
 		"SLURM_JOB_NODELIST=h[0-2]\nSLURM_TASKS_PER_NODE=two\n":          "tasks of nodes",
 		" Data for node: h9\tNum slots: 4\tMax slots: 0\tNum procs: 3\n": "line 1: host h9 is not in the network",
 	} {
-		if h, err := network.ReadJob(strings.NewReader(text), n); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %+v, error %v, want %q", text, h, err, want)
-		}
+		expect.Error(t, expect.Err(network.ReadJob(strings.NewReader(text), n)), want)
 	}
 }
 
@@ -280,8 +278,7 @@ func TestHostNames(t *testing.T) {
 }
 
 func FuzzReadHosts(f *testing.F) {
-	n, err := network.Parse("FT(2;2,4)", 0)
-	expect.Must(f, err)
+	n := expect.Value(network.Parse("FT(2;2,4)", 0))(f)
 	f.Add("h3 slots=2\nh1 slots=2\n")
 	f.Add("h[0-7]:3\n")
 	f.Add(mpirunMap)

@@ -122,21 +122,21 @@ func (v *Verdict) tablesPart() html.Part {
 
 // drawing returns the network by levels, with the dead cables between its switches, too. A network
 // without levels is an error.
-func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*html.Cables, error) {
+func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (*figure.Cables, error) {
 	levels, err := network.Ranks(f.whole, roots)
 	if err != nil {
 		return nil, err
 	}
-	d := &html.Cables{Unit: v.unit}
-	at := make([]html.Place, f.whole.Nodes())
+	d := &figure.Cables{Unit: v.unit, Hosts: "hosts"}
+	at := make([]figure.Place, f.whole.Nodes())
 	for i := range f.whole.Switches() {
 		s := f.whole.Switch(i)
 		level := max(0, levels[s]-1)
 		for len(d.Levels) <= level {
 			d.Levels = append(d.Levels, nil)
 		}
-		at[s] = html.Place{Level: level, Index: len(d.Levels[level])}
-		d.Levels[level] = append(d.Levels[level], html.Switch{Name: f.name(s)})
+		at[s] = figure.Place{Level: level, Index: len(d.Levels[level])}
+		d.Levels[level] = append(d.Levels[level], figure.Switch{Name: f.name(s)})
 	}
 	for _, h := range f.hosts.Nodes {
 		p := at[f.net.Leaf(h).Node]
@@ -153,7 +153,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		if levels[c.A.Node] > levels[c.B.Node] {
 			c.A, c.B = c.B, c.A
 		}
-		k := html.Cable{
+		k := figure.Cable{
 			Low: at[c.A.Node], High: at[c.B.Node], Up: float64(routes[c.A]), Down: float64(routes[c.B]), Slow: f.slow[c.A] > 0,
 			Dead: c.A.Port == 0 || f.net.At(c.A.Node, int(c.A.Port)) != c.B, Deciding: deciding[c.A] || deciding[c.B],
 		}
@@ -174,7 +174,7 @@ func (f *fabric) drawing(v *Verdict, roots []network.Node, b *scheduler.Bound) (
 		d.Most = max(d.Most, k.Up, k.Down)
 		d.Cables = append(d.Cables, k)
 	}
-	slices.SortStableFunc(d.Cables, func(a, b html.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
+	slices.SortStableFunc(d.Cables, func(a, b figure.Cable) int { return cmp.Or(a.Low.Compare(b.Low), a.High.Compare(b.High)) })
 	d.Words = strings.Replace(drawingWords(d.Cables, v.Tables != nil), "more routes", "more "+v.unit, 1)
 	return d, nil
 }
@@ -202,7 +202,7 @@ func (f *fabric) cable(l topology.Link) network.Cable {
 	return network.Cable{A: network.End{Node: f.places.Node(low.Switch)}, B: network.End{Node: f.places.Node(high.Switch)}}
 }
 
-func drawingWords(cables []html.Cable, routes bool) string {
+func drawingWords(cables []figure.Cable, routes bool) string {
 	dead, slow, deciding := 0, 0, 0
 	for _, k := range cables {
 		if k.Dead {

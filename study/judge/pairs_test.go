@@ -47,8 +47,7 @@ func measured(t *testing.T, tables *lft.Tables, factor func(network.End) float64
 func TestPairsNameTheLink(t *testing.T) {
 	in := input(t, "FT(2;4,6)", "dmodc")
 	n := in.Net
-	f, err := newFabric(in.Whole, in.Net, in.Hosts)
-	expect.Must(t, err)
+	f := expect.Value(newFabric(in.Whole, in.Net, in.Hosts))(t)
 	for _, c := range n.Cables() {
 		for _, slow := range []network.End{c.A, c.B} {
 			in.Result = measured(t, in.Tables, func(e network.End) float64 {

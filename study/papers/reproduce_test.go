@@ -230,9 +230,8 @@ func TestShiftByPosition(t *testing.T) {
 	n := newRoutedTree(o)
 	p := n.over(n.tree, n.ftree)
 	c := p.Cost(func(_, _ int) float64 { return 1 }, 1)
-	if p.Phases() != 359 || c.Duration != 359 || c.Ideal != 325 || p.Messages() != 326*325 {
-		t.Errorf("%d phases, duration %g, ideal %g, %d messages", p.Phases(), c.Duration, c.Ideal, p.Messages())
-	}
+	expect.False(t, p.Phases() != 359 || c.Duration != 359 || c.Ideal != 325 || p.Messages() != 326*325,
+		"%d phases, duration %g, ideal %g, %d messages", p.Phases(), c.Duration, c.Ideal, p.Messages())
 }
 
 func TestCSVAndJSON(t *testing.T) {
@@ -271,9 +270,7 @@ func TestStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, name := range []string{"fig4.5", "fig4.7", "fig5.9", "fig5.11", "fig5.13", "fig6.5", "dmodc5", "dmodc-risk", "qft2", "qft3"} {
-		if _, err := Make(ctx, name, Options{Seed: 1, Quick: true}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.Is(t, expect.Err(Make(ctx, name, Options{Seed: 1, Quick: true})), context.Canceled)
 	}
 	expect.Error(t, expect.Err(Make(ctx, "fig9.9", Options{})), `no figure "fig9.9"; there are all, fig4.1`)
 }

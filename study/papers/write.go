@@ -113,7 +113,7 @@ func (r *Row) lines(paper string) [][]string {
 	var out [][]string
 	for _, s := range r.Stated {
 		ours := r.Value(s.Of)
-		out = append(out, []string{r.Label, r.Series, r.Unit, number(ours), r.spread(s.Of), number(s.Value), difference(ours, s.Value), strings.TrimLeft(strings.TrimPrefix(s.Where, paper), ", ")})
+		out = append(out, []string{r.Label, r.Series, r.Unit, number(ours), r.spread(s.Of), number(s.Value), fmt.Sprintf("%+.1f %%", percent(ours, s.Value)), strings.TrimLeft(strings.TrimPrefix(s.Where, paper), ", ")})
 	}
 	return out
 }
@@ -125,8 +125,6 @@ func (r *Row) spread(of Statistic) string {
 	}
 	return fmt.Sprintf("%s, %s..%s", of, number(r.Value(Min)), number(r.Value(Max)))
 }
-
-func difference(ours, stated float64) string { return fmt.Sprintf("%+.1f %%", percent(ours, stated)) }
 
 // percent is the distance of ours from the stated number; nothing is 0 % from nothing.
 func percent(ours, stated float64) float64 {

@@ -172,9 +172,8 @@ func TestLHCbLog(t *testing.T) {
 	}
 	l := FromFailures(tree, h, fs)
 	w, _ := l.worst()
-	if l.Skipped != 0 || l.Failures != 2056 || w.failures != 861 || math.Abs(w.down.Seconds()/6.1e5-1) > 0.02 || l.Span < 59*day || l.Span > 62*day {
-		t.Errorf("%d of %d skipped, worst %+v, span %s", l.Skipped, l.Failures, w, l.Span)
-	}
+	expect.False(t, l.Skipped != 0 || l.Failures != 2056 || w.failures != 861 || math.Abs(w.down.Seconds()/6.1e5-1) > 0.02 || l.Span < 59*day || l.Span > 62*day,
+		"%d of %d skipped, worst %+v, span %s", l.Skipped, l.Failures, w, l.Span)
 	april16 := 0
 	for _, f := range fs {
 		if h.Links[f.Link].Name == w.link.String() && f.Down.Format(time.DateOnly) == "2024-04-16" {

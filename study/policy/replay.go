@@ -24,13 +24,13 @@
 package policy
 
 import (
-	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"evbench/failover"
+	"evbench/internal/heap"
 	"evbench/topology"
 )
 
@@ -70,26 +70,15 @@ type due struct {
 	do    func() error
 }
 
-type schedule []due
-
-func (a schedule) Len() int { return len(a) }
-func (a schedule) Less(i, j int) bool {
-	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].order < a[j].order
-}
-func (a schedule) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
-func (a *schedule) Push(x any)   { *a = append(*a, x.(due)) }
-func (a *schedule) Pop() any {
-	last := (*a)[len(*a)-1]
-	*a = (*a)[:len(*a)-1]
-	return last
-}
+// Before orders what is due.
+func (d due) Before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
 
 type replayer struct {
 	o        options
 	m        *failover.Machine
 	timeline *Timeline
 	now      time.Duration
-	schedule schedule
+	schedule heap.Heap[due]
 	planned  int // that were ever on the schedule
 
 	down   counts // in truth
@@ -143,7 +132,7 @@ func replay(p failover.Policy, l Log, o options) (*Timeline, error) {
 
 func (r *replayer) at(when time.Duration, do func() error) int {
 	r.planned++
-	heap.Push(&r.schedule, due{when, r.planned, do})
+	r.schedule.Push(due{when, r.planned, do})
 	return r.planned
 }
 
@@ -160,7 +149,7 @@ func (r *replayer) play(span time.Duration) error {
 				return err
 			}
 		case !tick && len(r.schedule) > 0 && r.schedule[0].at < span:
-			next := heap.Pop(&r.schedule).(due)
+			next := r.schedule.Pop()
 			r.now = next.at
 			if err := next.do(); err != nil {
 				return err

@@ -190,7 +190,7 @@ func Spraying(ctx context.Context, o SprayingOptions, give func(SprayingFigure) 
 		Put: func(i int, r draws) error {
 			x := all.items[i]
 			all.figures[x.figure].runs[x.draw] = &r
-			for ; next < len(all.figures) && all.figures[next].ready(); next++ {
+			for ; next < len(all.figures) && !slices.Contains(all.figures[next].runs, nil); next++ {
 				if err := give(all.figures[next].sum()); err != nil {
 					return err
 				}
@@ -286,10 +286,6 @@ func (g *sprayed) tell(work string) {
 		g.told[work] = true
 		g.Progress(work)
 	}
-}
-
-func (f *sprayedFigure) ready() bool {
-	return !slices.Contains(f.runs, nil)
 }
 
 // sum returns the figure over all draws.

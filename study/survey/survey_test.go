@@ -80,10 +80,8 @@ func TestCountModelAgainstTheListing(t *testing.T) {
 				for _, r := range rows {
 					reduced := expect.Value(survey.Reduced(healthy, r.Reduction, r.All))(t)
 					ls, bo := listing(reduced, scheduler.LinearShift(healthy)), listing(reduced, scheduler.BandwidthOptimal(healthy))
-					if r.LinearShift != ls || r.BandwidthOptimal != bo {
-						t.Fatalf("%s %v, reduction %d, all %v: %d and %d, want %d and %d",
-							healthy.Notation(), fill, r.Reduction, r.All, r.LinearShift, r.BandwidthOptimal, ls, bo)
-					}
+					expect.MustFalse(t, r.LinearShift != ls || r.BandwidthOptimal != bo,
+						"%s %v, reduction %d, all %v: %d and %d, want %d and %d", healthy.Notation(), fill, r.Reduction, r.All, r.LinearShift, r.BandwidthOptimal, ls, bo)
 				}
 			}
 		}

@@ -221,13 +221,10 @@ func TestWhatIfStops(t *testing.T) {
 	for _, g := range r.Groups {
 		done += g.Done
 	}
-	if !r.Incomplete || done < 10 || done > 11 || int64(done) != last.Load() {
-		t.Errorf("incomplete %v, %d done, %d told", r.Incomplete, done, last.Load())
-	}
+	expect.False(t, !r.Incomplete || done < 10 || done > 11 || int64(done) != last.Load(), "incomplete %v, %d done, %d told", r.Incomplete, done, last.Load())
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "INCOMPLETE") {
-		t.Errorf("%v: %s", err, b.String())
-	}
+	expect.OK(t, r.WriteText(&b))
+	expect.Contains(t, b.String(), "INCOMPLETE")
 }
 
 func TestWhatIfRefuses(t *testing.T) {

@@ -115,9 +115,7 @@ func TestGUID2LIDRefuses(t *testing.T) {
 		{"0x0002c90300000001", "x", "line 1: \"x\" is not a GUID"},
 		{"0x0002c90300000011", "0x0002c90300000001", "line 3: port GUID 0x0002c90300000001 is given twice; first on line 1"},
 	} {
-		if _, err := netfile.ReadGUID2LID(strings.NewReader(strings.Replace(good, c.old, c.new, 1)), n); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s -> %s: error %v, want %q", c.old, c.new, err, c.want)
-		}
+		expect.Error(t, expect.Err(netfile.ReadGUID2LID(strings.NewReader(strings.Replace(good, c.old, c.new, 1)), n)), c.want)
 	}
 }
 
@@ -189,9 +187,8 @@ func report(n *network.Network, slow string) string {
 func TestReadPorts(t *testing.T) {
 	want := parse(t, "FT(2;3,4)", 0, "leaf1-spine2")
 	n := read(t, "# a comment\n"+report(want, "s1_0/5"))
-	if n.Hosts() != want.Hosts() || n.Switches() != want.Switches() || len(n.Cables()) != len(want.Cables()) {
-		t.Fatalf("%d hosts, %d switches, %d cables", n.Hosts(), n.Switches(), len(n.Cables()))
-	}
+	expect.MustFalse(t, n.Hosts() != want.Hosts() || n.Switches() != want.Switches() || len(n.Cables()) != len(want.Cables()),
+		"%d hosts, %d switches, %d cables", n.Hosts(), n.Switches(), len(n.Cables()))
 	for i, c := range n.Cables() {
 		rate := 200e9
 		if n.EndName(c.A) == "s1_0/5" {
@@ -228,9 +225,7 @@ func TestReadPortsRefuses(t *testing.T) {
 // at SDR among those at EDR, is the same network with the same rates.
 func TestReadSlow(t *testing.T) {
 	n, report := read(t, text(t, "ft2_4_4_slow.txt.gz")), read(t, text(t, "ft2_4_4_slow.ports.gz"))
-	if len(n.Cables()) != 32 || len(report.Cables()) != 32 {
-		t.Fatalf("%d and %d cables", len(n.Cables()), len(report.Cables()))
-	}
+	expect.MustFalse(t, len(n.Cables()) != 32 || len(report.Cables()) != 32, "%d and %d cables", len(n.Cables()), len(report.Cables()))
 	for i, c := range n.Cables() {
 		rate := 100e9
 		switch n.CableName(c) {

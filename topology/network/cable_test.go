@@ -15,9 +15,7 @@ import (
 func TestCables(t *testing.T) {
 	n := build(t, "PGFT(2;4,3;1,2;1,2)")
 	all := n.Cables()
-	if len(all) != 12+3*2*2 || len(n.SwitchCables()) != 12 {
-		t.Errorf("%d cables, %d between switches", len(all), len(n.SwitchCables()))
-	}
+	expect.False(t, len(all) != 12+3*2*2 || len(n.SwitchCables()) != 12, "%d cables, %d between switches", len(all), len(n.SwitchCables()))
 	for _, c := range all {
 		expect.True(t, n.At(c.A.Node, int(c.A.Port)) == c.B && n.At(c.B.Node, int(c.B.Port)) == c.A, "%v is no cable", c)
 	}
@@ -48,14 +46,11 @@ func TestDegrade(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if dead := len(n.Cables()) - len(d.Cables()); dead != c.dead {
-			t.Errorf("%s: %d dead cables, want %d", c.down, dead, c.dead)
-		}
+		expect.Equal(t, len(n.Cables())-len(d.Cables()), c.dead, "%s: dead cables", c.down)
 	}
 	d := expect.Value(n.Degrade([]string{"leaf0-spine0"}))(t)
-	if d.At(n.Switch(0), 5).Node != network.NoNode || d.At(n.Switch(8), 1).Node != network.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8) {
-		t.Error("the dead cable is not dead at both ends, or not alive in the network it came from")
-	}
+	expect.False(t, d.At(n.Switch(0), 5).Node != network.NoNode || d.At(n.Switch(8), 1).Node != network.NoNode || n.At(n.Switch(0), 5).Node != n.Switch(8),
+		"the dead cable is not dead at both ends, or not alive in the network it came from")
 	expect.True(t, n.Without(nil, []network.Node{n.Switch(9)}).Isolated(n.Switch(9)), "s2_1 has cables")
 }
 
@@ -93,8 +88,7 @@ func TestDegradeThreeLevels(t *testing.T) {
 
 func TestDegradeRefuses(t *testing.T) {
 	n := build(t, "FT(2;4,8)")
-	dead, err := n.Degrade([]string{"s1_0/5"})
-	expect.Must(t, err)
+	dead := expect.Value(n.Degrade([]string{"s1_0/5"}))(t)
 	for name, want := range map[string]string{
 		"":             `no node, port or cable ""; there are "s1_0" to "s2_3", ports such as "s1_0/1"`,
 		"leaf9-spine1": `no node, port or cable "leaf9-spine1"`,
@@ -106,9 +100,7 @@ func TestDegradeRefuses(t *testing.T) {
 		"s1_0-s2_0":    "no cable joins them",
 		"0xdead":       `no node, port or cable "0xdead"`,
 	} {
-		if _, err := dead.Degrade([]string{name}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", name, err, want)
-		}
+		expect.Error(t, expect.Err(dead.Degrade([]string{name})), want)
 	}
 	info := make([]network.Info, n.Nodes())
 	for v := range info {

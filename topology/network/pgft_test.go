@@ -8,9 +8,7 @@ import (
 
 func TestPGFT(t *testing.T) {
 	n := expect.Value(PGFT{[]int{4, 4, 4}, []int{1, 4, 4}, []int{1, 1, 1}}.Build(0))(t)
-	if n.Hosts() != 64 || n.Switches() != 48 || n.MaxLID() != 112 {
-		t.Errorf("%d hosts, %d switches, LIDs to %d", n.Hosts(), n.Switches(), n.MaxLID())
-	}
+	expect.False(t, n.Hosts() != 64 || n.Switches() != 48 || n.MaxLID() != 112, "%d hosts, %d switches, LIDs to %d", n.Hosts(), n.Switches(), n.MaxLID())
 	s3 := n.Switch(16 + 16 + 7) // s3_7: plane 3, second top
 	for port, want := range []string{"s2_3", "s2_7", "s2_11", "s2_15"} {
 		if e := n.At(s3, port+1); n.Info(e.Node).Name != want || e.Port != 6 {

@@ -121,9 +121,7 @@ func TestThreeHops(t *testing.T) {
 				}
 			}
 		}
-		if n.Switches() != 40 || len(near) != want {
-			t.Errorf("%s: %d switches, %d hosts near, want 40, %d", notation, n.Switches(), len(near), want)
-		}
+		expect.False(t, n.Switches() != 40 || len(near) != want, "%s: %d switches, %d hosts near, want 40, %d", notation, n.Switches(), len(near), want)
 	}
 }
 

@@ -36,9 +36,8 @@ func TestParse(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if n.Notation != c.want || n.Hosts() != c.hosts || n.Switches() != c.switches || n.MaxLID() != c.lids {
-			t.Errorf("%s: %s, %d hosts, %d switches, LIDs to %d; want %+v", c.notation, n.Notation, n.Hosts(), n.Switches(), n.MaxLID(), c)
-		}
+		expect.False(t, n.Notation != c.want || n.Hosts() != c.hosts || n.Switches() != c.switches || n.MaxLID() != c.lids,
+			"%s: %s, %d hosts, %d switches, LIDs to %d; want %+v", c.notation, n.Notation, n.Hosts(), n.Switches(), n.MaxLID(), c)
 	}
 }
 

@@ -84,9 +84,8 @@ func checkNames(t *testing.T, n *network.Network, p *network.Places, id int) {
 	for _, name := range []string{p.Tree.LinkName(l), l.String(), n.EndName(c.A), n.EndName(c.B), n.Info(c.B.Node).Name + "-" + n.Info(c.A.Node).Name} {
 		links, err := p.Tree.Links(name)
 		cables, err2 := network.Names(n).Down(name)
-		if err != nil || err2 != nil || len(links) != 1 || links[0] != l || len(cables) != 1 || cables[0] != c && cables[0] != (network.Cable{A: c.B, B: c.A}) {
-			t.Errorf("%s is %v and %v, not %s: %v, %v", name, links, cables, l, err, err2)
-		}
+		expect.False(t, err != nil || err2 != nil || len(links) != 1 || links[0] != l || len(cables) != 1 || cables[0] != c && cables[0] != (network.Cable{A: c.B, B: c.A}),
+			"%s is %v and %v, not %s: %v, %v", name, links, cables, l, err, err2)
 	}
 }
 

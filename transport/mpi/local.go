@@ -31,8 +31,11 @@ type Layer struct {
 	Env  []string // of the ranks: selects this layer on the loopback interface
 }
 
-// SharedMemory is Open MPI's layer between ranks of one machine.
-var SharedMemory = Layer{"btl vader", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader"}}
+// Layers of Open MPI: over TCP, and between ranks of one machine.
+var (
+	TCP          = Layer{"btl tcp", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,tcp"}}
+	SharedMemory = Layer{"btl vader", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,vader"}}
+)
 
 // Layers are the layers of this binary's MPI.
 func Layers() []Layer {
@@ -40,7 +43,7 @@ func Layers() []Layer {
 		return []Layer{{Name: "MPICH"}}
 	}
 	return []Layer{
-		{"btl tcp", []string{"OMPI_MCA_pml=ob1", "OMPI_MCA_btl=self,tcp"}},
+		TCP,
 		{"pml ucx", []string{"OMPI_MCA_pml=ucx", "OMPI_MCA_pml_ucx_tls=any", "OMPI_MCA_pml_ucx_devices=any", "UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"}},
 		{"mtl ofi", []string{"OMPI_MCA_pml=cm", "OMPI_MCA_mtl=ofi", "OMPI_MCA_mtl_ofi_provider_include=tcp", "FI_PROVIDER=tcp", "FI_TCP_IFACE=lo"}},
 	}

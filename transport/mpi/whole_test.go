@@ -4,7 +4,7 @@ package mpi
 
 import (
 	"context"
-	"errors"
+	"evbench/internal/expect"
 	"testing"
 
 	"evbench/transport"
@@ -26,9 +26,7 @@ func runWhole(t *testing.T, open func(t *testing.T, n int) []*standIn) {
 		cut := make(chan error)
 		go func() { cut <- p[0].Barrier(ctx) }()
 		cancel()
-		if err := <-cut; !errors.Is(err, context.Canceled) {
-			t.Errorf("Barrier() = %v, want context.Canceled", err)
-		}
+		expect.Is(t, <-cut, context.Canceled)
 		for _, w := range p {
 			_ = w.Close()
 		}
@@ -67,7 +65,5 @@ func testWholeEnds(t *testing.T, p []*standIn, before int, want error, end func(
 	result := make(chan error)
 	go func() { result <- p[0].Barrier(ctx) }()
 	end(p[0], cancel)
-	if err := <-result; !errors.Is(err, want) {
-		t.Errorf("Barrier() = %v, want %v", err, want)
-	}
+	expect.Is(t, <-result, want)
 }

@@ -32,9 +32,7 @@ func TestParsePort(t *testing.T) {
 		{"ib 4096 0 2", "LID 0"}, {"ib 4096 8 8", "LMC 8"}, {"ib 4096 -8 2", `"-8"`}, {"ib x 8 2", `"x"`},
 		{"roce x 10.0.0.1", `MTU "x"`}, {"roce 4096 10.0.0", "10.0.0"},
 	} {
-		if _, err := ParsePort(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
-		}
+		expect.Error(t, expect.Err(ParsePort(tt.text)), tt.want)
 	}
 }
 
@@ -60,9 +58,7 @@ func TestWay(t *testing.T) {
 		path int
 		want string
 	}{{ib, 4, "LMC 2 gives 4 paths"}, {roce, 2, "no address"}} {
-		if err := tt.port.leads(tt.path); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%v, path %d: %v, want %q", tt.port, tt.path, err, tt.want)
-		}
+		expect.Error(t, tt.port.leads(tt.path), tt.want)
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 )
 
 func TestArena(t *testing.T) {
-	a, err := newArena()
-	expect.Must(t, err)
+	a := expect.Value(newArena())(t)
 	defer a.close()
 	var all [][]byte
 	for i, n := range []int{1, 100, pieceSize, 5*pieceSize + 1, 4096, 1, pieceSize - 8192} {

@@ -258,8 +258,7 @@ func TestConnectNamesWhoIsMissing(t *testing.T) {
 	expect.Must(t, err)
 	defer func() { _ = unix.Close(nobody) }()
 	expect.Must(t, unix.Bind(nobody, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	sa, err := unix.Getsockname(nobody)
-	expect.Must(t, err)
+	sa := expect.Value(unix.Getsockname(nobody))(t)
 	port := sa.(*unix.SockaddrInet4).Port
 	peers := []Peer{{[]string{l.Addr()}}, {[]string{fmt.Sprintf("127.0.0.1:%d", port)}}}
 	_, err = l.Connect(t.Context(), Group{Peers: peers, Need: []Path{{1, 2}}})
@@ -305,9 +304,7 @@ func TestSocketsAreMadeInside(t *testing.T) {
 		t.Errorf("In was called %d times", calls)
 	}
 	errNo := errors.New("no such namespace")
-	if _, err := Listen(Options{Addr: "127.0.0.1:0", In: func(func() error) error { return errNo }}); !errors.Is(err, errNo) {
-		t.Errorf("Listen() = %v, want %v", err, errNo)
-	}
+	expect.Is(t, expect.Err(Listen(Options{Addr: "127.0.0.1:0", In: func(func() error) error { return errNo }})), errNo)
 }
 
 func TestBadOptions(t *testing.T) {

@@ -32,8 +32,7 @@ func speak(t testing.TB, p preface, dialler, listener string) (s speech, err err
 
 func TestPreface(t *testing.T) {
 	good := preface{kind: kindData, group: 7, src: 3, dst: 4, path: 2}
-	s, err := speak(t, good, "secret", "secret")
-	expect.Must(t, err)
+	s := expect.Value(speak(t, good, "secret", "secret"))(t)
 	if _, err := speak(t, good, "secret", "Secret"); err != badToken {
 		t.Errorf("another token: %v", err)
 	}
@@ -82,8 +81,7 @@ func prove(b []byte, token string, theirs nonce) {
 
 // What opened one connection opens no other, and what one side has said is no answer of the other.
 func TestNothingIsReplayed(t *testing.T) {
-	s, err := speak(t, preface{src: 3, dst: 4, path: 2}, "secret", "secret")
-	expect.Must(t, err)
+	s := expect.Value(speak(t, preface{src: 3, dst: 4, path: 2}, "secret", "secret"))(t)
 	if _, _, err := decode(s.preface, "secret", port.Nonce()); err != badToken {
 		t.Errorf("the preface of another connection: %v", err)
 	}
@@ -129,8 +127,7 @@ func FuzzPreface(f *testing.F) {
 // FuzzAnswers is the other side: what who connects hears.
 func FuzzAnswers(f *testing.F) {
 	p := preface{group: 1, src: 2, dst: 3, path: transport.Single}
-	s, err := speak(f, p, "t", "t")
-	expect.Must(f, err)
+	s := expect.Value(speak(f, p, "t", "t"))(f)
 	f.Add(s.greeting, s.answer)
 	f.Fuzz(func(t *testing.T, greeting, answer []byte) {
 		if len(greeting) != greetingSize || len(answer) != answerSize {

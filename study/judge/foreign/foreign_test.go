@@ -123,9 +123,8 @@ func TestParseNumber(t *testing.T) {
 		"12.5ms":    {Seconds: 0.0125, Bytes: 1000},
 	} {
 		r, err := ParseNumber(s, Options{Size: 1000})
-		if err != nil || math.Abs(r.Efficiency-want.Efficiency) > 1e-12 || r.HostRate != want.HostRate || r.Seconds != want.Seconds || r.Bytes != want.Bytes {
-			t.Errorf("%s: %+v, %v", s, r, err)
-		}
+		expect.False(t, err != nil || math.Abs(r.Efficiency-want.Efficiency) > 1e-12 || r.HostRate != want.HostRate || r.Seconds != want.Seconds || r.Bytes != want.Bytes,
+			"%s: %+v, %v", s, r, err)
 	}
 	for _, s := range []string{"", "0%", "101%", "NaN%", "-1ms", "0s", "0Gbit/s", "9.1", "file.txt"} {
 		if r, err := ParseNumber(s, Options{Size: 1000}); err == nil {

@@ -1,0 +1,252 @@
+//go:build mpi
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"evbench/companion/wrapped"
+	"evbench/internal/expect"
+	"evbench/results"
+	"evbench/results/store"
+)
+
+// mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
+func mpiLab(t *testing.T, dir string) string {
+	t.Helper()
+	return mpiLabOf(t, dir, "FT(2;2,2)")
+}
+
+func mpiLabOf(t *testing.T, dir, network string) string {
+	t.Helper()
+	code, out, said := output(t, dir, "lab", "up", "-t", network)
+	expect.MustTrue(t, code == exitDone, "lab up ended with %d:\n%s%s", code, out, said)
+	t.Cleanup(func() { output(t, dir, "lab", "down") })
+	script := expect.Value(filepath.Abs("../../scripts/lab-mpirun"))(t)
+	mpirun(t, dir, 5) // for its symlink and environment
+	t.Setenv("EVBENCH", filepath.Join(dir, "evbench"))
+	return script
+}
+
+// mpirun over the lab: its daemons and messages cross the lab's links.
+func TestMPIRunLab(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(startedScenario, "300ms"), ", control: \"unix:c\"", "", 1))
+	script := mpiLab(t, dir)
+	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")))
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	for _, c := range r.Summary.Cases {
+		// 100 Mbit/s for each server is what the links carry.
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.GoodputBitPerSec.Mean <= 100e6, "%+v", c)
+	}
+	p := beginCommand(t, dir, exec.Command(script, "-n", "2", "sh", "-c", "echo $OMPI_FILE_LOCATION >&2"))
+	code, said := p.end()
+	expect.True(t, code == exitDone && strings.Contains(said, "/ompi.server1.") && !strings.Contains(said, dir+"/ompi."),
+		"ended with %d, session directories have the names of servers only: %s", code, said)
+	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
+		t.Errorf("a command for a shell ended with %d: %s", code, said)
+	}
+}
+
+// A program of others follows the plan for the servers of a lab, whose names are those of the
+// network, and receives what it should.
+func TestMPIWrapLab(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "exchange")
+	cc := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh")
+	if said, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("mpicc: %v\n%s", err, said)
+	}
+	library, err := wrapped.Build(t.Context(), "mpicc", dir) // one that is not beside evbench is for this host alone
+	expect.Must(t, err)
+	code, out, said := output(t, dir, "mpi", "wrap", "--network", "FT(2;2,2)", "--min-size", "1B", "--library", library, "--json", "--", mpiLab(t, dir), "-n", "4", program)
+	if code != exitDone || !strings.Contains(said, "\nok\n") || strings.Count(said, "libevbench: ") != 3 ||
+		!strings.Contains(said, "the communicator has 2 ranks, the plan 4") || !strings.Contains(said, "MPI_IN_PLACE") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	var r wrapped.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	calls := map[string]int{}
+	for _, c := range r.Calls {
+		if c.Plan {
+			calls[c.Kind] += c.Calls
+		}
+	}
+	// world, reversed, Fortran, derived type; in C and in Fortran
+	if want := map[string]int{"alltoall": 4, "alltoallv": 2}; !maps.Equal(calls, want) {
+		t.Errorf("%v calls follow the plan, want %v: %s", calls, want, out)
+	}
+	expect.Equal(t, r.Nonblocking, 1, "calls of MPI_Ialltoall")
+}
+
+// Over parallel cables a program follows the plan in its phases and by its routes: tables hold both.
+func TestMPIWrapLabCables(t *testing.T) {
+	const network = "PGFT(2;4,2;1,2;1,2)"
+	dir := t.TempDir()
+	library := expect.Value(wrapped.Build(t.Context(), "mpicc", dir))(t)
+	program := filepath.Join(dir, "exchange")
+	said, err := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
+	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
+	script := mpiLabOf(t, dir, network)
+	code, out, told := output(t, dir, "mpi", "wrap", "--network", network, "--min-size", "1B", "--library", library, "--json",
+		"--routes", "kernel", "--shell", filepath.Join(dir, "evbench")+" lab exec", "--", script, "-n", "8", program)
+	var r wrapped.Report
+	expect.MustTrue(t, code == exitDone && strings.Contains(told, "\nok\n") && json.Unmarshal([]byte(out), &r) == nil, "ended with %d: %s%s", code, out, told)
+	planned := slices.ContainsFunc(r.Calls, func(c wrapped.Row) bool { return c.Plan && c.Ranks == 8 })
+	expect.True(t, planned && r.Phases == 7, "%s", out)
+}
+
+// TestMPIKilled kills the program with SIGKILL: mpirun and its ranks end, those on servers of a lab, too.
+func TestMPIKilled(t *testing.T) {
+	for _, name := range []string{"wrap here", "wrap lab", "lab"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			launcher := []string{"mpirun", "--oversubscribe"}
+			if strings.HasSuffix(name, "lab") {
+				launcher = []string{mpiLab(t, dir)}
+			} else {
+				mpirun(t, dir, 2) // for its symlink and environment
+			}
+			fifo := filepath.Join(dir, "up")
+			expect.Must(t, syscall.Mkfifo(fifo, 0o600))
+			write(t, dir, "lib.so", "")
+			in, err := os.OpenFile(fifo, os.O_RDWR, 0) // no end of file until all ranks have come
+			expect.Must(t, err)
+			defer in.Close()
+			if strings.HasPrefix(name, "wrap") {
+				launcher = append([]string{filepath.Join(dir, "evbench"), "mpi", "wrap", "--network", "FT(2;2,2)", "--by-rank", "--library", "lib.so", "--"}, launcher...)
+			}
+			p := beginCommand(t, dir, exec.Command(launcher[0], append(launcher[1:], "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
+			expect.Must(t, expect.Err(io.ReadFull(in, make([]byte, len("up\n")*4))))
+			expect.Must(t, p.cmd.Process.Kill())
+			p.end()
+			ranks := expect.Value(os.Open(fifo))(t)
+			defer ranks.Close()
+			in.Close()
+			if rest, err := io.ReadAll(ranks); err != nil || len(rest) > 0 { // until none has it open
+				t.Errorf("%q, %v", rest, err)
+			}
+		})
+	}
+}
+
+// TestMPILabFiles has runs on the servers of a lab leave no file: names in /tmp are other users'
+// labs', too. What one left that was killed goes with the next.
+func TestMPILabFiles(t *testing.T) {
+	dir := t.TempDir()
+	script := mpiLab(t, dir)
+	temp := filepath.Join(dir, "temp")
+	ended := exec.Command("true")
+	expect.Must(t, errors.Join(os.Mkdir(temp, 0o700), ended.Run()))
+	name := func(pid int) string { return filepath.Join(temp, fmt.Sprintf("lab-mpirun.%d.abcdef", pid)) }
+	left, others := name(ended.Process.Pid), name(os.Getpid())
+	expect.Must(t, errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)))
+	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.*`, temp)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
+	out, err := cmd.Output() // of ls, which misses some
+	expect.True(t, strings.Contains(string(out), "/ompi.server3.") && !strings.Contains(string(out), temp+"/ompi."), "%v, %s", err, out)
+	now, err := filepath.Glob(filepath.Join(temp, "*"))
+	expect.True(t, err == nil && slices.Equal(now, []string{others}), "left: %v, %v", now, err)
+}
+
+// inLab is a scenario whose ranks mpirun starts on the servers of a lab that the run builds.
+const inLab = `
+topology: FT(2;3,3)
+fabric: {rate: 50Mbit/s}
+transport: mpi
+event: {phase: 20ms}
+duration: 1500ms
+interval: 100ms
+control: off
+cases:
+  - {name: phases, schedule: fors, failures: [leaf0-spine0]}
+  - {name: no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]}
+  - {name: order, mode: ordered, failures: [leaf0-spine0]}
+  - {name: dies, failover: fors, failures: [{link: leaf1-spine2, at: 500ms}], duration: 3s}
+`
+
+// Over MPI, too, a run on a lab has tables hold the paths of its plans, one from each leaf to each
+// server, and changes both when a link dies.
+func TestMPIInLab(t *testing.T) {
+	r := labRun(t, inLab)
+	for _, p := range r.Manifest.Predictions {
+		expect.True(t, p.Objective == "paths" && p.Routing == "pinned", "case %q: objective %q, routing %s", p.Case, p.Objective, p.Routing)
+	}
+	dead, planned := 0, 0
+	for _, l := range r.Links {
+		if l.Case != "dies" && l.Link == "leaf0-spine0" && l.Bytes == 0 {
+			dead++
+		}
+		if l.Planned && l.PlannedBytes > 0 {
+			planned++
+			// Of the first and the last exchange a part may be beyond the readings; heads come on top.
+			have, want := float64(l.Bytes), float64(l.PlannedBytes)
+			expect.True(t, have >= 0.9*want && have <= 1.6*want, "case %q: %s %s: %.0f bytes, planned %.0f", l.Case, l.Link, l.Direction, have, want)
+		}
+	}
+	expect.True(t, dead == 6 && planned >= 60, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
+}
+
+// labRun measures each case of a scenario once, of which one has a link that dies. No event may be
+// lost, and no file left.
+func labRun(t *testing.T, text string) *results.Run {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", text)
+	finished(t, begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out"))
+	r := expect.Value(store.Read(filepath.Join(dir, "out")))(t)
+	for _, c := range r.Summary.Cases {
+		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate <= 0, "%+v", c)
+	}
+	f := r.Summary.Failovers()
+	expect.True(t, len(f) == 1 && f[0].UpdatedSec != nil && f[0].Routes != 0, "changes of the plan: %+v", f)
+	onlyThese(t, dir, "out", "s.yaml")
+	return r
+}
+
+// The example of the experiment over MPI, with shorter fragments and slices: what it predicts, and
+// nothing over the dead link. The figures themselves a busy machine would spoil.
+func TestMPITwin(t *testing.T) {
+	text := string(expect.Value(os.ReadFile(scenarioFile(t, "lab-mpi.yaml")))(t))
+	r := labRun(t, strings.NewReplacer("50ms", "20ms", "8s", "3s", "1s", "100ms", "at: 2s", "at: 500ms").Replace(text))
+	want := map[string]float64{"control": 1, "min-hop": 0.577, "FORS": 0.9375}
+	for _, p := range r.Manifest.Predictions {
+		expect.True(t, math.Abs(p.Efficiency-want[p.Case]) < 0.001 || p.Case == "link dies", "%+v", p)
+	}
+	for _, l := range r.Links {
+		dead := l.Link == "leaf0-spine0" && (l.Case == "min-hop" || l.Case == "FORS")
+		expect.True(t, dead == (l.Bytes == 0) || l.Case == "FORS" && !dead, "case %q: %s %s: %d bytes", l.Case, l.Link, l.Direction, l.Bytes)
+	}
+}
+
+// A plan of several paths from a leaf to a server is refused before anything starts, and a lab
+// whose run is killed leaves no rank.
+func TestMPIInLabEnds(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "several.yaml", strings.Replace(inLab, "schedule: fors", "schedule: fors, objective: phases", 1))
+	if code, _, said := output(t, dir, "run", "several.yaml", "-o", "out"); code != exitUsage || !strings.Contains(said, `case "phases": the plan needs several paths from leaf`) || !strings.Contains(said, "objective: paths") {
+		t.Errorf("ended with %d: %s", code, said)
+	}
+	onlyThese(t, dir, "several.yaml")
+	write(t, dir, "s.yaml", strings.Replace(inLab, "1500ms", "1h", 1))
+	p := begin(t, dir, "run", "--rounds", "1", "s.yaml", "-o", "out")
+	p.await("phases: measure")
+	rank := processOf(t, dir, 5)
+	expect.Must(t, p.cmd.Process.Kill())
+	p.end()
+	awaitEnd(t, rank)
+}

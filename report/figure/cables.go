@@ -1,0 +1,181 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"evbench/internal/show"
+	"evbench/topology"
+)
+
+// Cables are the drawing of a network, on a page and in a figure: switches on levels, the lowest
+// first, and the cables between them.
+type Cables struct {
+	Words  string // what a reader of the drawing sees
+	Unit   string // of loads: bytes, or what is counted
+	Hosts  string // what they are called
+	Levels [][]Switch
+	Cables []Cable
+	Most   float64 // the load of the widest line
+}
+
+// A Switch has a name, and dots for its hosts.
+type Switch struct {
+	Name  string
+	Hosts int
+}
+
+// A Cable joins a switch with one of a higher level. Title is shown under the pointer and
+// begins with its name.
+type Cable struct {
+	Low, High            Place
+	Up, Down             float64 // loads
+	Title                string
+	Dead, Slow, Deciding bool
+	Timed                bool // dies during the run
+}
+
+// A Place is a switch of a level.
+type Place struct{ Level, Index int }
+
+// Compare orders places by level, then from left to right.
+func (p Place) Compare(q Place) int { return cmp.Or(p.Level-q.Level, p.Index-q.Index) }
+
+// mostLinks is the most cables drawn between leaves and spines; more would be a grey field, and a
+// large file.
+const mostLinks = 1500
+
+// Few reports whether there are few enough cables to draw on a page.
+func (d *Cables) Few() bool { return len(d.Cables) <= mostLinks }
+
+// At returns where a switch stands, as shares of the width from the left and of the height from
+// the lowest level.
+func (d *Cables) At(p Place) (x, y float64) {
+	return (float64(p.Index) + 0.5) / float64(len(d.Levels[p.Level])), float64(p.Level) / float64(max(1, len(d.Levels)-1))
+}
+
+// Beside returns, for each cable, how many before it join the same switches.
+func (d *Cables) Beside() []int {
+	out, twins := make([]int, len(d.Cables)), map[[2]Place]int{}
+	for i, k := range d.Cables {
+		pair := [2]Place{k.Low, k.High}
+		out[i] = twins[pair]
+		twins[pair]++
+	}
+	return out
+}
+
+// Amount writes a load: bytes with their unit, else the number alone.
+func (d *Cables) Amount(x float64) string {
+	if d.Unit == "bytes" {
+		return show.Amount(x, "B")
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// Cables returns the drawing of the case.
+func (x *CaseTree) Cables() *Cables {
+	t, totals := x.Tree, x.Totals()
+	d := &Cables{Unit: "bytes", Hosts: "servers", Levels: make([][]Switch, 2), Most: slices.Max(totals)}
+	if x.Loads != nil {
+		d.Unit = "messages"
+	}
+	for leaf := range t.Leaves() {
+		d.Levels[0] = append(d.Levels[0], Switch{fmt.Sprintf("leaf%d", leaf), t.On(leaf)})
+	}
+	for spine := range t.Spines() {
+		d.Levels[1] = append(d.Levels[1], Switch{Name: fmt.Sprintf("spine%d", spine)})
+	}
+	for id := range t.LowerLinks() {
+		l := t.LinkOf(id)
+		up := t.UpWire(l)
+		d.Cables = append(d.Cables, Cable{
+			Low: Place{0, l.Leaf}, High: Place{1, l.Spine}, Up: totals[up], Down: totals[up+1], Title: x.title(l, totals), Dead: !t.LinkAlive(l), Timed: x.Timed[l] != "",
+		})
+	}
+	d.Words = x.words()
+	return d
+}
+
+func (x *CaseTree) words() string {
+	text := "No link is dead from the start."
+	if dead := x.Tree.DownNames(); len(dead) > 0 {
+		text = fmt.Sprintf("%d of %d links are dead: %s.", len(dead), x.Tree.LowerLinks(), show.Few(dead))
+	}
+	if len(x.Timed) > 0 {
+		text += fmt.Sprintf(" %d die while events are built.", len(x.Timed))
+	}
+	l, shared := x.Loads, 0
+	if l == nil {
+		return text + " There is no plan with phases; shown is what the links carried in the part that counts."
+	}
+	for p := range l.Phases {
+		if slices.Max(l.Phase(p)) > 1 {
+			shared++
+		}
+	}
+	return text + fmt.Sprintf(" In %d of %d phases a link carries more than one message; the most at once is %d.", shared, l.Phases, l.Most)
+}
+
+func (x *CaseTree) title(l topology.Link, totals []float64) string {
+	if !x.Tree.LinkAlive(l) {
+		return l.String() + ": dead"
+	}
+	up, down := x.Tree.UpWire(l), x.Tree.UpWire(l)+1
+	text := l.String() + ":"
+	if x.Loads != nil {
+		text += fmt.Sprintf(" up %.0f, down %.0f messages in an exchange;", totals[up], totals[down])
+	}
+	if x.Carried != nil {
+		text += fmt.Sprintf(" carried %s up, %s down", show.Amount(x.Carried[up], "B"), show.Amount(x.Carried[down], "B"))
+		if x.Planned != nil {
+			text += fmt.Sprintf(" (planned %s and %s)", show.Amount(x.Planned[up], "B"), show.Amount(x.Planned[down], "B"))
+		}
+		text += ";"
+	}
+	if when := x.Timed[l]; when != "" {
+		text += " dies " + when + ";"
+	}
+	return strings.TrimSuffix(text, ";")
+}
+
+// paint draws on a canvas, with a number below a switch in place of dots for hosts.
+func (d *Cables) paint(c draw.Canvas) {
+	place := func(of Place, beside int) vg.Point {
+		x, y := d.At(of)
+		return vg.Point{X: c.X(x) + vg.Length(3*beside), Y: c.Y(0.12 + 0.78*y)}
+	}
+	between := func(a, b vg.Point, share vg.Length) vg.Point {
+		return vg.Point{X: a.X + share*(b.X-a.X), Y: a.Y + share*(b.Y-a.Y)}
+	}
+	beside := d.Beside()
+	for i, k := range d.Cables {
+		a, b := place(k.Low, beside[i]), place(k.High, beside[i])
+		m := between(a, b, 0.5)
+		if k.Dead {
+			deadLink(c, a, b)
+			say(c, m, "%s", k.Title)
+			continue
+		}
+		half(c, a, m, k.Up/d.Most)
+		half(c, m, b, k.Down/d.Most)
+		say(c, between(a, b, 0.2), "%s", k.Title)
+	}
+	style := textStyle(smallSize-1, Ink)
+	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+	for level, list := range d.Levels {
+		for i, s := range list {
+			m := place(Place{level, i}, 0)
+			node(c, m, s.Name, i, len(list))
+			if s.Hosts > 0 {
+				c.FillText(style, vg.Point{X: m.X, Y: m.Y - 10}, strconv.Itoa(s.Hosts))
+			}
+		}
+	}
+}
