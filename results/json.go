@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/printable"
+	"evbench/internal/show"
 )
 
 // The forms of summary.json and manifest.json that this package writes and
@@ -57,7 +57,7 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 	err := read(r, &m, ManifestSchema)
 	scenario := m.Scenario
 	clean(&m)
-	m.Scenario = printable.Text(scenario, maxJSON)
+	m.Scenario = show.Text(scenario, maxJSON)
 	return m, err
 }
 
@@ -244,7 +244,7 @@ func rates(list []Sample) (events, goodput Stat) {
 
 // Text is the printable form of a text from results that were read. The text may come from an
 // unknown source, and may include output of workers and other tools.
-func Text(s string) string { return printable.Text(s, printable.Most) }
+func Text(s string) string { return show.Text(s, show.Most) }
 
 // clean makes all texts that v points to printable, including those of new fields.
 func clean(v any) { cleanValue(reflect.ValueOf(v)) }

@@ -18,7 +18,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/expect"
-	"evbench/internal/printable"
+	"evbench/internal/show"
 )
 
 // told is a run with something in every list.
@@ -53,16 +53,16 @@ func TestTextsAreCleaned(t *testing.T) {
 	s, m := told()
 	s.Cases[0].Name, s.Slices[0].Load[0].Host, s.Answer.Sentence, s.Cases[0].Failovers[0].Down[0] = "\x1b", "\x1b", "\x1b", "\x1b"
 	s.Cases[0].Reasons[0] = strings.Repeat("x", 10<<20)
-	m.Scenario, m.Versions["\x1b"], m.Hosts[0].CPU = "\x1b\n"+strings.Repeat("y", printable.Most), "\x1b", "\x1b"
+	m.Scenario, m.Versions["\x1b"], m.Hosts[0].CPU = "\x1b\n"+strings.Repeat("y", show.Most), "\x1b", "\x1b"
 	s, err := ReadSummary(strings.NewReader(document(t, s.Write)))
 	if err != nil || s.Cases[0].Name != `\x1b` || s.Slices[0].Load[0].Host != `\x1b` || s.Answer.Sentence != `\x1b` || s.Cases[0].Failovers[0].Down[0] != `\x1b` {
 		t.Errorf("%v: %.2000s", err, document(t, s.Write))
 	}
-	if got := s.Cases[0].Reasons[0]; !strings.HasSuffix(got, " more bytes)") || len(got) > printable.Most {
+	if got := s.Cases[0].Reasons[0]; !strings.HasSuffix(got, " more bytes)") || len(got) > show.Most {
 		t.Errorf("a text of %d bytes ends with %q", len(got), got[len(got)-20:])
 	}
 	m, err = ReadManifest(strings.NewReader(document(t, m.Write)))
-	if err != nil || !strings.HasPrefix(m.Scenario, "\\x1b\nyy") || len(m.Scenario) < printable.Most || m.Versions[`\x1b`] != `\x1b` || m.Hosts[0].CPU != `\x1b` {
+	if err != nil || !strings.HasPrefix(m.Scenario, "\\x1b\nyy") || len(m.Scenario) < show.Most || m.Versions[`\x1b`] != `\x1b` || m.Hosts[0].CPU != `\x1b` {
 		t.Errorf("%v: %.2000s", err, document(t, m.Write))
 	}
 }
@@ -76,7 +76,7 @@ func fuzzDocument(t *testing.T, text string, read func(io.Reader) (func(io.Write
 	write, err := read(strings.NewReader(text))
 	if err != nil {
 		said := err.Error()
-		expect.MustTrue(t, located.MatchString(said) && len(said) <= 4*printable.Most, "%q: %.300q", text, said)
+		expect.MustTrue(t, located.MatchString(said) && len(said) <= 4*show.Most, "%q: %.300q", text, said)
 		return
 	}
 	once := document(t, write)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/internal/printable"
+	"evbench/internal/show"
 	"evbench/report"
 	"evbench/results"
 	"evbench/sim"
@@ -118,9 +118,9 @@ func cut(line string, width int) string {
 	return b.String()
 }
 
-// Passing shows a status text of one line, made printable.
+// Passing shows a status text of one line, made show.
 func (t *Terminal) Passing(format string, args ...any) {
-	t.Pass(printable.Line(fmt.Sprintf(format, args...)))
+	t.Pass(show.Line(fmt.Sprintf(format, args...)))
 }
 
 // A Show shows a run on a terminal: on a screen as a table that is redrawn with each event,
@@ -222,7 +222,7 @@ func Where(s *State) string {
 	case bench.Done:
 		text += ", " + outcome(e.Slice)
 	}
-	return printable.Line(text)
+	return show.Line(text)
 }
 
 // LeftText says how long the run still takes, "" if it is over or has not begun.

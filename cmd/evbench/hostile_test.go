@@ -12,7 +12,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/expect"
-	"evbench/internal/printable"
+	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/report"
@@ -100,14 +100,14 @@ func TestHostileResults(t *testing.T) {
 // Our own colours come through, and a terminal is known as one.
 func TestColoursComeThrough(t *testing.T) {
 	var out bytes.Buffer
-	w := &printable.Writer{To: &out, Pass: report.Colours()}
+	w := &show.Writer{To: &out, Pass: report.Colours()}
 	s := results.Summary{Complete: true, Cases: []results.Case{{Name: "a" + hostile, Complete: true, Reasons: []string{strings.Repeat("x", 1<<20)}}}}
-	if err := report.Table(w, s, report.Options{Colour: true}); err != nil || !strings.Contains(out.String(), "\x1b[31mWRONG\x1b[0m") || out.Len() > 2*printable.Most {
+	if err := report.Table(w, s, report.Options{Colour: true}); err != nil || !strings.Contains(out.String(), "\x1b[31mWRONG\x1b[0m") || out.Len() > 2*show.Most {
 		t.Errorf("%v: %d bytes, %.1000q", err, out.Len(), out.String())
 	}
 	f := expect.Value(os.OpenFile("/dev/ptmx", os.O_RDWR, 0))(t)
 	defer f.Close()
-	on, ok := terminal(&printable.Writer{To: f})
+	on, ok := terminal(&show.Writer{To: f})
 	expect.True(t, ok && on == f, "a terminal is not known as one")
 	t.Setenv("OMPI_COMM_WORLD_RANK", "0")
 	_, ok = terminal(f)

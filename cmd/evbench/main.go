@@ -22,8 +22,8 @@ import (
 	"evbench/fabric/open"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/internal/printable"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/internal/trust"
 	"evbench/report"
 )
@@ -89,7 +89,7 @@ func wrongIn(where string, err error) error {
 // writers that show control characters as escapes, because it contains texts of files and of other
 // programs.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	out, said := &printable.Writer{To: stdout}, &printable.Writer{To: stderr, Most: printable.Most}
+	out, said := &show.Writer{To: stdout}, &show.Writer{To: stderr, Most: show.Most}
 	if textOptions(stdout).Colour {
 		out.Pass = report.Colours()
 	}
@@ -122,7 +122,7 @@ func exitCode(cause, err error, stderr io.Writer) int {
 		return exitUnread
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, "evbench:", printable.Text(err.Error(), printable.Most))
+		fmt.Fprintln(stderr, "evbench:", show.Text(err.Error(), show.Most))
 	}
 	if ended {
 		switch s.Sig {

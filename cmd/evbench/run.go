@@ -21,8 +21,8 @@ import (
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
 	"evbench/internal/answer"
-	"evbench/internal/printable"
 	"evbench/internal/proc"
+	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/report"
@@ -337,7 +337,7 @@ func serve(c *cli.Context, l net.Listener, w io.Writer) *live.Server {
 func endPage(p *live.Server, dir string, failed error) error {
 	note := "Results: " + dir + "; evbench report " + dir + " makes the page of them."
 	if exit, ok := errors.AsType[*exitError](failed); failed != nil && !(ok && exit.cause == nil) {
-		note = "It failed: " + printable.Line(failed.Error()) + "."
+		note = "It failed: " + show.Line(failed.Error()) + "."
 	}
 	return p.End(note)
 }
@@ -362,7 +362,7 @@ func newShow(c *cli.Context) *live.Show {
 // terminal returns the terminal behind w, if it is one. mpirun gives its ranks a terminal each, and
 // passes on their output to any kind of reader.
 func terminal(w io.Writer) (*os.File, bool) {
-	if p, ok := w.(*printable.Writer); ok {
+	if p, ok := w.(*show.Writer); ok {
 		w = p.To
 	}
 	f, ok := w.(*os.File)

@@ -32,8 +32,7 @@ var layers = []layer{
 	{"internal/coloring", "", true},
 	{"internal/heap", "", true},
 	{"internal/parallel", "", true},
-	{"internal/printable", "", true},
-	{"internal/show", "internal/printable", true},
+	{"internal/show", "", true},
 	{"internal/answer", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
@@ -73,11 +72,11 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 	{"transport/rdma", "transport transport/tcp", false},
 
-	{"results", "builder internal/answer internal/printable", true},
+	{"results", "builder internal/answer internal/show", true},
 	{"results/hdf5", "results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
-	{"results/compare", "results internal/answer internal/printable internal/show internal/unit", true},
+	{"results/compare", "results internal/answer internal/show internal/unit", true},
 
 	{"failover", "topology", true},
 	{"controller/wire", "barrier builder internal/port internal/unit results", false},
@@ -120,7 +119,7 @@ var layers = []layer{
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/sweep internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network", true},
-	{"bench/live", "bench internal/answer internal/printable plan report report/figure report/html results sim topology", false},
+	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results sim topology", false},
 }
 
 // touching are the standard packages that reach the world outside.

@@ -1,5 +1,5 @@
-// Package show formats counts, lists of names, tables and paragraphs for people. It does not depend
-// on networks.
+// Package show formats counts, lists of names, tables, paragraphs and foreign text for people. It
+// does not depend on networks.
 package show
 
 import (

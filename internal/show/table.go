@@ -4,8 +4,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"evbench/internal/printable"
 )
 
 type Column struct {
@@ -52,7 +50,7 @@ const narrowest = 10
 func (t *Table) Draw(b *strings.Builder, width int) {
 	for _, r := range t.Rows {
 		for i := range r {
-			r[i] = printable.Line(r[i]) // a cell must not end its row or move its neighbours
+			r[i] = Line(r[i]) // a cell must not end its row or move its neighbours
 		}
 	}
 	t.shed(width)
@@ -222,7 +220,7 @@ func wrap(s string, width int) []string {
 // foreign text of any length.
 func Paragraph(b *strings.Builder, s string, width int) {
 	const indent = "  "
-	for i, line := range wrap(printable.Text(s, printable.Most), max(narrowest, width-len(indent))) {
+	for i, line := range wrap(Text(s, Most), max(narrowest, width-len(indent))) {
 		if i > 0 {
 			b.WriteString(indent)
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/printable"
 	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/results"
@@ -51,7 +50,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "base: %s\nnew:  %s\n", c.Base.text(), c.New.text())
 	for _, d := range c.Differences {
-		fmt.Fprintf(&b, "differs: %s\n", printable.Line(d.String()))
+		fmt.Fprintf(&b, "differs: %s\n", show.Line(d.String()))
 	}
 	shown := c.tables()
 	for _, name := range shown {
@@ -67,7 +66,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 }
 
 func (s Side) text() string {
-	return printable.Line(fmt.Sprintf("%s (%s on %s, %s)", s.Path, s.Name, s.Fabric, s.Started.UTC().Format(time.DateTime)))
+	return show.Line(fmt.Sprintf("%s (%s on %s, %s)", s.Path, s.Name, s.Fabric, s.Started.UTC().Format(time.DateTime)))
 }
 
 // columns are a name, both medians with their intervals, the change and the test.
@@ -80,7 +79,7 @@ func (c *Comparison) table(figure string) [][]string {
 		for _, f := range x.Figures {
 			if f.Name == figure {
 				t = append(t, []string{
-					printable.Line("  " + x.Name), valueText(figure, f.Base.Median), rangeText(f.Base),
+					show.Line("  " + x.Name), valueText(figure, f.Base.Median), rangeText(f.Base),
 					valueText(figure, f.New.Median), rangeText(f.New), changeText(f), testText(f),
 				})
 			}

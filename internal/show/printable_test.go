@@ -1,4 +1,4 @@
-package printable_test
+package show_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/internal/expect"
-	"evbench/internal/printable"
+	"evbench/internal/show"
 )
 
 func TestText(t *testing.T) {
@@ -27,9 +27,9 @@ func TestText(t *testing.T) {
 		strings.Repeat("\x1b", 10<<20):   strings.Repeat(`\x1b`, 15) + "… (10485745 more bytes)",
 		strings.Repeat("x", 99) + "\x1b": strings.Repeat("x", 60) + "… (40 more bytes)",
 	} {
-		expect.Equal(t, printable.Text(in, 100), want, "%.60q", in)
+		expect.Equal(t, show.Text(in, 100), want, "%.60q", in)
 	}
-	expect.Equal(t, printable.Line("a\n\tb\x1b"), `a\n\tb\x1b`, "a line")
+	expect.Equal(t, show.Line("a\n\tb\x1b"), `a\n\tb\x1b`, "a line")
 }
 
 // What is written in pieces comes out as what is written at once.
@@ -41,7 +41,7 @@ func TestWriter(t *testing.T) {
 		to   *bytes.Buffer
 		text []string
 	}{{&whole, []string{text}}, {&pieces, strings.SplitAfter(text, "\x80")}} {
-		w := &printable.Writer{To: c.to, Pass: []string{"\x1b[31m", "\x1b[0m"}}
+		w := &show.Writer{To: c.to, Pass: []string{"\x1b[31m", "\x1b[0m"}}
 		for _, s := range c.text {
 			n, err := w.Write([]byte(s))
 			expect.MustTrue(t, n == len(s) && err == nil, "%v %v", n, err)
@@ -54,7 +54,7 @@ func TestWriter(t *testing.T) {
 
 func TestWriterCutsLines(t *testing.T) {
 	var out bytes.Buffer
-	w := &printable.Writer{To: &out, Most: 10}
+	w := &show.Writer{To: &out, Most: 10}
 	for _, s := range []string{"short\n", strings.Repeat("x", 8), strings.Repeat("y", 1<<20) + "\n", "1234567890\n", "no end of the line"} {
 		expect.Must(t, expect.Err(w.Write([]byte(s))))
 	}
@@ -72,19 +72,19 @@ func FuzzText(f *testing.F) {
 	f.Add(strings.Repeat("ä\x00", 200), 101)
 	f.Fuzz(func(t *testing.T, s string, at int) {
 		const most = 200
-		got := printable.Text(s, most)
+		got := show.Text(s, most)
 		expect.MustTrue(t, len(got) <= most && utf8.ValidString(got), "%q became %q", s, got)
 		for _, r := range got {
 			expect.MustFalse(t, r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0, "%q became %q with %q", s, got, r)
 		}
-		again := printable.Text(got, most)
+		again := show.Text(got, most)
 		expect.MustTrue(t, again == got, "%q, and again %q", got, again)
 		var out bytes.Buffer
-		w := &printable.Writer{To: &out}
+		w := &show.Writer{To: &out}
 		at = max(0, min(at, len(s)))
 		w.Write([]byte(s[:at]))
 		w.Write([]byte(s[at:]))
-		if w.Flush(); out.String() != printable.Text(s, 6*len(s)+most) {
+		if w.Flush(); out.String() != show.Text(s, 6*len(s)+most) {
 			t.Fatalf("%q, cut at %d, was written as %q", s, at, out.String())
 		}
 	})

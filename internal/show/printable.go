@@ -1,7 +1,4 @@
-// Package printable shows foreign text, from files or connections, to people. Control characters
-// become visible, so that no text moves the cursor, sets colours or reorders its surroundings, and
-// long text is cut.
-package printable
+package show
 
 import (
 	"fmt"
@@ -10,20 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// Most bounds a foreign text: an error, a reason, a name.
+// Most bounds a foreign text, from a file or a connection: an error, a reason, a name.
 const Most = 16 << 10
 
 // tail is the space for the note about a cut: "… (N more bytes)".
 const tail = 40
 
-// Text returns s with its control characters as escapes such as \x1b, except for ends of lines and
-// tabs, and with at most most bytes, 40 or more. Applied to its own result, Text changes nothing.
-func Text(s string, most int) string { return show(s, most, "\n\t") }
+// Text returns foreign text for people: with its control characters as escapes such as \x1b, except
+// for ends of lines and tabs, so that it does not move the cursor, set colours or reorder its
+// surroundings, and with at most most bytes, 40 or more. Applied to its own result, Text changes
+// nothing.
+func Text(s string, most int) string { return escaped(s, most, "\n\t") }
 
 // Line is Text for a single line, of Most bytes.
-func Line(s string) string { return show(s, Most, "") }
+func Line(s string) string { return escaped(s, Most, "") }
 
-func show(s string, most int, keep string) string {
+func escaped(s string, most int, keep string) string {
 	if len(s) <= most && strings.IndexFunc(s, suspect) < 0 {
 		return s
 	}
