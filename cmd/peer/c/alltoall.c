@@ -7,8 +7,6 @@
  * as many from each. MODE says how:
  *
  *   isend     all receives and sends of BATCH exchanges at once, then Waitall
- *   heads     isend, with a message of HEAD bytes before each fragment: an event
- *             builder has to know of which event a fragment is
  *   barrier   nothing but MPI_Barrier
  *
  * Every fragment lands in the buffer of its event, and every rank has a fragment
@@ -26,12 +24,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEAD = 40 };
-
 struct job {
-	int rank, n, size, batch, check, heads;
+	int rank, n, size, batch, check;
 	char *out, *in; /* [batch][rank][size] */
-	char (*head)[HEAD]; /* [2][batch][rank], sent and received */
 	MPI_Request *req;
 };
 
@@ -90,10 +85,6 @@ static void verify(struct job *j)
 				if ((unsigned char)p[i] != pattern(r, j->rank, i))
 					fail("a byte differs from what was sent");
 			memset(p, 0, j->size);
-			char *head = j->head[j->batch * j->n + s * j->n + r];
-			if (j->heads && r != j->rank && head[HEAD - 1] != (char)r)
-				fail("a head differs from what was sent");
-			memset(head, 0, HEAD);
 		}
 }
 
@@ -103,15 +94,11 @@ static void isend(struct job *j, int exchanges)
 	for (int s = 0; s < exchanges; s++)
 		for (int d = 1; d < j->n; d++) {
 			int from = (j->rank + j->n - d) % j->n;
-			if (j->heads)
-				MPI_Irecv(j->head[j->batch * j->n + s * j->n + from], HEAD, MPI_BYTE, from, j->batch + s, MPI_COMM_WORLD, &j->req[k++]);
 			MPI_Irecv(place(j, j->in, s, from), j->size, MPI_BYTE, from, s, MPI_COMM_WORLD, &j->req[k++]);
 		}
 	for (int s = 0; s < exchanges; s++)
 		for (int d = 1; d < j->n; d++) {
 			int to = (j->rank + d) % j->n;
-			if (j->heads)
-				MPI_Isend(j->head[s * j->n + to], HEAD, MPI_BYTE, to, j->batch + s, MPI_COMM_WORLD, &j->req[k++]);
 			MPI_Isend(place(j, j->out, s, to), j->size, MPI_BYTE, to, s, MPI_COMM_WORLD, &j->req[k++]);
 		}
 	MPI_Waitall(k, j->req, MPI_STATUSES_IGNORE);
@@ -132,9 +119,7 @@ static void exchange(struct job *j, int rounds, int warmup)
 	size_t bytes = (size_t)j->batch * j->n * j->size;
 	j->out = need(bytes);
 	j->in = need(bytes);
-	j->req = need(sizeof *j->req * 4 * j->batch * j->n);
-	j->head = need(sizeof *j->head * 2 * j->batch * j->n);
-	memset(j->head, j->rank, sizeof *j->head * j->batch * j->n);
+	j->req = need(sizeof *j->req * 2 * j->batch * j->n);
 	fill(j);
 	for (int i = 0; i < warmup;)
 		i += step(j, warmup - i);
@@ -145,7 +130,7 @@ static void exchange(struct job *j, int rounds, int warmup)
 	took = now() - began;
 	MPI_Reduce(&took, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	if (j->rank == 0)
-		printf("mode=%s n=%d size=%d rounds=%d seconds=%.9f\n", j->heads ? "heads" : "isend", j->n, j->size, rounds, slowest);
+		printf("mode=isend n=%d size=%d rounds=%d seconds=%.9f\n", j->n, j->size, rounds, slowest);
 }
 
 static int rising(const void *a, const void *b)
@@ -195,9 +180,9 @@ int main(int argc, char **argv)
 		fail("with CHECK, ROUNDS and WARMUP are multiples of BATCH");
 	if (!strcmp(argv[1], "barrier"))
 		barrier(&j, rounds, warmup);
-	else if ((j.heads = !strcmp(argv[1], "heads")) || !strcmp(argv[1], "isend"))
+	else if (!strcmp(argv[1], "isend"))
 		exchange(&j, rounds, warmup);
 	else
-		fail("MODE is isend, heads or barrier");
+		fail("MODE is isend or barrier");
 	return MPI_Finalize() == MPI_SUCCESS ? 0 : 1;
 }
