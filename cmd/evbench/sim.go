@@ -142,11 +142,10 @@ func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, d
 }
 
 func simLog(c *cli.Context) error {
-	if c.IsSet("rate") && !c.Args().Present() {
-		return usagef("--rate: --log alone takes LHCb's network with the rate of its links; give a SCENARIO for another")
-	}
-	if (c.IsSet("readers") || c.IsSet("builders")) && !c.Args().Present() {
-		return usagef("--readers, --builders: --log alone takes LHCb's network, where all servers read and build; give a SCENARIO for another")
+	for _, flag := range []string{"rate", "readers", "builders"} {
+		if c.IsSet(flag) && !c.Args().Present() {
+			return usagef("--%s: --log alone takes LHCb's network, with the rate of its links and the roles of its servers; give a SCENARIO for another", flag)
+		}
 	}
 	policies, err := policy.ParsePolicies(c.String("policy"))
 	if err != nil {
