@@ -112,9 +112,9 @@ dies() {
 	break_cable 0 0
 	! finish || return 1
 	echo "$begun $(now)" | awk '{ printf "named after %.1f s\n", $2 - $1; exit !($2 - $1 < 10) }' || return 1
-	grep -h 'spine0.*nobody answered' /tmp/controller /tmp/worker* | head -3
+	grep -h 'spine0.*without an answer' /tmp/controller /tmp/worker* | head -3
 }
-named() { grep -qh 'spine0.*nobody answered' /tmp/controller; }
+named() { grep -qh 'spine0.*without an answer' /tmp/controller; }
 other_lmc() {
 	ODD=15
 	scenario "$fors" >/tmp/fors.yaml
