@@ -118,7 +118,7 @@ func cut(line string, width int) string {
 	return b.String()
 }
 
-// Passing shows a status text of one line, made show.
+// Passing shows a status text of one line, made printable.
 func (t *Terminal) Passing(format string, args ...any) {
 	t.Pass(show.Line(fmt.Sprintf(format, args...)))
 }
