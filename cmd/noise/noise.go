@@ -43,7 +43,7 @@ func measure(ctx context.Context, o *options, stdout, stderr io.Writer) (passed 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	m := &machine{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}
+	m := &runner{options: o, dir: dir, rng: rand.New(rand.NewPCG(1, 0))}
 	if o.pairs > 0 {
 		return m.comparePairs(ctx, stdout, stderr)
 	}
@@ -174,7 +174,7 @@ func (p Pair) right() bool { return (p.Verdict == answer.Bad) == p.Lossy }
 
 // comparePairs measures equal pairs beside busy loops and lossy pairs on the idle machine in turn.
 // It passes if at most one of 20 equal pairs is called worse, and at least 18 of 20 lossy ones are.
-func (m *machine) comparePairs(ctx context.Context, stdout, stderr io.Writer) (passed bool, err error) {
+func (m *runner) comparePairs(ctx context.Context, stdout, stderr io.Writer) (passed bool, err error) {
 	var pairs []Pair
 	began := time.Now()
 	for n := range 2 * m.pairs {
@@ -207,7 +207,7 @@ func (m *machine) comparePairs(ctx context.Context, stdout, stderr io.Writer) (p
 }
 
 // pair runs both and compares them.
-func (m *machine) pair(ctx context.Context, p *Pair) (err error) {
+func (m *runner) pair(ctx context.Context, p *Pair) (err error) {
 	dir, err := os.MkdirTemp(m.dir, "pair-")
 	if err != nil {
 		return err

@@ -21,14 +21,15 @@ import (
 	"evbench/results"
 )
 
-type machine struct {
+// A runner runs the scenario in a directory of its own.
+type runner struct {
 	*options
 	dir string
 	rng *rand.Rand
 }
 
 // play runs the scenario once under a condition. It always removes all traces of the run.
-func (m *machine) play(ctx context.Context, c Condition, number int) (r Run, err error) {
+func (m *runner) play(ctx context.Context, c Condition, number int) (r Run, err error) {
 	dir, err := os.MkdirTemp(m.dir, "run-")
 	if err != nil {
 		return r, err
@@ -51,7 +52,7 @@ const loops = 4
 
 // perform runs evbench run with these arguments under the condition of the outcome, and records the
 // result.
-func (m *machine) perform(ctx context.Context, o *Outcome, dir string, args []string) error {
+func (m *runner) perform(ctx context.Context, o *Outcome, dir string, args []string) error {
 	for i := 0; o.Condition.Loops() && i < loops; i++ {
 		g, err := start(proc.BusyLoop(ctx, dir))
 		if err != nil {
