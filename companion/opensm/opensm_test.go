@@ -351,6 +351,10 @@ func TestCablesOneLID(t *testing.T) {
 		plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: scheduler.FewestPaths})
 	_, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
 	expect.Error(t, err, "come down by several cables of a spine, which have a LID each")
+	single := options(t, topology.Options{Ports: 4, Leaves: 4})
+	_, err = Compute(build(t, single, plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
+	expect.Error(t, err, "the plan needs LMC 2 and hosts have 0")
+	expect.False(t, strings.Contains(err.Error(), "several cables"), "a tree with single cables: %v", err)
 	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
 		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths})
 		n := networkOf(t, p.Tree, 0)
