@@ -40,13 +40,17 @@ type KitStep struct {
 
 func (s KitStep) String() string { return answer.Typed(s.Args...) + " > " + s.Out }
 
+// network returns Topology, or a single leaf with all hosts.
+func (k Kit) network() string {
+	if k.Topology == "" {
+		return fmt.Sprintf("FT(2;%d,1)", len(k.Hosts))
+	}
+	return k.Topology
+}
+
 // Scenario returns the baseline scenario: a synchronised linear shift on the healthy network, and,
 // if a link is taken down, the same without the link.
 func (k Kit) Scenario() string {
-	topology := k.Topology
-	if topology == "" {
-		topology = fmt.Sprintf("FT(2;%d,1)", len(k.Hosts))
-	}
 	fabric, launch, inject, dead := "kind: hosts", "", "", ""
 	if k.Rate != "" {
 		fabric += ", rate: " + k.Rate
@@ -70,16 +74,13 @@ interval: 500ms
 control: off
 %scases:
   - {name: healthy, schedule: linear-shift}
-%s`, topology, fabric, strings.Join(k.Hosts, ","), launch, k.Duration, inject, dead)
+%s`, k.network(), fabric, strings.Join(k.Hosts, ","), launch, k.Duration, inject, dead)
 }
 
 // Steps are the commands, in their order. Preflight is the first part of the run, and its manifest
 // has versions and adapters of the hosts.
 func (k Kit) Steps() []KitStep {
-	network := k.Topology
-	if network == "" {
-		network = fmt.Sprintf("FT(2;%d,1)", len(k.Hosts))
-	}
+	network := k.network()
 	judge := []string{"evbench", "judge", "--network", network, "--result", KitRun, "--case", "healthy", "--json", "-o", "verdict.html"}
 	plan := []string{"evbench", "plan", "-t", network, "-o", "plan.txt"}
 	if k.Topology == KitTopology {

@@ -111,8 +111,8 @@ func (o Options) connected(t *topology.Tree) error {
 var errSilent = errors.New("no two servers can reach each other: there is no message to plan")
 
 // shift returns linear shift with the spines that no failure touches, by destination, and these
-// spines; or nil where it would collide. The messages that leave a leaf in a phase go to neighbouring ranks, so they
-// take each of n spines and of the n servers of a leaf once.
+// spines; or nil where it would collide. The messages that leave a leaf in a phase go to
+// neighbouring ranks, so they take each of n spines and of the n servers of a leaf once.
 func (f *fabric) shift() (s *Schedule, spines []int) {
 	n := f.n[0]
 	if f.tree.Roles() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -21,13 +20,9 @@ func (l *Launcher) oneEach(ctx context.Context, adapters []Host) error {
 	if l == nil || len(l.Command) == 0 || l.hydra {
 		return nil
 	}
-	text, err := l.Map(ctx)
+	listed, err := l.listed(ctx)
 	if err != nil {
 		return err
-	}
-	listed, err := hostlist.Read(strings.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("mpirun's map: %w", err)
 	}
 	ranks, total, want := map[string]int{}, 0, map[string]int{}
 	for _, x := range listed {
@@ -52,12 +47,7 @@ func (l *Launcher) oneEach(ctx context.Context, adapters []Host) error {
 }
 
 // plain returns a host's name without domain and in lower case.
-func plain(name string) string {
-	if _, err := netip.ParseAddr(name); err != nil {
-		name, _, _ = strings.Cut(name, ".")
-	}
-	return strings.ToLower(name)
-}
+func plain(name string) string { return strings.ToLower(hostlist.Plain(name)) }
 
 // choose has ranks whose adapters are named use them over UCX, and says what the user has to do.
 func (s *Session) choose(hosts []plan.Host) {

@@ -26,6 +26,7 @@ type Launcher struct {
 	Command []string
 	Stdout  io.Writer // of the program
 	Stderr  io.Writer
+	placed  string // what Map has returned
 }
 
 // An Order says how a program runs.
@@ -148,8 +149,11 @@ func (l *Launcher) version(ctx context.Context, out io.Writer) error {
 const maxMap = 64 << 20
 
 // Map asks mpirun on which hosts it would start how many ranks: its output is for network.ReadJob.
-// Nothing is started.
+// Nothing is started, and mpirun is asked once.
 func (l *Launcher) Map(ctx context.Context) (string, error) {
+	if l.placed != "" {
+		return l.placed, nil
+	}
 	if l.hydra {
 		return "", fmt.Errorf("%s is MPICH's and does not say which hosts it would take: --hosts FILE, and a library that is there", l.Command[0])
 	}
@@ -165,7 +169,21 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	if !strings.Contains(out.String(), hostlist.MapLine) {
 		return "", errors.Join(errors.New("mpirun printed no map of its ranks"), err, errors.New(said.String()))
 	}
-	return out.String(), nil
+	l.placed = out.String()
+	return l.placed, nil
+}
+
+// listed returns the hosts of Map.
+func (l *Launcher) listed(ctx context.Context) ([]hostlist.Entry, error) {
+	text, err := l.Map(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := hostlist.Read(strings.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("mpirun's map: %w", err)
+	}
+	return hosts, nil
 }
 
 // Run runs the program, and returns the times of its calls. A missing library is an error: ld.so
@@ -202,22 +220,17 @@ func (o *Order) notLoaded() error {
 
 // elsewhere returns a host of the job other than this one, or "".
 func (l *Launcher) elsewhere(ctx context.Context) (string, error) {
-	nodes, err := l.Map(ctx)
+	listed, err := l.listed(ctx)
 	if err != nil {
 		return "", err
-	}
-	listed, err := hostlist.Read(strings.NewReader(nodes))
-	if err != nil {
-		return "", fmt.Errorf("mpirun's map: %w", err)
 	}
 	self, err := os.Hostname()
 	if err != nil {
 		return "", err
 	}
-	short := func(name string) string { name, _, _ = strings.Cut(name, "."); return name }
 	for _, x := range listed {
 		for _, name := range x.Names {
-			if name != "localhost" && short(name) != short(self) {
+			if name != "localhost" && hostlist.Plain(name) != hostlist.Plain(self) {
 				return name, nil
 			}
 		}

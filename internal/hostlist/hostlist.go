@@ -5,6 +5,7 @@ package hostlist
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,14 @@ func Expand(expr string) ([]string, error) {
 		names = append(names, more...)
 	}
 	return names, nil
+}
+
+// Plain returns a host's name without its domain; an address is unchanged.
+func Plain(name string) string {
+	if _, err := netip.ParseAddr(name); err != nil {
+		name, _, _ = strings.Cut(name, ".")
+	}
+	return name
 }
 
 // Short shortens a text for an error.

@@ -121,3 +121,9 @@ func FuzzExpand(f *testing.F) {
 		expect.MustTrue(t, err == nil && slices.Equal(again, names), "%q became %q and %.10q, not %.10q: %v", expr, short, again, names, err)
 	})
 }
+
+func TestPlain(t *testing.T) {
+	for name, want := range map[string]string{"n1": "n1", "n1.site.org": "n1", "10.0.0.1": "10.0.0.1", "fe80::1": "fe80::1", "10node.x": "10node"} {
+		expect.Equal(t, Plain(name), want, "%s", name)
+	}
+}

@@ -3,7 +3,6 @@ package network
 import (
 	"fmt"
 	"io"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -99,8 +98,8 @@ func NewHostNames(n *Network) *HostNames {
 // name.
 func (h *HostNames) Find(name string) (Node, string, error) {
 	called := name
-	if _, err := netip.ParseAddr(name); err != nil && h.count(name) == 0 {
-		called, _, _ = strings.Cut(name, ".")
+	if h.count(name) == 0 {
+		called = hostlist.Plain(name)
 	}
 	switch n := h.count(called); {
 	case n == 0:
@@ -120,8 +119,8 @@ func (h *HostNames) Find(name string) (Node, string, error) {
 // All is Find for hosts with any number of adapters, which are in the order of their names.
 func (h *HostNames) All(name string) ([]Node, string, error) {
 	called := name
-	if _, err := netip.ParseAddr(name); err != nil && h.of[name] == nil && h.count(name) == 0 {
-		called, _, _ = strings.Cut(name, ".")
+	if h.of[name] == nil && h.count(name) == 0 {
+		called = hostlist.Plain(name)
 	}
 	if own := h.of[called]; len(own) > 1 {
 		own = slices.Clone(own)
