@@ -208,7 +208,7 @@ func checkClock(t *testing.T, p goPackage) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out := expect.Value(exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
+	out := expect.Value(exec.Command("go", "list", "-tags=mpi,hdf5,rdma", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage
