@@ -84,7 +84,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler scheduler/sizes topology topology/netfile topology/network transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler topology topology/netfile topology/network transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},

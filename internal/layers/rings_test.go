@@ -38,7 +38,6 @@ var against = []string{
 	"routing -> routing/opensm",
 	"routing -> topology/network",
 	"scenario -> results/hdf5",
-	"scenario -> scheduler/sizes",
 	"scenario -> topology/netfile",
 	"scenario -> topology/network",
 }
