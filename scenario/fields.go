@@ -12,7 +12,6 @@ import (
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -191,7 +190,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 		{"credits", whole(&c.Credits, 1, builder.MaxCredits), "events in flight per server"},
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
-		{"window", whole(&c.Window, 1, sizes.MaxWindow), "ordered: exchanges that are planned together"},
+		{"window", whole(&c.Window, 1, scheduler.MaxWindow), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}

@@ -84,7 +84,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler scheduler/sizes topology topology/netfile topology/network transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler topology topology/netfile topology/network transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -208,7 +208,7 @@ func checkClock(t *testing.T, p goPackage) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out := expect.Value(exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
+	out := expect.Value(exec.Command("go", "list", "-tags=mpi,hdf5,rdma", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage
