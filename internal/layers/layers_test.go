@@ -95,7 +95,7 @@ var layers = []layer{
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
-	{"companion", "failover internal/trust plan routing topology", false},
+	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
 	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
