@@ -97,6 +97,9 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 			return err
 		}
 	}
+	for _, line := range s.Commands() {
+		fmt.Fprintf(w, "  runs commands as you: %s\n", line)
+	}
 	return bench.WriteCases(w, s, planned)
 }
 
