@@ -118,6 +118,20 @@ exit $ENDS
 	}
 }
 
+// Flags of an MPI come from its compiler wrapper alone: those of Open MPI, for which a package asks
+// pkg-config, would have another MPI's program compiled with Open MPI's mpi.h.
+func TestWithMPI(t *testing.T) {
+	dir := t.TempDir()
+	wrapper := executable(t, dir, "mpicc", "echo gcc -Wl,-z,relro -I/other/include -L/other/lib -lother\n")
+	vars := []string{"MPICC=" + wrapper, "PATH=" + dir + ":" + os.Getenv("PATH")}
+	executable(t, dir, "pkg-config", `echo "-I/openmpi $*"`)
+	said, code := script(t, vars, "./with-mpi", "sh", "-c", `echo $CGO_CFLAGS; echo $CGO_LDFLAGS
+		tool=$(go env PKG_CONFIG)
+		"$tool" --cflags -- ompi ompi; "$tool" --libs -- ompi; "$tool" --cflags -- other`)
+	expect.Equal(t, said, "-O2 -g -I/other/include\n-O2 -g -Wl,-z,relro -L/other/lib -lother\n-I/openmpi --cflags -- other\n", "the flags of Go, and of pkg-config")
+	expect.Equal(t, code, 0, "exit code")
+}
+
 // TestHosts: --hosts is a list or a file, for mpirun and for ssh.
 func TestHosts(t *testing.T) {
 	dir := t.TempDir()
