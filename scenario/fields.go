@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"net/netip"
@@ -13,8 +12,6 @@ import (
 	"evbench/internal/unit"
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 	"evbench/transport"
 )
 
@@ -50,28 +47,21 @@ type top struct {
 	*Scenario
 	tree   topology.Options
 	found  *topology.Tree // in a file
-	files  bool           // the scenario is in a file, and may name others
+	files  *Files         // nil: the scenario is no file, and names none
 	preset string
 }
 
 // topology reads a notation or, where the scenario may name files, a tree from a file.
 func (t *top) topology(text string) (topology.Options, error) {
-	if _, err := os.Stat(text); err != nil || !t.files {
+	if _, err := os.Stat(text); err != nil || t.files == nil || t.files.Tree == nil {
 		return topology.Parse(text)
 	}
-	s, err := netfile.Read(text, 0)
+	tree, err := t.files.Tree(text)
 	if err != nil {
 		return topology.Options{}, err
 	}
-	p, err := network.TreeOf(s.Whole)
-	if err != nil {
-		return topology.Options{}, fmt.Errorf("%s: %w", text, err)
-	}
-	if n := p.Tree.Names(); n != nil {
-		n.Flags = []string{"-t", text}
-	}
-	t.found = p.Tree
-	return p.Tree.Options(), nil
+	t.found = tree
+	return tree.Options(), nil
 }
 
 // topFields are the fields of a scenario. docs/reference/scenario.md has defaults and more.

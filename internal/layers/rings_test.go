@@ -37,9 +37,6 @@ var against = []string{
 	"routing -> routing/lft",
 	"routing -> routing/opensm",
 	"routing -> topology/network",
-	"scenario -> results/hdf5",
-	"scenario -> topology/netfile",
-	"scenario -> topology/network",
 }
 
 // TestRings holds the code against the rings of rings.txt.
