@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and expands {…, every: 1s, times: 5} to its
@@ -20,7 +19,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	if !good {
 		return nil, false
 	}
-	links, err := network.Links(tree, t.Name)
+	links, err := tree.Find(t.Name)
 	if err != nil {
 		d.Fail(m.Get("link"), "%v", err)
 		return nil, false

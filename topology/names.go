@@ -44,7 +44,7 @@ func (t *Tree) LinkName(l Link) string {
 	if plain := l.Cable == 0 || t.names == nil || t.names.Ports == nil; plain && !t.renamed {
 		return l.String()
 	} else if plain {
-		return t.between(l)[0] + l.number()
+		return t.pairNames(l)[0] + l.number()
 	}
 	if a, b, known := t.portNames(l); known {
 		return a + "-" + b
@@ -139,7 +139,8 @@ func (t *Tree) called(name string) (out []Link, err error) {
 	return out, nil
 }
 
-func (t *Tree) between(l Link) [2]string {
+// pairNames names the switches that a link joins, in both orders.
+func (t *Tree) pairNames(l Link) [2]string {
 	low, high := t.Ends(l)
 	a, b := t.SwitchName(low.Switch), t.SwitchName(high.Switch)
 	return [2]string{a + "-" + b, b + "-" + a}
@@ -150,13 +151,13 @@ func (t *Tree) numbers(l Link) []string {
 	if l.Cable == 0 {
 		return nil
 	}
-	both := t.between(l)
+	both := t.pairNames(l)
 	return []string{both[0] + l.number(), both[1] + l.number()}
 }
 
 func (t *Tree) aliases(id int) []string {
 	l := t.LinkOf(id)
-	both := t.between(l)
+	both := t.pairNames(l)
 	out := both[:]
 	if a, b, known := t.portNames(l); known {
 		out = append(out, a, b, a+"-"+b, b+"-"+a)

@@ -160,7 +160,7 @@ func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err erro
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
-		links, err := network.Links(t, name)
+		links, err := t.Find(name)
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}

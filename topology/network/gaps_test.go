@@ -62,7 +62,7 @@ func TestDeadParallelCable(t *testing.T) {
 	whole := build(t, "PGFT(2;2,3;1,2;1,2)")
 	for name, dead := range map[string]string{"lf0/3": "lf0/3-sp0/1", "sp0/1": "lf0/3-sp0/1", "lf0-sp0/1": "lf0/4-sp0/2"} {
 		p := expect.Value(network.TreeOf(discovered(t, whole)))(t)
-		links := expect.Value(network.Links(p.Tree, name))(t)
+		links := expect.Value(p.Tree.Find(name))(t)
 		view := expect.Value(p.Tree.Without(links...))(t)
 		expect.Equal(t, strings.Join(view.DownNames(), " "), dead, "%s", name)
 		expect.Equal(t, p.Gaps(), "", "gaps")

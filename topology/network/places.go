@@ -42,7 +42,7 @@ func (p *Places) names(x *Index) *topology.Names {
 	out, own := &topology.Names{Ports: make([][2]uint8, len(p.cables))}, true
 	for sw, v := range p.nodes {
 		name := p.net.info[v].Name
-		own = own && p.net.Notation != "" && name == builtName(p.Tree, sw)
+		own = own && p.net.Notation != "" && name == p.Tree.LevelName(sw)
 		if len(x.byName[name]) > 1 || name == "" {
 			name = fmt.Sprintf("0x%016x", p.net.info[v].GUID)
 		}
@@ -313,7 +313,7 @@ func (p *Places) named(x *Index) bool {
 	for sw := range t.Switches() {
 		v, err := x.Node(t.SwitchName(sw))
 		if err != nil {
-			v, err = x.Node(builtName(t, sw))
+			v, err = x.Node(t.LevelName(sw))
 		}
 		if err != nil {
 			return false
@@ -321,18 +321,6 @@ func (p *Places) named(x *Index) bool {
 		p.nodes = append(p.nodes, v)
 	}
 	return true
-}
-
-// builtName is Build's name for a switch of a tree.
-func builtName(t *topology.Tree, sw int) string {
-	level := 1
-	for _, count := range []int{t.Leaves(), t.Middles()} {
-		if sw < count {
-			break
-		}
-		sw, level = sw-count, level+1
-	}
-	return built(level, sw)
 }
 
 func (p *Places) hostsByName(x *Index) error {
@@ -407,33 +395,6 @@ func (p *Places) Now(n *Network) *topology.Tree {
 		panic("network: a link that the tree has is not in it: " + err.Error())
 	}
 	return t
-}
-
-// Links returns the links of a tree for a name: the tree's names or, if it has no other names,
-// those of the network of its notation, such as s1_0/5 and s1_0-s2_3.
-func Links(t *topology.Tree, name string) ([]topology.Link, error) {
-	links, err := t.Links(name)
-	if err == nil || t.Names() != nil {
-		return links, err
-	}
-	n, built := TreeShape(t).Build(0)
-	if built != nil {
-		return nil, err
-	}
-	cables, unknown := Names(n).Down(name)
-	p, built := treeOf(n)
-	if unknown != nil || built != nil {
-		return nil, err
-	}
-	for id, own := range p.cables {
-		if slices.ContainsFunc(own, func(c Cable) bool { return slices.Contains(cables, c) || slices.Contains(cables, Cable{c.B, c.A}) }) {
-			links = append(links, t.LinkOf(id))
-		}
-	}
-	if links == nil {
-		return nil, err // a host's
-	}
-	return links, nil
 }
 
 // Take returns the places with other hosts for the servers, each on the leaf of its server.
