@@ -78,7 +78,7 @@ bench-barrier:
 bench-peers: build
 	@for tool in $(MPICC) mpirun; do command -v $$tool >/dev/null || { \
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
-	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi,mpicc -o bin/peer ./cmd/peer
+	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi -o bin/peer ./cmd/peer
 	@MPICC='$(MPICC)' bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of

@@ -2,16 +2,9 @@ package companion
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
-	"time"
-
-	"evbench/internal/trust"
 )
 
 // Tables are the tables of all switches of a network, in the form that their Switches install.
@@ -34,43 +27,32 @@ type Switches interface {
 	// Put makes the switches take tables, reads them back and compares. It returns how many entries
 	// have changed; the error names a switch that has not taken its table.
 	Put(ctx context.Context, want Tables) (changed int, err error)
+	// Restore is Put of tables from Before, as far as possible: where a switch fails the others
+	// still take theirs. The error names all that have not; left are the tables of only these, nil
+	// if Restore must be repeated as a whole.
+	Restore(ctx context.Context, former Tables) (changed int, left Tables, err error)
 }
 
 // An Installation installs tables in switches, one set after the other, and finally restores those
-// from before the first. Goroutines may share it.
+// from before the first. Meanwhile it owns Dir: no other Installation changes tables from there.
+// Goroutines may share it.
 type Installation struct {
 	Switches Switches
 	// Kind names the kind of switches in FormerFile; Undo needs switches of the same kind.
 	Kind string
-	// Dir is the directory of FormerFile, with which Undo restores the former tables if this
-	// process could not; "": no file.
+	// Dir is the directory of OwnerFile, and of FormerFile, with which Undo restores the former
+	// tables if this process could not; "": no files, and no owner.
 	Dir string
-	// Lends says that the tables stay only as long as the Installation: until Undo no other process
-	// installs in Dir.
+	// Lends says that the tables stay only as long as the Installation.
 	Lends bool
 
 	mu     sync.Mutex // held while switches are changed
+	lock   *lock      // of Dir; nil: not the owner
+	was    []byte     // FormerFile before
 	former Tables
-	now    Tables // installed last; nil at first and after Undo
-	record *trust.Record
+	now    Tables // Last
+	record *record
 }
-
-// FormerFile is the file, in the directory of an installation, with the former tables of the
-// switches.
-const FormerFile = "former.json"
-
-// A Former is its content: a line of JSON.
-type Former struct {
-	Schema string    `json:"schema"` // evbench/routes-former/1
-	Kind   string    `json:"kind"`
-	Host   string    `json:"host"`
-	PID    int       `json:"pid"`
-	Since  time.Time `json:"since"`
-	Lent   bool      `json:"lent"` // the process meant to restore them itself
-	Files  []File    `json:"files"`
-}
-
-const formerSchema = "evbench/routes-former/1"
 
 // An InstallError says that tables are not installed, and what is.
 type InstallError struct {
@@ -87,18 +69,81 @@ func (e *InstallError) Error() string {
 
 func (e *InstallError) Unwrap() error { return e.cause }
 
-// Check reports why tables cannot be installed, as far as that can be known.
-func (i *Installation) Check(ctx context.Context, want Tables) error {
-	name := filepath.Join(i.Dir, FormerFile)
-	line, err := trust.ReadRecord(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("former tables: %w", err)
+// Own makes this process the owner of Dir until Undo or Close, or confirms that it still is. The
+// error names the owner, or the process that has left tables in place.
+func (i *Installation) Own() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.own()
+}
+
+func (i *Installation) own() (err error) {
+	switch {
+	case i.Dir == "":
+		return nil
+	case i.lock != nil:
+		return i.lock.Held()
 	}
-	if err := left(name, line); err != nil {
+	if i.lock, err = own(i.Dir); err != nil {
 		return err
 	}
-	_, err = i.Switches.Before(ctx, want)
+	if i.was, err = readFormer(i.Dir); err == nil {
+		err = left(i.Dir, i.was)
+	}
+	if err != nil {
+		err = errors.Join(err, i.release())
+	}
 	return err
+}
+
+func (i *Installation) release() error {
+	l := i.lock
+	if i.lock = nil; l == nil {
+		return nil
+	}
+	return l.release()
+}
+
+// Close lets others own Dir. Installed tables stay.
+func (i *Installation) Close() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.release()
+}
+
+// Check reports why tables cannot be installed, as far as that can be known; otherwise this process
+// owns Dir.
+func (i *Installation) Check(ctx context.Context, want Tables) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	_, err := i.before(ctx, want)
+	return err
+}
+
+// before makes sure that this process owns Dir and may install tables, and returns the current
+// ones. If that fails at first, Dir has no owner.
+func (i *Installation) before(ctx context.Context, want Tables) (held Tables, err error) {
+	owned := i.lock != nil
+	if err := i.own(); err != nil {
+		return nil, err
+	}
+	if held, err = i.Switches.Before(ctx, want); err == nil {
+		err = i.foreign(held)
+	}
+	if err != nil && !owned {
+		err = errors.Join(err, i.release())
+	}
+	return held, err
+}
+
+// foreign refuses to lend tables in place of those that evbench has installed from elsewhere:
+// perhaps a run has, which still needs them.
+func (i *Installation) foreign(held Tables) error {
+	h, ok := held.(interface{ Installed() error })
+	if !ok || !i.Lends || i.Dir == "" || i.was != nil || i.former != nil {
+		return nil
+	}
+	return h.Installed()
 }
 
 // Install installs tables. If that fails it restores the former ones and returns an *InstallError;
@@ -106,26 +151,33 @@ func (i *Installation) Check(ctx context.Context, want Tables) error {
 func (i *Installation) Install(ctx context.Context, want Tables) (changed int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	held, err := i.Switches.Before(ctx, want)
+	owned, first := i.lock != nil, i.former == nil
+	held, err := i.before(ctx, want)
 	if err != nil {
 		return 0, err
 	}
 	if err := i.keep(held); err != nil {
+		if !owned {
+			err = errors.Join(err, i.release())
+		}
 		return 0, err
 	}
 	if changed, err = i.Switches.Put(ctx, want); err == nil {
 		i.now = want
 		return changed, nil
 	}
-	_, restoring := i.Switches.Put(context.WithoutCancel(ctx), held)
+	_, _, restoring := i.Switches.Restore(context.WithoutCancel(ctx), held)
+	if restoring == nil && first {
+		restoring = i.forget()
+	}
 	return 0, &InstallError{err, restoring}
 }
 
-// Installed reports whether tables are installed, and not undone.
-func (i *Installation) Installed() bool {
+// Last returns the tables installed last; nil at first and after Undo.
+func (i *Installation) Last() Tables {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.now != nil
+	return i.now
 }
 
 // Again installs the last tables once more if they were changed from outside, as reported by holds.
@@ -136,42 +188,48 @@ func (i *Installation) Again(ctx context.Context, holds func(context.Context, Ta
 	if i.now == nil || holds(ctx, i.now) == nil {
 		return false, nil
 	}
-	if _, err = i.Switches.Before(ctx, i.now); err == nil {
+	if err = i.own(); err == nil {
+		_, err = i.Switches.Before(ctx, i.now)
+	}
+	if err == nil {
 		_, err = i.Switches.Put(ctx, i.now)
 	}
 	return true, err
 }
 
-// Undo restores the tables from before the first Install, if any, and lets others install. If it
-// fails FormerFile stays.
+// Undo restores the tables from before the first Install, if any, and lets others own Dir. If it
+// fails FormerFile has those that are still to be restored, and Undo may be repeated until Close.
 func (i *Installation) Undo(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.former == nil {
-		return nil
+		return i.release()
 	}
-	if _, err := i.Switches.Put(ctx, i.former); err != nil {
-		where := ""
-		if i.record != nil {
-			where = fmt.Sprintf(" (evbench routes undo %s)", i.Dir)
-			err = errors.Join(err, i.record.Close())
-		}
-		return fmt.Errorf("THE FORMER TABLES ARE NOT RESTORED%s: %w", where, err)
+	_, rest, err := i.Switches.Restore(ctx, i.former)
+	if err == nil {
+		return errors.Join(i.forget(), i.release())
 	}
-	i.former, i.now = nil, nil
-	if i.record == nil {
-		return nil
+	where := ""
+	if i.record != nil {
+		where = fmt.Sprintf(" (evbench routes undo %s)", i.Dir)
 	}
-	return i.record.Remove()
+	err = fmt.Errorf("THE FORMER TABLES ARE NOT RESTORED%s: %w", where, err)
+	if rest == nil {
+		return err
+	}
+	if i.former = rest; i.record != nil {
+		err = errors.Join(err, i.record.keep(rest))
+	}
+	return err
 }
 
 // keep records the former tables, on disk before any change.
-func (i *Installation) keep(held Tables) error {
+func (i *Installation) keep(held Tables) (err error) {
 	if i.former != nil {
 		return nil
 	}
 	if i.Dir != "" {
-		if err := i.write(held); err != nil {
+		if i.record, err = newRecord(i.Dir, i.Kind, i.Lends, held, i.was); err != nil {
 			return err
 		}
 	}
@@ -179,84 +237,11 @@ func (i *Installation) keep(held Tables) error {
 	return nil
 }
 
-func (i *Installation) write(held Tables) error {
-	f := Former{Schema: formerSchema, Kind: i.Kind, PID: os.Getpid(), Since: time.Now().UTC(), Lent: i.Lends}
-	var err error
-	if f.Files, err = held.Files(); err != nil {
-		return err
-	}
-	if f.Host, err = os.Hostname(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(i.Dir, 0o777); err != nil {
-		return err
-	}
-	name := filepath.Join(i.Dir, FormerFile)
-	r, last, _, err := trust.OpenRecord(name, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return fmt.Errorf("former tables: %w", err)
-	}
-	if err = left(name, last); err == nil {
-		err = r.Write(f)
-	}
-	if err != nil || !i.Lends {
-		return errors.Join(err, r.Close())
-	}
-	i.record = r
-	return nil
-}
-
-// left reports tables that a process has lent and not restored.
-func left(name string, line []byte) error {
-	if len(line) == 0 {
+// forget forgets the former tables, which the switches hold.
+func (i *Installation) forget() error {
+	r := i.record
+	if i.former, i.now, i.record = nil, nil, nil; r == nil {
 		return nil
 	}
-	f, err := parseFormer(name, line)
-	if err != nil || !f.Lent {
-		return err
-	}
-	return fmt.Errorf("%s: process %d on %s has left tables in place since %s; evbench routes undo %s",
-		name, f.PID, f.Host, f.Since.Format(time.RFC3339), filepath.Dir(name))
-}
-
-func parseFormer(name string, line []byte) (f Former, err error) {
-	if err = json.Unmarshal(line, &f); err == nil && f.Schema != formerSchema {
-		err = fmt.Errorf("schema %q; it must be %s", f.Schema, formerSchema)
-	}
-	if err != nil {
-		return f, fmt.Errorf("%s: not the former tables of the switches: %w", name, err)
-	}
-	return f, nil
-}
-
-// Undo restores the tables in FormerFile of a directory, and removes the file. made creates
-// switches and tables from it, without touching them.
-func Undo(ctx context.Context, dir string, made func(Former) (Switches, Tables, error)) (f Former, changed int, err error) {
-	name := filepath.Join(dir, FormerFile)
-	r, line, _, err := trust.OpenRecord(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, 0, fmt.Errorf("%s: no tables were installed from here, or they are undone: %w", name, err)
-	}
-	if err != nil {
-		return f, 0, fmt.Errorf("former tables: %w", err)
-	}
-	f, err = parseFormer(name, line)
-	if err == nil {
-		changed, err = undo(ctx, f, made)
-	}
-	if err != nil {
-		return f, changed, errors.Join(err, r.Close())
-	}
-	return f, changed, r.Remove()
-}
-
-func undo(ctx context.Context, f Former, made func(Former) (Switches, Tables, error)) (changed int, err error) {
-	s, former, err := made(f)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := s.Before(ctx, former); err != nil {
-		return 0, err
-	}
-	return s.Put(ctx, former)
+	return r.forget()
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
 	"evbench/internal/expect"
+	"evbench/internal/trust"
 )
 
 type text string
@@ -22,6 +25,11 @@ func (s *oneSwitch) Before(context.Context, Tables) (Tables, error) { return s.h
 func (s *oneSwitch) Put(_ context.Context, want Tables) (int, error) {
 	s.held = want.(text)
 	return 1, nil
+}
+
+func (s *oneSwitch) Restore(ctx context.Context, former Tables) (int, Tables, error) {
+	n, err := s.Put(ctx, former)
+	return n, nil, err
 }
 
 // What was installed last comes back where somebody else has changed it, but not after Undo.
@@ -65,4 +73,51 @@ func TestInstallationsOverlap(t *testing.T) {
 	expect.True(t, s.held != "before", "%s is held", s.held)
 	expect.Must(t, i.Undo(t.Context()))
 	expect.Equal(t, s.held, "before", "held in the end")
+}
+
+// One owner at a time: who follows the network, or runs on lent tables, keeps others out until it is done.
+func TestOneOwner(t *testing.T) {
+	s, dir := &oneSwitch{held: "before"}, filepath.Join(t.TempDir(), "new")
+	of := func(lends bool) *Installation {
+		return &Installation{Switches: s, Kind: "one", Dir: dir, Lends: lends}
+	}
+	refused := func(i *Installation) {
+		t.Helper()
+		held := s.held
+		for _, err := range []error{i.Own(), i.Check(t.Context(), text("mine")), expect.Err(i.Install(t.Context(), text("mine")))} {
+			expect.Is(t, err, trust.ErrLocked)
+			expect.Error(t, err, fmt.Sprintf("process %d on ", os.Getpid()))
+		}
+		expect.Equal(t, s.held, held, "held")
+	}
+	follow, run := of(false), of(true)
+	expect.Must(t, follow.Own())
+	refused(run)
+	expect.Must(t, expect.Err(follow.Install(t.Context(), text("followed"))))
+	refused(run)
+	expect.Must(t, follow.Close())
+	expect.Must(t, run.Check(t.Context(), text("lent")))
+	refused(follow)
+	expect.Must(t, expect.Err(run.Install(t.Context(), text("lent"))))
+	refused(follow)
+	expect.Must(t, run.Undo(t.Context()))
+	expect.Equal(t, s.held, "followed", "held after the run")
+	// What was to be undone before the run is to be undone after it.
+	_, _, err := Undo(t.Context(), dir, func(f Former) (Switches, Tables, error) { return s, text(f.Files[0].Text), nil })
+	expect.True(t, err == nil && s.held == "before", "%v, %s is held", err, s.held)
+	left := expect.Value(os.ReadDir(dir))(t)
+	expect.True(t, len(left) == 0, "%v is left", left)
+}
+
+// Who has lost the lock changes nothing more.
+func TestOwnerIsLost(t *testing.T) {
+	s, dir := &oneSwitch{held: "before"}, t.TempDir()
+	one, two := &Installation{Switches: s, Dir: dir}, &Installation{Switches: s, Dir: dir}
+	expect.Must(t, expect.Err(one.Install(t.Context(), text("one"))))
+	expect.Must(t, os.Remove(filepath.Join(dir, OwnerFile)))
+	expect.Must(t, expect.Err(two.Install(t.Context(), text("two"))))
+	expect.Error(t, expect.Err(one.Install(t.Context(), text("three"))), "removed or replaced while this process had it locked")
+	_, err := one.Again(t.Context(), func(context.Context, Tables) error { return errors.New("others") })
+	expect.Error(t, err, "removed or replaced")
+	expect.Equal(t, s.held, "two", "held")
 }

@@ -97,11 +97,30 @@ type Routes struct {
 }
 
 const (
+	defaultDump      = "dump_lfts"
+	defaultSMInfo    = "sminfo"
+	defaultDiscover  = "ibnetdiscover"
 	defaultRemoteDir = ".evbench"
 	defaultInject    = 10 * time.Second
 )
 
 var localLaunch = Launch{Kind: LaunchLocal, RemoteDir: defaultRemoteDir, DataPort: DefaultDataPort, Preflight: true}
+
+// Commands returns the fields with which a scenario names commands, each with its value. A run
+// starts them with the rights of its user; in ssh's configuration these are ProxyCommand and others.
+func (s *Scenario) Commands() (all []string) {
+	x, i := s.Fabric.Routes, s.Inject
+	for _, f := range []struct{ name, value, preset string }{
+		{"inject.down", i.Down, ""}, {"inject.up", i.Up, ""}, {"inject.probe", i.Probe, ""}, {"fabric.routes.shell", x.Shell, ""},
+		{"fabric.routes.dump", x.Dump, defaultDump}, {"fabric.routes.sminfo", x.SMInfo, defaultSMInfo},
+		{"fabric.routes.discover", x.Discover, defaultDiscover}, {"launch.config", s.Launch.Config, ""},
+	} {
+		if f.value != "" && f.value != f.preset {
+			all = append(all, f.name+": "+f.value)
+		}
+	}
+	return all
+}
 
 func (d *document) cluster(f fields, s *Scenario) {
 	d.launch(f.Get("launch"), s)
@@ -158,7 +177,7 @@ func (d *document) routes(at field, f *Fabric) {
 		return
 	}
 	x := &f.Routes
-	*x = Routes{Process: "auto", Dump: "dump_lfts", SMInfo: "sminfo", Discover: "ibnetdiscover", Timeout: 2 * time.Minute}
+	*x = Routes{Process: "auto", Dump: defaultDump, SMInfo: defaultSMInfo, Discover: defaultDiscover, Timeout: 2 * time.Minute}
 	given, good := d.section(at, routesFields(x), "kind: needed; there are "+strings.Join(routesKinds(), ", "),
 		"network dir: needed with kind=opensm", "shell: needed with kind=kernel", "network: not with shell: tables are OpenSM's, or those of Linux switches",
 		"process sminfo discover: only with kind=opensm")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // failures reads the links that are dead in a case from the start, and those that die during it.
@@ -69,7 +68,7 @@ func (d *document) named(f field, view *topology.Tree) ([]topology.Link, string,
 	if !d.scalar(f, word(&name)) {
 		return nil, "", false
 	}
-	links, err := network.Links(view, name)
+	links, err := view.Find(name)
 	if err == nil && !slices.ContainsFunc(links, view.LinkAlive) {
 		err = fmt.Errorf("%s is dead already by what stands before it", name)
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"net/netip"
@@ -12,10 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/internal/unit"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 	"evbench/transport"
 )
 
@@ -51,28 +47,21 @@ type top struct {
 	*Scenario
 	tree   topology.Options
 	found  *topology.Tree // in a file
-	files  bool           // the scenario is in a file, and may name others
+	files  *Files         // nil: the scenario is no file, and names none
 	preset string
 }
 
 // topology reads a notation or, where the scenario may name files, a tree from a file.
 func (t *top) topology(text string) (topology.Options, error) {
-	if _, err := os.Stat(text); err != nil || !t.files {
+	if _, err := os.Stat(text); err != nil || t.files == nil || t.files.Tree == nil {
 		return topology.Parse(text)
 	}
-	s, err := netfile.Read(text, 0)
+	tree, err := t.files.Tree(text)
 	if err != nil {
 		return topology.Options{}, err
 	}
-	p, err := network.TreeOf(s.Whole)
-	if err != nil {
-		return topology.Options{}, fmt.Errorf("%s: %w", text, err)
-	}
-	if n := p.Tree.Names(); n != nil {
-		n.Flags = []string{"-t", text}
-	}
-	t.found = p.Tree
-	return p.Tree.Options(), nil
+	t.found = tree
+	return tree.Options(), nil
 }
 
 // topFields are the fields of a scenario. docs/reference/scenario.md has defaults and more.
@@ -191,7 +180,7 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 		{"credits", whole(&c.Credits, 1, builder.MaxCredits), "events in flight per server"},
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
-		{"window", whole(&c.Window, 1, sizes.MaxWindow), "ordered: exchanges that are planned together"},
+		{"window", whole(&c.Window, 1, scheduler.MaxWindow), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"io"
 	"slices"
 
 	"evbench/internal/rules"
@@ -19,7 +18,7 @@ type (
 // A document collects errors while it is read.
 type document struct {
 	*yamldoc.Document
-	open func(name string) (io.ReadCloser, error) // files that the document names; nil: none is opened
+	files *Files // that the document names; nil: none is opened
 
 	failover *Failover // of cases that do not say
 	from     field     // where it stands

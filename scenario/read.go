@@ -33,13 +33,23 @@ const (
 // sample every 5 s (thesis 5.5, 6.5).
 const thesis = "thesis"
 
-func ReadFile(path string) (*Scenario, error) {
+// Files read what a scenario names, in formats that are not its own. The zero value reads sizes as
+// CSV, and no topology.
+type Files struct {
+	// Tree reads the tree of a file of a network.
+	Tree func(name string) (*topology.Tree, error)
+	// HDF5 reads a file of sizes, .h5, as rows of bytes by source of so many servers.
+	HDF5 func(name string, servers int) ([]uint32, error)
+}
+
+// ReadFile reads a scenario that is a file itself, and may name others.
+func ReadFile(path string, files Files) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return read(path, f, func(name string) (io.ReadCloser, error) { return os.Open(name) })
+	return read(path, f, &files)
 }
 
 // Read reads one YAML document. name is its name in errors and, without folders and extension, the
@@ -47,7 +57,7 @@ func ReadFile(path string) (*Scenario, error) {
 // opens no file: only ReadFile takes sizes from one.
 func Read(name string, r io.Reader) (*Scenario, error) { return read(name, r, nil) }
 
-func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error)) (*Scenario, error) {
+func read(name string, r io.Reader, files *Files) (*Scenario, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxText+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -56,7 +66,7 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 		return nil, fmt.Errorf("%s: longer than %s; a scenario is a page of text", name, unit.Bytes(maxText))
 	}
 	doc, root := yamldoc.Parse(name, text, maxNodes)
-	d := &document{Document: doc, open: open}
+	d := &document{Document: doc, files: files}
 	s := &Scenario{Text: text}
 	if root.Given() {
 		d.scenario(root, s)
@@ -72,7 +82,7 @@ func read(name string, r io.Reader, open func(name string) (io.ReadCloser, error
 // scenario reads the document into s: first all fields with a single value, then fields that depend
 // on others. It skips checks that an earlier error makes impossible.
 func (d *document) scenario(root field, s *Scenario) {
-	t := &top{Scenario: s, files: d.open != nil}
+	t := &top{Scenario: s, files: d.files}
 	rows := topFields(t)
 	f := d.Mapping(root, rows.names())
 	if !root.Group() {

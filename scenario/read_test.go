@@ -224,7 +224,7 @@ func TestShippedScenarios(t *testing.T) {
 	files, err := filepath.Glob("../scenarios/*.yaml")
 	expect.MustTrue(t, err == nil && len(files) >= 6, "found %d scenarios, %v", len(files), err)
 	for _, file := range files {
-		s, err := scenario.ReadFile(file)
+		s, err := scenario.ReadFile(file, scenario.Files{})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -235,5 +235,5 @@ func TestShippedScenarios(t *testing.T) {
 }
 
 func TestReadFileMissing(t *testing.T) {
-	expect.Is(t, expect.Err(scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml"))), os.ErrNotExist)
+	expect.Is(t, expect.Err(scenario.ReadFile(filepath.Join(t.TempDir(), "none.yaml"), scenario.Files{})), os.ErrNotExist)
 }

@@ -3,12 +3,11 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"math"
+	"os"
 	"strings"
 
 	"evbench/builder"
 	"evbench/internal/unit"
-	"evbench/results/hdf5"
 )
 
 const defaultSigma = 1
@@ -73,7 +72,7 @@ func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Dist
 		return false
 	case s.Tree == nil:
 		return true
-	case d.open == nil:
+	case d.files == nil:
 		d.Fail(at, "only a scenario that is a file itself takes sizes from a file")
 		return false
 	}
@@ -88,18 +87,10 @@ func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Dist
 
 // table reads a file of sizes, CSV or HDF5, and names it in its errors.
 func (d *document) table(name string, servers int) ([]uint32, error) {
-	if strings.HasSuffix(name, ".h5") {
-		numbers, columns, err := hdf5.ReadMatrix(name, builder.MaxTable)
-		if err != nil {
-			return nil, err // names the file
-		}
-		t, err := tableOf(numbers, columns, servers)
-		if err != nil {
-			return nil, fmt.Errorf("%s: /%s: %w", name, hdf5.MatrixName, err)
-		}
-		return t, nil
+	if strings.HasSuffix(name, ".h5") && d.files.HDF5 != nil {
+		return d.files.HDF5(name, servers) // its errors name the file
 	}
-	f, err := d.open(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -112,20 +103,6 @@ func (d *document) table(name string, servers int) ([]uint32, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return t, nil
-}
-
-func tableOf(numbers []float64, columns, servers int) ([]uint32, error) {
-	if columns != servers {
-		return nil, fmt.Errorf("%d columns for %d servers", columns, servers)
-	}
-	out := make([]uint32, len(numbers))
-	for i, x := range numbers {
-		if !(x >= 0 && x <= float64(maxFragment)) || x != math.Trunc(x) {
-			return nil, fmt.Errorf("row %d, source %d: %v: must be bytes, a whole number 0..%d", i/columns, i%columns, x, maxFragment)
-		}
-		out[i] = uint32(x)
-	}
-	return out, builder.CheckTable(out)
 }
 
 func meanOf(table []uint32) float64 {

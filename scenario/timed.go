@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // timed reads {link: leaf0-spine3, at: 3s, for: 5s}, and expands {…, every: 1s, times: 5} to its
@@ -20,7 +19,7 @@ func (d *document) timed(f field, tree *topology.Tree) ([]Timed, bool) {
 	if !good {
 		return nil, false
 	}
-	links, err := network.Links(tree, t.Name)
+	links, err := tree.Find(t.Name)
 	if err != nil {
 		d.Fail(m.Get("link"), "%v", err)
 		return nil, false
@@ -94,7 +93,7 @@ func (c *Case) checkTimed(view *topology.Tree) (int, error) {
 		}
 		for _, l := range t.Links {
 			if !now.LinkAlive(l) {
-				return i, fmt.Errorf("%s is dead already at %s", l, short(t.At))
+				return i, fmt.Errorf("%s is dead already at %s", now.LinkName(l), short(t.At))
 			}
 		}
 		if c.Failover != nil {

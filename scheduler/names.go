@@ -22,6 +22,9 @@ const (
 	RepairPrefix          = "repair:"
 )
 
+// MaxWindow bounds the exchanges that are planned together where fragments differ in size.
+const MaxWindow = 16
+
 // Names returns the names of all schedules.
 func Names() []string {
 	return []string{

@@ -51,7 +51,7 @@ func TestGateNamesFailures(t *testing.T) {
 		expect.Must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		expect.Must(t, os.WriteFile(filepath.Join(dir, name, "a.go"), []byte(text), 0o600))
 	}
-	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,rdma,ssh,chromium,pandas", "GO=" + executable(t, dir, "go", `
+	vars := []string{"TMPDIR=" + dir, "STATICCHECK=none", "EVBENCH_WITHOUT=opensm,mpi,hdf5,rdma,ssh,chromium,pandas,debian13", "GO=" + executable(t, dir, "go", `
 case "$1 $*" in
 list*Dir*) printf 'evbench/a %s/meets\nevbench/b %s/single\n' "$TMPDIR" "$TMPDIR" ;;
 list*) printf 'evbench/a\nevbench/b\n' ;;
@@ -116,6 +116,20 @@ exit $ENDS
 		expect.True(t, fmt.Sprint(code) == ends && strings.HasPrefix(said, "building "+dir+"/evbench (pure Go)") && strings.Contains(said, "\n50 packages are compiled\n"+want),
 			"with Go ending with %s it ended with %d:\n%s", ends, code, said)
 	}
+}
+
+// Flags of an MPI come from its compiler wrapper alone: those of Open MPI, for which a package asks
+// pkg-config, would have another MPI's program compiled with Open MPI's mpi.h.
+func TestWithMPI(t *testing.T) {
+	dir := t.TempDir()
+	wrapper := executable(t, dir, "mpicc", "echo gcc -Wl,-z,relro -I/other/include -L/other/lib -lother\n")
+	vars := []string{"MPICC=" + wrapper, "PATH=" + dir + ":" + os.Getenv("PATH")}
+	executable(t, dir, "pkg-config", `echo "-I/openmpi $*"`)
+	said, code := script(t, vars, "./with-mpi", "sh", "-c", `echo $CGO_CFLAGS; echo $CGO_LDFLAGS
+		tool=$(go env PKG_CONFIG)
+		"$tool" --cflags -- ompi ompi; "$tool" --libs -- ompi; "$tool" --cflags -- other`)
+	expect.Equal(t, said, "-O2 -g -I/other/include\n-O2 -g -Wl,-z,relro -L/other/lib -lother\n-I/openmpi --cflags -- other\n", "the flags of Go, and of pkg-config")
+	expect.Equal(t, code, 0, "exit code")
 }
 
 // TestHosts: --hosts is a list or a file, for mpirun and for ssh.

@@ -149,7 +149,7 @@ func collectLinks(to chan<- prometheus.Metric, s *State) {
 	}
 	for id := range p.Tree.AllLinks() {
 		l := p.Tree.LinkOf(id)
-		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), l.String())
+		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), p.Tree.LinkName(l))
 	}
 	for _, c := range s.Cases {
 		for _, l := range s.Links[c.Name] {

@@ -21,7 +21,6 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/internal/expect"
 	"evbench/results/hdf5"
-	"evbench/scenario"
 	"evbench/study/papers"
 )
 
@@ -98,7 +97,7 @@ func lookAtArguments(c *cli.Context) error {
 	files := c.StringSlice("log")
 	for _, name := range c.Args().Slice() {
 		if filepath.Ext(name) == ".yaml" {
-			if _, err := scenario.ReadFile(name); err != nil {
+			if _, err := readScenario(name); err != nil {
 				return usage(err)
 			}
 		} else if strings.HasPrefix(name, resultsRoot+"/") {

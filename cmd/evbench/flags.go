@@ -25,7 +25,7 @@ import (
 // tree returns the two-level tree given by the flags.
 func tree(c *cli.Context) (*topology.Tree, error) {
 	t, err := singleTree(c)
-	if err == nil && t.Names() != nil {
+	if err == nil && t.Renamed() {
 		return nil, usagef("--topology %s: %s writes the notation of a tree, and takes one", c.String("topology"), c.Command.Name)
 	}
 	if err == nil && t.Levels() == 3 {
@@ -118,6 +118,9 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
+	if gaps := p.Gaps(); gaps != "" {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, gaps)
+	}
 	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
 }
 
@@ -157,7 +160,7 @@ func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err erro
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
-		links, err := network.Links(t, name)
+		links, err := t.Find(name)
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}

@@ -39,7 +39,7 @@ func doctorAction(c *cli.Context) error {
 
 // forecast measures a small lab to forecast the one of a scenario.
 func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
-	s, err := scenario.ReadFile(name)
+	s, err := readScenario(name)
 	if err != nil {
 		return f, usage(err)
 	}

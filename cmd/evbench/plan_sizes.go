@@ -11,6 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/plan"
 	"evbench/plan/verify"
+	"evbench/scheduler"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -54,7 +55,7 @@ func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Ma
 			return plan.ReadMatrix(in, t, hosts)
 		}
 		n := t.Servers()
-		table, err := builder.ReadTable(in, n, sizes.MaxWindow*n*n)
+		table, err := builder.ReadTable(in, n, scheduler.MaxWindow*n*n)
 		if err != nil {
 			return nil, err
 		}

@@ -111,10 +111,13 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if c.IsSet("pid") {
 		return loadOpenSM(c, routes, r)
 	}
+	i := opensm.Files{Dir: r.Dir}.Installation()
+	if err := i.Own(); err != nil {
+		return usage(err)
+	}
 	r.Files = 4
-	i := companion.Installation{Switches: opensm.Files{Dir: r.Dir}, Kind: opensm.KindFiles, Dir: r.Dir}
 	_, err = i.Install(c.Context, routes)
-	return err
+	return errors.Join(err, i.Close())
 }
 
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
@@ -131,8 +134,9 @@ func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {
 
 // loadOpenSM installs tables in a running OpenSM.
 func loadOpenSM(c *cli.Context, routes *opensm.Routes, r *installReport) (err error) {
-	began := time.Now()
-	r.Changed, err = loadedBy(c).Install(c.Context, routes)
+	began, m := time.Now(), loadedBy(c)
+	r.Changed, err = m.Install(c.Context, routes)
+	defer func() { err = errors.Join(err, m.Close()) }()
 	if _, tried := errors.AsType[*companion.InstallError](err); err != nil && !tried {
 		return usage(err) // nothing was changed
 	}
@@ -172,8 +176,10 @@ func routesUndoAction(c *cli.Context) error {
 	dir := c.Args().First()
 	var wrong error // about the input
 	f, changed, err := companion.Undo(c.Context, dir, func(f companion.Former) (s companion.Switches, t companion.Tables, err error) {
-		s, t, wrong = formerOf(c, dir, f)
-		return s, t, wrong
+		if s, t, wrong = formerOf(c, dir, f); wrong == nil && f.Kind == opensm.Kind {
+			_, err = s.Before(c.Context, t)
+		}
+		return s, t, errors.Join(wrong, err)
 	})
 	if err != nil && (wrong != nil || f.Schema == "") {
 		return usage(err)
@@ -221,8 +227,10 @@ func loadedBy(c *cli.Context) *opensm.Manager {
 	}
 }
 
-func routesFollowAction(c *cli.Context) error {
-	f, err := readFollowing(c)
+func routesFollowAction(c *cli.Context) (err error) {
+	m := loadedBy(c)
+	defer func() { err = errors.Join(err, m.Close()) }()
+	f, err := readFollowing(c, m)
 	if err != nil {
 		return err
 	}
@@ -233,7 +241,7 @@ func routesFollowAction(c *cli.Context) error {
 	return err
 }
 
-func readFollowing(c *cli.Context) (o opensm.Following, err error) {
+func readFollowing(c *cli.Context, m *opensm.Manager) (o opensm.Following, err error) {
 	if err := canLoad(c); err != nil {
 		return o, err
 	}
@@ -253,11 +261,14 @@ func readFollowing(c *cli.Context) (o opensm.Following, err error) {
 	build := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.Objective(c.String("objective")), Seed: 1} // as evbench plan
 	o.Plans = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, build) }}
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
-		Manager:  loadedBy(c),
+		Manager:  m,
 		Options:  opensm.Options{LMC: c.Int("lmc"), Capacity: c.Int("capacity")},
 		Discover: opensm.CommandLine(c.String("discover")),
 		Tell:     o.Out.Step,
 	})
+	if err == nil {
+		err = m.Own()
+	}
 	return o, usage(err)
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/report/figure"
@@ -35,11 +37,19 @@ func routesJobsAction(c *cli.Context) error {
 	return computing(routeForJobs)(c)
 }
 
-func routeForJobs(c *cli.Context) error {
+func routeForJobs(c *cli.Context) (err error) {
 	if c.String("placement") == "random" {
 		return randomJobs(c)
 	}
-	f, err := newFollowing(c)
+	var load *opensm.Manager
+	if c.IsSet("dir") {
+		load = loadedBy(c)
+		defer func() { err = errors.Join(err, load.Close()) }()
+	}
+	f, err := newFollowing(c, load)
+	if err == nil && load != nil {
+		err = usage(load.Own())
+	}
 	if err != nil {
 		return err
 	}
@@ -118,13 +128,10 @@ func jobSizes(arg string) ([]int, error) {
 	return sizes, nil
 }
 
-func newFollowing(c *cli.Context) (*jobs.Following, error) {
+func newFollowing(c *cli.Context, load *opensm.Manager) (*jobs.Following, error) {
 	o := jobs.Options{
 		Source: c.String("topology"), Discover: c.String("discover"), List: c.Args().First(), Queue: c.String("queue"), Wait: c.Duration("wait"),
-		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", Process: c.String("pid"),
-	}
-	if c.IsSet("dir") {
-		o.Load = loadedBy(c)
+		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", Process: c.String("pid"), Load: load,
 	}
 	if c.String("heat") != "" {
 		o.Draw = func(r *jobs.Routed, n *network.Network) error { return drawHeat(c.String("heat"), r.Heat(n)) }

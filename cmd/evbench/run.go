@@ -133,6 +133,9 @@ type measurement struct {
 const predictionTime = 5 * time.Second
 
 func measure(c *cli.Context, m measurement) (err error) {
+	if err := agree(c, m.scenario); err != nil {
+		return err
+	}
 	dir, err := outDir(c, m.scenario.Name)
 	if err != nil {
 		return err

@@ -163,6 +163,46 @@ func TestRunRoutesStopped(t *testing.T) {
 	r.back()
 }
 
+// TestOneOwnerOfTables: while a run has lent tables nobody else changes them, and no run begins while
+// another one does. Each is named.
+func TestOneOwnerOfTables(t *testing.T) {
+	r := newRoutedRun(t)
+	r.scenario("1h")
+	reach := append([]string{"--pid", fmt.Sprint(r.live.PID())}, diags(r.in)...)
+	follow := append([]string{"routes", "follow", "-t", r.in("fabric.net"), "--dir", r.in(""), "--discover", "sh " + r.in("discover.sh")}, reach...)
+	install := append([]string{"routes", "install", r.in("healthy.txt"), "--target", "opensm", "-t", r.in("fabric.net"), "--dir", r.in("")}, reach...)
+	write(t, r.in(""), "jobs", "1 h[0-3]\n")
+	jobs := append([]string{"routes", "jobs", r.in("jobs"), "-t", r.in("fabric.net"), "--dir", r.in("")}, reach...)
+	files := []string{"routes", "install", r.in("healthy.txt"), "--target", "opensm", "-t", r.in("fabric.net"), "--dir", r.in("")}
+	wrap := []string{"mpi", "wrap", "--network", r.in("fabric.net"), "--by-rank", "-o", r.in("wrapped"), "--routes", "opensm", "--dir", r.in("")}
+	undo := append([]string{"routes", "undo", r.in("")}, reach...)
+	refused := func(owner string, commands ...[]string) {
+		t.Helper()
+		held := r.held()
+		for _, args := range commands {
+			code, out, said := output(t, r.in(""), args...)
+			expect.True(t, code == exitUsage && strings.Contains(said, owner) && out == "", "%v: exit %d: %s%s", args, code, said, out)
+		}
+		expect.True(t, r.held() == held, "the tables have changed")
+	}
+	p := begin(t, r.in(""), "run", "-v", "run.yaml", "--case", "dead", "-o", "first")
+	p.await("dead: measure")
+	refused(fmt.Sprintf("owner.json: in use by another process: process %d on ", p.cmd.Process.Pid), follow, install, jobs, files, wrap, undo)
+	p.signal(syscall.SIGINT)
+	code, said := p.end()
+	expect.True(t, code == exitInterrupted, "exit %d: %s", code, said)
+	r.back()
+
+	f := startLasting(t.Context(), t, follow...)
+	for f.lines.Scan() && !strings.Contains(f.lines.Text(), "in place; following the links") {
+	}
+	refused(fmt.Sprintf("process %d on ", os.Getpid()), []string{"run", "run.yaml", "-o", "second"}, install, jobs, files, wrap, undo)
+	expect.Equal(t, f.end(), exitDone, "exit")
+	code, out, said := output(t, r.in(""), undo...)
+	expect.True(t, code == exitDone, "exit %d: %s%s", code, out, said)
+	r.back()
+}
+
 // TestControllerFollowsOpenSM: a cable dies while events are built; OpenSM's log says so, and the switches
 // get the tables of the next plan.
 func TestControllerFollowsOpenSM(t *testing.T) {

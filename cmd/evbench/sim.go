@@ -90,7 +90,7 @@ func simAction(c *cli.Context, shard *sweep.Sweep) error {
 // control.
 func loadSim(c *cli.Context) (*scenario.Scenario, []bench.Planned, error) {
 	name := c.Args().First()
-	s, err := scenario.ReadFile(name)
+	s, err := readScenario(name)
 	if err != nil {
 		return nil, nil, usage(err)
 	}

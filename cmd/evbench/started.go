@@ -172,11 +172,12 @@ func runSSH(c *cli.Context, s *scenario.Scenario, planned []bench.Planned) error
 	}})
 }
 
-func mpiWrapAction(c *cli.Context) error {
+func mpiWrapAction(c *cli.Context) (err error) {
 	s, o, err := wrapOptions(c)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if o.Temp, err = os.MkdirTemp("", "evbench-mpi-"); err != nil {
 		return err
 	}

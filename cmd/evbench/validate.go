@@ -15,8 +15,10 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/results"
+	"evbench/results/hdf5"
 	"evbench/scenario"
 	"evbench/scenarios"
+	"evbench/topology/netfile"
 )
 
 // validated is one scenario of the JSON document.
@@ -30,7 +32,7 @@ type validated struct {
 func validateAction(c *cli.Context) error {
 	var all []validated
 	for _, name := range c.Args().Slice() {
-		s, err := scenario.ReadFile(name)
+		s, err := readScenario(name)
 		if err != nil {
 			return usage(err)
 		}
@@ -95,6 +97,9 @@ func describeCases(w io.Writer, name string, s *scenario.Scenario, planned []ben
 			return err
 		}
 	}
+	for _, line := range s.Commands() {
+		fmt.Fprintf(w, "  runs commands as you: %s\n", line)
+	}
 	return bench.WriteCases(w, s, planned)
 }
 
@@ -151,9 +156,14 @@ func chosen(c *cli.Context) (string, error) {
 	return "--example " + c.String("example"), nil
 }
 
+// readScenario reads a scenario, and the files that it names.
+func readScenario(name string) (*scenario.Scenario, error) {
+	return scenario.ReadFile(name, scenario.Files{Tree: netfile.Tree, HDF5: hdf5.ReadSizes})
+}
+
 func readChosen(c *cli.Context, name string) (*scenario.Scenario, error) {
 	if !c.IsSet("example") {
-		s, err := scenario.ReadFile(name)
+		s, err := readScenario(name)
 		if _, isExample := exampleText(name); errors.Is(err, fs.ErrNotExist) && isExample == nil {
 			return nil, usagef("no file %s; evbench %s --example %s takes the example of this name", name, c.Command.Name, name)
 		}

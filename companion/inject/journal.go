@@ -212,11 +212,7 @@ func (j *journal) begin(h Header) error {
 	if err := j.write(state{Journal: magic, By: h}); err != nil {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(j.path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close()) // the name must survive, too
+	return trust.SyncFolder(filepath.Dir(j.path)) // the name must survive, too
 }
 
 func (j *journal) write(s state) error {

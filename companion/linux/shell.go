@@ -225,6 +225,11 @@ func (s *Shell) Put(ctx context.Context, want companion.Tables) (changed int, er
 	return changed, err
 }
 
+func (s *Shell) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
+	changed, err = s.Put(ctx, former)
+	return changed, nil, err
+}
+
 func (s *Shell) put(ctx context.Context, name string, tables wanted) (changed int, err error) {
 	now, err := s.read(ctx, name)
 	if err != nil {

@@ -63,6 +63,17 @@ func (d Files) Put(_ context.Context, want companion.Tables) (changed int, err e
 	return len(files), put(d.Dir, files)
 }
 
+// Restore implements companion.Switches.
+func (d Files) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
+	changed, err = d.Put(ctx, former)
+	return changed, nil, err
+}
+
+// Installation returns an Installation of these files.
+func (d Files) Installation() *companion.Installation {
+	return &companion.Installation{Switches: d, Kind: KindFiles, Dir: d.Dir}
+}
+
 // writable reports why the files of a directory, which may be missing, cannot all be written.
 func writable(dir string, files []file) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {

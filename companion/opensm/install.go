@@ -82,6 +82,12 @@ func (m *Manager) Installation(lends bool) *companion.Installation {
 	return m.puts
 }
 
+// Own makes this process the one that changes the tables, until Close; see companion.Installation.
+func (m *Manager) Own() error { return m.Installation(false).Own() }
+
+// Close lets others change the tables; those installed stay.
+func (m *Manager) Close() error { return m.Installation(false).Close() }
+
 // Kind names tables installed by a Manager in companion.FormerFile.
 const Kind = "opensm"
 
@@ -268,6 +274,12 @@ func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, 
 	return len(differences(m.held, before)), nil
 }
 
+// Restore implements companion.Switches.
+func (m *Manager) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
+	changed, err = m.Put(ctx, former)
+	return changed, nil, err
+}
+
 const (
 	firstLook = 20 * time.Millisecond // from notifying OpenSM to the first reading; then twice as long
 	lastLook  = time.Second
@@ -329,7 +341,7 @@ func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Dur
 		}
 		held, err := m.read(context.WithoutCancel(ctx), want)
 		if err == nil {
-			err = differ(want, held)
+			err = differ(want, held, false)
 		}
 		if err == nil || ctx.Err() != nil || time.Now().After(over) {
 			return err
@@ -354,9 +366,20 @@ func (m *Manager) Holds(ctx context.Context, want companion.Tables) error {
 	t := want.(loadable).tables()
 	held, err := m.read(ctx, t)
 	if err == nil {
-		err = differ(t, held)
+		err = differ(t, held, false)
 	}
 	return err
+}
+
+// altered reports which switches hold other tables. It ignores those that do not answer: they are
+// not altered, and OpenSM loads their tables when they are back.
+func (m *Manager) altered(ctx context.Context, want companion.Tables) error {
+	t := want.(loadable).tables()
+	held, err := m.read(ctx, t)
+	if err != nil {
+		return nil
+	}
+	return differ(t, held, true)
 }
 
 // A differError says which switches hold other entries than wanted.
@@ -367,9 +390,13 @@ type differError struct {
 	first    string
 }
 
-func differ(want, held *lft.Tables) error {
+// differ compares tables; answering: those of switches with any entry.
+func differ(want, held *lft.Tables, answering bool) error {
 	e := &differError{held: held}
 	for i := range want.Net.Switches() {
+		if answering && !slices.ContainsFunc(held.Row(i), func(p uint8) bool { return p != lft.NoPort }) {
+			continue
+		}
 		if diff := differencesAt(want, held, i); len(diff) > 0 {
 			e.switches = append(e.switches, want.Net.Info(want.Net.Switch(i)).Name)
 			if e.entries += len(diff); e.first == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -133,10 +134,15 @@ func TestInstallIsUndone(t *testing.T) {
 			expect.Is(t, expect.Err(other.Install(t.Context(), first)), trust.ErrLocked)
 			expect.Must(t, i.Undo(t.Context()))
 		} else {
-			former, changed, err := companion.Undo(t.Context(), f.Dir, func(x companion.Former) (companion.Switches, companion.Tables, error) {
+			undo := func(x companion.Former) (companion.Switches, companion.Tables, error) {
 				tables, err := Former(x.Files)
 				return &f.Manager, tables, err
-			})
+			}
+			_, _, err := companion.Undo(t.Context(), f.Dir, undo)
+			expect.Is(t, err, trust.ErrLocked)
+			expect.Error(t, err, fmt.Sprintf("process %d on ", os.Getpid()))
+			expect.Must(t, i.Close())
+			former, changed, err := companion.Undo(t.Context(), f.Dir, undo)
 			expect.False(t, former.Kind != Kind || changed == 0 || err != nil, "%+v, %d, %v", former, changed, err)
 		}
 		want := expect.Value(dump(first.Tables))(t)
@@ -209,7 +215,7 @@ func TestInstallRestores(t *testing.T) {
 				return c.bad(f)
 			}, c.after)
 			f.install(t, second) // the first answer
-			expect.Must(t, os.Remove(filepath.Join(f.Dir, companion.FormerFile)))
+			expect.Must(t, errors.Join(f.Close(), os.Remove(filepath.Join(f.Dir, companion.FormerFile))))
 			files, err := second.texts(f.Dir)
 			expect.Must(t, err)
 			f.puts = nil // another process

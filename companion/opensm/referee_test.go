@@ -55,7 +55,7 @@ func (f *referee) holds(t *testing.T, r *Routes) {
 	t.Helper()
 	have, err := f.o.read(t.Context(), r.Tables)
 	if err == nil {
-		err = differ(r.Tables, have)
+		err = differ(r.Tables, have, false)
 	}
 	expect.OK(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/companion"
 	"evbench/failover"
 	"evbench/internal/atomicfile"
 	"evbench/internal/osmlog"
@@ -116,17 +117,29 @@ func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
 // others, such as a switch's notice of a change of some port, and after each sweep, the network is
 // discovered and compared: upstream OpenSM never names a port that has come up. Without a usable
 // log the network is discovered again and again. When OpenSM restarts, or another one takes over,
-// Watch follows its log, and the switches get the tables of the last plan if they hold others.
+// Watch follows its log. Then, and after each sweep, the switches get the tables of the last plan if
+// they hold others: somebody else may have made OpenSM load them.
 func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) error {
 	h := &hearing{s: s, m: s.o.Manager}
 	defer h.close()
+	swept := make(chan struct{}, 1)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer close(swept)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	beside.Go(func() {
+		for range swept {
+			s.compare(ctx)
+		}
+	})
 	h.hear(ctx)
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
 	ask := time.NewTicker(buffered)
 	defer ask.Stop()
 	l := look{urgent: true} // begins with a discovery, for earlier changes
-	for looked := time.Now(); ; {
+	for looked, compared := time.Now(), time.Now(); ; {
 		lines, err := h.lines()
 		if err != nil {
 			return fmt.Errorf("OpenSM's log: %w", err)
@@ -136,6 +149,13 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 		}
 		l.check = l.check || h.deaf() && time.Since(looked) > unheard
 		if s.due(l) {
+			if l.check && (!h.deaf() || time.Since(compared) > unswept) {
+				compared = time.Now()
+				select {
+				case swept <- struct{}{}:
+				default: // it begins after this sweep, too
+				}
+			}
 			l, looked = s.probe(ctx, events), time.Now()
 		}
 		select {
@@ -152,8 +172,9 @@ func (s *Subnet) Watch(ctx context.Context, events chan<- failover.LinkEvent) er
 }
 
 const (
-	buffered = time.Second     // how often OpenSM is looked for, and asked to write its buffered log
-	unheard  = 2 * time.Second // interval of discoveries without a log
+	buffered = time.Second      // how often OpenSM is looked for, and asked to write its buffered log
+	unheard  = 2 * time.Second  // interval of discoveries without a log
+	unswept  = 30 * time.Second // interval of comparisons without a log, which would report sweeps
 )
 
 // bringBack reinstalls the last tables if another OpenSM has loaded others.
@@ -161,8 +182,21 @@ func (s *Subnet) bringBack(ctx context.Context) {
 	s.mu.Lock()
 	s.sweeps(false) // pending work of the earlier OpenSM is unknown now
 	s.mu.Unlock()
+	s.again(ctx, s.o.Manager.Holds)
+}
+
+// compare reinstalls the last tables if the switches hold others. It first reads without delaying an
+// installation.
+func (s *Subnet) compare(ctx context.Context) {
+	m := s.o.Manager
+	if last := m.Installation(false).Last(); last != nil && m.altered(ctx, last) != nil {
+		s.again(ctx, m.altered)
+	}
+}
+
+func (s *Subnet) again(ctx context.Context, holds func(context.Context, companion.Tables) error) {
 	began := time.Now()
-	done, err := s.o.Manager.Installation(false).Again(ctx, s.o.Manager.Holds)
+	done, err := s.o.Manager.Installation(false).Again(ctx, holds)
 	if done && ctx.Err() == nil {
 		s.tell("the switches held other tables than the plan's, which was installed again", began, err)
 	}
@@ -314,7 +348,7 @@ func (s *Subnet) put(ctx context.Context, r *Routes) (changed int, err error) {
 	defer cancel()
 	for {
 		changed, err = s.o.Manager.Install(ctx, r)
-		if !absent(err) || !s.o.Manager.Installation(false).Installed() {
+		if !absent(err) || s.o.Manager.Installation(false).Last() == nil {
 			return changed, err
 		}
 		select {

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -105,7 +106,7 @@ func (f *followed) joins(t testing.TB, r *Routes) {
 	t.Helper()
 	have, err := f.o.read(t.Context(), r.Tables)
 	if err == nil {
-		err = differ(r.Tables, have)
+		err = differ(r.Tables, have, false)
 	}
 	if err != nil {
 		t.Error(err)
@@ -232,4 +233,21 @@ func TestSubnetSeesASwitchDie(t *testing.T) {
 	now, err := f.s.Now(t.Context())
 	expect.MustFalse(t, err != nil || len(now.Dead()) != 3, "%v, %v", now.DownNames(), err)
 	f.joins(t, f.install(t, "spine1"))
+}
+
+// TestSweepFindsOthers: somebody has OpenSM, the same process, load other tables; after that sweep those
+// of the plan come back.
+func TestSweepFindsOthers(t *testing.T) {
+	ibtest.Need(t)
+	t.Parallel()
+	f := follows(t, "FT(2;2,3)", 1)
+	want := f.install(t, "leaf0-spine0")
+	other := compute(t, build(t, f.tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), f.net, 1)
+	expect.Must(t, put(f.o.Dir, expect.Value(other.texts(f.o.Dir))(t)))
+	sm := expect.Value(f.o.process(0))(t)
+	expect.Must(t, errors.Join(sm.Reload(), sm.Close()))
+	if s := f.await(t, "the switches held other tables than the plan's, which was installed again"); s.Err != nil {
+		t.Error(s.Err)
+	}
+	f.joins(t, want)
 }

@@ -47,7 +47,8 @@ type Options struct {
 }
 
 // Prepare plans, writes the plan, and completes a session. A launcher without a command is for
-// later. It refuses only wrong input; it does not touch the network.
+// later. It refuses wrong input, and tables of a directory that another process owns; it does not
+// touch the network.
 func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
 	if err := s.programs(ctx, o.Temp); err != nil {
 		return err
@@ -182,8 +183,10 @@ func (s *Session) tables(o Options, j *Job) error {
 	if err != nil {
 		return err
 	}
-	var i companion.Installation
-	if s.After, err = o.install(&i, ours); err != nil || o.Engine == "" {
+	if s.After, err = s.install(o, ours); err == nil {
+		err = s.puts.Own()
+	}
+	if err != nil || o.Engine == "" {
 		return err
 	}
 	t, err := routing.Compute(o.Engine, o.Source.Net, routing.Options{Roots: o.Source.Roots, Seed: o.Seed})
@@ -194,42 +197,46 @@ func (s *Session) tables(o Options, j *Job) error {
 	if err != nil {
 		return fmt.Errorf("engine %s: %w", o.Engine, err)
 	}
-	s.Before, err = o.install(&i, own)
+	s.Before, err = s.install(o, own)
 	return err
 }
 
 // install returns a function that installs tables; all share one former state.
-func (o Options) install(i *companion.Installation, r *opensm.Routes) (func(context.Context) error, error) {
+func (s *Session) install(o Options, r *opensm.Routes) (func(context.Context) error, error) {
+	if o.Routes == Kernel {
+		return s.kernel(o, r.Tables)
+	}
 	switch {
-	case o.Routes == Kernel:
-		return o.kernel(i, r.Tables)
+	case s.puts != nil:
 	case o.Load.Process == "":
-		return func(ctx context.Context) error {
-			_, err := opensm.Files{Dir: o.Load.Dir}.Put(ctx, r)
-			return err
-		}, nil
+		s.puts = opensm.Files{Dir: o.Load.Dir}.Installation()
+	default:
+		s.puts = o.Load.Installation(false)
 	}
 	return func(ctx context.Context) error {
-		_, err := o.Load.Install(ctx, r)
+		_, err := s.puts.Install(ctx, r)
 		return err
 	}, nil
 }
 
-func (o Options) kernel(i *companion.Installation, t *lft.Tables) (func(context.Context) error, error) {
+func (s *Session) kernel(o Options, t *lft.Tables) (func(context.Context) error, error) {
 	b, err := linux.OfTables(t)
 	if err != nil {
 		return nil, fmt.Errorf("--routes kernel: %w", err)
 	}
-	if i.Switches == nil {
-		*i = companion.Installation{Switches: linux.NewShell(o.Shell, b), Kind: linux.Kind, Dir: o.Load.Dir}
+	if s.puts == nil {
+		s.puts = &companion.Installation{Switches: linux.NewShell(o.Shell, b), Kind: linux.Kind, Dir: o.Load.Dir}
 	}
 	return func(ctx context.Context) error {
+		if err := s.puts.Own(); err != nil {
+			return err
+		}
 		if o.Load.Dir != "" {
 			if _, err := b.Write(o.Load.Dir); err != nil {
 				return err
 			}
 		}
-		_, err := i.Install(ctx, b)
+		_, err := s.puts.Install(ctx, b)
 		return err
 	}, nil
 }

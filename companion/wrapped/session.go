@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"evbench/companion"
 )
 
 // A Session is the runs of the program with the plan, and without it for comparison.
@@ -18,6 +20,16 @@ type Session struct {
 	// otherwise they alternate.
 	Before, After func(context.Context) error
 	Say           func(format string, a ...any)
+
+	puts *companion.Installation // of Before and After; nil: none
+}
+
+// Close lets others change the tables of the network; those installed stay.
+func (s *Session) Close() error {
+	if s.puts == nil {
+		return nil
+	}
+	return s.puts.Close()
 }
 
 // Run runs the session, and returns the times of calls without and with the plan.

@@ -62,7 +62,7 @@ func Routed(open Opener, plans iter.Seq2[string, *plan.Plan]) Opener {
 			return nil, proc.Usagef("fabric.routes: %w", err)
 		}
 		if f.Fabric, err = open(ctx, s); err != nil {
-			return nil, err
+			return nil, errors.Join(err, f.undo())
 		}
 		// A write to a closed pipe would end the program at once, with these tables installed.
 		signal.Notify(f.pipes, syscall.SIGPIPE)
@@ -193,12 +193,17 @@ func (f *routedFabric) Network(p *plan.Plan, engine string) (loop.Network, error
 
 // Close implements fabric.Fabric: it brings links up before the former tables come back.
 func (f *routedFabric) Close() error {
-	err := f.Fabric.Close()
-	if f.puts != nil {
-		err = errors.Join(err, f.puts.Undo(context.Background()))
-	}
+	err := errors.Join(f.Fabric.Close(), f.undo())
 	signal.Stop(f.pipes)
 	return err
+}
+
+// undo restores the former tables, if any were replaced.
+func (f *routedFabric) undo() error {
+	if f.puts == nil {
+		return nil
+	}
+	return errors.Join(f.puts.Undo(context.Background()), f.puts.Close())
 }
 
 // A routedNetwork is the network of a case. First aid for a plan that pins paths would only delay

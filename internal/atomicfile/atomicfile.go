@@ -43,7 +43,7 @@ func WriteAll(files ...File) (err error) {
 	var made []string // latest first
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, remove(made))
+			err = errors.Join(err, Remove(made))
 		}
 	}()
 	for i := range files {
@@ -61,9 +61,9 @@ func WriteAll(files ...File) (err error) {
 	return nil
 }
 
-// remove removes files and folders. Files already in place have other names by now, and so folders
-// with content stay.
-func remove(made []string) error {
+// Remove removes files and folders that were made. Files already in place have other names by now,
+// and folders with content stay.
+func Remove(made []string) error {
 	var errs []error
 	for _, name := range made {
 		if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
@@ -73,9 +73,9 @@ func remove(made []string) error {
 	return errors.Join(errs...)
 }
 
-// makeFolder makes a folder and its parents, and returns those that were missing, the deepest
-// first.
-func makeFolder(dir string) (made []string, err error) {
+// MakeFolder makes a folder and its parents, and returns those that were missing, the deepest
+// first, for Remove.
+func MakeFolder(dir string) (made []string, err error) {
 	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -91,7 +91,7 @@ func (p *place) stage(write func(io.Writer) error) (made []string, err error) {
 		return nil, nil
 	}
 	dir, base := filepath.Split(p.target)
-	if made, err = makeFolder(filepath.Clean(dir)); err != nil {
+	if made, err = MakeFolder(filepath.Clean(dir)); err != nil {
 		return made, bare(err)
 	}
 	mode := fs.FileMode(0o666)

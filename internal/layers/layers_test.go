@@ -51,7 +51,7 @@ var layers = []layer{
 	{"topology", "internal/show internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
-	{"topology/netfile", "internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
+	{"topology/netfile", "topology internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
 
 	{"scheduler", "internal/coloring internal/parallel internal/show topology", true},
 	{"scheduler/sizes", "internal/heap scheduler topology", true},
@@ -74,7 +74,7 @@ var layers = []layer{
 	{"transport/rdma", "transport transport/tcp", false},
 
 	{"results", "builder internal/answer internal/kept internal/show", true},
-	{"results/hdf5", "results", false},
+	{"results/hdf5", "builder results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
 	{"results/compare", "results internal/answer internal/show internal/unit", true},
@@ -85,7 +85,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results results/hdf5 routing scheduler scheduler/sizes topology topology/netfile topology/network transport", false},
+	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -96,7 +96,7 @@ var layers = []layer{
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
-	{"companion", "failover internal/trust plan routing topology", false},
+	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
 	{"companion/inject", "companion/opensm internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
@@ -209,7 +209,7 @@ func checkClock(t *testing.T, p goPackage) {
 
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	out := expect.Value(exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
+	out := expect.Value(exec.Command("go", "list", "-tags=mpi,hdf5,rdma", "-json=ImportPath,Dir,Imports,GoFiles", "evbench/...").Output())(t)
 	var all []goPackage
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p goPackage

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -75,6 +76,46 @@ func (r *Record) Write(state any) error {
 	}
 	r.size += int64(len(line) + 1)
 	return nil
+}
+
+// Held reports a record that has lost its name: other processes no longer see that it is locked.
+func (r *Record) Held() error {
+	same, err := named(r.f, r.f.Name())
+	if err == nil && !same {
+		err = fmt.Errorf("%s: removed or replaced while this process had it locked", r.f.Name())
+	}
+	return err
+}
+
+// Replace makes a state the only one of a record that is not open, at once: after an error or a
+// kill the record is as it was. The file belongs to the user alone.
+func Replace(name string, state any) error {
+	line, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(name)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // only for this user
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(f.Name()))
+	}
+	return SyncFolder(dir)
+}
+
+// SyncFolder returns when the names in a folder are on disk.
+func SyncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // Remove removes the file while it is locked, so that it cannot be another process's, and closes

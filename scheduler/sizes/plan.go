@@ -76,9 +76,6 @@ type Options struct {
 	After *Chain
 }
 
-// MaxWindow bounds the exchanges of a window.
-const MaxWindow = 16
-
 // Pieces returns the pieces by start and src.
 func (p *Plan) Pieces() func(yield func(Piece) bool) {
 	return func(yield func(Piece) bool) {
@@ -149,8 +146,8 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 }
 
 func add(t *topology.Tree, window []*Matrix) (*Matrix, error) {
-	if len(window) == 0 || len(window) > MaxWindow {
-		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), MaxWindow)
+	if len(window) == 0 || len(window) > scheduler.MaxWindow {
+		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), scheduler.MaxWindow)
 	}
 	sum := &Matrix{servers: t.Servers(), bytes: make([]int64, t.Servers()*t.Servers())}
 	for _, m := range window {

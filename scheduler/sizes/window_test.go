@@ -207,7 +207,7 @@ func TestWindowRefuses(t *testing.T) {
 		want   string
 	}{
 		{nil, sizes.Options{}, "a window of 0 exchanges"},
-		{make([]*sizes.Matrix, sizes.MaxWindow+1), sizes.Options{}, "a window of 17 exchanges"},
+		{make([]*sizes.Matrix, scheduler.MaxWindow+1), sizes.Options{}, "a window of 17 exchanges"},
 		{[]*sizes.Matrix{m, other}, sizes.Options{}, "sizes of 6 servers, the tree has 4"},
 		{[]*sizes.Matrix{m}, sizes.Options{Overhead: -1}, "overhead -1"},
 		{[]*sizes.Matrix{m}, sizes.Options{Order: "x"}, `no order "x"`},

@@ -136,8 +136,14 @@ func TestNoTree(t *testing.T) {
 	parallel := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Cables: 2})
 	p, err = network.TreeOf(build(t, parallel.Notation()))
 	expect.True(t, err == nil && p.Tree.Notation() == parallel.Notation() && len(p.Tree.Dead()) == 0, "%v, %v", p, err)
-	links, err := network.Links(parallel, "s1_1/4") // the second cable to spine0
-	expect.True(t, err == nil && slices.Equal(links, []topology.Link{parallel.Cable(1, 0, 1)}), "%v, %v", links, err)
+	for id := range parallel.AllLinks() { // the tree finds a cable by the name that the network gives it
+		l := parallel.LinkOf(id)
+		c, ok := p.Cable(l)
+		for _, end := range []network.End{c.A, c.B} {
+			links, err := parallel.Find(build(t, parallel.Notation()).EndName(end))
+			expect.True(t, ok && err == nil && slices.Equal(links, []topology.Link{l}), "%s: %v, %v", l, links, err)
+		}
+	}
 	p, err = network.TreeOf(without("FT(2;2,3)", "x000"))
 	expect.True(t, err == nil && slices.Max(p.Tree.Fill()) == 2 && p.Tree.Servers() == 5, "without a host: %v", err)
 }

@@ -132,8 +132,8 @@ typedef struct {
 	struct evb_left *lefts;
 } evb_ep;
 
-int evb_begin(void);
-evb_world *evb_world_open(int release, int *same, int *rc);
+int evb_threads(void);
+evb_world *evb_world_open(int rank, int size, int *rc);
 void evb_text(int code, char *text, int size);
 int evb_pump(evb_world *w);
 int evb_next(evb_world *w);

@@ -1,9 +1,9 @@
-//go:build mpi && !mpicc
+//go:build mpi
 
 package mpi
 
-// With the build tag mpicc, scripts/with-mpi puts the flags of mpicc into CGO_CFLAGS and
-// CGO_LDFLAGS, for any MPI. Without it the flags are Open MPI's.
+// The flags are those of Open MPI, as in package empi/mpi. For another MPI, scripts/with-mpi puts its
+// flags into CGO_CFLAGS and CGO_LDFLAGS, and answers here with none.
 
 // #cgo pkg-config: ompi
 import "C"

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "part %s: %v\n", part, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
+	Exit(0)
 }
 
 // mpirun returns the command that starts n ranks of this binary.
@@ -113,7 +113,7 @@ func TestParts(t *testing.T) {
 		part string
 		n    int
 	}{
-		{"flood", 9}, {"quiet", 2}, {"control", 4}, {"panic", 2}, {"refusals", 2}, {"leftovers", 3}, {"waits", 2},
+		{"flood", 9}, {"quiet", 2}, {"control", 4}, {"panic", 2}, {"refusals", 2}, {"leftovers", 3}, {"waits", 2}, {"named", 1},
 	} {
 		t.Run(tt.part, func(t *testing.T) {
 			out, err := mpirun(t, tt.n, tt.part).CombinedOutput()

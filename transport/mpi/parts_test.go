@@ -25,7 +25,7 @@ import (
 // parts are what ranks play on their own.
 var parts = map[string]func(w *World) error{
 	"serve": serve, "flood": flood, "quiet": quiet, "control": controlPart, "panic": panics, "refusals": refusals,
-	"leftovers": leftovers, "killed": killed, "truncated": truncated, "leaves": leaves, "waits": waits,
+	"leftovers": leftovers, "killed": killed, "truncated": truncated, "leaves": leaves, "waits": waits, "named": named,
 }
 
 func op(k transport.Kind, peer int, body []byte) transport.Op {
@@ -249,6 +249,14 @@ func panics(*World) (err error) {
 	}()
 	var e *Endpoint
 	return e.err
+}
+
+// named has the library say what it is, on one line: it is of the MPI that this was compiled for.
+func named(w *World) error {
+	if name := w.Library(); !strings.HasPrefix(name, Family+" ") || strings.ContainsAny(name, "\n\t,") {
+		return fmt.Errorf("compiled for %s, the library is %q", Family, name)
+	}
+	return nil
 }
 
 // refusals are calls that make no sense.

@@ -18,23 +18,20 @@ static int listen_at(evb_world *w, int i) {
 	return MPI_Irecv(w->frames + (size_t)i * EVB_FRAME, EVB_FRAME, MPI_BYTE, MPI_ANY_SOURCE, 0, w->control, &w->ring[i]);
 }
 
-// evb_begin begins MPI, and returns the level of threads that there is.
-int evb_begin(void) {
+// evb_threads has errors returned instead of ending the process, which is the default, and returns
+// the level of threads that there is. MPI has begun.
+int evb_threads(void) {
 	int level = MPI_THREAD_SINGLE;
-	MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Query_thread(&level);
 	return level;
 }
 
-// evb_world_open is called by all ranks at once, after evb_begin. It says whether the release
-// is the same for all.
-evb_world *evb_world_open(int release, int *same, int *rc) {
+// evb_world_open is called by all ranks at once, after evb_threads.
+evb_world *evb_world_open(int rank, int size, int *rc) {
 	evb_world *w = calloc(1, sizeof *w);
-	int *top = NULL, found = 0, most[2] = {release, -release};
-	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-	if ((*rc = MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD)) != MPI_SUCCESS) {
-		return NULL;
-	}
-	*same = most[0] == -most[1];
+	int *top = NULL, found = 0;
+	w->rank = rank, w->size = size;
 	if ((*rc = MPI_Comm_dup(MPI_COMM_WORLD, &w->data)) != MPI_SUCCESS) {
 		return NULL;
 	}
@@ -43,8 +40,6 @@ evb_world *evb_world_open(int release, int *same, int *rc) {
 	}
 	MPI_Comm_set_errhandler(w->data, MPI_ERRORS_RETURN);
 	MPI_Comm_set_errhandler(w->control, MPI_ERRORS_RETURN);
-	MPI_Comm_rank(w->data, &w->rank);
-	MPI_Comm_size(w->data, &w->size);
 	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &top, &found);
 	w->ids = (found ? *top : 32767) / EVB_TAGS;
 	w->frames = malloc((size_t)EVB_RING * EVB_FRAME);

@@ -21,6 +21,7 @@ import (
 	"time"
 	"unsafe"
 
+	empi "github.com/emer/empi/mpi"
 	"golang.org/x/sys/unix"
 )
 
@@ -56,10 +57,16 @@ type World struct {
 	ended  chan struct{} // closed when that thread has ended MPI
 }
 
-var started atomic.Bool
+var started, finalized atomic.Bool
 
-// yieldWhenIdle makes an idle rank of Open MPI yield its core, because ranks may outnumber cores.
-const yieldWhenIdle = "OMPI_MCA_mpi_yield_when_idle"
+// settings are what MPI is told in the environment unless the user has done so: to let threads call
+// it, one at a time, because empi.Init asks for one thread alone; and, for Open MPI, that an idle
+// rank yields its core, because ranks may outnumber cores.
+var settings = map[string]string{
+	"OMPI_MPI_THREAD_LEVEL":          "2", // MPI_THREAD_SERIALIZED
+	"MPIR_CVAR_DEFAULT_THREAD_LEVEL": "MPI_THREAD_SERIALIZED",
+	"OMPI_MCA_mpi_yield_when_idle":   "1",
+}
 
 // Start joins the world, once in a process. It returns when all ranks have called it.
 func Start() (*World, error) {
@@ -85,36 +92,58 @@ func Start() (*World, error) {
 func (w *World) begin(begun chan<- error) {
 	runtime.LockOSThread()
 	defer close(w.ended)
-	if os.Getenv(yieldWhenIdle) == "" { // the user has not set it
-		_ = os.Setenv(yieldWhenIdle, "1") // fails only for invalid names
+	for name, value := range settings {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, value) // fails only for invalid names
+		}
 	}
+	empi.LogErrors = false
+	empi.Init()
 	err := w.open()
 	begun <- err
 	if err != nil {
 		return
 	}
 	<-w.home
-	C.MPI_Finalize()
+	empi.Finalize()
+	finalized.Store(true)
 }
 
 func (w *World) open() error {
-	if C.evb_begin() < C.MPI_THREAD_SERIALIZED {
+	if C.evb_threads() < C.MPI_THREAD_SERIALIZED {
 		return fmt.Errorf("%s does not let several threads of a process call it, not even one at a time", w.Library())
 	}
-	var rc, same C.int
-	if w.c = C.evb_world_open(release, &same, &rc); w.c == nil {
+	if err := sameRelease(); err != nil {
+		return err
+	}
+	w.rank, w.size = empi.WorldRank(), empi.WorldSize()
+	var rc C.int
+	if w.c = C.evb_world_open(C.int(w.rank), C.int(w.size), &rc); w.c == nil {
 		return &callError{Code: int(rc), Text: text(rc)}
 	}
-	if same == 0 { // a host may have an old copy of the binary
-		return errors.New("the ranks run different releases of this program")
-	}
-	w.rank, w.size = int(w.c.rank), int(w.c.size)
 	w.wanted = (*int32)(unsafe.Pointer(&w.c.wanted))
 	return nil
 }
 
 // release is the version of the messages between ranks.
 const release = 1
+
+// sameRelease checks that all ranks understand each other: a host may have an old copy of the
+// binary.
+func sameRelease() error {
+	world, err := empi.NewComm(nil)
+	if err != nil {
+		return err
+	}
+	most := make([]int, 2)
+	if err := world.AllReduceInt(empi.OpMax, most, []int{release, -release}); err != nil {
+		return err
+	}
+	if most[0] != -most[1] {
+		return errors.New("the ranks run different releases of this program")
+	}
+	return nil
+}
 
 func (w *World) Rank() int { return w.rank }
 
@@ -127,8 +156,11 @@ func (w *World) Library() string {
 	if C.MPI_Get_library_version(&buf[0], &n) != C.MPI_SUCCESS {
 		return ""
 	}
-	name, _, _ := strings.Cut(C.GoStringN(&buf[0], n), ",")
-	return strings.TrimSpace(name)
+	name := C.GoStringN(&buf[0], n) // MPICH adds lines on how it was built
+	if end := strings.IndexAny(name, ",\n"); end >= 0 {
+		name = name[:end]
+	}
+	return strings.Join(strings.Fields(name), " ")
 }
 
 // lock lets the caller call MPI. Loops in C return when they see a waiter, and queue behind it.
@@ -215,6 +247,16 @@ func (w *World) Abort(code int) {
 	}
 	C.evb_abort(C.int(code))
 	os.Exit(code) // if MPI returns
+}
+
+// Exit ends the process. After Close it does so by C's exit: in a handler of that MPICH, since 4.2,
+// signs off at its launcher, which else takes the rank for one that was killed. A rank that has not
+// closed its world must not sign off: the launcher then ends the others.
+func Exit(code int) {
+	if finalized.Load() {
+		C.exit(C.int(code))
+	}
+	os.Exit(code)
 }
 
 // drained waits until the reader of a pipe has taken everything in it, or for at most limit.
