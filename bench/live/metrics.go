@@ -73,7 +73,9 @@ func countMetrics() (all []caseMetric) {
 		if c := &results.Cases.Columns[i]; c.Kind == reflect.Uint64 {
 			all = append(all, caseMetric{
 				desc("case_"+c.Name+"_total", "What "+c.Name+" of summary.json is so far, a number of "+c.Unit+"s.", "case"), prometheus.CounterValue,
-				func(x results.Case) (float64, bool) { return float64(c.Bits(results.Row{Record: reflect.ValueOf(x)})), true },
+				func(x results.Case) (float64, bool) {
+					return float64(c.Bits(results.Row{Record: reflect.ValueOf(x)})), true
+				},
 			})
 		}
 	}
