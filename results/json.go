@@ -37,6 +37,12 @@ func (m Manifest) Write(w io.Writer) error {
 	return write(w, m, m.rest)
 }
 
+// Known returns the summary without members that this version does not know.
+func (s Summary) Known() Summary { s.rest = nil; return s }
+
+// Known returns the manifest without members that this version does not know.
+func (m Manifest) Known() Manifest { m.rest = nil; return m }
+
 func write(w io.Writer, v any, rest *kept.Rest) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

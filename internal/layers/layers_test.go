@@ -117,8 +117,9 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/sweep internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
+	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network", true},
 	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results sim topology", false},
 }
