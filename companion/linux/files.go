@@ -17,6 +17,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/topology/network"
 )
 
 const addressFile = "addresses.txt"
@@ -41,9 +42,10 @@ func (b *Batch) Write(dir string) (int, error) {
 	return len(files), nil
 }
 
-// OfTables returns the commands for the forwarding tables of a tree of two or three levels.
-func OfTables(l *lft.Tables) (*Batch, error) {
-	tables, err := routing.OfNetwork(l)
+// OfTables returns the commands for the forwarding tables of a tree of two or three levels. whole is
+// its network without failures, by which switches and cables have their names.
+func OfTables(l *lft.Tables, whole *network.Network) (*Batch, error) {
+	tables, err := routing.OfNetwork(l, whole)
 	if err != nil {
 		return nil, err
 	}
