@@ -93,7 +93,11 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 // writeIP writes the tables of a tree as input for "ip -batch", node after node; routes install
 // --target iproute writes a file for each node.
 func writeIP(l *lft.Tables, whole *network.Network, w io.Writer) error {
-	b, err := linux.OfTables(l, whole)
+	t, err := routing.OfNetwork(l, whole)
+	if err != nil {
+		return usagef("--format ip: %w", err)
+	}
+	b, err := linux.OfTables(t, l.Engine)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}

@@ -91,7 +91,8 @@ func TestTablesByWhole(t *testing.T) {
 	whole := expect.Value(network.Parse("PGFT(2;2,3;1,2;1,2)", 0))(t)
 	for down, want := range map[string][]string{"leaf0-spine0/0": {"spine0-1", "spine1-0", "spine1-1"}, "spine0": {"spine1-0", "spine1-1"}} {
 		net := expect.Value(whole.Degrade([]string{down}))(t)
-		b := expect.Value(OfTables(expect.Value(routing.Compute(routing.OpenSMMinHop, net, routing.Options{}))(t), whole))(t)
+		tables := expect.Value(routing.OfNetwork(expect.Value(routing.Compute(routing.OpenSMMinHop, net, routing.Options{}))(t), whole))(t)
+		b := expect.Value(OfTables(tables, routing.OpenSMMinHop))(t)
 		var used []string
 		for _, r := range b.routes[0].Routes {
 			for _, p := range r.Via {
