@@ -1,5 +1,5 @@
 # make bench   build and run the quick start: needs Go and make only, no root
-# make check   the inner loop: format, vet, tests of the packages that differ from main
+# make check   the inner loop: format, vet, tests of the packages that differ from main, and of their importers
 # make test    the whole gate, the same that CI runs
 # make install PREFIX=/usr/local   evbench, its manual page, completion for bash, zsh, fish
 # make dist    static archives, .deb, .rpm, recipes and their sums in dist/

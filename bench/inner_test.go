@@ -166,7 +166,7 @@ func TestTimeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		link := topology.Link{Leaf: 0, Spine: 3}
 		f := &stage{t0: time.Now()}
-		line := &timeline{fabric: f, tell: func(Event) {}, start: time.Now()}
+		line := &timeline{fabric: f, tree: &topology.Tree{}, tell: func(Event) {}, start: time.Now()}
 		expect.Must(t, line.play(t.Context(), steps([]scenario.Timed{{Links: []topology.Link{link}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}, 20*time.Second)))
 		line.records = []failover.Record{
 			{ID: 1, Down: []topology.Link{link}, Dead: []topology.Link{link}, Seen: 3*time.Second + time.Millisecond, Aided: 3*time.Second + 3*time.Millisecond, AidRoutes: 7},
@@ -204,7 +204,7 @@ func TestCaseEndsWhileLinksChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		line := &timeline{fabric: &slowLinks{stage{t0: time.Now()}}, tell: func(Event) {}, start: time.Now()}
+		line := &timeline{fabric: &slowLinks{stage{t0: time.Now()}}, tree: &topology.Tree{}, tell: func(Event) {}, start: time.Now()}
 		timed := []scenario.Timed{{Links: []topology.Link{{Spine: 3}}, Name: "x", At: 3 * time.Second, For: 4 * time.Second}}
 		expect.OK(t, line.play(ctx, steps(timed, 20*time.Second)))
 		rows, warnings := line.results(failover.None)

@@ -39,7 +39,7 @@ func (r *runner) measure(ctx context.Context, m *measured, p Place) error {
 	g, beside := errgroup.WithContext(beside)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	x := &measurement{runner: r, m: m, place: p, end: end, line: &timeline{fabric: r.f}, rate: meter{interval: r.s.Interval}}
+	x := &measurement{runner: r, m: m, place: p, end: end, line: &timeline{fabric: r.f, tree: m.Plan.Tree}, rate: meter{interval: r.s.Interval}}
 	x.line.tell = func(e Event) { x.progress(p, e) }
 	if len(m.Timed) > 0 || m.Failover != nil {
 		var err error
@@ -111,7 +111,7 @@ func (x *measurement) blameCables() {
 	t, between := x.m.Plan.Tree, map[string]bool{} // switches; true: alive in the plan
 	for id := range t.AllLinks() {
 		l := t.LinkOf(id)
-		between[l.String()] = t.LinkAlive(l)
+		between[t.LinkName(l)] = t.LinkAlive(l)
 	}
 	x.line.cut = describe(x.seen.since(time.Now().Add(-2*x.timeout(x.m)), func(cable string) bool {
 		alive, link := between[cable]

@@ -13,6 +13,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -188,7 +189,7 @@ var errWorkerFailed = errors.New("a worker failed before all servers had joined"
 // slow machine takes a while to start them all.
 func (r *runner) join(ctx context.Context) error {
 	for n := range r.s.Tree.Servers() {
-		limited, cancel := context.WithTimeout(ctx, r.o.JoinTimeout)
+		limited, cancel := context.WithTimeoutCause(ctx, r.o.JoinTimeout, fmt.Errorf("no other joined within %s", r.o.JoinTimeout))
 		err := r.ctl.Join(limited, n+1)
 		cancel()
 		if err != nil && context.Cause(ctx) == errWorkerFailed {

@@ -81,6 +81,7 @@ func windows(changes []step, apart time.Duration) []step {
 // A timeline plays the steps of one case on a fabric and records the results.
 type timeline struct {
 	fabric  fabric.Fabric
+	tree    *topology.Tree // which names links
 	tell    func(Event)
 	start   time.Time
 	excused uint64     // drops within a window
@@ -220,16 +221,17 @@ func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warning
 	for _, e := range l.events {
 		r, found := l.answer(e)
 		for _, link := range e.links {
-			row := results.LinkEvent{Link: link.String(), Up: e.up, TSec: e.set.Sub(l.start).Seconds()}
+			name := l.tree.LinkName(link)
+			row := results.LinkEvent{Link: name, Up: e.up, TSec: e.set.Sub(l.start).Seconds()}
 			switch routed := repaired(r); {
 			case found && routed > 0 && (p != failover.FORSHold || !e.up): // else it was held first
 				row.SeenSec = (r.Seen - e.set.Sub(l.start)).Seconds()
 				row.RoutesSec = (routed - r.Seen).Seconds()
 				row.Routes = r.AidRoutes + r.InstallRoutes
 			case found && r.Err != "":
-				warnings = append(warnings, link.String()+": "+r.Err)
+				warnings = append(warnings, name+": "+r.Err)
 			case p != failover.None && p != failover.FORSHold:
-				warnings = append(warnings, link.String()+": the change of the link was not answered by new routes")
+				warnings = append(warnings, name+": the change of the link was not answered by new routes")
 			}
 			rows = append(rows, row)
 		}
@@ -240,7 +242,7 @@ func (l *timeline) results(p failover.Policy) (rows []results.LinkEvent, warning
 			way = "come up"
 		}
 		for _, link := range s.links {
-			warnings = append(warnings, fmt.Sprintf("%v: it should have %s after %v; the case ended before", link, way, s.at))
+			warnings = append(warnings, fmt.Sprintf("%s: it should have %s after %v; the case ended before", l.tree.LinkName(link), way, s.at))
 		}
 	}
 	return rows, warnings

@@ -42,15 +42,20 @@ func place(p wire.Position) string {
 }
 
 func names(servers []int) string {
-	const most = 6
-	s := make([]string, 0, most)
-	for _, x := range servers[:min(most, len(servers))] {
+	s := make([]string, 0, len(servers))
+	for _, x := range servers {
 		s = append(s, fmt.Sprintf("server %d", x))
 	}
-	if more := len(servers) - most; more > 0 {
-		s = append(s, fmt.Sprintf("%d more", more))
+	return listed(s, ", ")
+}
+
+// listed joins the first texts, and says how many more there are.
+func listed(texts []string, between string) string {
+	const most = 6
+	if more := len(texts) - most; more > 0 {
+		texts = append(texts[:most:most], fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(s, ", ")
+	return strings.Join(texts, between)
 }
 
 // blame returns the error of a failed case. At fault are servers that are lost or did not answer

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -46,6 +47,9 @@ type Controller struct {
 	stage   *stage          // the case under way, or nil
 	run     uint32
 	closed  bool
+	// refused has why a connection was refused, by the position that it claimed, or unknown. Its
+	// size is bounded: anybody may connect.
+	refused map[int]error
 
 	listener  net.Listener
 	quit      chan struct{} // closed by Close
@@ -66,6 +70,7 @@ func New(opt Options) *Controller {
 	return &Controller{
 		opt: opt, log: log,
 		members: make(map[int]*member),
+		refused: make(map[int]error),
 		joined:  make(chan struct{}),
 		quit:    make(chan struct{}),
 	}
@@ -130,10 +135,13 @@ func (c *Controller) dismiss(g port.Stranger) {
 }
 
 func (c *Controller) handle(w *wire.NetConn, from string) {
-	m, err := c.greet(w)
+	m, server, err := c.greet(w)
 	if err != nil {
 		c.mu.Lock()
 		here := c.strangers.Leave(w)
+		if here {
+			c.refuse(server, from, err)
+		}
 		c.mu.Unlock()
 		if here { // else dismiss has closed it and logged that
 			c.log.Warn("control port: refused", "from", from, "reason", err)
@@ -145,24 +153,42 @@ func (c *Controller) handle(w *wire.NetConn, from string) {
 	c.drop(m, err)
 }
 
-// greet reads the Hello of a connection and admits the worker, or returns why not.
-func (c *Controller) greet(w *wire.NetConn) (*member, error) {
+// greet reads the Hello of a connection and admits the worker, or returns why not, and the position
+// that it claimed.
+func (c *Controller) greet(w *wire.NetConn) (m *member, server int, err error) {
 	if err := w.SetDeadline(time.Now().Add(helloTimeout)); err != nil {
-		return nil, err
+		return nil, unknown, err
 	}
 	hello, welcome, err := w.Examine(c.opt.Token)
+	if errors.Is(err, wire.ErrToken) {
+		return nil, hello.Server, fmt.Errorf("server %d: %w", hello.Server, err)
+	}
 	if err != nil {
-		return nil, err
+		return nil, unknown, err
 	}
 	if err := w.SetDeadline(time.Time{}); err != nil {
-		return nil, err
+		return nil, hello.Server, err
 	}
 	m, reason := c.admit(hello, welcome, w)
 	if reason != "" {
 		_ = w.Send(wire.Refused{Reason: reason})
-		return nil, errors.New(reason)
+		return nil, hello.Server, errors.New(reason)
 	}
-	return m, nil
+	return m, hello.Server, nil
+}
+
+// unknown is the position of a connection that has claimed none of this run.
+const unknown = -1
+
+// refuse notes why a connection was refused; c.mu is held.
+func (c *Controller) refuse(server int, from string, why error) {
+	if !slices.Contains(c.opt.Servers, server) {
+		server = unknown
+	}
+	if from != "" { // else it is on this machine
+		why = fmt.Errorf("%w (from %s)", why, from)
+	}
+	c.refused[server] = why
 }
 
 func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) (m *member, reason string) {
@@ -182,6 +208,7 @@ func (c *Controller) admit(h wire.Hello, welcome wire.Welcome, w *wire.NetConn) 
 	m = newMember(h, w)
 	m.post(welcome)
 	c.members[h.Server] = m
+	delete(c.refused, h.Server)
 	c.changed()
 	return m, ""
 }
@@ -232,7 +259,7 @@ func (c *Controller) Join(ctx context.Context, n int) error {
 	}
 	for {
 		c.mu.Lock()
-		have, missing, wait := len(c.members), c.missing(), c.joined
+		have, wait := len(c.members), c.joined
 		c.mu.Unlock()
 		if have >= n {
 			return nil
@@ -240,16 +267,26 @@ func (c *Controller) Join(ctx context.Context, n int) error {
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return joinError(ctx, have, len(c.opt.Servers), missing)
+			return c.joinError(context.Cause(ctx))
 		}
 	}
 }
 
-func joinError(ctx context.Context, have, want int, missing []int) error {
-	if len(missing) == 0 {
-		return fmt.Errorf("%d of %d servers joined: %w", have, want, context.Cause(ctx))
+func (c *Controller) joinError(why error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := fmt.Sprintf("%d of %d servers joined", len(c.members), len(c.opt.Servers))
+	if missing := c.missing(); len(missing) > 0 {
+		text += ", missing: " + names(missing)
 	}
-	return fmt.Errorf("%d of %d servers joined, missing: %s: %w", have, want, names(missing), context.Cause(ctx))
+	var refused []string
+	for _, server := range slices.Sorted(maps.Keys(c.refused)) {
+		refused = append(refused, c.refused[server].Error())
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("%s: %w; refused: %s", text, why, listed(refused, "; "))
+	}
+	return fmt.Errorf("%s: %w", text, why)
 }
 
 // Quit tells all workers that the session is over.

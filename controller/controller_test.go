@@ -157,6 +157,26 @@ func TestJoin(t *testing.T) {
 	expect.OK(t, <-done)
 }
 
+// Join says who was refused, and why: a worker that is missing may have tried.
+func TestJoinRefused(t *testing.T) {
+	c, log := listen(t)
+	hello(t, c, "secret", 5)
+	for _, refused := range []struct {
+		token  string
+		server int
+		want   string
+	}{{"Secret", 3, "server 3: wrong token"}, {"secret", 4, "server 4 is not part"}, {"Secret", 8, "server 8: wrong token"}, {"secret", 5, "has joined already"}} {
+		expect.Is(t, expect.Err(hello(t, c, refused.token, refused.server)), wire.ErrRefused)
+		waitFor(t, log, refused.want)
+	}
+	expect.OK(t, expect.Err(hello(t, c, "secret", 8)), "with the right token") // no longer refused
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no more patience"))
+	err := c.Join(ctx, 0)
+	want := "2 of 3 servers joined, missing: server 3: no more patience; refused: server 4 is not part of this run; server 3: wrong token; server 5 has joined already"
+	expect.True(t, err != nil && err.Error() == want, "Join = %v", err)
+}
+
 // A worker that has left may come back.
 func TestRejoin(t *testing.T) {
 	c, log := listen(t)

@@ -202,12 +202,43 @@ func TestPacerExpects(t *testing.T) {
 	}{{0, 2}, {2 * time.Minute, 1}, {50 * time.Second, 2}, {10 * time.Millisecond, 2}} {
 		p := newPacer(0, Case{Duration: time.Minute, Expected: tt.expected})
 		p.measure(0, time.Second)
-		until, last := p.extend(time.Second, 0)
+		until, last := p.extend(time.Second, 0, 0)
 		expect.True(t, until == tt.want && !last,
 			"expected to take %v: %d exchanges granted, the last: %v; want %d", tt.expected, until, last, tt.want)
-		if until, last := p.extend(62*time.Second, 1); until != 1 || !last {
+		if until, last := p.extend(62*time.Second, 1, 1); until != 1 || !last {
 			t.Errorf("expected to take %v, when the time is over: %d granted, the last: %v", tt.expected, until, last)
 		}
+	}
+}
+
+// A worker that claims each exchange as soon as it is granted does not prolong a case: the others
+// would have to do what was granted to it.
+func TestClaimsDoNotProlong(t *testing.T) {
+	const each = 50 * time.Millisecond
+	for _, mode := range []string{results.Sync, results.FreeRunning, results.InOrder} {
+		c := Case{Case: wire.Case{Name: "c", Mode: mode, Fragment: 1000, Peers: make([]wire.Peer, 3)}, Duration: time.Second}
+		m := newMachine(c.withDefaults(), 1)
+		m.start(0)
+		for rank := range m.workers {
+			m.receive(0, rank, wire.Ready{Run: 1})
+		}
+		m.measured(0)
+		now := time.Duration(0)
+		for ; m.state != finishing && now < time.Minute; now += time.Millisecond {
+			for range 20 {
+				for _, a := range m.take() {
+					if p, ok := a.(planning); ok {
+						m.planned(now, p.id, make([]wire.Window, len(m.workers)), nil)
+					}
+				}
+				m.receive(now, 0, wire.Progress{Run: 1, Exchange: m.pace.until})
+			}
+			for rank := 1; rank < len(m.workers); rank++ {
+				m.receive(now, rank, wire.Progress{Run: 1, Exchange: min(m.pace.until, uint64(now/each))})
+			}
+			m.tick(now)
+		}
+		expect.True(t, m.state == finishing && now < 3*time.Second, "%s: in %v after %v, %d exchanges granted", mode, m.state, now, m.pace.until)
 	}
 }
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"time"
@@ -350,18 +351,18 @@ func (m *machine) grant(now time.Duration) {
 	if m.change.holds() {
 		return // the last begun exchange is unknown
 	}
-	var fastest uint64
+	slowest, fastest := uint64(math.MaxUint64), uint64(0)
 	for i := range m.workers {
-		fastest = max(fastest, m.workers[i].done)
+		slowest, fastest = min(slowest, m.workers[i].done), max(fastest, m.workers[i].done)
 	}
 	if m.change != nil {
-		m.pace.skip(now, fastest)
+		m.pace.skip(now, slowest)
 	}
 	if m.section.mode == results.InOrder {
-		m.grantWindow(now, fastest)
+		m.grantWindow(now, slowest, fastest)
 		return
 	}
-	until, last := m.pace.extend(now, fastest)
+	until, last := m.pace.extend(now, slowest, fastest)
 	if m.change.bounds() && until > m.change.from {
 		return
 	}

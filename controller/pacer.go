@@ -7,7 +7,8 @@ import (
 
 // How far ahead of the fastest worker exchanges are granted: when less than low is left, up to high
 // is granted. With fewer than two exchanges workers could stand still at the end of a grant; far
-// more would run long past the end of the measurement.
+// more would run long past the end of the measurement. In an exchange workers wait for each other,
+// so the fastest counts as less than high ahead of the slowest, whatever it claims.
 const (
 	low      = 250 * time.Millisecond
 	high     = 500 * time.Millisecond
@@ -25,7 +26,7 @@ type pacer struct {
 	until uint64        // granted so far
 	each  time.Duration // estimate of one exchange; 0: not known
 
-	last   uint64 // the fastest worker's progress at lastAt
+	last   uint64 // the slowest worker's progress at lastAt
 	lastAt time.Duration
 }
 
@@ -45,10 +46,10 @@ func (p *pacer) measure(warm, now time.Duration) {
 	p.began, p.last, p.lastAt = now, p.warmup, now
 }
 
-// extend returns the new limit of exchanges, given the progress of the fastest worker, and whether
-// that is the end.
-func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bool) {
-	p.learn(now, fastest)
+// extend returns the new limit of exchanges, given the progress of the workers, and whether that is
+// the end.
+func (p *pacer) extend(now time.Duration, slowest, fastest uint64) (until uint64, last bool) {
+	fastest = p.learn(now, slowest, fastest)
 	left := p.duration - (now - p.began)
 	if p.exactly == 0 && left <= 0 {
 		// At least one exchange is counted.
@@ -73,8 +74,8 @@ func (p *pacer) extend(now time.Duration, fastest uint64) (until uint64, last bo
 
 // window is extend for exchanges that are granted in windows of at most most exchanges. It returns
 // the length of the next window, 0 if it is too early for one, and whether none is left.
-func (p *pacer) window(now time.Duration, fastest, most uint64) (count uint64, last bool) {
-	p.learn(now, fastest)
+func (p *pacer) window(now time.Duration, slowest, fastest, most uint64) (count uint64, last bool) {
+	fastest = p.learn(now, slowest, fastest)
 	left := p.duration - (now - p.began)
 	end := uint64(math.MaxUint64)
 	switch {
@@ -102,27 +103,28 @@ func (p *pacer) resume(now time.Duration, from uint64) {
 
 // skip excludes the recent past from the estimate: an exchange over a dead link says nothing about
 // the next one.
-func (p *pacer) skip(now time.Duration, fastest uint64) {
-	p.last, p.lastAt = max(p.last, fastest), now
+func (p *pacer) skip(now time.Duration, slowest uint64) {
+	p.last, p.lastAt = max(p.last, slowest), now
 }
 
-// learn estimates the time of an exchange; the newest span counts half. It ignores short spans:
-// reports of several workers may arrive together.
-func (p *pacer) learn(now time.Duration, fastest uint64) {
+// learn estimates the time of an exchange, and returns the progress of the fastest worker as far as
+// it counts. The newest span counts half; short ones, in which reports of several workers may
+// arrive together, do not.
+func (p *pacer) learn(now time.Duration, slowest, fastest uint64) uint64 {
 	least := max(100*time.Millisecond, p.each/2)
 	if p.each == 0 {
 		least = 20 * time.Millisecond
 	}
-	if fastest <= p.last || now-p.lastAt < least {
-		return
+	if slowest > p.last && now-p.lastAt >= least {
+		span := (now - p.lastAt) / time.Duration(slowest-p.last)
+		if p.each == 0 {
+			p.each = span
+		} else {
+			p.each = (p.each + span) / 2
+		}
+		p.last, p.lastAt = slowest, now
 	}
-	span := (now - p.lastAt) / time.Duration(fastest-p.last)
-	if p.each == 0 {
-		p.each = span
-	} else {
-		p.each = (p.each + span) / 2
-	}
-	p.last, p.lastAt = fastest, now
+	return min(fastest, slowest+p.count(high)-1)
 }
 
 func (p *pacer) count(d time.Duration) uint64 {

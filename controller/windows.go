@@ -30,7 +30,7 @@ type planning struct {
 const ahead = 2
 
 // grantWindow requests the next window if it is due.
-func (m *machine) grantWindow(now time.Duration, fastest uint64) {
+func (m *machine) grantWindow(now time.Duration, slowest, fastest uint64) {
 	if m.planning != nil || m.change.bounds() {
 		return
 	}
@@ -38,7 +38,7 @@ func (m *machine) grantWindow(now time.Duration, fastest uint64) {
 	if m.change != nil && m.quiet {
 		most = 1 // the first exchange on another plan completes earlier in a window of its own
 	}
-	count, last := m.pace.window(now, fastest, most)
+	count, last := m.pace.window(now, slowest, fastest, most)
 	if last {
 		m.enter(now, draining)
 		m.drained(now)

@@ -46,12 +46,18 @@ func (p *Plan) header(proof, hash string) string {
 	return b.String()
 }
 
-// names returns the lines with the network's names of the switches, "" without names.
+// names returns the lines with the network's names of the switches, the ports of parallel cables, and
+// the hosts; "" without any.
 func (p *Plan) names() string {
 	var b strings.Builder
-	if n := p.Tree.Names(); n != nil {
-		for sw, name := range n.Switches {
-			fmt.Fprintf(&b, "# %s %s %s\n", verify.SwitchKey, p.Tree.Named(nil).SwitchName(sw), name)
+	n, own := p.Tree.Names(), p.Tree.Named(nil)
+	ports := n != nil && n.Ports != nil && own.Cables() > 1
+	for sw := 0; (p.Tree.Renamed() || ports) && sw < len(n.Switches); sw++ {
+		fmt.Fprintf(&b, "# %s %s %s\n", verify.SwitchKey, own.SwitchName(sw), n.Switches[sw])
+	}
+	for id := 0; ports && id < len(n.Ports); id++ {
+		if port := n.Ports[id]; port[0] > 0 {
+			fmt.Fprintf(&b, "# %s %s %d %d\n", verify.CableKey, own.LinkName(own.LinkOf(id)), port[0], port[1])
 		}
 	}
 	order := make([]int, len(p.Hosts))

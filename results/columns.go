@@ -21,21 +21,25 @@ type Table struct {
 	Name, Title string
 	Columns     []Column
 	record      reflect.Type
+	lacks       []Column // of this version, that a file does not have
+	others      int      // columns of a file that this version does not know
 }
 
 // A Column is a field of a record. Tags of the field describe it: unit, "" where there is none;
 // col, its name if not the name in JSON; digits behind the point, default 6; join, the separator of
 // the texts of a list, default a space; known, the field that says whether there is a value; none,
-// the number that stands for no value; csv:"-" where only HDF5 has the column.
+// the number that stands for no value; csv:"-" where only HDF5 has the column; key:"yes" where a row
+// means nothing without it.
 type Column struct {
 	Name, Unit string
 	HDF5Only   bool
 	Kind       reflect.Kind // of the value: String, Int, Uint64, Float64 or Bool
 	digits     int
 	join       string
-	none       bool
-	index      []int
+	none, key  bool
+	index      []int // of the field; nil: this version has none
 	known      []int
+	other      int // without a field: of the value in Row.Other
 }
 
 // The tables of records that a sink takes.
@@ -97,7 +101,7 @@ func columnOf(record reflect.Type, tag reflect.StructTag, c Column) Column {
 	default:
 		c.Kind = of.Kind()
 	}
-	c.digits, c.join, c.HDF5Only, c.none = 6, " ", tag.Get("csv") == "-", tag.Get("none") != ""
+	c.digits, c.join, c.HDF5Only, c.none, c.key = 6, " ", tag.Get("csv") == "-", tag.Get("none") != "", tag.Get("key") != ""
 	if text, ok := tag.Lookup("digits"); ok {
 		c.digits, _ = strconv.Atoi(text)
 	}
@@ -122,12 +126,12 @@ func TableOf(r Record) *Table {
 
 // Header appends the first line of the CSV file.
 func (t *Table) Header(to []byte) []byte {
-	return t.line(to, func(to []byte, c *Column) []byte { return append(to, c.Name...) })
+	return t.line(to, func(to []byte, c *Column) []byte { return appendQuoted(to, c.Name) })
 }
 
-// Line appends the line of a record.
-func (t *Table) Line(to []byte, record reflect.Value) []byte {
-	return t.line(to, func(to []byte, c *Column) []byte { return c.append(to, record) })
+// Line appends the line of a row.
+func (t *Table) Line(to []byte, row Row) []byte {
+	return t.line(to, func(to []byte, c *Column) []byte { return c.append(to, row) })
 }
 
 func (t *Table) line(to []byte, field func([]byte, *Column) []byte) []byte {
@@ -140,14 +144,14 @@ func (t *Table) line(to []byte, field func([]byte, *Column) []byte) []byte {
 	return to
 }
 
-// Parse reads a line with as many fields as the header into a record. The error names the column.
-func (t *Table) Parse(record reflect.Value, line []string) error {
+// Parse reads a line with as many fields as the header into an empty row. The error names the column.
+func (t *Table) Parse(row Row, line []string) error {
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		if c.HDF5Only {
 			continue
 		}
-		if err := c.parse(record, line[0]); err != nil {
+		if err := c.parse(row, line[0]); err != nil {
 			return fmt.Errorf("%s: %.60q is %w", c.Name, line[0], err)
 		}
 		line = line[1:]
@@ -191,8 +195,11 @@ func (r *Run) Records() iter.Seq[Record] {
 }
 
 // Text returns a text value.
-func (c *Column) Text(record reflect.Value) string {
-	switch v := record.FieldByIndex(c.index); v.Kind() {
+func (c *Column) Text(row Row) string {
+	if c.index == nil {
+		return row.Other[c.other]
+	}
+	switch v := row.Record.FieldByIndex(c.index); v.Kind() {
 	case reflect.Slice:
 		return strings.Join(v.Interface().([]string), c.join)
 	case reflect.Uint8:
@@ -203,8 +210,11 @@ func (c *Column) Text(record reflect.Value) string {
 }
 
 // Bits returns a value other than a text: IEEE 754 bits of a float, NaN if not known, 1 for yes.
-func (c *Column) Bits(record reflect.Value) uint64 {
-	switch v := record.FieldByIndex(c.index); v.Kind() {
+func (c *Column) Bits(row Row) uint64 {
+	if c.index == nil {
+		return bitsOf(c.Kind, row.Other[c.other])
+	}
+	switch v := row.Record.FieldByIndex(c.index); v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return math.Float64bits(math.NaN())
@@ -225,14 +235,14 @@ func (c *Column) Bits(record reflect.Value) uint64 {
 }
 
 // append appends a value in its CSV form, nothing where there is none.
-func (c *Column) append(to []byte, record reflect.Value) []byte {
-	if c.known != nil && !record.FieldByIndex(c.known).Bool() {
+func (c *Column) append(to []byte, row Row) []byte {
+	if c.known != nil && !row.Record.FieldByIndex(c.known).Bool() {
 		return to
 	}
-	if c.Kind == reflect.String {
-		return appendQuoted(to, c.Text(record))
+	if c.index == nil || c.Kind == reflect.String {
+		return appendQuoted(to, c.Text(row))
 	}
-	switch x := c.Bits(record); c.Kind {
+	switch x := c.Bits(row); c.Kind {
 	case reflect.Bool:
 		return strconv.AppendBool(to, x == 1)
 	case reflect.Float64:
@@ -259,20 +269,20 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(append(append(to, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
 }
 
-// parse reads the output of append into a record, except lists and values that may be NaN.
-func (c *Column) parse(record reflect.Value, text string) error {
+// parse reads the output of append into a row, except lists and values that may be NaN.
+func (c *Column) parse(row Row, text string) error {
 	if c.known != nil {
-		record.FieldByIndex(c.known).SetBool(text != "")
+		row.Record.FieldByIndex(c.known).SetBool(text != "")
 		if text == "" {
 			return nil
 		}
 	}
 	if c.none && text == "" {
-		record.FieldByIndex(c.index).SetInt(-1)
+		row.Record.FieldByIndex(c.index).SetInt(-1)
 		return nil
 	}
 	if c.Kind == reflect.String {
-		return c.SetText(record, text)
+		return c.SetText(row, text)
 	}
 	x, err := strconv.ParseUint(text, 10, 64)
 	if c.Kind == reflect.Float64 {
@@ -283,7 +293,7 @@ func (c *Column) parse(record reflect.Value, text string) error {
 	if err != nil {
 		return errNumber
 	}
-	return c.SetBits(record, x)
+	return c.SetBits(row, x)
 }
 
 var errNumber = errors.New("not a number that fits")
@@ -291,9 +301,13 @@ var errNumber = errors.New("not a number that fits")
 // maxFloat bounds quantities; no measured value is near.
 const maxFloat = 1e18
 
-// SetText puts a text that was read into a record.
-func (c *Column) SetText(record reflect.Value, text string) error {
-	to := record.FieldByIndex(c.index)
+// SetText puts a text that was read into a row.
+func (c *Column) SetText(row Row, text string) error {
+	if c.index == nil {
+		row.Other[c.other] = Text(text)
+		return nil
+	}
+	to := row.Record.FieldByIndex(c.index)
 	if to.Kind() == reflect.String {
 		to.SetString(Text(text))
 		return nil
@@ -306,9 +320,13 @@ func (c *Column) SetText(record reflect.Value, text string) error {
 	return nil
 }
 
-// SetBits puts the result of Bits into a record. It refuses impossible counts.
-func (c *Column) SetBits(record reflect.Value, x uint64) error {
-	to := record.FieldByIndex(c.index)
+// SetBits puts the result of Bits into a row. It refuses impossible counts.
+func (c *Column) SetBits(row Row, x uint64) error {
+	if c.index == nil {
+		row.Other[c.other] = textOf(c.Kind, x)
+		return nil
+	}
+	to := row.Record.FieldByIndex(c.index)
 	switch c.Kind {
 	case reflect.Float64:
 		f := math.Float64frombits(x)

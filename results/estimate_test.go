@@ -373,6 +373,6 @@ func TestLineQuotes(t *testing.T) {
 		expect.Must(t, w.Write([]string{text, "1", "2", "0", "0.500000000"}))
 		w.Flush()
 		x := results.ExchangeTime{Case: text, Repeat: 1, Exchange: 2, DurationSec: 0.5}
-		expect.Equal(t, string(results.Exchanges.Line(nil, reflect.ValueOf(x))), want.String(), "%q", text)
+		expect.Equal(t, string(results.Exchanges.Line(nil, results.Row{Record: reflect.ValueOf(x)})), want.String(), "%q", text)
 	}
 }

@@ -4,9 +4,9 @@ package results
 // seconds since the case's measured part began. The time of a step that did not happen is null in
 // JSON, and empty in failovers.csv.
 type Failover struct {
-	Case   string   `json:"-" col:"case" unit:""`
+	Case   string   `json:"-" col:"case" unit:"" key:"yes"`
 	Repeat int      `json:"-" col:"repeat" unit:""`
-	ID     int      `json:"id" unit:""` // from 1, in a case
+	ID     int      `json:"id" unit:"" key:"yes"` // from 1, in a case
 	Down   []string `json:"down,omitempty" unit:""`
 	Up     []string `json:"up,omitempty" unit:""`
 	Dead   []string `json:"dead" unit:""`           // what is not used from then on

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/internal/kept"
 	"evbench/internal/show"
 )
 
@@ -23,38 +24,50 @@ const (
 
 const maxJSON = 256 << 20
 
-// Write writes the summary as indented JSON.
+// Write writes the summary as indented JSON, with members that this version does not know if it was
+// read.
 func (s Summary) Write(w io.Writer) error {
 	s.Schema = SummarySchema
-	return write(w, s)
+	return write(w, s, s.rest)
 }
 
-// Write writes the manifest as indented JSON.
+// Write writes the manifest as Summary.Write does.
 func (m Manifest) Write(w io.Writer) error {
 	m.Schema = ManifestSchema
-	return write(w, m)
+	return write(w, m, m.rest)
 }
 
-func write(w io.Writer, v any) error {
+// Known returns the summary without members that this version does not know.
+func (s Summary) Known() Summary { s.rest = nil; return s }
+
+// Known returns the manifest without members that this version does not know.
+func (m Manifest) Known() Manifest { m.rest = nil; return m }
+
+func write(w io.Writer, v any, rest *kept.Rest) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if rest == nil {
+		return enc.Encode(v)
+	}
+	text, err := kept.Marshal(v, rest)
+	if err != nil {
+		return err
+	}
+	return enc.Encode(json.RawMessage(text))
 }
 
 // ReadSummary reads the output of Summary.Write. Texts are in the form of Text.
-func ReadSummary(r io.Reader) (Summary, error) {
-	var s Summary
-	err := read(r, &s, SummarySchema)
+func ReadSummary(r io.Reader) (s Summary, err error) {
+	s.rest, err = read(r, &s, SummarySchema)
 	clean(&s)
 	return s, err
 }
 
 // ReadManifest reads the output of Manifest.Write. Texts are in the form of Text; only the
 // scenario, a whole document, may be longer.
-func ReadManifest(r io.Reader) (Manifest, error) {
-	var m Manifest
-	err := read(r, &m, ManifestSchema)
+func ReadManifest(r io.Reader) (m Manifest, err error) {
+	m.rest, err = read(r, &m, ManifestSchema)
 	scenario := m.Scenario
 	clean(&m)
 	m.Scenario = show.Text(scenario, maxJSON)
@@ -62,23 +75,24 @@ func ReadManifest(r io.Reader) (Manifest, error) {
 }
 
 // read decodes one document into v. It checks first that the schema is want, as another version may
-// have other types. It skips unknown fields: a later version may add some. Errors name the line.
-func read(r io.Reader, v any, want string) error {
+// have other types. It returns members that this version does not know. Errors name the line.
+func read(r io.Reader, v any, want string) (*kept.Rest, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(data) > maxJSON {
-		return fmt.Errorf("longer than %d bytes", maxJSON)
+		return nil, fmt.Errorf("longer than %d bytes", maxJSON)
 	}
 	var head struct{ Schema string }
 	if err := json.Unmarshal(data, &head); err != nil {
-		return atLine(data, err)
+		return nil, atLine(data, err)
 	}
 	if head.Schema != want {
-		return fmt.Errorf("schema %q; this evbench reads %q", Text(head.Schema), want)
+		return nil, fmt.Errorf("schema %q; this evbench reads %q", Text(head.Schema), want)
 	}
-	return atLine(data, json.Unmarshal(data, v))
+	rest, err := kept.Unmarshal(data, v)
+	return rest, atLine(data, err)
 }
 
 // atLine explains an error of encoding/json, with its line.
@@ -129,6 +143,7 @@ type Run struct {
 	// Exchanges are the times of exchanges; nil where they were not kept.
 	Exchanges []ExchangeTime
 	Plans     map[string][]byte // in their text form, by case
+	Forms     Forms             // in which tables were read
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of summary.json in this version. It allows fields

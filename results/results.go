@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/kept"
 )
 
 // A Sample is the counters of one server for one interval.
 type Sample struct {
-	Case             string  `col:"case" unit:""`
+	Case             string  `col:"case" unit:"" key:"yes"`
 	Repeat           int     `col:"repeat" unit:""`
-	TSec             float64 `col:"t_s" unit:"s"` // end of the interval, seconds since the case's measured part began
-	IntervalSec      float64 `col:"interval_s" unit:"s"`
-	Server           int     `col:"server" unit:""` // position
+	TSec             float64 `col:"t_s" unit:"s" key:"yes"` // end of the interval, seconds since the case's measured part began
+	IntervalSec      float64 `col:"interval_s" unit:"s" key:"yes"`
+	Server           int     `col:"server" unit:"" key:"yes"` // position
 	Events           uint64  `col:"events" unit:"event"`
 	EventBytes       uint64  `col:"event_size_byte" unit:"byte"` // size of one complete event, mean over the interval; 0 without events
 	PayloadBytes     uint64  `col:"payload_byte" unit:"byte"`    // payload received
@@ -30,10 +31,10 @@ type Sample struct {
 
 // A LinkCount is the traffic of one direction of a cable in the measured part.
 type LinkCount struct {
-	Case         string `json:"case" unit:""`
+	Case         string `json:"case" unit:"" key:"yes"`
 	Repeat       int    `json:"repeat" unit:""`
-	Link         string `json:"link" unit:""`      // "leaf0-spine3", "server17-leaf4"
-	Direction    string `json:"direction" unit:""` // "up": away from the servers
+	Link         string `json:"link" unit:"" key:"yes"`      // "leaf0-spine3", "server17-leaf4"
+	Direction    string `json:"direction" unit:"" key:"yes"` // "up": away from the servers
 	Bytes        uint64 `json:"bytes" unit:"byte"`
 	Packets      uint64 `json:"packets" unit:"packet"`
 	Drops        uint64 `json:"drops" unit:"packet"`
@@ -54,10 +55,10 @@ func (l *LinkCount) Add(o LinkCount) {
 // that it waited for them. Bytes over Sec is the rate of the pair while served: a pair alone on a
 // link gets the rate of the link, one of k that share it gets the k-th part.
 type PairCount struct {
-	Case   string `col:"case" unit:""`
+	Case   string `col:"case" unit:"" key:"yes"`
 	Repeat int    `col:"repeat" unit:""`
-	Src    int    `col:"src" unit:""` // positions
-	Dst    int    `col:"dst" unit:""`
+	Src    int    `col:"src" unit:"" key:"yes"` // positions
+	Dst    int    `col:"dst" unit:"" key:"yes"`
 	Bytes  uint64 `col:"bytes" unit:"byte"` // payload
 	// Sec is, synchronised, the time from the begin of a phase to the arrival of its fragment;
 	// unsynchronised, the time with a request open; both summed over the fragments that came. It is
@@ -220,6 +221,8 @@ type Summary struct {
 	Rounds   int     `json:"rounds,omitempty"` // that were begun
 	Cases    []Case  `json:"cases"`
 	Slices   []Slice `json:"slices,omitempty"` // in the order in which they were measured
+
+	rest *kept.Rest // of the document that was read
 }
 
 // A Simulation holds the settings of the models of a simulated run.
@@ -307,6 +310,8 @@ type Manifest struct {
 	Simulation  *Simulation       `json:"simulation,omitempty"` // of a simulated run
 	Warnings    []string          `json:"warnings"`
 	RateSearch  []TriedRate       `json:"rate_search,omitempty"` // where the link rate was auto: those tried, in their order; fabric has the one taken
+
+	rest *kept.Rest // of the document that was read
 }
 
 // A Record is an output of a run. The rows of tables stream in. A Manifest or a Summary replaces
@@ -349,11 +354,11 @@ type Keeps struct {
 // to the completion of its next (for the first: from its first send), the mean over servers. The
 // rows of a case follow one another without a gap and add up to its measured part.
 type ExchangeTime struct {
-	Case        string  `col:"case" unit:""`
+	Case        string  `col:"case" unit:"" key:"yes"`
 	Repeat      int     `col:"repeat" unit:""`
-	Exchange    uint64  `col:"exchange" unit:""`          // the first that the row stands for, counted from 0
-	Exchanges   int     `col:"exchanges" unit:"exchange"` // how many it stands for: of a case with many, a row has several
-	DurationSec float64 `col:"duration_s" unit:"s" digits:"9"`
+	Exchange    uint64  `col:"exchange" unit:"" key:"yes"`          // the first that the row stands for, counted from 0
+	Exchanges   int     `col:"exchanges" unit:"exchange" key:"yes"` // how many it stands for: of a case with many, a row has several
+	DurationSec float64 `col:"duration_s" unit:"s" digits:"9" key:"yes"`
 }
 
 // A TriedRate is a link rate tried before a run, to find one that the machine can carry, with the
@@ -399,12 +404,12 @@ func (k SpanKind) String() string { return SpanKinds()[k] }
 // A Span is one action of a server, in seconds of its own clock since it heard that the measured
 // part has begun.
 type Span struct {
-	Case     string   `col:"case" unit:""`
+	Case     string   `col:"case" unit:"" key:"yes"`
 	Repeat   int      `col:"repeat" unit:""`
-	Server   int      `col:"server" unit:""` // position
-	What     SpanKind `col:"what" unit:""`
-	BeginSec float64  `col:"begin_s" unit:"s" digits:"9"`
-	EndSec   float64  `col:"end_s" unit:"s" digits:"9"`
+	Server   int      `col:"server" unit:"" key:"yes"` // position
+	What     SpanKind `col:"what" unit:"" key:"yes"`
+	BeginSec float64  `col:"begin_s" unit:"s" digits:"9" key:"yes"`
+	EndSec   float64  `col:"end_s" unit:"s" digits:"9" key:"yes"`
 	Exchange uint64   `col:"exchange" unit:""`        // event, without phases
 	Phase    int      `col:"phase" unit:"" none:"-1"` // -1: of none
 	Peer     int      `col:"peer" unit:"" none:"-1"`  // position; -1: of none

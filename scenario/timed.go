@@ -93,7 +93,7 @@ func (c *Case) checkTimed(view *topology.Tree) (int, error) {
 		}
 		for _, l := range t.Links {
 			if !now.LinkAlive(l) {
-				return i, fmt.Errorf("%s is dead already at %s", l, short(t.At))
+				return i, fmt.Errorf("%s is dead already at %s", now.LinkName(l), short(t.At))
 			}
 		}
 		if c.Failover != nil {

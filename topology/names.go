@@ -1,39 +1,108 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"evbench/internal/show"
 )
 
-// Names are the network's names for the switches of a tree, by number, and for the ports at the
-// lower and the upper end of its links, by LinkID; nil where they are not known.
+// Names are the network's names for the switches of a tree, by number, and the ports at the lower and
+// the upper end of its links, by LinkID: 0 of a link without a cable in the network, nil where none
+// is known.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
-	Ports    [][2]string
+	Ports    [][2]uint8
 }
 
 // Named returns the same tree with other names, which Links accepts besides ours and which replace
-// ours in output. nil removes them.
+// ours in output. nil removes them. O(switches).
 func (t *Tree) Named(n *Names) *Tree {
 	v := *t
+	v.names, v.renamed = nil, false
+	for sw := 0; n != nil && sw < t.Switches() && !v.renamed; sw++ {
+		v.renamed = v.SwitchName(sw) != n.Switches[sw]
+	}
 	v.names = n
 	return &v
 }
+
+// Renamed reports whether the switches have other names than ours.
+func (t *Tree) Renamed() bool { return t.renamed }
 
 // Names returns the other names of the tree, nil without any.
 func (t *Tree) Names() *Names { return t.names }
 
 // LinkName returns the name of a link: our String or, in a tree with other names, lower switch,
-// dash, upper switch, and the number of a parallel cable.
+// dash, upper switch. Parallel cables are told apart by the ports at their ends, "?" for those of a
+// cable that the network does not have; by their number where no port is known.
 func (t *Tree) LinkName(l Link) string {
-	if t.names == nil {
+	if plain := l.Cable == 0 || t.names == nil || t.names.Ports == nil; plain && !t.renamed {
 		return l.String()
+	} else if plain {
+		return t.pairNames(l)[0] + l.number()
+	}
+	if a, b, known := t.portNames(l); known {
+		return a + "-" + b
+	}
+	part := "/?"
+	if missing := t.portless(l); len(missing) > 1 {
+		part += strconv.Itoa(1 + slices.Index(missing, l))
 	}
 	low, high := t.Ends(l)
-	return t.names.Switches[low.Switch] + "-" + t.names.Switches[high.Switch] + l.number()
+	return t.SwitchName(low.Switch) + part + "-" + t.SwitchName(high.Switch) + part
+}
+
+// portNames returns the names of the ports at the ends of a link in a tree with other names, and
+// whether they are known.
+func (t *Tree) portNames(l Link) (a, b string, known bool) {
+	if t.names.Ports == nil || t.names.Ports[t.LinkID(l)][0] == 0 {
+		return "", "", false
+	}
+	low, high := t.Ends(l)
+	port := t.names.Ports[t.LinkID(l)]
+	return fmt.Sprintf("%s/%d", t.SwitchName(low.Switch), port[0]), fmt.Sprintf("%s/%d", t.SwitchName(high.Switch), port[1]), true
+}
+
+// portless returns the cables beside a parallel one, or itself, that the network does not have. It
+// is nil where no port is known.
+func (t *Tree) portless(l Link) (out []Link) {
+	if t.names == nil || t.names.Ports == nil || l.Cable == 0 {
+		return nil
+	}
+	for c := range t.cables {
+		if x := t.Cable(l.Leaf, l.Spine, c); t.names.Ports[t.LinkID(x)][0] == 0 {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// An UncountedError says that the number of a parallel cable does not tell which it is.
+type UncountedError string
+
+func (e UncountedError) Error() string { return string(e) }
+
+// Countable returns an UncountedError for a parallel cable if the network lacks one beside it, or
+// itself, at ports that are not known.
+func (t *Tree) Countable(l Link) error {
+	missing := t.portless(l)
+	if missing == nil {
+		return nil
+	}
+	var live []string
+	for c := range t.cables {
+		if x := t.Cable(l.Leaf, l.Spine, c); !slices.Contains(missing, x) {
+			live = append(live, t.LinkName(x))
+		}
+	}
+	low, high := t.Ends(l)
+	return UncountedError(fmt.Sprintf("%s and %s are joined by %d of %d cables, and it is not known which are missing: in place of a number write %s",
+		t.SwitchName(low.Switch), t.SwitchName(high.Switch), len(live), t.cables, cmp.Or(strings.Join(live, ", "), t.LinkName(l))))
 }
 
 // LinkNames returns the names of links in their order; it is never nil.
@@ -48,10 +117,11 @@ func (t *Tree) LinkNames(links []Link) []string {
 // DownNames returns the names of the dead links, in the order of Dead.
 func (t *Tree) DownNames() []string { return t.LinkNames(t.Dead()) }
 
-// called returns the links for a name in the tree's other names: a link, a port, or a switch.
-func (t *Tree) called(name string) (out []Link) {
+// called returns the links for a name in the tree's other names: a link, a port, a switch, a
+// parallel cable by its ports or its number. A number that says nothing is an error.
+func (t *Tree) called(name string) (out []Link, err error) {
 	if t.names == nil {
-		return nil
+		return nil, nil
 	}
 	sw := slices.Index(t.names.Switches, name)
 	for id := range t.dead {
@@ -59,21 +129,41 @@ func (t *Tree) called(name string) (out []Link) {
 		low, high := t.Ends(l)
 		if low.Switch == sw || high.Switch == sw || slices.Contains(t.aliases(id), name) {
 			out = append(out, l)
+		} else if slices.Contains(t.numbers(l), name) {
+			if err := t.Countable(l); err != nil {
+				return nil, err
+			}
+			return []Link{l}, nil
 		}
 	}
-	return out
+	return out, nil
+}
+
+// pairNames names the switches that a link joins, in both orders.
+func (t *Tree) pairNames(l Link) [2]string {
+	low, high := t.Ends(l)
+	a, b := t.SwitchName(low.Switch), t.SwitchName(high.Switch)
+	return [2]string{a + "-" + b, b + "-" + a}
+}
+
+// numbers are the names of a parallel cable by its number.
+func (t *Tree) numbers(l Link) []string {
+	if l.Cable == 0 {
+		return nil
+	}
+	both := t.pairNames(l)
+	return []string{both[0] + l.number(), both[1] + l.number()}
 }
 
 func (t *Tree) aliases(id int) []string {
 	l := t.LinkOf(id)
-	low, high := t.Ends(l)
-	a, b := t.names.Switches[low.Switch], t.names.Switches[high.Switch]
-	out := []string{a + "-" + b, b + "-" + a}
-	if l.Cable > 0 {
-		out = append(out, out[0]+l.number(), out[1]+l.number())
+	both := t.pairNames(l)
+	out := both[:]
+	if a, b, known := t.portNames(l); known {
+		out = append(out, a, b, a+"-"+b, b+"-"+a)
 	}
-	if t.names.Ports != nil {
-		out = append(out, t.names.Ports[id][:]...)
+	if len(t.portless(l)) > 0 {
+		out = append(out, t.LinkName(l))
 	}
 	return out
 }
@@ -94,6 +184,14 @@ func (t *Tree) Ambiguous() bool {
 		}
 	}
 	return false
+}
+
+// unknown is the error for a name that no link and no switch of the network has.
+func (t *Tree) unknown(name string) error {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && slices.Contains(t.names.Switches, name[:i]) {
+		return fmt.Errorf("no cable at port %q; %s", name, t.meant(name))
+	}
+	return fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
 }
 
 // meant proposes a name.

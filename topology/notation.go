@@ -220,13 +220,14 @@ var forms = []form{
 //   - spine2-top3, a top switch: its cables to every pod;
 //   - spine2, a plane: the cables of all its middle switches.
 //
-// In a tree with other names it also accepts those, and tries them first.
+// In a tree with other names it also accepts those, and tries them first. Where parallel cables are
+// missing in a network, numbers of cables beside them are refused (Countable).
 func (t *Tree) Links(name string) ([]Link, error) {
-	if links := t.called(name); links != nil {
-		return links, nil
+	if links, err := t.called(name); links != nil || err != nil {
+		return links, err
 	}
 	if t.Ambiguous() {
-		return nil, fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
+		return nil, t.unknown(name)
 	}
 	for _, f := range forms {
 		m := f.re().FindStringSubmatch(name)
@@ -249,10 +250,13 @@ func (t *Tree) Links(name string) ([]Link, error) {
 		if len(out) == 0 {
 			return nil, fmt.Errorf("no %s %q; %s", f.what[t.Levels()-2], name, t.choices())
 		}
+		if err := t.Countable(out[0]); len(out) == 1 && err != nil {
+			return nil, err
+		}
 		return out, nil
 	}
 	if t.names != nil {
-		return nil, fmt.Errorf("no link or switch %q; %s", name, t.meant(name))
+		return nil, t.unknown(name)
 	}
 	if t.tops == 0 {
 		return nil, fmt.Errorf("%q is neither a link (leaf0-spine3) nor a spine (spine3); %s", name, t.choices())

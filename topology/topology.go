@@ -84,6 +84,8 @@ type Tree struct {
 	dead   []bool // by LinkID
 	names  *Names // nil: there are none but ours
 	roles  *roles // nil: every server reads and builds
+
+	renamed bool // names has others than ours for switches
 }
 
 // Options describe a tree.

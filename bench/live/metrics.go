@@ -73,7 +73,9 @@ func countMetrics() (all []caseMetric) {
 		if c := &results.Cases.Columns[i]; c.Kind == reflect.Uint64 {
 			all = append(all, caseMetric{
 				desc("case_"+c.Name+"_total", "What "+c.Name+" of summary.json is so far, a number of "+c.Unit+"s.", "case"), prometheus.CounterValue,
-				func(x results.Case) (float64, bool) { return float64(c.Bits(reflect.ValueOf(x))), true },
+				func(x results.Case) (float64, bool) {
+					return float64(c.Bits(results.Row{Record: reflect.ValueOf(x)})), true
+				},
 			})
 		}
 	}
@@ -149,7 +151,7 @@ func collectLinks(to chan<- prometheus.Metric, s *State) {
 	}
 	for id := range p.Tree.AllLinks() {
 		l := p.Tree.LinkOf(id)
-		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), l.String())
+		to <- prometheus.MustNewConstMetric(linkUp, prometheus.GaugeValue, number(!gone[l]), p.Tree.LinkName(l))
 	}
 	for _, c := range s.Cases {
 		for _, l := range s.Links[c.Name] {

@@ -25,7 +25,7 @@ import (
 // tree returns the two-level tree given by the flags.
 func tree(c *cli.Context) (*topology.Tree, error) {
 	t, err := singleTree(c)
-	if err == nil && t.Names() != nil {
+	if err == nil && t.Renamed() {
 		return nil, usagef("--topology %s: %s writes the notation of a tree, and takes one", c.String("topology"), c.Command.Name)
 	}
 	if err == nil && t.Levels() == 3 {
@@ -117,6 +117,9 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	}
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
+	}
+	if gaps := p.Gaps(); gaps != "" {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, gaps)
 	}
 	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
 }

@@ -5,23 +5,21 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
 	"evbench/fabric/host"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/sweep"
 	"evbench/results/store"
+	"evbench/study/kit"
 	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 func kitAction(c *cli.Context) error {
-	k, names, err := readKit(c)
+	k, err := readKit(c)
 	if err != nil {
 		return err
 	}
@@ -32,8 +30,8 @@ func kitAction(c *cli.Context) error {
 	}
 	steps := k.Steps()
 	if c.Bool("dry-run") {
-		fmt.Fprintf(c.App.Writer, "in %s:\n  cat > %s <<END\n%sEND\n", dir, bench.KitScenario, k.Scenario())
-		if k.Topology == bench.KitTopology {
+		fmt.Fprintf(c.App.Writer, "in %s:\n  cat > %s <<END\n%sEND\n", dir, kit.ScenarioFile, k.Scenario())
+		if k.Topology == kit.TopologyFile {
 			fmt.Fprintf(c.App.Writer, "  %s\n", answer.Typed("cp", c.String("topology"), k.Topology))
 		}
 		for _, s := range steps {
@@ -49,15 +47,17 @@ func kitAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	a := bench.KitAnswer(steps, done, bench.ReadKitVerdict(dir), archive)
-	if !c.Bool("anonymous") {
-		names = nil
+	a := kit.Answer(steps, done, kit.ReadVerdict(dir), archive)
+	if c.Bool("anonymous") {
+		err = k.PackAnonymous(c.Context, dir, archive, done)
+	} else {
+		err = k.Pack(dir, archive, a)
 	}
-	return errors.Join(bench.PackKit(dir, archive, a, names), showKit(c, a, archive, steps, done))
+	return errors.Join(err, showKit(c, a, archive, steps, done))
 }
 
-// readKit reads the kit to make, and the names of all hosts: those of the kit first.
-func readKit(c *cli.Context) (k bench.Kit, names []string, err error) {
+// readKit reads the kit to make.
+func readKit(c *cli.Context) (k kit.Kit, err error) {
 	text, _, err := netfile.HostsText(c.Args().First())
 	if err == nil {
 		var words []string
@@ -71,37 +71,30 @@ func readKit(c *cli.Context) (k bench.Kit, names []string, err error) {
 		err = errors.New("an exchange needs two hosts at least")
 	}
 	if err != nil {
-		return k, nil, usagef("kit: HOSTS: %w", err)
+		return k, usagef("kit: HOSTS: %w", err)
 	}
 	k.Topology, k.Launch, k.Duration = c.String("topology"), c.String("launch"), c.Duration("duration")
 	k.Inject, k.Down, k.Rate = c.String("inject"), c.String("down"), c.String("rate")
-	names = slices.Clone(k.Hosts)
 	if k.Topology == "" || !store.Present(k.Topology) {
-		return k, names, nil
+		return k, nil
 	}
-	s, err := readWhole(c, k.Topology)
-	if err != nil {
-		return k, nil, err
-	}
-	for v := range s.Whole.Hosts() {
-		names = append(names, s.Whole.HostName(network.Node(v)))
-	}
-	k.Topology = bench.KitTopology
-	return k, names, nil
+	_, err = readWhole(c, k.Topology)
+	k.Topology = kit.TopologyFile
+	return k, err
 }
 
 // runKit runs the unfinished steps.
-func runKit(c *cli.Context, k bench.Kit, dir string) ([]bench.KitDone, error) {
+func runKit(c *cli.Context, k kit.Kit, dir string) ([]kit.Done, error) {
 	head, err := sweepHead(c, sweep.Shard{})
 	if err != nil {
 		return nil, err
 	}
-	j := sweep.NewJournal(filepath.Join(dir, bench.KitJournal), head)
+	j := sweep.NewJournal(filepath.Join(dir, kit.JournalFile), head)
 	if store.Present(dir) && !store.Present(j.Name()) {
 		return nil, usagef("%s: exists already, and is not a directory of a kit", dir)
 	}
 	var network []byte
-	if k.Topology == bench.KitTopology {
+	if k.Topology == kit.TopologyFile {
 		if network, err = atomicfile.Read(c.String("topology"), atomicfile.MaxList); err != nil {
 			return nil, err
 		}
@@ -114,11 +107,11 @@ func runKit(c *cli.Context, k bench.Kit, dir string) ([]bench.KitDone, error) {
 	return done, errors.Join(err, j.Close())
 }
 
-func showKit(c *cli.Context, a answer.Answer, archive string, steps []bench.KitStep, done []bench.KitDone) error {
+func showKit(c *cli.Context, a answer.Answer, archive string, steps []kit.Step, done []kit.Done) error {
 	body := func(w io.Writer) error { _, err := fmt.Fprintf(w, "archive %s\n", archive); return err }
 	text, json := a.Before(body, document("evbench/kit/1", struct {
-		Archive string          `json:"archive"`
-		Steps   []bench.KitDone `json:"steps"`
+		Archive string     `json:"archive"`
+		Steps   []kit.Done `json:"steps"`
 	}{archive, done}))
 	if err := printed(c, text, json); err != nil {
 		return err

@@ -26,9 +26,10 @@ import (
 	"evbench/internal/show"
 	"evbench/internal/trust"
 	"evbench/report"
+	"evbench/transport/mpi"
 )
 
-func main() { os.Exit(runProgram()) }
+func main() { mpi.Exit(runProgram()) }
 
 // runProgram is main without the exit, so that tests can register it as a command.
 func runProgram() int {

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"evbench/internal/expect"
+	"evbench/transport/mpi"
 )
 
 var update = flag.Bool("update", false, "rewrite golden text in scripts")
@@ -22,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite golden text in scripts")
 func TestMain(m *testing.M) {
 	// As launchers call the binary that they have copied to a host.
 	if strings.HasPrefix(filepath.Base(os.Args[0]), "evbench-") {
-		os.Exit(runProgram())
+		mpi.Exit(runProgram())
 	}
 	if filepath.Base(os.Args[0]) == "opensm" {
 		io.Copy(io.Discard, os.Stdin) // stands in for it until its input ends
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		os.Exit(documented(os.Args, log))
 	}
 	testscript.Main(m, map[string]func(){
-		"evbench": func() { os.Exit(runProgram()) },
+		"evbench": func() { mpi.Exit(runProgram()) },
 		"crash":   func() { runProgram(); panic("a fault of its own") },
 	})
 }

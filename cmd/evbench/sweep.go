@@ -79,7 +79,7 @@ type shardDone struct {
 // sweepHead identifies this sweep.
 func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {
 	args, _ := c.App.Metadata[metaArgs].([]string)
-	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), args, s)
+	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), "/proc/self/exe", args, s)
 }
 
 // mergeAction runs the journals' command without --shard, with all results from the journals.

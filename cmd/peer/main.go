@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"evbench/internal/proc"
+	"evbench/transport/mpi"
 )
 
 func main() {
-	proc.Main(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	mpi.Exit(proc.Run(func(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return run(ctx, args, os.Stdin, stdout, stderr)
-	})
+	}))
 }
 
 // run is the program. As "peer rank ORDER" it is one rank of our side, started by the program

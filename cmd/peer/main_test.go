@@ -16,12 +16,13 @@ import (
 	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/results"
+	"evbench/transport/mpi"
 )
 
 // TestMain lets the test binary be a rank, as the program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == rankCommand {
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		mpi.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

@@ -1,9 +1,7 @@
 package inject
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/internal/kept"
 	"evbench/internal/trust"
 	"evbench/topology"
 )
@@ -27,7 +26,11 @@ type state struct {
 	Journal string    `json:"journal"` // magic
 	By      Header    `json:"by"`
 	Down    []Pending `json:"down"` // in the order of taking down
+	rest    *kept.Rest
 }
+
+// MarshalJSON writes what a later version has written beside, too.
+func (s state) MarshalJSON() ([]byte, error) { type plain state; return kept.Marshal(plain(s), s.rest) }
 
 // A Header identifies the writer of a journal, and how its programs are run.
 type Header struct {
@@ -54,6 +57,20 @@ type Pending struct {
 	Name  string    `json:"name,omitempty"` // its name in the network, if that is not Link
 	Since time.Time `json:"since"`
 	Remedy
+	rest *kept.Rest
+}
+
+// MarshalJSON writes what a later version has written beside, too.
+func (p Pending) MarshalJSON() ([]byte, error) {
+	type plain Pending
+	return kept.Marshal(plain(p), p.rest)
+}
+
+// UnmarshalJSON keeps what a later version has written beside.
+func (p *Pending) UnmarshalJSON(text []byte) (err error) {
+	type plain Pending
+	p.rest, err = kept.Unmarshal(text, (*plain)(p))
+	return err
 }
 
 func (p Pending) called() string { return cmp.Or(p.Name, p.Link.String()) }
@@ -100,12 +117,7 @@ func parse(line []byte) (s state, err error) {
 	if len(line) == 0 {
 		return s, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err = d.Decode(&s); err == nil && d.InputOffset() != int64(len(line)) {
-		err = errors.New("more follows")
-	}
-	if err != nil {
+	if s.rest, err = kept.Unmarshal(line, &s); err != nil {
 		return state{}, fmt.Errorf("not a journal of injected links: %w", err)
 	}
 	return s, s.check()
@@ -197,7 +209,7 @@ func busy(path string) error {
 
 // begin writes the header into a journal without links that are down.
 func (j *journal) begin(h Header) error {
-	if err := j.write(state{magic, h, nil}); err != nil {
+	if err := j.write(state{Journal: magic, By: h}); err != nil {
 		return err
 	}
 	return trust.SyncFolder(filepath.Dir(j.path)) // the name must survive, too
@@ -212,12 +224,18 @@ func (j *journal) write(s state) error {
 }
 
 func (j *journal) down(p Pending) error {
-	return j.write(state{magic, j.By, append(slices.Clone(j.Down), p)})
+	return j.hold(append(slices.Clone(j.Down), p))
 }
 
 func (j *journal) up(l topology.Link) error {
 	i := j.index(l)
-	return j.write(state{magic, j.By, slices.Delete(slices.Clone(j.Down), i, i+1)})
+	return j.hold(slices.Delete(slices.Clone(j.Down), i, i+1))
+}
+
+func (j *journal) hold(down []Pending) error {
+	s := j.state
+	s.Down = down
+	return j.write(s)
 }
 
 // close closes the journal, and removes it if no link is down.

@@ -39,12 +39,12 @@ func portStates(o Options) (recipes, error) {
 func portRecipe(o Options, n *network.Network, p *network.Places, l topology.Link) (recipe, error) {
 	c, ok := p.Cable(l)
 	if !ok {
-		return recipe{}, fmt.Errorf("%s: no such cable in %s", l, o.Fabric)
+		return recipe{}, fmt.Errorf("%s: no such cable in %s", o.Tree.LinkName(l), o.Fabric)
 	}
 	leaf, spine := n.Info(c.A.Node), n.Info(c.B.Node)
 	for _, i := range []network.Info{leaf, spine} {
 		if i.LID == 0 {
-			return recipe{}, fmt.Errorf("%s: %s has no LID in %s; write the file with ibnetdiscover when the subnet manager has run", l, i.Name, o.Fabric)
+			return recipe{}, fmt.Errorf("%s: %s has no LID in %s; write the file with ibnetdiscover when the subnet manager has run", o.Tree.LinkName(l), i.Name, o.Fabric)
 		}
 	}
 	do := func(i network.Info, port uint8, what string) Program {

@@ -74,7 +74,14 @@ func newRecipes(o Options) (recipes, error) {
 		}
 		return func(l topology.Link) (recipe, error) { return labRecipe(dir, l), nil }, nil
 	}
-	return func(l topology.Link) (recipe, error) { return shellRecipe(o, l), nil }, nil
+	return func(l topology.Link) (recipe, error) {
+		if o.Tree != nil {
+			if err := o.Tree.Countable(l); err != nil { // the commands get its number
+				return recipe{}, fmt.Errorf("inject.kind %s: %w", o.Kind, err)
+			}
+		}
+		return shellRecipe(o, l), nil
+	}, nil
 }
 
 // fields are the options of the kinds; false means optional.

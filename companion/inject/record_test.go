@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/internal/expect"
+	"evbench/internal/trust"
 	"evbench/topology"
 )
 
@@ -29,7 +30,9 @@ func lines(t *testing.T, all ...state) string {
 }
 
 func TestParse(t *testing.T) {
-	down := func(all ...Pending) string { return strings.TrimSpace(lines(t, state{magic, header, all})) }
+	down := func(all ...Pending) string {
+		return strings.TrimSpace(lines(t, state{Journal: magic, By: header, Down: all}))
+	}
 	good := down(Pending{Link: linkName{link}, Since: since, Remedy: remedy})
 	for _, tt := range []struct {
 		name, text string
@@ -46,8 +49,8 @@ func TestParse(t *testing.T) {
 		{name: "unknown kind", text: strings.Replace(good, `"command"`, `"magic"`, 1), err: `unknown kind "magic"`},
 		{name: "no timeout", text: strings.Replace(good, `1000000000`, `0`, 1), err: "timeout_ns must be above 0"},
 		{name: "no dir", text: strings.Replace(good, `/tmp`, ``, 1), err: "host, pid, since or dir is missing"},
-		{name: "unknown field", text: strings.Replace(good, `"dir"`, `"cwd"`, 1), err: `json: unknown field "cwd"`},
-		{name: "more follows", text: good + " x", err: "more follows"},
+		{name: "other member for dir", text: strings.Replace(good, `"dir"`, `"cwd"`, 1), err: "host, pid, since or dir is missing"},
+		{name: "more follows", text: good + " x", err: "invalid character 'x' after top-level value"},
 		{name: "twice down", text: down(Pending{Link: linkName{link}, Since: since, Remedy: remedy}, Pending{Link: linkName{link}, Since: since, Remedy: remedy}), err: "leaf0-spine3 is down twice"},
 		{name: "not a link", text: strings.Replace(good, "leaf0-", "leaf00-", 1), err: `"leaf00-spine3" is not a link`},
 		{name: "not a time", text: strings.ReplaceAll(good, "2026-03-02", "noon"), err: "cannot parse"},
@@ -66,6 +69,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// What a later version has written beside is kept, while links come and go.
+func TestOtherMembers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	pending := Pending{Link: linkName{link}, Since: since, Remedy: remedy}
+	text := lines(t, state{Journal: magic, By: header, Down: []Pending{pending, {Link: linkName{other}, Since: since, Remedy: remedy}}})
+	text = strings.NewReplacer(`"pid"`, `"user":"x","pid"`, `{"link":"`+other.String(), `{"why":["y"],"link":"`+other.String(), `"up":{`, `"up":{"as":"z",`).Replace(text)
+	expect.Must(t, os.WriteFile(path, []byte(strings.Replace(text, `"journal"`, `"new":{"a":1},"journal"`, 1)), 0o600))
+	j := expect.Value(openJournal(path, false))(t)
+	expect.Must(t, j.up(link))
+	expect.Must(t, j.down(pending))
+	line := expect.Value(trust.ReadRecord(path))(t)
+	for _, want := range []string{`"user":"x"`, `"why":["y"]`, `"new":{"a":1}`, `"as":"z"`} {
+		expect.True(t, strings.Count(string(line), want) == 1, "no %s in %s", want, line)
+	}
+	expect.Equal(t, j.links(), []topology.Link{other, link}, "links")
+	expect.Must(t, j.close())
+}
+
 // A torn line is dropped, told, and does not spoil what is written after it.
 func TestTorn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
@@ -73,7 +94,7 @@ func TestTorn(t *testing.T) {
 	h := header
 	h.Timeout = time.Second / 4
 	const torn = `{"journal":"evb`
-	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{magic, h, []Pending{{Link: linkName{link}, Since: since, Remedy: r}}})+torn), 0o600))
+	expect.Must(t, os.WriteFile(path, []byte(lines(t, state{Journal: magic, By: h, Down: []Pending{{Link: linkName{link}, Since: since, Remedy: r}}})+torn), 0o600))
 	got := restored(t, path)
 	expect.True(t, got.Torn == torn && len(got.Links) == 1 && got.Links[0].Outcome == stillDown, "%+v", got)
 	if got := restored(t, path); got.Torn != "" || len(got.Links) != 1 {

@@ -123,7 +123,7 @@ func (c *checker) cables() {
 					said[l] = true
 					low, high := t.Ends(l)
 					c.err.add(deadPort, "%s, from %s to %s, is alive in the plan and not there in the network",
-						l, c.name(places.Node(low.Switch)), c.name(places.Node(high.Switch)))
+						places.LinkName(l), c.name(places.Node(low.Switch)), c.name(places.Node(high.Switch)))
 				}
 			}
 		}

@@ -395,7 +395,7 @@ func (r *runner) tell() {
 	records := r.machine.Records()
 	for ; r.told < len(records) && (records[r.told].Done || records[r.told].Superseded); r.told++ {
 		x := records[r.told]
-		r.Log.Info("fail-over", "id", x.ID, "down", topology.LinkNames(x.Down), "up", topology.LinkNames(x.Up), "in_use", x.Switch.FirstNew > 0)
+		r.Log.Info("fail-over", "id", x.ID, "down", r.tree.LinkNames(x.Down), "up", r.tree.LinkNames(x.Up), "in_use", x.Switch.FirstNew > 0)
 		if r.Tell != nil {
 			r.Tell(x)
 		}

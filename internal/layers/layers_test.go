@@ -33,6 +33,7 @@ var layers = []layer{
 	{"internal/heap", "", true},
 	{"internal/parallel", "", true},
 	{"internal/show", "", true},
+	{"internal/kept", "", true},
 	{"internal/answer", "", true},
 	{"internal/hostlist", "", true},
 	{"internal/osmlog", "", true},
@@ -72,7 +73,7 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 	{"transport/rdma", "transport transport/tcp", false},
 
-	{"results", "builder internal/answer internal/show", true},
+	{"results", "builder internal/answer internal/kept internal/show", true},
 	{"results/hdf5", "builder results", false},
 	{"results/trace", "internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
@@ -98,7 +99,7 @@ var layers = []layer{
 	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
-	{"companion/inject", "companion/opensm internal/proc internal/trust topology topology/netfile topology/network", false},
+	{"companion/inject", "companion/opensm internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
@@ -116,8 +117,9 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
 
-	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/sweep internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
+	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network", true},
 	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results sim topology", false},
 }

@@ -27,9 +27,14 @@ const (
 // Main runs a program with the arguments of this process, whose context a signal ends, and exits
 // with its result.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
+	os.Exit(Run(run))
+}
+
+// Run is Main without the exit: it returns the exit code.
+func Run(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
 // Parse reads the flags of a program. Invalid flags are wrong use; flag.ErrHelp, which Code

@@ -2,7 +2,9 @@ package sweep
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,12 +16,28 @@ import (
 )
 
 // NewHeader describes the sweep of a command: it compares arguments without those about the
-// destination of results, and the files that they name by their sum.
-func NewHeader(version string, args []string, s Shard) (h Header, err error) {
+// destination of results, and the files that they name and the file of the program by their sums.
+func NewHeader(version, program string, args []string, s Shard) (h Header, err error) {
 	h.Version, h.Args = version, without(args, "--shard", "--journal", "--quiet", "--out", "--o")
 	h.Shard = Shard{I: max(1, s.I), N: max(1, s.N)}.String()
+	if h.Build, err = buildOf(program); err != nil {
+		return h, err
+	}
 	h.Inputs, err = sumOf(h.Args)
 	return h, err
+}
+
+// buildOf returns the sum of a program's file: every commit between two releases has the version of
+// the former one.
+func buildOf(program string) (string, error) {
+	f, err := os.Open(program)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)[:8]), err
 }
 
 // without removes flags, with their values, from arguments.

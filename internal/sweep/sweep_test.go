@@ -59,7 +59,7 @@ func TestDeal(t *testing.T) {
 	}
 }
 
-var head = sweep.Header{Version: "1", Args: []string{"whatif", "--k", "2"}, Inputs: "none"}
+var head = sweep.Header{Version: "1", Build: "a1", Args: []string{"whatif", "--k", "2"}, Inputs: "none"}
 
 func headOf(s sweep.Shard) sweep.Header {
 	h := head
@@ -181,6 +181,7 @@ func TestJournalRefuses(t *testing.T) {
 	for want, h := range map[string]sweep.Header{
 		"arguments":           {Version: "1", Args: []string{"whatif"}, Inputs: "none", Shard: "1/1"},
 		"evbench 1, not 2":    {Version: "2", Args: head.Args, Inputs: "none", Shard: "1/1"},
+		"another build":       {Version: "1", Build: "b2", Args: head.Args, Inputs: "none", Shard: "1/1"},
 		"files":               {Version: "1", Args: head.Args, Inputs: "others", Shard: "1/1"},
 		"shard 1/1, not 1/2":  {Version: "1", Args: head.Args, Inputs: "none", Shard: "1/2"},
 		"5 items, not 6":      headOf(whole),
@@ -248,12 +249,39 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
+// Journals of 0.1.0 do not name a build; they are resumed.
+func TestJournalWithoutBuild(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.journal")
+	whole := sweep.Shard{I: 1, N: 1}
+	old := headOf(whole)
+	old.Build = ""
+	j := sweep.NewJournal(name, old)
+	expect.Must(t, errors.Join(j.Load(3, 3, nil), j.Add(1, []byte("7")), j.Close()))
+	j = sweep.NewJournal(name, headOf(whole))
+	kept := 0
+	expect.Must(t, j.Load(3, 3, func(int, []byte) error { kept++; return nil }))
+	expect.Must(t, j.Close())
+	expect.True(t, kept == 1, "%d items were kept, not 1", kept)
+}
+
+// Two commits have one version, but not one sum.
+func TestBuild(t *testing.T) {
+	t.Chdir(t.TempDir())
+	build := func(text string) string {
+		expect.Must(t, os.WriteFile("program", []byte(text), 0o600))
+		return expect.Value(sweep.NewHeader("1", "program", nil, sweep.Shard{}))(t).Build
+	}
+	expect.True(t, build("one") != build("two") && build("one") == build("one"), "a program is not told from another by its sum")
+	_, err := sweep.NewHeader("1", "gone", nil, sweep.Shard{})
+	expect.True(t, errors.Is(err, os.ErrNotExist), "a program that does not exist: %v", err)
+}
+
 // A shard with another table of sizes is another sweep's, though only the scenario names the table.
 func TestInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) { expect.Must(t, os.WriteFile(name, []byte(text), 0o600)) }
 	inputs := func() string {
-		h, err := sweep.NewHeader("1", []string{"sim", "s.yaml"}, sweep.Shard{})
+		h, err := sweep.NewHeader("1", "s.yaml", []string{"sim", "s.yaml"}, sweep.Shard{})
 		expect.Must(t, err)
 		return h.Inputs
 	}

@@ -26,6 +26,7 @@ type header struct {
 	bound       *bound
 	hash        string
 	switches    []string // what a network calls them, after our name
+	cables      []string // our name of a parallel cable and its ports in a network
 
 	// where names the place of a key in the file, for errors.
 	where func(key string) string

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -160,7 +161,7 @@ func keyed(fields, known []string, at map[string]int, line int) (key, value stri
 	}
 	key, value = fields[0], strings.Join(fields[1:], " ")
 	switch first, again := at[key]; {
-	case key == SwitchKey:
+	case key == SwitchKey || key == CableKey:
 		return key, value, nil
 	case strings.HasPrefix(key, "x-"):
 		return "", "", nil
@@ -204,14 +205,21 @@ func (h *header) value(key, value string) (err error) {
 		h.hash = value
 	case SwitchKey:
 		h.switches = append(h.switches, value)
+	case CableKey:
+		h.cables = append(h.cables, value)
 	}
 	return err
 }
 
-// SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches.
-const SwitchKey = "x-switch"
+// SwitchKey is the key of the lines "x-switch leaf0 NAME" with the network's names of switches, and
+// CableKey of the lines "x-cable leaf0-spine3/1 16 2" with the ports at the ends of parallel cables.
+const (
+	SwitchKey = "x-switch"
+	CableKey  = "x-cable"
+)
 
-// named gives a tree the names of the header, if each switch has one. The names are for people.
+// named gives a tree the names of the header, if each switch has one. The names are for people; the
+// ports also find the cables in a network.
 func (h *header) named(t *topology.Tree) *topology.Tree {
 	names := &topology.Names{}
 	for sw := range t.Switches() {
@@ -224,7 +232,29 @@ func (h *header) named(t *topology.Tree) *topology.Tree {
 		}
 		names.Switches = append(names.Switches, name)
 	}
+	names.Ports = h.ports(t)
 	return t.Named(names)
+}
+
+// ports are the ports of the parallel cables, nil if no line names any.
+func (h *header) ports(t *topology.Tree) (ports [][2]uint8) {
+	for _, line := range h.cables {
+		f := strings.Fields(line)
+		if len(f) != 3 {
+			return nil
+		}
+		links, err := t.Links(f[0])
+		low, lowErr := strconv.ParseUint(f[1], 10, 8)
+		high, highErr := strconv.ParseUint(f[2], 10, 8)
+		if err != nil || len(links) != 1 || links[0].Cable == 0 || cmp.Or(lowErr, highErr) != nil {
+			return nil
+		}
+		if ports == nil {
+			ports = make([][2]uint8, t.AllLinks())
+		}
+		ports[t.LinkID(links[0])] = [2]uint8{uint8(low), uint8(high)}
+	}
+	return ports
 }
 
 func number(key, value string) (*int, error) {

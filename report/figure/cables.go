@@ -125,10 +125,10 @@ func (x *CaseTree) words() string {
 
 func (x *CaseTree) title(l topology.Link, totals []float64) string {
 	if !x.Tree.LinkAlive(l) {
-		return l.String() + ": dead"
+		return x.Tree.LinkName(l) + ": dead"
 	}
 	up, down := x.Tree.UpWire(l), x.Tree.UpWire(l)+1
-	text := l.String() + ":"
+	text := x.Tree.LinkName(l) + ":"
 	if x.Loads != nil {
 		text += fmt.Sprintf(" up %.0f, down %.0f messages in an exchange;", totals[up], totals[down])
 	}

@@ -228,7 +228,7 @@ func FuzzRuns(f *testing.F) {
 		run := &results.Run{Summary: sum}
 		for line := range strings.Lines(samples) {
 			record, fields := results.Samples.New(), strings.Split(strings.TrimSuffix(line, "\n"), ",")
-			if len(fields) != len(results.Samples.Columns) || results.Samples.Parse(record, fields) != nil {
+			if len(fields) != len(results.Samples.Columns) || results.Samples.Parse(results.Row{Record: record}, fields) != nil {
 				return
 			}
 			run.Samples = append(run.Samples, record.Interface().(results.Sample))

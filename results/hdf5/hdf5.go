@@ -25,6 +25,7 @@ func Save(name string, run *results.Run) (err error) {
 	rows := NewRows(filepath.Dir(name))
 	defer rows.Close()
 	for _, t := range results.Tables {
+		rows.setForm(t, run.Forms.Of(t))
 		for _, row := range t.Field(run).Seq2() {
 			if err := rows.Add(t, row); err != nil {
 				return err

@@ -103,18 +103,22 @@ func (l layout) encode(to, columns []byte, texts []string) ([]byte, error) {
 	return all, nil
 }
 
-func (l layout) decode(row []byte, record reflect.Value) (err error) {
+// decode reads the bytes of a row, without a record only what this version does not know.
+func (l layout) decode(bytesOf []byte, row results.Row) (err error) {
 	for i := range l.members {
 		m := &l.members[i]
-		from := row[m.offset:][:m.size]
+		if !row.Record.IsValid() && m.Known() {
+			continue
+		}
+		from := bytesOf[m.offset:][:m.size]
 		switch m.Kind {
 		case reflect.String:
 			text, _, _ := bytes.Cut(from, []byte{0})
-			err = m.SetText(record, string(text))
+			err = m.SetText(row, string(text))
 		case reflect.Bool:
-			err = m.SetBits(record, uint64(from[0]))
+			err = m.SetBits(row, uint64(from[0]))
 		default:
-			err = m.SetBits(record, binary.LittleEndian.Uint64(from))
+			err = m.SetBits(row, binary.LittleEndian.Uint64(from))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)

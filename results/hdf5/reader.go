@@ -97,10 +97,11 @@ func (r reader) run() (run *results.Run, err error) {
 	}
 	for _, t := range results.Tables {
 		if err == nil {
-			if err = r.table(t, t.Field(run)); err != nil {
-				err = fmt.Errorf("/%s: %w", t.Name, err)
-			}
+			err = r.table(run, t, t.Field(run))
 		}
+	}
+	if err == nil && r.file.LinkExists(results.Failovers.Name) {
+		err = r.table(run, results.Failovers, reflect.Value{}) // the summary says the rest
 	}
 	if err == nil {
 		run.Plans, err = r.plans()
@@ -122,13 +123,26 @@ func (r reader) document(name string, read func(io.Reader) error) error {
 	return nil
 }
 
-func (r reader) table(t *results.Table, rows reflect.Value) (err error) {
+// table reads the rows of a table into a run, if rows is not valid only what this version does not know.
+func (r reader) table(run *results.Run, t *results.Table, rows reflect.Value) error {
+	form := results.Form{}
+	err := r.rows(t, &form, rows)
+	if err != nil {
+		return fmt.Errorf("/%s: %w", t.Name, err)
+	}
+	if rows.IsValid() || form.Other == nil || len(form.Other) == len(run.Summary.Failovers()) {
+		run.SetForm(t, form)
+	}
+	return nil
+}
+
+func (r reader) rows(t *results.Table, form *results.Form, rows reflect.Value) (err error) {
 	set, err := r.file.OpenDataset(t.Name)
 	if err != nil {
 		return because("open", err)
 	}
 	defer closing(set, &err)
-	l, err := readLayout(set, t)
+	l, err := readLayout(set, t, form)
 	if err != nil {
 		return err
 	}
@@ -149,22 +163,29 @@ func (r reader) table(t *results.Table, rows reflect.Value) (err error) {
 	if err := set.Read(&values); err != nil {
 		return because("read", err)
 	}
-	rows.Grow(n)
-	rows.SetLen(n)
+	if rows.IsValid() {
+		rows.Grow(n)
+		rows.SetLen(n)
+	}
 	for i := range n {
-		row := values[i*l.size:][:l.size]
-		if blank(row) {
+		bytesOf, row := values[i*l.size:][:l.size], results.Row{}
+		if blank(bytesOf) {
 			return fmt.Errorf("row %d was never written: the file is damaged", i)
 		}
-		if err := l.decode(row, rows.Index(i)); err != nil {
+		if rows.IsValid() {
+			row.Record = rows.Index(i)
+		}
+		form.Clear(&row)
+		if err := l.decode(bytesOf, row); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
+		form.Add(row)
 	}
 	return nil
 }
 
-// readLayout returns the layout of the rows of a dataset, which must have the columns of a table.
-func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
+// readLayout returns the layout of the rows of a dataset, and the columns of a table that it has.
+func readLayout(set *hdf5.Dataset, t *results.Table, form *results.Form) (l layout, err error) {
 	dt, err := set.Datatype()
 	if err != nil {
 		return l, because("row type", err)
@@ -174,34 +195,49 @@ func readLayout(set *hdf5.Dataset, t *results.Table) (l layout, err error) {
 		return l, errors.New("not a table of rows with columns")
 	}
 	rows := &hdf5.CompoundType{Datatype: *dt}
-	l = layoutOf(t, make([]int, len(t.Columns)))
-	if n := rows.NMembers(); n != len(l.members) {
-		return l, fmt.Errorf("%d columns, not %d", n, len(l.members))
-	}
 	l.size = int(dt.Size())
-	for i := range l.members {
-		if err := l.members[i].read(rows, i); err != nil {
+	var names []string
+	var kinds []reflect.Kind
+	for i := range rows.NMembers() {
+		m, err := readMember(rows, i)
+		if err != nil {
 			return l, err
+		}
+		if m.Kind != reflect.Invalid || t.Has(m.Name) {
+			l.members, names, kinds = append(l.members, m), append(names, m.Name), append(kinds, m.Kind)
+		}
+	}
+	if form.Table, err = t.With(names, kinds); err != nil {
+		return l, err
+	}
+	for i, kind := range kinds {
+		l.members[i].Column = form.Columns[i]
+		if form.Columns[i].Kind != kind {
+			return l, fmt.Errorf("column %s has another type than evbench writes", names[i])
 		}
 	}
 	return l, nil
 }
 
-// read reads the offset of a member, which must be number i, from a file.
-func (m *member) read(rows *hdf5.CompoundType, i int) (err error) {
-	if name := rows.MemberName(i); name != m.Name {
-		return fmt.Errorf("column %d is %q, not %q", i+1, name, m.Name)
-	}
+// readMember returns member i of rows, of kind Invalid if its type is none that evbench writes: without
+// a column of that name in this version it is left out.
+func readMember(rows *hdf5.CompoundType, i int) (m member, err error) {
+	m.Name, m.offset = rows.MemberName(i), rows.MemberOffset(i)
 	dt, err := rows.MemberType(i)
 	if err != nil {
-		return because(m.Name, err)
+		return m, because(m.Name, err)
 	}
 	defer closing(dt, &err)
-	if text := m.Kind == reflect.String; text && !fixedText(dt) || !text && !dt.Equal(numberTypes[m.Kind]) {
-		return fmt.Errorf("column %s has another type than evbench writes", m.Name)
+	m.size = int(dt.Size())
+	if fixedText(dt) {
+		m.Kind = reflect.String
 	}
-	m.offset, m.size = rows.MemberOffset(i), int(dt.Size())
-	return nil
+	for kind, number := range numberTypes {
+		if dt.Equal(number) {
+			m.Kind = kind
+		}
+	}
+	return m, nil
 }
 
 func (r reader) plans() (plans map[string][]byte, err error) {

@@ -37,10 +37,13 @@ func (r *Rows) Add(t *results.Table, row reflect.Value) error {
 
 func (r *Rows) rows(t *results.Table) *rows {
 	if r.of[t] == nil {
-		r.of[t] = newRows(t)
+		r.setForm(t, results.Form{Table: t})
 	}
 	return r.of[t]
 }
+
+// setForm is called before the first row of a table.
+func (r *Rows) setForm(t *results.Table, f results.Form) { r.of[t] = newRows(f) }
 
 // Close forgets the rows.
 func (r *Rows) Close() {
@@ -56,7 +59,7 @@ const maxWaiting = 64 << 10
 
 // The rows of one table, each with eight bytes for a column: its bits, or the number of its text.
 type rows struct {
-	of      *results.Table
+	of      results.Form
 	count   int
 	texts   []string
 	number  map[string]uint64 // in texts
@@ -66,20 +69,21 @@ type rows struct {
 	err     error // of the file
 }
 
-func newRows(t *results.Table) *rows {
-	return &rows{of: t, number: map[string]uint64{}, longest: make([]int, len(t.Columns))}
+func newRows(f results.Form) *rows {
+	return &rows{of: f, number: map[string]uint64{}, longest: make([]int, len(f.Columns))}
 }
 
 // rowsOf makes rows of a slice.
-func rowsOf[T any](t *results.Table, list []T) *rows {
-	x := newRows(t)
+func rowsOf[T any](f results.Form, list []T) *rows {
+	x := newRows(f)
 	for _, row := range reflect.ValueOf(list).Seq2() {
 		x.add(row)
 	}
 	return x
 }
 
-func (x *rows) add(row reflect.Value) {
+func (x *rows) add(record reflect.Value) {
+	row := x.of.Row(x.count, record)
 	for i := range x.of.Columns {
 		c := &x.of.Columns[i]
 		if c.Kind != reflect.String {

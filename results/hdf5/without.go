@@ -17,6 +17,8 @@ type Rows struct{}
 // NewRows returns Rows that keep rows in a directory.
 func NewRows(string) *Rows { return nil }
 
+func (*Rows) setForm(*results.Table, results.Form) {}
+
 // Add keeps a row of a table.
 func (*Rows) Add(*results.Table, reflect.Value) error { return ErrNotBuilt }
 

@@ -78,10 +78,10 @@ func (r *Rows) save(file *hdf5.File, run *results.Run) error {
 		}
 	}
 	if err == nil {
-		err = writeTable(file, rowsOf(results.Cases, run.Summary.Cases))
+		err = writeTable(file, rowsOf(results.Form{Table: results.Cases}, run.Summary.Cases))
 	}
 	if failovers := run.Summary.Failovers(); err == nil && len(failovers) > 0 {
-		err = writeTable(file, rowsOf(results.Failovers, failovers))
+		err = writeTable(file, rowsOf(run.Forms.Of(results.Failovers), failovers))
 	}
 	if err == nil {
 		err = writeDocument(file, summaryName, run.Summary.Write)
@@ -116,7 +116,7 @@ var escape = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E")
 
 // writeTable makes the dataset of a table, which other programs may extend.
 func writeTable(file *hdf5.File, x *rows) (err error) {
-	l := layoutOf(x.of, x.longest)
+	l := layoutOf(x.of.Table, x.longest)
 	kind, err := l.datatype()
 	if err != nil {
 		return err
@@ -263,7 +263,7 @@ func setUnits(to attributed, columns []results.Column) (err error) {
 	for _, c := range columns {
 		units = append(units, unitOf{c.Name, c.Unit})
 	}
-	rows, values := rowsOf(unitTable, units), []byte(nil)
+	rows, values := rowsOf(results.Form{Table: unitTable}, units), []byte(nil)
 	l := layoutOf(unitTable, rows.longest)
 	if err := rows.each(func(columns []byte) (err error) { values, err = l.encode(values, columns, rows.texts); return err }); err != nil {
 		return err

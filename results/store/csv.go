@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 // A table is one CSV file that grows. It keeps its first error.
 type table struct {
 	of   *results.Table
+	form results.Form // in which it is written
+	n    int          // rows so far
 	file *os.File
 	rows []byte // not in the file yet
 	err  error
@@ -27,19 +28,20 @@ const block = 4 << 10
 func fileOf(t *results.Table) string { return t.Name + ".csv" }
 
 // createTable writes the header at once: a full disk shows before anything is measured.
-func createTable(dir string, of *results.Table) *table {
+func createTable(dir string, of *results.Table, form results.Form) *table {
 	f, err := os.OpenFile(filepath.Join(dir, fileOf(of)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return &table{of: of, err: err}
 	}
-	t := &table{of: of, file: f, rows: of.Header(nil)}
+	t := &table{of: of, form: form, file: f, rows: form.Header(nil)}
 	_ = t.flush() // keeps its error
 	return t
 }
 
 func (t *table) add(record reflect.Value) error {
 	if t.err == nil {
-		t.rows = t.of.Line(t.rows, record)
+		t.rows = t.form.Line(t.rows, t.form.Row(t.n, record))
+		t.n++
 	}
 	if len(t.rows) < block {
 		return t.err
@@ -67,45 +69,44 @@ func (t *table) close() error {
 	return errors.Join(err, t.file.Close())
 }
 
-// readTable passes each record of a CSV file to take, until the next. Errors name line and column.
-func readTable(r io.Reader, t *results.Table, take func(reflect.Value) error) error {
-	record := t.New()
-	return lines(r, t, func(line []string) error {
-		record.SetZero()
-		if err := t.Parse(record, line); err != nil {
+// readTable passes each row of a CSV file to take; its record is valid until the next. It returns the
+// columns of the file. Errors name line and column.
+func readTable(r io.Reader, t *results.Table, take func(results.Row) error) (*results.Table, error) {
+	row := results.Row{Record: t.New()}
+	return lines(r, t, func(t *results.Table, line []string) error {
+		t.Clear(&row)
+		if err := t.Parse(row, line); err != nil {
 			return err
 		}
-		return take(record)
+		return take(row)
 	})
 }
 
-// lines calls f for every line after the header, which must be the header of the table.
-func lines(r io.Reader, t *results.Table, f func(line []string) error) error {
-	columns, err := csv.NewReader(bytes.NewReader(t.Header(nil))).Read()
-	if err != nil {
-		return err
-	}
-	end := &lastByte{r: r}
-	in := csv.NewReader(end)
-	in.FieldsPerRecord = len(columns)
+// lines calls f for every line after the header. Columns are found by their names: an older file has
+// fewer, a newer one more.
+func lines(r io.Reader, t *results.Table, f func(t *results.Table, line []string) error) (*results.Table, error) {
+	end := &lastByte{r: r, left: maxRow}
+	in := csv.NewReader(end) // which holds all lines to the number of columns
 	in.ReuseRecord = true
-	end.left = maxRow
 	header, err := in.Read()
 	if errors.Is(err, io.EOF) {
-		return errors.New("empty; the first line names the columns")
+		return nil, errors.New("empty; the first line names the columns")
 	} else if err != nil {
-		return err
+		return nil, err
 	}
-	for i, want := range columns {
-		if header[i] != want {
-			return fmt.Errorf("line 1: column %d is %.60q, not %q", i+1, header[i], want)
-		}
+	if t, err = t.With(header, nil); err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
 	}
+	return t, end.lines(in, func(line []string) error { return f(t, line) })
+}
+
+// lines calls f for every line that is left.
+func (l *lastByte) lines(in *csv.Reader, f func(line []string) error) error {
 	for number := 1; ; {
-		end.left = maxRow
+		l.left = maxRow
 		line, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return end.closed(number)
+			return l.closed(number)
 		}
 		if len(line) > 0 {
 			number, _ = in.FieldPos(0)
@@ -116,7 +117,7 @@ func lines(r io.Reader, t *results.Table, f func(line []string) error) error {
 			}
 		}
 		if err != nil {
-			return end.reason(in, number, err)
+			return l.reason(in, number, err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +40,7 @@ func readDir(dir string) (*results.Run, error) {
 	run, err := readDocuments(dir)
 	for _, t := range results.Tables {
 		if err == nil {
-			err = readRows(dir, t, t.Field(run))
+			err = readRows(dir, t, run)
 		}
 	}
 	if err != nil {
@@ -57,7 +56,7 @@ func readDocuments(dir string) (*results.Run, error) {
 		err = readFile(dir, SummaryFile, func(r io.Reader) (err error) { run.Summary, err = results.ReadSummary(r); return err })
 	}
 	if err == nil {
-		err = checkFailovers(dir, run.Summary)
+		err = checkFailovers(dir, run)
 	}
 	if err == nil {
 		run.Plans, err = readPlans(dir)
@@ -66,25 +65,34 @@ func readDocuments(dir string) (*results.Run, error) {
 }
 
 // readRows reads the rows of a table. Rows of pairs and exchanges are optional.
-func readRows(dir string, t *results.Table, rows reflect.Value) error {
+func readRows(dir string, t *results.Table, run *results.Run) error {
 	if optional := t == results.Pairs || t == results.Exchanges; optional && !has(dir, fileOf(t)) {
 		return nil
 	}
-	return readFile(dir, fileOf(t), func(r io.Reader) error { return readTable(r, t, appendTo(rows)) })
+	return readFile(dir, fileOf(t), func(r io.Reader) error { return readInto(r, t, run) })
+}
+
+// readInto reads the rows of a table into a run.
+func readInto(r io.Reader, t *results.Table, run *results.Run) (err error) {
+	rows, form := t.Field(run), results.Form{}
+	form.Table, err = readTable(r, t, func(row results.Row) error {
+		rows.Set(reflect.Append(rows, row.Record))
+		form.Add(row)
+		return nil
+	})
+	run.SetForm(t, form)
+	return err
 }
 
 func readManifest(dir string, run *results.Run) error {
 	return readFile(dir, ManifestFile, func(r io.Reader) (err error) { run.Manifest, err = results.ReadManifest(r); return err })
 }
 
-func appendTo(rows reflect.Value) func(reflect.Value) error {
-	return func(record reflect.Value) error { rows.Set(reflect.Append(rows, record)); return nil }
-}
-
 // ReadTrace passes the spans of a run to take; without spans the error is fs.ErrNotExist.
 func ReadTrace(dir string, take func(results.Span)) error {
 	return readFile(dir, fileOf(results.Spans), func(r io.Reader) error {
-		return readTable(r, results.Spans, func(v reflect.Value) error { take(v.Interface().(results.Span)); return nil })
+		_, err := readTable(r, results.Spans, func(row results.Row) error { take(row.Record.Interface().(results.Span)); return nil })
+		return err
 	})
 }
 
@@ -121,29 +129,31 @@ func has(dir, name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// checkFailovers compares the file of fail-overs, if any, with the summary.
-func checkFailovers(dir string, s results.Summary) error {
+// checkFailovers compares the file of fail-overs, if any, with the summary. It keeps columns that
+// this version does not know.
+func checkFailovers(dir string, run *results.Run) error {
 	if !has(dir, fileOf(results.Failovers)) {
 		return nil
 	}
-	want, err := csv.NewReader(bytes.NewReader(failoverText(s))).ReadAll()
-	if err != nil {
-		return err
-	}
-	row := min(1, len(want)) // behind the header
-	same := func(a, b string) bool { return results.Text(a) == results.Text(b) }
-	differs := func() error { return fmt.Errorf("row %d is not what %s says", max(1, row), SummaryFile) }
-	return readFile(dir, fileOf(results.Failovers), func(r io.Reader) error {
-		err := lines(r, results.Failovers, func(line []string) error {
-			if row == len(want) || !slices.EqualFunc(line, want[row], same) {
+	return readFile(dir, fileOf(results.Failovers), func(r io.Reader) (err error) {
+		form, want, n := results.Form{}, run.Summary.Failovers(), 0
+		differs := func() error { return fmt.Errorf("row %d is not what %s says", n+1, SummaryFile) }
+		form.Table, err = lines(r, results.Failovers, func(t *results.Table, line []string) error {
+			if n == len(want) {
 				return differs()
 			}
-			row++
+			row := results.Row{Record: reflect.ValueOf(want[n])}
+			if !t.Same(&row, line) {
+				return differs()
+			}
+			form.Add(row)
+			n++
 			return nil
 		})
-		if err == nil && row < len(want) {
+		if err == nil && n < len(want) {
 			err = differs()
 		}
+		run.SetForm(results.Failovers, form)
 		return err
 	})
 }
@@ -189,7 +199,7 @@ func ReadAny(name string) (run *results.Run, notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s: its last line is cut off and left out.", file))
 		text = text[:end]
 	}
-	if err := readTable(bytes.NewReader(text), results.Samples, appendTo(results.Samples.Field(run))); err != nil {
+	if err := readInto(bytes.NewReader(text), results.Samples, run); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	run.Summary = results.Salvage(run.Manifest, run.Samples)
@@ -217,6 +227,11 @@ func Load(name string) (Loaded, error) {
 	plans, err := parsePlans(run)
 	if err != nil {
 		return Loaded{}, fmt.Errorf("%s: %w", filepath.Join(name, PlansDir), err)
+	}
+	for _, t := range results.Tables {
+		if lacks := run.Forms.Of(t).Lacks(); lacks != nil {
+			notes = append(notes, fmt.Sprintf("%s: /%s has no column %s, which counts as 0.", name, t.Name, strings.Join(lacks, ", ")))
+		}
 	}
 	return Loaded{run.Merge(), plans, notes}, nil
 }

@@ -37,6 +37,7 @@ const (
 // error.
 type Files struct {
 	dir    string
+	forms  results.Forms
 	tables []*table   // those that are there, of tables with records, and of samples and links
 	h5     *hdf5.Rows // rows for the HDF5 file at the end; nil: no file
 	judged bool       // there is a summary
@@ -71,6 +72,14 @@ func Present(name string) bool { _, err := os.Lstat(name); return err == nil }
 // Create makes the directory of a run, and its parents. It never touches an existing directory: the
 // error then wraps fs.ErrExist.
 func Create(dir string) (*Files, error) {
+	f, err := create(dir, nil)
+	if err == nil && hdf5.Built {
+		f.h5 = hdf5.NewRows(dir)
+	}
+	return f, err
+}
+
+func create(dir string, forms results.Forms) (*Files, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
 	}
@@ -80,10 +89,7 @@ func Create(dir string) (*Files, error) {
 		}
 		return nil, err
 	}
-	f := &Files{dir: dir}
-	if hdf5.Built {
-		f.h5 = hdf5.NewRows(dir)
-	}
+	f := &Files{dir: dir, forms: forms}
 	if err := errors.Join(f.table(results.Samples).err, f.table(results.Links).err); err != nil {
 		return nil, errors.Join(err, f.each((*table).close), os.RemoveAll(dir))
 	}
@@ -101,7 +107,7 @@ func (f *Files) Write(r results.Record) error {
 		return errors.Join(f.each((*table).flush), f.document(ManifestFile, x.Write))
 	case results.Summary:
 		err := f.each((*table).flush)
-		if text := failoverText(x); text != nil {
+		if text := f.failoverText(x); text != nil {
 			err = errors.Join(err, f.text(fileOf(results.Failovers), text))
 		}
 		err = errors.Join(err, f.document(SummaryFile, x.Write))
@@ -125,7 +131,7 @@ func (f *Files) table(of *results.Table) *table {
 	if i := slices.IndexFunc(f.tables, func(t *table) bool { return t.of == of }); i >= 0 {
 		return f.tables[i]
 	}
-	t := createTable(f.dir, of)
+	t := createTable(f.dir, of, f.forms.Of(of))
 	f.tables = append(f.tables, t)
 	return t
 }
@@ -146,12 +152,13 @@ func (f *Files) text(name string, text []byte) error {
 }
 
 // failoverText is the file of fail-overs, nil where there are none: summary.json has the same.
-func failoverText(s results.Summary) (text []byte) {
+func (f *Files) failoverText(s results.Summary) (text []byte) {
+	form := f.forms.Of(results.Failovers)
 	for i, x := range s.Failovers() {
 		if i == 0 {
-			text = results.Failovers.Header(nil)
+			text = form.Header(nil)
 		}
-		text = results.Failovers.Line(text, reflect.ValueOf(x))
+		text = form.Line(text, form.Row(i, reflect.ValueOf(x)))
 	}
 	return text
 }
@@ -174,11 +181,10 @@ func (f *Files) Close() error {
 
 // Save makes a directory of results of a run, without HDF5. On error it leaves none.
 func Save(dir string, run *results.Run) error {
-	files, err := Create(dir)
+	files, err := create(dir, run.Forms)
 	if err != nil {
 		return err
 	}
-	files.h5 = nil
 	for r := range run.Records() {
 		if err = files.Write(r); err != nil {
 			break

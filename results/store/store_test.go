@@ -1,11 +1,14 @@
 package store_test
 
 import (
+	"encoding/csv"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,8 +168,10 @@ func TestReadRefuses(t *testing.T) {
 	const failovers = "failovers.csv"
 	for _, tt := range []struct{ file, text, want string }{
 		{"samples.csv", "", "empty; the first line names the columns"},
-		{"samples.csv", strings.Replace(samples, "t_s", "t_ms", 1), `line 1: column 3 is "t_ms", not "t_s"`},
-		{"samples.csv", "case,repeat\n", "wrong number of fields"},
+		{"samples.csv", strings.Replace(samples, "t_s", "t_ms", 1), `line 1: no column "t_s"`},
+		{"samples.csv", "case,repeat\n", `line 1: no column "t_s"`},
+		{"samples.csv", strings.Replace(samples, "late", "", 1), "line 1: column 11 has no name"},
+		{"samples.csv", strings.Replace(samples, "late", "corrupt", 1), `line 1: two columns "corrupt"`},
 		{"samples.csv", samples + "a,0,1.0,1.0,3,1\na,0,1,1,0,0,0,0,0,0,0,0,0,0\n", "record on line 2: wrong number of fields"},
 		{"samples.csv", samples + "a,0,1.0,1.0,3,1", "line 2 has no end: the file was cut off there"},
 		{"samples.csv", samples + "a,0,1,1,0,0,0,0,0,0,0,0,0,", "line 2 has no end"},
@@ -184,7 +189,7 @@ func TestReadRefuses(t *testing.T) {
 		{"links.csv", "x", "links.csv: "},
 		{"pairs.csv", pairs + "a,0,3,17,1000\n", "record on line 2: wrong number of fields"},
 		{"pairs.csv", pairs + "a,0,3,x,1000,0.5\n", `line 2: dst: "x" is not a number that fits`},
-		{"pairs.csv", strings.Replace(pairs, "src", "from", 1), `line 1: column 3 is "from", not "src"`},
+		{"pairs.csv", strings.Replace(pairs, "src", "from", 1), `line 1: no column "src"`},
 		{"exchanges.csv", exchanges + "a,0,0,1\n", "record on line 2: wrong number of fields"},
 		{"exchanges.csv", exchanges + "a,0,-1,1,0.5\n", `line 2: exchange: "-1" is not a number that fits`},
 		{"exchanges.csv", exchanges + "a,0,0,1,0.5\na,0,1,1,NaN\n", `line 3: duration_s: "NaN" is not a number that fits`},
@@ -209,6 +214,88 @@ func TestReadRefuses(t *testing.T) {
 	if _, err := store.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "it is not a directory of results") {
 		t.Errorf("an empty directory: error %v", err)
 	}
+}
+
+// An older version's file lacks a column, a newer one's has others, in any place. Both are read, for
+// people, too, and what is written again has the columns that were read.
+func TestOtherColumns(t *testing.T) {
+	dir := save(t, whole())
+	drops := map[string]string{"samples.csv": "late", "links.csv": "planned_bytes", "pairs.csv": "seconds", "exchanges.csv": "repeat", "failovers.csv": "phases"}
+	for name, drop := range drops {
+		put(t, dir, name, other(t, files[name], drop))
+	}
+	got := expect.Value(store.Read(dir))(t)
+	want := whole()
+	want.Samples[0].Late, want.Links[0].PlannedBytes, want.Links[0].Planned, want.Pairs[0].Sec = 0, 0, false, 0
+	for i := range want.Exchanges {
+		want.Exchanges[i].Repeat = 0
+	}
+	for _, part := range [][2]any{{got.Samples, want.Samples}, {got.Links, want.Links}, {got.Pairs, want.Pairs}, {got.Exchanges, want.Exchanges}} {
+		expect.Equal(t, part[0], part[1], "read")
+	}
+	again := save(t, got)
+	for name, drop := range drops {
+		text := expect.Value(os.ReadFile(filepath.Join(again, name)))(t)
+		expect.Equal(t, string(text), other(t, files[name], drop), "%s", name)
+	}
+	put(t, dir, "trace.csv", other(t, files["trace.csv"], "peer"))
+	var read []results.Span
+	expect.Must(t, store.ReadTrace(dir, func(s results.Span) { read = append(read, s) }))
+	expect.True(t, len(read) == 2 && read[0] == spans[0] && read[1].Peer == -1 && read[1].Spine == spans[1].Spine, "spans %+v", read)
+}
+
+// other is the text of a table without one of its columns, and with two more.
+func other(t *testing.T, text, drop string) string {
+	t.Helper()
+	lines := expect.Value(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
+	at := slices.Index(lines[0], drop)
+	expect.MustTrue(t, at >= 0, "no column %s", drop)
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	for i, line := range lines {
+		line = append([]string{fmt.Sprint("first, ", i)}, slices.Delete(line, at, at+1)...)
+		expect.Must(t, w.Write(append(line, fmt.Sprint("last ", i))))
+	}
+	w.Flush()
+	return out.String()
+}
+
+// What lacks a column is shown, with a note.
+func TestLoadOtherColumns(t *testing.T) {
+	run := whole()
+	run.Plans, run.Summary.Cases = nil, []results.Case{{Name: "a"}}
+	run.Samples, run.Links, run.Pairs, run.Exchanges = []results.Sample{{Case: "a", Retransmits: 7}}, nil, nil, nil
+	dir := save(t, run)
+	text := expect.Value(os.ReadFile(filepath.Join(dir, "samples.csv")))(t)
+	put(t, dir, "samples.csv", other(t, string(text), "retransmits"))
+	got := expect.Value(store.Load(dir))(t)
+	expect.Equal(t, got.Notes, []string{dir + ": /samples has no column retransmits, which counts as 0."}, "notes")
+}
+
+// Members that this version does not know stay in documents, at any depth, and absent ones are empty.
+func TestOtherMembers(t *testing.T) {
+	dir := save(t, whole())
+	for name, change := range map[string]func(string) string{
+		store.SummaryFile: strings.NewReplacer(`"name": "healthy"`, `"new": {"a": [1e400, "\u001b"]}, "name": "healthy"`, `"seen_s": 5.000125`, `"seen_s": 5.000125, "newer": null`,
+			`  "name": "x"`, `  "name": "x", "newest": 12345678901234567890`, `"mode": "",`, "").Replace,
+		store.ManifestFile: strings.NewReplacer(`"kind": ""`, `"kind": "", "new": true`, `"cores": 0,`, "").Replace,
+	} {
+		text := expect.Value(os.ReadFile(filepath.Join(dir, name)))(t)
+		changed := change(string(text))
+		expect.True(t, changed != string(text), "%s: not changed", name)
+		put(t, dir, name, changed)
+	}
+	again := save(t, expect.Value(store.Read(dir))(t))
+	for name, want := range map[string][]string{
+		store.SummaryFile:  {`1e400`, `"\u001b"`, `"newer": null`, `"newest": 12345678901234567890`, `"mode": ""`},
+		store.ManifestFile: {`"new": true`, `"cores": 0`},
+	} {
+		text := string(expect.Value(os.ReadFile(filepath.Join(again, name)))(t))
+		for _, want := range want {
+			expect.True(t, strings.Contains(text, want), "%s: no %s in\n%s", name, want, text)
+		}
+	}
+	expect.Equal(t, expect.Value(store.Read(again))(t), expect.Value(store.Read(dir))(t), "read again")
 }
 
 // A file that cannot be made is named, then and in the end.

@@ -216,8 +216,8 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
-	if f.lacks {
-		v.note("two switches that a tree of this shape joins, and no cable joins here, are taken for a dead link")
+	if f.gaps != "" {
+		v.note("%s", f.gaps)
 	}
 	s := float64(v.each)
 	faults := f.faults()

@@ -17,7 +17,7 @@ type fabric struct {
 	tree   *topology.Tree
 	why    error
 	places *network.Places // of the tree in whole
-	lacks  bool            // whole lacks cables of the tree
+	gaps   string          // cables of the tree that whole lacks
 
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
@@ -72,7 +72,7 @@ func (f *fabric) take(x traffic) (err error) {
 func (f *fabric) find() (*topology.Tree, *network.Places, error) {
 	p, err := network.TreeOf(f.whole)
 	if err == nil {
-		f.lacks = len(p.Tree.Dead()) > 0
+		f.gaps = p.Gaps()
 		p, err = p.For(f.net, f.hosts.Nodes)
 	}
 	if err != nil {

@@ -34,6 +34,8 @@ func (n *Network) EndName(e End) string {
 	return n.info[e.Node].Name + "/" + strconv.Itoa(int(e.Port))
 }
 
+func (c Cable) ports() [2]uint8 { return [2]uint8{c.A.Port, c.B.Port} }
+
 // CableName returns the name of the first end of a cable: "s1_0/5".
 func (n *Network) CableName(c Cable) string { return n.EndName(c.A) }
 

@@ -61,6 +61,16 @@ func (n *Network) IsHost(v Node) bool { return int(v) < n.hosts }
 
 func (n *Network) Info(v Node) Info { return n.info[v] }
 
+// Renamed returns the same network with other names of its nodes, and without a notation.
+func (n *Network) Renamed(name func(Node, Info) Info) *Network {
+	out := *n
+	out.Notation, out.info = "", make([]Info, len(n.info))
+	for v, i := range n.info {
+		out.info[v] = name(Node(v), i)
+	}
+	return &out
+}
+
 // Key returns the unique GUID of a node: for a host its port's, since an adapter may be several
 // hosts, for a switch its own.
 func (n *Network) Key(v Node) uint64 {

@@ -1,12 +1,14 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
 
 	"evbench/internal/show"
+	"evbench/topology"
 )
 
 // An Index finds nodes and cables by the names that people use.
@@ -22,7 +24,10 @@ func Names(n *Network) *Index {
 	x := names(n)
 	x.places = sync.OnceValue(func() *Places {
 		p, err := treeOf(n)
-		if err != nil || p.Tree.Named(p.names(x)).Ambiguous() {
+		if err != nil {
+			return nil
+		}
+		if p.Tree = p.Tree.Named(p.names(x)); p.Tree.Ambiguous() {
 			return nil
 		}
 		return p
@@ -59,9 +64,9 @@ func (x *Index) find(name string) []Node {
 		return x.byName["h"+digits]
 	}
 	if p := x.places(); p != nil {
-		for sw, v := range p.nodes {
-			if p.Tree.SwitchName(sw) == name {
-				return []Node{v}
+		for own, sw := p.Tree.Named(nil), 0; sw < own.Switches(); sw++ {
+			if own.SwitchName(sw) == name {
+				return []Node{p.nodes[sw]}
 			}
 		}
 	}
@@ -107,9 +112,9 @@ func (x *Index) End(name string) (End, error) {
 	return End{v, uint8(p)}, nil
 }
 
-// Down finds the dead cables for a name: the cable at a port (s1_0/5), all cables between two nodes
-// (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); for trees also a link or plane of
-// topology.Tree.
+// Down finds the dead cables for a name: the cable at a port (s1_0/5), or at two (s1_0/5-s2_3/1),
+// all cables between two nodes (s1_0-s2_3, leaf0-spine3), or all of a node (s2_3); for trees also a
+// link or plane of topology.Tree.
 func (x *Index) Down(name string) ([]Cable, error) {
 	if len(x.find(name)) > 0 {
 		v, err := x.Node(name)
@@ -119,13 +124,16 @@ func (x *Index) Down(name string) ([]Cable, error) {
 		return x.n.cablesOf(v, NoNode), nil
 	}
 	c, ok := x.between(name)
+	var err error
 	if !ok {
-		c, ok = x.links(name)
+		c, ok, err = x.links(name)
 	}
-	if ok && len(c) == 0 {
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", brief(name), err)
+	case ok && len(c) == 0:
 		return nil, fmt.Errorf("%s: no cable joins them", brief(name))
-	}
-	if ok {
+	case ok:
 		return c, nil
 	}
 	if !strings.Contains(name, "/") {
@@ -147,6 +155,9 @@ func (x *Index) between(name string) ([]Cable, bool) {
 		if name[i] != '-' {
 			continue
 		}
+		if c, ok := x.cable(name[:i], name[i+1:]); ok {
+			return []Cable{c}, true
+		}
 		a, b := x.find(name[:i]), x.find(name[i+1:])
 		if len(a) == 1 && len(b) == 1 {
 			return x.n.cablesOf(a[0], b[0]), true
@@ -155,16 +166,29 @@ func (x *Index) between(name string) ([]Cable, bool) {
 	return nil, false
 }
 
-func (x *Index) links(name string) (out []Cable, ok bool) {
+// cable returns the cable with these ports at its ends.
+func (x *Index) cable(a, b string) (c Cable, ok bool) {
+	if !strings.Contains(a, "/") || !strings.Contains(b, "/") {
+		return c, false
+	}
+	p, err := x.End(a)
+	q, other := x.End(b)
+	return Cable{p, q}, err == nil && other == nil && x.n.At(p.Node, int(p.Port)) == q
+}
+
+func (x *Index) links(name string) (out []Cable, ok bool, err error) {
 	p := x.places()
 	if p == nil {
-		return nil, false
+		return nil, false, nil
 	}
 	links, err := p.Tree.Links(name)
+	if _, uncounted := errors.AsType[topology.UncountedError](err); uncounted {
+		return nil, false, err
+	}
 	for _, l := range links {
 		out = append(out, p.cables[p.Tree.LinkID(l)]...)
 	}
-	return out, err == nil
+	return out, err == nil, nil
 }
 
 // cablesOf returns the cables from a node to another, or to any node.

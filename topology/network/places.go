@@ -36,13 +36,13 @@ func TreeOf(n *Network) (*Places, error) {
 	return p, nil
 }
 
-// names are the network's names, nil if they are ours or Build gave them. A switch that shares its
-// name with another node has its GUID as name.
+// names are the network's names, nil if Build gave them. A switch that shares its name with another
+// node has its GUID as name.
 func (p *Places) names(x *Index) *topology.Names {
-	out, own := &topology.Names{Ports: make([][2]string, len(p.cables))}, true
+	out, own := &topology.Names{Ports: make([][2]uint8, len(p.cables))}, true
 	for sw, v := range p.nodes {
 		name := p.net.info[v].Name
-		own = own && (name == p.Tree.Named(nil).SwitchName(sw) || p.net.Notation != "" && name == p.Tree.LevelName(sw))
+		own = own && p.net.Notation != "" && name == p.Tree.LevelName(sw)
 		if len(x.byName[name]) > 1 || name == "" {
 			name = fmt.Sprintf("0x%016x", p.net.info[v].GUID)
 		}
@@ -53,7 +53,7 @@ func (p *Places) names(x *Index) *topology.Names {
 	}
 	for id, cables := range p.cables {
 		if len(cables) > 0 {
-			out.Ports[id] = [2]string{p.net.EndName(cables[0].A), p.net.EndName(cables[0].B)}
+			out.Ports[id] = cables[0].ports()
 		}
 	}
 	return out
@@ -77,23 +77,37 @@ func treeOf(n *Network) (*Places, error) {
 		o.Fill, o.Ports = append(o.Fill, len(own)), max(o.Ports, len(own))
 		p.Host = append(p.Host, own...)
 	}
+	whole := n.built()
 	if o.Pods == 0 {
-		o.Cables = p.parallel(o.Leaves)
+		o.Cables = p.parallel(whole, o.Leaves)
 	}
 	if p.Tree, err = topology.New(o.Options); err != nil {
 		return nil, err
 	}
-	p.join()
+	p.join(whole)
+	for id, own := range p.cables {
+		p.cables[id] = slices.DeleteFunc(own, func(c Cable) bool { return !n.has(c) })
+	}
 	p.Tree, err = p.Tree.Without(p.missing(n)...)
 	return p, err
 }
 
+// built returns the network as Build made it, with all its cables; another network itself.
+func (n *Network) built() *Network {
+	if n.Notation != "" {
+		if whole, err := Parse(n.Notation, 0); err == nil && whole.Nodes() == n.Nodes() {
+			return whole
+		}
+	}
+	return n
+}
+
 // parallel returns the most cables from one of so many leaves to a switch.
-func (p *Places) parallel(leaves int) (most int) {
+func (p *Places) parallel(n *Network, leaves int) (most int) {
 	for _, leaf := range p.nodes[:leaves] {
 		count := map[Node]int{}
-		for _, e := range p.net.Ends(leaf) {
-			if e.Node != NoNode && !p.net.IsHost(e.Node) {
+		for _, e := range n.Ends(leaf) {
+			if e.Node != NoNode && !n.IsHost(e.Node) {
 				count[e.Node]++
 				most = max(most, count[e.Node])
 			}
@@ -119,9 +133,10 @@ func (n *Network) HostsOn(s Node) (hosts []Node) {
 	return hosts
 }
 
-// join finds the cables of the links. Parallel cables count from the lowest port of the lower end.
-// If some are missing, the live links get the others.
-func (p *Places) join() {
+// join finds the cables of the links in a network. A parallel cable is that of the ports by which
+// the tree names it. Others count from the lowest port of the lower end; if some are missing, the
+// live links get the others.
+func (p *Places) join(n *Network) {
 	t, links, cables := p.Tree, map[[2]Node][]int{}, map[[2]Node][]Cable{}
 	p.cables = make([][]Cable, t.AllLinks())
 	for id := range t.AllLinks() {
@@ -130,14 +145,14 @@ func (p *Places) join() {
 		links[pair] = append(links[pair], id)
 	}
 	for _, s := range p.nodes {
-		for i, e := range p.net.Ends(s) {
+		for i, e := range n.Ends(s) {
 			if pair := [2]Node{s, e.Node}; links[pair] != nil {
 				cables[pair] = append(cables[pair], Cable{End{s, uint8(i + 1)}, e})
 			}
 		}
 	}
 	for pair, own := range cables {
-		ids := links[pair]
+		ids, own := p.known(links[pair], own)
 		if len(own) < len(ids) {
 			live := func(id int) bool { return t.LinkAlive(t.LinkOf(id)) }
 			ids = slices.Concat(slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return !live(id) }), slices.DeleteFunc(ids, live))
@@ -147,6 +162,27 @@ func (p *Places) join() {
 			p.cables[id] = append(p.cables[id], c)
 		}
 	}
+}
+
+// known joins the parallel links whose ports the tree knows, and returns the other links and cables.
+// It joins none if there are more cables than links.
+func (p *Places) known(ids []int, own []Cable) ([]int, []Cable) {
+	names := p.Tree.Names()
+	if names == nil || names.Ports == nil || len(ids) == 1 || len(own) > len(ids) {
+		return ids, own
+	}
+	at := func(id int) int {
+		return slices.IndexFunc(own, func(c Cable) bool { return c.ports() == names.Ports[id] })
+	}
+	free := slices.DeleteFunc(slices.Clone(ids), func(id int) bool { return at(id) >= 0 })
+	rest := slices.Clone(own)
+	for _, id := range ids {
+		if i := at(id); i >= 0 {
+			p.cables[id] = []Cable{own[i]}
+			rest = slices.DeleteFunc(rest, func(c Cable) bool { return c == own[i] })
+		}
+	}
+	return free, rest
 }
 
 // single returns an error for more cables than the links have.
@@ -227,7 +263,7 @@ func Match(t *topology.Tree, n *Network) (*Places, error) {
 		err = p.different()
 	}
 	if err == nil {
-		p.join()
+		p.join(n)
 		err = p.single()
 	}
 	if err != nil {
@@ -337,6 +373,15 @@ func (p *Places) Name(v Node) string {
 		return p.Tree.SwitchName(sw)
 	}
 	return p.net.info[v].Name
+}
+
+// LinkName is that of the tree or, for parallel cables whose ports the tree does not know, the
+// network's.
+func (p *Places) LinkName(l topology.Link) string {
+	if n := p.Tree.Names(); l.Cable == 0 || n != nil && n.Ports != nil {
+		return p.Tree.LinkName(l)
+	}
+	return p.Tree.Named(p.names(names(p.net))).LinkName(l)
 }
 
 // Node returns the node of a switch, by its number.

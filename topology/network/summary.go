@@ -62,6 +62,9 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 			r.Isolated = append(r.Isolated, n.Info(v).Name)
 		}
 	}
+	if p, err := TreeOf(whole); err == nil && p.Gaps() != "" {
+		r.warn("as a tree, %s", p.Gaps())
+	}
 	r.countLIDs(n)
 	r.rank(n, roots)
 	r.parts(n)

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "part %s: %v\n", part, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
+	Exit(0)
 }
 
 // mpirun returns the command that starts n ranks of this binary.

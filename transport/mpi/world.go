@@ -57,7 +57,7 @@ type World struct {
 	ended  chan struct{} // closed when that thread has ended MPI
 }
 
-var started atomic.Bool
+var started, finalized atomic.Bool
 
 // settings are what MPI is told in the environment unless the user has done so: to let threads call
 // it, one at a time, because empi.Init asks for one thread alone; and, for Open MPI, that an idle
@@ -106,6 +106,7 @@ func (w *World) begin(begun chan<- error) {
 	}
 	<-w.home
 	empi.Finalize()
+	finalized.Store(true)
 }
 
 func (w *World) open() error {
@@ -246,6 +247,16 @@ func (w *World) Abort(code int) {
 	}
 	C.evb_abort(C.int(code))
 	os.Exit(code) // if MPI returns
+}
+
+// Exit ends the process. After Close it does so by C's exit: in a handler of that MPICH, since 4.2,
+// signs off at its launcher, which else takes the rank for one that was killed. A rank that has not
+// closed its world must not sign off: the launcher then ends the others.
+func Exit(code int) {
+	if finalized.Load() {
+		C.exit(C.int(code))
+	}
+	os.Exit(code)
 }
 
 // drained waits until the reader of a pipe has taken everything in it, or for at most limit.

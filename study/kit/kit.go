@@ -1,8 +1,10 @@
-package bench
+// Package kit answers: what is the evidence of a cluster, how is it collected, and what of it goes into
+// an archive for strangers? It runs the commands of evbench, and measures nothing itself.
+package kit
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,21 +26,27 @@ type Kit struct {
 
 // The files of a kit that other code needs.
 const (
-	KitScenario = "kit.yaml"
-	KitTopology = "topology.txt"
-	KitRun      = "baseline"
-	KitVerdict  = "judge.json"
+	ScenarioFile = "kit.yaml"
+	TopologyFile = "topology.txt"
+	NetworkFile  = "ibnetdiscover.txt"
+	HereFile     = "here.json"
+	VersionFile  = "version.json"
+	BaselineFile = "baseline.json"
+	RunDir       = "baseline"
+	VerdictFile  = "judge.json"
 )
 
-// A KitStep is one command: of evbench, or of another program, which is skipped if it is missing.
-type KitStep struct {
+// A Step is one command: of evbench, or of another program, which is skipped if it is missing.
+type Step struct {
 	Name     string
 	Args     []string // the first is the program
 	Out      string   // file for standard output
+	Also     string   // another file that it writes
 	Optional bool     // its output is evidence, but not needed for the answer
+	Again    bool     // it reads files of the kit alone, so it can be repeated on others
 }
 
-func (s KitStep) String() string { return answer.Typed(s.Args...) + " > " + s.Out }
+func (s Step) String() string { return answer.Typed(s.Args...) + " > " + s.Out }
 
 // network returns Topology, or a single leaf with all hosts.
 func (k Kit) network() string {
@@ -58,8 +66,8 @@ func (k Kit) Scenario() string {
 	if k.Launch != "" {
 		launch = ", " + k.Launch
 	}
-	if k.Topology == KitTopology {
-		launch = ", placement: " + KitTopology + launch
+	if k.Topology == TopologyFile {
+		launch = ", placement: " + TopologyFile + launch
 	}
 	if k.Inject != "" {
 		inject = fmt.Sprintf("inject: {%s}\n", k.Inject)
@@ -79,31 +87,31 @@ control: off
 
 // Steps are the commands, in their order. Preflight is the first part of the run, and its manifest
 // has versions and adapters of the hosts.
-func (k Kit) Steps() []KitStep {
+func (k Kit) Steps() []Step {
 	network := k.network()
-	judge := []string{"evbench", "judge", "--network", network, "--result", KitRun, "--case", "healthy", "--json", "-o", "verdict.html"}
+	judge := []string{"evbench", "judge", "--network", network, "--result", RunDir, "--case", "healthy", "--json", "-o", "verdict.html"}
 	plan := []string{"evbench", "plan", "-t", network, "-o", "plan.txt"}
-	if k.Topology == KitTopology {
+	if k.Topology == TopologyFile {
 		hosts := strings.Join(k.Hosts, ",")
 		judge, plan = append(judge, "--hosts", hosts), append(plan, "--hosts", hosts)
 	}
 	if k.Rate != "" {
 		judge = append(judge, "--rate", k.Rate)
 	}
-	return []KitStep{
-		{Name: "version", Args: []string{"evbench", "version", "--json"}, Out: "version.json"},
-		{Name: "here", Args: []string{"evbench", "host", "--json"}, Out: "here.json"},
-		{Name: "network", Args: []string{"ibnetdiscover"}, Out: "ibnetdiscover.txt", Optional: true},
-		{Name: "validate", Args: []string{"evbench", "validate", "--json", KitScenario}, Out: "validate.json"},
-		{Name: "baseline", Args: []string{"evbench", "run", KitScenario, "-o", KitRun, "--rounds", "1", "--json"}, Out: "baseline.json"},
-		{Name: "judge", Args: judge, Out: KitVerdict, Optional: true},
-		{Name: "plan", Args: plan, Out: "plan.log", Optional: true},
-		{Name: "report", Args: []string{"evbench", "report", KitRun, "-o", "report.html"}, Out: "report.log", Optional: true},
+	return []Step{
+		{Name: "version", Args: []string{"evbench", "version", "--json"}, Out: VersionFile},
+		{Name: "here", Args: []string{"evbench", "host", "--json"}, Out: HereFile},
+		{Name: "network", Args: []string{"ibnetdiscover"}, Out: NetworkFile, Optional: true},
+		{Name: "validate", Args: []string{"evbench", "validate", "--json", ScenarioFile}, Out: "validate.json", Again: true},
+		{Name: "baseline", Args: []string{"evbench", "run", ScenarioFile, "-o", RunDir, "--rounds", "1", "--json"}, Out: BaselineFile},
+		{Name: "judge", Args: judge, Out: VerdictFile, Also: "verdict.html", Optional: true, Again: true},
+		{Name: "plan", Args: plan, Out: "plan.log", Also: "plan.txt", Optional: true, Again: true},
+		{Name: "report", Args: []string{"evbench", "report", RunDir, "-o", "report.html"}, Out: "report.log", Also: "report.html", Optional: true, Again: true},
 	}
 }
 
-// A KitDone is the result of a step.
-type KitDone struct {
+// A Done is the result of a step.
+type Done struct {
 	Step   string `json:"step"`
 	Absent bool   `json:"absent,omitempty"` // the program is missing
 	Code   int    `json:"code"`             // exit code
@@ -111,11 +119,13 @@ type KitDone struct {
 }
 
 // Failed reports whether the answer lacks the result of the step.
-func (d KitDone) Failed() bool { return !d.Absent && d.Code != 0 && d.Code != 4 }
+func (d Done) Failed() bool { return !d.Absent && d.Code != 0 && d.Code != 4 }
 
-// KitAnswer is the judge's verdict on the baseline, with the gaps in the evidence. If a step failed
+func (d Done) why() string { return cmp.Or(d.Said, fmt.Sprintf("exit code %d", d.Code)) }
+
+// Answer is the judge's verdict on the baseline, with the gaps in the evidence. If a step failed
 // that all others need, the answer is bad and names it.
-func KitAnswer(steps []KitStep, done []KitDone, verdict *answer.Answer, archive string) answer.Answer {
+func Answer(steps []Step, done []Done, verdict *answer.Answer, archive string) answer.Answer {
 	a := answer.Answer{
 		Question: "Is the network of these hosts good?", Verdict: answer.Unknown,
 		Sentence: "What the network gives is not known: the baseline was not judged.",
@@ -127,41 +137,14 @@ func KitAnswer(steps []KitStep, done []KitDone, verdict *answer.Answer, archive 
 		switch {
 		case d.Failed() && !steps[i].Optional:
 			a.Verdict, a.Sentence = answer.Bad, fmt.Sprintf("The evidence is not complete: the step %s failed.", d.Step)
-			a.Why, a.Next = []string{d.Said}, nil
+			a.Why, a.Next = []string{d.why()}, nil
 			return a
 		case d.Failed():
-			a.Why = append(a.Why, fmt.Sprintf("the step %s failed: %s", d.Step, d.Said))
+			a.Why = append(a.Why, fmt.Sprintf("the step %s failed: %s", d.Step, d.why()))
 		case d.Absent:
 			a.Why = append(a.Why, fmt.Sprintf("the step %s was left out: this machine has no %s", d.Step, steps[i].Args[0]))
 		}
 	}
 	a.Next = append(a.Next, answer.Typed("tar", "-xzf", archive))
 	return a
-}
-
-// Anonymous returns a function that replaces names in a text, whole words only: the i-th name by
-// host i. A repeated name has its first number.
-func Anonymous(names []string) func(string) string {
-	numbers := map[string]int{}
-	var all []string
-	for _, name := range names {
-		if _, ok := numbers[name]; !ok && name != "" {
-			numbers[name] = len(numbers)
-			all = append(all, regexp.QuoteMeta(name))
-		}
-	}
-	if len(all) == 0 {
-		return func(text string) string { return text }
-	}
-	// The longest first: node1.site before node1.
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	word := regexp.MustCompile(`[A-Za-z0-9_-]*(?:` + strings.Join(all, "|") + `)[A-Za-z0-9_-]*`)
-	return func(text string) string {
-		return word.ReplaceAllStringFunc(text, func(found string) string {
-			if n, ok := numbers[found]; ok {
-				return fmt.Sprintf("host%d", n)
-			}
-			return found
-		})
-	}
 }

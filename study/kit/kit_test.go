@@ -1,19 +1,19 @@
-package bench_test
+package kit_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"evbench/bench"
 	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/study/kit"
 )
 
 // Whatever a kit is asked for, its scenario is one, and only --inject takes a link down.
 func TestKitScenario(t *testing.T) {
-	for _, k := range []bench.Kit{
+	for _, k := range []kit.Kit{
 		{Hosts: []string{"a", "b"}, Duration: time.Second},
 		{Hosts: []string{"a", "b", "c", "d"}, Topology: "FT(2;2,2)", Rate: "100Gbit/s", Launch: "user: daq, interface: ib0", Duration: time.Second},
 		{Hosts: []string{"a", "b", "c", "d"}, Topology: "FT(2;2,2)", Inject: "kind: command, down: x, up: y, probe: z", Down: "leaf0-spine0", Duration: time.Second},
@@ -32,37 +32,22 @@ func TestKitScenario(t *testing.T) {
 	}
 }
 
-func TestAnonymous(t *testing.T) {
-	replace := bench.Anonymous([]string{"node1", "node10", "gw", "node1", "node1.site.org", ""})
-	for text, want := range map[string]string{
-		"node1,node10 gw":               "host0,host1 host2",
-		"node1.site.org: node1":         "host3: host0",
-		"node100 xnode1 node1_b gw-2":   "node100 xnode1 node1_b gw-2",
-		"\"node1 mlx5_0\" (node10)":     "\"host0 mlx5_0\" (host1)",
-		"nothing":                       "nothing",
-		"/tmp/node10/x node1: gw\nnode": "/tmp/host1/x host0: host2\nnode",
-	} {
-		expect.Equal(t, replace(text), want, "of %q", text)
-	}
-	expect.Equal(t, bench.Anonymous(nil)("node1"), "node1", "without names")
-}
-
 func TestKitAnswer(t *testing.T) {
-	steps := bench.Kit{Hosts: []string{"a", "b"}}.Steps()
-	done := make([]bench.KitDone, len(steps))
+	steps := kit.Kit{Hosts: []string{"a", "b"}}.Steps()
+	done := make([]kit.Done, len(steps))
 	for i := range steps {
 		done[i].Step = steps[i].Name
 	}
 	verdict := &answer.Answer{Verdict: answer.Good, Sentence: "97 % of the link rate was measured.", Next: []string{"evbench plan"}}
-	a := bench.KitAnswer(steps, done, verdict, "kit.tar.gz")
+	a := kit.Answer(steps, done, verdict, "kit.tar.gz")
 	expect.True(t, a.Verdict == answer.Good && a.Sentence == verdict.Sentence && len(a.Next) == 2, "%+v", a)
 	done[2].Absent = true
 	done[5].Code, done[5].Said = 2, "no rate"
-	a = bench.KitAnswer(steps, done, nil, "kit.tar.gz")
+	a = kit.Answer(steps, done, nil, "kit.tar.gz")
 	expect.True(t, a.Verdict == answer.Unknown && strings.Join(a.Why, "; ") == "the step network was left out: this machine has no ibnetdiscover; the step judge failed: no rate", "%+v", a)
 	done[4].Code, done[4].Said = 4, "" // measured, and a case is wrong
-	expect.Equal(t, bench.KitAnswer(steps, done, verdict, "x").Verdict, answer.Good, "of a run that is marked")
+	expect.Equal(t, kit.Answer(steps, done, verdict, "x").Verdict, answer.Good, "of a run that is marked")
 	done[4].Code, done[4].Said = 1, "node7 does not answer"
-	a = bench.KitAnswer(steps, done, verdict, "x")
+	a = kit.Answer(steps, done, verdict, "x")
 	expect.True(t, a.Verdict == answer.Bad && a.Why[0] == "node7 does not answer", "%+v", a)
 }
