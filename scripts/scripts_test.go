@@ -113,6 +113,11 @@ func TestColumns(t *testing.T) {
 		expect.MustTrue(t, err == nil, "%v: %s", err, out)
 	}
 	check := filepath.Join(dir, "scripts", "check")
+	// A change of a command alone: there is nothing else to test.
+	write("cmd/a/a.go", "package main\n\nfunc main() {}\n")
+	said, ended := script(t, []string{"BASE=HEAD", "GOFLAGS=", "GOWORK=off"}, "bash", check)
+	expect.True(t, ended == 0 && strings.Contains(said, "evbench/cmd/a"), "a command: ended with %d:\n%s", ended, said)
+	expect.Must(t, os.RemoveAll(filepath.Join(dir, "cmd")))
 	for columns, code := range map[string]int{"1 + 2": 0, "4": 1} {
 		write("low/low.go", "package low\n\nconst Columns = "+columns+"\n")
 		said, ended := script(t, []string{"BASE=HEAD", "GOFLAGS=", "GOWORK=off"}, "bash", check)

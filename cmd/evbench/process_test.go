@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,36 @@ func sessionOf(t *testing.T, dir, scenario string, addresses int) (controller *p
 			"--id", fmt.Sprint(id), "--data", strings.TrimSuffix(strings.Repeat("127.0.0.1:0,", addresses), ",")))
 	}
 	return controller, workers
+}
+
+// A killed run leaves its folders, one with the token, and the next run removes them, but not those of
+// a run that goes on.
+func TestKilledLeavesNothingForLong(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folders := func() []string { return expect.Value(filepath.Glob(filepath.Join(dir, "evbench-*")))(t) }
+	tokens := func() []string { return expect.Value(filepath.Glob(filepath.Join(dir, "evbench-*", "token")))(t) }
+	write(t, dir, "long.yaml", fmt.Sprintf(hostsScenario, "1h")+"launch: {kind: local, preflight: off}\n")
+	write(t, dir, "short.yaml", fmt.Sprintf(hostsScenario, "100ms")+"launch: {kind: local, preflight: off}\n")
+	killed := begin(t, dir, "run", "long.yaml", "-o", "killed")
+	killed.await("measure (1h")
+	left := folders()
+	expect.MustTrue(t, len(left) > 0 && len(tokens()) == 1, "folders of a run: %v", left)
+	killed.signal(syscall.SIGKILL)
+	killed.end()
+	expect.Equal(t, folders(), left, "folders after a kill")
+
+	goes := begin(t, dir, "run", "long.yaml", "-o", "goes")
+	goes.await("measure (1h")
+	own := folders()
+	expect.True(t, len(own) == len(left) && len(tokens()) == 1 && !slices.ContainsFunc(own, func(name string) bool { return slices.Contains(left, name) }),
+		"folders %v after those of a killed run, %v", own, left)
+	code, _, said := output(t, dir, "run", "--rounds", "1", "short.yaml", "-o", "short")
+	expect.True(t, code == exitDone || code == exitInvalid, "ended with %d: %s", code, said)
+	expect.Equal(t, folders(), own, "folders of a run that goes on")
+	goes.signal(syscall.SIGTERM)
+	goes.end()
+	expect.True(t, len(folders()) == 0, "folders %v are left", folders())
 }
 
 func TestEightProcesses(t *testing.T) {

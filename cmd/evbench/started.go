@@ -19,6 +19,7 @@ import (
 	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/internal/cmdline"
+	"evbench/internal/trust"
 	"evbench/scenario"
 	"evbench/topology/netfile"
 )
@@ -178,7 +179,7 @@ func mpiWrapAction(c *cli.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if o.Temp, err = os.MkdirTemp("", "evbench-mpi-"); err != nil {
+	if o.Temp, err = trust.TempDir(""); err != nil {
 		return err
 	}
 	defer os.RemoveAll(o.Temp)

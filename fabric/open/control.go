@@ -10,6 +10,7 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/fabric/host"
+	"evbench/internal/trust"
 )
 
 // A Control is the control connection of a run. Close cleans it up.
@@ -32,7 +33,7 @@ func (c Control) Close() error {
 func LocalControl() (Control, error) {
 	var errs []error
 	for _, tmp := range []string{os.TempDir(), "/tmp"} {
-		dir, err := os.MkdirTemp(tmp, "evbench-")
+		dir, err := trust.TempDir(tmp)
 		if err != nil {
 			return Control{}, err
 		}

@@ -18,6 +18,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/host"
 	"evbench/internal/proc"
+	"evbench/internal/trust"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )
@@ -139,7 +140,7 @@ func (p Processes) MayOpen(servers, connections int) error {
 }
 
 func (p Processes) Launch(ctx context.Context, j fabric.Job) (wait func() error, err error) {
-	dir, err := os.MkdirTemp("", "evbench-workers-")
+	dir, err := trust.TempDir("")
 	if err != nil {
 		return nil, err
 	}

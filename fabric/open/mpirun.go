@@ -17,6 +17,7 @@ import (
 	"evbench/fabric"
 	"evbench/fabric/host"
 	"evbench/internal/proc"
+	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/transport/mpi"
@@ -54,7 +55,7 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "evbench-workers-")
+	dir, err := trust.TempDir("")
 	if err != nil {
 		return nil, err
 	}

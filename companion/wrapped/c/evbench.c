@@ -84,11 +84,11 @@ static int left_out(struct state *s, enum cause why)
 	return 0;
 }
 
-static long long bytes_of(int count, MPI_Datatype type)
+static long long bytes_of(MPI_Count count, MPI_Datatype type)
 {
-	int size = 0;
-	PMPI_Type_size(type, &size);
-	return (long long)count * size;
+	MPI_Count size = 0;
+	PMPI_Type_size_x(type, &size);
+	return (long long)(count * size);
 }
 
 /* fits reports whether a call follows the plan. most are the bytes for the rank that gets most;
@@ -104,12 +104,12 @@ static int fits(struct state *s, const void *sendbuf, long long most, MPI_Comm c
 	return most < world.least ? left_out(s, SMALL) : 1;
 }
 
-static long long to_others(const struct state *s, const int *counts, int count, MPI_Datatype type, long long *most)
+static long long to_others(const struct state *s, const struct side *side, long long *most)
 {
 	long long sum = 0;
 	*most = 0;
 	for (int i = 0; i < s->row.size; i++) {
-		long long n = bytes_of(counts ? counts[i] : count, type);
+		long long n = bytes_of(side_count(side, i), side->type);
 		if (i == s->row.rank)
 			continue;
 		sum += n;
@@ -131,12 +131,17 @@ static int sized(MPI_Comm comm)
 	return n;
 }
 
-static int counted(const int *counts, int n)
+/* counted reports whether counts are such as MPI takes, for n ranks. */
+static int counted(enum call_kind kind, const struct side *side, int n)
 {
-	for (int i = 0; counts && i < n; i++)
-		if (counts[i] < 0)
+	if (kind == CALL_ALLTOALL)
+		return side->count >= 0;
+	if (!(side->displs || side->displs_c) || !(side->counts || side->counts_c))
+		return 0;
+	for (int i = 0; i < n; i++)
+		if (side_count(side, i) < 0)
 			return 0;
-	return counts != NULL;
+	return 1;
 }
 
 /* typed reports whether MPI sends one type and receives another. */
@@ -147,62 +152,94 @@ static int typed(MPI_Datatype send, MPI_Datatype recv)
 		PMPI_Sendrecv(&none, 0, send, MPI_PROC_NULL, 0, &none, 0, recv, MPI_PROC_NULL, 0, world.comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-/* done keeps what a call took, and has an error of ours handled as one of the communicator. */
-static int done(struct state *s, enum call_kind kind, int planned, double start, long long bytes, MPI_Comm comm, int err)
+/* A call from its begin to its end. */
+struct going {
+	enum call_kind kind;
+	struct state *s; /* NULL: the call is MPI's alone */
+	MPI_Comm comm;
+	int planned, err;
+	double start;
+	long long bytes;
+};
+
+/* begin makes the exchange and returns 1, or returns 0: then the caller has it made by the MPI. Calls
+ * that MPI refuses are left to it before anything is agreed on: other ranks may have been refused
+ * theirs. Where the sender's buffer is MPI_IN_PLACE, its type and counts say nothing. */
+static int begin(struct going *g, enum call_kind kind, const struct side *send, const struct side *recv, MPI_Comm comm)
 {
-	double took = PMPI_Wtime() - start;
-	if (s->kept)
-		record_add(&s->record, kind, planned, took, bytes);
-	else if (world.times)
-		s->record.more++;
-	if (err && planned)
-		PMPI_Comm_call_errhandler(comm, err);
-	return err;
+	int in_place = send->buf == MPI_IN_PLACE, n = sized(comm);
+	const struct side *sent = in_place ? recv : send;
+	long long most;
+	*g = (struct going){.kind = kind, .comm = comm};
+	if (n == 0 || recv->buf == MPI_IN_PLACE || !counted(kind, recv, n) || !counted(kind, sent, n) || !typed(sent->type, recv->type))
+		return 0;
+	if (kind == CALL_ALLTOALL && bytes_of(sent->count, sent->type) != bytes_of(recv->count, recv->type))
+		return 0;
+	g->s = state_of(comm, n);
+	g->start = PMPI_Wtime();
+	g->bytes = to_others(g->s, sent, &most);
+	g->planned = fits(g->s, send->buf, most, kind == CALL_ALLTOALL ? MPI_COMM_NULL : comm);
+	if (g->planned)
+		g->err = exchange(&g->s->row, send, recv);
+	return g->planned;
 }
 
-/* Calls that MPI refuses are left to it before anything is agreed on: other ranks may have
- * been refused theirs. */
+/* end keeps what a call took, and has an error of ours handled as one of the communicator. */
+static int end(struct going *g)
+{
+	if (!g->s)
+		return g->err;
+	double took = PMPI_Wtime() - g->start;
+	if (g->s->kept)
+		record_add(&g->s->record, g->kind, g->planned, took, g->bytes);
+	else if (world.times)
+		g->s->record.more++;
+	if (g->err && g->planned)
+		PMPI_Comm_call_errhandler(g->comm, g->err);
+	return g->err;
+}
+
 int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm)
 {
-	int in_place = sendbuf == MPI_IN_PLACE, n = sized(comm);
-	struct state *s = NULL;
-	if (n > 0 && recvbuf != MPI_IN_PLACE && counted(&recvcount, 1) && (in_place || counted(&sendcount, 1)) &&
-		typed(in_place ? recvtype : sendtype, recvtype) && (in_place || bytes_of(sendcount, sendtype) == bytes_of(recvcount, recvtype)))
-		s = state_of(comm, n);
-	if (!s)
-		return PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-	/* where sendbuf is MPI_IN_PLACE, sendtype says nothing */
-	long long most, sum = to_others(s, NULL, recvcount, recvtype, &most);
-	int planned = fits(s, sendbuf, most, MPI_COMM_NULL), err;
-	double start = PMPI_Wtime();
-	if (planned) {
-		struct side send = {(char *)sendbuf, NULL, NULL, sendcount, sendtype}, recv = {recvbuf, NULL, NULL, recvcount, recvtype};
-		err = exchange(&s->row, &send, &recv);
-	} else
-		err = PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-	return done(s, CALL_ALLTOALL, planned, start, sum, comm, err);
+	struct side send = {.buf = (char *)sendbuf, .count = sendcount, .type = sendtype}, recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
+	struct going g;
+	if (!begin(&g, CALL_ALLTOALL, &send, &recv, comm))
+		g.err = PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+	return end(&g);
 }
 
 int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
 	const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
 {
-	int in_place = sendbuf == MPI_IN_PLACE, n = sized(comm), err;
-	struct state *s = NULL;
-	if (n > 0 && recvbuf != MPI_IN_PLACE && rdispls && counted(recvcounts, n) && (in_place || (sdispls && counted(sendcounts, n))) &&
-		typed(in_place ? recvtype : sendtype, recvtype))
-		s = state_of(comm, n);
-	if (!s)
-		return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-	double start = PMPI_Wtime();
-	long long most, sum = to_others(s, in_place ? recvcounts : sendcounts, 0, in_place ? recvtype : sendtype, &most);
-	int planned = fits(s, sendbuf, most, comm);
-	if (planned) {
-		struct side send = {(char *)sendbuf, sendcounts, sdispls, 0, sendtype}, recv = {recvbuf, recvcounts, rdispls, 0, recvtype};
-		err = exchange(&s->row, &send, &recv);
-	} else
-		err = PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-	return done(s, CALL_ALLTOALLV, planned, start, sum, comm, err);
+	struct side send = {.buf = (char *)sendbuf, .counts = sendcounts, .displs = sdispls, .type = sendtype};
+	struct side recv = {.buf = recvbuf, .counts = recvcounts, .displs = rdispls, .type = recvtype};
+	struct going g;
+	if (!begin(&g, CALL_ALLTOALLV, &send, &recv, comm))
+		g.err = PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+	return end(&g);
 }
+
+#if MPI_VERSION >= 4 /* calls with large counts, also those of mpi4py 4 and of Fortran's mpi_f08 */
+int MPI_Alltoall_c(const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
+{
+	struct side send = {.buf = (char *)sendbuf, .count = sendcount, .type = sendtype}, recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
+	struct going g;
+	if (!begin(&g, CALL_ALLTOALL, &send, &recv, comm))
+		g.err = PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+	return end(&g);
+}
+
+int MPI_Alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+	const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+	struct side send = {.buf = (char *)sendbuf, .counts_c = sendcounts, .displs_c = sdispls, .type = sendtype};
+	struct side recv = {.buf = recvbuf, .counts_c = recvcounts, .displs_c = rdispls, .type = recvtype};
+	struct going g;
+	if (!begin(&g, CALL_ALLTOALLV, &send, &recv, comm))
+		g.err = PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+	return end(&g);
+}
+#endif
 
 /* It may not wait for other ranks, so nothing can be agreed on, and nothing done in phases. */
 int MPI_Ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,

@@ -1,13 +1,33 @@
 #include "exchange.h"
 #include "world.h"
 
+#include <limits.h>
 #include <string.h>
 #include <time.h>
 
-static char *block(const struct side *s, int rank, MPI_Aint extent, int *count)
+static char *block(const struct side *s, int rank, MPI_Aint extent, MPI_Count *count)
 {
-	*count = s->counts ? s->counts[rank] : s->count;
-	return s->buf + (s->displs ? (MPI_Aint)s->displs[rank] : (MPI_Aint)rank * s->count) * extent;
+	*count = side_count(s, rank);
+	return s->buf + (s->displs ? (MPI_Aint)s->displs[rank] : s->displs_c ? s->displs_c[rank] : (MPI_Aint)(rank * s->count)) * extent;
+}
+
+/* isend and irecv count as far as MPI does: up to MPI 3 there are no larger counts. */
+static int isend(const struct row *r, const void *at, MPI_Count count, MPI_Datatype type, int rank, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+	if (count > INT_MAX)
+		return PMPI_Isend_c(at, count, type, r->world[rank], r->tag, world.comm, request);
+#endif
+	return PMPI_Isend(at, (int)count, type, r->world[rank], r->tag, world.comm, request);
+}
+
+static int irecv(const struct row *r, void *at, MPI_Count count, MPI_Datatype type, int rank, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+	if (count > INT_MAX)
+		return PMPI_Irecv_c(at, count, type, r->world[rank], r->tag, world.comm, request);
+#endif
+	return PMPI_Irecv(at, (int)count, type, r->world[rank], r->tag, world.comm, request);
 }
 
 /* keep has the first of several errors stay. */
@@ -74,15 +94,16 @@ struct both { const struct side *send, *recv; MPI_Aint send_extent, recv_extent;
 static void post(const struct row *r, struct both *b, const int *peers, int n, int sending, MPI_Request *requests, int *posted)
 {
 	for (int i = 0; i < n; i++) {
-		int count, err;
+		MPI_Count count;
+		int err;
 		if (peers[i] < 0)
 			continue;
 		if (sending) {
 			char *at = block(b->send, peers[i], b->send_extent, &count);
-			err = PMPI_Isend(at, count, b->send->type, r->world[peers[i]], r->tag, world.comm, &requests[*posted]);
+			err = isend(r, at, count, b->send->type, peers[i], &requests[*posted]);
 		} else {
 			char *at = block(b->recv, peers[i], b->recv_extent, &count);
-			err = PMPI_Irecv(at, count, b->recv->type, r->world[peers[i]], r->tag, world.comm, &requests[*posted]);
+			err = irecv(r, at, count, b->recv->type, peers[i], &requests[*posted]);
 		}
 		*posted += !err;
 		keep(&b->err, err);
@@ -92,16 +113,19 @@ static void post(const struct row *r, struct both *b, const int *peers, int n, i
 /* own copies the block that a rank has for itself. */
 static int own(struct row *r, const struct both *b)
 {
-	int n, m, size, self = r->world[r->rank];
+	MPI_Count n, m, size;
 	char *from = block(b->send, r->rank, b->send_extent, &n), *to = block(b->recv, r->rank, b->recv_extent, &m);
 	MPI_Aint lb, extent;
-	PMPI_Type_size(b->send->type, &size);
+	PMPI_Type_size_x(b->send->type, &size);
 	PMPI_Type_get_true_extent(b->send->type, &lb, &extent);
 	if (b->send->type == b->recv->type && lb == 0 && extent == size && b->send_extent == extent && n <= m) {
 		memcpy(to, from, (size_t)n * size);
 		return MPI_SUCCESS;
 	}
-	return PMPI_Sendrecv(from, n, b->send->type, self, r->tag, to, m, b->recv->type, self, r->tag, world.comm, MPI_STATUS_IGNORE);
+	MPI_Request requests[2];
+	MPI_Status statuses[2];
+	int err = irecv(r, to, m, b->recv->type, r->rank, &requests[0]), sent = err ? err : isend(r, from, n, b->send->type, r->rank, &requests[1]);
+	return sent ? sent : finish(2, requests, statuses);
 }
 
 /* A phase is over for a rank when it has received: that what it sent has arrived, too, the next

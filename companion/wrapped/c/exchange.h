@@ -10,10 +10,17 @@
 /* What one side of an all-to-all gives or takes: a block for each rank. */
 struct side {
 	char *buf;
-	const int *counts, *displs; /* NULL: count elements each, one block behind the other */
-	int count;
+	const int *counts, *displs;
+	const MPI_Count *counts_c; /* of calls with large counts, which have these instead */
+	const MPI_Aint *displs_c;
+	MPI_Count count; /* of each, one block behind the other, where there are no counts */
 	MPI_Datatype type;
 };
+
+static inline MPI_Count side_count(const struct side *s, int rank)
+{
+	return s->counts ? s->counts[rank] : s->counts_c ? s->counts_c[rank] : s->count;
+}
 
 /* A row is with whom this rank exchanges, in the order in which it does. */
 struct row {
