@@ -48,7 +48,7 @@ var layers = []layer{
 	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
 
-	{"topology", "internal/show internal/unit", true},
+	{"topology", "internal/hostlist internal/show internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/netfile", "topology internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
