@@ -58,36 +58,52 @@ func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 	return tables, nil
 }
 
-// holdPaths puts the pinned paths into the tables. Each leaf, and on three levels each pod over a
-// plane, must have one path to each server. O(S²).
+// holdPaths puts the pinned paths into the tables. Each switch must have one port to each server.
+// O(S²).
 func (p *Plan) holdPaths() error {
-	leaf := p.Tree.LeafOfRanks()
-	set := map[[2]int]bool{} // switch and destination
-	up := func(l topology.Link, dst int) bool {
-		low, _ := p.Tree.Ends(l)
-		at, port := [2]int{low.Switch, dst}, []routing.Port{routing.Port(low.Port)}
-		if set[at] {
-			return slices.Equal(p.Tables.Ports(routing.Switch(low.Switch), dst), port)
-		}
-		set[at] = true
-		p.Tables.Set(routing.Switch(low.Switch), dst, port...)
-		return true
-	}
+	h := holder{p, p.Tree.LeafOfRanks(), make([]int, p.Tree.Leaves()*p.Tree.Servers()), map[[2]int]bool{}}
 	for m := range p.Schedule.All() {
-		a, b := leaf[m.Src], leaf[m.Dst]
-		if a == b {
-			continue
-		}
-		held := up(topology.Link{Leaf: a, Spine: m.Spine}, m.Dst)
-		if m.Top != scheduler.None {
-			held = up(topology.Link{Leaf: p.Tree.Pod(a), Spine: m.Spine, Above: true, Top: m.Top}, m.Dst) && held
-		}
-		if !held {
-			return fmt.Errorf("the plan needs several paths from %s to %s, but tables hold one; write schedule: %s, objective: %s",
-				p.Tree.SwitchName(a), p.Tree.ServerName(m.Dst), scheduler.NameFORS, scheduler.FewestPaths)
+		if at := h.hold(m); at >= 0 {
+			advice := fmt.Sprintf("write schedule: %s, objective: %s", scheduler.NameFORS, scheduler.FewestPaths)
+			if p.Objective == scheduler.FewestPaths {
+				advice = "none was found that needs one; take routing: minhop, or a transport that chooses paths"
+			}
+			return fmt.Errorf("the plan needs several paths from %s to %s, but tables hold one; %s", p.Tree.SwitchName(at), p.Tree.ServerName(m.Dst), advice)
 		}
 	}
 	return nil
+}
+
+type holder struct {
+	*Plan
+	leaf []int
+	path []int           // by leaf and destination, plus 1: all of it is held; 0: none yet
+	set  map[[2]int]bool // switch and destination
+}
+
+// hold puts the path of a message into the tables. It returns the switch that would need a second
+// port, or -1.
+func (h *holder) hold(m scheduler.Message) int {
+	a, b, t := h.leaf[m.Src], h.leaf[m.Dst], h.Tree
+	path := t.PathOf(m.Spine, m.Top)
+	if a == b || h.path[a*t.Servers()+m.Dst] == path+1 {
+		return -1
+	}
+	links := t.PathLinks(a, b, path)
+	for i, l := range links {
+		from, high := t.Ends(l)
+		if i >= len(links)/2 {
+			from = high // on the way down
+		}
+		at, port := [2]int{from.Switch, m.Dst}, routing.Port(from.Port)
+		if h.set[at] && !slices.Equal(h.Tables.Ports(routing.Switch(from.Switch), m.Dst), []routing.Port{port}) {
+			return from.Switch
+		}
+		h.set[at] = true
+		h.Tables.Set(routing.Switch(from.Switch), m.Dst, port)
+	}
+	h.path[a*t.Servers()+m.Dst] = path + 1
+	return -1
 }
 
 // reach compares the tables with the pairs of leaves that cannot be joined. The servers of a leaf

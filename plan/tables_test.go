@@ -80,13 +80,16 @@ func TestTablesJoinAll(t *testing.T) {
 }
 
 // TestTablesHoldOnePath: where senders choose no paths, tables by destination send each message
-// the way that the plan has for it, on two and three levels.
+// the way that the plan has for it, on two and three levels and over parallel cables.
 func TestTablesHoldOnePath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
-	for i := range 60 {
+	for i := range 90 {
 		tr := topologytest.Tree(t, topology.Options{Ports: 1 + rng.IntN(5), Leaves: 2 + rng.IntN(5)})
-		if i%2 == 1 {
+		switch i % 3 {
+		case 1:
 			tr = brokenPods(t, rng, 0.2)
+		case 2:
+			tr = topologytest.Cables(t, rng, 5, 5, 3)
 		}
 		if dead, err := tr.Random(rng.IntN(3), rng.Uint64()); err == nil {
 			tr, _ = tr.Without(dead...)

@@ -212,9 +212,13 @@ func cut(t *topology.Tree, l *lft.Tables) {
 }
 
 // OfNetwork returns the tables of a network that is a tree as tables of the tree, whose servers are
-// all hosts. As for ToTables, longer ways than the shortest are an error.
-func OfNetwork(l *lft.Tables) (*Tables, error) {
-	p, err := network.TreeOf(l.Net)
+// all hosts. whole is the network without failures, by which switches and cables count. As for
+// ToTables, longer ways than the shortest are an error.
+func OfNetwork(l *lft.Tables, whole *network.Network) (*Tables, error) {
+	p, err := network.TreeOf(whole)
+	if err == nil {
+		p, err = p.For(l.Net, p.Host)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -138,6 +138,35 @@ func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
 	return paths, lmc
 }
 
+// hostLIDs are those that a server needs. One suffices where each leaf has one path to it and all that
+// come down from a spine take one cable.
+type hostLIDs struct {
+	down    []int // by spine: the cable, plus 1; 0: none
+	lmc     int   // where one does not suffice
+	several bool
+}
+
+// add takes the paths from one leaf, and returns their number.
+func (h *hostLIDs) add(t *topology.Tree, set []uint64) int {
+	n, lmc := LMC(t, set)
+	h.lmc, h.several = max(h.lmc, lmc), h.several || n > 1
+	if t.Cables() == 1 {
+		return n
+	}
+	if h.down == nil {
+		h.down = make([]int, t.Spines())
+	}
+	for i, w := range set {
+		for ; w != 0; w &= w - 1 {
+			spine, lane := t.SpineTop(64*i + bits.TrailingZeros64(w))
+			_, cable := t.LaneCables(lane)
+			h.several = h.several || h.down[spine] != 0 && h.down[spine] != cable+1
+			h.down[spine] = cable + 1
+		}
+	}
+	return n
+}
+
 // CountPaths counts the paths of a plan. path returns the path of the message from one rank to
 // another, on another leaf, negative for none. The numbers follow thesis 6.7.2: LMC 5 for 326
 // servers and 38 switches is 32·326 + 37 = 10,469 entries. It needs no path for switches, for any
@@ -145,7 +174,7 @@ func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
 func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 	p := Paths{}
 	words := (t.Paths() + 63) / 64
-	seen := make([]uint64, t.Servers()*words)
+	seen, lids := make([]uint64, t.Servers()*words), make([]hostLIDs, t.Servers())
 	for leaf := range t.Leaves() {
 		clear(seen)
 		for src := t.First(leaf); src < t.First(leaf+1); src++ {
@@ -159,8 +188,12 @@ func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 			}
 		}
 		for dst := range t.Servers() {
-			n, lmc := LMC(t, seen[dst*words:(dst+1)*words])
-			p.Most, p.LMC = max(p.Most, n), max(p.LMC, lmc)
+			p.Most = max(p.Most, lids[dst].add(t, seen[dst*words:(dst+1)*words]))
+		}
+	}
+	for _, l := range lids {
+		if l.several {
+			p.LMC = max(p.LMC, l.lmc)
 		}
 	}
 	p.LIDs = t.Servers()<<p.LMC + t.Switches()

@@ -60,30 +60,73 @@ func (s *Schedule) dealShift(t *topology.Tree, spines []int) {
 	})
 }
 
-// inLanes returns a schedule for the objectives paths and balanced where cables are parallel. Each
-// cable counts as a spine: a message goes down by the live cable with the number by which it came
-// up. Where that takes more phases than the objective allows, or leaves servers apart, inLanes
-// returns the usual schedule of FORS.
+// inLanes returns a schedule for the objectives paths and balanced where cables are parallel: with
+// one path for each leaf and server, and one cable down to a server from each spine. If none is
+// found, each cable counts as a spine: a message goes down by the live cable with the number by which
+// it came up. Where that takes more phases than the objective allows, or leaves servers apart,
+// inLanes returns the usual schedule of FORS.
 func (s *split) inLanes(bound Bound, o Options) *Schedule {
 	t := s.tree
 	lanes, err := lanesOf(t)
 	if err != nil || len(lanes.Unreachable()) != len(t.Unreachable()) {
 		return s.schedule(bound, o)
 	}
+	if out, down := s.oneCable(lanes, bound, o); out != nil {
+		return out.overCables(t, down)
+	}
 	out, _, err := FORS(lanes, o)
 	if err != nil || o.Objective == Balanced && out.Phases > max(s.busiest(), int(s.ceiling)) {
 		return s.schedule(bound, o)
 	}
-	out.tops = slices.Repeat([]uint8{noSpine}, len(out.slots))
-	leaf := t.LeafOfRanks()
-	out.walk(func(src, dst int, x *slot) {
+	return out.overCables(t, func(_, lane int) int { return lane })
+}
+
+// oneCable returns a schedule over lanes with one path for each leaf and server, and the lane down
+// by server and lane up; or nil.
+func (s *split) oneCable(lanes *topology.Tree, bound Bound, o Options) (*Schedule, func(dst, lane int) int) {
+	f := newFabric(lanes)
+	if f.check() != nil {
+		return nil, nil
+	}
+	f.share()
+	g := &goal{fabric: f, o: o, bound: bound, need: f.busiest()}
+	g.most = max(g.need, int(s.ceiling))
+	if o.Objective == FewestPaths {
+		g.most *= 2
+	}
+	start := newSpread(f)
+	var last *descent
+	out := g.onePath(start.least(bound, g.need), start.step(), func(phases int) laid {
+		if d := newDescent(start, s.tree.Cables(), phases); d.settle() {
+			last = d
+			return d
+		}
+		return nil
+	})
+	if out == nil {
+		return nil, nil
+	}
+	builder := make([]int, lanes.Servers())
+	for rank, n := 0, 0; rank < len(builder); rank++ {
+		if builder[rank] = n; lanes.Builds(rank) {
+			n++
+		}
+	}
+	return out, func(dst, lane int) int { return last.down(builder[dst], lane) }
+}
+
+// overCables gives the messages of a schedule over lanes their cables.
+func (s *Schedule) overCables(t *topology.Tree, down func(dst, lane int) int) *Schedule {
+	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
+	leaf, p := t.LeafOfRanks(), t.Cables()
+	s.walk(func(src, dst int, x *slot) {
 		if k := x.spine(); k != None {
-			spine, n := k/t.Cables(), k%t.Cables()
+			spine := k / p
 			*x = makeSlot(x.phase(), spine)
-			out.tops[src*out.Ranks+dst] = uint8(t.Lane(nth(t, leaf[src], spine, n), nth(t, leaf[dst], spine, n)))
+			s.tops[src*s.Ranks+dst] = uint8(t.Lane(nth(t, leaf[src], spine, k%p), nth(t, leaf[dst], spine, down(dst, k)%p)))
 		}
 	})
-	return out
+	return s
 }
 
 // lanesOf returns the tree in which the n-th live cables to a spine lead to a spine of their own.

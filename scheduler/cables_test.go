@@ -31,6 +31,9 @@ func TestRandomCables(t *testing.T) {
 			few, _, err := scheduler.FORS(tree, o)
 			expect.Must(t, err)
 			passes(t, tree, few)
+			if o.Objective == scheduler.FewestPaths {
+				oneCable(t, tree, few)
+			}
 			most := max(tree.Servers(), s.Phases)
 			expect.False(t, o.Objective == scheduler.Balanced && few.Phases > most,
 				"%s without %v: balanced has %d phases, more than %d", tree.Notation(), tree.DownNames(), few.Phases, most)
@@ -40,6 +43,48 @@ func TestRandomCables(t *testing.T) {
 		passes(t, tree, repaired)
 	}
 	expect.True(t, above <= trees/200, "%d of %d schedules are above the bound", above, trees)
+}
+
+// oneCable fails the test unless a leaf has one path to each server, and a server one cable down from
+// each spine.
+func oneCable(t *testing.T, tree *topology.Tree, s *scheduler.Schedule) {
+	t.Helper()
+	path, cable := map[[2]int]int{}, map[[2]int]int{}
+	for m := range s.All() {
+		if m.Spine == scheduler.None {
+			continue
+		}
+		_, down := tree.LaneCables(m.Top)
+		from, at := [2]int{tree.Leaf(m.Src), m.Dst}, [2]int{m.Spine, m.Dst}
+		if _, ok := path[from]; !ok {
+			path[from] = tree.PathOf(m.Spine, m.Top)
+		}
+		if _, ok := cable[at]; !ok {
+			cable[at] = down
+		}
+		expect.MustTrue(t, path[from] == tree.PathOf(m.Spine, m.Top) && cable[at] == down, "%s without %v: server %d has several paths from leaf%d, or cables down from spine%d",
+			tree.Notation(), tree.DownNames(), m.Dst, from[0], m.Spine)
+	}
+}
+
+// With dead cables, and readers and builders, too, the objective paths finds one cable down for each
+// server.
+func TestOneCable(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(31, 9))
+	for range 100 {
+		tree := topologytest.Roles(t, topologytest.Cables(t, rng, 6, 7, 4), rng)
+		s, _, err := scheduler.FORS(tree, scheduler.Options{Objective: scheduler.FewestPaths})
+		expect.Must(t, err)
+		passes(t, tree, s)
+		oneCable(t, tree, s)
+	}
+	tree := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}, "leaf0-spine3/1")
+	s, b, err := scheduler.FORS(tree, scheduler.Options{Objective: scheduler.FewestPaths})
+	expect.Must(t, err)
+	passes(t, tree, s)
+	oneCable(t, tree, s)
+	expect.True(t, s.Phases == 360 && b.Phases == 359, "%d phases, bound %d: want 360, 359", s.Phases, b.Phases)
 }
 
 // A pair of leaves meets at a spine whichever of its cables are dead; a cable more is a message more

@@ -56,7 +56,7 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	if alike {
 		g.most = min(g.most, r.whole()) // no use for a longer one
 	}
-	if out := g.onePath(start, least); out != nil {
+	if out := g.onePath(least, start.step(), start.find); out != nil {
 		return out
 	}
 	switch {
@@ -116,17 +116,22 @@ func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *Schedul
 	return g.end(out, c)
 }
 
+// A laid is one spine for each leaf and destination, or few, such that no link carries too much.
+type laid interface {
+	label(*columns) (load []int32) // slots without phases, and the loads of links
+}
+
 // onePath looks for the shortest schedule with one spine for each leaf and destination. It returns
-// nil when it finds none within the phases wanted.
-func (g *goal) onePath(start *spread, least int) *Schedule {
-	s, step := start, start.step()
-	for load, try := least, 1; ; load, try = load+step, try+1 {
+// nil when it finds none within the phases wanted. find returns such spines for so many phases, or
+// nil.
+func (g *goal) onePath(least, step int, find func(phases int) laid) *Schedule {
+	var s laid
+	for load, try := least, 1; s == nil; load, try = load+step, try+1 {
 		if load > g.most {
 			return nil
 		}
-		if s = start.clone(); s.whole(load) {
+		if s = find(load); s != nil {
 			least = load
-			break
 		}
 		if try > patient {
 			step *= 2
@@ -161,13 +166,12 @@ func (g *goal) manyPaths(s *spread) *Schedule {
 
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 // Where some servers only read or only build, it is a longer schedule instead of nil.
-func (g *goal) time(s *spread, phases, spines int) *Schedule {
+func (g *goal) time(s laid, phases, spines int) *Schedule {
 	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits || g.tree.Roles() && g.servers*phases > maxUnits/2 {
 		return nil
 	}
 	out, c := g.start(phases)
-	s.label(c)
-	t := newTiming(c, s.load, spines, g.o)
+	t := newTiming(c, s.label(c), spines, g.o)
 	done := t.untangle(effort*g.servers*g.servers + patience)
 	if !done && !g.tree.Roles() {
 		return nil

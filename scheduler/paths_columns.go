@@ -18,6 +18,15 @@ type columns struct {
 	dropsSelf bool
 	width     int // builders
 	slots     []slot
+	cabled    *descent // its lanes down; nil: as up
+}
+
+// down returns the lane down to a destination of a message that goes up by one.
+func (c *columns) down(dst, lane int) int {
+	if c.cabled == nil {
+		return lane
+	}
+	return c.cabled.down(dst, lane)
 }
 
 func (c *columns) column(a, dst int) []slot {

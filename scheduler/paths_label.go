@@ -5,7 +5,7 @@ import "slices"
 // label fills the columns with slots that have a spine but no phase yet. It gives the messages of a
 // spine between two leaves to destinations such that few spines serve one destination, the native
 // one first. Slots of one spine are next to each other in a column.
-func (s *spread) label(c *columns) {
+func (s *spread) label(c *columns) (load []int32) {
 	for a := range s.leaves {
 		for b := range s.leaves {
 			for d := s.builders[b]; d < s.builders[b]+s.b[b]; d++ {
@@ -22,6 +22,7 @@ func (s *spread) label(c *columns) {
 			}
 		}
 	}
+	return s.load
 }
 
 // A labeller works on the messages of one leaf for another.

@@ -164,6 +164,14 @@ func (s *spread) whole(ceiling int) bool {
 	return s.lower(ceiling, maxKicks)
 }
 
+// find returns the spread with whole, or nil.
+func (s *spread) find(phases int) laid {
+	if c := s.clone(); c.whole(phases) {
+		return c
+	}
+	return nil
+}
+
 // portions is whole with smaller moves, the largest first, which make fewer portions. Two leaves
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {

@@ -106,7 +106,7 @@ func (t *timing) between(a, b, d int) {
 		}
 		k := col[i].spine()
 		t.edges = append(t.edges, coloring.Edge{
-			U: t.node[t.link(a, k)], V: t.node[t.link(b, k)], N: int32(j - i), First: int32(at + i),
+			U: t.node[t.link(a, k)], V: t.node[t.link(b, t.columns.down(d, k))], N: int32(j - i), First: int32(at + i),
 		})
 		i = j
 	}

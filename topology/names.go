@@ -10,12 +10,13 @@ import (
 	"evbench/internal/show"
 )
 
-// Names are the network's names for the switches of a tree, by number, and the ports at the lower and
-// the upper end of its links, by LinkID: 0 of a link without a cable in the network, nil where none
-// is known.
+// Names are the network's names for the switches of a tree, by number, its hosts, by rank of their
+// servers, and the ports at the lower and the upper end of its links, by LinkID: 0 of a link without
+// a cable in the network, nil where none is known.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
+	Hosts    []string // nil where none is known
 	Ports    [][2]uint8
 }
 

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"evbench/internal/hostlist"
 )
 
 // roles say which servers read and which build, by rank.
@@ -17,7 +20,8 @@ type roles struct {
 }
 
 // WithRoles returns a view of t in which only some servers read, that is send fragments, and only
-// some build, that is receive them. A list is for example "server0-11,leaf3"; "" is every server.
+// some build, that is receive them. A list is for example "server0-11,leaf3" or, in the names of a
+// network, "node[001-024],edge3"; "" is every server.
 // Each server has one role or both; a server without a role takes no part. O(S).
 func (t *Tree) WithRoles(readers, builders string) (*Tree, error) {
 	r := &roles{}
@@ -56,11 +60,28 @@ var roleRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // chosen returns the servers in a list, by rank.
 func (t *Tree) chosen(role, list string) ([]bool, error) {
 	in, none := make([]bool, t.Servers()), true
-	for _, item := range strings.Split(list, ",") {
+	items := strings.Split(list, ",")
+	if strings.Contains(list, "[") {
+		var err error
+		if items, err = hostlist.Expand(list); err != nil {
+			return nil, fmt.Errorf("%ss: %w", role, err)
+		}
+	}
+	for _, item := range items {
 		if item = strings.TrimSpace(item); item == "" && list == "" {
 			item = fmt.Sprintf("leaf0-%d", t.leaves-1)
 		}
 		m := roleRE().FindStringSubmatch(item)
+		if ranks := t.hosted(item); m == nil && len(ranks) > 0 {
+			for _, rank := range ranks {
+				in[rank], none = true, false
+			}
+			continue
+		}
+		if m == nil && t.names != nil && t.names.Hosts != nil {
+			return nil, fmt.Errorf("%ss %q: no server is on a host of this name, and no leaf has it; write the network's names, such as %s,%s, or server0-11,leaf3",
+				role, item, t.names.Hosts[0], t.names.Switches[0])
+		}
 		if m == nil {
 			return nil, fmt.Errorf("%ss %q: write servers and leaves, such as server0-11,leaf3", role, item)
 		}
@@ -97,6 +118,30 @@ func (t *Tree) chosen(role, list string) ([]bool, error) {
 		return nil, fmt.Errorf("%ss %q: no server is on these leaves", role, list)
 	}
 	return in, nil
+}
+
+// hosted returns the servers for a name of the network: those on a host, with or without its domain,
+// or on a leaf.
+func (t *Tree) hosted(name string) (ranks []int) {
+	if t.names == nil {
+		return nil
+	}
+	for _, is := range []string{name, hostlist.Plain(name)} {
+		for rank, host := range t.names.Hosts {
+			if host == is || host != "" && hostlist.Plain(host) == is {
+				ranks = append(ranks, rank)
+			}
+		}
+		if ranks != nil {
+			return ranks
+		}
+	}
+	if leaf := slices.Index(t.names.Switches[:t.leaves], name); leaf >= 0 {
+		for rank := t.first[leaf]; rank < t.first[leaf+1]; rank++ {
+			ranks = append(ranks, rank)
+		}
+	}
+	return ranks
 }
 
 // Roles reports whether some server does not both read and build.

@@ -49,6 +49,26 @@ func TestWithRoles(t *testing.T) {
 	}
 }
 
+// TestRolesOfHosts: the names of a network's hosts and leaves count, also as Slurm writes them.
+func TestRolesOfHosts(t *testing.T) {
+	tree := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3, Spines: 1}).Named(&topology.Names{
+		Switches: []string{"edge1", "edge2", "edge3", "core"}, Hosts: []string{"node001", "node002.hall", "node003", "node003", "node004", "server1"}})
+	for list, want := range map[string]string{
+		"node[001-002]": "server0-1", "node001,node003": "server0,server2-3", "edge3": "server4-5", "edge[1-2],server5": "server0-3,server5",
+		"server1": "server1", "node004.hall": "server4", "node002.hall": "server1", "leaf1": "server2-3",
+	} {
+		v, err := tree.WithRoles(list, "")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		readers, _ := v.RoleLists()
+		expect.Equal(t, readers, want, "%s", list)
+	}
+	expect.Error(t, expect.Err(tree.WithRoles("", "node[001-005]")), `builders "node005": no server is on a host of this name, and no leaf has it; write the network's names, such as node001,edge1, or server0-11,leaf3`)
+	expect.Error(t, expect.Err(tree.WithRoles("node[001-", "")), "readers: host list")
+}
+
 func TestWithRolesRefuses(t *testing.T) {
 	tree := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 3, Fill: []int{4, 0, 4}})
 	for _, tt := range []struct{ readers, builders, want string }{

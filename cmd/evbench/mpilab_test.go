@@ -201,6 +201,20 @@ func TestMPIInLab(t *testing.T) {
 	expect.True(t, dead == 6 && planned >= 60, "%d counters of the dead link are 0, %d links have planned bytes", dead, planned)
 }
 
+// Over parallel cables, too, of which one is dead or dies: nothing goes over a dead one.
+func TestMPIInLabCables(t *testing.T) {
+	r := labRun(t, strings.NewReplacer("FT(2;3,3)", "PGFT(2;3,3;1,2;1,2)", "leaf0-spine0]", "leaf0-spine0/0]", "leaf1-spine2", "leaf1-spine1/1",
+		"no phases, mode: unsynchronised, schedule: fors, failures: [leaf0-spine0]", "whole, schedule: fors").Replace(inLab))
+	dead := 0
+	for _, l := range r.Links {
+		if l.Link == "leaf0-spine0/0" && l.Case != "dies" && l.Case != "whole" && l.Bytes == 0 {
+			dead++
+		}
+		expect.False(t, l.Planned && l.PlannedBytes > 0 && float64(l.Bytes) < 0.9*float64(l.PlannedBytes), "case %q: %s %s: %d bytes, planned %d", l.Case, l.Link, l.Direction, l.Bytes, l.PlannedBytes)
+	}
+	expect.Equal(t, dead, 4, "counters of the dead cable that are 0")
+}
+
 // labRun measures each case of a scenario once, of which one has a link that dies. No event may be
 // lost, and no file left.
 func labRun(t *testing.T, text string) *results.Run {

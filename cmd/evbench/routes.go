@@ -90,15 +90,14 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	return t, nil
 }
 
-// routesForms write tables, by --format; none writes nothing.
-var routesForms = map[string]func(*lft.Tables, io.Writer) error{
-	"lft": (*lft.Tables).WriteSaved, "json": (*lft.Tables).WriteJSON, "ip": writeIP,
-}
-
-// writeIP writes the tables of a two-level tree as input for "ip -batch", node after node; routes
-// install --target iproute writes a file for each node.
-func writeIP(l *lft.Tables, w io.Writer) error {
-	b, err := linux.OfTables(l)
+// writeIP writes the tables of a tree as input for "ip -batch", node after node; routes install
+// --target iproute writes a file for each node.
+func writeIP(l *lft.Tables, whole *network.Network, w io.Writer) error {
+	t, err := routing.OfNetwork(l, whole)
+	if err != nil {
+		return usagef("--format ip: %w", err)
+	}
+	b, err := linux.OfTables(t, l.Engine)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}
@@ -114,13 +113,16 @@ func routesComputeAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return writeRoutes(c, t)
+	return writeRoutes(c, t, s)
 }
 
-func writeRoutes(c *cli.Context, t *lft.Tables) error {
-	write := routesForms[c.String("format")]
+// writeRoutes writes tables by --format; none writes nothing.
+func writeRoutes(c *cli.Context, t *lft.Tables, s *netfile.Source) error {
+	write := map[string]func(io.Writer) error{
+		"lft": t.WriteSaved, "json": t.WriteJSON, "ip": func(w io.Writer) error { return writeIP(t, s.Whole, w) },
+	}[c.String("format")]
 	if write != nil {
-		if err := writeOut(c, func(w io.Writer) error { return write(t, w) }); err != nil {
+		if err := writeOut(c, write); err != nil {
 			return err
 		}
 	}
@@ -134,11 +136,11 @@ func writeRoutes(c *cli.Context, t *lft.Tables) error {
 }
 
 func routesExportAction(c *cli.Context) error {
-	t, _, err := routesOf(c)
+	t, s, err := routesOf(c)
 	if err != nil {
 		return err
 	}
-	return writeRoutes(c, t)
+	return writeRoutes(c, t, s)
 }
 
 // routesOf reads the tables in the argument, or computes them if --engine is given.

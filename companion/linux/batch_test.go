@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
+	"evbench/topology/network"
 	"evbench/topology/topologytest"
 )
 
@@ -81,6 +83,27 @@ func TestWriteDeletesWhatIsStale(t *testing.T) {
 	}
 	expect.Must(t, os.WriteFile(leaf0, []byte("route replace nonsense\n"), 0o644))
 	expect.Error(t, expect.Err(build(t, small(t), plan.Options{Schedule: "fors"}).Write(dir)), "leaf0.batch: line 1")
+}
+
+// TestTablesByWhole: of parallel cables one is dead, or a whole switch: the commands for tables keep
+// the names of the rest.
+func TestTablesByWhole(t *testing.T) {
+	whole := expect.Value(network.Parse("PGFT(2;2,3;1,2;1,2)", 0))(t)
+	for down, want := range map[string][]string{"leaf0-spine0/0": {"spine0-1", "spine1-0", "spine1-1"}, "spine0": {"spine1-0", "spine1-1"}} {
+		net := expect.Value(whole.Degrade([]string{down}))(t)
+		tables := expect.Value(routing.OfNetwork(expect.Value(routing.Compute(routing.OpenSMMinHop, net, routing.Options{}))(t), whole))(t)
+		b := expect.Value(OfTables(tables, routing.OpenSMMinHop))(t)
+		var used []string
+		for _, r := range b.routes[0].Routes {
+			for _, p := range r.Via {
+				if name := companion.PeerName(b.tree, 0, p); strings.HasPrefix(name, "spine") {
+					used = append(used, name)
+				}
+			}
+		}
+		slices.Sort(used)
+		expect.Equal(t, fmt.Sprint(slices.Compact(used)), fmt.Sprint(want), "cables of leaf0 without %s", down)
+	}
 }
 
 // TestAddressesAreUnique over a large tree, gateways apart.

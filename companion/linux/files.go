@@ -16,7 +16,6 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/lft"
 )
 
 const addressFile = "addresses.txt"
@@ -41,13 +40,9 @@ func (b *Batch) Write(dir string) (int, error) {
 	return len(files), nil
 }
 
-// OfTables returns the commands for the forwarding tables of a tree of two or three levels.
-func OfTables(l *lft.Tables) (*Batch, error) {
-	tables, err := routing.OfNetwork(l)
-	if err != nil {
-		return nil, err
-	}
-	return NewBatch(&plan.Plan{Tree: tables.Tree, Tables: tables, Routing: l.Engine})
+// OfTables returns the commands for forwarding tables of an engine.
+func OfTables(t *routing.Tables, engine string) (*Batch, error) {
+	return NewBatch(&plan.Plan{Tree: t.Tree, Tables: t, Routing: engine})
 }
 
 func (b *Batch) WriteNodes(w io.Writer) error {

@@ -36,9 +36,6 @@ type Options struct {
 	// ByPath makes LID + p lead through path p wherever that is alive, with an LMC for all paths,
 	// as transport rdma sends. Otherwise only the paths of the plan are sure to have LIDs.
 	ByPath bool
-	// OneLID lets a host's one LID come down by any of parallel cables, where that suffices for the
-	// plan's paths to it: each leaf has one, and those through a spine share the cable down.
-	OneLID bool
 	// Hosts are those of the ranks, each on its leaf. nil: the first of each leaf, or by name
 	// (Match).
 	Hosts []network.Node
@@ -94,9 +91,9 @@ const none = 1<<16 - 1
 //
 // The spines that the servers of a leaf use towards a destination are assigned to its LIDs in
 // rising order, so the LMC is the least possible. In three levels those of a pod are, unless each
-// leaf has one path and those through a spine share one top switch: then one LID suffices. With
-// parallel cables, LID + o comes down by cable o modulo their number, from any leaf, which may take
-// more LIDs (but see Options.OneLID). Remaining LIDs lead through the other live spines, and hosts
+// leaf has one path and those through a spine share one top switch: then one LID suffices, as over
+// parallel cables where those from a spine share the cable down. Otherwise LID + o comes down by
+// cable o modulo their number, from any leaf, which may take more LIDs. Remaining LIDs lead through the other live spines, and hosts
 // unknown to the plan are routed like those. Switches can be reached too, except spines from spines,
 // as with OpenSM's engines for trees.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
@@ -119,7 +116,6 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	b := newBuilder(p, places, n)
-	b.oneLID = o.OneLID
 	if b.byPath = o.ByPath; b.byPath {
 		o.LMC = max(o.LMC, bits.Len(uint(p.Tree.Paths()-1)))
 	}
@@ -245,7 +241,6 @@ type builder struct {
 	number map[network.Node]int // of a switch, as the tree counts them
 	leafOf []int                // of a host, -1 if it is on no leaf
 	byPath bool                 // Options.ByPath
-	oneLID bool                 // Options.OneLID
 	words  int                  // of a set
 	used   []uint64             // by leaf and host: the paths of the plan, as a set
 }
@@ -313,11 +308,11 @@ func (b *builder) need() (lmc int) {
 	return lmc
 }
 
-// cablesDown returns the cable by which the first LID of a host comes down from each spine, with
-// oneLID where cables are parallel and that LID suffices for the plan's paths. Otherwise it is nil.
+// cablesDown returns the cable by which the first LID of a host comes down from each spine, where
+// cables are parallel and that LID suffices for the plan's paths. Otherwise it is nil.
 func (b *builder) cablesDown(h network.Node) []int {
 	home := b.leafOf[h]
-	if !b.oneLID || b.tree.Cables() == 1 || home < 0 {
+	if b.tree.Cables() == 1 || home < 0 {
 		return nil
 	}
 	cables := slices.Repeat([]int{none}, b.tree.Spines())

@@ -334,32 +334,29 @@ func TestPathsWithoutSchedule(t *testing.T) {
 // leaf has a path and those through a spine share a cable down. Compute checks each message.
 func TestCablesOneLID(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 7))
-	one := 0
 	for range 60 {
 		tree := topologytest.Cables(t, rng, 6, 7, 6)
-		p := build(t, tree, plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: scheduler.FewestPaths})
-		r := expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true, OneLID: true}))(t)
-		takesCables(t, 0, r)
-		expect.True(t, r.need <= p.Paths.LMC, "%s: LMC %d, planned %d", tree.Notation(), r.need, p.Paths.LMC)
-		if r.need < p.Paths.LMC {
-			one++
+		for o, most := range map[scheduler.Objective]int{scheduler.FewestPaths: 0, scheduler.FewestPhases: maxLMC} {
+			p := build(t, tree, plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: o})
+			r := expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t)
+			takesCables(t, 0, r)
+			expect.True(t, r.need == p.Paths.LMC && r.need <= most, "%s, %s: LMC %d, planned %d", tree.Notation(), o, r.need, p.Paths.LMC)
 		}
 	}
-	expect.True(t, one > 0, "no plan takes fewer LIDs than cables")
-	whole := options(t, topology.Options{Ports: 4, Leaves: 4, Spines: 2, Cables: 2})
-	p := build(t, expect.Value(whole.Without(expect.Value(whole.Links("leaf0-spine1/0"))(t)...))(t),
-		plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: scheduler.FewestPaths})
-	_, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
-	expect.Error(t, err, "come down by several cables of a spine, which have a LID each")
+	for _, name := range []string{"minhop", "dmodc"} { // the tables of engines have one path
+		tree := topologytest.Cables(t, rng, 6, 7, 6)
+		p := build(t, tree, plan.Options{Schedule: "linear-shift", Routing: name})
+		expect.Equal(t, expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t).need, 0, "needed LMC of %s", name)
+	}
 	single := options(t, topology.Options{Ports: 4, Leaves: 4})
-	_, err = Compute(build(t, single, plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
+	_, err := Compute(build(t, single, plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
 	expect.Error(t, err, "the plan needs LMC 2 and hosts have 0")
 	expect.False(t, strings.Contains(err.Error(), "several cables"), "a tree with single cables: %v", err)
 	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
 		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths})
 		n := networkOf(t, p.Tree, 0)
 		for _, lmc := range []int{0, 2} { // more LIDs do no harm
-			r := expect.Value(Compute(p, n, Options{LMC: lmc, OneLID: true, Renumber: true}))(t)
+			r := expect.Value(Compute(p, n, Options{LMC: lmc, Renumber: true}))(t)
 			takesCables(t, 0, r)
 			expect.Equal(t, r.need, 0, "needed LMC")
 		}

@@ -115,7 +115,7 @@ func (j *Job) Routes() (*opensm.Routes, error) {
 	for i, h := range j.hosts {
 		nodes[i] = h.Node
 	}
-	o := opensm.Options{Hosts: nodes, OneLID: true}
+	o := opensm.Options{Hosts: nodes}
 	r, err := opensm.Compute(j.Plan, j.net, o)
 	if _, few := errors.AsType[*opensm.RenumberError](err); few {
 		o.Renumber = true

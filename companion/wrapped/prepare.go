@@ -220,7 +220,11 @@ func (s *Session) install(o Options, r *opensm.Routes) (func(context.Context) er
 }
 
 func (s *Session) kernel(o Options, t *lft.Tables) (func(context.Context) error, error) {
-	b, err := linux.OfTables(t)
+	tables, err := routing.OfNetwork(t, o.Source.Whole)
+	if err != nil {
+		return nil, fmt.Errorf("--routes kernel: %w", err)
+	}
+	b, err := linux.OfTables(tables, t.Engine)
 	if err != nil {
 		return nil, fmt.Errorf("--routes kernel: %w", err)
 	}

@@ -48,7 +48,7 @@ var layers = []layer{
 	{"internal/expect", "", false},
 	{"internal/browsertest", "", false},
 
-	{"topology", "internal/show internal/unit", true},
+	{"topology", "internal/hostlist internal/show internal/unit", true},
 	{"topology/topologytest", "topology", false},
 	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/netfile", "topology internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
@@ -97,7 +97,7 @@ var layers = []layer{
 	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
 	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
-	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing routing/lft topology", false},
+	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
 	{"companion/inject", "companion/opensm internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi", false},

@@ -29,7 +29,6 @@ var against = []string{
 	"bench -> sim",
 	"bench -> study/policy",
 	"bench/live -> sim",
-	"companion/linux -> routing/lft",
 	"plan -> scheduler/sizes",
 	"results/store -> results/hdf5",
 	"routing -> routing/closed",

@@ -17,15 +17,18 @@ func (j *judge) countPaths() *Paths {
 	t, words := j.tree, (j.tree.Paths()+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
-	seen, out := make([]uint64, part*row), &Paths{}
+	seen, out, one := make([]uint64, part*row), &Paths{}, newOneAddress(t)
 	for first := 0; first < t.Leaves(); first += part {
 		clear(seen)
 		j.markPaths(seen, first, part, words)
 		for i := 0; i < len(seen); i += words {
-			n, lmc := addresses(seen[i:i+words], t.Cables())
-			out.Most, out.LMC = max(out.Most, n), max(out.LMC, lmc)
+			set, dst := seen[i:i+words], i%row/words
+			n, lmc := addresses(set, t.Cables())
+			out.Most = max(out.Most, n)
+			one.note(dst, set, n, lmc)
 		}
 	}
+	out.LMC = one.lmc()
 	// Destinations have 2^LMC addresses, switches one; a switch needs no entry for itself (thesis
 	// 6.7.2: 32·326 + 37 entries).
 	out.LIDs = t.Servers()<<out.LMC + t.Switches()
@@ -33,8 +36,44 @@ func (j *judge) countPaths() *Paths {
 	return out
 }
 
+// oneAddress finds the destinations for which one address suffices over parallel cables: each leaf
+// has one path, and from a spine all come down by one cable.
+type oneAddress struct {
+	spines, cables int
+	down           []uint8 // by destination and spine: the cable down, plus 1; 0: none yet
+	several        []bool  // by destination
+	lmcs           []int   // by destination, where one does not suffice
+}
+
+func newOneAddress(t *topology.Tree) *oneAddress {
+	return &oneAddress{t.Spines(), t.Cables(), make([]uint8, t.Servers()*t.Spines()), make([]bool, t.Servers()), make([]int, t.Servers())}
+}
+
+// note takes the n paths of one leaf to a destination, and the LMC for them alone.
+func (o *oneAddress) note(dst int, set []uint64, n, lmc int) {
+	o.lmcs[dst] = max(o.lmcs[dst], lmc)
+	o.several[dst] = o.several[dst] || n > 1
+	for i, w := range set {
+		for ; w != 0 && o.cables > 1; w &= w - 1 {
+			path := 64*i + bits.TrailingZeros64(w)
+			at, cable := dst*o.spines+path/(o.cables*o.cables), uint8(path%o.cables+1)
+			o.several[dst] = o.several[dst] || o.down[at] != 0 && o.down[at] != cable
+			o.down[at] = cable
+		}
+	}
+}
+
+func (o *oneAddress) lmc() (most int) {
+	for dst, lmc := range o.lmcs {
+		if o.several[dst] {
+			most = max(most, lmc)
+		}
+	}
+	return most
+}
+
 // addresses returns how many paths a set has, and the LMC for them (2^LMC addresses). With parallel
-// cables an address comes down by one cable, its number modulo theirs.
+// cables an address comes down by one cable, its number modulo theirs, where one does not suffice.
 func addresses(set []uint64, cables int) (paths, lmc int) {
 	var by [topology.MaxCables]int
 	for i, w := range set {

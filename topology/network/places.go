@@ -51,10 +51,18 @@ func (p *Places) names(x *Index) *topology.Names {
 	if own {
 		return nil
 	}
+	out.Hosts = p.hostNames()
 	for id, cables := range p.cables {
 		if len(cables) > 0 {
 			out.Ports[id] = cables[0].ports()
 		}
+	}
+	return out
+}
+
+func (p *Places) hostNames() (out []string) {
+	for _, v := range p.Host {
+		out = append(out, p.net.HostName(v))
 	}
 	return out
 }
@@ -248,7 +256,13 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 	}
 	q := *p
 	q.Host = slices.Concat(on...)
-	q.Tree, err = t.Named(p.Tree.Names()).Without(p.missing(n)...)
+	names := p.Tree.Names()
+	if names != nil {
+		job := *names
+		job.Hosts = q.hostNames()
+		names = &job
+	}
+	q.Tree, err = t.Named(names).Without(p.missing(n)...)
 	return &q, err
 }
 
