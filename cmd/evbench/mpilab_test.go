@@ -52,6 +52,10 @@ func TestMPIRunLab(t *testing.T) {
 		// 100 Mbit/s for each server is what the links carry.
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.GoodputBitPerSec.Mean <= 100e6, "%+v", c)
 	}
+	// UCX lists the devices of /sys.
+	t.Setenv("MPIRUN", "mpirun --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -x UCX_TLS=tcp,self")
+	finished(t, beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "ucx")))
+	t.Setenv("MPIRUN", "mpirun")
 	p := beginCommand(t, dir, exec.Command(script, "-n", "2", "sh", "-c", "echo $OMPI_FILE_LOCATION >&2"))
 	code, said := p.end()
 	expect.True(t, code == exitDone && regexp.MustCompile(`/(ompi|prte\w*)\.server1\.`).MatchString(said) && !regexp.MustCompile(dir+`/(ompi|prte)`).MatchString(said),

@@ -104,7 +104,12 @@ func isUp(h HeldLab) (bool, error) {
 	return now.ID == h.ID, p.Release()
 }
 
-// Enter returns the arguments of nsenter that run a command on a node.
+// ownSys is a script of sh that runs its arguments where /sys shows the devices of its network
+// namespace, as ip netns exec does: UCX takes them from there. Where the kernel refuses the mount, /sys
+// stays as it was. Control groups, which a new sysfs is without, stay in it.
+const ownSys = `{ [ -d /sys/fs/cgroup ] && exec 3</sys/fs/cgroup; mount -t sysfs sysfs /sys && mount -c --rbind /proc/self/fd/3 /sys/fs/cgroup; } 2>/dev/null; exec 3<&- "$@"`
+
+// Enter returns the arguments of nsenter that run a command on a node, with mounts of its own.
 //
 // The kernel lets only a single-threaded program into a user namespace, and a Go program has
 // several threads: nsenter (util-linux) has one.
@@ -122,7 +127,8 @@ func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	if user := fmt.Sprintf("/proc/%d/ns/user", h.PID); h.User && !sameFile(user, "/proc/self/ns/user") {
 		args = append(args, "--user="+user, "--preserve-credentials")
 	}
-	return append(append(args, "--"), command...), nil
+	args = append(args, "--", "unshare", "--mount", "--propagation", "slave", "sh", "-c", ownSys, "sh")
+	return append(args, command...), nil
 }
 
 func sameFile(a, b string) bool {

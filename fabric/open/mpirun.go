@@ -143,8 +143,8 @@ func (r ranks) agent(dir string) string {
 	fmt.Fprintf(&b, `*) echo "no node $node" >&2; exit 1 ;;
 esac
 exec nsenter --net="$net" -- unshare --uts --mount sh -c \
-	'hostname "$0" && mount --bind %q/hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && eval "$*"' "$node" "$@"
-`, dir)
+	'hostname "$0" && mount --bind %q/hosts /etc/hosts && mount --bind /dev/null /etc/resolv.conf && set -- sh -c "$*" && %s' "$node" "$@"
+`, dir, ownSys)
 	return b.String()
 }
 
