@@ -125,7 +125,7 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 // ways says what each way costs to install a plan for which hosts would need new LIDs.
 func ways(p *plan.Plan, n *network.Network, o opensm.Options) string {
 	percent := func(p *plan.Plan) float64 { return 100 * p.Cost(plan.Equal, 0).Synchronised() }
-	if p.Schedule == nil || p.Objective == scheduler.FewestPaths || o.ByPath {
+	if p.Schedule == nil || p.FewPaths() || o.ByPath {
 		return ""
 	}
 	out := fmt.Sprintf("\n  --renumber: new LIDs, LMC %d; %.1f %% of the link rate", max(o.LMC, p.Paths.LMC), percent(p))

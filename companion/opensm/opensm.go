@@ -18,7 +18,6 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -139,7 +138,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	if !r.kept && !o.Renumber && n.MaxLID() > 0 {
-		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC), p.Tree.Cables() > 1 && p.Paths.Most <= 1, p.Objective == scheduler.FewestPaths}))
+		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC), p.Tree.Cables() > 1 && p.Paths.Most <= 1, p.FewPaths()}))
 	}
 	r.Net = r.Net.Without(places.Cables(p.Tree.Dead()), nil)
 	r.lmc = int(r.Net.Info(0).LMC)
