@@ -15,6 +15,7 @@ import (
 	"evbench/companion"
 	"evbench/internal/expect"
 	"evbench/plan"
+	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -137,11 +138,17 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 		{"balanced", "FT(2;4,8)", []string{"leaf0-spine0", "leaf5-spine2"}, scheduler.Balanced, "fors", 5, 5},
 		{"pods", "FT(3;3,3,3)", []string{"pod1-spine0-top1", "leaf4-spine2"}, scheduler.FewestPaths, "fors", 0, 0},
 		{"cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, scheduler.FewestPhases, "fors", 0, 3},
+		{"one LID over cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, scheduler.FewestPaths, "fors", 0, 0},
+		{"minhop over cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, "", "linear-shift", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			tree := treeOf(t, c.on, c.down...)
-			p := build(t, tree, plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"})
+			options := plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"}
+			if c.objective == "" {
+				options.Routing = routing.OpenSMMinHop
+			}
+			p := build(t, tree, options)
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)
 			expect.MustFalse(t, r.lmc != c.lmc || !r.kept, "LMC %d, LIDs kept %v; want %d, true", r.lmc, r.kept, c.lmc)
 			other := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift", Routing: "ftree"}), r.Net, c.lmc)

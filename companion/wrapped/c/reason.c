@@ -38,5 +38,8 @@ int reasons_read(struct reasons *r, const char *line)
 void reasons_say(const struct reasons *r)
 {
 	for (int i = 0; i < r->n; i++)
-		fprintf(stderr, "libevbench: %lld calls on %lld communicators not in the order of the plan: %s\n", r->of[i].calls, r->of[i].comms, r->of[i].why);
+		if (r->of[i].comms == 0)
+			fprintf(stderr, "libevbench: %lld calls not in the order of the plan: %s\n", r->of[i].calls, r->of[i].why);
+		else
+			fprintf(stderr, "libevbench: %lld calls on %lld communicators not in the order of the plan: %s\n", r->of[i].calls, r->of[i].comms, r->of[i].why);
 }

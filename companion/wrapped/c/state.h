@@ -29,6 +29,9 @@ void follow(struct state *s, MPI_Comm comm);
 int states_claim(int first, int *room);
 void states_add(struct state *s);
 
+/* states_other counts a call that libevbench does not follow, once for a communicator. */
+void states_other(const char *call, MPI_Comm comm);
+
 /* states_nonblocking counts a call of MPI_Ialltoall. */
 void states_nonblocking(void);
 

@@ -41,6 +41,20 @@ void states_nonblocking(void)
 	pthread_mutex_unlock(&lock);
 }
 
+void states_other(const char *call, MPI_Comm comm)
+{
+	int rank = -1;
+	char why[PLAN_WHY];
+	if (!world.on || !world.plan || comm == MPI_COMM_NULL || comm == MPI_COMM_SELF)
+		return;
+	PMPI_Comm_rank(comm, &rank);
+	snprintf(why, sizeof why, "%s is left to the MPI", call);
+	pthread_mutex_lock(&lock);
+	if (rank == 0)
+		reasons_add(&reasons, why, 1, 0);
+	pthread_mutex_unlock(&lock);
+}
+
 /* settle counts what is left of a state that goes. */
 static void settle(struct state *s)
 {

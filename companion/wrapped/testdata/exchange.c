@@ -142,6 +142,16 @@ static void huge(void)
 }
 #endif
 
+/* others makes a call that libevbench names, but does not follow. */
+static void others(void)
+{
+	int none[64] = {0}, in = 0;
+	MPI_Datatype types[64];
+	for (int k = 0; k < size; k++)
+		types[k] = MPI_INT;
+	MPI_Alltoallw(none, none, none, types, &in, none, none, types, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Fint multiple = MPI_THREAD_MULTIPLE, provided, err = -1;
@@ -169,6 +179,7 @@ int main(int argc, char **argv)
 	unequal(2);
 	huge();
 #endif
+	others();
 	MPI_Comm_free(&half);
 	MPI_Comm_free(&reversed);
 	if (rank == 0)
