@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"evbench/internal/expect"
@@ -120,4 +122,29 @@ func TestOwnerIsLost(t *testing.T) {
 	_, err := one.Again(t.Context(), func(context.Context, Tables) error { return errors.New("others") })
 	expect.Error(t, err, "removed or replaced")
 	expect.Equal(t, s.held, "two", "held")
+}
+
+// TestDiskFull: former tables that cannot be recorded are not replaced, and what was recorded before still is.
+func TestDiskFull(t *testing.T) {
+	if !expect.OwnMounts(t) {
+		return
+	}
+	s, dir := &oneSwitch{held: "before"}, t.TempDir()
+	expect.Must(t, syscall.Mount("none", dir, "tmpfs", 0, "size=32k"))
+	defer func() { expect.Must(t, syscall.Unmount(dir, 0)) }()
+	was := []byte(nil)
+	for range 2 {
+		s.held = text(strings.Repeat("x", 64<<10))
+		i := &Installation{Switches: s, Kind: "one", Dir: dir}
+		err := expect.Err(i.Install(t.Context(), text("mine")))
+		expect.Is(t, err, syscall.ENOSPC)
+		expect.True(t, len(s.held) == 64<<10, "%.9s is held", s.held)
+		now := expect.Value(readFormer(dir))(t)
+		expect.True(t, string(now) == string(was), "%.9q is recorded", now)
+		left := expect.Value(os.ReadDir(dir))(t)
+		expect.True(t, len(left) == min(1, len(was)), "%v is left", left)
+		s.held = "before" // the next finds a record
+		expect.Must(t, errors.Join(expect.Err(i.Install(t.Context(), text("mine"))), i.Close()))
+		was = expect.Value(readFormer(dir))(t)
+	}
 }

@@ -123,7 +123,7 @@ func labUpAction(c *cli.Context) error {
 }
 
 func labUpInBackground(c *cli.Context) error {
-	err := open.Background(c.App.Writer, append(os.Args[1:], "--foreground")...)
+	err := open.Background(c.Context, c.App.Writer, append(os.Args[1:], "--foreground")...)
 	if ended, ok := errors.AsType[*open.EndError](err); ok {
 		return &exitError{ended.Code, err}
 	}

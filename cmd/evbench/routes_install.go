@@ -17,6 +17,7 @@ import (
 	"evbench/companion/opensm"
 	"evbench/failover"
 	"evbench/failover/loop"
+	"evbench/internal/cmdline"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/scheduler"
@@ -111,7 +112,7 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if c.IsSet("pid") {
 		return loadOpenSM(c, routes, r)
 	}
-	i := opensm.Files{Dir: r.Dir}.Installation()
+	i := opensm.Files{Dir: r.Dir, MadeUp: c.String("topology") == ""}.Installation()
 	if err := i.Own(); err != nil {
 		return usage(err)
 	}
@@ -203,14 +204,19 @@ func (r undoReport) writeText(w io.Writer) error {
 
 // formerOf returns the state in a file, with its switches.
 func formerOf(c *cli.Context, dir string, f companion.Former) (companion.Switches, companion.Tables, error) {
+	gone := cmdline.Names(c, "give-up")
 	if f.Kind == linux.Kind {
 		words := strings.Fields(c.String("shell"))
 		if len(words) == 0 {
 			return nil, nil, fmt.Errorf("--shell is missing: the tables are those of Linux switches, such as %s", f.Files[0].Name)
 		}
-		return linux.Former(words, f.Files)
+		s, t, err := linux.Former(words, f.Files, gone...)
+		if err == nil {
+			s.Limit, s.Say = c.Duration("wait"), func(what string) { fmt.Fprintln(c.App.ErrWriter, "warning:", what) }
+		}
+		return s, t, err
 	}
-	t, err := opensm.Former(f.Files)
+	t, err := opensm.Former(f.Files, gone...)
 	if f.Kind == opensm.KindFiles {
 		return opensm.Files{Dir: dir}, t, err
 	}

@@ -171,13 +171,15 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
 
+	bar := m.bar
+	log := logger(c, bar.Terminal)
 	under, err := open.Routed(open.Injecting(m.open), func(yield func(string, *plan.Plan) bool) {
 		for _, p := range m.planned {
 			if !yield(p.Name, p.Plan) {
 				return
 			}
 		}
-	})(c.Context, m.scenario)
+	}, func(what string) { log.Warn("routes", "switch", what) })(c.Context, m.scenario)
 	if err != nil {
 		return run, err
 	}
@@ -185,10 +187,9 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 
 	var files *store.Files
 	manifest := &results.Manifest{} // filled by the run
-	bar := m.bar
 	o := bench.Options{
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
-		Log: logger(c, bar.Terminal), Switches: linux.Switches(m.scenario.Tree),
+		Log: log, Switches: linux.Switches(m.scenario.Tree),
 	}
 	o.Progress = func(e bench.Progress) {
 		bar.Update(e)

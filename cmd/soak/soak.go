@@ -114,12 +114,9 @@ func runnable(ctx context.Context, o *options) error {
 			}
 		}
 	}
-	var said proc.Tail
-	doctor := exec.CommandContext(ctx, o.evbench, "lab", "doctor")
-	doctor.Stdout, doctor.Stderr = &said, &said
-	err := doctor.Run()
+	said, err := proc.Call{Limit: proc.Patience, Most: maxLinks}.Answer(ctx, o.evbench, "lab", "doctor")
 	if err != nil && ctx.Err() == nil {
-		return proc.Usagef("evbench lab doctor: %w\n%s", err, said.String())
+		return proc.Usagef("lab doctor of %w\n%s", err, said)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -233,7 +232,7 @@ func (d door) run(ctx context.Context, command ...string) (string, error) {
 		return "", fmt.Errorf("no namespace of that leaf")
 	}
 	args := append(append([]string{}, d...), command...)
-	out, err := proc.Output(exec.CommandContext(ctx, "nsenter", args...), maxLinks)
+	out, err := proc.Call{Limit: proc.Patience, Most: maxLinks}.Answer(ctx, "nsenter", args...)
 	if err != nil {
 		return "", fmt.Errorf("in %s: %w", strings.Join(args, " "), err)
 	}

@@ -1,14 +1,15 @@
 package linux
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
-	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"evbench/companion"
 	"evbench/internal/parallel"
@@ -21,8 +22,16 @@ import (
 // former tables; other foreign routes stay.
 type Shell struct {
 	Command []string
-	names   []string // of the switches
+	// Limit is how long a command on a switch may take. 0 means two minutes.
+	Limit time.Duration
+	// Say tells what is odd about a switch but no error, from several goroutines; nil is allowed.
+	Say func(string)
+
+	names []string // of the switches
+	last  sync.Map // by name: the routes that a switch has taken last, by prefix
 }
+
+const defaultLimit = 2 * time.Minute
 
 // Holds reports which switch does not hold its table.
 func (s *Shell) Holds(ctx context.Context, want companion.Tables) error {
@@ -149,51 +158,6 @@ func (b *Batch) Files() (out []companion.File, err error) {
 	return out, nil
 }
 
-// A former is the former states of switches, by name.
-type former map[string]*state
-
-func (f former) change(name string, now *state) (batch string, want map[string]string) {
-	var text strings.Builder
-	for prefix, words := range now.Routes {
-		if f[name].Routes[prefix] == "" && is(words, ours) {
-			fmt.Fprintf(&text, "route del %s%s\n", prefix, ours)
-		}
-	}
-	for _, a := range now.Addresses {
-		if !slices.Contains(f[name].Addresses, a) {
-			fmt.Fprintf(&text, "address del %s\n", a)
-		}
-	}
-	for _, prefix := range slices.Sorted(maps.Keys(f[name].Routes)) {
-		fmt.Fprintf(&text, "%s%s\n", replace, f[name].Routes[prefix])
-	}
-	return text.String(), f[name].Routes
-}
-
-func (f former) Files() (out []companion.File, err error) {
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		text, err := json.Marshal(f[name])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, companion.File{Name: name, Text: string(text)})
-	}
-	return out, nil
-}
-
-// Former makes the switches and the tables from companion.FormerFile.
-func Former(command []string, list []companion.File) (*Shell, companion.Tables, error) {
-	s, f := &Shell{Command: command}, former{}
-	for _, x := range list {
-		f[x.Name] = new(state)
-		if err := json.Unmarshal([]byte(x.Text), f[x.Name]); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", x.Name, err)
-		}
-		s.names = append(s.names, x.Name)
-	}
-	return s, f, nil
-}
-
 // atOnce is how many switches are contacted at a time: the work is mostly waiting.
 const atOnce = 16
 
@@ -225,25 +189,48 @@ func (s *Shell) Put(ctx context.Context, want companion.Tables) (changed int, er
 	return changed, err
 }
 
-func (s *Shell) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
-	changed, err = s.Put(ctx, former)
-	return changed, nil, err
-}
-
 func (s *Shell) put(ctx context.Context, name string, tables wanted) (changed int, err error) {
 	now, err := s.read(ctx, name)
+	if err == nil {
+		err = s.altered(name, now)
+	}
 	if err != nil {
 		return 0, err
 	}
 	batch, want := tables.change(name, now)
-	if _, err := s.run(ctx, name, batch, "-force", "-batch", "-"); err != nil {
+	s.last.Delete(name)
+	if _, err = s.apply(ctx, name, batch, want); err != nil {
 		return 0, err
 	}
-	have, err := s.read(ctx, name)
-	if err != nil {
-		return 0, err
+	s.last.Store(name, want)
+	return len(lacking(want, now)), nil
+}
+
+// apply gives a switch the input of ip -batch, and compares: ip also fails where the routes are right,
+// such as those to delete that the kernel has deleted.
+func (s *Shell) apply(ctx context.Context, name, batch string, want map[string]string) (have *state, err error) {
+	_, failed := s.run(ctx, name, batch, "-force", "-batch", "-")
+	if have, err = s.read(ctx, name); err != nil {
+		return nil, cmp.Or(failed, err)
 	}
-	return len(lacking(want, now)), takes(name, want, have)
+	if err = takes(name, want, have); err != nil && failed != nil {
+		err = fmt.Errorf("%w: %w", err, failed)
+	}
+	return have, err
+}
+
+// altered reports routes of evbench that this Shell has not set there: another evbench is at work.
+func (s *Shell) altered(name string, now *state) error {
+	last, ok := s.last.Load(name)
+	if !ok {
+		return nil
+	}
+	for prefix, words := range now.Routes {
+		if is(words, ours) && words != last.(map[string]string)[prefix] {
+			return fmt.Errorf("%s holds routes of another evbench, which has changed them meanwhile: %s", name, words)
+		}
+	}
+	return nil
 }
 
 // lacking returns the routes that a switch does not hold.
@@ -297,12 +284,8 @@ func (s *Shell) read(ctx context.Context, name string) (*state, error) {
 const maxPrinted = 64 << 20
 
 func (s *Shell) run(ctx context.Context, name, in string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, s.Command[0], slices.Concat(s.Command[1:], []string{name, "ip"}, args)...)
-	cmd.Stdin = strings.NewReader(in)
-	out, err := proc.Output(cmd, maxPrinted)
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	call := proc.Call{Limit: cmp.Or(s.Limit, defaultLimit), Most: maxPrinted, In: in}
+	out, err := call.Answer(ctx, s.Command[0], slices.Concat(s.Command[1:], []string{name, "ip"}, args)...)
 	if err != nil {
 		return "", fmt.Errorf("routes of %s: ip %s: %w", name, strings.Join(args, " "), err)
 	}

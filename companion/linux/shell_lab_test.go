@@ -18,7 +18,8 @@ import (
 )
 
 // shellOf returns a command that runs another one on a node of a lab, unless a file refuse says that
-// the node does nothing.
+// the node does nothing. Beside it, a file NODE.away is of a node that does not answer, NODE.frozen of
+// one that never does, and NODE.dies of one that is away from its next batch on.
 func shellOf(t *testing.T, l *lab.Lab, tree *topology.Tree) (command []string, refuse string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,8 +34,9 @@ func shellOf(t *testing.T, l *lab.Lab, tree *topology.Tree) (command []string, r
 		expect.Must(t, os.WriteFile(filepath.Join(dir, tree.SwitchName(n)), fmt.Append(nil, cmd.Process.Pid), 0o600))
 	}
 	refuse = filepath.Join(dir, "refuse")
-	script := fmt.Sprintf("#!/bin/sh\ncase $* in \"$(cat '%s' 2>/dev/null || echo none)\"*-batch*) rm '%s'; cat >/dev/null; exit;; esac\n"+
-		"pid=$(cat '%s'/$1); shift; exec nsenter -t $pid -n -- \"$@\"\n", refuse, refuse, dir)
+	script := fmt.Sprintf("#!/bin/sh\ncd '%s' || exit\ncase $* in *-batch*) [ ! -e $1.dies ] || mv $1.dies $1.away;; esac\n"+
+		"[ ! -e $1.away ] || { echo \"no route to $1\" >&2; exit 255; }\n[ ! -e $1.frozen ] || sleep 1000\ncase $* in \"$(cat '%s' 2>/dev/null || echo none)\"*-batch*) rm '%s'; cat >/dev/null; exit;; esac\n"+
+		"pid=$(cat '%s'/$1); shift; exec nsenter -t $pid -n -- \"$@\"\n", dir, refuse, refuse, dir)
 	expect.Must(t, os.WriteFile(filepath.Join(dir, "sh"), []byte(script), 0o700))
 	return []string{filepath.Join(dir, "sh")}, refuse
 }
@@ -96,7 +98,7 @@ func shells(t *testing.T, tree, broken *topology.Tree, refuses string) {
 	// Another process undoes what a third one has installed.
 	i = companion.Installation{Switches: s, Kind: Kind, Dir: dir}
 	_, err = i.Install(t.Context(), first)
-	expect.Must(t, err)
+	expect.Must(t, errors.Join(err, i.Close()))
 	_, changed, err := companion.Undo(t.Context(), dir, func(f companion.Former) (companion.Switches, companion.Tables, error) {
 		return Former(command, f.Files)
 	})

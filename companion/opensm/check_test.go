@@ -70,7 +70,7 @@ func TestCheckFindsEachDamage(t *testing.T) {
 			found = found || p.Kind == c.kind && strings.Contains(p.Text, c.says)
 		}
 		expect.True(t, found, "%s, %q: %v", c.kind, c.says, err)
-		expect.True(t, expect.Err(Files{t.TempDir()}.Put(t.Context(), r)) != nil, "%s: written all the same", c.kind)
+		expect.True(t, expect.Err(Files{Dir: t.TempDir()}.Put(t.Context(), r)) != nil, "%s: written all the same", c.kind)
 	}
 }
 

@@ -18,7 +18,11 @@ import (
 
 // Files are those of a directory for an OpenSM that does not run, or is not to be notified. They
 // implement companion.Switches for files; their tables are *Routes.
-type Files struct{ Dir string }
+type Files struct {
+	Dir string
+	// MadeUp says that the network is not a discovered one, so that no OpenSM has given its LIDs.
+	MadeUp bool
+}
 
 // KindFiles names tables written by Files in companion.FormerFile.
 const KindFiles = "opensm files"
@@ -41,7 +45,7 @@ func (d Files) Before(_ context.Context, want companion.Tables) (companion.Table
 		return nil, err
 	}
 	for i, f := range files {
-		if f.Name == LIDsFile && f.Text == nil && !r.kept && r.before.MaxLID() > 0 {
+		if f.Name == LIDsFile && f.Text == nil && !r.kept && !d.MadeUp && r.before.MaxLID() > 0 {
 			var b bytes.Buffer
 			if err := netfile.WriteGUID2LID(&b, r.before); err != nil {
 				return nil, err
@@ -99,17 +103,23 @@ func present(dir string, files []file) ([]file, error) {
 	return out, nil
 }
 
-// put writes files, and removes those without a text.
+// put writes the files that differ, and removes those without a text. A file that cannot be written
+// may have the text already.
 func put(dir string, files []file) error {
+	var differ []file
 	for _, f := range files {
-		if f.Text != nil {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		name := filepath.Join(dir, f.Name)
+		text, err := os.ReadFile(name)
+		switch {
+		case f.Text == nil && !errors.Is(err, fs.ErrNotExist):
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		case f.Text != nil && (err != nil || !bytes.Equal(text, f.Text)):
+			differ = append(differ, f)
 		}
 	}
-	return write(dir, files)
+	return write(dir, differ)
 }
 
 // A former is the former state: the files of a directory, and the tables that OpenSM loads from
@@ -174,8 +184,8 @@ func (f *former) Files() ([]companion.File, error) {
 	return append(out, companion.File{Name: heldFile, Text: string(held)}, companion.File{Name: networkFile, Text: net.String()}), err
 }
 
-// Former makes the tables from companion.FormerFile.
-func Former(list []companion.File) (companion.Tables, error) {
+// Former makes the tables from companion.FormerFile, without those of switches that are given up.
+func Former(list []companion.File, givenUp ...string) (companion.Tables, error) {
 	text := map[string][]byte{} // nil for missing files
 	for _, x := range list {
 		text[x.Name] = []byte(x.Text)
@@ -194,5 +204,14 @@ func Former(list []companion.File) (companion.Tables, error) {
 	if f.held, err = lft.ReadDump(bytes.NewReader(text[heldFile]), n); err != nil {
 		return nil, fmt.Errorf("%s: %w", heldFile, err)
 	}
+	var gone []network.Node
+	for _, name := range givenUp {
+		v, err := network.Names(n).Node(name)
+		if err != nil {
+			return nil, err
+		}
+		gone = append(gone, v)
+	}
+	f.held = f.held.Clone("file", n.Without(nil, gone)) // a switch without a cable is not compared
 	return f, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -50,7 +49,7 @@ type Manager struct {
 
 const defaultWait = 2 * time.Minute
 
-// A Reader returns data about the network, and fails beyond most bytes.
+// A Reader returns data about the network, and fails beyond most bytes. ctx has a limit.
 type Reader func(ctx context.Context, most int) ([]byte, error)
 
 // CommandLine is Command of the words of a non-empty text.
@@ -62,9 +61,7 @@ func CommandLine(text string) Reader {
 // Command returns a Reader of the output of a program, such as dump_lfts.
 func Command(program string, args ...string) Reader {
 	return func(ctx context.Context, most int) ([]byte, error) {
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.WaitDelay = time.Second
-		return proc.Output(cmd, most)
+		return proc.Call{Most: most}.Answer(ctx, program, args...)
 	}
 }
 
@@ -167,7 +164,11 @@ func (m *Manager) Before(ctx context.Context, want companion.Tables) (companion.
 
 // ready checks that OpenSM is reachable, will read the tables, and is the master.
 func (m *Manager) ready(ctx context.Context, want loadable) error {
-	if r, ok := want.(*Routes); ok && !r.kept {
+	r, ok := want.(*Routes)
+	switch {
+	case ok && !r.kept && r.before.MaxLID() == 0:
+		return errors.New("the network has no LIDs: read it again (ibnetdiscover) now that OpenSM has assigned them")
+	case ok && !r.kept:
 		return fmt.Errorf("OpenSM assigns LIDs when it starts, and hosts have different ones: restart it with the %s and %s that evbench routes install writes without --pid", LIDsFile, ConfFile)
 	}
 	if m.ReadBack == nil {
@@ -250,7 +251,18 @@ func localPorts() (out []uint64) {
 // Put implements companion.Switches. It notifies OpenSM again until the switches hold the tables: a
 // sweep under way may have read the earlier file.
 func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, err error) {
-	l := want.(loadable)
+	return m.put(ctx, want.(loadable), false)
+}
+
+// Restore implements companion.Switches. It ignores switches that do not answer: OpenSM loads their
+// former tables from its file when they are back.
+func (m *Manager) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
+	changed, err = m.put(ctx, former.(loadable), true)
+	return changed, nil, err
+}
+
+// put makes the switches take tables, or, with back, their former ones again.
+func (m *Manager) put(ctx context.Context, l loadable, back bool) (changed int, err error) {
 	files, err := l.texts(m.Dir)
 	if err != nil {
 		return 0, err
@@ -259,11 +271,14 @@ func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, 
 	m.held = nil
 	began := time.Now()
 	if err := put(m.Dir, files); err != nil {
+		if held, unread := m.read(ctx, l.tables()); back && unread == nil && differ(l.tables(), held, true) == nil {
+			err = fmt.Errorf("the switches hold them, but at its next sweep OpenSM loads others from its file: %w", err)
+		}
 		return 0, err
 	}
 	m.tell("written", began)
 	began = time.Now()
-	if err := m.load(ctx, l.tables(), before); err != nil {
+	if err := m.load(ctx, l.tables(), before, back); err != nil {
 		return 0, err
 	}
 	m.tell("the switches hold the tables", began)
@@ -274,12 +289,6 @@ func (m *Manager) Put(ctx context.Context, want companion.Tables) (changed int, 
 	return len(differences(m.held, before)), nil
 }
 
-// Restore implements companion.Switches.
-func (m *Manager) Restore(ctx context.Context, former companion.Tables) (changed int, left companion.Tables, err error) {
-	changed, err = m.Put(ctx, former)
-	return changed, nil, err
-}
-
 const (
 	firstLook = 20 * time.Millisecond // from notifying OpenSM to the first reading; then twice as long
 	lastLook  = time.Second
@@ -288,7 +297,7 @@ const (
 
 // load notifies OpenSM until the switches hold the tables, its log explains twice why they will
 // not, or another subnet manager is master. An ended one may come back.
-func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
+func (m *Manager) load(ctx context.Context, want, before *lft.Tables, back bool) error {
 	ctx, cancel := m.limit(ctx)
 	defer cancel()
 	log := m.listen()
@@ -298,11 +307,11 @@ func (m *Manager) load(ctx context.Context, want, before *lft.Tables) error {
 		if gone != nil && !absent(gone) {
 			patience = 0 // the switches may be right all the same
 		}
-		err := m.await(ctx, want, patience)
+		err := m.await(ctx, want, patience, back)
 		if err == nil {
 			return nil
 		}
-		err = describe(err, before)
+		err = describe(err, before, back)
 		switch why := log.why(); {
 		case ctx.Err() != nil:
 			return fmt.Errorf("%w: %w%s", cmp.Or(gone, context.Cause(ctx)), err, why)
@@ -331,8 +340,8 @@ func (m *Manager) reload(ctx context.Context, again bool) (err error) {
 	return cmp.Or(err, sm.Close())
 }
 
-// await reads the tables of the switches until they are as wanted.
-func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Duration) error {
+// await reads the tables of the switches, or of those that answer, until they are as wanted.
+func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Duration, answering bool) error {
 	over := time.Now().Add(patience)
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		select {
@@ -341,7 +350,7 @@ func (m *Manager) await(ctx context.Context, want *lft.Tables, patience time.Dur
 		}
 		held, err := m.read(context.WithoutCancel(ctx), want)
 		if err == nil {
-			err = differ(want, held, false)
+			err = differ(want, held, answering)
 		}
 		if err == nil || ctx.Err() != nil || time.Now().After(over) {
 			return err
@@ -414,13 +423,15 @@ func (e *differError) Error() string {
 	return fmt.Sprintf("%s: tables read back differ in %d entries, first %s", show.Few(e.switches), e.entries, e.first)
 }
 
-// describe adds to an error about differing tables: switches that hold their former tables have
+// describe adds to an error about differing tables: switches that hold the tables from before have
 // taken nothing.
-func describe(err error, before *lft.Tables) error {
+func describe(err error, before *lft.Tables, back bool) error {
 	e, ok := errors.AsType[*differError](err)
 	switch {
 	case !ok:
 		return fmt.Errorf("read tables back: %w", err)
+	case before != nil && len(differences(e.held, before)) == 0 && back:
+		return fmt.Errorf("OpenSM has not loaded them, the switches still hold those that evbench installed: %w", e)
 	case before != nil && len(differences(e.held, before)) == 0:
 		return fmt.Errorf("OpenSM has not loaded the tables, the switches hold their former ones: %w", e)
 	}

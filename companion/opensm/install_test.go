@@ -8,16 +8,21 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"evbench/companion"
 	"evbench/internal/expect"
 	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/topology/netfile"
 )
 
 // A fake is a subnet manager within the test: it takes the signal, loads the file
@@ -330,6 +335,12 @@ func TestInstallChecksFirst(t *testing.T) {
 		{"as they are: sh: exit status 3: sorry", func(f *fake, _ *Routes) { f.ReadBack = Command("sh", "-c", "echo sorry >&2; exit 3") }},
 		{"as they are: yes prints more than ", func(f *fake, _ *Routes) { f.ReadBack = Command("yes") }},
 		{"restart it with", func(_ *fake, r *Routes) { r.kept = false }},
+		{"the network has no LIDs: read it again", func(_ *fake, r *Routes) {
+			r.kept = false
+			var text bytes.Buffer
+			_ = netfile.WriteIB(&text, r.Net)
+			r.before, _ = netfile.ReadIB(bytes.NewReader(regexp.MustCompile(`lid \d+`).ReplaceAll(text.Bytes(), []byte("lid 0"))))
+		}},
 		{"missing entry", func(_ *fake, r *Routes) { r.Tables.Row(0)[4] = 255 }},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -344,6 +355,84 @@ func TestInstallChecksFirst(t *testing.T) {
 				t.Errorf("%v is left, %v", left, err)
 			}
 		})
+	}
+}
+
+// TestUndoSays what the switches hold where the former tables do not come back: not those.
+func TestUndoSays(t *testing.T) {
+	first, second := twoPlans(t)
+	f := serve(t, first, loads, func(*fake) string { return "" })
+	i := f.Installation(true)
+	expect.Must(t, expect.Err(i.Install(t.Context(), second)))
+	f.Wait = time.Millisecond
+	err := i.Undo(t.Context())
+	expect.Error(t, err, "THE FORMER TABLES ARE NOT RESTORED (evbench routes undo "+f.Dir+"): ", "the switches still hold those that evbench installed")
+	expect.True(t, !strings.Contains(err.Error(), "their former ones"), "%v", err)
+	f.mu.Lock()
+	f.answer = []func(*fake) string{loads}
+	f.mu.Unlock()
+	f.Wait = 0
+	expect.Must(t, i.Undo(t.Context()))
+}
+
+// others returns the tables of a dump but for the first switch.
+func others(dump []byte) []byte {
+	_, rest, _ := bytes.Cut(dump, []byte("dumped\n"))
+	return rest
+}
+
+// TestUndoWithoutASwitch: a switch that died meanwhile is no obstacle, because OpenSM gives it its table when it
+// is back; one that never takes its table is given up.
+func TestUndoWithoutASwitch(t *testing.T) {
+	first, second := twoPlans(t)
+	f := serve(t, first, loads)
+	i := f.Installation(true)
+	expect.Must(t, expect.Err(i.Install(t.Context(), second)))
+	whole := f.ReadBack
+	f.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
+		text, err := whole(ctx, most)
+		return others(text), err
+	}
+	expect.Must(t, i.Undo(t.Context()))
+
+	f.ReadBack = whole
+	expect.Must(t, expect.Err(i.Install(t.Context(), second)))
+	held := expect.Value(whole(t.Context(), 0))(t)
+	stuck := bytes.TrimSuffix(held, others(held))
+	f.ReadBack = func(ctx context.Context, most int) ([]byte, error) {
+		text, err := whole(ctx, most)
+		return append(bytes.Clone(stuck), others(text)...), err
+	}
+	f.Wait = time.Second
+	expect.Error(t, i.Undo(t.Context()), "not all switches have taken their tables: s1_0: ")
+	expect.Must(t, i.Close())
+	_, _, err := companion.Undo(t.Context(), f.Dir, func(x companion.Former) (companion.Switches, companion.Tables, error) {
+		tables, err := Former(x.Files, "s1_0")
+		return &f.Manager, tables, err
+	})
+	expect.Must(t, err)
+}
+
+// TestInstallUnwritable: a file that cannot be replaced, here because it is a mount, is an error before or after
+// others are written; then the former ones are there, and nothing is said of former tables that are lost.
+func TestInstallUnwritable(t *testing.T) {
+	if !expect.OwnMounts(t) {
+		return
+	}
+	for _, name := range []string{LFTsFile, ConfFile} {
+		first, second := twoPlans(t)
+		f := serve(t, first, loads)
+		expect.Must(t, put(f.Dir, expect.Value(first.texts(f.Dir))(t)))
+		mount := filepath.Join(f.Dir, name)
+		expect.Must(t, unix.Mount(mount, mount, "", unix.MS_BIND, ""))
+		_, err := f.Install(t.Context(), second)
+		expect.Error(t, err, name, "device or resource busy", "the former tables are back, read back and compared")
+		for _, file := range expect.Value(first.texts(f.Dir))(t) {
+			expect.Equal(t, expect.Value(os.ReadFile(filepath.Join(f.Dir, file.Name)))(t), file.Text, "%s with a mount on %s", file.Name, name)
+		}
+		_, err = os.Stat(filepath.Join(f.Dir, companion.FormerFile))
+		expect.Is(t, err, os.ErrNotExist)
+		expect.Must(t, errors.Join(f.Close(), unix.Unmount(mount, 0)))
 	}
 }
 

@@ -300,7 +300,7 @@ func TestFiles(t *testing.T) {
 	p := build(t, tree, plan.Options{Schedule: "fors"})
 	r := compute(t, p, networkOf(t, tree, 1), 1)
 	dir := t.TempDir()
-	expect.Must(t, expect.Err(Files{dir}.Put(t.Context(), r)))
+	expect.Must(t, expect.Err(Files{Dir: dir}.Put(t.Context(), r)))
 	text := func(name string) string {
 		b := expect.Value(os.ReadFile(filepath.Join(dir, name)))(t)
 		return string(b)

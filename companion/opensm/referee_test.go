@@ -32,7 +32,7 @@ type referee struct {
 func judge(t testing.TB, r *Routes, n *network.Network, args ...string) *referee {
 	t.Helper()
 	f := &referee{o: Manager{Dir: t.TempDir(), Wait: ibtest.Limit}}
-	expect.Must(t, expect.Err(Files{f.o.Dir}.Put(t.Context(), r)))
+	expect.Must(t, expect.Err(Files{Dir: f.o.Dir}.Put(t.Context(), r)))
 	live, err := ibtest.Start(t.Context(), n, "file,no_fallback", nil,
 		append([]string{"-U", filepath.Join(f.o.Dir, LFTsFile)}, args...)...)
 	expect.Must(t, err)

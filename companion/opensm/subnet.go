@@ -97,6 +97,8 @@ func (s *Subnet) Now(ctx context.Context) (*topology.Tree, error) {
 }
 
 func (s *Subnet) discover(ctx context.Context) ([]failover.LinkEvent, error) {
+	ctx, cancel := s.o.Manager.limit(ctx)
+	defer cancel()
 	began := time.Now()
 	text, err := s.o.Discover(ctx, atomicfile.MaxList)
 	if err != nil {
@@ -223,9 +225,7 @@ const again = time.Second
 // probe discovers the network, sends the changes and returns what is left to do.
 func (s *Subnet) probe(ctx context.Context, events chan<- failover.LinkEvent) look {
 	began := time.Now()
-	limited, cancel := s.o.Manager.limit(ctx)
-	defer cancel()
-	found, err := s.discover(limited)
+	found, err := s.discover(ctx)
 	if err == nil {
 		err = send(ctx, events, found)
 	}

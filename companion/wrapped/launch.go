@@ -120,31 +120,28 @@ func (l *Launcher) Check(ctx context.Context) error {
 	if len(l.Command) == 0 {
 		return errors.New("give the program to run, for example: -- mpirun -n 16 ./program")
 	}
-	var out proc.Tail
-	err := l.version(ctx, &out)
+	answer, err := proc.Call{Limit: asking, Most: 1 << 20}.Answer(ctx, l.Command[0], "--version")
+	out := string(answer)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("no %s here: the mpirun of Open MPI or MPICH is needed (Debian: openmpi-bin, mpich)", l.Command[0])
-	case strings.Contains(out.String(), "Open MPI") || strings.Contains(out.String(), "OpenRTE"):
+	case strings.Contains(out, "Open MPI") || strings.Contains(out, "OpenRTE"):
 		return nil
-	case strings.Contains(out.String(), "HYDRA"): // of MPICH; Intel MPI's and MVAPICH's have the same options
+	case strings.Contains(out, "HYDRA"): // of MPICH; Intel MPI's and MVAPICH's have the same options
 		l.hydra = true
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s --version: %w", l.Command[0], err)
+		return fmt.Errorf("--version of %w", err)
 	}
-	first, _, _ := strings.Cut(out.String(), "\n")
+	first, _, _ := strings.Cut(out, "\n")
 	return fmt.Errorf("%s is not the mpirun of Open MPI or MPICH (--version: %.60q); other launchers can have ranks load the library: "+
 		"EVBENCH_PLAN=FILE of -o, LD_PRELOAD=%s compiled by the mpicc of their MPI", l.Command[0], first, libraryName)
 }
 
-func (l *Launcher) version(ctx context.Context, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, l.Command[0], "--version")
-	cmd.Stdout, cmd.Stderr = out, out
-	return cmd.Run()
-}
+// asking is how long a question to mpirun may take.
+const asking = 2 * time.Minute
 
 const maxMap = 64 << 20
 
@@ -157,6 +154,8 @@ func (l *Launcher) Map(ctx context.Context) (string, error) {
 	if l.hydra {
 		return "", fmt.Errorf("%s is MPICH's and does not say which hosts it would take: --hosts FILE, and a library that is there", l.Command[0])
 	}
+	ctx, over := context.WithTimeoutCause(ctx, asking, fmt.Errorf("%s --display-map: not within %s", l.Command[0], asking))
+	defer over()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	out := proc.Buffer{Most: maxMap, Over: func(err error) { end(fmt.Errorf("%s %w", l.Command[0], err)) }}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"evbench/internal/proc"
 )
@@ -27,6 +28,9 @@ const libraryName = "libevbench.so"
 
 // flags are the same in scripts/build.
 var flags = []string{"-O2", "-fPIC", "-shared", "-pthread"}
+
+// compiling is how long that may take.
+const compiling = 5 * time.Minute
 
 // Build compiles the library in a directory with the command mpicc, and returns its file.
 func Build(ctx context.Context, mpicc, dir string) (string, error) {
@@ -50,17 +54,14 @@ func Build(ctx context.Context, mpicc, dir string) (string, error) {
 		}
 	}
 	args = append(args, "-ldl") // separate in older C libraries
-	var said proc.Tail
-	cmd := exec.CommandContext(ctx, mpicc, args...)
-	cmd.Stdout, cmd.Stderr = &said, &said
-	err = cmd.Run()
+	_, err = proc.Call{Limit: compiling, Most: 1 << 20}.Answer(ctx, mpicc, args...)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
 		return "", fmt.Errorf("libevbench is not built and cannot be: no %s (Debian: libopenmpi-dev or libmpich-dev, gcc)", mpicc)
 	case err != nil:
-		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev or libmpich-dev, gcc): %w\n%s", mpicc, err, said.String())
+		return "", fmt.Errorf("%s does not build libevbench (Debian: libopenmpi-dev or libmpich-dev, gcc): %w", mpicc, err)
 	}
 	return out, nil
 }

@@ -229,7 +229,9 @@ func (s *Session) kernel(o Options, t *lft.Tables) (func(context.Context) error,
 		return nil, fmt.Errorf("--routes kernel: %w", err)
 	}
 	if s.puts == nil {
-		s.puts = &companion.Installation{Switches: linux.NewShell(o.Shell, b), Kind: linux.Kind, Dir: o.Load.Dir}
+		shell := linux.NewShell(o.Shell, b)
+		shell.Limit = o.Load.Wait
+		s.puts = &companion.Installation{Switches: shell, Kind: linux.Kind, Dir: o.Load.Dir}
 	}
 	return func(ctx context.Context) error {
 		if err := s.puts.Own(); err != nil {

@@ -68,7 +68,7 @@ func (s *SSH) ask(ctx context.Context, step string, asks []Ask, which []int, rep
 func (s *SSH) probe(ctx context.Context, a Ask) Report {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(answerTimeout, func() { cancel(context.DeadlineExceeded) })
+	late := time.AfterFunc(s.answer, func() { cancel(context.DeadlineExceeded) })
 	defer late.Stop()
 	r := Report{Host: a.Host, FreeKiB: -1}
 	cmd := s.command(ctx, a.Host, s.at.probe(a.Args))
@@ -77,7 +77,7 @@ func (s *SSH) probe(ctx context.Context, a Ask) Report {
 		r.Err = err.Error()
 		return r
 	}
-	talk := &conversation{ask: stdin, heard: func() { late.Reset(answerTimeout) }}
+	talk := &conversation{ask: stdin, heard: func() { late.Reset(s.answer) }}
 	cmd.Stdout = talk
 	if err := cmd.Run(); err != nil {
 		r.Err = why(ctx, a.Host, cmd, err)

@@ -37,6 +37,7 @@ type SSH struct {
 
 	binary []byte
 	at     remote
+	answer time.Duration // answerTimeout, less in tests
 }
 
 // NewSSH returns a client that copies this binary into a directory of each host.
@@ -46,7 +47,7 @@ func NewSSH(binary []byte, dir string) (*SSH, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(binary)
-	return &SSH{binary: binary, at: remote{dir: dir, sum: hex.EncodeToString(sum[:])}}, nil
+	return &SSH{binary: binary, at: remote{dir: dir, sum: hex.EncodeToString(sum[:])}, answer: answerTimeout}, nil
 }
 
 // options are given to every ssh: they disable questions to a person, and settings of the user that
@@ -70,14 +71,18 @@ func (s *SSH) options() []string {
 }
 
 // command is a script on a host. It has a process group of its own, since a Ctrl-C at the terminal
-// is for this process, which ends all scripts in order.
+// is for this process, which ends all scripts in order. When ctx ends the group is killed: ssh may
+// have a command of its own for the connection.
 func (s *SSH) command(ctx context.Context, host, script string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "ssh", append(s.options(), "--", host, inShell(script))...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = endTimeout
 	cmd.Stderr = &proc.Tail{}
 	return cmd
 }
+
+func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // why says why a command on a host failed, without the host's name, so that hosts with the same
 // failure are listed together.

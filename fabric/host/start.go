@@ -3,12 +3,14 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"evbench/internal/proc"
 )
@@ -106,15 +108,23 @@ func (f *fleet) failures(what string) error {
 	return &BadHosts{What: what, Total: f.total, Problems: slices.Clone(f.problems)}
 }
 
-// start starts one worker, and reports whether it runs. Its later output is recorded when it ends.
+// start starts one worker, and reports whether it runs. Its later output is recorded when it ends. A
+// host that does not answer in time is given up.
 func (f *fleet) start(s *SSH, w Worker, token string) bool {
-	cmd := s.command(f.ctx, w.Host, s.at.worker(w.Args))
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	defer time.AfterFunc(s.answer, func() { cancel(context.DeadlineExceeded) }).Stop()
+	cmd := s.command(ctx, w.Host, s.at.worker(w.Args))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		f.note(w, err.Error())
 		return false
 	}
-	cmd.Cancel = func() error { _ = stdin.Close(); return nil } // tells the worker to end; after WaitDelay ssh is killed
+	cmd.Cancel = func() error { // tells the worker to end; after WaitDelay ssh is killed
+		if silent(ctx) {
+			return killGroup(cmd)
+		}
+		return stdin.Close()
+	}
 	first := &firstLine{seen: make(chan struct{})}
 	cmd.Stdout = first
 	if err := cmd.Start(); err != nil {
@@ -126,10 +136,12 @@ func (f *fleet) start(s *SSH, w Worker, token string) bool {
 	ended := make(chan struct{})
 	f.running.Go(func() {
 		defer close(ended)
-		f.end(w, cmd)
+		f.end(ctx, w, cmd)
 	})
 	return first.await(ended)
 }
+
+func silent(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.DeadlineExceeded) }
 
 // lostControl is in the message of a worker that has lost the controller: a consequence of the end,
 // not its cause.
@@ -137,11 +149,14 @@ const lostControl = "control connection"
 
 // end waits for a worker, and records why it failed, unless it was told to end and reports only
 // that.
-func (f *fleet) end(w Worker, cmd *exec.Cmd) {
+func (f *fleet) end(ctx context.Context, w Worker, cmd *exec.Cmd) {
 	err := cmd.Wait()
+	_ = killGroup(cmd) // a command of ssh for the connection, if ssh was killed
 	told := f.ctx.Err() != nil
 	switch {
 	case cmd.ProcessState.Success():
+	case silent(ctx) && !told:
+		f.note(w, why(ctx, w.Host, cmd, err))
 	case told && cmd.ProcessState.ExitCode() < 0:
 		f.note(w, w.Name+": did not end when it was told to, and ssh was killed")
 	case cmd.Stderr.(*proc.Tail).String() == "":

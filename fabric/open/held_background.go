@@ -2,6 +2,7 @@ package open
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ type EndError struct {
 func (e *EndError) Error() string { return e.said }
 
 // Background starts this program again with arguments by which it calls KeepLab, in a session of
-// its own, and copies its output until its lab is up.
-func Background(out io.Writer, args ...string) error {
+// its own, and copies its output until its lab is up. If ctx ends before, it is told to end.
+func Background(ctx context.Context, out io.Writer, args ...string) error {
 	holder := exec.Command("/proc/self/exe", args...)
 	holder.Args[0] = os.Args[0]
 	holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -38,6 +39,7 @@ func Background(out io.Writer, args ...string) error {
 	if err := holder.Start(); err != nil {
 		return err
 	}
+	defer context.AfterFunc(ctx, func() { _ = holder.Process.Signal(syscall.SIGTERM) })()
 	lines := bufio.NewScanner(printed)
 	for lines.Scan() {
 		fmt.Fprintln(out, lines.Text())

@@ -35,6 +35,7 @@ type routedFabric struct {
 	puts    *companion.Installation // nil: tables are installed from outside, and holds checks them
 	subnet  *opensm.Subnet          // reports links; nil: the fabric does
 	injects bool                    // it can change links; otherwise dead links of a plan are dead already, or tables avoid them
+	say     func(string)
 	pipes   chan os.Signal
 }
 
@@ -43,13 +44,14 @@ func installs(s *scenario.Scenario) bool {
 }
 
 // Routed opens a fabric and, if the scenario says how, installs the routes of each case in it. An
-// obstacle to any of the plans, by case, ends the run before anything is started.
-func Routed(open Opener, plans iter.Seq2[string, *plan.Plan]) Opener {
+// obstacle to any of the plans, by case, ends the run before anything is started. say tells what is
+// odd about a switch, from several goroutines.
+func Routed(open Opener, plans iter.Seq2[string, *plan.Plan], say func(string)) Opener {
 	return func(ctx context.Context, s *scenario.Scenario) (fabric.Fabric, error) {
 		if !installs(s) {
 			return open(ctx, s)
 		}
-		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", pipes: make(chan os.Signal, 1)}
+		f := &routedFabric{kind: s.Fabric.Routes.Kind, injects: s.Inject.Kind != "", say: say, pipes: make(chan os.Signal, 1)}
 		reach := f.opensm
 		if s.Fabric.Routes.Shell != "" {
 			reach = f.kernel
@@ -85,6 +87,7 @@ func (f *routedFabric) kernel(s *scenario.Scenario) error {
 		return err
 	}
 	switches := linux.NewShell(strings.Fields(x.Shell), b)
+	switches.Limit, switches.Say = x.Timeout, f.say
 	f.holds = switches.Holds
 	if x.Kind != scenario.RoutesLoaded {
 		f.puts = &companion.Installation{Switches: switches, Kind: linux.Kind, Dir: x.Dir, Lends: true}

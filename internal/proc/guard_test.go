@@ -2,10 +2,12 @@ package proc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -123,6 +125,41 @@ func TestOutput(t *testing.T) {
 	if _, err := Output(exec.Command("no-such-program"), 8); !errors.Is(err, exec.ErrNotFound) || !strings.HasPrefix(err.Error(), "no-such-program: ") {
 		t.Error(err)
 	}
+}
+
+// An answer has a limit, and the end of ctx is one: all that the command has started ends with it, which
+// the end of a pipe shows that they hold.
+func TestAnswer(t *testing.T) {
+	told := errors.New("told to")
+	for name, c := range map[string]struct {
+		limit time.Duration
+		want  string
+	}{"limit": {time.Millisecond, "sh: not within 1ms"}, "told": {time.Hour, "told to"}, "no limit": {0, "told to"}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		pipe := filepath.Join(t.TempDir(), "pipe")
+		expect.Must(t, syscall.Mkfifo(pipe, 0o600))
+		in := expect.Value(os.OpenFile(pipe, os.O_RDWR, 0))(t)
+		go func() {
+			_, _ = in.Read(make([]byte, 3)) // the command has begun, or is killed before
+			cancel(told)
+		}()
+		if name == "limit" {
+			cancel = func(error) {}
+		}
+		_, err := Call{Limit: c.limit, Most: 8}.Answer(ctx, "sh", "-c", "exec 3>'"+pipe+"'; sleep 1000 & echo up >&3; sleep 1000")
+		expect.True(t, err != nil && err.Error() == c.want, "%s: %v", name, err)
+		reader := expect.Value(os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+		_ = in.Close()
+		expect.Must(t, reader.SetReadDeadline(time.Now().Add(time.Minute)))
+		expect.Must(t, expect.Err(io.ReadAll(reader)), "%s: something still has the pipe", name)
+		reader.Close()
+	}
+	out, err := Call{Limit: time.Hour, Most: 8, In: "in"}.Answer(t.Context(), "sh", "-c", "cat; sleep 1000 & exit 0")
+	expect.True(t, err == nil && string(out) == "in", "%q, %v", out, err)
+	_, err = Call{Most: 8}.Answer(t.Context(), "sh", "-c", "echo sorry >&2; exit 3")
+	expect.Error(t, err, "sh: exit status 3: sorry")
+	_, err = Call{Most: 8}.Answer(t.Context(), "no-such-program")
+	expect.Is(t, err, exec.ErrNotFound)
 }
 
 // A Tail has the end of what is written, at once or in parts, by one or several.

@@ -2,10 +2,15 @@ package proc
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Output runs a command to its end and returns its output, like exec.Cmd.Output. It kills a command
@@ -29,6 +34,48 @@ func Output(cmd *exec.Cmd, most int) ([]byte, error) {
 		err = fmt.Errorf("%s: %w", cmd.Args[0], err)
 	}
 	return out.text.Bytes(), err
+}
+
+// A Call is a command whose answer is needed.
+type Call struct {
+	Limit time.Duration // how long it may take; 0: until ctx ends
+	Most  int           // bytes of output
+	In    string        // standard input
+}
+
+// drainAfter is how long to wait for output after the end of a command that has left child processes
+// with the same standard output.
+const drainAfter = time.Second
+
+// Answer runs a command to its end, and returns its output as Output does. The command leads a
+// process group: a Ctrl-C at the terminal is for this program. At its end, at the limit and when ctx
+// ends the whole group is killed; the error is then the limit, or the cause of ctx. The command also
+// dies with this program.
+func (c Call) Answer(ctx context.Context, name string, args ...string) ([]byte, error) {
+	limited := ctx
+	if c.Limit > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, c.Limit, fmt.Errorf("%s: not within %s", name, c.Limit))
+		defer cancel()
+	}
+	cmd := exec.CommandContext(limited, name, args...)
+	cmd.Stdin, cmd.WaitDelay = strings.NewReader(c.In), drainAfter
+	cmd.SysProcAttr = Group(syscall.SIGKILL)
+	cmd.Cancel = func() error { kill(cmd); return nil }
+	// It would die with the thread that starts it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	out, err := Output(cmd, c.Most)
+	if cmd.Process != nil {
+		kill(cmd) // what it has left
+	}
+	switch {
+	case limited.Err() != nil && err != nil:
+		return nil, context.Cause(limited)
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil
+	}
+	return out, err
 }
 
 func kill(cmd *exec.Cmd) {

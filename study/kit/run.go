@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
@@ -49,12 +50,8 @@ func (s Step) stderr() string { return s.Name + ".stderr" }
 
 func (s Step) run(ctx context.Context, dir string) (Done, error) {
 	d := Done{Step: s.Name}
-	program, err := "/proc/self/exe", error(nil)
 	if s.Args[0] != "evbench" {
-		if program, err = exec.LookPath(s.Args[0]); err != nil {
-			d.Absent = true
-			return d, nil
-		}
+		return s.ask(ctx, dir)
 	}
 	if s.Name == "baseline" { // remove what a killed run has left
 		if err := os.RemoveAll(filepath.Join(dir, RunDir)); err != nil {
@@ -62,9 +59,9 @@ func (s Step) run(ctx context.Context, dir string) (Done, error) {
 		}
 	}
 	var out, said bytes.Buffer
-	cmd := proc.Command(ctx, os.TempDir(), program, s.Args[1:]...)
+	cmd := proc.Command(ctx, os.TempDir(), "/proc/self/exe", s.Args[1:]...)
 	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = s.Args[0], dir, &out, &said
-	err = cmd.Run()
+	err := cmd.Run()
 	if ctx.Err() != nil {
 		return d, context.Cause(ctx)
 	}
@@ -75,10 +72,33 @@ func (s Step) run(ctx context.Context, dir string) (Done, error) {
 		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
 		d.Said = strings.Join(lines[max(0, len(lines)-5):], "; ")
 	}
-	return d, atomicfile.WriteAll(
-		atomicfile.File{Name: filepath.Join(dir, s.Out), Write: plain(out.String())},
-		atomicfile.File{Name: filepath.Join(dir, s.stderr()), Write: plain(said.String())},
+	return d, s.keep(dir, out.String(), said.String())
+}
+
+func (s Step) keep(dir, out, said string) error {
+	return atomicfile.WriteAll(
+		atomicfile.File{Name: filepath.Join(dir, s.Out), Write: plain(out)},
+		atomicfile.File{Name: filepath.Join(dir, s.stderr()), Write: plain(said)},
 	)
+}
+
+// asking is how long a program of others may take.
+const asking = 10 * time.Minute
+
+// ask runs a program of others, if it is there.
+func (s Step) ask(ctx context.Context, dir string) (Done, error) {
+	d := Done{Step: s.Name}
+	out, err := proc.Call{Limit: asking, Most: atomicfile.MaxList}.Answer(ctx, s.Args[0], s.Args[1:]...)
+	switch {
+	case ctx.Err() != nil:
+		return d, context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		d.Absent = true
+		return d, nil
+	case err != nil:
+		d.Code, d.Said = 1, err.Error()
+	}
+	return d, s.keep(dir, string(out), d.Said)
 }
 
 // plain returns a function that writes a text unchanged.
