@@ -4,12 +4,12 @@ usage='usage: scripts/run-mpirun.sh [--hosts FILE|LIST] SCENARIO [OPTION of evbe
   --hosts      a file as HOSTFILE names it, or a list of hosts with a rank each, "node[001-016],node020"
 environment:
   HOSTFILE     file of hosts, "node001 slots=2" a line; none: those of the PBS or Slurm job, else this machine
-  NETWORK      network that MPI and its daemons use, as 10.1.0.0/16 (default: as Open MPI likes; on this machine alone: lo)
+  NETWORK      network that MPI and its daemons use, as 10.1.0.0/16 (default: all; on this machine alone: lo)
   MPIRUN       mpirun and its options (default: mpirun), such as MPIRUN="mpirun --map-by node --mca pml ucx"
   EVBENCH      evbench, in the same place on all hosts (default: bin/evbench beside this script, or that of PATH)
   EVBENCH_TOKEN  secret of the ranks where they talk TCP (default: drawn for this run)
 As root, mpirun wants OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.
-The exit code is that of evbench run.'
+The exit code is that of evbench run; after Ctrl-C Open MPI 5 makes it 1, though the results are complete.'
 set -euo pipefail
 
 # expand prints the names of a list, one a line: node[001-003] is node001, node002 and node003.
@@ -47,8 +47,7 @@ fi
 ranks=$("$EVBENCH" validate --ranks "$1")
 export EVBENCH_TOKEN=${EVBENCH_TOKEN:-$(head -c 24 /dev/urandom | base64)}
 
-# After Ctrl-C the controller has a moment to write what was measured.
-options=(-n "$ranks" -x EVBENCH_TOKEN --mca odls_base_sigkill_timeout 3)
+options=(-n "$ranks" -x EVBENCH_TOKEN)
 if [ -n "$list" ]; then
 	options+=(--host "$(expand "$list" | sed 's/$/:1/' | paste -sd,)")
 elif [ -n "${HOSTFILE:=${PBS_NODEFILE:-}}" ]; then
@@ -57,8 +56,7 @@ elif [ -z "${SLURM_JOB_ID:-}" ]; then
 	options+=(--oversubscribe)
 	NETWORK=${NETWORK:-lo}
 fi
-if [ -n "${NETWORK:-}" ]; then
-	options+=(--mca oob_tcp_if_include "$NETWORK" --mca btl_tcp_if_include "$NETWORK")
-fi
 read -ra mpirun <<<"${MPIRUN:-mpirun}"
-exec "${mpirun[@]}" "${options[@]}" "$EVBENCH" run "$@"
+named=$("$EVBENCH" mpi options ${NETWORK:+--network "$NETWORK"} -- "${mpirun[@]}")
+mapfile -t named <<<"$named"
+exec "${mpirun[@]}" "${options[@]}" "${named[@]}" "$EVBENCH" run "$@"

@@ -186,7 +186,7 @@ func TestHosts(t *testing.T) {
 		expect.Must(t, os.WriteFile(name, []byte(text), 0o700))
 		return name
 	}
-	evbench := write("evbench", "#!/bin/sh\n[ \"$1\" = validate ] && { echo 5; exit; }\ncat \"$2\"\n")
+	evbench := write("evbench", "#!/bin/sh\ncase $1 in validate) echo 5 ;; mpi) ;; *) cat \"$2\" ;; esac\n")
 	scenario, file := write("s.yaml", "topology: FT(2;2,2)\n"), write("hosts", "n1\nn2 # two\n")
 	for _, c := range []struct{ script, hosts, want string }{
 		{"run-mpirun.sh", "n[08-10],m[1,3]x", " --host n08:1,n09:1,n10:1,m1x:1,m3x:1 "},
@@ -228,14 +228,15 @@ func TestRatios(t *testing.T) {
 // mpirun gets the nodes of a PBS job, unless a file of hosts or a list is given.
 func TestRunMPIRunPlaces(t *testing.T) {
 	dir := t.TempDir()
-	evbench := executable(t, dir, "evbench", "echo 9\n")
+	evbench := executable(t, dir, "evbench", `[ "$1" = mpi ] && shift 2 && printf 'for\n%s\n' "$*" && exit; echo 9`+"\n")
 	mpirun := executable(t, dir, "mpirun", "printf '%s ' \"$@\"\n")
 	for _, tt := range []struct{ vars, args, want string }{
-		{"PBS_NODEFILE=nodes", "s.yaml", "--hostfile nodes " + evbench + " run s.yaml"},
-		{"PBS_NODEFILE=nodes HOSTFILE=hosts", "s.yaml", "--hostfile hosts " + evbench},
-		{"PBS_NODEFILE=nodes", "--hosts node[1-2],a s.yaml", "--host node1:1,node2:1,a:1 " + evbench},
-		{"SLURM_JOB_ID=7", "s.yaml", "odls_base_sigkill_timeout 3 " + evbench},
-		{"PBS_NODEFILE=", "s.yaml", "--oversubscribe --mca oob_tcp_if_include lo"},
+		{"PBS_NODEFILE=nodes", "s.yaml", "--hostfile nodes for -- " + mpirun + " " + evbench + " run s.yaml"},
+		{"PBS_NODEFILE=nodes HOSTFILE=hosts", "s.yaml", "--hostfile hosts for -- " + mpirun + " " + evbench},
+		{"PBS_NODEFILE=nodes", "--hosts node[1-2],a s.yaml", "--host node1:1,node2:1,a:1 for -- "},
+		{"SLURM_JOB_ID=7", "s.yaml", "-x EVBENCH_TOKEN for -- "},
+		{"PBS_NODEFILE=", "s.yaml", "--oversubscribe for --network lo -- "},
+		{"NETWORK=10.1.0.0/16", "--hosts a s.yaml", "--host a:1 for --network 10.1.0.0/16 -- "},
 	} {
 		said, code := script(t, append(strings.Fields(tt.vars), "EVBENCH="+evbench, "MPIRUN="+mpirun), "./run-mpirun.sh", strings.Fields(tt.args)...)
 		expect.True(t, code == 0 && strings.HasPrefix(said, "-n 9 -x EVBENCH_TOKEN ") && strings.Contains(said, tt.want), "%s %s: %d: %s", tt.vars, tt.args, code, said)

@@ -65,7 +65,7 @@ var actions = map[string]cli.ActionFunc{
 	"failures stats": computing(statsAction), "failures replay": computing(replayAction), "failures restore": restoreAction,
 
 	"lab doctor": doctorAction, "lab up": labUpAction, "lab exec": labExecAction, "lab down": labDownAction,
-	"mpi wrap": mpiWrapAction, "host": hostAction, "controller": controllerAction, "worker": workerAction,
+	"mpi wrap": mpiWrapAction, "mpi options": mpiOptionsAction, "host": hostAction, "controller": controllerAction, "worker": workerAction,
 
 	"reproduce": interruptible(swept(reproduceAction)), "completion": computing(completionAction), "man": computing(manAction), "version": versionAction,
 }

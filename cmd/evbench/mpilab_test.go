@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,7 +54,7 @@ func TestMPIRunLab(t *testing.T) {
 	}
 	p := beginCommand(t, dir, exec.Command(script, "-n", "2", "sh", "-c", "echo $OMPI_FILE_LOCATION >&2"))
 	code, said := p.end()
-	expect.True(t, code == exitDone && strings.Contains(said, "/ompi.server1.") && !strings.Contains(said, dir+"/ompi."),
+	expect.True(t, code == exitDone && regexp.MustCompile(`/(ompi|prte\w*)\.server1\.`).MatchString(said) && !regexp.MustCompile(dir+`/(ompi|prte)`).MatchString(said),
 		"ended with %d, session directories have the names of servers only: %s", code, said)
 	if code, _, said := output(t, dir, "lab", "exec", "server0", "orted -mca ess env"); code != exitUsage || !strings.Contains(said, "scripts/lab-mpirun") {
 		t.Errorf("a command for a shell ended with %d: %s", code, said)
@@ -155,10 +156,10 @@ func TestMPILabFiles(t *testing.T) {
 	name := func(pid int) string { return filepath.Join(temp, fmt.Sprintf("lab-mpirun.%d.abcdef", pid)) }
 	left, others := name(ended.Process.Pid), name(os.Getpid())
 	expect.Must(t, errors.Join(os.MkdirAll(filepath.Join(left, "ompi.server0.0"), 0o700), os.Mkdir(others, 0o700)))
-	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.*`, temp)
+	cmd := exec.Command(script, "-n", "4", "sh", "-c", `ls -d "$0"/*/ompi.* "$0"/ompi.* "$0"/*/prte* "$0"/prte*`, temp)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "XDG_RUNTIME_DIR="+dir)
 	out, err := cmd.Output() // of ls, which misses some
-	expect.True(t, strings.Contains(string(out), "/ompi.server3.") && !strings.Contains(string(out), temp+"/ompi."), "%v, %s", err, out)
+	expect.True(t, regexp.MustCompile(`/(ompi|prte\w*)\.server3\.`).Match(out) && !regexp.MustCompile(temp+"/(ompi|prte)").Match(out), "%v, %s", err, out)
 	now, err := filepath.Glob(filepath.Join(temp, "*"))
 	expect.True(t, err == nil && slices.Equal(now, []string{others}), "left: %v, %v", now, err)
 }

@@ -190,3 +190,15 @@ func parseCPUs(list string) ([]int, error) {
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }
+
+// Networks are the IPv4 networks of interfaces that are up, other than loopback, each once.
+func (f Facts) Networks() (out []netip.Prefix) {
+	for _, i := range f.Interfaces {
+		for _, a := range i.Addrs {
+			if n := a.Masked(); i.Up && a.Addr().Is4() && !a.Addr().IsLoopback() && !a.Addr().IsLinkLocalUnicast() && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}

@@ -213,3 +213,16 @@ func TestFits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Networks that hosts may share: each once, without loopback, addresses of the link alone, and interfaces that are down.
+func TestNetworks(t *testing.T) {
+	p := netip.MustParsePrefix
+	f := Facts{Interfaces: []Interface{
+		{Name: "lo", Up: true, Addrs: []netip.Prefix{p("127.0.0.1/8"), p("::1/128")}},
+		{Name: "eth0", Up: true, Addrs: []netip.Prefix{p("10.1.0.7/16"), p("169.254.1.1/16"), p("fd00::7/64")}},
+		{Name: "eth1", Up: true, Addrs: []netip.Prefix{p("10.1.0.8/16")}},
+		{Name: "eth2", Addrs: []netip.Prefix{p("10.3.0.7/16")}},
+		{Name: "ib0", Up: true, Addrs: []netip.Prefix{p("10.2.0.7/24")}},
+	}}
+	expect.Equal(t, fmt.Sprint(f.Networks()), "[10.1.0.0/16 10.2.0.0/24]", "networks")
+}

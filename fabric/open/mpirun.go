@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/topology"
 	"evbench/transport/mpi"
 	"evbench/worker"
 )
@@ -59,7 +61,11 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := r.command(ctx, j, dir)
+	var cmd *exec.Cmd
+	launcher, err := mpi.FindLauncher(ctx, "mpirun")
+	if err == nil {
+		cmd, err = r.command(ctx, launcher, j, dir)
+	}
 	if err == nil {
 		err = r.f.lab.StartCommand(r.f.lab.Server(0), cmd)
 	}
@@ -70,27 +76,26 @@ func (r ranks) Launch(ctx context.Context, j fabric.Job) (wait func() error, err
 	return func() error { return errors.Join(said(), os.RemoveAll(dir)) }, nil
 }
 
-func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd, error) {
-	token, agent, program := filepath.Join(dir, "token"), filepath.Join(dir, "agent"), filepath.Join(dir, "evbench")
+func (r ranks) command(ctx context.Context, launcher mpi.Launcher, j fabric.Job, dir string) (*exec.Cmd, error) {
+	token, agent, start, program := filepath.Join(dir, "token"), filepath.Join(dir, "agent"), filepath.Join(dir, "start"), filepath.Join(dir, "evbench")
 	self, err := os.Executable()
-	err = errors.Join(err, os.Symlink(self, program), os.WriteFile(token, []byte(j.Token+"\n"), 0o600),
+	err = errors.Join(err, os.Symlink(self, program), os.WriteFile(token, []byte(j.Token+"\n"), 0o600), os.WriteFile(start, []byte(starter(j.Tree)), 0o700),
 		os.WriteFile(filepath.Join(dir, "hosts"), []byte(r.hosts()), 0o600), os.WriteFile(agent, []byte(r.agent(dir)), 0o700))
 	if err != nil {
 		return nil, err
 	}
-	network := r.f.lab.Addresses().Path(companion.Single).String()
-	args := []string{j.Tree.ServerName(0), "exec", "mpirun", "--mca", "orte_tmpdir_base", dir, "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent,
-		"--mca", "oob_tcp_if_include", network, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", network}
+	servers := make([]string, j.Tree.Servers())
+	for rank := range servers {
+		servers[rank] = j.Tree.ServerName(rank) + ":1"
+	}
+	args := slices.Concat([]string{j.Tree.ServerName(0), "exec", "mpirun"},
+		launcher.Options(mpi.Needs{Network: r.f.lab.Addresses().Path(companion.Single).String(), Agent: agent, Scratch: dir}),
+		[]string{"--mca", "btl", "self,tcp"})
 	if os.Getenv("OMPI_MCA_btl_tcp_eager_limit") == "" {
 		args = append(args, mpi.Eager(mpi.EagerLimit)...)
 	}
-	for rank := range j.Tree.Servers() {
-		if rank > 0 {
-			args = append(args, ":")
-		}
-		args = append(args, "-n", "1", "--host", j.Tree.ServerName(rank), program, "worker", "--controller", j.Controller, "--token-file", token,
-			"--transport", r.over, "--id", strconv.Itoa(j.Tree.Position(rank)))
-	}
+	args = append(args, "-n", strconv.Itoa(len(servers)), "--host", strings.Join(servers, ","),
+		start, program, "worker", "--controller", j.Controller, "--token-file", token, "--transport", r.over)
 	cmd := exec.CommandContext(ctx, agent, args...)
 	// Open MPI takes each node for a machine of its own, on which all processes are root.
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PMIX_MCA_gds=hash")
@@ -101,6 +106,20 @@ func (r ranks) command(ctx context.Context, j fabric.Job, dir string) (*exec.Cmd
 	cmd.SysProcAttr = proc.Group(syscall.SIGKILL)
 	cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
 	return cmd, nil
+}
+
+// starter is a script that runs a worker's command with the server's position, which it knows from
+// its rank: Open MPI 5 does not put several programs on the hosts that each of them names.
+func starter(t *topology.Tree) string {
+	var positions strings.Builder
+	for rank := range t.Servers() {
+		fmt.Fprintf(&positions, " %d", t.Position(rank))
+	}
+	return "#!/bin/sh\nleft=$OMPI_COMM_WORLD_RANK\nfor id in" + positions.String() + `; do
+	[ "$left" -gt 0 ] || exec "$@" --id "$id"
+	left=$((left - 1))
+done
+`
 }
 
 // hosts is the /etc/hosts of all nodes: names need no server.

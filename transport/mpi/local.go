@@ -4,11 +4,10 @@ import "strconv"
 
 // Local returns the command that starts n ranks of a program on this machine, with the launcher of
 // this binary's MPI. Ranks may outnumber cores: under Open MPI, waiting ranks then yield the
-// processor; otherwise they slow down working ones. Root may run them. Connections stay on the
-// loopback interface.
+// processor; otherwise they slow down working ones. Root may run them. Messages stay on the loopback
+// interface. The options are those that all versions of Open MPI know.
 func Local(n int, program ...string) []string {
-	launcher := []string{"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-		"--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"}
+	launcher := []string{"mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "btl_tcp_if_include", "lo"}
 	if Family == MPICH {
 		launcher = []string{"mpiexec.hydra", "-iface", "lo", "-env", "UCX_NET_DEVICES", "lo"}
 	}
