@@ -17,6 +17,9 @@ const (
 	// slack is the share of the busiest link that a link may carry beyond the plan:
 	// acknowledgements and the barrier.
 	slack = 0.01
+	// reply is the most bytes of a packet without payload, on average: an acknowledgement, or a header
+	// by which MPI announces or confirms a message. Measured: 76 to 90 bytes.
+	reply = 128
 	// segment is the most bytes of a retransmission. mostAgain is the largest share of the busiest
 	// link for all of them: more would hide a wrong path.
 	segment, mostAgain = 9000, 0.15
@@ -91,9 +94,13 @@ func (v *verdict) links(links []LinkCount, retransmits uint64) {
 		}
 	}
 	again := min(segment*float64(retransmits), mostAgain*most)
+	back := map[string][]LinkCount{}
+	for _, l := range links {
+		back[l.Link] = append(back[l.Link], l)
+	}
 	var off []LinkCount
 	for _, l := range links {
-		if l.Planned && offPlan(l) > max(maxOffPlan*float64(l.PlannedBytes), slack*most)+again {
+		if l.Planned && offPlan(l) > max(maxOffPlan*float64(l.PlannedBytes), slack*most)+again+replies(l, back[l.Link]) {
 			off = append(off, l)
 		}
 	}
@@ -106,6 +113,18 @@ func (v *verdict) links(links []LinkCount, retransmits uint64) {
 		v.wrong("link %s %s carried %s, the plan puts %s there%s", l.Link, l.Direction,
 			megabytes(l.Bytes), megabytes(l.PlannedBytes), percent(l))
 	}
+}
+
+// replies is what a direction of a link may carry in answer to the payload of the other one, of
+// which it carries little or none itself, as where some servers only read: at most one packet
+// without payload for each packet of that.
+func replies(l LinkCount, both []LinkCount) float64 {
+	for _, o := range both {
+		if o.Direction != l.Direction && o.PlannedBytes > l.PlannedBytes {
+			return reply * float64(min(l.Packets, o.Packets)) * (1 - float64(l.PlannedBytes)/float64(o.PlannedBytes))
+		}
+	}
+	return 0
 }
 
 func offPlan(l LinkCount) float64 { return math.Abs(float64(l.Bytes) - float64(l.PlannedBytes)) }

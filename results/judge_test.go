@@ -127,6 +127,22 @@ func TestJudge(t *testing.T) {
 			reasons: []string{"link leaf1-spine1 up carried 2.00 MB, the plan puts 0.00 MB there"},
 		},
 		{
+			// From a run over MPI in which leaf0 only read: 6 % of the payload goes back as acknowledgements and headers.
+			name: "answers to payload on a link that carries none",
+			change: func(c *judged) {
+				c.e.Links = append(c.e.Links[:1:1], results.LinkCount{Link: c.e.Links[0].Link, Direction: "down", Bytes: 6_000_000, Packets: 68_000, Planned: true})
+				c.e.Links[0].Packets = 69_000
+			},
+		},
+		{
+			name: "payload on a link that should carry answers only",
+			change: func(c *judged) {
+				c.e.Links = append(c.e.Links[:1:1], results.LinkCount{Link: c.e.Links[0].Link, Direction: "down", Bytes: 6_000_000, Packets: 4_000, Planned: true})
+				c.e.Links[0].Packets = 69_000
+			},
+			reasons: []string{"link leaf0-spine1 down carried 6.00 MB, the plan puts 0.00 MB there"},
+		},
+		{
 			name: "many links off, the worst first",
 			change: func(c *judged) {
 				c.e.Links = nil
