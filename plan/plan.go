@@ -191,6 +191,9 @@ func (p *Plan) count() {
 	}
 }
 
+// FewPaths reports whether fors made paths least.
+func (p *Plan) FewPaths() bool { return p.Objective == scheduler.FewestPaths }
+
 // ScheduleName returns the schedule's name, or "none".
 func (p *Plan) ScheduleName() string {
 	if p.Schedule == nil {

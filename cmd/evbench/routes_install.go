@@ -95,9 +95,10 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	if err != nil {
 		return err
 	}
-	routes, err := opensm.Compute(p, n, opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity"), Renumber: c.Bool("renumber") || c.String("topology") == ""})
+	o := opensm.Options{LMC: c.Int("lmc"), ByPath: c.Bool("lid-per-path"), Capacity: c.Int("capacity"), Renumber: c.Bool("renumber") || c.String("topology") == ""}
+	routes, err := opensm.Compute(p, n, o)
 	if _, renumbers := errors.AsType[*opensm.RenumberError](err); renumbers {
-		return usagef("--renumber: %w", err)
+		return usagef("--renumber: %w%s", err, ways(p, n, o))
 	}
 	if _, refused := errors.AsType[*opensm.RefusedError](err); refused {
 		return &exitError{exitFailed, err}
@@ -119,6 +120,24 @@ func installOpenSM(c *cli.Context, p *plan.Plan, r *installReport) error {
 	r.Files = 4
 	_, err = i.Install(c.Context, routes)
 	return errors.Join(err, i.Close())
+}
+
+// ways says what each way costs to install a plan for which hosts would need new LIDs.
+func ways(p *plan.Plan, n *network.Network, o opensm.Options) string {
+	percent := func(p *plan.Plan) float64 { return 100 * p.Cost(plan.Equal, 0).Synchronised() }
+	if p.Schedule == nil || p.FewPaths() || o.ByPath {
+		return ""
+	}
+	out := fmt.Sprintf("\n  --renumber: new LIDs, LMC %d; %.1f %% of the link rate", max(o.LMC, p.Paths.LMC), percent(p))
+	few, err := plan.Build(p.Tree, plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, DropUnreachable: true, Seed: 1})
+	if err != nil {
+		return out
+	}
+	lids := "the LIDs that there are"
+	if _, err := opensm.Compute(few, n, o); err != nil {
+		lids = fmt.Sprintf("LMC %d, which needs --renumber, too", max(o.LMC, few.Paths.LMC))
+	}
+	return out + fmt.Sprintf("\n  evbench plan --objective paths: %s; %.1f %%", lids, percent(few))
 }
 
 func installNetwork(c *cli.Context, p *plan.Plan) (*network.Network, error) {

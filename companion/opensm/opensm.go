@@ -50,11 +50,15 @@ type Options struct {
 type RenumberError struct {
 	need, have int
 	cables     bool // the plan has one path from a leaf to a server, but several cables
+	few        bool // the plan's objective is paths
 }
 
 func (e *RenumberError) Error() string {
 	if e.need > e.have {
 		other := "; or plan with --objective paths"
+		if e.few {
+			other = ""
+		}
 		if e.cables {
 			other = "; the paths to a host come down by several cables of a spine, which have a LID each"
 		}
@@ -134,7 +138,7 @@ func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 		return nil, err
 	}
 	if !r.kept && !o.Renumber && n.MaxLID() > 0 {
-		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC), p.Tree.Cables() > 1 && p.Paths.Most <= 1}))
+		return nil, cmp.Or(mixed(n), error(&RenumberError{r.lmc, int(n.Info(0).LMC), p.Tree.Cables() > 1 && p.Paths.Most <= 1, p.FewPaths()}))
 	}
 	r.Net = r.Net.Without(places.Cables(p.Tree.Dead()), nil)
 	r.lmc = int(r.Net.Info(0).LMC)
