@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"net/netip"
@@ -56,12 +57,24 @@ func (t *top) topology(text string) (topology.Options, error) {
 	if _, err := os.Stat(text); err != nil || t.files == nil || t.files.Tree == nil {
 		return topology.Parse(text)
 	}
+	if err := ordinary(text); err != nil {
+		return topology.Options{}, err
+	}
 	tree, err := t.files.Tree(text)
 	if err != nil {
 		return topology.Options{}, err
 	}
 	t.found = tree
 	return tree.Options(), nil
+}
+
+// ordinary returns an error unless a file can be read to its end without waiting: a pipe may have
+// no writer, and a device no end.
+func ordinary(name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: is no regular file", name)
+	}
+	return nil
 }
 
 // topFields are the fields of a scenario. docs/reference/scenario.md has defaults and more.

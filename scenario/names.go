@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +16,9 @@ import (
 
 // maxName is how long the name of a case may be, in characters.
 const maxName = 80
+
+// maxFileName is the most bytes of the escaped name of a case: the file of its plan has it.
+const maxFileName = 200
 
 // ControlName is the name of the control that bench adds.
 const ControlName = "control"
@@ -41,6 +45,9 @@ func (d *document) nameAll(cases []Case, names []naming) {
 		}
 		writers[name] = at
 		cases[i].Name = unused(taken, strings.Join(append([]string{name}, names[i].labels...), " "))
+		if n := len(url.PathEscape(cases[i].Name)); n > maxFileName {
+			d.Fail(at, "%q: a file is named by it, and takes %d bytes for it, more than %d: a letter that is not of ASCII takes 6 to 12", cases[i].Name, n, maxFileName)
+		}
 	}
 	for i := range cases {
 		if !names[i].written.Given() {
