@@ -36,7 +36,8 @@ const (
 // closingTime is how long a fabric may take to close after an interrupted try.
 const closingTime = 400 * time.Millisecond
 
-// SearchRate finds a link rate that a machine can carry; try tries one, on a fabric of its own.
+// SearchRate finds a link rate that a machine can carry; try tries one, on a fabric of its own. With
+// an error it returns what was tried before.
 func SearchRate(ctx context.Context, s *scenario.Scenario, try func(context.Context, unit.Rate) (results.TriedRate, error)) (FoundRate, error) {
 	start := time.Now()
 	limited, cancel := context.WithTimeout(ctx, RateLimit-closingTime)
@@ -53,7 +54,7 @@ func SearchRate(ctx context.Context, s *scenario.Scenario, try func(context.Cont
 		case ctx.Err() == nil && limited.Err() != nil:
 			return search.Found(), nil // the time was over
 		case err != nil:
-			return FoundRate{}, err
+			return FoundRate{Tried: search.tried}, err
 		}
 		search.Tell(tried, time.Since(begun))
 	}
@@ -161,10 +162,15 @@ func (f FoundRate) String() string {
 	if len(f.Tried) == 0 {
 		return head
 	}
+	return head + " (this machine reached " + f.Reached() + ")"
+}
+
+// Reached says what share of its prediction each try reached; "" without a try.
+func (f FoundRate) Reached() string {
 	of, reached := " of the prediction", make([]string, len(f.Tried))
 	for i, t := range f.Tried {
 		reached[i] = fmt.Sprintf("%.3f%s at %s", t.Share(), of, unit.Rate(t.RateBitPerSec))
 		of = ""
 	}
-	return head + " (this machine reached " + strings.Join(reached, ", ") + ")"
+	return strings.Join(reached, ", ")
 }

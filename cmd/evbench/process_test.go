@@ -15,7 +15,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/bench"
 	"evbench/internal/expect"
+	"evbench/internal/proc"
+	"evbench/results"
 	"evbench/results/store"
 )
 
@@ -246,6 +249,39 @@ func TestInterrupt(t *testing.T) {
 				"an interrupted run is not marked: %+v", r.Summary)
 			onlyThese(t, dir, "lab.yaml", "out")
 		})
+	}
+}
+
+// A run that is interrupted before it has measured anything says so.
+func TestInterruptBeforeMeasuring(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", fmt.Sprintf(hostsScenario, "1h"))
+	write(t, dir, "token", "secret\n")
+	p := begin(t, dir, "controller", "s.yaml", "--listen", "unix:c", "--token-file", "token", "--join-timeout", "1h", "-o", "out") // nobody joins
+	awaitFile(t, filepath.Join(dir, "c"))
+	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
+	code, said := p.end()
+	expect.Equal(t, code, exitInterrupted, "exit code, after:\n%s", said)
+	expect.Contains(t, said, "interrupt: nothing was measured, and out was not written")
+	expect.False(t, exists(t, dir, "out"), "out was written")
+}
+
+// A search for the link rate that fails says what it had tried.
+func TestSearchError(t *testing.T) {
+	tried := []results.TriedRate{{RateBitPerSec: 1e8, Efficiency: 0.9, Predicted: 1}, {RateBitPerSec: 5e7, Efficiency: 0.95, Predicted: 1}}
+	err := searchError(bench.FoundRate{Tried: tried}, proc.Signal{Sig: os.Interrupt})
+	expect.Error(t, err, "search for the link rate, which had reached 0.900 of the prediction at 100Mbit/s, 0.950 at 50Mbit/s: interrupt")
+	expect.Error(t, searchError(bench.FoundRate{}, proc.Signal{Sig: os.Interrupt}), "search for the link rate, whose first try had not ended: interrupt")
+}
+
+// awaitFile returns once a file is there.
+func awaitFile(t *testing.T, name string) {
+	t.Helper()
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		expect.MustTrue(t, t.Context().Err() == nil, "no %s", name)
 	}
 }
 

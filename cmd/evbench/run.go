@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -150,7 +151,7 @@ func measure(c *cli.Context, m measurement) (err error) {
 	defer func() { err = errors.Join(err, endPage(page, dir, err)) }()
 	if m.scenario.Fabric.AutoRate {
 		if m, err = findRate(c, m); err != nil {
-			return err
+			return unmeasured(c, dir, err, "; --rate RATE skips the search")
 		}
 	}
 	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
@@ -158,7 +159,15 @@ func measure(c *cli.Context, m measurement) (err error) {
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)
 	})
-	return verdictOf(run.Summary, c.IsSet("require"), err)
+	return verdictOf(run.Summary, c.IsSet("require"), unmeasured(c, dir, err, ""))
+}
+
+// unmeasured adds to the error of an interrupted run without results that it has none, and a hint.
+func unmeasured(c *cli.Context, dir string, err error, hint string) error {
+	if _, none := os.Stat(dir); err == nil || c.Context.Err() == nil || !errors.Is(none, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: nothing was measured, and %s was not written%s", err, dir, hint)
 }
 
 // measureInto runs the planned cases and writes results to dir. It returns manifest and summary. It
@@ -279,7 +288,7 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 		return tryRate(ctx, c, m, rate)
 	})
 	if err != nil {
-		return m, fmt.Errorf("link rate: %w", err)
+		return m, searchError(found, err)
 	}
 	bar.Line(found.String())
 	if err := m.scenario.SettleRate(found.Rate); err != nil {
@@ -293,6 +302,14 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 	}
 	m.planned, err = proc.Made(c.Context, func() ([]bench.Planned, error) { return bench.Prepare(m.scenario) })
 	return m, err
+}
+
+// searchError says how far a search for the link rate came.
+func searchError(found bench.FoundRate, err error) error {
+	if reached := found.Reached(); reached != "" {
+		return fmt.Errorf("search for the link rate, which had reached %s: %w", reached, err)
+	}
+	return fmt.Errorf("search for the link rate, whose first try had not ended: %w", err)
 }
 
 // tryRate uses a control connection of its own: that of the run is opened later.
