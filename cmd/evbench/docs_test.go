@@ -151,7 +151,7 @@ exit 127`
 	for _, name := range []string{"mpirun", "nohup", "salloc", "sbatch", "srun", "ssh"} {
 		stubs[name] = launcher
 	}
-	stubs["mpirun"] = `[ "$1" != --version ] || exec echo "mpirun (Open MPI) 4.1.4"` + "\n" + launcher
+	stubs["mpirun"] = `[ "$1" != --version ] || { echo "mpirun (Open MPI) 4.1.4"; exit; }` + "\n" + launcher
 	return stubs
 }
 
