@@ -1,16 +1,3 @@
-// Package scheduler decides which server sends to which, in which phase, and, where the schedule
-// chooses paths, through which spine.
-//
-// In one phase a server sends to at most one server and hears from at most one. Over all phases
-// every ordered pair of different servers meets exactly once, or each pair that has a path
-// (Options.DropUnreachable). ByName makes a schedule: LinearShift(Ports), XOR and BandwidthOptimal
-// are formulas; Published prints the algorithms of thesis ch. 6 as they stand, ForsClosed corrects
-// them; FORS computes: balance (fluid, split, repair), phases, lift, and paths*.go for few paths;
-// "repair:" (repairbase*.go) moves messages that cannot be routed into added phases. Pin looks for
-// the paths of a schedule without paths. The files pods*.go serve three levels.
-//
-// Servers are ranks 0..S-1 of a topology.Tree. The only random numbers are those of the seed:
-// equal input, equal schedule, for any number of CPUs.
 package scheduler
 
 import (
