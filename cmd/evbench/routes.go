@@ -48,7 +48,7 @@ func openRoutes(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(os.Stdin), nil
 	}
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	return f, usage(err)
 }
 
@@ -271,7 +271,7 @@ func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 	case list != "":
 		return jobWeights(list, n)
 	}
-	f, err := os.Open(file)
+	f, err := atomicfile.Open(file)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -101,7 +101,7 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 
 // taken uses a plan as it is, after checking that it is one.
 func taken(file string, s *Session, r *Report) error {
-	f, err := os.Open(file)
+	f, err := atomicfile.Open(file)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
 	{"internal/yamldoc", "internal/show", true},
-	{"internal/sweep", "internal/answer internal/parallel internal/proc internal/yamldoc", false},
+	{"internal/sweep", "internal/answer internal/atomicfile internal/parallel internal/proc internal/yamldoc", false},
 	{"internal/rules", "", true},
 	{"internal/cmdline", "internal/proc internal/rules internal/show internal/unit", false},
 	{"internal/expect", "", false},
@@ -86,7 +86,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
+	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -100,7 +100,7 @@ var layers = []layer{
 	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
-	{"companion/inject", "companion/opensm internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi site/engines", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
