@@ -65,6 +65,18 @@ func TestMPIRunLab(t *testing.T) {
 	}
 }
 
+// TestMPILabNoRoute: where a route of the lab leads nowhere, a run over MPI ends by its timeout, and
+// names who is missing. MPI itself would wait without end.
+func TestMPILabNoRoute(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "s.yaml", strings.NewReplacer(", control: \"unix:c\"", "", "timeout: 30s", "timeout: 2s").Replace(fmt.Sprintf(startedScenario, "300ms")))
+	script := mpiLab(t, dir)
+	code, out, said := output(t, dir, "lab", "exec", "leaf1", "ip", "route", "replace", "blackhole", "10.200.0.2")
+	expect.MustTrue(t, code == exitDone, "ended with %d: %s%s", code, out, said)
+	code, said = beginCommand(t, dir, exec.Command(script, "s.yaml", "--transport", "mpi", "--rounds", "1", "-o", "out")).end()
+	expect.True(t, code == exitFailed && regexp.MustCompile(`evbench: for 2s server[123] has had no message over MPI from server[123]`).MatchString(said), "ended with %d: %s", code, said)
+}
+
 // A program of others follows the plan for the servers of a lab, whose names are those of the
 // network, and receives what it should.
 func TestMPIWrapLab(t *testing.T) {

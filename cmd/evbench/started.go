@@ -22,6 +22,7 @@ import (
 	"evbench/internal/trust"
 	"evbench/scenario"
 	"evbench/topology/netfile"
+	"evbench/transport/mpi"
 )
 
 // tokenVariable is the environment variable with the secret of a run whose ranks are started
@@ -135,7 +136,8 @@ func quietly(at open.Place, err error, printer int) error {
 	}
 	_, file := errors.AsType[*fs.PathError](err)
 	_, here := errors.AsType[*host.MemoryError](err)
-	if err == nil || at.By == "" || at.Rank == printer || (file || here) && at.Local == 0 {
+	_, absent := errors.AsType[*mpi.AbsentError](err) // others may wait without end
+	if err == nil || at.By == "" || at.Rank == printer || absent || (file || here) && at.Local == 0 {
 		return err
 	}
 	return &exitError{code: exitDone}

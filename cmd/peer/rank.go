@@ -120,7 +120,7 @@ func connect(ctx context.Context, l *tcp.Listener, o order, addrs []string) (*pl
 
 // mpiRank is a rank started by mpirun. An error ends all ranks.
 func mpiRank(ctx context.Context, o order, stdout io.Writer) error {
-	w, err := mpi.Start()
+	w, err := mpi.Start(0)
 	if err != nil {
 		return err
 	}

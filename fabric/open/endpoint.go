@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"evbench/barrier"
 	"evbench/controller/wire"
@@ -24,7 +25,7 @@ import (
 var openers = map[string]struct {
 	missing error // why this binary lacks it
 	listen  func(Process) (port, error)
-	start   func(Place) (world, error)
+	start   func(Place, time.Duration) (world, error)
 }{
 	transport.TCP:  {listen: listenTCP},
 	transport.MPI:  {missing: mpi.Missing, start: startMPI},
@@ -221,12 +222,12 @@ func needs(c wire.Configure) []tcp.Path {
 
 type mpiWorld struct{ *mpi.World }
 
-func startMPI(at Place) (world, error) {
+func startMPI(at Place, limit time.Duration) (world, error) {
 	// Many ranks that start Open MPI under MPICH's launcher can fail in it.
 	if mpi.Family == mpi.OpenMPI && at.By == "PMI_RANK" && at.Size > 1 && os.Getenv("HYDI_CONTROL_FD") != "" {
 		return nil, otherLauncher(mpi.Family, at)
 	}
-	w, err := mpi.Start()
+	w, err := mpi.Start(limit)
 	return mpiWorld{w}, err
 }
 

@@ -166,7 +166,7 @@ func (p Process) joinAsRank(ctx context.Context) error {
 	if err != nil {
 		return proc.Usage(err)
 	}
-	w, err := openers[p.Transport].start(at)
+	w, err := openers[p.Transport].start(at, p.Wait)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/transport"
+	"evbench/transport/mpi"
 )
 
 const controlPort = "7777"
@@ -113,7 +114,14 @@ func (r *Rank) Enter() error {
 	if !r.over.Launched {
 		return nil
 	}
-	w, err := openers[r.over.Name].start(r.Place)
+	w, err := openers[r.over.Name].start(r.Place, r.s.Timeout)
+	if absent, ok := errors.AsType[*mpi.AbsentError](err); ok {
+		absent.Self = r.nameOf(r.Place.Rank)
+		for _, rank := range absent.Ranks {
+			absent.Names = append(absent.Names, r.nameOf(rank))
+		}
+		return absent
+	}
 	if err != nil {
 		return err
 	}
@@ -141,11 +149,20 @@ func otherLauncher(library string, at Place) error {
 
 func (r *Rank) Controls() bool { return r.Place.Rank == r.controller }
 
-func (r *Rank) server() int {
-	if r.Place.Rank > r.controller {
-		return r.Place.Rank - 1
+func (r *Rank) server() int { return r.serverOf(r.Place.Rank) }
+
+func (r *Rank) serverOf(rank int) int {
+	if rank > r.controller {
+		return rank - 1
 	}
-	return r.Place.Rank
+	return rank
+}
+
+func (r *Rank) nameOf(rank int) string {
+	if rank == r.controller {
+		return "the controller"
+	}
+	return r.s.Tree.ServerName(r.serverOf(rank))
 }
 
 // Leave leaves the world that Enter joined. If this rank aborts, all ranks end with its exit code:

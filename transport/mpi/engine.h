@@ -133,6 +133,7 @@ typedef struct {
 } evb_ep;
 
 int evb_threads(void);
+int evb_meet(int rank, int size, int ms, char *heard, int *all);
 evb_world *evb_world_open(int rank, int size, int *rc);
 void evb_text(int code, char *text, int size);
 int evb_pump(evb_world *w);

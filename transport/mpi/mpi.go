@@ -13,6 +13,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 )
 
 // Families of MPI.
@@ -23,6 +25,23 @@ const (
 
 // ErrNotBuilt says that this binary has no MPI, and how to get one that has it.
 var ErrNotBuilt = errors.New("this evbench was built without MPI; with the packages gcc and libopenmpi-dev or libmpich-dev installed, make build includes it (go build -tags mpi)")
+
+// An AbsentError is that of Start where no word comes from some ranks: a route leads nowhere, or they
+// have ended.
+type AbsentError struct {
+	Ranks []int
+	Names []string // of the ranks, if known
+	Self  string   // of this one
+	Limit time.Duration
+}
+
+func (e *AbsentError) Error() string {
+	from, self := strings.Join(e.Names, ", "), e.Self
+	if from == "" {
+		from, self = "ranks "+strings.Trim(fmt.Sprint(e.Ranks), "[]"), "this rank"
+	}
+	return fmt.Sprintf("for %v %s has had no message over MPI from %s: a route between them leads nowhere, or they do not run", e.Limit, self, from)
+}
 
 // A Group is the ranks of one case.
 type Group struct {

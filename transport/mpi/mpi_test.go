@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if part == "" {
 		os.Exit(m.Run())
 	}
-	w, err := Start()
+	w, err := Start(0)
 	if err == nil {
 		if err = parts[part](w); err == nil {
 			err = w.Close()

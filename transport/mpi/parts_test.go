@@ -261,7 +261,7 @@ func named(w *World) error {
 
 // refusals are calls that make no sense.
 func refusals(w *World) error {
-	if _, err := Start(); err == nil {
+	if _, err := Start(0); err == nil {
 		return errors.New("a second Start gave no error")
 	}
 	if _, err := w.Dial(context.Background(), 2); err == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"time"
 
 	"evbench/transport"
 )
@@ -18,7 +19,7 @@ const Family = ""
 // A World is this process' place among all ranks that were started together.
 type World struct{}
 
-func Start() (*World, error) { return nil, ErrNotBuilt }
+func Start(time.Duration) (*World, error) { return nil, ErrNotBuilt }
 
 func (w *World) Rank() int { return 0 }
 

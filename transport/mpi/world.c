@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // A frame on its way out.
 typedef struct evb_out {
@@ -25,6 +26,37 @@ int evb_threads(void) {
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Query_thread(&level);
 	return level;
+}
+
+// evb_meet has each two ranks hear from each other. All is 0 if for so many ms, unless 0, none has
+// been heard that had not been before; heard says who has. What is under way then stays so.
+int evb_meet(int rank, int size, int ms, char *heard, int *all) {
+	MPI_Request *reqs = malloc(2 * size * sizeof *reqs);
+	double last = MPI_Wtime();
+	int rc = reqs == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+	for (int i = 0; i < size && rc == MPI_SUCCESS; i++) {
+		if ((rc = MPI_Irecv(NULL, 0, MPI_BYTE, i, 1, MPI_COMM_WORLD, &reqs[i])) == MPI_SUCCESS) {
+			rc = MPI_Isend(NULL, 0, MPI_BYTE, i, 1, MPI_COMM_WORLD, &reqs[size + i]);
+		}
+	}
+	for (*all = 0; rc == MPI_SUCCESS && !*all && (ms == 0 || MPI_Wtime() - last < ms / 1e3);) {
+		*all = 1;
+		for (int i = 0; i < size && rc == MPI_SUCCESS; i++) {
+			int got = 0;
+			if (!heard[i] && (rc = MPI_Testall(1, &reqs[i], &got, MPI_STATUSES_IGNORE)) == MPI_SUCCESS && got) {
+				heard[i] = 1, last = MPI_Wtime();
+			}
+			*all = *all && heard[i];
+		}
+		if (!*all) {
+			usleep(100);
+		}
+	}
+	if (*all) {
+		rc = MPI_Waitall(size, reqs + size, MPI_STATUSES_IGNORE);
+		free(reqs);
+	}
+	return rc;
 }
 
 // evb_world_open is called by all ranks at once, after evb_threads.

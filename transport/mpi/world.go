@@ -68,8 +68,9 @@ var settings = map[string]string{
 	"OMPI_MCA_mpi_yield_when_idle":   "1",
 }
 
-// Start joins the world, once in a process. It returns when all ranks have called it.
-func Start() (*World, error) {
+// Start joins the world, once in a process. It returns when all ranks have called it, or an
+// *AbsentError when for a limit, unless 0, no other rank has been heard for the first time.
+func Start(limit time.Duration) (*World, error) {
 	if started.Swap(true) {
 		return nil, errors.New("mpi: started a second time in this process")
 	}
@@ -79,7 +80,7 @@ func Start() (*World, error) {
 	}
 	w.control.init(w)
 	begun := make(chan error)
-	go w.begin(begun)
+	go w.begin(begun, limit)
 	if err := <-begun; err != nil {
 		return nil, fmt.Errorf("mpi: %w", err)
 	}
@@ -89,7 +90,7 @@ func Start() (*World, error) {
 }
 
 // begin is the thread that begins MPI and, much later, ends it: MPI requires one thread for both.
-func (w *World) begin(begun chan<- error) {
+func (w *World) begin(begun chan<- error, limit time.Duration) {
 	runtime.LockOSThread()
 	defer close(w.ended)
 	for name, value := range settings {
@@ -99,7 +100,7 @@ func (w *World) begin(begun chan<- error) {
 	}
 	empi.LogErrors = false
 	empi.Init()
-	err := w.open()
+	err := w.open(limit)
 	begun <- err
 	if err != nil {
 		return
@@ -109,20 +110,43 @@ func (w *World) begin(begun chan<- error) {
 	finalized.Store(true)
 }
 
-func (w *World) open() error {
+func (w *World) open(limit time.Duration) error {
 	if C.evb_threads() < C.MPI_THREAD_SERIALIZED {
 		return fmt.Errorf("%s does not let several threads of a process call it, not even one at a time", w.Library())
+	}
+	w.rank, w.size = empi.WorldRank(), empi.WorldSize()
+	if err := w.meet(limit); err != nil {
+		return err
 	}
 	if err := sameRelease(); err != nil {
 		return err
 	}
-	w.rank, w.size = empi.WorldRank(), empi.WorldSize()
 	var rc C.int
 	if w.c = C.evb_world_open(C.int(w.rank), C.int(w.size), &rc); w.c == nil {
 		return &callError{Code: int(rc), Text: text(rc)}
 	}
 	w.wanted = (*int32)(unsafe.Pointer(&w.c.wanted))
 	return nil
+}
+
+// meet makes sure that messages come from all ranks: what MPI does together waits without end for
+// one whose route leads nowhere.
+func (w *World) meet(limit time.Duration) error {
+	heard, all := make([]C.char, w.size), C.int(0)
+	rc := C.evb_meet(C.int(w.rank), C.int(w.size), C.int(limit.Milliseconds()), &heard[0], &all)
+	if rc != C.MPI_SUCCESS {
+		return &callError{Code: int(rc), Text: text(rc)}
+	}
+	if all != 0 {
+		return nil
+	}
+	absent := &AbsentError{Limit: limit}
+	for rank, h := range heard {
+		if h == 0 {
+			absent.Ranks = append(absent.Ranks, rank)
+		}
+	}
+	return absent
 }
 
 // release is the version of the messages between ranks.
