@@ -14,6 +14,7 @@ import (
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
+	_ "evbench/site/engines"
 	"evbench/topology"
 	"evbench/transport"
 	"evbench/transport/transporttest"

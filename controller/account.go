@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -28,7 +29,6 @@ func (m *machine) account(now time.Duration, rank int, t wire.Totals, whole bool
 // no counted part.
 type room struct {
 	events   uint64        // exchanges, or events of its own, granted to it
-	others   uint64        // the same for all others
 	granted  uint64        // exchanges, warm-up included
 	peers    float64       // number of other servers
 	fragment float64       // bytes of the largest fragment
@@ -41,7 +41,7 @@ const (
 	clockSlack = time.Second
 )
 
-// room returns the room of one worker by itself: others and granted are left out.
+// room returns the room of one worker by itself: granted is left out.
 func (m *machine) room(now time.Duration, rank int) room {
 	began := m.began
 	if m.counts {
@@ -54,14 +54,11 @@ func (m *machine) room(now time.Duration, rank int) room {
 	}
 }
 
-// roomBeside is room with others and granted. It costs O(workers).
+// roomBeside is room with granted. It costs O(workers).
 func (m *machine) roomBeside(now time.Duration, rank int) room {
 	r := m.room(now, rank)
 	for i := range m.workers {
 		r.granted = max(r.granted, m.mayDo(i))
-		if i != rank {
-			r.others += m.counted(i)
-		}
 	}
 	return r
 }
@@ -95,7 +92,6 @@ func (r room) check(t wire.Totals) error {
 		{t.Took.Events, "durations of events", float64(r.events)},
 		{t.Lost, "lost events", float64(r.granted)},
 		{t.ReceivedBytes, "bytes received", float64(r.events) * r.peers * r.fragment},
-		{t.SentBytes, "bytes sent", max(float64(r.events)*r.peers, float64(r.others)) * r.fragment},
 		{t.Tokens, "tokens sent", mostTokens * float64(r.events) * r.peers},
 		{t.EventBytes, "bytes of events", float64(r.events) * (r.peers + 1) * r.fragment},
 	} {
@@ -175,6 +171,44 @@ func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
 		return fmt.Errorf("reports %d events, and %d exchanges with theirs complete", t.Events, done)
 	}
 	return nil
+}
+
+// sent returns an error if all together say that they have sent more or less than was received, and
+// the rank farthest from its share: of each source as the receivers counted it, else in proportion
+// to the events of others.
+func (m *machine) sent() (culprit int, err error) {
+	var sent, received, events uint64
+	for i := range m.workers {
+		t := m.workers[i].totals
+		if t == nil || t.Lost > 0 {
+			return 0, nil
+		}
+		sent, received, events = sent+t.SentBytes, received+t.ReceivedBytes, events+t.Events
+	}
+	if sent == received {
+		return 0, nil
+	}
+	share, all := make([]float64, len(m.workers)), 0.0
+	for i := range m.workers {
+		t := m.workers[i].totals
+		for src := range t.Sources {
+			share[src] += float64(t.Sources[src].Bytes)
+		}
+		if !m.c.Pairs && m.roles.Reads(i) {
+			share[i] = float64(events - t.Events)
+		}
+	}
+	for _, x := range share {
+		all += x
+	}
+	worst := -1.0
+	for i, x := range share {
+		if d := math.Abs(float64(m.workers[i].totals.SentBytes) - float64(received)*x/max(all, 1)); d > worst {
+			culprit, worst = i, d
+		}
+	}
+	return culprit, fmt.Errorf("reports %d bytes sent, about %.0f were received of it; all: %d and %d",
+		m.workers[culprit].totals.SentBytes, float64(received)*share[culprit]/max(all, 1), sent, received)
 }
 
 // builtNone returns an error if a worker that only reads reports built events.

@@ -441,6 +441,10 @@ func (m *machine) placed(at wire.Position) wire.Position {
 
 func (m *machine) maybeOver(now time.Duration) {
 	if m.all(func(w *worker) bool { return w.lost || w.totals != nil }) {
+		if culprit, err := m.sent(); err != nil && m.state < aborting {
+			m.fail(now, culprit, err) // which comes here again
+			return
+		}
 		m.end(now)
 	}
 }

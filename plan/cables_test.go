@@ -14,6 +14,7 @@ import (
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -71,7 +72,7 @@ func TestCablesRoundTrip(t *testing.T) {
 		tree := topologytest.Cables(t, rng, 5, 5, max(1, 5/2))
 		for _, name := range plan.Routings() {
 			p, err := plan.Build(tree, plan.Options{Schedule: scheduler.NameFORS, Routing: name})
-			if (name == routing.DModK || name == routing.FtreeToOpenSMMinHop) && err != nil {
+			if (name == engines.DModK || name == engines.FtreeToOpenSMMinHop) && err != nil {
 				continue // of whole trees; of those that ftree takes
 			}
 			if err != nil {

@@ -39,7 +39,7 @@ type Plan struct {
 	Bound scheduler.Bound
 
 	// Unreachable are the pairs of leaves without a live path, whose messages are left out: rising,
-	// the smaller leaf first.
+	// the smaller leaf first. Pairs without a message are none of them.
 	Unreachable [][2]int
 
 	// Paths are the paths that the messages need. All 0 under ecmp and spray,
@@ -109,7 +109,7 @@ func (o Options) objective() (scheduler.Objective, error) {
 // schedule does not choose; a phase that cannot be routed is a *scheduler.UnroutableError. Tables
 // that leave out a pair of servers are a *NoRouteError.
 func Build(t *topology.Tree, o Options) (*Plan, error) {
-	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Unreachable()}
+	p := &Plan{Tree: t, Routing: o.Routing, Unreachable: t.Severed()}
 	if err := p.begin(o); err != nil {
 		return nil, err
 	}

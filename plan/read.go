@@ -46,8 +46,11 @@ func isName(s string) bool {
 }
 
 func restore(f *verify.File) (*Plan, error) {
-	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Unreachable()}
+	p := &Plan{Tree: f.Tree, Routing: f.Routing, Bound: boundOf(f), Unreachable: f.Tree.Severed()}
 	stated := slices.SortedFunc(slices.Values(f.Unreachable), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	if all := f.Tree.Unreachable(); slices.Equal(stated, all) {
+		p.Unreachable = all // 0.1.0 stated also those without a message
+	}
 	switch {
 	case f.Schedule == "":
 		return nil, errors.New("no schedule: a plan file names one, for example fors")

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
+	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
 	"evbench/topology/topologytest"
@@ -73,6 +74,11 @@ func TestRolesJudgedRandom(t *testing.T) {
 				continue
 			}
 			v := judged(t, p)
+			expect.True(t, (len(p.Unreachable) > 0) == (v.LeftOut > 0), "%s down %v: %v unreachable, %d messages left out", tree.Notation(), tree.DownNames(), p.Unreachable, v.LeftOut)
+			expect.True(t, p.Paths == (routing.Paths{}) || routing.Paths(*v.Paths) == p.Paths, "%s: paths %+v, judged %+v", tree.Notation(), p.Paths, *v.Paths)
+			of.DropUnreachable = false
+			q, err := plan.Build(tree, of)
+			expect.True(t, (v.LeftOut == 0) == (err == nil) && (err != nil || judged(t, q).LeftOut == 0), "%s: %d messages left out, not dropped: %v", tree.Notation(), v.LeftOut, err)
 			expect.True(t, v.Messages == p.Messages() && v.LeftOut == tree.Messages()-p.Messages(), "%d messages, %d left out of %d", v.Messages, v.LeftOut, tree.Messages())
 			expect.True(t, of.Schedule != "fors" || of.Objective == scheduler.FewestPaths || p.Gap() <= 1, "%s: gap %d", tree.Notation(), p.Gap())
 			expect.True(t, !of.OnePath || p.Paths.Most <= 1, "%s: %+v", tree.Notation(), p.Paths)

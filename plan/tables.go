@@ -45,7 +45,7 @@ func Tables(t *topology.Tree, name string) (*routing.Tables, error) {
 		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, Routings()))
 	}
 	cut := t.Unreachable()
-	tables, err := routing.ForTree(name, t, routing.Options{Partial: len(cut) > 0})
+	tables, err := routing.ForTree(name, t, len(cut) > 0)
 	if err != nil {
 		return nil, err
 	}

@@ -139,32 +139,50 @@ func LMC(t *topology.Tree, set []uint64) (paths, lmc int) {
 }
 
 // hostLIDs are those that a server needs. One suffices where each leaf has one path to it and all that
-// come down from a spine take one cable.
+// come down from a spine take one cable; on three levels, where each leaf of a pod has one and all of
+// the pod through a plane take one top switch.
 type hostLIDs struct {
-	down    []int // by spine: the cable, plus 1; 0: none
-	lmc     int   // where one does not suffice
+	down    []int    // by spine or plane: the cable or top switch, plus 1; 0: none
+	all     []uint64 // on three levels: the paths of the pod
+	lmc     int      // where one does not suffice
 	several bool
+	need    int // of the pods so far
 }
 
 // add takes the paths from one leaf, and returns their number.
 func (h *hostLIDs) add(t *topology.Tree, set []uint64) int {
 	n, lmc := LMC(t, set)
 	h.lmc, h.several = max(h.lmc, lmc), h.several || n > 1
-	if t.Cables() == 1 {
+	if t.Cables() == 1 && t.Levels() == 2 {
 		return n
 	}
 	if h.down == nil {
-		h.down = make([]int, t.Spines())
+		h.down, h.all = make([]int, t.Spines()), make([]uint64, len(set))
 	}
 	for i, w := range set {
-		for ; w != 0; w &= w - 1 {
-			spine, lane := t.SpineTop(64*i + bits.TrailingZeros64(w))
-			_, cable := t.LaneCables(lane)
-			h.several = h.several || h.down[spine] != 0 && h.down[spine] != cable+1
-			h.down[spine] = cable + 1
+		for h.all[i] |= w; w != 0; w &= w - 1 {
+			spine, by := t.SpineTop(64*i + bits.TrailingZeros64(w))
+			if t.Cables() > 1 {
+				_, by = t.LaneCables(by)
+			}
+			h.several = h.several || h.down[spine] != 0 && h.down[spine] != by+1
+			h.down[spine] = by + 1
 		}
 	}
 	return n
+}
+
+// pod ends a pod: all leaves on two levels.
+func (h *hostLIDs) pod(t *topology.Tree) {
+	if t.Levels() == 3 {
+		_, h.lmc = LMC(t, h.all)
+	}
+	if h.several {
+		h.need = max(h.need, h.lmc)
+	}
+	clear(h.down)
+	clear(h.all)
+	h.lmc, h.several = 0, false
 }
 
 // CountPaths counts the paths of a plan. path returns the path of the message from one rank to
@@ -189,11 +207,10 @@ func CountPaths(t *topology.Tree, path func(src, dst int) int) Paths {
 		}
 		for dst := range t.Servers() {
 			p.Most = max(p.Most, lids[dst].add(t, seen[dst*words:(dst+1)*words]))
-		}
-	}
-	for _, l := range lids {
-		if l.several {
-			p.LMC = max(p.LMC, l.lmc)
+			if (leaf+1)%t.PodLeaves() == 0 {
+				lids[dst].pod(t)
+				p.LMC = max(p.LMC, lids[dst].need)
+			}
 		}
 	}
 	p.LIDs = t.Servers()<<p.LMC + t.Switches()

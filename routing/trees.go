@@ -1,3 +1,9 @@
+// Package routing answers: which next hop does each switch of a tree take for each destination, with
+// a given routing engine?
+//
+// It holds the rules that plans use on trees (TreeTables), the tables, and checks of them: reach,
+// loops, dead links, link loads. Other engines register themselves, as drivers do with
+// database/sql: site/engines has those for networks of any shape.
 package routing
 
 import (
@@ -37,7 +43,7 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 //   - ftree puts destination rank d on spine d mod spines, which keeps a linear shift over full
 //     leaves contention-free (d-mod-k, IEEE Micro 2020 §2), and then on top switch ⌊d/spines⌋ mod
 //     tops; broken entries as minhop. Plans take it on whole trees of two levels only, and
-//     OpenSM's engine of the same name (package routing) on others.
+//     OpenSM's engine of the same name (site/engines) on others.
 //   - minhop takes, at each leaf and for destinations on other leaves in order of rank, the spine
 //     with the fewest destinations so far, ties to the lowest. Broken entries are taken out of the
 //     counts, then placed in order of rank among the spines alive at both ends by the same rule.
@@ -54,7 +60,7 @@ func PerPacket(engine string) bool { return engine == Spray || engine == Adaptiv
 // On three levels the spines of a leaf are the switches of its pod, alive for a destination where a
 // live path begins with them. Each of these switches treats destinations in other pods with its top
 // switches as a leaf does with spines; its pod stands for the leaf. These rules are ours: OpenSM's
-// engines are in package routing.
+// engines are in site/engines.
 func TreeTables(t *topology.Tree, engine string) (*Tables, error) {
 	healthy, ok := map[string]func(f fan, choice []int){
 		Ftree: destinationMod, MinHop: roundRobin, Spread: roundRobin, ECMP: nil, Spray: nil, Adaptive: nil,

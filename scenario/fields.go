@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -57,7 +57,7 @@ func (t *top) topology(text string) (topology.Options, error) {
 	if _, err := os.Stat(text); err != nil || t.files == nil || t.files.Tree == nil {
 		return topology.Parse(text)
 	}
-	if err := ordinary(text); err != nil {
+	if err := atomicfile.Regular(text); err != nil {
 		return topology.Options{}, err
 	}
 	tree, err := t.files.Tree(text)
@@ -66,15 +66,6 @@ func (t *top) topology(text string) (topology.Options, error) {
 	}
 	t.found = tree
 	return tree.Options(), nil
-}
-
-// ordinary returns an error unless a file can be read to its end without waiting: a pipe may have
-// no writer, and a device no end.
-func ordinary(name string) error {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: is no regular file", name)
-	}
-	return nil
 }
 
 // topFields are the fields of a scenario. docs/reference/scenario.md has defaults and more.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"evbench/builder"
+	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/internal/yamldoc"
 	"evbench/topology"
@@ -44,7 +44,7 @@ type Files struct {
 
 // ReadFile reads a scenario that is a file itself, and may name others.
 func ReadFile(path string, files Files) (*Scenario, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

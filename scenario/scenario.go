@@ -111,13 +111,8 @@ func schedules() []string {
 	return append(scheduler.Names(),
 		scheduler.RepairPrefix+scheduler.NameLinearShift, scheduler.RepairPrefix+scheduler.NameLinearShiftPorts, scheduler.RepairPrefix+scheduler.NameXOR, scheduler.RepairPrefix+scheduler.NameBandwidthOptimal)
 }
-func Routings() []string {
-	return []string{
-		routing.Ftree, routing.MinHop, routing.Spread, routing.ECMP, routing.Spray, routing.Adaptive, routing.OpenSMMinHop, routing.UpDown, routing.UpDownScatter, routing.DownUp,
-		routing.DModK, routing.DModC, routing.DModCDownCost, routing.SSSP, routing.DFSSSP, routing.QFT, routing.FtreeToOpenSMMinHop, routing.Pinned,
-	}
-}
-func Kinds() []string { return []string{Lab, Emulate, Hosts} }
+func Routings() []string { return append(routing.TreeNames(), routing.Pinned) }
+func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
 
 // A Case is one measurement.
 type Case struct {

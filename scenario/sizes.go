@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evbench/builder"
+	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 )
 
@@ -87,7 +88,7 @@ func (d *document) sizesFile(at field, s *Scenario, x *sizesOf, to *builder.Dist
 
 // table reads a file of sizes, CSV or HDF5, and names it in its errors.
 func (d *document) table(name string, servers int) ([]uint32, error) {
-	if err := ordinary(name); err != nil {
+	if err := atomicfile.Regular(name); err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(name, ".h5") && d.files.HDF5 != nil {

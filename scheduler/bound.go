@@ -52,7 +52,7 @@ func (b Bound) String() string {
 // schedule without the pairs of servers that cannot reach each other.
 func LowerBound(t *topology.Tree, o Options) Bound {
 	f := newFabric(t)
-	if !o.DropUnreachable && t.Connected() != nil || f.check() != nil {
+	if !o.DropUnreachable && t.Exchanges() != nil || f.check() != nil {
 		return f.simpleBound()
 	}
 	f.part()

@@ -68,7 +68,7 @@ func (s *Schedule) dealShift(t *topology.Tree, spines []int) {
 func (s *split) inLanes(bound Bound, o Options) *Schedule {
 	t := s.tree
 	lanes, err := lanesOf(t)
-	if err != nil || len(lanes.Unreachable()) != len(t.Unreachable()) {
+	if err != nil || len(lanes.Severed()) != len(t.Severed()) {
 		return s.schedule(bound, o)
 	}
 	if out, down := s.oneCable(lanes, bound, o); out != nil {

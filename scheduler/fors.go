@@ -96,10 +96,10 @@ func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 // no message.
 func (o Options) connected(t *topology.Tree) error {
 	if !o.DropUnreachable {
-		return t.Connected()
+		return t.Exchanges()
 	}
 	left := t.Messages()
-	for _, p := range t.Unreachable() {
+	for _, p := range t.Severed() {
 		left -= t.MessagesBetween(p[0], p[1])
 	}
 	if left == 0 {

@@ -75,7 +75,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	}
 	if err == nil && o.DropUnreachable {
 		if err = o.connected(t); err == nil {
-			s.drop(t, t.Unreachable())
+			s.drop(t, t.Severed())
 		}
 	}
 	if err != nil {

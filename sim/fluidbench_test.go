@@ -8,6 +8,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
+	_ "evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )

@@ -1,6 +1,9 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // An UnreachableError says that two leaves with servers have no live path to each other.
 type UnreachableError struct {
@@ -32,6 +35,20 @@ func (t *Tree) Unreachable() [][2]int {
 		out = append(out, [2]int{a, b})
 	}
 	return out
+}
+
+// Severed returns the pairs of Unreachable between which there are messages, by the roles of their
+// servers.
+func (t *Tree) Severed() [][2]int {
+	return slices.DeleteFunc(t.Unreachable(), func(p [2]int) bool { return t.MessagesBetween(p[0], p[1]) == 0 })
+}
+
+// Exchanges returns an *UnreachableError for the first pair of Severed, or nil.
+func (t *Tree) Exchanges() error {
+	for _, p := range t.Severed() {
+		return &UnreachableError{p[0], p[1], t.tops > 0}
+	}
+	return nil
 }
 
 // apart yields the pairs of Unreachable. O(leaves²·planes + pods²·planes·tops).

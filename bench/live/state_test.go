@@ -13,6 +13,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
+	_ "evbench/site/engines"
 	"evbench/topology"
 )
 

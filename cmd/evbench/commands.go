@@ -18,6 +18,7 @@ import (
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
 	"evbench/transport"
@@ -31,7 +32,7 @@ func tasks() []cmdline.Task {
 		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
 		Words: map[string]string{
 			"figures": join(compare.Figures), "regressible": strings.Join(plan.Regressible, ","), "formats": join(foreign.Formats()),
-			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(routing.Names()),
+			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(engines.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
@@ -42,7 +43,7 @@ func tasks() []cmdline.Task {
 			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 		},
 		Values: map[string]cmdline.Words{
-			"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": routing.Names, "fabric": scenario.Kinds,
+			"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
 		},
 	}.Tasks()
 }
@@ -83,7 +84,7 @@ func join[S ~string](names []S) string {
 func enginesHelp() string {
 	var b strings.Builder
 	b.WriteString("\nEngines:")
-	for _, e := range routing.All() {
+	for _, e := range engines.All() {
 		fmt.Fprintf(&b, "\n  %-15s %s", e.Name, e.Text)
 	}
 	return b.String()

@@ -8,8 +8,8 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/study/judge"
 	"evbench/topology/netfile"
 )
@@ -85,7 +85,7 @@ func judgeTables(c *cli.Context, in *judge.Input) (*lft.Tables, error) {
 		return readRoutes(file, in.Net)
 	}
 	t, err := proc.Made(c.Context, func() (*lft.Tables, error) {
-		return routing.Compute(engine, in.Net, routing.Options{Roots: in.Roots, Seed: c.Uint64("seed")})
+		return engines.Compute(engine, in.Net, engines.Options{Roots: in.Roots, Seed: c.Uint64("seed")})
 	})
 	return t, usage(err)
 }

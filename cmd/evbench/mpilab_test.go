@@ -136,9 +136,19 @@ func TestMPIKilled(t *testing.T) {
 				launcher = append([]string{filepath.Join(dir, "evbench"), "mpi", "wrap", "--network", "FT(2;2,2)", "--by-rank", "--library", "lib.so", "--"}, launcher...)
 			}
 			p := beginCommand(t, dir, exec.Command(launcher[0], append(launcher[1:], "-n", "4", "sh", "-c", `exec 3>"$0"; echo up >&3; exec sleep 1000`, fifo)...))
-			expect.Must(t, expect.Err(io.ReadFull(in, make([]byte, len("up\n")*4))))
-			expect.Must(t, p.cmd.Process.Kill())
-			p.end()
+			up, ended := make(chan error, 1), make(chan string, 1)
+			go func() { up <- expect.Err(io.ReadFull(in, make([]byte, len("up\n")*4))) }()
+			go func() {
+				_, said := p.end()
+				ended <- said
+			}()
+			select {
+			case err := <-up:
+				expect.Must(t, errors.Join(err, p.cmd.Process.Kill()))
+				<-ended
+			case said := <-ended:
+				t.Fatalf("ended before its ranks were up: %s%s", p.printed.String(), said)
+			}
 			ranks := expect.Value(os.Open(fifo))(t)
 			defer ranks.Close()
 			in.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/fabric/host"
+	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/plan/verify"
@@ -88,7 +89,7 @@ func planFile[P any](name string, read func(io.Reader) (P, error)) (p P, err err
 	if name == "-" {
 		return read(os.Stdin)
 	}
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return p, err
 	}

@@ -15,9 +15,9 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
+	"evbench/site/engines"
 	"evbench/study/jobs"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -48,16 +48,16 @@ func openRoutes(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(os.Stdin), nil
 	}
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	return f, usage(err)
 }
 
 func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 	name := c.String("engine")
 	if name == "" {
-		return nil, usagef("--engine is missing; there are %s", strings.Join(routing.Names(), ", "))
+		return nil, usagef("--engine is missing; there are %s", strings.Join(engines.Names(), ", "))
 	}
-	o := routing.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
+	o := engines.Options{Roots: s.Roots, Seed: c.Uint64("seed"), Lanes: c.Int("lanes"), Partial: c.Bool("partial")}
 	var err error
 	if o.Previous, err = previousRoutes(c, s); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 		return readRoutes(c.String("file"), s.Net)
 	}
 	start := time.Now()
-	t, err := proc.Made(c.Context, func() (*lft.Tables, error) { return routing.Compute(name, s.Net, o) })
+	t, err := proc.Made(c.Context, func() (*lft.Tables, error) { return engines.Compute(name, s.Net, o) })
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -93,7 +93,7 @@ func computeRoutes(c *cli.Context, s *netfile.Source) (*lft.Tables, error) {
 // writeIP writes the tables of a tree as input for "ip -batch", node after node; routes install
 // --target iproute writes a file for each node.
 func writeIP(l *lft.Tables, whole *network.Network, w io.Writer) error {
-	t, err := routing.OfNetwork(l, whole)
+	t, err := engines.OfNetwork(l, whole)
 	if err != nil {
 		return usagef("--format ip: %w", err)
 	}
@@ -258,20 +258,20 @@ func previousNetwork(c *cli.Context, s *netfile.Source) (*network.Network, error
 // given.
 func routesWeights(c *cli.Context, n *network.Network) (*lft.Weights, error) {
 	file, list := c.String("weights"), c.String("jobs")
-	weighted := slices.ContainsFunc(strings.Split(c.String("engine"), ","), func(e string) bool { return strings.TrimSpace(e) == routing.FtreeWeighted })
+	weighted := slices.ContainsFunc(strings.Split(c.String("engine"), ","), func(e string) bool { return strings.TrimSpace(e) == engines.FtreeWeighted })
 	switch {
 	case file == "" && list == "" && weighted:
-		return nil, usagef("engine %s: --weights or --jobs is missing", routing.FtreeWeighted)
+		return nil, usagef("engine %s: --weights or --jobs is missing", engines.FtreeWeighted)
 	case file == "" && list == "":
 		return nil, nil
 	case list == "-":
 		return nil, usagef("--jobs -: give a file")
 	case !weighted && c.Command.Name != "check":
-		return nil, usagef("weights are for the engine %s, and for routes check", routing.FtreeWeighted)
+		return nil, usagef("weights are for the engine %s, and for routes check", engines.FtreeWeighted)
 	case list != "":
 		return jobWeights(list, n)
 	}
-	f, err := os.Open(file)
+	f, err := atomicfile.Open(file)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -200,7 +200,9 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
 		Log: log, Switches: linux.Switches(m.scenario.Tree),
 	}
+	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted}
 	o.Progress = func(e bench.Progress) {
+		others.update(e.Event, manifest)
 		bar.Update(e)
 		if m.tell != nil {
 			m.tell(e)

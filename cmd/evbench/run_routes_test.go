@@ -119,7 +119,7 @@ func TestRunRoutesFaults(t *testing.T) {
 		{[]string{"network=" + r.in("mixed.net")}, exitUsage, "OpenSM gives all hosts the same"},
 		{[]string{"process=1073741823"}, exitUsage, "process 1073741823"},
 		{[]string{"kind=loaded", "dir=", "process=", "sminfo=", "discover="}, exitUsage, `case "dead": `},
-		{[]string{"dump=sh " + r.in("deaf.sh"), "timeout=1s"}, exitFailed, "the former tables are back, read back and compared"},
+		{[]string{"dump=sh " + r.in("deaf.sh"), "timeout=5s"}, exitFailed, "the former tables are back, read back and compared"},
 		{[]string{"kind=kernel"}, exitUsage, "shell"},
 	} {
 		r.scenario("100ms", c.routes...)

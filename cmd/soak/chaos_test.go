@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scenario"
+	_ "evbench/site/engines"
 	"evbench/topology"
 )
 

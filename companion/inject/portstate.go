@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/atomicfile"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -15,6 +16,9 @@ import (
 func portStates(o Options) (recipes, error) {
 	if o.Tree == nil {
 		return nil, errors.New("inject: kind ibportstate needs the topology")
+	}
+	if err := atomicfile.Regular(o.Fabric); err != nil {
+		return nil, fmt.Errorf("inject.fabric: %w", err)
 	}
 	f, err := os.Open(o.Fabric)
 	if err != nil {

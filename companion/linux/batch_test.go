@@ -16,6 +16,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -91,8 +92,8 @@ func TestTablesByWhole(t *testing.T) {
 	whole := expect.Value(network.Parse("PGFT(2;2,3;1,2;1,2)", 0))(t)
 	for down, want := range map[string][]string{"leaf0-spine0/0": {"spine0-1", "spine1-0", "spine1-1"}, "spine0": {"spine1-0", "spine1-1"}} {
 		net := expect.Value(whole.Degrade([]string{down}))(t)
-		tables := expect.Value(routing.OfNetwork(expect.Value(routing.Compute(routing.OpenSMMinHop, net, routing.Options{}))(t), whole))(t)
-		b := expect.Value(OfTables(tables, routing.OpenSMMinHop))(t)
+		tables := expect.Value(engines.OfNetwork(expect.Value(engines.Compute(engines.OpenSMMinHop, net, engines.Options{}))(t), whole))(t)
+		b := expect.Value(OfTables(tables, engines.OpenSMMinHop))(t)
 		var used []string
 		for _, r := range b.routes[0].Routes {
 			for _, p := range r.Via {

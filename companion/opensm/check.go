@@ -90,7 +90,7 @@ func (r *Routes) leftOut() map[[2]network.Node]bool {
 	if r.Plan == nil {
 		return out
 	}
-	for _, u := range r.Plan.Unreachable {
+	for _, u := range r.Plan.Tree.Unreachable() {
 		a, b := r.places.Node(u[0]), r.places.Node(u[1])
 		out[[2]network.Node{a, b}], out[[2]network.Node{b, a}] = true, true
 	}

@@ -33,7 +33,7 @@ type Manager struct {
 	ReadBack Reader
 	// Master returns the master subnet manager, in the form of sminfo; nil: not available.
 	Master Reader
-	// Wait is how long OpenSM may take to load tables. 0 means two minutes.
+	// Wait is how long OpenSM may take to load tables, former ones two minutes at least. 0 means two minutes.
 	Wait time.Duration
 
 	// find replaces Find in tests, where OpenSM is the test itself.
@@ -96,7 +96,11 @@ func (m *Manager) wait() time.Duration {
 }
 
 func (m *Manager) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, m.wait(), fmt.Errorf("not within %s", m.wait()))
+	return within(ctx, m.wait())
+}
+
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
 }
 
 // process finds OpenSM; of several, the one with a port.
@@ -296,9 +300,14 @@ const (
 )
 
 // load notifies OpenSM until the switches hold the tables, its log explains twice why they will
-// not, or another subnet manager is master. An ended one may come back.
+// not, or another subnet manager is master. An ended one may come back. A short Wait does not limit
+// the way back.
 func (m *Manager) load(ctx context.Context, want, before *lft.Tables, back bool) error {
-	ctx, cancel := m.limit(ctx)
+	limit := m.wait()
+	if back {
+		limit = max(limit, defaultWait)
+	}
+	ctx, cancel := within(ctx, limit)
 	defer cancel()
 	log := m.listen()
 	defer log.close()

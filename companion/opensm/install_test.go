@@ -160,6 +160,18 @@ func TestInstallIsUndone(t *testing.T) {
 	}
 }
 
+// A short Wait limits the way there, not the way back.
+func TestShortWait(t *testing.T) {
+	first, second := twoPlans(t)
+	f := serve(t, first, loads)
+	f.Wait = time.Nanosecond
+	expect.Error(t, expect.Err(f.Put(t.Context(), second)), "not within 1ns")
+	_, _, err := f.Restore(t.Context(), first)
+	expect.OK(t, err)
+	held, _ := f.read(t.Context(), 0)
+	expect.True(t, bytes.Equal(held, expect.Value(dump(first.Tables))(t)), "the switches hold others")
+}
+
 // TestInstallTables installs tables that are no plan's, after a plan's, and does not those that
 // lose packets.
 func TestInstallTables(t *testing.T) {

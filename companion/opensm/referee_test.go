@@ -15,9 +15,9 @@ import (
 	"evbench/companion"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -146,7 +146,7 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 			tree := treeOf(t, c.on, c.down...)
 			options := plan.Options{Schedule: c.schedule, Objective: c.objective, Routing: "pinned"}
 			if c.objective == "" {
-				options.Routing = routing.OpenSMMinHop
+				options.Routing = engines.OpenSMMinHop
 			}
 			p := build(t, tree, options)
 			r := compute(t, p, networkOf(t, tree, c.lmc), c.least)

@@ -14,8 +14,8 @@ import (
 	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
 )
@@ -101,7 +101,7 @@ func (s *Session) programs(ctx context.Context, temp string) (err error) {
 
 // taken uses a plan as it is, after checking that it is one.
 func taken(file string, s *Session, r *Report) error {
-	f, err := os.Open(file)
+	f, err := atomicfile.Open(file)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *Session) tables(o Options, j *Job) error {
 	if err != nil || o.Engine == "" {
 		return err
 	}
-	t, err := routing.Compute(o.Engine, o.Source.Net, routing.Options{Roots: o.Source.Roots, Seed: o.Seed})
+	t, err := engines.Compute(o.Engine, o.Source.Net, engines.Options{Roots: o.Source.Roots, Seed: o.Seed})
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Session) install(o Options, r *opensm.Routes) (func(context.Context) er
 }
 
 func (s *Session) kernel(o Options, t *lft.Tables) (func(context.Context) error, error) {
-	tables, err := routing.OfNetwork(t, o.Source.Whole)
+	tables, err := engines.OfNetwork(t, o.Source.Whole)
 	if err != nil {
 		return nil, fmt.Errorf("--routes kernel: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"evbench/fabric/emulate"
 	"evbench/internal/expect"
 	"evbench/plan"
+	_ "evbench/site/engines"
 	"evbench/topology"
 )
 

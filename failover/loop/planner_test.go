@@ -12,6 +12,7 @@ import (
 	"evbench/failover/loop"
 	"evbench/internal/expect"
 	"evbench/plan"
+	_ "evbench/site/engines"
 	"evbench/topology"
 )
 

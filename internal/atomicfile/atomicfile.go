@@ -13,6 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 )
 
 type File struct {
@@ -152,10 +155,38 @@ func bare(err error) error {
 	return err
 }
 
+// Open opens a file to be read: also a pipe, a terminal or /dev/null, but no other device, most of
+// which have no end.
+func Open(name string) (*os.File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if s, ok := info.Sys().(*syscall.Stat_t); err == nil && ok && info.Mode()&fs.ModeDevice != 0 && s.Rdev != devNull && !term.IsTerminal(int(f.Fd())) {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("this is a device, not a file or a pipe")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+var devNull = unix.Mkdev(1, 3)
+
+// Regular returns an error if something other than a file has the name: a pipe may have no writer.
+func Regular(name string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: is no regular file", name)
+	}
+	return nil
+}
+
 // Read returns the text of a file, as converted by Text. More than most bytes are an error, so that
 // an endless device or pipe takes no more memory than that.
 func Read(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -151,6 +152,13 @@ func TestWriteBehindForeignLink(t *testing.T) {
 	}
 }
 
+func two(t *testing.T) (r, w *os.File) {
+	r, w, err := os.Pipe()
+	expect.Must(t, err)
+	t.Cleanup(func() { r.Close() })
+	return r, w
+}
+
 func TestRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
 	expect.Must(t, os.WriteFile(name, []byte("12345"), 0o600))
@@ -161,9 +169,16 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q, %v", b, err)
 		}
 	}
-	if b, err := atomicfile.Read("/dev/zero", 1<<16); err == nil || b != nil {
-		t.Errorf("%d bytes, %v", len(b), err)
+	for _, device := range []string{"/dev/zero", "/dev/urandom"} {
+		_, err := atomicfile.Read(device, 1<<16)
+		expect.Error(t, err, device+": this is a device, not a file or a pipe")
 	}
+	b, err = atomicfile.Read("/dev/null", 1)
+	expect.True(t, err == nil && len(b) == 0, "/dev/null: %q, %v", b, err)
+	r, w := two(t)
+	expect.Must(t, errors.Join(expect.Err(w.WriteString("ab")), w.Close()))
+	b, err = atomicfile.Read(fmt.Sprintf("/dev/fd/%d", r.Fd()), 5)
+	expect.True(t, err == nil && string(b) == "ab", "a pipe: %q, %v", b, err)
 	if _, err := atomicfile.Read(name+"y", 5); !os.IsNotExist(err) {
 		t.Error(err)
 	}

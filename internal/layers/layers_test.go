@@ -42,7 +42,7 @@ var layers = []layer{
 	{"internal/atomicfile", "internal/trust", false},
 	{"internal/proc", "", false},
 	{"internal/yamldoc", "internal/show", true},
-	{"internal/sweep", "internal/answer internal/parallel internal/proc internal/yamldoc", false},
+	{"internal/sweep", "internal/answer internal/atomicfile internal/parallel internal/proc internal/yamldoc", false},
 	{"internal/rules", "", true},
 	{"internal/cmdline", "internal/proc internal/rules internal/show internal/unit", false},
 	{"internal/expect", "", false},
@@ -59,7 +59,8 @@ var layers = []layer{
 	{"routing/lft", "topology/network internal/answer internal/parallel internal/show", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
 	{"routing/closed", "topology/network routing/lft internal/parallel", true},
-	{"routing", "internal/show routing/closed routing/lft routing/opensm topology topology/network", true},
+	{"routing", "internal/show topology", true},
+	{"site/engines", "internal/show routing routing/closed routing/lft routing/opensm topology topology/network", true},
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
@@ -85,7 +86,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
+	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
 
 	{"fabric", "failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -99,8 +100,8 @@ var layers = []layer{
 	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
-	{"companion/inject", "companion/opensm internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
-	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi", false},
+	{"companion/inject", "companion/opensm internal/atomicfile internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
+	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi site/engines", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
 
@@ -115,12 +116,12 @@ var layers = []layer{
 	{"study/policy", "failover internal/heap internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network", true},
+	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
 
 	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
-	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network", true},
+	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},
 	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results sim topology", false},
 }
 
@@ -137,7 +138,7 @@ type goPackage struct {
 
 // rooms are the top folders, lowest first: a package imports none of a room above its own, but
 // companion may import fabric/lab, whose kernels it puts routes into.
-var rooms = strings.Fields("internal topology scheduler routing plan builder barrier transport results report failover controller worker scenario sim companion fabric study bench")
+var rooms = strings.Fields("internal topology scheduler routing site plan builder barrier transport results report failover controller worker scenario sim companion fabric study bench")
 
 // TestRooms holds the table of layers against the order of rooms.
 func TestRooms(t *testing.T) {

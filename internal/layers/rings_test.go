@@ -31,10 +31,6 @@ var against = []string{
 	"bench/live -> sim",
 	"plan -> scheduler/sizes",
 	"results/store -> results/hdf5",
-	"routing -> routing/closed",
-	"routing -> routing/lft",
-	"routing -> routing/opensm",
-	"routing -> topology/network",
 }
 
 // TestRings holds the code against the rings of rings.txt.

@@ -85,7 +85,7 @@ func read(r io.Reader, head func(*Header) error, take func(item int, value []byt
 	seen, damaged := map[int]bool{}, 0
 	at := int64(0)
 	for number := 1; ; number++ {
-		l, err := in.ReadBytes('\n')
+		l, err := nextLine(in)
 		if len(l) == 0 && err == io.EOF {
 			return good, nil
 		}
@@ -116,6 +116,19 @@ func read(r io.Reader, head func(*Header) error, take func(item int, value []byt
 		}
 		good = at
 	}
+}
+
+const maxLine = 64 << 20 // bytes
+
+func nextLine(in *bufio.Reader) (l []byte, err error) {
+	for err = bufio.ErrBufferFull; err == bufio.ErrBufferFull; {
+		var part []byte
+		part, err = in.ReadSlice('\n')
+		if l = append(l, part...); len(l) > maxLine {
+			return l, fmt.Errorf("a line of more than %d bytes: this is not a journal of a sweep", maxLine)
+		}
+	}
+	return l, err
 }
 
 func one(text []byte, seen map[int]bool, take func(item int, value []byte) error) error {

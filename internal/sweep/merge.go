@@ -3,9 +3,9 @@ package sweep
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 )
 
@@ -105,7 +105,7 @@ func incomplete(seen []bool, by map[Shard]string, unfinished []error) error {
 }
 
 func (m *Merged) read(name string, head func(*Header) error, take func(item int, value []byte) error) error {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return err
 	}

@@ -148,6 +148,7 @@ func TestMergeRefuses(t *testing.T) {
 	} {
 		expect.Must(t, os.WriteFile(in(name), []byte(text), 0o600))
 	}
+	expect.Must(t, errors.Join(os.WriteFile(in("long"), nil, 0o600), os.Truncate(in("long"), 65<<20)))
 	for _, tt := range []struct{ names, want string }{
 		{"1 2", "no journal of shard 3/3"},
 		{"3", "no journal of shard 1/3, 2/3"},
@@ -160,6 +161,8 @@ func TestMergeRefuses(t *testing.T) {
 		{"1 2 none", "none: this is not a journal of a sweep"},
 		{"1 2 foreign", "is not one of shard 3/3"},
 		{"1 2 nowhere", "no such file"},
+		{"../../../../../../../dev/zero", "this is a device, not a file or a pipe"},
+		{"long", "long: a line of more than 67108864 bytes: this is not a journal of a sweep"},
 		{"", "no journal is named"},
 	} {
 		var names []string

@@ -17,7 +17,7 @@ func (j *judge) countPaths() *Paths {
 	t, words := j.tree, (j.tree.Paths()+63)/64
 	row := t.Servers() * words // one leaf's
 	part := max(1, min(t.Leaves(), pathsRoom/row))
-	seen, out, one := make([]uint64, part*row), &Paths{}, newOneAddress(t)
+	seen, out, one := make([]uint64, part*row), &Paths{}, newOneAddress(t, words)
 	for first := 0; first < t.Leaves(); first += part {
 		clear(seen)
 		j.markPaths(seen, first, part, words)
@@ -26,9 +26,12 @@ func (j *judge) countPaths() *Paths {
 			n, lmc := addresses(set, t.Cables())
 			out.Most = max(out.Most, n)
 			one.note(dst, set, n, lmc)
+			if leaf := first + i/row; dst == t.Servers()-1 && leaf < t.Leaves() && (leaf+1)%t.PodLeaves() == 0 {
+				one.pod()
+			}
 		}
 	}
-	out.LMC = one.lmc()
+	out.LMC = one.most
 	// Destinations have 2^LMC addresses, switches one; a switch needs no entry for itself (thesis
 	// 6.7.2: 32·326 + 37 entries).
 	out.LIDs = t.Servers()<<out.LMC + t.Switches()
@@ -36,40 +39,63 @@ func (j *judge) countPaths() *Paths {
 	return out
 }
 
-// oneAddress finds the destinations for which one address suffices over parallel cables: each leaf
-// has one path, and from a spine all come down by one cable.
+// oneAddress finds the destinations for which one address suffices: each leaf has one path, and over
+// parallel cables all from a spine come down by one cable. On three levels it does for a pod: each of
+// its leaves has one path, and through a plane all take one top switch. Otherwise a pod has all paths
+// of its leaves at once.
 type oneAddress struct {
-	spines, cables int
-	down           []uint8 // by destination and spine: the cable down, plus 1; 0: none yet
-	several        []bool  // by destination
-	lmcs           []int   // by destination, where one does not suffice
+	tree    *topology.Tree
+	down    []uint16 // by destination and spine: the cable down or the top switch, plus 1; 0: none yet
+	several []bool   // by destination
+	lmcs    []int    // by destination, where one does not suffice
+	pods    []uint64 // by destination: the paths of the pod, on three levels
+	most    int
 }
 
-func newOneAddress(t *topology.Tree) *oneAddress {
-	return &oneAddress{t.Spines(), t.Cables(), make([]uint8, t.Servers()*t.Spines()), make([]bool, t.Servers()), make([]int, t.Servers())}
+func newOneAddress(t *topology.Tree, words int) *oneAddress {
+	o := &oneAddress{tree: t, down: make([]uint16, t.Servers()*t.Spines()), several: make([]bool, t.Servers()), lmcs: make([]int, t.Servers())}
+	if t.Levels() == 3 {
+		o.pods = make([]uint64, t.Servers()*words)
+	}
+	return o
 }
 
 // note takes the n paths of one leaf to a destination, and the LMC for them alone.
 func (o *oneAddress) note(dst int, set []uint64, n, lmc int) {
+	cables, spines := o.tree.Cables(), o.tree.Spines()
+	per, by := cables*cables, cables
+	if o.pods != nil {
+		per, by = o.tree.Tops(), o.tree.Tops()
+	}
 	o.lmcs[dst] = max(o.lmcs[dst], lmc)
 	o.several[dst] = o.several[dst] || n > 1
 	for i, w := range set {
-		for ; w != 0 && o.cables > 1; w &= w - 1 {
+		if o.pods != nil {
+			o.pods[dst*len(set)+i] |= w
+		}
+		for ; w != 0 && by > 1; w &= w - 1 {
 			path := 64*i + bits.TrailingZeros64(w)
-			at, cable := dst*o.spines+path/(o.cables*o.cables), uint8(path%o.cables+1)
-			o.several[dst] = o.several[dst] || o.down[at] != 0 && o.down[at] != cable
-			o.down[at] = cable
+			at, down := dst*spines+path/per, uint16(path%by+1)
+			o.several[dst] = o.several[dst] || o.down[at] != 0 && o.down[at] != down
+			o.down[at] = down
 		}
 	}
 }
 
-func (o *oneAddress) lmc() (most int) {
+// pod ends a pod: all leaves on two levels.
+func (o *oneAddress) pod() {
 	for dst, lmc := range o.lmcs {
+		if words := len(o.pods) / len(o.lmcs); words > 0 {
+			_, lmc = addresses(o.pods[dst*words:(dst+1)*words], o.tree.Cables())
+		}
 		if o.several[dst] {
-			most = max(most, lmc)
+			o.most = max(o.most, lmc)
 		}
 	}
-	return most
+	clear(o.down)
+	clear(o.several)
+	clear(o.lmcs)
+	clear(o.pods)
 }
 
 // addresses returns how many paths a set has, and the LMC for them (2^LMC addresses). With parallel

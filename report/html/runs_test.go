@@ -10,6 +10,7 @@ import (
 	"evbench/plan"
 	"evbench/report/figure"
 	"evbench/results"
+	_ "evbench/site/engines"
 	"evbench/topology"
 )
 

@@ -13,6 +13,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
+	_ "evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )

@@ -29,7 +29,7 @@ import (
 	"evbench/topology/network"
 )
 
-// Limit is how long one run of OpenSM may take.
+// Limit is how long Route may take, and how long one wait for what a Live logs.
 const Limit = 2 * time.Minute
 
 // programs are what a run starts; they come with the packages opensm,
@@ -216,7 +216,9 @@ func (r *run) simulate(ctx context.Context, n *network.Network) error {
 		return err
 	}
 	r.sim = p
-	if _, err := p.wait(ctx, "Network simulator ready"); err != nil {
+	ready, cancel := context.WithTimeout(ctx, Limit) // the simulator lives on
+	defer cancel()
+	if _, err := p.wait(ready, "Network simulator ready"); err != nil {
 		return fmt.Errorf("ibsim: %w", err)
 	}
 	return nil

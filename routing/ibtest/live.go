@@ -35,7 +35,7 @@ type Live struct {
 
 // Start starts OpenSM and returns when the network is up. Close it.
 func Start(ctx context.Context, n *network.Network, engine string, roots []network.Node, args ...string) (*Live, error) {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	ctx, cancel := context.WithCancel(ctx)
 	r, err := prepare(ctx, n, roots)
 	if err != nil {
 		cancel()
@@ -72,7 +72,7 @@ func (l *Live) Beside(ctx context.Context, host network.Node, engine, says strin
 	if says != "" {
 		args = append([]string{"-d", "2"}, args...)
 	}
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	ctx, cancel := context.WithCancel(ctx)
 	r := &run{dir: dir, roots: l.run.roots, lmc: l.run.lmc,
 		env: append(slices.Clone(l.run.env), "SIM_HOST="+l.net.Info(host).Name, "OSM_TMP_DIR="+dir, "OSM_CACHE_DIR="+dir)}
 	b := &Live{net: l.net, run: r, cancel: cancel, ctx: ctx, flushes: says != ""}
@@ -107,6 +107,8 @@ func (l *Live) up() error {
 func (l *Live) LogFile() string { return filepath.Join(l.run.dir, "opensm.log") }
 
 func (l *Live) wait(text string) (string, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, Limit)
+	defer cancel()
 	for {
 		line, rest, whole := strings.Cut(l.rest, "\n")
 		if whole {
@@ -128,8 +130,8 @@ func (l *Live) wait(text string) (string, error) {
 			l.flush()
 		case <-l.sm.ended:
 			return "", fmt.Errorf("ended before it said %q:\n%s", text, strings.Join(l.seen, "\n"))
-		case <-l.ctx.Done():
-			return "", fmt.Errorf("did not say %q: %w; last lines:\n%s", text, l.ctx.Err(), strings.Join(l.seen, "\n"))
+		case <-ctx.Done():
+			return "", fmt.Errorf("did not say %q: %w; last lines:\n%s", text, ctx.Err(), strings.Join(l.seen, "\n"))
 		}
 	}
 }
@@ -184,7 +186,9 @@ func (l *Live) sweep() error {
 
 // Tables reads the tables of all switches back. Their network is the one given to Start.
 func (l *Live) Tables() (*lft.Tables, error) {
-	out, err := l.run.command(l.ctx, "dump_fts").Output()
+	ctx, cancel := context.WithTimeout(l.ctx, Limit)
+	defer cancel()
+	out, err := l.run.command(ctx, "dump_fts").Output()
 	if err != nil {
 		return nil, fmt.Errorf("dump_fts: %w", err)
 	}

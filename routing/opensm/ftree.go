@@ -27,7 +27,10 @@ var errNotFatTree = errors.New("not a fat tree")
 // else, and LMC > 0, is an error that wraps errNotFatTree.
 //
 // A switch further from the roots than the leaves, and joined switches of equal rank, are used as
-// OpenSM uses them. OpenSM's lists of compute and I/O nodes are not supported: all hosts compute.
+// OpenSM uses them, except where the joined switches have several hosts: OpenSM (3.3.23) then sorts
+// the hosts of a switch, while it goes through them, by bytes of its memory that are no order of
+// switches (compare_port_groups_by_remote_switch_index). From run to run it exchanges the routes of
+// two hosts, or gives one host none at all. Ftree routes each in the order of ports. OpenSM's lists of compute and I/O nodes are not supported: all hosts compute.
 //
 // O((H+S)·E) time and O(E) memory beside the tables, on one processor: each route depends on the
 // loads of the routes before.

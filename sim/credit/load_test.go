@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/sim/credit"
+	"evbench/site/engines"
 	"evbench/topology/network"
 )
 
@@ -19,7 +19,7 @@ const microsecond = 1_000_000
 func fabric(t *testing.T, name, engine string) *credit.Fabric {
 	t.Helper()
 	n := expect.Value(network.Parse(name, 0))(t)
-	l := expect.Value(routing.Compute(engine, n, routing.Options{Seed: 1}))(t)
+	l := expect.Value(engines.Compute(engine, n, engines.Options{Seed: 1}))(t)
 	f := expect.Value(credit.NewFabric(l))(t)
 	return f
 }
@@ -37,7 +37,7 @@ func loads(p credit.Pattern, offered ...float64) (out []credit.Load) {
 // (0.4 %, as the flit-level model); below that hosts receive what is offered.
 func TestShiftsWithoutContention(t *testing.T) {
 	t.Parallel()
-	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", routing.QFT)
+	f := fabric(t, "QFT(3;4,2,4;1,2,4;1,2,1)", engines.QFT)
 	points := expect.Value(f.Curve(t.Context(), 2, loads(credit.RandomShifts(f.Hosts(), 1), 1, 0.2)))(t)
 	got := points[0]
 	expect.True(t, math.Abs(got.Accepted-0.996) <= 0.002 && got.Worst >= 0.99, "full load: %+v", got)

@@ -296,7 +296,7 @@ func (w Words) Read(cables *Cables) (*History, error) {
 }
 
 func readCables(name string) (*Cables, error) {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
@@ -309,7 +309,7 @@ func readLog(name string) (*Log, error) {
 	if name == "-" {
 		return Read(os.Stdin, "standard input")
 	}
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, err
 	}

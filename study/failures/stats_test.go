@@ -13,6 +13,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scenario"
+	_ "evbench/site/engines"
 	"evbench/study/failures"
 	"evbench/topology"
 )

@@ -103,7 +103,7 @@ func changeSince(name string, list []Job) (*Change, error) {
 }
 
 func readClasses(name string) (*Classes, error) {
-	f, err := os.Open(name)
+	f, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func readClasses(name string) (*Classes, error) {
 func ReadList(name string) ([]Job, error) {
 	in := os.Stdin
 	if name != "-" {
-		f, err := os.Open(name)
+		f, err := atomicfile.Open(name)
 		if err != nil {
 			return nil, proc.Usage(err)
 		}

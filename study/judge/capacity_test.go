@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology/network"
 )
@@ -184,7 +184,7 @@ func BenchmarkRepairs326(b *testing.B) {
 // The tables of 11,664 hosts are judged within twenty seconds.
 func BenchmarkTables11664(b *testing.B) {
 	n := expect.Value(network.Parse("FT(3;18,18,36)", 0))(b)
-	t := expect.Value(routing.Compute("dmodc", n, routing.Options{}))(b)
+	t := expect.Value(engines.Compute("dmodc", n, engines.Options{}))(b)
 	f := &fabric{whole: n, net: n, hosts: network.AllHosts(n)}
 	expect.Must(b, f.take(traffic{}))
 	for b.Loop() {

@@ -14,9 +14,9 @@ import (
 
 	"evbench/internal/show"
 	"evbench/report/figure"
-	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/scheduler"
+	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -426,8 +426,8 @@ func (v *Verdict) efficiency(in Input) (float64, error) {
 	return e, nil
 }
 
-// engines are the alternatives to the tables.
-var engines = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
+// alternatives are engines beside that of the tables.
+var alternatives = []string{"ftree", "opensm-minhop", "dmodc", "dfsssp"}
 
 func (v *Verdict) reroute(f *fabric, in Input) {
 	switch {
@@ -437,11 +437,11 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		v.note("no other engine was tried: more than %d hosts", planHosts)
 		return
 	}
-	for _, name := range engines {
+	for _, name := range alternatives {
 		if name == in.Tables.Engine && in.TablesFile == "" { // these are its tables
 			continue
 		}
-		t, err := routing.Compute(name, in.Net, routing.Options{Roots: in.Roots})
+		t, err := engines.Compute(name, in.Net, engines.Options{Roots: in.Roots})
 		if err != nil {
 			v.note("engine %s was not tried: %v", name, err)
 			continue

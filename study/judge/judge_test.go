@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
 	"evbench/topology/netfile"
@@ -27,7 +27,7 @@ func input(t *testing.T, notation, engine string, down ...string) Input {
 	expect.Must(t, err)
 	in := Input{Name: notation, Whole: whole, Net: n, Hosts: network.AllHosts(n)}
 	if engine != "" {
-		if in.Tables, err = routing.Compute(engine, n, routing.Options{}); err != nil {
+		if in.Tables, err = engines.Compute(engine, n, engines.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

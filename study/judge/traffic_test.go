@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
+	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -35,7 +35,7 @@ func TestJudgeRails(t *testing.T) {
 	whole := rails(t, 64, 8, 32)
 	net := expect.Value(whole.Degrade([]string{"leaf3-spine5"}))(t)
 	in := Input{Name: "rails", Whole: whole, Net: net, Hosts: network.AllHosts(net)}
-	in.Tables = expect.Value(routing.Compute("dmodc", net, routing.Options{}))(t)
+	in.Tables = expect.Value(engines.Compute("dmodc", net, engines.Options{}))(t)
 	v := judged(t, in)
 	expect.True(t, v.Hosts == 64 && v.Adapters == 512 && v.Slots == 8, "%d hosts, %d adapters, %d ranks", v.Hosts, v.Adapters, v.Slots)
 	// 64 adapters of leaf3 send to 7 adapters of 63 other hosts; in the full exchange of 64.
@@ -55,7 +55,7 @@ func TestTrafficAgainstPairs(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		in := input(t, "PGFT(2;6,4;1,3;1,1)", "", fmt.Sprintf("leaf%d-spine1", rng.IntN(4)))
-		in.Tables = expect.Value(routing.Compute("opensm-minhop", in.Net, routing.Options{}))(t)
+		in.Tables = expect.Value(engines.Compute("opensm-minhop", in.Net, engines.Options{}))(t)
 		if seed%3 != 1 {
 			in.Hosts.Host = make([]int, 24)
 			for i := range in.Hosts.Host {

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/sim/credit"
+	"evbench/site/engines"
 	"evbench/topology/network"
 )
 
@@ -43,7 +43,7 @@ func computingTimes(w *work) {
 		var values []float64
 		for range runs {
 			values = append(values, w.seconds(func() error {
-				_, err := routing.Compute(x.engine, n, routing.Options{Seed: w.Seed})
+				_, err := engines.Compute(x.engine, n, engines.Options{Seed: w.Seed})
 				return err
 			}))
 			if values[0] > 10 {
@@ -76,17 +76,17 @@ var timed = map[string]struct {
 	"qft-table1": {"the four networks of the table; ftree: OpenSM's algorithm, computed anew", slices.Concat(quasiTimes(tree5832, false), quasiTimes(tree34992, true))},
 	"memo-time": {
 		tree1152 + ", 1,152 hosts on switches with 24 ports: the memo does not say which network had 1,100 nodes",
-		[]timing{{"opensm-minhop", routing.OpenSMMinHop, tree1152, 0, false}, {"updn", routing.UpDown, tree1152, 0, false}},
+		[]timing{{"opensm-minhop", engines.OpenSMMinHop, tree1152, 0, false}, {"updn", engines.UpDown, tree1152, 0, false}},
 	},
 }
 
 func dmodcTimes(tree string, slow bool) []timing {
-	return []timing{{routing.DModC, routing.DModC, tree, 0, slow}, {"dmodc, 1 % of cables dead", routing.DModC, tree, 0.01, slow}}
+	return []timing{{engines.DModC, engines.DModC, tree, 0, slow}, {"dmodc, 1 % of cables dead", engines.DModC, tree, 0.01, slow}}
 }
 
 func allEngines(tree string, slow bool) []timing {
 	list := dmodcTimes(tree, false)
-	for _, engine := range []string{"ftree", routing.UpDown, routing.OpenSMMinHop} {
+	for _, engine := range []string{"ftree", engines.UpDown, engines.OpenSMMinHop} {
 		list = append(list, timing{engine, engine, tree, 0, slow})
 	}
 	return list
@@ -94,13 +94,13 @@ func allEngines(tree string, slow bool) []timing {
 
 func quasiTimes(tree string, slow bool) []timing {
 	return []timing{
-		{"qft, PGFT", routing.QFT, tree, 0, slow}, {"qft, QFT", routing.QFT, "Q" + tree[2:], 0, slow}, {"ftree, PGFT", "ftree", tree, 0, slow},
+		{"qft, PGFT", engines.QFT, tree, 0, slow}, {"qft, QFT", engines.QFT, "Q" + tree[2:], 0, slow}, {"ftree, PGFT", "ftree", tree, 0, slow},
 	}
 }
 
 const riskSmall = "PGFT(3;4,4,8;1,4,4;1,1,1)"
 
-var riskEngines = []string{routing.DModC, "ftree", routing.UpDown, routing.OpenSMMinHop, routing.SSSP}
+var riskEngines = []string{engines.DModC, "ftree", engines.UpDown, engines.OpenSMMinHop, engines.SSSP}
 
 // risk is section 4.3 of IEEE Micro 2020: the most messages that share a cable, by pattern, as more
 // and more cables are dead. In a pattern each host sends to one and hears from one, so no cable has
@@ -123,7 +123,7 @@ func risk(w *work) {
 			w.tell("%g %% dead, %s", 100*share, engine)
 			got := table(w, many(int(1000*share), draws), func(i int) []float64 {
 				n := without(whole, share, w.Seed+uint64(i))
-				return riskIn(must(routing.Compute(engine, n, routing.Options{Roots: roots, Seed: w.Seed, Partial: true})), permutations, w.Seed)
+				return riskIn(must(engines.Compute(engine, n, engines.Options{Roots: roots, Seed: w.Seed, Partial: true})), permutations, w.Seed)
 			})
 			x, label := 100*share, fmt.Sprintf("%g %%", 100*share)
 			w.add(engine+", shifts", x, label, "messages", got[0]...)
@@ -285,7 +285,7 @@ func quasiJobs(w *work) {
 	for i, series := range []string{"PGFT", "QFT"} {
 		on := r
 		on.network = strings.TrimSuffix(series, "FT") + r.network
-		net := on.fabric(quasiEngine{series, routing.QFT, false})
+		net := on.fabric(quasiEngine{series, engines.QFT, false})
 		hosts = net.Hosts()
 		w.tell("%s", on.network)
 		for _, p := range must(net.Curve(w, 0, on.jobLoads(hosts, placed(hosts, jobs, mean, deviation, w.Seed)))) {

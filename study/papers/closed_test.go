@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
+	"evbench/site/engines"
 	"evbench/topology/network"
 )
 
@@ -46,7 +46,7 @@ func TestRisk(t *testing.T) {
 		down []string
 		want float64
 	}{{nil, 1}, {[]string{"s1_0-s2_0"}, 2}} {
-		tables := expect.Value(routing.Compute(routing.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), routing.Options{}))(t)
+		tables := expect.Value(engines.Compute(engines.DModC, parsed(t, "PGFT(2;2,2;1,2;1,1)", tt.down...), engines.Options{}))(t)
 		got := riskIn(tables, 20, 1)
 		expect.True(t, got[0] == tt.want && got[1] <= 2 && got[2] == 0, "without %v: %v, want %g in shifts", tt.down, got, tt.want)
 	}

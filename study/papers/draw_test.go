@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"evbench/internal/expect"
-	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -103,7 +103,7 @@ func TestNothing(t *testing.T) {
 func TestKeptIsOpenSMs(t *testing.T) {
 	ibtest.Need(t)
 	n := newRoutedTree(topology.Options{Ports: 4, Leaves: 5, Fill: []int{4, 3, 3, 4, 2}})
-	whole := must(routing.FromTree(n.tree, 0))
+	whole := must(engines.FromTree(n.tree, 0))
 	var roots []network.Node
 	for k := range n.tree.Spines() {
 		roots = append(roots, whole.Switch(n.tree.Leaves()+k))
@@ -112,14 +112,14 @@ func TestKeptIsOpenSMs(t *testing.T) {
 	for _, tt := range []struct {
 		engine, first, then string
 		roots               []network.Node
-	}{{"updn", routing.UpDown, routing.UpDown, roots}, {"ftree,opensm-minhop", "ftree", routing.OpenSMMinHop, nil}} {
-		tables := compute(n.tree, tt.first, routing.Options{})
+	}{{"updn", engines.UpDown, engines.UpDown, roots}, {"ftree,opensm-minhop", "ftree", engines.OpenSMMinHop, nil}} {
+		tables := compute(n.tree, tt.first, engines.Options{})
 		live := expect.Value(ibtest.Start(t.Context(), whole, tt.engine, tt.roots))(t)
 		defer live.Close()
 		for i, l := range links {
 			expect.Must(t, live.Unlink(network.End{Node: whole.Switch(l.Leaf), Port: uint8(n.tree.Ports() + 1 + l.Spine)}))
 			now := must(n.tree.Without(links[:i+1]...))
-			tables = compute(now, tt.then, routing.Options{Previous: tables})
+			tables = compute(now, tt.then, engines.Options{Previous: tables})
 			theirs := expect.Value(live.Tables())(t)
 			sameOnLeaves(t, now, tables, theirs)
 		}

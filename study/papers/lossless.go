@@ -11,9 +11,9 @@ import (
 
 	"evbench/plan"
 	"evbench/results"
-	"evbench/routing"
 	"evbench/sim"
 	"evbench/sim/credit"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -81,10 +81,10 @@ var adaptiveCases = []series{
 	{"Ftree-AR by queue, credit", false, true, true, anew("ftree"), phased(credit.QueueRelief)},
 	{"Ftree-AR Best, credit", false, true, true, anew("ftree"), phased(credit.Best)},
 	{"Ftree to Min-Hop, credit", false, true, true, asToday, phased(credit.First)},
-	{"Up-Down, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.First)},
-	{"Up-Down-AR, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.Relief)},
-	{"Up-Down-AR by queue, credit", false, true, true, kept(routing.UpDown, routing.UpDown, false), phased(credit.QueueRelief)},
-	{"Min-Hop, ports drawn, credit", false, true, true, kept(routing.UpDownScatter, routing.OpenSMMinHop, false), phased(credit.First)},
+	{"Up-Down, credit", false, true, true, kept(engines.UpDown, engines.UpDown, false), phased(credit.First)},
+	{"Up-Down-AR, credit", false, true, true, kept(engines.UpDown, engines.UpDown, false), phased(credit.Relief)},
+	{"Up-Down-AR by queue, credit", false, true, true, kept(engines.UpDown, engines.UpDown, false), phased(credit.QueueRelief)},
+	{"Min-Hop, ports drawn, credit", false, true, true, kept(engines.UpDownScatter, engines.OpenSMMinHop, false), phased(credit.First)},
 }
 
 func (w *work) creditRacks(most int) {
@@ -240,10 +240,10 @@ type quasiEngine struct {
 // quasiEngines are the paper's, and ftree where ports are not in the order of equations 7 and 8 of
 // the paper: the paper does not describe the cabling of its network.
 var quasiEngines = []quasiEngine{
-	{routing.UpDownScatter, routing.UpDownScatter, false},
+	{engines.UpDownScatter, engines.UpDownScatter, false},
 	{"ftree", "ftree", false},
 	{"ftree with ports drawn", "ftree", true},
-	{routing.QFT, routing.QFT, false},
+	{engines.QFT, engines.QFT, false},
 }
 
 type quasiRun struct {
@@ -298,7 +298,7 @@ func (r *quasiRun) fabric(engine quasiEngine) *credit.Fabric {
 	if engine.drawn {
 		n = otherPorts(n, r.seed)
 	}
-	return must(credit.NewFabric(must(routing.Compute(engine.name, n, routing.Options{Seed: r.seed}))))
+	return must(credit.NewFabric(must(engines.Compute(engine.name, n, engines.Options{Seed: r.seed}))))
 }
 
 func (r *quasiRun) load(hosts, kilobytes int, offered float64) credit.Load {

@@ -116,7 +116,7 @@ var makers = []struct {
 	{"fig4.1", flapIntervals, 0.1},
 	{"fig4.3", durations, 0.1},
 	{"fig4.4", days, 0.1},
-	{"fig4.5", engines, 1.2},
+	{"fig4.5", severalEngines, 1.2},
 	{"fig4.7", racks, 0.4},
 	{"fig4.8", synchronisation, 1.6},
 	{"sec4.4", recommendation, 13.2},

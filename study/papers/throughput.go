@@ -13,6 +13,7 @@ import (
 	"evbench/scheduler"
 	"evbench/sim"
 	"evbench/sim/credit"
+	"evbench/site/engines"
 	"evbench/topology"
 )
 
@@ -38,12 +39,12 @@ type series struct {
 var engineCases = []series{
 	{"Ftree", false, false, false, anew("ftree"), synchronised},
 	{"Ftree to Min-Hop", false, false, false, asToday, synchronised},
-	{"Ftree to Min-Hop, one by one", false, true, false, kept("ftree", routing.OpenSMMinHop, true), synchronised},
-	{"Min-Hop", false, false, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, false), synchronised},
-	{"Min-Hop, one by one", false, true, false, kept(routing.OpenSMMinHop, routing.OpenSMMinHop, true), synchronised},
-	{"Min-Hop, ports drawn", true, false, false, kept(routing.UpDownScatter, routing.OpenSMMinHop, false), synchronised},
-	{"Up-Down", false, false, false, kept(routing.UpDown, routing.UpDown, false), synchronised},
-	{"DFSSSP", false, false, false, anew(routing.DFSSSP), synchronised},
+	{"Ftree to Min-Hop, one by one", false, true, false, kept("ftree", engines.OpenSMMinHop, true), synchronised},
+	{"Min-Hop", false, false, false, kept(engines.OpenSMMinHop, engines.OpenSMMinHop, false), synchronised},
+	{"Min-Hop, one by one", false, true, false, kept(engines.OpenSMMinHop, engines.OpenSMMinHop, true), synchronised},
+	{"Min-Hop, ports drawn", true, false, false, kept(engines.UpDownScatter, engines.OpenSMMinHop, false), synchronised},
+	{"Up-Down", false, false, false, kept(engines.UpDown, engines.UpDown, false), synchronised},
+	{"DFSSSP", false, false, false, anew(engines.DFSSSP), synchronised},
 	{"FORS", false, false, false, adapted, synchronised},
 }
 
@@ -51,7 +52,7 @@ var engineCases = []series{
 // tree with any dead links (thesis 4.2.1).
 func anew(engine string) router {
 	return func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan {
-		return n.over(t, compute(t, engine, routing.Options{Seed: seed}))
+		return n.over(t, compute(t, engine, engines.Options{Seed: seed}))
 	}
 }
 
@@ -59,11 +60,11 @@ func anew(engine string) router {
 // keeps entries: with all links dead in one sweep, or one by one.
 func kept(first, then string, oneByOne bool) router {
 	return func(n *routedTree, t *topology.Tree, seed uint64) *plan.Plan {
-		l := compute(n.tree, first, routing.Options{Seed: seed})
+		l := compute(n.tree, first, engines.Options{Seed: seed})
 		if oneByOne {
 			l = n.oneByOne(t, then, l, seed)
 		} else if len(t.Dead()) > 0 {
-			l = compute(t, then, routing.Options{Previous: l})
+			l = compute(t, then, engines.Options{Previous: l})
 		}
 		return n.over(t, l)
 	}
@@ -76,7 +77,7 @@ var fills = []struct {
 
 const fillNote = "326 servers: 19 on two leaves and 18 on 16 (theirs is not stated), linear-shift-ports: 325 messages of a server in 359 phases"
 
-func engines(w *work) {
+func severalEngines(w *work) {
 	w.Setup = []string{
 		"FT(2;20,18), all 360 ports; linear-shift-ports, synchronised; FORS with its own schedule; Gbit/s of a server", fillNote,
 		fmt.Sprintf("dead links drawn %d times for each number", w.draws(10, 2)),
@@ -230,29 +231,29 @@ func newRoutedTree(o topology.Options) *routedTree {
 	t := must(topology.New(o))
 	name := "ftree"
 	if t.Leaves() == 1 {
-		name = routing.OpenSMMinHop // one leaf is no tree, and nothing is to be routed
+		name = engines.OpenSMMinHop // one leaf is no tree, and nothing is to be routed
 	}
-	return &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t), ftree: must(routing.Compute(name, must(routing.FromTree(t, 0)), routing.Options{}))}
+	return &routedTree{tree: t, shift: scheduler.LinearShiftPorts(t), ftree: must(engines.Compute(name, must(engines.FromTree(t, 0)), engines.Options{}))}
 }
 
 func (n *routedTree) over(t *topology.Tree, l *lft.Tables) *plan.Plan {
-	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: must(routing.ToTables(t, l))}
+	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: l.Engine, Tables: must(engines.ToTables(t, l))}
 }
 
 // current is what OpenSM does by default (thesis 2.3.3, 4.2.2).
 func (n *routedTree) current(t *topology.Tree) *plan.Plan {
-	tables := must(routing.ForTree(routing.FtreeToOpenSMMinHop, t, routing.Options{Previous: n.ftree}))
+	tables := must(engines.ForTree(engines.FtreeToOpenSMMinHop, t, engines.Options{Previous: n.ftree}))
 	return &plan.Plan{Tree: t, Schedule: n.shift, Routing: tables.Engine, Tables: tables}
 }
 
 // compute routes a tree with an engine that gets the roots, the spines. opensm-minhop and updn keep
 // earlier entries that still lead on a shortest way (thesis 4.2.2), if given.
-func compute(t *topology.Tree, engine string, o routing.Options) *lft.Tables {
-	net := must(routing.FromTree(t, 0))
+func compute(t *topology.Tree, engine string, o engines.Options) *lft.Tables {
+	net := must(engines.FromTree(t, 0))
 	for k := range t.Spines() {
 		o.Roots = append(o.Roots, net.Switch(t.Leaves()+k))
 	}
-	return must(routing.Compute(engine, net, o))
+	return must(engines.Compute(engine, net, o))
 }
 
 // oneByOne routes a tree once for each of its dead links, which fail in a drawn order, with an
@@ -262,7 +263,7 @@ func (n *routedTree) oneByOne(t *topology.Tree, engine string, before *lft.Table
 	var gone []topology.Link
 	for _, i := range shuffled(len(dead), seed, 1) {
 		gone = append(gone, dead[i])
-		before = compute(must(n.tree.Without(gone...)), engine, routing.Options{Previous: before})
+		before = compute(must(n.tree.Without(gone...)), engine, engines.Options{Previous: before})
 	}
 	return before
 }

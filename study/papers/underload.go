@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
 	"evbench/sim/credit"
+	"evbench/site/engines"
 	"evbench/study/jobs"
 	"evbench/topology/network"
 )
@@ -41,7 +41,7 @@ func underLoad(w *work) {
 			w.tell("%s with %s dead", engine, label)
 			columns := table(w, draws, func(i int) []float64 {
 				seed := w.Seed + uint64(i)
-				t := must(routing.Compute(engine, without(whole, share, seed), routing.Options{Seed: seed, Roots: roots}))
+				t := must(engines.Compute(engine, without(whole, share, seed), engines.Options{Seed: seed, Roots: roots}))
 				return w.loadShares(t, permutations, seed)
 			})
 			for i, series := range []string{", permutations, packets", ", permutations, flows", ", shifts, packets", ", shifts, flows"} {

@@ -13,6 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/sim"
+	_ "evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )

@@ -152,7 +152,7 @@ func connectedDraw(t *topology.Tree, dead int, seed uint64) *topology.Tree {
 		if err != nil {
 			return nil
 		}
-		if v, err := t.Without(links...); err == nil && v.Connected() == nil {
+		if v, err := t.Without(links...); err == nil && v.Exchanges() == nil {
 			return v
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
+	_ "evbench/site/engines"
 	"evbench/study/survey"
 	"evbench/topology"
 	"evbench/topology/topologytest"

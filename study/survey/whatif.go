@@ -111,7 +111,7 @@ func WhatIf(ctx context.Context, t *topology.Tree, o WhatIfOptions) (*WhatIfRepo
 	if o.Cases == nil {
 		o.Cases = DefaultCases()
 	}
-	if err := t.Connected(); err != nil {
+	if err := t.Exchanges(); err != nil {
 		return nil, err
 	}
 	r := &WhatIfReport{tree: t, k: o.K, sample: o.Sample, seed: o.Seed}
@@ -216,7 +216,7 @@ func (w *whatIf) plan(i int) ([]result, error) {
 	g, number := w.set(i)
 	_, dead := g.Set(number)
 	t, err := w.tree.Without(dead...)
-	if err != nil || t.Connected() != nil {
+	if err != nil || t.Exchanges() != nil {
 		return nil, err
 	}
 	var results []result

@@ -40,7 +40,7 @@ const (
 
 // Read reads the file of that name, if there is one, else a notation.
 func Read(src string, lmc int) (*Source, error) {
-	file, err := os.Open(src)
+	file, err := atomicfile.Open(src)
 	if err != nil {
 		if strings.Contains(src, "(") || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrInvalid) {
 			n, err := network.Parse(src, lmc)
@@ -99,7 +99,7 @@ func firstLine(data []byte) []byte {
 
 // WithLIDs returns the network with LIDs from a file, OpenSM's guid2lid.
 func WithLIDs(n *network.Network, name string) (*network.Network, error) {
-	file, err := os.Open(name)
+	file, err := atomicfile.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package routing_test
+package engines_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"evbench/routing"
 	"evbench/routing/ibtest"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -140,7 +141,7 @@ func TestReferee(t *testing.T) {
 
 func compete(t *testing.T, x trial, c contest) verdict {
 	t.Helper()
-	got := expect.Value(routing.Compute(c.ours, x.net, routing.Options{Roots: x.roots, Partial: true}))(t)
+	got := expect.Value(engines.Compute(c.ours, x.net, engines.Options{Roots: x.roots, Partial: true}))(t)
 	args := c.args
 	if c.theirs == "file" {
 		args = []string{"-U", written(t, got)}
@@ -249,7 +250,7 @@ func printSlowdowns(list []trial, verdicts []map[string]verdict) {
 
 // alone is the slowdown of an engine that OpenSM does not have.
 func alone(name string, x trial) string {
-	tables, err := routing.Compute(name, x.net, routing.Options{Roots: x.roots, Partial: true})
+	tables, err := engines.Compute(name, x.net, engines.Options{Roots: x.roots, Partial: true})
 	if err != nil {
 		return "–"
 	}
@@ -276,14 +277,14 @@ func TestFtreeIsOpenSMs(t *testing.T) {
 		topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4, Spines: 3}, "leaf2-spine1"),
 		topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 5, Fill: []int{3, 3, 3, 2, 2}}),
 	} {
-		n := expect.Value(routing.FromTree(tree, 0))(t)
+		n := expect.Value(engines.FromTree(tree, 0))(t)
 		var roots []network.Node
 		for k := range tree.Spines() {
 			roots = append(roots, n.Switch(tree.Leaves()+k))
 		}
 		r := expect.Value(ibtest.Route(t.Context(), n, "ftree", roots))(t)
-		want := expect.Value(routing.ToTables(tree, r.Tables))(t)
-		got := expect.Value(routing.ForTree(routing.Ftree, tree, routing.Options{}))(t)
+		want := expect.Value(engines.ToTables(tree, r.Tables))(t)
+		got := expect.Value(engines.ForTree(routing.Ftree, tree, engines.Options{}))(t)
 		equal(t, want, got)
 		expect.True(t, want.Engine == got.Engine, "%s: OpenSM used %s, here it is %s", tree.Notation(), want.Engine, got.Engine)
 	}

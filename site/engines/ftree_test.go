@@ -1,4 +1,4 @@
-package routing_test
+package engines_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -32,9 +33,9 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 	} {
 		tree := topologytest.Tree(t, o)
 		closed := expect.Value(routing.TreeTables(tree, routing.Ftree))(t)
-		searched := expect.Value(routing.ForTree("ftree,opensm-minhop", tree, routing.Options{}))(t)
+		searched := expect.Value(engines.ForTree("ftree,opensm-minhop", tree, engines.Options{}))(t)
 		equal(t, closed, searched)
-		named := expect.Value(routing.ForTree(routing.Ftree, tree, routing.Options{}))(t)
+		named := expect.Value(routing.ForTree(routing.Ftree, tree, false))(t)
 		equal(t, closed, named)
 	}
 }
@@ -43,8 +44,8 @@ func TestFtreeOfWholeTrees(t *testing.T) {
 // is missing.
 func TestFtreeOfLargeTrees(t *testing.T) {
 	o := topology.Options{Ports: 128, Leaves: 3}
-	expect.OK(t, expect.Err(routing.ForTree(routing.Ftree, topologytest.Tree(t, o), routing.Options{})))
-	_, err := routing.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), routing.Options{})
+	expect.OK(t, expect.Err(routing.ForTree(routing.Ftree, topologytest.Tree(t, o), false)))
+	_, err := engines.ForTree(routing.Ftree, topologytest.Tree(t, o, "leaf0-spine0"), engines.Options{})
 	want := "routing ftree,opensm-minhop on FT(2;128,3): level 1: 256 ports at a switch, more than 254"
 	expect.True(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 }
@@ -59,13 +60,13 @@ func TestFtreeToOpenSMMinHop(t *testing.T) {
 	}
 	tables := func(name string, down ...string) *routing.Tables {
 		t.Helper()
-		out := expect.Value(routing.ForTree(name, topologytest.Tree(t, o, down...), routing.Options{}))(t)
+		out := expect.Value(engines.ForTree(name, topologytest.Tree(t, o, down...), engines.Options{}))(t)
 		return out
 	}
 	healthy := tables(routing.Ftree)
-	equal(t, healthy, tables(routing.FtreeToOpenSMMinHop))
-	equal(t, tables(routing.Ftree, spine...), tables(routing.FtreeToOpenSMMinHop, spine...))
-	after := tables(routing.FtreeToOpenSMMinHop, "leaf0-spine0")
+	equal(t, healthy, tables(engines.FtreeToOpenSMMinHop))
+	equal(t, tables(routing.Ftree, spine...), tables(engines.FtreeToOpenSMMinHop, spine...))
+	after := tables(engines.FtreeToOpenSMMinHop, "leaf0-spine0")
 	for sw := range o.Leaves {
 		for dst := range healthy.Tree.Servers() {
 			if sw == healthy.Tree.Leaf(dst) {
@@ -91,7 +92,7 @@ func TestPartial(t *testing.T) {
 		if name == "dmodk" {
 			continue
 		}
-		tables, err := routing.ForTree(name, tree, routing.Options{Partial: true})
+		tables, err := routing.ForTree(name, tree, true)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -1,12 +1,11 @@
-package routing
+package engines
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"evbench/internal/show"
+	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -65,17 +64,17 @@ func present(t *topology.Tree, whole *network.Network) (*network.Network, error)
 // ToTables returns the entries of a network that FromTree has made as tables of its tree, for
 // plans. A plan knows shortest ways only, up and down again through one switch. A longer way is an
 // error, which names it.
-func ToTables(t *topology.Tree, l *lft.Tables) (*Tables, error) {
+func ToTables(t *topology.Tree, l *lft.Tables) (*routing.Tables, error) {
 	n := l.Net
 	if n.Hosts() != t.Servers() || n.Switches() != t.Switches() {
 		return nil, fmt.Errorf("tables of %d hosts and %d switches for %s with %d servers", n.Hosts(), n.Switches(), t.Notation(), t.Servers())
 	}
-	out := NewTables(l.Engine, t)
+	out := routing.NewTables(l.Engine, t)
 	for dst := range t.Servers() {
 		lid := int(n.Info(network.Node(dst)).LID)
 		for i := range n.Switches() {
 			if p := l.Row(i)[lid]; p != lft.NoPort && p > 0 {
-				out.Set(Switch(i), dst, Port(p-1))
+				out.Set(routing.Switch(i), dst, routing.Port(p-1))
 			}
 		}
 		if err := direct(t, l, dst, lid); err != nil {
@@ -103,16 +102,15 @@ func direct(t *topology.Tree, l *lft.Tables, dst, lid int) error {
 	return nil
 }
 
-// TreeNames returns the names that ForTree accepts: TreeEngines, which keep their rules except
-// ftree, and the names of Compute that these do not hide.
-func TreeNames() []string {
-	names := TreeEngines()
-	for _, n := range Names() {
-		if !slices.Contains(names, n) && n != File && n != FtreeWeighted {
-			names = append(names, n)
+func init() {
+	for _, name := range append(Names(), FtreeToOpenSMMinHop) {
+		hidden := name != routing.Ftree && slices.Contains(routing.TreeEngines(), name)
+		if !hidden && name != File && name != FtreeWeighted { // whose input is not the tree alone
+			routing.Register(name, func(t *topology.Tree, partial bool) (*routing.Tables, error) {
+				return ForTree(name, t, Options{Partial: partial})
+			})
 		}
 	}
-	return append(names, FtreeToOpenSMMinHop)
 }
 
 // FtreeToOpenSMMinHop is the behaviour of a running OpenSM with "ftree,minhop" and no roots: ftree
@@ -125,8 +123,8 @@ const FtreeToOpenSMMinHop = "ftree-to-opensm-minhop"
 func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Options, error) {
 	before := o.Previous
 	o.Previous = nil
-	if _, err := Compute(Ftree, n, Options{}); err == nil {
-		return Ftree, o, nil
+	if _, err := Compute(routing.Ftree, n, Options{}); err == nil {
+		return routing.Ftree, o, nil
 	}
 	if before == nil {
 		healthy, err := FromTree(t.Healthy(), 0)
@@ -141,25 +139,16 @@ func ftreeToMinHop(t *topology.Tree, n *network.Network, o Options) (string, Opt
 	return OpenSMMinHop, o, nil
 }
 
-// ForTree returns the tables of an engine for a tree: from TreeTables for minhop, spread or ecmp,
-// else from Compute, lists of names included. Unless roots are given they are the spines.
-//
-// ftree is OpenSM's with its usual second choice, "ftree,opensm-minhop". On a tree without
-// failures, with full leaves and as many spines as a leaf has servers, it equals the closed form of
-// TreeTables, spine = destination mod spines. ForTree then uses that form, which also serves trees
-// too large for InfiniBand.
+// ForTree returns the tables of an engine, or the first of a list of names that succeeds, for a tree.
+// Unless roots are given they are the spines. ftree is OpenSM's with its usual second choice,
+// "ftree,opensm-minhop".
 //
 // With o.Partial, servers whose leaves share no live spine get no route to each other, and each
 // connected part of the tree is routed by itself. Otherwise an engine that joins such servers
 // through a third leaf is an error.
-func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
-	switch {
-	case name == Ftree && !perfect(t):
+func ForTree(name string, t *topology.Tree, o Options) (*routing.Tables, error) {
+	if name == routing.Ftree {
 		name = "ftree,opensm-minhop"
-	case slices.Contains(TreeEngines(), name):
-		return TreeTables(t, name)
-	case !strings.Contains(name, ",") && !slices.Contains(TreeNames(), name):
-		return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, TreeNames()))
 	}
 	n, err := FromTree(t, 0)
 	if err != nil {
@@ -195,11 +184,6 @@ func ForTree(name string, t *topology.Tree, o Options) (*Tables, error) {
 	return tables, err
 }
 
-// perfect reports whether a tree of two levels, as wide as it is deep, is complete.
-func perfect(t *topology.Tree) bool {
-	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Cables() == 1 && t.Spines() == t.Ports()
-}
-
 // cut removes the entries of each leaf for servers of leaves with which it shares no live spine.
 func cut(t *topology.Tree, l *lft.Tables) {
 	for _, c := range t.Unreachable() {
@@ -214,7 +198,7 @@ func cut(t *topology.Tree, l *lft.Tables) {
 // OfNetwork returns the tables of a network that is a tree as tables of the tree, whose servers are
 // all hosts. whole is the network without failures, by which switches and cables count. As for
 // ToTables, longer ways than the shortest are an error.
-func OfNetwork(l *lft.Tables, whole *network.Network) (*Tables, error) {
+func OfNetwork(l *lft.Tables, whole *network.Network) (*routing.Tables, error) {
 	p, err := network.TreeOf(whole)
 	if err == nil {
 		p, err = p.For(l.Net, p.Host)
@@ -256,7 +240,7 @@ func twoLevels(name string) engine {
 		case p.Tree.Levels() == 3:
 			return nil, errors.New("the network has three levels of switches, and the engine is for two")
 		}
-		tables, err := TreeTables(p.Tree, name)
+		tables, err := routing.TreeTables(p.Tree, name)
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +248,7 @@ func twoLevels(name string) engine {
 		for i := range n.Switches() {
 			row := l.Row(n.Index(p.Node(i)))
 			for dst, h := range p.Host {
-				if ports := tables.Ports(Switch(i), dst); len(ports) > 0 {
+				if ports := tables.Ports(routing.Switch(i), dst); len(ports) > 0 {
 					info := n.Info(h)
 					for k := range 1 << info.LMC {
 						row[int(info.LID)+k] = p.Port(i, int(ports[0]))

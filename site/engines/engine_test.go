@@ -1,4 +1,4 @@
-package routing_test
+package engines_test
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/routing/lft"
+	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
 	"evbench/topology/topologytest"
@@ -27,7 +28,7 @@ func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.N
 // tree no shift may share a cable, on any there must be no deadlock where the
 // engine's routes are up and then down.
 func TestEveryEngine(t *testing.T) {
-	for _, name := range routing.Names() {
+	for _, name := range engines.Names() {
 		if name == "file" {
 			continue
 		}
@@ -39,7 +40,7 @@ func TestEveryEngine(t *testing.T) {
 			roots, err := network.DetectRoots(n) // without them OpenSM's ftree refuses degraded trees
 			expect.Must(t, err)
 			w := expect.Value(lft.NewWeights(slices.Repeat([]float64{1}, n.Hosts())))(t)
-			tables, err := routing.Compute(name, n, routing.Options{Roots: roots, Weights: w})
+			tables, err := engines.Compute(name, n, engines.Options{Roots: roots, Weights: w})
 			if name == "dmodk" && c.down != nil {
 				expect.True(t, err != nil, "dmodk routes a degraded tree")
 				continue
@@ -60,12 +61,12 @@ func TestEveryEngine(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	n := parseNetwork(t, "FT(2;4,8)", 1) // OpenSM's ftree refuses LMC > 0
-	if _, err := routing.Compute("ftree", n, routing.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
+	if _, err := engines.Compute("ftree", n, engines.Options{}); err == nil || !strings.HasPrefix(err.Error(), "engine ftree: ") {
 		t.Error(err)
 	}
-	tables, err := routing.Compute("ftree, opensm-minhop", n, routing.Options{})
+	tables, err := engines.Compute("ftree, opensm-minhop", n, engines.Options{})
 	expect.True(t, err == nil && tables.Engine == "opensm-minhop", "%v %v", tables, err)
-	whole, err := routing.Compute("ftree,opensm-minhop", parseNetwork(t, "FT(2;4,8)", 0), routing.Options{})
+	whole, err := engines.Compute("ftree,opensm-minhop", parseNetwork(t, "FT(2;4,8)", 0), engines.Options{})
 	expect.True(t, err == nil && whole.Engine == "ftree", "%v", err)
 	for _, c := range []struct{ name, want string }{
 		{"magic", `no engine "magic"; there are ftree, ftree-weighted, opensm-minhop, `},
@@ -76,16 +77,16 @@ func TestLists(t *testing.T) {
 		{"ftree-weighted", "engine ftree-weighted: no weights of hosts are given"},
 		{"ftree,dmodk", "engine ftree: "},
 	} {
-		expect.Error(t, expect.Err(routing.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), routing.Options{})), c.want)
+		expect.Error(t, expect.Err(engines.Compute(c.name, parseNetwork(t, "QFT(2;2,2;1,2;1,1)", 1), engines.Options{})), c.want)
 	}
 }
 
 func TestFile(t *testing.T) {
 	n := parseNetwork(t, "FT(2;2,3)", 0)
-	want := expect.Value(routing.Compute("updn", n, routing.Options{}))(t)
+	want := expect.Value(engines.Compute("updn", n, engines.Options{}))(t)
 	var text strings.Builder
 	expect.Must(t, want.WriteDump(&text))
-	got := expect.Value(routing.Compute("file", n, routing.Options{File: strings.NewReader(text.String())}))(t)
+	got := expect.Value(engines.Compute("file", n, engines.Options{File: strings.NewReader(text.String())}))(t)
 	d, err := lft.Diff(want, got)
 	expect.True(t, err == nil && d.Total() == 0, "%v %v", d, err)
 }
@@ -104,7 +105,7 @@ func sampleTrees(t *testing.T) []*topology.Tree {
 // TestFromTree checks names and cables against those of the whole tree.
 func TestFromTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
-		n := expect.Value(routing.FromTree(tree, 1))(t)
+		n := expect.Value(engines.FromTree(tree, 1))(t)
 		x := network.Names(n)
 		expect.Equal(t, n.Hosts(), tree.Servers(), "hosts")
 		for r := range tree.Servers() {
@@ -129,10 +130,10 @@ func TestFromTree(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{routing.MinHop, routing.Spread} {
-			want := expect.Value(routing.ForTree(name, tree, routing.Options{}))(t)
-			n := expect.Value(routing.FromTree(tree, 0))(t)
-			l := expect.Value(routing.Compute(name, n, routing.Options{}))(t)
-			got := expect.Value(routing.ToTables(tree, l))(t)
+			want := expect.Value(engines.ForTree(name, tree, engines.Options{}))(t)
+			n := expect.Value(engines.FromTree(tree, 0))(t)
+			l := expect.Value(engines.Compute(name, n, engines.Options{}))(t)
+			got := expect.Value(engines.ToTables(tree, l))(t)
 			for sw := range want.Tree.Leaves() + want.Tree.Spines() {
 				for dst := range tree.Servers() {
 					a, b := want.Ports(routing.Switch(sw), dst), got.Ports(routing.Switch(sw), dst)
@@ -147,7 +148,7 @@ func TestThereAndBack(t *testing.T) {
 func TestForTree(t *testing.T) {
 	for _, tree := range sampleTrees(t) {
 		for _, name := range []string{"dmodc", "updn", "opensm-minhop", "sssp", "ftree,opensm-minhop"} {
-			tables, err := routing.ForTree(name, tree, routing.Options{})
+			tables, err := engines.ForTree(name, tree, engines.Options{})
 			if err != nil {
 				t.Errorf("%s without %v: %v", name, tree.DownNames(), err)
 				continue
@@ -158,16 +159,16 @@ func TestForTree(t *testing.T) {
 		}
 	}
 	detour := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 3}, "leaf0-spine0", "leaf1-spine1")
-	if _, err := routing.ForTree("opensm-minhop", detour, routing.Options{}); err == nil ||
+	if _, err := engines.ForTree("opensm-minhop", detour, engines.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "opensm-minhop routes server2 to server0 through 5 switches: a plan has one spine for a message") {
 		t.Error(err)
 	}
-	if _, err := routing.ForTree("magic", detour, routing.Options{}); err == nil ||
+	if _, err := routing.ForTree("magic", detour, false); err == nil ||
 		!strings.Contains(err.Error(), `"magic": no such engine; there are ftree, minhop, spread, ecmp, spray, adaptive, opensm-minhop, `) {
 		t.Error(err)
 	}
 	small := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2})
-	expect.True(t, expect.Err(routing.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0)))) != nil, "tables of another tree are accepted")
+	expect.True(t, expect.Err(engines.ToTables(small, lft.New("", parseNetwork(t, "FT(2;4,8)", 0)))) != nil, "tables of another tree are accepted")
 }
 
 // walk follows every path of every pair.

@@ -1,11 +1,9 @@
-// Package routing answers: which next hop does each switch take for each destination, with a given
-// routing engine?
+// Package engines answers: which tables does an engine of this name make of a network, and of a tree?
 //
-// The packages below hold engines for networks of any shape. This package chooses among them and
-// gives each its input: the shape of a regular network from its notation, the levels of a tree. It
-// holds the rules that plans use on trees (TreeTables) and checks of their tables: reach, loops,
-// dead links, link loads.
-package routing
+// routing/opensm and routing/closed hold engines for networks of any shape. This package chooses
+// among them and gives each its input: the shape of a regular network from its notation, the levels
+// of a tree. Who imports it has plans know them by name, too (routing.Register).
+package engines
 
 import (
 	"cmp"
@@ -16,6 +14,7 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/routing"
 	"evbench/routing/closed"
 	"evbench/routing/lft"
 	"evbench/routing/opensm"
@@ -46,7 +45,7 @@ type Options struct {
 	File io.Reader
 }
 
-// The engines for networks of any shape, as on the command line; those for trees are in trees.go.
+// The engines for networks of any shape, as on the command line, beside those of package routing.
 const (
 	FtreeWeighted = "ftree-weighted" // of networks only: plans have no weights
 	OpenSMMinHop  = "opensm-minhop"
@@ -73,7 +72,7 @@ type engine = func(*network.Network, Options) (*lft.Tables, error)
 
 // engines are all engines, in the order for listings. A new one is a row here.
 var engines = []Engine{
-	{Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", func(n *network.Network, o Options) (*lft.Tables, error) {
+	{routing.Ftree, "as OpenSM's ftree: contention-free shifts on whole trees", func(n *network.Network, o Options) (*lft.Tables, error) {
 		return opensm.Ftree(n, o.Roots)
 	}},
 	{FtreeWeighted, "ftree balanced by what each host receives: --weights or --jobs", func(n *network.Network, o Options) (*lft.Tables, error) {
@@ -96,8 +95,8 @@ var engines = []Engine{
 		return opensm.DFSSSP(n, cmp.Or(o.Lanes, 8))
 	}},
 	{QFT, "closed form for quasi fat trees and PGFTs, whole or degraded", alone(closed.QFT)},
-	{MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(MinHop)},
-	{Spread, "two levels: the same, ties rotated by leaf", twoLevels(Spread)},
+	{routing.MinHop, "two levels: least used live spine, ties to the lowest", twoLevels(routing.MinHop)},
+	{routing.Spread, "two levels: the same, ties rotated by leaf", twoLevels(routing.Spread)},
 	{File, "tables from a file", func(n *network.Network, o Options) (*lft.Tables, error) {
 		if o.File == nil {
 			return nil, errors.New("no file")
@@ -158,7 +157,7 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	steps := make([]Engine, len(list))
 	for i, x := range list {
 		x = strings.TrimSpace(x)
-		if x == MinHop && len(list) > 1 {
+		if x == routing.MinHop && len(list) > 1 {
 			return nil, fmt.Errorf("engine %q: in a list, as OpenSM takes it, the engine that OpenSM calls minhop is written %s", name, OpenSMMinHop)
 		}
 		var err error

@@ -1,8 +1,9 @@
-package routing
+package engines
 
 import (
 	"slices"
 
+	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -51,11 +52,11 @@ func parts(t *topology.Tree, n *network.Network) [][]int {
 
 // local fills the entries of each leaf for its own servers, which need no subnet manager: a manager
 // that sees another part of the tree has no entries for them.
-func local(tables *Tables) {
+func local(tables *routing.Tables) {
 	t := tables.Tree
 	for l := range t.Leaves() {
 		for slot := range t.On(l) {
-			tables.Set(Switch(l), t.First(l)+slot, Port(slot))
+			tables.Set(routing.Switch(l), t.First(l)+slot, routing.Port(slot))
 		}
 	}
 }

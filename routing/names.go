@@ -1,0 +1,63 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+
+	"evbench/internal/show"
+	"evbench/topology"
+)
+
+// An engine makes the tables of a tree. Where partial, servers whose leaves share no live spine get
+// no route to each other; else an engine that joins them through a third leaf is an error.
+type engine = func(t *topology.Tree, partial bool) (*Tables, error)
+
+// registered are the engines of others, in order.
+var registered []struct {
+	name string
+	do   engine
+}
+
+// Register makes an engine known by its name, as an init function of its package does. Of the names
+// of TreeEngines only Ftree may be registered, for trees that are not perfect.
+func Register(name string, do func(t *topology.Tree, partial bool) (*Tables, error)) {
+	registered = append(registered, struct {
+		name string
+		do   engine
+	}{name, do})
+}
+
+// TreeNames returns the names that ForTree accepts: TreeEngines, and those registered.
+func TreeNames() []string {
+	names := TreeEngines()
+	for _, e := range registered {
+		if !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
+// ForTree returns the tables of an engine for a tree, by its name: of TreeTables, or registered. On a
+// tree without failures, with full leaves and as many spines as a leaf has servers, OpenSM's ftree
+// equals the closed form of TreeTables, spine = destination mod spines. ForTree then uses that form,
+// which also serves trees too large for InfiniBand.
+func ForTree(name string, t *topology.Tree, partial bool) (*Tables, error) {
+	if (name != Ftree || perfect(t)) && slices.Contains(TreeEngines(), name) {
+		return TreeTables(t, name)
+	}
+	for _, e := range registered {
+		if e.name == name {
+			return e.do(t, partial)
+		}
+	}
+	if name == Ftree {
+		return nil, fmt.Errorf("routing %s: no engine of this name is registered (package site/engines)", name)
+	}
+	return nil, fmt.Errorf("routing %q: no such engine; %s", name, show.Choices(name, TreeNames()))
+}
+
+// perfect reports whether a tree of two levels, as wide as it is deep, is complete.
+func perfect(t *topology.Tree) bool {
+	return t.Levels() == 2 && t.Full() && len(t.Dead()) == 0 && t.Cables() == 1 && t.Spines() == t.Ports()
+}
