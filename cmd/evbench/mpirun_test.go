@@ -275,15 +275,22 @@ func processOf(t *testing.T, dir string, rank int) int {
 }
 
 // mpirunBySSH has mpirun reach hosts by ssh, one after the other until all ranks
-// are placed. The hosts exist in the configuration of the private sshd only. Open MPI 5 does not
-// begin where hosts of several names are one machine.
+// are placed. The hosts exist in the configuration of the private sshd only.
 func mpirunBySSH(t *testing.T, dir string, server *sshServer, hosts []string, args ...string) *exec.Cmd {
 	t.Helper()
 	write(t, dir, "hostfile", strings.Join(hosts, " slots=1\n")+" slots=1\n")
-	// The daemon of each host has temporary files of its own, as on a cluster.
+	// The daemon of each host has a name and temporary files of its own, as on a cluster: ranks of
+	// Open MPI 5 on hosts of one name end in MPI_Init.
 	launcher := expect.Value(mpi.FindLauncher(t.Context(), "mpirun"))(t)
 	daemon := filepath.Join(dir, "daemon")
-	expect.Must(t, os.WriteFile(daemon, []byte("#!/bin/sh\nprogram=orted\ncommand -v prted >/dev/null && program=prted\nTMPDIR=$(mktemp -d "+dir+"/XXXXXX) exec $program \"$@\"\n"), 0o700))
+	expect.Must(t, os.WriteFile(daemon, []byte(`#!/bin/sh
+if [ "${1:-}" != named ]; then exec unshare --user --map-current-user --keep-caps --uts "$0" named "$@"; fi
+shift
+address=${SSH_CONNECTION% *} program=orted
+hostname "node00${address##*.}"
+command -v prted >/dev/null && program=prted
+TMPDIR=$(mktemp -d `+dir+`/XXXXXX) exec $program "$@"
+`), 0o700))
 	cmd := mpirun(t, dir, 5, args...)
 	// Shared memory does not do between hosts that are one machine, though Open
 	// MPI thinks so.

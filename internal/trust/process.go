@@ -153,14 +153,13 @@ func (p *Process) Files() ([]OpenFile, bool) {
 			continue // closed by now
 		}
 		path, _ := os.Readlink(filepath.Join(dir, e.Name()))
-		open = append(open, OpenFile{n, path, info, p.appends(n)})
+		flags, err := strconv.ParseUint(p.field(fmt.Sprintf("fdinfo/%d", n), "flags:"), 8, 64)
+		if err != nil {
+			continue // the same
+		}
+		open = append(open, OpenFile{n, path, info, flags&syscall.O_APPEND != 0})
 	}
 	return open, true
-}
-
-func (p *Process) appends(number int) bool {
-	flags, err := strconv.ParseUint(p.field(fmt.Sprintf("fdinfo/%d", number), "flags:"), 8, 64)
-	return err == nil && flags&syscall.O_APPEND != 0
 }
 
 // Catches reports whether the process has a handler for a signal, as far as known.

@@ -127,3 +127,23 @@ func TestRecord(t *testing.T) {
 	expect.OK(t, r.Remove())
 	expect.Is(t, expect.Err(ReadRecord(name)), os.ErrNotExist)
 }
+
+// A file that is closed while files are looked at is not one that was opened in another way.
+func TestFilesThatClose(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `while :; do exec 5>>"$0"; exec 5>&-; done`, log)
+	expect.Must(t, cmd.Start())
+	defer func() { _ = errors.Join(cmd.Process.Kill(), cmd.Wait()) }()
+	p := expect.Value(Find(cmd.Process.Pid))(t)
+	defer p.Release()
+	for seen := 0; seen < 2000; {
+		open, ok := p.Files()
+		expect.MustTrue(t, ok, "no files")
+		for _, f := range open {
+			if f.Path == log {
+				seen++
+				expect.MustTrue(t, f.Append, "%+v", f)
+			}
+		}
+	}
+}
