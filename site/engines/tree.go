@@ -269,7 +269,14 @@ func toSwitches(p *network.Places, l *lft.Tables) {
 			row[lid] = port
 		}
 	}
-	up := func(leaf, spine int) topology.Link { return topology.Link{Leaf: leaf, Spine: spine} }
+	up := func(leaf, spine int) (l topology.Link) { // over the first cable that is alive
+		for c := range t.Cables() {
+			if l = t.Cable(leaf, spine, c); t.LinkAlive(l) {
+				break
+			}
+		}
+		return l
+	}
 	for i := range n.Switches() {
 		set(i, i, 0)
 	}
