@@ -164,7 +164,7 @@ func Open(name string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if s, ok := info.Sys().(*syscall.Stat_t); err == nil && ok && info.Mode()&fs.ModeDevice != 0 && s.Rdev != devNull && !term.IsTerminal(int(f.Fd())) {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("this is a device, not a file or a pipe")}
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrDevice}
 	}
 	if err != nil {
 		f.Close()
@@ -172,6 +172,9 @@ func Open(name string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// ErrDevice is wrapped by the errors of Open.
+var ErrDevice = errors.New("this is a device, not a file or a pipe")
 
 var devNull = unix.Mkdev(1, 3)
 

@@ -41,6 +41,9 @@ const (
 // Read reads the file of that name, if there is one, else a notation.
 func Read(src string, lmc int) (*Source, error) {
 	file, err := atomicfile.Open(src)
+	if errors.Is(err, atomicfile.ErrDevice) {
+		return nil, err
+	}
 	if err != nil {
 		if strings.Contains(src, "(") || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrInvalid) {
 			n, err := network.Parse(src, lmc)
