@@ -12,6 +12,7 @@ import (
 	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/fabric"
+	"evbench/fabric/preflight"
 	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/worker"
@@ -22,6 +23,11 @@ type measurable struct {
 	inProcess
 	at   []string // rank -> name of the leaf that it really is on
 	host func(rank int) results.Host
+	off  bool
+}
+
+func (f *measurable) Check(ctx context.Context, j fabric.Joined) (fabric.Checked, error) {
+	return preflight.Check(ctx, j, preflight.Options{Off: f.off})
 }
 
 func (f *measurable) MayOpen(_, _ int) error { return nil }
@@ -54,7 +60,7 @@ func lookAt(t *testing.T, text string, at []string, host func(int) results.Host)
 	t.Helper()
 	s, planned := read(t, text)
 	sink := &memory{}
-	f := &measurable{at: at, host: host}
+	f := &measurable{at: at, host: host, off: !s.Launch.Preflight}
 	var err error
 	synctest.Test(t, func(t *testing.T) {
 		_, err = bench.Run(t.Context(), bench.Work{Scenario: s, Cases: planned, Fabric: f, Open: into(sink)}, bench.Options{Listener: f.listen(), Token: "secret"})

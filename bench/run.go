@@ -43,9 +43,6 @@ type Options struct {
 	// Log gets irregular but harmless events, such as a stranger on the control port; nil is
 	// allowed.
 	Log *slog.Logger
-	// Switches maps an address to the switch that owns it, for plain hosts with an address for each
-	// spine: the preflight checks that an address leads through its spine.
-	Switches map[string]string
 	// Describe fills in machine and program in the manifest.
 	Describe func(*results.Manifest)
 }
@@ -59,7 +56,7 @@ type runner struct {
 	pairs    bool         // pairs are counted
 	ctl      *controller.Controller
 	manifest results.Manifest
-	looked   looked // results about plain hosts
+	checked  fabric.Checked
 	cases    []Planned
 	plan     rounds
 	began    time.Time
@@ -123,7 +120,8 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	r.looked.describe(&r.manifest)
+	r.manifest.Hosts, r.manifest.Preflight = r.checked.Hosts, r.checked.Lines
+	r.manifest.Warnings = append(r.manifest.Warnings, r.checked.Warnings...)
 	if err := r.sink.Write(r.manifest); err != nil {
 		return err
 	}
@@ -169,7 +167,7 @@ func (r *runner) session(ctx context.Context) (err error) {
 	if err := r.join(joining); err != nil {
 		return err
 	}
-	if err := r.preflight(ctx); err != nil {
+	if r.checked, err = r.f.Check(ctx, r.joined()); err != nil {
 		return err
 	}
 	if err := r.begin(); err != nil {
@@ -180,6 +178,11 @@ func (r *runner) session(ctx context.Context) (err error) {
 	}
 	r.ctl.Quit()
 	return nil
+}
+
+// joined are the workers, for the fabric to look at.
+func (r *runner) joined() fabric.Joined {
+	return fabric.Joined{Tree: r.s.Tree, Hosts: r.ctl.Hosts(), Log: r.o.Log, Survey: r.ctl.Survey}
 }
 
 // errWorkerFailed ends the wait for all workers: one will not join. The launcher returns its error.

@@ -12,12 +12,6 @@ import (
 	"evbench/results"
 )
 
-// A Survey says how the servers reach each other.
-type Survey struct {
-	Servers []int            // positions, rising
-	Reached [][][]wire.Reach // [from][to], indexes in Servers; nil if not measured
-}
-
 // answerTime bounds a round. A worker needs a few seconds for a peer that does not answer at all.
 const answerTime = 30 * time.Second
 
@@ -42,21 +36,19 @@ func (c *Controller) Hosts() []results.Host {
 // one partner, so that measurements do not disturb each other. For pairs of positions selected by
 // routers, it also asks for the router half way. It begins no round after limit has passed. The
 // error names a server that has left or does not answer.
-func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) (Survey, error) {
+func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers func(from, to int) bool) ([][][]wire.Reach, error) {
 	peers, err := c.peers()
 	if err != nil {
-		return Survey{}, err
+		return nil, err
 	}
 	s, run, err := c.open(Case{Case: wire.Case{Peers: peers}})
 	if err != nil {
-		return Survey{}, err
+		return nil, err
 	}
 	defer c.end(s)
 	round := surveying{stage: s, run: run, peers: peers, reached: make([][][]wire.Reach, len(peers))}
-	out := Survey{Reached: round.reached}
-	for i, p := range peers {
-		out.Servers = append(out.Servers, p.Server)
-		out.Reached[i] = make([][]wire.Reach, len(peers))
+	for i := range peers {
+		round.reached[i] = make([][]wire.Reach, len(peers))
 	}
 	began := time.Now()
 	for _, partner := range pairings(len(peers)) {
@@ -70,10 +62,10 @@ func (c *Controller) Survey(ctx context.Context, limit time.Duration, routers fu
 			}
 		}
 		if err := round.answers(ctx, partner); err != nil {
-			return Survey{}, fmt.Errorf("reach of every pair: %w", err)
+			return nil, fmt.Errorf("reach of every pair: %w", err)
 		}
 	}
-	return out, nil
+	return round.reached, nil
 }
 
 // surveying is the results so far.

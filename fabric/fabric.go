@@ -7,7 +7,10 @@ package fabric
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
+	"evbench/controller/wire"
 	"evbench/failover/loop"
 	"evbench/plan"
 	"evbench/results"
@@ -45,6 +48,10 @@ type Fabric interface {
 	// SetLinks takes links down or up now. It may run in parallel with users of the Network.
 	SetLinks(ctx context.Context, links []topology.Link, up bool) error
 
+	// Check looks at the workers that have joined, before anything is measured. It returns an error
+	// if results of a run on them would not be credible.
+	Check(ctx context.Context, j Joined) (Checked, error)
+
 	// Launcher starts the workers of this fabric.
 	Launcher
 
@@ -69,4 +76,22 @@ type Job struct {
 	Controller string // "unix:/path" or "tcp:host:port"
 	Token      string // shared secret of the run
 	Failed     func() // a worker has ended with an error, which wait will return
+}
+
+// Joined are the workers of a run, one per server.
+type Joined struct {
+	Tree  *topology.Tree
+	Hosts []results.Host // their machines, by position
+	Log   *slog.Logger   // nil is allowed
+	// Survey has every pair of them probe each other, both given by position. It begins nothing
+	// after limit has passed, and asks for the router half way where routers says so. The result is
+	// [from][to], as Hosts, with an entry for each address; nil: not measured.
+	Survey func(ctx context.Context, limit time.Duration, routers func(from, to int) bool) ([][][]wire.Reach, error)
+}
+
+// Checked is what Check has found, for the manifest.
+type Checked struct {
+	Hosts    []results.Host // where machines matter
+	Lines    []string
+	Warnings []string
 }

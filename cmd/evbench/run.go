@@ -18,7 +18,6 @@ import (
 
 	"evbench/bench"
 	"evbench/bench/live"
-	"evbench/companion/linux"
 	"evbench/fabric/lab"
 	"evbench/fabric/open"
 	"evbench/internal/answer"
@@ -198,7 +197,7 @@ func measureInto(c *cli.Context, m measurement, dir string, show func(results.Ru
 	manifest := &results.Manifest{} // filled by the run
 	o := bench.Options{
 		Listen: where.Address, Listener: where.Listener, Token: where.Token, JoinTimeout: c.Duration("join-timeout"),
-		Log: log, Switches: linux.Switches(m.scenario.Tree),
+		Log: log,
 	}
 	others := &beside{started: m.scenario.Launch.Kind == scenario.LaunchStarted}
 	o.Progress = func(e bench.Progress) {

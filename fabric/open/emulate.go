@@ -101,6 +101,10 @@ func (f *emulatedFabric) Dead() ([]topology.Link, error) {
 	return f.tree.Dead(), nil
 }
 
+func (f *emulatedFabric) Check(context.Context, fabric.Joined) (fabric.Checked, error) {
+	return fabric.Checked{}, nil
+}
+
 // WatchCables implements fabric.Fabric: no outside change is possible.
 func (f *emulatedFabric) WatchCables(context.Context, func(topology.CableEvent)) error { return nil }
 

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"evbench/companion/linux"
 	"evbench/fabric"
+	"evbench/fabric/preflight"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/topology"
+	"evbench/transport"
 )
 
 // A hostsFabric is a network outside evbench's control: plain hosts. It cannot take links down,
@@ -19,11 +22,14 @@ import (
 // scenario.
 type hostsFabric struct {
 	fabric.Launcher
-	info results.Fabric
+	info  results.Fabric
+	check preflight.Options
 }
 
 func plainHosts(s *scenario.Scenario, l fabric.Launcher) fabric.Fabric {
-	return &hostsFabric{info: info(s.Fabric), Launcher: l}
+	return &hostsFabric{info: info(s.Fabric), Launcher: l, check: preflight.Options{
+		Off: !s.Launch.Preflight, Unmeasured: transport.Of(s.Transport).Unmeasured, Switches: linux.Switches(s.Tree),
+	}}
 }
 
 // Local runs every server as a process on this machine, over loopback; each takes a free port when
@@ -91,5 +97,10 @@ func (f *hostsFabric) WatchCables(context.Context, func(topology.CableEvent)) er
 func (f *hostsFabric) Network(*plan.Plan, string) (loop.Network, error) { return nil, errHosts }
 
 func (f *hostsFabric) SetLinks(context.Context, []topology.Link, bool) error { return errHosts }
+
+// Check implements fabric.Fabric.
+func (f *hostsFabric) Check(ctx context.Context, j fabric.Joined) (fabric.Checked, error) {
+	return preflight.Check(ctx, j, f.check)
+}
 
 func (f *hostsFabric) Close() error { return nil }

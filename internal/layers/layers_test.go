@@ -75,9 +75,9 @@ var layers = []layer{
 	{"transport/rdma", "transport transport/tcp", false},
 
 	{"results", "builder internal/answer internal/kept internal/show", true},
-	{"results/hdf5", "builder results", false},
 	{"results/trace", "internal/show plan results topology", true},
-	{"results/store", "internal/atomicfile plan plan/verify results results/hdf5", false},
+	{"results/store", "internal/atomicfile plan plan/verify results", false},
+	{"results/hdf5", "builder results results/store", false},
 	{"results/compare", "results internal/answer internal/show internal/unit", true},
 
 	{"failover", "topology", true},
@@ -88,11 +88,11 @@ var layers = []layer{
 
 	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
 
-	{"fabric", "failover/loop plan results topology", false},
+	{"fabric", "controller/wire failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
 	{"fabric/emulate", "topology internal/unit", false},
 	{"fabric/host", "internal/answer internal/hostlist internal/parallel internal/proc internal/show internal/unit internal/yamldoc results topology topology/network", false},
-	{"fabric/preflight", "controller/wire internal/port internal/show results", false},
+	{"fabric/preflight", "controller/wire fabric internal/port internal/show results topology", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
 	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
@@ -118,7 +118,7 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
 
-	{"bench", "barrier builder controller controller/wire fabric fabric/preflight failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},

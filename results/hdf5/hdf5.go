@@ -12,10 +12,19 @@ import (
 	"path/filepath"
 
 	"evbench/results"
+	"evbench/results/store"
 )
 
 // File is the name of the file in the directory of a run.
 const File = "results.h5"
+
+func init() {
+	f := store.Format{File: File, Read: Read}
+	if Built {
+		f.Rows = func(dir string) store.Rows { return NewRows(dir) }
+	}
+	store.Register(f)
+}
 
 // MatrixName is the dataset that ReadMatrix reads.
 const MatrixName = "sizes"

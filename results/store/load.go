@@ -18,10 +18,9 @@ import (
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/results"
-	"evbench/results/hdf5"
 )
 
-// Read reads a completed run, a directory or an HDF5 file. Every error names the file, and the line
+// Read reads a completed run, a directory or a file of the format that is registered. Every error names the file, and the line
 // if any.
 func Read(name string) (*results.Run, error) {
 	info, err := os.Stat(name)
@@ -30,8 +29,8 @@ func Read(name string) (*results.Run, error) {
 		return nil, err
 	case info.IsDir():
 		return readDir(name)
-	case strings.HasSuffix(name, ".h5"):
-		return hdf5.Read(name)
+	case format.Read != nil && filepath.Ext(name) == filepath.Ext(format.File):
+		return format.Read(name)
 	}
 	return nil, fmt.Errorf("%s is neither a directory of results nor an .h5 file", name)
 }

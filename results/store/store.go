@@ -1,7 +1,7 @@
 // Package store answers: in which forms is a run kept, and how is it made, opened and converted? A
-// run is a directory of CSV and JSON files, with an HDF5 file of the same in it where HDF5 is built
-// in, or an HDF5 file alone. Columns carry their units, and users' scripts rely on them. It
-// measures and judges nothing.
+// run is a directory of CSV and JSON files. One more format, HDF5, registers itself: a run is then
+// also a file of it, in the directory or alone. Columns carry their units, and users' scripts rely
+// on them. It measures and judges nothing.
 package store
 
 import (
@@ -21,7 +21,6 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/results"
-	"evbench/results/hdf5"
 )
 
 // Names in a directory of results, beside the tables.
@@ -38,10 +37,30 @@ const (
 type Files struct {
 	dir    string
 	forms  results.Forms
-	tables []*table   // those that are there, of tables with records, and of samples and links
-	h5     *hdf5.Rows // rows for the HDF5 file at the end; nil: no file
-	judged bool       // there is a summary
+	tables []*table // those that are there, of tables with records, and of samples and links
+	one    Rows     // for the file at the end that has all of it; nil: there will be none
+	judged bool     // there is a summary
 }
+
+// A Format keeps a whole run in one file.
+type Format struct {
+	File string                                  // its name in the directory of a run
+	Read func(name string) (*results.Run, error) // reads a file
+	Rows func(dir string) Rows                   // begins one in a directory; nil: it is not built in
+}
+
+// Rows are the rows of a run until they are written.
+type Rows interface {
+	Add(t *results.Table, row reflect.Value) error
+	Save(name string, run *results.Run) error
+	Close() // forgets the rows
+}
+
+// format is the one that has registered itself.
+var format Format
+
+// Register adds the format of a package that is linked in, from its init.
+func Register(f Format) { format = f }
 
 // ErrThere is the error where results would be overwritten.
 var ErrThere = errors.New("exists already; results are never overwritten")
@@ -73,8 +92,8 @@ func Present(name string) bool { _, err := os.Lstat(name); return err == nil }
 // error then wraps fs.ErrExist.
 func Create(dir string) (*Files, error) {
 	f, err := create(dir, nil)
-	if err == nil && hdf5.Built {
-		f.h5 = hdf5.NewRows(dir)
+	if err == nil && format.Rows != nil {
+		f.one = format.Rows(dir)
 	}
 	return f, err
 }
@@ -120,10 +139,10 @@ func (f *Files) Write(r results.Record) error {
 		return f.text(filepath.Join(PlansDir, url.PathEscape(x.Case)+".txt"), x.Text)
 	}
 	t, row := f.table(results.TableOf(r)), reflect.ValueOf(r)
-	if err := t.add(row); err != nil || f.h5 == nil || t.of == results.Spans {
+	if err := t.add(row); err != nil || f.one == nil || t.of == results.Spans {
 		return err
 	}
-	return f.h5.Add(t.of, row)
+	return f.one.Add(t.of, row)
 }
 
 // table returns the file of a table, which is made when it is needed.
@@ -163,23 +182,23 @@ func (f *Files) failoverText(s results.Summary) (text []byte) {
 	return text
 }
 
-// Close closes all files, and makes results.h5 of them where HDF5 is built in. The files on disk
-// are complete if and only if there was no error.
+// Close closes all files, and makes the one file of them where its format is built in. The files on
+// disk are complete if and only if there was no error.
 func (f *Files) Close() error {
-	if f.h5 != nil {
-		defer f.h5.Close()
+	if f.one != nil {
+		defer f.one.Close()
 	}
-	if err := f.each((*table).close); err != nil || f.h5 == nil || !f.judged {
+	if err := f.each((*table).close); err != nil || f.one == nil || !f.judged {
 		return err
 	}
 	run, err := readDocuments(f.dir)
 	if err != nil {
 		return err
 	}
-	return f.h5.Save(filepath.Join(f.dir, hdf5.File), run)
+	return f.one.Save(filepath.Join(f.dir, format.File), run)
 }
 
-// Save makes a directory of results of a run, without HDF5. On error it leaves none.
+// Save makes a directory of results of a run, without the one file. On error it leaves none.
 func Save(dir string, run *results.Run) error {
 	files, err := create(dir, run.Forms)
 	if err != nil {
