@@ -3,18 +3,14 @@ package bench
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"evbench/builder"
-	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/sim"
 )
 
 // WriteCases prints the cases of a scenario, and their predictions.
@@ -41,35 +37,6 @@ func WriteCases(w io.Writer, s *scenario.Scenario, planned []Planned) error {
 		}
 	}
 	return nil
-}
-
-// WriteSimulated prints how much there is to simulate, and how many cases of the fluid model do not
-// depend on a quantum.
-func WriteSimulated(w io.Writer, cases []*sim.Case) {
-	exact, virtual := 0, time.Duration(0)
-	for _, c := range cases {
-		virtual += c.Duration
-		if c.Model == sim.FluidModel && c.Quantum > 0 && !c.Quantised() {
-			exact++
-		}
-	}
-	fmt.Fprintf(w, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual, unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
-	if exact > 0 {
-		fmt.Fprintf(w, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
-	}
-}
-
-// ModelNames lists the models of cases, after a noun in the right number.
-func ModelNames(cases []results.Case) string {
-	used := map[string]bool{}
-	for _, c := range cases {
-		used[c.Simulated] = true
-	}
-	names := slices.Sorted(maps.Keys(used))
-	if len(names) > 1 {
-		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-	}
-	return " " + names[0]
 }
 
 // PlanOf returns the plan that results have of a case. A plan without phases is rebuilt from the

@@ -121,7 +121,7 @@ func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uin
 	change := controller.PlanChange{Epoch: c.epoch, Mode: results.Sync}
 	switch {
 	case c.c.Mode == scenario.Ordered:
-		change.Mode, change.Windows = results.InOrder, newOrderer(c.s, c.c, p.Tree, nil)
+		change.Mode, change.Windows = results.InOrder, orderer.Windows(c.s, c.c, p.Tree, nil)
 	case p.Schedule == nil:
 		change.Mode = results.Unsync
 	default:

@@ -278,20 +278,6 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// The sizes of an exchange are those that a prediction takes.
-func TestMatrix(t *testing.T) {
-	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{schedule: linear-shift}]\n"))
-	expect.Must(t, err)
-	m := expect.Value(Matrix(s, s.Cases[0], 5))(t)
-	w := weight(s, s.Cases[0], []uint64{20, 21, 22, 23})
-	for src := range 4 {
-		for dst := range 4 {
-			got, want := float64(m.Size(src, dst)), w(src, dst)*1000
-			expect.False(t, src != dst && math.Abs(got-want) > 1e-6 || src == dst && got != 0, "%d to %d: %v bytes, want %v", src, dst, got, want)
-		}
-	}
-}
-
 // Nothing that is drawn brings a server more at a time than the time-out allows for.
 func TestHeaviest(t *testing.T) {
 	for sizes, want := range map[string][2]float64{

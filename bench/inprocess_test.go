@@ -12,6 +12,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover/loop"
+	_ "evbench/model/ordered"
 	"evbench/plan"
 	"evbench/results"
 	_ "evbench/site/engines"
@@ -33,7 +34,7 @@ type inProcess struct {
 	wrap func(rank int, ep transport.Endpoint) transport.Endpoint
 
 	apart time.Duration // between workers that join
-	deaf  []uint32      // runs of the session, the first slice is 2, in which rank 1 reaches nobody
+	deaf  []uint32      // runs of the session, the first slice is 1, in which rank 1 reaches nobody
 
 	mu   sync.Mutex
 	dead []topology.Link                      // whoever has taken them down

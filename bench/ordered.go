@@ -1,84 +1,63 @@
 package bench
 
 import (
-	"context"
+	"errors"
+	"io"
+	"time"
 
-	"evbench/builder"
+	"evbench/controller"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/scheduler"
-	"evbench/scheduler/sizes"
-	"evbench/sim"
+	"evbench/topology"
 )
 
-// WindowPlan plans a window of an ordered case: exchanges exchanges from first on, counted from 0
-// with the warm-up, on the tree of a chain, after its windows. Runs, simulations and predictions
-// use the same. Fragments are not split: workers send them whole. If all fragments have one size,
-// and for the first counted window, ports and links count as free at the start: the plan file has
-// that window.
-func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-	var window []*sizes.Matrix
-	for e := range exchanges {
-		m, err := Matrix(s, c, first+uint64(e))
-		if err != nil {
-			return nil, err
-		}
-		window = append(window, m)
-	}
-	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * s.Fabric.BitPerSec() / 8)}
-	if c.Schedule == scheduler.NameFORS {
-		o.Order = sizes.OrderFORS
-	}
-	if s.Objective(c) == scheduler.FewestPaths {
-		var err error
-		if o.Paths, _, err = scheduler.FORS(after.Tree(), scheduler.Options{Seed: s.Seed, Objective: scheduler.FewestPaths}); err != nil {
-			return nil, err
-		}
-	}
-	if first > uint64(s.Warmup) && !s.FragmentSizes(c).Equal() {
-		o.After = after
-	}
-	return sizes.MakeWindow(after.Tree(), window, o)
+// An Orderer plans cases of mode ordered, which follow windows of exchanges in place of phases. The
+// other parts of such a case, its links and tables, are those of its plan with phases.
+type Orderer interface {
+	// First plans and judges the first counted window of a case, on a tree.
+	First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Window, error)
+	// Windows plans and judges all windows of a case on a tree during the run, since sizes are known
+	// one or two windows ahead. first is that of First, or nil.
+	Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first Window) controller.Windows
+	// Efficiency predicts the efficiency of a case that follows plans for the tree of p throughout.
+	Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error)
 }
 
-// simJob converts a case for the models, without the cost of messages beside their bytes.
-func simJob(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
-	of := s.FragmentSizes(c)
-	return sim.Job{
-		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
-		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
-		Windows: sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-			return WindowPlan(s, c, after, first, exchanges)
-		}},
-	}
+// A Window is the plan of a window.
+type Window interface {
+	Hash() string
+	WriteText(w io.Writer) error // as a file
 }
 
-// orderedMessages is about how many messages the prediction of an ordered case covers, but at least
-// two windows.
-const orderedMessages = 1 << 18
+// RegisterOrdered has cases of mode ordered planned by the package that calls it, from its init.
+func RegisterOrdered(o Orderer) { orderer = o }
 
-// orderedEfficiency predicts the efficiency of an ordered case that follows plans for one tree
-// throughout: the longest path over all its exchanges, or over as many as a prediction covers.
-func orderedEfficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
-	j := simJob(s, c, p, window)
-	j.Mode = results.InOrder
-	n := p.Tree.Servers()
-	most := max(2*window, min(predictedExchanges, orderedMessages/(n*n)))
-	lasts := float64(most)
-	if j.BitPerSec > 0 {
-		exchange := 8 * float64(p.Tree.MostMessages()) * float64(int(s.Event.Fragment)+j.Header) / j.BitPerSec
-		lasts = c.Duration.Seconds() / exchange
-	} else {
-		j.BitPerSec = 8e9
+var orderer Orderer
+
+var errNoOrderer = errors.New("mode " + scenario.Ordered + ": this program has no planner for it (evbench/model/ordered)")
+
+func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
+	if orderer == nil {
+		return Planned{}, errNoOrderer
 	}
-	if lasts >= float64(most) {
-		j.Exchanges = most
-	}
-	o, err := sim.Phase(context.Background(), &j, nil)
+	p, err := PlanFor(s, c, t)
 	if err != nil {
-		return 0, err
+		return Planned{}, err
 	}
-	return min(1, j.Efficiency(o)), nil // times are whole nanoseconds
+	w, err := orderer.First(s, c, t)
+	if err != nil {
+		return Planned{}, err
+	}
+	efficiency, err := predict(s, c, p)
+	return Planned{Case: c, Plan: p, Ordered: w, Prediction: results.Prediction{
+		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: w.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
+	}}, err
+}
+
+func efficiencyWith(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
+	if c.Mode == scenario.Ordered {
+		return orderer.Efficiency(s, c, p)
+	}
+	return efficiencyOf(s, c, p), nil
 }

@@ -21,8 +21,19 @@ import (
 type Planned struct {
 	scenario.Case
 	Plan       *plan.Plan
-	Ordered    *plan.Ordered // of an ordered case: the first counted window
+	Ordered    Window // of an ordered case: the first counted window
 	Prediction results.Prediction
+}
+
+// keepPlan gives the plan of a case that has one to a sink.
+func (p *Planned) keepPlan(to results.Sink) error {
+	switch {
+	case p.Ordered != nil:
+		return results.KeepPlan(to, p.Name, p.Ordered.WriteText)
+	case p.Plan.Schedule != nil:
+		return results.KeepPlan(to, p.Name, p.Plan.WriteText)
+	}
+	return nil
 }
 
 // Prepare plans every case of a scenario, the control included, and judges every plan; it runs
@@ -110,7 +121,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 // If fragments differ in size, a prediction covers all exchanges of the case, up to this number.
 // Under ecmp each of them counts for many draws of the paths.
 const (
-	predictedExchanges     = 64
+	PredictedExchanges     = 64
 	predictedExchangesECMP = 8
 )
 
@@ -258,7 +269,7 @@ func mostPredicted(p *plan.Plan) int {
 	if p.Routing == routing.ECMP {
 		return predictedExchangesECMP
 	}
-	return predictedExchanges
+	return PredictedExchanges
 }
 
 // messageTimes is a duration in units of a mean fragment's time; infinite if the link rate is

@@ -23,7 +23,6 @@ import (
 	"evbench/fabric"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/sim"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -116,7 +115,7 @@ func (r *runner) begin() error {
 	}
 	r.pairs = r.countsPairs()
 	for _, c := range r.cases {
-		if err := sim.KeepPlan(sink, c.Name, c.Plan, c.Ordered); err != nil {
+		if err := c.keepPlan(sink); err != nil {
 			return err
 		}
 	}

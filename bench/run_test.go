@@ -114,9 +114,9 @@ func TestRunOpensAgain(t *testing.T) {
 		deaf []uint32
 		want string // of the error, "": none
 	}{
-		{"third slice", []uint32{4}, ""},
-		{"first slice", []uint32{2}, "set-up"},
-		{"for ever", []uint32{4, 5, 6, 7}, "set-up"},
+		{"third slice", []uint32{3}, ""},
+		{"first slice", []uint32{1}, "set-up"},
+		{"for ever", []uint32{3, 4, 5, 6}, "set-up"},
 	} {
 		sum, err := run(t, small, &inProcess{deaf: tt.deaf}, &memory{})
 		if tt.want != "" {

@@ -3,26 +3,7 @@ package bench
 import (
 	"evbench/builder"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
 )
-
-// Matrix returns the sizes of the fragments of one exchange of a case, by source and builder
-// (ranks): the same in runs, simulations and predictions. In exchange e, from 0 and warm-up
-// included, rank r builds event e·S + r; if not all build, see builder.Roles.
-func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*sizes.Matrix, error) {
-	of := s.FragmentSizes(c)
-	if of.All() {
-		return sizes.Exchange(s.Tree, of.Of, exchange)
-	}
-	n := uint64(of.Servers)
-	return sizes.Exchange(s.Tree, func(event uint64, source int) int {
-		if dst := int(event % n); !s.Tree.Meets(source, dst) {
-			return 0
-		} else {
-			return of.Of(of.Event(event/n, dst), source)
-		}
-	}, exchange)
-}
 
 // builders returns the events that ranks build in successive counted exchanges, by rank; call the
 // result in this order. Ranks that build none have 0. If a server gets its next event when it has
@@ -58,7 +39,7 @@ func Balance(s *scenario.Scenario, c scenario.Case) float64 {
 	sizes, events := s.FragmentSizes(c), builders(s, c)
 	load := make([]float64, n)
 	sum, most := 0.0, 0.0
-	for e := range predictedExchanges {
+	for e := range PredictedExchanges {
 		for rank, event := range events(e) { // some ranks build none
 			for src := range n {
 				if s.Tree.Meets(src, rank) {
@@ -94,7 +75,7 @@ func heaviest(s *scenario.Scenario, c scenario.Case) float64 {
 		return float64(others) * float64(sizes.Mean)
 	}
 	most := 0
-	for event := range uint64(max(1, min(predictedExchanges, looks/(n*n))) * n) {
+	for event := range uint64(max(1, min(PredictedExchanges, looks/(n*n))) * n) {
 		sum := 0
 		for source := range n {
 			if sizes.Reads(source) {

@@ -34,7 +34,7 @@ func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open fun
 		return tried, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	sum, err := Run(ctx, Work{at, planned, f, func() (results.Sink, error) { return nowhere{}, nil }}, o)
+	sum, err := Run(ctx, Work{at, planned, f, func() (results.Sink, error) { return results.Nowhere{}, nil }}, o)
 	if len(sum.Cases) > 0 {
 		tried.Efficiency = sum.Cases[0].MeasuredEfficiency
 	}
@@ -92,8 +92,3 @@ func exchangeTime(s *scenario.Scenario) time.Duration {
 func fragmentTime(s *scenario.Scenario) time.Duration {
 	return time.Duration(float64(time.Second) / messageTimes(s, time.Second))
 }
-
-type nowhere struct{}
-
-func (nowhere) Write(results.Record) error { return nil }
-func (nowhere) Keeps() results.Keeps       { return results.Keeps{} }

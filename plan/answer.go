@@ -16,13 +16,13 @@ import (
 // Answer says what a plan promises: how long it takes and, where no link is slow, how far that is
 // from the least.
 func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
-	a := question(p.Tree)
+	a := Question(p.Tree)
 	takes := fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
 	if p.Routing == NoRouting {
 		takes = show.Plural(p.Phases(), "phase", "phases")
 	}
-	if slower.any() {
-		return slower.answer(a, takes, p.Tree)
+	if slower.Any() {
+		return slower.Answer(a, takes, p.Tree)
 	}
 	a.Sentence = takes
 	if p.Routing == NoRouting {
@@ -52,7 +52,8 @@ func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
 	return a
 }
 
-func question(t *topology.Tree) answer.Answer {
+// Question begins the answer on a plan of a tree.
+func Question(t *topology.Tree) answer.Answer {
 	if dead := len(t.Dead()); dead > 0 {
 		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
 	}

@@ -16,7 +16,7 @@ import (
 // Describe prints what a plan promises.
 func (p *Plan) Describe(w io.Writer, cost Cost) {
 	fmt.Fprintf(w, "%s, %d servers%s, %s dead, schedule %s, routing %s%s\n",
-		p.Notation(), p.Tree.Servers(), rolesText(p.Tree), p.deadText(), p.ScheduleName(), p.Routing, p.aim())
+		p.Notation(), p.Tree.Servers(), rolesText(p.Tree), p.DeadText(), p.ScheduleName(), p.Routing, p.aim())
 	if p.Schedule.Moved > 0 {
 		fmt.Fprintf(w, "moved %s of %s messages to other phases\n", show.Commas(p.Schedule.Moved), show.Commas(p.Messages()))
 	}
@@ -79,7 +79,8 @@ func (p *Plan) aim() string {
 	return ", objective " + string(p.Objective)
 }
 
-func (p *Plan) deadText() string {
+// DeadText says how many links are dead, of how many.
+func (p *Plan) DeadText() string {
 	t := p.Tree
 	if t.Levels() == 2 {
 		return fmt.Sprintf("%d of %d links", len(t.Dead()), t.AllLinks())

@@ -117,7 +117,7 @@ func (p *Plan) writeMessages(w io.Writer) error {
 		case p.Tree.Cables() > 1 && top == scheduler.None:
 			buf = append(buf, ",-1,-1"...)
 		case p.Tree.Cables() > 1:
-			buf = appendTop(buf, p.Tree, top, ',')
+			buf = AppendTop(buf, p.Tree, top, ',')
 		case p.Tree.Levels() == 3:
 			buf = strconv.AppendInt(append(buf, ','), int64(top), 10)
 		}

@@ -19,7 +19,7 @@ func (p *Plan) Judge() error {
 		return nil
 	}
 	proof := p.Proof()
-	if weights := weightNames(p.Tree, p.Bound.Weights); weights != nil && len(weights) <= maxWeights {
+	if weights := WeightNames(p.Tree, p.Bound.Weights); weights != nil && len(weights) <= maxWeights {
 		proof += " " + strings.Join(weights, ",")
 	}
 	var file bytes.Buffer

@@ -201,7 +201,7 @@ func TestFilesAreJudgedValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for m0 := 1; m0 <= 5; m0++ {
 		for m1 := 1; m1 <= 5; m1++ {
-			if tr, ok := random(t, rng, m0, m1); ok {
+			if tr, ok := topologytest.Random(t, rng, m0, m1); ok {
 				trees = append(trees, tr)
 			}
 		}

@@ -129,7 +129,7 @@ func pathText(t *topology.Tree, spine, top int) string {
 	if spine == scheduler.None {
 		return "-"
 	}
-	return string(appendTop(strconv.AppendInt(nil, int64(spine), 10), t, top, '.'))
+	return string(AppendTop(strconv.AppendInt(nil, int64(spine), 10), t, top, '.'))
 }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"strings"
@@ -57,25 +56,6 @@ func same(t testing.TB, want, got *plan.Plan) {
 		is, was := got.Path(m.Src, m.Dst), want.Path(m.Src, m.Dst)
 		expect.MustTrue(t, got.Schedule.Meets(m.Src, m.Dst) && phase == m.Phase && is == was, "%+v comes back in phase %d over path %d, not %d", m, phase, is, was)
 	}
-}
-
-// random returns a tree with absent servers and dead links, or false for one
-// that is too small.
-func random(t testing.TB, rng *rand.Rand, m0, m1 int) (*topology.Tree, bool) {
-	t.Helper()
-	o := topology.Options{Ports: m0, Leaves: m1, Fill: make([]int, m1), Spines: 1 + rng.IntN(m0+2)}
-	for l := range o.Fill {
-		o.Fill[l] = rng.IntN(m0 + 1)
-	}
-	o.Fill[0] = m0
-	tr, err := topology.New(o)
-	if err != nil {
-		return nil, false
-	}
-	if links, err := tr.Random(rng.IntN(1+o.Spines*m1/3), rng.Uint64()); err == nil {
-		tr, _ = tr.Without(links...)
-	}
-	return tr, true
 }
 
 // Bounds of all kinds come back.

@@ -7,7 +7,6 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 
@@ -22,7 +21,7 @@ type Slower struct {
 // them for dead it returns the one that takes less time. A plan that does not choose paths uses
 // them, and its time is not known.
 func BuildSlow(t *topology.Tree, o Options, slow []topology.SlowLink) (*Plan, *Slower, error) {
-	return around(t, slow, "message times", func(t *topology.Tree) (*Plan, float64, error) {
+	return Around(t, slow, "message times", func(t *topology.Tree) (*Plan, float64, error) {
 		p, err := Build(t, o)
 		if err != nil || !p.Pinned() {
 			return p, 0, err
@@ -31,19 +30,9 @@ func BuildSlow(t *topology.Tree, o Options, slow []topology.SlowLink) (*Plan, *S
 	})
 }
 
-// OrderSlow is sizes.MakeWindow for a tree with slow links, as BuildSlow is Build.
-func OrderSlow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, slow []topology.SlowLink) (*sizes.Plan, *Slower, error) {
-	return around(t, slow, "byte times", func(t *topology.Tree) (*sizes.Plan, float64, error) {
-		p, err := sizes.MakeWindow(t, window, o)
-		if err != nil {
-			return nil, 0, err
-		}
-		return p, p.TimeOver(slow), nil
-	})
-}
-
-// around builds plans with and without slow links. build returns its time, 0 where it is not known.
-func around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, build func(*topology.Tree) (P, float64, error)) (P, *Slower, error) {
+// Around builds plans with and without slow links, whose times have a unit, and returns the better
+// one. build returns its time, 0 where it is not known.
+func Around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, build func(*topology.Tree) (P, float64, error)) (P, *Slower, error) {
 	type way struct {
 		p     P
 		about *Slower
@@ -68,11 +57,12 @@ func around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, buil
 	return w.p, w.about, err
 }
 
-func (s *Slower) any() bool { return len(s.Uses)+len(s.Avoids) > 0 }
+// Any reports whether links are slow.
+func (s *Slower) Any() bool { return len(s.Uses)+len(s.Avoids) > 0 }
 
-// answer completes an answer where links are slow: bounds say nothing of that. takes says how long
+// Answer completes an answer where links are slow: bounds say nothing of that. takes says how long
 // the plan takes.
-func (s *Slower) answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
+func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
 	a.Verdict = answer.Unknown
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
 		var names []string

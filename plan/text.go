@@ -34,7 +34,7 @@ func (p *Plan) writeText(w io.Writer, proof string) error {
 
 func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
-	b.WriteString("# evbench plan 1\n" + p.names() + p.fabricLines())
+	b.WriteString("# evbench plan 1\n" + p.NameLines() + p.FabricLines())
 	if len(p.Unreachable) > 0 {
 		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
 	}
@@ -46,9 +46,9 @@ func (p *Plan) header(proof, hash string) string {
 	return b.String()
 }
 
-// names returns the lines with the network's names of the switches, the ports of parallel cables, and
+// NameLines returns the lines with the network's names of the switches, the ports of parallel cables, and
 // the hosts; "" without any.
-func (p *Plan) names() string {
+func (p *Plan) NameLines() string {
 	var b strings.Builder
 	n, own := p.Tree.Names(), p.Tree.Named(nil)
 	ports := n != nil && n.Ports != nil && own.Cables() > 1
@@ -82,8 +82,8 @@ func (p *Plan) Proof() string {
 	return proof
 }
 
-// weightNames returns the weights of an LP witness, "leaf0-spine1/up=3", by wire.
-func weightNames(t *topology.Tree, weights []int64) (out []string) {
+// WeightNames returns the weights of an LP witness, "leaf0-spine1/up=3", by wire.
+func WeightNames(t *topology.Tree, weights []int64) (out []string) {
 	t = t.Named(nil)
 	for w, n := range weights {
 		if n > 0 {
@@ -116,15 +116,15 @@ func (p *Plan) Hash() string {
 
 func (p *Plan) hashOf(write func(io.Writer) error) string {
 	h := sha256.New()
-	io.WriteString(h, p.fabricLines())
+	io.WriteString(h, p.FabricLines())
 	if err := write(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// fabricLines are the header lines that the hash covers.
-func (p *Plan) fabricLines() string {
+// FabricLines are the header lines that the hash covers.
+func (p *Plan) FabricLines() string {
 	t := p.Tree
 	fill := make([]string, t.Leaves())
 	for l := range fill {
@@ -209,14 +209,14 @@ func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
 			b = append(b, '-')
 		} else {
 			b = k[s].append(b)
-			b = appendTop(b, p.Tree, top, '.')
+			b = AppendTop(b, p.Tree, top, '.')
 		}
 		return append(b, '\n')
 	}
 }
 
-// appendTop appends the end of a path after its spine: nothing, a top switch or two cables.
-func appendTop(b []byte, t *topology.Tree, top int, separator byte) []byte {
+// AppendTop appends the end of a path after its spine: nothing, a top switch or two cables.
+func AppendTop(b []byte, t *topology.Tree, top int, separator byte) []byte {
 	if top == scheduler.None {
 		return b
 	}

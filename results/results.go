@@ -5,6 +5,9 @@
 package results
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"time"
 
 	"evbench/builder"
@@ -349,6 +352,27 @@ type Keeps struct {
 	Plans bool // PlanText
 	Spans bool // Span
 }
+
+// KeepPlan gives the plan of a case, which write writes, to a sink that keeps plans.
+func KeepPlan(to Sink, name string, write func(io.Writer) error) error {
+	if !to.Keeps().Plans {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return fmt.Errorf("case %q: %w", name, err)
+	}
+	return to.Write(PlanText{Case: name, Text: text.Bytes()})
+}
+
+// Nowhere is a Sink that keeps nothing.
+type Nowhere struct{}
+
+// Write implements Sink.
+func (Nowhere) Write(Record) error { return nil }
+
+// Keeps implements Sink.
+func (Nowhere) Keeps() Keeps { return Keeps{} }
 
 // An ExchangeTime is the time of exchanges of a case: from the completion of one event of a server
 // to the completion of its next (for the first: from its first send), the mean over servers. The

@@ -2,11 +2,11 @@ package sim
 
 import (
 	"cmp"
+	"io"
 	"slices"
 
 	"evbench/builder"
 	"evbench/internal/parallel"
-	"evbench/plan"
 	"evbench/results"
 )
 
@@ -24,12 +24,23 @@ const FabricKind = "sim"
 type Case struct {
 	Job
 	Model string // PhaseModel, FluidModel or CreditModel
-	// Ordered is the plan of the first exchange of an ordered case, kept in place of Plan; nil is
+	// Ordered is the plan of the first window of an ordered case, kept in place of Plan; nil is
 	// allowed.
-	Ordered *plan.Ordered
+	Ordered interface{ WriteText(io.Writer) error }
 	// Case holds facts known beforehand: names, failures, schedule and routing, plan hash, phases,
 	// bound, prediction. The run fills in the rest.
 	Case results.Case
+}
+
+// keepPlan gives the plan of a case that has one to a sink.
+func (c *Case) keepPlan(to results.Sink) error {
+	switch {
+	case c.Ordered != nil:
+		return results.KeepPlan(to, c.Name, c.Ordered.WriteText)
+	case c.Plan.Schedule != nil:
+		return results.KeepPlan(to, c.Name, c.Plan.WriteText)
+	}
+	return nil
 }
 
 func (c *Case) summary(o *Outcome) results.Case {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/internal/sweep"
-	"evbench/plan"
 	"evbench/results"
 )
 
@@ -82,28 +80,11 @@ func (r *runner) begin() error {
 			continue
 		}
 		kept[c.Name] = true
-		if err := KeepPlan(r.sink, c.Name, c.Plan, c.Ordered); err != nil {
+		if err := c.keepPlan(r.sink); err != nil {
 			return err
 		}
 	}
 	return r.sink.Write(r.o.Manifest)
-}
-
-// KeepPlan gives the plan of a case, or its ordered plan if not nil, to a sink that keeps plans. A
-// case without a schedule has no plan to keep.
-func KeepPlan(to results.Sink, name string, p *plan.Plan, ordered *plan.Ordered) error {
-	if !to.Keeps().Plans || p.Schedule == nil {
-		return nil
-	}
-	write := p.WriteText
-	if ordered != nil {
-		write = ordered.WriteText
-	}
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return fmt.Errorf("case %q: %w", name, err)
-	}
-	return to.Write(results.PlanText{Case: name, Text: text.Bytes()})
 }
 
 // all computes and writes all cases.

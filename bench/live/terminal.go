@@ -11,7 +11,6 @@ import (
 	"evbench/internal/show"
 	"evbench/report"
 	"evbench/results"
-	"evbench/sim"
 )
 
 // A Terminal takes permanent lines and, on a screen, a status text below them, which is redrawn at
@@ -263,17 +262,5 @@ func (t *Terminal) Hosts(step string, done, all int) {
 		t.Line(step + ": 1 host")
 	case done == 0:
 		t.Line(fmt.Sprintf("%s: %d hosts", step, all))
-	}
-}
-
-// Simulated shows the progress of a simulation.
-func (t *Terminal) Simulated(x sim.Step) {
-	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
-	switch {
-	case x.Result != nil:
-		t.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
-			x.Result.EventsPerSec.Mean, Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
-	default:
-		t.Passing("%s%s of %s", head, Seconds(x.Done), Seconds(x.Of))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric/open"
+	"evbench/model/simulate"
 	"evbench/results"
 	"evbench/results/compare"
 	"evbench/results/hdf5"
@@ -200,7 +201,7 @@ func (t *toCompare) get(c *cli.Context) (*results.Run, error) {
 	if t.scenario == nil {
 		return t.run, nil
 	}
-	bench.Simulate(c.Context, t.scenario, t.planned, predictionLimit)
+	simulate.Predict(c.Context, t.scenario, t.planned, predictionLimit)
 	m := measurement{scenario: t.scenario, planned: t.planned, open: t.open, control: open.LocalControl, bar: newShow(c)}
 	run, err := measureInto(c, m, t.dir, func(results.Run) error { return nil })
 	return &run, err

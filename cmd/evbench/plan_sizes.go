@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/builder"
+	"evbench/model/ordered"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler"
@@ -32,14 +33,14 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, slow []topol
 		return err
 	}
 	watch.stage("plan")
-	made, slower, err := plan.OrderSlow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, slow)
+	made, slower, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, slow)
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
 		return usagef("%s: %w", withoutLinks(t), u)
 	} else if err != nil {
 		return wrongIn("--sizes "+c.String("sizes"), err)
 	}
 	watch.stage("")
-	p := &plan.Ordered{Plan: made, Hosts: hosts}
+	p := &ordered.Plan{Plan: made, Hosts: hosts}
 	return writePlan(c, watch, p.WriteText, func(w io.Writer) {
 		fmt.Fprintln(w, p.Answer(slower))
 		p.Describe(w)
@@ -52,7 +53,7 @@ func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Ma
 	window, err := planFile(name, func(r io.Reader) ([]*sizes.Matrix, error) {
 		in := bufio.NewReaderSize(r, 1<<16)
 		if head, _ := in.Peek(1 << 16); sizes.IsMatrix(head) {
-			return plan.ReadMatrix(in, t, hosts)
+			return ordered.ReadMatrix(in, t, hosts)
 		}
 		n := t.Servers()
 		table, err := builder.ReadTable(in, n, scheduler.MaxWindow*n*n)
@@ -71,7 +72,7 @@ func checkOrdered(c *cli.Context, f *verify.Ordered, o verify.Options) (*verify.
 		if err != nil {
 			return nil, err
 		}
-		list = plan.StatedSizes(f.Tree, window)
+		list = ordered.StatedSizes(f.Tree, window)
 	}
 	return verify.CheckOrdered(f, list, o), nil
 }

@@ -24,6 +24,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/unit"
+	"evbench/model/simulate"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
@@ -153,7 +154,7 @@ func measure(c *cli.Context, m measurement) (err error) {
 			return unmeasured(c, dir, err, "; --rate RATE skips the search")
 		}
 	}
-	bench.Simulate(c.Context, m.scenario, m.planned, predictionTime)
+	simulate.Predict(c.Context, m.scenario, m.planned, predictionTime)
 	m.tell = page.Take
 	run, err := measureInto(c, m, dir, func(run results.Run) error {
 		return printSummary(c, run.Summary, &run.Manifest, dir)

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/barrier"
 	"evbench/bench"
+	"evbench/bench/live"
+	"evbench/builder"
 	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/failover"
@@ -17,6 +21,7 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/sweep"
 	"evbench/internal/unit"
+	"evbench/model/simulate"
 	"evbench/report"
 	"evbench/results"
 	"evbench/results/store"
@@ -52,17 +57,17 @@ func simAction(c *cli.Context, shard *sweep.Sweep) error {
 	if planned, err = modelled(c, said, s, planned); err != nil {
 		return err
 	}
-	cases, err := bench.SimCases(s, planned, c.String("model"), c.Duration("quantum"))
+	cases, err := simulate.Cases(s, planned, c.String("model"), c.Duration("quantum"))
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
 	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
 		return err
 	}
-	manifest := bench.SimManifest(s, planned, c.Duration("quantum"))
+	manifest := simulate.Manifest(s, planned, c.Duration("quantum"))
 	open.NewBuild(version).Describe(&manifest)
 	show := newTerminal(said, c.Bool("quiet"))
-	o := sim.Options{Manifest: manifest, Now: time.Now, Progress: show.Simulated, Sweep: shard}
+	o := sim.Options{Manifest: manifest, Now: time.Now, Progress: func(x sim.Step) { simulated(show, x) }, Sweep: shard}
 	if !shard.Whole() {
 		_, err := sim.Run(c.Context, cases, nil, o)
 		show.End()
@@ -72,7 +77,7 @@ func simAction(c *cli.Context, shard *sweep.Sweep) error {
 	if err != nil {
 		return err
 	}
-	bench.WriteSimulated(said, cases)
+	simulate.WriteSize(said, cases)
 	files, err := createResults(dir, c.App.ErrWriter)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func coarser(c *cli.Context, s *scenario.Scenario) error {
 
 // modelled leaves out the cases that the requested model cannot simulate.
 func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []bench.Planned) ([]bench.Planned, error) {
-	out, skipped := bench.Simulable(s, c.String("model"), planned)
+	out, skipped := simulate.Fit(s, c.String("model"), planned)
 	for _, text := range skipped {
 		if len(out) == 0 {
 			return nil, usagef("no case can be simulated: %s", text)
@@ -124,6 +129,18 @@ func modelled(c *cli.Context, said io.Writer, s *scenario.Scenario, planned []be
 		fmt.Fprintln(said, "skipped, since", text)
 	}
 	return out, nil
+}
+
+// simulated shows the progress of a simulation.
+func simulated(t *live.Terminal, x sim.Step) {
+	head := fmt.Sprintf("[%d/%d] %s: ", x.Index+1, x.Count, x.Case.Name)
+	switch {
+	case x.Result != nil:
+		t.Line(fmt.Sprintf("%s%s: %.2f events/s per server over %s, efficiency %.3f, predicted %.3f", head, x.Case.Model,
+			x.Result.EventsPerSec.Mean, live.Seconds(time.Duration(x.Result.MeasuredSec*float64(time.Second))), x.Result.MeasuredEfficiency, x.Result.PredictedEfficiency))
+	default:
+		t.Passing("%s%s of %s", head, live.Seconds(x.Done), live.Seconds(x.Of))
+	}
 }
 
 func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, dir string) error {
@@ -137,7 +154,7 @@ func printSimulated(c *cli.Context, sum results.Summary, s *scenario.Scenario, d
 		return err
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "\nsimulated by the model%s at %s per link; barrier round %s, overhead %s, jitter %s\nresults in %s\n",
-		bench.ModelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
+		simulate.ModelNames(sum.Cases), s.Fabric.RateText(), s.Sim.Round, s.Sim.Overhead, s.Sim.Jitter, dir)
 	return err
 }
 
@@ -195,11 +212,33 @@ func logSetting(c *cli.Context) (*policy.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := bench.LogSetting(s, planned)
+	out, err := settingOf(s, planned)
 	if err != nil {
 		return nil, usagef("%s: %w", c.Args().First(), err)
 	}
 	return out, out.Limit(c.Context)
+}
+
+// settingOf is the network of a scenario, without dead links, for a log of failures. The rate of
+// its servers is not limited.
+func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, error) {
+	switch {
+	case s.Fabric.Rate == 0:
+		return nil, simulate.ErrNoRate
+	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
+		return nil, errors.New("topology: a log is replayed on trees of two levels")
+	}
+	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	timing := simulate.Timing(s, barrier.Tournament)
+	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
+		timing = simulate.Timing(s, planned[i].Barrier)
+	}
+	return &policy.Setting{
+		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
+		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
+	}, nil
 }
 
 // linkLog reads the logs, and keeps the failures of the tree's links.

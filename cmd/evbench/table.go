@@ -8,12 +8,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
 	"evbench/bench/live"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/internal/sweep"
+	"evbench/model/simulate"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/study/survey"
@@ -136,7 +136,7 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 	}
 	x := scenario.DefaultLossless() // switches and cables as in scenarios with only fabric.lossless
 	x.Packet, x.Queues, x.Order = cmdline.Size(c, "packet"), c.String("queues"), c.String("order")
-	o.Network = bench.LosslessOf(x)
+	o.Network = simulate.Lossless(x)
 	if o.Tree, err = topology.New(t); err == nil {
 		err = o.Tree.OneCable("spraying takes trees")
 	}

@@ -64,7 +64,7 @@ var layers = []layer{
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
-	{"plan", "internal/answer internal/show plan/verify topology scheduler scheduler/sizes routing", true},
+	{"plan", "internal/answer internal/show plan/verify topology scheduler routing", true},
 
 	{"builder", "internal/heap", true},
 	{"barrier", "", true},
@@ -118,11 +118,13 @@ var layers = []layer{
 	{"scenarios", "", true},
 	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
 
-	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler scheduler/sizes sim study/policy topology transport", false},
+	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler topology transport", false},
+	{"model/ordered", "bench builder controller controller/wire internal/answer internal/show plan plan/verify results scenario scheduler scheduler/sizes sim topology", false},
+	{"model/simulate", "barrier bench builder failover internal/parallel internal/unit model/ordered plan results routing scenario sim topology", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},
-	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results sim topology", false},
+	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results topology", false},
 }
 
 // touching are the standard packages that reach the world outside.
@@ -138,7 +140,7 @@ type goPackage struct {
 
 // rooms are the top folders, lowest first: a package imports none of a room above its own, but
 // companion may import fabric/lab, whose kernels it puts routes into.
-var rooms = strings.Fields("internal topology scheduler routing site plan builder barrier transport results report failover controller worker scenario sim companion fabric study bench")
+var rooms = strings.Fields("internal topology scheduler routing site plan builder barrier transport results report failover controller worker scenario sim companion fabric study bench model")
 
 // TestRooms holds the table of layers against the order of rooms.
 func TestRooms(t *testing.T) {

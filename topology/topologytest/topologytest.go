@@ -80,3 +80,35 @@ func Roles(t testing.TB, tree *topology.Tree, rng *rand.Rand) *topology.Tree {
 	t.Fatalf("%s: no roles", tree.Notation())
 	return nil
 }
+
+// Random returns a tree with absent servers and dead links, or false for one
+// that is too small.
+func Random(t testing.TB, rng *rand.Rand, m0, m1 int) (*topology.Tree, bool) {
+	t.Helper()
+	o := topology.Options{Ports: m0, Leaves: m1, Fill: make([]int, m1), Spines: 1 + rng.IntN(m0+2)}
+	for l := range o.Fill {
+		o.Fill[l] = rng.IntN(m0 + 1)
+	}
+	o.Fill[0] = m0
+	tr, err := topology.New(o)
+	if err != nil {
+		return nil, false
+	}
+	if links, err := tr.Random(rng.IntN(1+o.Spines*m1/3), rng.Uint64()); err == nil {
+		tr, _ = tr.Without(links...)
+	}
+	return tr, true
+}
+
+// Pods returns a tree of three levels with dead links.
+func Pods(t testing.TB, rng *rand.Rand) *topology.Tree {
+	o := topology.Options{Ports: 1 + rng.IntN(3), Pods: 2 + rng.IntN(2), Spines: 1 + rng.IntN(3), Tops: 1 + rng.IntN(3)}
+	o.Leaves = o.Pods * (1 + rng.IntN(3))
+	t.Helper()
+	tr := Without(t, o)
+	for dead := rng.IntN(1 + tr.AllLinks()/3); ; dead /= 2 {
+		if links, err := tr.Random(dead, rng.Uint64()); err == nil {
+			return Without(t, o, links...)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package bench
+package simulate_test
 
 import (
 	"context"
@@ -8,16 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"evbench/bench"
 	"evbench/internal/expect"
+	"evbench/model/simulate"
 	"evbench/scenario"
 	"evbench/sim"
+	_ "evbench/site/engines"
 )
 
 // simulated works all cases of a scenario out by the phase model, and returns them with their efficiencies.
 func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
 	s, planned := preparedOf(t, text)
-	cases := expect.Value(SimCases(s, planned, sim.PhaseModel, 0))(t)
+	cases := expect.Value(simulate.Cases(s, planned, sim.PhaseModel, 0))(t)
 	out := make([]float64, len(cases))
 	for i, c := range cases {
 		o := expect.Value(sim.Phase(context.Background(), &c.Job, nil))(t)
@@ -140,7 +143,7 @@ cases:
 `)
 	for i, x := range cases {
 		want := x.Case.PredictedEfficiency
-		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.Ordered.Hash(),
+		expect.True(t, math.Abs(got[i]-want) <= 0.01*want && x.Model == sim.PhaseModel && x.Case.PlanHash == x.Ordered.(bench.Window).Hash(),
 			"%s %s: efficiency %.4f, predicted %.4f, model %s, plan %s", roles, x.Name, got[i], want, x.Model, x.Case.PlanHash)
 		o := expect.Value(sim.Fluid(t.Context(), &x.Job, nil))(t)
 		p := expect.Value(sim.Phase(t.Context(), &x.Job, nil))(t)
@@ -152,11 +155,11 @@ cases:
 // Of the models one knows packets.
 func TestSprayedIsNotSimulated(t *testing.T) {
 	s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{name: a, routing: spray}, {name: b}]\n")))(t)
-	planned := expect.Value(Prepare(s))(t)
-	fit, skipped := Simulable(s, "", planned)
+	planned := expect.Value(bench.Prepare(s))(t)
+	fit, skipped := simulate.Fit(s, "", planned)
 	expect.True(t, len(fit) == 1 && fit[0].Name == "b" && len(skipped) == 1 && strings.HasSuffix(skipped[0], `: "a"`),
 		"simulated %v, skipped %q", fit, skipped)
-	if fit, skipped = Simulable(s, sim.CreditModel, planned); len(fit) != 2 {
+	if fit, skipped = simulate.Fit(s, sim.CreditModel, planned); len(fit) != 2 {
 		t.Errorf("of packets: simulated %v, skipped %q", fit, skipped)
 	}
 }
@@ -165,13 +168,13 @@ func TestSprayedIsNotSimulated(t *testing.T) {
 // Gbit/s of a healthy server (4.3.4), and its 87 to 88 after min-hop on full leaves are 81.8
 // on these; where OpenSM kept no entries they would be 78.
 func TestThesisPhase(t *testing.T) {
-	s := expect.Value(scenario.ReadFile("../scenarios/lhcb-fig65.yaml", scenario.Files{}))(t)
+	s := expect.Value(scenario.ReadFile("../../scenarios/lhcb-fig65.yaml", scenario.Files{}))(t)
 	s.Duration = time.Second
 	s.Cases = slices.DeleteFunc(s.Cases, func(c scenario.Case) bool {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
-	planned := expect.Value(Prepare(s))(t)
-	cases, err := SimCases(s, planned, sim.PhaseModel, 0)
+	planned := expect.Value(bench.Prepare(s))(t)
+	cases, err := simulate.Cases(s, planned, sim.PhaseModel, 0)
 	expect.MustTrue(t, err == nil && len(cases) == 2, "%v %v", len(cases), err)
 	for i, want := range []float64{142.7, 81.8} {
 		o := expect.Value(sim.Phase(context.Background(), &cases[i].Job, nil))(t)

@@ -1,4 +1,4 @@
-package plan
+package ordered
 
 import (
 	"io"
@@ -6,20 +6,22 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/plan"
 	"evbench/plan/verify"
+	"evbench/scenario"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 
 // ReadMatrix reads the sizes of one exchange. The file names servers by position, with or without
 // "server", or as hosts are named.
-func ReadMatrix(r io.Reader, t *topology.Tree, hosts []Host) ([]*sizes.Matrix, error) {
+func ReadMatrix(r io.Reader, t *topology.Tree, hosts []plan.Host) ([]*sizes.Matrix, error) {
 	stated, err := sizes.ReadMatrix(r)
 	if err != nil {
 		return nil, err
 	}
 	m, err := stated.For(t.Servers(), func(name string) (int, bool) {
-		if rank := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name }); rank >= 0 {
+		if rank := slices.IndexFunc(hosts, func(h plan.Host) bool { return h.Name == name }); rank >= 0 {
 			return rank, true
 		}
 		position, err := strconv.Atoi(strings.TrimPrefix(name, "server"))
@@ -43,4 +45,22 @@ func StatedSizes(t *topology.Tree, window []*sizes.Matrix) []verify.Size {
 		}
 	}
 	return list
+}
+
+// Matrix returns the sizes of the fragments of one exchange of a case, by source and builder
+// (ranks): the same in runs, simulations and predictions. In exchange e, from 0 and warm-up
+// included, rank r builds event e·S + r; if not all build, see builder.Roles.
+func Matrix(s *scenario.Scenario, c scenario.Case, exchange uint64) (*sizes.Matrix, error) {
+	of := s.FragmentSizes(c)
+	if of.All() {
+		return sizes.Exchange(s.Tree, of.Of, exchange)
+	}
+	n := uint64(of.Servers)
+	return sizes.Exchange(s.Tree, func(event uint64, source int) int {
+		if dst := int(event % n); !s.Tree.Meets(source, dst) {
+			return 0
+		} else {
+			return of.Of(of.Event(event/n, dst), source)
+		}
+	}, exchange)
 }

@@ -1,48 +1,55 @@
-package bench
+// Package simulate turns the cases of a scenario into jobs for the models of package sim: evbench sim
+// runs them, and runs and comparisons predict with them.
+package simulate
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"evbench/barrier"
+	"evbench/bench"
 	"evbench/builder"
 	"evbench/failover"
+	"evbench/internal/unit"
+	"evbench/model/ordered"
+	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/sim"
-	"evbench/study/policy"
 	"evbench/topology"
 )
 
-var errNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
+// ErrNoRate is the error where a simulation lacks the rate.
+var ErrNoRate = errors.New("fabric.rate: a simulation needs the rate of the links: write it, or give --rate")
 
-// SimCases turns planned cases into jobs of a simulation: all repeats of each. An empty model
+// Cases turns planned cases into jobs of a simulation: all repeats of each. An empty model
 // selects the fitting model for each case.
-func SimCases(s *scenario.Scenario, planned []Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
+func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
-		return nil, errNoRate
+		return nil, ErrNoRate
 	}
 	var out []*sim.Case
 	for repeat := range max(1, s.Rounds.Count) {
 		for _, p := range planned {
-			c, err := simCase(s, p, repeat)
+			c, err := caseOf(s, p, repeat)
 			if err != nil {
 				return nil, fmt.Errorf("case %q: %w", p.Name, err)
 			}
-			c.Model, c.Quantum = cmp.Or(model, simModel(s, p)), quantum
+			c.Model, c.Quantum = cmp.Or(model, modelOf(s, p)), quantum
 			out = append(out, c)
 		}
 	}
 	return out, nil
 }
 
-func simModel(s *scenario.Scenario, p Planned) string {
+func modelOf(s *scenario.Scenario, p bench.Planned) string {
 	switch {
 	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || routing.PerPacket(p.Plan.Routing)):
 		return sim.CreditModel
@@ -52,20 +59,20 @@ func simModel(s *scenario.Scenario, p Planned) string {
 	return sim.FluidModel
 }
 
-// LosslessOf converts the network settings for the packet model.
-func LosslessOf(x scenario.Lossless) sim.Lossless {
+// Lossless converts the network settings for the packet model.
+func Lossless(x scenario.Lossless) sim.Lossless {
 	return sim.Lossless{
 		Packet: int(x.Packet), Buffer: int(x.Buffer), Lanes: x.Lanes, Reads: x.Reads, Delay: x.Delay, Cable: x.Cable,
 		PerOutput: x.Queues == scenario.QueuesPerOutput, InOrder: x.Order == scenario.OrderFirst,
 	}
 }
 
-// Simulable returns the cases that a model can simulate; an empty model selects the fitting one for
+// Fit returns the cases that a model can simulate; an empty model selects the fitting one for
 // each case. For each reason to skip others there is a line, with their names.
-func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Planned, skipped []string) {
+func Fit(s *scenario.Scenario, model string, planned []bench.Planned) (fit []bench.Planned, skipped []string) {
 	names := map[string][]string{} // by reason
 	for _, p := range planned {
-		if why := unfit(cmp.Or(model, simModel(s, p)), p); why != "" {
+		if why := unfit(cmp.Or(model, modelOf(s, p)), p); why != "" {
 			names[why] = append(names[why], fmt.Sprintf("%q", p.Name))
 		} else {
 			fit = append(fit, p)
@@ -78,7 +85,7 @@ func Simulable(s *scenario.Scenario, model string, planned []Planned) (fit []Pla
 }
 
 // unfit returns why a model cannot simulate a case, or "".
-func unfit(model string, p Planned) string {
+func unfit(model string, p bench.Planned) string {
 	switch f := p.Failover; {
 	case routing.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
@@ -91,8 +98,8 @@ func unfit(model string, p Planned) string {
 	return ""
 }
 
-// SimManifest describes a simulated run, without program and machine.
-func SimManifest(s *scenario.Scenario, planned []Planned, quantum time.Duration) results.Manifest {
+// Manifest describes a simulated run, without program and machine.
+func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Duration) results.Manifest {
 	m := results.Manifest{
 		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
 		Fabric: results.Fabric{
@@ -109,16 +116,16 @@ func SimManifest(s *scenario.Scenario, planned []Planned, quantum time.Duration)
 	return m
 }
 
-// simCase turns one planned case into a job. Repeats differ in their random draws: the paths under
+// caseOf turns one planned case into a job. Repeats differ in their random draws: the paths under
 // ecmp, and jitter.
-func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
-	changes, err := simChanges(s, p)
+func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error) {
+	moves, err := changes(s, p)
 	if err != nil {
 		return nil, err
 	}
-	j := simJob(s, p.Case, p.Plan, p.Window)
-	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, changes, s.Interval, simTiming(s, p.Barrier)
-	j.Lossless, j.Seed = LosslessOf(s.Fabric.Lossless), s.Seed+uint64(repeat)
+	j := job(s, p.Case, p.Plan)
+	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, moves, s.Interval, Timing(s, p.Barrier)
+	j.Lossless, j.Seed = Lossless(s.Fabric.Lossless), s.Seed+uint64(repeat)
 	return &sim.Case{
 		Ordered: p.Ordered, Job: j,
 		Case: results.Case{
@@ -129,10 +136,10 @@ func simCase(s *scenario.Scenario, p Planned, repeat int) (*sim.Case, error) {
 	}, nil
 }
 
-// simChanges makes a new plan for each moment from which other links are used. The new plan and its
+// changes makes a new plan for each moment from which other links are used. The new plan and its
 // routes are in place at once.
-func simChanges(s *scenario.Scenario, p Planned) ([]sim.Change, error) {
-	unused := Unused(p.Case)
+func changes(s *scenario.Scenario, p bench.Planned) ([]sim.Change, error) {
+	unused := bench.Unused(p.Case)
 	var moments []time.Duration
 	for _, t := range unused {
 		moments = append(moments, t.At)
@@ -147,7 +154,7 @@ func simChanges(s *scenario.Scenario, p Planned) ([]sim.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		q, err := PlanFor(s, p.Case, tree)
+		q, err := bench.PlanFor(s, p.Case, tree)
 		if err != nil {
 			return nil, fmt.Errorf("at %s: %w", at, err)
 		}
@@ -166,33 +173,51 @@ func deadAt(unused []scenario.Timed, at time.Duration) (dead []topology.Link) {
 	return dead
 }
 
-// LogSetting is the network of a scenario, without dead links, for a log of failures. The rate of
-// its servers is not limited.
-func LogSetting(s *scenario.Scenario, planned []Planned) (*policy.Setting, error) {
-	switch {
-	case s.Fabric.Rate == 0:
-		return nil, errNoRate
-	case s.Tree == nil || s.Tree.Levels() == 3 || s.Tree.Healthy().Connected() != nil:
-		return nil, errors.New("topology: a log is replayed on trees of two levels")
-	}
-	if err := s.Tree.OneCable("logs are replayed on trees"); err != nil {
-		return nil, fmt.Errorf("topology: %w", err)
-	}
-	timing := simTiming(s, barrier.Tournament)
-	if i := slices.IndexFunc(planned, func(p Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
-		timing = simTiming(s, planned[i].Barrier)
-	}
-	return &policy.Setting{
-		Tree: s.Tree.Healthy(), BitPerSec: s.Fabric.BitPerSec(), Fragment: int(s.Event.Fragment),
-		Header: builder.HeaderSize, Timing: timing, Seed: s.Seed,
-	}, nil
-}
-
-// simTiming is the cost of events beside the bytes on the wires. MPI's own barrier counts as
+// Timing is the cost of events beside the bytes on the wires. MPI's own barrier counts as
 // dissemination, which has as many successive rounds.
-func simTiming(s *scenario.Scenario, kind string) sim.Timing {
+func Timing(s *scenario.Scenario, kind string) sim.Timing {
 	if kind == barrier.MPI {
 		kind = barrier.Dissemination
 	}
 	return sim.Timing{Barrier: kind, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter}
+}
+
+// WriteSize prints how much there is to simulate, and how many cases of the fluid model do not
+// depend on a quantum.
+func WriteSize(w io.Writer, cases []*sim.Case) {
+	exact, virtual := 0, time.Duration(0)
+	for _, c := range cases {
+		virtual += c.Duration
+		if c.Model == sim.FluidModel && c.Quantum > 0 && !c.Quantised() {
+			exact++
+		}
+	}
+	fmt.Fprintf(w, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual, unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
+	if exact > 0 {
+		fmt.Fprintf(w, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
+	}
+}
+
+// ModelNames lists the models of cases, after a noun in the right number.
+func ModelNames(cases []results.Case) string {
+	used := map[string]bool{}
+	for _, c := range cases {
+		used[c.Simulated] = true
+	}
+	names := slices.Sorted(maps.Keys(used))
+	if len(names) > 1 {
+		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+	}
+	return " " + names[0]
+}
+
+// job converts a case for the models, without the cost of messages beside their bytes.
+func job(s *scenario.Scenario, c scenario.Case, p *plan.Plan) sim.Job {
+	of := s.FragmentSizes(c)
+	return sim.Job{
+		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
+		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
+		Windows:  ordered.Windows(s, c, c.Window),
+	}
 }

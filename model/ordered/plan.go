@@ -1,4 +1,8 @@
-package plan
+// Package ordered makes, keeps and describes the plans of mode ordered: windows of exchanges of
+// unequal sizes, in which each fragment has a moment of its own and there are no phases. It plans
+// such cases for package bench, at which it registers itself, and converts plans for workers. The
+// mathematics is in scheduler/sizes. Times are byte times, of a link.
+package ordered
 
 import (
 	"crypto/sha256"
@@ -9,35 +13,40 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
+	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/scheduler/sizes"
+	"evbench/topology"
 )
 
-// An Ordered plan says when each fragment of a window of exchanges of unequal sizes
-// starts. It has no phases, and is a file of version 2.
-type Ordered struct {
+// A Plan says when each fragment of a window of exchanges of unequal sizes starts. It is a file of
+// version 2.
+type Plan struct {
 	*sizes.Plan
-	Hosts []Host // by rank, nil where they have no names
+	Hosts []plan.Host // by rank, nil where they have no names
 }
 
 const firstOrdered = "evbench plan 2"
+
+// block is about how many bytes are written at once.
+const block = 1 << 15
 
 // WriteText writes the plan file: the header, and a line "src dst spine|- start bytes" for each
 // piece, with the spine as in version 1, servers by position, sorted by start and src. Times are
 // byte times. A piece that does not start at the first byte of its fragment has a sixth column, the
 // offset of its first byte. Pieces of the second exchange and later have the offset and a seventh
 // column, the exchange. The header of more than one exchange says "window".
-func (p *Ordered) WriteText(w io.Writer) error {
-	of := &Plan{Tree: p.Tree, Hosts: p.Hosts}
+func (p *Plan) WriteText(w io.Writer) error {
+	of := &plan.Plan{Tree: p.Tree, Hosts: p.Hosts}
 	_, err := fmt.Fprintf(w, "# %s\n%s%s# schedule %s\n# routing pinned\n%s# sizes %s\n# time %d\n# bound %d %s\n# hash %s\n", firstOrdered,
-		of.names(), of.fabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
+		of.NameLines(), of.FabricLines(), p.Order, p.windowLine(), sizes.Hash(p.Tree, p.Window...), p.Time, p.Bound.Time, p.Witness(), p.Hash())
 	if err != nil {
 		return err
 	}
 	return p.writeBody(w)
 }
 
-func (p *Ordered) windowLine() string {
+func (p *Plan) windowLine() string {
 	if n := len(p.Window); n > 1 {
 		return fmt.Sprintf("# window %d\n", n)
 	}
@@ -45,16 +54,16 @@ func (p *Ordered) windowLine() string {
 }
 
 // Hash names the plan: "sha256:" and the digest of its fabric lines, its window and its body.
-func (p *Ordered) Hash() string {
+func (p *Plan) Hash() string {
 	h := sha256.New()
-	io.WriteString(h, (&Plan{Tree: p.Tree}).fabricLines()+p.windowLine())
+	io.WriteString(h, (&plan.Plan{Tree: p.Tree}).FabricLines()+p.windowLine())
 	if err := p.writeBody(h); err != nil {
 		panic("plan: a digest refuses bytes: " + err.Error())
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-func (p *Ordered) writeBody(w io.Writer) error {
+func (p *Plan) writeBody(w io.Writer) error {
 	buf := make([]byte, 0, block+128) // a line is shorter than 128 bytes
 	number := func(n int64, end byte) { buf = append(strconv.AppendInt(buf, n, 10), end) }
 	leaf := p.Tree.LeafOfRanks()
@@ -65,7 +74,7 @@ func (p *Ordered) writeBody(w io.Writer) error {
 			buf = append(buf, "- "...)
 		} else {
 			spine, top := p.Tree.Through(leaf[x.Src], leaf[x.Dst], x.Path)
-			buf = append(appendTop(strconv.AppendInt(buf, int64(spine), 10), p.Tree, top, '.'), ' ')
+			buf = append(plan.AppendTop(strconv.AppendInt(buf, int64(spine), 10), p.Tree, top, '.'), ' ')
 		}
 		number(x.Start, ' ')
 		switch {
@@ -92,23 +101,23 @@ func (p *Ordered) writeBody(w io.Writer) error {
 
 // Witness names the proof of the bound: "send server3", "receive server0", "up leaf1", "down
 // leaf1", or "lp" and the nonzero weight of each link, "lp leaf0-spine1/up=3,leaf2-spine1/down=5".
-func (p *Ordered) Witness() string {
+func (p *Plan) Witness() string {
 	switch b := p.Bound; b.Kind {
 	case scheduler.KindSend, scheduler.KindReceive:
 		return b.Kind + " " + p.Tree.ServerName(b.At)
 	case scheduler.KindUp, scheduler.KindDown:
 		return fmt.Sprintf("%s leaf%d", b.Kind, b.At)
 	}
-	return p.Bound.Kind + " " + strings.Join(weightNames(p.Tree, p.Bound.Weights), ",")
+	return p.Bound.Kind + " " + strings.Join(plan.WeightNames(p.Tree, p.Bound.Weights), ",")
 }
 
 // Answer says how long the exchange takes.
-func (p *Ordered) Answer(slower *Slower) answer.Answer {
-	a := question(p.Tree)
+func (p *Plan) Answer(slower *plan.Slower) answer.Answer {
+	a := plan.Question(p.Tree)
 	bound := show.Commas(int(p.Bound.Time))
 	a.Sentence = fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
-	if slower.any() {
-		return slower.answer(a, a.Sentence, p.Tree)
+	if slower.Any() {
+		return slower.Answer(a, a.Sentence, p.Tree)
 	}
 	if a.Verdict = answer.Good; p.Time == p.Bound.Time {
 		a.Sentence += ": no plan is shorter."
@@ -119,8 +128,19 @@ func (p *Ordered) Answer(slower *Slower) answer.Answer {
 	return a
 }
 
+// Slow is sizes.MakeWindow for a tree with slow links, as plan.BuildSlow is plan.Build.
+func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, slow []topology.SlowLink) (*sizes.Plan, *plan.Slower, error) {
+	return plan.Around(t, slow, "byte times", func(t *topology.Tree) (*sizes.Plan, float64, error) {
+		p, err := sizes.MakeWindow(t, window, o)
+		if err != nil {
+			return nil, 0, err
+		}
+		return p, p.TimeOver(slow), nil
+	})
+}
+
 // Describe prints what the plan promises.
-func (p *Ordered) Describe(w io.Writer) {
+func (p *Plan) Describe(w io.Writer) {
 	sum, parts, exchanges := int64(0), 0, ""
 	for _, m := range p.Window {
 		sum += m.Sum()
@@ -138,7 +158,7 @@ func (p *Ordered) Describe(w io.Writer) {
 		exchanges = fmt.Sprintf(", %d exchanges,", n)
 	}
 	fmt.Fprintf(w, "%s, %d servers, %s dead, schedule %s, %s%s of %s bytes\n",
-		p.Tree.Notation(), p.Tree.Servers(), (&Plan{Tree: p.Tree}).deadText(), p.Order, text, exchanges, show.Commas(int(sum)))
+		p.Tree.Notation(), p.Tree.Servers(), (&plan.Plan{Tree: p.Tree}).DeadText(), p.Order, text, exchanges, show.Commas(int(sum)))
 	proof := p.Bound.Kind
 	if proof != scheduler.KindLP {
 		proof = p.Witness()

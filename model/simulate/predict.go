@@ -1,4 +1,4 @@
-package bench
+package simulate
 
 import (
 	"context"
@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/bench"
 	"evbench/internal/parallel"
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/sim"
 )
 
-// Simulate simulates each case, several at once, and adds the results to the predictions. A case
+// Predict simulates each case, several at once, and adds the results to the predictions. A case
 // that would exceed the budget, or cannot be simulated, gets the reason there; it is measured all
 // the same.
-func Simulate(ctx context.Context, s *scenario.Scenario, planned []Planned, budget time.Duration) {
+func Predict(ctx context.Context, s *scenario.Scenario, planned []bench.Planned, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	parallel.Each(0, len(planned), func(_, i int) {
@@ -29,14 +30,14 @@ func Simulate(ctx context.Context, s *scenario.Scenario, planned []Planned, budg
 	})
 }
 
-func expected(ctx context.Context, s *scenario.Scenario, p Planned, budget time.Duration) (results.Case, error) {
-	if why := unfit(simModel(s, p), p); why != "" {
+func expected(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget time.Duration) (results.Case, error) {
+	if why := unfit(modelOf(s, p), p); why != "" {
 		return results.Case{}, errors.New(why)
 	}
-	x, err := SimCases(&scenario.Scenario{
+	x, err := Cases(&scenario.Scenario{
 		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
 		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
-	}, []Planned{p}, "", 0)
+	}, []bench.Planned{p}, "", 0)
 	if err != nil {
 		return results.Case{}, err
 	}
@@ -44,7 +45,7 @@ func expected(ctx context.Context, s *scenario.Scenario, p Planned, budget time.
 	if x[0].Model == sim.FluidModel && x[0].FluidTime(int(s.Event.Fragment)) > budget {
 		return results.Case{}, tooLong
 	}
-	sum, err := sim.Run(ctx, x, nowhere{}, sim.Options{Now: time.Now})
+	sum, err := sim.Run(ctx, x, results.Nowhere{}, sim.Options{Now: time.Now})
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return results.Case{}, tooLong

@@ -1,4 +1,4 @@
-package bench
+package ordered
 
 import (
 	"bytes"
@@ -6,42 +6,45 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
+	"evbench/bench"
+	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 
-// prepareOrdered plans and judges the first counted window of an ordered case, on t. The other
-// windows are planned and judged during the run, since sizes are known one or two windows ahead.
-// Its plan with phases determines the live links, and how tables are repaired.
-func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
-	p, err := PlanFor(s, c, t)
+func init() { bench.RegisterOrdered(orderer{}) }
+
+// orderer implements bench.Orderer.
+type orderer struct{}
+
+// First implements bench.Orderer.
+func (orderer) First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (bench.Window, error) {
+	p, err := WindowPlan(s, c, sizes.NewChain(t), uint64(s.Warmup), c.Window)
 	if err != nil {
-		return Planned{}, err
+		return nil, err
 	}
-	w, err := WindowPlan(s, c, sizes.NewChain(t), uint64(s.Warmup), c.Window)
-	if err != nil {
-		return Planned{}, err
+	if err := judgeWindow(p); err != nil {
+		return nil, err
 	}
-	if err := judgeWindow(w); err != nil {
-		return Planned{}, err
+	return &Plan{Plan: p}, nil
+}
+
+// Windows implements bench.Orderer.
+func (orderer) Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first bench.Window) controller.Windows {
+	var p *sizes.Plan
+	if first != nil {
+		p = first.(*Plan).Plan // of First
 	}
-	o := &plan.Ordered{Plan: w}
-	efficiency, err := predict(s, c, p)
-	return Planned{Case: c, Plan: p, Ordered: o, Prediction: results.Prediction{
-		Case: c.Name, Schedule: c.Schedule, Objective: string(s.Objective(c)), Routing: p.Routing, PlanHash: o.Hash(), Efficiency: efficiency, Made: time.Now().UTC(),
-	}}, err
+	return newPlanner(s, c, t, p)
 }
 
 func judgeWindow(p *sizes.Plan) error {
 	var file bytes.Buffer
-	if err := (&plan.Ordered{Plan: p}).WriteText(&file); err != nil {
+	if err := (&Plan{Plan: p}).WriteText(&file); err != nil {
 		return err
 	}
 	_, f, err := verify.ReadEither(&file, math.MaxInt)
@@ -54,9 +57,9 @@ func judgeWindow(p *sizes.Plan) error {
 	return nil
 }
 
-// An orderer plans an ordered case on a tree, and converts the plans for workers. It is a
+// A planner plans an ordered case on a tree, and converts the plans for workers. It is a
 // controller.Windows.
-type orderer struct {
+type planner struct {
 	s *scenario.Scenario
 	c scenario.Case
 	t *topology.Tree
@@ -69,14 +72,14 @@ type orderer struct {
 	equal map[int]*sizes.Plan // by exchanges, if all fragments have one size: then one plan serves all
 }
 
-func newOrderer(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *sizes.Plan) *orderer {
-	return &orderer{s: s, c: c, t: t, first: first, order: func(after *sizes.Chain, from uint64, exchanges int) (*sizes.Plan, error) {
+func newPlanner(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first *sizes.Plan) *planner {
+	return &planner{s: s, c: c, t: t, first: first, order: func(after *sizes.Chain, from uint64, exchanges int) (*sizes.Plan, error) {
 		return WindowPlan(s, c, after, from, exchanges)
 	}}
 }
 
 // Next implements controller.Windows.
-func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
+func (w *planner) Next(from uint64, count int, quiet bool) ([]wire.Window, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.chain == nil || quiet {
@@ -90,7 +93,7 @@ func (w *orderer) Next(from uint64, count int, quiet bool) ([]wire.Window, error
 }
 
 // plan returns a judged plan: workers follow no other.
-func (w *orderer) plan(from uint64, count int) (*sizes.Plan, error) {
+func (w *planner) plan(from uint64, count int) (*sizes.Plan, error) {
 	if p := w.equal[count]; p != nil {
 		return p, nil
 	}
@@ -144,11 +147,4 @@ func latest(all []sizes.Token) (out []sizes.Token) {
 		}
 	}
 	return out
-}
-
-func efficiencyWith(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
-	if c.Mode == scenario.Ordered {
-		return orderedEfficiency(s, c, p, c.Window)
-	}
-	return efficiencyOf(s, c, p), nil
 }

@@ -1,10 +1,11 @@
-package bench
+package ordered
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/plan"
@@ -31,7 +32,7 @@ cases: [{mode: ordered, failures: [leaf0-spine0]%s}]
 `, 2+seed%3, 2+seed%4, seed, drawn[seed%len(drawn)], []string{"", ", schedule: fors"}[seed%2]))))(t)
 		tree := expect.Value(s.Tree.Without(s.Cases[0].Failures...))(t)
 		n := tree.Servers()
-		o, from, before := newOrderer(s, s.Cases[0], tree, nil), uint64(0), make([]int, n)
+		o, from, before := newPlanner(s, s.Cases[0], tree, nil), uint64(0), make([]int, n)
 		for k, count := range []int{1, 3, 2} {
 			parts := expect.Value(o.Next(from, count, k == 0))(t)
 			across += checkParts(t, parts, count, before)
@@ -54,17 +55,17 @@ fabric: {kind: hosts, rate: 1Gbit/s}
 event: {fragment: 4KiB, sizes: {spread: 0.9, fanout: 3}}
 cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 `, warmup))))(t)
-		planned := expect.Value(prepare(s, s.Cases[0]))(t)
-		o := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil)
+		c, first := firstOf(t, s)
+		o := newPlanner(s, c, first.Tree, nil)
 		if warmup > 0 {
 			expect.Must(t, expect.Err(o.Next(0, warmup, true)))
 		}
 		parts := expect.Value(o.Next(uint64(warmup), 4, warmup == 0))(t)
-		again := newOrderer(s, s.Cases[0], o.t, planned.Ordered.Plan)
+		again := newPlanner(s, c, o.t, first.Plan)
 		p, err := again.plan(uint64(warmup), 4)
 		expect.True(t, p == again.first, "warm-up %d: the first window is planned again (%v)", warmup, err)
 		sent := make([]int, len(parts))
-		for x := range planned.Ordered.Pieces() {
+		for x := range first.Pieces() {
 			w := parts[x.Src].Sends[sent[x.Src]]
 			if sent[x.Src]++; w.To != x.Dst || w.Spine != x.Path || w.Exchange != x.Exchange {
 				t.Fatalf("warm-up %d: rank %d sends %+v, the file has %+v", warmup, x.Src, w, x)
@@ -77,15 +78,23 @@ cases: [{mode: ordered, window: 4, failures: [leaf0-spine0]}]
 	}
 }
 
+// firstOf returns the only case of a scenario beside the control, and its first window.
+func firstOf(t *testing.T, s *scenario.Scenario) (scenario.Case, *Plan) {
+	t.Helper()
+	s.Control = false
+	planned := expect.Value(bench.Prepare(s))(t)
+	return planned[0].Case, planned[0].Ordered.(*Plan)
+}
+
 // Every window is judged before workers hear of it, not the first alone: one with an offence is an error
 // that says which.
 func TestEveryWindowJudged(t *testing.T) {
 	for _, event := range []string{"", ", sizes: {spread: 0.9}"} {
 		s, err := scenario.Read("t.yaml", strings.NewReader("topology: FT(2;3,3)\nfabric: {kind: hosts, rate: 1Gbit/s}\nevent: {fragment: 4KiB"+event+"}\ncases: [{mode: ordered}]\n"))
 		expect.Must(t, err)
-		planned := expect.Value(prepare(s, s.Cases[0]))(t)
+		c, first := firstOf(t, s)
 		for bad := range 4 {
-			o, window := newOrderer(s, s.Cases[0], planned.Ordered.Tree, nil), 0
+			o, window := newPlanner(s, c, first.Tree, nil), 0
 			whole := o.order
 			o.order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 				p, err := whole(after, first, exchanges)
@@ -165,15 +174,33 @@ func TestOrderedEfficiency(t *testing.T) {
 		c := s.Cases[0]
 		tree := expect.Value(s.Tree.Without(c.Failures...))(t)
 		p := expect.Value(plan.Build(tree, plan.Options{Schedule: "fors"}))(t)
-		phases := efficiencyOf(s, c, p)
+		s.Control = false
+		phases := expect.Value(bench.Prepare(s))(t)[0].Prediction.Efficiency
 		c.Schedule = "" // the order that is best, not that of FORS
 		of := func(window int) float64 {
-			e := expect.Value(orderedEfficiency(s, c, p, window))(t)
+			e := expect.Value(efficiency(s, c, p, window))(t)
 			return e
 		}
 		three, one := of(3), of(1)
 		expect.True(t, three >= tt.least && three <= tt.most && three >= one-1e-6 && one >= phases-1e-6,
 			"%s, dead %q: %.4f in windows of three, %.4f of one, %.4f in phases; want %.4f to %.4f",
 			tt.event, tt.dead, three, one, phases, tt.least, tt.most)
+	}
+}
+
+// The sizes of an exchange are those of its events.
+func TestMatrix(t *testing.T) {
+	s, err := scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\nevent: {fragment: 1000B, sizes: {spread: 0.5}}\ncases: [{schedule: linear-shift}]\n"))
+	expect.Must(t, err)
+	m := expect.Value(Matrix(s, s.Cases[0], 5))(t)
+	of := s.FragmentSizes(s.Cases[0])
+	for src := range 4 {
+		for dst := range 4 {
+			got, want := m.Size(src, dst), int64(of.Of(uint64(20+dst), src))
+			if src == dst {
+				want = 0
+			}
+			expect.Equal(t, got, want, "%d to %d", src, dst)
+		}
 	}
 }

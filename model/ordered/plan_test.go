@@ -1,4 +1,4 @@
-package plan_test
+package ordered_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"evbench/builder"
 	"evbench/internal/expect"
+	"evbench/model/ordered"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/sizes"
@@ -23,12 +24,12 @@ func TestOrderedJudged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 2))
 	kinds, parts := map[string]int{}, 0
 	for n := range 120 {
-		tr, ok := random(t, rng, 1+rng.IntN(6), 2+rng.IntN(5))
+		tr, ok := topologytest.Random(t, rng, 1+rng.IntN(6), 2+rng.IntN(5))
 		switch n % 4 {
 		case 1:
 			tr, ok = topologytest.Cables(t, rng, 5, 5, 2), true
 		case 2:
-			tr, ok = randomPods(t, rng), true
+			tr, ok = topologytest.Pods(t, rng), true
 		}
 		if !ok || tr.Connected() != nil {
 			continue
@@ -54,7 +55,7 @@ func TestOrderedJudged(t *testing.T) {
 			window = append(window, m)
 		}
 		made := expect.Value(sizes.MakeWindow(tr, window, sizes.Options{Seed: rng.Uint64(), Runs: 3, Split: n%4 > 0}))(t)
-		p := &plan.Ordered{Plan: made}
+		p := &ordered.Plan{Plan: made}
 		var b bytes.Buffer
 		expect.Must(t, p.WriteText(&b))
 		expect.Error(t, expect.Err(plan.Read(bytes.NewReader(b.Bytes()))), "a plan of version 2")
@@ -86,18 +87,6 @@ func TestOrderedJudged(t *testing.T) {
 	expect.True(t, parts != 0, "no plan sends a fragment in parts")
 	expect.True(t, kinds["send"] != 0 && kinds["receive"] != 0 && kinds["up"] != 0 && kinds["down"] != 0 && kinds["lp"] != 0,
 		"kinds of bounds: %v", kinds)
-}
-
-// randomPods returns a tree of three levels with dead links.
-func randomPods(t testing.TB, rng *rand.Rand) *topology.Tree {
-	o := topology.Options{Ports: 1 + rng.IntN(3), Pods: 2 + rng.IntN(2), Spines: 1 + rng.IntN(3), Tops: 1 + rng.IntN(3)}
-	o.Leaves = o.Pods * (1 + rng.IntN(3))
-	tr := expect.Value(topology.New(o))(t)
-	for dead := rng.IntN(1 + tr.AllLinks()/3); ; dead /= 2 {
-		if links, err := tr.Random(dead, rng.Uint64()); err == nil {
-			return topologytest.Without(t, o, links...)
-		}
-	}
 }
 
 // A path that a tree does not have is an offence of its own.
@@ -139,7 +128,7 @@ func TestOrderedHashHasWindow(t *testing.T) {
 	hashes := map[string]bool{}
 	for n := 1; n <= 3; n++ { // exchanges in which nobody sends leave no line
 		made := expect.Value(sizes.MakeWindow(tr, []*sizes.Matrix{m, empty, empty}[:n], sizes.Options{}))(t)
-		p := &plan.Ordered{Plan: made}
+		p := &ordered.Plan{Plan: made}
 		hashes[p.Hash()] = true
 		var text strings.Builder
 		expect.Must(t, p.WriteText(&text))
