@@ -13,7 +13,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -73,10 +73,10 @@ func controlSchedule(cases []scenario.Case) string {
 	has := func(name string) bool {
 		return slices.ContainsFunc(cases, func(c scenario.Case) bool { return c.Schedule == name })
 	}
-	if has(scheduler.NameLinearShiftPorts) && !has(scheduler.NameLinearShift) {
-		return scheduler.NameLinearShiftPorts
+	if has(schedules.LinearShiftPorts) && !has(schedules.LinearShift) {
+		return schedules.LinearShiftPorts
 	}
-	return scheduler.NameLinearShift
+	return schedules.LinearShift
 }
 
 func isControl(c scenario.Case, shift string) bool {
@@ -183,7 +183,7 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
 	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Objective: s.Objective(c), OnePath: s.OnePath(c), Seed: s.Seed}
 	if c.Mode == scenario.Ordered {
-		o.Schedule = scheduler.NameFORS
+		o.Schedule = schedules.FORS
 	}
 	return o
 }

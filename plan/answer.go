@@ -9,7 +9,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/plan/verify"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -47,7 +47,7 @@ func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
 	default:
 		a.Verdict = answer.Bad
 		a.Sentence += fmt.Sprintf(": messages share links, and %d is the bound.", p.Bound.Phases)
-		a.Next = []string{p.command("--schedule", scheduler.NameFORS)}
+		a.Next = []string{p.command("--schedule", schedules.FORS)}
 	}
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -73,7 +74,7 @@ func (p *Plan) boundText() string {
 }
 
 func (p *Plan) aim() string {
-	if p.Objective == "" || p.Objective == scheduler.FewestPhases {
+	if p.Objective == "" || p.Objective == schedules.FewestPhases {
 		return ""
 	}
 	return ", objective " + string(p.Objective)

@@ -8,6 +8,7 @@ import (
 
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -25,7 +26,7 @@ type document struct {
 	Builders             string              `json:"builders,omitempty"`
 	Unreachable          []string            `json:"unreachable,omitempty"`
 	Schedule             string              `json:"schedule"`
-	Objective            scheduler.Objective `json:"objective,omitempty"`
+	Objective            schedules.Objective `json:"objective,omitempty"`
 	Routing              string              `json:"routing"`
 	Phases               int                 `json:"phases"`
 	Bound                *bound              `json:"bound,omitempty"`
@@ -87,7 +88,7 @@ func (p *Plan) document() document {
 	if p.Tree.Roles() {
 		d.Readers, d.Builders = p.Tree.RoleLists()
 	}
-	if p.Objective != scheduler.FewestPhases { // the default goes without saying
+	if p.Objective != schedules.FewestPhases { // the default goes without saying
 		d.Objective = p.Objective
 	}
 	if p.Bound.Phases > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -25,7 +26,7 @@ type Plan struct {
 	Routing  string              // a name of Routings
 
 	// Objective is what fors made least; "" for other schedules, and where a file has none.
-	Objective scheduler.Objective
+	Objective schedules.Objective
 
 	// Tables are the routes by destination; nil without routing. With pinned routing they are the
 	// spread tables, which carry the barrier, as the schedule does not.
@@ -68,8 +69,8 @@ type Options struct {
 	Schedule string
 	// Routing is a name of Routings. "" means pinned where the schedule chooses spines, else ftree.
 	Routing string
-	// Objective is what fors makes least. "" means scheduler.FewestPhases.
-	Objective scheduler.Objective
+	// Objective is what fors makes least. "" means schedules.FewestPhases.
+	Objective schedules.Objective
 	// OnePath: senders cannot choose paths. Tables by destination then hold pinned paths; a plan
 	// that needs more paths is an error.
 	OnePath bool
@@ -94,14 +95,14 @@ func (o Options) forScheduler() scheduler.Options {
 }
 
 // objective checks the objective, and returns it as the plan states it.
-func (o Options) objective() (scheduler.Objective, error) {
+func (o Options) objective() (schedules.Objective, error) {
 	switch {
-	case o.Schedule != scheduler.NameFORS && o.Objective == "":
+	case o.Schedule != schedules.FORS && o.Objective == "":
 		return "", nil
-	case o.Schedule != scheduler.NameFORS:
+	case o.Schedule != schedules.FORS:
 		return "", fmt.Errorf("objective %s: only the schedule fors has objectives, not %q", o.Objective, o.Schedule)
 	}
-	return cmp.Or(o.Objective, scheduler.FewestPhases), o.Objective.Check()
+	return cmp.Or(o.Objective, schedules.FewestPhases), o.Objective.Check()
 }
 
 // Build plans for a tree and its dead links. Pairs of leaves without a live path are an
@@ -192,7 +193,7 @@ func (p *Plan) count() {
 }
 
 // FewPaths reports whether fors made paths least.
-func (p *Plan) FewPaths() bool { return p.Objective == scheduler.FewestPaths }
+func (p *Plan) FewPaths() bool { return p.Objective == schedules.FewestPaths }
 
 // ScheduleName returns the schedule's name, or "none".
 func (p *Plan) ScheduleName() string {

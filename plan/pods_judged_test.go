@@ -6,7 +6,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -67,7 +67,7 @@ func judgedPods(t testing.TB, p *topology.Tree, o plan.Options) *plan.Plan {
 }
 
 // repairs are the schedules that are repaired here; xor is for few trees.
-var repairs = []string{scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameBandwidthOptimal, scheduler.NameFORS}
+var repairs = []string{schedules.LinearShift, schedules.LinearShiftPorts, schedules.BandwidthOptimal, schedules.FORS}
 
 // Repairs on three levels are plans, and as good as fors where they start from it.
 func TestRepairPodsJudged(t *testing.T) {
@@ -76,13 +76,13 @@ func TestRepairPodsJudged(t *testing.T) {
 	sum := map[string]float64{}
 	for i := range 60 {
 		p := brokenPods(t, rng, 0.3)
-		best := judgedPods(t, p, plan.Options{Schedule: scheduler.NameFORS, DropUnreachable: true, Seed: uint64(i)})
+		best := judgedPods(t, p, plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)})
 		if best == nil {
 			continue
 		}
 		for _, base := range repairs {
-			q := judgedPods(t, p, plan.Options{Schedule: scheduler.RepairPrefix + base, DropUnreachable: true, Seed: uint64(i)})
-			if base == scheduler.NameFORS && q.Phases() != best.Phases() {
+			q := judgedPods(t, p, plan.Options{Schedule: schedules.RepairPrefix + base, DropUnreachable: true, Seed: uint64(i)})
+			if base == schedules.FORS && q.Phases() != best.Phases() {
 				t.Errorf("%s down %v: %d phases, repaired %d", p.Notation(), p.DownNames(), best.Phases(), q.Phases())
 			}
 			sum[base] += float64(q.Phases()) / float64(q.Bound.Phases) / 60
@@ -102,14 +102,14 @@ func TestObjectivesPodsJudged(t *testing.T) {
 	over, n := 0.0, 0.0
 	for i := range 36 {
 		p := brokenPods(t, rng, 0.25*float64(i%3))
-		o := plan.Options{Schedule: scheduler.NameFORS, DropUnreachable: true, Seed: uint64(i)}
+		o := plan.Options{Schedule: schedules.FORS, DropUnreachable: true, Seed: uint64(i)}
 		least := judgedPods(t, p, o)
 		if least == nil {
 			continue
 		}
-		o.Objective = scheduler.FewestPaths
+		o.Objective = schedules.FewestPaths
 		few := judgedPods(t, p, o)
-		o.Objective = scheduler.Balanced
+		o.Objective = schedules.Balanced
 		both := judgedPods(t, p, o)
 		expect.False(t, few.Paths.Most > 1 || both.Phases() > max(p.Servers(), least.Phases()) || both.Paths.Most > max(2, least.Paths.Most),
 			"%s, fill %v, down %v: %d phases by %d paths; paths %d by %d, balanced %d by %d", p.Notation(), p.Fill(), p.DownNames(), least.Phases(), least.Paths.Most, few.Phases(), few.Paths.Most, both.Phases(), both.Paths.Most)
@@ -128,13 +128,13 @@ func TestDropPodsJudged(t *testing.T) {
 	apart := 0
 	for i := range 80 {
 		p := brokenPods(t, rng, 0.9)
-		o := plan.Options{Schedule: scheduler.NameFORS, Seed: uint64(i), DropUnreachable: true}
+		o := plan.Options{Schedule: schedules.FORS, Seed: uint64(i), DropUnreachable: true}
 		q := judgedPods(t, p, o)
 		if q == nil || len(q.Unreachable) == 0 {
 			continue
 		}
 		apart++
-		for _, name := range []string{scheduler.NameLinearShift, scheduler.NameBandwidthOptimal} {
+		for _, name := range []string{schedules.LinearShift, schedules.BandwidthOptimal} {
 			o.Schedule, o.Routing = name, plan.NoRouting
 			r := expect.Value(plan.Build(p, o))(t)
 			expect.False(t, r.Bound.Phases != q.Bound.Phases || r.Messages() != q.Messages(),

@@ -13,7 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -24,7 +24,7 @@ func TestRolesRoundTrip(t *testing.T) {
 	for range 40 {
 		o := topology.Options{Ports: 1 + rng.IntN(4), Leaves: 2 + rng.IntN(3), Spines: 1 + rng.IntN(3), Cables: 1 + rng.IntN(2)}
 		tree := topologytest.Roles(t, topologytest.Tree(t, o), rng)
-		for _, of := range []plan.Options{{Schedule: scheduler.NameFORS}, {Schedule: scheduler.NameLinearShift, Routing: "minhop"}} {
+		for _, of := range []plan.Options{{Schedule: schedules.FORS}, {Schedule: schedules.LinearShift, Routing: "minhop"}} {
 			p := expect.Value(plan.Build(tree, of))(t)
 			expect.Must(t, p.Judge())
 			var file bytes.Buffer
@@ -62,7 +62,7 @@ func TestRolesJudgedRandom(t *testing.T) {
 		}
 		tree := topologytest.Roles(t, topologytest.Tree(t, o, slices.Sorted(maps.Keys(dead))...), rng)
 		for _, of := range []plan.Options{
-			{Schedule: "fors"}, {Schedule: "fors", Objective: scheduler.FewestPaths, OnePath: o.Cables == 1}, {Schedule: "fors", Objective: scheduler.Balanced},
+			{Schedule: "fors"}, {Schedule: "fors", Objective: schedules.FewestPaths, OnePath: o.Cables == 1}, {Schedule: "fors", Objective: schedules.Balanced},
 			{Schedule: "linear-shift", Routing: "minhop"}, {Schedule: "linear-shift", Routing: "pinned"}, {Schedule: "repair:linear-shift"}, {Schedule: "repair:fors"},
 		} {
 			of.DropUnreachable = true
@@ -80,7 +80,7 @@ func TestRolesJudgedRandom(t *testing.T) {
 			q, err := plan.Build(tree, of)
 			expect.True(t, (v.LeftOut == 0) == (err == nil) && (err != nil || judged(t, q).LeftOut == 0), "%s: %d messages left out, not dropped: %v", tree.Notation(), v.LeftOut, err)
 			expect.True(t, v.Messages == p.Messages() && v.LeftOut == tree.Messages()-p.Messages(), "%d messages, %d left out of %d", v.Messages, v.LeftOut, tree.Messages())
-			expect.True(t, of.Schedule != "fors" || of.Objective == scheduler.FewestPaths || p.Gap() <= 1, "%s: gap %d", tree.Notation(), p.Gap())
+			expect.True(t, of.Schedule != "fors" || of.Objective == schedules.FewestPaths || p.Gap() <= 1, "%s: gap %d", tree.Notation(), p.Gap())
 			expect.True(t, !of.OnePath || p.Paths.Most <= 1, "%s: %+v", tree.Notation(), p.Paths)
 			if built[of.Schedule]++; len(p.Unreachable) > 0 {
 				built["apart"]++
@@ -137,7 +137,7 @@ func TestRolesRefused(t *testing.T) {
 		o    plan.Options
 		want string
 	}{
-		{pods, plan.Options{Schedule: "fors", Objective: scheduler.Balanced}, "objective balanced is for trees of three levels where all do both"},
+		{pods, plan.Options{Schedule: "fors", Objective: schedules.Balanced}, "objective balanced is for trees of three levels where all do both"},
 		{tree, plan.Options{Schedule: "xor"}, "schedule xor is for trees where all do both"},
 		{tree, plan.Options{Schedule: "repair:xor"}, "schedule repair:xor is for trees where all do both"},
 		{cut, plan.Options{Schedule: "fors", DropUnreachable: true}, "no two servers can reach each other"},

@@ -7,6 +7,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -70,7 +71,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 			names = append(names, t.LinkName(x.Link))
 		}
 		a.Sentence = fmt.Sprintf("%s if %s were not slower; how long it takes with slower links is not known.", takes, show.Few(names))
-		a.Next = []string{(&Plan{Tree: t}).command("--schedule", scheduler.NameFORS)}
+		a.Next = []string{(&Plan{Tree: t}).command("--schedule", schedules.FORS)}
 	}
 	return a
 }

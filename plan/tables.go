@@ -8,6 +8,7 @@ import (
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -64,8 +65,8 @@ func (p *Plan) holdPaths() error {
 	h := holder{p, p.Tree.LeafOfRanks(), make([]int, p.Tree.Leaves()*p.Tree.Servers()), map[[2]int]bool{}}
 	for m := range p.Schedule.All() {
 		if at := h.hold(m); at >= 0 {
-			advice := fmt.Sprintf("write schedule: %s, objective: %s", scheduler.NameFORS, scheduler.FewestPaths)
-			if p.Objective == scheduler.FewestPaths {
+			advice := fmt.Sprintf("write schedule: %s, objective: %s", schedules.FORS, schedules.FewestPaths)
+			if p.Objective == schedules.FewestPaths {
 				advice = "none was found that needs one; take routing: minhop, or a transport that chooses paths"
 			}
 			return fmt.Errorf("the plan needs several paths from %s to %s, but tables hold one; %s", p.Tree.SwitchName(at), p.Tree.ServerName(m.Dst), advice)

@@ -10,6 +10,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -97,7 +98,7 @@ func TestTablesHoldOnePath(t *testing.T) {
 		if tr.Connected() != nil {
 			continue
 		}
-		o := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, OnePath: true, Seed: rng.Uint64()}
+		o := plan.Options{Schedule: schedules.FORS, Objective: schedules.FewestPaths, OnePath: true, Seed: rng.Uint64()}
 		p := expect.Value(plan.Build(tr, o))(t)
 		for m := range p.Schedule.All() {
 			path, ok := p.Tables.PathOf(m.Src, m.Dst)
@@ -114,12 +115,12 @@ func TestTablesHoldOnePath(t *testing.T) {
 
 func TestOnePathRefuses(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0")
-	for _, o := range []plan.Options{{Schedule: scheduler.NameFORS}, {Schedule: scheduler.RepairPrefix + scheduler.NameLinearShift}} {
+	for _, o := range []plan.Options{{Schedule: schedules.FORS}, {Schedule: schedules.RepairPrefix + schedules.LinearShift}} {
 		o.OnePath = true
 		_, err := plan.Build(tr, o)
 		expect.Error(t, err, "the plan needs several paths from leaf", "write schedule: fors, objective: paths")
 	}
-	p, err := plan.Build(tr, plan.Options{Schedule: scheduler.NameLinearShift, OnePath: true})
+	p, err := plan.Build(tr, plan.Options{Schedule: schedules.LinearShift, OnePath: true})
 	expect.True(t, err == nil && !p.OnePath, "tables choose, and one path is asked for: %v, %v", p, err)
 }
 

@@ -11,7 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/internal/yamldoc"
 	"evbench/routing"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/transport"
 )
 
@@ -173,9 +173,9 @@ func (d *document) combine(e entry, s *Scenario, c *Case) {
 	if s.Tree == nil {
 		return
 	}
-	if n := s.Tree.Servers(); c.Schedule == scheduler.NameXOR && bits.OnesCount(uint(n)) != 1 {
+	if n := s.Tree.Servers(); c.Schedule == schedules.XOR && bits.OnesCount(uint(n)) != 1 {
 		d.Fail(e.at("schedule"), "xor needs a power of two of servers, there are %d; take %s, %s or %s",
-			n, scheduler.NameLinearShift, scheduler.NameBandwidthOptimal, scheduler.NameFORS)
+			n, schedules.LinearShift, schedules.BandwidthOptimal, schedules.FORS)
 	}
 }
 
@@ -195,11 +195,11 @@ func (c *Case) settle() (name string, err error) {
 	if c.Mode == Ordered {
 		return c.settleOrdered()
 	}
-	if c.Objective != "" && c.Schedule != scheduler.NameFORS {
-		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", scheduler.NameFORS, scheduler.NameFORS)
+	if c.Objective != "" && c.Schedule != schedules.FORS {
+		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", schedules.FORS, schedules.FORS)
 	}
 	if c.Schedule == "" && c.Mode != Unsync && !none {
-		c.Schedule = scheduler.NameLinearShift
+		c.Schedule = schedules.LinearShift
 	}
 	if c.Routing == "" {
 		c.Routing = routing.Ftree
@@ -211,7 +211,7 @@ func (c *Case) settle() (name string, err error) {
 	case c.Barrier != "" && c.Mode != Sync:
 		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
 	case c.Schedule == "" && c.Mode != Unsync:
-		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(schedules(), ", "))
+		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(allSchedules(), ", "))
 	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == routing.Pinned && c.Schedule == "":
@@ -229,10 +229,10 @@ func (c *Case) settleOrdered() (name string, err error) {
 	switch {
 	case c.Barrier != "":
 		return "barrier", errors.New("only synchronised cases have a barrier, and the mode is ordered; leave it out")
-	case c.Schedule != "" && c.Schedule != scheduler.NameFORS:
-		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", scheduler.NameFORS)
-	case c.Objective != "" && c.Objective != scheduler.FewestPaths:
-		return "objective", fmt.Errorf("ordered cases have no phases for %s to minimise; write %s for one path from each leaf to each server, or leave it out", c.Objective, scheduler.FewestPaths)
+	case c.Schedule != "" && c.Schedule != schedules.FORS:
+		return "schedule", fmt.Errorf("ordered cases have no phases: each window is planned for the sizes of its fragments; leave schedule out, or write %s for the order of its phases", schedules.FORS)
+	case c.Objective != "" && c.Objective != schedules.FewestPaths:
+		return "objective", fmt.Errorf("ordered cases have no phases for %s to minimise; write %s for one path from each leaf to each server, or leave it out", c.Objective, schedules.FewestPaths)
 	}
 	if c.Routing == "" {
 		c.Routing = routing.Pinned
@@ -280,7 +280,7 @@ func (s *Scenario) Measurable() error {
 // choosesPaths reports whether the schedule has its own paths. With pinned routing, paths for other
 // schedules are searched, and may not exist.
 func (c *Case) choosesPaths() bool {
-	return strings.HasPrefix(c.Schedule, scheduler.NameFORS) || strings.HasPrefix(c.Schedule, scheduler.RepairPrefix)
+	return strings.HasPrefix(c.Schedule, schedules.FORS) || strings.HasPrefix(c.Schedule, schedules.RepairPrefix)
 }
 
 // numbers sets sources, assign, window and credits, which some modes have.

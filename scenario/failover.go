@@ -8,7 +8,7 @@ import (
 
 	"evbench/failover"
 	"evbench/routing"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 )
 
 // Policies of fail-over, as package failover has them.
@@ -143,13 +143,13 @@ func (c *Case) adoptUnsync() (name string, err error) {
 func (c *Case) adoptFORS(none bool) (name string, err error) {
 	p := c.Failover.Policy
 	if c.Schedule == "" && !none {
-		c.Schedule = scheduler.NameFORS
+		c.Schedule = schedules.FORS
 	}
 	switch {
 	case none:
-		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, scheduler.NameFORS)
+		return "schedule", fmt.Errorf("policy %s changes from one plan to another, so there must be one; leave schedule out for %s", p, schedules.FORS)
 	case !c.choosesPaths():
-		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, scheduler.NameFORS)
+		return "schedule", fmt.Errorf("policy %s changes to plans that bring their paths, which those of %s do not; leave schedule out for %s", p, c.Schedule, schedules.FORS)
 	case c.Routing != "" && c.Routing != routing.Pinned:
 		return "routing", fmt.Errorf("policy %s changes to plans that bring their paths, which routing %s does not take; leave it out", p, c.Routing)
 	}

@@ -11,7 +11,7 @@ import (
 	"evbench/builder"
 	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -176,15 +176,15 @@ func matrixFields(c *Case, draws *uint64, servers int) group {
 	return group{
 		{"mode", to(&c.Mode, enum(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
-		{"schedule", choice(&c.Schedule, "schedule", append(schedules(), noSchedule)...), "order of the messages"},
+		{"schedule", choice(&c.Schedule, "schedule", append(allSchedules(), noSchedule)...), "order of the messages"},
 		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},
-		{"objective", choice(&c.Objective, "objective", scheduler.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
+		{"objective", choice(&c.Objective, "objective", schedules.Objectives()...), "what the schedule fors makes least; paths: one from a leaf to a server, which tables can hold"},
 		{"failures", nested(list(failureShape)), "links that are dead, and that die"},
 		{"failure_seed", seed(draws), "of random failures"},
 		{"sources", whole(&c.Sources, 0, servers-1), "unsynchronised: most outstanding requests per event, 0 for all"},
 		{"credits", whole(&c.Credits, 1, builder.MaxCredits), "events in flight per server"},
 		{"sizes", nested(sizesShape), "how fragments differ in size, in place of event.sizes"},
-		{"window", whole(&c.Window, 1, scheduler.MaxWindow), "ordered: exchanges that are planned together"},
+		{"window", whole(&c.Window, 1, schedules.MaxWindow), "ordered: exchanges that are planned together"},
 		{"assign", choice(&c.Assign, "assign", builder.Assigners()...), "unsynchronised: next: a server that has room gets the next event; balanced: by size, longest first to the least loaded"},
 		{"failover", nested(failoverShape), "what is done about links that die or come back"},
 	}

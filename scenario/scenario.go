@@ -16,7 +16,7 @@ import (
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/routing"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/transport"
 )
@@ -107,9 +107,9 @@ const (
 // modes, barriers, schedules, Routings, Kinds list the valid names.
 func modes() []string    { return []string{Sync, Unsync, FreeRunning, Ordered} }
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
-func schedules() []string {
-	return append(scheduler.Names(),
-		scheduler.RepairPrefix+scheduler.NameLinearShift, scheduler.RepairPrefix+scheduler.NameLinearShiftPorts, scheduler.RepairPrefix+scheduler.NameXOR, scheduler.RepairPrefix+scheduler.NameBandwidthOptimal)
+func allSchedules() []string {
+	return append(schedules.Names(),
+		schedules.RepairPrefix+schedules.LinearShift, schedules.RepairPrefix+schedules.LinearShiftPorts, schedules.RepairPrefix+schedules.XOR, schedules.RepairPrefix+schedules.BandwidthOptimal)
 }
 func Routings() []string { return append(routing.TreeNames(), routing.Pinned) }
 func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
@@ -122,9 +122,9 @@ type Case struct {
 	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
 	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
 	Routing  string
-	// Objective is the quantity that the schedule fors makes least; "": scheduler.FewestPhases, and
-	// over a transport that cannot choose paths scheduler.FewestPaths (Scenario.Objective).
-	Objective scheduler.Objective
+	// Objective is the quantity that the schedule fors makes least; "": schedules.FewestPhases, and
+	// over a transport that cannot choose paths schedules.FewestPaths (Scenario.Objective).
+	Objective schedules.Objective
 	Failures  []topology.Link // dead from the start, by leaf and spine, each once
 	Down      []string        // the same as written: "leaf0-spine3", "spine2", "3 random (seed 7)"
 	Timed     []Timed
@@ -200,10 +200,10 @@ func (s *Scenario) FragmentSizes(c Case) *builder.Sizes {
 func (s *Scenario) OnePath(c Case) bool { return c.Pinned() && !transport.Of(s.Transport).Paths }
 
 // Objective is the quantity that the schedule fors makes least in a case; "":
-// scheduler.FewestPhases, or the case has another schedule.
-func (s *Scenario) Objective(c Case) scheduler.Objective {
-	if c.Objective == "" && s.OnePath(c) && (c.Schedule == scheduler.NameFORS || c.Mode == Ordered) {
-		return scheduler.FewestPaths
+// schedules.FewestPhases, or the case has another schedule.
+func (s *Scenario) Objective(c Case) schedules.Objective {
+	if c.Objective == "" && s.OnePath(c) && (c.Schedule == schedules.FORS || c.Mode == Ordered) {
+		return schedules.FewestPaths
 	}
 	return c.Objective
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -75,7 +76,7 @@ func (s *split) inLanes(bound Bound, o Options) *Schedule {
 		return out.overCables(t, down)
 	}
 	out, _, err := FORS(lanes, o)
-	if err != nil || o.Objective == Balanced && out.Phases > max(s.busiest(), int(s.ceiling)) {
+	if err != nil || o.Objective == schedules.Balanced && out.Phases > max(s.busiest(), int(s.ceiling)) {
 		return s.schedule(bound, o)
 	}
 	return out.overCables(t, func(_, lane int) int { return lane })
@@ -91,7 +92,7 @@ func (s *split) oneCable(lanes *topology.Tree, bound Bound, o Options) (*Schedul
 	f.share()
 	g := &goal{fabric: f, o: o, bound: bound, need: f.busiest()}
 	g.most = max(g.need, int(s.ceiling))
-	if o.Objective == FewestPaths {
+	if o.Objective == schedules.FewestPaths {
 		g.most *= 2
 	}
 	start := newSpread(f)

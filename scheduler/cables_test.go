@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -27,15 +28,15 @@ func TestRandomCables(t *testing.T) {
 		if s.Phases > b.Phases {
 			above++
 		}
-		for _, o := range []scheduler.Options{{Objective: scheduler.FewestPaths}, {Objective: scheduler.Balanced}} {
+		for _, o := range []scheduler.Options{{Objective: schedules.FewestPaths}, {Objective: schedules.Balanced}} {
 			few, _, err := scheduler.FORS(tree, o)
 			expect.Must(t, err)
 			passes(t, tree, few)
-			if o.Objective == scheduler.FewestPaths {
+			if o.Objective == schedules.FewestPaths {
 				oneCable(t, tree, few)
 			}
 			most := max(tree.Servers(), s.Phases)
-			expect.False(t, o.Objective == scheduler.Balanced && few.Phases > most,
+			expect.False(t, o.Objective == schedules.Balanced && few.Phases > most,
 				"%s without %v: balanced has %d phases, more than %d", tree.Notation(), tree.DownNames(), few.Phases, most)
 		}
 		repaired, _, err := scheduler.ByName("repair:linear-shift", tree, scheduler.Options{})
@@ -74,13 +75,13 @@ func TestOneCable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 9))
 	for range 100 {
 		tree := topologytest.Roles(t, topologytest.Cables(t, rng, 6, 7, 4), rng)
-		s, _, err := scheduler.FORS(tree, scheduler.Options{Objective: scheduler.FewestPaths})
+		s, _, err := scheduler.FORS(tree, scheduler.Options{Objective: schedules.FewestPaths})
 		expect.Must(t, err)
 		passes(t, tree, s)
 		oneCable(t, tree, s)
 	}
 	tree := topologytest.Tree(t, topology.Options{Ports: 20, Leaves: 18, Spines: 10, Cables: 2}, "leaf0-spine3/1")
-	s, b, err := scheduler.FORS(tree, scheduler.Options{Objective: scheduler.FewestPaths})
+	s, b, err := scheduler.FORS(tree, scheduler.Options{Objective: schedules.FewestPaths})
 	expect.Must(t, err)
 	passes(t, tree, s)
 	oneCable(t, tree, s)
@@ -113,7 +114,7 @@ func TestPinCables(t *testing.T) {
 	_, err := scheduler.Pin(scheduler.LinearShift(dead), dead, scheduler.Options{})
 	want := "cannot be routed without contention: leaf0 sends 4 messages through 3 live cables (spine0, spine1)"
 	expect.True(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %q", err, want)
-	for _, name := range []string{scheduler.NameFORSClosed, scheduler.NameFORSPublished, scheduler.NameFORSPublishedText} {
+	for _, name := range []string{schedules.FORSClosed, schedules.FORSPublished, schedules.FORSPublishedText} {
 		_, _, err := scheduler.ByName(name, tree, scheduler.Options{})
 		if want := "needs one cable from a leaf to a spine; PGFT(2;4,4;1,2;1,2) has 2: use fors"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)

@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -116,8 +117,8 @@ func TestWorkers(t *testing.T) {
 		seeded bool
 	}{
 		{"fors", wide, scheduler.Options{}, true},
-		{"fors", wide, scheduler.Options{Objective: scheduler.FewestPaths}, true},
-		{"fors", wide, scheduler.Options{Objective: scheduler.Balanced}, true},
+		{"fors", wide, scheduler.Options{Objective: schedules.FewestPaths}, true},
+		{"fors", wide, scheduler.Options{Objective: schedules.Balanced}, true},
 		{"fors", apart, dropping, false},
 		{"fors", pods, scheduler.Options{}, true},
 		{"fors-closed", uniformTree(t, topology.Options{Ports: 20, Leaves: 18}, 1, 3), scheduler.Options{}, false},

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -25,7 +26,7 @@ import (
 // (f = 0). Between the two the leaves, phases and spines are kept and the servers chosen by
 // two edge colourings, as FORS does.
 func ForsClosed(t *topology.Tree, o Options) (*Schedule, error) {
-	const name = NameFORSClosed
+	const name = schedules.FORSClosed
 	live, err := uniform(t)
 	if err != nil {
 		return nil, fmt.Errorf("schedule %s: %w", name, err)

@@ -9,6 +9,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -52,7 +53,7 @@ func picky(name string) bool { return name == "xor" || strings.HasPrefix(name, "
 // dropped checks every schedule of a tree without its unreachable pairs.
 func dropped(t *testing.T, tr *topology.Tree) {
 	t.Helper()
-	for _, name := range scheduler.Names() {
+	for _, name := range schedules.Names() {
 		s, b, err := scheduler.ByName(name, tr, dropping)
 		if silent(tr) {
 			if want := "no two servers can reach each other: there is no message to plan"; !picky(name) && (err == nil || err.Error() != want) {
@@ -145,7 +146,7 @@ func row(leaf, from, to int) []topology.Link {
 func TestDropNothing(t *testing.T) {
 	t.Parallel()
 	tr := random(t, topology.Options{Ports: 6, Leaves: 5, Fill: []int{6, 2, 5, 6, 1}}, 5, 1)
-	for _, name := range scheduler.Names() {
+	for _, name := range schedules.Names() {
 		with, bound, err := scheduler.ByName(name, tr, dropping)
 		without, _, other := scheduler.ByName(name, tr, scheduler.Options{})
 		expect.True(t, (err == nil) == (other == nil), "%s: error %v with the option, %v without", name, err, other)

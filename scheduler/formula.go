@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -21,7 +22,7 @@ func LinearShift(t *topology.Tree) *Schedule {
 }
 
 func linearShift(servers int) *Schedule {
-	s := newSchedule(NameLinearShift, servers)
+	s := newSchedule(schedules.LinearShift, servers)
 	s.Phases = s.Ranks - 1
 	s.meet(func(src, dst int) int { return (dst - src - 1 + s.Ranks) % s.Ranks })
 	return s
@@ -32,7 +33,7 @@ func linearShift(servers int) *Schedule {
 // ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
 // Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
-	s := newSchedule(NameLinearShiftPorts, t.Servers())
+	s := newSchedule(schedules.LinearShiftPorts, t.Servers())
 	ports := t.Ports() * t.Leaves()
 	s.Phases = ports - 1
 	at := positions(t)
@@ -58,7 +59,7 @@ func XOR(t *topology.Tree) (*Schedule, error) {
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
 	}
-	s := newSchedule(NameXOR, n)
+	s := newSchedule(schedules.XOR, n)
 	s.Phases = n - 1
 	s.meet(func(src, dst int) int { return (src ^ dst) - 1 })
 	return s, nil

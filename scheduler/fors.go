@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -15,22 +16,12 @@ type Options struct {
 	// Workers is how many goroutines work at once. 0 means GOMAXPROCS. The
 	// schedule does not depend on it.
 	Workers int
-	// Objective is what fors makes least. "" means FewestPhases.
-	Objective Objective
+	// Objective is what fors makes least. "" means schedules.FewestPhases.
+	Objective schedules.Objective
 	// DropUnreachable leaves out messages between leaves that share no live
 	// spine, instead of refusing the tree.
 	DropUnreachable bool
 }
-
-// An Objective names the quantity that a schedule keeps least.
-type Objective string
-
-// The objectives of fors.
-const (
-	FewestPhases Objective = "phases"   // phases, whatever the paths
-	FewestPaths  Objective = "paths"    // spines that one leaf uses towards one destination, then phases
-	Balanced     Objective = "balanced" // such spines, with at most max(S, ⌈L*⌉) phases
-)
 
 // FORS returns a contention-free schedule with a path for every message between leaves, of
 // the fewest phases, for any dead links that leave every pair of servers a path, any servers
@@ -72,7 +63,7 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 // fors plans with spines. The pairs of f are filled in.
 func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	if s, spines := f.shift(); s != nil {
-		if o.Objective == FewestPaths || o.Objective == Balanced {
+		if o.Objective == schedules.FewestPaths || o.Objective == schedules.Balanced {
 			s.dealShift(f.tree, spines)
 		} else {
 			s.deal(f.tree)
@@ -83,7 +74,7 @@ func (f *fabric) fors(o Options) (*Schedule, Bound, error) {
 	if int(x.ceiling) >= maxPhase {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %d phases, more than %d", x.ceiling, maxPhase)
 	}
-	if o.Objective == FewestPaths || o.Objective == Balanced {
+	if o.Objective == schedules.FewestPaths || o.Objective == schedules.Balanced {
 		if f.cables != nil {
 			return x.inLanes(bound, o), bound, nil
 		}
@@ -131,7 +122,7 @@ func (f *fabric) shift() (s *Schedule, spines []int) {
 		return nil, nil
 	}
 	s = LinearShift(f.tree)
-	s.Name, s.Pinned = NameFORS, true
+	s.Name, s.Pinned = schedules.FORS, true
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
 			if src/n != dst/n {
@@ -144,7 +135,7 @@ func (f *fabric) shift() (s *Schedule, spines []int) {
 }
 
 func (s *split) schedule(bound Bound, o Options) *Schedule {
-	out := newSchedule(NameFORS, s.servers)
+	out := newSchedule(schedules.FORS, s.servers)
 	out.Phases, out.Pinned = int(s.ceiling), true
 	t := &table{split: s, phases: out.Phases, width: s.tree.Builders(), slots: out.slots}
 	if s.tree.Roles() {

@@ -1,5 +1,7 @@
 package scheduler
 
+import "evbench/scheduler/schedules"
+
 // Levels are the numbers of a full fat tree FT(L;M_0,…,M_{L-1}) of any number of levels of
 // switches: M_0 servers on a leaf, M_l subtrees of level l below a switch of level l+1. A subtree
 // has as many links upwards as servers. Trees of more than three levels are not planned; the
@@ -52,7 +54,7 @@ func (m Levels) BandwidthOptimal() *Schedule {
 
 // bandwidthOptimal takes the position of each rank.
 func (m Levels) bandwidthOptimal(at []int) *Schedule {
-	s := newSchedule(NameBandwidthOptimal, len(at))
+	s := newSchedule(schedules.BandwidthOptimal, len(at))
 	s.Phases = m.Servers()
 	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
 	// src at F_k.

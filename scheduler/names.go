@@ -6,32 +6,9 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
-
-// The schedules, as on the command line. RepairPrefix goes before the name of one of them.
-const (
-	NameLinearShift       = "linear-shift"
-	NameLinearShiftPorts  = "linear-shift-ports"
-	NameXOR               = "xor"
-	NameBandwidthOptimal  = "bandwidth-optimal"
-	NameFORS              = "fors"
-	NameFORSClosed        = "fors-closed"
-	NameFORSPublished     = "fors-published"
-	NameFORSPublishedText = "fors-published-text"
-	RepairPrefix          = "repair:"
-)
-
-// MaxWindow bounds the exchanges that are planned together where fragments differ in size.
-const MaxWindow = 16
-
-// Names returns the names of all schedules.
-func Names() []string {
-	return []string{
-		NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal,
-		NameFORS, NameFORSClosed, NameFORSPublished, NameFORSPublishedText,
-	}
-}
 
 // ByName returns the schedule of that name for a tree, and the best lower bound on the phases of a
 // contention-free one. "repair:" before another name is Repair of that schedule. The closed and
@@ -41,37 +18,37 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 	if err := plannable(t); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule %s: %w", name, err)
 	}
-	if base := strings.TrimPrefix(name, RepairPrefix); base != NameLinearShift && base != NameFORS {
+	if base := strings.TrimPrefix(name, schedules.RepairPrefix); base != schedules.LinearShift && base != schedules.FORS {
 		if err := t.AllBoth("schedule " + name + " is for trees"); err != nil {
-			return nil, Bound{}, fmt.Errorf("%w; take %s, %s or %s%s", err, NameFORS, NameLinearShift, RepairPrefix, NameLinearShift)
+			return nil, Bound{}, fmt.Errorf("%w; take %s, %s or %s%s", err, schedules.FORS, schedules.LinearShift, schedules.RepairPrefix, schedules.LinearShift)
 		}
 	}
-	if base, ok := strings.CutPrefix(name, RepairPrefix); ok {
+	if base, ok := strings.CutPrefix(name, schedules.RepairPrefix); ok {
 		return repaired(base, t, o)
 	}
 	var s *Schedule
 	var err error
 	switch {
 	case t.Levels() == 3 && !slices.Contains(podNames(), name):
-		err = fmt.Errorf("no schedule %q for three levels; %s, and %sNAME for any of them", name, show.Choices(name, podNames()), RepairPrefix)
-	case name == NameLinearShift:
+		err = fmt.Errorf("no schedule %q for three levels; %s, and %sNAME for any of them", name, show.Choices(name, podNames()), schedules.RepairPrefix)
+	case name == schedules.LinearShift:
 		s = LinearShift(t)
-	case name == NameLinearShiftPorts:
+	case name == schedules.LinearShiftPorts:
 		s = LinearShiftPorts(t)
-	case name == NameXOR:
+	case name == schedules.XOR:
 		s, err = XOR(t)
-	case name == NameBandwidthOptimal:
+	case name == schedules.BandwidthOptimal:
 		s = BandwidthOptimal(t)
-	case name == NameFORS:
+	case name == schedules.FORS:
 		return FORS(t, o)
-	case name == NameFORSClosed:
+	case name == schedules.FORSClosed:
 		s, err = ForsClosed(t, o)
-	case name == NameFORSPublished:
+	case name == schedules.FORSPublished:
 		s, err = Published(t)
-	case name == NameFORSPublishedText:
+	case name == schedules.FORSPublishedText:
 		s, err = PublishedText(t)
 	default:
-		err = fmt.Errorf("no schedule %q; %s, and %sNAME for any of them", name, show.Choices(name, Names()), RepairPrefix)
+		err = fmt.Errorf("no schedule %q; %s, and %sNAME for any of them", name, show.Choices(name, schedules.Names()), schedules.RepairPrefix)
 	}
 	if err == nil && o.DropUnreachable {
 		if err = o.connected(t); err == nil {
@@ -85,7 +62,7 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 }
 
 func podNames() []string {
-	return []string{NameLinearShift, NameLinearShiftPorts, NameXOR, NameBandwidthOptimal, NameFORS}
+	return []string{schedules.LinearShift, schedules.LinearShiftPorts, schedules.XOR, schedules.BandwidthOptimal, schedules.FORS}
 }
 
 func plannable(t *topology.Tree) error {

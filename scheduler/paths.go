@@ -1,9 +1,7 @@
 package scheduler
 
 import (
-	"fmt"
-	"slices"
-
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -44,7 +42,7 @@ const (
 func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	g := &goal{fabric: s.fabric, o: o, bound: bound, need: s.busiest()}
 	g.most = max(g.need, int(s.ceiling))
-	if o.Objective == FewestPaths {
+	if o.Objective == schedules.FewestPaths {
 		g.most *= 2
 	}
 	r, spines, alike := s.rotation()
@@ -86,17 +84,6 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 		}
 	}
 	return phases, leaf
-}
-
-// Objectives lists the objectives.
-func Objectives() []Objective { return []Objective{FewestPhases, FewestPaths, Balanced} }
-
-// Check returns an error for an unknown objective.
-func (o Objective) Check() error {
-	if o == "" || slices.Contains(Objectives(), o) {
-		return nil
-	}
-	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)
 }
 
 // busiest returns the most messages of a server, the one to itself included: S, unless pairs of
@@ -184,7 +171,7 @@ func (g *goal) time(s laid, phases, spines int) *Schedule {
 }
 
 func (g *goal) start(phases int) (*Schedule, *columns) {
-	out := newSchedule(NameFORS, g.servers)
+	out := newSchedule(schedules.FORS, g.servers)
 	out.Phases, out.Pinned = phases, true
 	c := &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, width: g.tree.Builders(), slots: out.slots}
 	if g.tree.Roles() {

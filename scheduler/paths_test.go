@@ -9,6 +9,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -32,7 +33,7 @@ type result struct{ phases, most int }
 
 // few plans with an objective, checks the schedule and returns what it takes.
 // Pairs of servers that cannot reach each other are left out.
-func few(t testing.TB, tr *topology.Tree, objective scheduler.Objective) (result, scheduler.Bound) {
+func few(t testing.TB, tr *topology.Tree, objective schedules.Objective) (result, scheduler.Bound) {
 	t.Helper()
 	s, b, err := scheduler.FORS(tr, scheduler.Options{Objective: objective, DropUnreachable: true})
 	expect.Must(t, err)
@@ -81,9 +82,9 @@ func TestPathsKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, _ := few(t, tt.tree, scheduler.FewestPaths)
+			got, _ := few(t, tt.tree, schedules.FewestPaths)
 			expect.True(t, got == tt.paths, "paths: phases and paths %v, want %v", got, tt.paths)
-			if got, _ := few(t, tt.tree, scheduler.Balanced); got != tt.balanced {
+			if got, _ := few(t, tt.tree, schedules.Balanced); got != tt.balanced {
 				t.Errorf("balanced: phases and paths %v, want %v", got, tt.balanced)
 			}
 		})
@@ -104,13 +105,13 @@ func TestPathsUniform(t *testing.T) {
 					q, w, s := m1-1, m0-f, m0*m1
 					one := result{max(s-1, m0*((m0*q+w-1)/w)), 1}
 					two := result{max(s-1, (m0*m0*q+w-1)/w), 2}
-					if got, _ := few(t, tr, scheduler.FewestPaths); got != one {
+					if got, _ := few(t, tr, schedules.FewestPaths); got != one {
 						t.Errorf("%s, f=%d: phases and paths %v, want %v", tr.Notation(), f, got, one)
 					}
 					if one.phases <= max(s, two.phases) {
 						continue // balanced makes the same
 					}
-					if got, _ := few(t, tr, scheduler.Balanced); got != two {
+					if got, _ := few(t, tr, schedules.Balanced); got != two {
 						t.Errorf("%s, f=%d, balanced: phases and paths %v, want %v", tr.Notation(), f, got, two)
 					}
 				}
@@ -157,9 +158,9 @@ func TestPathsDrop(t *testing.T) {
 // objectives compares what the objectives give.
 func objectives(t *testing.T, tr *topology.Tree) {
 	t.Helper()
-	plain, bound := few(t, tr, scheduler.FewestPhases)
-	paths, _ := few(t, tr, scheduler.FewestPaths)
-	balanced, _ := few(t, tr, scheduler.Balanced)
+	plain, bound := few(t, tr, schedules.FewestPhases)
+	paths, _ := few(t, tr, schedules.FewestPaths)
+	balanced, _ := few(t, tr, schedules.Balanced)
 	name := fmt.Sprintf("%s, fill %v, %d spines, down %v", tr.Notation(), tr.Fill(), tr.Spines(), tr.DownNames())
 	expect.True(t, paths.most <= 1, "%s: %v, want one path", name, paths)
 	if limit := max(tr.Servers(), bound.Phases); balanced.phases > limit || balanced.most > plain.most {
@@ -223,7 +224,7 @@ func TestPathsExhaustive(t *testing.T) {
 			if tr.Connected() != nil {
 				continue
 			}
-			got, _ := few(t, tr, scheduler.FewestPaths)
+			got, _ := few(t, tr, schedules.FewestPaths)
 			least := max(tr.Servers()-1, leastLoad(tr))
 			expect.False(t, got.most > 1 || got.phases < least,
 				"%s, fill %v, down %v: %v, and %d phases are the least", tr.Notation(), tr.Fill(), tr.DownNames(), got, least)
@@ -253,7 +254,7 @@ func TestOnePath(t *testing.T) {
 	proven := 0
 	for i := range 40 {
 		tr := deadSet(t, i)
-		got, b := few(t, tr, scheduler.FewestPaths)
+		got, b := few(t, tr, schedules.FewestPaths)
 		least, leaf := scheduler.OnePathBound(tr, b)
 		expect.True(t, got == (result{least, 1}),
 			"set %d, down %v: phases and paths %v, want %d and 1 (bound %d)", i, tr.DownNames(), got, least, b.Phases)
@@ -281,7 +282,7 @@ func BenchmarkOnePath(b *testing.B) {
 			var close, near, least int
 			for i := range b.N {
 				tr := deadSet(b, 2*i+odd)
-				s, bound, err := scheduler.FORS(tr, scheduler.Options{Objective: scheduler.FewestPaths})
+				s, bound, err := scheduler.FORS(tr, scheduler.Options{Objective: schedules.FewestPaths})
 				expect.Must(b, err)
 				if one, _ := scheduler.OnePathBound(tr, bound); s.Phases <= one {
 					least++
@@ -303,7 +304,7 @@ func BenchmarkOnePath(b *testing.B) {
 // dead links.
 func BenchmarkPaths(b *testing.B) {
 	big := topology.Options{Ports: 20, Leaves: 18}
-	for _, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
+	for _, objective := range []schedules.Objective{schedules.FewestPaths, schedules.Balanced} {
 		run := func(name string, tr *topology.Tree) {
 			b.Run(fmt.Sprintf("%s/%s", objective, name), func(b *testing.B) {
 				b.ReportAllocs()

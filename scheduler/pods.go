@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+
+	"evbench/scheduler/schedules"
 )
 
 // forsAbove does the work of FORS on three levels. Where the top switches of each plane suffice for
@@ -16,7 +18,7 @@ func (f *fabric) forsAbove(o Options) (*Schedule, Bound, error) {
 	if err := f.rolesAbove(o, critical); err != nil {
 		return nil, Bound{}, err
 	}
-	if o.Objective == FewestPaths || o.Objective == Balanced {
+	if o.Objective == schedules.FewestPaths || o.Objective == schedules.Balanced {
 		return f.fewPathsAbove(o)
 	}
 	plan := f.mixedPlan
@@ -81,7 +83,7 @@ func (f *fabric) attempt(w *fluid, k, try int, o Options) *podTable {
 }
 
 func (t *podTable) schedule(b Bound, o Options) *Schedule {
-	out := &Schedule{Name: NameFORS, Ranks: t.servers, Phases: t.phases, Pinned: true, slots: t.slots}
+	out := &Schedule{Name: schedules.FORS, Ranks: t.servers, Phases: t.phases, Pinned: true, slots: t.slots}
 	t.lift(o)
 	if out.Phases > b.Phases {
 		out.dropEmpty()

@@ -1,6 +1,10 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+
+	"evbench/scheduler/schedules"
+)
 
 // The objectives paths and balanced on three levels, where a path from a leaf to a destination is a
 // plane and, between pods, a top switch of it. Where pods and leaves are alike, the rotation of two
@@ -16,7 +20,7 @@ func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {
 	b := newFluid(f).settlePods(f.simpleBound())
 	g := &goal{fabric: f, o: o, bound: b, need: f.busiest()}
 	g.most = max(g.need, b.Phases)
-	if o.Objective == FewestPaths {
+	if o.Objective == schedules.FewestPaths {
 		g.most = maxPhase - 1
 	}
 	r, planes, tops := f.podRotation()
@@ -35,7 +39,7 @@ func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {
 	case planes != nil && r.split() <= g.most:
 		return f.withTops(g.rotate(r, r.split(), false, planes), tops), b, nil
 	}
-	o.Objective = FewestPhases
+	o.Objective = schedules.FewestPhases
 	return f.forsAbove(o)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -14,8 +15,8 @@ type variant string
 // The listing shifts the destination slot after lcm(M0, M1-1) messages, the
 // formulas in the text shift the destination leaf.
 const (
-	asListed variant = NameFORSPublished
-	inText   variant = NameFORSPublishedText
+	asListed variant = schedules.FORSPublished
+	inText   variant = schedules.FORSPublishedText
 )
 
 // An InvalidError says that a published algorithm gives a wrong result for a tree that it accepts.

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -24,8 +25,8 @@ import (
 // FORS is optimal, this result is not. O(S²·log S) and a list colouring for each phase. On three
 // levels planes are the spines, and each message with a plane also gets a top switch.
 func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	name := RepairPrefix + base
-	if strings.HasPrefix(base, RepairPrefix) {
+	name := schedules.RepairPrefix + base
+	if strings.HasPrefix(base, schedules.RepairPrefix) {
 		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
 	}
 	s, bound, err := ByName(base, t, o)

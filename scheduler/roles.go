@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -14,10 +15,10 @@ func (f *fabric) rolesAbove(o Options, critical bool) error {
 	switch {
 	case !f.tree.Roles():
 		return nil
-	case o.Objective == FewestPaths || o.Objective == Balanced:
-		return fmt.Errorf("schedule fors: %w; leave it out, or take %s for one path", f.tree.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"), NameLinearShift)
+	case o.Objective == schedules.FewestPaths || o.Objective == schedules.Balanced:
+		return fmt.Errorf("schedule fors: %w; leave it out, or take %s for one path", f.tree.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"), schedules.LinearShift)
 	case critical:
-		return fmt.Errorf("schedule fors: %w; take %s", f.tree.AllBoth("three levels whose top switches lack links or are fewer than leaves are planned"), RepairPrefix+NameLinearShift)
+		return fmt.Errorf("schedule fors: %w; take %s", f.tree.AllBoth("three levels whose top switches lack links or are fewer than leaves are planned"), schedules.RepairPrefix+schedules.LinearShift)
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (s *Schedule) spread(t *topology.Tree, slots []slot) {
 }
 
 func shiftRoles(t *topology.Tree) *Schedule {
-	s := newSchedule(NameLinearShift, t.Servers())
+	s := newSchedule(schedules.LinearShift, t.Servers())
 	s.Phases = max(t.Readers(), t.Builders())
 	slots := make([]slot, 0, t.Readers()*t.Builders())
 	for i := range t.Readers() {

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -63,7 +64,7 @@ func TestRolesPaths(t *testing.T) {
 			dead = append(dead, topology.Link{Leaf: n / o.Spines, Spine: n % o.Spines})
 		}
 		tree := topologytest.Roles(t, topologytest.Without(t, o, dead...), random)
-		for i, objective := range []scheduler.Objective{scheduler.FewestPaths, scheduler.Balanced} {
+		for i, objective := range []schedules.Objective{schedules.FewestPaths, schedules.Balanced} {
 			s, b, err := scheduler.FORS(tree, scheduler.Options{Seed: random.Uint64(), Objective: objective, DropUnreachable: true})
 			if err != nil && err.Error() == "no two servers can reach each other: there is no message to plan" {
 				continue
@@ -73,10 +74,10 @@ func TestRolesPaths(t *testing.T) {
 			one, _ := scheduler.OnePathBound(tree, b)
 			readers, builders := tree.RoleLists()
 			limit, paths := one+3, mostSpines(tree, s)
-			if objective == scheduler.Balanced {
+			if objective == schedules.Balanced {
 				limit = b.Phases + 1
 			}
-			expect.True(t, s.Phases >= b.Phases && s.Phases <= limit && (paths <= 1 || objective == scheduler.Balanced),
+			expect.True(t, s.Phases >= b.Phases && s.Phases <= limit && (paths <= 1 || objective == schedules.Balanced),
 				"%s, down %v, readers %s, builders %s, %s: %d phases, bounds %d and %d, %d spines towards a server",
 				tree.Notation(), tree.DownNames(), readers, builders, objective, s.Phases, b.Phases, one, paths)
 			if paths <= 1 && s.Phases < one {
@@ -103,8 +104,8 @@ func TestRolesRefused(t *testing.T) {
 		want string
 	}{
 		{"pod0-spine0-top0", scheduler.Options{}, "top switches lack links or are fewer than leaves are planned where all do both; take repair:linear-shift"},
-		{"leaf0-spine0", scheduler.Options{Objective: scheduler.FewestPaths}, "objective paths is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
-		{"leaf0-spine0", scheduler.Options{Objective: scheduler.Balanced}, "objective balanced is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
+		{"leaf0-spine0", scheduler.Options{Objective: schedules.FewestPaths}, "objective paths is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
+		{"leaf0-spine0", scheduler.Options{Objective: schedules.Balanced}, "objective balanced is for trees of three levels where all do both; leave it out, or take linear-shift for one path"},
 	} {
 		tree := expect.Value(topologytest.Tree(t, pods, c.down).WithRoles("leaf0", ""))(t)
 		_, _, err := scheduler.FORS(tree, c.o)

@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -211,7 +212,7 @@ func TestViewsAgree(t *testing.T) {
 
 func TestByName(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 4, Leaves: 4}, topology.Link{Leaf: 1, Spine: 3})
-	for _, name := range scheduler.Names() {
+	for _, name := range schedules.Names() {
 		s, b, err := scheduler.ByName(name, tr, scheduler.Options{})
 		expect.Must(t, err)
 		expect.True(t, s.Name == name && s.Pinned == strings.HasPrefix(name, "fors") && b.Phases == 16 && b.String() == "leaf1",
@@ -227,7 +228,7 @@ func TestByName(t *testing.T) {
 
 func TestByNameRefusesHuge(t *testing.T) {
 	tr := tree(t, topology.Options{Ports: 254, Leaves: 4096})
-	for _, name := range scheduler.Names() {
+	for _, name := range schedules.Names() {
 		_, _, err := scheduler.ByName(name, tr, scheduler.Options{})
 		want := "schedule " + name + ": 1040384 servers are more than evbench can plan (at most 32768)"
 		expect.True(t, err != nil && err.Error() == want, "%s: %v, want %s", name, err, want)

@@ -17,7 +17,7 @@ import (
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
@@ -32,7 +32,7 @@ func tasks() []cmdline.Task {
 		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
 		Words: map[string]string{
 			"figures": join(compare.Figures), "regressible": strings.Join(plan.Regressible, ","), "formats": join(foreign.Formats()),
-			"trees": join(routing.TreeNames()), "schedules": join(scheduler.Names()), "engines": join(engines.Names()),
+			"trees": join(routing.TreeNames()), "schedules": join(schedules.Names()), "engines": join(engines.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),
 			"transports": join(transport.Names()), "joinable": strings.Join(transport.Names(), "|"),
@@ -43,7 +43,7 @@ func tasks() []cmdline.Task {
 			"reproduce": func() []string { return append([]string{"all", "list"}, papers.Names()...) },
 		},
 		Values: map[string]cmdline.Words{
-			"example": scenarios.Examples, "schedule": scheduler.Names, "routing": scenario.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
+			"example": scenarios.Examples, "schedule": schedules.Names, "routing": scenario.Routings, "engine": engines.Names, "fabric": scenario.Kinds,
 		},
 	}.Tasks()
 }

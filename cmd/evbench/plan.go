@@ -19,6 +19,7 @@ import (
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/network"
 )
@@ -176,10 +177,10 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 func buildPlan(c *cli.Context, t *topology.Tree, slow []topology.SlowLink, stage func(string)) (p *plan.Plan, slower *plan.Slower, err error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
-		Objective: scheduler.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
+		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
 	}
 	if o.Schedule == "" {
-		return nil, nil, usagef("--schedule is empty; there are %s", strings.Join(scheduler.Names(), ", "))
+		return nil, nil, usagef("--schedule is empty; there are %s", strings.Join(schedules.Names(), ", "))
 	}
 	if t.Levels() == 3 && o.Routing == "" {
 		o.Routing = routing.Pinned

@@ -12,7 +12,7 @@ import (
 	"evbench/model/ordered"
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -56,7 +56,7 @@ func readSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host) ([]*sizes.Ma
 			return ordered.ReadMatrix(in, t, hosts)
 		}
 		n := t.Servers()
-		table, err := builder.ReadTable(in, n, scheduler.MaxWindow*n*n)
+		table, err := builder.ReadTable(in, n, schedules.MaxWindow*n*n)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
 	"evbench/plan"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -129,7 +129,7 @@ func ways(p *plan.Plan, n *network.Network, o opensm.Options) string {
 		return ""
 	}
 	out := fmt.Sprintf("\n  --renumber: new LIDs, LMC %d; %.1f %% of the link rate", max(o.LMC, p.Paths.LMC), percent(p))
-	few, err := plan.Build(p.Tree, plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.FewestPaths, DropUnreachable: true, Seed: 1})
+	few, err := plan.Build(p.Tree, plan.Options{Schedule: schedules.FORS, Objective: schedules.FewestPaths, DropUnreachable: true, Seed: 1})
 	if err != nil {
 		return out
 	}
@@ -283,7 +283,7 @@ func readFollowing(c *cli.Context, m *opensm.Manager) (o opensm.Following, err e
 		return o, err
 	}
 	o.About = fmt.Sprintf("%s with %d servers and %d spines", t.Notation(), t.Servers(), t.Spines())
-	build := plan.Options{Schedule: scheduler.NameFORS, Objective: scheduler.Objective(c.String("objective")), Seed: 1} // as evbench plan
+	build := plan.Options{Schedule: schedules.FORS, Objective: schedules.Objective(c.String("objective")), Seed: 1} // as evbench plan
 	o.Plans = &loop.Plans{Build: func(t *topology.Tree) (*plan.Plan, error) { return plan.Build(t, build) }}
 	o.Subnet, err = opensm.NewSubnet(s.Whole, t, opensm.SubnetOptions{
 		Manager:  m,

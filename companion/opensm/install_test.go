@@ -21,7 +21,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/internal/trust"
 	"evbench/plan"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology/netfile"
 )
 
@@ -107,7 +107,7 @@ func twoPlans(t *testing.T) (first, second *Routes) {
 	tree := treeOf(t, "FT(2;2,3)")
 	n := networkOf(t, tree, 1)
 	first = compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
-	second = compute(t, build(t, treeOf(t, "FT(2;2,3)", "leaf0-spine0"), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), n, 1)
+	second = compute(t, build(t, treeOf(t, "FT(2;2,3)", "leaf0-spine0"), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), n, 1)
 	return first, second
 }
 

@@ -14,7 +14,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/routing/lft"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 	"evbench/topology/netfile"
 	"evbench/topology/network"
@@ -40,7 +40,7 @@ func anyPlan(t *testing.T, seed uint64) *plan.Plan {
 		without := expect.Value(tree.Without(tree.LinkOf(rng.IntN(tree.AllLinks()))))(t)
 		tree = without
 	}
-	objectives := []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+	objectives := []schedules.Objective{schedules.FewestPhases, schedules.FewestPaths, schedules.Balanced}
 	choices := []plan.Options{
 		{Schedule: "fors", Objective: objectives[rng.IntN(3)]},
 		{Schedule: "linear-shift", Routing: routing.Ftree},
@@ -142,7 +142,7 @@ func TestOneLIDOfPods(t *testing.T) {
 	tree := treeOf(t, "FT(3;3,3,3)")
 	for seed := range uint64(30) {
 		dead := expect.Value(tree.Random(1+int(seed%4), seed))(t)
-		p := build(t, expect.Value(tree.Without(dead...))(t), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths, Routing: "pinned"})
+		p := build(t, expect.Value(tree.Without(dead...))(t), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths, Routing: "pinned"})
 		r, err := Compute(p, networkOf(t, p.Tree, 0), Options{})
 		expect.MustTrue(t, err == nil && r.need == 0, "seed %d, without %v: %v", seed, dead, err)
 		walkAll(t, seed, r)
@@ -281,7 +281,7 @@ func TestHostsOutsideThePlan(t *testing.T) {
 
 func TestLIDsAreKept(t *testing.T) {
 	tree := treeOf(t, "FT(2;2,3)", "leaf0-spine0")
-	p := build(t, tree, plan.Options{Schedule: "fors", Objective: scheduler.FewestPhases})
+	p := build(t, tree, plan.Options{Schedule: "fors", Objective: schedules.FewestPhases})
 	for _, c := range []struct {
 		name   string
 		change func(v network.Node, i *network.Info)
@@ -352,7 +352,7 @@ func TestCablesOneLID(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 7))
 	for range 60 {
 		tree := topologytest.Cables(t, rng, 6, 7, 6)
-		for o, most := range map[scheduler.Objective]int{scheduler.FewestPaths: 0, scheduler.FewestPhases: maxLMC} {
+		for o, most := range map[schedules.Objective]int{schedules.FewestPaths: 0, schedules.FewestPhases: maxLMC} {
 			p := build(t, tree, plan.Options{Schedule: "fors", Routing: routing.Pinned, Objective: o})
 			r := expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t)
 			takesCables(t, 0, r)
@@ -365,11 +365,11 @@ func TestCablesOneLID(t *testing.T) {
 		expect.Equal(t, expect.Value(Compute(p, networkOf(t, tree, 0), Options{Renumber: true}))(t).need, 0, "needed LMC of %s", name)
 	}
 	single := options(t, topology.Options{Ports: 4, Leaves: 4})
-	_, err := Compute(build(t, single, plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
+	_, err := Compute(build(t, single, plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), networkOf(t, single, 0), Options{LMC: 2})
 	expect.Error(t, err, "the plan needs LMC 2 and hosts have 0")
 	expect.False(t, strings.Contains(err.Error(), "several cables"), "a tree with single cables: %v", err)
 	for _, o := range []topology.Options{{Ports: 4, Leaves: 4, Spines: 4, Cables: 2}, {Ports: 9, Leaves: 4, Spines: 3, Cables: 3}, {Ports: 20, Leaves: 18, Spines: 10, Cables: 2}} {
-		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths})
+		p := build(t, options(t, o), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths})
 		n := networkOf(t, p.Tree, 0)
 		for _, lmc := range []int{0, 2} { // more LIDs do no harm
 			r := expect.Value(Compute(p, n, Options{LMC: lmc, Renumber: true}))(t)

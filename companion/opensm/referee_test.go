@@ -16,7 +16,7 @@ import (
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing/ibtest"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/site/engines"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -127,18 +127,18 @@ func TestOpenSMLoadsPlans(t *testing.T) {
 	for _, c := range []struct {
 		name, on  string
 		down      []string
-		objective scheduler.Objective
+		objective schedules.Objective
 		schedule  string
 		least     int
 		lmc       int
 	}{
-		{"healthy", "FT(2;4,8)", nil, scheduler.FewestPaths, "fors", 0, 0},
-		{"paths", "FT(2;4,8)", []string{"leaf0-spine0"}, scheduler.FewestPaths, "fors", 0, 1},
-		{"phases", "FT(2;4,8)", []string{"leaf0-spine0"}, scheduler.FewestPhases, "fors", 0, 2},
-		{"balanced", "FT(2;4,8)", []string{"leaf0-spine0", "leaf5-spine2"}, scheduler.Balanced, "fors", 5, 5},
-		{"pods", "FT(3;3,3,3)", []string{"pod1-spine0-top1", "leaf4-spine2"}, scheduler.FewestPaths, "fors", 0, 0},
-		{"cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, scheduler.FewestPhases, "fors", 0, 3},
-		{"one LID over cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, scheduler.FewestPaths, "fors", 0, 0},
+		{"healthy", "FT(2;4,8)", nil, schedules.FewestPaths, "fors", 0, 0},
+		{"paths", "FT(2;4,8)", []string{"leaf0-spine0"}, schedules.FewestPaths, "fors", 0, 1},
+		{"phases", "FT(2;4,8)", []string{"leaf0-spine0"}, schedules.FewestPhases, "fors", 0, 2},
+		{"balanced", "FT(2;4,8)", []string{"leaf0-spine0", "leaf5-spine2"}, schedules.Balanced, "fors", 5, 5},
+		{"pods", "FT(3;3,3,3)", []string{"pod1-spine0-top1", "leaf4-spine2"}, schedules.FewestPaths, "fors", 0, 0},
+		{"cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, schedules.FewestPhases, "fors", 0, 3},
+		{"one LID over cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, schedules.FewestPaths, "fors", 0, 0},
 		{"minhop over cables", "PGFT(2;4,8;1,2;1,2)", []string{"leaf0-spine1/0"}, "", "linear-shift", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestOpenSMRestores(t *testing.T) {
 	tree := treeOf(t, "FT(2;4,8)")
 	n := networkOf(t, tree, 1)
 	first := compute(t, build(t, tree, plan.Options{Schedule: "linear-shift"}), n, 1)
-	second := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf1-spine2"), plan.Options{Schedule: "fors", Objective: scheduler.FewestPaths}), n, 1)
+	second := compute(t, build(t, treeOf(t, "FT(2;4,8)", "leaf1-spine2"), plan.Options{Schedule: "fors", Objective: schedules.FewestPaths}), n, 1)
 	f := judge(t, first, n)
 	held, err := os.ReadFile(filepath.Join(f.o.Dir, LFTsFile))
 	expect.Must(t, err)

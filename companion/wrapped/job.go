@@ -14,6 +14,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology/network"
 )
 
@@ -60,7 +61,7 @@ func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
 	for _, v := range places.Host {
 		j.hosts = append(j.hosts, of[v])
 	}
-	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: scheduler.NameFORS, Routing: routing.Pinned, Objective: scheduler.FewestPaths})
+	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths})
 	if err == nil && len(hosts) > 0 && hosts[0].Name != "" {
 		for _, h := range j.hosts {
 			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})

@@ -53,8 +53,9 @@ var layers = []layer{
 	{"topology/network", "topology internal/hostlist internal/show", true},
 	{"topology/netfile", "topology internal/atomicfile internal/hostlist internal/show internal/yamldoc topology/network", false},
 
-	{"scheduler", "internal/coloring internal/parallel internal/show topology", true},
-	{"scheduler/sizes", "internal/heap scheduler topology", true},
+	{"scheduler/schedules", "", true},
+	{"scheduler", "scheduler/schedules internal/coloring internal/parallel internal/show topology", true},
+	{"scheduler/sizes", "internal/heap scheduler scheduler/schedules topology", true},
 
 	{"routing/lft", "topology/network internal/answer internal/parallel internal/show", true},
 	{"routing/opensm", "topology/network routing/lft internal/parallel", true},
@@ -64,7 +65,7 @@ var layers = []layer{
 	{"routing/ibtest", "internal/proc internal/trust topology/netfile topology/network routing/lft", false},
 
 	{"plan/verify", "topology", true},
-	{"plan", "internal/answer internal/show plan/verify topology scheduler routing", true},
+	{"plan", "internal/answer internal/show plan/verify topology scheduler scheduler/schedules routing", true},
 
 	{"builder", "internal/heap", true},
 	{"barrier", "", true},
@@ -86,7 +87,7 @@ var layers = []layer{
 	{"controller", "builder controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler topology transport", false},
+	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler/schedules topology transport", false},
 
 	{"fabric", "controller/wire failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -101,7 +102,7 @@ var layers = []layer{
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing topology", false},
 	{"companion/opensm", "companion failover failover/loop internal/atomicfile internal/osmlog internal/proc internal/show internal/trust plan routing routing/lft topology topology/netfile topology/network", false},
 	{"companion/inject", "companion/opensm internal/atomicfile internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
-	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler topology topology/netfile topology/network transport/mpi site/engines", false},
+	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler scheduler/schedules topology topology/netfile topology/network transport/mpi site/engines", false},
 
 	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
 
@@ -112,14 +113,14 @@ var layers = []layer{
 
 	{"study/jobs", "companion companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
-	{"study/survey", "builder internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/heap internal/parallel internal/show plan results routing scheduler sim study/failures topology", true},
+	{"study/survey", "builder internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/schedules scheduler/sizes sim topology", true},
+	{"study/policy", "failover internal/heap internal/parallel internal/show plan results routing scheduler scheduler/schedules sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
+	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler scheduler/schedules sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
 
-	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler topology transport", false},
-	{"model/ordered", "bench builder controller controller/wire internal/answer internal/show plan plan/verify results scenario scheduler scheduler/sizes sim topology", false},
+	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler/schedules topology transport", false},
+	{"model/ordered", "bench builder controller controller/wire internal/answer internal/show plan plan/verify results scenario scheduler scheduler/schedules scheduler/sizes sim topology", false},
 	{"model/simulate", "barrier bench builder failover internal/parallel internal/unit model/ordered plan results routing scenario sim topology", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},

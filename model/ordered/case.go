@@ -9,6 +9,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/scheduler/sizes"
 	"evbench/sim"
 )
@@ -28,12 +29,12 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 		window = append(window, m)
 	}
 	o := sizes.Options{Seed: s.Seed, Overhead: int64((s.Sim.Round + s.Sim.Overhead).Seconds() * s.Fabric.BitPerSec() / 8)}
-	if c.Schedule == scheduler.NameFORS {
+	if c.Schedule == schedules.FORS {
 		o.Order = sizes.OrderFORS
 	}
-	if s.Objective(c) == scheduler.FewestPaths {
+	if s.Objective(c) == schedules.FewestPaths {
 		var err error
-		if o.Paths, _, err = scheduler.FORS(after.Tree(), scheduler.Options{Seed: s.Seed, Objective: scheduler.FewestPaths}); err != nil {
+		if o.Paths, _, err = scheduler.FORS(after.Tree(), scheduler.Options{Seed: s.Seed, Objective: schedules.FewestPaths}); err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -104,8 +104,8 @@ func Hash(t *topology.Tree, window ...*Matrix) string {
 func Window(t *topology.Tree, table []uint32) ([]*Matrix, error) {
 	n, each := t.Servers(), t.Builders()
 	lines := len(table) / n
-	if lines == 0 || lines%each > 0 || lines/each > scheduler.MaxWindow {
-		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, each, scheduler.MaxWindow)
+	if lines == 0 || lines%each > 0 || lines/each > schedules.MaxWindow {
+		return nil, fmt.Errorf("%d lines: an exchange of %d servers has %d, and a window is 1 to %d exchanges", lines, n, each, schedules.MaxWindow)
 	}
 	window := make([]*Matrix, lines/each)
 	sum := int64(0)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -146,8 +147,8 @@ func MakeWindow(t *topology.Tree, window []*Matrix, o Options) (*Plan, error) {
 }
 
 func add(t *topology.Tree, window []*Matrix) (*Matrix, error) {
-	if len(window) == 0 || len(window) > scheduler.MaxWindow {
-		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), scheduler.MaxWindow)
+	if len(window) == 0 || len(window) > schedules.MaxWindow {
+		return nil, fmt.Errorf("a window of %d exchanges: must be 1..%d", len(window), schedules.MaxWindow)
 	}
 	sum := &Matrix{servers: t.Servers(), bytes: make([]int64, t.Servers()*t.Servers())}
 	for _, m := range window {

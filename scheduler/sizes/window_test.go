@@ -10,6 +10,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
@@ -178,7 +179,7 @@ func TestChain(t *testing.T) {
 // TestPaths: fragments take the spines of a schedule with one path from each leaf to each server.
 func TestPaths(t *testing.T) {
 	windows(t, 60, func(name string, tr *topology.Tree, window []*sizes.Matrix, o sizes.Options) {
-		s, _, err := scheduler.FORS(tr, scheduler.Options{Seed: 3, Objective: scheduler.FewestPaths})
+		s, _, err := scheduler.FORS(tr, scheduler.Options{Seed: 3, Objective: schedules.FewestPaths})
 		expect.Must(t, err)
 		for _, o.Order = range []string{"", sizes.OrderList, sizes.OrderFORS} {
 			o.Paths = s
@@ -207,7 +208,7 @@ func TestWindowRefuses(t *testing.T) {
 		want   string
 	}{
 		{nil, sizes.Options{}, "a window of 0 exchanges"},
-		{make([]*sizes.Matrix, scheduler.MaxWindow+1), sizes.Options{}, "a window of 17 exchanges"},
+		{make([]*sizes.Matrix, schedules.MaxWindow+1), sizes.Options{}, "a window of 17 exchanges"},
 		{[]*sizes.Matrix{m, other}, sizes.Options{}, "sizes of 6 servers, the tree has 4"},
 		{[]*sizes.Matrix{m}, sizes.Options{Overhead: -1}, "overhead -1"},
 		{[]*sizes.Matrix{m}, sizes.Options{Order: "x"}, `no order "x"`},

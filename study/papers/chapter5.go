@@ -9,6 +9,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/study/survey"
 	"evbench/topology"
 )
@@ -65,7 +66,7 @@ func (w *work) repairs(t *topology.Tree, n int) []int {
 	wanted := w.points(n, 0, 1, 2, n-1)
 	each(w, len(wanted), func(i int) {
 		reduced := must(survey.Reduced(t, wanted[i], false))
-		phases[wanted[i]] = scheduled(scheduler.RepairPrefix+scheduler.NameBandwidthOptimal, reduced, w.Seed, 1).Phases
+		phases[wanted[i]] = scheduled(schedules.RepairPrefix+schedules.BandwidthOptimal, reduced, w.Seed, 1).Phases
 	})
 	return phases
 }
@@ -99,7 +100,7 @@ func phaseFactor(w *work) {
 		t := parse(notation)
 		half := t.Ports() / 2
 		healthy := survey.FaultAdaptivePhases(t)
-		base := scheduled(scheduler.NameFORS, t, w.Seed, 0).Phases
+		base := scheduled(schedules.FORS, t, w.Seed, 0).Phases
 		for reduction := range t.Ports() {
 			check(w.Err())
 			reduced := must(survey.Reduced(t, reduction, true))
@@ -108,7 +109,7 @@ func phaseFactor(w *work) {
 			if reduction > half || w.Quick && (!told || t.Servers() > 360) {
 				continue
 			}
-			phases := scheduled(scheduler.NameFORS, reduced, w.Seed, 0).Phases
+			phases := scheduled(schedules.FORS, reduced, w.Seed, 0).Phases
 			w.at(notation+", FORS", reduction, "", float64(phases)/float64(base)).Detail = !told
 		}
 	}
@@ -175,7 +176,7 @@ func forsTimes(w *work) {
 	var values []float64
 	for i := range draws {
 		links := must(n.Random(1+179*i/(draws-1), w.Seed+uint64(i)))
-		values = append(values, w.planning(must(n.Without(links...)), scheduler.NameFORS))
+		values = append(values, w.planning(must(n.Without(links...)), schedules.FORS))
 	}
 	w.add("computation", 0, "any", "s", values...)
 }
@@ -200,14 +201,14 @@ func entries(w *work) {
 		w.at("entries, "+schedule+suffix, x, "entries", float64(p.Entries))
 		w.at("LMC, "+schedule+suffix, x, "", float64(p.LMC))
 	}
-	planned := func(t *topology.Tree, objective scheduler.Objective) *plan.Plan {
-		return must(plan.Build(t, plan.Options{Schedule: scheduler.NameFORS, Objective: objective, Seed: w.Seed}))
+	planned := func(t *topology.Tree, objective schedules.Objective) *plan.Plan {
+		return must(plan.Build(t, plan.Options{Schedule: schedules.FORS, Objective: objective, Seed: w.Seed}))
 	}
 	pair("any schedule", 0, worst(healthy), "")
 	for _, reduction := range w.points(6, 0, 2) {
 		w.tell("reduction %d", reduction)
 		t := must(survey.Reduced(healthy, reduction, true))
-		for _, objective := range []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths} {
+		for _, objective := range []schedules.Objective{schedules.FewestPhases, schedules.FewestPaths} {
 			p, schedule := planned(t, objective), fmt.Sprintf("FORS with fewest %s", objective)
 			pair(schedule, reduction, p.Paths, "")
 			w.at("phases, "+schedule, reduction, "", float64(p.Phases()))
@@ -218,7 +219,7 @@ func entries(w *work) {
 	all := worst(t)
 	w.at("entries, any schedule, a path an entry"+larger, 0, "entries", float64(all.Most*t.Servers()+t.Leaves()+t.Spines()))
 	pair("any schedule", 0, all, larger)
-	pair("FORS with fewest paths", 0, planned(t, scheduler.FewestPaths).Paths, larger)
+	pair("FORS with fewest paths", 0, planned(t, schedules.FewestPaths).Paths, larger)
 }
 
 // workedExamples are the small example networks of thesis 5.3, 5.4 and 6.2, with numbers in the
@@ -232,12 +233,12 @@ func workedExamples(w *work) {
 	row := must(survey.Slowdown(survey.Run{}, parse("FT(2;2,2)"), survey.Count, w.Seed))[1]
 	w.add("BO, one dead link", 1, "FT(2;2,2)", "units", float64(row.BandwidthOptimal))
 	w.add("LS, one dead link", 1, "FT(2;2,2)", "units", float64(row.LinearShift))
-	w.example(2, "FT(2;2,4)", scheduler.NameBandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
+	w.example(2, "FT(2;2,4)", schedules.BandwidthOptimal, topology.Link{Leaf: 0, Spine: 0})
 	var dead []topology.Link
 	for i := range 4 {
 		dead = append(dead, topology.Link{Leaf: i, Spine: i})
 	}
-	w.example(3, "FT(2;4,8)", scheduler.NameLinearShift, dead...)
+	w.example(3, "FT(2;4,8)", schedules.LinearShift, dead...)
 }
 
 // example adds the effect of the repair of a schedule on a tree with dead links.
@@ -245,7 +246,7 @@ func (w *work) example(x float64, notation, base string, dead ...topology.Link) 
 	check(w.Err())
 	t := must(parse(notation).Without(dead...))
 	before := scheduled(base, t, w.Seed, 0)
-	after, bound, err := scheduler.ByName(scheduler.RepairPrefix+base, t, scheduler.Options{Seed: w.Seed})
+	after, bound, err := scheduler.ByName(schedules.RepairPrefix+base, t, scheduler.Options{Seed: w.Seed})
 	check(err)
 	moved, ofLeaf, ofReduced := 0, 0, 0
 	for src := range t.Servers() {
@@ -272,7 +273,7 @@ func (w *work) example(x float64, notation, base string, dead ...topology.Link) 
 	}{
 		{"equation 5.1", "phases", survey.FaultAdaptivePhases(t)},
 		{"bound", "phases", bound.Phases},
-		{"FORS", "phases", scheduled(scheduler.NameFORS, t, w.Seed, 0).Phases},
+		{"FORS", "phases", scheduled(schedules.FORS, t, w.Seed, 0).Phases},
 		{"repair of " + base, "phases", after.Phases},
 		{"moved, all", "messages", moved},
 		{"moved, from leaves with a dead link", "messages", ofReduced},

@@ -17,6 +17,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/sim"
 	"evbench/topology"
 )
@@ -96,7 +97,7 @@ func (s *Setting) shift(ctx context.Context, engine string, avoided Dead) (float
 	if err != nil {
 		return 0, err
 	}
-	p, err := plan.Build(t, plan.Options{Schedule: scheduler.NameLinearShift, Routing: engine, Seed: s.Seed})
+	p, err := plan.Build(t, plan.Options{Schedule: schedules.LinearShift, Routing: engine, Seed: s.Seed})
 	if err != nil {
 		return 0, err
 	}

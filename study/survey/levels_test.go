@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/study/survey"
 	"evbench/topology"
 	"evbench/topology/network"
@@ -152,7 +153,7 @@ func TestEquation51IsReached(t *testing.T) {
 				want := max(s-1, (n*(s-n)+n-f-1)/(n-f))
 				expect.False(t, reduced.Connected() == nil && b.Phases < want,
 					"%v, level %d, %d lost: bound %d, want %d", m, level, f, b.Phases, want)
-				got, _, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: 1})
+				got, _, err := scheduler.ByName(schedules.FORS, reduced, scheduler.Options{Seed: 1})
 				expect.Must(t, err)
 				expect.False(t, got.Phases != b.Phases || level == 1 && got.Phases != want,
 					"%v, level %d, %d lost: %d phases, bound %d, equation 5.1 %d", m, level, f, got.Phases, b.Phases, want)

@@ -7,14 +7,15 @@ import (
 
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
 // phaseSchedules are the columns of Phases: the first three stay the same and collide, the repairs
 // move colliding messages, fors plans anew.
 var phaseSchedules = []string{
-	scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameBandwidthOptimal,
-	scheduler.RepairPrefix + scheduler.NameBandwidthOptimal, scheduler.NameFORSClosed, scheduler.NameFORS,
+	schedules.LinearShift, schedules.LinearShiftPorts, schedules.BandwidthOptimal,
+	schedules.RepairPrefix + schedules.BandwidthOptimal, schedules.FORSClosed, schedules.FORS,
 }
 
 // A PhasesRow is the number of phases of each schedule at one reduction.
@@ -58,7 +59,7 @@ func Phases(run Run, t *topology.Tree, level int, schedules []string, seed uint6
 
 // PhasesTable is Phases for printing. The closed form is for two levels.
 func PhasesTable(run Run, t *topology.Tree, level int, seed uint64) (*Table, error) {
-	names := slices.DeleteFunc(slices.Clone(phaseSchedules), func(name string) bool { return name == scheduler.NameFORSClosed && t.Levels() == 3 })
+	names := slices.DeleteFunc(slices.Clone(phaseSchedules), func(name string) bool { return name == schedules.FORSClosed && t.Levels() == 3 })
 	rows, err := Phases(run, t, level, names, seed)
 	if err != nil {
 		return nil, err
@@ -116,12 +117,12 @@ func oneOrAll(all bool) string {
 	return "one"
 }
 
-var lmcObjectives = []scheduler.Objective{scheduler.FewestPhases, scheduler.FewestPaths, scheduler.Balanced}
+var lmcObjectives = []schedules.Objective{schedules.FewestPhases, schedules.FewestPaths, schedules.Balanced}
 
 // An LMCRow is the need of one plan in the switches' tables.
 type LMCRow struct {
 	Reduction int // spines lost by all leaves
-	Objective scheduler.Objective
+	Objective schedules.Objective
 	Phases    int
 	Bound     int
 	Paths     routing.Paths
@@ -138,7 +139,7 @@ func LMC(run Run, t *topology.Tree, most int, seed uint64) ([]LMCRow, error) {
 		if err != nil {
 			return r, err
 		}
-		s, bound, err := scheduler.ByName(scheduler.NameFORS, reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.Objective})
+		s, bound, err := scheduler.ByName(schedules.FORS, reduced, scheduler.Options{Seed: seed, Workers: 1, Objective: r.Objective})
 		if err != nil {
 			return r, err
 		}

@@ -8,6 +8,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -118,7 +119,7 @@ func SlowdownTable(run Run, t *topology.Tree, model string, seed uint64) (*Table
 	}
 	adapted := "FS"
 	if model == Routed {
-		adapted = scheduler.NameFORS
+		adapted = schedules.FORS
 	}
 	out := slowdownTable(t.Notation(), model, adapted, Column{"leaves", "leaves_reduced", 0}, rows)
 	out.Notes = slowdownNotes(t, model)

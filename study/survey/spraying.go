@@ -15,7 +15,7 @@ import (
 	"evbench/report/figure"
 	"evbench/results"
 	"evbench/routing"
-	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/sim"
 	"evbench/topology"
 )
@@ -30,7 +30,7 @@ type Way struct {
 
 // Ways returns the compared ways, planned ones first.
 func Ways() []Way {
-	shift, fors := scheduler.NameLinearShift, scheduler.NameFORS
+	shift, fors := schedules.LinearShift, schedules.FORS
 	return []Way{
 		{"shift in step, tables", results.Sync, shift, ""},
 		{"shift in step, spray", results.Sync, shift, routing.Spray},

@@ -9,6 +9,7 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/scheduler/sizes"
 	"evbench/sim"
 	"evbench/topology"
@@ -106,7 +107,7 @@ func TokensTable(run Run, t *topology.Tree, seed uint64) (*Table, error) {
 }
 
 func (r *tokenRun) work() (ratios []float64, err error) {
-	if r.fors, err = plan.Build(r.tree, plan.Options{Schedule: scheduler.NameFORS, Seed: r.seed}); err != nil {
+	if r.fors, err = plan.Build(r.tree, plan.Options{Schedule: schedules.FORS, Seed: r.seed}); err != nil {
 		return nil, err
 	}
 	least, err := r.least()

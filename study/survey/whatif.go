@@ -11,6 +11,7 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -31,15 +32,15 @@ func DefaultCases() []Case { return Cases(nil, nil) }
 
 // Cases joins schedules and routings. Empty schedules are linear-shift and fors; without routings
 // each has its own.
-func Cases(schedules, routings []string) (out []Case) {
-	if len(schedules) == 0 {
-		schedules = []string{scheduler.NameLinearShift, scheduler.NameFORS}
+func Cases(orders, routings []string) (out []Case) {
+	if len(orders) == 0 {
+		orders = []string{schedules.LinearShift, schedules.FORS}
 	}
-	for _, s := range schedules {
+	for _, s := range orders {
 		own := routings
 		switch {
 		case len(own) > 0:
-		case strings.HasPrefix(s, scheduler.NameFORS), strings.HasPrefix(s, scheduler.RepairPrefix):
+		case strings.HasPrefix(s, schedules.FORS), strings.HasPrefix(s, schedules.RepairPrefix):
 			own = []string{routing.Pinned}
 		default:
 			own = []string{routing.Ftree, routing.MinHop, routing.Spread}
@@ -253,7 +254,7 @@ func (w *whatIf) put(i int, results []result) error {
 // destination: the common case, which needs no plan, only tables and link loads.
 func (c Case) single() bool {
 	switch c.Schedule {
-	case scheduler.NameLinearShift, scheduler.NameLinearShiftPorts, scheduler.NameXOR, scheduler.NameBandwidthOptimal:
+	case schedules.LinearShift, schedules.LinearShiftPorts, schedules.XOR, schedules.BandwidthOptimal:
 	default:
 		return false
 	}
@@ -263,7 +264,7 @@ func (c Case) single() bool {
 // choosy reports whether a schedule exists for some dead sets only, such as the closed forms, which
 // need uniform ones: that none exists for the tree as it is says nothing about its failures.
 func (c Case) choosy() bool {
-	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(scheduler.Names(), c.Schedule)
+	return strings.HasPrefix(c.Schedule, "fors-") && slices.Contains(schedules.Names(), c.Schedule)
 }
 
 func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
@@ -291,7 +292,7 @@ func (w *whatIf) outcome(t *topology.Tree, c Case) (outcome, error) {
 
 // build plans one case. fors gets one worker, as sets run in parallel.
 func (w *whatIf) build(t *topology.Tree, c Case) (*plan.Plan, error) {
-	if c != (Case{scheduler.NameFORS, routing.Pinned}) {
+	if c != (Case{schedules.FORS, routing.Pinned}) {
 		return plan.Build(t, plan.Options{Schedule: c.Schedule, Routing: c.Routing, Seed: w.opt.Seed})
 	}
 	s, bound, err := scheduler.ByName(c.Schedule, t, scheduler.Options{Seed: w.opt.Seed, Workers: 1})

@@ -1,0 +1,50 @@
+// Package schedules names the schedules and the objectives of fors, as users write them. Package
+// scheduler makes them.
+package schedules
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The schedules. RepairPrefix goes before the name of one of them.
+const (
+	LinearShift       = "linear-shift"
+	LinearShiftPorts  = "linear-shift-ports"
+	XOR               = "xor"
+	BandwidthOptimal  = "bandwidth-optimal"
+	FORS              = "fors"
+	FORSClosed        = "fors-closed"
+	FORSPublished     = "fors-published"
+	FORSPublishedText = "fors-published-text"
+	RepairPrefix      = "repair:"
+)
+
+// MaxWindow bounds the exchanges that are planned together where fragments differ in size.
+const MaxWindow = 16
+
+// Names returns the names of all schedules.
+func Names() []string {
+	return []string{LinearShift, LinearShiftPorts, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText}
+}
+
+// An Objective names the quantity that a schedule keeps least.
+type Objective string
+
+// The objectives of fors.
+const (
+	FewestPhases Objective = "phases"   // phases, whatever the paths
+	FewestPaths  Objective = "paths"    // spines that one leaf uses towards one destination, then phases
+	Balanced     Objective = "balanced" // such spines, with at most max(S, ⌈L*⌉) phases
+)
+
+// Objectives lists the objectives.
+func Objectives() []Objective { return []Objective{FewestPhases, FewestPaths, Balanced} }
+
+// Check returns an error for an unknown objective.
+func (o Objective) Check() error {
+	if o == "" || slices.Contains(Objectives(), o) {
+		return nil
+	}
+	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)
+}
