@@ -93,9 +93,17 @@ func TestEndsWhileReading(t *testing.T) {
 			dir := t.TempDir()
 			expect.Must(t, syscall.Mkfifo(filepath.Join(dir, "log"), 0o600))
 			p := begin(t, dir, "failures", "stats", "log", "-o", "stats.txt")
-			f, err := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY, 0) // as soon as it is read
-			expect.Must(t, err)
-			defer f.Close()
+			opened := make(chan *os.File, 1)
+			go func() {
+				f, _ := os.OpenFile(filepath.Join(dir, "log"), os.O_WRONLY, 0) // as soon as it is read
+				opened <- f
+			}()
+			select {
+			case f := <-opened:
+				defer f.Close()
+			case <-p.gone():
+				p.await("the log is read")
+			}
 			expect.Must(t, p.cmd.Process.Signal(sig))
 			code, said := p.end()
 			expect.True(t, code == want, "ended with %d, want %d:\n%s", code, want, said)

@@ -241,17 +241,28 @@ func TestMPIRunRankKilled(t *testing.T) {
 	}
 }
 
-// Ctrl-C at mpirun: the controller writes what was measured.
+// Ctrl-C at mpirun, and a signal of a batch system to mpirun, to its daemons and to all ranks, which
+// mpirun signals once more: the controller writes what was measured.
 func TestMPIRunInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("OMPI_MCA_odls_base_sigkill_timeout", "3") // seconds until mpirun kills who is still there
-	p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
-	p.await("measure")
-	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
-	code, said := p.end()
-	expect.True(t, code != exitDone, "mpirun ended with %d:\n%s", code, said)
-	c := marked(t, dir)
-	expect.True(t, c != nil && c.EventsBuilt != 0, "what was measured is gone")
+	for _, to := range []string{"mpirun", "all"} {
+		t.Run(to, func(t *testing.T) {
+			dir := t.TempDir()
+			t.Setenv("OMPI_MCA_odls_base_sigkill_timeout", "3") // seconds until mpirun kills who is still there
+			p := beginCommand(t, dir, mpirun(t, dir, 9, scenarioFile(t, "mpi-quickstart.yaml"), "--duration", "1h", "--interval", "100ms", "-o", "out"))
+			p.await("measure")
+			told := p.family()
+			if to == "mpirun" {
+				told = told[:1]
+			}
+			for _, pid := range told {
+				syscall.Kill(expect.Value(strconv.Atoi(pid))(t), syscall.SIGINT) // some may have ended
+			}
+			code, said := p.end()
+			expect.True(t, code != exitDone, "mpirun ended with %d:\n%s", code, said)
+			c := marked(t, dir)
+			expect.True(t, c != nil && c.EventsBuilt != 0, "what was measured is gone")
+		})
+	}
 }
 
 // processOf returns the process of a rank that was started in a directory.

@@ -258,7 +258,7 @@ func TestInterruptBeforeMeasuring(t *testing.T) {
 	write(t, dir, "s.yaml", fmt.Sprintf(hostsScenario, "1h"))
 	write(t, dir, "token", "secret\n")
 	p := begin(t, dir, "controller", "s.yaml", "--listen", "unix:c", "--token-file", "token", "--join-timeout", "1h", "-o", "out") // nobody joins
-	awaitFile(t, filepath.Join(dir, "c"))
+	p.awaitFile("c")
 	expect.Must(t, p.cmd.Process.Signal(os.Interrupt))
 	code, said := p.end()
 	expect.Equal(t, code, exitInterrupted, "exit code, after:\n%s", said)
@@ -274,15 +274,27 @@ func TestSearchError(t *testing.T) {
 	expect.Error(t, searchError(bench.FoundRate{}, proc.Signal{Sig: os.Interrupt}), "search for the link rate, whose first try had not ended: interrupt")
 }
 
-// awaitFile returns once a file is there.
-func awaitFile(t *testing.T, name string) {
-	t.Helper()
-	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
-		if _, err := os.Stat(name); err == nil {
-			return
+// awaitFile returns once a file is there in the program's directory.
+func (p *program) awaitFile(name string) {
+	p.t.Helper()
+	gone := p.gone()
+	for tick := time.NewTicker(time.Millisecond); !exists(p.t, p.cmd.Dir, name); {
+		select {
+		case <-tick.C:
+		case <-gone:
+			p.await("the file " + name + " is there")
 		}
-		expect.MustTrue(t, t.Context().Err() == nil, "no %s", name)
 	}
+}
+
+// gone is closed when the program has ended: what waits for it would wait for ever.
+func (p *program) gone() <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		awaitEnd(p.t, p.cmd.Process.Pid)
+	}()
+	return gone
 }
 
 func onlyThese(t *testing.T, dir string, names ...string) {

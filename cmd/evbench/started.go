@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -34,6 +36,11 @@ const tokenVariable = "EVBENCH_TOKEN"
 const endGrace = 3 * time.Second
 
 func runStarted(c *cli.Context, name string, s *scenario.Scenario, planned []bench.Planned, at open.Place) error {
+	if at.By != "" {
+		// A batch system signals launcher and ranks, and the launcher signals the ranks again: a second
+		// signal must not end a rank that writes results. The launcher kills ranks that stay.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+	}
 	r, err := newStarted(c, name, s, at)
 	if err == nil {
 		err = checkMemory(s, max(at.Locals, 1))

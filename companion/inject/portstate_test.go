@@ -136,7 +136,8 @@ func TestIBPortState(t *testing.T) {
 				followed <- errors.Join(err, step.hardware(port))
 			}()
 		}
-		expect.Must(t, errors.Join(step.do(), <-followed), "%s", step.name)
+		expect.Must(t, step.do(), "%s", step.name) // otherwise nothing is told
+		expect.Must(t, <-followed, "%s", step.name)
 		if s, err := probed(t, i, links[0]); s != step.want || err != nil {
 			t.Errorf("%s: %s is %s, %v", step.name, links[0], s, err)
 		}

@@ -330,6 +330,7 @@ func follow(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) <-chan failo
 			Machine: failover.MinHop.Options(p.Tree, 0), Plan: p, Network: r, Tell: func(x failover.Record) { changes <- x },
 		})
 		done <- err
+		close(changes)
 	}()
 	t.Cleanup(func() {
 		cancel()

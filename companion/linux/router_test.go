@@ -24,7 +24,10 @@ func route(t testing.TB, l *lab.Lab, target *Target, p *plan.Plan) (*companion.R
 	expect.Must(t, expect.Err(r.Install(t.Context(), p)))
 	ctx, cancel := context.WithCancel(context.Background())
 	events, done := make(chan failover.LinkEvent, 1000), make(chan error, 1)
-	go func() { done <- r.Watch(ctx, events) }()
+	go func() {
+		defer close(events)
+		done <- r.Watch(ctx, events)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		expect.OK(t, <-done)

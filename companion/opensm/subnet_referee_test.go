@@ -50,11 +50,17 @@ func follows(t testing.TB, notation string, lmc int, args ...string) *followed {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Watch(ctx, f.events) }()
-	<-f.looked
 	t.Cleanup(func() {
 		cancel()
 		expect.Is(t, <-done, context.Canceled)
 	})
+	select {
+	case <-f.looked:
+	case <-time.After(ibtest.Limit):
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		t.Fatalf("the network is not discovered: %+v", f.steps)
+	}
 	return f
 }
 

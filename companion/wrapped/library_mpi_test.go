@@ -124,6 +124,14 @@ func TestExchange(t *testing.T) {
 		fortran, large = "-lmpichfort", 1
 	}
 	compile(t, "-O1", "-o", program, "testdata/exchange.c", fortran)
+	// What this MPI has of the calls that the library names, but does not follow.
+	var named []string
+	for _, call := range []string{"MPI_Alltoallw", "MPI_Ialltoallw", "MPI_Alltoall_init", "MPI_Alltoallw_c"} {
+		if bytes.Contains(expect.Value(os.ReadFile(program))(t), []byte(call+"\x00")) {
+			named = append(named, call)
+		}
+	}
+	expect.True(t, len(named) >= 2+2*large, "of the calls to name there are only %v", named)
 	whole := text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Spines: 3}, "leaf0-spine0"))
 	rails := func(t *testing.T, hosts ...string) string {
 		for i := range hosts {
@@ -157,7 +165,10 @@ func TestExchange(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, said, times := run(t, lib, []string{"EVBENCH_PLAN=" + write(t, tt.plan), "EVBENCH_MIN=0", always}, program, tt.arg)
-			expect.True(t, out == "ok\n" && strings.Contains(said, tt.said) && strings.Contains(said, "1 calls not in the order of the plan: MPI_Alltoallw is left to the MPI"), "printed %q, said %q", out, said)
+			expect.True(t, out == "ok\n" && strings.Contains(said, tt.said), "printed %q, said %q", out, said)
+			for _, call := range named {
+				expect.Contains(t, said, "1 calls not in the order of the plan: "+call+" is left to the MPI\n")
+			}
 			// world, reversed, Fortran, derived type; not half of them, nor in place
 			if got := count(times, "alltoall plan"); (got == 4+2*large) != tt.planned || count(times, "alltoall own") == 0 {
 				t.Errorf("%d calls in the order of the plan:\n%s", got, strings.Join(times, "\n"))

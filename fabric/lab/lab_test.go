@@ -241,7 +241,10 @@ func TestWatchCables(t *testing.T) {
 	l := start(t, tree)
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan topology.CableEvent, 100), make(chan error, 1)
-	go func() { done <- l.WatchCables(ctx, func(e topology.CableEvent) { events <- e }) }()
+	go func() {
+		defer close(events)
+		done <- l.WatchCables(ctx, func(e topology.CableEvent) { events <- e })
+	}()
 	told := map[string]bool{}
 	next := func(cable string, up bool) {
 		t.Helper()
@@ -284,7 +287,10 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 	l := start(t, tree)
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan topology.LinkEvent), make(chan error, 1)
-	go func() { done <- l.Watch(ctx, events) }()
+	go func() {
+		defer close(events)
+		done <- l.Watch(ctx, events)
+	}()
 
 	type end struct {
 		link topology.Link
@@ -292,7 +298,8 @@ func watched(t *testing.T, tree *topology.Tree, link topology.Link) {
 	}
 	state := map[end]bool{}
 	next := func() topology.LinkEvent {
-		e := <-events
+		e, ok := <-events
+		expect.MustTrue(t, ok, "Watch has ended")
 		state[end{e.Link, e.Leaf}] = e.Up
 		return e
 	}
@@ -332,7 +339,10 @@ func TestSetDeadUndoesOthers(t *testing.T) {
 	expect.Equal(t, expect.Value(l.Dead())(t), tree.Dead(), "dead links")
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan topology.LinkEvent), make(chan error, 1)
-	go func() { done <- l.Watch(ctx, events) }()
+	go func() {
+		defer close(events)
+		done <- l.Watch(ctx, events)
+	}()
 	for range 2 * tree.Leaves() * tree.Spines() {
 		if e := <-events; e.Up != tree.Alive(e.Link.Leaf, e.Link.Spine) {
 			t.Errorf("%+v", e)

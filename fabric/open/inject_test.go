@@ -31,6 +31,7 @@ func TestInjectedChangesAreSeen(t *testing.T) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		expect.OK(t, net.Watch(ctx, seen))
+		close(seen)
 	})
 	link := topology.Link{Leaf: 1}
 	for _, up := range []bool{false, true} {

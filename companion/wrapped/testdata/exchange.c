@@ -142,14 +142,29 @@ static void huge(void)
 }
 #endif
 
-/* others makes a call that libevbench names, but does not follow. */
+/* others makes calls that libevbench names, but does not follow. */
 static void others(void)
 {
 	int none[64] = {0}, in = 0;
 	MPI_Datatype types[64];
+	MPI_Request request;
+	MPI_Status status;
 	for (int k = 0; k < size; k++)
 		types[k] = MPI_INT;
 	MPI_Alltoallw(none, none, none, types, &in, none, none, types, MPI_COMM_WORLD);
+	MPI_Ialltoallw(none, none, none, types, &in, none, none, types, MPI_COMM_WORLD, &request);
+	MPI_Wait(&request, &status);
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+	MPI_Alltoall_init(none, 0, MPI_INT, &in, 0, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+	MPI_Start(&request);
+	MPI_Wait(&request, &status);
+	MPI_Request_free(&request);
+#endif
+#if MPI_VERSION >= 4
+	MPI_Count large[64] = {0};
+	MPI_Aint at[64] = {0};
+	MPI_Alltoallw_c(none, large, at, types, &in, large, at, types, MPI_COMM_WORLD);
+#endif
 }
 
 int main(int argc, char **argv)
