@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -51,7 +52,7 @@ func PlanOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *pl
 		return nil
 	}
 	i := slices.IndexFunc(s.Cases, func(c scenario.Case) bool { return c.Name == x.Name })
-	if i < 0 || x.Mode != results.InOrder && len(s.Cases[i].Timed) > 0 {
+	if i < 0 || x.Mode != modes.Ordered && len(s.Cases[i].Timed) > 0 {
 		return nil
 	}
 	t, err := s.Tree.Without(s.Cases[i].Failures...)
@@ -59,7 +60,7 @@ func PlanOf(m *results.Manifest, kept map[string]*plan.Plan, x results.Case) *pl
 		return nil
 	}
 	p, err := PlanFor(s, s.Cases[i], t)
-	if err != nil || x.Mode != results.InOrder && p.Hash() != x.PlanHash {
+	if err != nil || x.Mode != modes.Ordered && p.Hash() != x.PlanHash {
 		return nil
 	}
 	return p

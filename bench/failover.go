@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/topology"
@@ -118,12 +118,12 @@ type changer struct {
 // Update implements loop.Workers. A plan without a schedule builds events without phases.
 func (c *changer) Update(ctx context.Context, p *plan.Plan, placed func(from uint64)) (failover.Switch, error) {
 	c.epoch++
-	change := controller.PlanChange{Epoch: c.epoch, Mode: results.Sync}
+	change := controller.PlanChange{Epoch: c.epoch, Mode: modes.Sync}
 	switch {
-	case c.c.Mode == scenario.Ordered:
-		change.Mode, change.Windows = results.InOrder, orderer.Windows(c.s, c.c, p.Tree, nil)
+	case c.c.Mode == modes.Ordered:
+		change.Mode, change.Windows = modes.Ordered, orderer.Windows(c.s, c.c, p.Tree, nil)
 	case p.Schedule == nil:
-		change.Mode = results.Unsync
+		change.Mode = modes.Unsync
 	default:
 		change.Rows = rows(p)
 	}
@@ -156,7 +156,7 @@ func rows(p *plan.Plan) [][]wire.Step {
 // these. If they are too many, a plan's paths are opened when it needs them, and the error says so.
 // nil if no plan pins paths. In an ordered case every window counts as a plan.
 func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.Path, error) {
-	if !replans(m.Case) && m.Mode != scenario.Ordered || !m.Plan.Pinned() || m.Plan.OnePath {
+	if !replans(m.Case) && m.Mode != modes.Ordered || !m.Plan.Pinned() || m.Plan.OnePath {
 		return nil, nil
 	}
 	t := m.Plan.Tree
@@ -176,7 +176,7 @@ func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.
 	switch {
 	case err == nil:
 		return out, nil
-	case m.Mode == scenario.Ordered:
+	case m.Mode == modes.Ordered:
 		err = fmt.Errorf("case %q: each window may use every path, and all have to be open: %w", m.Name, err)
 	}
 	return nil, err
@@ -187,7 +187,7 @@ func standby(m Planned, mayOpen func(servers, connections int) error) ([][]wire.
 // needs them.
 func MayOpen(cases []Planned, mayOpen func(servers, connections int) error) error {
 	for _, c := range cases {
-		if _, err := standby(c, mayOpen); err != nil && c.Mode == scenario.Ordered {
+		if _, err := standby(c, mayOpen); err != nil && c.Mode == modes.Ordered {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/unit"
 	"evbench/scenario"
 )
@@ -96,7 +97,7 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Fore
 	if inOne > 0 {
 		f.Processes = (n + inOne - 1) / inOne
 	}
-	if slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Mode == scenario.Sync }) {
+	if slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Mode == modes.Sync }) {
 		f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
 	}
 	return f

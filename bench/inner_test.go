@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/fabric"
@@ -243,11 +244,11 @@ func TestBetween(t *testing.T) {
 	s.Event.Sizes.Spread = 0.5
 	sizes := builder.Sizes{Mean: 1000, Distribution: builder.Distribution{Spread: 0.5}, Seed: 3}
 	want := sizes.Of(4+1, 3) + sizes.Of(8+1, 3) + 2*builder.HeaderSize
-	if got := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, events)(3, 1); got != float64(want) {
+	if got := between(s, Planned{Case: scenario.Case{Mode: modes.Sync}}, events)(3, 1); got != float64(want) {
 		t.Errorf("unequal fragments: %v, want %d", got, want)
 	}
-	balanced := between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync, Assign: builder.AssignBalanced}}, []uint64{8, 8, 8, 8})
-	sync := between(s, Planned{Case: scenario.Case{Mode: scenario.Sync}}, []uint64{8, 8, 8, 8})
+	balanced := between(s, Planned{Case: scenario.Case{Mode: modes.Unsync, Assign: builder.AssignBalanced}}, []uint64{8, 8, 8, 8})
+	sync := between(s, Planned{Case: scenario.Case{Mode: modes.Sync}}, []uint64{8, 8, 8, 8})
 	for src := range 4 { // the same events, by other servers
 		got, want := 0.0, 0.0
 		for dst := range 4 {
@@ -255,7 +256,7 @@ func TestBetween(t *testing.T) {
 		}
 		expect.True(t, got == want, "balanced, %v bytes of rank %d, want %v", got, src, want)
 	}
-	expect.True(t, between(s, Planned{Case: scenario.Case{Mode: scenario.Unsync}}, events) == nil,
+	expect.True(t, between(s, Planned{Case: scenario.Case{Mode: modes.Unsync}}, events) == nil,
 		"bytes are planned though nobody knows who builds which event")
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
@@ -41,7 +42,7 @@ func carried(p Planned, repeat int, before, after []results.LinkCount, planned [
 // paths are not static or changed during the case, as between windows of an ordered case, and if
 // between is nil.
 func plannedBytes(p Planned, between plan.Weight) []float64 {
-	if len(p.Timed) > 0 || between == nil || p.Mode == scenario.Ordered {
+	if len(p.Timed) > 0 || between == nil || p.Mode == modes.Ordered {
 		return nil
 	}
 	load, ok := p.Plan.Loads(between)
@@ -59,7 +60,7 @@ func between(s *scenario.Scenario, p Planned, events []uint64) plan.Weight {
 	switch {
 	case sizes.Equal():
 		return func(_, dst int) float64 { return float64(events[dst]) * float64(sizes.Mean+builder.HeaderSize) }
-	case p.Mode == scenario.Unsync && p.Assign != builder.AssignBalanced:
+	case p.Mode == modes.Unsync && p.Assign != builder.AssignBalanced:
 		return nil
 	}
 	n, built := s.Tree.Servers(), builders(s, p.Case)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
@@ -172,7 +173,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 	}
 	c.Credits, c.AsyncCredits = credits(m.Case)
 	var err error
-	if c.Standby, err = standby(m.Planned, r.f.MayOpen); m.Mode == scenario.Ordered {
+	if c.Standby, err = standby(m.Planned, r.f.MayOpen); m.Mode == modes.Ordered {
 		c.Windows = orderer.Windows(r.s, m.Case, m.Plan.Tree, m.Ordered)
 		return c, err
 	}
@@ -187,7 +188,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 // up the phases; see wire.Case.
 func credits(c scenario.Case) (events, async int) {
 	events = c.Credits
-	if c.Mode == scenario.Ordered {
+	if c.Mode == modes.Ordered {
 		events = c.Window
 	}
 	if policyOf(c) == failover.Unsync {
@@ -202,7 +203,7 @@ func credits(c scenario.Case) (events, async int) {
 // half of it. Events may be large.
 func (r *runner) timeout(m *measured) time.Duration {
 	info := r.f.Info()
-	if m.Mode == scenario.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
+	if m.Mode == modes.Sync || info.RateBitPerSec == 0 || m.Prediction.Efficiency == 0 {
 		return r.s.Timeout
 	}
 	bits := heaviest(r.s, m.Case) * float64(m.Credits) * 8

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/plan"
 	"evbench/results"
@@ -35,7 +36,7 @@ func RegisterOrdered(o Orderer) { orderer = o }
 
 var orderer Orderer
 
-var errNoOrderer = errors.New("mode " + scenario.Ordered + ": this program has no planner for it (evbench/model/ordered)")
+var errNoOrderer = errors.New("mode " + string(modes.Ordered) + ": this program has no planner for it (evbench/model/ordered)")
 
 func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Planned, error) {
 	if orderer == nil {
@@ -56,7 +57,7 @@ func prepareOrdered(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Pl
 }
 
 func efficiencyWith(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error) {
-	if c.Mode == scenario.Ordered {
+	if c.Mode == modes.Ordered {
 		return orderer.Efficiency(s, c, p)
 	}
 	return efficiencyOf(s, c, p), nil

@@ -8,6 +8,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/plan"
 	"evbench/results"
@@ -64,7 +65,7 @@ func withControl(s *scenario.Scenario) []scenario.Case {
 		return cases
 	}
 	return append([]scenario.Case{{
-		Name: scenario.ControlName, Mode: scenario.Sync, Barrier: barrier.Tournament, Schedule: shift,
+		Name: scenario.ControlName, Mode: modes.Sync, Barrier: barrier.Tournament, Schedule: shift,
 		Routing: routing.Ftree, Credits: 1, Duration: s.Duration, Control: true,
 	}}, cases...)
 }
@@ -80,7 +81,7 @@ func controlSchedule(cases []scenario.Case) string {
 }
 
 func isControl(c scenario.Case, shift string) bool {
-	return c.Mode == scenario.Sync && c.Barrier == barrier.Tournament && c.Schedule == shift &&
+	return c.Mode == modes.Sync && c.Barrier == barrier.Tournament && c.Schedule == shift &&
 		c.Routing == routing.Ftree && len(c.Failures)+len(c.Timed) == 0 && c.Failover == nil
 }
 
@@ -98,7 +99,7 @@ func prepare(s *scenario.Scenario, c scenario.Case) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	if c.Mode == scenario.Ordered {
+	if c.Mode == modes.Ordered {
 		return prepareOrdered(s, c, t)
 	}
 	p, err := plan.Build(t, planOptions(s, c))
@@ -175,14 +176,14 @@ func during(s *scenario.Scenario, c scenario.Case, p *plan.Plan, t *topology.Tre
 		return 0, err
 	}
 	if q.Schedule == nil {
-		c.Mode, c.Schedule = scenario.Unsync, ""
+		c.Mode, c.Schedule = modes.Unsync, ""
 	}
 	return efficiencyWith(s, c, q)
 }
 
 func planOptions(s *scenario.Scenario, c scenario.Case) plan.Options {
 	o := plan.Options{Schedule: c.Schedule, Routing: c.Routing, Objective: s.Objective(c), OnePath: s.OnePath(c), Seed: s.Seed}
-	if c.Mode == scenario.Ordered {
+	if c.Mode == modes.Ordered {
 		o.Schedule = schedules.FORS
 	}
 	return o
@@ -231,8 +232,8 @@ func efficiencyOf(s *scenario.Scenario, c scenario.Case, p *plan.Plan) float64 {
 	return efficiencyIn(c.Mode, cost)
 }
 
-func efficiencyIn(mode string, cost plan.Cost) float64 {
-	if mode == scenario.Sync {
+func efficiencyIn(mode modes.Mode, cost plan.Cost) float64 {
+	if mode == modes.Sync {
 		return cost.Synchronised()
 	}
 	return cost.Unsynchronised()
@@ -256,7 +257,7 @@ func unequal(s *scenario.Scenario, c scenario.Case, p *plan.Plan, busiest float6
 				total[i] += w(i/servers, i%servers)
 			}
 		}
-		if c.Mode == scenario.Sync {
+		if c.Mode == modes.Sync {
 			duration += p.Cost(w, s.Seed).Duration
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evbench/bench"
+	"evbench/builder/modes"
 	"evbench/fabric"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -41,7 +42,7 @@ func TestRunCountsPairs(t *testing.T) {
 		all := 4 * c.GoodputBitPerSec.Mean
 		got := counted[k] * 8 / c.MeasuredSec
 		expect.True(t, lines[k] == 4*3 && math.Abs(got-all) <= 1e-6*all, "%v: %d pairs with %v bit/s in all, servers have %v", k, lines[k], got, all)
-		if c.Mode == scenario.FreeRunning && math.Abs(rate[k]-all) > 1e-6*all {
+		if c.Mode == modes.FreeRunning && math.Abs(rate[k]-all) > 1e-6*all {
 			t.Errorf("%v: %v bit/s over pairs, %v over servers", k, rate[k], all)
 		}
 	}
@@ -207,7 +208,7 @@ cases: [{mode: ordered}]
 	expect.Equal(t, len(sum.Cases), 17, "cases")
 	for _, c := range sum.Cases {
 		expect.True(t, c.Complete && c.EventsBuilt != 0 && c.EventsLost+c.EventsDuplicate+c.FragmentsLate <= 0, "%s: %+v", c.Name, c)
-		ordered := c.Mode == scenario.Ordered
+		ordered := c.Mode == modes.Ordered
 		expect.False(t, ordered != (c.TokensPerFragment > 0) || c.TokensPerFragment > 3 || ordered && c.Phases > 0,
 			"%s: %v tokens to a fragment, %d phases", c.Name, c.TokensPerFragment, c.Phases)
 	}

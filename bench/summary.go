@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/results"
-	"evbench/scenario"
 )
 
 type meter struct {
@@ -87,7 +87,7 @@ func (r *runner) result(m *measured) results.Case {
 		LinkEvents: m.events, Failover: string(policyOf(m.Case)), Failovers: m.failovers, Complete: o.Complete,
 		Reasons: []string{}, Warnings: append([]string{}, m.warnings...),
 	}
-	if m.Mode == scenario.Unsync {
+	if m.Mode == modes.Unsync {
 		c.Exchanges = o.Events / uint64(max(1, roles.Events()))
 	}
 	if o.Events > 0 {

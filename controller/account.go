@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
 )
@@ -65,7 +66,7 @@ func (m *machine) roomBeside(now time.Duration, rank int) room {
 
 // mayDo is how many exchanges, or events of its own, were granted to a worker, warm-up included.
 func (m *machine) mayDo(rank int) uint64 {
-	if m.section.mode == results.Unsync {
+	if m.section.mode == modes.Unsync {
 		return m.workers[rank].assigned
 	}
 	return m.pace.until
@@ -163,7 +164,7 @@ func (m *machine) agree(w *worker, t wire.Totals, whole bool) error {
 	if s := w.sampled; s.any && !(within(s.events, t.Events, rest) && within(s.bytes, t.ReceivedBytes, bytes)) {
 		return fmt.Errorf("reports %d events and %d bytes received, its samples add up to %d and %d", t.Events, t.ReceivedBytes, s.events, s.bytes)
 	}
-	if !whole || m.c.Mode == results.Unsync || m.c.AsyncCredits > 0 {
+	if !whole || m.c.Mode == modes.Unsync || m.c.AsyncCredits > 0 {
 		return nil
 	}
 	counted := []wire.Range{{From: m.c.Warmup, To: m.pace.until}}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 )
 
 // A CaseError says why a case failed.
@@ -100,7 +100,7 @@ type side struct {
 // ends follows the chains of waiting from the failed ranks and returns the ranks at their ends. In
 // a ring of waiting no rank is an end: then ends returns the failed ranks.
 func (m *machine) ends() []int {
-	ordered := m.section.mode == results.InOrder
+	ordered := m.section.mode == modes.Ordered
 	seen := map[side]bool{}
 	var out []int
 	var todo []side
@@ -136,7 +136,7 @@ func (m *machine) ends() []int {
 // slower builders, which delay its next assignment.
 func (m *machine) waitsFor(rank int) []int {
 	w := &m.workers[rank]
-	if m.section.mode == results.Unsync && w.at.Stage == wire.StageIdle {
+	if m.section.mode == modes.Unsync && w.at.Stage == wire.StageIdle {
 		return m.ranks(func(_ int, peer *worker) bool { return peer.builds && peer.done < w.done })
 	}
 	at := w.at

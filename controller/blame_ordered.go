@@ -3,13 +3,13 @@ package controller
 import (
 	"slices"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 )
 
 // sidesBefore returns the sides that a side waits for with good reason, and whether it waits.
 func (m *machine) sidesBefore(s side) (next []side, waits bool) {
-	if m.section.mode != results.InOrder {
+	if m.section.mode != modes.Ordered {
 		for _, rank := range m.waitsFor(s.rank) {
 			next = append(next, side{rank, false})
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
 )
@@ -68,20 +69,20 @@ func (c Case) withDefaults() Case {
 // validate checks the fields that the controller relies on; the workers check the rest.
 func (c Case) validate() error {
 	switch {
-	case c.Mode != results.Sync && c.Mode != results.Unsync && c.Mode != results.FreeRunning && c.Mode != results.InOrder:
-		return fmt.Errorf("mode %q: must be %s, %s, %s or %s", c.Mode, results.Sync, results.Unsync, results.FreeRunning, results.InOrder)
+	case !c.Mode.Known():
+		return fmt.Errorf("mode %q: must be %s, %s, %s or %s", c.Mode, modes.Sync, modes.Unsync, modes.FreeRunning, modes.Ordered)
 	case len(c.Peers) < 2:
 		return errors.New("peers: an exchange needs two servers at least")
-	case c.Mode == results.InOrder && c.Windows == nil:
+	case c.Mode == modes.Ordered && c.Windows == nil:
 		return fmt.Errorf("windows: they have no planner, and the case is %s", c.Mode)
-	case c.Mode == results.InOrder && len(c.Rows) > 0:
+	case c.Mode == modes.Ordered && len(c.Rows) > 0:
 		return fmt.Errorf("rows: %d, and the case is %s", len(c.Rows), c.Mode)
-	case len(c.Rows) != len(c.Peers) && c.Mode != results.InOrder && (c.Mode != results.Unsync || len(c.Rows) != 0):
+	case len(c.Rows) != len(c.Peers) && c.Mode != modes.Ordered && (c.Mode != modes.Unsync || len(c.Rows) != 0):
 		return fmt.Errorf("rows: %d for %d servers", len(c.Rows), len(c.Peers))
 	case c.Standby != nil && len(c.Standby) != len(c.Peers):
 		return fmt.Errorf("standby: paths of %d servers, %d take part", len(c.Standby), len(c.Peers))
-	case c.AsyncCredits < 0 || c.AsyncCredits > 0 && c.Mode != results.Sync:
-		return fmt.Errorf("async credits: %d, for %s cases only", c.AsyncCredits, results.Sync)
+	case c.AsyncCredits < 0 || c.AsyncCredits > 0 && c.Mode != modes.Sync:
+		return fmt.Errorf("async credits: %d, for %s cases only", c.AsyncCredits, modes.Sync)
 	case c.Duration <= 0 && c.Exchanges == 0:
 		return errors.New("duration: must be above 0")
 	case c.Timeout < 0 || c.Interval < 0:
@@ -109,7 +110,7 @@ func (c Case) openTime() time.Duration {
 
 // inFlight is how many events a server has in flight in a part without schedule.
 func (c Case) inFlight() uint64 {
-	if c.Mode == results.Sync {
+	if c.Mode == modes.Sync {
 		return uint64(c.AsyncCredits)
 	}
 	return uint64(c.Credits)

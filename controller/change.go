@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/results"
 )
 
 // A PlanChange is a plan for the case under way, in place of the one in use.
 type PlanChange struct {
 	Epoch uint32
-	// Mode is the mode from then on: results.Unsync, or results.Sync again, in a synchronised case with
+	// Mode is the mode from then on: Unsync, or Sync again, in a synchronised case with
 	// AsyncCredits. "" means as before.
-	Mode string
+	Mode modes.Mode
 	// Rows are the steps of each rank. An unsynchronised case may have none: routing tables then
 	// choose the path. An ordered case has Windows instead.
 	Rows    [][]wire.Step
@@ -24,7 +24,7 @@ type PlanChange struct {
 
 // A section is a part of a case with one mode.
 type section struct {
-	mode string
+	mode modes.Mode
 	from uint64 // its first exchange
 }
 
@@ -78,7 +78,7 @@ func (m *machine) changePlan(now time.Duration, p PlanChange) error {
 		m.workers[i].held, m.workers[i].updated = false, false
 	}
 	m.planning = nil
-	if m.section.mode != results.Unsync {
+	if m.section.mode != modes.Unsync {
 		m.broadcast(wire.Hold{Run: m.run})
 		return nil
 	}
@@ -97,20 +97,20 @@ func (m *machine) mayChangePlan(p PlanChange) error {
 		return fmt.Errorf("not possible in the %v", m.state)
 	case m.change != nil:
 		return fmt.Errorf("epoch %d is not in use yet", m.change.Epoch)
-	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != results.Unsync):
+	case to != m.c.Mode && (m.c.AsyncCredits == 0 || to != modes.Unsync):
 		return fmt.Errorf("mode %q: not possible in this case, which is %s", p.Mode, m.c.Mode)
-	case to == results.InOrder && p.Windows == nil:
+	case to == modes.Ordered && p.Windows == nil:
 		return errors.New("the windows have no planner")
-	case to != results.InOrder && len(p.Rows) != len(m.workers) && (to != results.Unsync || len(p.Rows) != 0):
+	case to != modes.Ordered && len(p.Rows) != len(m.workers) && (to != modes.Unsync || len(p.Rows) != 0):
 		return fmt.Errorf("%d rows for %d servers", len(p.Rows), len(m.workers))
 	}
 	return nil
 }
 
 // exact reports whether a given number of exchanges is to be done; all may have been granted.
-func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != results.Unsync }
+func (m *machine) exact() bool { return m.c.Exchanges > 0 && m.section.mode != modes.Unsync }
 
-func (p PlanChange) mode(now string) string {
+func (p PlanChange) mode(now modes.Mode) modes.Mode {
 	if p.Mode == "" {
 		return now
 	}
@@ -192,28 +192,28 @@ func (m *machine) follow(now time.Duration) {
 // for the last old exchange: the schedule keeps them apart. In ordered mode that fails, because no
 // token leads from one plan to the other.
 func (m *machine) scheduled(c *change) bool {
-	return m.section.mode != results.InOrder && m.section.mode != results.Unsync && c.mode(m.section.mode) != results.Unsync
+	return m.section.mode.Phases() && c.mode(m.section.mode) != modes.Unsync
 }
 
 // begin lets the workers continue on the new plan.
 func (m *machine) begin(now time.Duration, c *change) {
 	was := m.section
-	if was.mode != results.Unsync {
+	if was.mode != modes.Unsync {
 		m.granted = append(m.granted, wire.Range{From: was.from, To: c.from})
 	}
 	m.section = section{mode: c.mode(was.mode), from: c.from}
 	m.windows, m.epoch = c.Windows, c.Epoch
 	for i := range m.workers {
-		if was.mode == results.Unsync && !m.workers[i].builds {
+		if was.mode == modes.Unsync && !m.workers[i].builds {
 			m.workers[i].done = c.from // it reports no events
 		}
 	}
-	if m.section.mode != results.Unsync {
+	if m.section.mode != modes.Unsync {
 		m.pace.resume(now, c.from)
 		m.grant(now)
 		return
 	}
-	if was.mode == results.Unsync {
+	if was.mode == modes.Unsync {
 		m.broadcast(wire.Grant{Run: m.run, Until: c.from + 1}) // the next section
 	}
 	m.ledger.begin(c.from * uint64(m.roles.Events()))

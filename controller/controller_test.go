@@ -17,10 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport/transporttest"
 )
 
@@ -303,7 +303,7 @@ func TestSlowLeave(t *testing.T) {
 func TestRefusedCases(t *testing.T) {
 	c, _ := listen(t)
 	hello(t, c, "secret", 3)
-	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: results.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
+	good := controller.Case{Duration: time.Second, Case: wire.Case{Name: "x", Mode: modes.Unsync, Peers: []wire.Peer{{Server: 3}, {Server: 5}}}}
 	for _, tt := range []struct {
 		want   string
 		change func(*controller.Case)
@@ -311,7 +311,7 @@ func TestRefusedCases(t *testing.T) {
 		{`mode "": must be`, func(c *controller.Case) { c.Mode = "" }},
 		{"two servers at least", func(c *controller.Case) { c.Peers = c.Peers[:1] }},
 		{"not connected: server 5, server 8", func(c *controller.Case) { c.Peers = nil }}, // who is to join is known
-		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = results.Sync }},
+		{"rows: 0 for 2 servers", func(c *controller.Case) { c.Mode = modes.Sync }},
 		{"duration: must be above 0", func(c *controller.Case) { c.Duration = 0 }},
 		{"standby: paths of 1 servers", func(c *controller.Case) { c.Standby = make([][]wire.Path, 1) }},
 		{"async credits: 2", func(c *controller.Case) { c.AsyncCredits = 2 }},

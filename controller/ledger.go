@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 )
 
 // A ledger holds the fate of every assigned event: each must be closed once, by the rank that it
@@ -203,7 +203,7 @@ func (m *machine) nextFor(rank int) uint64 {
 }
 
 // balances reports whether events are assigned by their sizes.
-func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == results.Unsync }
+func (m *machine) balances() bool { return m.c.Balanced && m.section.mode == modes.Unsync }
 
 // batch is how many events of each server are known at once. The warm-up, and a counted part of a
 // given number, end with a batch.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 )
 
 func TestCheckRanges(t *testing.T) {
@@ -148,7 +148,7 @@ func (d *dealing) inBatches() {
 
 // measuringUnsync returns a machine that is about to hand out the first event.
 func measuringUnsync(n int, balanced bool) *machine {
-	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: results.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
+	c := Case{Exchanges: 400, Balanced: balanced, Case: wire.Case{Mode: modes.Unsync, Credits: 2, Peers: make([]wire.Peer, n)}}
 	c.Fragment, c.Sizes.Kind = 1000, builder.Exponential
 	m := newMachine(c.withDefaults(), 1)
 	m.enter(0, quiet)
@@ -215,7 +215,7 @@ func TestPacerExpects(t *testing.T) {
 // would have to do what was granted to it.
 func TestClaimsDoNotProlong(t *testing.T) {
 	const each = 50 * time.Millisecond
-	for _, mode := range []string{results.Sync, results.FreeRunning, results.InOrder} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.FreeRunning, modes.Ordered} {
 		c := Case{Case: wire.Case{Name: "c", Mode: mode, Fragment: 1000, Peers: make([]wire.Peer, 3)}, Duration: time.Second}
 		m := newMachine(c.withDefaults(), 1)
 		m.start(0)

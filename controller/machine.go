@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/results"
@@ -246,7 +247,7 @@ func (m *machine) allDo(is func(*worker) bool) bool {
 	return m.all(func(w *worker) bool { return !m.does(w) || is(w) })
 }
 
-func (m *machine) does(w *worker) bool { return w.builds || m.section.mode != results.Unsync }
+func (m *machine) does(w *worker) bool { return w.builds || m.section.mode != modes.Unsync }
 
 func (m *machine) maybeWarm(now time.Duration) {
 	if m.state != configuring || !m.all(func(w *worker) bool { return w.ready }) {
@@ -258,9 +259,9 @@ func (m *machine) maybeWarm(now time.Duration) {
 	switch {
 	case m.c.Warmup == 0:
 		m.calm(now)
-	case m.c.Mode == results.Unsync:
+	case m.c.Mode == modes.Unsync:
 		m.handOut(now)
-	case m.c.Mode == results.InOrder:
+	case m.c.Mode == modes.Ordered:
 		m.pace.until = 0
 		m.plan(min(m.c.Warmup, uint64(m.c.Credits)))
 	default:
@@ -289,7 +290,7 @@ func (m *machine) measured(now time.Duration) {
 	}
 	m.counts, m.counting = true, now
 	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
-	if m.c.Mode != results.Unsync {
+	if m.c.Mode != modes.Unsync {
 		m.pace.measure(warm, now)
 		m.grant(now)
 		return
@@ -315,17 +316,17 @@ func (m *machine) progress(now time.Duration, rank int, exchange uint64) {
 func (m *machine) advance(now time.Duration) {
 	m.follow(now)
 	switch {
-	case m.state == warming && m.section.mode == results.Unsync:
+	case m.state == warming && m.section.mode == modes.Unsync:
 		m.handOut(now)
 		m.calm(now)
 	case m.state == warming:
 		m.calm(now)
-	case m.state == measuring && m.section.mode == results.Unsync:
+	case m.state == measuring && m.section.mode == modes.Unsync:
 		m.handOut(now)
 		m.maybeLast(now)
 	case m.state == measuring:
 		m.grant(now)
-	case m.state == draining && m.section.mode == results.Unsync:
+	case m.state == draining && m.section.mode == modes.Unsync:
 		m.handOut(now)
 		m.drained(now)
 	case m.state == draining:
@@ -337,7 +338,7 @@ func (m *machine) advance(now time.Duration) {
 // as a source.
 func (m *machine) drained(now time.Duration) {
 	idle := m.ledger.open == 0 && m.allDo(func(w *worker) bool { return w.assigned >= m.level })
-	if m.section.mode != results.Unsync {
+	if m.section.mode != modes.Unsync {
 		idle = m.all(func(w *worker) bool { return w.done >= m.pace.until })
 	}
 	if idle {
@@ -358,7 +359,7 @@ func (m *machine) grant(now time.Duration) {
 	if m.change != nil {
 		m.pace.skip(now, slowest)
 	}
-	if m.section.mode == results.InOrder {
+	if m.section.mode == modes.Ordered {
 		m.grantWindow(now, slowest, fastest)
 		return
 	}
@@ -377,7 +378,7 @@ func (m *machine) grant(now time.Duration) {
 }
 
 func (m *machine) completed(now time.Duration, rank int, msg wire.Completed) {
-	if m.section.mode != results.Unsync {
+	if m.section.mode != modes.Unsync {
 		m.fail(now, rank, errors.New("reports events by ID, but was assigned none"))
 		return
 	}

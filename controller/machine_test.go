@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -76,7 +77,7 @@ func (s *script) do(out *strings.Builder, line string) error {
 
 // newCase reads "MODE SERVERS key=value…"; server i+10 has rank i.
 func (s *script) newCase(args []string) error {
-	c := Case{Case: wire.Case{Name: "c", Mode: args[0], Fragment: 1000}}
+	c := Case{Case: wire.Case{Name: "c", Mode: modes.Mode(args[0]), Fragment: 1000}}
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (s *script) newCase(args []string) error {
 			return fmt.Errorf("no field %s", key)
 		}
 	}
-	if c.Mode == results.InOrder {
+	if c.Mode == modes.Ordered {
 		c.Rows, c.Windows = nil, notCalled{}
 	}
 	c = c.withDefaults()
@@ -136,9 +137,9 @@ func (s *script) event(out *strings.Builder, now time.Duration, word string, arg
 	case "replan":
 		p := PlanChange{Epoch: 7, Rows: make([][]wire.Step, len(s.m.workers))}
 		if len(args) > 0 {
-			p.Mode = args[0]
+			p.Mode = modes.Mode(args[0])
 		}
-		if s.m.c.Mode == results.InOrder {
+		if s.m.c.Mode == modes.Ordered {
 			p.Rows, p.Windows = nil, notCalled{}
 		}
 		if err := s.m.changePlan(now, p); err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
 )
@@ -56,7 +57,7 @@ type Outcome struct {
 func (m *machine) outcome() Outcome {
 	o := Outcome{Complete: m.err == nil, Exchanges: math.MaxUint64, Samples: m.samples, IO: m.workers[0].io}
 	c, granted := m.ledger.check(), m.granted
-	if m.section.mode != results.Unsync {
+	if m.section.mode != modes.Unsync {
 		granted = append(granted, wire.Range{From: m.section.from, To: m.pace.until})
 	}
 	var took []wire.Took

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 )
 
 // tick checks all time-outs. It is called a few times per smallest time-out.
@@ -20,7 +20,7 @@ func (m *machine) tick(now time.Duration) {
 			m.overdue(now, limit, func(w *worker) bool { return w.ready }, "has not opened its connections")
 		}
 	case measuring:
-		if m.section.mode == results.Unsync {
+		if m.section.mode == modes.Unsync {
 			m.maybeLast(now)
 		} else {
 			m.grant(now)
@@ -76,7 +76,7 @@ func (m *machine) owes(w *worker) bool {
 	switch {
 	case m.state == finishing:
 		return w.totals == nil
-	case m.section.mode == results.Unsync:
+	case m.section.mode == modes.Unsync:
 		return w.builds && w.done < w.assigned && m.fewest(w)
 	}
 	return w.done < m.pace.until && m.fewest(w)

@@ -103,7 +103,7 @@ func columnsOf(cases []results.Case, how string, page bool) (out []Column) {
 
 // schedule is the schedule of a case, and its mode where that is not in phases.
 func schedule(c results.Case) string {
-	mode := c.ShortMode()
+	mode := c.Mode.Short()
 	if mode == "sync" {
 		mode = ""
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/builder/modes"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -96,7 +97,7 @@ var models = []struct{ name, text string }{
 
 // model names the model of a simulated case, and whether it was ordered where that matters.
 func model(c results.Case) string {
-	if c.Simulated == "phase" && c.Mode == results.InOrder {
+	if c.Simulated == "phase" && c.Mode == modes.Ordered {
 		return "phase, ordered"
 	}
 	return c.Simulated

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/report"
 	"evbench/results"
@@ -23,7 +24,7 @@ func stat(x float64) results.Stat {
 }
 
 // measured is a case of the quick start with an efficiency.
-func measured(name, mode, schedule, routing string, phases int, predicted, got float64, dead ...string) results.Case {
+func measured(name string, mode modes.Mode, schedule, routing string, phases int, predicted, got float64, dead ...string) results.Case {
 	return results.Case{
 		Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Rates: results.Rates{Phases: phases, EventsPerSec: stat(got * 1.3333), GoodputBitPerSec: stat(got * 93.06e6),
 			PredictedEfficiency: predicted, PredictedRatio: predicted, MeasuredEfficiency: got},

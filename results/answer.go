@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/builder/modes"
 	"evbench/internal/answer"
 )
 
@@ -91,7 +92,7 @@ const (
 // prediction of an unsynchronised case is an upper bound.
 func (c Case) short() string {
 	e := c.Estimate
-	if c.Mode != Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
+	if c.Mode != modes.Sync || c.PredictedRatio == 0 || c.Verdict != Resolved || e.Of != OfRatio || e.Median+e.HalfWidth() >= c.PredictedRatio-Tolerance {
 		return ""
 	}
 	return fmt.Sprintf("%s reaches %.3f of the control, %.3f was predicted", c.Name, e.Median, c.PredictedRatio)
@@ -313,7 +314,7 @@ func clause(cases []Case, group []int, at int, first, reach bool) string {
 	}
 	cost := fmt.Sprintf("%.0f %%%s", max(0, 100*(1-e.Median)), plusMinus(e, 1, ""))
 	switch {
-	case first && (c.planned() || c.Mode == InOrder):
+	case first && (c.planned() || c.Mode == modes.Ordered):
 		cost = fmt.Sprintf("cost, %s, %s of the throughput", what, cost)
 		if len(c.Failures) == 1 {
 			cost = strings.Replace(cost, "cost,", "costs,", 1)
@@ -364,13 +365,13 @@ var shifts = strings.NewReplacer("linear-shift-ports", "linear shift by port", "
 func (c Case) words() string {
 	over := strings.Replace(c.Routing, "minhop", "min-hop", 1)
 	switch {
-	case c.Mode == FreeRunning:
+	case c.Mode == modes.FreeRunning:
 		return "free-running over " + over
-	case c.Mode == InOrder && c.Schedule == "fors":
+	case c.Mode == modes.Ordered && c.Schedule == "fors":
 		return "ordered by FORS with tokens"
-	case c.Mode == InOrder:
+	case c.Mode == modes.Ordered:
 		return "ordered with tokens"
-	case c.Mode != Sync:
+	case c.Mode != modes.Sync:
 		return "unsynchronised over " + over
 	case c.planned() && strings.HasPrefix(c.Schedule, "repair:"):
 		return shifts.Replace(strings.TrimPrefix(c.Schedule, "repair:")) + " repaired around it"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/builder/modes"
 	"evbench/internal/answer"
 )
 
@@ -60,7 +61,7 @@ func (f Failover) disturbed(c Case) string {
 			return fmt.Sprintf("%s reached %.0f %% of the control before %s died", c.Name, 100*ratio, strings.Join(f.Down, " and "))
 		}
 	}
-	if c.Mode == Sync && c.RatioToControl > 0 && c.RatioToControl < badControl*c.PredictedRatio {
+	if c.Mode == modes.Sync && c.RatioToControl > 0 && c.RatioToControl < badControl*c.PredictedRatio {
 		return fmt.Sprintf("%s reached %.0f %% of the control, %.0f %% was predicted", c.Name, 100*c.RatioToControl, 100*c.PredictedRatio)
 	}
 	return ""

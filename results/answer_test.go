@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/results"
 )
 
 // A kind of case in the tests of answers.
-func caseOf(name, mode, schedule, routing string, dead ...string) results.Case {
+func caseOf(name string, mode modes.Mode, schedule, routing string, dead ...string) results.Case {
 	c := results.Case{Name: name, Mode: mode, Schedule: schedule, Routing: routing, Failures: dead, Valid: true, Complete: true}
 	c.Control = name == "control"
 	return c

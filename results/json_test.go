@@ -16,6 +16,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"evbench/builder/modes"
 	"evbench/internal/answer"
 	"evbench/internal/expect"
 	"evbench/internal/show"
@@ -144,7 +145,7 @@ func TestRateText(t *testing.T) {
 		expect.Equal(t, rateText(bit), want, "%g", bit)
 	}
 	lo, hi := 8.45e6, 11.19e6
-	slow := Case{Name: "one", Mode: Sync, Schedule: "fors", Routing: "pinned", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
+	slow := Case{Name: "one", Mode: modes.Sync, Schedule: "fors", Routing: "pinned", Assessment: Assessment{Estimate: &Estimate{Of: OfGoodput, Interval: Interval{Median: 9.82e6, Lo: &lo, Hi: &hi}}}}
 	if got, want := clause([]Case{slow}, []int{0}, 0, true, false), "fors over pinned reaches 9.82 Mbit/s per server (±14 %)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

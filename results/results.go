@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/kept"
 )
 
@@ -80,13 +81,13 @@ type Stat struct {
 // A Case is the summary of a case over all its slices. Counts are sums. Rates and efficiencies
 // cover all the time that counts.
 type Case struct {
-	Name     string   `json:"name" col:"case" unit:""`
-	Repeat   int      `json:"repeat" unit:""` // from 0: of simulated runs, and of results older than slices
-	Mode     string   `json:"mode" unit:""`
-	Barrier  string   `json:"barrier,omitempty" unit:""`
-	Schedule string   `json:"schedule,omitempty" unit:""`
-	Routing  string   `json:"routing" unit:""`
-	Failures []string `json:"failures" unit:"" join:"; "` // dead links, then timed failures, in words
+	Name     string     `json:"name" col:"case" unit:""`
+	Repeat   int        `json:"repeat" unit:""` // from 0: of simulated runs, and of results older than slices
+	Mode     modes.Mode `json:"mode" unit:""`
+	Barrier  string     `json:"barrier,omitempty" unit:""`
+	Schedule string     `json:"schedule,omitempty" unit:""`
+	Routing  string     `json:"routing" unit:""`
+	Failures []string   `json:"failures" unit:"" join:"; "` // dead links, then timed failures, in words
 	// Sizes describes the sizes of fragments, "±50 %", "exponential"; "": they have one size, or
 	// are unknown.
 	Sizes   string `json:"sizes,omitempty"`
@@ -182,27 +183,6 @@ type Counts struct {
 	// fragment that one received from another.
 	TokensPerFragment float64 `json:"tokens_per_fragment,omitempty"`
 	CPUBusy           float64 `json:"cpu_busy" unit:"1"` // share of all cores, 0..1
-}
-
-// Modes of event building, as scenarios and results call them.
-const (
-	Sync        = "synchronised"   // in phases, with a barrier between them
-	Unsync      = "unsynchronised" // no phases: servers ask for fragments
-	FreeRunning = "free-running"   // in the order of the phases, without barriers
-	InOrder     = "ordered"        // each fragment when those before it on its ports and links are done
-)
-
-// ShortMode is the mode in a word, as tables have it: sync, unsync, free, ordered.
-func (c Case) ShortMode() string {
-	switch c.Mode {
-	case Sync:
-		return "sync"
-	case Unsync:
-		return "unsync"
-	case FreeRunning:
-		return "free"
-	}
-	return c.Mode
 }
 
 // A LinkEvent is one timed failure or repair as it happened.

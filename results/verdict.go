@@ -3,6 +3,8 @@ package results
 import (
 	"slices"
 	"strings"
+
+	"evbench/builder/modes"
 )
 
 // Verdicts from the interval of a case.
@@ -70,9 +72,9 @@ func synchronised(cases []Case, group []int) []int {
 	var around, through, both []int
 	for _, i := range group {
 		switch c := cases[i]; {
-		case c.Mode == InOrder:
+		case c.Mode == modes.Ordered:
 			return group
-		case c.Mode != Sync:
+		case c.Mode != modes.Sync:
 		case c.planned():
 			around, both = append(around, i), append(both, i)
 		default:

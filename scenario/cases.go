@@ -9,6 +9,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/yamldoc"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
@@ -18,7 +19,7 @@ import (
 // noSchedule is the explicit form of a case without a schedule.
 const noSchedule = "none"
 
-var modeAlias = map[string]string{"sync": Sync, "unsync": Unsync}
+var modeAlias = map[string]string{"sync": string(modes.Sync), "unsync": string(modes.Unsync)}
 
 // An entry is one case as written, with one choice of the matrix.
 type entry struct {
@@ -136,7 +137,7 @@ func (d *document) product(matrix fields) (choices []fields, varied []string) {
 }
 
 func (d *document) oneCase(e entry, s *Scenario, length lasting) Case {
-	c, servers, draws := Case{Mode: Sync}, maxServers, s.Seed
+	c, servers, draws := Case{Mode: modes.Sync}, maxServers, s.Seed
 	if s.Tree != nil {
 		servers = s.Tree.Servers()
 	}
@@ -189,16 +190,16 @@ func (c *Case) settle() (name string, err error) {
 	if name, err := c.adopt(none); err != nil {
 		return name, err
 	}
-	if c.Mode == Sync && c.Barrier == "" {
+	if c.Mode == modes.Sync && c.Barrier == "" {
 		c.Barrier = barrier.Tournament
 	}
-	if c.Mode == Ordered {
+	if c.Mode == modes.Ordered {
 		return c.settleOrdered()
 	}
 	if c.Objective != "" && c.Schedule != schedules.FORS {
 		return "objective", fmt.Errorf("only the schedule %s has an objective; write schedule: %s, or leave objective out", schedules.FORS, schedules.FORS)
 	}
-	if c.Schedule == "" && c.Mode != Unsync && !none {
+	if c.Schedule == "" && c.Mode != modes.Unsync && !none {
 		c.Schedule = schedules.LinearShift
 	}
 	if c.Routing == "" {
@@ -208,16 +209,16 @@ func (c *Case) settle() (name string, err error) {
 		}
 	}
 	switch {
-	case c.Barrier != "" && c.Mode != Sync:
+	case c.Barrier != "" && c.Mode != modes.Sync:
 		return "barrier", fmt.Errorf("only synchronised cases have a barrier, and the mode is %s; leave it out", c.Mode)
-	case c.Schedule == "" && c.Mode != Unsync:
+	case c.Schedule == "" && c.Mode != modes.Unsync:
 		return "schedule", fmt.Errorf("%s cases need a schedule; there are %s", c.Mode, strings.Join(allSchedules(), ", "))
-	case c.Mode == Unsync && c.Schedule != "" && !c.choosesPaths():
+	case c.Mode == modes.Unsync && c.Schedule != "" && !c.choosesPaths():
 		return "schedule", errors.New("unsynchronised cases have no phases; leave schedule out, or write fors to use its paths")
 	case c.Routing == routing.Pinned && c.Schedule == "":
 		return "routing", fmt.Errorf("pinned takes the paths of a schedule, but there is no schedule; write schedule: fors, or one of %s",
 			strings.Join(Routings()[:len(Routings())-1], ", "))
-	case c.Mode == Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
+	case c.Mode == modes.Unsync && c.Schedule != "" && c.Routing != routing.Pinned:
 		return "schedule", fmt.Errorf("unsynchronised cases use only the paths of a schedule, which routing %s does not take; write routing: pinned, or leave schedule out", c.Routing)
 	}
 	return "", nil
@@ -286,17 +287,18 @@ func (c *Case) choosesPaths() bool {
 // numbers sets sources, assign, window and credits, which some modes have.
 func (d *document) numbers(f fields, c *Case) {
 	credits := "a synchronised case builds one event per server at a time; leave it out"
-	if c.Mode == Ordered {
+	if c.Mode == modes.Ordered {
 		credits = "an ordered case has as many events in flight as its window has exchanges; write window"
 	}
+	mode := string(c.Mode)
 	for _, x := range []struct {
 		name   string
 		has    bool
 		reason string
 	}{
-		{"sources", c.Mode == Unsync, "only unsynchronised cases ask sources, and the mode is " + c.Mode + "; leave it out"},
-		{"assign", c.Mode == Unsync, "only unsynchronised cases assign events, and the mode is " + c.Mode + "; leave it out"},
-		{"window", c.Mode == Ordered, "only ordered cases are planned in windows, and the mode is " + c.Mode + "; leave it out"},
+		{"sources", c.Mode == modes.Unsync, "only unsynchronised cases ask sources, and the mode is " + mode + "; leave it out"},
+		{"assign", c.Mode == modes.Unsync, "only unsynchronised cases assign events, and the mode is " + mode + "; leave it out"},
+		{"window", c.Mode == modes.Ordered, "only ordered cases are planned in windows, and the mode is " + mode + "; leave it out"},
 		{"credits", asynchronous(c.Mode), credits},
 	} {
 		if f.Given(x.name) && !x.has {
@@ -304,9 +306,9 @@ func (d *document) numbers(f fields, c *Case) {
 		}
 	}
 	switch c.Mode {
-	case Unsync:
+	case modes.Unsync:
 		c.Assign = cmp.Or(c.Assign, builder.AssignNext)
-	case Ordered:
+	case modes.Ordered:
 		c.Window = cmp.Or(c.Window, defaultWindow)
 	}
 	c.Credits = cmp.Or(c.Credits, 1)

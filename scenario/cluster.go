@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/builder/modes"
 	"evbench/transport"
 )
 
@@ -210,7 +211,7 @@ func (s *Scenario) overrideTransport(o Overrides) error {
 // suits reports why a case cannot run over a transport.
 func (c *Case) suits(over transport.Facts) error {
 	switch {
-	case over.Paths && c.Mode == Ordered && c.tables() && c.Routing != "": // "": that is wrong already
+	case over.Paths && c.Mode == modes.Ordered && c.tables() && c.Routing != "": // "": that is wrong already
 		return fmt.Errorf("the plan of an ordered case brings its paths, which routing %s does not take; leave routing out", c.Routing)
 	case !over.Barrier && c.Barrier == barrier.MPI:
 		return errors.New("barrier mpi needs transport mpi")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
@@ -104,7 +105,7 @@ func (c *Case) adopt(none bool) (name string, err error) {
 	p := c.Failover.Policy
 	switch p {
 	case policyMinHop, policySpread:
-		if c.Mode == Ordered {
+		if c.Mode == modes.Ordered {
 			return "failover", fmt.Errorf("policy %s changes tables, and an ordered case has paths of its own; there are %s, %s and %s",
 				p, policyNone, policyFORS, policyFORSHold)
 		}
@@ -115,12 +116,12 @@ func (c *Case) adopt(none bool) (name string, err error) {
 	case policyNone:
 		return "", nil
 	}
-	if c.Mode == Ordered && p != policyUnsync {
+	if c.Mode == modes.Ordered && p != policyUnsync {
 		return "", nil // to plans for the links that are alive
 	}
-	if c.Mode != Sync {
+	if c.Mode != modes.Sync {
 		return "mode", fmt.Errorf("policy %s changes the plan of the phases between two exchanges, so the case must be %s; the mode is %s",
-			p, Sync, c.Mode)
+			p, modes.Sync, c.Mode)
 	}
 	if p == policyUnsync {
 		return c.adoptUnsync()

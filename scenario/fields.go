@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/scheduler/schedules"
@@ -174,7 +175,7 @@ func sizesFields(x *sizesOf) group {
 // matrixFields are the fields that cases and a matrix share; draws is the seed of random failures.
 func matrixFields(c *Case, draws *uint64, servers int) group {
 	return group{
-		{"mode", to(&c.Mode, enum(append(modes(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
+		{"mode", to((*string)(&c.Mode), enum(append(modes.Names(), slices.Sorted(maps.Keys(modeAlias))...)...), oneOf("mode", modes.Names(), modeAlias)), "in phases, in any order, with each server at its own pace, or in the order of a plan with tokens"},
 		{"barrier", choice(&c.Barrier, "barrier", barriers()...), "between the phases of synchronised cases"},
 		{"schedule", choice(&c.Schedule, "schedule", append(allSchedules(), noSchedule)...), "order of the messages"},
 		{"routing", choice(&c.Routing, "routing", Routings()...), "paths of the messages"},

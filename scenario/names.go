@@ -11,6 +11,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/topology"
 )
 
@@ -87,16 +88,16 @@ type trait struct {
 
 func (c Case) traits() []trait {
 	return []trait{
-		{"mode", c.Mode, c.Mode == Sync},
+		{"mode", string(c.Mode), c.Mode == modes.Sync},
 		{"schedule", cmp.Or(c.Schedule, "no schedule"), c.Schedule == ""},
 		{"routing", c.Routing, false},
 		{"objective", "objective " + string(c.Objective), c.Objective == ""},
-		{"barrier", c.Barrier, c.Mode != Sync || c.Barrier == barrier.Tournament},
+		{"barrier", c.Barrier, c.Mode != modes.Sync || c.Barrier == barrier.Tournament},
 		{"sources", fmt.Sprintf("sources %d", c.Sources), c.Sources == 0},
 		{"assign", c.Assign, c.Assign != builder.AssignBalanced},
 		{"credits", fmt.Sprintf("credits %d", c.Credits), !asynchronous(c.Mode) || c.Credits == defaultCredits},
 		{"sizes", c.sizes(), c.Sizes == nil},
-		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != Ordered || c.Window == defaultWindow},
+		{"window", fmt.Sprintf("window %d", c.Window), c.Mode != modes.Ordered || c.Window == defaultWindow},
 		{"failures", c.dead(), c.dead() == ""},
 		{"failure_seed", c.dead(), true},
 		{"failover", c.policy(), true},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/atomicfile"
 	"evbench/internal/unit"
 	"evbench/internal/yamldoc"
@@ -240,7 +241,7 @@ func (e *Event) settle(f Fabric) error {
 
 // lasting returns the default duration of a case. Links that change while it runs need time, unless
 // the scenario sets a duration.
-type lasting func(mode string, changing bool) time.Duration
+type lasting func(mode modes.Mode, changing bool) time.Duration
 
 func (d *document) times(f fields, t *top) lasting {
 	s := t.Scenario
@@ -259,7 +260,7 @@ func (d *document) times(f fields, t *top) lasting {
 	if t.preset == thesis && !f.Given("interval") {
 		s.Interval = 5 * time.Second
 	}
-	return func(mode string, changing bool) time.Duration {
+	return func(mode modes.Mode, changing bool) time.Duration {
 		lasts := s.Duration
 		if asynchronous(mode) {
 			lasts = other

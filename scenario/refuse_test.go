@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/scenario"
 )
@@ -266,7 +267,7 @@ func promises(s *scenario.Scenario) error {
 		if err := view.Connected(); err != nil {
 			return err
 		}
-		if s.Interval > c.Duration || c.Routing == "" || c.Credits < 1 || (c.Barrier != "") != (c.Mode == scenario.Sync) {
+		if s.Interval > c.Duration || c.Routing == "" || c.Credits < 1 || (c.Barrier != "") != (c.Mode == modes.Sync) {
 			return fmt.Errorf("case %+v is not complete", c)
 		}
 	}

@@ -8,13 +8,12 @@
 package scenario
 
 import (
-	"slices"
 	"time"
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/unit"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
@@ -88,14 +87,6 @@ type Event struct {
 	stated   bool                 // Fragment is the mean of a file
 }
 
-// Modes of event building.
-const (
-	Sync        = results.Sync
-	Unsync      = results.Unsync
-	FreeRunning = results.FreeRunning
-	Ordered     = results.InOrder
-)
-
 // The use of a fragment's payload, and how much of it is checked.
 const (
 	Buffer       = builder.DeliverBuffer
@@ -104,8 +95,7 @@ const (
 	CheckPayload = builder.CheckPayload
 )
 
-// modes, barriers, schedules, Routings, Kinds list the valid names.
-func modes() []string    { return []string{Sync, Unsync, FreeRunning, Ordered} }
+// barriers, allSchedules, Routings, Kinds list the valid names.
 func barriers() []string { return append(barrier.Kinds(), barrier.MPI) }
 func allSchedules() []string {
 	return append(schedules.Names(),
@@ -117,7 +107,7 @@ func Kinds() []string    { return []string{Lab, Emulate, Hosts} }
 // A Case is one measurement.
 type Case struct {
 	Name     string // unique in the scenario
-	Mode     string
+	Mode     modes.Mode
 	Barrier  string                // empty unless Sync
 	Sizes    *builder.Distribution // how its fragments differ; nil: as those of all cases
 	Schedule string                // as on the command line; empty when Unsync, unless its paths are used, with routing "pinned"
@@ -202,7 +192,7 @@ func (s *Scenario) OnePath(c Case) bool { return c.Pinned() && !transport.Of(s.T
 // Objective is the quantity that the schedule fors makes least in a case; "":
 // schedules.FewestPhases, or the case has another schedule.
 func (s *Scenario) Objective(c Case) schedules.Objective {
-	if c.Objective == "" && s.OnePath(c) && (c.Schedule == schedules.FORS || c.Mode == Ordered) {
+	if c.Objective == "" && s.OnePath(c) && (c.Schedule == schedules.FORS || c.Mode == modes.Ordered) {
 		return schedules.FewestPaths
 	}
 	return c.Objective
@@ -214,4 +204,4 @@ func (c Case) Pinned() bool { return c.Routing == routing.Pinned }
 func (c Case) tables() bool { return c.Routing != routing.Pinned }
 
 // asynchronous reports whether events, not exchanges, are in flight.
-func asynchronous(mode string) bool { return slices.Contains([]string{Unsync, FreeRunning}, mode) }
+func asynchronous(m modes.Mode) bool { return m == modes.Unsync || m == modes.FreeRunning }

@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 )
 
@@ -55,7 +55,7 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 		return nil, err
 	}
 	streams := j.Plan.Tree.Servers()
-	if j.Mode == results.Unsync {
+	if j.Mode == modes.Unsync {
 		streams *= streams
 	}
 	f := newFlows(j, r, streams)
@@ -67,11 +67,11 @@ func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 
 func ruleOf(j *Job) (rule, error) {
 	switch j.Mode {
-	case results.Sync:
+	case modes.Sync:
 		return newLockstep(j)
-	case results.FreeRunning:
+	case modes.FreeRunning:
 		return newRunners(j), nil
-	case results.InOrder:
+	case modes.Ordered:
 		return newOrders(j), nil
 	}
 	return newReceivers(j), nil
@@ -81,20 +81,20 @@ func ruleOf(j *Job) (rule, error) {
 // without a schedule, and with all sources asked at once.
 func (j *Job) Quantised() bool {
 	all := j.Sources == 0 || j.Sources >= j.Plan.Tree.Servers()-1
-	return j.Mode == results.Unsync && j.Quantum > 0 && all
+	return j.Mode == modes.Unsync && j.Quantum > 0 && all
 }
 
 func fits(j *Job) error {
-	scheduled := j.Mode == results.Sync || j.Mode == results.FreeRunning
+	scheduled := j.Mode.Phases()
 	switch {
-	case !scheduled && j.Mode != results.Unsync && j.Mode != results.InOrder:
+	case !scheduled && j.Mode != modes.Unsync && j.Mode != modes.Ordered:
 		return fmt.Errorf("mode: there is no %q", j.Mode)
 	case j.BitPerSec <= 0:
 		return errors.New("rate: wires carry nothing")
 	case j.Interval < 0 || j.Duration < 0 || j.Quantum < 0:
 		return errors.New("interval, duration and quantum cannot be negative")
 	}
-	if j.Mode == results.InOrder {
+	if j.Mode == modes.Ordered {
 		if err := fitsOrdered(j); err != nil {
 			return err
 		}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -22,13 +22,13 @@ const mega = 1_000_000
 func equal(uint64, int) int { return mega - 40 }
 
 // small is a job on FT(2;4,4): a fragment takes 1 ms alone, an exchange 15 ms.
-func small(t *testing.T, mode, schedule, routing string, down ...string) *Job {
+func small(t *testing.T, mode modes.Mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
 	return smallOf(t, topology.Options{Ports: 4, Leaves: 4}, mode, schedule, routing, down...)
 }
 
 // smallOf is small of another tree.
-func smallOf(t *testing.T, o topology.Options, mode, schedule, routing string, down ...string) *Job {
+func smallOf(t *testing.T, o topology.Options, mode modes.Mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
 	tr := topologytest.Tree(t, o, down...)
 	return &Job{
@@ -57,18 +57,18 @@ func TestFluidBuildsEachEventOnce(t *testing.T) {
 		job  *Job
 		with func(*Job)
 	}{
-		{"all at once", small(t, results.Unsync, "", "ftree", dead), func(*Job) {}},
-		{"four events", small(t, results.Unsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
-		{"two sources", small(t, results.Unsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
-		{"hashed", small(t, results.Unsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
-		{"quantum", small(t, results.Unsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
-		{"late", small(t, results.Unsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
-		{"late by quantum", small(t, results.Unsync, "", "ftree"), func(j *Job) {
+		{"all at once", small(t, modes.Unsync, "", "ftree", dead), func(*Job) {}},
+		{"four events", small(t, modes.Unsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
+		{"two sources", small(t, modes.Unsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
+		{"hashed", small(t, modes.Unsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
+		{"quantum", small(t, modes.Unsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
+		{"late", small(t, modes.Unsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
+		{"late by quantum", small(t, modes.Unsync, "", "ftree"), func(j *Job) {
 			j.Timing.Jitter, j.Timing.Overhead, j.Quantum = time.Millisecond, 3e4, time.Millisecond
 		}},
-		{"free-running", small(t, results.FreeRunning, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
-		{"free-running, pinned", small(t, results.FreeRunning, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
-		{"synchronised", small(t, results.Sync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
+		{"free-running", small(t, modes.FreeRunning, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
+		{"free-running, pinned", small(t, modes.FreeRunning, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
+		{"synchronised", small(t, modes.Sync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
 	} {
 		for _, size := range []struct {
 			name string
@@ -131,7 +131,7 @@ func counts(t *testing.T, j *Job, o *Outcome) {
 func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf2-spine1"}} {
 		for _, q := range []time.Duration{0, 4 * time.Millisecond} {
-			j := small(t, results.Unsync, "", "ftree", down...)
+			j := small(t, modes.Unsync, "", "ftree", down...)
 			j.Duration, j.Credits, j.Quantum = 500*time.Millisecond, 2, q
 			got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
 			expect.True(t, got <= bound*(1+1e-6) && got >= 0.97*bound, "%v, quantum %v: efficiency %.4f, at most %.4f", down, q, got, bound)
@@ -143,7 +143,7 @@ func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 // exact: fragments of one size, with a barrier and an overhead.
 func TestFluidSynchronisedIsPhase(t *testing.T) {
 	for _, schedule := range []string{"linear-shift", "fors"} {
-		j := small(t, results.Sync, schedule, "", "leaf0-spine0", "leaf1-spine2")
+		j := small(t, modes.Sync, schedule, "", "leaf0-spine0", "leaf1-spine2")
 		j.Equal, j.Duration = true, 50*time.Millisecond
 		j.Timing = Timing{Barrier: "tournament", Round: 10 * time.Microsecond, Overhead: 5 * time.Microsecond}
 		want := expect.Value(Phase(t.Context(), j, nil))(t)
@@ -159,7 +159,7 @@ func TestFluidSynchronisedIsPhase(t *testing.T) {
 }
 
 func TestFluidFreeRunningWithoutContention(t *testing.T) {
-	j := small(t, results.FreeRunning, "linear-shift", "ftree")
+	j := small(t, modes.FreeRunning, "linear-shift", "ftree")
 	j.Credits, j.Duration = 2, 30*time.Millisecond
 	o := outcome(t, j)
 	expect.True(t, o.Exchanges == 2 && o.Span == 30*time.Millisecond, "%d exchanges in %v, want 2 of 15 ms each", o.Exchanges, o.Span)
@@ -167,7 +167,7 @@ func TestFluidFreeRunningWithoutContention(t *testing.T) {
 
 func TestFluidOverheadIsPaidInTurn(t *testing.T) {
 	tr := topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 1})
-	j := small(t, results.Unsync, "", "ftree")
+	j := small(t, modes.Unsync, "", "ftree")
 	j.Plan = planOf(t, tr, plan.Options{Routing: "ftree"})
 	j.Timing.Overhead = 100 * time.Microsecond
 	// All serve the requests in the order of ranks: both fragments for the last server
@@ -179,7 +179,7 @@ func TestFluidOverheadIsPaidInTurn(t *testing.T) {
 }
 
 func TestFluidAsksForSourcesOneByOne(t *testing.T) {
-	j := small(t, results.Unsync, "", "ftree")
+	j := small(t, modes.Unsync, "", "ftree")
 	all := outcome(t, j)
 	j.Sources = 1
 	one := outcome(t, j)
@@ -187,7 +187,7 @@ func TestFluidAsksForSourcesOneByOne(t *testing.T) {
 }
 
 func TestFluidSkipsTheWarmup(t *testing.T) {
-	j := small(t, results.Unsync, "", "ftree")
+	j := small(t, modes.Unsync, "", "ftree")
 	least := uint64(math.MaxUint64)
 	j.Warmup, j.Size = 3, func(e uint64, _ int) int {
 		if e > 0 { // 0 is asked for to learn how large fragments are
@@ -202,7 +202,7 @@ func TestFluidSkipsTheWarmup(t *testing.T) {
 
 func TestFluidIsReproducible(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, results.Unsync, "", "ecmp", "leaf0-spine0")
+		j := small(t, modes.Unsync, "", "ecmp", "leaf0-spine0")
 		j.Size, j.Duration, j.Quantum, j.Credits, j.Timing.Jitter = spreadSizes(mega, 0.5), 60*time.Millisecond, q, 2, 1e5
 		first := outcome(t, j)
 		old := runtime.GOMAXPROCS(1)
@@ -216,7 +216,7 @@ func TestFluidIsReproducible(t *testing.T) {
 
 func TestFluidEnds(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, results.Unsync, "", "ftree")
+		j := small(t, modes.Unsync, "", "ftree")
 		j.Duration, j.Quantum = time.Hour, q
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
@@ -238,7 +238,7 @@ func TestFluidRefuses(t *testing.T) {
 		{`mode: there is no "fast"`, func(j *Job) { j.Mode = "fast" }},
 		{"rate:", func(j *Job) { j.BitPerSec = 0 }},
 		{"negative", func(j *Job) { j.Quantum = -1 }},
-		{"needs a schedule", func(j *Job) { j.Mode = results.FreeRunning }},
+		{"needs a schedule", func(j *Job) { j.Mode = modes.FreeRunning }},
 		{"routing none", func(j *Job) {
 			p := *j.Plan
 			p.Routing, j.Plan = plan.NoRouting, &p
@@ -248,7 +248,7 @@ func TestFluidRefuses(t *testing.T) {
 		}},
 		{"change 1: 1s comes after 2s", func(j *Job) { j.Changes = []Change{{2e9, j.Plan}, {1e9, j.Plan}} }},
 	} {
-		j := small(t, results.Unsync, "", "ftree")
+		j := small(t, modes.Unsync, "", "ftree")
 		c.with(j)
 		expect.Error(t, expect.Err(Fluid(t.Context(), j, nil)), c.want)
 	}
@@ -256,7 +256,7 @@ func TestFluidRefuses(t *testing.T) {
 
 // TestAssignerKeepsAllTogether lets one server never build anything.
 func TestAssignerKeepsAllTogether(t *testing.T) {
-	j := small(t, results.Unsync, "", "ftree")
+	j := small(t, modes.Unsync, "", "ftree")
 	j.Credits = 3
 	d := newAssigner(j)
 	var open []int
@@ -282,7 +282,7 @@ func TestAssignerKeepsAllTogether(t *testing.T) {
 // Balanced, servers build equally many events in shorter time where events differ in size,
 // and every event is built once.
 func TestAssignerBalances(t *testing.T) {
-	j := small(t, results.Unsync, "", "ftree")
+	j := small(t, modes.Unsync, "", "ftree")
 	sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.Exponential, By: builder.ByEvent}}
 	j.Equal, j.Size = false, sizes.Of
 	next := outcome(t, j)
@@ -308,9 +308,9 @@ func TestAssignerBalances(t *testing.T) {
 // What the plan puts on links follows the sizes of each source.
 func TestPlannedBySource(t *testing.T) {
 	for _, schedule := range []string{"", "linear-shift"} {
-		mode := results.Unsync
+		mode := modes.Unsync
 		if schedule != "" {
-			mode = results.Sync
+			mode = modes.Sync
 		}
 		j := small(t, mode, schedule, "ftree")
 		sizes := builder.Sizes{Mean: 600, Seed: 1, Distribution: builder.Distribution{Kind: builder.LogNormal, Sigma: 1, By: builder.BySource}}

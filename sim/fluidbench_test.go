@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	_ "evbench/site/engines"
 	"evbench/topology"
@@ -33,7 +33,7 @@ func planOf(tb testing.TB, t *topology.Tree, o plan.Options) *plan.Plan {
 // exchange is one unsynchronised exchange at 200 Gbit/s.
 func exchange(p *plan.Plan) *Job {
 	return &Job{
-		Name: "exchange", Mode: results.Unsync, Plan: p, Requests: Requests{Credits: 1}, BitPerSec: 200e9, Interval: time.Second, Header: 40, Seed: 1,
+		Name: "exchange", Mode: modes.Unsync, Plan: p, Requests: Requests{Credits: 1}, BitPerSec: 200e9, Interval: time.Second, Header: 40, Seed: 1,
 		Size: func(uint64, int) int { return 1 << 20 },
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
@@ -17,7 +17,7 @@ import (
 func pairJob(t *testing.T, q time.Duration) *Job {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
-		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
+		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
 		Interval: time.Second, Quantum: q,
 	}
 }
@@ -98,7 +98,7 @@ func TestFluidNeverRepaired(t *testing.T) {
 // others are then built of what there is.
 func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
 	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, results.Unsync, "", "ftree")
+		j := small(t, modes.Unsync, "", "ftree")
 		j.Plan, j.Quantum, j.Duration = without(t, j.Plan, "leaf3-spine0", "leaf3-spine1", "leaf3-spine2", "leaf3-spine3"), q, 5e7
 		o := outcome(t, j)
 		got, want := o.Received[0], o.Exchanges*11*(mega-40)
@@ -111,7 +111,7 @@ func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
 
 // TestFluidScheduleChanges lets plans take over between exchanges.
 func TestFluidScheduleChanges(t *testing.T) {
-	for _, mode := range []string{results.Sync, results.FreeRunning} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.FreeRunning} {
 		j := small(t, mode, "fors", "")
 		down := small(t, mode, "fors", "", "leaf0-spine0").Plan
 		j.Credits = 4
@@ -144,7 +144,7 @@ func quantumError(t *testing.T, size func(uint64, int) int, down []string, credi
 	t.Helper()
 	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, down...)
 	j := &Job{
-		Mode: results.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Requests: Requests{Credits: credits},
+		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Requests: Requests{Credits: credits},
 		BitPerSec: 8e9, Interval: time.Second, Duration: duration,
 	}
 	exact := efficiency(j, outcome(t, j))
@@ -169,7 +169,7 @@ func drawn(t *testing.T, rng *rand.Rand) *Job {
 	}
 	o := plan.Options{Routing: []string{"ftree", "minhop", "ecmp"}[rng.IntN(3)], Seed: rng.Uint64(), DropUnreachable: true}
 	j := &Job{
-		Mode: results.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Requests: Requests{Credits: 1 + rng.IntN(3)},
+		Mode: modes.Unsync, Plan: planOf(t, tr, o), Size: spreadSizes(mega, rng.Float64()), Header: 40, Requests: Requests{Credits: 1 + rng.IntN(3)},
 		BitPerSec: 8e9, Interval: time.Second, Duration: 60 * time.Millisecond, Seed: rng.Uint64(),
 	}
 	if rng.IntN(2) == 0 {
@@ -191,8 +191,8 @@ func TestFluidSharesFairly(t *testing.T) {
 		steps(t, newFlows(j, newReceivers(j), n*n))
 	}
 	for range 20 {
-		j := small(t, results.FreeRunning, "fors", "")
-		down := small(t, results.FreeRunning, "fors", "", topology.Link{Leaf: rng.IntN(4), Spine: rng.IntN(4)}.String())
+		j := small(t, modes.FreeRunning, "fors", "")
+		down := small(t, modes.FreeRunning, "fors", "", topology.Link{Leaf: rng.IntN(4), Spine: rng.IntN(4)}.String())
 		j.Size, j.Credits, j.Duration = spreadSizes(mega, rng.Float64()), 1+rng.IntN(4), 100*time.Millisecond
 		j.Changes = []Change{{time.Duration(rng.IntN(4e7)), down.Plan}, {time.Duration(5e7 + rng.IntN(4e7)), j.Plan}}
 		steps(t, newFlows(j, newRunners(j), j.Plan.Tree.Servers()))

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/sim/credit"
 	"evbench/topology"
@@ -128,7 +128,7 @@ func TestHashedPaths(t *testing.T) {
 }
 
 // threeLevels is small on FT(3;2,2,2).
-func threeLevels(t *testing.T, mode, schedule, routing string, down ...string) *Job {
+func threeLevels(t *testing.T, mode modes.Mode, schedule, routing string, down ...string) *Job {
 	t.Helper()
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}, down...)
 	j := small(t, mode, "linear-shift", "ftree")
@@ -142,19 +142,20 @@ func threeLevels(t *testing.T, mode, schedule, routing string, down ...string) *
 func TestThreeLevels(t *testing.T) {
 	const leaf, top = "leaf1-spine0", "pod1-spine1-top0"
 	for _, tt := range []struct {
-		mode, schedule, routing string
-		down                    []string
-		free                    bool // of contention
+		mode              modes.Mode
+		schedule, routing string
+		down              []string
+		free              bool // of contention
 	}{
-		{results.Sync, "linear-shift", "ftree", nil, true},
-		{results.Sync, "fors", "", nil, true},
-		{results.Sync, "fors", "", []string{top}, true},
-		{results.Sync, "fors", "", []string{leaf, top}, true},
-		{results.Sync, "linear-shift", "minhop", []string{leaf, top}, false},
-		{results.FreeRunning, "linear-shift", "spread", []string{top}, false},
-		{results.Unsync, "", "ftree", []string{leaf}, false},
-		{results.Unsync, "", "opensm-minhop", []string{top}, false},
-		{results.Unsync, "fors", "pinned", []string{top}, false},
+		{modes.Sync, "linear-shift", "ftree", nil, true},
+		{modes.Sync, "fors", "", nil, true},
+		{modes.Sync, "fors", "", []string{top}, true},
+		{modes.Sync, "fors", "", []string{leaf, top}, true},
+		{modes.Sync, "linear-shift", "minhop", []string{leaf, top}, false},
+		{modes.FreeRunning, "linear-shift", "spread", []string{top}, false},
+		{modes.Unsync, "", "ftree", []string{leaf}, false},
+		{modes.Unsync, "", "opensm-minhop", []string{top}, false},
+		{modes.Unsync, "fors", "pinned", []string{top}, false},
 	} {
 		j := threeLevels(t, tt.mode, tt.schedule, tt.routing, tt.down...)
 		fluid := outcome(t, j)
@@ -164,7 +165,7 @@ func TestThreeLevels(t *testing.T) {
 		j.Lossless = lossless(true)
 		queues := packets(t, j)
 		balance(t, j, queues)
-		if tt.mode != results.Sync {
+		if tt.mode != modes.Sync {
 			continue
 		}
 		each := phase(t, j)
@@ -181,11 +182,11 @@ func TestThreeLevels(t *testing.T) {
 // Switches of both levels decide for themselves under routings by packet, and all arrives.
 func TestThreeLevelsByPacket(t *testing.T) {
 	for _, routing := range []string{"ecmp", "spray", "adaptive"} {
-		j := threeLevels(t, results.Unsync, "", routing, "leaf0-spine0", "pod1-spine1-top0")
+		j := threeLevels(t, modes.Unsync, "", routing, "leaf0-spine0", "pod1-spine1-top0")
 		j.Lossless = lossless(true)
 		counts(t, j, packets(t, j))
 	}
-	j := threeLevels(t, results.Unsync, "", "minhop", "pod1-spine1-top0")
+	j := threeLevels(t, modes.Unsync, "", "minhop", "pod1-spine1-top0")
 	j.Lossless = lossless(true)
 	j.Lossless.Choice = credit.Relief
 	counts(t, j, packets(t, j))
@@ -193,8 +194,11 @@ func TestThreeLevelsByPacket(t *testing.T) {
 
 // A link to a top switch that dies and comes back while events are built loses none.
 func TestThreeLevelsChange(t *testing.T) {
-	for _, tt := range []struct{ mode, schedule, routing string }{
-		{results.Unsync, "", "minhop"}, {results.Sync, "linear-shift", "minhop"}, {results.Sync, "fors", ""},
+	for _, tt := range []struct {
+		mode              modes.Mode
+		schedule, routing string
+	}{
+		{modes.Unsync, "", "minhop"}, {modes.Sync, "linear-shift", "minhop"}, {modes.Sync, "fors", ""},
 	} {
 		j := threeLevels(t, tt.mode, tt.schedule, tt.routing)
 		dead := threeLevels(t, tt.mode, tt.schedule, tt.routing, "pod0-spine1-top1")

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler/sizes"
 	"evbench/topology"
@@ -22,7 +22,7 @@ import (
 // without headers.
 func ordered(t *testing.T, window int, size func(uint64, int) int, down ...string) *Job {
 	t.Helper()
-	j := small(t, results.InOrder, "fors", "", down...)
+	j := small(t, modes.Ordered, "fors", "", down...)
 	j.Window, j.Size, j.Duration = window, size, 100*time.Millisecond
 	j.Order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
 		tr := after.Tree()
@@ -270,7 +270,7 @@ func TestExactly(t *testing.T) {
 	for _, o := range []*Outcome{phase(t, j), outcome(t, j)} {
 		expect.Equal(t, o.Exchanges, 7, "exchanges")
 	}
-	j.Mode = results.Sync
+	j.Mode = modes.Sync
 	expect.Equal(t, phase(t, j).Exchanges, 7, "exchanges in phases")
 }
 

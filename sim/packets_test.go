@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/sim/credit"
 )
@@ -28,19 +28,20 @@ func lossless(perOutput bool) Lossless {
 // Where no two messages share a link, packets take what the other models say.
 func TestPacketsWithoutContention(t *testing.T) {
 	for _, tt := range []struct {
-		mode, schedule, routing string
-		down                    []string
+		mode              modes.Mode
+		schedule, routing string
+		down              []string
 	}{
-		{results.Sync, "linear-shift", "ftree", nil},
-		{results.Sync, "fors", "", []string{"leaf0-spine1"}},
-		{results.FreeRunning, "linear-shift", "ftree", nil},
+		{modes.Sync, "linear-shift", "ftree", nil},
+		{modes.Sync, "fors", "", []string{"leaf0-spine1"}},
+		{modes.FreeRunning, "linear-shift", "ftree", nil},
 	} {
 		for _, perOutput := range []bool{false, true} {
 			j := small(t, tt.mode, tt.schedule, tt.routing, tt.down...)
 			j.Duration, j.Lossless = 120*time.Millisecond, lossless(perOutput)
 			got, want := packets(t, j), outcome(t, j)
 			balance(t, j, got)
-			within(t, tt.mode+" "+tt.schedule, got.Span.Seconds(), want.Span.Seconds(), 0.01)
+			within(t, string(tt.mode)+" "+tt.schedule, got.Span.Seconds(), want.Span.Seconds(), 0.01)
 		}
 	}
 }
@@ -50,7 +51,7 @@ func TestPacketsWithoutContention(t *testing.T) {
 func TestPacketsBlock(t *testing.T) {
 	rate := func(o *Outcome) float64 { return float64(o.Exchanges) / o.Span.Seconds() }
 	for _, credits := range []int{1, 4} {
-		j := small(t, results.Unsync, "", "ftree")
+		j := small(t, modes.Unsync, "", "ftree")
 		j.Duration, j.Credits = 150*time.Millisecond, credits
 		shared := rate(outcome(t, j))
 		j.Lossless = lossless(false)
@@ -66,18 +67,19 @@ func TestPacketsBlock(t *testing.T) {
 // carries more than it can.
 func TestPacketsCount(t *testing.T) {
 	for _, tt := range []struct {
-		mode, schedule, routing string
-		with                    func(*Job)
+		mode              modes.Mode
+		schedule, routing string
+		with              func(*Job)
 	}{
-		{results.Unsync, "", "minhop", func(j *Job) { j.Sources = 2 }},
-		{results.Unsync, "", "ecmp", func(j *Job) { j.Credits = 2 }},
-		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice = credit.Random }},
-		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice, j.Lossless.Lanes = credit.Best, 4 }},
-		{results.Unsync, "", "minhop", func(j *Job) { j.Lossless.Choice = credit.QueueRelief }},
-		{results.Unsync, "", "ftree", func(j *Job) { j.Lossless.InOrder = true }},
-		{results.Unsync, "", "ftree", func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
-		{results.FreeRunning, "linear-shift", "ftree", func(j *Job) { j.Credits = 2 }},
-		{results.Sync, "linear-shift", "spread", func(j *Job) { j.Timing.Barrier = "tournament" }},
+		{modes.Unsync, "", "minhop", func(j *Job) { j.Sources = 2 }},
+		{modes.Unsync, "", "ecmp", func(j *Job) { j.Credits = 2 }},
+		{modes.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice = credit.Random }},
+		{modes.Unsync, "", "ftree", func(j *Job) { j.Lossless.Choice, j.Lossless.Lanes = credit.Best, 4 }},
+		{modes.Unsync, "", "minhop", func(j *Job) { j.Lossless.Choice = credit.QueueRelief }},
+		{modes.Unsync, "", "ftree", func(j *Job) { j.Lossless.InOrder = true }},
+		{modes.Unsync, "", "ftree", func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
+		{modes.FreeRunning, "linear-shift", "ftree", func(j *Job) { j.Credits = 2 }},
+		{modes.Sync, "linear-shift", "spread", func(j *Job) { j.Timing.Barrier = "tournament" }},
 	} {
 		for _, perOutput := range []bool{false, true} {
 			j := small(t, tt.mode, tt.schedule, tt.routing, "leaf0-spine1")
@@ -97,9 +99,12 @@ func TestPacketsCount(t *testing.T) {
 // A link that dies and comes back while events are built loses none, and costs time
 // between that with the link and that without.
 func TestPacketsChange(t *testing.T) {
-	for _, tt := range []struct{ mode, schedule, routing string }{
-		{results.Unsync, "", "minhop"}, {results.Sync, "linear-shift", "minhop"}, {results.Sync, "fors", ""},
-		{results.FreeRunning, "linear-shift", "minhop"},
+	for _, tt := range []struct {
+		mode              modes.Mode
+		schedule, routing string
+	}{
+		{modes.Unsync, "", "minhop"}, {modes.Sync, "linear-shift", "minhop"}, {modes.Sync, "fors", ""},
+		{modes.FreeRunning, "linear-shift", "minhop"},
 	} {
 		for _, perOutput := range []bool{false, true} {
 			j := small(t, tt.mode, tt.schedule, tt.routing)
@@ -119,9 +124,9 @@ func TestPacketsChange(t *testing.T) {
 // leaf share a link in each phase, its credit does not tell, but the queue before it does.
 func TestPacketsRelief(t *testing.T) {
 	span := func(choice credit.Choice, down ...string) time.Duration {
-		j := small(t, results.Sync, "linear-shift", "ftree")
+		j := small(t, modes.Sync, "linear-shift", "ftree")
 		if down != nil {
-			j = small(t, results.Sync, "linear-shift", "minhop", down...)
+			j = small(t, modes.Sync, "linear-shift", "minhop", down...)
 		}
 		j.Duration, j.Lossless = 60*time.Millisecond, lossless(false)
 		j.Lossless.Choice = choice
@@ -144,17 +149,20 @@ func TestPacketsRelief(t *testing.T) {
 // Of parallel cables all models load each as the plan does, and a cable that dies and comes back
 // costs what the phases say.
 func TestParallelCables(t *testing.T) {
-	for _, tt := range []struct{ mode, schedule, routing string }{
-		{results.Sync, "fors", ""}, {results.Unsync, "fors", ""}, {results.Sync, "linear-shift", "minhop"}, {results.Unsync, "", "spread"},
+	for _, tt := range []struct {
+		mode              modes.Mode
+		schedule, routing string
+	}{
+		{modes.Sync, "fors", ""}, {modes.Unsync, "fors", ""}, {modes.Sync, "linear-shift", "minhop"}, {modes.Unsync, "", "spread"},
 	} {
 		for _, down := range [][]string{nil, {"leaf0-spine1/0"}, {"leaf0-spine1/0", "leaf1-spine1/1", "leaf2-spine0"}} {
 			j := smallOf(t, cables, tt.mode, tt.schedule, tt.routing, down...)
 			j.Duration, j.Lossless = 120*time.Millisecond, lossless(true)
-			name := tt.mode + tt.schedule
+			name := string(tt.mode) + tt.schedule
 			flows, full := outcome(t, j), packets(t, j)
 			balance(t, j, flows)
 			balance(t, j, full)
-			if tt.mode == results.Sync && tt.schedule == "fors" {
+			if tt.mode == modes.Sync && tt.schedule == "fors" {
 				within(t, name, full.Span.Seconds(), flows.Span.Seconds(), 0.01)
 				within(t, name, flows.Span.Seconds(), phase(t, j).Span.Seconds(), 0.01)
 			}
@@ -170,7 +178,7 @@ func TestParallelCables(t *testing.T) {
 // Where switches choose, they choose between all live cables, upwards and downwards.
 func TestCablesChosenByPacket(t *testing.T) {
 	for _, route := range []string{routing.Spray, routing.Adaptive} {
-		j := smallOf(t, cables, results.Unsync, "", route, "leaf0-spine1/0")
+		j := smallOf(t, cables, modes.Unsync, "", route, "leaf0-spine1/0")
 		j.Duration, j.Lossless = 150*time.Millisecond, lossless(true)
 		o := packets(t, j)
 		counts(t, j, o)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler"
 )
@@ -29,7 +29,7 @@ const maxExchanges = 10_000_000
 // exchange is computed once for each plan: O(S² + phases · (wires + S)). The memory beside the
 // plans is O(wires + S), plus the result: O(exchanges + S · samples).
 func Phase(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
-	if j.Mode == results.InOrder {
+	if j.Mode == modes.Ordered {
 		return longest(ctx, j, progress)
 	}
 	x, err := newPhaser(j)
@@ -105,7 +105,7 @@ type message struct{ src, dst, end int } // end of its path in paths
 
 func newPhaser(j *Job) (*phaser, error) {
 	x := &phaser{j: j, n: j.Plan.Tree.Servers(), roles: builder.RolesOf(j.Plan.Tree), plans: j.plans()}
-	if j.Mode != results.Sync {
+	if j.Mode != modes.Sync {
 		return nil, fmt.Errorf("the phase model is for synchronised and ordered event building; %s is for the fluid model", j.Mode)
 	}
 	if err := fits(j); err != nil {

@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/topology"
 	"evbench/topology/topologytest"
 )
 
-// job is a results.Sync job of one-second messages: fragments of 100 bytes with their
+// job is a modes.Sync job of one-second messages: fragments of 100 bytes with their
 // headers at 800 bit/s.
 func job(p *plan.Plan) *Job {
 	return &Job{
-		Name: "case", Mode: results.Sync, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
+		Name: "case", Mode: modes.Sync, Plan: p, Size: func(uint64, int) int { return 60 }, Header: 40, Equal: true,
 		Requests: Requests{Credits: 1}, Duration: time.Second, Interval: time.Hour, BitPerSec: 800, Seed: 1,
 	}
 }

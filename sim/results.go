@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/internal/parallel"
 	"evbench/results"
 )
@@ -102,7 +103,7 @@ func (c *Case) links(o *Outcome) []results.LinkCount {
 // fragment from each other server, of that server's mean size. nil where the plan does not say: in
 // mode ordered, each window has its own plan.
 func (c *Case) planned(o *Outcome) []float64 {
-	if len(c.Changes) > 0 || c.Mode == results.InOrder {
+	if len(c.Changes) > 0 || c.Mode == modes.Ordered {
 		return nil
 	}
 	means := c.means()
@@ -169,7 +170,7 @@ func (c *Case) kept() uint64 {
 		samples += uint64(c.Duration / c.Interval)
 	}
 	total := uint64(c.Plan.Tree.Servers())*samples*sampleBytes + uint64(networkOf(c.Plan, c.Seed).wires)*wireBytes
-	if c.Model == PhaseModel && c.Mode == results.Sync {
+	if c.Model == PhaseModel && c.Mode == modes.Sync {
 		total += c.exchanges() * endBytes
 	}
 	return total
@@ -178,7 +179,7 @@ func (c *Case) kept() uint64 {
 func (c *Case) flows() uint64 {
 	n := uint64(c.Plan.Tree.Servers())
 	switch {
-	case c.Mode == results.InOrder:
+	case c.Mode == modes.Ordered:
 		return 2 * uint64(c.Window) * n * n * pieceBytes
 	case c.Model == PhaseModel:
 		return n * flowBytes
@@ -222,7 +223,7 @@ func (c *Case) cost() float64 {
 		return messages * max(1, size/float64(max(1, c.Lossless.Packet)))
 	case c.Model == FluidModel:
 		return messages * n
-	case c.Mode == results.Sync && c.Equal && c.Timing.punctual():
+	case c.Mode == modes.Sync && c.Equal && c.Timing.punctual():
 		return n*n + max(1, exchanges) // one exchange stands for all
 	}
 	return messages

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
@@ -28,7 +29,7 @@ type Job struct {
 	Name   string
 	Repeat int
 	// Mode is the mode's name in results: synchronised, unsynchronised, free-running, ordered.
-	Mode string
+	Mode modes.Mode
 	Plan *plan.Plan
 	// Changes are the plans that take over later, rising in At. A message under way stays on its
 	// path. If the path has died, the message waits for the next change.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/transport/transporttest"
@@ -16,16 +16,16 @@ import (
 
 // Two whole workers over TCP allocate nothing either, however payload moves.
 func TestWorkersOverTCPAllocateNothing(t *testing.T) {
-	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 			for _, io := range []string{tcp.Copy, tcp.Sendfile} {
-				t.Run(mode+"/"+deliver+"/"+io, func(t *testing.T) { overTCP(t, mode, deliver, io) })
+				t.Run(string(mode)+"/"+deliver+"/"+io, func(t *testing.T) { overTCP(t, mode, deliver, io) })
 			}
 		}
 	}
 }
 
-func overTCP(t *testing.T, mode, deliver, io string) {
+func overTCP(t *testing.T, mode modes.Mode, deliver, io string) {
 	const n, warm, runs = 2, 10, 100
 	eps := tcpEndpoints(t, n, io)
 	begin, end := make(chan bool), make(chan error)
@@ -74,10 +74,10 @@ func builderOf(t *testing.T, c wire.Configure, ep *tcp.Endpoint, other transport
 	ctx, d := t.Context(), newMailbox()
 	l := newLoop(c, Connections{Endpoint: ep, Signals: ep}, d, newReporter(nil, c), nil)
 	switch c.Mode {
-	case results.Sync:
+	case modes.Sync:
 		s := expect.Value(newSynchronised(l))(t)
 		return func() error { return s.exchange(ctx) }, l
-	case results.FreeRunning:
+	case modes.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
 		return func() (err error) {
 			until++

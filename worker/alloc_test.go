@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 )
 
@@ -26,7 +26,7 @@ type mirror struct {
 
 func newMirror(c wire.Configure) *mirror {
 	m := &mirror{
-		rank: c.Rank, n: len(c.Peers), sizes: c.FragmentSizes(), next: make([]uint64, len(c.Peers)), asked: c.Mode == results.Unsync,
+		rank: c.Rank, n: len(c.Peers), sizes: c.FragmentSizes(), next: make([]uint64, len(c.Peers)), asked: c.Mode == modes.Unsync,
 		waiting: make([]transport.Op, 0, 1000), done: make([]transport.Op, 0, 1000),
 	}
 	m.window = builder.NewWindow(m.Alloc, m.sizes.Max(), windowSeed)
@@ -107,7 +107,7 @@ func (m *mirror) Close() error                                    { return nil }
 func (m *mirror) Signal(_ context.Context, _ int, _ uint64) error { return nil }
 func (m *mirror) Await(_ context.Context, _ int, _ uint64) error  { return nil }
 
-func testCase(mode string, n int) wire.Configure {
+func testCase(mode modes.Mode, n int) wire.Configure {
 	c := wire.Configure{Rank: 1, Case: wire.Case{
 		Mode: mode, Barrier: "tournament", Peers: make([]wire.Peer, n), Fragment: 10000, Sizes: builder.Distribution{Spread: 0.2}, Credits: 2,
 		Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Second, Pairs: true,
@@ -127,7 +127,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 		expect.Must(tb, err)
 	}
 	switch c.Mode {
-	case results.Sync:
+	case modes.Sync:
 		s, err := newSynchronised(l)
 		must(err)
 		return func() {
@@ -138,7 +138,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 			}
 			must(s.exchange(ctx))
 		}, l
-	case results.FreeRunning:
+	case modes.FreeRunning:
 		f, until := newFreeRunning(l), uint64(0)
 		return func() {
 			until++
@@ -160,7 +160,7 @@ func oneOf(tb testing.TB, c wire.Configure) (build func(), l *loop) {
 // In steady state nothing is allocated, whatever the mode and whatever becomes of
 // the fragments. Those that nobody looks into have no buffers at all.
 func TestLoopsAllocateNothing(t *testing.T) {
-	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 			c := testCase(mode, 8)
 			if c.Deliver = deliver; deliver == builder.DeliverDiscard {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/failover"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport/transporttest"
 )
 
@@ -23,10 +23,10 @@ type switcher struct {
 	r    *rig
 	c    controller.Case
 	rand *rand.Rand
-	mode string
+	mode modes.Mode
 
 	switches []failover.Switch
-	modes    []string // of each
+	inForce  []modes.Mode // of each
 	err      error
 }
 
@@ -35,10 +35,10 @@ func (s *switcher) run(ctx context.Context) {
 		<-time.After(time.Duration(s.rand.Int64N(int64(150 * time.Millisecond))))
 		p := controller.PlanChange{Epoch: epoch, Rows: backwards(rows(s.r.n), s.rand.IntN(4))}
 		if s.c.AsyncCredits > 0 && s.rand.IntN(3) > 0 {
-			p.Mode = []string{results.Sync, results.Unsync}[s.rand.IntN(2)]
+			p.Mode = []modes.Mode{modes.Sync, modes.Unsync}[s.rand.IntN(2)]
 			s.mode = p.Mode
 		}
-		if s.mode == results.Unsync && s.rand.IntN(2) == 0 {
+		if s.mode == modes.Unsync && s.rand.IntN(2) == 0 {
 			p.Rows = nil
 		}
 		told := -1
@@ -49,7 +49,7 @@ func (s *switcher) run(ctx context.Context) {
 		case err != nil || told != int(sw.From) || sw.Held > sw.InPlace || sw.LastOld > sw.FirstNew || sw.InPlace > sw.FirstNew:
 			s.err = fmt.Errorf("told %d: %+v: %w", told, sw, errors.Join(err, errors.New("not a switch")))
 		default:
-			s.switches, s.modes = append(s.switches, sw), append(s.modes, s.mode)
+			s.switches, s.inForce = append(s.switches, sw), append(s.inForce, s.mode)
 		}
 	}
 }
@@ -58,14 +58,14 @@ func (s *switcher) run(ctx context.Context) {
 // server whose turn it is, and all build equally many.
 func TestSwitchesAtRandom(t *testing.T) {
 	for _, tt := range []struct {
-		mode     string
+		mode     modes.Mode
 		async    int
 		seed     uint64
 		balanced bool
 	}{
-		{results.Sync, 0, 1, false}, {results.Sync, 1, 2, false}, {results.Sync, 3, 3, false}, {results.Sync, 2, 4, false}, {results.Sync, 2, 5, false},
-		{results.FreeRunning, 0, 6, false}, {results.Unsync, 0, 7, false}, {results.Unsync, 0, 9, false}, {results.Unsync, 0, 11, false},
-		{results.Unsync, 0, 7, true}, {results.Unsync, 0, 8, true}, {results.Unsync, 0, 9, true},
+		{modes.Sync, 0, 1, false}, {modes.Sync, 1, 2, false}, {modes.Sync, 3, 3, false}, {modes.Sync, 2, 4, false}, {modes.Sync, 2, 5, false},
+		{modes.FreeRunning, 0, 6, false}, {modes.Unsync, 0, 7, false}, {modes.Unsync, 0, 9, false}, {modes.Unsync, 0, 11, false},
+		{modes.Unsync, 0, 7, true}, {modes.Unsync, 0, 8, true}, {modes.Unsync, 0, 9, true},
 	} {
 		t.Run(fmt.Sprintf("%s/%d/%d/%v", tt.mode, tt.async, tt.seed, tt.balanced), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { switchAtRandom(t, tt.mode, tt.async, tt.seed, tt.balanced) })
@@ -73,7 +73,7 @@ func TestSwitchesAtRandom(t *testing.T) {
 	}
 }
 
-func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced bool) {
+func switchAtRandom(t *testing.T, mode modes.Mode, async int, seed uint64, balanced bool) {
 	n := 4 + int(seed)%5
 	r := newRig(t, n).start()
 	c := newCase(n, mode)
@@ -97,7 +97,7 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 		t.Errorf("%d events of %d", o.Events, uint64(n)*c.Exchanges)
 	}
 	for _, w := range o.Servers {
-		expect.False(t, w.Events*uint64(n) != o.Events || mode != results.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes,
+		expect.False(t, w.Events*uint64(n) != o.Events || mode != modes.Unsync && w.Totals.Exchanges != w.Events || !balanced && w.SentBytes != w.ReceivedBytes,
 			"server %d: %+v; %d events of all", w.Server, w.Totals, o.Events)
 	}
 	s.check(t)
@@ -105,9 +105,9 @@ func switchAtRandom(t *testing.T, mode string, async int, seed uint64, balanced 
 
 func (s *switcher) check(t *testing.T) {
 	expect.True(t, len(s.switches) >= 5, "%d switches", len(s.switches))
-	seen := map[string]bool{}
+	seen := map[modes.Mode]bool{}
 	for i, sw := range s.switches {
-		seen[s.modes[i]] = true
+		seen[s.inForce[i]] = true
 		if i > 0 && sw.From <= s.switches[i-1].From {
 			t.Errorf("switch from %d, after one from %d", sw.From, s.switches[i-1].From)
 		}
@@ -118,12 +118,12 @@ func (s *switcher) check(t *testing.T) {
 // What is sent twice and what comes too late is recognised after a change of the plan, and
 // costs the new events nothing; an event that is spoilt on the old plan is lost, once.
 func TestLateFragmentsOfAnOldPlan(t *testing.T) {
-	for _, to := range []string{results.Sync, results.Unsync} {
-		t.Run(to, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lateFragments(t, to) }) })
+	for _, to := range []modes.Mode{modes.Sync, modes.Unsync} {
+		t.Run(string(to), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { lateFragments(t, to) }) })
 	}
 }
 
-func lateFragments(t *testing.T, to string) {
+func lateFragments(t *testing.T, to modes.Mode) {
 	const n = 4
 	r := newRig(t, n)
 	old := rows(n)
@@ -150,7 +150,7 @@ func lateFragments(t *testing.T, to string) {
 		return transporttest.Deliver
 	}
 	r.start()
-	c := newCase(n, results.Sync)
+	c := newCase(n, modes.Sync)
 	c.Rows, c.AsyncCredits, c.Warmup, c.Exchanges = old, 2, 0, 60
 	var wg sync.WaitGroup
 	var switched error
@@ -191,7 +191,7 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 			}
 		})
 		r.start()
-		c := lasting(n, results.Sync, 3*time.Second)
+		c := lasting(n, modes.Sync, 3*time.Second)
 		var wg sync.WaitGroup
 		var sw failover.Switch
 		var err error
@@ -226,14 +226,14 @@ func TestUpdateWhileAnExchangeStandsStill(t *testing.T) {
 func TestKilledDuringUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4).start()
-		c := newCase(4, results.Sync)
+		c := newCase(4, modes.Sync)
 		c.AsyncCredits, c.Exchanges, c.Duration = 1, 0, time.Hour
 		var wg sync.WaitGroup
 		var err error
 		c.OnMeasure = func() {
 			wg.Go(func() {
 				<-time.After(time.Second)
-				p := controller.PlanChange{Epoch: 1, Mode: results.Unsync}
+				p := controller.PlanChange{Epoch: 1, Mode: modes.Unsync}
 				_, err = r.ctl.Update(t.Context(), p, func(uint64) { r.kill[3]() })
 			})
 		}
@@ -248,15 +248,16 @@ func TestKilledDuringUpdate(t *testing.T) {
 // What no case can do is refused, and harms nothing.
 func TestUpdatesRefused(t *testing.T) {
 	for _, tt := range []struct {
-		mode, to, want string
-		async, rows    int
+		mode, to    modes.Mode
+		want        string
+		async, rows int
 	}{
-		{results.Sync, results.Unsync, "not possible in this case, which is synchronised", 0, 3},
-		{results.Unsync, results.Sync, "not possible in this case, which is unsynchronised", 0, 3},
-		{results.FreeRunning, results.Unsync, "not possible in this case, which is free-running", 0, 3},
-		{results.Sync, "rushed", `mode "rushed"`, 2, 3},
-		{results.Sync, "", "0 rows for 3 servers", 2, 0},
-		{results.Sync, results.Unsync, "2 rows for 3 servers", 2, 2},
+		{modes.Sync, modes.Unsync, "not possible in this case, which is synchronised", 0, 3},
+		{modes.Unsync, modes.Sync, "not possible in this case, which is unsynchronised", 0, 3},
+		{modes.FreeRunning, modes.Unsync, "not possible in this case, which is free-running", 0, 3},
+		{modes.Sync, "rushed", `mode "rushed"`, 2, 3},
+		{modes.Sync, "", "0 rows for 3 servers", 2, 0},
+		{modes.Sync, modes.Unsync, "2 rows for 3 servers", 2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, 3).start()

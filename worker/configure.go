@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 	"evbench/transport"
 )
 
@@ -33,8 +33,8 @@ func check(c wire.Configure, memory uint64) error {
 		return fmt.Errorf("fragment: %d bytes, must be 1..%d", c.Fragment, transport.MaxBody)
 	case c.Credits < 1 || c.Credits > builder.MaxCredits:
 		return fmt.Errorf("credits: %d, must be 1..%d", c.Credits, builder.MaxCredits)
-	case c.AsyncCredits < 0 || c.AsyncCredits > builder.MaxCredits || c.AsyncCredits > 0 && c.Mode != results.Sync:
-		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, builder.MaxCredits, results.Sync)
+	case c.AsyncCredits < 0 || c.AsyncCredits > builder.MaxCredits || c.AsyncCredits > 0 && c.Mode != modes.Sync:
+		return fmt.Errorf("async credits: %d, must be 0..%d, and 0 unless %s", c.AsyncCredits, builder.MaxCredits, modes.Sync)
 	case c.Sources < 0 || c.Sources >= n:
 		return fmt.Errorf("sources: %d, must be 0..%d", c.Sources, n-1)
 	case c.Timeout <= 0 || c.Timeout > maxTime:
@@ -61,7 +61,7 @@ func check(c wire.Configure, memory uint64) error {
 	if err := errors.Join(checkWords(c), checkStandby(c)); err != nil {
 		return err
 	}
-	if c.Mode == results.InOrder || c.Mode == results.Unsync && len(c.Row) == 0 {
+	if c.Mode == modes.Ordered || c.Mode == modes.Unsync && len(c.Row) == 0 {
 		return nil
 	}
 	return checkRow(c.Row, c.Rank, roles)
@@ -95,7 +95,7 @@ func checkStandby(c wire.Configure) error {
 
 func checkWords(c wire.Configure) error {
 	switch {
-	case c.Mode != results.Sync && c.Mode != results.Unsync && c.Mode != results.FreeRunning && c.Mode != results.InOrder:
+	case !c.Mode.Known():
 		return fmt.Errorf("mode: %q", c.Mode)
 	case c.Deliver != builder.DeliverBuffer && c.Deliver != builder.DeliverDiscard:
 		return fmt.Errorf("deliver: %q, must be %s or %s", c.Deliver, builder.DeliverBuffer, builder.DeliverDiscard)
@@ -150,7 +150,7 @@ func once(seen []bool, peer, rank int) error {
 type plan struct {
 	epoch uint32
 	from  uint64
-	mode  string
+	mode  modes.Mode
 	row   []wire.Step
 }
 
@@ -186,7 +186,7 @@ func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 	if next.mode == "" {
 		next.mode = last.mode
 	}
-	if next.mode != results.Unsync && next.mode != results.InOrder && len(next.row) == 0 {
+	if next.mode.Phases() && len(next.row) == 0 {
 		return p, errors.New("plan update: no row")
 	}
 	return append(p, next), nil
@@ -194,10 +194,10 @@ func (p plans) update(u *wire.PlanUpdate, c wire.Configure) (plans, error) {
 
 // checkUpdate checks what does not depend on earlier plans.
 func checkUpdate(u wire.PlanUpdate, c wire.Configure) error {
-	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != results.Unsync || c.AsyncCredits == 0) {
+	if u.Mode != "" && u.Mode != c.Mode && (u.Mode != modes.Unsync || c.AsyncCredits == 0) {
 		return fmt.Errorf("mode %q in a case that is %s", u.Mode, c.Mode)
 	}
-	if len(u.Row) == 0 && (c.Mode == results.Unsync || c.Mode == results.InOrder || c.AsyncCredits > 0) {
+	if len(u.Row) == 0 && (c.Mode == modes.Unsync || c.Mode == modes.Ordered || c.AsyncCredits > 0) {
 		return nil
 	}
 	return checkRow(u.Row, c.Rank, c.Roles())

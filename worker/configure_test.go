@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 )
 
 // configured is a Configure that a worker takes, of three servers.
-func configured(mode string) wire.Configure {
+func configured(mode modes.Mode) wire.Configure {
 	c := wire.Configure{
 		Run: 1, Rank: 1, Standby: []wire.Path{{Peer: 2, Spine: 3}},
 		Row: []wire.Step{{To: 2, ToSpine: 0, From: 0, FromSpine: -1}, {To: 0, ToSpine: -1, From: 2, FromSpine: 7}},
@@ -25,7 +25,7 @@ func configured(mode string) wire.Configure {
 			Timeout: time.Second, Interval: time.Second, Pairs: true,
 		},
 	}
-	if mode == results.Sync {
+	if mode == modes.Sync {
 		c.AsyncCredits = 2
 	}
 	return c
@@ -33,7 +33,7 @@ func configured(mode string) wire.Configure {
 
 // What would make the loops panic, or the machine run out of memory, is refused, and the error names the field.
 func TestCheckRefuses(t *testing.T) {
-	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		expect.OK(t, check(configured(mode), 0), "%s", mode)
 	}
 	for want, change := range map[string]func(c *wire.Configure){
@@ -72,11 +72,11 @@ func TestCheckRefuses(t *testing.T) {
 			c.Peers, c.Fragment, c.Sizes.Spread, c.AsyncCredits = make([]wire.Peer, 8), 1<<30, 0, builder.MaxCredits
 		},
 	} {
-		c := configured(results.Sync)
+		c := configured(modes.Sync)
 		change(&c)
 		expect.Error(t, check(c, 0), want)
 	}
-	expect.Error(t, check(configured(results.Sync), 10_000), "there are 10000")
+	expect.Error(t, check(configured(modes.Sync), 10_000), "there are 10000")
 }
 
 // A counted endpoint says how much memory was asked for.
@@ -103,11 +103,11 @@ func received[M wire.Message](kind byte, body []byte) (m M, ok bool) {
 // Whatever a controller asks for, a worker says no or can do it: it takes no more
 // memory than was said, and every step has somebody at the other end.
 func FuzzConfigure(f *testing.F) {
-	for _, mode := range []string{results.Sync, results.Unsync, results.FreeRunning} {
+	for _, mode := range []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning} {
 		c := configured(mode)
 		u := wire.PlanUpdate{Run: 1, Epoch: 2, From: 5, Row: c.Row}
-		if mode == results.Sync {
-			u.Mode = results.Unsync
+		if mode == modes.Sync {
+			u.Mode = modes.Unsync
 		}
 		f.Add(marshal(f, c), marshal(f, u))
 	}
@@ -142,10 +142,10 @@ func follow(t *testing.T, l *loop, row []wire.Step) {
 		}
 	}
 	paths(row, l.n)
-	if l.c.Mode == results.FreeRunning {
+	if l.c.Mode == modes.FreeRunning {
 		newFreeRunning(l)
 	}
-	if l.c.Mode == results.Unsync || l.c.AsyncCredits > 0 {
+	if l.c.Mode == modes.Unsync || l.c.AsyncCredits > 0 {
 		newUnsynchronised(l)
 	}
 }

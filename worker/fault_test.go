@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport/transporttest"
 	"evbench/worker"
 )
@@ -85,8 +85,8 @@ func TestDamage(t *testing.T) {
 		}, 1, 0, 0, 1},
 		{"twice", builder.CheckHeader, func(*transporttest.Message) transporttest.Action { return transporttest.Duplicate }, 0, 1, 0, 0},
 	} {
-		for _, mode := range modes {
-			virtual(t, tt.name+"/"+mode, func(t *testing.T) {
+		for _, mode := range allModes {
+			virtual(t, tt.name+"/"+string(mode), func(t *testing.T) {
 				const n = 4
 				r := newRig(t, n)
 				r.fault = once(tt.fault)
@@ -110,7 +110,7 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 		r := newRig(t, 4)
 		r.fault = once(func(m *transporttest.Message) transporttest.Action { m.Body[0] ^= 1; return transporttest.Deliver })
 		r.start()
-		c := newCase(4, results.Sync)
+		c := newCase(4, modes.Sync)
 		c.Check = builder.CheckHeader
 		o, err := r.ctl.RunCase(t.Context(), c)
 		expect.True(t, err == nil && o.Built == o.Assigned && o.CorruptFragments == 0, "outcome %+v, %v", o, err)
@@ -119,7 +119,7 @@ func TestHeaderCheckTrustsThePayload(t *testing.T) {
 
 // A fragment that never comes ends the case with an error that names both ends.
 func TestLostFragment(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4)
 		r.fault = once(func(*transporttest.Message) transporttest.Action { return transporttest.Drop })
 		r.start()
@@ -127,7 +127,7 @@ func TestLostFragment(t *testing.T) {
 		began := time.Now()
 		o, err := r.ctl.RunCase(t.Context(), c)
 		want, lost := "server 12: nothing for 2s from server 11", uint64(1)
-		if mode == results.InOrder { // servers cannot tell what is lost from what waits its turn
+		if mode == modes.Ordered { // servers cannot tell what is lost from what waits its turn
 			want, lost = "no fragment from server 11; server 11 sent it", 0
 		}
 		expect.Error(t, err, "measurement", want)
@@ -139,7 +139,7 @@ func TestLostFragment(t *testing.T) {
 
 // A worker that dies is named at once, with who waited for it, and the next case says that it is not there.
 func TestKilledWorker(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 5).start()
 		c := lasting(5, mode, time.Hour)
 		samples := collect(&c)
@@ -172,7 +172,7 @@ func withPeers(c controller.Case) controller.Case {
 
 // A worker that hangs, but whose control connection still answers, is named within the time-out.
 func TestHungWorker(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 5)
 		var calls atomic.Int64
 		freed := make(chan struct{})

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -36,7 +36,7 @@ func TestGateOfTheTransport(t *testing.T) {
 	for r, ep := range transporttest.New(n, nil) {
 		b := expect.Value(barrier.New(barrier.Central, r, n))(t)
 		ends[r] = &withBarrier{ep, b, 0}
-		c := testCase(results.Sync, n)
+		c := testCase(modes.Sync, n)
 		c.Rank, c.Barrier, c.Row = r, wire.BarrierMPI, nil
 		for p := 1; p < n; p++ {
 			c.Row = append(c.Row, wire.Step{To: (r + p) % n, ToSpine: transport.Single, From: (r + n - p) % n, FromSpine: transport.Single})
@@ -60,7 +60,7 @@ func TestGateOfTheTransport(t *testing.T) {
 }
 
 func TestGateRefuses(t *testing.T) {
-	c := testCase(results.Sync, 3)
+	c := testCase(modes.Sync, 3)
 	for _, tt := range []struct {
 		kind string
 		peer barrier.Peer

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
@@ -132,11 +133,11 @@ func (j *job) mode(conns Connections, r *reporter) (mode, error) {
 	j.loop = newLoop(j.c, conns, j.mailbox, r, j.o.Conn)
 	j.meter.Store(&j.loop.meter)
 	switch {
-	case j.c.Mode == results.FreeRunning:
+	case j.c.Mode == modes.FreeRunning:
 		return newFreeRunning(j.loop), nil
-	case j.c.Mode == results.InOrder:
+	case j.c.Mode == modes.Ordered:
 		return newOrdered(j.loop), nil
-	case j.c.Mode == results.Sync && j.c.AsyncCredits == 0:
+	case j.c.Mode == modes.Sync && j.c.AsyncCredits == 0:
 		return newSynchronised(j.loop)
 	}
 	return newModeSwitch(j.loop)
@@ -163,7 +164,7 @@ func (j *job) watch(ctx context.Context) {
 			j.cancel(errStuck)
 			return
 		}
-		if w.judges(now) && (j.c.Mode != results.Sync || j.c.AsyncCredits > 0) {
+		if w.judges(now) && (j.c.Mode != modes.Sync || j.c.AsyncCredits > 0) {
 			l.look.Store(true)
 			l.ep.Wake()
 		}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/worker"
@@ -40,7 +41,7 @@ func (w *watch) options(rank int, o *worker.Options) {
 
 // Those that can say what their machine did say so, in order of rank, of the counted part of each case.
 func TestLoads(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		w := &watch{ranks: []int{2, 0}}
 		r := newRig(t, 4)
 		r.options = w.options
@@ -65,12 +66,12 @@ func TestLoadsOfFailures(t *testing.T) {
 		r := newRig(t, 3)
 		r.options = w.options
 		r.start()
-		bad := newCase(3, results.Sync)
+		bad := newCase(3, modes.Sync)
 		bad.Fragment = 0
 		if o, err := r.ctl.RunCase(t.Context(), bad); err == nil || o.Loads != nil || w.began != 0 {
 			t.Errorf("refused: %v, loads %+v, %d times begun", err, o.Loads, w.began)
 		}
-		long := lasting(3, results.Sync, time.Hour)
+		long := lasting(3, modes.Sync, time.Hour)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		o, err := r.ctl.RunCase(ctx, long)
@@ -90,7 +91,7 @@ func TestLoadRefused(t *testing.T) {
 			}
 		}
 		r.start()
-		o, err := r.ctl.RunCase(t.Context(), newCase(3, results.Sync))
+		o, err := r.ctl.RunCase(t.Context(), newCase(3, modes.Sync))
 		expect.Error(t, err, "server 10: load: others_s: -1, must be 0..1e+09")
 		expect.True(t, len(o.Loads) <= 2 && o.Servers[0].Load == nil, "loads %+v", o.Loads)
 	})
@@ -99,7 +100,7 @@ func TestLoadRefused(t *testing.T) {
 // In every mode the durations add up to the time from the first send to the last receive,
 // however many exchanges an entry stands for.
 func TestTook(t *testing.T) {
-	for _, mode := range modes {
+	for _, mode := range allModes {
 		for _, exchanges := range []uint64{6, 1500} {
 			virtual(t, fmt.Sprint(mode, exchanges), func(t *testing.T) {
 				r := newRig(t, 3).start()

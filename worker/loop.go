@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 	"evbench/transport"
 )
 
@@ -70,7 +70,7 @@ func newLoop(c wire.Configure, conns Connections, d *mailbox, r *reporter, conn 
 
 // inFlight is how many events may be under construction at once without synchronisation.
 func inFlight(c wire.Configure) int {
-	if c.Mode == results.Sync {
+	if c.Mode == modes.Sync {
 		return c.AsyncCredits
 	}
 	return c.Credits
@@ -241,7 +241,7 @@ func (l *loop) totals() wire.Totals {
 	l.fragments.damage(&t)
 	t.Sources = l.fragments.sources.report()
 	t.Trace = l.trace.spans(l.tally.began)
-	if l.c.Mode == results.Unsync {
+	if l.c.Mode == modes.Unsync {
 		t.Exchanges = 0
 	}
 	return t
@@ -259,7 +259,7 @@ type modeSwitch struct {
 
 func newModeSwitch(l *loop) (*modeSwitch, error) {
 	g := &modeSwitch{loop: l, unsync: newUnsynchronised(l)}
-	if g.under = g.unsync; l.c.Mode == results.Unsync {
+	if g.under = g.unsync; l.c.Mode == modes.Unsync {
 		return g, nil
 	}
 	var err error
@@ -273,7 +273,7 @@ func newModeSwitch(l *loop) (*modeSwitch, error) {
 func (g *modeSwitch) run(ctx context.Context) error {
 	for !g.finish {
 		g.under = g.unsync
-		if g.plans.at(g.done).mode == results.Sync {
+		if g.plans.at(g.done).mode == modes.Sync {
 			g.under = g.sync
 		}
 		if err := g.under.run(ctx); err != nil {

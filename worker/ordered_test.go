@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -21,7 +21,7 @@ import (
 
 // ordered is a case of n servers, three exchanges to a window.
 func ordered(n int) controller.Case {
-	c := newCase(n, results.InOrder)
+	c := newCase(n, modes.Ordered)
 	c.Credits, c.Exchanges = 3, 20
 	return c
 }
@@ -197,7 +197,7 @@ func TestOrderedReplan(t *testing.T) {
 				go func() {
 					for epoch := range uint32(4) {
 						time.Sleep(time.Duration(1+seed) * 97 * time.Millisecond)
-						p := controller.PlanChange{Epoch: 1 + epoch, Mode: results.InOrder, Windows: &worker.Drawn{
+						p := controller.PlanChange{Epoch: 1 + epoch, Mode: modes.Ordered, Windows: &worker.Drawn{
 							Servers: n, PerLeaf: 2, Spines: 2 + int(epoch), Seed: uint64(epoch)}}
 						if _, err := r.ctl.Update(t.Context(), p, nil); err != nil {
 							ended <- err

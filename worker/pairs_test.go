@@ -8,29 +8,29 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 )
 
 // pairsCase is a case in which fragments differ in size and every pair counts.
-func pairsCase(n int, mode string) controller.Case {
+func pairsCase(n int, mode modes.Mode) controller.Case {
 	c := newCase(n, mode)
 	c.Sizes.Spread, c.Pairs = 0.5, true
 	return c
 }
 
 // checkPairs checks that what came by source makes what came, and that time was taken in the modes that can tell.
-func checkPairs(t *testing.T, o controller.Outcome, mode string) {
+func checkPairs(t *testing.T, o controller.Outcome, mode modes.Mode) {
 	t.Helper()
 	for _, s := range o.Servers {
 		expect.MustTrue(t, len(s.Sources) == len(o.Servers), "server %d counts %d sources", s.Server, len(s.Sources))
 		var sum uint64
 		for src, f := range s.Sources {
 			sum += f.Bytes
-			expect.True(t, (f.Bytes > 0 && mode != results.FreeRunning) == (f.Took > 0) && f.Took <= s.LastReceive,
+			expect.True(t, (f.Bytes > 0 && mode != modes.FreeRunning) == (f.Took > 0) && f.Took <= s.LastReceive,
 				"rank %d from %d: %+v of %v", s.Rank, src, f, s.LastReceive)
 		}
 		expect.True(t, sum == s.ReceivedBytes && s.Sources[s.Rank] == (wire.Source{}),
@@ -40,7 +40,7 @@ func checkPairs(t *testing.T, o controller.Outcome, mode string) {
 
 // In every mode the sources of each server make what it received.
 func TestPairs(t *testing.T) {
-	for _, mode := range modes {
+	for _, mode := range allModes {
 		for _, n := range []int{2, 5, 8} {
 			virtual(t, fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
 				r := newRig(t, n).start()
@@ -66,7 +66,7 @@ func TestPairs(t *testing.T) {
 
 // An interrupted case has what came until then.
 func TestPairsInterrupted(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4).start()
 		c := pairsCase(4, mode)
 		c.Exchanges, c.Duration = 0, time.Hour
@@ -110,7 +110,7 @@ func TestSlowPair(t *testing.T) {
 			r := newRig(t, n)
 			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return laggard{ep, 4, late, own} })
 			r.start()
-			o := expect.Value(r.ctl.RunCase(t.Context(), pairsCase(n, results.Sync)))(t)
+			o := expect.Value(r.ctl.RunCase(t.Context(), pairsCase(n, modes.Sync)))(t)
 			for _, s := range o.Servers {
 				for src, f := range s.Sources {
 					want := 6 * linkTime

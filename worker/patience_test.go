@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/results"
 )
@@ -15,7 +16,7 @@ import (
 // Who writes samples may stand still for longer than any time-out: the case goes on, and all
 // samples are there in the end.
 func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4).start()
 		c := newCase(4, mode)
 		c.Exchanges, c.Duration, c.Timeout = 0, 3*time.Second, time.Second
@@ -37,7 +38,7 @@ func TestSamplesAreWrittenBesideTheCase(t *testing.T) {
 func TestOpeningTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
-		c := newCase(4, results.Sync)
+		c := newCase(4, modes.Sync)
 		c.Timeout = 10 * time.Second
 		r.opening = func(moved func()) {
 			for range 20 {
@@ -53,7 +54,7 @@ func TestOpeningTakesItsTime(t *testing.T) {
 // A server is cut off for longer than the time-out. Where that is allowed the case goes on once
 // it is back, and nothing is lost; where it is not back by then, the time-out begins.
 func TestPatience(t *testing.T) {
-	for _, mode := range modes {
+	for _, mode := range allModes {
 		for _, back := range []bool{true, false} {
 			t.Run(fmt.Sprint(mode, " back ", back), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { bearing(t, mode, back) })
@@ -62,7 +63,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-func bearing(t *testing.T, mode string, back bool) {
+func bearing(t *testing.T, mode modes.Mode, back bool) {
 	const n, cut = 4, 5 * time.Second
 	r := newRig(t, n)
 	var dead atomic.Bool

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 )
@@ -21,8 +21,8 @@ import (
 // A plan that changes in mid-run holds for every server from the same exchange
 // on: path, order and epoch; no event is lost over it.
 func TestPlanUpdate(t *testing.T) {
-	for _, mode := range []string{results.Sync, results.FreeRunning} {
-		virtual(t, mode, func(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.Sync, modes.FreeRunning} {
+		virtual(t, string(mode), func(t *testing.T) {
 			const n, later = 4, 9 // the new plan's spine
 			var mu sync.Mutex
 			var opened []int                                     // number of operations of each call
@@ -90,7 +90,7 @@ func TestPlanUpdateRefused(t *testing.T) {
 		r := newRig(t, 3).start()
 		_, err := r.ctl.Update(t.Context(), controller.PlanChange{Epoch: 1}, nil)
 		expect.Error(t, err, "no case is under way")
-		c := lasting(3, results.Sync, time.Hour)
+		c := lasting(3, modes.Sync, time.Hour)
 		bad := rows(3)
 		bad[1][0].From = 1
 		c.OnMeasure = func() {
@@ -158,7 +158,7 @@ func TestOutstandingRequests(t *testing.T) {
 			r := newRig(t, n)
 			r.only(2, func(ep transport.Endpoint) transport.Endpoint { return counting{ep, &seen} })
 			r.start()
-			c := newCase(n, results.Unsync)
+			c := newCase(n, modes.Unsync)
 			c.Sources, c.Credits = tt.sources, tt.credits
 			o, err := r.ctl.RunCase(t.Context(), c)
 			expect.MustTrue(t, err == nil && o.Built == o.Assigned && len(seen.most) == 8,
@@ -179,7 +179,7 @@ func TestPathsOfRequests(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const n = 4
 			r := newRig(t, n)
-			c := newCase(n, results.Unsync)
+			c := newCase(n, modes.Unsync)
 			want := func(src, dst int) int { return (dst - src + n - 1) % n % 3 }
 			if !pinned {
 				c.Rows = nil

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -116,7 +117,7 @@ func TestSurveyWithoutProbe(t *testing.T) {
 		r := newRig(t, 3).start()
 		s, err := r.ctl.Survey(t.Context(), time.Hour, nobody)
 		expect.True(t, err == nil && len(s) == 3 && s[0][1] == nil, "got %+v, %v", s, err)
-		out, err := r.ctl.RunCase(t.Context(), newCase(3, results.Sync))
+		out, err := r.ctl.RunCase(t.Context(), newCase(3, modes.Sync))
 		expect.True(t, err == nil && out.Complete, "the case after it: %+v, %v", out, err)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
@@ -164,21 +165,21 @@ func rows(n int) [][]wire.Step {
 }
 
 // lasting is a case of a duration.
-func lasting(n int, mode string, d time.Duration) controller.Case {
+func lasting(n int, mode modes.Mode, d time.Duration) controller.Case {
 	c := newCase(n, mode)
 	c.Exchanges, c.Duration = 0, d
 	return c
 }
 
-func newCase(n int, mode string) controller.Case {
+func newCase(n int, mode modes.Mode) controller.Case {
 	c := controller.Case{Rows: rows(n), Exchanges: 6, Case: wire.Case{
-		Name: mode, Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
+		Name: string(mode), Mode: mode, Fragment: 1000, Seed: 1, Warmup: 2, Credits: 2,
 		Timeout: 4 * time.Second, Interval: 25 * time.Millisecond, Check: builder.CheckPayload,
 	}}
 	switch mode {
-	case results.Sync:
+	case modes.Sync:
 		c.Barrier = barrier.Tournament
-	case results.InOrder:
+	case modes.Ordered:
 		c.Rows, c.Windows = nil, drawn(n)
 	}
 	return c
@@ -201,11 +202,11 @@ func virtual(t *testing.T, name string, test func(t *testing.T)) {
 }
 
 // inModes runs a test in virtual time for each mode.
-func inModes(t *testing.T, test func(t *testing.T, mode string)) {
+func inModes(t *testing.T, test func(t *testing.T, mode modes.Mode)) {
 	t.Helper()
-	for _, mode := range modes {
-		virtual(t, mode, func(t *testing.T) { test(t, mode) })
+	for _, mode := range allModes {
+		virtual(t, string(mode), func(t *testing.T) { test(t, mode) })
 	}
 }
 
-var modes = []string{results.Sync, results.Unsync, results.FreeRunning, results.InOrder}
+var allModes = []modes.Mode{modes.Sync, modes.Unsync, modes.FreeRunning, modes.Ordered}

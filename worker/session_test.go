@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/worker"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestControllerDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 3).start()
-		c := lasting(3, results.Sync, time.Hour)
+		c := lasting(3, modes.Sync, time.Hour)
 		c.OnMeasure = func() { time.AfterFunc(time.Second, func() { _ = r.ctl.Close() }) }
 		expect.True(t, expect.Err(r.ctl.RunCase(t.Context(), c)) != nil, "the case went on without a controller")
 		r.wg.Wait()

@@ -10,6 +10,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -17,7 +18,7 @@ import (
 
 // Every mode builds exactly the events that it should, on few servers and many.
 func TestModes(t *testing.T) {
-	for _, mode := range modes {
+	for _, mode := range allModes {
 		for _, n := range []int{2, 5, 8} {
 			virtual(t, fmt.Sprintf("%s/%d", mode, n), func(t *testing.T) {
 				r := newRig(t, n).start()
@@ -34,13 +35,13 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func checkOutcome(t *testing.T, o controller.Outcome, n int, mode string) {
+func checkOutcome(t *testing.T, o controller.Outcome, n int, mode modes.Mode) {
 	t.Helper()
 	all := uint64(8 * n) // six exchanges or events of each server count, two warm up
 	expect.True(t, o.Complete && o.Assigned == all && o.Built == all && o.Lost+o.Duplicate+o.Unknown+o.Unfinished == 0,
 		"outcome %+v; want %d assigned and built", o, all)
 	expect.True(t, o.LateFragments+o.DuplicateFragments+o.CorruptFragments+o.StrayFragments == 0, "damaged fragments: %+v", o)
-	want := map[bool]uint64{true: 0, false: 6}[mode == results.Unsync]
+	want := map[bool]uint64{true: 0, false: 6}[mode == modes.Unsync]
 	expect.True(t, o.Exchanges == want, "%d exchanges, want %d", o.Exchanges, want)
 	for _, s := range o.Servers {
 		peers := uint64(n - 1)
@@ -82,19 +83,19 @@ func TestSession(t *testing.T) {
 		r := newRig(t, n).start()
 		for _, tt := range []struct {
 			name   string
-			mode   string
+			mode   modes.Mode
 			change func(*controller.Case)
 		}{
-			{"central barrier", results.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
-			{"dissemination barrier", results.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
-			{"discard", results.Sync, func(c *controller.Case) { c.Deliver = builder.DeliverDiscard }},
-			{"unequal", results.FreeRunning, func(c *controller.Case) { c.Sizes.Spread = 0.5 }},
-			{"unequal and asked for", results.Unsync, func(c *controller.Case) { c.Sizes.Spread = 0.9; c.Credits = 3 }},
-			{"discard what is asked for", results.Unsync, func(c *controller.Case) {
+			{"central barrier", modes.Sync, func(c *controller.Case) { c.Barrier = barrier.Central }},
+			{"dissemination barrier", modes.Sync, func(c *controller.Case) { c.Barrier = barrier.Dissemination }},
+			{"discard", modes.Sync, func(c *controller.Case) { c.Deliver = builder.DeliverDiscard }},
+			{"unequal", modes.FreeRunning, func(c *controller.Case) { c.Sizes.Spread = 0.5 }},
+			{"unequal and asked for", modes.Unsync, func(c *controller.Case) { c.Sizes.Spread = 0.9; c.Credits = 3 }},
+			{"discard what is asked for", modes.Unsync, func(c *controller.Case) {
 				c.Deliver, c.Check = builder.DeliverDiscard, builder.CheckHeader
 			}},
-			{"no warm-up", results.FreeRunning, func(c *controller.Case) { c.Warmup = 0 }},
-			{"no warm-up, no schedule", results.Unsync, func(c *controller.Case) { c.Warmup, c.Rows = 0, nil }},
+			{"no warm-up", modes.FreeRunning, func(c *controller.Case) { c.Warmup = 0 }},
+			{"no warm-up, no schedule", modes.Unsync, func(c *controller.Case) { c.Warmup, c.Rows = 0, nil }},
 		} {
 			c := newCase(n, tt.mode)
 			c.Name = tt.name
@@ -123,11 +124,11 @@ func TestSizesDiffer(t *testing.T) {
 		const n = 4
 		r := newRig(t, n).start()
 		for _, d := range differing {
-			for _, mode := range modes {
+			for _, mode := range allModes {
 				for _, deliver := range []string{builder.DeliverBuffer, builder.DeliverDiscard} {
 					c := newCase(n, mode)
 					c.Name, c.Sizes, c.Deliver, c.Pairs = fmt.Sprintf("%+v %s %s", d, mode, deliver), d, deliver, true
-					if deliver == builder.DeliverDiscard && mode != results.Sync {
+					if deliver == builder.DeliverDiscard && mode != modes.Sync {
 						c.Check = builder.CheckHeader
 					}
 					o, err := r.ctl.RunCase(t.Context(), c)
@@ -136,7 +137,7 @@ func TestSizesDiffer(t *testing.T) {
 						t.Errorf("%s: %v; %+v", c.Name, err, o)
 						continue
 					}
-					if mode != results.Unsync {
+					if mode != modes.Unsync {
 						checkBytes(t, c, o)
 					}
 				}
@@ -164,7 +165,7 @@ func checkBytes(t *testing.T, c controller.Case, o controller.Outcome) {
 
 // By duration, all servers run the same number of whole exchanges, and the last ends soon after the time is over.
 func TestDuration(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		const n = 4
 		r := newRig(t, n).start()
 		c := lasting(n, mode, time.Second)
@@ -172,7 +173,7 @@ func TestDuration(t *testing.T) {
 		expect.True(t, o.Built == o.Assigned && o.Span >= 900*time.Millisecond && o.Span <= 1100*time.Millisecond,
 			"built %d of %d in %v, want 1s", o.Built, o.Assigned, o.Span)
 		for _, s := range o.Servers {
-			expect.False(t, mode != results.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1),
+			expect.False(t, mode != modes.Unsync && (s.Events != o.Exchanges || s.Totals.Exchanges != o.Exchanges || len(s.Done) != 1),
 				"server %d: %d events of %d exchanges, done %v", s.Server, s.Events, o.Exchanges, s.Done)
 		}
 	})
@@ -190,18 +191,18 @@ func TestRefusedConfiguration(t *testing.T) {
 			{`no barrier "b"`, func(c *controller.Case) { c.Barrier = "b" }},
 			{"rank 1 is left out", func(c *controller.Case) { c.Rows[0][0].To = -1 }},
 		} {
-			c := newCase(3, results.Sync)
+			c := newCase(3, modes.Sync)
 			tt.change(&c)
 			_, err := r.ctl.RunCase(t.Context(), c)
 			expect.Error(t, err, tt.want)
 		}
-		expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), newCase(3, results.Sync))), "after the refusals")
+		expect.OK(t, expect.Err(r.ctl.RunCase(t.Context(), newCase(3, modes.Sync))), "after the refusals")
 	})
 }
 
 // Ctrl-C ends a case within two seconds and keeps what was measured.
 func TestInterrupt(t *testing.T) {
-	inModes(t, func(t *testing.T, mode string) {
+	inModes(t, func(t *testing.T, mode modes.Mode) {
 		r := newRig(t, 4).start()
 		c := lasting(4, mode, time.Hour)
 		samples := collect(&c)
@@ -212,7 +213,7 @@ func TestInterrupt(t *testing.T) {
 		if err == nil || err.Error() != "interrupted" || time.Since(began) > 3*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
-		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != results.Unsync,
+		expect.False(t, o.Complete || o.Events == 0 || len(*samples) == 0 || o.Lost != 0 || o.Built+o.Unfinished != o.Assigned && mode != modes.Unsync,
 			"outcome %+v", o)
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/transporttest"
 	"evbench/worker"
@@ -59,7 +59,7 @@ func BenchmarkUpdate(b *testing.B) {
 		})
 	}
 	expect.Must(b, ctl.Join(b.Context(), n))
-	c := newCase(n, results.Sync)
+	c := newCase(n, modes.Sync)
 	c.Exchanges, c.Duration, c.Timeout, c.Interval, c.Check = 0, time.Hour, time.Minute, time.Hour, builder.CheckHeader
 	c.Warmup, c.Fragment = 0, 8
 	ctx, cancel := context.WithCancel(b.Context())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/results"
 	"evbench/transport"
@@ -69,7 +70,7 @@ func (s *synchronised) wait(ctx context.Context) (bool, error) {
 		if err := s.take(ctx); err != nil {
 			return false, err
 		}
-		over := s.plans.at(s.done).mode != results.Sync
+		over := s.plans.at(s.done).mode != modes.Sync
 		if !over && s.mailbox.begin(s.done) {
 			s.meter.busy.Store(true)
 			return true, nil

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/fabric/open"
 	"evbench/failover"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
@@ -45,9 +45,9 @@ func TestOverTCP(t *testing.T) {
 		})
 	}
 	expect.Must(t, ctl.Join(t.Context(), n))
-	for _, mode := range modes {
+	for _, mode := range allModes {
 		c := newCase(n, mode)
-		if mode == results.InOrder {
+		if mode == modes.Ordered {
 			c.Standby = everyPath(n, 0)
 		}
 		c.Fragment, c.Sizes.Spread, c.Exchanges, c.Interval, c.Timeout = 20000, 0.3, 50, 20*time.Millisecond, time.Minute
@@ -56,8 +56,8 @@ func TestOverTCP(t *testing.T) {
 			"%s: %v; %+v", mode, err, o)
 	}
 	for i, d := range differing {
-		c := newCase(n, modes[i%len(modes)])
-		if c.Mode == results.InOrder {
+		c := newCase(n, allModes[i%len(allModes)])
+		if c.Mode == modes.Ordered {
 			c.Standby = everyPath(n, 0)
 		}
 		c.Fragment, c.Sizes, c.Exchanges, c.Timeout = 20000, d, 20, time.Minute
@@ -66,7 +66,7 @@ func TestOverTCP(t *testing.T) {
 			"%+v: %v; %+v", d, err, o)
 	}
 	changePlan(t, ctl, n)
-	c := newCase(n, results.Sync)
+	c := newCase(n, modes.Sync)
 	c.Exchanges, c.Duration, c.Timeout = 0, time.Hour, time.Minute
 	c.OnMeasure = func() { time.AfterFunc(50*time.Millisecond, kill) }
 	_, err := ctl.RunCase(t.Context(), c)
@@ -94,7 +94,7 @@ func everyPath(n, spine int) (out [][]wire.Path) {
 // synchronisation, and come back.
 func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 	t.Helper()
-	c := newCase(n, results.Sync)
+	c := newCase(n, modes.Sync)
 	c.Exchanges, c.AsyncCredits = 3000, 2 // on a loaded machine exchanges take longer, as changes do
 	c.Timeout = time.Minute
 	c.Standby = everyPath(n, transport.Single)
@@ -104,7 +104,7 @@ func changePlan(t *testing.T, ctl *controller.Controller, n int) {
 		time.AfterFunc(10*time.Millisecond, func() {
 			var errs []error
 			for epoch, p := range []controller.PlanChange{
-				{Rows: backwards(rows(n), 9)}, {Mode: results.Unsync}, {Mode: results.Unsync, Rows: rows(n)}, {Mode: results.Sync, Rows: rows(n)},
+				{Rows: backwards(rows(n), 9)}, {Mode: modes.Unsync}, {Mode: modes.Unsync, Rows: rows(n)}, {Mode: modes.Sync, Rows: rows(n)},
 			} {
 				p.Epoch = uint32(epoch) + 1
 				var err error

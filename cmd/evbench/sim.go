@@ -14,6 +14,7 @@ import (
 	"evbench/bench"
 	"evbench/bench/live"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/fabric/host"
 	"evbench/fabric/open"
 	"evbench/failover"
@@ -232,7 +233,7 @@ func settingOf(s *scenario.Scenario, planned []bench.Planned) (*policy.Setting, 
 		return nil, fmt.Errorf("topology: %w", err)
 	}
 	timing := simulate.Timing(s, barrier.Tournament)
-	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == scenario.Sync }); i >= 0 {
+	if i := slices.IndexFunc(planned, func(p bench.Planned) bool { return p.Mode == modes.Sync }); i >= 0 {
 		timing = simulate.Timing(s, planned[i].Barrier)
 	}
 	return &policy.Setting{

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"evbench/builder/modes"
 	"evbench/internal/proc"
 	"evbench/results"
 )
@@ -281,7 +282,7 @@ func disorder(cases []results.Case, compared []string) string {
 // judged reports whether the ratio can be compared with its prediction. For cases without phases
 // the prediction is only an upper bound.
 func judged(c results.Case) bool {
-	return c.Mode == results.Sync && !c.Control && c.PredictedRatio > 0 && c.RatioToControl > 0
+	return c.Mode == modes.Sync && !c.Control && c.PredictedRatio > 0 && c.RatioToControl > 0
 }
 
 func off(c results.Case) float64 { return 100 * math.Abs(c.RatioToControl-c.PredictedRatio) }

@@ -102,7 +102,7 @@ func newRow(c Condition, name string, runs []Run) Row {
 			row.Slices += x.Rounds + x.Rejected
 			row.Rejected += x.Rejected
 			if name != "" {
-				row.Mode, row.Predicted, ratios = x.ShortMode(), x.PredictedRatio, append(ratios, x.RatioToControl)
+				row.Mode, row.Predicted, ratios = x.Mode.Short(), x.PredictedRatio, append(ratios, x.RatioToControl)
 			}
 		}
 	}

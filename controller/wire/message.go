@@ -12,6 +12,7 @@ import (
 
 	"evbench/barrier"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/results"
 )
 
@@ -58,7 +59,7 @@ type Case struct {
 	Name    string
 	Repeat  int
 	Epoch   uint32 // of the plan
-	Mode    string // one of those of results
+	Mode    modes.Mode
 	Barrier string // of a synchronised case
 	Peers   []Peer
 	// Readers are the ranks that send fragments, Builders those that build events; nil: all.
@@ -164,7 +165,7 @@ type PlanUpdate struct {
 	Run   uint32
 	Epoch uint32
 	From  uint64
-	Mode  string // results.Sync or results.Unsync; "": as before
+	Mode  modes.Mode // Sync or Unsync; "": as before
 	Row   Steps
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/internal/expect"
 	"evbench/results"
@@ -35,7 +36,7 @@ var all = []wire.Message{
 		Run: 3, Rank: 1, Standby: []wire.Path{{Peer: 0, Spine: -1}},
 		Row: []wire.Step{{To: 0, ToSpine: 3, From: wire.Idle, FromSpine: -1}},
 		Case: wire.Case{
-			Name: "shift", Repeat: 1, Epoch: 2, Mode: results.Sync, Barrier: "tournament",
+			Name: "shift", Repeat: 1, Epoch: 2, Mode: modes.Sync, Barrier: "tournament",
 			Peers:    []wire.Peer{{Server: 4, Addrs: []string{"a:1", "b:2"}}, {Server: 9, Addrs: []string{"c:3"}}},
 			Fragment: 625000, Sizes: builder.Distribution{Spread: 0.25, By: builder.BySource}, Seed: 1<<64 - 1, Sources: 2, Credits: 4, AsyncCredits: 3, Warmup: 1,
 			Deliver: builder.DeliverBuffer, Check: builder.CheckPayload, Timeout: time.Second, Interval: time.Minute, Pairs: true,
@@ -44,7 +45,7 @@ var all = []wire.Message{
 	wire.Ready{Run: 3},
 	wire.Grant{Run: 3, Until: 12},
 	wire.Measure{Run: 3, First: 1 << 40},
-	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Mode: results.Unsync, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
+	wire.PlanUpdate{Run: 3, Epoch: 4, From: 20, Mode: modes.Unsync, Row: []wire.Step{{To: 1, ToSpine: 2, From: 3, FromSpine: 4}}},
 	wire.Updated{Run: 3, Epoch: 4},
 	wire.Assign{Run: 3, Events: []uint64{1, 1 << 63}},
 	wire.Completed{Run: 3, Built: []uint64{5, 6}, Lost: []uint64{7}},

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"evbench/barrier"
+	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/results"
 	"evbench/scenario"
 	"evbench/transport"
 	"evbench/transport/mpi"
@@ -85,8 +85,8 @@ func listenRDMA(p Process) (port, error) {
 		return port{}, errors.Join(err, l.Close())
 	}
 	open := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
-		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == results.InOrder, Moved: moved}
-		if c.Mode == results.Sync {
+		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == modes.Ordered, Moved: moved}
+		if c.Mode == modes.Sync {
 			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
 				return worker.Connections{}, err
 			}
@@ -160,7 +160,7 @@ type Sockets struct {
 func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
 		g := tcp.Group{
-			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != results.Sync, Message: c.Fragment, Moved: moved,
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
 		}
 		if c.IO == scenario.IOAuto {
 			g.IO = ""
@@ -177,14 +177,14 @@ func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
 					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
 			}
 		}
-		if c.Mode == results.Sync {
+		if c.Mode == modes.Sync {
 			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
 			if err != nil {
 				return worker.Connections{}, err
 			}
 			g.Partners = partners
 		} else {
-			g.SockBuf, g.Departed = how.Buffer, c.Mode == results.InOrder
+			g.SockBuf, g.Departed = how.Buffer, c.Mode == modes.Ordered
 		}
 		ep, err := l.Connect(ctx, g)
 		if err != nil {

@@ -67,6 +67,7 @@ var layers = []layer{
 	{"plan/verify", "topology", true},
 	{"plan", "internal/answer internal/show plan/verify topology scheduler scheduler/schedules routing", true},
 
+	{"builder/modes", "", true},
 	{"builder", "internal/heap", true},
 	{"barrier", "", true},
 	{"transport", "", true},
@@ -75,19 +76,19 @@ var layers = []layer{
 	{"transport/mpi", "transport", false},
 	{"transport/rdma", "transport transport/tcp", false},
 
-	{"results", "builder internal/answer internal/kept internal/show", true},
-	{"results/trace", "internal/show plan results topology", true},
+	{"results", "builder builder/modes internal/answer internal/kept internal/show", true},
+	{"results/trace", "builder/modes internal/show plan results topology", true},
 	{"results/store", "internal/atomicfile plan plan/verify results", false},
 	{"results/hdf5", "builder results results/store", false},
-	{"results/compare", "results internal/answer internal/show internal/unit", true},
+	{"results/compare", "builder/modes results internal/answer internal/show internal/unit", true},
 
 	{"failover", "topology", true},
-	{"controller/wire", "barrier builder internal/port internal/unit results", false},
-	{"worker", "scheduler builder barrier transport controller/wire results", false},
-	{"controller", "builder controller/wire failover internal/port results", false},
+	{"controller/wire", "barrier builder builder/modes internal/port internal/unit results", false},
+	{"worker", "scheduler builder builder/modes barrier transport controller/wire results", false},
+	{"controller", "builder builder/modes controller/wire failover internal/port results", false},
 	{"failover/loop", "failover plan topology", false},
 
-	{"scenario", "barrier builder failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc results routing scheduler/schedules topology transport", false},
+	{"scenario", "barrier builder builder/modes failover internal/atomicfile internal/rules internal/show internal/unit internal/yamldoc routing scheduler/schedules topology transport", false},
 
 	{"fabric", "controller/wire failover/loop plan results topology", false},
 	{"fabric/lab", "internal/answer internal/proc topology internal/unit", false},
@@ -96,7 +97,7 @@ var layers = []layer{
 	{"fabric/preflight", "controller/wire fabric internal/port internal/show results topology", false},
 
 	{"sim/credit", "internal/parallel routing/lft topology/network", true},
-	{"sim", "barrier builder internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
+	{"sim", "barrier builder builder/modes internal/heap internal/parallel internal/sweep internal/unit plan results routing scheduler scheduler/sizes sim/credit topology", true},
 
 	{"companion", "failover internal/atomicfile internal/trust plan routing topology", false},
 	{"companion/linux", "companion fabric/lab failover internal/atomicfile internal/parallel internal/proc plan routing topology", false},
@@ -104,24 +105,24 @@ var layers = []layer{
 	{"companion/inject", "companion/opensm internal/atomicfile internal/kept internal/proc internal/trust topology topology/netfile topology/network", false},
 	{"companion/wrapped", "companion companion/linux companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show plan results routing routing/lft scheduler scheduler/schedules topology topology/netfile topology/network transport/mpi site/engines", false},
 
-	{"fabric/open", "barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
+	{"fabric/open", "builder/modes barrier companion companion/inject companion/linux companion/opensm controller/wire fabric fabric/emulate fabric/host fabric/lab fabric/preflight failover failover/loop internal/atomicfile internal/hostlist internal/proc internal/trust plan results results/hdf5 routing scenario topology topology/netfile topology/network transport transport/mpi transport/rdma transport/tcp worker", false},
 
-	{"report", "internal/show internal/unit results", false},
+	{"report", "builder/modes internal/show internal/unit results", false},
 	// Figures of links and pairs need the phases and paths of plans.
 	{"report/figure", "internal/show plan results scheduler topology", true},
 	{"report/html", "internal/parallel internal/show report report/figure results results/compare topology", true},
 
 	{"study/jobs", "companion companion/opensm internal/atomicfile internal/hostlist internal/proc internal/show report/figure routing/lft routing/opensm topology/netfile topology/network", false},
 	{"study/failures", "internal/answer internal/atomicfile internal/osmlog internal/show topology topology/network", false},
-	{"study/survey", "builder internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/schedules scheduler/sizes sim topology", true},
-	{"study/policy", "failover internal/heap internal/parallel internal/show plan results routing scheduler scheduler/schedules sim study/failures topology", true},
+	{"study/survey", "builder builder/modes internal/answer internal/coloring internal/show internal/sweep internal/unit plan report/figure results routing scheduler scheduler/schedules scheduler/sizes sim topology", true},
+	{"study/policy", "builder/modes failover internal/heap internal/parallel internal/show plan results routing scheduler scheduler/schedules sim study/failures topology", true},
 	{"study/judge/foreign", "internal/unit results", true},
 	{"scenarios", "", true},
-	{"study/papers", "failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler scheduler/schedules sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
+	{"study/papers", "builder/modes failover internal/parallel internal/show plan report/figure results routing routing/lft routing/opensm scenarios scheduler scheduler/schedules sim sim/credit study/failures study/jobs study/policy study/survey topology topology/network site/engines", true},
 
-	{"bench", "barrier builder controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler/schedules topology transport", false},
-	{"model/ordered", "bench builder controller controller/wire internal/answer internal/show plan plan/verify results scenario scheduler scheduler/schedules scheduler/sizes sim topology", false},
-	{"model/simulate", "barrier bench builder failover internal/parallel internal/unit model/ordered plan results routing scenario sim topology", false},
+	{"bench", "barrier builder builder/modes controller controller/wire fabric failover failover/loop internal/answer internal/atomicfile internal/parallel internal/proc internal/unit plan plan/verify results routing scenario scheduler/schedules topology transport", false},
+	{"model/ordered", "bench builder builder/modes controller controller/wire internal/answer internal/show plan plan/verify scenario scheduler scheduler/schedules scheduler/sizes sim topology", false},
+	{"model/simulate", "barrier bench builder builder/modes failover internal/parallel internal/unit model/ordered plan results routing scenario sim topology", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
 	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},

@@ -5,8 +5,8 @@ import (
 
 	"evbench/bench"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -64,7 +64,7 @@ func (orderer) Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (
 func efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
 	of := s.FragmentSizes(c)
 	j := sim.Job{
-		Name: c.Name, Mode: results.InOrder, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+		Name: c.Name, Mode: modes.Ordered, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
 		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed, Windows: Windows(s, c, window),
 	}
 	n := p.Tree.Servers()

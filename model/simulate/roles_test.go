@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/model/simulate"
-	"evbench/results"
 	"evbench/sim"
 )
 
@@ -39,7 +39,7 @@ cases:
 		o := expect.Value(of(t.Context(), &c.Job, nil))(t)
 		got, near := c.Efficiency(o), 0.01
 		if c.Model == sim.CreditModel { // packets wait for room, most where no phase keeps them apart
-			near = 0.05 + map[bool]float64{true: 0.25}[c.Mode != results.Sync]
+			near = 0.05 + map[bool]float64{true: 0.25}[c.Mode != modes.Sync]
 		}
 		expect.True(t, math.Abs(planned[i].Prediction.Efficiency-want) < 1e-9 && math.Abs(got-want) <= near*want, "%s, %s: %.4f, predicted %.4f, want %v",
 			c.Name, c.Model, got, planned[i].Prediction.Efficiency, want)

@@ -15,6 +15,7 @@ import (
 	"evbench/barrier"
 	"evbench/bench"
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
@@ -51,9 +52,9 @@ func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum 
 
 func modelOf(s *scenario.Scenario, p bench.Planned) string {
 	switch {
-	case s.Fabric.Lossless.On && (p.Mode == scenario.Unsync || routing.PerPacket(p.Plan.Routing)):
+	case s.Fabric.Lossless.On && (p.Mode == modes.Unsync || routing.PerPacket(p.Plan.Routing)):
 		return sim.CreditModel
-	case p.Mode == scenario.Sync || p.Mode == scenario.Ordered:
+	case p.Mode == modes.Sync || p.Mode == modes.Ordered:
 		return sim.PhaseModel
 	}
 	return sim.FluidModel
@@ -90,7 +91,7 @@ func unfit(model string, p bench.Planned) string {
 	case routing.PerPacket(p.Plan.Routing) && model != sim.CreditModel:
 		return "under routing " + p.Plan.Routing + " each packet takes a path of its own, and only the model " + sim.CreditModel +
 			" knows packets (fabric.lossless, or --model " + sim.CreditModel + ")"
-	case model == sim.PhaseModel && p.Mode != scenario.Sync && p.Mode != scenario.Ordered:
+	case model == sim.PhaseModel && p.Mode != modes.Sync && p.Mode != modes.Ordered:
 		return "only synchronised cases have phases"
 	case f != nil && len(p.Timed) > 0 && (f.Policy == string(failover.None) || f.Policy == string(failover.Unsync)):
 		return "a simulated case does not stand still, nor give up its phases (evbench sim --log reckons what such a policy costs)"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/report/figure"
@@ -75,9 +76,9 @@ func planOf(t testing.TB, tree *topology.Tree, c Case) *plan.Plan {
 // add puts a case into a run.
 func add(run *results.Run, c Case, p *plan.Plan, samples int) {
 	cost := p.Cost(plan.Equal, 1)
-	mode, predicted := "synchronised", cost.Synchronised()
+	mode, predicted := modes.Sync, cost.Synchronised()
 	if p.Schedule == nil {
-		mode, predicted = "unsynchronised", cost.Unsynchronised()
+		mode, predicted = modes.Unsync, cost.Unsynchronised()
 	}
 	measured := predicted * 0.98
 	if c.Interval == 0 {

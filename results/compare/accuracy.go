@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"evbench/builder/modes"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -33,14 +34,14 @@ func (t *Accuracy) Valid() bool {
 
 // A Predicted is one case with its prediction and its measurement.
 type Predicted struct {
-	Results   string `json:"results"`
-	Case      string `json:"case"`
-	Repeat    int    `json:"repeat"`
-	Mode      string `json:"mode"`
-	Model     string `json:"model"`
-	Why       string `json:"not_simulated,omitempty"` // for the model loads
-	Predicted speed  `json:"predicted"`
-	Measured  speed  `json:"measured"`
+	Results   string     `json:"results"`
+	Case      string     `json:"case"`
+	Repeat    int        `json:"repeat"`
+	Mode      modes.Mode `json:"mode"`
+	Model     string     `json:"model"`
+	Why       string     `json:"not_simulated,omitempty"` // for the model loads
+	Predicted speed      `json:"predicted"`
+	Measured  speed      `json:"measured"`
 	// Error is predicted/measured - 1, of events per second.
 	Error   float64  `json:"error"`
 	Valid   bool     `json:"valid"`

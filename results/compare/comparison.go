@@ -243,7 +243,7 @@ func (d *differences) cases(name string, base, next []repeat) {
 	if x, y := eventSize(base), eventSize(next); x.differs(y) {
 		d.add(name, "event size", x.String(), y.String())
 	}
-	d.note(name, "mode", a.Mode, b.Mode)
+	d.note(name, "mode", string(a.Mode), string(b.Mode))
 	d.note(name, "barrier", a.Barrier, b.Barrier)
 	d.note(name, "failures", strings.Join(a.Failures, ", "), strings.Join(b.Failures, ", "))
 	d.note(name, "fail-over", cmp.Or(a.Failover, "not asked for"), cmp.Or(b.Failover, "not asked for"))

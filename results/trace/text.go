@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"evbench/builder/modes"
 	"evbench/internal/show"
 	"evbench/results"
 )
@@ -64,9 +65,9 @@ func (w *Why) sentences(to *bytes.Buffer, c results.Case) {
 	longer := w.Measured - w.Predicted
 	fmt.Fprintf(to, "%s: an exchange took %s, %s were predicted: %s (%+.1f %%).\n", w.Case, ms(w.Measured), ms(w.Predicted), more(longer), 100*longer/w.Predicted)
 	switch {
-	case c.Mode == results.Sync:
+	case c.Mode == modes.Sync:
 		fmt.Fprintf(to, "Of the difference, barriers are %s, transfers %s.\n", more(w.Barriers), more(w.Transfers))
-	case c.Mode == results.InOrder:
+	case c.Mode == modes.Ordered:
 		fmt.Fprintf(to, "A send port waited %s of it for tokens.\n", ms(w.Tokens))
 	}
 	if l := w.StandsOut; l != nil {
@@ -99,8 +100,8 @@ func (w *Why) pairs(to *bytes.Buffer, c results.Case) {
 		return
 	}
 	rows := [][]string{{"pair", "took", "predicted", "more"}}
-	ordered, links := c.Mode == results.InOrder, slices.ContainsFunc(w.Pairs, func(p PairCost) bool { return p.Path != "" })
-	if c.Mode != results.Sync {
+	ordered, links := c.Mode == modes.Ordered, slices.ContainsFunc(w.Pairs, func(p PairCost) bool { return p.Path != "" })
+	if c.Mode != modes.Sync {
 		rows[0][2] = "usual"
 	}
 	if ordered {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
@@ -75,7 +76,7 @@ func TestExplain(t *testing.T) {
 	expect.MustTrue(t, len(all) == 1 && len(all[0].Servers()) == 6, "%d slices", len(all))
 	n := float64(p.Phases())
 	took := n*1.1 + 0.5
-	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}}
+	c := results.Case{Name: "c", Mode: modes.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})}}
 	w := expect.Value(Explain(all, c, 1, p))(t)
 	near := func(what string, got, want float64) {
 		t.Helper()
@@ -112,7 +113,7 @@ func TestExplainLongest(t *testing.T) {
 	})
 	n := float64(p.Phases())
 	took := n*1.3 + 3.8/3
-	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
+	c := results.Case{Name: "c", Mode: modes.Sync, Rates: results.Rates{MeasuredEfficiency: n / took, EventsPerSec: results.NewStat([]float64{1 / took})},
 		LinkEvents: []results.LinkEvent{{Link: "leaf0-spine0", TSec: n*1.3 + 1}, {Link: "leaf0-spine0", Up: true, TSec: n*1.3 + 4}, {Link: "leaf1-spine0", TSec: 1}}}
 	w := expect.Value(Explain(Split(spans), c, 1, p))(t)
 	expect.False(t, w.Longest == nil || w.Longest.Exchange != 1 || math.Abs(w.Longest.Sec-n*1.3-3.8) > 1e-9 || len(w.Longest.Events) != 2 || w.StandsOut != nil,
@@ -134,7 +135,7 @@ func TestExplainRepeats(t *testing.T) {
 	})
 	var first *Why
 	for range 50 {
-		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}}, 1, p)
+		w, err := Explain(Split(spans), results.Case{Name: "c", Mode: modes.Sync, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.1})}}, 1, p)
 		expect.Must(t, err)
 		if first = cmp.Or(first, w); w.StandsOut == nil || !reflect.DeepEqual(w, first) {
 			t.Fatalf("%+v, %+v, before %+v, %+v", w, w.StandsOut, first, first.StandsOut)
@@ -162,7 +163,7 @@ func TestExplainWholeExchanges(t *testing.T) {
 	p := fors(t)
 	spans := ring(p, 3, 0, func(int, int, int, int) float64 { return 1 })
 	n := float64(p.Phases())
-	c := results.Case{Name: "c", Mode: results.Sync, Rates: results.Rates{MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}}
+	c := results.Case{Name: "c", Mode: modes.Sync, Rates: results.Rates{MeasuredEfficiency: 1 / 1.1, EventsPerSec: results.NewStat([]float64{1 / (1.1 * n)})}}
 	w, err := Explain(Split(spans[5:]), c, 1, p)
 	expect.True(t, err == nil && w.Exchanges == 2, "%+v, %v", w, err)
 	expect.True(t, expect.Err(Explain(Split(spans[:5]), c, 1, p)) != nil, "less than an exchange is explained")
@@ -243,7 +244,7 @@ func TestExplainSpines(t *testing.T) {
 			}
 		}
 	}
-	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
+	c := results.Case{Name: "c", Mode: modes.Ordered, Rates: results.Rates{MeasuredEfficiency: 0.5, EventsPerSec: results.NewStat([]float64{0.25})}}
 	w := expect.Value(Explain(Split(spans), c, 0.75, fors(t)))(t)
 	expect.Equal(t, fmt.Sprint(w.Pairs), "[{{1 4} 3 1 leaf0-spine1, leaf2-spine1 0.25} {{5 0} 2 1  0.25}]", "w.Pairs)")
 	l := w.Links[0]
@@ -258,9 +259,9 @@ func TestExplainSpines(t *testing.T) {
 // plan.
 func TestExplainWithoutPhases(t *testing.T) {
 	for _, tt := range []struct {
-		mode string
+		mode modes.Mode
 		what results.SpanKind
-	}{{results.Unsync, results.SpanRequest}, {results.InOrder, results.SpanSend}} {
+	}{{modes.Unsync, results.SpanRequest}, {modes.Ordered, results.SpanSend}} {
 		var spans []results.Span
 		for src := range 4 {
 			spans = append(spans, results.Span{Case: "c", Server: src, What: results.SpanExchange, EndSec: 3, Phase: -1, Peer: -1})
@@ -270,7 +271,7 @@ func TestExplainWithoutPhases(t *testing.T) {
 					d = 4
 				}
 				x := results.Span{Case: "c", Server: dst, Peer: src, What: tt.what, EndSec: d, Phase: -1}
-				if tt.mode == results.InOrder {
+				if tt.mode == modes.Ordered {
 					x.Server, x.Peer = src, dst
 				}
 				if src != dst {
@@ -302,7 +303,7 @@ func TestExplainOrdered(t *testing.T) {
 			add(results.SpanSend, (server+2)%3, 1.5, 2.5)
 		}
 	}
-	c := results.Case{Name: "c", Mode: results.InOrder, Rates: results.Rates{MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}}
+	c := results.Case{Name: "c", Mode: modes.Ordered, Rates: results.Rates{MeasuredEfficiency: 0.8, EventsPerSec: results.NewStat([]float64{0.4})}}
 	w := expect.Value(Explain(Split(spans), c, 1, nil))(t)
 	// Idle from 1 to 1.5 s, and from 1 to 4.5 s.
 	expect.True(t, w.Measured == 5 && w.Predicted == 2 && math.Abs(w.Tokens-2) <= 1e-9,

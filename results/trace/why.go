@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
@@ -169,10 +170,10 @@ func Explain(all []*Slice, c results.Case, efficiency float64, p *plan.Plan) (*W
 	}
 	var err error
 	switch c.Mode {
-	case results.Sync:
+	case modes.Sync:
 		err = a.phases(all)
 		a.during(c)
-	case results.InOrder:
+	case modes.Ordered:
 		a.traced = true
 		a.pairsOf(all, results.SpanSend)
 		a.ordered(all)

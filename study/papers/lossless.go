@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/sim"
 	"evbench/sim/credit"
 	"evbench/site/engines"
@@ -41,7 +41,7 @@ func lossless(packet int, choice credit.Choice) sim.Lossless {
 	}
 }
 
-func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *sim.Job {
+func creditJob(p *plan.Plan, mode modes.Mode, packets int, choice credit.Choice) *sim.Job {
 	j := job(p, mode)
 	j.Credits, j.Duration, j.Seed = 1, time.Nanosecond, 1
 	j.Lossless = lossless((fragmentBytes+packets-1)/packets, choice)
@@ -51,7 +51,7 @@ func creditJob(p *plan.Plan, mode string, packets int, choice credit.Choice) *si
 // phased is synchronised by the model of packets: the phase ends when the last packet has come.
 func phased(choice credit.Choice) rater {
 	return func(ctx context.Context, p *plan.Plan) float64 {
-		j := creditJob(p, results.Sync, packetsPhased, choice)
+		j := creditJob(p, modes.Sync, packetsPhased, choice)
 		j.Timing.Overhead = seconds(overheadSec)
 		return received(must(sim.Packets(ctx, j, nil)))
 	}
@@ -61,7 +61,7 @@ func phased(choice credit.Choice) rater {
 // all others for the fragments of one event in the order of their ranks, and then for the next.
 func unphased(choice credit.Choice) rater {
 	return func(ctx context.Context, p *plan.Plan) float64 {
-		return min(healthyGbit, received(must(sim.Packets(ctx, creditJob(p, results.Unsync, packetsOf, choice), nil))))
+		return min(healthyGbit, received(must(sim.Packets(ctx, creditJob(p, modes.Unsync, packetsOf, choice), nil))))
 	}
 }
 

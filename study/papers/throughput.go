@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/routing/lft"
 	"evbench/scheduler"
@@ -288,7 +288,7 @@ const (
 )
 
 // job is events of one size over a plan, with nothing but bytes on wires.
-func job(p *plan.Plan, mode string) *sim.Job {
+func job(p *plan.Plan, mode modes.Mode) *sim.Job {
 	return &sim.Job{
 		Mode: mode, Plan: p, BitPerSec: linkGbit * 1e9,
 		Size: func(uint64, int) int { return fragmentBytes }, Equal: true,
@@ -298,7 +298,7 @@ func job(p *plan.Plan, mode string) *sim.Job {
 // synchronised is the rate at which a server receives with phases, in Gbit/s, by the phase model: a
 // phase lasts as long as the most messages on one wire, and the overhead.
 func synchronised(ctx context.Context, p *plan.Plan) float64 {
-	j := job(p, results.Sync)
+	j := job(p, modes.Sync)
 	j.Timing.Overhead = seconds(overheadSec)
 	return received(must(sim.Phase(ctx, j, nil)))
 }
@@ -313,7 +313,7 @@ func proportional(_ context.Context, p *plan.Plan) float64 {
 // failures. The model leaves out queues that block each other. Fragments of one size that all begin
 // together use up the busiest wire until they end, so more events at once would give the same rate.
 func unsynchronised(ctx context.Context, p *plan.Plan) float64 {
-	return flowing(ctx, job(p, results.Unsync))
+	return flowing(ctx, job(p, modes.Unsync))
 }
 
 // inFlight is how many events a server builds at a time where it matters: one, and the next. The
@@ -323,7 +323,7 @@ const inFlight = 2
 // staggered is unsynchronised if a sender spends the overhead of a phase on each fragment, one at a
 // time. It counts the events dealt within the time of one healthy exchange.
 func staggered(ctx context.Context, p *plan.Plan) float64 {
-	j := job(p, results.Unsync)
+	j := job(p, modes.Unsync)
 	j.Credits, j.Timing.Overhead = inFlight, seconds(overheadSec)
 	j.Duration = seconds(messageSec * float64(p.Tree.Servers()))
 	return flowing(ctx, j)

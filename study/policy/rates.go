@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/parallel"
 	"evbench/internal/show"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
@@ -153,7 +153,7 @@ func (s *Setting) fors(dead Dead) (*plan.Plan, error) {
 
 func (s *Setting) phases(ctx context.Context, p *plan.Plan) (time.Duration, error) {
 	o, err := sim.Phase(ctx, &sim.Job{
-		Mode: results.Sync, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
+		Mode: modes.Sync, Plan: p, BitPerSec: s.BitPerSec, Size: func(uint64, int) int { return s.Fragment }, Header: s.Header,
 		Equal: true, Seed: s.Seed, Timing: s.Timing,
 	}, nil)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/sweep"
 	"evbench/internal/unit"
 	"evbench/plan"
@@ -23,7 +24,7 @@ import (
 // A Way is a mode of event building, with the choice of paths for packets.
 type Way struct {
 	Name     string // "shift in step, tables"
-	Mode     string // of package results
+	Mode     modes.Mode
 	Schedule string // "" for none
 	Routing  string // "" has the tables: ftree on whole trees, minhop on others
 }
@@ -32,16 +33,16 @@ type Way struct {
 func Ways() []Way {
 	shift, fors := schedules.LinearShift, schedules.FORS
 	return []Way{
-		{"shift in step, tables", results.Sync, shift, ""},
-		{"shift in step, spray", results.Sync, shift, routing.Spray},
-		{"FORS in step", results.Sync, fors, routing.Pinned},
-		{"shift, no barrier, tables", results.FreeRunning, shift, ""},
-		{"shift, no barrier, spray", results.FreeRunning, shift, routing.Spray},
-		{"shift, no barrier, adaptive", results.FreeRunning, shift, routing.Adaptive},
-		{"no plan, tables", results.Unsync, "", ""},
-		{"no plan, ECMP", results.Unsync, "", routing.ECMP},
-		{"no plan, spray", results.Unsync, "", routing.Spray},
-		{"no plan, adaptive", results.Unsync, "", routing.Adaptive},
+		{"shift in step, tables", modes.Sync, shift, ""},
+		{"shift in step, spray", modes.Sync, shift, routing.Spray},
+		{"FORS in step", modes.Sync, fors, routing.Pinned},
+		{"shift, no barrier, tables", modes.FreeRunning, shift, ""},
+		{"shift, no barrier, spray", modes.FreeRunning, shift, routing.Spray},
+		{"shift, no barrier, adaptive", modes.FreeRunning, shift, routing.Adaptive},
+		{"no plan, tables", modes.Unsync, "", ""},
+		{"no plan, ECMP", modes.Unsync, "", routing.ECMP},
+		{"no plan, spray", modes.Unsync, "", routing.Spray},
+		{"no plan, adaptive", modes.Unsync, "", routing.Adaptive},
 	}
 }
 
@@ -163,7 +164,7 @@ func SprayingTable(o SprayingOptions, figures []SprayingFigure) *Table {
 	}}
 	for _, f := range figures {
 		var phases any
-		if f.Way.Mode == results.Sync {
+		if f.Way.Mode == modes.Sync {
 			phases = f.Phases.Median
 		}
 		out.Add(f.Dead, f.Buffer, f.Lanes, f.Way.Name, f.Runs, f.Share.Median, f.Share.Min, f.Share.Max, phases,
@@ -314,7 +315,7 @@ func (g *sprayed) one(ctx context.Context, f *sprayedFigure, p *plan.Plan, seed 
 		Requests: sim.Requests{Credits: 1}, Duration: g.duration(), BitPerSec: g.BitPerSec, Lossless: g.network(f.Buffer, f.Lanes), Seed: seed,
 		Timing: sim.Timing{Round: g.Round, Jitter: g.Jitter},
 	}
-	if w.Mode == results.Sync {
+	if w.Mode == modes.Sync {
 		j.Timing.Barrier = g.Barrier
 	}
 	o, err := sim.Packets(ctx, j, nil)

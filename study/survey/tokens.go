@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"evbench/builder"
+	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/scheduler/sizes"
@@ -116,13 +116,14 @@ func (r *tokenRun) work() (ratios []float64, err error) {
 	}
 	slow := stragglers(tokenTiming, r.fragment)
 	for _, x := range []struct {
-		mode, order string
-		timing      sim.Timing
-		portTokens  bool
+		mode       modes.Mode
+		order      string
+		timing     sim.Timing
+		portTokens bool
 	}{
-		{results.Sync, "", tokenTiming, false}, {results.InOrder, sizes.OrderFORS, tokenTiming, false},
-		{results.InOrder, "", tokenTiming, false}, {results.InOrder, "", tokenTiming, true},
-		{results.Sync, "", slow, false}, {results.InOrder, "", slow, false},
+		{modes.Sync, "", tokenTiming, false}, {modes.Ordered, sizes.OrderFORS, tokenTiming, false},
+		{modes.Ordered, "", tokenTiming, false}, {modes.Ordered, "", tokenTiming, true},
+		{modes.Sync, "", slow, false}, {modes.Ordered, "", slow, false},
 	} {
 		j := r.job(x.mode, x.order, x.timing)
 		model := sim.Phase
@@ -138,13 +139,13 @@ func (r *tokenRun) work() (ratios []float64, err error) {
 	return ratios, nil
 }
 
-func (r *tokenRun) job(mode, order string, timing sim.Timing) *sim.Job {
+func (r *tokenRun) job(mode modes.Mode, order string, timing sim.Timing) *sim.Job {
 	j := &sim.Job{
 		Name: tokenSizes[r.sizes].name, Mode: mode, Plan: r.fors, Size: r.size, Requests: sim.Requests{Credits: 1},
 		Exchanges: tokenExchanges, Windows: sim.Windows{Window: tokenWindow}, BitPerSec: 8 * meanSize / r.fragment.Seconds(),
 		Timing: timing, Seed: r.seed,
 	}
-	if mode == results.InOrder {
+	if mode == modes.Ordered {
 		j.Timing.Barrier = ""
 		overhead := int64((timing.Round + timing.Overhead).Seconds() * j.BitPerSec / 8)
 		j.Order = func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"evbench/builder/modes"
 	"evbench/internal/expect"
-	"evbench/results"
 	"evbench/sim"
 	"evbench/study/survey"
 	"evbench/topology"
@@ -111,7 +111,7 @@ func TestSpraying(t *testing.T) {
 			t.Errorf("%+v: times", f)
 		case f.Runs != max(1, 2*f.Dead):
 			t.Errorf("%+v: draws", f)
-		case f.Way.Mode == results.Sync && f.Dead == 0 && !sprayed && f.Buffer > 1 && f.Phases.Median < 0.8:
+		case f.Way.Mode == modes.Sync && f.Dead == 0 && !sprayed && f.Buffer > 1 && f.Phases.Median < 0.8:
 			t.Errorf("%+v: a shift over whole leaves has no contention", f)
 		}
 	}
