@@ -213,7 +213,7 @@ type Simulation struct {
 	RoundSec    float64 `json:"round_s"`    // of the barrier
 	OverheadSec float64 `json:"overhead_s"` // of a phase, or a fragment without phases
 	JitterSec   float64 `json:"jitter_s"`   // by which a server is late at most
-	QuantumSec  float64 `json:"quantum_s"`  // of the fluid model; 0: exact
+	QuantumSec  float64 `json:"quantum_s"`  // 0: exact, as all since 0.1.0
 }
 
 // A Prediction is the expected result of a case before it runs.

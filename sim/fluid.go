@@ -38,17 +38,12 @@ import (
 // plan in force. Warm-up exchanges leave no state behind, so they only advance the numbers of
 // events.
 //
-// Quantum matters where all sources are asked at once, with a hundred thousand fragments under way:
-// see coarse, and Quantised. All other runs are exact, with a refill of shares for each moment at
-// which fragments begin or end: few where fragments have one size, and a hundred thousand for one
-// exchange of 326 servers whose sizes all differ. Fluid runs on one processor. Samples name servers
-// by position.
+// It is exact, with a refill of shares for each moment at which fragments begin or end: few where
+// fragments have one size, and a hundred thousand for one exchange of 326 servers whose sizes all
+// differ. Fluid runs on one processor. Samples name servers by position.
 func Fluid(ctx context.Context, j *Job, progress Progress) (*Outcome, error) {
 	if err := fits(j); err != nil {
 		return nil, err
-	}
-	if j.Quantised() {
-		return coarsely(ctx, j, progress)
 	}
 	r, err := ruleOf(j)
 	if err != nil {
@@ -77,13 +72,6 @@ func ruleOf(j *Job) (rule, error) {
 	return newReceivers(j), nil
 }
 
-// Quantised reports whether the fluid model holds rates for a quantum in a job: one with a Quantum,
-// without a schedule, and with all sources asked at once.
-func (j *Job) Quantised() bool {
-	all := j.Sources == 0 || j.Sources >= j.Plan.Tree.Servers()-1
-	return j.Mode == modes.Unsync && j.Quantum > 0 && all
-}
-
 func fits(j *Job) error {
 	scheduled := j.Mode.Phases()
 	switch {
@@ -91,8 +79,8 @@ func fits(j *Job) error {
 		return fmt.Errorf("mode: there is no %q", j.Mode)
 	case j.BitPerSec <= 0:
 		return errors.New("rate: wires carry nothing")
-	case j.Interval < 0 || j.Duration < 0 || j.Quantum < 0:
-		return errors.New("interval, duration and quantum cannot be negative")
+	case j.Interval < 0 || j.Duration < 0:
+		return errors.New("interval and duration cannot be negative")
 	}
 	if j.Mode == modes.Ordered {
 		if err := fitsOrdered(j); err != nil {

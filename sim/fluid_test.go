@@ -61,11 +61,7 @@ func TestFluidBuildsEachEventOnce(t *testing.T) {
 		{"four events", small(t, modes.Unsync, "", "ftree", dead), func(j *Job) { j.Credits = 4 }},
 		{"two sources", small(t, modes.Unsync, "", "minhop", dead), func(j *Job) { j.Sources = 2 }},
 		{"hashed", small(t, modes.Unsync, "", "ecmp", dead), func(j *Job) { j.Credits = 2 }},
-		{"quantum", small(t, modes.Unsync, "", "ftree", dead), func(j *Job) { j.Quantum, j.Credits = 2*time.Millisecond, 2 }},
 		{"late", small(t, modes.Unsync, "", "ftree"), func(j *Job) { j.Timing.Jitter, j.Timing.Overhead = time.Millisecond, 3e4 }},
-		{"late by quantum", small(t, modes.Unsync, "", "ftree"), func(j *Job) {
-			j.Timing.Jitter, j.Timing.Overhead, j.Quantum = time.Millisecond, 3e4, time.Millisecond
-		}},
 		{"free-running", small(t, modes.FreeRunning, "linear-shift", "ftree", dead), func(j *Job) { j.Credits = 2 }},
 		{"free-running, pinned", small(t, modes.FreeRunning, "fors", "", dead), func(j *Job) { j.Timing.Jitter = time.Millisecond }},
 		{"synchronised", small(t, modes.Sync, "linear-shift", "spread", dead), func(j *Job) { j.Timing.Barrier = "tournament" }},
@@ -130,12 +126,10 @@ func counts(t *testing.T, j *Job, o *Outcome) {
 
 func TestFluidUnsynchronisedComesUpToItsBound(t *testing.T) {
 	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf2-spine1"}} {
-		for _, q := range []time.Duration{0, 4 * time.Millisecond} {
-			j := small(t, modes.Unsync, "", "ftree", down...)
-			j.Duration, j.Credits, j.Quantum = 500*time.Millisecond, 2, q
-			got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
-			expect.True(t, got <= bound*(1+1e-6) && got >= 0.97*bound, "%v, quantum %v: efficiency %.4f, at most %.4f", down, q, got, bound)
-		}
+		j := small(t, modes.Unsync, "", "ftree", down...)
+		j.Duration, j.Credits = 500*time.Millisecond, 2
+		got, bound := efficiency(j, outcome(t, j)), j.Plan.Cost(plan.Equal, 1).Unsynchronised()
+		expect.True(t, got <= bound*(1+1e-6) && got >= 0.97*bound, "%v: efficiency %.4f, at most %.4f", down, got, bound)
 	}
 }
 
@@ -172,10 +166,7 @@ func TestFluidOverheadIsPaidInTurn(t *testing.T) {
 	j.Timing.Overhead = 100 * time.Microsecond
 	// All serve the requests in the order of ranks: both fragments for the last server
 	// leave after 200 µs, and share its cable.
-	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
-		j.Quantum = q
-		within(t, "span", outcome(t, j).Span.Seconds(), 0.0022, 1e-6)
-	}
+	within(t, "span", outcome(t, j).Span.Seconds(), 0.0022, 1e-6)
 }
 
 func TestFluidAsksForSourcesOneByOne(t *testing.T) {
@@ -201,33 +192,29 @@ func TestFluidSkipsTheWarmup(t *testing.T) {
 }
 
 func TestFluidIsReproducible(t *testing.T) {
-	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modes.Unsync, "", "ecmp", "leaf0-spine0")
-		j.Size, j.Duration, j.Quantum, j.Credits, j.Timing.Jitter = spreadSizes(mega, 0.5), 60*time.Millisecond, q, 2, 1e5
-		first := outcome(t, j)
-		old := runtime.GOMAXPROCS(1)
-		second := outcome(t, j)
-		runtime.GOMAXPROCS(old)
-		expect.True(t, reflect.DeepEqual(first, second), "quantum %v: a second run differs", q)
-		j.Seed++
-		expect.True(t, !reflect.DeepEqual(first.Wires, outcome(t, j).Wires), "quantum %v: another seed hashes alike", q)
-	}
+	j := small(t, modes.Unsync, "", "ecmp", "leaf0-spine0")
+	j.Size, j.Duration, j.Credits, j.Timing.Jitter = spreadSizes(mega, 0.5), 60*time.Millisecond, 2, 1e5
+	first := outcome(t, j)
+	old := runtime.GOMAXPROCS(1)
+	second := outcome(t, j)
+	runtime.GOMAXPROCS(old)
+	expect.True(t, reflect.DeepEqual(first, second), "a second run differs")
+	j.Seed++
+	expect.True(t, !reflect.DeepEqual(first.Wires, outcome(t, j).Wires), "another seed hashes alike")
 }
 
 func TestFluidEnds(t *testing.T) {
-	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modes.Unsync, "", "ftree")
-		j.Duration, j.Quantum = time.Hour, q
-		ctx, cancel := context.WithCancel(t.Context())
-		calls := 0
-		_, err := Fluid(ctx, j, func(done, of time.Duration) {
-			if calls++; calls == 3 {
-				cancel()
-			}
-			expect.True(t, done <= of && of == time.Hour, "%v of %v", done, of)
-		})
-		expect.True(t, errors.Is(err, context.Canceled), "quantum %v: %v", q, err)
-	}
+	j := small(t, modes.Unsync, "", "ftree")
+	j.Duration = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	_, err := Fluid(ctx, j, func(done, of time.Duration) {
+		if calls++; calls == 3 {
+			cancel()
+		}
+		expect.True(t, done <= of && of == time.Hour, "%v of %v", done, of)
+	})
+	expect.True(t, errors.Is(err, context.Canceled), "%v", err)
 }
 
 func TestFluidRefuses(t *testing.T) {
@@ -237,7 +224,7 @@ func TestFluidRefuses(t *testing.T) {
 	}{
 		{`mode: there is no "fast"`, func(j *Job) { j.Mode = "fast" }},
 		{"rate:", func(j *Job) { j.BitPerSec = 0 }},
-		{"negative", func(j *Job) { j.Quantum = -1 }},
+		{"negative", func(j *Job) { j.Duration = -1 }},
 		{"needs a schedule", func(j *Job) { j.Mode = modes.FreeRunning }},
 		{"routing none", func(j *Job) {
 			p := *j.Plan

@@ -82,27 +82,6 @@ func BenchmarkFluidCredits(b *testing.B) {
 	}
 }
 
-// BenchmarkFluidMinute is a minute of event building at 200 Gbit/s on 326 servers.
-func BenchmarkFluidMinute(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		down []string
-	}{
-		{name: "healthy"},
-		{name: "down", down: []string{"leaf0-spine0", "leaf5-spine1", "leaf11-spine2"}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			j := exchange(planOf(b, lhcbA(b, c.down...), plan.Options{Routing: "ftree"}))
-			j.Duration, j.Quantum = time.Minute, 10*time.Millisecond
-			for b.Loop() {
-				o := expect.Value(Fluid(b.Context(), j, nil))(b)
-				b.ReportMetric(efficiency(j, o), "efficiency")
-				b.ReportMetric(j.Plan.Cost(plan.Equal, 1).Unsynchronised(), "bound")
-			}
-		})
-	}
-}
-
 // efficiency holds a run against one in which no server's cable is ever idle.
 func efficiency(j *Job, o *Outcome) float64 {
 	n := j.Plan.Tree.Servers()

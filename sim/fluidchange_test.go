@@ -14,11 +14,11 @@ import (
 )
 
 // Two leaves of one server and two spines: ftree sends 0 to 1 over spine 1.
-func pairJob(t *testing.T, q time.Duration) *Job {
+func pairJob(t *testing.T) *Job {
 	tr := topologytest.Tree(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 1}})
 	return &Job{
 		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: equal, Header: 40, BitPerSec: 8e9,
-		Interval: time.Second, Quantum: q,
+		Interval: time.Second,
 	}
 }
 
@@ -51,61 +51,55 @@ func used(p *plan.Plan) (int, string) {
 }
 
 func TestFluidChanges(t *testing.T) {
-	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
-		j := pairJob(t, q)
-		spine, link := used(j.Plan)
-		old, other := j.Plan.Tree.Up(0, spine), j.Plan.Tree.Up(0, 1-spine)
-		at := 400 * time.Microsecond
-		for _, c := range []struct {
-			name       string
-			changes    []Change
-			span       float64 // ms
-			old, other float64 // MB
-		}{
-			{"none", nil, 1, 1, 0},
-			{"repaired at once", []Change{{at, without(t, j.Plan, link)}}, 1, 0.4, 0.6},
-			{"stalls until it is repaired", []Change{{at, stale(t, j.Plan, link)}, {3 * at, without(t, j.Plan, link)}}, 1.8, 0.4, 0.6},
-			{"stalls until the link is back", []Change{{at, stale(t, j.Plan, link)}, {3 * at, j.Plan}}, 1.8, 1, 0},
-			{"flaps", []Change{
-				{at, stale(t, j.Plan, link)}, {2 * at, j.Plan}, {5 * at / 2, stale(t, j.Plan, link)}, {3 * at, j.Plan},
-			}, 1.6, 1, 0},
-			{"another link", []Change{{at, without(t, j.Plan, topology.Link{Leaf: 0, Spine: 1 - spine}.String())}}, 1, 1, 0},
-			{"stays on its path", []Change{{at, without(t, j.Plan, link)}, {2 * at, j.Plan}}, 1, 0.4, 0.6},
-		} {
-			t.Run(c.name+" "+q.String(), func(t *testing.T) {
-				k := *j
-				k.Changes = c.changes
-				o := outcome(t, &k)
-				within(t, "span", o.Span.Seconds(), c.span/1000, 1e-6)
-				within(t, "bytes on the path", o.Wires[old], c.old*mega, 1e-6)
-				within(t, "bytes on the other", o.Wires[other], c.other*mega, 1e-6)
-			})
-		}
+	j := pairJob(t)
+	spine, link := used(j.Plan)
+	old, other := j.Plan.Tree.Up(0, spine), j.Plan.Tree.Up(0, 1-spine)
+	at := 400 * time.Microsecond
+	for _, c := range []struct {
+		name       string
+		changes    []Change
+		span       float64 // ms
+		old, other float64 // MB
+	}{
+		{"none", nil, 1, 1, 0},
+		{"repaired at once", []Change{{at, without(t, j.Plan, link)}}, 1, 0.4, 0.6},
+		{"stalls until it is repaired", []Change{{at, stale(t, j.Plan, link)}, {3 * at, without(t, j.Plan, link)}}, 1.8, 0.4, 0.6},
+		{"stalls until the link is back", []Change{{at, stale(t, j.Plan, link)}, {3 * at, j.Plan}}, 1.8, 1, 0},
+		{"flaps", []Change{
+			{at, stale(t, j.Plan, link)}, {2 * at, j.Plan}, {5 * at / 2, stale(t, j.Plan, link)}, {3 * at, j.Plan},
+		}, 1.6, 1, 0},
+		{"another link", []Change{{at, without(t, j.Plan, topology.Link{Leaf: 0, Spine: 1 - spine}.String())}}, 1, 1, 0},
+		{"stays on its path", []Change{{at, without(t, j.Plan, link)}, {2 * at, j.Plan}}, 1, 0.4, 0.6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k := *j
+			k.Changes = c.changes
+			o := outcome(t, &k)
+			within(t, "span", o.Span.Seconds(), c.span/1000, 1e-6)
+			within(t, "bytes on the path", o.Wires[old], c.old*mega, 1e-6)
+			within(t, "bytes on the other", o.Wires[other], c.other*mega, 1e-6)
+		})
 	}
 }
 
 func TestFluidNeverRepaired(t *testing.T) {
-	for _, q := range []time.Duration{0, 10 * time.Microsecond} {
-		j := pairJob(t, q)
-		_, link := used(j.Plan)
-		j.Changes = []Change{{400 * time.Microsecond, stale(t, j.Plan, link)}}
-		_, err := Fluid(t.Context(), j, nil)
-		expect.Error(t, err, "server0 waits for ever: no path is alive")
-	}
+	j := pairJob(t)
+	_, link := used(j.Plan)
+	j.Changes = []Change{{400 * time.Microsecond, stale(t, j.Plan, link)}}
+	_, err := Fluid(t.Context(), j, nil)
+	expect.Error(t, err, "server0 waits for ever: no path is alive")
 }
 
 // TestFluidLeavesOutWhatCannotMeet cuts one leaf off: its events and those of the
 // others are then built of what there is.
 func TestFluidLeavesOutWhatCannotMeet(t *testing.T) {
-	for _, q := range []time.Duration{0, time.Millisecond} {
-		j := small(t, modes.Unsync, "", "ftree")
-		j.Plan, j.Quantum, j.Duration = without(t, j.Plan, "leaf3-spine0", "leaf3-spine1", "leaf3-spine2", "leaf3-spine3"), q, 5e7
-		o := outcome(t, j)
-		got, want := o.Received[0], o.Exchanges*11*(mega-40)
-		expect.True(t, got == want, "quantum %v: a server of the rest got %d bytes, want %d", q, got, want)
-		if got, want := o.Received[15], o.Exchanges*3*(mega-40); got != want {
-			t.Errorf("quantum %v: a server of the leaf got %d bytes, want %d", q, got, want)
-		}
+	j := small(t, modes.Unsync, "", "ftree")
+	j.Plan, j.Duration = without(t, j.Plan, "leaf3-spine0", "leaf3-spine1", "leaf3-spine2", "leaf3-spine3"), 5e7
+	o := outcome(t, j)
+	got, want := o.Received[0], o.Exchanges*11*(mega-40)
+	expect.True(t, got == want, "a server of the rest got %d bytes, want %d", got, want)
+	if got, want := o.Received[15], o.Exchanges*3*(mega-40); got != want {
+		t.Errorf("a server of the leaf got %d bytes, want %d", got, want)
 	}
 }
 
@@ -125,35 +119,6 @@ func TestFluidScheduleChanges(t *testing.T) {
 		for s, n := range o.sent {
 			expect.True(t, n == o.Exchanges*15*(mega-40), "%s: rank %d sent %d bytes in %d exchanges", mode, s, n, o.Exchanges)
 		}
-	}
-}
-
-// TestFluidQuantumError prints what a quantum costs on FT(2;4,8), and holds it to one
-// per cent for fragments of one size. Where sizes differ, the smallest change makes runs go
-// different ways, and four seconds are too few for more than two per cent.
-func TestFluidQuantumError(t *testing.T) {
-	for _, down := range [][]string{nil, {"leaf0-spine0"}, {"leaf0-spine0", "leaf3-spine1", "leaf5-spine1"}} {
-		for _, credits := range []int{1, 2} {
-			quantumError(t, equal, down, credits, 2*time.Second, 0.01)
-		}
-	}
-	quantumError(t, spreadSizes(mega, 0.5), []string{"leaf0-spine0"}, 1, 4*time.Second, 0.02)
-}
-
-func quantumError(t *testing.T, size func(uint64, int) int, down []string, credits int, duration time.Duration, most float64) {
-	t.Helper()
-	tr := topologytest.Tree(t, topology.Options{Ports: 4, Leaves: 8}, down...)
-	j := &Job{
-		Mode: modes.Unsync, Plan: planOf(t, tr, plan.Options{Routing: "ftree"}), Size: size, Header: 40, Requests: Requests{Credits: credits},
-		BitPerSec: 8e9, Interval: time.Second, Duration: duration,
-	}
-	exact := efficiency(j, outcome(t, j))
-	for _, q := range []time.Duration{3, 10, 30} { // an exchange is 31 ms at best
-		j.Quantum = q * time.Millisecond
-		got := efficiency(j, outcome(t, j))
-		t.Logf("FT(2;4,8), %d down, %d in flight, quantum %v: %.4f, exact %.4f: %+.2f %%",
-			len(down), credits, j.Quantum, got, exact, 100*(got/exact-1))
-		within(t, "efficiency", got, exact, most)
 	}
 }
 
@@ -239,29 +204,6 @@ func fair(t *testing.T, f *flows) {
 		}
 		if !held {
 			t.Fatalf("at %v stream %d has %v, and nothing holds it up", f.now, s, f.shares.rate(s))
-		}
-	}
-}
-
-// TestFluidQuantumOwesLittle: what wires have carried by the end of any quantum is at most
-// their rate times the time and four quanta.
-func TestFluidQuantumOwesLittle(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	for range 100 {
-		j := drawn(t, rng)
-		exchange := time.Duration(j.Plan.Tree.Servers()) * time.Millisecond
-		j.Quantum, j.Duration = max(exchange/time.Duration(1+rng.IntN(30)), 50*time.Microsecond), 10*exchange
-		c := newCoarse(j)
-		c.assigner.all(c.give)
-		for at, over := 0.0, false; !over; {
-			var err error
-			if at, over, err = c.step(at); err != nil {
-				t.Fatal(err)
-			}
-			for w, bytes := range c.meter.wire[:c.plans.wires] {
-				most := c.rate * (at + 4*c.quantum)
-				expect.MustTrue(t, bytes <= most, "wire %d has carried %.0f bytes by %v, at most %.0f (quantum %v)", w, bytes, at, most, j.Quantum)
-			}
 		}
 	}
 }

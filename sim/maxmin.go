@@ -352,42 +352,6 @@ func (s *shares) fix(w int32, rate float64) {
 	s.order = append(s.order, w)
 }
 
-// newcomers sets the rate of some streams that do not take part to about their rate in the last
-// fill if all of them had come together.
-func (s *shares) newcomers(streams []int32, rate []float64) {
-	for _, m := range streams {
-		for _, w := range s.wires(m) {
-			s.more[w]++
-		}
-	}
-	for i, m := range streams {
-		rate[i] = s.newcomer(s.wires(m))
-	}
-	for _, m := range streams {
-		for _, w := range s.wires(m) {
-			s.more[w] = 0
-		}
-	}
-}
-
-// newcomer returns about the rate on these wires in the last fill of each of the s.more streams, at
-// least one.
-func (s *shares) newcomer(path []int32) float64 {
-	rate := math.Inf(1)
-	for _, w := range path {
-		if w == s.none {
-			break
-		}
-		k := float64(max(1, s.more[w]))
-		x := max(s.stock[w].left/k, s.capacity[w]/(float64(len(s.members[w]))+k))
-		if c := float64(len(s.classes[w].stream)); s.level[w] > 0 {
-			x = s.level[w] * (c + 1) / (c + k)
-		}
-		rate = min(rate, x)
-	}
-	return rate
-}
-
 // A ranked wire is in the heap with a key that is at most its share for each stream.
 type ranked struct {
 	key  float64

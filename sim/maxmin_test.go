@@ -150,18 +150,3 @@ func TestSharesFollowChanges(t *testing.T) {
 		}
 	}
 }
-
-func TestNewcomer(t *testing.T) {
-	s := filled([]float64{1, 4, 2}, [][]int32{{0, 1}, {0}, {1}})
-	for _, c := range []struct {
-		path []int32
-		want float64
-	}{
-		{[]int32{0}, 0.5},
-		{[]int32{2, s.none}, 2},
-		{[]int32{1, 2}, 2},
-	} {
-		got := s.newcomer(c.path)
-		expect.True(t, math.Abs(got-c.want) <= 1e-9, "one more on %v gets %v, want %v", c.path, got, c.want)
-	}
-}

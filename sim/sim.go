@@ -55,9 +55,6 @@ type Job struct {
 	// BitPerSec is the message rate of a wire: its rate times the share that headers leave.
 	BitPerSec float64
 	Timing    Timing
-	// Quantum is the time step of rates in the fluid model; 0 is exact. It applies only where
-	// needed: see Quantised.
-	Quantum time.Duration
 	// Lossless is the network of the model of packets.
 	Lossless Lossless
 	Seed     uint64

@@ -58,14 +58,14 @@ func simAction(c *cli.Context, shard *sweep.Sweep) error {
 	if planned, err = modelled(c, said, s, planned); err != nil {
 		return err
 	}
-	cases, err := simulate.Cases(s, planned, c.String("model"), c.Duration("quantum"))
+	cases, err := simulate.Cases(s, planned, c.String("model"))
 	if err != nil {
 		return usagef("%s: %w", c.Args().First(), err)
 	}
 	if err := host.Fits("what comes of the cases takes up to", float64(sim.Memory(cases)), "take a shorter duration, a longer interval or fewer cases"); err != nil {
 		return err
 	}
-	manifest := simulate.Manifest(s, planned, c.Duration("quantum"))
+	manifest := simulate.Manifest(s, planned)
 	open.NewBuild(version).Describe(&manifest)
 	show := newTerminal(said, c.Bool("quiet"))
 	o := sim.Options{Manifest: manifest, Now: time.Now, Progress: func(x sim.Step) { simulated(show, x) }, Sweep: shard}

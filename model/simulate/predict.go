@@ -37,7 +37,7 @@ func expected(ctx context.Context, s *scenario.Scenario, p bench.Planned, budget
 	x, err := Cases(&scenario.Scenario{
 		Tree: s.Tree, Fabric: s.Fabric, Event: s.Event, Interval: p.Duration, Warmup: s.Warmup, Seed: s.Seed,
 		Sim: s.Sim, Deliver: s.Deliver, Check: s.Check,
-	}, []bench.Planned{p}, "", 0)
+	}, []bench.Planned{p}, "")
 	if err != nil {
 		return results.Case{}, err
 	}

@@ -32,7 +32,7 @@ cases:
   - {mode: unsynchronised, routing: minhop, failures: *dead}
   - {schedule: fors, mode: free-running, failures: *dead}
 `)
-	cases := expect.Value(simulate.Cases(s, planned, model, 0))(t)
+	cases := expect.Value(simulate.Cases(s, planned, model))(t)
 	for i, want := range []float64{1, 0.75, 0.5, 0.5, 0.75} {
 		c := cases[i]
 		of := map[string]sim.Model{sim.PhaseModel: sim.Phase, sim.FluidModel: sim.Fluid, sim.CreditModel: sim.Packets}[c.Model]

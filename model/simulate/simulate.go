@@ -32,7 +32,7 @@ var ErrNoRate = errors.New("fabric.rate: a simulation needs the rate of the link
 
 // Cases turns planned cases into jobs of a simulation: all repeats of each. An empty model
 // selects the fitting model for each case.
-func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum time.Duration) ([]*sim.Case, error) {
+func Cases(s *scenario.Scenario, planned []bench.Planned, model string) ([]*sim.Case, error) {
 	if s.Fabric.Rate == 0 {
 		return nil, ErrNoRate
 	}
@@ -43,7 +43,7 @@ func Cases(s *scenario.Scenario, planned []bench.Planned, model string, quantum 
 			if err != nil {
 				return nil, fmt.Errorf("case %q: %w", p.Name, err)
 			}
-			c.Model, c.Quantum = cmp.Or(model, modelOf(s, p)), quantum
+			c.Model = cmp.Or(model, modelOf(s, p))
 			out = append(out, c)
 		}
 	}
@@ -100,14 +100,14 @@ func unfit(model string, p bench.Planned) string {
 }
 
 // Manifest describes a simulated run, without program and machine.
-func Manifest(s *scenario.Scenario, planned []bench.Planned, quantum time.Duration) results.Manifest {
+func Manifest(s *scenario.Scenario, planned []bench.Planned) results.Manifest {
 	m := results.Manifest{
 		Name: s.Name, Scenario: string(s.Text), Seed: s.Seed, Plans: map[string]string{}, Warnings: []string{},
 		Fabric: results.Fabric{
 			Kind: sim.FabricKind, RateBitPerSec: int64(s.Fabric.Rate), MTU: s.Fabric.MTU, Factor: scenario.Factor(s.Fabric.MTU),
 		},
 		Simulation: &results.Simulation{
-			RoundSec: s.Sim.Round.Seconds(), OverheadSec: s.Sim.Overhead.Seconds(), JitterSec: s.Sim.Jitter.Seconds(), QuantumSec: quantum.Seconds(),
+			RoundSec: s.Sim.Round.Seconds(), OverheadSec: s.Sim.Overhead.Seconds(), JitterSec: s.Sim.Jitter.Seconds(),
 		},
 	}
 	for _, p := range planned {
@@ -183,20 +183,13 @@ func Timing(s *scenario.Scenario, kind string) sim.Timing {
 	return sim.Timing{Barrier: kind, Round: s.Sim.Round, Overhead: s.Sim.Overhead, Jitter: s.Sim.Jitter}
 }
 
-// WriteSize prints how much there is to simulate, and how many cases of the fluid model do not
-// depend on a quantum.
+// WriteSize prints how much there is to simulate.
 func WriteSize(w io.Writer, cases []*sim.Case) {
-	exact, virtual := 0, time.Duration(0)
+	virtual := time.Duration(0)
 	for _, c := range cases {
 		virtual += c.Duration
-		if c.Model == sim.FluidModel && c.Quantum > 0 && !c.Quantised() {
-			exact++
-		}
 	}
 	fmt.Fprintf(w, "cases: %d, %s of virtual time, at most about %s of memory\n", len(cases), virtual, unit.Bytes(max(sim.Memory(cases)>>20, 1)<<20))
-	if exact > 0 {
-		fmt.Fprintf(w, "exact without a quantum, since not all sources are asked at once: cases: %d\n", exact)
-	}
 }
 
 // ModelNames lists the models of cases, after a noun in the right number.

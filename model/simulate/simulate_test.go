@@ -20,7 +20,7 @@ import (
 func simulated(t *testing.T, text string) ([]*sim.Case, []float64) {
 	t.Helper()
 	s, planned := preparedOf(t, text)
-	cases := expect.Value(simulate.Cases(s, planned, sim.PhaseModel, 0))(t)
+	cases := expect.Value(simulate.Cases(s, planned, sim.PhaseModel))(t)
 	out := make([]float64, len(cases))
 	for i, c := range cases {
 		o := expect.Value(sim.Phase(context.Background(), &c.Job, nil))(t)
@@ -174,7 +174,7 @@ func TestThesisPhase(t *testing.T) {
 		return c.Name != "FORS 0F" && c.Name != "min-hop 1F SW_0"
 	})
 	planned := expect.Value(bench.Prepare(s))(t)
-	cases, err := simulate.Cases(s, planned, sim.PhaseModel, 0)
+	cases, err := simulate.Cases(s, planned, sim.PhaseModel)
 	expect.MustTrue(t, err == nil && len(cases) == 2, "%v %v", len(cases), err)
 	for i, want := range []float64{142.7, 81.8} {
 		o := expect.Value(sim.Phase(context.Background(), &cases[i].Job, nil))(t)
