@@ -43,6 +43,8 @@ type Manager struct {
 	// guid is the port of the last known master subnet manager; 0: not known.
 	guid uint64
 	puts *companion.Installation
+	// back is the least time for the way back; 0: defaultWait.
+	back time.Duration
 	// step is called after each step, with its start; nil is allowed.
 	step func(what string, began time.Time)
 }
@@ -305,7 +307,7 @@ const (
 func (m *Manager) load(ctx context.Context, want, before *lft.Tables, back bool) error {
 	limit := m.wait()
 	if back {
-		limit = max(limit, defaultWait)
+		limit = max(limit, cmp.Or(m.back, defaultWait))
 	}
 	ctx, cancel := within(ctx, limit)
 	defer cancel()

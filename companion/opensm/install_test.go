@@ -376,14 +376,14 @@ func TestUndoSays(t *testing.T) {
 	f := serve(t, first, loads, func(*fake) string { return "" })
 	i := f.Installation(true)
 	expect.Must(t, expect.Err(i.Install(t.Context(), second)))
-	f.Wait = time.Millisecond
+	f.Wait, f.back = time.Millisecond, time.Millisecond
 	err := i.Undo(t.Context())
 	expect.Error(t, err, "THE FORMER TABLES ARE NOT RESTORED (evbench routes undo "+f.Dir+"): ", "the switches still hold those that evbench installed")
 	expect.True(t, !strings.Contains(err.Error(), "their former ones"), "%v", err)
 	f.mu.Lock()
 	f.answer = []func(*fake) string{loads}
 	f.mu.Unlock()
-	f.Wait = 0
+	f.Wait, f.back = 0, 0
 	expect.Must(t, i.Undo(t.Context()))
 }
 
@@ -415,9 +415,10 @@ func TestUndoWithoutASwitch(t *testing.T) {
 		text, err := whole(ctx, most)
 		return append(bytes.Clone(stuck), others(text)...), err
 	}
-	f.Wait = time.Second
+	f.Wait, f.back = time.Second, time.Second
 	expect.Error(t, i.Undo(t.Context()), "not all switches have taken their tables: s1_0: ")
 	expect.Must(t, i.Close())
+	f.back = 0
 	_, _, err := companion.Undo(t.Context(), f.Dir, func(x companion.Former) (companion.Switches, companion.Tables, error) {
 		tables, err := Former(x.Files, "s1_0")
 		return &f.Manager, tables, err
