@@ -163,7 +163,7 @@ func TestInstallIsUndone(t *testing.T) {
 // A short Wait limits the way there, not the way back.
 func TestShortWait(t *testing.T) {
 	first, second := twoPlans(t)
-	f := serve(t, first, loads)
+	f := serve(t, first, func(*fake) string { return "" }, loads)
 	f.Wait = time.Nanosecond
 	expect.Error(t, expect.Err(f.Put(t.Context(), second)), "not within 1ns")
 	_, _, err := f.Restore(t.Context(), first)
