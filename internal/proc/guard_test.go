@@ -139,13 +139,13 @@ func TestAnswer(t *testing.T) {
 		pipe := filepath.Join(t.TempDir(), "pipe")
 		expect.Must(t, syscall.Mkfifo(pipe, 0o600))
 		in := expect.Value(os.OpenFile(pipe, os.O_RDWR, 0))(t)
+		if name == "limit" {
+			cancel = func(error) {}
+		}
 		go func() {
 			_, _ = in.Read(make([]byte, 3)) // the command has begun, or is killed before
 			cancel(told)
 		}()
-		if name == "limit" {
-			cancel = func(error) {}
-		}
 		_, err := Call{Limit: c.limit, Most: 8}.Answer(ctx, "sh", "-c", "exec 3>'"+pipe+"'; sleep 1000 & echo up >&3; sleep 1000")
 		expect.True(t, err != nil && err.Error() == c.want, "%s: %v", name, err)
 		reader := expect.Value(os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
