@@ -19,7 +19,7 @@ type Orderer interface {
 	// First plans and judges the first counted window of a case, on a tree.
 	First(s *scenario.Scenario, c scenario.Case, t *topology.Tree) (Window, error)
 	// Windows plans and judges all windows of a case on a tree during the run, since sizes are known
-	// one or two windows ahead. first is that of First, or nil.
+	// one or two windows ahead. first is what First returned, or nil.
 	Windows(s *scenario.Scenario, c scenario.Case, t *topology.Tree, first Window) controller.Windows
 	// Efficiency predicts the efficiency of a case that follows plans for the tree of p throughout.
 	Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (float64, error)

@@ -44,11 +44,18 @@ func WindowPlan(s *scenario.Scenario, c scenario.Case, after *sizes.Chain, first
 	return sizes.MakeWindow(after.Tree(), window, o)
 }
 
-// Windows are the windows of a case, for the models.
-func Windows(s *scenario.Scenario, c scenario.Case, window int) sim.Windows {
-	return sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
-		return WindowPlan(s, c, after, first, exchanges)
-	}}
+// Job converts a case, ordered or not, for the models, without the cost of messages beside their
+// bytes.
+func Job(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) sim.Job {
+	of := s.FragmentSizes(c)
+	return sim.Job{
+		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
+		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
+		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
+		Windows: sim.Windows{Window: window, Order: func(after *sizes.Chain, first uint64, exchanges int) (*sizes.Plan, error) {
+			return WindowPlan(s, c, after, first, exchanges)
+		}},
+	}
 }
 
 // messages is about how many messages the prediction of an ordered case covers, but at least two
@@ -62,11 +69,8 @@ func (orderer) Efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan) (
 }
 
 func efficiency(s *scenario.Scenario, c scenario.Case, p *plan.Plan, window int) (float64, error) {
-	of := s.FragmentSizes(c)
-	j := sim.Job{
-		Name: c.Name, Mode: modes.Ordered, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed, Windows: Windows(s, c, window),
-	}
+	j := Job(s, c, p, window)
+	j.Mode = modes.Ordered
 	n := p.Tree.Servers()
 	most := max(2*window, min(bench.PredictedExchanges, messages/(n*n)))
 	lasts := float64(most)

@@ -14,12 +14,10 @@ import (
 
 	"evbench/barrier"
 	"evbench/bench"
-	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
-	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
@@ -124,7 +122,7 @@ func caseOf(s *scenario.Scenario, p bench.Planned, repeat int) (*sim.Case, error
 	if err != nil {
 		return nil, err
 	}
-	j := job(s, p.Case, p.Plan)
+	j := ordered.Job(s, p.Case, p.Plan, p.Window)
 	j.Repeat, j.Changes, j.Interval, j.Timing = repeat, moves, s.Interval, Timing(s, p.Barrier)
 	j.Lossless, j.Seed = Lossless(s.Fabric.Lossless), s.Seed+uint64(repeat)
 	return &sim.Case{
@@ -203,15 +201,4 @@ func ModelNames(cases []results.Case) string {
 		return "s " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
 	return " " + names[0]
-}
-
-// job converts a case for the models, without the cost of messages beside their bytes.
-func job(s *scenario.Scenario, c scenario.Case, p *plan.Plan) sim.Job {
-	of := s.FragmentSizes(c)
-	return sim.Job{
-		Name: c.Name, Mode: c.Mode, Plan: p, Size: of.Of, Header: builder.HeaderSize, Equal: of.Equal(),
-		Duration: c.Duration, Warmup: s.Warmup, BitPerSec: s.Fabric.BitPerSec(), Seed: s.Seed,
-		Requests: sim.Requests{Credits: c.Credits, Sources: c.Sources, Balanced: c.Assign == builder.AssignBalanced},
-		Windows:  ordered.Windows(s, c, c.Window),
-	}
 }
