@@ -57,3 +57,12 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 	}
 	return b
 }
+
+// settlePods is settle from the ceiling of b on, steep and then gentle.
+func (w *fluid) settlePods(b Bound) Bound {
+	w.ceiling = max(w.ceiling, float64(b.Phases))
+	for _, w.slope = range []float64{steep, gentle} {
+		b = w.settle(b, sweeps)
+	}
+	return b
+}

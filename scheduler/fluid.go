@@ -304,3 +304,30 @@ func (w *fluid) excesses() []float64 {
 	}
 	return out
 }
+
+func (f *fabric) scales() []float64 {
+	if f.tops == 0 {
+		scale := slices.Repeat([]float64{1}, len(f.alive))
+		for l, n := range f.cables {
+			scale[l] = 1 / float64(max(n, 1))
+		}
+		return scale
+	}
+	scale := make([]float64, f.pairLinks()+len(f.shared))
+	for i := range f.podLinks() {
+		scale[i] = 1
+	}
+	for q := range f.pods {
+		for k := range f.spines {
+			if n := f.topsOf(q, k); n > 0 && n < f.leavesAt(q, k) {
+				scale[f.podLinks()+q*f.spines+k] = 1 / float64(n)
+			}
+			for r := range f.pods {
+				if n := f.counts[f.between(q, r, k)]; q < r && n > 0 && n < min(f.topsOf(q, k), f.topsOf(r, k)) {
+					scale[f.pairLinks()+f.between(q, r, k)] = 1 / float64(n)
+				}
+			}
+		}
+	}
+	return scale
+}

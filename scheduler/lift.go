@@ -6,6 +6,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // lift gives the slots of the table to servers. Each ordered pair of leaves a, b has r_a·b_b
@@ -17,8 +18,8 @@ import (
 //     r_a slots each from a, with r_a colours: the source servers.
 //
 // Both exist (König), and permute slots within the memory of one leaf. O(S²·log n) in all.
-func (t *table) lift(o Options) {
-	pool := sync.Pool{New: func() any { return &lifter{table: t, seed: o.Seed} }}
+func (t *blocks) lift(o schedules.Options) {
+	pool := sync.Pool{New: func() any { return &lifter{blocks: t, seed: o.Seed} }}
 	for _, step := range []func(*lifter, int){(*lifter).destinations, (*lifter).sources} {
 		parallel.Each(o.Workers, t.leaves, func(_, leaf int) {
 			l := pool.Get().(*lifter)
@@ -30,7 +31,7 @@ func (t *table) lift(o Options) {
 
 // A lifter is the working memory of one goroutine.
 type lifter struct {
-	*table
+	*blocks
 	seed   uint64
 	memory coloring.Memory
 	right  []int32 // the phase of each edge
@@ -138,5 +139,42 @@ func (l *lifter) selfToSelf(a int, row []int32) {
 	rename(name, taken)
 	for i, r := range row {
 		row[i] = name[r]
+	}
+}
+
+// selvesBuild renames the builders of a leaf, of which some only build, such that the builders that
+// hear in the added phase also read.
+func (l *lifter) selvesBuild(b int, color []int32) {
+	var both []int32
+	for i, reader := range l.readerOf(b) {
+		if reader != none {
+			both = append(both, int32(i))
+		}
+	}
+	name, taken := slices.Repeat([]int32{none}, l.b[b]), make([]bool, l.b[b])
+	for unit, phase := range l.right {
+		if c := color[unit]; int(phase) == l.phases {
+			name[c], both = both[0], both[1:]
+			taken[name[c]] = true
+		}
+	}
+	rename(name, taken)
+	for i, c := range color {
+		color[i] = name[c]
+	}
+}
+
+// rename gives unused names to the elements without a name.
+func rename(name []int32, taken []bool) {
+	next := int32(0)
+	for i := range name {
+		if name[i] != none {
+			continue
+		}
+		for taken[next] {
+			next++
+		}
+		name[i] = next
+		next++
 	}
 }

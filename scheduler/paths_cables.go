@@ -175,16 +175,16 @@ func (d *descent) best(step int) move {
 
 // key is where a move goes.
 func (m move) key() [3]int {
-	if m.leaf == none {
-		return [3]int{none, m.dst, int(m.lane)}
+	if m.leaf == None {
+		return [3]int{None, m.dst, int(m.lane)}
 	}
 	return [3]int{m.leaf, m.dst, m.spine}
 }
 
 func (d *descent) make(m move, until int) {
 	at := m.dst*d.uppers + m.spine
-	if m.leaf == none {
-		d.left[[3]int{none, m.dst, int(d.lane[at])}] = until
+	if m.leaf == None {
+		d.left[[3]int{None, m.dst, int(d.lane[at])}] = until
 		d.add(d.below(m.dst, d.lane[at]), -d.weight[at])
 		d.lane[at] = m.lane
 		d.add(d.below(m.dst, m.lane), d.weight[at])
@@ -220,7 +220,7 @@ func (d *descent) relabel(dst, k int, f func(move)) {
 	w, old := d.weight[dst*d.uppers+k], d.lane[dst*d.uppers+k]
 	for n := range d.lanes(int(d.leafOf[dst]), k) {
 		if lane := int32(k*d.cables + n); lane != old && w > 0 {
-			f(move{none, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
+			f(move{None, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
 		}
 	}
 }
@@ -257,7 +257,6 @@ func (d *descent) down(dst, lane int) int { return int(d.lane[dst*d.uppers+lane/
 // room, as cycles of a timing are then short.
 func (d *descent) label(c *columns) (load []int32) {
 	load = make([]int32, 2*len(d.alive))
-	c.cabled = d
 	var others [][2]int
 	for a := range d.leaves {
 		for dst, b := range d.leafOf {

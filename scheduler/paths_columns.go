@@ -3,6 +3,7 @@ package scheduler
 import (
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // columns is a schedule without source servers. Towards each destination server, a builder, a leaf
@@ -18,15 +19,21 @@ type columns struct {
 	dropsSelf bool
 	width     int // builders
 	slots     []slot
-	cabled    *descent // its lanes down; nil: as up
+	out       *slotTable
 }
 
-// down returns the lane down to a destination of a message that goes up by one.
-func (c *columns) down(dst, lane int) int {
-	if c.cabled == nil {
-		return lane
-	}
-	return c.cabled.down(dst, lane)
+func newColumns(f *fabric, phases int, dropsSelf bool) *columns {
+	out := newSlotTable(f.servers, phases)
+	b := newBlocks(f, phases, out.slots)
+	return &columns{fabric: f, phases: phases, dropsSelf: dropsSelf, width: b.width, slots: b.slots, out: out}
+}
+
+// table returns the schedule, with source servers. The columns are then used up.
+func (c *columns) table(bound Bound, o schedules.Options) *slotTable {
+	c.sources(o)
+	c.out.phases = c.phases
+	finish(c.out, c.fabric, c.slots, bound)
+	return c.out
 }
 
 func (c *columns) column(a, dst int) []slot {
@@ -37,7 +44,7 @@ func (c *columns) column(a, dst int) []slot {
 
 // sources chooses the source servers: for each leaf, the bipartite graph of phases and
 // destinations, which have n slots each, is coloured with n colours (König). O(S²·log n) in all.
-func (c *columns) sources(o Options) {
+func (c *columns) sources(o schedules.Options) {
 	parallel.Each(o.Workers, c.leaves, func(_, a int) { c.rows(a, o.Seed) })
 }
 

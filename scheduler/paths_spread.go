@@ -10,9 +10,8 @@ import (
 // leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
 	*split
-	native []int   // by builder; None where a leaf has more builders than spines
-	grain  []int32 // messages moved at once, by sending leaf: all for a destination, or fewer
-	parts  int     // in how many portions smaller than n the messages of two leaves may come
+	native []int // by builder; None where a leaf has more builders than spines
+	grains *grains
 }
 
 // newSpread gives every leaf one spine for each destination: the native one or,
@@ -24,9 +23,8 @@ func newSpread(f *fabric) *spread {
 			x:      make([]int32, f.leaves*f.leaves*f.spines),
 			load:   make([]int32, 2*f.leaves*f.spines),
 		},
-		grain: make([]int32, f.leaves),
 	}
-	s.setGrain(slices.Max(f.r))
+	s.grains = newGrains(s.split)
 	s.chooseNatives()
 	for a := range f.leaves {
 		for b := range f.leaves {
@@ -39,19 +37,13 @@ func newSpread(f *fabric) *spread {
 }
 
 func (s *spread) clone() *spread {
-	c := *s
 	half := *s.split
-	c.split, c.grain = &half, slices.Clone(s.grain)
-	c.x, c.load = slices.Clone(s.x), slices.Clone(s.load)
-	return &c
+	half.x, half.load = slices.Clone(s.x), slices.Clone(s.load)
+	return &spread{split: &half, native: s.native, grains: newGrains(&half)}
 }
 
-// setGrain lets moves take n messages, or all for a destination where there are fewer.
-func (s *spread) setGrain(n int) {
-	for a := range s.grain {
-		s.grain[a] = int32(min(n, s.r[a]))
-	}
-}
+// down returns the lane down of a message: there is one cable.
+func (s *spread) down(_, lane int) int { return lane }
 
 // chooseNatives gives the builders of each leaf different live spines, from as many spines as the
 // fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
@@ -100,14 +92,14 @@ func (s *spread) settle(a, b int) {
 	left := 0
 	for _, k := range s.native[s.builders[b] : s.builders[b]+s.b[b]] {
 		if k != None && s.alive[s.link(a, k)] {
-			s.add(a, s.leaves+b, k, s.grain[a])
+			s.add(a, s.leaves+b, k, int32(s.r[a]))
 		} else {
 			left++
 		}
 	}
 	for range left {
 		if k := s.lightest(a, b); k != None {
-			s.add(a, s.leaves+b, k, s.grain[a])
+			s.add(a, s.leaves+b, k, int32(s.r[a]))
 		}
 	}
 }
@@ -160,8 +152,8 @@ func (s *spread) least(b Bound, need int) int {
 // whole moves messages to other spines, all of a leaf and a destination at once, until no link
 // carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
-	s.setGrain(slices.Max(s.r))
-	return s.lower(ceiling, maxKicks)
+	s.grains.set(slices.Max(s.r))
+	return s.grains.lower(ceiling, maxKicks)
 }
 
 // find returns the spread with whole, or nil.
@@ -175,40 +167,13 @@ func (s *spread) find(phases int) laid {
 // portions is whole with smaller moves, the largest first, which make fewer portions. Two leaves
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
-	s.parts = parts
+	s.grains.parts = parts
 	for n := slices.Max(s.r) - 1; n > 1; n-- {
-		s.setGrain(n)
-		if s.lower(ceiling, 0) {
+		s.grains.set(n)
+		if s.grains.lower(ceiling, 0) {
 			return true
 		}
 	}
-	s.setGrain(1)
-	return s.lower(ceiling, maxKicks)
+	s.grains.set(1)
+	return s.grains.lower(ceiling, maxKicks)
 }
-
-func (s *spread) can(i, j, from, to int) bool {
-	g, n := s.grainOf(i, j), int32(s.r[min(i, j)])
-	x := s.x[s.at(i, j):][:s.spines]
-	if g == 0 || x[from] < g || !s.alive[s.link(i%s.leaves, to)] || !s.alive[s.link(j%s.leaves, to)] {
-		return false
-	}
-	if g == n {
-		return true
-	}
-	parts := 0
-	for k, v := range x {
-		switch k {
-		case from:
-			v -= g
-		case to:
-			v += g
-		}
-		if v%n != 0 {
-			parts++
-		}
-	}
-	return parts <= s.parts
-}
-
-// grainOf returns the grain of the sending one of two nodes.
-func (s *spread) grainOf(i, j int) int32 { return s.grain[min(i, j)] }

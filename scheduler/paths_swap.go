@@ -80,7 +80,7 @@ func (t *timing) twist(p int) {
 	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
 	e, f := t.up[u*t.phases+p], t.up[w*t.phases+p]
 	v, x := int(t.right[e]), int(t.right[f])
-	if t.dest[e] != none || t.dest[f] != none || !t.joins(u, x) || !t.joins(w, v) {
+	if t.dest[e] != None || t.dest[f] != None || !t.joins(u, x) || !t.joins(w, v) {
 		return
 	}
 	t.right[e], t.right[f] = t.right[f], t.right[e]
@@ -131,13 +131,13 @@ func (t *timing) shift(e, f int32, p, q int) int {
 		return 0
 	}
 	change := 0
-	if d != none {
+	if d != None {
 		row := t.busy[int(d)*t.phases:]
 		row[p]--
 		change += int(row[q]) - int(row[p])
 		row[q]++
 	}
-	if g != none {
+	if g != None {
 		row := t.busy[int(g)*t.phases:]
 		row[q]--
 		change += int(row[p]) - int(row[q])
@@ -161,7 +161,7 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 			for _, w := range t.of[t.home[u]] {
 				f := t.up[int(w)*t.phases+q]
 				t.work++
-				if g := t.dest[f]; g == none || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.phases+p] > 0 {
+				if g := t.dest[f]; g == None || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.phases+p] > 0 {
 					continue
 				}
 				if t.fits(e, f) && t.fits(f, e) {

@@ -28,13 +28,15 @@ type timing struct {
 	leafOf      []int32   // by builder
 	spines      int       // that a leaf may use towards a destination
 	random      *rand.Rand
-	work        int // units looked at
+	work        int                     // units looked at
+	lane        func(dst, lane int) int // laid.down
 }
 
-// newTiming colours labelled columns; load holds the link loads, as in a split. A leaf may use that
-// many spines towards a destination.
-func newTiming(c *columns, load []int32, spines int, o Options) *timing {
-	t := &timing{columns: c, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
+// newTiming labels columns with the spines laid for them, and colours them. A leaf may use that many
+// spines towards a destination.
+func newTiming(c *columns, s laid, spines int, o Options) *timing {
+	load := s.label(c)
+	t := &timing{columns: c, lane: s.down, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
 	for i, alive := range c.alive {
 		if alive {
 			t.node[i] = t.add(i / c.fabric.spines)
@@ -63,7 +65,7 @@ func newTiming(c *columns, load []int32, spines int, o Options) *timing {
 	t.left, t.right, t.dest = make([]int32, units), make([]int32, units), make([]int32, units)
 	for _, e := range t.edges {
 		for u := e.First; u < e.First+e.N; u++ {
-			t.left[u], t.right[u], t.dest[u] = e.U, e.V, none
+			t.left[u], t.right[u], t.dest[u] = e.U, e.V, None
 			if u < slots {
 				t.dest[u] = t.owner(u)
 			}
@@ -106,7 +108,7 @@ func (t *timing) between(a, b, d int) {
 		}
 		k := col[i].spine()
 		t.edges = append(t.edges, coloring.Edge{
-			U: t.node[t.link(a, k)], V: t.node[t.link(b, t.columns.down(d, k))], N: int32(j - i), First: int32(at + i),
+			U: t.node[t.link(a, k)], V: t.node[t.link(b, t.lane(d, k))], N: int32(j - i), First: int32(at + i),
 		})
 		i = j
 	}
@@ -176,7 +178,7 @@ func (t *timing) color(o Options) {
 	t.edges = nil
 	t.busy = make([]uint8, t.width*k)
 	for i, u := range t.up {
-		if d := t.dest[u]; d != none {
+		if d := t.dest[u]; d != None {
 			t.busy[int(d)*k+i%k]++
 		}
 	}
@@ -187,7 +189,7 @@ func (t *timing) color(o Options) {
 // receive nothing.
 func (t *timing) finish() {
 	for i, u := range t.up {
-		if t.dest[u] != none {
+		if t.dest[u] != None {
 			t.slots[u] = makeSlot(i%t.phases, t.slots[u].spine())
 		}
 	}

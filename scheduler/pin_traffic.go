@@ -20,14 +20,14 @@ type traffic struct {
 }
 
 // newTraffic sorts the messages of s. Pairs that never meet have no message. O(S²).
-func newTraffic(s *Schedule, t *topology.Tree) *traffic {
+func newTraffic(s *slotTable, t *topology.Tree) *traffic {
 	f := newFabric(t)
 	x := &traffic{fabric: f}
 	if f.tops > 0 {
 		f.part()
 		x.lists = f.planeLists()
 	}
-	x.ranks, x.up, x.start = s.Ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.Phases+1)
+	x.ranks, x.up, x.start = s.ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.phases+1)
 	for l, n := range f.n {
 		for range n {
 			x.on = append(x.on, int32(l))
@@ -39,10 +39,10 @@ func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 		}
 	}
 	x.between(s, func(p int, _ uint32) { x.start[p+1]++ })
-	for p := range s.Phases {
+	for p := range s.phases {
 		x.start[p+1] += x.start[p]
 	}
-	x.pair = make([]uint32, x.start[s.Phases])
+	x.pair = make([]uint32, x.start[s.phases])
 	next := slices.Clone(x.start)
 	x.between(s, func(p int, m uint32) {
 		x.pair[next[p]] = m
@@ -52,7 +52,7 @@ func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 }
 
 // between calls f with each message between leaves, by leaves and then servers.
-func (x *traffic) between(s *Schedule, f func(phase int, m uint32)) {
+func (x *traffic) between(s *slotTable, f func(phase int, m uint32)) {
 	for a := range x.leaves {
 		for b := range x.leaves {
 			for src := x.first[a]; a != b && src < x.first[a]+x.n[a]; src++ {

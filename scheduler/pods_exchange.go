@@ -6,14 +6,15 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
-// A podTable is a table whose phases are perfect matchings of the graph of links that table.color
+// A podTable is blocks whose phases are perfect matchings of the graph of links that blocks.color
 // builds: each link, and each idle node, has one unit, a message or a filler. Two phases together
 // form cycles, and the units along a cycle may change phase. So phases whose messages between pods
 // find no top switches are mixed with others until they do.
 type podTable struct {
-	*table
+	*blocks
 	nodes    int
 	linkOf   []int32 // of each node, or none
 	node     []int32 // of each link, or none
@@ -34,28 +35,18 @@ type podTable struct {
 	round    int32
 }
 
-func newPodTable(s *podSplit, o Options) *podTable {
-	n := s.servers
+func newPodTable(s *podSplit, o schedules.Options) *podTable {
 	t := &podTable{
-		table:  &table{split: s.split, phases: int(s.split.ceiling), width: n, slots: make([]slot, n*n)},
+		blocks: newBlocks(s.fabric, int(s.split.ceiling), make([]slot, s.servers*s.servers)),
 		need:   s.critical(),
 		random: rand.New(rand.NewPCG(o.Seed, 3)),
 	}
-	g := &linkGraph{table: t.table, node: slices.Repeat([]int32{none}, len(t.alive))}
 	for i, alive := range t.alive {
 		if alive {
-			g.node[i] = g.add()
 			t.linkOf = append(t.linkOf, int32(i))
 		}
 	}
-	for a := range t.leaves {
-		for b := range t.leaves {
-			if a != b {
-				g.between(a, b)
-			}
-		}
-		g.within(a)
-	}
+	g := newLinkGraph(t.blocks, s.split)
 	t.nodes, t.node = int(g.nodes), g.node
 	for len(t.linkOf) < t.nodes {
 		t.linkOf = append(t.linkOf, none)
@@ -75,7 +66,7 @@ func newPodTable(s *podSplit, o Options) *podTable {
 }
 
 // match colours all units, fillers too, which makes each phase a perfect matching.
-func (t *podTable) match(edges []coloring.Edge, o Options) {
+func (t *podTable) match(edges []coloring.Edge, o schedules.Options) {
 	units := t.nodes * t.phases
 	t.from, t.to, t.slot = make([]int32, 0, units), make([]int32, 0, units), make([]int32, 0, units)
 	for i, e := range edges {
@@ -101,7 +92,7 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 // ways notes for each unit that is a message between pods its pods and plane, as an index of
 // common; for others none.
 func (t *podTable) ways() {
-	f := t
+	f := t.fabric
 	t.way = make([]int32, len(t.from))
 	t.podOf = make([]int32, t.nodes)
 	for i, l := range t.linkOf {
@@ -143,7 +134,7 @@ func (t *podTable) excess(p, k int) int32 {
 // without colours the messages of a phase with the top switches of a plane and returns how many
 // messages stay without one.
 func (t *podTable) without(p, k, steps int) int32 {
-	f := t
+	f := t.fabric
 	t.colorer.Start(f.pods, f.pods, f.tops)
 	for _, u := range t.atPlane[k] {
 		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {

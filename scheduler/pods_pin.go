@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // pinPaths chooses a plane and a top switch for every message such that no two of a phase share a
@@ -15,28 +16,28 @@ import (
 // Without dead links, with as many planes as servers on a leaf and as many top switches as leaves
 // in a pod, it always succeeds (König, twice). An *UnroutableError proves that no paths exist only
 // where a leaf or pod has too many messages.
-func (f *fabric) pinPaths(out *Schedule, o Options) error {
-	if err := f.assignPlanes(out, o); err != nil {
+func pinPaths(f *fabric, t *slotTable, name string, o schedules.Options) error {
+	if err := assignPlanes(f, t, name, o); err != nil {
 		return err
 	}
-	return f.assignTops(out, o)
+	return assignTops(f, t, name, o)
 }
 
 // assignPlanes gives each message between leaves a plane for which assignTops finds top switches.
-func (f *fabric) assignPlanes(s *Schedule, o Options) error {
-	start, order := s.byPhase()
-	pool := f.pinners()
-	return eachPhase(o, s.Name, s.Phases, func(p int) error {
+func assignPlanes(f *fabric, t *slotTable, name string, o schedules.Options) error {
+	start, order := t.byPhase()
+	pool := newPinners(f)
+	return eachPhase(o, name, t.phases, func(p int) error {
 		w := pool.Get().(*podPinner)
 		defer pool.Put(w)
 		w.random = rand.New(rand.NewPCG(o.Seed, uint64(p)))
-		return w.phase(s, order[start[p]:start[p+1]])
+		return w.phase(t, order[start[p]:start[p+1]])
 	})
 }
 
 // eachPhase runs f for every phase of the schedule of that name. It returns an *UnroutableError for
 // the first phase where f fails, and may then skip later phases.
-func eachPhase(o Options, name string, phases int, f func(p int) error) error {
+func eachPhase(o schedules.Options, name string, phases int, f func(p int) error) error {
 	return parallel.Try(o.Workers, phases, func(p int) error {
 		err := f(p)
 		if err == nil {
@@ -45,20 +46,6 @@ func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 		_, proven := errors.AsType[*overfull](err)
 		return &UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: err.Error()}
 	})
-}
-
-func (f *fabric) planeLists() []coloring.ColorSet {
-	out := make([]coloring.ColorSet, f.leaves*f.leaves)
-	for a := range f.leaves {
-		for b := range f.leaves {
-			for k := range f.spines {
-				if a != b && f.usable(a, b, k) {
-					out[a*f.leaves+b].Add(k)
-				}
-			}
-		}
-	}
-	return out
 }
 
 // A podPinner is the working memory of one goroutine.
@@ -82,10 +69,10 @@ const (
 	restarts   = 12   // of both, with the messages in another order
 )
 
-func (w *podPinner) phase(s *Schedule, messages []int32) error {
+func (w *podPinner) phase(t *slotTable, messages []int32) error {
 	w.sent = w.sent[:0]
 	for _, i := range messages {
-		if a, b := w.ends(s, i); a != b {
+		if a, b := w.ends(t, i); a != b {
 			w.sent = append(w.sent, i)
 		}
 	}
@@ -95,7 +82,7 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 	}
 	var err error
 	for try := range restarts {
-		if err = w.try(s); err == nil {
+		if err = w.try(t); err == nil {
 			break
 		}
 		if _, hopeless := err.(*overfull); hopeless || try == restarts-1 {
@@ -104,23 +91,23 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 		w.random.Shuffle(len(w.place), func(i, j int) { w.place[i], w.place[j] = w.place[j], w.place[i] })
 	}
 	for i, m := range w.sent {
-		s.slots[m] = makeSlot(s.slots[m].phase(), w.planes.Color(w.place[i]))
+		t.slots[m] = makeSlot(t.slots[m].phase(), w.planes.Color(w.place[i]))
 	}
 	return nil
 }
 
-func (w *podPinner) ends(s *Schedule, i int32) (a, b int) {
-	return int(w.leaf[int(i)/s.Ranks]), int(w.leaf[int(i)%s.Ranks])
+func (w *podPinner) ends(t *slotTable, i int32) (a, b int) {
+	return int(w.leaf[int(i)/t.ranks]), int(w.leaf[int(i)%t.ranks])
 }
 
-func (w *podPinner) try(s *Schedule) error {
+func (w *podPinner) try(t *slotTable) error {
 	at := make([]int32, len(w.place))
 	for i, e := range w.place {
 		at[e] = int32(i)
 	}
 	w.planes.Start(w.leaves, w.leaves, w.spines)
 	for _, i := range at {
-		a, b := w.ends(s, w.sent[i])
+		a, b := w.ends(t, w.sent[i])
 		w.planes.Add(a, b, w.lists[a*w.leaves+b])
 	}
 	if err := w.tooMany(); err != nil {

@@ -39,7 +39,7 @@ func (t *podTable) write() {
 	for phase := range t.phases {
 		for _, e := range t.out[phase*t.nodes : (phase+1)*t.nodes] {
 			if t.slot[e] != none {
-				t.slots[t.slot[e]] |= slot(phase) << 8
+				t.slots[t.slot[e]] = t.slots[t.slot[e]].in(int32(phase))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (p *podPlacer) vacate(phase, a, b, k int) {
 // paint colours a phase of a plane with top switches, from the occupied links, and
 // returns how many messages are left without.
 func (p *podPlacer) paint(phase, k, steps int) int {
-	f := p
+	f := p.fabric
 	p.colorer.Start(f.pods, f.pods, f.tops)
 	for a := range p.leaves {
 		if b := p.dest[phase*len(p.alive)+p.link(a, k)]; b != none && f.pod[a] != f.pod[b] {

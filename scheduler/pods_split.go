@@ -9,15 +9,15 @@ import (
 // loads of the split, and podSplit counts the links above, once for each direction.
 type podSplit struct {
 	*fabric
-	split  *split
-	scale  []float64 // of links, as in fluid
-	room   []int32   // capacity times ceiling of each link, or a lot
-	load   []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
-	random *rand.Rand
+	split   *split
+	scale   []float64 // of links, as in fluid
+	room    []int32   // capacity times ceiling of each link, or a lot
+	carried []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
+	random  *rand.Rand
 }
 
 // roundPods is round on three levels, for a ceiling.
-func (w *fluid) roundPods(ceiling int, try int) *podSplit {
+func roundPods(w *fluid, ceiling, try int) *podSplit {
 	f := w.fabric
 	s := &podSplit{
 		fabric: f, scale: w.scale,
@@ -26,7 +26,7 @@ func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 			x:    make([]int32, f.leaves*f.leaves*f.spines),
 			load: make([]int32, 2*f.leaves*f.spines),
 		},
-		room: make([]int32, len(w.scale)), load: make([]int32, 2*len(w.scale)),
+		room: make([]int32, len(w.scale)), carried: make([]int32, 2*len(w.scale)),
 		random: rand.New(rand.NewPCG(uint64(ceiling), uint64(try))),
 	}
 	for l, scale := range w.scale {
@@ -35,7 +35,7 @@ func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 			s.room[l] = int32(float64(ceiling)/scale + 0.5)
 		}
 	}
-	w.rounded(s.random, &rounding{missing: make([]float64, len(s.load)), scale: s.scale, add: s.add, links: s.directed})
+	w.rounded(s.random, &rounding{missing: make([]float64, len(s.carried)), scale: s.scale, add: s.add, links: s.directed})
 	return s
 }
 
@@ -55,7 +55,7 @@ func (s *podSplit) add(a, b, k int, d int32) {
 	s.split.add(a, s.leaves+b, k, d)
 	links, n := s.directed(a, b, k)
 	for _, l := range links[:n] {
-		s.load[l] += d
+		s.carried[l] += d
 	}
 }
 
@@ -64,8 +64,8 @@ func (s *podSplit) add(a, b, k int, d int32) {
 // higher up may stay above it: a later step moves their messages.
 func (s *podSplit) repair() bool {
 	for idle := 0; idle < 4; idle++ {
-		for l := range s.load {
-			for steps := 0; s.load[l] > s.room[l/2] && steps < 200; steps++ {
+		for l := range s.carried {
+			for steps := 0; s.carried[l] > s.room[l/2] && steps < 200; steps++ {
 				if s.relieve(l) {
 					idle = 0
 				} else {
@@ -81,7 +81,7 @@ func (s *podSplit) repair() bool {
 }
 
 func (s *podSplit) fits() bool {
-	for l, load := range s.load {
+	for l, load := range s.carried {
 		if load > s.room[l/2] {
 			return false
 		}
@@ -126,13 +126,13 @@ func (s *podSplit) change(a, b, from, to int) int {
 	d := 0
 	links, n := s.directed(a, b, from)
 	for _, l := range links[:n] {
-		if e := int(s.load[l] - s.room[l/2]); e > 0 {
+		if e := int(s.carried[l] - s.room[l/2]); e > 0 {
 			d -= 2*e - 1
 		}
 	}
 	links, n = s.directed(a, b, to)
 	for _, l := range links[:n] {
-		if e := int(s.load[l] - s.room[l/2]); e >= 0 {
+		if e := int(s.carried[l] - s.room[l/2]); e >= 0 {
 			d += 2*e + 1
 		}
 	}

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"math/rand/v2"
 	"slices"
+
+	"evbench/scheduler/schedules"
 )
 
 // A pathChoice gives each leaf one way to each destination. The leaves of a pod that use the same
@@ -22,7 +24,7 @@ func (c *pathChoice) entry(q, k, d int) int { return (q*c.spines+k)*c.servers + 
 // the place of that leaf. Each leaf and destination then chooses again, in random order, the way
 // that adds least to the sum of squared loads, until nothing changes. Then the leaves of a pod that
 // share a way up choose together.
-func (f *fabric) choosePaths(seed uint64) *pathChoice {
+func choosePaths(f *fabric, seed uint64) *pathChoice {
 	c := &pathChoice{
 		fabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
 		load: make([]int32, 2*f.leaves*f.spines+2*f.pods*f.spines*f.tops),
@@ -100,15 +102,15 @@ func (c *pathChoice) moveTop(q, k, d int) bool {
 
 const pathRounds = 20
 
-func (f *fabric) wiresOf(a, b int, w way) (out [4]int, n int) {
-	half := f.leaves * f.spines
-	out[0], out[1] = f.link(a, w.spine), half+f.link(b, w.spine)
-	if f.pod[a] == f.pod[b] {
+func (c *pathChoice) wiresOf(a, b int, w way) (out [4]int, n int) {
+	half := c.leaves * c.spines
+	out[0], out[1] = c.link(a, w.spine), half+c.link(b, w.spine)
+	if c.pod[a] == c.pod[b] {
 		return out, 2
 	}
-	upper := f.pods * f.spines * f.tops
-	out[2] = 2*half + (f.pod[a]*f.spines+w.spine)*f.tops + w.top
-	out[3] = 2*half + upper + (f.pod[b]*f.spines+w.spine)*f.tops + w.top
+	upper := c.pods * c.spines * c.tops
+	out[2] = 2*half + (c.pod[a]*c.spines+w.spine)*c.tops + w.top
+	out[3] = 2*half + upper + (c.pod[b]*c.spines+w.spine)*c.tops + w.top
 	return out, 4
 }
 
@@ -129,7 +131,7 @@ func (c *pathChoice) put(a, d int, w way, sign int32) {
 func (c *pathChoice) best(a, d int, present way) way {
 	b := int(c.on[d])
 	if c.pod[a] == c.pod[b] {
-		present.top = None
+		present.top = none
 	}
 	least, out := int32(-1), present
 	try := func(w way) {
@@ -147,7 +149,7 @@ func (c *pathChoice) best(a, d int, present way) way {
 			continue
 		}
 		if c.pod[a] == c.pod[b] {
-			try(way{k, None})
+			try(way{k, none})
 			continue
 		}
 		if at := c.entry(c.pod[a], k, d); c.users[at] > 0 {
@@ -184,7 +186,7 @@ type streams struct {
 	phases int
 }
 
-func (c *pathChoice) streams(seed uint64) *streams {
+func newStreams(c *pathChoice, seed uint64) *streams {
 	s := &streams{
 		pathChoice: c, uses: make([][]int32, len(c.way)), todo: make([]int32, len(c.way)), at: make([][]int32, len(c.way)),
 		need: make([]int32, len(c.load)+c.servers+c.leaves), sent: make([]int32, c.leaves),
@@ -292,32 +294,31 @@ func (s *streams) take(i int) {
 	s.count(i, -1)
 }
 
-func (s *streams) schedule(g *goal) *Schedule {
-	out, c := g.start(s.phases)
-	c.dropsSelf = true
+func (s *streams) schedule(b Bound, o schedules.Options) *slotTable {
+	c := newColumns(s.fabric, s.phases, true)
 	for i, phases := range s.at {
 		a, d := i/s.servers, i%s.servers
 		col := c.column(a, d)
 		if a == int(s.on[d]) {
-			col[0] = makeSlot(s.phases, None)
+			col[0] = makeSlot(s.phases, none)
 			col = col[1:]
 		}
 		for j := range col {
 			col[j] = absent
 			if j < len(phases) {
-				col[j] = makeSlot(int(phases[j]), None)
+				col[j] = makeSlot(int(phases[j]), none)
 				if a != int(s.on[d]) {
 					col[j] = makeSlot(int(phases[j]), s.way[i].spine)
 				}
 			}
 		}
 	}
-	c.sources(g.o)
-	out.tops = slices.Repeat([]uint8{noSpine}, len(out.slots))
+	out := c.table(b, o)
+	out.addTops()
 	out.walk(func(src, dst int, _ *slot) {
 		a, b := s.on[src], s.on[dst]
 		if s.pod[a] != s.pod[b] {
-			out.tops[src*out.Ranks+dst] = uint8(s.way[int(a)*s.servers+dst].top)
+			out.tops[src*out.ranks+dst] = uint8(s.way[int(a)*s.servers+dst].top)
 		}
 	})
 	return out

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"math/rand/v2"
-	"slices"
 )
 
 // Where no link has room to spare and leaves share few spines, the search may stop a few messages
@@ -13,9 +12,6 @@ const (
 	maxStates = 1 << 18 // of all searches of one repair
 )
 
-// none is the previous state of the first.
-const none = -1
-
 // A chain is a search for moves that take messages off a link above the ceiling. Messages between
 // nodes i and j leave spine k, overloaded at i, for a spine where i has room. If j has room there
 // too, the chain ends. Otherwise j is overloaded there, and has just freed k; other messages
@@ -25,7 +21,7 @@ const none = -1
 // has room to spare, the freed spine is the only room; without it such cases end one message over.
 type chain struct {
 	*split
-	grains *spread // nil: single messages
+	grains *grains // nil: single messages
 	seen   []int32 // the search that met a state last
 	round  int32
 	queue  []hop
@@ -39,7 +35,7 @@ type chain struct {
 // one just freed.
 type hop struct{ node, over, prev int32 }
 
-func newChain(s *split, grains *spread) *chain {
+func newChain(s *split, grains *grains) *chain {
 	return &chain{
 		split: s, grains: grains, seen: make([]int32, len(s.load)*(s.spines+1)),
 		random: rand.New(rand.NewPCG(uint64(len(s.load)), uint64(s.over))),
@@ -64,43 +60,6 @@ func (s *split) repair() bool {
 	return true
 }
 
-// lower moves grains until no link carries more than the ceiling. Where no chain helps it kicks a
-// link, at most kicks times, and ends with the best split. It reports whether it succeeded.
-func (s *spread) lower(ceiling, kicks int) bool {
-	s.ceiling, s.over = int32(ceiling), 0
-	for i, l := range s.load {
-		s.over += int(max(0, l-s.most(i)))
-	}
-	c := newChain(s.split, s)
-	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
-	for failed := 0; s.over > 0 && c.states <= maxStates; {
-		node, spine := c.next()
-		fits := kicks > 0 || c.load[c.cursor] >= c.most(c.cursor)+s.grain[node%c.leaves] // no more than is over
-		if fits && c.relieve(node, spine) {
-			if s.over < least {
-				least = s.over
-				copy(x, s.x)
-				copy(load, s.load)
-			}
-			continue
-		}
-		if failed++; kicks == 0 && failed < len(s.load) {
-			c.cursor = (c.cursor + 1) % len(s.load) // another link may be luckier
-			continue
-		}
-		if failed >= kicks {
-			break
-		}
-		c.kick(node, spine)
-	}
-	if s.over > least {
-		s.over = least
-		copy(s.x, x)
-		copy(s.load, load)
-	}
-	return s.over == 0
-}
-
 func (c *chain) next() (node, spine int) {
 	for c.load[c.cursor] <= c.most(c.cursor) {
 		c.cursor = (c.cursor + 1) % len(c.load)
@@ -120,7 +79,7 @@ func (c *chain) grain(i, j int) int32 {
 	if c.grains == nil {
 		return 1
 	}
-	return c.grains.grainOf(i, j)
+	return c.grains.of(i, j)
 }
 
 // can reports whether a grain between two nodes can move to another spine.
@@ -156,7 +115,7 @@ func (c *chain) relieve(node, spine int) bool {
 	for at := 0; at < len(c.queue); at++ {
 		c.states++
 		q := c.queue[at]
-		freed := None
+		freed := none
 		if q.prev != none {
 			freed = int(c.queue[q.prev].over)
 		}

@@ -43,14 +43,14 @@ func (b bitset) clear(row, words, i int) { b[row*words+i>>6] &^= 1 << (i & 63) }
 
 // room returns the resources that the schedule leaves free, without the messages given.
 func (r *rework) room(without []uint32) *room {
-	phases := r.out.Phases
+	phases := r.out.phases
 	w := (phases + 63) / 64
 	x := &room{
 		rework: r, words: w, servers: ones(2*r.ranks, phases), nodes: ones(2*r.leaves, phases),
 		links: make([]wires, phases), held: make([][]uint32, phases),
 	}
 	for p := range x.links {
-		x.links[p] = r.wires()
+		x.links[p] = newWires(r.traffic)
 	}
 	open := make(bitset, len(r.out.slots)/64+1)
 	for _, m := range without {
@@ -58,8 +58,7 @@ func (r *rework) room(without []uint32) *room {
 	}
 	for m, s := range r.out.slots {
 		if m/r.ranks != m%r.ranks && s != absent && open[m>>6]>>(m&63)&1 == 0 {
-			src, dst := r.ends(uint32(m))
-			x.take(uint32(m), s.phase(), way{s.spine(), r.out.Top(src, dst)})
+			x.take(uint32(m), s.phase(), r.out.way(uint32(m)))
 		}
 	}
 	return x
@@ -78,7 +77,7 @@ func (x *room) take(m uint32, phase int, w way) {
 	src, dst := x.ends(m)
 	x.servers.clear(src, x.words, phase)
 	x.servers.clear(x.ranks+dst, x.words, phase)
-	if w.spine == None {
+	if w.spine == none {
 		return
 	}
 	a, b := x.across(m)
@@ -116,7 +115,7 @@ func (x *room) place(m uint32) bool {
 		if !ok {
 			return false
 		}
-		x.put(m, phase, w)
+		x.out.put(m, phase, w)
 		x.take(m, phase, w)
 		return true
 	})
@@ -144,13 +143,13 @@ func (x *room) squeeze(m uint32) bool {
 		for i, m := range x.held[phase] {
 			color[i] = int16(x.out.slots[m].spine())
 		}
-		color[len(all)-1] = None
+		color[len(all)-1] = none
 		if !g.Extend(color) {
 			return false
 		}
 		ways := make([]way, len(all))
 		for i, k := range color {
-			ways[i] = way{int(k), None}
+			ways[i] = way{int(k), none}
 		}
 		x.redo(phase, all, ways)
 		return true
@@ -158,10 +157,10 @@ func (x *room) squeeze(m uint32) bool {
 }
 
 func (x *room) redo(phase int, messages []uint32, ways []way) {
-	x.links[phase] = x.wires()
+	x.links[phase] = newWires(x.traffic)
 	x.held[phase] = x.held[phase][:0]
 	for i, m := range messages {
-		x.put(m, phase, ways[i])
+		x.out.put(m, phase, ways[i])
 		x.take(m, phase, ways[i])
 	}
 }

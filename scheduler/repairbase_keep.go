@@ -132,7 +132,7 @@ func (r *rework) lose(m uint32) {
 // to receive, the messages beyond its live links.
 func (r *rework) shortages(t *tier) []int32 {
 	over := make([]int, 2*len(t.live))
-	for p := range r.base.Phases {
+	for p := range r.base.phases {
 		for node, n := range t.count(r.of(p)) {
 			over[node] += max(0, n-t.live[node%len(t.live)])
 		}
@@ -155,7 +155,7 @@ func (k *keeper) nodes(i int32) (a, b int32) {
 // room on the other side: it swaps the messages kept and not kept on the path. It reports whether a
 // path exists. O(messages).
 func (k *keeper) augment(a int) bool {
-	k.from = slices.Repeat([]int32{None}, len(k.at))
+	k.from = slices.Repeat([]int32{none}, len(k.at))
 	queue := []int32{int32(a)}
 	for len(queue) > 0 {
 		node := queue[0]
@@ -167,7 +167,7 @@ func (k *keeper) augment(a int) bool {
 			if !sends {
 				next = u
 			}
-			if k.in[i] == sends || k.from[next] != None || int(next) == a {
+			if k.in[i] == sends || k.from[next] != none || int(next) == a {
 				continue
 			}
 			k.from[next] = i
@@ -226,7 +226,7 @@ type exchange struct{ from, to, i, cost int32 }
 func (k *keeper) negative() []int32 {
 	arcs := k.arcs()
 	nodes := len(k.at) + 1
-	far, by := make([]int32, nodes), slices.Repeat([]int32{None}, nodes)
+	far, by := make([]int32, nodes), slices.Repeat([]int32{none}, nodes)
 	for changed := true; changed; {
 		changed = false
 		for j, x := range arcs {
@@ -234,34 +234,34 @@ func (k *keeper) negative() []int32 {
 				far[x.to], by[x.to], changed = d, int32(j), true
 			}
 		}
-		if node := onCycle(arcs, by); node != None {
+		if node := onCycle(arcs, by); node != none {
 			return cycle(arcs, by, node)
 		}
 	}
 	return nil
 }
 
-// onCycle returns a node on a cycle of the arcs in by, or None.
+// onCycle returns a node on a cycle of the arcs in by, or none.
 func onCycle(arcs []exchange, by []int32) int32 {
 	seen := make([]int32, len(by)) // the start of the walk that came by, plus one
 	for start := range by {
 		node := int32(start)
-		for seen[node] == 0 && by[node] != None {
+		for seen[node] == 0 && by[node] != none {
 			seen[node] = int32(start) + 1
 			node = arcs[by[node]].from
 		}
-		if by[node] != None && seen[node] == int32(start)+1 {
+		if by[node] != none && seen[node] == int32(start)+1 {
 			return node
 		}
 	}
-	return None
+	return none
 }
 
 func cycle(arcs []exchange, by []int32, start int32) []int32 {
 	var out []int32
 	for node := start; ; {
 		x := arcs[by[node]]
-		if x.i != None {
+		if x.i != none {
 			out = append(out, x.i)
 		}
 		if node = x.from; node == start {
@@ -287,10 +287,10 @@ func (k *keeper) arcs() []exchange {
 	for node := range hub {
 		sends, room := int(node) < len(k.tier.live), k.room[node] > 0
 		if room || !sends {
-			arcs = append(arcs, exchange{hub, node, None, 0})
+			arcs = append(arcs, exchange{hub, node, none, 0})
 		}
 		if room || sends {
-			arcs = append(arcs, exchange{node, hub, None, 0})
+			arcs = append(arcs, exchange{node, hub, none, 0})
 		}
 	}
 	return arcs

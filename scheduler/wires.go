@@ -6,10 +6,6 @@ import (
 	"evbench/internal/coloring"
 )
 
-// A way is the path of a message between leaves: a spine or, on three levels, a
-// plane and, between pods, a top switch of it; else None.
-type way struct{ spine, top int }
-
 // wires are the wires between switches that carry no message in a phase.
 type wires struct {
 	of     *traffic
@@ -18,7 +14,7 @@ type wires struct {
 	room   []int               // by spines' index·spines + spine: cables; nil where there is one
 }
 
-func (x *traffic) wires() wires {
+func newWires(x *traffic) wires {
 	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
 	if x.cables != nil {
 		w.room = slices.Concat(x.cables, x.cables)
@@ -36,7 +32,7 @@ func (x *traffic) wires() wires {
 // upper returns the free top switches of a message on a plane, upwards and downwards; nil where the
 // message needs none.
 func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
-	f := w.of
+	f := w.of.fabric
 	if f.tops == 0 {
 		return nil, nil
 	}
@@ -50,11 +46,11 @@ func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
 
 func (w *wires) has(m uint32, x way) bool {
 	a, b := w.of.across(m)
-	if x.spine == None || !w.spines[a].Has(x.spine) || !w.spines[w.of.leaves+int(b)].Has(x.spine) {
+	if x.spine == none || !w.spines[a].Has(x.spine) || !w.spines[w.of.leaves+int(b)].Has(x.spine) {
 		return false
 	}
 	up, down := w.upper(m, x.spine)
-	return up == nil || x.top != None && up.Has(x.top) && down.Has(x.top)
+	return up == nil || x.top != none && up.Has(x.top) && down.Has(x.top)
 }
 
 func (w *wires) take(m uint32, x way) {
@@ -83,7 +79,7 @@ func (w *wires) first(m uint32) (way, bool) {
 	for k := both.Next(0); k >= 0; k = both.Next(k + 1) {
 		up, down := w.upper(m, k)
 		if up == nil {
-			return way{k, None}, true
+			return way{k, none}, true
 		}
 		tops := up.And(*down)
 		if t := tops.Next(0); t >= 0 {

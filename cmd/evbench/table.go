@@ -53,7 +53,7 @@ func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table,
 	return survey.TokensTable(r, t, c.Uint64("seed"))
 }
 
-func levelsTable(c *cli.Context, s *sweep.Sweep, m scheduler.Levels) error {
+func levelsTable(c *cli.Context, s *sweep.Sweep, m survey.Levels) error {
 	if model := c.String("model"); model != survey.Count {
 		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)
 	}

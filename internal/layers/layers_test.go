@@ -125,7 +125,7 @@ var layers = []layer{
 	{"model/simulate", "barrier bench builder builder/modes failover internal/parallel internal/unit model/ordered plan results routing scenario sim topology", false},
 
 	{"study/kit", "internal/answer internal/atomicfile internal/hostlist internal/proc internal/sweep plan results results/hdf5 results/store scenario study/judge/foreign topology/netfile topology/network", false},
-	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},
+	{"study/judge", "internal/answer internal/hostlist internal/parallel internal/show internal/unit plan report/figure report/html routing routing/lft scheduler scheduler/sizes study/judge/foreign topology topology/network site/engines", true},
 	{"bench/live", "bench internal/answer internal/show plan report report/figure report/html results topology", false},
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 // smallTrees returns the numbers of all trees of 3 and 4 levels with up to 24 servers.
-func smallTrees() (out []scheduler.Levels) {
-	var grow func(m scheduler.Levels)
-	grow = func(m scheduler.Levels) {
+func smallTrees() (out []survey.Levels) {
+	var grow func(m survey.Levels)
+	grow = func(m survey.Levels) {
 		n := m.Servers()
 		if len(m) >= 3 && n >= 2 {
 			out = append(out, m)
@@ -30,10 +30,31 @@ func smallTrees() (out []scheduler.Levels) {
 	return out
 }
 
+// exchange returns the messages of all phases, 0 included, in which each server sends to the one given.
+func exchange(m survey.Levels, to func(m survey.Levels, src, phase int) int) (out []scheduler.Message) {
+	for p := range m.Servers() {
+		for src := range m.Servers() {
+			out = append(out, scheduler.Message{Phase: p, Src: src, Dst: to(m, src, p)})
+		}
+	}
+	return out
+}
+
+func shifted(m survey.Levels, src, phase int) int { return (src + phase) % m.Servers() }
+
+// rotated is thesis 5.3, Algorithm 1, digit by digit.
+func rotated(m survey.Levels, src, phase int) (dst int) {
+	for k, n := range m {
+		above := m.Servers() / m.Below(k+1)
+		dst += (src/above + phase/above) % n * m.Below(k)
+	}
+	return dst
+}
+
 // The count model message by message, for every level, both schedules and all reductions.
 func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 	for _, m := range smallTrees() {
-		shift, optimal := slices.Collect(m.LinearShift().All()), slices.Collect(m.BandwidthOptimal().All())
+		shift, optimal := exchange(m, shifted), exchange(m, rotated)
 		for level := 1; level < len(m); level++ {
 			rows := expect.Value(survey.SlowdownLevels(survey.Run{}, m, level))(t)
 			expect.MustTrue(t, len(rows) == 2*m.Below(level), "%v, level %d: %d rows", m, level, len(rows))
@@ -47,7 +68,7 @@ func TestSlowdownLevelsAgainstTheListing(t *testing.T) {
 }
 
 // slowLevels counts the messages of each phase on the links of every subtree of every level.
-func slowLevels(m scheduler.Levels, level int, r survey.SlowdownRow, messages []scheduler.Message) int {
+func slowLevels(m survey.Levels, level int, r survey.SlowdownRow, messages []scheduler.Message) int {
 	type place struct{ phase, level, subtree, way int }
 	n := map[place]int{}
 	lasts := map[int]int{}
@@ -80,7 +101,7 @@ func TestSlowdownLevelsOfTwo(t *testing.T) {
 	for m0 := 1; m0 <= 5; m0++ {
 		for m1 := 2; m1 <= 5; m1++ {
 			want := expect.Value(survey.Slowdown(survey.Run{}, topologytest.Tree(t, topology.Options{Ports: m0, Leaves: m1}), survey.Count, 1))(t)
-			got, err := survey.SlowdownLevels(survey.Run{}, scheduler.Levels{m0, m1}, 1)
+			got, err := survey.SlowdownLevels(survey.Run{}, survey.Levels{m0, m1}, 1)
 			expect.True(t, err == nil && slices.Equal(got, want), "FT(2;%d,%d): %v, %+v, want %+v", m0, m1, err, got, want)
 		}
 	}
@@ -142,7 +163,7 @@ func upwards(n *network.Network, level int) int {
 // Where all subtrees of a level are reduced alike, three levels need S-1 in the place of S,
 // and fors reaches it.
 func TestEquation51IsReached(t *testing.T) {
-	for _, m := range []scheduler.Levels{{2, 2, 2}, {2, 3, 2}, {3, 2, 2}, {2, 2, 4}, {4, 2, 2}} {
+	for _, m := range []survey.Levels{{2, 2, 2}, {2, 3, 2}, {3, 2, 2}, {2, 2, 4}, {4, 2, 2}} {
 		o := topology.Options{Ports: m[0], Leaves: m[1] * m[2], Pods: m[2]}
 		for level := 1; level < 3; level++ {
 			for f := range m.Below(level) {
@@ -164,14 +185,14 @@ func TestEquation51IsReached(t *testing.T) {
 
 func TestSlowdownLevelsRefuses(t *testing.T) {
 	for _, tt := range []struct {
-		m     scheduler.Levels
+		m     survey.Levels
 		level int
 		want  string
 	}{
-		{scheduler.Levels{2, 2, 2}, 3, "level 3: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
-		{scheduler.Levels{2, 2, 2}, 0, "level 0: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
-		{scheduler.Levels{64, 64, 64}, 1, "FT(3;64,64,64): evbench makes schedules of at most 32768 servers"},
-		{scheduler.Levels{1, 1, 1}, 1, "FT(3;1,1,1): 1 servers: an all-to-all exchange needs at least 2"},
+		{survey.Levels{2, 2, 2}, 3, "level 3: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
+		{survey.Levels{2, 2, 2}, 0, "level 0: the switches of FT(3;2,2,2) with others above are those of levels 1..2"},
+		{survey.Levels{64, 64, 64}, 1, "FT(3;64,64,64): evbench makes schedules of at most 32768 servers"},
+		{survey.Levels{1, 1, 1}, 1, "FT(3;1,1,1): 1 servers: an all-to-all exchange needs at least 2"},
 	} {
 		if _, err := survey.SlowdownLevels(survey.Run{}, tt.m, tt.level); err == nil || err.Error() != tt.want {
 			t.Errorf("%v: error %v, want %s", tt.m, err, tt.want)

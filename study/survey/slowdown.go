@@ -82,8 +82,8 @@ func (r *SlowdownRow) count(servers, shift, optimal, phases int) {
 
 func countMeasure(healthy *topology.Tree, _ uint64) func(*topology.Tree, *SlowdownRow) error {
 	leaf := healthy.LeafOfRanks()
-	shift := newCounter(scheduler.LinearShift(healthy), leaf, leaf, healthy.Leaves())
-	optimal := newCounter(scheduler.BandwidthOptimal(healthy), leaf, leaf, healthy.Leaves())
+	shift := counterOf(scheduler.LinearShift(healthy), leaf, healthy.Leaves())
+	optimal := counterOf(scheduler.BandwidthOptimal(healthy), leaf, healthy.Leaves())
 	return func(t *topology.Tree, row *SlowdownRow) error {
 		live := liveLinks(t)
 		row.count(t.Servers(), shift.duration(live), optimal.duration(live), FaultAdaptivePhases(t))
@@ -219,7 +219,7 @@ func stated(topology string, reduction int) string {
 // Thesis 5.3, Algorithm 2, counts at leaves; 5.4.1 states equation 5.1 for every level. Messages
 // that leave a subtree of level l have Π_l-F links; elsewhere links suffice for all traffic of its
 // servers.
-func SlowdownLevels(run Run, m scheduler.Levels, level int) ([]SlowdownRow, error) {
+func SlowdownLevels(run Run, m Levels, level int) ([]SlowdownRow, error) {
 	if err := plannableLevels(m); err != nil {
 		return nil, err
 	}
@@ -232,8 +232,8 @@ func SlowdownLevels(run Run, m scheduler.Levels, level int) ([]SlowdownRow, erro
 		leaf[s], subtree[s] = s/m[0], s/size
 	}
 	n := m.Servers() / size
-	shift := newCounter(m.LinearShift(), leaf, subtree, n)
-	optimal := newCounter(m.BandwidthOptimal(), leaf, subtree, n)
+	shift := newCounter(m.Servers(), m.shift, leaf, subtree, n)
+	optimal := newCounter(m.Servers(), m.optimal, leaf, subtree, n)
 	return slowdownRows(run, size, func(r *SlowdownRow) error {
 		live := slices.Repeat([]int{size}, n)
 		for q := range live {
@@ -246,7 +246,7 @@ func SlowdownLevels(run Run, m scheduler.Levels, level int) ([]SlowdownRow, erro
 	})
 }
 
-func plannableLevels(m scheduler.Levels) error {
+func plannableLevels(m Levels) error {
 	n := 1
 	for _, x := range m {
 		if n *= x; n > scheduler.MaxServers {
@@ -259,12 +259,12 @@ func plannableLevels(m scheduler.Levels) error {
 	return nil
 }
 
-func levelsNotation(m scheduler.Levels) string {
+func levelsNotation(m Levels) string {
 	return fmt.Sprintf("FT(%d;%s)", len(m), strings.ReplaceAll(strings.Trim(fmt.Sprint([]int(m)), "[]"), " ", ","))
 }
 
 // SlowdownLevelsTable is SlowdownLevels for printing.
-func SlowdownLevelsTable(run Run, m scheduler.Levels, level int) (*Table, error) {
+func SlowdownLevelsTable(run Run, m Levels, level int) (*Table, error) {
 	rows, err := SlowdownLevels(run, m, level)
 	if err != nil {
 		return nil, err
