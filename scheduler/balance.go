@@ -44,13 +44,13 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 		if i%8 != 0 {
 			continue
 		}
-		if w.tops == 0 && !w.hallKnown {
-			b, w.hallKnown = w.hall(b), true
+		if w.f.tops == 0 && !w.hallKnown {
+			b, w.hallKnown = w.f.hall(b), true
 			w.ceiling = max(w.ceiling, float64(b.Phases))
 		}
 		for _, y := range w.weights() {
-			if w.dual(y) > b.Phases {
-				b = w.witness(y)
+			if w.f.dual(y) > b.Phases {
+				b = w.f.witness(y)
 			}
 		}
 		w.ceiling = max(w.ceiling, float64(b.Phases))

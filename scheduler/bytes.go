@@ -246,7 +246,7 @@ func (c *byteCase) shares(w *fluid) *Shares {
 	leaves := c.tree.Leaves()
 	s := &Shares{leaves, c.tree.Spines(), make([]float64, leaves*leaves*c.tree.Spines())}
 	scale, i := float64(max(1, c.best.Time))/max(1, w.ceiling), 0
-	for _, p := range w.pairs {
+	for _, p := range w.f.pairs {
 		to := s.Of(p.a, p.b-leaves)
 		for _, k := range p.spines {
 			to[k] = w.x[i] * scale

@@ -9,7 +9,7 @@ func (w *fluid) relax() {
 	defer func() { w.scale = scale }()
 	for _, margin := range []float64{0.1, 0.05, 0.02, 0.01} {
 		w.slope, w.scale = gentle, slices.Clone(scale)
-		for l := len(w.alive); l < len(scale); l++ {
+		for l := len(w.f.alive); l < len(scale); l++ {
 			w.scale[l] *= 1 + margin
 		}
 		for range relaxSweeps {

@@ -29,7 +29,7 @@ func TestPodRestInverse(t *testing.T) {
 	f := podsWithDead(t)
 	w := newFluid(f)
 	w.ceiling = 60
-	for _, p := range w.pairs {
+	for _, p := range w.f.pairs {
 		for _, k := range p.spines {
 			var r rest
 			w.remainOf(&r, &p, int(k))

@@ -10,23 +10,23 @@ type grains struct {
 }
 
 func newGrains(s *split) *grains {
-	g := &grains{s: s, size: make([]int32, s.leaves)}
-	g.set(slices.Max(s.r))
+	g := &grains{s: s, size: make([]int32, s.f.leaves)}
+	g.set(slices.Max(s.f.r))
 	return g
 }
 
 // set lets moves take n messages, or all for a destination where there are fewer.
 func (g *grains) set(n int) {
 	for a := range g.size {
-		g.size[a] = int32(min(n, g.s.r[a]))
+		g.size[a] = int32(min(n, g.s.f.r[a]))
 	}
 }
 
 // can reports whether a grain between two nodes can move to another spine.
 func (g *grains) can(i, j, from, to int) bool {
-	size, n := g.of(i, j), int32(g.s.r[min(i, j)])
-	x := g.s.x[g.s.at(i, j):][:g.s.spines]
-	if size == 0 || x[from] < size || !g.s.alive[g.s.link(i%g.s.leaves, to)] || !g.s.alive[g.s.link(j%g.s.leaves, to)] {
+	size, n := g.of(i, j), int32(g.s.f.r[min(i, j)])
+	x := g.s.x[g.s.at(i, j):][:g.s.f.spines]
+	if size == 0 || x[from] < size || !g.s.f.alive[g.s.f.link(i%g.s.f.leaves, to)] || !g.s.f.alive[g.s.f.link(j%g.s.f.leaves, to)] {
 		return false
 	}
 	if size == n {
@@ -62,7 +62,7 @@ func (g *grains) lower(ceiling, kicks int) bool {
 	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
 	for failed := 0; s.over > 0 && c.states <= maxStates; {
 		node, spine := c.next()
-		fits := kicks > 0 || c.load[c.cursor] >= c.most(c.cursor)+g.size[node%c.leaves] // no more than is over
+		fits := kicks > 0 || c.s.load[c.cursor] >= c.s.most(c.cursor)+g.size[node%c.f.leaves] // no more than is over
 		if fits && c.relieve(node, spine) {
 			if s.over < least {
 				least = s.over

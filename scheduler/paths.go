@@ -18,7 +18,7 @@ import (
 
 // A goal is a schedule of few paths in the making.
 type goal struct {
-	*fabric
+	f     *fabric
 	o     Options
 	bound Bound
 	need  int // messages of the busiest server, the one to itself included
@@ -54,7 +54,7 @@ func pathsFor(f *fabric, o Options) (*slotTable, Bound, error) {
 
 // newGoal takes the spines of f; s is a split of its messages, perhaps over other spines.
 func newGoal(f *fabric, s *split, bound Bound, o Options) *goal {
-	g := &goal{fabric: f, o: o, bound: bound, need: f.busiest()}
+	g := &goal{f: f, o: o, bound: bound, need: f.busiest()}
 	g.most = max(g.need, int(s.ceiling))
 	if o.Objective == schedules.FewestPaths {
 		g.most *= 2
@@ -67,9 +67,9 @@ func newGoal(f *fabric, s *split, bound Bound, o Options) *goal {
 // and destination; for balanced, the one found with fewest such spines and no more than max(S,
 // ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
 func fewPaths(s *split, bound Bound, o Options) *slotTable {
-	g := newGoal(s.fabric, s, bound, o)
-	r, spines, alike := s.fabric.rotation()
-	start := newSpread(s.fabric)
+	g := newGoal(s.f, s, bound, o)
+	r, spines, alike := s.f.rotation()
+	start := newSpread(s.f)
 	least := start.least(bound, g.need)
 	if alike && r.whole() <= min(least, g.most) {
 		return g.rotate(r, r.whole(), true, spines)
@@ -110,7 +110,7 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 }
 
 func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *slotTable {
-	return r.table(g.fabric, phases, whole, spines, g.bound, g.o)
+	return r.table(g.f, phases, whole, spines, g.bound, g.o)
 }
 
 // A laid is one spine for each leaf and destination, or few, such that no link carries too much.
@@ -165,13 +165,13 @@ func (g *goal) manyPaths(s *spread) *slotTable {
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 // Where some servers only read or only build, it is a longer schedule instead of nil.
 func (g *goal) time(s laid, phases, spines int) *slotTable {
-	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits || g.tree.Roles() && g.servers*phases > maxUnits/2 {
+	if g.f.servers*g.f.servers+2*len(g.f.alive)*phases > maxUnits || g.f.tree.Roles() && g.f.servers*phases > maxUnits/2 {
 		return nil
 	}
-	c := newColumns(g.fabric, phases, phases < g.need)
+	c := newColumns(g.f, phases, phases < g.need)
 	t := newTiming(c, s, spines, g.o)
-	done := t.untangle(effort*g.servers*g.servers + patience)
-	if !done && !g.tree.Roles() {
+	done := t.untangle(effort*g.f.servers*g.f.servers + patience)
+	if !done && !g.f.tree.Roles() {
 		return nil
 	}
 	t.finish()

@@ -11,7 +11,7 @@ import (
 // it came up. Where that takes more phases than the objective allows, or leaves servers apart,
 // inLanes returns the usual schedule of FORS.
 func inLanes(s *split, bound Bound, o Options) *slotTable {
-	t := s.fabric.tree
+	t := s.f.tree
 	lanes, err := lanesOf(t)
 	if err != nil || len(lanes.Severed()) != len(t.Severed()) {
 		return phasesOf(s, bound, o)
@@ -24,7 +24,7 @@ func inLanes(s *split, bound Bound, o Options) *slotTable {
 	out, down := oneCable(f, s, bound, o)
 	if out == nil {
 		out, _, err = pathsFor(f, o)
-		if err != nil || o.Objective == schedules.Balanced && out.phases > max(s.fabric.busiest(), int(s.ceiling)) {
+		if err != nil || o.Objective == schedules.Balanced && out.phases > max(s.f.busiest(), int(s.ceiling)) {
 			return phasesOf(s, bound, o)
 		}
 		down = func(_, lane int) int { return lane }
@@ -41,7 +41,7 @@ func oneCable(f *fabric, s *split, bound Bound, o Options) (*slotTable, func(dst
 	start := newSpread(f)
 	var last *descent
 	out := g.onePath(start.least(bound, g.need), start.step(), func(phases int) laid {
-		if d := newDescent(start, s.fabric.tree.Cables(), phases); d.settle() {
+		if d := newDescent(start, s.f.tree.Cables(), phases); d.settle() {
 			last = d
 			return d
 		}

@@ -16,9 +16,9 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
 	}
-	for a := range t.leaves {
+	for a := range t.f.leaves {
 		nodes, out, in := t.lack(a, load)
-		links, r, b, k := len(nodes), t.r[a], t.b[a], t.phases
+		links, r, b, k := len(nodes), t.f.r[a], t.f.b[a], t.c.phases
 		idleUp, idleDown := max(0, links-r), max(0, links-b)
 		lefts, rights := max(links, r)+idleDown, max(links, b)+idleUp // of these messages have their nodes
 		for len(nodes) < max(lefts, rights) {
@@ -29,7 +29,7 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		}
 		pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
 		pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
-		at := int32(t.readers[a]*t.width + t.builders[a]*r)
+		at := int32(t.f.readers[a]*t.c.width + t.f.builders[a]*r)
 		join := func(i, j, n int) {
 			t.edges = append(t.edges, coloring.Edge{U: nodes[i], V: nodes[j], N: int32(n), First: at})
 			at += int32(n)
@@ -78,19 +78,19 @@ type usage struct {
 func (t *timing) part() {
 	var used []*usage
 	more := func() {
-		used = append(used, &usage{make([]bool, t.nodes), make([]bool, t.nodes), make([]bool, t.width), make([]int, t.leaves), make([]int, t.leaves)})
+		used = append(used, &usage{make([]bool, t.nodes), make([]bool, t.nodes), make([]bool, t.c.width), make([]int, t.f.leaves), make([]int, t.f.leaves)})
 	}
-	for range t.phases {
+	for range t.c.phases {
 		more()
 	}
 	var second []int32
 	for i, e := range t.up {
-		switch u := used[i%t.phases]; {
+		switch u := used[i%t.c.phases]; {
 		case t.dest[e] == None:
 		case u.hears[t.dest[e]]:
 			second = append(second, e)
 		default:
-			t.put(e, i%t.phases, u)
+			t.put(e, i%t.c.phases, u)
 		}
 	}
 	for _, e := range second {
@@ -103,12 +103,12 @@ func (t *timing) part() {
 		}
 		t.put(e, p, used[p])
 	}
-	t.phases = len(used)
+	t.c.phases = len(used)
 }
 
 func (t *timing) put(e int32, phase int, u *usage) {
-	t.slots[e] = makeSlot(phase, t.slots[e].spine())
-	if t.slots[e].spine() != None {
+	t.c.slots[e] = makeSlot(phase, t.c.slots[e].spine())
+	if t.c.slots[e].spine() != None {
 		u.up[t.left[e]], u.down[t.right[e]] = true, true
 	}
 	u.hears[t.dest[e]] = true
@@ -118,6 +118,6 @@ func (t *timing) put(e int32, phase int, u *usage) {
 
 func (t *timing) roomFor(e int32, u *usage) bool {
 	a, b := t.home[t.left[e]], t.leafOf[t.dest[e]]
-	return !u.hears[t.dest[e]] && u.out[a] < t.r[a] && u.in[b] < t.b[b] &&
-		(t.slots[e].spine() == None || !u.up[t.left[e]] && !u.down[t.right[e]])
+	return !u.hears[t.dest[e]] && u.out[a] < t.f.r[a] && u.in[b] < t.f.b[b] &&
+		(t.c.slots[e].spine() == None || !u.up[t.left[e]] && !u.down[t.right[e]])
 }

@@ -9,7 +9,8 @@ import (
 // then as few as a ceiling allows. Each destination on a leaf has its own native spine. Messages
 // leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
-	*split
+	f      *fabric
+	split  *split
 	native []int // by builder; None where a leaf has more builders than spines
 	grains *grains
 }
@@ -18,10 +19,11 @@ type spread struct {
 // where that is dead, the one with the least load. O(leaves·S·spines).
 func newSpread(f *fabric) *spread {
 	s := &spread{
+		f: f,
 		split: &split{
-			fabric: f,
-			x:      make([]int32, f.leaves*f.leaves*f.spines),
-			load:   make([]int32, 2*f.leaves*f.spines),
+			f:    f,
+			x:    make([]int32, f.leaves*f.leaves*f.spines),
+			load: make([]int32, 2*f.leaves*f.spines),
 		},
 	}
 	s.grains = newGrains(s.split)
@@ -38,8 +40,8 @@ func newSpread(f *fabric) *spread {
 
 func (s *spread) clone() *spread {
 	half := *s.split
-	half.x, half.load = slices.Clone(s.x), slices.Clone(s.load)
-	return &spread{split: &half, native: s.native, grains: newGrains(&half)}
+	half.x, half.load = slices.Clone(s.split.x), slices.Clone(s.split.load)
+	return &spread{f: s.f, split: &half, native: s.native, grains: newGrains(&half)}
 }
 
 // down returns the lane down of a message: there is one cable.
@@ -49,33 +51,33 @@ func (s *spread) down(_, lane int) int { return lane }
 // fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
 // cannot take the native one. Leaves with fewer builders leave out different spines.
 func (s *spread) chooseNatives() {
-	s.native = slices.Repeat([]int{None}, s.tree.Builders())
-	rank, taken := s.byDeadLinks(), make([]int, s.spines)
-	enough := slices.Max(s.b) - 1
-	for b := range s.leaves {
+	s.native = slices.Repeat([]int{None}, s.f.tree.Builders())
+	rank, taken := s.byDeadLinks(), make([]int, s.f.spines)
+	enough := slices.Max(s.f.b) - 1
+	for b := range s.f.leaves {
 		var live []int
-		for k := range s.spines {
-			if s.alive[s.link(b, k)] {
+		for k := range s.f.spines {
+			if s.f.alive[s.f.link(b, k)] {
 				live = append(live, k)
 			}
 		}
 		slices.SortStableFunc(live, func(k, l int) int {
 			return cmp.Or(max(enough, rank[k])-max(enough, rank[l]), taken[k]-taken[l])
 		})
-		live = live[:min(len(live), s.b[b])]
+		live = live[:min(len(live), s.f.b[b])]
 		slices.Sort(live)
 		for i, k := range live {
-			s.native[s.builders[b]+i] = k
+			s.native[s.f.builders[b]+i] = k
 			taken[k]++
 		}
 	}
 }
 
 func (s *spread) byDeadLinks() []int {
-	dead, order, rank := make([]int, s.spines), make([]int, s.spines), make([]int, s.spines)
-	for i, alive := range s.alive {
+	dead, order, rank := make([]int, s.f.spines), make([]int, s.f.spines), make([]int, s.f.spines)
+	for i, alive := range s.f.alive {
 		if !alive {
-			dead[i%s.spines]++
+			dead[i%s.f.spines]++
 		}
 	}
 	for k := range order {
@@ -90,16 +92,16 @@ func (s *spread) byDeadLinks() []int {
 
 func (s *spread) settle(a, b int) {
 	left := 0
-	for _, k := range s.native[s.builders[b] : s.builders[b]+s.b[b]] {
-		if k != None && s.alive[s.link(a, k)] {
-			s.add(a, s.leaves+b, k, int32(s.r[a]))
+	for _, k := range s.native[s.f.builders[b] : s.f.builders[b]+s.f.b[b]] {
+		if k != None && s.f.alive[s.f.link(a, k)] {
+			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
 		} else {
 			left++
 		}
 	}
 	for range left {
 		if k := s.lightest(a, b); k != None {
-			s.add(a, s.leaves+b, k, int32(s.r[a]))
+			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
 		}
 	}
 }
@@ -107,11 +109,11 @@ func (s *spread) settle(a, b int) {
 // lightest returns the spine on which the fuller of the links of two leaves carries least, or None.
 func (s *spread) lightest(a, b int) int {
 	best, least := None, int32(0)
-	for k := range s.spines {
-		if !s.alive[s.link(a, k)] || !s.alive[s.link(b, k)] {
+	for k := range s.f.spines {
+		if !s.f.alive[s.f.link(a, k)] || !s.f.alive[s.f.link(b, k)] {
 			continue
 		}
-		if load := max(s.load[a*s.spines+k], s.load[(s.leaves+b)*s.spines+k]); best == None || load < least {
+		if load := max(s.split.load[a*s.f.spines+k], s.split.load[(s.f.leaves+b)*s.f.spines+k]); best == None || load < least {
 			best, least = k, load
 		}
 	}
@@ -121,8 +123,8 @@ func (s *spread) lightest(a, b int) int {
 // step returns the least difference of two largest loads with one spine for each leaf and
 // destination: n, if all leaves with readers have n.
 func (s *spread) step() int {
-	most := slices.Max(s.r)
-	for _, n := range s.r {
+	most := slices.Max(s.f.r)
+	for _, n := range s.f.r {
 		if n != 0 && n != most {
 			return 1
 		}
@@ -135,15 +137,15 @@ func (s *spread) step() int {
 // readers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
-	if s.tree.Roles() {
+	if s.f.tree.Roles() {
 		least = need // no phase is added for messages to self
 	}
 	if b.Kind != KindServer {
 		least = max(least, ceilDiv(b.Phases, s.step())*s.step())
 	}
-	for a, n := range s.r {
-		if s.live[a] > 0 {
-			least = max(least, n*ceilDiv(s.reach[a], s.live[a]))
+	for a, n := range s.f.r {
+		if s.f.live[a] > 0 {
+			least = max(least, n*ceilDiv(s.f.reach[a], s.f.live[a]))
 		}
 	}
 	return least
@@ -152,7 +154,7 @@ func (s *spread) least(b Bound, need int) int {
 // whole moves messages to other spines, all of a leaf and a destination at once, until no link
 // carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
-	s.grains.set(slices.Max(s.r))
+	s.grains.set(slices.Max(s.f.r))
 	return s.grains.lower(ceiling, maxKicks)
 }
 
@@ -168,7 +170,7 @@ func (s *spread) find(phases int) laid {
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
 	s.grains.parts = parts
-	for n := slices.Max(s.r) - 1; n > 1; n-- {
+	for n := slices.Max(s.f.r) - 1; n > 1; n-- {
 		s.grains.set(n)
 		if s.grains.lower(ceiling, 0) {
 			return true

@@ -10,7 +10,7 @@ import (
 // (readers of a, builders of b), absent when the two do not meet. Blocks of one source leaf follow
 // each other. All blocks fill the array of the schedule; lift works in place.
 type blocks struct {
-	*fabric
+	f      *fabric
 	phases int
 	width  int // builders
 	slots  []slot
@@ -19,21 +19,21 @@ type blocks struct {
 // newBlocks returns the blocks of a fabric in the slots of a schedule, or, where some servers only
 // read or only build, apart.
 func newBlocks(f *fabric, phases int, slots []slot) *blocks {
-	t := &blocks{fabric: f, phases: phases, width: f.tree.Builders(), slots: slots}
+	t := &blocks{f: f, phases: phases, width: f.tree.Builders(), slots: slots}
 	if f.tree.Roles() {
 		t.slots = make([]slot, f.tree.Readers()*t.width)
 	}
 	return t
 }
 
-func (t *blocks) block(a, b int) int { return t.readers[a]*t.width + t.r[a]*t.builders[b] }
+func (t *blocks) block(a, b int) int { return t.f.readers[a]*t.width + t.f.r[a]*t.f.builders[b] }
 
 // selves returns how many servers of leaf a send to themselves in an added phase, which needs no
 // time and is no phase of the schedule: none, or all that read and build. Elsewhere the normal
 // phases hold such messages, which are dropped in the end.
 func (t *blocks) selves(a int) int {
-	if t.r[a] > 0 && t.b[a]+t.reach[a] > t.phases || t.b[a] > 0 && t.r[a]+t.heard[a] > t.phases {
-		return min(t.r[a], t.b[a])
+	if t.f.r[a] > 0 && t.f.b[a]+t.f.reach[a] > t.phases || t.f.b[a] > 0 && t.f.r[a]+t.f.heard[a] > t.phases {
+		return min(t.f.r[a], t.f.b[a])
 	}
 	return 0
 }

@@ -61,12 +61,12 @@ func shiftOver(f *fabric) (t *slotTable, spines []int) {
 
 // phasesOf gives the messages of a split their phases and servers.
 func phasesOf(s *split, bound Bound, o schedules.Options) *slotTable {
-	out := newSlotTable(s.fabric.servers, int(s.ceiling))
-	b := newBlocks(s.fabric, out.phases, out.slots)
+	out := newSlotTable(s.f.servers, int(s.ceiling))
+	b := newBlocks(s.f, out.phases, out.slots)
 	b.color(s, o)
 	b.lift(o)
-	finish(out, s.fabric, b.slots, bound)
-	out.deal(s.fabric.tree)
+	finish(out, s.f, b.slots, bound)
+	out.deal(s.f.tree)
 	return out
 }
 

@@ -32,8 +32,8 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 		return nil, err
 	}
 	out := s.table.unpinned()
-	if x.tops > 0 {
-		err = pinPaths(x.fabric, out, s.Name, o)
+	if x.f.tops > 0 {
+		err = pinPaths(x.f, out, s.Name, o)
 	} else {
 		err = pinSpines(x, out, s.Name, o)
 	}
@@ -81,7 +81,7 @@ func unroutable(x *traffic, name string, phase int, g *coloring.ListGraph, c *co
 // spines of the leaf at their other end, that other leaf lacks spines.
 func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 	leaf, receives := c.Node, c.Right
-	far := make([]bool, x.leaves)
+	far := make([]bool, x.f.leaves)
 	n := 0
 	for _, i := range c.Edges {
 		other := g.Edges[i].V
@@ -93,16 +93,16 @@ func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 		}
 		far[other] = true
 	}
-	if other := slices.Index(far, true); n == 1 && x.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
+	if other := slices.Index(far, true); n == 1 && x.f.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
 		leaf, receives = other, !receives
 	}
 	verb, toward := "sends", "to"
 	if receives {
 		verb, toward = "receives", "from"
 	}
-	what := fmt.Sprintf("leaf%d %s %s", x.leaf[leaf], verb, count(len(c.Edges), "message"))
+	what := fmt.Sprintf("leaf%d %s %s", x.f.leaf[leaf], verb, count(len(c.Edges), "message"))
 	spines := count(c.Colors.Len(), "live spine")
-	if x.cables != nil {
+	if x.f.cables != nil {
 		spines = count(cablesOf(x, leaf, c.Colors), "live cable")
 	}
 	spines += names(c.Colors)
@@ -115,13 +115,13 @@ func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 // cablesOf returns how many live cables a leaf has to some spines.
 func cablesOf(x *traffic, leaf int, spines coloring.ColorSet) (n int) {
 	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {
-		n += x.room(x.link(leaf, k))
+		n += x.f.room(x.f.link(leaf, k))
 	}
 	return n
 }
 
 func among(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
-	in := make([]bool, x.leaves)
+	in := make([]bool, x.f.leaves)
 	for _, i := range c.Edges {
 		in[g.Edges[i].U], in[g.Edges[i].V] = true, true
 	}
@@ -143,7 +143,7 @@ func leafNames(x *traffic, in []bool) string {
 	var out []string
 	for l, ok := range in {
 		if ok {
-			out = append(out, fmt.Sprintf("leaf%d", x.leaf[l]))
+			out = append(out, fmt.Sprintf("leaf%d", x.f.leaf[l]))
 		}
 	}
 	return shorten(out)

@@ -43,16 +43,16 @@ func mixedPlan(f *fabric, o schedules.Options) (*slotTable, Bound, error) {
 		if k >= maxPhase || k*f.leaves*f.spines > maxPodState {
 			return nil, b, fmt.Errorf("%d phases on %d leaves with %d planes are more than evbench can plan", k, f.leaves, f.spines)
 		}
-		if t := attempt(w, k, try, o); t != nil && (best == nil || t.phases < best.phases) {
+		if t := attempt(w, k, try, o); t != nil && (best == nil || t.b.phases < best.b.phases) {
 			best = t
 		}
 		switch {
 		case best == nil:
 			k += 1 + k*try/100 // nothing is known to fit
-		case best.phases == b.Phases || try >= attempts(f, b.Phases):
+		case best.b.phases == b.Phases || try >= attempts(f, b.Phases):
 			return best.schedule(b, o), b, nil
 		case try%2 == 0:
-			k = (b.Phases + best.phases) / 2 // room helps; what it costs is known
+			k = (b.Phases + best.b.phases) / 2 // room helps; what it costs is known
 		default:
 			k = b.Phases
 		}
@@ -82,9 +82,9 @@ func attempt(w *fluid, k, try int, o schedules.Options) *podTable {
 }
 
 func (t *podTable) schedule(b Bound, o schedules.Options) *slotTable {
-	out := &slotTable{ranks: t.servers, phases: t.phases, slots: t.slots}
-	t.lift(o)
-	finish(out, t.fabric, t.slots, b)
+	out := &slotTable{ranks: t.f.servers, phases: t.b.phases, slots: t.b.slots}
+	t.b.lift(o)
+	finish(out, t.f, t.b.slots, b)
 	return out
 }
 

@@ -70,7 +70,7 @@ func TestPodTableSwaps(t *testing.T) {
 	table := newPodTable(s, schedules.Options{})
 	table.settle()
 	seen := make([]bool, len(table.from))
-	for p := range table.phases {
+	for p := range table.b.phases {
 		for u := range table.nodes {
 			e := table.out[p*table.nodes+u]
 			expect.MustTrue(t, !seen[e] && int(table.from[e]) == u && table.in[p*table.nodes+int(table.to[e])] == e,
@@ -78,8 +78,8 @@ func TestPodTableSwaps(t *testing.T) {
 			seen[e] = true
 		}
 		for k, need := range table.need {
-			if need && table.cost[p*table.spines+k] != table.price(p, k) {
-				t.Fatalf("phase %d, plane %d: cost %d, now %d", p, k, table.cost[p*table.spines+k], table.price(p, k))
+			if need && table.cost[p*table.f.spines+k] != table.price(p, k) {
+				t.Fatalf("phase %d, plane %d: cost %d, now %d", p, k, table.cost[p*table.f.spines+k], table.price(p, k))
 			}
 		}
 	}

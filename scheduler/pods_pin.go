@@ -50,7 +50,7 @@ func eachPhase(o schedules.Options, name string, phases int, f func(p int) error
 
 // A podPinner is the working memory of one goroutine.
 type podPinner struct {
-	*fabric
+	f      *fabric
 	lists  []coloring.ColorSet
 	leaf   []int32
 	need   []bool
@@ -105,10 +105,10 @@ func (w *podPinner) try(t *slotTable) error {
 	for i, e := range w.place {
 		at[e] = int32(i)
 	}
-	w.planes.Start(w.leaves, w.leaves, w.spines)
+	w.planes.Start(w.f.leaves, w.f.leaves, w.f.spines)
 	for _, i := range at {
 		a, b := w.ends(t, w.sent[i])
-		w.planes.Add(a, b, w.lists[a*w.leaves+b])
+		w.planes.Add(a, b, w.lists[a*w.f.leaves+b])
 	}
 	if err := w.tooMany(); err != nil {
 		return err
@@ -132,24 +132,24 @@ func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(for
 // tooMany finds the leaf or pod that sends more messages to others, or receives more, than it has
 // live links upwards: the common reason why a phase does not fit.
 func (w *podPinner) tooMany() error {
-	leaf, pod := make([][2]int, w.leaves), make([][2]int, w.pods)
+	leaf, pod := make([][2]int, w.f.leaves), make([][2]int, w.f.pods)
 	for _, x := range w.planes.Edges() {
 		leaf[x.U][0]++
 		leaf[x.V][1]++
-		if q, r := w.pod[x.U], w.pod[x.V]; q != r {
+		if q, r := w.f.pod[x.U], w.f.pod[x.V]; q != r {
 			pod[q][0]++
 			pod[r][1]++
 		}
 	}
 	for l, n := range leaf {
-		if most := max(n[0], n[1]); most > w.live[l] {
-			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.fabric.leaf[l], most, w.live[l])
+		if most := max(n[0], n[1]); most > w.f.live[l] {
+			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.f.leaf[l], most, w.f.live[l])
 		}
 	}
 	for q, n := range pod {
-		links := w.upperLinks(q)
+		links := w.f.upperLinks(q)
 		if most := max(n[0], n[1]); most > links {
-			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.name[q], most, links)
+			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.f.name[q], most, links)
 		}
 	}
 	return nil
@@ -160,13 +160,13 @@ func (w *podPinner) tooMany() error {
 func (w *podPinner) mend(tries int) (plane, left int) {
 	w.cost = w.cost[:0]
 	total := 0
-	for k := range w.spines {
+	for k := range w.f.spines {
 		w.cost = append(w.cost, w.price(k))
 		total += w.cost[k]
 	}
-	for try := 0; total > 0 && try < tries && w.spines > 1; try++ {
+	for try := 0; total > 0 && try < tries && w.f.spines > 1; try++ {
 		k := w.costly(w.random.IntN(total))
-		other := w.random.IntN(w.spines - 1)
+		other := w.random.IntN(w.f.spines - 1)
 		if other >= k {
 			other++
 		}
@@ -229,11 +229,11 @@ func (w *podPinner) price(k int) int {
 // paint colours the messages between pods of a plane with its top switches, as assignTops does, and
 // returns how many are left.
 func (w *podPinner) paint(k int) int {
-	w.upper.Start(w.pods, w.pods, w.tops)
+	w.upper.Start(w.f.pods, w.f.pods, w.f.tops)
 	for _, e := range w.place {
 		x := w.planes.Edges()[e]
-		if q, r := w.pod[x.U], w.pod[x.V]; w.planes.Color(e) == k && q != r {
-			w.upper.Add(q, r, w.shared[w.between(q, r, k)])
+		if q, r := w.f.pod[x.U], w.f.pod[x.V]; w.planes.Color(e) == k && q != r {
+			w.upper.Add(q, r, w.f.shared[w.f.between(q, r, k)])
 		}
 	}
 	return w.upper.Run(tabuSteps)

@@ -8,7 +8,7 @@ import (
 // A podSplit is a split of messages over planes that includes top switches: the leaf links have the
 // loads of the split, and podSplit counts the links above, once for each direction.
 type podSplit struct {
-	*fabric
+	f       *fabric
 	split   *split
 	scale   []float64 // of links, as in fluid
 	room    []int32   // capacity times ceiling of each link, or a lot
@@ -18,11 +18,11 @@ type podSplit struct {
 
 // roundPods is round on three levels, for a ceiling.
 func roundPods(w *fluid, ceiling, try int) *podSplit {
-	f := w.fabric
+	f := w.f
 	s := &podSplit{
-		fabric: f, scale: w.scale,
+		f: f, scale: w.scale,
 		split: &split{
-			fabric: f, ceiling: int32(ceiling),
+			f: f, ceiling: int32(ceiling),
 			x:    make([]int32, f.leaves*f.leaves*f.spines),
 			load: make([]int32, 2*f.leaves*f.spines),
 		},
@@ -41,18 +41,18 @@ func roundPods(w *fluid, ceiling, try int) *podSplit {
 
 // directed returns the links of a message from leaf a to leaf b on a plane, with their directions.
 func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
-	out, n = s.links(a, b, k)
+	out, n = s.f.links(a, b, k)
 	for i := range n {
 		out[i] = 2*out[i] + i%2 // links are: up, down, up, down, both pods
 	}
-	if n == 5 && s.pod[a] > s.pod[b] {
+	if n == 5 && s.f.pod[a] > s.f.pod[b] {
 		out[4]++
 	}
 	return out, n
 }
 
 func (s *podSplit) add(a, b, k int, d int32) {
-	s.split.add(a, s.leaves+b, k, d)
+	s.split.add(a, s.f.leaves+b, k, d)
 	links, n := s.directed(a, b, k)
 	for _, l := range links[:n] {
 		s.carried[l] += d
@@ -96,11 +96,11 @@ func (s *podSplit) relieve(link int) bool {
 	var best move
 	least, ties := 0, 0
 	s.users(link, func(a, b, k int) {
-		if s.split.x[s.split.at(a, s.leaves+b)+k] == 0 {
+		if s.split.x[s.split.at(a, s.f.leaves+b)+k] == 0 {
 			return
 		}
-		for to := range s.spines {
-			if to == k || !s.usable(a, b, to) {
+		for to := range s.f.spines {
+			if to == k || !s.f.usable(a, b, to) {
 				continue
 			}
 			d := s.change(a, b, k, to)
@@ -142,9 +142,9 @@ func (s *podSplit) change(a, b, from, to int) int {
 // users calls f for the pairs of leaves, and the plane, that may use a link in its direction.
 func (s *podSplit) users(link int, f func(a, b, k int)) {
 	l, down := link/2, link%2 == 1
-	k := l % s.spines
-	for a := range s.leaves {
-		for b := range s.leaves {
+	k := l % s.f.spines
+	for a := range s.f.leaves {
+		for b := range s.f.leaves {
 			if a == b {
 				continue
 			}
@@ -153,17 +153,17 @@ func (s *podSplit) users(link int, f func(a, b, k int)) {
 				from, to = b, a
 			}
 			switch {
-			case l < s.podLinks():
-				if from != l/s.spines {
+			case l < s.f.podLinks():
+				if from != l/s.f.spines {
 					continue
 				}
-			case l < s.pairLinks():
-				if s.pod[a] == s.pod[b] || s.pod[from] != (l-s.podLinks())/s.spines {
+			case l < s.f.pairLinks():
+				if s.f.pod[a] == s.f.pod[b] || s.f.pod[from] != (l-s.f.podLinks())/s.f.spines {
 					continue
 				}
 			default:
-				i := (l - s.pairLinks()) / s.spines
-				if s.pod[from] != i/s.pods || s.pod[to] != i%s.pods {
+				i := (l - s.f.pairLinks()) / s.f.spines
+				if s.f.pod[from] != i/s.f.pods || s.f.pod[to] != i%s.f.pods {
 					continue
 				}
 			}

@@ -25,7 +25,7 @@ func assignTops(f *fabric, t *slotTable, name string, o schedules.Options) error
 
 // A topWriter is the working memory of one goroutine.
 type topWriter struct {
-	coloring.Quick
+	quick  coloring.Quick
 	planes [][]int32 // messages between pods, by plane
 }
 
@@ -46,16 +46,16 @@ func (w *topWriter) phase(f *fabric, t *slotTable, leaf []int32, messages []int3
 		}
 	}
 	for k, list := range w.planes {
-		w.Start(f.pods, f.pods, f.tops)
+		w.quick.Start(f.pods, f.pods, f.tops)
 		for _, i := range list {
 			q, r := ends(i)
-			w.Add(q, r, f.shared[f.between(q, r, k)])
+			w.quick.Add(q, r, f.shared[f.between(q, r, k)])
 		}
-		if left := w.Run(topSteps); left > 0 {
+		if left := w.quick.Run(topSteps); left > 0 {
 			return fmt.Errorf("%d of %d messages between pods on plane %d find no top switch", left, len(list), k)
 		}
 		for e, i := range list {
-			t.tops[i] = uint8(w.Color(int32(e)))
+			t.tops[i] = uint8(w.quick.Color(int32(e)))
 		}
 	}
 	return nil

@@ -23,16 +23,17 @@ import (
 // FORS is optimal, this result is not. O(S²·log S) and a list colouring for each phase. On three
 // levels planes are the spines, and each message with a plane also gets a top switch.
 func repaired(base *slotTable, pinned bool, t *topology.Tree, o schedules.Options) (out *slotTable, moved int, err error) {
-	r := &rework{traffic: newTraffic(base, t), o: o, base: base, pinned: pinned, out: base.unpinned()}
-	if err := r.reachable(); err != nil {
+	x := newTraffic(base, t)
+	r := &rework{f: x.f, traffic: x, o: o, base: base, pinned: pinned, out: base.unpinned()}
+	if err := r.traffic.reachable(); err != nil {
 		return nil, 0, err
 	}
-	if r.tops > 0 {
+	if r.f.tops > 0 {
 		r.out.addTops()
 	}
 	r.run()
 	for i, x := range r.out.slots {
-		if i/r.ranks != i%r.ranks && x.phase() != base.slots[i].phase() {
+		if i/r.traffic.ranks != i%r.traffic.ranks && x.phase() != base.slots[i].phase() {
 			moved++
 		}
 	}
@@ -43,22 +44,23 @@ func repaired(base *slotTable, pinned bool, t *topology.Tree, o schedules.Option
 
 // A rework is a repair in progress.
 type rework struct {
-	*traffic
-	o      schedules.Options
-	base   *slotTable
-	pinned bool // base has paths
-	out    *slotTable
-	lost   []int32 // messages moved, by source rank and by ranks + destination rank
-	tiers  []tier  // leaves; on three levels pods as well
+	f       *fabric
+	traffic *traffic
+	o       schedules.Options
+	base    *slotTable
+	pinned  bool // base has paths
+	out     *slotTable
+	lost    []int32 // messages moved, by source rank and by ranks + destination rank
+	tiers   []tier  // leaves; on three levels pods as well
 }
 
 func (r *rework) run() {
-	r.lost, r.tiers = make([]int32, 2*r.ranks), r.tiersOf()
+	r.lost, r.tiers = make([]int32, 2*r.traffic.ranks), r.tiersOf()
 	kept := make([][]uint32, r.base.phases)
 	var moved []uint32
 	for p := range kept {
 		if !r.settled(p) {
-			kept[p] = r.of(p)
+			kept[p] = r.traffic.of(p)
 			for i := range r.tiers {
 				kept[p], moved = r.keep(&r.tiers[i], kept[p], moved)
 			}
@@ -81,14 +83,14 @@ func (r *rework) settled(p int) bool {
 		return false
 	}
 	free := newWires(r.traffic)
-	for _, m := range r.of(p) {
+	for _, m := range r.traffic.of(p) {
 		w := r.base.way(m)
 		if !free.has(m, w) {
 			return false
 		}
 		free.take(m, w)
 	}
-	for _, m := range r.of(p) {
+	for _, m := range r.traffic.of(p) {
 		r.out.put(m, p, r.base.way(m))
 	}
 	return true
@@ -98,8 +100,8 @@ func (r *rework) settled(p int) bool {
 // the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
-	if r.tops > 0 {
-		pinners := newPinners(r.fabric)
+	if r.f.tops > 0 {
+		pinners := newPinners(r.f)
 		parallel.Each(r.o.Workers, len(phases), func(_, i int) { over[i] = r.pinPods(pinners, phases[i], from+i) })
 		return slices.Concat(over...)
 	}
@@ -107,7 +109,7 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 		if len(phases[i]) == 0 {
 			return
 		}
-		c := r.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
+		c := r.traffic.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
 		for j, m := range phases[i] {
 			if k := c.Color[j]; k >= 0 {
 				r.out.put(m, from+i, way{int(k), none})
@@ -129,18 +131,18 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	edges := make([]coloring.Edge, 0, len(messages))
 	for i, m := range messages {
-		src, dst := r.ends(m)
+		src, dst := r.traffic.ends(m)
 		edges = append(edges, coloring.Edge{U: int32(src), V: int32(dst), N: 1, First: int32(i)})
 	}
 	phases, busy := r.phasesFor(messages), r.busy(messages)
-	g := &coloring.Graph{Left: r.ranks, Right: r.ranks}
-	for l := range r.leaves {
-		idle := spreadMoved(busy[r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
-			edges = append(edges, coloring.Edge{U: int32(r.first[l] + server), V: int32(g.Right + node), N: int32(n), First: -1})
+	g := &coloring.Graph{Left: r.traffic.ranks, Right: r.traffic.ranks}
+	for l := range r.f.leaves {
+		idle := spreadMoved(busy[r.f.first[l]:][:r.f.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(r.f.first[l] + server), V: int32(g.Right + node), N: int32(n), First: -1})
 		})
 		g.Right += idle
-		idle = spreadMoved(busy[r.ranks+r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
-			edges = append(edges, coloring.Edge{U: int32(g.Left + node), V: int32(r.first[l] + server), N: int32(n), First: -1})
+		idle = spreadMoved(busy[r.traffic.ranks+r.f.first[l]:][:r.f.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(g.Left + node), V: int32(r.f.first[l] + server), N: int32(n), First: -1})
 		})
 		g.Left += idle
 	}
@@ -159,15 +161,15 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 func (r *rework) phasesFor(messages []uint32) int {
 	busy := r.busy(messages)
 	phases := int(slices.Max(busy))
-	pairs := make([]int, r.leaves*r.leaves)
+	pairs := make([]int, r.f.leaves*r.f.leaves)
 	for _, m := range messages {
-		a, b := r.across(m)
-		pairs[int(a)*r.leaves+int(b)]++
+		a, b := r.traffic.across(m)
+		pairs[int(a)*r.f.leaves+int(b)]++
 	}
 	for i, n := range pairs {
 		if n > 0 {
-			first := uint32(r.first[i/r.leaves]*r.ranks + r.first[i%r.leaves])
-			phases = max(phases, ceilDiv(n, r.choices(first)))
+			first := uint32(r.f.first[i/r.f.leaves]*r.traffic.ranks + r.f.first[i%r.f.leaves])
+			phases = max(phases, ceilDiv(n, r.traffic.choices(first)))
 		}
 	}
 	for i := range r.tiers {
@@ -183,11 +185,11 @@ func (r *rework) phasesFor(messages []uint32) int {
 
 // busy returns how many of the messages each server sends, and, at ranks + its rank, receives.
 func (r *rework) busy(messages []uint32) []int32 {
-	n := make([]int32, 2*r.ranks)
+	n := make([]int32, 2*r.traffic.ranks)
 	for _, m := range messages {
-		src, dst := r.ends(m)
+		src, dst := r.traffic.ends(m)
 		n[src]++
-		n[r.ranks+dst]++
+		n[r.traffic.ranks+dst]++
 	}
 	return n
 }

@@ -13,10 +13,10 @@ type tier struct {
 }
 
 func (r *rework) tiersOf() []tier {
-	out := []tier{{live: r.live, of: r.across}}
-	if f := r.fabric; f.tops > 0 {
+	out := []tier{{live: r.f.live, of: r.traffic.across}}
+	if f := r.f; f.tops > 0 {
 		pods := tier{of: func(m uint32) (u, v int32) {
-			a, b := r.across(m)
+			a, b := r.traffic.across(m)
 			return int32(f.pod[a]), int32(f.pod[b])
 		}}
 		for q := range f.pods {
@@ -47,7 +47,7 @@ func (t *tier) count(messages []uint32) []int {
 // sends or receives more than its live links carry. It appends the others to moved.
 func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 	half := len(t.live)
-	k := &keeper{rework: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
+	k := &keeper{r: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
 	over := false
 	for node, n := range t.count(messages) {
 		over = over || n > k.room[node]
@@ -84,7 +84,7 @@ func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 // A keeper finds a largest b-matching. Node l is leaf, or pod, l as sender, node len(live)+l as
 // receiver.
 type keeper struct {
-	*rework
+	r        *rework
 	tier     *tier
 	messages []uint32
 	room     []int     // by node: live links not taken
@@ -117,15 +117,15 @@ func (k *keeper) fill() {
 // lossOf returns the cost of moving a message: the phases added for the present losses of its
 // servers and for the final losses of its leaves, or pods.
 func (k *keeper) lossOf(i int32) int32 {
-	src, dst := k.ends(k.messages[i])
+	src, dst := k.r.traffic.ends(k.messages[i])
 	a, b := k.nodes(i)
-	return k.lost[src] + k.lost[k.ranks+dst] + k.tier.short[a] + k.tier.short[b]
+	return k.r.lost[src] + k.r.lost[k.r.traffic.ranks+dst] + k.tier.short[a] + k.tier.short[b]
 }
 
 func (r *rework) lose(m uint32) {
-	src, dst := r.ends(m)
+	src, dst := r.traffic.ends(m)
 	r.lost[src]++
-	r.lost[r.ranks+dst]++
+	r.lost[r.traffic.ranks+dst]++
 }
 
 // shortages returns how many phases each leaf, or pod, needs besides those of the base to send, and
@@ -133,7 +133,7 @@ func (r *rework) lose(m uint32) {
 func (r *rework) shortages(t *tier) []int32 {
 	over := make([]int, 2*len(t.live))
 	for p := range r.base.phases {
-		for node, n := range t.count(r.of(p)) {
+		for node, n := range t.count(r.traffic.of(p)) {
 			over[node] += max(0, n-t.live[node%len(t.live)])
 		}
 	}

@@ -21,7 +21,7 @@ func (r *rework) pinPods(pinners *sync.Pool, messages []uint32, phase int) (over
 func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
 	ends := make([][2]int32, len(messages))
 	for i, m := range messages {
-		ends[i][0], ends[i][1] = r.across(m)
+		ends[i][0], ends[i][1] = r.traffic.across(m)
 	}
 	w := pinners.Get().(*podPinner)
 	defer pinners.Put(w)
@@ -30,9 +30,9 @@ func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []way {
 
 func (x *room) repin(phase int, messages []uint32) bool {
 	if x.pinners == nil {
-		x.pinners = newPinners(x.fabric)
+		x.pinners = newPinners(x.r.f)
 	}
-	ways := x.ways(x.pinners, messages, phase)
+	ways := x.r.ways(x.pinners, messages, phase)
 	for _, w := range ways {
 		if w.spine == none {
 			return false

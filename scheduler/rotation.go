@@ -101,10 +101,10 @@ func (r rotation) timetable(phases int, whole bool, spines []int, o schedules.Op
 }
 
 func (c *columns) rotate(r rotation, t timetable) {
-	for a := range c.leaves {
-		for b := range c.leaves {
+	for a := range c.f.leaves {
+		for b := range c.f.leaves {
 			for beta := range r.n {
-				copy(c.column(a, c.first[(a+b)%c.leaves]+beta), t[b*r.n+beta])
+				copy(c.column(a, c.f.first[(a+b)%c.f.leaves]+beta), t[b*r.n+beta])
 			}
 		}
 	}
