@@ -15,12 +15,12 @@ import (
 	"evbench/bench"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/transporttest"
+	"evbench/testing/transporttest"
 )
 
 // A breakable fabric has links that die, and routes that obey.

@@ -16,7 +16,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"

@@ -18,7 +18,7 @@ import (
 	_ "evbench/site/engines"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/transporttest"
+	"evbench/testing/transporttest"
 	"evbench/worker"
 )
 

@@ -12,8 +12,8 @@ import (
 	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/fabric/preflight"
-	"evbench/internal/expect"
+	"evbench/site/preflight"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/worker"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"evbench/bench"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/scenario"
 )

@@ -14,7 +14,7 @@ import (
 
 	"evbench/bench"
 	"evbench/fabric"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"

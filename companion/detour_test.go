@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // A state is the routes of the switches for a tree.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/routing"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // fabric is a Target in memory, on which a test plays the kernel.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/trust"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // A routed is a router on a fabric in memory that holds the routes of a plan.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plans")

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
 	"evbench/topology"

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 func restored(t testing.TB, file []byte) *plan.Plan {

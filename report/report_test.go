@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/report"
 	"evbench/results"
 )

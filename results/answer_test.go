@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/quick"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/show"
 )
 

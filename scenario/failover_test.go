@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 	"evbench/transport"
 )

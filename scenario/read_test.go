@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 	"evbench/topology"
 )

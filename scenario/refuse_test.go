@@ -8,7 +8,7 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 )
 

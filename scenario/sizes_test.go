@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
-	"evbench/results/hdf5"
+	"evbench/testing/expect"
+	"evbench/site/hdf5"
 	"evbench/scenario"
 )
 

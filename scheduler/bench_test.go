@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // wrong returns what is wrong with s as an all-to-all exchange on t, or nil: every ordered

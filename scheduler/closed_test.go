@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/topology"
 )

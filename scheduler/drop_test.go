@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // All gives what Messages gives, and FromMessages takes both apart and together

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // Plans of readers and builders are complete and free of contention, and reach the bound.

@@ -8,10 +8,10 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/transport/transporttest"
+	"evbench/testing/transporttest"
 )
 
 // Two whole workers over TCP allocate nothing either, however payload moves.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/worker"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

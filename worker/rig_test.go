@@ -13,10 +13,10 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/transport"
-	"evbench/transport/transporttest"
+	"evbench/testing/transporttest"
 	"evbench/worker"
 )
 

@@ -12,7 +12,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

@@ -12,9 +12,9 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
-	"evbench/transport/transporttest"
+	"evbench/testing/transporttest"
 	"evbench/worker"
 )
 

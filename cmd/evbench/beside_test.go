@@ -9,7 +9,7 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

@@ -7,13 +7,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/opensm"
+	"evbench/site/opensm"
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/plan"
-	"evbench/report/figure"
+	"evbench/view/figure"
 	"evbench/results"
-	"evbench/results/compare"
+	"evbench/view/compare"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"

@@ -11,14 +11,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/model/simulate"
 	"evbench/results"
-	"evbench/results/compare"
-	"evbench/results/hdf5"
+	"evbench/view/compare"
+	"evbench/site/hdf5"
 	"evbench/results/store"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/model/sim"
 )
 
 func compareAction(c *cli.Context) error {

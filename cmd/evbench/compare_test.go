@@ -10,9 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
-	"evbench/results/hdf5"
+	"evbench/site/hdf5"
 	"evbench/results/store"
 )
 

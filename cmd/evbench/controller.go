@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/controller/wire"
-	"evbench/fabric/host"
+	"evbench/site/host"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/internal/proc"
 	"evbench/scenario"
 	"evbench/transport"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/results/store"
 )

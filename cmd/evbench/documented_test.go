@@ -19,8 +19,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
-	"evbench/internal/expect"
-	"evbench/results/hdf5"
+	"evbench/testing/expect"
+	"evbench/site/hdf5"
 	"evbench/study/papers"
 )
 

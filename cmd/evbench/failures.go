@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/inject"
+	"evbench/site/inject"
 	"evbench/scenario"
 	"evbench/study/failures"
-	"evbench/topology/netfile"
+	"evbench/site/netfile"
 )
 
 func statsAction(c *cli.Context) error {

@@ -18,8 +18,8 @@ import (
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 // tree returns the two-level tree given by the flags.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/plan/verify"

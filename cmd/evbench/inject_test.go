@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/companion/inject"
-	"evbench/internal/expect"
+	"evbench/site/inject"
+	"evbench/testing/expect"
 	"evbench/results/store"
 	"evbench/topology"
 )

@@ -16,7 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/proc"
 )
 

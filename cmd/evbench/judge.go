@@ -8,10 +8,10 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/study/judge"
-	"evbench/topology/netfile"
+	"evbench/site/netfile"
 )
 
 func judgeAction(c *cli.Context) error {

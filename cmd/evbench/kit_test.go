@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results/store"
 )
 

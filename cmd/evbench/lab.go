@@ -13,9 +13,9 @@ import (
 
 	"evbench/bench"
 	"evbench/companion"
-	"evbench/fabric/host"
+	"evbench/site/host"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/routing"

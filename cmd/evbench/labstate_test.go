@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/results/store"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/host"
-	"evbench/transport/mpi"
+	"evbench/site/host"
+	"evbench/site/mpi"
 )
 
 // mpiOptionsAction prints options for scripts that start Open MPI's mpirun.

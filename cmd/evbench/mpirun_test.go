@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results/store"
 	"evbench/scenario"
 	"evbench/transport"
-	"evbench/transport/mpi"
+	"evbench/site/mpi"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory

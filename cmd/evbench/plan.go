@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/host"
+	"evbench/site/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/plan"
@@ -21,7 +21,7 @@ import (
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 func verifyAction(c *cli.Context) error {

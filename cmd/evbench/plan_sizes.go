@@ -13,7 +13,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 	"evbench/topology"
 )
 

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/bench"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/results/store"

@@ -18,12 +18,12 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
-	"evbench/report/figure"
-	"evbench/report/html"
+	"evbench/view/figure"
+	"evbench/view/html"
 	"evbench/results"
-	"evbench/results/hdf5"
+	"evbench/site/hdf5"
 	"evbench/results/store"
-	"evbench/results/trace"
+	"evbench/view/trace"
 )
 
 func exportAction(c *cli.Context) error {

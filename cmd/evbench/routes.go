@@ -15,12 +15,12 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
+	"evbench/site/lft"
+	"evbench/site/engines/opensm"
 	"evbench/site/engines"
 	"evbench/study/jobs"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 func routesNetwork(c *cli.Context) (*netfile.Source, error) {

@@ -14,7 +14,7 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
-	"evbench/companion/opensm"
+	"evbench/site/opensm"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/internal/cmdline"
@@ -22,8 +22,8 @@ import (
 	"evbench/plan"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 type installReport struct {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/opensm"
+	"evbench/site/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/report/figure"
+	"evbench/view/figure"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 func routesJobsAction(c *cli.Context) error {

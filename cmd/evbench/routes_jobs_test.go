@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
+	"evbench/site/lft"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // TestJobsSignal stands in for OpenSM with a process that dies of SIGHUP: it hears

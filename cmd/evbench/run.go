@@ -17,9 +17,9 @@ import (
 	"golang.org/x/term"
 
 	"evbench/bench"
-	"evbench/bench/live"
+	"evbench/view/live"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/internal/answer"
 	"evbench/internal/proc"
 	"evbench/internal/show"

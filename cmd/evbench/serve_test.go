@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric/host"
-	"evbench/fabric/open"
-	"evbench/internal/expect"
+	"evbench/site/host"
+	"evbench/cmd/open"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/results/store"
 )

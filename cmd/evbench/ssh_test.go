@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results/store"
 )
 

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/proc"
 )
 

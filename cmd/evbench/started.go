@@ -17,14 +17,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/companion/wrapped"
-	"evbench/fabric/host"
-	"evbench/fabric/open"
+	"evbench/site/wrapped"
+	"evbench/site/host"
+	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/internal/trust"
 	"evbench/scenario"
-	"evbench/topology/netfile"
-	"evbench/transport/mpi"
+	"evbench/site/netfile"
+	"evbench/site/mpi"
 )
 
 // tokenVariable is the environment variable with the secret of a run whose ranks are started

@@ -10,10 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/live"
+	"evbench/view/live"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 )
 
 // mergedKey marks the context of a command whose results are all in journals.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/live"
+	"evbench/view/live"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/model/simulate"
 	"evbench/scenario"
 	"evbench/scheduler"

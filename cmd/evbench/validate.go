@@ -10,15 +10,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/results"
-	"evbench/results/hdf5"
+	"evbench/site/hdf5"
 	"evbench/scenario"
 	"evbench/scenarios"
-	"evbench/topology/netfile"
+	"evbench/site/netfile"
 )
 
 // validated is one scenario of the JSON document.

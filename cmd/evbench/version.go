@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/host"
-	"evbench/fabric/open"
+	"evbench/site/host"
+	"evbench/cmd/open"
 	"evbench/scenario"
 )
 

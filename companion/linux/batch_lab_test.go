@@ -9,10 +9,10 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // apply has ip read the files in the namespaces of a lab, whose interfaces are

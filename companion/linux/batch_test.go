@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"evbench/companion"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
+	"evbench/site/network"
+	"evbench/testing/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

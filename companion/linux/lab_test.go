@@ -20,12 +20,12 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // TestMain runs the tests as root of a user namespace where the user is not

@@ -10,11 +10,11 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // route runs a router on a lab until the test ends.

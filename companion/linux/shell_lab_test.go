@@ -11,7 +11,7 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/topology"

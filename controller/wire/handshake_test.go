@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 )
 

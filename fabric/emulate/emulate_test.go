@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/fabric/emulate"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	_ "evbench/site/engines"
 	"evbench/topology"

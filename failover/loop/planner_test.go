@@ -10,7 +10,7 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	_ "evbench/site/engines"
 	"evbench/topology"

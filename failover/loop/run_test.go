@@ -13,7 +13,7 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/topology"
 )

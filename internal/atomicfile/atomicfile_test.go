@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/trust"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/port"
 )
 

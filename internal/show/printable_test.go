@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/show"
 )
 

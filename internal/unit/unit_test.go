@@ -3,7 +3,7 @@ package unit_test
 import (
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/unit"
 )
 

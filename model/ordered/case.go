@@ -10,8 +10,8 @@ import (
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
-	"evbench/sim"
+	"evbench/model/sizes"
+	"evbench/model/sim"
 )
 
 // WindowPlan plans a window of an ordered case: exchanges exchanges from first on, counted from 0

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/model/ordered"
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // On random trees with missing servers and dead links the judge finds every ordered plan

@@ -9,7 +9,7 @@ import (
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 	"evbench/topology"
 )
 

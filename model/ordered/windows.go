@@ -12,7 +12,7 @@ import (
 	"evbench/controller/wire"
 	"evbench/plan/verify"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 	"evbench/topology"
 )
 

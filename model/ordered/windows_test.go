@@ -7,10 +7,10 @@ import (
 
 	"evbench/bench"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 )
 
 // tokenOf is a token that a rank awaits for one of its sends.

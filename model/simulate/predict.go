@@ -10,7 +10,7 @@ import (
 	"evbench/internal/parallel"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/model/sim"
 )
 
 // Predict simulates each case, several at once, and adds the results to the predictions. A case

@@ -9,10 +9,10 @@ import (
 
 	"evbench/bench"
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/model/simulate"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/model/sim"
 )
 
 // preparedOf returns a scenario and its cases with their plans.

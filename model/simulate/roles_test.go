@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/model/simulate"
-	"evbench/sim"
+	"evbench/model/sim"
 )
 
 // Simulations of all models come to what is predicted.

@@ -21,7 +21,7 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/model/sim"
 	"evbench/topology"
 )
 

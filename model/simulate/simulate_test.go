@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/model/simulate"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/model/sim"
 	_ "evbench/site/engines"
 )
 

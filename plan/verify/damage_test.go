@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan/verify"
 	"evbench/topology"
 )

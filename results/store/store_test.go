@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/results/store"
 )

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
+	"evbench/site/network"
+	"evbench/testing/topologytest"
 )
 
 func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {

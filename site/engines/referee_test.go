@@ -10,14 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
+	"evbench/testing/ibtest"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
+	"evbench/site/network"
+	"evbench/testing/topologytest"
 )
 
 // A contest is one engine on one network, ours against OpenSM's.

@@ -3,13 +3,13 @@ package engines_test
 import (
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
+	"evbench/site/network"
+	"evbench/testing/topologytest"
 )
 
 // TestSwitchesOverCables: where the first of parallel cables is dead, switches are reached over

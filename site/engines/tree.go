@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // FromTree returns a tree as a network, with 2^lmc LIDs to a host. Names, ports, GUIDs and LIDs are

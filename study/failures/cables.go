@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/osmlog"
+	"evbench/site/osmlog"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Cables says which ports a cable joins. Both ends of a cable report its failures, and only this

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
 	"evbench/study/failures"

@@ -13,9 +13,9 @@ import (
 	"text/tabwriter"
 
 	"evbench/internal/hostlist"
-	"evbench/report/figure"
-	"evbench/routing/opensm"
-	"evbench/topology/network"
+	"evbench/view/figure"
+	"evbench/site/engines/opensm"
+	"evbench/site/network"
 )
 
 // Draws are the effects of routing for jobs over random placements.

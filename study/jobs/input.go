@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/companion/opensm"
+	"evbench/site/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 // Options name the sources of jobs and network and the target of tables. An error in them is an

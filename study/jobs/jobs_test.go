@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
-	"evbench/topology/network"
+	"evbench/testing/expect"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 func TestRead(t *testing.T) {

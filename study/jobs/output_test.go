@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // options are those for two jobs across the leaves of a small tree.

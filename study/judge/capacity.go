@@ -7,7 +7,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // A fault is a link that is dead or slow: Share is the remaining part of its usual rate, 0 for a

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
+	"evbench/testing/expect"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // slowed gives all cables 100 Gbit/s, and those named a share of it.

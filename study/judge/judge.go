@@ -13,13 +13,13 @@ import (
 	"slices"
 
 	"evbench/internal/show"
-	"evbench/report/figure"
-	"evbench/routing/lft"
+	"evbench/view/figure"
+	"evbench/site/lft"
 	"evbench/scheduler"
 	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Schema names the form of the JSON document.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
+	"evbench/testing/expect"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 // input is a network with what is dead, its hosts and the tables of an engine.

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
-	"evbench/report/figure"
-	"evbench/report/html"
+	"evbench/view/figure"
+	"evbench/view/html"
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with

@@ -8,7 +8,7 @@ import (
 
 	"evbench/internal/show"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Pairs lists the slow pairs of hosts in a result with a rate for each pair, and the links that

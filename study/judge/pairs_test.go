@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
+	"evbench/testing/expect"
+	"evbench/site/lft"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // measured is what mpiGraph would see with these tables: a pair gets its share of the fullest

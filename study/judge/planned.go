@@ -5,7 +5,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Planned is the result of the schedule fors.

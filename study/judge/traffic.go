@@ -8,7 +8,7 @@ import (
 
 	"evbench/scheduler"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // A traffic holds what the servers of an exchange send each other: a message each or bytes, none

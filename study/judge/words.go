@@ -9,7 +9,7 @@ import (
 
 	"evbench/internal/unit"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Words are the user's settings for the job and its result, "" where missing.

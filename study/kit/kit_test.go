@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
 	"evbench/study/kit"

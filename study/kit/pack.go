@@ -19,7 +19,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/results"
-	"evbench/results/hdf5"
+	"evbench/site/hdf5"
 	"evbench/results/store"
 	"evbench/study/judge/foreign"
 )

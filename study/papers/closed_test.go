@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/site/engines"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 func parsed(t *testing.T, notation string, down ...string) *network.Network {

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
+	"evbench/site/lft"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // TestEveryFigureHasPanels keeps the list of panels and that of figures together.

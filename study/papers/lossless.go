@@ -11,11 +11,11 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/plan"
-	"evbench/sim"
-	"evbench/sim/credit"
+	"evbench/model/sim"
+	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // A switch similar to those of LHCb's network; docs/reference/lossless.md has the sources. The

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/study/failures"
 	"evbench/topology"
 )

@@ -9,10 +9,10 @@ import (
 	"evbench/builder/modes"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
 	"evbench/scheduler"
-	"evbench/sim"
-	"evbench/sim/credit"
+	"evbench/model/sim"
+	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/topology"
 )

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
-	"evbench/sim/credit"
+	"evbench/site/lft"
+	"evbench/site/engines/opensm"
+	"evbench/model/credit"
 	"evbench/site/engines"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 // Networks of dmodc-load: full load takes longer to compute than counting.

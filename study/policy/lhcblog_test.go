@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/study/failures"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/site/network"
 )
 
 var update = flag.Bool("update", false, "rewrite the log and golden files")

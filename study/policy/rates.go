@@ -18,7 +18,7 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/sim"
+	"evbench/model/sim"
 	"evbench/topology"
 )
 

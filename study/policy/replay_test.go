@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/sim"
+	"evbench/model/sim"
 	_ "evbench/site/engines"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 const sec = time.Second

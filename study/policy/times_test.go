@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/study/policy"
 	"evbench/topology"

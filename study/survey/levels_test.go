@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/study/survey"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
+	"evbench/site/network"
+	"evbench/testing/topologytest"
 )
 
 // smallTrees returns the numbers of all trees of 3 and 4 levels with up to 24 servers.

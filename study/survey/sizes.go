@@ -7,7 +7,7 @@ import (
 
 	"evbench/builder"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
 	"evbench/topology"
 )
 

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/internal/unit"
 	"evbench/plan"
-	"evbench/report/figure"
+	"evbench/view/figure"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
-	"evbench/sim"
+	"evbench/model/sim"
 	"evbench/topology"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"

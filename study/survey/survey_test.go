@@ -9,13 +9,13 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	_ "evbench/site/engines"
 	"evbench/study/survey"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

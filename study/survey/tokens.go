@@ -10,8 +10,8 @@ import (
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
-	"evbench/sim"
+	"evbench/model/sizes"
+	"evbench/model/sim"
 	"evbench/topology"
 )
 

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/internal/sweep"
+	"evbench/testing/expect"
+	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/study/survey"
 	"evbench/topology"
-	"evbench/topology/topologytest"
+	"evbench/testing/topologytest"
 )
 
 // Every set planned one after the other, by the plan package alone.

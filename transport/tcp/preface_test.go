@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/internal/port"
 	"evbench/transport"
 )
