@@ -16,10 +16,10 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

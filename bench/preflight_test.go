@@ -12,9 +12,9 @@ import (
 	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/fabric"
+	"evbench/results"
 	"evbench/site/preflight"
 	"evbench/testing/expect"
-	"evbench/results"
 	"evbench/worker"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

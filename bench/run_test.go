@@ -14,9 +14,9 @@ import (
 	"evbench/bench"
 	"evbench/builder/modes"
 	"evbench/fabric"
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/testing/transporttest"
 )
 

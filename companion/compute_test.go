@@ -12,11 +12,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A state is the routes of the switches for a tree.

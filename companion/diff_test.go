@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // slowDiff is compare by maps.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // fabric is a Target in memory, on which a test plays the kernel.

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A routed is a router on a fabric in memory that holds the routes of a plan.

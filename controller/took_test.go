@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 func TestCheckTook(t *testing.T) {

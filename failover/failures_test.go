@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // recordText prints a record without its links.

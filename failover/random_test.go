@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A world is links, a kernel, a planner and workers, as bad as they may be: everything takes a random time and

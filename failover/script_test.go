@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 const ms = time.Millisecond

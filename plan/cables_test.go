@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // tally counts how far plans are from their bounds.

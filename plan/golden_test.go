@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plans")

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

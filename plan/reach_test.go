@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Tables that leave out servers are an error that names the first pair and

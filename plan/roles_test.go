@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Plans of readers and builders are written, judged and read back.

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Every routing on whole, wide, partly filled and broken trees. The closed forms

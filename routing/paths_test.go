@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func TestCountPathsKnown(t *testing.T) {

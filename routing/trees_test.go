@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tables")

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // On random trees with parallel cables fors reaches its bound or is one above, which is rare, and

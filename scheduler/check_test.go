@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // wrong returns what is wrong with s as an all-to-all exchange on t, or nil: every ordered

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // All gives what Messages gives, and FromMessages takes both apart and together

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Plans of readers and builders are complete and free of contention, and reach the bound.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // The names of a notation's network find the links of its tree; other names are refused as Links refuses them.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func shapes(t *testing.T) []*topology.Tree {

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func TestNewPods(t *testing.T) {

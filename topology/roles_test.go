@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func TestWithRoles(t *testing.T) {

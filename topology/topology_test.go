@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // parsed returns the tree of a notation without the named links.

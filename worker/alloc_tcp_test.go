@@ -9,9 +9,9 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/testing/transporttest"
 )
 
 // Two whole workers over TCP allocate nothing either, however payload moves.

@@ -11,8 +11,8 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // withBarrier is an endpoint whose transport has a barrier of its own.

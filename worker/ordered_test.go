@@ -14,8 +14,8 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 	"evbench/worker"
 )
 

@@ -14,8 +14,8 @@ import (
 	"evbench/controller/wire"
 	"evbench/failover"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // A plan that changes in mid-run holds for every server from the same exchange

@@ -11,8 +11,8 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/worker"
 )
 

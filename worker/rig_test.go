@@ -13,10 +13,10 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/testing/expect"
 	"evbench/results"
-	"evbench/transport"
+	"evbench/testing/expect"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 	"evbench/worker"
 )
 

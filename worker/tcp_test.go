@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/cmd/open"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/cmd/open"
 	"evbench/failover"
 	"evbench/testing/expect"
 	"evbench/transport"

@@ -7,21 +7,21 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/opensm"
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/plan"
-	"evbench/view/figure"
 	"evbench/results"
-	"evbench/view/compare"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
+	"evbench/site/opensm"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
 	"evbench/transport"
+	"evbench/view/compare"
+	"evbench/view/figure"
 )
 
 //go:embed commands.txt

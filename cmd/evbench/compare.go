@@ -12,13 +12,13 @@ import (
 
 	"evbench/bench"
 	"evbench/cmd/open"
+	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/results"
-	"evbench/view/compare"
-	"evbench/site/hdf5"
 	"evbench/results/store"
 	"evbench/scenario"
-	"evbench/model/sim"
+	"evbench/site/hdf5"
+	"evbench/view/compare"
 )
 
 func compareAction(c *cli.Context) error {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"evbench/testing/expect"
 	"evbench/results"
-	"evbench/site/hdf5"
 	"evbench/results/store"
+	"evbench/site/hdf5"
+	"evbench/testing/expect"
 )
 
 // TestCompare runs the scripts about comparing runs, on results that it makes up.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/controller/wire"
-	"evbench/site/host"
-	"evbench/fabric/lab"
 	"evbench/cmd/open"
+	"evbench/controller/wire"
+	"evbench/fabric/lab"
 	"evbench/internal/proc"
 	"evbench/scenario"
+	"evbench/site/host"
 	"evbench/transport"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/inject"
 	"evbench/scenario"
-	"evbench/study/failures"
+	"evbench/site/inject"
 	"evbench/site/netfile"
+	"evbench/study/failures"
 )
 
 func statsAction(c *cli.Context) error {

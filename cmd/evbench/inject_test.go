@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"evbench/results/store"
 	"evbench/site/inject"
 	"evbench/testing/expect"
-	"evbench/results/store"
 	"evbench/topology"
 )
 

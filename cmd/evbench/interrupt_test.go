@@ -16,8 +16,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/testing/expect"
 	"evbench/internal/proc"
+	"evbench/testing/expect"
 )
 
 // holding are the commands that have something to put back, or end at once: each sees

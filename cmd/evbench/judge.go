@@ -8,10 +8,10 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/study/judge"
+	"evbench/site/lft"
 	"evbench/site/netfile"
+	"evbench/study/judge"
 )
 
 func judgeAction(c *cli.Context) error {

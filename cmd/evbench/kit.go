@@ -9,13 +9,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/host"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/model/sweep"
 	"evbench/results/store"
-	"evbench/study/kit"
+	"evbench/site/host"
 	"evbench/site/netfile"
+	"evbench/study/kit"
 )
 
 func kitAction(c *cli.Context) error {

@@ -17,15 +17,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/host"
-	"evbench/fabric/lab"
 	"evbench/cmd/open"
+	"evbench/fabric/lab"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/trust"
 	"evbench/report"
+	"evbench/site/host"
 	"evbench/site/mpi"
 )
 

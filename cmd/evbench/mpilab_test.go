@@ -18,10 +18,10 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/site/wrapped"
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/site/wrapped"
+	"evbench/testing/expect"
 )
 
 // mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.

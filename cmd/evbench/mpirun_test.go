@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/results/store"
 	"evbench/scenario"
-	"evbench/transport"
 	"evbench/site/mpi"
+	"evbench/testing/expect"
+	"evbench/transport"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory

@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/plan"
@@ -20,8 +19,9 @@ import (
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/site/host"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 func verifyAction(c *cli.Context) error {

@@ -18,11 +18,11 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
+	"evbench/results"
+	"evbench/results/store"
+	"evbench/site/hdf5"
 	"evbench/view/figure"
 	"evbench/view/html"
-	"evbench/results"
-	"evbench/site/hdf5"
-	"evbench/results/store"
 	"evbench/view/trace"
 )
 

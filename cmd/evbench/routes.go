@@ -15,12 +15,12 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/site/lft"
-	"evbench/site/engines/opensm"
 	"evbench/site/engines"
-	"evbench/study/jobs"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/study/jobs"
 )
 
 func routesNetwork(c *cli.Context) (*netfile.Source, error) {

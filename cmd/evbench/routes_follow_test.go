@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"evbench/site/opensm"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // A lastingRun is a command that goes on until it is interrupted.

@@ -14,16 +14,16 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
-	"evbench/site/opensm"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/topology"
 )
 
 type installReport struct {

@@ -9,12 +9,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/site/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/view/figure"
-	"evbench/study/jobs"
 	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/study/jobs"
+	"evbench/view/figure"
 )
 
 func routesJobsAction(c *cli.Context) error {

@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/study/jobs"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
-	"evbench/site/lft"
-	"evbench/study/jobs"
-	"evbench/site/network"
 )
 
 // TestJobsSignal stands in for OpenSM with a process that dies of SIGHUP: it hears

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"evbench/companion"
+	"evbench/site/network"
 	"evbench/site/opensm"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
-	"evbench/site/network"
 )
 
 // A routedRun is a run whose routes an OpenSM with default settings gets; links are dead as far as a

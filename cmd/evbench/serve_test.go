@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"evbench/site/host"
 	"evbench/cmd/open"
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/site/host"
+	"evbench/testing/expect"
 )
 
 // A browser follows a run to its end, and is told where the results are.

@@ -17,14 +17,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/site/wrapped"
-	"evbench/site/host"
 	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/internal/trust"
 	"evbench/scenario"
-	"evbench/site/netfile"
+	"evbench/site/host"
 	"evbench/site/mpi"
+	"evbench/site/netfile"
+	"evbench/site/wrapped"
 )
 
 // tokenVariable is the environment variable with the secret of a run whose ranks are started

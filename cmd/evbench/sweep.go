@@ -10,10 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/view/live"
 	"evbench/internal/answer"
 	"evbench/internal/cmdline"
 	"evbench/model/sweep"
+	"evbench/view/live"
 )
 
 // mergedKey marks the context of a command whose results are all in journals.

@@ -8,16 +8,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/view/live"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/model/sweep"
 	"evbench/model/simulate"
+	"evbench/model/sweep"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
+	"evbench/view/live"
 )
 
 func slowdownAction(c *cli.Context, s *sweep.Sweep) error {

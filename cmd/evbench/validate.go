@@ -15,9 +15,9 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/results"
-	"evbench/site/hdf5"
 	"evbench/scenario"
 	"evbench/scenarios"
+	"evbench/site/hdf5"
 	"evbench/site/netfile"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
-	"evbench/site/host"
 	"evbench/cmd/open"
+	"evbench/model/capacity"
 	"evbench/scenario"
+	"evbench/site/host"
 )
 
 // version is the last release, or the linker's value (see Makefile).
@@ -25,7 +25,7 @@ func versionAction(c *cli.Context) error {
 // checkMemory refuses a scenario whose event buffers do not fit into this machine, with here
 // servers on it.
 func checkMemory(s *scenario.Scenario, here int) error {
-	return host.Fits("event buffers need", float64(bench.EventBytes(s, here)), "take smaller fragments, fewer credits or deliver: discard")
+	return host.Fits("event buffers need", float64(capacity.EventBytes(s, here)), "take smaller fragments, fewer credits or deliver: discard")
 }
 
 // perPair is the memory, in bytes, of making a schedule for each ordered pair of servers: measured,

@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"evbench/site/host"
 	"evbench/results"
-	"evbench/site/hdf5"
 	"evbench/scenario"
+	"evbench/site/hdf5"
+	"evbench/site/host"
 	"evbench/transport"
 )
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"evbench/controller/wire"
-	"evbench/site/host"
 	"evbench/internal/trust"
+	"evbench/site/host"
 )
 
 // A Control is the control connection of a run. Close cleans it up.

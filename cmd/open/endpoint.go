@@ -14,9 +14,9 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller/wire"
 	"evbench/scenario"
-	"evbench/transport"
 	"evbench/site/mpi"
 	"evbench/site/rdma"
+	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )

@@ -7,12 +7,12 @@ import (
 
 	"evbench/companion/linux"
 	"evbench/fabric"
-	"evbench/site/preflight"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/site/preflight"
 	"evbench/topology"
 	"evbench/transport"
 )

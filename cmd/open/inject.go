@@ -10,12 +10,12 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/site/inject"
 	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
 	"evbench/plan"
 	"evbench/scenario"
+	"evbench/site/inject"
 	"evbench/topology"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/site/inject"
 	"evbench/failover"
+	"evbench/site/inject"
 	"evbench/testing/expect"
 	"evbench/topology"
 )

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/fabric"
-	"evbench/site/host"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
+	"evbench/site/host"
 	"evbench/transport/tcp"
 	"evbench/worker"
 )

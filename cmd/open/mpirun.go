@@ -16,13 +16,13 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric"
-	"evbench/site/host"
 	"evbench/internal/proc"
 	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/site/host"
 	"evbench/site/mpi"
+	"evbench/topology"
 	"evbench/worker"
 )
 

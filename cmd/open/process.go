@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/site/host"
-	"evbench/site/preflight"
 	"evbench/internal/proc"
 	"evbench/results"
+	"evbench/site/host"
+	"evbench/site/preflight"
 	"evbench/transport"
 	"evbench/worker"
 )

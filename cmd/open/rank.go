@@ -8,8 +8,8 @@ import (
 	"evbench/controller/wire"
 	"evbench/internal/proc"
 	"evbench/scenario"
-	"evbench/transport"
 	"evbench/site/mpi"
+	"evbench/transport"
 )
 
 const controlPort = "7777"

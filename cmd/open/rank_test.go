@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

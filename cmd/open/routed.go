@@ -12,7 +12,6 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
-	"evbench/site/opensm"
 	"evbench/fabric"
 	"evbench/failover/loop"
 	"evbench/internal/proc"
@@ -20,9 +19,10 @@ import (
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
-	"evbench/topology"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/topology"
 )
 
 // A routedFabric is a network of hosts whose switches get the tables of each case, or are checked

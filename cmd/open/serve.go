@@ -6,9 +6,9 @@ import (
 	"log/slog"
 
 	"evbench/controller/wire"
-	"evbench/site/host"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/site/host"
 	"evbench/worker"
 )
 

@@ -17,11 +17,11 @@ import (
 
 	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/site/host"
 	"evbench/internal/atomicfile"
 	"evbench/internal/hostlist"
 	"evbench/internal/proc"
 	"evbench/scenario"
+	"evbench/site/host"
 	"evbench/site/netfile"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // apply has ip read the files in the namespaces of a lab, whose interfaces are

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"evbench/companion"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/site/engines"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

@@ -10,11 +10,11 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // route runs a router on a lab until the test ends.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // A meeting is how a handshake went on both sides.

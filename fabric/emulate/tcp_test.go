@@ -10,10 +10,10 @@ import (
 	"evbench/barrier"
 	"evbench/fabric/emulate"
 	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/testing/transporttest"
 )
 
 // endpoints opens one endpoint per rank over loopback, paced by p.

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func newTree(t testing.TB, ports, leaves int, down ...topology.Link) *topology.Tree {

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/internal/unit"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func TestAddresses(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"evbench/testing/expect"
 	"evbench/internal/show"
+	"evbench/testing/expect"
 )
 
 func TestText(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/internal/show"
+	"evbench/testing/expect"
 )
 
 func TestCommas(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/model/credit"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // tree is a k-ary n-tree with all shortest ways as routes, or the one of d-mod-k.

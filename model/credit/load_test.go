@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/site/lft"
 	"evbench/model/credit"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 const microsecond = 1_000_000

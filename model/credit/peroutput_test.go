@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // treeRoutes are those of d-mod-k in a tree of two levels and k hosts a leaf.

@@ -13,9 +13,9 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
-	"evbench/model/sizes"
 	"evbench/topology"
 )
 

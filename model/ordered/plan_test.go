@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/testing/expect"
 	"evbench/model/ordered"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/model/sizes"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // On random trees with missing servers and dead links the judge finds every ordered plan

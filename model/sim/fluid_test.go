@@ -11,10 +11,10 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 const mega = 1_000_000

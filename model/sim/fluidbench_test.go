@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	_ "evbench/site/engines"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // lhcbA is the fabric of 326 servers: two leaves have 19 servers and sixteen 18.

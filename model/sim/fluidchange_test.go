@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Two leaves of one server and two spines: ftree sends 0 to 1 over spine 1.

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
+	"evbench/model/credit"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/model/credit"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func planned(t *testing.T, tr *topology.Tree, schedule, route string) *plan.Plan {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"evbench/scheduler"
 	"evbench/model/sizes"
+	"evbench/scheduler"
 )
 
 // longest is the phase model of mode ordered, which has no phases: the longest path in the graph of

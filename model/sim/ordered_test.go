@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/model/sizes"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // ordered is a job of mode ordered on FT(2;4,4), whose windows are planned for the sizes

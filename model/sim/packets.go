@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"evbench/routing"
 	"evbench/model/credit"
+	"evbench/routing"
 	"evbench/topology"
 )
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
-	"evbench/routing"
 	"evbench/model/credit"
+	"evbench/routing"
+	"evbench/testing/expect"
 )
 
 func packets(t *testing.T, j *Job) *Outcome {

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // job is a modes.Sync job of one-second messages: fragments of 100 bytes with their

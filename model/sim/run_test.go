@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/results"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A book is a sink that keeps what it is given, and the order of it.

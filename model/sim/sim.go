@@ -18,10 +18,10 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/routing"
-	"evbench/model/sizes"
 )
 
 // A Job is one case to compute.

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"evbench/builder"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
-	"evbench/model/sizes"
 )
 
 // A window is consecutive exchanges of mode ordered that one plan covers. Exchanges count

@@ -9,10 +9,10 @@ import (
 
 	"evbench/bench"
 	"evbench/builder/modes"
-	"evbench/testing/expect"
+	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/scenario"
-	"evbench/model/sim"
+	"evbench/testing/expect"
 )
 
 // preparedOf returns a scenario and its cases with their plans.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
-	"evbench/model/simulate"
 	"evbench/model/sim"
+	"evbench/model/simulate"
+	"evbench/testing/expect"
 )
 
 // Simulations of all models come to what is predicted.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/model/sizes"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func TestWindowOfTable(t *testing.T) {

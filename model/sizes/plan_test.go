@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/testing/expect"
-	"evbench/scheduler"
 	"evbench/model/sizes"
-	"evbench/topology"
+	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func draw(t testing.TB, tr *topology.Tree, distribution string, seed uint64) *sizes.Matrix {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/model/sizes"
+	"evbench/testing/expect"
 )
 
 func TestReadMatrix(t *testing.T) {

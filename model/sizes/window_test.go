@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
+	"evbench/model/sizes"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/model/sizes"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"evbench/testing/expect"
 	"evbench/model/sweep"
+	"evbench/testing/expect"
 )
 
 func TestParseShard(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan/verify"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func optionsOf(m0, m1 int) topology.Options { return topology.Options{Ports: m0, Leaves: m1} }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"evbench/testing/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 )
 

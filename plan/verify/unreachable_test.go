@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 )
 

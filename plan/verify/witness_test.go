@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan/verify"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A forged witness of every kind is refused with its reason, a true one is not.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"evbench/results"
 	"evbench/model/credit"
+	"evbench/results"
 )
 
 // A Tolerance is the permitted difference of our result: a share of theirs plus an amount.

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/internal/answer"
-	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // fakeAs has the test binary be the program that is run, and says what it does.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

@@ -10,8 +10,8 @@ import (
 
 	"evbench/barrier"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // all runs the work on n ranks, each on its endpoint as wrap returns it.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/site/mpi"
+	"evbench/testing/expect"
 )
 
 // TestMain lets the test binary be a rank, as the program is.

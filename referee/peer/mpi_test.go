@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/internal/proc"
 	"evbench/site/mpi"
+	"evbench/testing/expect"
 )
 
 func mpiTools(t *testing.T) *tools {

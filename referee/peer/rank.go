@@ -13,8 +13,8 @@ import (
 
 	"evbench/barrier"
 	"evbench/internal/proc"
-	"evbench/transport"
 	"evbench/site/mpi"
+	"evbench/transport"
 	"evbench/transport/tcp"
 )
 

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/site/host"
 	"evbench/internal/proc"
 	"evbench/results"
+	"evbench/site/host"
 	"evbench/site/mpi"
 )
 

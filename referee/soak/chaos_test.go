@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/internal/proc"
+	"evbench/testing/expect"
 )
 
 // evbench is the binary that soaks run.

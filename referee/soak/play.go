@@ -12,10 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"evbench/site/host"
 	"evbench/internal/proc"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/site/host"
 )
 
 // Names of files of a round.

@@ -16,8 +16,8 @@ import (
 	"evbench/internal/show"
 	"evbench/routing"
 	"evbench/site/engines/closed"
-	"evbench/site/lft"
 	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/topology"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
 	"evbench/site/engines"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // equal holds two tables against each other and names the first difference.

@@ -5,8 +5,8 @@ import (
 
 	"evbench/routing"
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // byParts computes the tables of each connected part of a tree on its own, as a

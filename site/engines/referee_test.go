@@ -10,14 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/testing/ibtest"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/topology"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // A contest is one engine on one network, ours against OpenSM's.

@@ -3,13 +3,13 @@ package engines_test
 import (
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/routing"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/topology"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // TestSwitchesOverCables: where the first of parallel cables is dead, switches are reached over

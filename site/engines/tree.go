@@ -7,8 +7,8 @@ import (
 
 	"evbench/routing"
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // FromTree returns a tree as a network, with 2^lmc LIDs to a host. Names, ports, GUIDs and LIDs are

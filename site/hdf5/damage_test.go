@@ -17,8 +17,8 @@ import (
 
 	"gonum.org/v1/hdf5"
 
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 var samples = results.Form{Table: results.Samples}

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/site/hdf5"
+	"evbench/testing/expect"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 func known(x float64) *float64 { return &x }

@@ -10,8 +10,8 @@ import (
 
 	"evbench/internal/hostlist"
 	"evbench/internal/yamldoc"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // Cabled derives the placement from the cables of a network: each host is on its switch. The first

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 func tree(t *testing.T, ports, leaves int, fill ...int) *topology.Tree {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // TestMain can be the run that is killed.

@@ -3,8 +3,9 @@ package inject
 import (
 	"context"
 	"errors"
-	"evbench/internal/proc"
 	"time"
+
+	"evbench/internal/proc"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
-	"evbench/topology"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 func portStates(o Options) (recipes, error) {

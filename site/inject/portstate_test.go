@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/site/opensm"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
 	"evbench/topology"
-	"evbench/site/netfile"
-	"evbench/site/network"
 )
 
 // subnet is a tree of two leaves and two spines with LIDs, and its text as

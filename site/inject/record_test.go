@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/internal/trust"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

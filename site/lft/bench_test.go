@@ -4,9 +4,9 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // large is the network of 34,992 hosts and 6,804 switches, routed by shortest

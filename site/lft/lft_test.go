@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // shortest routes to each LID by the port of lowest number on a shortest way,

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // notation is what the folders of testdata are called.

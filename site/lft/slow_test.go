@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // A pair is what the slow second versions below know of the route between two

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/site/lft"
 	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func equal(a, b *lft.Tables) bool {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/site/lft"
 	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func TestReadWeights(t *testing.T) {

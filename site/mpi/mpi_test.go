@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // MPI has one rank per process, so that this binary starts itself under mpirun:

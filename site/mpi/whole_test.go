@@ -4,11 +4,12 @@ package mpi
 
 import (
 	"context"
-	"evbench/testing/expect"
 	"testing"
 
-	"evbench/transport"
+	"evbench/testing/expect"
+
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // runWhole checks the barrier of MPI. open returns n endpoints, by rank.

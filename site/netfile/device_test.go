@@ -3,8 +3,8 @@ package netfile_test
 import (
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/netfile"
+	"evbench/testing/expect"
 )
 
 // TestDevice: a device is no network, and no notation.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // text returns what a file of testdata holds.

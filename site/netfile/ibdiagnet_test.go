@@ -6,9 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"evbench/testing/expect"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // ibdiagnet is two leaves with a host each, one of them with a second port that has no cable, and a spine

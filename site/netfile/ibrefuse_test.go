@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 const tiny = `switchguid=0x100(100)

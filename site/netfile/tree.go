@@ -3,8 +3,8 @@ package netfile
 import (
 	"fmt"
 
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // Tree returns the tree that the network of a file is. A tree with names of its own is given to

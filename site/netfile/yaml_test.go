@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func readYAML(t testing.TB, s string) *network.Network {

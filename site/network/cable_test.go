@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func TestCables(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 // discovered is the network as a file shows it: without its notation, and with switches lf0…, sp0….

@@ -3,8 +3,8 @@ package network_test
 import (
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // sizes are quasi fat trees of 3 and 4 levels with as many cables up as down,

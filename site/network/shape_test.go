@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func build(t testing.TB, notation string) *network.Network {

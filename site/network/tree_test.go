@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // shuffled returns a network with its hosts, switches and ports in another order, and no names that mean anything;

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 type kind string

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 // TestCheckFindsEachDamage damages sound tables in one place.

@@ -3,10 +3,10 @@ package opensm
 import (
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 func treeOf(t testing.TB, notation string, down ...string) *topology.Tree {

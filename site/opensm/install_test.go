@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"evbench/companion"
-	"evbench/testing/expect"
 	"evbench/internal/trust"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
 	"evbench/site/netfile"
+	"evbench/testing/expect"
 )
 
 // A fake is a subnet manager within the test: it takes the signal, loads the file

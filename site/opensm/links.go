@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"evbench/failover"
+	"evbench/site/network"
 	"evbench/site/osmlog"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 // links tracks which links between switches of a tree are up, from OpenSM's log and from

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/internal/trust"
-	"evbench/topology"
 	"evbench/site/netfile"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 // texts writes events as "leaf0-spine1 leaf down".

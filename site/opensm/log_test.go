@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // TestTail follows a log over half lines, a cut and a rotation.

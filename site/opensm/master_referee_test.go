@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/testing/ibtest"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 func guidOf(n *network.Network, host network.Node) string {

@@ -18,8 +18,8 @@ import (
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 const (

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/site/lft"
 	"evbench/scheduler/schedules"
-	"evbench/topology"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // anyPlan draws a tree with servers and links missing, and a plan for it.

@@ -1,8 +1,8 @@
 package opensm
 
 import (
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // Network returns the network of a plan's tree, with all cables alive and only the servers present,

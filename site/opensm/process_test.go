@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/internal/trust"
+	"evbench/testing/expect"
 )
 
 func start(t *testing.T, stdout *os.File, name string, args ...string) *trust.Process {

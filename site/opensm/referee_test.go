@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"evbench/companion"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/testing/ibtest"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
+	"evbench/topology"
 )
 
 // A referee is a running OpenSM with files in a directory.

@@ -11,11 +11,11 @@ import (
 	"evbench/companion"
 	"evbench/failover"
 	"evbench/internal/atomicfile"
-	"evbench/site/osmlog"
 	"evbench/plan"
-	"evbench/topology"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/osmlog"
+	"evbench/topology"
 )
 
 // SubnetOptions say how to reach a subnet and its OpenSM.

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/testing/expect"
 	"evbench/plan"
+	"evbench/site/network"
+	"evbench/testing/expect"
 	"evbench/testing/ibtest"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 // A followed is a running OpenSM whose subnet is watched.

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // An entry sets the port of a switch towards the current LID.

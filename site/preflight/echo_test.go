@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"evbench/testing/expect"
 	"evbench/internal/port"
+	"evbench/testing/expect"
 )
 
 // dataPort is a place where TCP connections are taken, as a data listener.

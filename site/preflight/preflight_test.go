@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // A network says on which leaf each server really is.

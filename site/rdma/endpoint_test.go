@@ -9,9 +9,9 @@ import (
 
 	"evbench/barrier"
 	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/testing/transporttest"
 )
 
 // A fabric opens devices of servers, and connects endpoints on them.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // envServers has the addresses of servers whose ports are all on this machine: comma separated, and the

@@ -10,12 +10,12 @@ import (
 	"maps"
 	"slices"
 
-	"evbench/site/opensm"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/site/network"
+	"evbench/site/opensm"
 )
 
 // A Host is an adapter of a host of a job, mostly its only one: the node in the network, the host's

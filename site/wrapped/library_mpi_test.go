@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

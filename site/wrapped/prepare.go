@@ -11,13 +11,13 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
-	"evbench/site/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/plan"
-	"evbench/site/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/opensm"
 )
 
 // Where the paths of a plan can be installed.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func networkOf(t *testing.T, notation string, down ...string) (whole, net *network.Network) {

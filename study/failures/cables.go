@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"evbench/site/network"
 	"evbench/site/osmlog"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 // Cables says which ports a cable joins. Both ends of a cable report its failures, and only this

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
-	"evbench/study/failures"
 	"evbench/site/network"
+	"evbench/study/failures"
+	"evbench/testing/expect"
 )
 
 var start = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/study/failures"
+	"evbench/testing/expect"
 )
 
 const testSpan = 20 * time.Hour

@@ -13,9 +13,9 @@ import (
 	"text/tabwriter"
 
 	"evbench/internal/hostlist"
-	"evbench/view/figure"
 	"evbench/site/engines/opensm"
 	"evbench/site/network"
+	"evbench/view/figure"
 )
 
 // Draws are the effects of routing for jobs over random placements.

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/site/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
 	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/site/opensm"
 )
 
 // Options name the sources of jobs and network and the target of tables. An error in them is an

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/internal/proc"
-	"evbench/study/jobs"
 	"evbench/site/network"
+	"evbench/study/jobs"
+	"evbench/testing/expect"
 )
 
 // options are those for two jobs across the leaves of a small tree.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"evbench/internal/show"
-	"evbench/site/lft"
 	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/study/judge/foreign"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/study/judge/foreign"
+	"evbench/testing/expect"
 )
 
 // slowed gives all cables 100 Gbit/s, and those named a share of it.

@@ -13,13 +13,13 @@ import (
 	"slices"
 
 	"evbench/internal/show"
-	"evbench/view/figure"
-	"evbench/site/lft"
 	"evbench/scheduler"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/site/network"
+	"evbench/view/figure"
 )
 
 // Schema names the form of the JSON document.

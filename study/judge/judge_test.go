@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/site/lft"
 	"evbench/site/engines"
-	"evbench/study/judge/foreign"
-	"evbench/topology"
+	"evbench/site/lft"
 	"evbench/site/netfile"
 	"evbench/site/network"
+	"evbench/study/judge/foreign"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 // input is a network with what is dead, its hosts and the tables of an engine.

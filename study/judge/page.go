@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
+	"evbench/scheduler"
+	"evbench/site/network"
+	"evbench/topology"
 	"evbench/view/figure"
 	"evbench/view/html"
-	"evbench/scheduler"
-	"evbench/topology"
-	"evbench/site/network"
 )
 
 // WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evbench/internal/show"
-	"evbench/study/judge/foreign"
 	"evbench/site/network"
+	"evbench/study/judge/foreign"
 )
 
 // Pairs lists the slow pairs of hosts in a result with a rate for each pair, and the links that

@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
-	"evbench/study/judge/foreign"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/study/judge/foreign"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 // measured is what mpiGraph would see with these tables: a pair gets its share of the fullest

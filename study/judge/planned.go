@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"evbench/scheduler"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // Planned is the result of the schedule fors.

@@ -7,8 +7,8 @@ import (
 
 	"evbench/internal/show"
 	"evbench/model/sizes"
-	"evbench/study/judge/foreign"
 	"evbench/site/network"
+	"evbench/study/judge/foreign"
 )
 
 // matrix reads the bytes that ranks send each other, and sums them for adapters: by src·adapters +

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evbench/scheduler"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // A traffic holds what the servers of an exchange send each other: a message each or bytes, none

@@ -5,8 +5,8 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/site/lft"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // A fabric is a network with the hosts of a job and, where it is a tree, that tree.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/site/lft"
-	"evbench/site/engines/opensm"
 	"evbench/model/credit"
 	"evbench/site/engines"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
 )
 

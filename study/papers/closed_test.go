@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/engines"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func parsed(t *testing.T, notation string, down ...string) *network.Network {

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/testing/expect"
 	"evbench/testing/ibtest"
-	"evbench/site/lft"
-	"evbench/site/engines"
 	"evbench/topology"
-	"evbench/site/network"
 )
 
 // TestEveryFigureHasPanels keeps the list of panels and that of figures together.

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/plan"
-	"evbench/model/sim"
 	"evbench/model/credit"
+	"evbench/model/sim"
+	"evbench/plan"
 	"evbench/site/engines"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/topology"
 )
 
 // A switch similar to those of LHCb's network; docs/reference/lossless.md has the sources. The

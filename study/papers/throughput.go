@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/model/credit"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/site/lft"
 	"evbench/scheduler"
-	"evbench/model/sim"
-	"evbench/model/credit"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/topology"
 )
 

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/site/lft"
-	"evbench/site/engines/opensm"
 	"evbench/model/credit"
 	"evbench/site/engines"
-	"evbench/study/jobs"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/study/jobs"
 )
 
 // Networks of dmodc-load: full load takes longer to compute than counting.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
-	"evbench/study/failures"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/study/failures"
+	"evbench/testing/expect"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite the log and golden files")

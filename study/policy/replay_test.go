@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/testing/expect"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/model/sim"
 	_ "evbench/site/engines"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 const sec = time.Second

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/study/survey"
-	"evbench/topology"
 	"evbench/site/network"
+	"evbench/study/survey"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // smallTrees returns the numbers of all trees of 3 and 4 levels with up to 24 servers.

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"evbench/builder"
-	"evbench/scheduler"
 	"evbench/model/sizes"
+	"evbench/scheduler"
 	"evbench/topology"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/testing/expect"
-	"evbench/topology"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // The largest load of random phases on small trees with random dead links, beside

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	_ "evbench/site/engines"
 	"evbench/study/survey"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/model/sim"
 	"evbench/study/survey"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/study/survey"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // Every set planned one after the other, by the plan package alone.

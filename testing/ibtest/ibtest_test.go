@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func tree(t *testing.T, lmc int) (*network.Network, []network.Node) {

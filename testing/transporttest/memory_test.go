@@ -9,8 +9,8 @@ import (
 
 	"evbench/barrier"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 func TestContract(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"evbench/barrier"
 	"evbench/testing/expect"
-	"evbench/transport"
 	"evbench/testing/transporttest"
+	"evbench/transport"
 )
 
 // group opens n endpoints over loopback, with the same paths between all pairs.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/view/compare"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 func TestHeatMap(t *testing.T) {

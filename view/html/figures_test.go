@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"evbench/results"
 	"evbench/testing/expect"
 	"evbench/view/figure"
-	"evbench/results"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -22,8 +22,8 @@ import (
 
 	"evbench/internal/parallel"
 	"evbench/report"
-	"evbench/view/figure"
 	"evbench/results"
+	"evbench/view/figure"
 )
 
 // An Input is one run.

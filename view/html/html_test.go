@@ -12,12 +12,12 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 
+	"evbench/results"
 	"evbench/testing/browsertest"
 	"evbench/testing/expect"
+	"evbench/view/compare"
 	"evbench/view/figure"
 	"evbench/view/html"
-	"evbench/results"
-	"evbench/view/compare"
 )
 
 // write returns the page of runs. With EVBENCH_PAGES set it is kept there for

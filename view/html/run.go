@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"evbench/report"
-	"evbench/view/figure"
 	"evbench/results"
+	"evbench/view/figure"
 )
 
 type fact struct{ Name, Text string }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
-	"evbench/view/figure"
 	"evbench/results"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 	"evbench/topology"
+	"evbench/view/figure"
 )
 
 // The runs of these tests are made up: cases on a tree of any size, whose samples follow from a

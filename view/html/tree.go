@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"evbench/view/figure"
 	"evbench/results"
+	"evbench/view/figure"
 )
 
 func treeFigure(index int, s figure.Source) figureView {

@@ -12,9 +12,9 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/answer"
+	"evbench/results"
 	"evbench/testing/browsertest"
 	"evbench/testing/expect"
-	"evbench/results"
 	"evbench/topology"
 )
 

@@ -23,11 +23,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"evbench/bench"
-	"evbench/view/live"
-	"evbench/testing/expect"
 	"evbench/results"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/transporttest"
+	"evbench/topology"
+	"evbench/view/live"
 )
 
 const scenarioText = `

@@ -17,10 +17,10 @@ import (
 	"evbench/internal/answer"
 	"evbench/plan"
 	"evbench/report"
-	"evbench/view/figure"
-	"evbench/view/html"
 	"evbench/results"
 	"evbench/topology"
+	"evbench/view/figure"
+	"evbench/view/html"
 )
 
 type part struct {

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"evbench/bench"
-	"evbench/view/live"
-	"evbench/testing/expect"
 	"evbench/report"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/topology"
+	"evbench/view/live"
 )
 
 const twoCases = `

@@ -10,10 +10,10 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/answer"
-	"evbench/testing/expect"
 	"evbench/results"
 	"evbench/scenario"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/testing/expect"
 	"evbench/plan"
 	"evbench/results"
 	_ "evbench/site/engines"
-	"evbench/topology"
+	"evbench/testing/expect"
 	"evbench/testing/topologytest"
+	"evbench/topology"
 )
 
 // ring returns the spans of synchronised exchanges by a plan: every fragment takes a

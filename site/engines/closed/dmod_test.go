@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // grid calls f for all PGFTs of 1 to 3 levels with small numbers.

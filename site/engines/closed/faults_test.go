@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // joined counts, by searching, the ordered pairs of switches with hosts and hosts

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // product is Π_{i=1..l} w_i, with i from 1.

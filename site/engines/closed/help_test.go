@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func build(t testing.TB, g network.PGFT) *network.Network {

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func numbersOf(n *network.Network) []int { return numbers(n, newGraph(n, byHops(n))) }

@@ -3,9 +3,9 @@ package closed
 import (
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 type shape = network.QFT

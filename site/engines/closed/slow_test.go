@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // A slow is the second version of Dmodc: searches and formulas, no more.

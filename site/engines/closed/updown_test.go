@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func TestFill(t *testing.T) {

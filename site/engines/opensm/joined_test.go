@@ -5,10 +5,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // joined draws a tree of two levels with cables between leaves, and so many hosts to a leaf.

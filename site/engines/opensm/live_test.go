@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // A degraded network is a tree with cables gone, and with GUIDs and LIDs that

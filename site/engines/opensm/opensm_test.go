@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // TestShortestIsShortest compares the sets of ports of minhop with tables that

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // big is a tree of 2,592 hosts with switches of 24 ports.

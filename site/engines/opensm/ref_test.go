@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 // without returns the network without some cables; an end names a cable, and

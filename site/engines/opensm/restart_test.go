@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // saveAndLoad is what a subnet manager does before and after its restart.

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/testing/expect"
-	"evbench/testing/ibtest"
 	"evbench/site/lft"
 	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // TestReferenceTablesSSSP compares with tables of OpenSM 3.3.23 on ibsim.

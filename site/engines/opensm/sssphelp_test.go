@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func parse(t testing.TB, notation string, lmc int) *network.Network {

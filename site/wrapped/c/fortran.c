@@ -3,6 +3,7 @@
  * "use mpi" (mpi_alltoall_), "use mpi_f08" (mpi_alltoall_f08_). Names are those of gfortran,
  * flang and Intel's compilers. */
 #include "device.h"
+#include "state.h"
 #include "world.h"
 
 #include <stddef.h>

@@ -35,5 +35,8 @@ void states_other(const char *call, MPI_Comm comm);
 /* states_nonblocking counts a call of MPI_Ialltoall. */
 void states_nonblocking(void);
 
+/* ready is called by all that initialise MPI. */
+void ready(void);
+
 #pragma GCC visibility pop
 #endif

@@ -34,9 +34,6 @@ void world_ready(MPI_Comm_delete_attr_function *freed);
 /* world_left is called in MPI_Finalize. */
 void world_left(void);
 
-/* ready is called by all that initialise MPI. */
-void ready(void);
-
 /* next_of returns the function of this name in what is loaded behind this library; NULL: none. */
 void *next_of(const char *name);
 

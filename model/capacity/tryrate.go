@@ -1,11 +1,10 @@
-package bench
+package capacity
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"evbench/fabric"
+	"evbench/bench"
 	"evbench/internal/unit"
 	"evbench/results"
 	"evbench/scenario"
@@ -21,20 +20,17 @@ const (
 	tryCounted  = 2
 )
 
-// TryRate measures the control of a scenario, shortened, at a link rate.
-func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open func(context.Context, *scenario.Scenario) (fabric.Fabric, error),
-	o Options) (tried results.TriedRate, err error) {
+// A Runner runs planned cases of a scenario and keeps nothing.
+type Runner func(context.Context, *scenario.Scenario, []bench.Planned) (results.Summary, error)
+
+// TryRate has the control of a scenario run, shortened, at a link rate.
+func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, run Runner) (tried results.TriedRate, err error) {
 	at, planned, err := controlAt(s, rate)
 	if err != nil {
 		return tried, err
 	}
 	tried = results.TriedRate{RateBitPerSec: int64(rate), Predicted: planned[0].Prediction.Efficiency}
-	f, err := open(ctx, at)
-	if err != nil {
-		return tried, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	sum, err := Run(ctx, Work{at, planned, f, func() (results.Sink, error) { return results.Nowhere{}, nil }}, o)
+	sum, err := run(ctx, at, planned)
 	if len(sum.Cases) > 0 {
 		tried.Efficiency = sum.Cases[0].MeasuredEfficiency
 	}
@@ -42,7 +38,7 @@ func TryRate(ctx context.Context, s *scenario.Scenario, rate unit.Rate, open fun
 }
 
 // controlAt is a scenario with only a short control, at a link rate.
-func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Planned, error) {
+func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []bench.Planned, error) {
 	at := *s
 	if err := at.SettleRate(rate); err != nil {
 		return nil, nil, err
@@ -52,9 +48,9 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 		return nil, nil, err
 	}
 	at.Cases, at.Answer, at.Control, at.Rounds, at.Warmup = nil, nil, true, scenario.Rounds{}, 1
-	at.Duration = max(tryTime, exchangeTime(&at)*(2*tryCounted-1)/2) // the measured part ends with a whole exchange
+	at.Duration = max(tryTime, at.ExchangeTime()*(2*tryCounted-1)/2) // the measured part ends with a whole exchange
 	at.Interval = at.Duration
-	planned, err := Prepare(&at)
+	planned, err := bench.Prepare(&at)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +60,7 @@ func controlAt(s *scenario.Scenario, rate unit.Rate) (*scenario.Scenario, []Plan
 func leastTry(s *scenario.Scenario) time.Duration {
 	phase := tryEvent(s).Phase
 	if phase == 0 {
-		phase = fragmentTime(s)
+		phase = s.FragmentTime()
 	}
 	return time.Duration(s.Tree.MostMessages()) * phase * (1 + tryCounted)
 }
@@ -73,7 +69,7 @@ func leastTry(s *scenario.Scenario) time.Duration {
 // if fragments scale with the rate; if they are small and fixed, it matters.
 func tryEvent(s *scenario.Scenario) scenario.Event {
 	phase := tryPhase(s.Tree.MostMessages())
-	if s.Event.Phase > 0 || fragmentTime(s) > phase {
+	if s.Event.Phase > 0 || s.FragmentTime() > phase {
 		return scenario.Event{Phase: phase}
 	}
 	return scenario.Event{Fragment: s.Event.Fragment}
@@ -82,13 +78,4 @@ func tryEvent(s *scenario.Scenario) scenario.Event {
 // tryPhase is the length of a try's phases, given their number in an exchange.
 func tryPhase(phases int) time.Duration {
 	return min(max(tryExchange/time.Duration(max(1, phases)), tryPhaseMin), tryPhaseMax)
-}
-
-// exchangeTime is the time of an exchange of the healthy tree at the link rate.
-func exchangeTime(s *scenario.Scenario) time.Duration {
-	return time.Duration(s.Tree.MostMessages()) * fragmentTime(s)
-}
-
-func fragmentTime(s *scenario.Scenario) time.Duration {
-	return time.Duration(float64(time.Second) / messageTimes(s, time.Second))
 }

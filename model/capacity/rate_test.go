@@ -1,4 +1,4 @@
-package bench_test
+package capacity_test
 
 import (
 	"context"
@@ -9,15 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"evbench/bench"
-	"evbench/fabric"
-	"evbench/testing/expect"
 	"evbench/internal/unit"
+	"evbench/model/capacity"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 // A machine is one that exists only in the test: its links carry so much, and a try takes so long.
@@ -32,10 +31,10 @@ func quiet() float64 { return 0 }
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
 // find has a rate found on a machine, and holds the search to what always holds.
-func (m machine) find(t *testing.T, text string) bench.FoundRate {
+func (m machine) find(t *testing.T, text string) capacity.FoundRate {
 	t.Helper()
 	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(text)))(t)
-	search := bench.NewRateSearch(s)
+	search := capacity.NewRateSearch(s)
 	now, longest := time.Duration(0), time.Duration(0)
 	for range 100 {
 		rate, more := search.Next(now)
@@ -44,14 +43,14 @@ func (m machine) find(t *testing.T, text string) bench.FoundRate {
 			m.check(t, s, found)
 			return found
 		}
-		expect.True(t, now+longest <= bench.RateLimit, "a try begins after %s, and others took %s", now, longest)
+		expect.True(t, now+longest <= capacity.RateLimit, "a try begins after %s, and others took %s", now, longest)
 		took := m.takes()
 		now, longest = now+took, max(longest, took)
 		tried := results.TriedRate{RateBitPerSec: int64(rate), Efficiency: 0.9 * (1 - m.noise()) * min(1, m.carries/float64(rate)), Predicted: 0.9}
 		search.Tell(tried, took)
 	}
 	t.Fatal("the search does not end")
-	return bench.FoundRate{}
+	return capacity.FoundRate{}
 }
 
 // lowest reports whether half of a rate would leave fragments near the bursts of links.
@@ -61,7 +60,7 @@ func lowest(s *scenario.Scenario, rate unit.Rate) bool {
 }
 
 // check holds what was found against what was tried.
-func (m machine) check(t *testing.T, s *scenario.Scenario, f bench.FoundRate) {
+func (m machine) check(t *testing.T, s *scenario.Scenario, f capacity.FoundRate) {
 	t.Helper()
 	if !slices.IsSortedFunc(f.Tried, func(a, b results.TriedRate) int { return int(b.RateBitPerSec - a.RateBitPerSec) }) {
 		t.Errorf("%s: rates do not fall", f)
@@ -154,25 +153,6 @@ func TestFoundRate(t *testing.T) {
 	}
 }
 
-// tryRate measures a try in virtual time, interrupted from the start where why says so;
-// opened is the scenario that it was measured with.
-func tryRate(t *testing.T, why error, s *scenario.Scenario, f *inProcess) (tried results.TriedRate, opened *scenario.Scenario, err error) {
-	t.Helper()
-	open := func(_ context.Context, at *scenario.Scenario) (fabric.Fabric, error) {
-		opened = at
-		return f, nil
-	}
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancelCause(t.Context())
-		defer stop(nil)
-		if why != nil {
-			stop(why)
-		}
-		tried, err = bench.TryRate(ctx, s, 25e6, open, bench.Options{Listener: f.listen(), Token: "secret"})
-	})
-	return tried, opened, err
-}
-
 // A try measures the healthy control alone, with fragments that follow the rate.
 func TestTryRate(t *testing.T) {
 	for _, tt := range []struct {
@@ -185,15 +165,17 @@ func TestTryRate(t *testing.T) {
 		{"event: {fragment: 2KiB}\n", 2048},
 		{"event: {fragment: 20MiB}\n", scenario.FragmentOf(25e6, 25*time.Millisecond, 9000)},
 	} {
-		s, _ := read(t, "topology: FT(2;2,2)\ncases: [{}]\n"+tt.event+"warmup: 7\nrounds: 3\nduration: 1h\n")
+		s := expect.Value(scenario.Read("x.yaml", strings.NewReader("topology: FT(2;2,2)\ncases: [{}]\n"+tt.event+"warmup: 7\nrounds: 3\nduration: 1h\n")))(t)
 		before := *s
-		f := &inProcess{info: results.Fabric{Kind: "lab", RateBitPerSec: 25e6, Factor: 1}}
-		got, opened, err := tryRate(t, nil, s, f)
+		run := func(_ context.Context, at *scenario.Scenario, planned []bench.Planned) (results.Summary, error) {
+			expect.True(t, at.Fabric.Rate == 25e6 && at.Event.Fragment == tt.want && at.Event.Sizes.Spread == 0,
+				"%q: %+v %+v, want fragments of %s", tt.event, at.Fabric, at.Event, tt.want)
+			expect.True(t, len(planned) == 1 && planned[0].Control && at.Warmup == 1 && at.Duration < 2*time.Second, "%q: %v, %d, %v", tt.event, planned, at.Warmup, at.Duration)
+			return results.Summary{Cases: []results.Case{{Rates: results.Rates{MeasuredEfficiency: 0.5}}}}, nil
+		}
+		got, err := capacity.TryRate(t.Context(), s, 25e6, run)
 		expect.Must(t, err)
-		expect.True(t, got.RateBitPerSec == 25e6 && got.Predicted == 1 && got.Efficiency > 0 && len(f.installed) == 1,
-			"%q: %+v, installed %q", tt.event, got, f.installed)
-		expect.True(t, opened.Fabric.Rate == 25e6 && opened.Event.Fragment == tt.want && opened.Event.Sizes.Spread == 0,
-			"%q: %+v %+v, want fragments of %s", tt.event, opened.Fabric, opened.Event, tt.want)
+		expect.Equal(t, got, results.TriedRate{RateBitPerSec: 25e6, Efficiency: 0.5, Predicted: 1}, "%q", tt.event)
 		if s.Fabric != before.Fabric || !reflect.DeepEqual(s.Event, before.Event) || s.Duration != before.Duration || !slices.Equal(s.CaseNames(), before.CaseNames()) {
 			t.Errorf("%q: the scenario itself has changed", tt.event)
 		}
@@ -202,9 +184,12 @@ func TestTryRate(t *testing.T) {
 
 // A try without time has an error, as any run has; a search without a try is careful.
 func TestTryRateEndsEarly(t *testing.T) {
-	s, _ := read(t, sixteen)
+	s := expect.Value(scenario.Read("x.yaml", strings.NewReader(sixteen)))(t)
 	why := errors.New("interrupt")
-	expect.Is(t, expect.Err2(tryRate(t, why, s, &inProcess{})), why)
-	got := bench.NewRateSearch(s).Found()
+	run := func(context.Context, *scenario.Scenario, []bench.Planned) (results.Summary, error) {
+		return results.Summary{}, why
+	}
+	expect.Is(t, expect.Err(capacity.TryRate(t.Context(), s, 25e6, run)), why)
+	got := capacity.NewRateSearch(s).Found()
 	expect.True(t, got.String() == "link rate: 25Mbit/s, not tried" && got.Warning != "", "%s, warning %q", got, got.Warning)
 }

@@ -1,4 +1,4 @@
-package bench
+package capacity
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, err
 		}
 		m.Servers = s.Tree.Servers()
 		if event == nothingToSend {
-			m.PhaseSec = fragmentTime(s).Seconds() / efficiency
+			m.PhaseSec = s.FragmentTime().Seconds() / efficiency
 		} else {
 			m.BitPerSec = float64(m.Servers) * float64(machineRate) * efficiency
 		}
@@ -92,7 +92,7 @@ func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Fore
 	f := Forecast{
 		Servers: n, Switches: s.Tree.Switches(), Connections: pairs, Usable: usable, Machine: m,
 		NeedBytes: uint64(pairs)*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
-		CarriedBitPerSec: m.BitPerSec / atOnce, PhaseSec: fragmentTime(s).Seconds(),
+		CarriedBitPerSec: m.BitPerSec / atOnce, PhaseSec: s.FragmentTime().Seconds(),
 	}
 	if inOne > 0 {
 		f.Processes = (n + inOne - 1) / inOne

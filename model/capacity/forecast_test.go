@@ -1,12 +1,12 @@
-package bench
+package capacity
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"evbench/testing/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 // What a small tree takes says what a large one will: barriers grow with the servers, and

@@ -1,4 +1,7 @@
-package bench
+// Package capacity answers: which link rate and which scenario can this machine carry? A search
+// (SearchRate) finds the rate of a run whose rate is auto; a forecast (NewForecast) says from two
+// measurements of a small lab whether a large one fits. Who runs a try is the caller's affair.
+package capacity
 
 import (
 	"context"
