@@ -57,7 +57,6 @@ var actions = map[string]cli.ActionFunc{
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
 	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction), "kit": kitAction,
-	"table slowdown": computing(swept(slowdownAction)), "table phases": computing(swept(tableOf(phasesTable))), "table lmc": computing(swept(tableOf(lmcTable))),
 	"table sizes": computing(swept(tableOf(sizesTable))), "table tokens": computing(swept(tableOf(tokensTable))), "table spraying": interruptible(swept(sprayingAction)),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),

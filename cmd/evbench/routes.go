@@ -306,19 +306,10 @@ func topoConvertAction(c *cli.Context) error {
 		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
 		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
 		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
-		"dot":           writeDot,
 	}[c.String("format")]
 	s, err := readSource(c, c.Args().First())
 	if err != nil {
 		return err
 	}
 	return writeOut(c, func(w io.Writer) error { return write(w, s) })
-}
-
-func writeDot(w io.Writer, s *netfile.Source) error {
-	level, err := network.Ranks(s.Net, s.Roots)
-	if err != nil {
-		return usage(err)
-	}
-	return network.WriteDot(w, s.Net, level)
 }

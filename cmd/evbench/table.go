@@ -14,36 +14,10 @@ import (
 	"evbench/model/simulate"
 	"evbench/model/sweep"
 	"evbench/scenario"
-	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 	"evbench/view/live"
 )
-
-func slowdownAction(c *cli.Context, s *sweep.Sweep) error {
-	if m, ok := topology.Levels(c.String("topology")); ok && (len(m) > 2 || c.Int("level") != 1) {
-		return levelsTable(c, s, m)
-	}
-	if c.Int("level") != 1 {
-		return usagef("--level %d: write the tree as FT(L;M0,M1,…)", c.Int("level"))
-	}
-	return tableOf(slowdownTable)(c, s)
-}
-
-func slowdownTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	return survey.SlowdownTable(r, t, c.String("model"), c.Uint64("seed"))
-}
-
-func phasesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	return survey.PhasesTable(r, t, c.Int("level"), c.Uint64("seed"))
-}
-
-func lmcTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	if f := c.Int("most"); f < 0 || c.IsSet("most") && f >= t.Spines() {
-		return nil, fmt.Errorf("--most %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
-	}
-	return survey.LMCTable(r, t, min(c.Int("most"), t.Spines()-1), c.Uint64("seed"))
-}
 
 func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
 	return survey.SizesTable(r, t, c.Uint64("seed"))
@@ -51,29 +25,6 @@ func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, 
 
 func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
 	return survey.TokensTable(r, t, c.Uint64("seed"))
-}
-
-func levelsTable(c *cli.Context, s *sweep.Sweep, m scheduler.Levels) error {
-	if model := c.String("model"); model != survey.Count {
-		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)
-	}
-	for _, flag := range []string{"fill", "spines"} {
-		if c.IsSet(flag) {
-			return usagef("--%s: trees of more than two levels are full in this table", flag)
-		}
-	}
-	servers := 1
-	for _, n := range m {
-		servers = min(servers*n, scheduler.MaxServers)
-	}
-	if err := checkPlans(servers, 2); err != nil {
-		return err
-	}
-	table, err := survey.SlowdownLevelsTable(survey.Run{Context: c.Context, Sweep: s}, m, c.Int("level"))
-	if err != nil {
-		return usage(err)
-	}
-	return writeTable(c, table)
 }
 
 // tableOf makes and prints a table of the tree given by the flags.
