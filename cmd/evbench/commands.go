@@ -10,7 +10,6 @@ import (
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/plan"
-	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
@@ -98,23 +97,4 @@ func scenarioFlags() (flags []cli.Flag) {
 		}
 	}
 	return flags
-}
-
-func schemaNames() []string { return []string{"scenario", "summary"} }
-
-func schemaAction(c *cli.Context) error {
-	schema := scenario.Schema
-	switch name := c.Args().First(); name {
-	case "", "scenario":
-	case "summary":
-		schema = results.Schema
-	default:
-		return usagef("schema: no document %q; there are %s", name, strings.Join(schemaNames(), ", "))
-	}
-	text, err := schema()
-	if err != nil {
-		return err
-	}
-	_, err = c.App.Writer.Write(text)
-	return err
 }
