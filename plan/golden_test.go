@@ -6,11 +6,11 @@ import (
 	"os"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plans")

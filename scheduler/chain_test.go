@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

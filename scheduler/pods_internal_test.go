@@ -3,8 +3,8 @@ package scheduler
 import (
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

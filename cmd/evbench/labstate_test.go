@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/proc"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // call runs a command within this process.

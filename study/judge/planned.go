@@ -3,8 +3,8 @@ package judge
 import (
 	"evbench/plan"
 	"evbench/scheduler"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // Planned is the result of the schedule fors.

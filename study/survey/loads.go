@@ -102,25 +102,17 @@ type counter struct {
 	busy     []bool   // by phase: a message leaves some leaf
 }
 
-// counterOf counts the messages of a schedule between n leaves.
-func counterOf(s *scheduler.Schedule, leaf []int, n int) *counter {
-	return newCounter(s.Phases, s.At, leaf, leaf, n)
-}
-
-// newCounter counts the messages between n subtrees, given when ranks meet, as Schedule.At does, and
-// the leaf and the subtree of each rank. O(S²).
-func newCounter(phases int, at func(src, dst int) (phase, spine int), leaf, subtree []int, n int) *counter {
-	c := &counter{subtrees: n, external: make([]uint16, phases*n), busy: make([]bool, phases)}
-	in := make([]uint16, phases*n)
+// newCounter counts the messages between n subtrees, given the leaf and the subtree of each rank.
+// O(S²).
+func newCounter(s *scheduler.Schedule, leaf, subtree []int, n int) *counter {
+	c := &counter{subtrees: n, external: make([]uint16, s.Phases*n), busy: make([]bool, s.Phases)}
+	in := make([]uint16, s.Phases*n)
 	for src, a := range subtree {
 		for dst, b := range subtree {
-			if leaf[src] == leaf[dst] {
+			if leaf[src] == leaf[dst] || !s.Meets(src, dst) {
 				continue
 			}
-			p, _ := at(src, dst)
-			if p == scheduler.None {
-				continue
-			}
+			p, _ := s.At(src, dst)
 			if c.busy[p] = true; a != b {
 				c.external[p*n+a]++
 				in[p*n+b]++
