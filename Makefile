@@ -59,10 +59,10 @@ referee:
 
 # Our model of lossless networks beside two simulators: CASES are their results.csv, by
 # default those beside this checkout, else a few rows of them. REFEREE_FLIT is what else
-# cmd/flit is told, such as REFEREE_FLIT=--quiet.
-CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard cmd/flit/testdata/*.csv))
+# referee/flit is told, such as REFEREE_FLIT=--quiet.
+CASES ?= $(or $(wildcard ../shared/refs/flit/*/results.csv),$(wildcard referee/flit/testdata/*.csv))
 referee-flit:
-	$(GO) build -trimpath -o bin/flit ./cmd/flit
+	$(GO) build -trimpath -o bin/flit ./referee/flit
 	@bin/flit $(REFEREE_FLIT) $(CASES)
 
 # The figures of docs/evidence/results.md, measured beside their predictions.
@@ -74,32 +74,32 @@ bench-barrier:
 	$(GO) test -run '^$$' -bench Barrier -benchtime 2000x ./transport/tcp
 
 # evbench beside C programs over MPI, in turn: docs/evidence/results.md. PEERS is what else
-# cmd/peer is told, such as PEERS='--rows barrier --slots 21'.
+# referee/peer is told, such as PEERS='--rows barrier --slots 21'.
 bench-peers: build
 	@for tool in $(MPICC) mpirun; do command -v $$tool >/dev/null || { \
 		echo "bench-peers: no $$tool: the C programs need Open MPI (Debian: openmpi-bin libopenmpi-dev gcc)" >&2; exit 2; }; done
-	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi -o bin/peer ./cmd/peer
+	GO='$(GO)' MPICC='$(MPICC)' scripts/with-mpi $(GO) build -trimpath -tags mpi -o bin/peer ./referee/peer
 	@MPICC='$(MPICC)' bin/peer --evbench bin/evbench $(PEERS)
 
 # The quick start idle, beside four busy loops, while it is stopped at random for a third of
-# the time, and both, N times each: docs/evidence/results.md. NOISE is what else cmd/noise is
+# the time, and both, N times each: docs/evidence/results.md. NOISE is what else referee/noise is
 # told, such as NOISE='--verbose --scenario mine.yaml'.
 N ?= 5
 noise: build
-	$(GO) build -trimpath -o bin/noise ./cmd/noise
+	$(GO) build -trimpath -o bin/noise ./referee/noise
 	@bin/noise --runs $(N) $(NOISE)
 
 # Links die, processes are killed and stopped, messages come late, for MINUTES; SEED
-# repeats what a seed has drawn: docs/evidence/results.md. SOAK is what else cmd/soak is told.
+# repeats what a seed has drawn: docs/evidence/results.md. SOAK is what else referee/soak is told.
 MINUTES ?= 10
 SEED    ?= $(shell date +%s)
 soak: build
-	$(GO) build -trimpath -o bin/soak ./cmd/soak
+	$(GO) build -trimpath -o bin/soak ./referee/soak
 	@bin/soak --minutes $(MINUTES) --seed $(SEED) $(SOAK)
 
 # Rewrite golden files; read the diff before you commit it.
 golden:
-	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./report/figure ./companion ./companion/linux ./cmd/noise ./cmd/evbench -update
+	$(GO) test ./routing ./plan ./study/survey ./study/policy ./study/papers ./report ./view/figure ./companion ./companion/linux ./referee/noise ./cmd/evbench -update
 	$(GO) test ./controller -rewrite
 
 # Every fuzz target for a while (default 20 s each); TARGETS='csv|FuzzRead$$' only those.

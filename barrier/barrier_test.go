@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"evbench/barrier"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestStepsOfTournament(t *testing.T) {

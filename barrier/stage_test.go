@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/barrier"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // A stage plays a series of barriers by hand: the test chooses which rank enters and which signal is delivered

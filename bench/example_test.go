@@ -11,7 +11,7 @@ import (
 )
 
 // A run from end to end, on a fabric in memory: what the user asks for, the plan of each case, the
-// run, and what was measured. The commands do the same with the fabrics of fabric/open.
+// run, and what was measured. The commands do the same with the fabrics of cmd/open.
 func Example() {
 	ctx := context.Background()
 	s, err := scenario.Read("example.yaml", strings.NewReader(`

@@ -15,12 +15,12 @@ import (
 	"evbench/bench"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 )
 
 // A breakable fabric has links that die, and routes that obey.

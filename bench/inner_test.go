@@ -16,10 +16,10 @@ import (
 	"evbench/controller/wire"
 	"evbench/fabric"
 	"evbench/failover"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -16,9 +16,9 @@ import (
 	"evbench/plan"
 	"evbench/results"
 	_ "evbench/site/engines"
+	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 

@@ -169,7 +169,7 @@ func (r *runner) controllerCase(m *measured) (controller.Case, error) {
 		Back: m.Plan.Tree.Backs(),
 	}
 	if e := m.Prediction.Efficiency; e > 0 {
-		c.Expected = time.Duration(float64(exchangeTime(r.s)) / e)
+		c.Expected = time.Duration(float64(r.s.ExchangeTime()) / e)
 	}
 	c.Credits, c.AsyncCredits = credits(m.Case)
 	var err error

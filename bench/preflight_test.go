@@ -12,9 +12,9 @@ import (
 	"evbench/bench"
 	"evbench/controller/wire"
 	"evbench/fabric"
-	"evbench/fabric/preflight"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/site/preflight"
+	"evbench/testing/expect"
 	"evbench/worker"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"evbench/bench"
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 // Every scenario of the repository parses, and every case of it has a plan that the judge accepts.

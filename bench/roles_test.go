@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // Readers apart from builders, and some that are both: every mode builds each event once, samples are those of

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

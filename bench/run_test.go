@@ -14,10 +14,10 @@ import (
 	"evbench/bench"
 	"evbench/builder/modes"
 	"evbench/fabric"
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/transport/transporttest"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 )
 
 // What servers received of each other makes their goodput, in every mode and repeat,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 const me = 1 // the rank of every assembler here

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // planned returns by server what it builds of a batch.

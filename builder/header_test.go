@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 var sample = builder.Header{Kind: builder.Data, Epoch: 3, Event: 1 << 40, Source: 5, Dest: 7, Size: 625000, Sum: 0xdeadbeef}

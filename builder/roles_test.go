@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestRoles(t *testing.T) {

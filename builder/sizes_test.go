@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // drawn are distributions of 1,000 bytes for 16 servers.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestReadTable(t *testing.T) {

@@ -12,11 +12,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

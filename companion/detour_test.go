@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // A state is the routes of the switches for a tree.

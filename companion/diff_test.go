@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // slowDiff is compare by maps.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // fabric is a Target in memory, on which a test plays the kernel.

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/trust"
+	"evbench/testing/expect"
 )
 
 type text string

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 
 	"evbench/failover"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // A routed is a router on a fabric in memory that holds the routes of a plan.

@@ -20,8 +20,8 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
-	"evbench/transport/transporttest"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 )
 
 // A logbook is what the controller said of its control port.

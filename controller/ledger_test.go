@@ -9,7 +9,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestCheckRanges(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
@@ -49,12 +48,11 @@ type machine struct {
 
 // Times are when a machine and its servers made progress.
 type times struct {
-	since    time.Duration // of the state
-	began    time.Duration // of the case
-	counts   bool          // the counted part has begun
-	counting time.Duration // start of the counted part
-	moved    time.Duration // last known progress of a server
-	allowed  time.Duration // until then no progress is expected, see allow
+	since   time.Duration // of the state
+	began   time.Duration // of the case
+	counts  bool          // the counted part has begun
+	moved   time.Duration // last known progress of a server
+	allowed time.Duration // until then no progress is expected, see allow
 }
 
 // A failing is the reason for which a case is given up.
@@ -87,7 +85,6 @@ type worker struct {
 	builds   bool // builds events
 	heard    time.Duration
 	moves    uint64 // its last reported progress
-	sampled  sampled
 	ready    bool
 	io       string // how its transport moves payload
 	held     bool
@@ -166,7 +163,7 @@ func (m *machine) start(now time.Duration) {
 func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	w := &m.workers[rank]
 	w.heard = now
-	if r, ok := runOf(msg); m.state == over || ok && r != m.run {
+	if reply, ok := msg.(wire.Reply); m.state == over || ok && reply.RunNumber() != m.run {
 		return // the message is of a case that is over
 	}
 	switch msg := msg.(type) {
@@ -205,22 +202,9 @@ func (m *machine) receive(now time.Duration, rank int, msg wire.Message) {
 	}
 }
 
-// runOf returns the run of a message, if the message has one.
-func runOf(msg wire.Message) (run uint32, ok bool) {
-	if f := reflect.ValueOf(msg).FieldByName("Run"); f.IsValid() {
-		return uint32(f.Uint()), true
-	}
-	return 0, false
-}
-
-// sample passes a valid sample on.
+// sample passes a sample on.
 func (m *machine) sample(now time.Duration, rank int, s results.Sample) {
 	w := &m.workers[rank]
-	if err := m.room(now, rank).checkSample(s, w.sampled); err != nil {
-		m.fail(now, rank, err)
-		return
-	}
-	w.sampled = sampled{true, w.sampled.events + s.Events, w.sampled.bytes + s.PayloadBytes}
 	s.GoodputBitPerSec = 0
 	if s.IntervalSec > 0 {
 		s.GoodputBitPerSec = 8 * float64(s.PayloadBytes) / s.IntervalSec
@@ -288,7 +272,7 @@ func (m *machine) measured(now time.Duration) {
 	for i := range m.workers { // no messages were read during OnMeasure
 		m.workers[i].heard = now
 	}
-	m.counts, m.counting = true, now
+	m.counts = true
 	m.broadcast(wire.Measure{Run: m.run, First: m.ledger.next()})
 	if m.c.Mode != modes.Unsync {
 		m.pace.measure(warm, now)

@@ -14,8 +14,8 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the answers of testdata/*.txt anew; then read the diff")

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 func TestCheckTook(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // Policies for scripts; debounce is 1ms, retry 100ms.

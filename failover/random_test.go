@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // A world is links, a kernel, a planner and workers, as bad as they may be: everything takes a random time and

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 const ms = time.Millisecond

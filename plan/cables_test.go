@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // tally counts how far plans are from their bounds.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func TestCompareFigures(t *testing.T) {

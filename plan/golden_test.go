@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden plans")

@@ -4,9 +4,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

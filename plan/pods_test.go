@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // threeLevels returns a plan of FT(3;2,2,2) made by hand: every message in a

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // Tables that leave out servers are an error that names the first pair and

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func restored(t testing.TB, file []byte) *plan.Plan {

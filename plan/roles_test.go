@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // Plans of readers and builders are written, judged and read back.

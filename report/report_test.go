@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
 	"evbench/report"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // A kind of case in the tests of answers.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/quick"
 
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // slicesOf are rounds of a control at 1 and of a case at each of some efficiencies.

@@ -18,8 +18,8 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/internal/answer"
-	"evbench/internal/expect"
 	"evbench/internal/show"
+	"evbench/testing/expect"
 )
 
 // told is a run with something in every list.

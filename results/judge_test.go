@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // judged is a case and what it is judged by.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func TestCountPathsKnown(t *testing.T) {

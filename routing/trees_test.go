@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden tables")

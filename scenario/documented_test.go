@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func page(t *testing.T, name string) string {

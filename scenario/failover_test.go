@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 )
 
 // What a case leaves open depends on its policy.

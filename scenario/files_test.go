@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
-	"evbench/topology/netfile"
+	"evbench/site/netfile"
+	"evbench/testing/expect"
 )
 
 // TestFilesThatDoNotEnd: a pipe without a writer and a device are refused, not waited for.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 func TestDefaultRate(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

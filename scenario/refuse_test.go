@@ -8,8 +8,8 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
-	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 func TestRefuses(t *testing.T) {

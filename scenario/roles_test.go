@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 func TestRoles(t *testing.T) {

@@ -165,6 +165,20 @@ func FragmentOf(rate unit.Rate, phase time.Duration, mtu int) unit.Bytes {
 	return unit.Bytes(float64(rate)*phase.Seconds()/8*Factor(mtu)) - headBytes
 }
 
+// FragmentTime is how long a mean fragment takes at the link rate; 0: the rate is not known.
+func (s *Scenario) FragmentTime() time.Duration {
+	rate := s.Fabric.BitPerSec()
+	if rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / (rate / (8 * float64(s.Event.Fragment))))
+}
+
+// ExchangeTime is how long an exchange of the healthy tree takes at the link rate.
+func (s *Scenario) ExchangeTime() time.Duration {
+	return time.Duration(s.Tree.MostMessages()) * s.FragmentTime()
+}
+
 func (s *Scenario) CaseNames() []string {
 	names := make([]string, len(s.Cases))
 	for i, c := range s.Cases {

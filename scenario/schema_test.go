@@ -13,8 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 // compiled is the schema, which must itself be one of draft 2020-12.

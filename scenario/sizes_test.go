@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
-	"evbench/results/hdf5"
 	"evbench/scenario"
+	"evbench/site/hdf5"
+	"evbench/testing/expect"
 )
 
 func TestSizes(t *testing.T) {

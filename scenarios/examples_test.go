@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scenarios"
+	"evbench/testing/expect"
 )
 
 // Every file of this folder is an example that says what it is.

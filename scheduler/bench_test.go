@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

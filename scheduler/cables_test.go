@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // On random trees with parallel cables fors reaches its bound or is one above, which is rare, and

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // wrong returns what is wrong with s as an all-to-all exchange on t, or nil: every ordered

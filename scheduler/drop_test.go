@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

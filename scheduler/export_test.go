@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

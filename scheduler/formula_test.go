@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // All gives what Messages gives, and FromMessages takes both apart and together

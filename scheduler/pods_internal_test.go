@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

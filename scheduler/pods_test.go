@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

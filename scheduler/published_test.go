@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // Plans of readers and builders are complete and free of contention, and reach the bound.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // executable writes a program of sh, and returns its path.

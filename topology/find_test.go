@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // The names of a notation's network find the links of its tree; other names are refused as Links refuses them.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func TestNewPods(t *testing.T) {

@@ -9,7 +9,7 @@ const (
 	RDMA = "rdma"
 )
 
-// Facts describe a transport by its name; fabric/open opens it.
+// Facts describe a transport by its name; cmd/open opens it.
 type Facts struct {
 	Name string
 	// Launched: the launcher of the ranks (mpirun, srun) connects them, also for control. Otherwise

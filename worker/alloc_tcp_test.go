@@ -8,10 +8,10 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/transport/transporttest"
 )
 
 // Two whole workers over TCP allocate nothing either, however payload moves.

@@ -8,7 +8,7 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

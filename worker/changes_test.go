@@ -14,8 +14,8 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/failover"
-	"evbench/internal/expect"
-	"evbench/transport/transporttest"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 )
 
 // A switcher changes the plan of a case at random moments, until the case is over.

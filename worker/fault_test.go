@@ -13,8 +13,8 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
-	"evbench/transport/transporttest"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/worker"
 )
 

@@ -10,9 +10,9 @@ import (
 	"evbench/barrier"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 )
 
 // withBarrier is an endpoint whose transport has a barrier of its own.

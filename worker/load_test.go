@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/worker"
 )
 

@@ -11,7 +11,7 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // Who writes samples may stand still for longer than any time-out: the case goes on, and all

@@ -13,9 +13,9 @@ import (
 	"evbench/controller"
 	"evbench/controller/wire"
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 )
 
 // A plan that changes in mid-run holds for every server from the same exchange

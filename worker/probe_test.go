@@ -11,8 +11,8 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 	"evbench/worker"
 )
 

@@ -13,10 +13,10 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/worker"
 )
 

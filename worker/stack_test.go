@@ -12,8 +12,8 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // Every mode builds exactly the events that it should, on few servers and many.

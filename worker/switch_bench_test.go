@@ -12,9 +12,9 @@ import (
 	"evbench/builder/modes"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 	"evbench/worker"
 )
 

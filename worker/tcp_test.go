@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/cmd/open"
 	"evbench/controller"
 	"evbench/controller/wire"
-	"evbench/fabric/open"
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 	"evbench/transport/tcp"
 	"evbench/worker"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // summed is what must be kept of times: sums of equally many that follow one another, as few

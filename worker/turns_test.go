@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // A floor is servers that do drawn windows, and a second account of ports and links. What is

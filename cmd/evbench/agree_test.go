@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // namesCommands are scenarios whose first command leaves the file "ran", and ends the run.

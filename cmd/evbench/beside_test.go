@@ -9,8 +9,8 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/answer"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // TestBeside: another measurement is named where the answer is not known, and a process that the run

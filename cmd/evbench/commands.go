@@ -7,21 +7,20 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/opensm"
 	"evbench/failover"
 	"evbench/internal/cmdline"
 	"evbench/plan"
-	"evbench/report/figure"
-	"evbench/results"
-	"evbench/results/compare"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
 	"evbench/scheduler/schedules"
 	"evbench/site/engines"
+	"evbench/site/opensm"
 	"evbench/study/judge/foreign"
 	"evbench/study/papers"
 	"evbench/transport"
+	"evbench/view/compare"
+	"evbench/view/figure"
 )
 
 //go:embed commands.txt
@@ -57,7 +56,6 @@ var actions = map[string]cli.ActionFunc{
 	"why": computing(whyAction), "trace": computing(traceAction), "results export": exportAction,
 
 	"plan": computing(planAction), "verify": computing(verifyAction), "diff": computing(diffAction), "whatif": interruptible(swept(whatifAction)), "merge": interruptible(mergeAction), "kit": kitAction,
-	"table slowdown": computing(swept(slowdownAction)), "table phases": computing(swept(tableOf(phasesTable))), "table lmc": computing(swept(tableOf(lmcTable))),
 	"table sizes": computing(swept(tableOf(sizesTable))), "table tokens": computing(swept(tableOf(tokensTable))), "table spraying": interruptible(swept(sprayingAction)),
 
 	"topo show": computing(topoShowAction), "topo convert": computing(topoConvertAction),
@@ -99,23 +97,4 @@ func scenarioFlags() (flags []cli.Flag) {
 		}
 	}
 	return flags
-}
-
-func schemaNames() []string { return []string{"scenario", "summary"} }
-
-func schemaAction(c *cli.Context) error {
-	schema := scenario.Schema
-	switch name := c.Args().First(); name {
-	case "", "scenario":
-	case "summary":
-		schema = results.Schema
-	default:
-		return usagef("schema: no document %q; there are %s", name, strings.Join(schemaNames(), ", "))
-	}
-	text, err := schema()
-	if err != nil {
-		return err
-	}
-	_, err = c.App.Writer.Write(text)
-	return err
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"evbench/internal/expect"
 	"evbench/results"
-	"evbench/results/hdf5"
 	"evbench/results/store"
+	"evbench/site/hdf5"
+	"evbench/testing/expect"
 )
 
 // TestCompare runs the scripts about comparing runs, on results that it makes up.

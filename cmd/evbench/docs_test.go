@@ -14,9 +14,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // TestDocs has a shell run the commands of the README and of every document, in their

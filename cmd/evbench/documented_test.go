@@ -19,9 +19,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
-	"evbench/internal/expect"
-	"evbench/results/hdf5"
+	"evbench/site/hdf5"
 	"evbench/study/papers"
+	"evbench/testing/expect"
 )
 
 // documentedLog names the variable that makes the program what a document calls, and

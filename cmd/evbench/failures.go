@@ -8,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/inject"
 	"evbench/scenario"
+	"evbench/site/inject"
+	"evbench/site/netfile"
 	"evbench/study/failures"
-	"evbench/topology/netfile"
 )
 
 func statsAction(c *cli.Context) error {

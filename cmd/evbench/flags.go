@@ -17,9 +17,9 @@ import (
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/plan"
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 // tree returns the two-level tree given by the flags.

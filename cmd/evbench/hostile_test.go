@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/plan/verify"
@@ -20,6 +19,7 @@ import (
 	"evbench/results/store"
 	"evbench/routing"
 	"evbench/scenario"
+	"evbench/testing/expect"
 )
 
 // hostile moves the cursor, sets colours and the title, hides what comes before it and turns

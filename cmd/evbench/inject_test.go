@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/companion/inject"
-	"evbench/internal/expect"
 	"evbench/results/store"
+	"evbench/site/inject"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/testing/expect"
 )
 
 // holding are the commands that have something to put back, or end at once: each sees
@@ -43,7 +43,7 @@ func TestComputingEnds(t *testing.T) {
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "1s"))
 	write(t, dir, "jobs", "a: h0,h1\n")
 	arguments := map[string][]string{
-		"plan": tree, "table slowdown": tree, "table phases": tree, "table lmc": tree, "table sizes": tree, "table tokens": tree,
+		"plan": tree, "table sizes": tree, "table tokens": tree,
 		"validate": {"hosts.yaml"}, "verify": {"plan.txt"}, "diff": {"plan.txt", "plan.txt"},
 		"routes compute": append(tree, "-e", "ftree"), "routes check": append(tree, "-e", "ftree"), "routes export": append(tree, "-e", "ftree"),
 		"routes diff": append(tree, "old", "new"), "routes jobs": append(tree, "jobs"),

@@ -8,10 +8,10 @@ import (
 
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/netfile"
 	"evbench/study/judge"
-	"evbench/topology/netfile"
 )
 
 func judgeAction(c *cli.Context) error {

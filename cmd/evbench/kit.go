@@ -9,13 +9,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/host"
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/results/store"
+	"evbench/site/host"
+	"evbench/site/netfile"
 	"evbench/study/kit"
-	"evbench/topology/netfile"
 )
 
 func kitAction(c *cli.Context) error {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // unpacked returns what is in an archive, by name.

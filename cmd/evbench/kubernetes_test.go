@@ -15,8 +15,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"evbench/internal/expect"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // manifests reads the documents of a file below scripts/kubernetes, by their kind.

@@ -11,15 +11,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench"
+	"evbench/cmd/open"
 	"evbench/companion"
-	"evbench/fabric/host"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
 	"evbench/internal/cmdline"
+	"evbench/model/capacity"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scenario"
+	"evbench/site/host"
 )
 
 func doctorAction(c *cli.Context) error {
@@ -33,12 +33,12 @@ func doctorAction(c *cli.Context) error {
 	}
 	return judged(c, f.Fits(), text(f), document("evbench/lab-forecast/1", struct {
 		Fits bool `json:"fits"`
-		bench.Forecast
+		capacity.Forecast
 	}{f.Fits(), f}))
 }
 
 // forecast measures a small lab to forecast the one of a scenario.
-func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
+func forecast(c *cli.Context, name string) (f capacity.Forecast, err error) {
 	s, err := readScenario(name)
 	if err != nil {
 		return f, usage(err)
@@ -51,12 +51,12 @@ func forecast(c *cli.Context, name string) (f bench.Forecast, err error) {
 	}
 	bar := newTerminal(c.App.ErrWriter, c.Bool("quiet"))
 	defer bar.End()
-	machine, err := bench.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
+	machine, err := capacity.MeasureMachine(func(s *scenario.Scenario) (float64, error) {
 		bar.Passing("measuring a lab of %d servers, fragments of %s", s.Tree.Servers(), s.Event.Fragment)
 		tried, err := tryRate(c.Context, c, measurement{scenario: s, open: open.Lab, control: open.LocalControl}, s.Fabric.Rate)
 		return tried.Efficiency, err
 	})
-	return bench.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
+	return capacity.NewForecast(s, machine, open.Fit(s.Tree.Servers()), host.Usable()), err
 }
 
 // enterLab makes sure that this process may build labs; see lab.Enter. A process that only waited

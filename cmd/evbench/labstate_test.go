@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/fabric/open"
-	"evbench/internal/expect"
+	"evbench/cmd/open"
 	"evbench/internal/proc"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // call runs a command within this process.

@@ -17,16 +17,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/fabric/host"
+	"evbench/cmd/open"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/trust"
 	"evbench/report"
-	"evbench/transport/mpi"
+	"evbench/site/host"
+	"evbench/site/mpi"
 )
 
 func main() { mpi.Exit(runProgram()) }

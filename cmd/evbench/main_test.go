@@ -14,8 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"evbench/internal/expect"
-	"evbench/transport/mpi"
+	"evbench/site/mpi"
+	"evbench/testing/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite golden text in scripts")

@@ -18,10 +18,10 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/companion/wrapped"
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/site/wrapped"
+	"evbench/testing/expect"
 )
 
 // mpiLab has a lab up while a test runs, and returns the script that starts ranks on its servers.
@@ -82,7 +82,7 @@ func TestMPILabNoRoute(t *testing.T) {
 func TestMPIWrapLab(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "exchange")
-	cc := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh")
+	cc := exec.Command("mpicc", "-o", program, "../../site/wrapped/testdata/exchange.c", "-lmpi_mpifh")
 	if said, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("mpicc: %v\n%s", err, said)
 	}
@@ -116,7 +116,7 @@ func TestMPIWrapLabCables(t *testing.T) {
 	dir := t.TempDir()
 	library := expect.Value(wrapped.Build(t.Context(), "mpicc", dir))(t)
 	program := filepath.Join(dir, "exchange")
-	said, err := exec.Command("mpicc", "-o", program, "../../companion/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
+	said, err := exec.Command("mpicc", "-o", program, "../../site/wrapped/testdata/exchange.c", "-lmpi_mpifh").CombinedOutput()
 	expect.MustTrue(t, err == nil, "mpicc: %v\n%s", err, said)
 	script := mpiLabOf(t, dir, network)
 	code, out, told := output(t, dir, "mpi", "wrap", "--network", network, "--min-size", "1B", "--library", library, "--json",

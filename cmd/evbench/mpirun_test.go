@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results/store"
 	"evbench/scenario"
+	"evbench/site/mpi"
+	"evbench/testing/expect"
 	"evbench/transport"
-	"evbench/transport/mpi"
 )
 
 // mpirun is a command that starts so many ranks of evbench, here, in a directory

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // sh runs a line in which evbench is this program.

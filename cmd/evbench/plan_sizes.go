@@ -10,10 +10,10 @@ import (
 
 	"evbench/builder"
 	"evbench/model/ordered"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 

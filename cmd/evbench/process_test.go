@@ -15,11 +15,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/bench"
-	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/model/capacity"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 // A program is evbench as a process of its own.
@@ -269,9 +269,9 @@ func TestInterruptBeforeMeasuring(t *testing.T) {
 // A search for the link rate that fails says what it had tried.
 func TestSearchError(t *testing.T) {
 	tried := []results.TriedRate{{RateBitPerSec: 1e8, Efficiency: 0.9, Predicted: 1}, {RateBitPerSec: 5e7, Efficiency: 0.95, Predicted: 1}}
-	err := searchError(bench.FoundRate{Tried: tried}, proc.Signal{Sig: os.Interrupt})
+	err := searchError(capacity.FoundRate{Tried: tried}, proc.Signal{Sig: os.Interrupt})
 	expect.Error(t, err, "search for the link rate, which had reached 0.900 of the prediction at 100Mbit/s, 0.950 at 50Mbit/s: interrupt")
-	expect.Error(t, searchError(bench.FoundRate{}, proc.Signal{Sig: os.Interrupt}), "search for the link rate, whose first try had not ended: interrupt")
+	expect.Error(t, searchError(capacity.FoundRate{}, proc.Signal{Sig: os.Interrupt}), "search for the link rate, whose first try had not ended: interrupt")
 }
 
 // awaitFile returns once a file is there in the program's directory.
@@ -423,7 +423,7 @@ func TestNobodyReadsResults(t *testing.T) {
 	self := expect.Value(os.Executable())(t)
 	dir := t.TempDir()
 	write(t, dir, "hosts.yaml", fmt.Sprintf(hostsScenario, "200ms"))
-	for _, args := range []string{"table slowdown -t FT(2;4,8)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {
+	for _, args := range []string{"table sizes -t FT(2;2,2)", "plan -t FT(2;4,8) --quiet", "topo show -t FT(2;4,8)", "run --quiet --rounds 1 hosts.yaml -o out"} {
 		var said strings.Builder
 		cmd := exec.Command(self, strings.Fields(args)...)
 		cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "evbench", dir, unreadPipe(t), &said

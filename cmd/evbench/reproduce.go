@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/study/failures"
 	"evbench/study/papers"
 )

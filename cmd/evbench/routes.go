@@ -15,12 +15,12 @@ import (
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
 	"evbench/site/engines"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/study/jobs"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 func routesNetwork(c *cli.Context) (*netfile.Source, error) {
@@ -287,38 +287,4 @@ func jobWeights(file string, n *network.Network) (*lft.Weights, error) {
 	}
 	w, err := jobs.Weights(n, list)
 	return w, wrongIn("--jobs "+file, err)
-}
-
-func topoShowAction(c *cli.Context) error {
-	src := c.String("topology")
-	s, err := readSource(c, src)
-	if err != nil {
-		return err
-	}
-	r := network.Summarise(s.Whole, s.Net, s.Roots)
-	r.Source, r.Form = src, s.Form
-	return printed(c, r.WriteText, r.WriteJSON)
-}
-
-func topoConvertAction(c *cli.Context) error {
-	write := map[string]func(io.Writer, *netfile.Source) error{
-		"yaml":          func(w io.Writer, s *netfile.Source) error { return netfile.WriteYAML(w, s.Net) },
-		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
-		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
-		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
-		"dot":           writeDot,
-	}[c.String("format")]
-	s, err := readSource(c, c.Args().First())
-	if err != nil {
-		return err
-	}
-	return writeOut(c, func(w io.Writer) error { return write(w, s) })
-}
-
-func writeDot(w io.Writer, s *netfile.Source) error {
-	level, err := network.Ranks(s.Net, s.Roots)
-	if err != nil {
-		return usage(err)
-	}
-	return network.WriteDot(w, s.Net, level)
 }

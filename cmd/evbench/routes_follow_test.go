@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"evbench/companion/opensm"
-	"evbench/internal/expect"
 	"evbench/plan"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // A lastingRun is a command that goes on until it is interrupted.

@@ -14,16 +14,16 @@ import (
 
 	"evbench/companion"
 	"evbench/companion/linux"
-	"evbench/companion/opensm"
 	"evbench/failover"
 	"evbench/failover/loop"
 	"evbench/internal/cmdline"
 	"evbench/internal/show"
 	"evbench/plan"
 	"evbench/scheduler/schedules"
+	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/site/opensm"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 type installReport struct {

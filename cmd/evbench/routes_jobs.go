@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
-	"evbench/report/figure"
+	"evbench/site/opensm"
 	"evbench/study/jobs"
-	"evbench/topology/network"
 )
 
 func routesJobsAction(c *cli.Context) error {
@@ -38,9 +35,6 @@ func routesJobsAction(c *cli.Context) error {
 }
 
 func routeForJobs(c *cli.Context) (err error) {
-	if c.String("placement") == "random" {
-		return randomJobs(c)
-	}
 	var load *opensm.Manager
 	if c.IsSet("dir") {
 		load = loadedBy(c)
@@ -66,14 +60,9 @@ func routeForJobs(c *cli.Context) (err error) {
 // jobsFiles checks the output files: better now than with tables installed.
 func jobsFiles(c *cli.Context) error {
 	var names []string
-	for _, flag := range []string{"out", "last", "heat"} {
+	for _, flag := range []string{"out", "last"} {
 		if name := c.String(flag); name != "" {
 			names = append(names, name)
-		}
-	}
-	if name := c.String("heat"); name != "" {
-		if _, err := figure.Writer(name); err != nil {
-			return usagef("--heat %w", err)
 		}
 	}
 	if len(names) > 1 {
@@ -90,51 +79,10 @@ func jobsFiles(c *cli.Context) error {
 	return nil
 }
 
-// randomJobs scatters the jobs over the hosts, again and again.
-func randomJobs(c *cli.Context) error {
-	s, err := readSource(c, c.String("topology"))
-	if err != nil {
-		return err
-	}
-	sizes, err := jobSizes(c.Args().First())
-	if err != nil {
-		return err
-	}
-	ways := jobs.Compared
-	if c.Bool("steps") {
-		ways = jobs.AllWays
-	}
-	draws := &jobs.Draws{Source: c.String("topology"), Sizes: sizes, Seed: c.Uint64("seed"), Draws: c.Int("draws")}
-	if err := draws.Place(c.Context, s.Net, ways); c.Context.Err() != nil {
-		return err
-	} else if err != nil {
-		return usage(err)
-	}
-	return printed(c, draws.WriteText, draws.WriteJSON)
-}
-
-func jobSizes(arg string) ([]int, error) {
-	if sizes, err := jobs.ParseSizes(arg); err == nil {
-		return sizes, nil
-	}
-	list, err := jobs.ReadList(arg)
-	if err != nil {
-		return nil, err
-	}
-	var sizes []int
-	for _, j := range list {
-		sizes = append(sizes, len(j.Nodes))
-	}
-	return sizes, nil
-}
-
 func newFollowing(c *cli.Context, load *opensm.Manager) (*jobs.Following, error) {
 	o := jobs.Options{
 		Source: c.String("topology"), Discover: c.String("discover"), List: c.Args().First(), Queue: c.String("queue"), Wait: c.Duration("wait"),
 		Classes: c.String("classes"), Lanes: c.Int("lanes"), Out: c.String("out"), JSON: c.String("format") == "json", Process: c.String("pid"), Load: load,
-	}
-	if c.String("heat") != "" {
-		o.Draw = func(r *jobs.Routed, n *network.Network) error { return drawHeat(c.String("heat"), r.Heat(n)) }
 	}
 	if o.Discover == "" {
 		s, err := readSource(c, o.Source)
@@ -178,15 +126,4 @@ func tellJobs(c *cli.Context, source string, r *jobs.Routed, err error) {
 		return
 	}
 	fmt.Fprintf(c.App.Writer, "%s  %s\n", r.Time.Format("2006-01-02 15:04:05"), r.Line())
-}
-
-func drawHeat(name string, f *figure.Figure) error {
-	write, err := figure.Writer(name)
-	if err != nil {
-		return err
-	}
-	if f.Panels == nil {
-		return usagef("--heat: %s", f.Missing)
-	}
-	return atomicfile.Write(name, func(w io.Writer) error { return write(f, w) })
 }

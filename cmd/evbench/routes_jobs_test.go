@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // TestJobsSignal stands in for OpenSM with a process that dies of SIGHUP: it hears

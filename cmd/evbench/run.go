@@ -17,19 +17,20 @@ import (
 	"golang.org/x/term"
 
 	"evbench/bench"
-	"evbench/bench/live"
+	"evbench/cmd/open"
 	"evbench/fabric/lab"
-	"evbench/fabric/open"
 	"evbench/internal/answer"
 	"evbench/internal/proc"
 	"evbench/internal/show"
 	"evbench/internal/unit"
+	"evbench/model/capacity"
 	"evbench/model/simulate"
 	"evbench/plan"
 	"evbench/report"
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/scenario"
+	"evbench/view/live"
 )
 
 func overrides(c *cli.Context) scenario.Overrides {
@@ -285,7 +286,7 @@ func verdictOf(sum results.Summary, required bool, err error) error {
 func findRate(c *cli.Context, m measurement) (measurement, error) {
 	bar := m.bar.Terminal
 	defer bar.End()
-	found, err := bench.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
+	found, err := capacity.SearchRate(c.Context, m.scenario, func(ctx context.Context, rate unit.Rate) (results.TriedRate, error) {
 		bar.Passing("link rate: trying %s", rate)
 		return tryRate(ctx, c, m, rate)
 	})
@@ -307,7 +308,7 @@ func findRate(c *cli.Context, m measurement) (measurement, error) {
 }
 
 // searchError says how far a search for the link rate came.
-func searchError(found bench.FoundRate, err error) error {
+func searchError(found capacity.FoundRate, err error) error {
 	if reached := found.Reached(); reached != "" {
 		return fmt.Errorf("search for the link rate, which had reached %s: %w", reached, err)
 	}
@@ -321,7 +322,15 @@ func tryRate(ctx context.Context, c *cli.Context, m measurement, rate unit.Rate)
 		return tried, err
 	}
 	defer func() { err = errors.Join(err, where.Close()) }()
-	return bench.TryRate(ctx, m.scenario, rate, m.open, bench.Options{Listen: where.Address, Token: where.Token, Log: logger(c, c.App.ErrWriter)})
+	return capacity.TryRate(ctx, m.scenario, rate, func(ctx context.Context, at *scenario.Scenario, planned []bench.Planned) (sum results.Summary, err error) {
+		f, err := m.open(ctx, at)
+		if err != nil {
+			return sum, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		work := bench.Work{Scenario: at, Cases: planned, Fabric: f, Open: func() (results.Sink, error) { return results.Nowhere{}, nil }}
+		return bench.Run(ctx, work, bench.Options{Listen: where.Address, Token: where.Token, Log: logger(c, c.App.ErrWriter)})
+	})
 }
 
 // listenPage listens as --serve says, or returns nil. A run in a namespace of its own gets the

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"evbench/companion"
-	"evbench/companion/opensm"
-	"evbench/internal/expect"
-	"evbench/routing/ibtest"
-	"evbench/topology/network"
+	"evbench/site/network"
+	"evbench/site/opensm"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 )
 
 // A routedRun is a run whose routes an OpenSM with default settings gets; links are dead as far as a

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"evbench/fabric/host"
-	"evbench/fabric/open"
-	"evbench/internal/expect"
+	"evbench/cmd/open"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/site/host"
+	"evbench/testing/expect"
 )
 
 // A browser follows a run to its end, and is told where the results are.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 const sshScenario = `

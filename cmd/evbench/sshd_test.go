@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/testing/expect"
 )
 
 // sshHosts is how many hosts there are: node001, node002, …

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -10,10 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/live"
 	"evbench/internal/answer"
-	"evbench/internal/cmdline"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
+	"evbench/view/live"
 )
 
 // mergedKey marks the context of a command whose results are all in journals.
@@ -80,31 +78,6 @@ type shardDone struct {
 func sweepHead(c *cli.Context, s sweep.Shard) (sweep.Header, error) {
 	args, _ := c.App.Metadata[metaArgs].([]string)
 	return sweep.NewHeader(fmt.Sprintf("%s %s %s", version, runtime.Version(), runtime.GOARCH), "/proc/self/exe", args, s)
-}
-
-// mergeAction runs the journals' command without --shard, with all results from the journals.
-func mergeAction(c *cli.Context) error {
-	if c.NArg() == 0 {
-		return usagef("merge: name the journals of all shards")
-	}
-	m, err := sweep.Merge(c.Args().Slice())
-	if err != nil {
-		return usage(err)
-	}
-	app := c.App
-	args := append([]string{c.App.Name}, m.Header.Args...)
-	if !sweeps(app.Commands, m.Header.Args) {
-		return usagef("merge: the journals belong to evbench %s, which has no shards", answer.Typed(m.Header.Args...))
-	}
-	fmt.Fprintf(c.App.ErrWriter, "evbench %s, from %d journals\n", answer.Typed(m.Header.Args...), c.NArg())
-	if dir := c.String("out"); dir != "" {
-		args = append(args, "--out", dir)
-	}
-	if args, err = cmdline.FlagsFirst(app, args); err != nil {
-		return usage(err)
-	}
-	app.Metadata[metaArgs] = m.Header.Args
-	return app.RunContext(context.WithValue(c.Context, mergedKey{}, m), args)
 }
 
 // sweeps reports whether arguments begin with a command that supports shards.

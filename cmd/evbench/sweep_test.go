@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 var kills = flag.Int("kills", 4, "how often TestKilled kills a shard")

@@ -4,46 +4,18 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"evbench/bench/live"
 	"evbench/internal/atomicfile"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/internal/sweep"
 	"evbench/model/simulate"
+	"evbench/model/sweep"
 	"evbench/scenario"
-	"evbench/scheduler"
 	"evbench/study/survey"
 	"evbench/topology"
 )
-
-func slowdownAction(c *cli.Context, s *sweep.Sweep) error {
-	if m, ok := topology.Levels(c.String("topology")); ok && (len(m) > 2 || c.Int("level") != 1) {
-		return levelsTable(c, s, m)
-	}
-	if c.Int("level") != 1 {
-		return usagef("--level %d: write the tree as FT(L;M0,M1,…)", c.Int("level"))
-	}
-	return tableOf(slowdownTable)(c, s)
-}
-
-func slowdownTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	return survey.SlowdownTable(r, t, c.String("model"), c.Uint64("seed"))
-}
-
-func phasesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	return survey.PhasesTable(r, t, c.Int("level"), c.Uint64("seed"))
-}
-
-func lmcTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
-	if f := c.Int("most"); f < 0 || c.IsSet("most") && f >= t.Spines() {
-		return nil, fmt.Errorf("--most %d: must be 0..%d, so that a spine is left", f, t.Spines()-1)
-	}
-	return survey.LMCTable(r, t, min(c.Int("most"), t.Spines()-1), c.Uint64("seed"))
-}
 
 func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
 	return survey.SizesTable(r, t, c.Uint64("seed"))
@@ -51,29 +23,6 @@ func sizesTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, 
 
 func tokensTable(c *cli.Context, r survey.Run, t *topology.Tree) (*survey.Table, error) {
 	return survey.TokensTable(r, t, c.Uint64("seed"))
-}
-
-func levelsTable(c *cli.Context, s *sweep.Sweep, m scheduler.Levels) error {
-	if model := c.String("model"); model != survey.Count {
-		return usagef("--model %s: trees of more than two levels, and levels above the leaves, have the model %s", model, survey.Count)
-	}
-	for _, flag := range []string{"fill", "spines"} {
-		if c.IsSet(flag) {
-			return usagef("--%s: trees of more than two levels are full in this table", flag)
-		}
-	}
-	servers := 1
-	for _, n := range m {
-		servers = min(servers*n, scheduler.MaxServers)
-	}
-	if err := checkPlans(servers, 2); err != nil {
-		return err
-	}
-	table, err := survey.SlowdownLevelsTable(survey.Run{Context: c.Context, Sweep: s}, m, c.Int("level"))
-	if err != nil {
-		return usage(err)
-	}
-	return writeTable(c, table)
 }
 
 // tableOf makes and prints a table of the tree given by the flags.
@@ -150,35 +99,4 @@ func sprayingOptions(c *cli.Context) (o survey.SprayingOptions, err error) {
 		o.Progress = func(work string) { fmt.Fprintln(c.App.ErrWriter, work) }
 	}
 	return o, nil
-}
-
-func whatifAction(c *cli.Context, s *sweep.Sweep) error {
-	t, err := anyTree(c)
-	if err != nil {
-		return err
-	}
-	o := survey.WhatIfOptions{
-		K: c.Int("k"), Sample: c.Int("sample"), Seed: c.Uint64("seed"), Cases: survey.Cases(cmdline.Names(c, "schedule"), cmdline.Names(c, "routing")), Sweep: s,
-	}
-	sets, err := survey.CountSets(t, o)
-	if err != nil {
-		return usage(err)
-	}
-	if err := checkPlans(t.Servers(), runtime.GOMAXPROCS(0)); err != nil {
-		return err
-	}
-	if !c.Bool("quiet") {
-		fmt.Fprintf(c.App.ErrWriter, "%s; cases: %d\n", sets, len(o.Cases))
-		if s.Progress == nil {
-			p := live.NewSets(newTerminal(c.App.ErrWriter, false), time.Now)
-			s.Progress = p.Update
-			defer p.End()
-		}
-	}
-	report, err := survey.WhatIf(c.Context, t, o)
-	if err != nil {
-		return usage(err)
-	}
-	text, json := report.Answer().Before(report.WriteText, report.WriteJSON)
-	return printed(c, text, json)
 }

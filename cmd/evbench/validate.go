@@ -10,15 +10,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/bench"
-	"evbench/fabric/open"
+	"evbench/cmd/open"
 	"evbench/internal/cmdline"
 	"evbench/internal/proc"
-	"evbench/internal/show"
 	"evbench/results"
-	"evbench/results/hdf5"
 	"evbench/scenario"
-	"evbench/scenarios"
-	"evbench/topology/netfile"
+	"evbench/site/hdf5"
+	"evbench/site/netfile"
 )
 
 // validated is one scenario of the JSON document.
@@ -108,40 +106,6 @@ func fabricText(f scenario.Fabric) string {
 		return f.Kind
 	}
 	return fmt.Sprintf("%s at %s per link", f.Kind, f.RateText())
-}
-
-func examplesAction(c *cli.Context) error {
-	if c.Args().Present() {
-		if c.Bool("json") {
-			return usagef("--json: is for the list; a scenario is YAML")
-		}
-		text, err := exampleText(c.Args().First())
-		if err == nil {
-			_, err = io.WriteString(c.App.Writer, text)
-		}
-		return err
-	}
-	all := scenarios.List()
-	if c.Bool("json") {
-		return document("evbench/examples/1", struct {
-			Examples []scenarios.Listed `json:"examples"`
-		}{all})(c.App.Writer)
-	}
-	var lines [][]string
-	for _, e := range all {
-		lines = append(lines, []string{e.Name, e.About})
-	}
-	return show.Align(c.App.Writer, lines)
-}
-
-// exampleText returns the example with a name; an unknown name is wrong use.
-func exampleText(name string) (string, error) {
-	text, ok := scenarios.Example(name)
-	if !ok {
-		all := scenarios.Examples()
-		return "", usagef("no example %q; %s", name, show.Choices(name, all))
-	}
-	return text, nil
 }
 
 // chosen returns the scenario to measure as given on the command line: the name of a file, or

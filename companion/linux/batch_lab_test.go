@@ -9,10 +9,10 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/internal/expect"
 	"evbench/plan"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // apply has ip read the files in the namespaces of a lab, whose interfaces are

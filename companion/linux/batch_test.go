@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"evbench/companion"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/site/engines"
+	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")

@@ -20,12 +20,12 @@ import (
 	"evbench/fabric/lab"
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
 	"evbench/internal/unit"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // TestMain runs the tests as root of a user namespace where the user is not

@@ -14,9 +14,9 @@ import (
 
 	"evbench/companion"
 	"evbench/fabric/lab"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -10,11 +10,11 @@ import (
 	"evbench/companion"
 	"evbench/fabric/lab"
 	"evbench/failover"
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/routing"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // route runs a router on a lab until the test ends.

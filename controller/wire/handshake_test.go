@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // A meeting is how a handshake went on both sides.

@@ -110,6 +110,18 @@ type Configure struct {
 	Standby []Path `json:",omitempty"`
 }
 
+// A Reply is a message of a worker about a case: that of RunNumber.
+type Reply interface{ RunNumber() uint32 }
+
+func (m Ready) RunNumber() uint32     { return m.Run }
+func (m Held) RunNumber() uint32      { return m.Run }
+func (m Updated) RunNumber() uint32   { return m.Run }
+func (m Completed) RunNumber() uint32 { return m.Run }
+func (m Progress) RunNumber() uint32  { return m.Run }
+func (m Samples) RunNumber() uint32   { return m.Run }
+func (m Finished) RunNumber() uint32  { return m.Run }
+func (m Error) RunNumber() uint32     { return m.Run }
+
 // A Path is a connection to a peer through a spine.
 type Path struct {
 	Peer  int `json:"p"` // rank

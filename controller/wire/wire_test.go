@@ -19,9 +19,9 @@ import (
 	"evbench/builder"
 	"evbench/builder/modes"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/scheduler"
+	"evbench/testing/expect"
 )
 
 // all holds one of each message, with every field set.
@@ -88,6 +88,18 @@ func TestRoundTrip(t *testing.T) {
 		expect.True(t, err == nil && reflect.DeepEqual(got, want), "got %+v, %v; want %+v", got, err, want)
 	}
 	expect.Is(t, expect.Err(wire.Read(&stream, wire.MaxFrame)), io.EOF)
+}
+
+// What a worker says of a case names the case, so that it is not taken for one of the next.
+func TestReplies(t *testing.T) {
+	var names []string
+	for _, m := range all {
+		if r, ok := m.(wire.Reply); ok {
+			names = append(names, reflect.TypeOf(m).Name())
+			expect.Equal(t, r.RunNumber(), 3, "%T", m)
+		}
+	}
+	expect.Equal(t, strings.Join(names, " "), "Ready Updated Completed Progress Samples Finished Error Held", "replies")
 }
 
 // The counts of 4,096 servers fit a frame many times over, and a number that is no count is refused.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // Four chunks, headers included.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"evbench/fabric/emulate"
-	"evbench/internal/expect"
 	"evbench/plan"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

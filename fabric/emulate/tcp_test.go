@@ -9,11 +9,11 @@ import (
 
 	"evbench/barrier"
 	"evbench/fabric/emulate"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/topology"
 	"evbench/transport"
 	"evbench/transport/tcp"
-	"evbench/transport/transporttest"
 )
 
 // endpoints opens one endpoint per rank over loopback, paced by p.

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // TestReserveAgainstTicks compares with a wire that is a list of ticks, each taken or free.

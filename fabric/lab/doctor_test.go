@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestCure(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/unit"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func TestAddresses(t *testing.T) {

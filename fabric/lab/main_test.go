@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

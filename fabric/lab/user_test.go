@@ -3,7 +3,7 @@ package lab
 import (
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestUser(t *testing.T) {

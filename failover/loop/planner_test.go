@@ -10,9 +10,9 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
 	"evbench/plan"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"evbench/failover"
 	"evbench/failover/loop"
-	"evbench/internal/expect"
 	"evbench/plan"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

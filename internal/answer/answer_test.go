@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestWriteText(t *testing.T) {

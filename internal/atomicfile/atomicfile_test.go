@@ -13,8 +13,8 @@ import (
 	"testing/iotest"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/expect"
 	"evbench/internal/trust"
+	"evbench/testing/expect"
 )
 
 func TestWrite(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestFold(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/cmdline"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 const described = `/ what is said of it

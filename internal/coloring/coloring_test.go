@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/internal/coloring"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // random returns a multigraph whose nodes have at most degree edges, with its

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // A roomy is a random graph with lists, in which nodes have room for several edges of a color.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"evbench/internal/coloring"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // lists returns a graph of random edges and lists of colours below colors.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/heap"
+	"evbench/testing/expect"
 )
 
 type number int

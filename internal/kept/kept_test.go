@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/kept"
+	"evbench/testing/expect"
 )
 
 type inner struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func TestEach(t *testing.T) {

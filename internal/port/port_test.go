@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/port"
+	"evbench/testing/expect"
 )
 
 // Accept passes over errors, with a pause after each, and ends with the port or

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // leads has this program run a script, which TestGuard gives it, and nothing else.

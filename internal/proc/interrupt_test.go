@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/testing/expect"
 )
 
 // Work has a while to end by itself, and is then left behind.

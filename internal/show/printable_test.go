@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"evbench/internal/expect"
 	"evbench/internal/show"
+	"evbench/testing/expect"
 )
 
 func TestText(t *testing.T) {

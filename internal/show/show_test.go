@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/show"
+	"evbench/testing/expect"
 )
 
 func TestCommas(t *testing.T) {

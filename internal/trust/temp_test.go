@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // A folder of a killed process is removed by the next one that makes a folder; none of a process that

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 func says(err error, want string) bool {

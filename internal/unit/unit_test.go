@@ -3,8 +3,8 @@ package unit_test
 import (
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/unit"
+	"evbench/testing/expect"
 )
 
 func TestParseRate(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // TestErrors reads {a: 1, list: [..]} and expects each error to name file, line and field.

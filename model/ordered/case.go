@@ -6,12 +6,12 @@ import (
 	"evbench/bench"
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/model/sim"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scenario"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
-	"evbench/sim"
 )
 
 // WindowPlan plans a window of an ordered case: exchanges exchanges from first on, counted from 0

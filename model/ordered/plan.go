@@ -1,7 +1,7 @@
 // Package ordered makes, keeps and describes the plans of mode ordered: windows of exchanges of
 // unequal sizes, in which each fragment has a moment of its own and there are no phases. It plans
 // such cases for package bench, at which it registers itself, and converts plans for workers. The
-// mathematics is in scheduler/sizes. Times are byte times, of a link.
+// mathematics is in model/sizes. Times are byte times, of a link.
 package ordered
 
 import (
@@ -13,9 +13,9 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"evbench/builder"
-	"evbench/internal/expect"
 	"evbench/model/ordered"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/plan/verify"
-	"evbench/scheduler/sizes"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // On random trees with missing servers and dead links the judge finds every ordered plan

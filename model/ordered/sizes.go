@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/plan/verify"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 

@@ -10,9 +10,9 @@ import (
 	"evbench/bench"
 	"evbench/controller"
 	"evbench/controller/wire"
+	"evbench/model/sizes"
 	"evbench/plan/verify"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"evbench/bench"
 	"evbench/controller/wire"
-	"evbench/internal/expect"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scenario"
-	"evbench/scheduler/sizes"
+	"evbench/testing/expect"
 )
 
 // tokenOf is a token that a rank awaits for one of its sends.

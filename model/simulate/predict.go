@@ -8,9 +8,9 @@ import (
 
 	"evbench/bench"
 	"evbench/internal/parallel"
+	"evbench/model/sim"
 	"evbench/results"
 	"evbench/scenario"
-	"evbench/sim"
 )
 
 // Predict simulates each case, several at once, and adds the results to the predictions. A case

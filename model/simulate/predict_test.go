@@ -9,10 +9,10 @@ import (
 
 	"evbench/bench"
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/scenario"
-	"evbench/sim"
+	"evbench/testing/expect"
 )
 
 // preparedOf returns a scenario and its cases with their plans.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
+	"evbench/model/sim"
 	"evbench/model/simulate"
-	"evbench/sim"
+	"evbench/testing/expect"
 )
 
 // Simulations of all models come to what is predicted.

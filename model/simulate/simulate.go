@@ -18,10 +18,10 @@ import (
 	"evbench/failover"
 	"evbench/internal/unit"
 	"evbench/model/ordered"
+	"evbench/model/sim"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scenario"
-	"evbench/sim"
 	"evbench/topology"
 )
 

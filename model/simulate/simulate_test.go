@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"evbench/bench"
-	"evbench/internal/expect"
+	"evbench/model/sim"
 	"evbench/model/simulate"
 	"evbench/scenario"
-	"evbench/sim"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
 )
 
 // simulated works all cases of a scenario out by the phase model, and returns them with their efficiencies.

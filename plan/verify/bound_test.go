@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 func optionsOf(m0, m1 int) topology.Options { return topology.Options{Ports: m0, Leaves: m1} }

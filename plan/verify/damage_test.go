@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
-	"evbench/topology/topologytest"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 )
 
 // FuzzRead: whatever the bytes, Read does not panic, and Check judges all that

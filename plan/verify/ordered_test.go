@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
 )
 
 const headOrdered = "# evbench plan 2\n# topology FT(2;2,2)\n# down leaf1-spine0\n"

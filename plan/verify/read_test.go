@@ -14,9 +14,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
-	"evbench/topology/topologytest"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 )
 
 const (

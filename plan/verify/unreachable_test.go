@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
-	"evbench/topology/topologytest"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 )
 
 // Every plan that leaves pairs out says so truly, in both forms; whoever lists

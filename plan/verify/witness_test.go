@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan/verify"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // A forged witness of every kind is refused with its reason, a true one is not.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results"
+	"evbench/testing/expect"
 )
 
 // full is a table on a disk without room.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/results/store"
+	"evbench/testing/expect"
 )
 
 func ptr(x float64) *float64 { return &x }

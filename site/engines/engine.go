@@ -1,6 +1,6 @@
 // Package engines answers: which tables does an engine of this name make of a network, and of a tree?
 //
-// routing/opensm and routing/closed hold engines for networks of any shape. This package chooses
+// site/engines/opensm and site/engines/closed hold engines for networks of any shape. This package chooses
 // among them and gives each its input: the shape of a regular network from its notation, the levels
 // of a tree. Who imports it has plans know them by name, too (routing.Register).
 package engines
@@ -15,10 +15,10 @@ import (
 
 	"evbench/internal/show"
 	"evbench/routing"
-	"evbench/routing/closed"
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
-	"evbench/topology/network"
+	"evbench/site/engines/closed"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 // Options are the inputs of engines. Each engine uses those that apply; the zero value works for

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
 )
 
 func parseNetwork(t testing.TB, text string, lmc int, down ...string) *network.Network {

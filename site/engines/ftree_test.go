@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
 	"evbench/site/engines"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // equal holds two tables against each other and names the first difference.

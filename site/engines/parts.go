@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // byParts computes the tables of each connected part of a tree on its own, as a

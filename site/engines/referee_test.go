@@ -10,14 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
 )
 
 // A contest is one engine on one network, ours against OpenSM's.

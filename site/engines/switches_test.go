@@ -3,13 +3,13 @@ package engines_test
 import (
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/routing"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/network"
-	"evbench/topology/topologytest"
 )
 
 // TestSwitchesOverCables: where the first of parallel cables is dead, switches are reached over

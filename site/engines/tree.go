@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"evbench/routing"
-	"evbench/routing/lft"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // FromTree returns a tree as a network, with 2^lmc LIDs to a host. Names, ports, GUIDs and LIDs are

@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/osmlog"
+	"evbench/site/network"
+	"evbench/site/osmlog"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // Cables says which ports a cable joins. Both ends of a cable report its failures, and only this

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/site/network"
 	"evbench/study/failures"
-	"evbench/topology/network"
+	"evbench/testing/expect"
 )
 
 var start = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)

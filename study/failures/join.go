@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/internal/osmlog"
+	"evbench/site/osmlog"
 )
 
 // Options of Join.

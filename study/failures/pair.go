@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"evbench/internal/osmlog"
+	"evbench/site/osmlog"
 )
 
 // echo is the longest delay between reports of the same change by the two ends of a cable. The

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/study/failures"
+	"evbench/testing/expect"
 )
 
 const testSpan = 20 * time.Hour

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"evbench/internal/atomicfile"
-	"evbench/internal/osmlog"
+	"evbench/site/osmlog"
 )
 
 type record struct {

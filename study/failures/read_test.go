@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
-	"evbench/internal/osmlog"
+	"evbench/site/osmlog"
+	"evbench/testing/expect"
 )
 
 // TestStamp gives stamps a year, which must have the day.

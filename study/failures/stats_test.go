@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
 	"evbench/study/failures"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

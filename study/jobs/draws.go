@@ -3,49 +3,37 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
-	"evbench/internal/hostlist"
-	"evbench/report/figure"
-	"evbench/routing/opensm"
-	"evbench/topology/network"
+	"evbench/site/engines/opensm"
+	"evbench/site/network"
 )
 
 // Draws are the effects of routing for jobs over random placements.
 type Draws struct {
-	Schema   string         `json:"schema"`
-	Source   string         `json:"source"`
-	Sizes    []int          `json:"sizes"`
-	Seed     uint64         `json:"seed"`
-	Draws    int            `json:"draws"`
-	Mean     float64        `json:"mean"` // routes on a cable: about what any routing can reach at best
-	Routings []Distribution `json:"routings"`
+	Sizes    []int
+	Seed     uint64
+	Draws    int
+	Mean     float64 // routes on a cable: about what any routing can reach at best
+	Routings []Distribution
 }
 
 // A Distribution is the greatest number of routes on a cable, sorted.
 type Distribution struct {
-	Routing string  `json:"routing"`
-	Max     []int64 `json:"max"`
+	Routing string
+	Max     []int64
 	// ToLeaf is in how many draws the cable with most routes, the first of equals, leads to a
 	// switch with hosts.
-	ToLeaf int `json:"to_leaf"`
+	ToLeaf int
 	// Spread is the mean number of cables to its switch over which the routes to a host come.
-	Spread float64 `json:"spread"`
+	Spread float64
 }
-
-func (d Distribution) quantile(q float64) int64 { return d.Max[int(q*float64(len(d.Max)-1)+0.5)] }
 
 // Place places jobs of the sizes at random over the hosts, once for each draw, and routes for them
 // each time, in each of some ways.
 func (d *Draws) Place(ctx context.Context, n *network.Network, ways []opensm.Steps) error {
-	d.Schema = "evbench/routes-jobs-random/1"
 	for draw := range d.Draws {
 		placed, err := scatter(d.Sizes, n.Hosts(), d.Seed, uint64(draw))
 		if err == nil {
@@ -98,46 +86,6 @@ func (d *Draws) draw(n *network.Network, placed [][]int, ways []opensm.Steps) er
 
 func hasHosts(n *network.Network, s network.Node) bool {
 	return slices.ContainsFunc(n.Ends(s), func(e network.End) bool { return e.Node != network.NoNode && n.IsHost(e.Node) })
-}
-
-// WriteJSON writes one document, schema evbench/routes-jobs-random/1.
-func (d *Draws) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(d) }
-
-// WriteText writes it for people.
-func (d *Draws) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %d jobs, %d random placements, seed %d: greatest number of routes of jobs on a cable; the mean cable has %.1f\n",
-		d.Source, len(d.Sizes), d.Draws, d.Seed, d.Mean)
-	fmt.Fprintln(w, "to a leaf: how often that cable leads to a switch with hosts; spread: over how many such cables the routes to a host come")
-	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tab, "routing\tbest\t10 %%\tmedian\t90 %%\tworst\tto a leaf\tspread\t\n")
-	for _, r := range d.Routings {
-		fmt.Fprintf(tab, "%s\t", r.Routing)
-		for _, q := range []float64{0, 0.1, 0.5, 0.9, 1} {
-			fmt.Fprintf(tab, "%d\t", r.quantile(q))
-		}
-		fmt.Fprintf(tab, "%d of %d\t%.1f\t\n", r.ToLeaf, len(r.Max), r.Spread)
-	}
-	return tab.Flush()
-}
-
-// ParseSizes reads sizes of jobs: "3x60,20" is three of 60 nodes and one of 20.
-func ParseSizes(s string) ([]int, error) {
-	var sizes []int
-	for item := range strings.SplitSeq(s, ",") {
-		times, size, many := strings.Cut(item, "x")
-		if !many {
-			times, size = "1", item
-		}
-		t, err1 := strconv.Atoi(times)
-		n, err2 := strconv.Atoi(size)
-		if err1 != nil || err2 != nil || t < 1 || n < 1 || t > maxNodes || n > maxNodes || len(sizes)+t > maxNodes {
-			return nil, fmt.Errorf("%q: sizes of jobs are such as 3x60,20", hostlist.Short(s))
-		}
-		for range t {
-			sizes = append(sizes, n)
-		}
-	}
-	return sizes, nil
 }
 
 // scatter puts jobs of those sizes on nodes 0..nodes-1, at random, no node in two jobs. The same
@@ -205,19 +153,4 @@ func (r *Routed) Edges(n *network.Network) []Edge {
 		out[i].Column -= first[e.level]
 	}
 	return out
-}
-
-// Heat is a map of the routes up and down each cable, by routing.
-func (r *Routed) Heat(n *network.Network) *figure.Figure {
-	edges := r.Edges(n)
-	var up, down []figure.Heat
-	for i, l := range r.Routings {
-		u, d := figure.Heat{Title: l.Routing + ", up"}, figure.Heat{Title: l.Routing + ", down"}
-		for _, e := range edges {
-			u.Add(e.Row, e.Column, e.Low, float64(e.Up[i]))
-			d.Add(e.Row, e.Column, e.Low, float64(e.Down[i]))
-		}
-		up, down = append(up, u), append(down, d)
-	}
-	return figure.HeatMap(fmt.Sprintf("Routes of %d jobs on each cable of %s", r.Jobs, r.Source), "cable up from a switch", "switch", "routes", append(up, down...))
 }

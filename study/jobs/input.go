@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"evbench/companion"
-	"evbench/companion/opensm"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/routing/lft"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/site/opensm"
 )
 
 // Options name the sources of jobs and network and the target of tables. An error in them is an
@@ -32,11 +32,10 @@ type Options struct {
 	Classes  string // file; "": all hosts compute
 	Lanes    int    // as for Following
 
-	Draw    func(*Routed, *network.Network) error // draws what is routed; nil: nothing does
-	Out     string                                // file for the tables; "": none
-	JSON    bool                                  // its form; false: OpenSM's
-	Process string                                // the OpenSM to signal when Out is written; "": none
-	Load    *opensm.Manager                       // loads the tables in place of Out; nil: nothing is loaded
+	Out     string          // file for the tables; "": none
+	JSON    bool            // its form; false: OpenSM's
+	Process string          // the OpenSM to signal when Out is written; "": none
+	Load    *opensm.Manager // loads the tables in place of Out; nil: nothing is loaded
 }
 
 // NewFollowing reads the inputs that do not change.
@@ -201,11 +200,6 @@ func (to *target) put(ctx context.Context, r *Routed, t *lft.Tables) error {
 	}
 	if t.Lanes() > 1 && (load || out != "" && !to.o.JSON) {
 		return proc.Usagef("--lanes: the routes need %d virtual lanes, and OpenSM's engine file gives them one; -o FILE --format json writes them", t.Lanes())
-	}
-	if to.o.Draw != nil {
-		if err := to.o.Draw(r, t.Net); err != nil {
-			return err
-		}
 	}
 	switch {
 	case load:

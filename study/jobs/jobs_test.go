@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func TestRead(t *testing.T) {
@@ -70,8 +70,7 @@ func TestClasses(t *testing.T) {
 }
 
 func TestScatter(t *testing.T) {
-	sizes, err := ParseSizes("3x60,20")
-	expect.MustTrue(t, err == nil && slices.Equal(sizes, []int{60, 60, 60, 20}), "%v %v", sizes, err)
+	sizes := []int{60, 60, 60, 20}
 	a := expect.Value(scatter(sizes, 200, 1, 0))(t)
 	all := slices.Sorted(slices.Values(slices.Concat(a...)))
 	for i, n := range all {
@@ -81,9 +80,6 @@ func TestScatter(t *testing.T) {
 	c, _ := scatter(sizes, 200, 1, 1)
 	expect.True(t, slices.Equal(a[0], b[0]) && !slices.Equal(a[0], c[0]), "the same draw differs, or another does not")
 	expect.True(t, expect.Err(scatter(sizes, 199, 1, 0)) != nil, "200 nodes fit on 199")
-	for _, s := range []string{"", "0", "3x", "x3", "-1", "1x2x3", "9999999"} {
-		expect.True(t, expect.Err(ParseSizes(s)) != nil, "%q was read", s)
-	}
 }
 
 // FuzzRead: what was read is read again after it was written.
@@ -109,25 +105,6 @@ func FuzzClasses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ReadClasses(strings.NewReader(text))
 		expect.False(t, err == nil && c.of("node1") > otherNode, "no such class")
-	})
-}
-
-// FuzzParseSizes: as many jobs as are asked for, no more than there can be.
-func FuzzParseSizes(f *testing.F) {
-	f.Add("3x60,20")
-	f.Add("1048576x1")
-	f.Fuzz(func(t *testing.T, text string) {
-		sizes, err := ParseSizes(text)
-		if err != nil {
-			if len(err.Error()) > 1000 {
-				t.Fatalf("an error of %d bytes", len(err.Error()))
-			}
-			return
-		}
-		expect.MustTrue(t, len(sizes) != 0 && len(sizes) <= maxNodes, "%q: %d sizes", text, len(sizes))
-		for _, n := range sizes {
-			expect.MustTrue(t, n >= 1 && n <= maxNodes, "%q: a job of %d nodes", text, n)
-		}
 	})
 }
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
-	"evbench/routing/lft"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 // A Job runs on nodes, which are sorted, each once.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
 	"evbench/internal/proc"
+	"evbench/site/network"
 	"evbench/study/jobs"
-	"evbench/topology/network"
+	"evbench/testing/expect"
 )
 
 // options are those for two jobs across the leaves of a small tree.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"evbench/internal/show"
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
-	"evbench/topology/network"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 // Routed is the result of routing for jobs.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"evbench/scheduler"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // A fault is a link that is dead or slow: Share is the remaining part of its usual rate, 0 for a

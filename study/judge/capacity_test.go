@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
+	"evbench/testing/expect"
 )
 
 // slowed gives all cables 100 Gbit/s, and those named a share of it.

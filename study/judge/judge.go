@@ -13,13 +13,13 @@ import (
 	"slices"
 
 	"evbench/internal/show"
-	"evbench/report/figure"
-	"evbench/routing/lft"
 	"evbench/scheduler"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/view/figure"
 )
 
 // Schema names the form of the JSON document.

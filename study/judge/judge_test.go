@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
+	"evbench/testing/expect"
 	"evbench/topology"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
 )
 
 // input is a network with what is dead, its hosts and the tables of an engine.

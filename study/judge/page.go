@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"evbench/internal/hostlist"
-	"evbench/report/figure"
-	"evbench/report/html"
 	"evbench/scheduler"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
+	"evbench/view/figure"
+	"evbench/view/html"
 )
 
 // WritePage writes the verdict as one HTML page: the answer, the deciding part, the network with

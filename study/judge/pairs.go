@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evbench/internal/show"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
 )
 
 // Pairs lists the slow pairs of hosts in a result with a rate for each pair, and the links that

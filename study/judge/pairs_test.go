@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/lft"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
+	"evbench/testing/expect"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // measured is what mpiGraph would see with these tables: a pair gets its share of the fullest

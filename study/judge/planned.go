@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"evbench/scheduler"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // Planned is the result of the schedule fors.

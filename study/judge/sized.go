@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"evbench/internal/show"
-	"evbench/scheduler/sizes"
+	"evbench/model/sizes"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
 )
 
 // matrix reads the bytes that ranks send each other, and sums them for adapters: by src·adapters +

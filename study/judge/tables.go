@@ -3,8 +3,8 @@ package judge
 import (
 	"fmt"
 
-	"evbench/routing/lft"
-	"evbench/topology/network"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 // Tables are the limits that forwarding tables set for an all-to-all exchange.

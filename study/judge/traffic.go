@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evbench/scheduler"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // A traffic holds what the servers of an exchange send each other: a message each or bytes, none

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/site/engines"
+	"evbench/site/netfile"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/testing/expect"
 )
 
 // rails is a network with one adapter of each host on each leaf, called as ibnetdiscover calls adapters.

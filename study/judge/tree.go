@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"evbench/internal/parallel"
-	"evbench/routing/lft"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // A fabric is a network with the hosts of a job and, where it is a tree, that tree.

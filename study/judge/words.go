@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"evbench/internal/unit"
+	"evbench/site/network"
 	"evbench/study/judge/foreign"
-	"evbench/topology/network"
 )
 
 // Words are the user's settings for the job and its result, "" where missing.

@@ -20,8 +20,8 @@ import (
 	"evbench/results"
 	"evbench/results/store"
 	"evbench/scenario"
-	"evbench/topology/netfile"
-	"evbench/topology/network"
+	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 // anonymousDir is a kit without names, while an archive of it is made.

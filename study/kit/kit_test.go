@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
 	"evbench/scenario"
 	_ "evbench/site/engines"
 	"evbench/study/kit"
+	"evbench/testing/expect"
 )
 
 // Whatever a kit is asked for, its scenario is one, and only --inject takes a link down.

@@ -19,8 +19,8 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/results"
-	"evbench/results/hdf5"
 	"evbench/results/store"
+	"evbench/site/hdf5"
 	"evbench/study/judge/foreign"
 )
 

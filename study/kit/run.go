@@ -16,7 +16,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/atomicfile"
 	"evbench/internal/proc"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 )
 
 // JournalFile is the file of a kit that lists the finished steps.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
-	"evbench/sim/credit"
+	"evbench/model/credit"
 	"evbench/site/engines"
-	"evbench/topology/network"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/network"
 )
 
 // Trees of switches with 36 ports (18 of them up) and, for the memo, with 24. The papers name the

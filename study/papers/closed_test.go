@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/site/engines"
-	"evbench/topology/network"
+	"evbench/site/network"
+	"evbench/testing/expect"
 )
 
 func parsed(t *testing.T, notation string, down ...string) *network.Network {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"evbench/report/figure"
+	"evbench/view/figure"
 )
 
 // A panel is one chart of a figure: its series, and how it is drawn.

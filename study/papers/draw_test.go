@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/routing/ibtest"
-	"evbench/routing/lft"
 	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/network"
+	"evbench/testing/expect"
+	"evbench/testing/ibtest"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // TestEveryFigureHasPanels keeps the list of panels and that of figures together.

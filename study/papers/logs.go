@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"evbench/failover"
+	"evbench/model/credit"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/results"
 	examples "evbench/scenarios"
-	"evbench/sim"
-	"evbench/sim/credit"
 	"evbench/study/failures"
 	"evbench/study/policy"
 	"evbench/topology"

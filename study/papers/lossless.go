@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/model/credit"
+	"evbench/model/sim"
 	"evbench/plan"
-	"evbench/sim"
-	"evbench/sim/credit"
 	"evbench/site/engines"
+	"evbench/site/network"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 // A switch similar to those of LHCb's network; docs/reference/lossless.md has the sources. The

@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"evbench/internal/expect"
 	"evbench/study/failures"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"evbench/builder/modes"
+	"evbench/model/credit"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/routing/lft"
 	"evbench/scheduler"
-	"evbench/sim"
-	"evbench/sim/credit"
 	"evbench/site/engines"
+	"evbench/site/lft"
 	"evbench/topology"
 )
 

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"evbench/routing/lft"
-	"evbench/routing/opensm"
-	"evbench/sim/credit"
+	"evbench/model/credit"
 	"evbench/site/engines"
+	"evbench/site/engines/opensm"
+	"evbench/site/lft"
+	"evbench/site/network"
 	"evbench/study/jobs"
-	"evbench/topology/network"
 )
 
 // Networks of dmodc-load: full load takes longer to compute than counting.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"evbench/internal/expect"
+	"evbench/site/network"
 	"evbench/study/failures"
+	"evbench/testing/expect"
 	"evbench/topology"
-	"evbench/topology/network"
 )
 
 var update = flag.Bool("update", false, "rewrite the log and golden files")

@@ -14,11 +14,11 @@ import (
 	"evbench/failover"
 	"evbench/internal/parallel"
 	"evbench/internal/show"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/sim"
 	"evbench/topology"
 )
 

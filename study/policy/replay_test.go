@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"evbench/failover"
-	"evbench/internal/expect"
+	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
-	"evbench/sim"
 	_ "evbench/site/engines"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 const sec = time.Second

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"evbench/failover"
-	"evbench/internal/expect"
 	"evbench/results"
 	"evbench/study/policy"
+	"evbench/testing/expect"
 	"evbench/topology"
 )
 

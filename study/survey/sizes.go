@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"evbench/builder"
+	"evbench/model/sizes"
 	"evbench/scheduler"
-	"evbench/scheduler/sizes"
 	"evbench/topology"
 )
 

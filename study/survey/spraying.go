@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/sweep"
 	"evbench/internal/unit"
+	"evbench/model/sim"
+	"evbench/model/sweep"
 	"evbench/plan"
-	"evbench/report/figure"
 	"evbench/results"
 	"evbench/routing"
 	"evbench/scheduler/schedules"
-	"evbench/sim"
 	"evbench/topology"
+	"evbench/view/figure"
 )
 
 // A Way is a mode of event building, with the choice of paths for packets.

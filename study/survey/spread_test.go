@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"evbench/internal/answer"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // The largest load of random phases on small trees with random dead links, beside

@@ -1,6 +1,5 @@
 // Package survey plans many trees and answers what failures cost: how much slower an exchange
-// becomes as links die (Slowdown), how many phases every schedule takes (Phases), how many
-// addresses a plan needs (LMC), and the cost of every failure of k links or spines (WhatIf).
+// becomes as links die (Slowdown), and the cost of every failure of k links or spines (WhatIf).
 // Durations of exchanges are in message times: the time of one message on one link. Equal input
 // gives equal numbers for any number of CPUs.
 package survey
@@ -14,7 +13,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -35,44 +34,6 @@ func Reduced(t *topology.Tree, f int, all bool) (*topology.Tree, error) {
 		}
 	}
 	return t.Without(dead...)
-}
-
-// ReducedAt is Reduced for a level of switches: 1, the links of leaves to spines, or, of
-// three levels, 2, those of pods to top switches. There f links of the first pod, or of
-// each, are lost: all of the highest top switch of each plane, plane by plane, then the
-// next.
-func ReducedAt(t *topology.Tree, level, f int, all bool) (*topology.Tree, error) {
-	if level == 1 {
-		return Reduced(t, f, all)
-	}
-	if level != 2 || t.Levels() == 2 {
-		return nil, fmt.Errorf("level %d: %s has links to switches above on levels 1..%d", level, t.Notation(), levelsOf(t))
-	}
-	pods := 1
-	if all {
-		pods = t.Pods()
-	}
-	var dead []topology.Link
-	for q := range pods {
-		for i := range f {
-			dead = append(dead, topology.Link{Leaf: q, Spine: i % t.Spines(), Above: true, Top: t.Tops() - 1 - i/t.Spines()})
-		}
-	}
-	return t.Without(dead...)
-}
-
-func levelsOf(t *topology.Tree) int {
-	if t.Levels() == 3 {
-		return 2
-	}
-	return 1
-}
-
-func linksAt(t *topology.Tree, level int) int {
-	if level == 2 {
-		return t.Paths()
-	}
-	return t.Spines()
 }
 
 // A Run limits the computation of a table: until a context ends, all of it or a shard. The zero

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/plan"
 	"evbench/scheduler"
 	_ "evbench/site/engines"
 	"evbench/study/survey"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -172,47 +172,6 @@ func TestSlowdownRefuses(t *testing.T) {
 	expect.True(t, expect.Err(survey.Slowdown(survey.Run{}, tree(t, 2, 2, "leaf0-spine0"), survey.Count, 1)) != nil, "dead links are taken")
 	if _, err := survey.Slowdown(survey.Run{}, tree(t, 2, 2), "guess", 1); err == nil || err.Error() != `no model "guess"; there are count and routed` {
 		t.Error(err)
-	}
-}
-
-// Phases of fors are never below the bound, those of the others are their own.
-func TestPhases(t *testing.T) {
-	healthy := tree(t, 4, 8)
-	rows := expect.Value(survey.Phases(survey.Run{}, healthy, 1, []string{"linear-shift", "bandwidth-optimal", "fors", "xor", "magic"}, 1))(t)
-	want := []int{31, 38, 56, 112} // thesis 6.3: 38 at reduction 1
-	for i, r := range rows {
-		f := want[r.Reduction]
-		expect.True(t, r.Reduction == i%4 && r.All == (i >= 4) && r.Bound.Phases == f && slices.Equal(r.Phases, []int{31, 32, f, 31, 0}),
-			"row %d: %+v, want fors %d", i, r, f)
-		expect.True(t, r.Refused[4] != "" && r.Refused[0] == "", "row %d: refused %v", i, r.Refused)
-	}
-}
-
-func TestLMC(t *testing.T) {
-	healthy := tree(t, 4, 4)
-	rows := expect.Value(survey.LMC(survey.Run{}, healthy, 2, 1))(t)
-	expect.MustTrue(t, len(rows) == 9, "%d rows", len(rows))
-	for i, r := range rows {
-		p := r.Paths
-		expect.False(t, r.Reduction != i/3 || p.Most < 1 || p.Most > 4-r.Reduction || 1<<p.LMC < p.Most || p.LMC > 0 && 1<<(p.LMC-1) >= p.Most,
-			"row %d: %+v", i, r)
-		expect.True(t, p.LIDs == 16<<p.LMC+8 && p.Entries == p.LIDs-1 && r.Phases >= r.Bound, "row %d: %+v", i, r)
-	}
-}
-
-// The tables of small trees, to the letter. -update writes them.
-func TestGoldenTables(t *testing.T) {
-	count := expect.Value(survey.SlowdownTable(survey.Run{}, tree(t, 4, 4), survey.Count, 1))(t)
-	routed := expect.Value(survey.SlowdownTable(survey.Run{}, tree(t, 4, 4), survey.Routed, 1))(t)
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"count.txt":  func(b *bytes.Buffer) error { return count.WriteText(b) },
-		"count.csv":  func(b *bytes.Buffer) error { return count.WriteCSV(b) },
-		"count.json": func(b *bytes.Buffer) error { return count.WriteJSON(b) },
-		"routed.txt": func(b *bytes.Buffer) error { return routed.WriteText(b) },
-	} {
-		var got bytes.Buffer
-		expect.Must(t, write(&got))
-		golden(t, name, got.Bytes())
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 
 	"evbench/builder"
 	"evbench/builder/modes"
+	"evbench/model/sim"
+	"evbench/model/sizes"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/scheduler/schedules"
-	"evbench/scheduler/sizes"
-	"evbench/sim"
 	"evbench/topology"
 )
 

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"evbench/builder/modes"
-	"evbench/internal/expect"
-	"evbench/sim"
+	"evbench/model/sim"
 	"evbench/study/survey"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // tableRows returns the rows of a table of a tree, by the names of columns; there must be so many.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"evbench/internal/expect"
-	"evbench/internal/sweep"
+	"evbench/model/sweep"
 	"evbench/plan"
 	"evbench/study/survey"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
-	"evbench/topology/topologytest"
 )
 
 // Every set planned one after the other, by the plan package alone.

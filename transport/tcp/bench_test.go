@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // BenchmarkBarrier reports the median time of one barrier, in µs. A barrier's time is from the last exit of the

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

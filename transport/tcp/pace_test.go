@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

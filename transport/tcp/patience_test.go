@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // A call puts up with a peer that has no route yet, for as long as it may, and with nothing else.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"evbench/internal/expect"
 	"evbench/internal/port"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"evbench/barrier"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 	"evbench/transport"
 )
 

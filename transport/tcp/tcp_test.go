@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"evbench/barrier"
-	"evbench/internal/expect"
+	"evbench/testing/expect"
+	"evbench/testing/transporttest"
 	"evbench/transport"
-	"evbench/transport/transporttest"
 )
 
 // group opens n endpoints over loopback, with the same paths between all pairs.

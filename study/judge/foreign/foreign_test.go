@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // Samples are written after the published documentation of each program.

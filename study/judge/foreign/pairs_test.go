@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"evbench/internal/expect"
+	"evbench/testing/expect"
 )
 
 // Samples are written after the published source of each program.

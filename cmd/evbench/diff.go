@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/cmdline"
+	"evbench/plan"
+	"evbench/site/host"
+)
+
+func diffAction(c *cli.Context) error {
+	var plans [2]*plan.Plan
+	for i := range plans {
+		p, err := loadPlan(c.Args().Get(i))
+		if err != nil {
+			return usagef("%s: %w", c.Args().Get(i), err)
+		}
+		plans[i] = p
+	}
+	d := plan.Compare(plans[0], plans[1])
+	worse, err := d.Worse(cmdline.Names(c, "fail-on"))
+	if err != nil {
+		return usagef("--fail-on: %w", err)
+	}
+	err = judged(c, true, func(w io.Writer) error { return d.WriteText(w, worse) }, document("evbench/diff/1", struct {
+		plan.Diff
+		Worse []plan.Regression `json:"worse"`
+	}{d, worse}))
+	if err == nil && len(worse) > 0 {
+		err = &exitError{code: exitRegression}
+	}
+	return err
+}
+
+// loadPlan reads a complete and valid plan, from a file or, "-", standard input.
+func loadPlan(name string) (*plan.Plan, error) {
+	return planFile(name, func(r io.Reader) (*plan.Plan, error) { return plan.ReadAtMost(r, host.Room(100)) })
+}

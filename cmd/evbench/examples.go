@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/internal/show"
+	"evbench/scenarios"
+)
+
+func examplesAction(c *cli.Context) error {
+	if c.Args().Present() {
+		if c.Bool("json") {
+			return usagef("--json: is for the list; a scenario is YAML")
+		}
+		text, err := exampleText(c.Args().First())
+		if err == nil {
+			_, err = io.WriteString(c.App.Writer, text)
+		}
+		return err
+	}
+	all := scenarios.List()
+	if c.Bool("json") {
+		return document("evbench/examples/1", struct {
+			Examples []scenarios.Listed `json:"examples"`
+		}{all})(c.App.Writer)
+	}
+	var lines [][]string
+	for _, e := range all {
+		lines = append(lines, []string{e.Name, e.About})
+	}
+	return show.Align(c.App.Writer, lines)
+}
+
+// exampleText returns the example with a name; an unknown name is wrong use.
+func exampleText(name string) (string, error) {
+	text, ok := scenarios.Example(name)
+	if !ok {
+		all := scenarios.Examples()
+		return "", usagef("no example %q; %s", name, show.Choices(name, all))
+	}
+	return text, nil
+}

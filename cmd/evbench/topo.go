@@ -1,0 +1,35 @@
+package main
+
+import (
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"evbench/site/netfile"
+	"evbench/site/network"
+)
+
+func topoShowAction(c *cli.Context) error {
+	src := c.String("topology")
+	s, err := readSource(c, src)
+	if err != nil {
+		return err
+	}
+	r := network.Summarise(s.Whole, s.Net, s.Roots)
+	r.Source, r.Form = src, s.Form
+	return printed(c, r.WriteText, r.WriteJSON)
+}
+
+func topoConvertAction(c *cli.Context) error {
+	write := map[string]func(io.Writer, *netfile.Source) error{
+		"yaml":          func(w io.Writer, s *netfile.Source) error { return netfile.WriteYAML(w, s.Net) },
+		"ibnetdiscover": func(w io.Writer, s *netfile.Source) error { return netfile.WriteIB(w, s.Net) },
+		"ibsim":         func(w io.Writer, s *netfile.Source) error { return netfile.WriteSim(w, s.Net) },
+		"guid2lid":      func(w io.Writer, s *netfile.Source) error { return netfile.WriteGUID2LID(w, s.Net) },
+	}[c.String("format")]
+	s, err := readSource(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	return writeOut(c, func(w io.Writer) error { return write(w, s) })
+}

@@ -1,0 +1,259 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"evbench/barrier"
+	"evbench/builder/modes"
+	"evbench/controller/wire"
+	"evbench/scenario"
+	"evbench/site/mpi"
+	"evbench/site/rdma"
+	"evbench/transport"
+	"evbench/transport/tcp"
+	"evbench/worker"
+)
+
+// openers open a transport by its name: a Launched one by start, others by listen.
+var openers = map[string]struct {
+	missing error // why this binary lacks it
+	listen  func(Process) (port, error)
+	start   func(Place, time.Duration) (world, error)
+}{
+	transport.TCP:  {listen: listenTCP},
+	transport.MPI:  {missing: mpi.Missing, start: startMPI},
+	transport.RDMA: {missing: rdma.Missing, listen: listenRDMA},
+}
+
+// Missing says why this binary lacks a transport, and how to get one that has it; nil if it has it.
+func Missing(name string) error { return openers[name].missing }
+
+// A port is the address of a worker for other workers; it opens the connections of its cases.
+type port struct {
+	data  Addresses
+	more  string // further data for other workers
+	open  worker.OpenFunc
+	close func() error
+}
+
+// A world is this process' place among all ranks that were started together.
+type world interface {
+	Rank() int
+	Size() int
+	Library() string
+	Listen() (net.Listener, error) // for control, as Dial
+	Dial(ctx context.Context, rank int) (net.Conn, error)
+	Abort(code int)
+	Close() error
+	open(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error)
+}
+
+func listenTCP(p Process) (port, error) {
+	l, err := tcp.Listen(tcp.Options{Addr: p.Data.Listen(), Token: p.Token, Log: p.Refused})
+	if err != nil {
+		return port{}, err
+	}
+	data, err := p.Data.at(l.Addr())
+	if err != nil {
+		return port{}, errors.Join(err, l.Close())
+	}
+	return port{data: data, open: p.Sockets.Open(l), close: l.Close}, nil
+}
+
+func listenRDMA(p Process) (port, error) {
+	var own []string
+	for _, a := range p.Data {
+		ip, _, err := net.SplitHostPort(a)
+		if err != nil {
+			return port{}, err
+		}
+		own = append(own, ip)
+	}
+	l, err := rdma.Listen(rdma.Options{Addr: p.Data.Listen(), Data: own, Token: p.Token, Log: p.Refused})
+	if err != nil {
+		return port{}, fmt.Errorf("transport rdma: %w", err)
+	}
+	data, err := p.Data.at(l.Addr())
+	if err != nil {
+		return port{}, errors.Join(err, l.Close())
+	}
+	open := func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := rdma.Group{ID: c.Run, Rank: c.Rank, Need: needs(c), Departed: c.Mode == modes.Ordered, Moved: moved}
+		if c.Mode == modes.Sync {
+			if g.Partners, err = barrier.Partners(c.Barrier, c.Rank, len(c.Peers)); err != nil {
+				return worker.Connections{}, err
+			}
+		}
+		if g.Peers, err = rdmaPeers(c); err != nil {
+			return worker.Connections{}, err
+		}
+		ep, err := l.Connect(ctx, g)
+		if err != nil {
+			return worker.Connections{}, err
+		}
+		return connections(ep), nil
+	}
+	return port{data, " " + l.Port().String(), open, l.Close}, nil
+}
+
+// rdmaPeers reads the port data of the other workers.
+func rdmaPeers(c wire.Configure) (peers []rdma.Peer, err error) {
+	for _, p := range c.Peers {
+		at := ""
+		if len(p.Addrs) > 0 {
+			at = p.Addrs[0]
+		}
+		addrs, port, _ := strings.Cut(at, " ")
+		setup, _, _ := strings.Cut(addrs, ",")
+		x := rdma.Peer{Setup: setup}
+		if x.Port, err = rdma.ParsePort(port); err != nil {
+			return nil, fmt.Errorf("server%d: %w", p.Server, err)
+		}
+		peers = append(peers, x)
+	}
+	return peers, nil
+}
+
+// extended is an endpoint that can open further paths, and supports signals.
+type extended interface {
+	transport.Endpoint
+	barrier.Peer
+	Extend(ctx context.Context, need []tcp.Path) error
+	Opened(need []tcp.Path) bool
+}
+
+func connections(ep extended) worker.Connections {
+	return worker.Connections{
+		Endpoint: ep, Signals: ep,
+		Extend: func(ctx context.Context, ops []transport.Op) error { return ep.Extend(ctx, sends(ops)) },
+		Opened: func(ops []transport.Op) bool { return ep.Opened(sends(ops)) },
+	}
+}
+
+func sends(ops []transport.Op) []tcp.Path {
+	var need []tcp.Path
+	for _, o := range ops {
+		if o.Kind == transport.Send {
+			need = append(need, tcp.Path{Peer: o.Peer, Spine: o.Path})
+		}
+	}
+	return need
+}
+
+// Sockets says how the connections of a case are opened.
+type Sockets struct {
+	// Virtual: only the emulation knows spines. Otherwise every spine of a plan needs an address of
+	// its own.
+	Virtual bool
+	// Buffer is the size in bytes of each send and receive buffer if servers never move in step; 0:
+	// the kernel chooses.
+	Buffer int
+}
+
+func (how Sockets) Open(l *tcp.Listener) worker.OpenFunc {
+	return func(ctx context.Context, c wire.Configure, moved func()) (worker.Connections, error) {
+		g := tcp.Group{
+			ID: c.Run, Rank: c.Rank, Back: c.Back, Need: needs(c), IO: c.IO, Async: c.Mode != modes.Sync, Message: c.Fragment, Moved: moved,
+		}
+		if c.IO == scenario.IOAuto {
+			g.IO = ""
+		}
+		for _, p := range c.Peers {
+			if len(p.Addrs) == 0 || p.Addrs[0] == "" {
+				return worker.Connections{}, fmt.Errorf("server%d has not reported its address", p.Server)
+			}
+			g.Peers = append(g.Peers, tcp.Peer{Addrs: strings.Split(p.Addrs[0], ",")})
+		}
+		for _, n := range g.Need {
+			if have := len(g.Peers[n.Peer].Addrs) - 1; !how.Virtual && n.Spine >= have {
+				return worker.Connections{}, fmt.Errorf("the plan sends to server%d through spine%d, which has no address there: "+
+					"a pinned plan needs one address per server and spine (worker --data)", c.Peers[n.Peer].Server, n.Spine)
+			}
+		}
+		if c.Mode == modes.Sync {
+			partners, err := barrier.Partners(c.Barrier, c.Rank, len(c.Peers))
+			if err != nil {
+				return worker.Connections{}, err
+			}
+			g.Partners = partners
+		} else {
+			g.SockBuf, g.Departed = how.Buffer, c.Mode == modes.Ordered
+		}
+		ep, err := l.Connect(ctx, g)
+		if err != nil {
+			return worker.Connections{}, err
+		}
+		conns := connections(ep)
+		conns.IO = ep.IO()
+		return conns, nil
+	}
+}
+
+// needs lists the paths that a worker sends data on, or may by another plan: those of its row, or
+// one to each peer by routing tables.
+func needs(c wire.Configure) []tcp.Path {
+	var need []tcp.Path
+	for _, p := range c.Standby {
+		need = append(need, tcp.Path{Peer: p.Peer, Spine: p.Spine})
+	}
+	if len(c.Row) > 0 {
+		for _, s := range c.Row {
+			if s.To != wire.Idle {
+				need = append(need, tcp.Path{Peer: s.To, Spine: s.ToSpine})
+			}
+		}
+		return need
+	}
+	roles := c.Roles()
+	for peer := range c.Peers {
+		if peer != c.Rank && roles.Reads(c.Rank) && roles.Builds(peer) {
+			need = append(need, tcp.Path{Peer: peer, Spine: transport.Single})
+		}
+	}
+	return need
+}
+
+type mpiWorld struct{ *mpi.World }
+
+func startMPI(at Place, limit time.Duration) (world, error) {
+	// Many ranks that start Open MPI under MPICH's launcher can fail in it.
+	if mpi.Family == mpi.OpenMPI && at.By == "PMI_RANK" && at.Size > 1 && os.Getenv("HYDI_CONTROL_FD") != "" {
+		return nil, otherLauncher(mpi.Family, at)
+	}
+	w, err := mpi.Start(limit)
+	return mpiWorld{w}, err
+}
+
+func (w mpiWorld) open(ctx context.Context, c wire.Configure, _ func()) (worker.Connections, error) {
+	g := mpi.Group{ID: c.Run, Rank: c.Rank}
+	for _, p := range c.Peers {
+		if len(p.Addrs) == 0 {
+			return worker.Connections{}, fmt.Errorf("server%d has not reported its address", p.Server)
+		}
+		rank, err := parseMPIAddress(p.Addrs[0])
+		if err != nil {
+			return worker.Connections{}, fmt.Errorf("server%d: %w", p.Server, err)
+		}
+		g.Ranks = append(g.Ranks, rank)
+	}
+	ep, err := w.Open(ctx, g)
+	if err != nil {
+		return worker.Connections{}, err
+	}
+	return worker.Connections{Endpoint: ep, Signals: ep, Barrier: ep.Barrier}, nil
+}
+
+func parseMPIAddress(s string) (rank int, err error) {
+	digits, ok := strings.CutPrefix(s, "mpi:")
+	if rank, err = strconv.Atoi(digits); !ok || err != nil || rank < 0 {
+		return 0, fmt.Errorf("%q is not the address of an MPI rank: does this worker run over another transport?", s)
+	}
+	return rank, nil
+}

@@ -1,0 +1,106 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+
+	"evbench/controller/wire"
+	"evbench/internal/proc"
+	"evbench/results"
+	"evbench/site/host"
+	"evbench/site/preflight"
+	"evbench/transport"
+	"evbench/worker"
+)
+
+// A Process is a worker with its own process, or one of the ranks of a launcher. It joins a
+// controller over TCP.
+type Process struct {
+	Transport  string // name
+	Controller string // address
+	Token      string
+	Wait       time.Duration // for the controller
+	Server     int           // position
+	Data       Addresses     // port 0: a free one
+	Sockets    Sockets
+	Machine    host.Facts
+	Version    string    // of evbench
+	CPUs       string    // its processors, for the manifest; "": any
+	EndWith    io.Reader // when this ends, the worker ends in order; nil: none
+	Log        *slog.Logger
+	// Refused gets a line for each connection that the data port refuses; nil drops it.
+	Refused func(format string, args ...any)
+}
+
+// Run listens for data, joins the controller and follows it.
+func (p Process) Run(ctx context.Context) error {
+	if p.EndWith == nil {
+		return p.run(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := errors.New("standard input has ended")
+	go func() { // blocked in the kernel without a way to cancel: it ends with the program
+		_, _ = io.Copy(io.Discard, p.EndWith)
+		cancel(ended)
+	}()
+	if err := p.run(ctx); context.Cause(ctx) != ended {
+		return err
+	}
+	return nil
+}
+
+func (p Process) run(ctx context.Context) error {
+	if transport.Of(p.Transport).Launched {
+		return p.joinAsRank(ctx)
+	}
+	if err := Missing(p.Transport); err != nil {
+		return proc.Usage(err)
+	}
+	at, err := openers[p.Transport].listen(p)
+	if err != nil {
+		return err
+	}
+	probe, stop := reachable(at.data, p.Token, p.Log)
+	return errors.Join(Join(ctx, p.Wait, p.Controller, worker.Options{
+		Token: p.Token, Server: p.Server, Data: at.data.String() + at.more, Open: at.open, Log: p.Log,
+		Host: Describe(p.Machine, at.data, p.Version, p.CPUs), Probe: probe, Load: host.Watch, Memory: host.Available(),
+	}), stop(), at.close())
+}
+
+// Describe describes to the controller the machine of a worker of this version of evbench, with the
+// interface that has its first address; cpus are its processors.
+func Describe(f host.Facts, data Addresses, version, cpus string) results.Host {
+	h := results.Host{
+		Host: f.Host, Version: version, Governor: f.Governor, CPU: f.CPU, Cores: f.Cores, CPUs: cpus, Kernel: f.Kernel,
+	}
+	if len(data) == 0 {
+		return h
+	}
+	if a, err := netip.ParseAddrPort(data[0]); err == nil {
+		i := f.Of(a.Addr())
+		h.Interface, h.NIC, h.SpeedMbit, h.MTU = i.Name, i.NIC, i.SpeedMbit, i.MTU
+	}
+	return h
+}
+
+// reachable lets other workers probe this one until stop, and returns the function with which this
+// one probes others.
+func reachable(data Addresses, token string, log *slog.Logger) (probe worker.ProbeFunc, stop func() error) {
+	server, err := preflight.Listen(data, token)
+	if err != nil {
+		log.Debug("no echo for the preflight", "error", err) // hops and times stay unknown
+	}
+	prober := preflight.NewProber(token)
+	return func(ctx context.Context, data string, routers bool) []wire.Reach {
+		if data == "" {
+			return nil
+		}
+		return prober.Probe(ctx, strings.Split(data, ","), routers)
+	}, server.Close
+}

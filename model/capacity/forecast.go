@@ -1,0 +1,177 @@
+package capacity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"evbench/builder/modes"
+	"evbench/internal/unit"
+	"evbench/scenario"
+)
+
+// A Machine is the performance of a lab on this machine, measured on a small tree at full load.
+type Machine struct {
+	Servers   int     `json:"servers"`           // of that tree
+	PhaseSec  float64 `json:"phase_s"`           // with almost no payload: the time of its barrier
+	BitPerSec float64 `json:"carried_bit_per_s"` // by the links of all servers together
+}
+
+const (
+	machineTree = "FT(2;4,8)"
+	machineRate = unit.Rate(1e9)
+
+	nothingToSend = "{fragment: 1KiB}"
+	muchToSend    = "{phase: 10ms}" // short phases have small packets, as low rates do
+)
+
+// MeasureMachine measures this machine; try returns the efficiency of the control of a scenario at
+// its rate (see TryRate).
+func MeasureMachine(try func(*scenario.Scenario) (float64, error)) (Machine, error) {
+	var m Machine
+	for _, event := range []string{nothingToSend, muchToSend} {
+		text := fmt.Sprintf("topology: %s\nfabric: {rate: %s}\nevent: %s\ndeliver: discard\ntimeout: 1m\ncases: [{}]\n", machineTree, machineRate, event)
+		s, err := scenario.Read("machine", strings.NewReader(text))
+		if err != nil {
+			return Machine{}, err
+		}
+		efficiency, err := try(s)
+		if err != nil {
+			return Machine{}, err
+		}
+		if efficiency <= 0 {
+			return Machine{}, fmt.Errorf("no result from a lab of %d servers", s.Tree.Servers())
+		}
+		m.Servers = s.Tree.Servers()
+		if event == nothingToSend {
+			m.PhaseSec = s.FragmentTime().Seconds() / efficiency
+		} else {
+			m.BitPerSec = float64(m.Servers) * float64(machineRate) * efficiency
+		}
+	}
+	return m, nil
+}
+
+// mostLost is the share of the time that barriers may take before a forecast suggests longer
+// phases.
+const mostLost = 0.05
+
+// perSocket is the memory in bytes of one end of a connection in the lab, with its share of buffers
+// and of the worker: 326 servers with 213,000 ends took 3.2 GB.
+const perSocket = 16 << 10
+
+// A Forecast compares the needs of a scenario in the lab with the resources of a machine.
+type Forecast struct {
+	Servers     int `json:"servers"`
+	Switches    int `json:"switches"`
+	Connections int `json:"connections"` // one for data in each direction of each pair of servers
+	Processes   int `json:"processes"`   // for the servers; 0: the files of one server are too many for a process
+
+	NeedBytes  uint64 `json:"need_byte"`
+	EventBytes uint64 `json:"event_byte"`  // part of it for events
+	Usable     uint64 `json:"usable_byte"` // memory available here; 0: not known
+
+	RateBitPerSec    float64 `json:"rate_bit_per_s"`    // of a link, as the scenario says
+	CarriedBitPerSec float64 `json:"carried_bit_per_s"` // of a link, when as many servers as possible receive at once
+	PhaseSec         float64 `json:"phase_s"`           // without its barrier
+	BarrierSec       float64 `json:"barrier_s"`         // 0: no case has barriers
+	Machine          Machine `json:"machine"`
+}
+
+// NewForecast returns the forecast for a scenario in the lab. A process may have the files of inOne
+// servers; usable is the available memory in bytes, 0 if it is unknown.
+//
+// Messages of all servers pass through the same processors, so with more servers a barrier takes
+// longer and each link carries less.
+func NewForecast(s *scenario.Scenario, m Machine, inOne int, usable uint64) Forecast {
+	n, events := s.Tree.Servers(), EventBytes(s, s.Tree.Servers())
+	pairs := s.Tree.Messages()
+	atOnce := float64(pairs) / float64(s.Tree.MostMessages()) // messages, if no leaf lacks links
+	f := Forecast{
+		Servers: n, Switches: s.Tree.Switches(), Connections: pairs, Usable: usable, Machine: m,
+		NeedBytes: uint64(pairs)*2*perSocket + events, EventBytes: events, RateBitPerSec: float64(s.Fabric.Rate),
+		CarriedBitPerSec: m.BitPerSec / atOnce, PhaseSec: s.FragmentTime().Seconds(),
+	}
+	if inOne > 0 {
+		f.Processes = (n + inOne - 1) / inOne
+	}
+	if slices.ContainsFunc(s.Cases, func(c scenario.Case) bool { return c.Mode == modes.Sync }) {
+		f.BarrierSec = m.PhaseSec * float64(n) / float64(m.Servers)
+	}
+	return f
+}
+
+// EventBytes is the memory of the event buffers of the given number of servers of a scenario.
+func EventBytes(s *scenario.Scenario, servers int) uint64 {
+	fragments, credits := s.Tree.Readers(), 1
+	servers = min(servers, s.Tree.Builders())
+	for _, c := range s.Cases {
+		credits = max(credits, c.Credits, c.Window)
+	}
+	if s.Deliver == scenario.Discard {
+		fragments = 1 // one fragment for each event
+	}
+	return uint64(servers*fragments*credits) * uint64(s.Event.Fragment)
+}
+
+// Fits reports whether the lab of the scenario can be built and started.
+func (f Forecast) Fits() bool {
+	return f.Processes > 0 && f.memory()
+}
+
+func (f Forecast) memory() bool { return f.Usable == 0 || f.NeedBytes <= f.Usable }
+
+// Carried reports whether links carry the rate of the scenario.
+func (f Forecast) Carried() bool { return f.RateBitPerSec <= f.CarriedBitPerSec }
+
+// Lost is the share of the time that barriers take.
+func (f Forecast) Lost() float64 { return f.BarrierSec / (f.BarrierSec + f.PhaseSec) }
+
+// String has one line for each question, in the form of lab.Report.
+func (f Forecast) String() string {
+	var b strings.Builder
+	line := func(ok bool, format string, args ...any) {
+		word := "ok"
+		if !ok {
+			word = "no"
+		}
+		fmt.Fprintf(&b, "  %-4s  %s\n", word, fmt.Sprintf(format, args...))
+	}
+	advise := func(format string, args ...any) { fmt.Fprintf(&b, "        take %s\n", fmt.Sprintf(format, args...)) }
+	if f.Processes == 0 {
+		line(false, "%d servers, %d switches: no process may have the files of one server; raise ulimit -Hn", f.Servers, f.Switches)
+	} else {
+		line(true, "%d servers, %d switches, %d connections, processes: %d", f.Servers, f.Switches, f.Connections, f.Processes)
+	}
+	if f.Usable > 0 {
+		line(f.memory(), "memory: about %s (%s for events) of %s that may be taken", unit.Bytes(f.NeedBytes), unit.Bytes(f.EventBytes), unit.Bytes(f.Usable))
+		if !f.memory() {
+			advise("deliver: discard, smaller fragments or fewer credits")
+		}
+	}
+	carried := roundDown(f.CarriedBitPerSec)
+	if line(f.Carried(), "links of %s: this machine carries about %s on each at a time", unit.Rate(f.RateBitPerSec), carried); !f.Carried() {
+		advise("fabric: {rate: %s} or less", carried)
+	}
+	if f.BarrierSec == 0 {
+		return b.String()
+	}
+	ok := f.Lost() < mostLost+0.005 // as printed
+	line(ok, "phases of %s: barriers of about %s take %.0f %% of the time", brief(f.PhaseSec), brief(f.BarrierSec), 100*f.Lost())
+	if !ok {
+		advise("event: {phase: %s} or more for %.0f %%", brief(f.BarrierSec*(1-mostLost)/mostLost), 100*mostLost)
+	}
+	return b.String()
+}
+
+func brief(sec float64) time.Duration {
+	step := time.Duration(math.Pow10(int(math.Floor(math.Log10(sec*1e9))) - 1))
+	return time.Duration(sec * 1e9).Round(step)
+}
+
+func roundDown(bitPerSec float64) unit.Rate {
+	step := math.Pow10(int(math.Log10(max(bitPerSec, 1))))
+	return unit.Rate(math.Floor(bitPerSec/step) * step)
+}

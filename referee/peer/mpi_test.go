@@ -1,0 +1,78 @@
+//go:build mpi
+
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"evbench/internal/proc"
+	"evbench/site/mpi"
+	"evbench/testing/expect"
+)
+
+func mpiTools(t *testing.T) *tools {
+	t.Helper()
+	tools := testTools(t)
+	expect.Must(t, tools.prepareMPI(t.Context()))
+	return tools
+}
+
+func TestCDeliversEveryByte(t *testing.T) {
+	tools := mpiTools(t)
+	for _, net := range []string{netTCP, netShared} {
+		for _, s := range []side{
+			{mode: "isend"}, {mode: "isend", batch: 2}, {mode: barriers},
+		} {
+			s.kind, s.net = cProgram, net
+			for _, size := range []int{70, 200_000} { // eager, and by rendezvous
+				got, err := tools.runC(t.Context(), row{Ranks: 3, Size: size}, s, 6, true)
+				expect.True(t, err == nil && got.seconds > 0 && got.value > 0, "%s, %d bytes: %+v, %v", s, size, got, err)
+			}
+		}
+	}
+}
+
+func TestCRefusesBadArguments(t *testing.T) {
+	tools := mpiTools(t)
+	_, err := tools.runC(t.Context(), row{Ranks: 2, Size: 10}, side{mode: "fast", net: netShared}, 1, false)
+	expect.Error(t, err, "MODE is")
+}
+
+func TestMPIRanksDeliverEveryByte(t *testing.T) {
+	expect.MustTrue(t, mpi.Missing == nil, "built with the tag mpi, but without MPI")
+	tools := mpiTools(t)
+	for _, w := range []Work{
+		{Mode: Unsync, Size: 70, Exchanges: 4, Warmup: 2, Batch: 2},
+		{Mode: Unsync, Size: 200_000, Exchanges: 4, Warmup: 2},
+		{Mode: Phases, Size: 200_000, Exchanges: 4, Warmup: 2},
+	} {
+		w.Check = true
+		reports, err := tools.runMPI(t.Context(), 3, netShared, w)
+		expect.True(t, err == nil && len(reports) == 3, "%+v: %d reports, %v", w, len(reports), err)
+	}
+	expect.True(t, expect.Err(tools.runMPI(t.Context(), 2, netShared, Work{Mode: "fast"})) != nil, "ranks that failed gave no error")
+}
+
+// Both sides run over each layer.
+func TestLayers(t *testing.T) {
+	tools := mpiTools(t)
+	for _, r := range layerRows() {
+		r.Size = 20_000
+		for _, s := range []side{r.Ours, r.Theirs} {
+			got, err := tools.slot(t.Context(), r, s, 4)
+			expect.True(t, err == nil && got.value > 0, "%s: %+v, %v", s, got, err)
+		}
+	}
+}
+
+// TestARowFromEndToEnd measures one small row, and leaves nothing behind.
+func TestARowFromEndToEnd(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	args := []string{"--rows", "deliver, n=4, 64 KiB", "--slots", "2", "--seconds", "0.1"}
+	code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+	expect.MustTrue(t, code == proc.ExitDone, "exit %d\n%s", code, &stderr)
+	expect.True(t, strings.Contains(stdout.String(), "too few slots") && !strings.Contains(stdout.String(), "failed"), "printed\n%s", &stdout)
+}

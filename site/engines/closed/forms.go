@@ -1,0 +1,100 @@
+package closed
+
+import (
+	"errors"
+	"fmt"
+
+	"evbench/site/lft"
+	"evbench/site/network"
+)
+
+// Dmodk returns the routes of a whole PGFT (Zahavi; IEEE Micro 2020 §2): a switch
+// of level l sends host d, if not below it, through its up port
+//
+//	q = ⌊d / (w1·…·wl)⌋ mod (w_{l+1}·p_{l+1})
+//
+// whose parent is q mod w and whose cable to it is ⌊q/w⌋; and down to the child
+// above d through cable ⌊d / (w1·…·wl)⌋ mod p_l (HOTI 2014, equation 16). With as many
+// cables up as down at each level no cable has two paths of a shift permutation.
+//
+// It refuses a network that is not built from the notation of a PGFT, or has lost cables.
+func Dmodk(n *network.Network) (*lft.Tables, error) {
+	shape, err := n.Shape()
+	if err != nil {
+		return nil, err
+	}
+	g, ok := shape.(network.PGFT)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a PGFT", n.Notation)
+	}
+	whole, err := g.Build(0)
+	if err != nil {
+		return nil, err
+	}
+	for v := range network.Node(n.Nodes()) {
+		for i, want := range whole.Ends(v) {
+			if n.At(v, i+1) != want {
+				return nil, fmt.Errorf("dmodk: port %d of %s has no cable: in a whole %s it leads to port %d of %s (dmodc routes degraded networks)",
+					i+1, n.Info(v).Name, g, want.Port, n.Info(want.Node).Name)
+			}
+		}
+	}
+	return route("dmodk", g, false, n), nil
+}
+
+// QFT returns the routes of a quasi fat tree, or of a PGFT, that may have lost cables and
+// switches. At most one level of a quasi fat tree may have p > 1.
+//
+// Without faults the ports follow equations 13 to 18, except at a top level with p > 1, where
+// equation 18 gives all destinations of a cable the same port. There QFT goes down through the
+// switch that the destination's own subtree goes up through, as §IV.C requires. With as many cables
+// up as down at each level, and w_{l+2} a multiple of p_l, no cable has two paths of a shift
+// permutation. A PGFT has equation 16 and the up-ports of d-mod-k (§V.A).
+//
+// With faults it completes Algorithm 1, which removes a port from a choice for faults one level up
+// and down from it. Here a port is also removed when all cables farther on are missing. So a host
+// reaches another exactly if some path up and then down joins them, with the fewest steps up. The
+// remaining ports take turns, without a random draw.
+//
+// O(cables · leaves / 64) and O(switches · hosts) bytes, mostly copied.
+func QFT(n *network.Network) (*lft.Tables, error) {
+	shape, err := n.Shape()
+	if err != nil {
+		return nil, err
+	}
+	switch g := shape.(type) {
+	case network.QFT:
+		return quasi(g, n)
+	case network.PGFT:
+		return route("qft", g, false, n), nil
+	}
+	return nil, errors.New(n.Notation + " is neither a QFT nor a PGFT")
+}
+
+func quasi(g network.QFT, n *network.Network) (*lft.Tables, error) {
+	crossed := 0
+	for _, p := range g.P {
+		if p > 1 {
+			crossed++
+		}
+	}
+	if crossed > 1 {
+		return nil, fmt.Errorf("qft: %d levels with p > 1: the closed form is for one", crossed)
+	}
+	return route("qft", network.PGFT(g), true, n), nil
+}
+
+func route(engine string, g network.PGFT, quasi bool, n *network.Network) *lft.Tables {
+	f := &forms{tree: newTree(g, quasi)}
+	number, rank := make([]int, n.Hosts()), make([]int, n.Nodes())
+	for d := range number {
+		number[d] = d
+	}
+	for s := range n.Switches() {
+		rank[n.Switch(s)] = f.tree.level(s)
+	}
+	f.graph = newGraph(n, rank)
+	f.hosts = newHosts(n, number)
+	f.layers = f.graph.reach(f.hosts.leafAt, len(f.hosts.leaves))
+	return f.graph.tables(engine, f.hosts, func() form { return &formRow{forms: f, digits: make([]int, len(g.M))} })
+}

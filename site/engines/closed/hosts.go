@@ -1,0 +1,127 @@
+package closed
+
+import (
+	"evbench/site/lft"
+	"evbench/site/network"
+)
+
+// hosts are the destinations by number, 0..n-1, as closed forms count them, and their places.
+type hosts struct {
+	node   []network.Node // by number
+	leaves []int32        // switches with hosts, in the order of their hosts' numbers
+	leafAt []int32        // by switch: its place in Leaves, or -1
+	runs   []run          // of destinations, by leaf
+	first  []int32        // runs of leaf i are runs[first[i]:first[i+1]]
+	base   int            // LID of destination 0 where LIDs follow numbers, else -1
+	copies int            // LIDs of the host that has most
+	net    *network.Network
+}
+
+type run struct{ lo, hi int32 }
+
+// newHosts returns the hosts of a network; number[h] is the number of host h, a permutation of
+// 0..n-1.
+func newHosts(n *network.Network, number []int) *hosts {
+	h := &hosts{node: make([]network.Node, n.Hosts()), leafAt: make([]int32, n.Switches()), net: n}
+	for v, d := range number {
+		h.node[d] = network.Node(v)
+	}
+	for s := range h.leafAt {
+		h.leafAt[s] = -1
+	}
+	h.runsByLeaf()
+	h.lids()
+	return h
+}
+
+func (h *hosts) runsByLeaf() {
+	var runs [][]run
+	for d, v := range h.node {
+		e := h.net.Leaf(v)
+		if e.Node == network.NoNode || h.net.IsHost(e.Node) {
+			continue
+		}
+		s := h.net.Index(e.Node)
+		if h.leafAt[s] < 0 {
+			h.leafAt[s] = int32(len(h.leaves))
+			h.leaves = append(h.leaves, int32(s))
+			runs = append(runs, nil)
+		}
+		own := &runs[h.leafAt[s]]
+		if last := len(*own) - 1; last >= 0 && (*own)[last].hi == int32(d) {
+			(*own)[last].hi++
+		} else {
+			*own = append(*own, run{int32(d), int32(d + 1)})
+		}
+	}
+	h.first = make([]int32, len(runs)+1)
+	for i, r := range runs {
+		h.runs = append(h.runs, r...)
+		h.first[i+1] = int32(len(h.runs))
+	}
+}
+
+func (h *hosts) lids() {
+	h.base, h.copies = -1, 1
+	follow := true
+	for d, v := range h.node {
+		i := h.net.Info(v)
+		h.copies = max(h.copies, 1<<i.LMC)
+		follow = follow && i.LID > 0 && int(i.LID) == int(h.net.Info(h.node[0]).LID)+d
+	}
+	if follow && h.copies == 1 && len(h.node) > 0 {
+		h.base = int(h.net.Info(h.node[0]).LID)
+	}
+}
+
+// spans calls visit for the destinations d0..d1-1 of the leaves lo..hi-1, joined
+// where they follow each other.
+func (h *hosts) spans(lo, hi int, visit func(d0, d1 int)) {
+	var now run
+	for _, r := range h.runs[h.first[lo]:h.first[hi]] {
+		if r.lo == now.hi {
+			now.hi = r.hi
+			continue
+		}
+		if now.hi > now.lo {
+			visit(int(now.lo), int(now.hi))
+		}
+		now = r
+	}
+	if now.hi > now.lo {
+		visit(int(now.lo), int(now.hi))
+	}
+}
+
+// row writes the entries of all hosts' LIDs to a switch's row. fill gets a slice by destination and
+// the offset x of the LIDs: the x-th LID of a host. Entries that fill skips stay NoPort. Scratch
+// has one byte for each host.
+func (h *hosts) row(row, scratch []uint8, fill func(dst []uint8, x int)) {
+	if h.base >= 0 {
+		fill(row[h.base:h.base+len(h.node)], 0)
+		return
+	}
+	for x := range h.copies {
+		for i := range scratch {
+			scratch[i] = lft.NoPort
+		}
+		fill(scratch, x)
+		for d, v := range h.node {
+			if i := h.net.Info(v); i.LID > 0 && x < 1<<i.LMC {
+				row[int(i.LID)+x] = scratch[d]
+			}
+		}
+	}
+}
+
+func (h *hosts) local(dst []uint8, s int) {
+	if h.leafAt[s] < 0 {
+		return
+	}
+	at := int(h.leafAt[s])
+	h.spans(at, at+1, func(d0, d1 int) {
+		for d := d0; d < d1; d++ {
+			dst[d] = h.net.Leaf(h.node[d]).Port
+		}
+	})
+}

@@ -1,0 +1,279 @@
+package lft
+
+import (
+	"cmp"
+	"slices"
+
+	"evbench/internal/parallel"
+	"evbench/site/network"
+)
+
+// Options of Check. The zero value checks that routes arrive.
+type Options struct {
+	// Ranks are the levels of all nodes, hosts 0, as fabric.Ranks gives them. With them Check looks
+	// for routes that go up after having gone down.
+	Ranks []int
+	// First is how many offences are kept. 0 means 10.
+	First int
+}
+
+// A Report describes the effect of tables on all ordered pairs of a host and a LID of another host:
+// one LID each with LMC 0.
+type Report struct {
+	Engine   string `json:"engine"`
+	Network  string `json:"network"`
+	Hosts    int    `json:"hosts"`
+	Switches int    `json:"switches"`
+	LIDs     int    `json:"lids"` // of hosts
+
+	Pairs       int64 `json:"pairs"`
+	Reached     int64 `json:"reached"`
+	Unreachable int64 `json:"unreachable"` // the sum of the next five
+	NoEntry     int64 `json:"no_entry"`
+	DeadPorts   int64 `json:"dead_ports"`
+	Loops       int64 `json:"loops"`
+	WrongHost   int64 `json:"wrong_host"`
+	NoCable     int64 `json:"no_cable"`
+
+	// Hops counts the pairs reached by the number of switches on their route.
+	Hops []int64 `json:"hops"`
+	// Ranked is whether ranks were given. UpAfterDown is how many of the reached pairs go up after
+	// having gone down. Between switches of equal rank, up is towards the smaller GUID, as for
+	// OpenSM.
+	Ranked      bool  `json:"ranked"`
+	UpAfterDown int64 `json:"up_after_down"`
+
+	// Others are the nodes that have LIDs and are no hosts, such as aggregation nodes, OtherLIDs their
+	// LIDs. OtherPairs are pairs of a switch with hosts and such a LID, of which OtherUnreachable
+	// have no route; nothing above counts them.
+	Others           int   `json:"others,omitempty"`
+	OtherLIDs        int   `json:"other_lids,omitempty"`
+	OtherPairs       int64 `json:"other_pairs,omitempty"`
+	OtherUnreachable int64 `json:"other_unreachable,omitempty"`
+
+	// MissingEntries and DeadEntries count the entries of all switches with a
+	// cable, used by a route or not, that name no port or a dead one.
+	MissingEntries int64 `json:"missing_entries"`
+	DeadEntries    int64 `json:"dead_entries"`
+
+	Offences []Offence `json:"offences"` // the first, by LID and then leaf
+}
+
+// OK reports whether every host reaches every other, and all that has a LID.
+func (r *Report) OK() bool { return r.Unreachable+r.OtherUnreachable == 0 }
+
+// Check follows the routes of all pairs. Routes to one LID make a forest, so each
+// switch is looked at once for each LID; it is exact for any number of hosts.
+// O(S · LIDs) time, O(S) memory for each worker.
+func Check(t *Tables, o Options) *Report {
+	g := newGraph(t.Net)
+	visitors := make([]*checker, parallel.Workers(0))
+	for w := range visitors {
+		visitors[w] = newChecker(t, g, o)
+	}
+	sweep(t, g, visitors)
+	r := &Report{
+		Engine: t.Engine, Network: t.Net.Notation, Hosts: t.Net.Hosts(), Switches: t.Net.Switches(),
+		Others: t.Net.Others(), Ranked: o.Ranks != nil, Hops: []int64{}, Offences: []Offence{},
+	}
+	for _, v := range visitors {
+		r.add(&v.report)
+	}
+	slices.SortFunc(r.Offences, func(a, b Offence) int { return cmp.Or(a.LID-b.LID, int(a.leaf-b.leaf)) })
+	r.Offences = r.Offences[:min(len(r.Offences), visitors[0].first)]
+	for h := range network.Node(t.Net.Hosts()) {
+		if t.Net.Leaf(h).Node == network.NoNode { // hears from no host, and Check has not seen it as a source
+			others := int64(r.LIDs)
+			if i := t.Net.Info(h); i.LID > 0 {
+				others -= 1 << i.LMC
+			}
+			r.Pairs += others
+			r.NoCable += others
+		}
+	}
+	r.Unreachable = r.NoEntry + r.DeadPorts + r.Loops + r.WrongHost + r.NoCable
+	r.Reached = r.Pairs - r.Unreachable
+	return r
+}
+
+func (r *Report) add(x *Report) {
+	r.LIDs += x.LIDs
+	r.Pairs += x.Pairs
+	r.NoEntry += x.NoEntry
+	r.DeadPorts += x.DeadPorts
+	r.Loops += x.Loops
+	r.WrongHost += x.WrongHost
+	r.NoCable += x.NoCable
+	r.UpAfterDown += x.UpAfterDown
+	r.OtherLIDs += x.OtherLIDs
+	r.OtherPairs += x.OtherPairs
+	r.OtherUnreachable += x.OtherUnreachable
+	r.MissingEntries += x.MissingEntries
+	r.DeadEntries += x.DeadEntries
+	for len(r.Hops) < len(x.Hops) {
+		r.Hops = append(r.Hops, 0)
+	}
+	for i, c := range x.Hops {
+		r.Hops[i] += c
+	}
+	r.Offences = append(r.Offences, x.Offences...)
+}
+
+func (r *Report) count(f Fault, pairs int64) {
+	switch f {
+	case NoEntry:
+		r.NoEntry += pairs
+	case DeadPort:
+		r.DeadPorts += pairs
+	case Loop:
+		r.Loops += pairs
+	case WrongHost:
+		r.WrongHost += pairs
+	case NoCable:
+		r.NoCable += pairs
+	}
+}
+
+// A checker is the visitor of Check.
+type checker struct {
+	t      *Tables
+	g      *graph
+	tree   *forest
+	wired  []bool // switches with a cable
+	height []int32
+	up     []uint8 // of the rest of the route from a switch: goesUp, illegal
+	first  int
+	report Report
+}
+
+func newChecker(t *Tables, g *graph, o Options) *checker {
+	c := &checker{t: t, g: g, tree: newForest(g), first: o.First, wired: make([]bool, t.Net.Switches())}
+	if c.first <= 0 {
+		c.first = 10
+	}
+	for i := range c.wired {
+		for _, e := range t.Net.Ends(t.Net.Switch(i)) {
+			c.wired[i] = c.wired[i] || e.Node != network.NoNode
+		}
+	}
+	if o.Ranks != nil {
+		c.height, c.up = heights(t.Net, o.Ranks), make([]uint8, t.Net.Switches())
+	}
+	return c
+}
+
+// heights orders switches such that a step is up where it leads to a greater
+// height: by rank, and among equals from the greater to the smaller GUID, as
+// OpenSM's updn does (osm_ucast_updn.c).
+func heights(n *network.Network, ranks []int) []int32 {
+	order := make([]int, n.Switches())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		va, vb := n.Switch(a), n.Switch(b)
+		return cmp.Or(ranks[va]-ranks[vb], cmp.Compare(n.Info(vb).GUID, n.Info(va).GUID), a-b)
+	})
+	height := make([]int32, len(order))
+	for h, i := range order {
+		height[i] = int32(h)
+	}
+	return height
+}
+
+func (c *checker) visit(lid int, dst network.Node, column []uint8) {
+	c.tree.begin(dst, column)
+	if c.g.n.IsOther(dst) {
+		c.other(lid, dst)
+		return
+	}
+	c.report.LIDs++
+	c.entries(column)
+	for _, l := range c.g.leaves {
+		pairs := int64(c.g.sources(l, dst))
+		if pairs == 0 {
+			continue
+		}
+		c.report.Pairs += pairs
+		hops := c.tree.follow(l.sw)
+		if hops < 0 {
+			f := fault(hops)
+			if c.g.n.Leaf(dst).Node == network.NoNode {
+				f = NoCable
+			}
+			c.report.count(f, pairs)
+			c.keep(f.String(), l, dst, lid)
+			continue
+		}
+		for int(hops) >= len(c.report.Hops) {
+			c.report.Hops = append(c.report.Hops, 0)
+		}
+		c.report.Hops[hops] += pairs
+	}
+	if c.height != nil {
+		c.legality(lid, dst, column)
+	}
+}
+
+// other follows the routes of leaves to one of the network's others.
+func (c *checker) other(lid int, dst network.Node) {
+	c.report.OtherLIDs++
+	for _, l := range c.g.leaves {
+		c.report.OtherPairs++
+		if hops := c.tree.follow(l.sw); hops < 0 {
+			f := fault(hops)
+			if c.g.n.Leaf(dst).Node == network.NoNode {
+				f = NoCable
+			}
+			c.report.OtherUnreachable++
+			c.keep(f.String(), l, dst, lid)
+		}
+	}
+}
+
+func (c *checker) keep(kind string, l leaf, dst network.Node, lid int) {
+	if len(c.report.Offences) < c.first {
+		c.report.Offences = append(c.report.Offences, c.t.offence(kind, l, dst, lid))
+	}
+}
+
+func (c *checker) entries(column []uint8) {
+	for i, p := range column {
+		switch {
+		case !c.wired[i]:
+		case p == NoPort:
+			c.report.MissingEntries++
+		case p == 0 || c.g.next(int32(i), p) == nowhere:
+			c.report.DeadEntries++
+		}
+	}
+}
+
+const (
+	goesUp  = 1
+	illegal = 2 // down, and then up
+)
+
+// legality finds the routes to a LID that go up after having gone down. Switches
+// nearer to the destination come first, so each needs only the next one.
+func (c *checker) legality(lid int, dst network.Node, column []uint8) {
+	for _, i := range c.tree.done {
+		c.up[i] = 0
+		if c.tree.hops[i] <= 1 {
+			continue
+		}
+		next := c.g.next(i, column[i])
+		c.up[i] = c.up[next]
+		if c.height[next] > c.height[i] {
+			c.up[i] |= goesUp
+		} else if c.up[next]&goesUp != 0 {
+			c.up[i] |= illegal
+		}
+	}
+	for _, l := range c.g.leaves {
+		if pairs := c.g.sources(l, dst); pairs > 0 && c.tree.hops[l.sw] > 0 && c.up[l.sw]&illegal != 0 {
+			c.report.UpAfterDown += int64(pairs)
+			c.keep("up after down", l, dst, lid)
+		}
+	}
+}

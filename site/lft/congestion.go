@@ -1,0 +1,172 @@
+package lft
+
+import (
+	"evbench/internal/parallel"
+	"evbench/site/network"
+)
+
+// A Phase is the result of one phase of a pattern. The sharing of a cable between switches is the
+// number of routes over it, each direction on its own.
+type Phase struct {
+	Max         int     // the greatest sharing; 1 where no such cable is used
+	Mean        float64 // over the cables in use; 1 where there are none
+	Unreachable int     // messages without a route, which count nowhere else
+
+	// The throughput of a message is 1 over the greatest sharing on its route, and at most 1.
+	MeanThroughput, LeastThroughput float64
+}
+
+// A Congestion says how much routes of one phase share cables, as if all
+// messages of a phase began together and had one size.
+type Congestion struct {
+	Pattern string `json:"pattern"`
+	Phases  int    `json:"phases"`
+	// Conflicts is the number of phases in which some cable is shared.
+	Conflicts int `json:"conflicts"`
+	// Worst is the greatest sharing of all phases. Slowdown is its mean over the phases: how many
+	// times longer the pattern takes than without sharing. All shifts are a phase for each host, as
+	// in the thesis, the shift by 0 included.
+	Worst    int     `json:"worst"`
+	Slowdown float64 `json:"slowdown"`
+	// Mean is the mean over phases of the mean sharing of cables in use.
+	Mean        float64 `json:"mean"`
+	Unreachable int64   `json:"unreachable"`
+	// Throughput is the mean over phases of the mean share of a cable over messages. Least is the
+	// mean over phases of the smallest share. For random bisections Throughput is the effective
+	// bisection bandwidth, as the simulator ORCS counts it (Schneider, Hoefler and Lumsdaine,
+	// 2009).
+	Throughput float64 `json:"throughput"`
+	Least      float64 `json:"least_throughput"`
+
+	PerPhase []Phase `json:"-"`
+}
+
+// exchange is the slowdown of an exchange of all hosts, as plans count it: among all shifts, the
+// shift by 0 sends nothing and is no phase.
+func (c *Congestion) exchange(hosts int) float64 {
+	if n := float64(hosts); c.Phases == hosts && hosts > 1 {
+		return (c.Slowdown*n - 1) / (n - 1)
+	}
+	return c.Slowdown
+}
+
+// Congest follows the routes of all messages of a pattern, to the first LID of
+// each destination. O(phases · hosts · hops).
+func Congest(t *Tables, p Pattern) *Congestion {
+	g := newGraph(t.Net)
+	tracers := make([]*tracer, parallel.Workers(0))
+	phases := make([]Phase, p.Phases)
+	parallel.Each(len(tracers), p.Phases, func(w, k int) {
+		if tracers[w] == nil {
+			tracers[w] = newTracer(t, g)
+		}
+		p.Fill(k, tracers[w].dst)
+		phases[k] = tracers[w].phase()
+	})
+	c := &Congestion{Pattern: p.Name, Phases: p.Phases, PerPhase: phases}
+	for _, x := range phases {
+		if x.Max > 1 {
+			c.Conflicts++
+		}
+		c.Worst = max(c.Worst, x.Max)
+		c.Slowdown += float64(x.Max)
+		c.Mean += x.Mean
+		c.Unreachable += int64(x.Unreachable)
+		c.Throughput += x.MeanThroughput
+		c.Least += x.LeastThroughput
+	}
+	if n := float64(p.Phases); n > 0 {
+		c.Slowdown /= n
+		c.Mean /= n
+		c.Throughput /= n
+		c.Least /= n
+	}
+	return c
+}
+
+type tracer struct {
+	t       *Tables
+	g       *graph
+	lid     []int   // of each host, 0 if it has none or no cable
+	leaf    []int32 // of each host
+	dst     []int32
+	sharing []int32 // by channel
+	path    []int32 // channels, message by message
+	ends    []int32 // where on path each message ends
+}
+
+func newTracer(t *Tables, g *graph) *tracer {
+	hosts := t.Net.Hosts()
+	r := &tracer{t: t, g: g, lid: make([]int, hosts), leaf: make([]int32, hosts), dst: make([]int32, hosts), sharing: make([]int32, len(g.far))}
+	for h := range hosts {
+		if e := t.Net.Leaf(network.Node(h)); e.Node != network.NoNode && !t.Net.IsHost(e.Node) {
+			r.lid[h], r.leaf[h] = int(t.Net.Info(network.Node(h)).LID), int32(t.Net.Index(e.Node))
+		}
+	}
+	return r
+}
+
+func (r *tracer) phase() Phase {
+	r.path, r.ends = r.path[:0], r.ends[:0]
+	p := Phase{Max: 1, Mean: 1, LeastThroughput: 1}
+	used := 0
+	for src, dst := range r.dst {
+		if dst < 0 {
+			continue
+		}
+		from := len(r.path)
+		if r.lid[src] == 0 || !r.route(r.leaf[src], r.lid[dst], dst) {
+			p.Unreachable++
+			r.path = r.path[:from]
+			continue
+		}
+		r.ends = append(r.ends, int32(len(r.path)))
+		for _, c := range r.path[from:] {
+			if r.sharing[c]++; r.sharing[c] == 1 {
+				used++
+			}
+			p.Max = max(p.Max, int(r.sharing[c]))
+		}
+	}
+	if used > 0 {
+		p.Mean = float64(len(r.path)) / float64(used)
+	}
+	r.throughput(&p)
+	for _, c := range r.path {
+		r.sharing[c] = 0
+	}
+	return p
+}
+
+func (r *tracer) route(at int32, lid int, dst int32) bool {
+	if lid == 0 {
+		return false
+	}
+	goal := atHost(network.Node(dst))
+	for range r.g.n.Switches() {
+		port := r.t.ports[int(at)*r.t.LIDs+lid]
+		next := r.g.next(at, port)
+		if next < 0 {
+			return next == goal
+		}
+		r.path = append(r.path, r.g.channel(at, port))
+		at = next
+	}
+	return false
+}
+
+func (r *tracer) throughput(p *Phase) {
+	from, sum := int32(0), 0.0
+	for _, end := range r.ends {
+		most := int32(1)
+		for _, c := range r.path[from:end] {
+			most = max(most, r.sharing[c])
+		}
+		sum += 1 / float64(most)
+		p.LeastThroughput = min(p.LeastThroughput, 1/float64(most))
+		from = end
+	}
+	if p.MeanThroughput = 1; len(r.ends) > 0 {
+		p.MeanThroughput = sum / float64(len(r.ends))
+	}
+}

@@ -1,0 +1,162 @@
+package lft
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"evbench/internal/show"
+	"evbench/site/network"
+)
+
+// An Examination is the full result for tables.
+type Examination struct {
+	Schema string `json:"schema"`
+	Valid  bool   `json:"valid"`
+	*Report
+	Deadlocks    *Deadlocks    `json:"deadlocks"`
+	Loads        *Loads        `json:"loads,omitempty"`
+	Weighted     *WeightedLoad `json:"weighted,omitempty"`
+	Alternatives *Alternatives `json:"alternatives,omitempty"`
+	Shift        *Congestion   `json:"shift,omitempty"`
+	Permutations *Congestion   `json:"permutations,omitempty"`
+	Bisections   *Congestion   `json:"bisections,omitempty"`
+	Notes        []string      `json:"notes,omitempty"`
+}
+
+// allShifts is the number of hosts up to which all phases of the shift are
+// followed: some seconds.
+const (
+	allShifts  = 4096
+	someShifts = 512
+)
+
+// An Extent limits the examination of tables.
+type Extent struct {
+	Roots        []network.Node // nil: they are found
+	First        int            // offences that are named
+	Shifts       int            // phases of the linear shift; 0: all of them, or some of a large network
+	Permutations int
+	Bisections   int
+	ReachOnly    bool // only whether routes arrive, and deadlocks
+	Seed         uint64
+	Weights      *Weights // nil: none are given
+}
+
+// Examine examines tables: reach, loops, deadlocks, loads and congestion.
+func Examine(t *Tables, x Extent) *Examination {
+	r := &Examination{Schema: "evbench/routes-check/1"}
+	ranks, err := network.Ranks(t.Net, x.Roots)
+	if err != nil {
+		ranks = nil
+		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())
+	}
+	r.Report = Check(t, Options{Ranks: ranks, First: x.First})
+	r.Valid = r.OK()
+	r.Deadlocks = Deadlock(t)
+	if x.ReachOnly {
+		return r
+	}
+	hosts, seed := t.Net.Hosts(), x.Seed
+	r.Loads = Load(t)
+	if x.Weights != nil {
+		r.Weighted = LoadWeighted(t, x.Weights)
+	}
+	r.Alternatives = Minimal(t.Net)
+	shifts := x.Shifts
+	if shifts == 0 {
+		if shifts = hosts; hosts > allShifts {
+			shifts = someShifts
+		}
+	}
+	r.Shift = Congest(t, SomeShifts(hosts, shifts, seed))
+	if n := x.Permutations; n > 0 {
+		r.Permutations = Congest(t, Permutations(n, seed))
+	}
+	if n := x.Bisections; n > 0 {
+		r.Bisections = Congest(t, Bisections(n, seed))
+	}
+	return r
+}
+
+// WriteJSON writes one document, schema evbench/routes-check/1.
+func (r *Examination) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+func (r *Examination) WriteText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s: %d hosts, %d switches, engine %s\n", r.Network, r.Hosts, r.Switches, r.Engine)
+	r.writeReach(w)
+	r.writeDeadlocks(w)
+	if l := r.Loads; l != nil {
+		fmt.Fprintf(w, "all-to-all: %d routes on %s, mean %.4g on each of %d cables and directions, %d unused\n", l.Max, l.Port, l.Mean, l.Cables, l.Unused)
+	}
+	if l := r.Weighted; l != nil {
+		fmt.Fprintf(w, "weighted all-to-all: %.6g on %s, mean %.4g\n", l.Max, l.Port, l.Mean)
+	}
+	if a := r.Alternatives; a != nil && a.Pairs > 0 {
+		fmt.Fprintf(w, "shortest ways between leaves begin at %.4g ports, at least %d\n", a.Mean, a.Least)
+	}
+	if s := r.Shift; s != nil {
+		fmt.Fprintf(w, "%s: slowdown %.3f, up to %d routes on a cable, %d of %d phases share one\n", s.Pattern, s.Slowdown, s.Worst, s.Conflicts, s.Phases)
+	}
+	if p := r.Permutations; p != nil {
+		fmt.Fprintf(w, "%d %s: slowdown %.3f, up to %d routes on a cable, mean %.3f\n", p.Phases, p.Pattern, p.Slowdown, p.Worst, p.Mean)
+	}
+	if b := r.Bisections; b != nil {
+		fmt.Fprintf(w, "%d %s: effective bandwidth %.3f, least share of a message %.3f\n", b.Phases, b.Pattern, b.Throughput, b.Least)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(w, "note:", n)
+	}
+	for _, o := range r.Offences {
+		fmt.Fprintln(w, "route", o.Text)
+	}
+	if more := r.Unreachable + r.OtherUnreachable + r.UpAfterDown - int64(len(r.Offences)); more > 0 && len(r.Offences) > 0 {
+		fmt.Fprintf(w, "… %d pairs in all\n", r.Unreachable+r.OtherUnreachable+r.UpAfterDown)
+	}
+	return err
+}
+
+func (r *Examination) writeReach(w io.Writer) {
+	if r.OK() {
+		fmt.Fprintf(w, "reach: all %d pairs\n", r.Pairs)
+	} else {
+		fmt.Fprintf(w, "reach: %d of %d pairs NOT: no entry %d, dead port %d, loop %d, wrong host %d, no cable %d\n",
+			r.Unreachable, r.Pairs, r.NoEntry, r.DeadPorts, r.Loops, r.WrongHost, r.NoCable)
+	}
+	switch {
+	case r.OtherUnreachable > 0:
+		fmt.Fprintf(w, "no hosts, but with LIDs: %s\n", r.othersMissed())
+	case r.Others > 0:
+		fmt.Fprintf(w, "no hosts, but with LIDs: %s, which all leaves reach\n", show.Plural(r.Others, "node", "nodes"))
+	}
+	fmt.Fprint(w, "switches on a route:")
+	for hops, pairs := range r.Hops {
+		if pairs > 0 {
+			fmt.Fprintf(w, " %d×%d", hops, pairs)
+		}
+	}
+	fmt.Fprintln(w)
+	if r.DeadEntries > 0 {
+		fmt.Fprintf(w, "entries to dead ports: %d, used or not\n", r.DeadEntries)
+	}
+	if r.Ranked {
+		fmt.Fprintf(w, "up after down: %d pairs\n", r.UpAfterDown)
+	}
+}
+
+func (r *Examination) othersMissed() string {
+	return fmt.Sprintf("%d of %d routes from a leaf to an aggregation node, a router or the like do not arrive", r.OtherUnreachable, r.OtherPairs)
+}
+
+func (r *Examination) writeDeadlocks(w io.Writer) {
+	d := r.Deadlocks
+	if d.Free() {
+		fmt.Fprintf(w, "deadlock: none, %d dependencies, lanes %d\n", d.Dependencies, d.Lanes)
+		return
+	}
+	fmt.Fprintf(w, "deadlock: possible on lanes %v of %d:", d.Cyclic, d.Lanes)
+	for _, n := range d.Names {
+		fmt.Fprintf(w, " %s", n)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,201 @@
+package lft
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"evbench/site/network"
+)
+
+// WriteDump writes the tables as the text that OpenSM dumps (opensm-lfts.dump)
+// and that its routing engine "file" loads (osm_ucast_file.c): one block a
+// switch, in each a line for every LID that has an entry. Each line names the
+// GUID of the port that has the LID, by which OpenSM finds it even if it has
+// given that port another LID. Lanes are not part of this form.
+func (t *Tables) WriteDump(w io.Writer) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	tails := t.tails()
+	line := make([]byte, 0, 64)
+	for i := range t.Net.Switches() {
+		s := t.Net.Info(t.Net.Switch(i))
+		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", t.LIDs-1, s.LID, s.GUID, s.Name)
+		for lid, p := range t.Row(i) {
+			if p == NoPort || tails[lid] == "" {
+				continue
+			}
+			line = append(line[:0], "0x"...)
+			line = padded(line, uint64(lid), 16, 4)
+			line = append(line, ' ')
+			line = padded(line, uint64(p), 10, 3)
+			line = append(line, tails[lid]...)
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(out, "%d lids dumped\n", t.LIDs-1)
+	}
+	return out.Flush()
+}
+
+// tails returns the text after the port on the line of a LID. It is the same for all switches.
+func (t *Tables) tails() []string {
+	tails := make([]string, t.LIDs)
+	for lid, v := range owners(t.Net) {
+		if v != network.NoNode {
+			tails[lid] = fmt.Sprintf(" # portguid 0x%016x: '%s'\n", t.Net.Info(v).Port, t.Net.Info(v).Name)
+		}
+	}
+	return tails
+}
+
+func padded(b []byte, x uint64, base, digits int) []byte {
+	for least := uint64(base); digits > 1; digits-- {
+		if x < least {
+			b = append(b, '0')
+		}
+		least *= uint64(base)
+	}
+	return strconv.AppendUint(b, x, base)
+}
+
+// ReadDump reads forwarding tables of a network, from WriteDump, OpenSM or the tool dump_lfts. As
+// for OpenSM, only lines that begin with "Unicast lids" or, below one, with 0x count. OpenSM
+// silently accepts unknown input; ReadDump is stricter: a switch or LID that the network does not
+// have, a switch or LID twice, a port that the switch does not have, a port GUID with another LID,
+// and a file without a table are errors, with the line. Checked against OpenSM 3.3.23 and dump_fts
+// of infiniband-diags 44.
+func ReadDump(r io.Reader, n *network.Network) (*Tables, error) { return readDump(r, n, 0) }
+
+func readDump(r io.Reader, n *network.Network, line int) (*Tables, error) {
+	d := dumpReader{t: New("file", n), owner: owners(n), names: map[uint64]int{}, seen: make([]bool, n.Switches()), cur: none}
+	for i := range n.Switches() {
+		d.names[n.Info(n.Switch(i)).GUID] = i
+	}
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<16)
+	for in.Scan() {
+		line++
+		if err := d.line(in.Bytes()); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", line+1, err)
+	}
+	if !d.any {
+		return nil, errors.New(`no forwarding table in it: no line begins with "Unicast lids"`)
+	}
+	return d.t, nil
+}
+
+const none = -1
+
+type dumpReader struct {
+	t     *Tables
+	owner []network.Node
+	names map[uint64]int // switch index by GUID
+	seen  []bool
+	any   bool
+	cur   int // switch, or none
+}
+
+func (d *dumpReader) line(b []byte) error {
+	b = bytes.TrimSpace(b)
+	switch {
+	case bytes.HasPrefix(b, []byte("Unicast lids")):
+		return d.header(string(b))
+	case bytes.HasPrefix(b, []byte("Multicast")):
+		d.cur = none
+	case d.cur != none && bytes.HasPrefix(b, []byte("0x")):
+		return d.entry(b)
+	}
+	return nil
+}
+
+func (d *dumpReader) header(s string) error {
+	d.any = true
+	guid, err := hexAfter(s, " guid 0x")
+	if err != nil {
+		return fmt.Errorf("a switch without its GUID: %w", err)
+	}
+	i, ok := d.names[guid]
+	if !ok {
+		return fmt.Errorf("switch 0x%016x is not in the network", guid)
+	}
+	if d.seen[i] {
+		return fmt.Errorf("switch %s (0x%016x) a second time", d.t.Net.Info(d.t.Net.Switch(i)).Name, guid)
+	}
+	d.seen[i], d.cur = true, i
+	return nil
+}
+
+func (d *dumpReader) entry(b []byte) error {
+	head, tail, _ := bytes.Cut(b, []byte(" "))
+	lid, err := strconv.ParseUint(string(head[2:]), 16, 16)
+	if err != nil {
+		return fmt.Errorf("LID %q: not a number 0x0000..0xffff", head)
+	}
+	tail = bytes.TrimLeft(tail, " \t")
+	end := 0
+	for end < len(tail) && tail[end] >= '0' && tail[end] <= '9' {
+		end++
+	}
+	sw := d.t.Net.Switch(d.cur)
+	port, err := strconv.ParseUint(string(tail[:end]), 10, 8)
+	if err != nil || int(port) > len(d.t.Net.Ends(sw)) && port != NoPort {
+		return fmt.Errorf("LID %d: port %q: %s has ports 0..%d", lid, bytes.TrimSpace(first(tail)), d.t.Net.Info(sw).Name, len(d.t.Net.Ends(sw)))
+	}
+	if int(lid) >= len(d.owner) || d.owner[lid] == network.NoNode {
+		return fmt.Errorf("no node of the network has LID %d", lid)
+	}
+	if err := d.sameGUID(int(lid), string(tail[end:])); err != nil {
+		return err
+	}
+	row := d.t.Row(d.cur)
+	if row[lid] != NoPort {
+		return fmt.Errorf("LID %d a second time for %s", lid, d.t.Net.Info(sw).Name)
+	}
+	row[lid] = uint8(port)
+	return nil
+}
+
+// sameGUID compares the port GUID on a line, if there is one, with the network's.
+func (d *dumpReader) sameGUID(lid int, tail string) error {
+	if !strings.Contains(tail, "portguid 0x") {
+		return nil
+	}
+	guid, err := hexAfter(tail, "portguid 0x")
+	if err != nil {
+		return fmt.Errorf("LID %d: port GUID: %w", lid, err)
+	}
+	if own := d.t.Net.Info(d.owner[lid]); own.Port != guid {
+		return fmt.Errorf("LID %d is of port GUID 0x%016x here, in the network of 0x%016x (%s)", lid, guid, own.Port, own.Name)
+	}
+	return nil
+}
+
+func first(b []byte) []byte {
+	head, _, _ := bytes.Cut(b, []byte(" "))
+	return head[:min(len(head), 16)]
+}
+
+func hexAfter(s, mark string) (uint64, error) {
+	_, s, ok := strings.Cut(s, mark)
+	if !ok {
+		return 0, fmt.Errorf("no %q", strings.TrimSpace(mark))
+	}
+	end := 0
+	for end < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[end]) >= 0 {
+		end++
+	}
+	x, err := strconv.ParseUint(s[:end], 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("0x%.20s is not a number of 64 bits", s[:end])
+	}
+	return x, nil
+}

@@ -1,0 +1,167 @@
+// Package netfile answers: which network does a notation or a file of any supported form describe,
+// and what do lists beside it say about its nodes? It changes no file.
+package netfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"evbench/internal/atomicfile"
+	"evbench/site/network"
+)
+
+// maxFile bounds the bytes read from a file, unpacked.
+const maxFile = 512 << 20
+
+// A Source is a network, with its dead parts.
+type Source struct {
+	Form  string // Notation, IB, YAML, Slurm or Ibdiagnet
+	Whole *network.Network
+	Net   *network.Network // without what is dead
+	Roots []network.Node   // nil where not given
+}
+
+// The forms of a source.
+const (
+	Notation  = "notation"
+	IB        = "ibnetdiscover"
+	YAML      = "yaml"
+	Slurm     = "topology.conf"
+	Ibdiagnet = "ibdiagnet"
+)
+
+// Read reads the file of that name, if there is one, else a notation.
+func Read(src string, lmc int) (*Source, error) {
+	file, err := atomicfile.Open(src)
+	if errors.Is(err, atomicfile.ErrDevice) {
+		return nil, err
+	}
+	if err != nil {
+		if strings.Contains(src, "(") || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrInvalid) {
+			n, err := network.Parse(src, lmc)
+			return &Source{Form: Notation, Whole: n, Net: n}, err
+		}
+		return nil, fmt.Errorf("%s: neither a file nor a notation such as FT(2;4,8)", src)
+	}
+	defer file.Close()
+	data, err := unpacked(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src, err)
+	}
+	form, read := IB, ReadIB
+	switch first := firstLine(data); {
+	case slurmLine.Match(first):
+		form, read = Slurm, ReadSlurm
+	case yamlLine.Match(first):
+		form, read = YAML, ReadYAML
+	case tables.Match(data):
+		form, read = Ibdiagnet, ReadIbdiagnet
+	}
+	n, err := read(bytes.NewReader(data))
+	if err == nil && form == Slurm { // which knows no LIDs
+		n, err = n.Numbered(lmc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src, err)
+	}
+	return &Source{Form: form, Whole: n, Net: n}, nil
+}
+
+// unpacked reads all of a file, unpacked if it is a gzip file.
+func unpacked(file io.Reader) ([]byte, error) {
+	var r io.Reader = bufio.NewReader(file)
+	if magic, err := r.(*bufio.Reader).Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
+		if r, err = gzip.NewReader(r); err != nil {
+			return nil, err
+		}
+	}
+	return io.ReadAll(atomicfile.Text(atomicfile.Bound(r, maxFile)))
+}
+
+var yamlLine = regexp.MustCompile(`^\s*("?[a-z_]+"?\s*:|[-{])`)
+
+// firstLine returns the first line with content.
+func firstLine(data []byte) []byte {
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return line
+		}
+	}
+	return nil
+}
+
+// WithLIDs returns the network with LIDs from a file, OpenSM's guid2lid.
+func WithLIDs(n *network.Network, name string) (*network.Network, error) {
+	file, err := atomicfile.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if n, err = ReadGUID2LID(atomicfile.Bound(file, atomicfile.MaxList), n); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return n, nil
+}
+
+// ReadRoots reads a file of switches.
+func ReadRoots(name string, n *network.Network) ([]network.Node, error) {
+	data, err := atomicfile.Read(name, atomicfile.MaxList)
+	if err != nil {
+		return nil, err
+	}
+	x := network.Names(n)
+	var out []network.Node
+	for i, line := range strings.Split(string(data), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		v, err := x.Node(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", name, i+1, err)
+		}
+		if n.IsHost(v) {
+			return nil, fmt.Errorf("%s: line %d: %s is a host, not a switch", name, i+1, line)
+		}
+		out = append(out, v)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: names no switch", name)
+	}
+	return out, nil
+}
+
+// HostsText returns the content of a file of hosts or, if there is no such file, the list itself,
+// with its name for errors.
+func HostsText(list string) (text []byte, name string, err error) {
+	text, err = atomicfile.Read(list, atomicfile.MaxList)
+	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(list, "/") {
+		return []byte(list), "no file " + list + ", and as a list", nil
+	}
+	if err == nil && len(bytes.TrimSpace(text)) == 0 {
+		err = fmt.Errorf("%s: names no host", list)
+	}
+	return text, list, err
+}
+
+// ReadHosts reads hosts of a network from a file, or the list itself.
+func ReadHosts(list string, n *network.Network) (network.Job, error) {
+	text, name, err := HostsText(list)
+	if err != nil {
+		return network.Job{}, err
+	}
+	job, err := network.ReadJob(bytes.NewReader(text), n)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return job, err
+}

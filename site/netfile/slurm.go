@@ -1,0 +1,168 @@
+package netfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"evbench/internal/hostlist"
+	"evbench/internal/show"
+	"evbench/site/network"
+)
+
+var slurmLine = regexp.MustCompile(`(?i)^(switch|block)name\s*=`)
+
+// A slurmSwitch is the content of a switch's line.
+type slurmSwitch struct {
+	line  int
+	name  string
+	below []string // hosts, or switches
+	hosts bool
+}
+
+// ReadSlurm reads a network in Slurm's topology.conf for the plugin tree:
+//
+//	SwitchName=leaf0 Nodes=node[001-018]
+//	SwitchName=spine0 Switches=leaf[0-17]
+//
+// Each name below a switch is a cable, as Slurm does not state their number. Cables take the ports
+// of a switch in written order, and GUIDs are made up as in ReadYAML. Names of fields ignore case,
+// as in Slurm. The speed of links, unused by Slurm, is skipped. Errors name the line. After the
+// manual of Slurm 24.05.
+func ReadSlurm(r io.Reader) (*network.Network, error) {
+	var list []slurmSwitch
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(text), "\n")
+	for i := 0; i < len(lines); i++ {
+		first, line := i+1, strings.TrimSpace(lines[i])
+		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+			i++
+			line = strings.TrimSuffix(line, `\`) + strings.TrimSpace(lines[i])
+		}
+		if line, _, _ = strings.Cut(line, "#"); strings.TrimSpace(line) == "" {
+			continue
+		}
+		s, err := readSlurmSwitch(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", first, err)
+		}
+		s.line = first
+		list = append(list, s)
+	}
+	return slurmNetwork(list)
+}
+
+func readSlurmSwitch(line string) (s slurmSwitch, err error) {
+	given := map[string]string{}
+	for _, word := range strings.Fields(line) {
+		name, value, ok := strings.Cut(word, "=")
+		switch name = strings.ToLower(name); {
+		case name == "blockname" || name == "blocksizes":
+			return s, errors.New("blocks (topology/block) say no switches: a tree (topology/tree) is read")
+		case !slices.Contains([]string{"switchname", "nodes", "switches", "linkspeed"}, name) || !ok || value == "":
+			return s, fmt.Errorf("%s: there are SwitchName=…, Nodes=…, Switches=… and LinkSpeed=…", brief(word))
+		case given[name] != "":
+			return s, fmt.Errorf("%s: given twice", brief(word))
+		}
+		given[name] = value
+	}
+	s.name, s.hosts = given["switchname"], given["nodes"] != ""
+	switch {
+	case s.name == "":
+		return s, errors.New("no SwitchName=…")
+	case s.hosts == (given["switches"] != ""):
+		return s, fmt.Errorf("switch %s: write either Nodes=… or Switches=…", brief(s.name))
+	}
+	s.below, err = hostlist.Expand(given["nodes"] + given["switches"])
+	if len(s.below) > maxPorts {
+		err = fmt.Errorf("switch %s: %s below: must be 1..%d", brief(s.name), show.Plural(len(s.below), "name", "names"), maxPorts)
+	}
+	return s, err
+}
+
+// A slurmReader numbers hosts and switches as written, and ports as their cables are.
+type slurmReader struct {
+	network.Builder
+	list     []slurmSwitch
+	line     map[string]int // of a switch or a host
+	switches map[string]int // in list
+	ports    []int          // of switches
+	next     map[string]network.End
+}
+
+func slurmNetwork(list []slurmSwitch) (*network.Network, error) {
+	b := &slurmReader{list: list, line: map[string]int{}, switches: map[string]int{}, ports: make([]int, len(list)), next: map[string]network.End{}}
+	for i, s := range list {
+		if first := b.line[s.name]; first > 0 {
+			return nil, fmt.Errorf("line %d: %s is given twice; first on line %d", s.line, brief(s.name), first)
+		}
+		b.line[s.name], b.switches[s.name] = s.line, i
+	}
+	for i, s := range list {
+		b.ports[i] += len(s.below)
+		for k, name := range s.below {
+			if err := b.below(s, name, slices.Contains(s.below[:k], name)); err != nil {
+				return nil, fmt.Errorf("line %d: %w", s.line, err)
+			}
+		}
+	}
+	if hosts := len(b.next); hosts == 0 || hosts+len(list) > maxNodes {
+		return nil, fmt.Errorf("%s and %s: there must be nodes, and %d of both at most",
+			show.Plural(hosts, "node", "nodes"), show.Plural(len(list), "switch", "switches"), maxNodes)
+	}
+	return b.network()
+}
+
+// below adds a host, or counts a port of the switch below.
+func (b *slurmReader) below(s slurmSwitch, name string, twice bool) error {
+	if !s.hosts {
+		i, ok := b.switches[name]
+		switch {
+		case !ok:
+			return fmt.Errorf("switch %s has no line of its own", brief(name))
+		case name == s.name || twice:
+			return fmt.Errorf("switch %s is given twice", brief(name))
+		}
+		b.ports[i]++
+		return nil
+	}
+	if first := b.line[name]; first > 0 {
+		return fmt.Errorf("node %s is given twice; first on line %d", brief(name), first)
+	}
+	b.line[name] = s.line
+	i := network.Info{Name: name, GUID: firstHost + hostStep*uint64(len(b.next))}
+	i.Port = i.GUID + 1
+	b.next[name] = network.End{Node: b.Host(i), Port: 1}
+	return nil
+}
+
+func (b *slurmReader) network() (*network.Network, error) {
+	for i, s := range b.list {
+		if b.ports[i] > maxPorts {
+			return nil, fmt.Errorf("line %d: switch %s has %d cables: must be 1..%d", s.line, brief(s.name), b.ports[i], maxPorts)
+		}
+		guid := firstSwitch + uint64(i)
+		b.next[s.name] = network.End{Node: b.Switch(network.Info{Name: s.name, GUID: guid, Port: guid}, b.ports[i]), Port: 1}
+	}
+	for _, s := range b.list {
+		for _, name := range s.below {
+			if err := b.Cable(b.take(s.name), b.take(name)); err != nil {
+				return nil, fmt.Errorf("line %d: %w", s.line, err)
+			}
+		}
+	}
+	return b.Build(), nil
+}
+
+// take returns the first free port of a node.
+func (b *slurmReader) take(name string) network.End {
+	e := b.next[name]
+	b.next[name] = network.End{Node: e.Node, Port: e.Port + 1}
+	return e
+}

@@ -1,0 +1,140 @@
+// Package wrapped runs foreign MPI programs with all-to-all exchanges that follow a plan: it has
+// the library for that (c/), the hosts of a job, the plan for them and for the dead links, its
+// routes in the tables, the launcher's options, and the times of calls.
+package wrapped
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"evbench/plan"
+	"evbench/routing"
+	"evbench/scheduler"
+	"evbench/scheduler/schedules"
+	"evbench/site/network"
+	"evbench/site/opensm"
+)
+
+// A Host is an adapter of a host of a job, mostly its only one: the node in the network, the host's
+// name for itself, and the number of ranks that use the adapter. Without a name, ranks are servers
+// in their order.
+type Host struct {
+	Node    network.Node
+	Name    string // AnyHost and a number: ranks take such adapters in their order, on any hosts
+	Ranks   int
+	Adapter string // as the list of hosts names it; "" if it does not
+	Order   int    // of several adapters: the ranks of a host take them by it
+}
+
+// AnyHost begins the names of hosts that the job does not name; the library has the same.
+const AnyHost = "#"
+
+// A Job is the plan for the hosts of a program.
+type Job struct {
+	Plan  *plan.Plan
+	hosts []Host // by rank of the plan's tree
+	net   *network.Network
+}
+
+// NewJob plans the exchange of all hosts, over one path from a leaf, or in three levels a pod, to a
+// host, so that tables with one entry for a destination can hold the paths. whole and net are a
+// tree of two or three levels with and without the dead parts. A host without a live path is an
+// error.
+func NewJob(whole, net *network.Network, hosts []Host) (*Job, error) {
+	full, err := network.TreeOf(whole)
+	if err != nil {
+		return nil, err
+	}
+	nodes, of := make([]network.Node, len(hosts)), map[network.Node]Host{}
+	for i, h := range hosts {
+		nodes[i], of[h.Node] = h.Node, h
+	}
+	slices.SortStableFunc(nodes, func(a, b network.Node) int { return slices.Index(full.Host, a) - slices.Index(full.Host, b) })
+	places, err := full.For(net, nodes)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{net: net}
+	for _, v := range places.Host {
+		j.hosts = append(j.hosts, of[v])
+	}
+	j.Plan, err = plan.Build(places.Tree, plan.Options{Schedule: schedules.FORS, Routing: routing.Pinned, Objective: schedules.FewestPaths})
+	if err == nil && len(hosts) > 0 && hosts[0].Name != "" {
+		for _, h := range j.hosts {
+			j.Plan.Hosts = append(j.Plan.Hosts, plan.Host{Name: h.Name, Ranks: h.Ranks, Adapter: h.Adapter, Order: h.Order})
+		}
+	}
+	return j, err
+}
+
+func (j *Job) Ranks() (n int) {
+	for _, h := range j.hosts {
+		n += h.Ranks
+	}
+	return n
+}
+
+// adapters returns the number of adapters of each host, by name; nil if all hosts have one.
+func (j *Job) adapters() map[string]int {
+	count := map[string]int{}
+	for _, h := range j.hosts {
+		count[h.Name]++
+	}
+	if j.hosts[0].Name == "" || len(count) == len(j.hosts) {
+		return nil
+	}
+	return count
+}
+
+// fewest returns the number of adapters of the host with the fewest.
+func (j *Job) fewest() int { return slices.Min(slices.Collect(maps.Values(j.adapters()))) }
+
+// least returns a number of phases that every schedule of the messages between different hosts
+// needs. If no bound is found, it is the messages of the busiest adapter.
+func (j *Job) least() int {
+	between := func(src, dst int) int64 {
+		if j.hosts[src].Name == j.hosts[dst].Name {
+			return 0
+		}
+		return 1
+	}
+	if b, _, err := scheduler.BoundBytes(j.Plan.Tree, between); err == nil {
+		return int(b.Time)
+	}
+	return len(j.hosts) - j.fewest()
+}
+
+// Write writes the plan file with the hosts, for the library.
+func (j *Job) Write(w io.Writer) error { return j.Plan.WriteText(w) }
+
+// Routes returns the checked tables with the plan's paths.
+func (j *Job) Routes() (*opensm.Routes, error) {
+	nodes := make([]network.Node, len(j.hosts))
+	for i, h := range j.hosts {
+		nodes[i] = h.Node
+	}
+	o := opensm.Options{Hosts: nodes}
+	r, err := opensm.Compute(j.Plan, j.net, o)
+	if _, few := errors.AsType[*opensm.RenumberError](err); few {
+		o.Renumber = true
+		if more, other := opensm.Compute(j.Plan, j.net, o); other == nil && more.Use().Need > 0 {
+			r, err = more, nil // the plan is the reason, not the LIDs that there are
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	need := r.Use().Need
+	if need > 0 && j.Plan.Tree.Cables() > 1 {
+		return nil, fmt.Errorf("with the dead cables of %s the plan's paths to a host come down by several cables of a spine, and a table has one: "+
+			"take --routes none, the phases over the present tables", j.Plan.Notation())
+	}
+	if need > 0 {
+		return nil, fmt.Errorf("the plan needs 2^%d paths from a leaf to a host, and a program that chooses no addresses has one: "+
+			"take --routes none, the phases over the present tables", need)
+	}
+	return r, nil
+}

@@ -1,0 +1,181 @@
+package wrapped
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"evbench/plan"
+	"evbench/testing/expect"
+	"evbench/testing/topologytest"
+	"evbench/topology"
+)
+
+// A reader is the library's parser in a process of its own, which ends at the first access to
+// memory that is not its own.
+type reader struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func newReader(t testing.TB) *reader {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "read_plan")
+	cc := exec.Command("cc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
+		"-o", file, "testdata/read_plan.c", "c/plan.c")
+	if said, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, said)
+	}
+	cmd := exec.Command(file)
+	in := expect.Value(cmd.StdinPipe())(t)
+	out := expect.Value(cmd.StdoutPipe())(t)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	expect.Must(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v\n%s", err, said.Bytes())
+		}
+	})
+	return &reader{in, bufio.NewReader(out)}
+}
+
+// read returns what the library takes a plan for.
+func (r *reader) read(t testing.TB, text string) string {
+	t.Helper()
+	expect.Must(t, expect.Err(fmt.Fprintf(r.in, "%d\n%s", len(text), text)))
+	line, err := r.out.ReadString('\n')
+	expect.Must(t, err, "the parser has ended")
+	return strings.TrimSuffix(line, "\n")
+}
+
+func built(t testing.TB, o topology.Options, down ...string) *plan.Plan {
+	t.Helper()
+	p := expect.Value(plan.Build(topologytest.Tree(t, o, down...), plan.Options{Schedule: "fors"}))(t)
+	return p
+}
+
+func text(t testing.TB, p *plan.Plan) string {
+	t.Helper()
+	var b strings.Builder
+	expect.Must(t, p.WriteText(&b))
+	return b.String()
+}
+
+// want is what a plan says, by the program's own reading.
+func want(p *plan.Plan) string {
+	n, phases := p.Tree.Servers(), p.Phases()
+	to := make([][2][]int, n)
+	for s := range to {
+		for way := range to[s] {
+			to[s][way] = make([]int, phases)
+			for k := range phases {
+				to[s][way][k] = -1
+			}
+		}
+	}
+	for m := range p.Schedule.All() {
+		to[m.Src][0][m.Phase] = m.Dst
+		to[m.Dst][1][m.Phase] = m.Src
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s phases %d ranks %d slots 1", p.Hash(), phases, n)
+	for s := range n {
+		fmt.Fprintf(&b, " server%d :1", p.Tree.Position(s))
+		for k := range phases {
+			fmt.Fprintf(&b, " %d/%d", to[s][0][k], to[s][1][k])
+		}
+	}
+	return b.String()
+}
+
+func TestPlans(t *testing.T) {
+	r := newReader(t)
+	for _, p := range []*plan.Plan{
+		built(t, topology.Options{Ports: 4, Leaves: 4}, "leaf0-spine0"),
+		built(t, topology.Options{Ports: 3, Leaves: 3, Fill: []int{3, 0, 2}}),
+		built(t, topology.Options{Ports: 2, Leaves: 4, Spines: 3}),
+		built(t, topology.Options{Ports: 4, Leaves: 3, Spines: 2, Cables: 2}, "leaf0-spine0/1"),
+		built(t, topology.Options{Ports: 4, Leaves: 1}),
+		built(t, topology.Options{Ports: 2, Leaves: 4, Pods: 2}),
+		built(t, topology.Options{Ports: 8, Leaves: 8}, "leaf0-spine0", "leaf3-spine1"),
+	} {
+		got, want := r.read(t, text(t, p)), want(p)
+		expect.True(t, got == want, "%s: the library reads\n%s, want\n%s", p.Notation(), got, want)
+	}
+}
+
+// TestHosts names the hosts of servers, with their ranks and without their domain.
+func TestHosts(t *testing.T) {
+	r, whole := newReader(t), text(t, built(t, topology.Options{Ports: 2, Leaves: 2, Fill: []int{1, 2}}))
+	first, rest, _ := strings.Cut(whole, "\n")
+	for _, tt := range []struct{ hosts, want string }{
+		{"# x-host 0 node1.cluster 2\n# x-host 2 node2 2\n# x-host 3 node3 3\n", "ranks 7 slots 3 server0 node1:2 "},
+		{"# x-host 0 node1 2\n", "1 of 3 servers have a host"},
+		{"# x-host 1 node1 2\n", "x-host 1 node1 2: no server of this plan"},
+		{"# x-host 0 node1 2\n# x-host 0 node2 2\n", "x-host of server0"},
+		{"# x-host 0 node1 0\n", "a number of ranks"},
+		{"# x-host 0 node1 2 mlx5_0 3\n", "a number of ranks"},
+		{"# x-host 0 " + strings.Repeat("n", 64) + " 2\n", "one name of 1 to 63 bytes"},
+		{"# x-host 0 a 1\n# x-host 2 b 1\n# x-host 3 A.net 2\n", "host A has several adapters, and more than one rank on one"},
+		{"# x-host 3 a 1 mlx5_1\n# x-host 2 b 1 mlx5_0\n# x-host 0 A.net 1 mlx5_0\n", "ranks 3 slots 1 server0 A:1@3.1 "},
+		{"# x-host 0 #0 1\n# x-host 2 #0 1\n# x-host 3 #1 1\n", "by line server0 #0:1 "},
+	} {
+		got := r.read(t, first+"\n"+tt.hosts+rest)
+		expect.True(t, strings.Contains(got, tt.want), "%s is read as %s, want %s", tt.hosts, got, tt.want)
+	}
+}
+
+// TestWrong changes a plan, and wants a reason.
+func TestWrong(t *testing.T) {
+	r, whole := newReader(t), text(t, built(t, topology.Options{Ports: 2, Leaves: 2}))
+	_, bare, _ := strings.Cut(whole, "# hash")
+	_, bare, _ = strings.Cut(bare, "\n")
+	for _, tt := range []struct{ name, text, want string }{
+		{"nothing", "", "not a plan file"},
+		{"compact", strings.Replace(whole, "plan 1\n", "plan 1 compact\n", 1), "not a plan file"},
+		{"JSON", "{}", "not a plan file"},
+		{"cut off", whole[:len(whole)-1], "cut off"},
+		{"a line less", whole[:strings.LastIndex(whole[:len(whole)-1], "\n")+1], "the hash is not that"},
+		{"other messages", strings.Replace(whole, "\n0 0 ", "\n0 1 ", 1), "the hash is not that"},
+		{"another tree", strings.Replace(whole, "FT(2;2,2)", "FT(2;2,3)", 1), "the hash is not that"},
+		{"no hash", strings.Replace(whole, "# hash", "# x-hash", 1), "the header must have"},
+		{"only the header", "# evbench plan 1\n", "the header must have"},
+		{"phases", strings.Replace(whole, "# phases ", "# phases 99999999", 1), "phases: "},
+		{"fewer phases", strings.Replace(whole, "# phases ", "# phases 1\n# was ", 1), "is no message of this plan"},
+		{"header at the end", whole + "# x-mine 1\n", "header lines come before"},
+		{"no messages", strings.TrimSuffix(whole, bare), "the hash is not that"},
+	} {
+		got := r.read(t, tt.text)
+		expect.True(t, strings.Contains(got, tt.want), "%s: read as %s, want %s", tt.name, got, tt.want)
+	}
+}
+
+func TestNoCompiler(t *testing.T) {
+	expect.Error(t, expect.Err(Build(t.Context(), "no-such-mpicc", t.TempDir())), "libevbench is not built and cannot be: no no-such-mpicc")
+}
+
+func FuzzPlan(f *testing.F) {
+	whole := text(f, built(f, topology.Options{Ports: 2, Leaves: 2}))
+	f.Add(whole)
+	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 0 a 1\n# x-host 1 b 1\n", 1))
+	f.Add(strings.Replace(whole, "plan 1\n", "plan 1\n# x-host 3 a 1 x\n# x-host 0 a 1\n# x-host 2 b 1 y\n# x-host 1 b 1\n", 1))
+	f.Add("# evbench plan 1\n# topology FT(2;2,2)\n# fill 2,2\n# down none\n# phases 3\n# hash sha256:0\n")
+	r := newReader(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		got := r.read(t, s)
+		if strings.HasPrefix(got, "error: ") || strings.Contains(got, " error: ") {
+			return
+		}
+		p, err := plan.Read(strings.NewReader(s))
+		if err == nil && !strings.HasPrefix(got, p.Hash()) {
+			t.Errorf("%q is %s, not %s", s, p.Hash(), got)
+		}
+	})
+}

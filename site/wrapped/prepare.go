@@ -1,0 +1,248 @@
+package wrapped
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"evbench/companion"
+	"evbench/companion/linux"
+	"evbench/internal/atomicfile"
+	"evbench/plan"
+	"evbench/site/engines"
+	"evbench/site/lft"
+	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/site/opensm"
+)
+
+// Where the paths of a plan can be installed.
+const (
+	NoRoutes = "none"
+	Kernel   = "kernel"
+	OpenSM   = "opensm"
+)
+
+// Options say what to run, and for which network or plan.
+type Options struct {
+	Source   *netfile.Source // nil: PlanFile is used as it is
+	Network  string          // name of Source
+	PlanFile string
+	Hosts    string // hosts of the job, a list; "": mpirun is asked
+	HostFile string // its name in errors
+	ByRank   bool   // ranks are the hosts of the network in order
+	Out      string // file for the plan; "": one in Temp
+
+	Routes string          // NoRoutes, Kernel or OpenSM
+	Shell  []string        // of Kernel: runs a command on a switch
+	Load   *opensm.Manager // of OpenSM; without a Process only files are written. Dir is Kernel's, too; "": none
+	Engine string          // tables of runs without the plan; "": the existing ones
+	Seed   uint64
+
+	Temp string // directory for files needed while the program runs
+}
+
+// Prepare plans, writes the plan, and completes a session. A launcher without a command is for
+// later. It refuses wrong input, and tables of a directory that another process owns; it does not
+// touch the network.
+func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
+	if err := s.programs(ctx, o.Temp); err != nil {
+		return err
+	}
+	s.Order.Times = filepath.Join(o.Temp, "times")
+	r.Schema, r.Network, r.Routes, r.Rounds = Schema, o.Network, o.Routes, s.Rounds
+	if o.Source == nil {
+		return taken(o.PlanFile, s, r)
+	}
+	hosts, err := hostsOf(ctx, o, s.Launcher)
+	if err != nil {
+		return err
+	}
+	j, err := NewJob(o.Source.Whole, o.Source.Net, hosts)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Network, err)
+	}
+	s.choose(j.Plan.Hosts)
+	if o.Out == "" {
+		o.Out = filepath.Join(o.Temp, "plan.txt")
+	}
+	if err := atomicfile.Write(o.Out, j.Write); err != nil {
+		return err
+	}
+	r.about(j)
+	if s.Order.Plan, err = filepath.Abs(o.Out); err != nil || o.Routes == NoRoutes {
+		return err
+	}
+	return s.tables(o, j)
+}
+
+func (s *Session) programs(ctx context.Context, temp string) (err error) {
+	if len(s.Launcher.Command) == 0 {
+		return nil
+	}
+	if err := s.Launcher.Check(ctx); err != nil {
+		return err
+	}
+	library := s.Order.Library
+	if library == "" {
+		library, err = s.Launcher.Library(ctx, temp)
+	} else if library, err = filepath.Abs(library); err == nil {
+		_, err = os.Stat(library)
+	}
+	if err == nil {
+		s.Order.Library, err = s.Launcher.loadable(ctx, library, temp)
+	}
+	return err
+}
+
+// taken uses a plan as it is, after checking that it is one.
+func taken(file string, s *Session, r *Report) error {
+	f, err := atomicfile.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	p, err := plan.Read(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if err := p.Tree.AllBoth("programs are wrapped with plans"); err != nil {
+		return fmt.Errorf("%s: %w; plan without --readers and --builders", file, err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	hosts, err := hostsIn(f)
+	if err != nil {
+		return err
+	}
+	s.choose(hosts)
+	r.Plan, r.Phases = p.Hash(), p.Phases()
+	s.Order.Plan, err = filepath.Abs(file)
+	return err
+}
+
+func hostsOf(ctx context.Context, o Options, l *Launcher) ([]Host, error) {
+	list, from := network.AllHosts(o.Source.Net), o.Network
+	if !o.ByRank {
+		text, name, err := listOf(ctx, o, l)
+		if err != nil {
+			return nil, err
+		}
+		from = name
+		if list, err = network.ReadJob(strings.NewReader(text), o.Source.Net); err == nil && len(list.Names) != list.Hosts() {
+			err = fmt.Errorf("%d names for %d hosts of the network", len(list.Names), list.Hosts())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w (--by-rank takes ranks for the hosts of the network in their order)", from, err)
+		}
+	}
+	var out []Host
+	for i, v := range list.Nodes {
+		h := Host{Node: v, Ranks: list.Slots}
+		at := i
+		if list.Host != nil {
+			at, h.Order = list.Host[i], i
+		}
+		switch {
+		case list.Names != nil:
+			h.Name, h.Adapter = list.Names[at], list.Adapters[i]
+		case list.Host != nil:
+			h.Name = AnyHost + strconv.Itoa(at)
+		}
+		out = append(out, h)
+	}
+	if list.Host == nil {
+		return out, nil
+	}
+	if list.Slots > 1 {
+		return nil, fmt.Errorf("%s: %d ranks on each of %d adapters: hosts with several adapters have one rank on each", from, list.Slots, len(out))
+	}
+	if err := l.oneEach(ctx, out); err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return out, nil
+}
+
+// listOf returns the list of a job's hosts or, without one, mpirun's, and the list's name.
+func listOf(ctx context.Context, o Options, l *Launcher) (text, from string, err error) {
+	if o.Hosts == "" {
+		text, err = l.Map(ctx)
+		return text, "mpirun's map", err
+	}
+	return o.Hosts, o.HostFile, nil
+}
+
+// tables sets how the plan's tables, and those before, are installed in the network.
+func (s *Session) tables(o Options, j *Job) error {
+	ours, err := j.Routes()
+	if err != nil {
+		return err
+	}
+	if s.After, err = s.install(o, ours); err == nil {
+		err = s.puts.Own()
+	}
+	if err != nil || o.Engine == "" {
+		return err
+	}
+	t, err := engines.Compute(o.Engine, o.Source.Net, engines.Options{Roots: o.Source.Roots, Seed: o.Seed})
+	if err != nil {
+		return err
+	}
+	own, err := opensm.OfTables(t)
+	if err != nil {
+		return fmt.Errorf("engine %s: %w", o.Engine, err)
+	}
+	s.Before, err = s.install(o, own)
+	return err
+}
+
+// install returns a function that installs tables; all share one former state.
+func (s *Session) install(o Options, r *opensm.Routes) (func(context.Context) error, error) {
+	if o.Routes == Kernel {
+		return s.kernel(o, r.Tables)
+	}
+	switch {
+	case s.puts != nil:
+	case o.Load.Process == "":
+		s.puts = opensm.Files{Dir: o.Load.Dir}.Installation()
+	default:
+		s.puts = o.Load.Installation(false)
+	}
+	return func(ctx context.Context) error {
+		_, err := s.puts.Install(ctx, r)
+		return err
+	}, nil
+}
+
+func (s *Session) kernel(o Options, t *lft.Tables) (func(context.Context) error, error) {
+	tables, err := engines.OfNetwork(t, o.Source.Whole)
+	if err != nil {
+		return nil, fmt.Errorf("--routes kernel: %w", err)
+	}
+	b, err := linux.OfTables(tables, t.Engine)
+	if err != nil {
+		return nil, fmt.Errorf("--routes kernel: %w", err)
+	}
+	if s.puts == nil {
+		shell := linux.NewShell(o.Shell, b)
+		shell.Limit = o.Load.Wait
+		s.puts = &companion.Installation{Switches: shell, Kind: linux.Kind, Dir: o.Load.Dir}
+	}
+	return func(ctx context.Context) error {
+		if err := s.puts.Own(); err != nil {
+			return err
+		}
+		if o.Load.Dir != "" {
+			if _, err := b.Write(o.Load.Dir); err != nil {
+				return err
+			}
+		}
+		_, err := s.puts.Install(ctx, b)
+		return err
+	}, nil
+}
