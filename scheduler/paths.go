@@ -1,6 +1,10 @@
 package scheduler
 
 import (
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/internal/split"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -18,7 +22,7 @@ import (
 
 // A goal is a schedule of few paths in the making.
 type goal struct {
-	f     *fabric
+	f     *fattree.Tree
 	o     Options
 	bound Bound
 	need  int // messages of the busiest server, the one to itself included
@@ -37,25 +41,25 @@ const (
 
 // pathsFor returns a schedule for the objectives paths and balanced over the spines of a fabric whose
 // pairs are filled in, with the best bound proven.
-func pathsFor(f *fabric, o Options) (*slotTable, Bound, error) {
-	if t, spines := shiftOver(f); t != nil {
-		t.dealShift(f.tree, spines)
-		return t, f.simpleBound(), nil
+func pathsFor(f *fattree.Tree, o Options) (*slots.Table, Bound, error) {
+	if t, spines := phases.Shift(f); t != nil {
+		t.DealShift(f.Topology, spines)
+		return t, split.Simple(f), nil
 	}
-	s, bound, err := balanced(f)
+	s, bound, err := phases.Balanced(f)
 	switch {
 	case err != nil:
 		return nil, bound, err
-	case f.cables != nil:
+	case f.Cables != nil:
 		return inLanes(s, bound, o), bound, nil
 	}
 	return fewPaths(s, bound, o), bound, nil
 }
 
 // newGoal takes the spines of f; s is a split of its messages, perhaps over other spines.
-func newGoal(f *fabric, s *split, bound Bound, o Options) *goal {
-	g := &goal{f: f, o: o, bound: bound, need: f.busiest()}
-	g.most = max(g.need, int(s.ceiling))
+func newGoal(f *fattree.Tree, s *split.Split, bound Bound, o Options) *goal {
+	g := &goal{f: f, o: o, bound: bound, need: f.Busiest()}
+	g.most = max(g.need, int(s.Ceiling))
 	if o.Objective == schedules.FewestPaths {
 		g.most *= 2
 	}
@@ -66,31 +70,31 @@ func newGoal(f *fabric, s *split, bound Bound, o Options) *goal {
 // phases when paths do not matter. For paths it is the shortest found with one spine for each leaf
 // and destination; for balanced, the one found with fewest such spines and no more than max(S,
 // ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
-func fewPaths(s *split, bound Bound, o Options) *slotTable {
-	g := newGoal(s.f, s, bound, o)
-	r, spines, alike := s.f.rotation()
-	start := newSpread(s.f)
+func fewPaths(s *split.Split, bound Bound, o Options) *slots.Table {
+	g := newGoal(s.F, s, bound, o)
+	r, spines, alike := phases.RotationOf(s.F)
+	start := newSpread(s.F)
 	least := start.least(bound, g.need)
-	if alike && r.whole() <= min(least, g.most) {
-		return g.rotate(r, r.whole(), true, spines)
+	if alike && r.Whole() <= min(least, g.most) {
+		return g.rotate(r, r.Whole(), true, spines)
 	}
 	if alike {
-		g.most = min(g.most, r.whole()) // no use for a longer one
+		g.most = min(g.most, r.Whole()) // no use for a longer one
 	}
 	if out := g.onePath(least, start.step(), start.find); out != nil {
 		return out
 	}
 	switch {
-	case alike && r.whole() <= g.most:
-		return g.rotate(r, r.whole(), true, spines)
-	case alike && r.split() <= g.most:
-		return g.rotate(r, r.split(), false, spines)
+	case alike && r.Whole() <= g.most:
+		return g.rotate(r, r.Whole(), true, spines)
+	case alike && r.Split() <= g.most:
+		return g.rotate(r, r.Split(), false, spines)
 	}
-	g.most = max(g.need, int(s.ceiling))
+	g.most = max(g.need, int(s.Ceiling))
 	if out := g.manyPaths(start); out != nil {
 		return out
 	}
-	return phasesOf(s, bound, o)
+	return phases.Of(s, bound, o)
 }
 
 // OnePathBound returns a number of phases that every schedule with one path from each leaf to each
@@ -98,31 +102,31 @@ func fewPaths(s *split, bound Bound, o Options) *slotTable {
 // live link to each of the r builders of other leaves, so one link carries ⌈r/links⌉·n messages. b
 // bounds schedules with any paths. OnePathBound leaves out the pairs that LowerBound leaves out.
 func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
-	f := newFabric(t)
-	f.part()
+	f := fattree.New(t)
+	f.Part()
 	phases, leaf = b.Phases, None
-	for a, n := range f.r {
-		if f.live[a] > 0 && n*ceilDiv(f.reach[a], f.live[a]) > phases {
-			phases, leaf = n*ceilDiv(f.reach[a], f.live[a]), f.leaf[a]
+	for a, n := range f.R {
+		if f.Live[a] > 0 && n*fattree.CeilDiv(f.Reach[a], f.Live[a]) > phases {
+			phases, leaf = n*fattree.CeilDiv(f.Reach[a], f.Live[a]), f.Leaf[a]
 		}
 	}
 	return phases, leaf
 }
 
-func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *slotTable {
-	return r.table(g.f, phases, whole, spines, g.bound, g.o)
+func (g *goal) rotate(r phases.Rotation, phases int, whole bool, spines []int) *slots.Table {
+	return r.Table(g.f, phases, whole, spines, g.bound, g.o)
 }
 
 // A laid is one spine for each leaf and destination, or few, such that no link carries too much.
 type laid interface {
-	label(*columns) (load []int32) // slots without phases, and the loads of links
-	down(dst, lane int) int        // the lane down of a message that goes up by one
+	label(*phases.Columns) (load []int32) // slots without phases, and the loads of links
+	down(dst, lane int) int               // the lane down of a message that goes up by one
 }
 
 // onePath looks for the shortest schedule with one spine for each leaf and destination. It returns
 // nil when it finds none within the phases wanted. find returns such spines for so many phases, or
 // nil.
-func (g *goal) onePath(least, step int, find func(phases int) laid) *slotTable {
+func (g *goal) onePath(least, step int, find func(phases int) laid) *slots.Table {
 	var s laid
 	for load, try := least, 1; s == nil; load, try = load+step, try+1 {
 		if load > g.most {
@@ -135,13 +139,13 @@ func (g *goal) onePath(least, step int, find func(phases int) laid) *slotTable {
 			step *= 2
 		}
 	}
-	var best *slotTable
-	for try, phases := 0, least; try < maxTries && phases <= g.most && (best == nil || phases < best.phases); try, phases = try+1, phases+1+try*try {
-		if out := g.time(s, phases, 1); out != nil && (best == nil || out.phases < best.phases) {
+	var best *slots.Table
+	for try, phases := 0, least; try < maxTries && phases <= g.most && (best == nil || phases < best.Phases); try, phases = try+1, phases+1+try*try {
+		if out := g.time(s, phases, 1); out != nil && (best == nil || out.Phases < best.Phases) {
 			best = out
 		}
 	}
-	if best != nil && best.phases > g.most {
+	if best != nil && best.Phases > g.most {
 		return nil
 	}
 	return best
@@ -149,13 +153,13 @@ func (g *goal) onePath(least, step int, find func(phases int) laid) *slotTable {
 
 // manyPaths looks for a schedule in which few messages leave the spine that a spread with one for
 // each leaf and destination gave them.
-func (g *goal) manyPaths(s *spread) *slotTable {
+func (g *goal) manyPaths(s *spread) *slots.Table {
 	for parts := 2; parts <= maxParts; parts++ {
 		p := s.clone()
 		if !p.portions(g.most, parts) {
 			continue
 		}
-		if out := g.time(p, g.most, parts); out != nil && out.phases <= g.most {
+		if out := g.time(p, g.most, parts); out != nil && out.Phases <= g.most {
 			return out
 		}
 	}
@@ -164,19 +168,19 @@ func (g *goal) manyPaths(s *spread) *slotTable {
 
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 // Where some servers only read or only build, it is a longer schedule instead of nil.
-func (g *goal) time(s laid, phases, spines int) *slotTable {
-	if g.f.servers*g.f.servers+2*len(g.f.alive)*phases > maxUnits || g.f.tree.Roles() && g.f.servers*phases > maxUnits/2 {
+func (g *goal) time(s laid, most, spines int) *slots.Table {
+	if g.f.Servers*g.f.Servers+2*len(g.f.Alive)*most > maxUnits || g.f.Topology.Roles() && g.f.Servers*most > maxUnits/2 {
 		return nil
 	}
-	c := newColumns(g.f, phases, phases < g.need)
+	c := phases.NewColumns(g.f, most, most < g.need)
 	t := newTiming(c, s, spines, g.o)
-	done := t.untangle(effort*g.f.servers*g.f.servers + patience)
-	if !done && !g.f.tree.Roles() {
+	done := t.untangle(effort*g.f.Servers*g.f.Servers + patience)
+	if !done && !g.f.Topology.Roles() {
 		return nil
 	}
 	t.finish()
 	if !done {
 		t.part()
 	}
-	return c.table(g.bound, g.o)
+	return c.Table(g.bound, g.o)
 }

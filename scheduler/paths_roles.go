@@ -1,6 +1,11 @@
 package scheduler
 
-import "evbench/internal/coloring"
+import (
+	"evbench/internal/coloring"
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
+)
 
 // inside is within for all leaves where some servers only read or only build, which the papers do not
 // treat. Messages within a leaf are units with a destination, too: which phases suit them does not
@@ -16,9 +21,9 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
 	}
-	for a := range t.f.leaves {
+	for a := range t.f.Leaves {
 		nodes, out, in := t.lack(a, load)
-		links, r, b, k := len(nodes), t.f.r[a], t.f.b[a], t.c.phases
+		links, r, b, k := len(nodes), t.f.R[a], t.f.B[a], t.c.Phases
 		idleUp, idleDown := max(0, links-r), max(0, links-b)
 		lefts, rights := max(links, r)+idleDown, max(links, b)+idleUp // of these messages have their nodes
 		for len(nodes) < max(lefts, rights) {
@@ -27,9 +32,9 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		for i, u := range nodes[links:] {
 			t.idle[0][u], t.idle[1][u] = i < idleDown, i < idleUp
 		}
-		pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
-		pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
-		at := int32(t.f.readers[a]*t.c.width + t.f.builders[a]*r)
+		phases.Pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
+		phases.Pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
+		at := int32(t.f.Readers[a]*t.c.Width + t.f.Builders[a]*r)
 		join := func(i, j, n int) {
 			t.edges = append(t.edges, coloring.Edge{U: nodes[i], V: nodes[j], N: int32(n), First: at})
 			at += int32(n)
@@ -40,22 +45,22 @@ func (t *timing) inside(load []int32, first int32) int32 {
 		}
 		for i := range min(lefts, rights) { // first links with themselves, in equal shares: cycles are then short
 			loop := min(out[i], in[i])
-			n := min(loop, ceilDiv(within*loop, max(loops, 1)))
+			n := min(loop, fattree.CeilDiv(within*loop, max(loops, 1)))
 			join(i, i, n)
 			out[i], in[i], within, loops = out[i]-n, in[i]-n, within-n, loops-loop
 		}
-		pour(out[:lefts], in[:rights], within, join)
+		phases.Pour(out[:lefts], in[:rights], within, join)
 		for i, u := range nodes {
 			n := min(out[i], in[i])
 			pad(u, u, n)
 			out[i], in[i] = out[i]-n, in[i]-n
 		}
-		pour(out, in, min(sum(out), sum(in)), func(i, j, n int) { pad(nodes[i], nodes[j], n) })
+		phases.Pour(out, in, min(sum(out), sum(in)), func(i, j, n int) { pad(nodes[i], nodes[j], n) })
 		all, up, down = append(all, nodes...), append(up, out...), append(down, in...)
 		t.of = append(t.of, nodes)
 	}
 	t.of = append(t.of, all) // for twist
-	pour(up, down, sum(up), func(i, j, n int) { pad(all[i], all[j], n) })
+	phases.Pour(up, down, sum(up), func(i, j, n int) { pad(all[i], all[j], n) })
 	return first
 }
 
@@ -78,19 +83,19 @@ type usage struct {
 func (t *timing) part() {
 	var used []*usage
 	more := func() {
-		used = append(used, &usage{make([]bool, t.nodes), make([]bool, t.nodes), make([]bool, t.c.width), make([]int, t.f.leaves), make([]int, t.f.leaves)})
+		used = append(used, &usage{make([]bool, t.nodes), make([]bool, t.nodes), make([]bool, t.c.Width), make([]int, t.f.Leaves), make([]int, t.f.Leaves)})
 	}
-	for range t.c.phases {
+	for range t.c.Phases {
 		more()
 	}
 	var second []int32
 	for i, e := range t.up {
-		switch u := used[i%t.c.phases]; {
+		switch u := used[i%t.c.Phases]; {
 		case t.dest[e] == None:
 		case u.hears[t.dest[e]]:
 			second = append(second, e)
 		default:
-			t.put(e, i%t.c.phases, u)
+			t.put(e, i%t.c.Phases, u)
 		}
 	}
 	for _, e := range second {
@@ -103,12 +108,12 @@ func (t *timing) part() {
 		}
 		t.put(e, p, used[p])
 	}
-	t.c.phases = len(used)
+	t.c.Phases = len(used)
 }
 
 func (t *timing) put(e int32, phase int, u *usage) {
-	t.c.slots[e] = makeSlot(phase, t.c.slots[e].spine())
-	if t.c.slots[e].spine() != None {
+	t.c.Slots[e] = slots.Make(phase, t.c.Slots[e].Spine())
+	if t.c.Slots[e].Spine() != None {
 		u.up[t.left[e]], u.down[t.right[e]] = true, true
 	}
 	u.hears[t.dest[e]] = true
@@ -118,6 +123,6 @@ func (t *timing) put(e int32, phase int, u *usage) {
 
 func (t *timing) roomFor(e int32, u *usage) bool {
 	a, b := t.home[t.left[e]], t.leafOf[t.dest[e]]
-	return !u.hears[t.dest[e]] && u.out[a] < t.f.r[a] && u.in[b] < t.f.b[b] &&
-		(t.c.slots[e].spine() == None || !u.up[t.left[e]] && !u.down[t.right[e]])
+	return !u.hears[t.dest[e]] && u.out[a] < t.f.R[a] && u.in[b] < t.f.B[b] &&
+		(t.c.Slots[e].Spine() == None || !u.up[t.left[e]] && !u.down[t.right[e]])
 }

@@ -6,6 +6,9 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
 )
 
 // A timing gives phases to labelled columns: it colours the graph of links, as table.color does,
@@ -13,8 +16,8 @@ import (
 // to idle nodes fill up links, so the graph is regular: in every phase as many messages enter a
 // leaf as leave it, and a swap keeps it so.
 type timing struct {
-	c           *columns
-	f           *fabric
+	c           *phases.Columns
+	f           *fattree.Tree
 	node        []int32 // by link
 	nodes       int
 	edges       []coloring.Edge
@@ -35,31 +38,31 @@ type timing struct {
 
 // newTiming labels columns with the spines laid for them, and colours them. A leaf may use that many
 // spines towards a destination.
-func newTiming(c *columns, s laid, spines int, o Options) *timing {
+func newTiming(c *phases.Columns, s laid, spines int, o Options) *timing {
 	load := s.label(c)
-	t := &timing{c: c, f: c.f, lane: s.down, spines: spines, node: make([]int32, len(c.f.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
-	for i, alive := range c.f.alive {
+	t := &timing{c: c, f: c.F, lane: s.down, spines: spines, node: make([]int32, len(c.F.Alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.Phases)))}
+	for i, alive := range c.F.Alive {
 		if alive {
-			t.node[i] = t.add(i / c.f.spines)
+			t.node[i] = t.add(i / c.F.Spines)
 		}
 	}
 	t.links = t.nodes
-	for a, n := range c.f.b {
+	for a, n := range c.F.B {
 		t.leafOf = append(t.leafOf, slices.Repeat([]int32{int32(a)}, n)...)
 	}
-	for a := range c.f.leaves {
-		for b := range c.f.leaves {
-			for d := c.f.builders[b]; a != b && d < c.f.builders[b]+c.f.b[b]; d++ {
+	for a := range c.F.Leaves {
+		for b := range c.F.Leaves {
+			for d := c.F.Builders[b]; a != b && d < c.F.Builders[b]+c.F.B[b]; d++ {
 				t.between(a, b, d)
 			}
 		}
 	}
-	slots := int32(len(c.slots))
+	slots := int32(len(c.Slots))
 	units := slots
-	if c.f.tree.Roles() {
+	if c.F.Topology.Roles() {
 		units = t.inside(load, units)
 	} else {
-		for a := range c.f.leaves {
+		for a := range c.F.Leaves {
 			units = t.within(a, load, units)
 		}
 	}
@@ -100,16 +103,16 @@ func (t *timing) joins(u, v int) bool {
 }
 
 func (t *timing) between(a, b, d int) {
-	col := t.c.column(a, d)
-	at := t.f.readers[a]*t.c.width + d*t.f.r[a]
-	for i := 0; i < len(col) && col[i] != absent; {
+	col := t.c.Column(a, d)
+	at := t.f.Readers[a]*t.c.Width + d*t.f.R[a]
+	for i := 0; i < len(col) && col[i] != slots.Absent; {
 		j := i
 		for j < len(col) && col[j] == col[i] {
 			j++
 		}
-		k := col[i].spine()
+		k := col[i].Spine()
 		t.edges = append(t.edges, coloring.Edge{
-			U: t.node[t.f.link(a, k)], V: t.node[t.f.link(b, t.lane(d, k))], N: int32(j - i), First: int32(at + i),
+			U: t.node[t.f.Link(a, k)], V: t.node[t.f.Link(b, t.lane(d, k))], N: int32(j - i), First: int32(at + i),
 		})
 		i = j
 	}
@@ -117,10 +120,10 @@ func (t *timing) between(a, b, d int) {
 
 func (t *timing) owner(slot int32) int32 {
 	a := 0
-	for a+1 < t.f.leaves && int(slot) >= t.f.readers[a+1]*t.c.width {
+	for a+1 < t.f.Leaves && int(slot) >= t.f.Readers[a+1]*t.c.Width {
 		a++
 	}
-	return int32((int(slot) - t.f.readers[a]*t.c.width) / t.f.r[a])
+	return int32((int(slot) - t.f.Readers[a]*t.c.Width) / t.f.R[a])
 }
 
 // within adds the edges that make the links of leaf a regular, as units from
@@ -131,13 +134,13 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
 	}
-	idle := max(0, len(nodes)-t.f.n[a])
+	idle := max(0, len(nodes)-t.f.N[a])
 	others, forUp, forDown := make([]int32, idle), make([]int, idle), make([]int, idle)
 	for i := range others {
-		others[i], forUp[i], forDown[i] = t.keepIdle(a), t.c.phases, t.c.phases
+		others[i], forUp[i], forDown[i] = t.keepIdle(a), t.c.Phases, t.c.Phases
 	}
-	pour(up, forUp, idle*t.c.phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
-	pour(forDown, down, idle*t.c.phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
+	phases.Pour(up, forUp, idle*t.c.Phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
+	phases.Pour(forDown, down, idle*t.c.Phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
 	rest := 0
 	for i := range nodes { // first links with themselves: cycles are then short
 		n := min(up[i], down[i])
@@ -145,7 +148,7 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 		up[i], down[i] = up[i]-n, down[i]-n
 		rest += up[i]
 	}
-	pour(up, down, rest, func(i, j, n int) { pad(nodes[i], nodes[j], n) })
+	phases.Pour(up, down, rest, func(i, j, n int) { pad(nodes[i], nodes[j], n) })
 	t.of = append(t.of, append(nodes, others...))
 	return first
 }
@@ -154,8 +157,8 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 // they have no message upwards, and downwards.
 func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
 	var live []int
-	for k := range t.f.spines {
-		if i := t.f.link(a, k); t.f.alive[i] {
+	for k := range t.f.Spines {
+		if i := t.f.Link(a, k); t.f.Alive[i] {
 			live = append(live, i)
 		}
 	}
@@ -163,13 +166,13 @@ func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
 	slices.SortStableFunc(live, func(i, j int) int { return int(load[i] + load[down0+i] - load[j] - load[down0+j]) })
 	nodes, up, down = make([]int32, len(live)), make([]int, len(live)), make([]int, len(live))
 	for j, i := range live {
-		nodes[j], up[j], down[j] = t.node[i], t.c.phases-int(load[i]), t.c.phases-int(load[down0+i])
+		nodes[j], up[j], down[j] = t.node[i], t.c.Phases-int(load[i]), t.c.Phases-int(load[down0+i])
 	}
 	return nodes, up, down
 }
 
 func (t *timing) color(o Options) {
-	k := t.c.phases
+	k := t.c.Phases
 	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
 	g := coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: t.edges}
 	g.Color(k, coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)}, func(unit, color int32) {
@@ -177,7 +180,7 @@ func (t *timing) color(o Options) {
 		t.down[int(t.right[unit])*k+int(color)] = unit
 	})
 	t.edges = nil
-	t.busy = make([]uint8, t.c.width*k)
+	t.busy = make([]uint8, t.c.Width*k)
 	for i, u := range t.up {
 		if d := t.dest[u]; d != None {
 			t.busy[int(d)*k+i%k]++
@@ -191,19 +194,19 @@ func (t *timing) color(o Options) {
 func (t *timing) finish() {
 	for i, u := range t.up {
 		if t.dest[u] != None {
-			t.c.slots[u] = makeSlot(i%t.c.phases, t.c.slots[u].spine())
+			t.c.Slots[u] = slots.Make(i%t.c.Phases, t.c.Slots[u].Spine())
 		}
 	}
-	for a := range t.f.leaves {
-		for d := t.f.builders[a]; !t.f.tree.Roles() && d < t.f.builders[a]+t.f.b[a]; d++ {
-			col := t.c.column(a, d)
-			if t.c.dropsSelf {
-				col[0] = makeSlot(t.c.phases, None)
+	for a := range t.f.Leaves {
+		for d := t.f.Builders[a]; !t.f.Topology.Roles() && d < t.f.Builders[a]+t.f.B[a]; d++ {
+			col := t.c.Column(a, d)
+			if t.c.DropsSelf {
+				col[0] = slots.Make(t.c.Phases, None)
 				col = col[1:]
 			}
 			for p := 0; len(col) > 0; p++ {
-				if t.busy[d*t.c.phases+p] == 0 {
-					col[0] = makeSlot(p, None)
+				if t.busy[d*t.c.Phases+p] == 0 {
+					col[0] = slots.Make(p, None)
 					col = col[1:]
 				}
 			}

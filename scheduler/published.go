@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -82,7 +83,7 @@ func (p *pattern) print() {
 		line := 0
 		for a := range p.m0 {
 			n := sent[a] + theta[a]
-			if sent[a] == p.m0*p.q || ceilDiv(n*p.m0, p.w)-a != phase {
+			if sent[a] == p.m0*p.q || fattree.CeilDiv(n*p.m0, p.w)-a != phase {
 				continue
 			}
 			p.transfers = append(p.transfers, transfer{phase: phase, src: a, step: 1 + n%p.q, dst: (n + sent[a]/p.cycle()) % p.m0, line: line})
@@ -115,7 +116,7 @@ func (p *pattern) in(phase int) []transfer {
 
 func floorDiv(a, b int) int {
 	if a < 0 {
-		return -ceilDiv(-a, b)
+		return -fattree.CeilDiv(-a, b)
 	}
 	return a / b
 }
