@@ -53,7 +53,7 @@ const MaxShares = 1 << 24
 // BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
 // ranks of a tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for each other
 // and share no live path are a *topology.UnreachableError. The linear program equals that of FORS
-// on a fabric that has each leaf twice: one sends and one receives.
+// on a tree that has each leaf twice: one sends and one receives.
 func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {

@@ -11,9 +11,6 @@ import (
 	"evbench/topology"
 )
 
-// Options steer the search for a schedule; the zero value works.
-type Options = schedules.Options
-
 // FORS returns a contention-free schedule with a path for every message between leaves, of
 // the fewest phases, for any dead links that leave every pair of servers a path, any servers
 // missing and any number of spines. The bound proves how few there can be. An unconnected

@@ -10,7 +10,7 @@ import (
 )
 
 // A descent gives each leaf one spine for each destination, and each destination one of parallel
-// cables down from each spine: then one address of a server suffices. Its fabric is that of lanesOf,
+// cables down from each spine: then one address of a server suffices. Its tree is that of lanesOf,
 // in which the cables to a spine are lanes next to each other.
 //
 // It starts as a spread does, each destination on a native lane, and moves columns, the messages of

@@ -1,8 +1,6 @@
 package scheduler
 
-import (
-	"slices"
-)
+import "slices"
 
 // hopeless is the number of colliding pairs above the allowed ones that ends a swap before its
 // cycle is closed. Long cycles seldom recover. On leaves with idle links most are long, and without

@@ -213,3 +213,73 @@ func (t *timing) finish() {
 		}
 	}
 }
+
+// A laid is one spine for each leaf and destination, or few, such that no link carries too much.
+type laid interface {
+	label(*phases.Columns) (load []int32) // slots without phases, and the loads of links
+	down(dst, lane int) int               // the lane down of a message that goes up by one
+}
+
+// inside is within for all leaves where some servers only read or only build, which the papers do not
+// treat. Messages within a leaf are units with a destination, too: which phases suit them does not
+// follow from the other messages.
+//
+// A leaf with fewer live links than readers has left nodes for the other readers, one with more has
+// right nodes that keep the rest of its up-links idle; likewise builders and down-links. Edges without
+// a message complete the graph, within leaves where they can.
+func (t *timing) inside(load []int32, first int32) int32 {
+	var all []int32    // nodes
+	var up, down []int // phases that they lack as left, and as right nodes
+	pad := func(u, v int32, n int) {
+		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
+		first += int32(n)
+	}
+	for a := range t.f.Leaves {
+		nodes, out, in := t.lack(a, load)
+		links, r, b, k := len(nodes), t.f.R[a], t.f.B[a], t.c.Phases
+		idleUp, idleDown := max(0, links-r), max(0, links-b)
+		lefts, rights := max(links, r)+idleDown, max(links, b)+idleUp // of these messages have their nodes
+		for len(nodes) < max(lefts, rights) {
+			nodes, out, in = append(nodes, t.add(a)), append(out, k), append(in, k)
+		}
+		for i, u := range nodes[links:] {
+			t.idle[0][u], t.idle[1][u] = i < idleDown, i < idleUp
+		}
+		phases.Pour(out[:links], in[links:links+idleUp], idleUp*k, func(i, j, n int) { pad(nodes[i], nodes[links+j], n) })
+		phases.Pour(in[:links], out[links:links+idleDown], idleDown*k, func(i, j, n int) { pad(nodes[links+j], nodes[i], n) })
+		at := int32(t.f.Readers[a]*t.c.Width + t.f.Builders[a]*r)
+		join := func(i, j, n int) {
+			t.edges = append(t.edges, coloring.Edge{U: nodes[i], V: nodes[j], N: int32(n), First: at})
+			at += int32(n)
+		}
+		within, loops := r*b, 0
+		for i := range min(lefts, rights) {
+			loops += min(out[i], in[i])
+		}
+		for i := range min(lefts, rights) { // first links with themselves, in equal shares: cycles are then short
+			loop := min(out[i], in[i])
+			n := min(loop, fattree.CeilDiv(within*loop, max(loops, 1)))
+			join(i, i, n)
+			out[i], in[i], within, loops = out[i]-n, in[i]-n, within-n, loops-loop
+		}
+		phases.Pour(out[:lefts], in[:rights], within, join)
+		for i, u := range nodes {
+			n := min(out[i], in[i])
+			pad(u, u, n)
+			out[i], in[i] = out[i]-n, in[i]-n
+		}
+		phases.Pour(out, in, min(sum(out), sum(in)), func(i, j, n int) { pad(nodes[i], nodes[j], n) })
+		all, up, down = append(all, nodes...), append(up, out...), append(down, in...)
+		t.of = append(t.of, nodes)
+	}
+	t.of = append(t.of, all) // for twist
+	phases.Pour(up, down, sum(up), func(i, j, n int) { pad(all[i], all[j], n) })
+	return first
+}
+
+func sum(list []int) (n int) {
+	for _, x := range list {
+		n += x
+	}
+	return n
+}

@@ -1,8 +1,6 @@
 package scheduler
 
-import (
-	"evbench/internal/coloring"
-)
+import "evbench/internal/coloring"
 
 // fitting is how often, on average, fit places a message before it gives up on the rest. Up to M0 =
 // M1 = 24 fit needs fewer than 6.

@@ -6,6 +6,7 @@ import (
 
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -118,3 +119,6 @@ func (s *Schedule) Without(t *topology.Tree, apart [][2]int) *Schedule {
 	less.Phases, less.table = table.Phases, &table
 	return &less
 }
+
+// Options steer the search for a schedule; the zero value works.
+type Options = schedules.Options

@@ -12,11 +12,12 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// A podTable is blocks whose phases are perfect matchings of the graph of links that blocks.color
-// builds: each link, and each idle node, has one unit, a message or a filler. Two phases together
-// form cycles, and the units along a cycle may change phase. So phases whose messages between pods
-// find no top switches are mixed with others until they do.
-type podTable struct {
+// A table is blocks whose phases are perfect matchings of the graph of package phases: each link, and
+// each idle node, has one unit, a message or a filler. What two perfect matchings do not share are
+// disjoint cycles, of units of one and the other in turn, so the units along a cycle may change phase and
+// both stay perfect matchings (Kempe's exchange). So phases whose messages between pods find no top
+// switches are mixed with others until they do.
+type table struct {
 	f        *fattree.Tree
 	b        *phases.Blocks
 	nodes    int
@@ -39,8 +40,8 @@ type podTable struct {
 	round    int32
 }
 
-func newPodTable(s *podSplit, o schedules.Options) *podTable {
-	t := &podTable{
+func newTable(s *planeSplit, o schedules.Options) *table {
+	t := &table{
 		f:      s.f,
 		b:      phases.NewBlocks(s.f, int(s.split.Ceiling), make([]slots.Slot, s.f.Servers*s.f.Servers)),
 		need:   s.f.Critical(),
@@ -71,7 +72,7 @@ func newPodTable(s *podSplit, o schedules.Options) *podTable {
 }
 
 // match colours all units, fillers too, which makes each phase a perfect matching.
-func (t *podTable) match(edges []coloring.Edge, o schedules.Options) {
+func (t *table) match(edges []coloring.Edge, o schedules.Options) {
 	units := t.nodes * t.b.Phases
 	t.from, t.to, t.slot = make([]int32, 0, units), make([]int32, 0, units), make([]int32, 0, units)
 	for i, e := range edges {
@@ -96,7 +97,7 @@ func (t *podTable) match(edges []coloring.Edge, o schedules.Options) {
 
 // ways notes for each unit that is a message between pods its pods and plane, as an index of
 // common; for others none.
-func (t *podTable) ways() {
+func (t *table) ways() {
 	f := t.f
 	t.way = make([]int32, len(t.from))
 	t.podOf = make([]int32, t.nodes)
@@ -117,7 +118,7 @@ func (t *podTable) ways() {
 
 // excess returns the messages of a phase beyond the top switches of a plane, summed over the pods,
 // sent plus received. On each side at least its part stays without a top switch.
-func (t *podTable) excess(p, k int) int32 {
+func (t *table) excess(p, k int) int32 {
 	out, in := t.degree[0], t.degree[1]
 	clear(out)
 	clear(in)
@@ -138,7 +139,7 @@ func (t *podTable) excess(p, k int) int32 {
 
 // without colours the messages of a phase with the top switches of a plane and returns how many
 // messages stay without one.
-func (t *podTable) without(p, k, steps int) int32 {
+func (t *table) without(p, k, steps int) int32 {
 	f := t.f
 	t.colorer.Start(f.Pods, f.Pods, f.Tops)
 	for _, u := range t.atPlane[k] {
@@ -151,7 +152,7 @@ func (t *podTable) without(p, k, steps int) int32 {
 
 // price is the cost that the search minimises: excess messages or, without these, messages without
 // a top switch.
-func (t *podTable) price(p, k int) int32 {
+func (t *table) price(p, k int) int32 {
 	if e := t.excess(p, k); e > 0 {
 		return 1 + 2*e
 	}
@@ -162,7 +163,7 @@ const tabuSteps = 60 // of a look at one phase and plane
 
 // settle exchanges units between phases until every plane of every phase finds
 // its top switches, or nothing helps any more.
-func (t *podTable) settle() {
+func (t *table) settle() {
 	for p := range t.b.Phases {
 		for k, need := range t.need {
 			if need {
@@ -193,7 +194,7 @@ const (
 )
 
 // bad returns how many phases and planes do not fit. Repairing one may spoil another.
-func (t *podTable) bad() int {
+func (t *table) bad() int {
 	n := 0
 	for _, c := range t.cost {
 		if c > 0 {
@@ -203,7 +204,7 @@ func (t *podTable) bad() int {
 	return n
 }
 
-func (t *podTable) mend(p, k, effort int) {
+func (t *table) mend(p, k, effort int) {
 	for range effort {
 		if t.cost[p*t.f.Spines+k] == 0 || t.b.Phases == 1 {
 			return
@@ -218,7 +219,7 @@ func (t *podTable) mend(p, k, effort int) {
 
 // mix exchanges, one after the other, the cycles of two phases that have a message over top
 // switches of a plane, and keeps each exchange that does not raise the cost.
-func (t *podTable) mix(p, q, k int) {
+func (t *table) mix(p, q, k int) {
 	t.round++
 	for _, u := range t.atPlane[k] {
 		if t.stamp[u] == t.round || !t.walk(p, q, u) {
@@ -242,7 +243,7 @@ func (t *podTable) mix(p, q, k int) {
 
 // passedOn reports whether a plane touched costs more in phase q than before: the exchange then
 // only moved the problem.
-func (t *podTable) passedOn(q int) bool {
+func (t *table) passedOn(q int) bool {
 	for i, k := range t.touched {
 		if t.fresh[1][i] > t.cost[q*t.f.Spines+k] {
 			return true
@@ -253,7 +254,7 @@ func (t *podTable) passedOn(q int) bool {
 
 // walk marks the cycle of two phases through a node, notes the critical planes in
 // which it has messages over top switches, and reports whether there are any.
-func (t *podTable) walk(p, q int, u int32) bool {
+func (t *table) walk(p, q int, u int32) bool {
 	t.touched = t.touched[:0]
 	note := func(e int32) {
 		if t.way[e] == none {
@@ -275,7 +276,7 @@ func (t *podTable) walk(p, q int, u int32) bool {
 	}
 }
 
-func (t *podTable) swap(p, q int, u int32) {
+func (t *table) swap(p, q int, u int32) {
 	for v := u; ; {
 		e, g := t.out[p*t.nodes+int(v)], t.out[q*t.nodes+int(v)]
 		w := t.to[e]
@@ -288,7 +289,7 @@ func (t *podTable) swap(p, q int, u int32) {
 	}
 }
 
-func (t *podTable) sum(p, q int) int32 {
+func (t *table) sum(p, q int) int32 {
 	var sum int32
 	for _, k := range t.touched {
 		sum += t.cost[p*t.f.Spines+k] + t.cost[q*t.f.Spines+k]
@@ -298,7 +299,7 @@ func (t *podTable) sum(p, q int) int32 {
 
 // prices returns the cost of the planes touched in two phases as they are now, exactly up to a
 // limit, and stores each in fresh.
-func (t *podTable) prices(p, q int, limit int32) (sum int32) {
+func (t *table) prices(p, q int, limit int32) (sum int32) {
 	for i, phase := range [2]int{p, q} {
 		t.fresh[i] = t.fresh[i][:0]
 		for _, k := range t.touched {

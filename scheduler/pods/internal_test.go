@@ -31,7 +31,7 @@ func deadPods(t *testing.T) *fattree.Tree {
 func TestPodSplitLoads(t *testing.T) {
 	f := deadPods(t)
 	w := split.NewFluid(f)
-	s := roundPods(w, w.SettlePods(split.Simple(f)).Phases-3, 0) // too few: something to repair
+	s := round(w, w.SettlePods(split.Simple(f)).Phases-3, 0) // too few: something to repair
 	s.repair()
 	load := make([]int32, len(s.carried))
 	for a := range f.Leaves {
@@ -67,9 +67,9 @@ func TestPodTableSwaps(t *testing.T) {
 	f := deadPods(t)
 	w := split.NewFluid(f)
 	b := w.SettlePods(split.Simple(f))
-	s := roundPods(w, b.Phases, 0)
+	s := round(w, b.Phases, 0)
 	expect.MustTrue(t, s.repair(), "not repaired")
-	table := newPodTable(s, schedules.Options{})
+	table := newTable(s, schedules.Options{})
 	table.settle()
 	seen := make([]bool, len(table.from))
 	for p := range table.b.Phases {

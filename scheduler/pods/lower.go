@@ -8,8 +8,8 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// lowerPlan plans the lower levels of a tree whose top switches always suffice.
-func lowerPlan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+// lower plans the lower levels of a tree whose top switches always suffice.
+func lower(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	low := fattree.NewLower(f.Topology)
 	low.Share()
 	t, b, err := phases.Plan(low, o)

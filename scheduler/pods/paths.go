@@ -17,21 +17,21 @@ import (
 // paths takes the shorter of the two with one path. balanced takes one path, else the two of
 // a rotation, within max(S, bound) phases; else it is the schedule of fewest phases.
 
-// fewPathsAbove returns a schedule for the objectives paths and balanced, or nil where fewest phases
+// fewPaths returns a schedule for the objectives paths and balanced, or nil where fewest phases
 // are left. The pairs of f are filled in.
-func fewPathsAbove(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound) {
+func fewPaths(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound) {
 	b := split.NewFluid(f).SettlePods(split.Simple(f))
 	most := max(f.Busiest(), b.Phases)
 	if o.Objective == schedules.FewestPaths {
 		most = slots.MaxPhase - 1
 	}
-	r, planes, tops := podRotation(f)
+	r, planes, tops := rotation(f)
 	whole := most + 1
 	if planes != nil {
 		whole = r.Whole()
 	}
 	if whole > b.Phases { // else no list is shorter
-		if out := onePathAbove(f, b, min(most, whole-1), o); out != nil {
+		if out := onePath(f, b, min(most, whole-1), o); out != nil {
 			return out, b
 		}
 	}
@@ -44,10 +44,10 @@ func fewPathsAbove(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bo
 	return nil, b
 }
 
-// podRotation returns the rotation over the planes on which no leaf has a dead link and enough top
+// rotation returns the rotation over the planes on which no leaf has a dead link and enough top
 // switches are alive from all pods, with these planes and their top switches. It returns no planes
 // where pods or leaves differ.
-func podRotation(f *fattree.Tree) (r phases.Rotation, planes []int, tops map[int][]int) {
+func rotation(f *fattree.Tree) (r phases.Rotation, planes []int, tops map[int][]int) {
 	r, whole, ok := phases.RotationOf(f)
 	m := f.Leaves / f.Pods // leaves of a pod
 	for l, q := range f.Pod {
@@ -91,9 +91,9 @@ func withTops(f *fattree.Tree, t *slots.Table, tops map[int][]int) *slots.Table 
 // maxStreams bounds the work of a list schedule: leaves times servers times phases.
 const maxStreams = 1 << 27
 
-// onePathAbove returns the shortest schedule found with one path for each leaf and
+// onePath returns the shortest schedule found with one path for each leaf and
 // destination, if it has no more phases than most; else nil.
-func onePathAbove(f *fattree.Tree, b split.Bound, most int, o schedules.Options) *slots.Table {
+func onePath(f *fattree.Tree, b split.Bound, most int, o schedules.Options) *slots.Table {
 	need := f.Busiest()
 	if f.Leaves*f.Servers*need > maxStreams {
 		return nil

@@ -1,15 +1,13 @@
 package pods
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"evbench/internal/coloring"
-	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
-	"evbench/scheduler/internal/traffic"
 	"evbench/scheduler/schedules"
 )
 
@@ -35,19 +33,6 @@ func assignPlanes(f *fattree.Tree, t *slots.Table, name string, o schedules.Opti
 		defer pool.Put(w)
 		w.random = rand.New(rand.NewPCG(o.Seed, uint64(p)))
 		return w.phase(t, order[start[p]:start[p+1]])
-	})
-}
-
-// eachPhase runs f for every phase of the schedule of that name. It returns an *UnroutableError for
-// the first phase where f fails, and may then skip later phases.
-func eachPhase(o schedules.Options, name string, phases int, f func(p int) error) error {
-	return parallel.Try(o.Workers, phases, func(p int) error {
-		err := f(p)
-		if err == nil {
-			return nil
-		}
-		_, proven := errors.AsType[*overfull](err)
-		return &traffic.UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: err.Error()}
 	})
 }
 
@@ -124,13 +109,6 @@ func (w *Pinner) try(t *slots.Table) error {
 	}
 	return nil
 }
-
-// An overfull says why no search can succeed.
-type overfull struct{ reason string }
-
-func (e *overfull) Error() string { return e.reason }
-
-func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(format, a...)} }
 
 // tooMany finds the leaf or pod that sends more messages to others, or receives more, than it has
 // live links upwards: the common reason why a phase does not fit.
@@ -240,4 +218,10 @@ func (w *Pinner) paint(k int) int {
 		}
 	}
 	return w.upper.Run(tabuSteps)
+}
+
+// NewPinners returns podPinners of a tree that part has filled in.
+func NewPinners(f *fattree.Tree) *sync.Pool {
+	lists, leaf, need := f.PlaneLists(), f.LeafOf(), f.Critical()
+	return &sync.Pool{New: func() any { return &Pinner{f: f, lists: lists, leaf: leaf, need: need} }}
 }

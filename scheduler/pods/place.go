@@ -5,11 +5,11 @@ import (
 	"evbench/scheduler/internal/slots"
 )
 
-// A podPlacer places the messages that a podTable leaves without a top switch: on any plane in any
+// A placer places the messages that a table leaves without a top switch: on any plane in any
 // phase where their leaves, links and top switches are free, and in added phases.
-type podPlacer struct {
+type placer struct {
 	f        *fattree.Tree
-	t        *podTable
+	t        *table
 	dest     []int32 // leaf to which a link carries a message, or none, by phase·links + link
 	origin   []int32 // likewise, from which
 	sends    []int32 // slots by phase·leaves + leaf that leave it, those within included
@@ -25,7 +25,7 @@ type unplaced struct {
 // place writes the phases into the slots of the table and places the messages that do not fit. It
 // returns false where messages are left and no phase can be added, because a phase for messages to
 // self comes last.
-func (t *podTable) place() bool {
+func (t *table) place() bool {
 	t.write()
 	if t.bad() == 0 {
 		return true
@@ -41,7 +41,7 @@ func (t *podTable) place() bool {
 	return true
 }
 
-func (t *podTable) write() {
+func (t *table) write() {
 	for phase := range t.b.Phases {
 		for _, e := range t.out[phase*t.nodes : (phase+1)*t.nodes] {
 			if t.slot[e] != none {
@@ -51,8 +51,8 @@ func (t *podTable) write() {
 	}
 }
 
-func (t *podTable) occupy() *podPlacer {
-	p := &podPlacer{f: t.f, t: t}
+func (t *table) occupy() *placer {
+	p := &placer{f: t.f, t: t}
 	for range t.b.Phases {
 		p.grow()
 	}
@@ -79,7 +79,7 @@ func (t *podTable) occupy() *podPlacer {
 	return p
 }
 
-func (p *podPlacer) grow() {
+func (p *placer) grow() {
 	for range len(p.f.Alive) {
 		p.dest, p.origin = append(p.dest, none), append(p.origin, none)
 	}
@@ -88,14 +88,14 @@ func (p *podPlacer) grow() {
 	}
 }
 
-func (p *podPlacer) occupyLink(phase, a, b, k int) {
+func (p *placer) occupyLink(phase, a, b, k int) {
 	p.dest[phase*len(p.f.Alive)+p.f.Link(a, k)] = int32(b)
 	p.origin[phase*len(p.f.Alive)+p.f.Link(b, k)] = int32(a)
 	p.sends[phase*p.f.Leaves+a]++
 	p.receives[phase*p.f.Leaves+b]++
 }
 
-func (p *podPlacer) vacate(phase, a, b, k int) {
+func (p *placer) vacate(phase, a, b, k int) {
 	p.dest[phase*len(p.f.Alive)+p.f.Link(a, k)] = none
 	p.origin[phase*len(p.f.Alive)+p.f.Link(b, k)] = none
 	p.sends[phase*p.f.Leaves+a]--
@@ -104,7 +104,7 @@ func (p *podPlacer) vacate(phase, a, b, k int) {
 
 // paint colours a phase of a plane with top switches, from the occupied links, and
 // returns how many messages are left without.
-func (p *podPlacer) paint(phase, k, steps int) int {
+func (p *placer) paint(phase, k, steps int) int {
 	f := p.f
 	p.t.colorer.Start(f.Pods, f.Pods, f.Tops)
 	for a := range p.f.Leaves {
@@ -120,7 +120,7 @@ func (p *podPlacer) paint(phase, k, steps int) int {
 const topSteps = 300
 
 // takeOut takes messages out of phases and planes whose top switches do not suffice until they do.
-func (p *podPlacer) takeOut() []unplaced {
+func (p *placer) takeOut() []unplaced {
 	var out []unplaced
 	for phase := range p.t.b.Phases {
 		for k, need := range p.t.need {
@@ -133,7 +133,7 @@ func (p *podPlacer) takeOut() []unplaced {
 }
 
 // takeOutFrom removes the messages that the last paint left uncoloured.
-func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
+func (p *placer) takeOutFrom(phase, k int) []unplaced {
 	var out []unplaced
 	e := int32(0)
 	for a := range p.f.Leaves {
@@ -152,7 +152,7 @@ func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 
 // settleIn finds a place for a message. An empty added phase takes every message, as each has a
 // path.
-func (p *podPlacer) settleIn(m unplaced) {
+func (p *placer) settleIn(m unplaced) {
 	for phase := 0; ; phase++ {
 		if phase == p.t.b.Phases {
 			p.t.b.Phases++
@@ -169,7 +169,7 @@ func (p *podPlacer) settleIn(m unplaced) {
 	}
 }
 
-func (p *podPlacer) try(phase int, m unplaced, k int) bool {
+func (p *placer) try(phase int, m unplaced, k int) bool {
 	at := phase * len(p.f.Alive)
 	if !p.f.Usable(m.a, m.b, k) || p.dest[at+p.f.Link(m.a, k)] != none || p.origin[at+p.f.Link(m.b, k)] != none {
 		return false

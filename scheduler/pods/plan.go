@@ -11,25 +11,21 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// Plan does the work of FORS on three levels. Where the top switches of each plane suffice for
-// its leaves and all their links are alive, it plans the two lower levels with planes as spines. An
-// edge colouring then finds top switches for any phase. Otherwise it splits messages over planes
-// with top switches in view and colours them with phases. Phases exchange messages until each plane
-// finds top switches (podTable). The rest moves to other planes and phases, or to added ones. So
-// phases may exceed the bound.
+// Plan returns a schedule of three levels, of a tree whose pairs are filled in, with the best bound
+// proven. It has the fewest phases where no plane is critical.
 func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	critical := slices.Contains(f.Critical(), true)
-	if err := rolesAbove(f, o, critical); err != nil {
+	if err := checkRoles(f, o, critical); err != nil {
 		return nil, split.Bound{}, err
 	}
 	if o.FewPaths() {
-		if t, b := fewPathsAbove(f, o); t != nil {
+		if t, b := fewPaths(f, o); t != nil {
 			return t, b, nil
 		}
 	}
-	plan := mixedPlan
+	plan := mixed
 	if !critical {
-		plan = lowerPlan
+		plan = lower
 	}
 	t, b, err := plan(f, o)
 	if err == nil {
@@ -38,11 +34,12 @@ func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, erro
 	return t, b, err
 }
 
-func mixedPlan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+// mixed plans with top switches in view.
+func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	w := split.NewFluid(f)
 	b := w.SettlePods(split.Simple(f))
 	w.Relax()
-	var best *podTable
+	var best *table
 	for try, k := 0, b.Phases; ; try++ {
 		if k >= slots.MaxPhase || k*f.Leaves*f.Spines > fattree.MaxPodState {
 			return nil, b, fmt.Errorf("%d phases on %d leaves with %d planes are more than evbench can plan", k, f.Leaves, f.Spines)
@@ -71,13 +68,13 @@ func attempts(f *fattree.Tree, phases int) int {
 
 // attempt plans with k phases, or a few more where not all messages fit. It returns nil if it
 // fails.
-func attempt(w *split.Fluid, k, try int, o schedules.Options) *podTable {
-	s := roundPods(w, k, try)
+func attempt(w *split.Fluid, k, try int, o schedules.Options) *table {
+	s := round(w, k, try)
 	if !s.repair() {
 		return nil
 	}
 	o.Seed ^= uint64(try) << 48
-	t := newPodTable(s, o)
+	t := newTable(s, o)
 	t.settle()
 	if !t.place() {
 		return nil
@@ -85,16 +82,17 @@ func attempt(w *split.Fluid, k, try int, o schedules.Options) *podTable {
 	return t
 }
 
-func (t *podTable) schedule(b split.Bound, o schedules.Options) *slots.Table {
+// schedule returns the slots of t, with servers.
+func (t *table) schedule(b split.Bound, o schedules.Options) *slots.Table {
 	out := &slots.Table{Ranks: t.f.Servers, Phases: t.b.Phases, Slots: t.b.Slots}
 	t.b.Lift(o)
 	phases.Finish(out, t.f, t.b.Slots, b)
 	return out
 }
 
-// rolesAbove returns an error where some servers only read or only build and FORS has no plan on three
+// checkRoles returns an error where some servers only read or only build and FORS has no plan on three
 // levels: for few paths, or where top switches may not suffice for the phases of the lower levels.
-func rolesAbove(f *fattree.Tree, o schedules.Options, critical bool) error {
+func checkRoles(f *fattree.Tree, o schedules.Options, critical bool) error {
 	switch {
 	case !f.Topology.Roles():
 		return nil
@@ -105,6 +103,3 @@ func rolesAbove(f *fattree.Tree, o schedules.Options, critical bool) error {
 	}
 	return nil
 }
-
-// none stands for no leaf, link or message.
-const none = -1

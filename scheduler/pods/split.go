@@ -8,9 +8,9 @@ import (
 	"evbench/scheduler/internal/split"
 )
 
-// A podSplit is a split of messages over planes that includes top switches: the leaf links have the
-// loads of the split, and podSplit counts the links above, once for each direction.
-type podSplit struct {
+// A planeSplit is a split of messages over planes that includes top switches: the leaf links have the
+// loads of the split, and planeSplit counts the links above, once for each direction.
+type planeSplit struct {
 	f       *fattree.Tree
 	split   *split.Split
 	scale   []float64 // of links, as in fluid
@@ -19,10 +19,10 @@ type podSplit struct {
 	random  *rand.Rand
 }
 
-// roundPods is round on three levels, for a ceiling.
-func roundPods(w *split.Fluid, ceiling, try int) *podSplit {
+// round is round on three levels, for a ceiling.
+func round(w *split.Fluid, ceiling, try int) *planeSplit {
 	f := w.F
-	s := &podSplit{
+	s := &planeSplit{
 		f: f, scale: w.Scale,
 		split: &split.Split{
 			F: f, Ceiling: int32(ceiling),
@@ -43,7 +43,7 @@ func roundPods(w *split.Fluid, ceiling, try int) *podSplit {
 }
 
 // directed returns the links of a message from leaf a to leaf b on a plane, with their directions.
-func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
+func (s *planeSplit) directed(a, b, k int) (out [5]int, n int) {
 	out, n = s.f.Links(a, b, k)
 	for i := range n {
 		out[i] = 2*out[i] + i%2 // links are: up, down, up, down, both pods
@@ -54,7 +54,7 @@ func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
 	return out, n
 }
 
-func (s *podSplit) add(a, b, k int, d int32) {
+func (s *planeSplit) add(a, b, k int, d int32) {
 	s.split.Add(a, s.f.Leaves+b, k, d)
 	links, n := s.directed(a, b, k)
 	for _, l := range links[:n] {
@@ -65,7 +65,7 @@ func (s *podSplit) add(a, b, k int, d int32) {
 // repair moves single messages between planes while that lowers the loads above the ceiling, or
 // does not raise them. It reports whether no leaf link is above the ceiling in the end. Links
 // higher up may stay above it: a later step moves their messages.
-func (s *podSplit) repair() bool {
+func (s *planeSplit) repair() bool {
 	for idle := 0; idle < 4; idle++ {
 		for l := range s.carried {
 			for steps := 0; s.carried[l] > s.room[l/2] && steps < 200; steps++ {
@@ -83,7 +83,7 @@ func (s *podSplit) repair() bool {
 	return s.split.Over == 0
 }
 
-func (s *podSplit) fits() bool {
+func (s *planeSplit) fits() bool {
 	for l, load := range s.carried {
 		if load > s.room[l/2] {
 			return false
@@ -94,7 +94,7 @@ func (s *podSplit) fits() bool {
 
 // relieve makes the best move of a message off a link, if one lowers the sum of squared excesses,
 // or else, sometimes, a move that leaves the sum equal.
-func (s *podSplit) relieve(link int) bool {
+func (s *planeSplit) relieve(link int) bool {
 	type move struct{ a, b, from, to int }
 	var best move
 	least, ties := 0, 0
@@ -125,7 +125,7 @@ func (s *podSplit) relieve(link int) bool {
 	return least < 0
 }
 
-func (s *podSplit) change(a, b, from, to int) int {
+func (s *planeSplit) change(a, b, from, to int) int {
 	d := 0
 	links, n := s.directed(a, b, from)
 	for _, l := range links[:n] {
@@ -143,7 +143,7 @@ func (s *podSplit) change(a, b, from, to int) int {
 }
 
 // users calls f for the pairs of leaves, and the plane, that may use a link in its direction.
-func (s *podSplit) users(link int, f func(a, b, k int)) {
+func (s *planeSplit) users(link int, f func(a, b, k int)) {
 	l, down := link/2, link%2 == 1
 	k := l % s.f.Spines
 	for a := range s.f.Leaves {
@@ -174,3 +174,6 @@ func (s *podSplit) users(link int, f func(a, b, k int)) {
 		}
 	}
 }
+
+// none stands for no leaf, link or message.
+const none = -1

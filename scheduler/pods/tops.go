@@ -1,12 +1,15 @@
 package pods
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/internal/traffic"
 	"evbench/scheduler/schedules"
 )
 
@@ -62,3 +65,23 @@ func (w *topWriter) phase(f *fattree.Tree, t *slots.Table, leaf []int32, message
 	}
 	return nil
 }
+
+// eachPhase runs f for every phase of the schedule of that name. It returns an *UnroutableError for
+// the first phase where f fails, and may then skip later phases.
+func eachPhase(o schedules.Options, name string, phases int, f func(p int) error) error {
+	return parallel.Try(o.Workers, phases, func(p int) error {
+		err := f(p)
+		if err == nil {
+			return nil
+		}
+		_, proven := errors.AsType[*overfull](err)
+		return &traffic.UnroutableError{Schedule: name, Phase: p, Proven: proven, Reason: err.Error()}
+	})
+}
+
+// An overfull says why no search can succeed.
+type overfull struct{ reason string }
+
+func (e *overfull) Error() string { return e.reason }
+
+func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(format, a...)} }

@@ -2,21 +2,13 @@ package pods
 
 import (
 	"math/rand/v2"
-	"sync"
 
-	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
 )
 
 // repairTries is how often a repair exchanges planes for the messages of one phase. Pin tries more,
 // as its messages cannot move to another phase.
 const repairTries = 60
-
-// NewPinners returns podPinners of a fabric that part has filled in.
-func NewPinners(f *fattree.Tree) *sync.Pool {
-	lists, leaf, need := f.PlaneLists(), f.LeafOf(), f.Critical()
-	return &sync.Pool{New: func() any { return &Pinner{f: f, lists: lists, leaf: leaf, need: need} }}
-}
 
 // Ways returns planes and top switches for messages between leaves of a phase, given by their leaves;
 // a message that finds none has the spine none.

@@ -8,6 +8,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/pods"
 )
 
 // fit moves messages into phases by place or squeeze and returns those that do not fit. Messages
@@ -164,4 +165,18 @@ func (x *room) redo(phase int, messages []uint32, ways []slots.Way) {
 		x.r.out.Put(m, phase, ways[i])
 		x.take(m, phase, ways[i])
 	}
+}
+
+func (x *room) repin(phase int, messages []uint32) bool {
+	if x.pinners == nil {
+		x.pinners = pods.NewPinners(x.r.f)
+	}
+	ways := x.r.ways(x.pinners, messages, phase)
+	for _, w := range ways {
+		if w.Spine == none {
+			return false
+		}
+	}
+	x.redo(phase, messages, ways)
+	return true
 }

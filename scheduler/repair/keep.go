@@ -7,13 +7,6 @@ import (
 	"evbench/scheduler/internal/fattree"
 )
 
-// A tier is leaves, or pods, bounded by their live links upwards.
-type tier struct {
-	live  []int // links, of each
-	of    func(m uint32) (u, v int32)
-	short []int32 // phases missing, by who sends and by len(live) + who receives
-}
-
 func (r *rework) tiersOf() []tier {
 	out := []tier{{live: r.f.Live, of: r.traffic.Across}}
 	if f := r.f; f.Tops > 0 {
@@ -30,19 +23,6 @@ func (r *rework) tiersOf() []tier {
 		out[i].short = r.shortages(&out[i])
 	}
 	return out
-}
-
-// count returns how many messages each leaf or pod sends to others, and, at
-// len(live) + its number, receives.
-func (t *tier) count(messages []uint32) []int {
-	n := make([]int, 2*len(t.live))
-	for _, m := range messages {
-		if u, v := t.of(m); u != v {
-			n[u]++
-			n[len(t.live)+int(v)]++
-		}
-	}
-	return n
 }
 
 // keep returns as many messages of one phase as it can, or nearly so, such that no leaf or pod
@@ -155,7 +135,7 @@ func (k *keeper) nodes(i int32) (a, b int32) {
 
 // augment keeps one message more by an alternating path from leaf a, which has room, to a leaf with
 // room on the other side: it swaps the messages kept and not kept on the path. It reports whether a
-// path exists. O(messages).
+// path exists. Where there is none from any leaf, no b-matching is larger (Berge 1957). O(messages).
 func (k *keeper) augment(a int) bool {
 	k.from = slices.Repeat([]int32{none}, len(k.at))
 	queue := []int32{int32(a)}

@@ -32,17 +32,3 @@ func (r *rework) ways(pinners *sync.Pool, messages []uint32, phase int) []slots.
 	defer pinners.Put(w)
 	return w.Ways(ends, r.o.Seed, phase)
 }
-
-func (x *room) repin(phase int, messages []uint32) bool {
-	if x.pinners == nil {
-		x.pinners = pods.NewPinners(x.r.f)
-	}
-	ways := x.r.ways(x.pinners, messages, phase)
-	for _, w := range ways {
-		if w.Spine == none {
-			return false
-		}
-	}
-	x.redo(phase, messages, ways)
-	return true
-}

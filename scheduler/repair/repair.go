@@ -14,19 +14,9 @@ import (
 	"evbench/topology"
 )
 
-// Plan returns a schedule without contention made from a base, with a path for each message, and
-// how many messages it has moved to another phase. pinned says that the base has paths. Messages that the live links cannot carry in a phase move, mostly to phases
-// added at the end, as in the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
-//
-//  1. Each phase keeps what the live links of its leaves, and pods, carry: a largest
-//     b-matching, changed where that spreads the moved messages more evenly.
-//  2. The messages kept get spines by list colouring (Pin). What it leaves over moves too.
-//  3. A moved message goes where a phase has its servers and a spine free.
-//  4. The others go into as few added phases as servers and leaves allow, by König's theorem
-//     (addPhases), and get spines as in 2. What is left over goes through 3 again.
-//
-// FORS is optimal, this result is not. O(S²·log S) and a list colouring for each phase. On three
-// levels planes are the spines, and each message with a plane also gets a top switch.
+// Plan returns a schedule without contention made from a base, with a path for each message, and how
+// many messages it has moved to another phase. pinned says that the base has paths. O(S²·log S) and a
+// list colouring for each phase.
 func Plan(base *slots.Table, pinned bool, t *topology.Tree, o schedules.Options) (out *slots.Table, moved int, err error) {
 	x := traffic.New(base, t)
 	r := &rework{f: x.F, traffic: x, o: o, base: base, pinned: pinned, out: base.Unpinned()}
@@ -45,18 +35,6 @@ func Plan(base *slots.Table, pinned bool, t *topology.Tree, o schedules.Options)
 	r.out.DropEmpty()
 	r.out.Deal(t)
 	return r.out, moved, nil
-}
-
-// A rework is a repair in progress.
-type rework struct {
-	f       *fattree.Tree
-	traffic *traffic.Traffic
-	o       schedules.Options
-	base    *slots.Table
-	pinned  bool // base has paths
-	out     *slots.Table
-	lost    []int32 // messages moved, by source rank and by ranks + destination rank
-	tiers   []tier  // leaves; on three levels pods as well
 }
 
 func (r *rework) run() {
@@ -162,43 +140,6 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	return out
 }
 
-// phasesFor returns how many phases messages need for their servers, leaves and pairs of leaves.
-func (r *rework) phasesFor(messages []uint32) int {
-	busy := r.busy(messages)
-	phases := int(slices.Max(busy))
-	pairs := make([]int, r.f.Leaves*r.f.Leaves)
-	for _, m := range messages {
-		a, b := r.traffic.Across(m)
-		pairs[int(a)*r.f.Leaves+int(b)]++
-	}
-	for i, n := range pairs {
-		if n > 0 {
-			first := uint32(r.f.First[i/r.f.Leaves]*r.traffic.Ranks + r.f.First[i%r.f.Leaves])
-			phases = max(phases, fattree.CeilDiv(n, r.traffic.Choices(first)))
-		}
-	}
-	for i := range r.tiers {
-		t := &r.tiers[i]
-		for node, n := range t.count(messages) {
-			if n > 0 {
-				phases = max(phases, fattree.CeilDiv(n, t.live[node%len(t.live)]))
-			}
-		}
-	}
-	return phases
-}
-
-// busy returns how many of the messages each server sends, and, at ranks + its rank, receives.
-func (r *rework) busy(messages []uint32) []int32 {
-	n := make([]int32, 2*r.traffic.Ranks)
-	for _, m := range messages {
-		src, dst := r.traffic.Ends(m)
-		n[src]++
-		n[r.traffic.Ranks+dst]++
-	}
-	return n
-}
-
 // spreadMoved gives the idle nodes of a leaf edges to its servers, one in each phase. It takes the
 // messages of each server and returns the number of idle nodes.
 func spreadMoved(messages []int32, count int, edge func(server, node, n int)) int {
@@ -211,6 +152,3 @@ func spreadMoved(messages []int32, count int, edge func(server, node, n int)) in
 	phases.Pour(room, slices.Repeat([]int{count}, idle), idle*count, edge)
 	return idle
 }
-
-// none stands for no spine or message.
-const none = -1

@@ -1,51 +1,5 @@
 package fattree
 
-import (
-	"slices"
-
-	"evbench/topology"
-)
-
-// addRoles notes the readers and builders of the next leaf, which is l of the tree.
-func (f *Tree) addRoles(l int) {
-	t := f.Topology
-	if !t.Roles() {
-		return
-	}
-	readers, builders := 0, 0
-	if i := f.Leaves - 1; i >= 0 {
-		readers, builders = f.Readers[i]+f.R[i], f.Builders[i]+f.B[i]
-	}
-	f.Readers, f.Builders = append(f.Readers, readers), append(f.Builders, builders)
-	f.R, f.B = append(f.R, t.ReadersOn(l)), append(f.B, t.BuildersOn(l))
-	f.Reach[f.Leaves] = t.Builders() - t.BuildersOn(l)
-	f.Heard = append(f.Heard, t.Readers()-t.ReadersOn(l))
-}
-
-// Directed returns a fabric that has each leaf twice: leaf a sends as number a, and receives as
-// number leaves + a. Its pairs are a leaf and another for which it has messages.
-func (f *Tree) Directed() *Tree {
-	idle := make([]int, f.Leaves)
-	d := &Tree{
-		Topology: f.Topology, Servers: f.Servers, Leaves: 2 * f.Leaves, Spines: f.Spines, Pods: 1, Name: f.Name, Both: f,
-		Leaf: slices.Repeat(f.Leaf, 2), Pod: make([]int, 2*f.Leaves), alone: f.alone, Shared: f.Shared, Counts: f.Counts,
-		R: slices.Concat(f.R, idle), B: slices.Concat(idle, f.B),
-		Alive: slices.Repeat(f.Alive, 2), Cables: slices.Repeat(f.Cables, 2),
-		Pairs: []Pair{},
-	}
-	if f.Cables == nil {
-		d.Cables = nil
-	}
-	for _, p := range f.Pairs {
-		for _, q := range [2]Pair{{p.A, p.B + f.Leaves, p.Spines}, {p.B, p.A + f.Leaves, p.Spines}} {
-			if d.Messages(q.A, q.B) > 0 {
-				d.Pairs = append(d.Pairs, q)
-			}
-		}
-	}
-	return d
-}
-
 // ReaderOf returns the reader number of each builder of a leaf, none where it only builds.
 func (f *Tree) ReaderOf(leaf int) (out []int32) {
 	reader := int32(0)
@@ -62,25 +16,43 @@ func (f *Tree) ReaderOf(leaf int) (out []int32) {
 	return out
 }
 
-// Doubled returns a fabric without pairs that has each leaf and pod of a tree twice: one sends and
-// one receives.
-func Doubled(t *topology.Tree) *Tree {
-	f := &Tree{Topology: t, Spines: t.Spines(), Leaves: 2 * t.Leaves(), Pods: 2 * t.Pods(), Tops: t.Tops()}
-	for q := range f.Pods {
-		f.Name = append(f.Name, q%t.Pods())
-	}
-	for l := range f.Leaves {
-		leaf := l % t.Leaves()
-		f.Pod = append(f.Pod, t.Pod(leaf)+l/t.Leaves()*t.Pods())
-		for k := range f.Spines {
-			n := t.Live(leaf, k)
-			f.Alive = append(f.Alive, n > 0)
-			if t.Cables() > 1 {
-				f.Cables = append(f.Cables, n)
+// Most returns the most messages that a server of leaf a sends, or receives, and how many these are
+// if each that reads and builds also sends to itself.
+func (f *Tree) Most(a int) (most, self int) {
+	both := f.N[a]
+	if f.Topology.Roles() {
+		both = f.B[a]
+		for _, reader := range f.ReaderOf(a) {
+			if reader == none {
+				both--
 			}
 		}
 	}
-	f.countTops()
-	f.meetAbove()
-	return f
+	if f.R[a] > 0 {
+		self = f.B[a] + f.Reach[a]
+		most = self
+		if both == f.R[a] {
+			most--
+		}
+	}
+	if f.B[a] > 0 {
+		in := f.R[a] + f.Heard[a]
+		self = max(self, in)
+		if both == f.B[a] {
+			in--
+		}
+		most = max(most, in)
+	}
+	return most, self
+}
+
+// Busiest returns the most messages of a server, the one to itself included: S, unless pairs of
+// leaves are left out.
+func (f *Tree) Busiest() int {
+	most := 0
+	for a := range f.Leaves {
+		_, self := f.Most(a)
+		most = max(most, self)
+	}
+	return most
 }

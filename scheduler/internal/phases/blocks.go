@@ -1,12 +1,8 @@
 package phases
 
 import (
-	"evbench/internal/coloring"
-	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
-	"evbench/scheduler/internal/split"
-	"evbench/scheduler/schedules"
 )
 
 // Blocks hold, for every ordered pair of leaves a, b, a = b included, a block of r_a·b_b slots
@@ -19,7 +15,7 @@ type Blocks struct {
 	Slots  []slots.Slot
 }
 
-// NewBlocks returns the blocks of a fabric in the slots of a schedule, or, where some servers only
+// NewBlocks returns the blocks of a tree in the slots of a schedule, or, where some servers only
 // read or only build, apart.
 func NewBlocks(f *fattree.Tree, phases int, of []slots.Slot) *Blocks {
 	t := &Blocks{f: f, Phases: phases, width: f.Topology.Builders(), Slots: of}
@@ -29,6 +25,7 @@ func NewBlocks(f *fattree.Tree, phases int, of []slots.Slot) *Blocks {
 	return t
 }
 
+// Block returns where the block of leaf a and leaf b begins.
 func (t *Blocks) Block(a, b int) int { return t.f.Readers[a]*t.width + t.f.R[a]*t.f.Builders[b] }
 
 // Selves returns how many servers of leaf a send to themselves in an added phase, which needs no
@@ -39,33 +36,6 @@ func (t *Blocks) Selves(a int) int {
 		return min(t.f.R[a], t.f.B[a])
 	}
 	return 0
-}
-
-// color gives every slot its phase and the spine of a split.
-//
-// The graph has a left node for each live cable leaf→spine, a right node for each live cable
-// spine→leaf, to which the messages of a spine are dealt evenly, and an edge for each message that uses both. But a leaf of n servers must also
-// send and receive at most n in every phase. So the graph is made K-regular:
-//
-//   - What the links of a leaf with at most n live ones lack is filled with edges from its
-//     up-links to its down-links: messages within the leaf. Servers without a link of their
-//     own talk within the leaf all the time.
-//   - A leaf with |A| > n live cables gets |A|-n idle nodes on either side, each with K edges
-//     to its links.
-//
-// Where some servers only read or only build, n is the readers on the left and the builders on the
-// right. Readers or builders without a link are nodes, too, if no other server of the leaf meets
-// them all the time.
-//
-// A leaf whose servers reach r others has n·(K-r) slots within and needs n², messages to self
-// included. K = n+r-1 gives n·(n-1): one added phase holds messages within the leaf, and lift makes
-// each server talk to itself in that phase.
-func (t *Blocks) color(s *split.Split, o schedules.Options) {
-	g := NewLinkGraph(t, s)
-	n := int(g.Nodes)
-	(&coloring.Graph{Left: n, Right: n, Edges: g.Edges}).Color(t.Phases,
-		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
-		func(unit, color int32) { t.Slots[unit] = t.Slots[unit].In(color) })
 }
 
 // none stands for no spine, server or node.

@@ -17,7 +17,7 @@ import (
 type Columns struct {
 	F      *fattree.Tree
 	Phases int // without the added one
-	// dropsSelf says that phase number `phases` is an added one, in which every server hears from
+	// DropsSelf says that phase number Phases is an added one, in which every server hears from
 	// its own leaf. sources makes that phase, which is then not part of the schedule.
 	DropsSelf bool
 	Width     int // builders
@@ -25,6 +25,7 @@ type Columns struct {
 	out       *slots.Table
 }
 
+// NewColumns returns columns to be filled in.
 func NewColumns(f *fattree.Tree, phases int, dropsSelf bool) *Columns {
 	out := slots.New(f.Servers, phases)
 	b := NewBlocks(f, phases, out.Slots)
@@ -39,6 +40,7 @@ func (c *Columns) Table(bound split.Bound, o schedules.Options) *slots.Table {
 	return c.out
 }
 
+// Column returns the slots of leaf a towards a destination.
 func (c *Columns) Column(a, dst int) []slots.Slot {
 	n := c.F.R[a]
 	at := c.F.Readers[a]*c.Width + dst*n
@@ -46,7 +48,8 @@ func (c *Columns) Column(a, dst int) []slots.Slot {
 }
 
 // sources chooses the source servers: for each leaf, the bipartite graph of phases and
-// destinations, which have n slots each, is coloured with n colours (König). O(S²·log n) in all.
+// destinations, which have n slots each, is coloured with n colours: a leaf sends at most n messages in
+// a phase, so no node has more edges (König). O(S²·log n) in all.
 func (c *Columns) sources(o schedules.Options) {
 	parallel.Each(o.Workers, c.F.Leaves, func(_, a int) { c.rows(a, o.Seed) })
 }

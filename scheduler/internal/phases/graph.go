@@ -4,14 +4,16 @@ import (
 	"slices"
 
 	"evbench/internal/coloring"
+	"evbench/internal/parallel"
 	"evbench/scheduler/internal/fattree"
 	"evbench/scheduler/internal/slots"
 	"evbench/scheduler/internal/split"
+	"evbench/scheduler/schedules"
 )
 
-// A linkGraph is the graph in the making. A cable, and an idle node, has the same number as left
+// A LinkGraph is the graph of Blocks.color in the making. A cable, and an idle node, has the same number as left
 // node, upwards, and as right node, downwards.
-type linkGraph struct {
+type LinkGraph struct {
 	b     *Blocks
 	f     *fattree.Tree
 	s     *split.Split
@@ -22,14 +24,14 @@ type linkGraph struct {
 }
 
 // NewLinkGraph returns the graph of a split, and gives the messages their slots and spines.
-func NewLinkGraph(t *Blocks, s *split.Split) *linkGraph {
+func NewLinkGraph(t *Blocks, s *split.Split) *LinkGraph {
 	used := 0
 	for _, x := range s.X {
 		if x > 0 {
 			used++
 		}
 	}
-	g := &linkGraph{b: t, f: t.f, s: s, Node: make([]int32, len(t.f.Alive)), Edges: make([]coloring.Edge, 0, used+8*len(t.f.Alive))} // about as many
+	g := &LinkGraph{b: t, f: t.f, s: s, Node: make([]int32, len(t.f.Alive)), Edges: make([]coloring.Edge, 0, used+8*len(t.f.Alive))} // about as many
 	for i, alive := range t.f.Alive {
 		if g.Node[i] = none; alive {
 			g.Node[i] = g.Nodes
@@ -50,12 +52,12 @@ func NewLinkGraph(t *Blocks, s *split.Split) *linkGraph {
 	return g
 }
 
-func (g *linkGraph) add() int32 {
+func (g *LinkGraph) add() int32 {
 	g.Nodes++
 	return g.Nodes - 1
 }
 
-func (g *linkGraph) between(a, b int) {
+func (g *LinkGraph) between(a, b int) {
 	at := g.b.Block(a, b)
 	if !g.f.Meets(a, b) {
 		for i := range g.f.Messages(a, b) {
@@ -76,7 +78,7 @@ func (g *linkGraph) between(a, b int) {
 }
 
 // deal adds the messages of an edge between two links, from the cables of one to those of the other.
-func (g *linkGraph) deal(e coloring.Edge) {
+func (g *LinkGraph) deal(e coloring.Edge) {
 	up, down := int(e.U), g.f.Leaves*g.f.Spines+int(e.V)
 	e.U, e.V = g.Node[e.U], g.Node[e.V]
 	if g.dealt == nil {
@@ -95,18 +97,18 @@ func (g *linkGraph) deal(e coloring.Edge) {
 }
 
 // cable returns the next cable of a link, by load, and how many more messages it gets.
-func (g *linkGraph) cable(link int) (cable, left int32) {
+func (g *LinkGraph) cable(link int) (cable, left int32) {
 	each := g.each(link)
 	return g.dealt[link] / each, each - g.dealt[link]%each
 }
 
 // each returns how many messages a cable of a link gets, the last perhaps fewer.
-func (g *linkGraph) each(link int) int32 {
+func (g *LinkGraph) each(link int) int32 {
 	return int32(fattree.CeilDiv(int(g.s.Load[link]), g.f.Room(link%len(g.f.Alive))))
 }
 
 // lack appends, for each cable of a link, the number of phases without a message.
-func (g *linkGraph) lack(to []int, link int) []int {
+func (g *LinkGraph) lack(to []int, link int) []int {
 	load, each := int(g.s.Load[link]), int(g.each(link))
 	for range g.f.Room(link % len(g.f.Alive)) {
 		n := min(load, each)
@@ -118,7 +120,7 @@ func (g *linkGraph) lack(to []int, link int) []int {
 
 // within adds the messages within a leaf and its idle nodes, and fills the slots
 // that need no colouring.
-func (g *linkGraph) within(a int) {
+func (g *LinkGraph) within(a int) {
 	r, b, live, k, selves := g.f.R[a], g.f.B[a], g.f.Live[a], g.b.Phases, g.b.Selves(a)
 	in := &inner{g: g, at: g.b.Block(a, a), left: r*b - selves}
 	always := max(0, min(r, b)-live)
@@ -156,7 +158,7 @@ func (g *linkGraph) within(a int) {
 }
 
 // idle adds count[0] nodes for the rest of a leaf's up-links and count[1] for its down-links.
-func (g *linkGraph) idle(count [2]int, nodes []int32, up, down []int) {
+func (g *LinkGraph) idle(count [2]int, nodes []int32, up, down []int) {
 	idle := make([]int32, max(count[0], count[1], 0))
 	for i := range idle {
 		idle[i] = g.add()
@@ -171,7 +173,7 @@ func (g *linkGraph) idle(count [2]int, nodes []int32, up, down []int) {
 
 // inner fills the block of a leaf with itself.
 type inner struct {
-	g    *linkGraph
+	g    *LinkGraph
 	at   int // next slot
 	left int // slots still to fill; what comes after is time to rest
 }
@@ -215,4 +217,33 @@ func Pour(from, to []int, amount int, portion func(i, j, n int)) {
 			j++
 		}
 	}
+}
+
+// color gives every slot its phase and the spine of a split.
+//
+// The graph has a left node for each live cable leaf→spine, a right node for each live cable
+// spine→leaf, to which the messages of a spine are dealt evenly, and an edge for each message that
+// uses both. K phases are at least as many as the edges of a node (split). But a leaf of n servers
+// must also send and receive at most n in every phase. So the graph is made K-regular; its colours are
+// then perfect matchings (König 1916), in which every node has an edge in every phase:
+//
+//   - What the links of a leaf with at most n live ones lack is filled with edges from its
+//     up-links to its down-links: messages within the leaf. Servers without a link of their
+//     own talk within the leaf all the time.
+//   - A leaf with |A| > n live cables gets |A|-n idle nodes on either side, each with K edges
+//     to its links: in every phase |A|-n of its links are matched with these, and n remain.
+//
+// Where some servers only read or only build, n is the readers on the left and the builders on the
+// right. Readers or builders without a link are nodes, too, if no other server of the leaf meets
+// them all the time.
+//
+// A leaf whose servers reach r others has n·(K-r) slots within and needs n², messages to self
+// included. K = n+r-1 gives n·(n-1): one added phase holds messages within the leaf, and lift makes
+// each server talk to itself in that phase.
+func (t *Blocks) color(s *split.Split, o schedules.Options) {
+	g := NewLinkGraph(t, s)
+	n := int(g.Nodes)
+	(&coloring.Graph{Left: n, Right: n, Edges: g.Edges}).Color(t.Phases,
+		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
+		func(unit, color int32) { t.Slots[unit] = t.Slots[unit].In(color) })
 }

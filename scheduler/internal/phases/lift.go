@@ -11,7 +11,7 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// Lift gives the slots of the table to servers. Each ordered pair of leaves a, b has r_a·b_b
+// Lift gives the slots of all blocks to servers. Each ordered pair of leaves a, b has r_a·b_b
 // slots, and no phase more than r_a that leave a or b_b that enter b: its readers and builders.
 //
 //  1. For each destination leaf b, colour the bipartite graph of phases and groups, the slots
@@ -19,7 +19,8 @@ import (
 //  2. For each source leaf a, colour the graph of phases and destination servers, which have
 //     r_a slots each from a, with r_a colours: the source servers.
 //
-// Both exist (König), and permute slots within the memory of one leaf. O(S²·log n) in all.
+// Both exist (König): in 1 a phase has at most b_b edges, as many as enter leaf b, and a group has b_b;
+// in 2 a phase has at most r_a, as many as leave leaf a. Both permute slots within the memory of one leaf. O(S²·log n) in all.
 func (t *Blocks) Lift(o schedules.Options) {
 	pool := sync.Pool{New: func() any { return &lifter{b: t, f: t.f, seed: o.Seed} }}
 	for _, step := range []func(*lifter, int){(*lifter).destinations, (*lifter).sources} {

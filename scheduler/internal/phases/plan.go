@@ -10,7 +10,7 @@ import (
 	"evbench/scheduler/schedules"
 )
 
-// Plan returns the schedule of fewest phases over the spines of a fabric whose pairs are filled in,
+// Plan returns the schedule of fewest phases over the spines of a tree whose pairs are filled in,
 // with the best bound proven.
 func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
 	if t, _ := Shift(f); t != nil {
@@ -24,7 +24,7 @@ func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, erro
 	return Of(s, bound, o), bound, nil
 }
 
-// Balanced is balance, where a schedule can have so many phases.
+// Balanced is split.Balance, where a schedule can have so many phases.
 func Balanced(f *fattree.Tree) (*split.Split, split.Bound, error) {
 	s, bound := split.Balance(f)
 	if int(s.Ceiling) >= slots.MaxPhase {

@@ -35,7 +35,7 @@ func (t *Table) Deal(tree *topology.Tree) {
 	}
 }
 
-// DealShift is deal for linear shift with few paths: spines are those of the servers of a leaf, and
+// DealShift is Deal for linear shift with few paths: spines are those of the servers of a leaf, and
 // those of the same spine take its live cables in order. So tables with one entry for a server hold
 // the paths. O(S²).
 func (t *Table) DealShift(tree *topology.Tree, spines []int) {

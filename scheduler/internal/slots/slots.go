@@ -1,3 +1,5 @@
+// Package slots holds when and over which path each ordered pair of ranks meets, in four bytes each, and
+// gives parallel cables to paths.
 package slots
 
 import (
@@ -10,12 +12,14 @@ import (
 // none. One slot per pair keeps 4,096 servers in 64 MB.
 type Slot uint32
 
+// The highest phase is that of a pair that never meets.
 const (
 	NoSpine  = 0xff
 	MaxPhase = 1<<24 - 1
 	Absent   = Slot(MaxPhase)<<8 | NoSpine // the pair never meets
 )
 
+// Make returns a slot; spine may be none, -1.
 func Make(phase, spine int) Slot {
 	if spine == none {
 		spine = NoSpine
@@ -23,8 +27,10 @@ func Make(phase, spine int) Slot {
 	return Slot(phase)<<8 | Slot(spine)
 }
 
+// Phase returns when the pair meets.
 func (s Slot) Phase() int { return int(s >> 8) }
 
+// Spine returns over which spine, or none, -1.
 func (s Slot) Spine() int {
 	if k := int(s & 0xff); k != NoSpine {
 		return k
@@ -44,9 +50,10 @@ type Table struct {
 	Ranks  int
 	Phases int
 	Slots  []Slot  // [src·ranks + dst]; the diagonal is not used
-	Tops   []uint8 // likewise, noSpine for none; nil in two-level trees with single cables
+	Tops   []uint8 // likewise, NoSpine for none; nil in two-level trees with single cables
 }
 
+// New returns a table in which all pairs meet in phase 0 over spine 0.
 func New(ranks, phases int) *Table {
 	return &Table{Ranks: ranks, Phases: phases, Slots: make([]Slot, ranks*ranks)}
 }
@@ -101,7 +108,7 @@ func (t *Table) Way(m uint32) Way {
 func (t *Table) Put(m uint32, phase int, w Way) {
 	t.Slots[m] = Make(phase, w.Spine)
 	if t.Tops != nil {
-		t.Tops[m] = uint8(w.Top) // none is noSpine
+		t.Tops[m] = uint8(w.Top) // none is NoSpine
 	}
 }
 

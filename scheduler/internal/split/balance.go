@@ -1,8 +1,6 @@
 package split
 
-import (
-	"evbench/scheduler/internal/fattree"
-)
+import "evbench/scheduler/internal/fattree"
 
 // Balance splits the messages of every pair of leaves over its spines such that the largest link
 // load, the number of phases, is least and at least S-1. It returns the best bound that it proves.
@@ -10,7 +8,7 @@ import (
 // the bound (3-D transportation is NP-hard).
 //
 // A descent pushes a fractional split below a ceiling, or proves the ceiling too low and raises it.
-// Rounding and repair follow. Where they fail, the ceiling rises without proof. balance has its own
+// Rounding and repair follow. Where they fail, the ceiling rises without proof. Balance has its own
 // seed: the number of phases depends on the tree alone.
 func Balance(f *fattree.Tree) (*Split, Bound) {
 	f.Share()

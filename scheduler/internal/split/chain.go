@@ -2,6 +2,7 @@ package split
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"evbench/scheduler/internal/fattree"
 )
@@ -17,7 +18,7 @@ const (
 // A chain is a search for moves that take messages off a link above the ceiling. Messages between
 // nodes i and j leave spine k, overloaded at i, for a spine where i has room. If j has room there
 // too, the chain ends. Otherwise j is overloaded there, and has just freed k; other messages
-// between j and some node move on. A move takes one message or, of a spread, a grain.
+// between j and some node move on: an alternating path, as in a search for a larger matching. A move takes one message or, of a spread, a grain.
 //
 // The state of the search is therefore (node, overloaded spine, spine just freed). Where no link
 // has room to spare, the freed spine is the only room; without it such cases end one message over.
@@ -181,4 +182,42 @@ func (c *chain) apply(last hop) bool {
 		c.move(int(p.node), int(h.node), int(h.over), int(p.over))
 	}
 	return false
+}
+
+// Lower moves grains until no link carries more than the ceiling. Where no chain helps it kicks a
+// link, at most kicks times, and ends with the best split. It reports whether it succeeded.
+func (g *Grains) Lower(ceiling, kicks int) bool {
+	s := g.s
+	s.Ceiling, s.Over = int32(ceiling), 0
+	for i, l := range s.Load {
+		s.Over += int(max(0, l-s.most(i)))
+	}
+	c := newChain(s, g)
+	least, x, load := s.Over, slices.Clone(s.X), slices.Clone(s.Load)
+	for failed := 0; s.Over > 0 && c.states <= maxStates; {
+		node, spine := c.next()
+		fits := kicks > 0 || c.s.Load[c.cursor] >= c.s.most(c.cursor)+g.size[node%c.f.Leaves] // no more than is over
+		if fits && c.relieve(node, spine) {
+			if s.Over < least {
+				least = s.Over
+				copy(x, s.X)
+				copy(load, s.Load)
+			}
+			continue
+		}
+		if failed++; kicks == 0 && failed < len(s.Load) {
+			c.cursor = (c.cursor + 1) % len(s.Load) // another link may be luckier
+			continue
+		}
+		if failed >= kicks {
+			break
+		}
+		c.kick(node, spine)
+	}
+	if s.Over > least {
+		s.Over = least
+		copy(s.X, x)
+		copy(s.Load, load)
+	}
+	return s.Over == 0
 }

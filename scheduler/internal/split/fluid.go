@@ -13,9 +13,11 @@ import (
 //
 //	Σ over links of  slope/2·load² + 1/2·max(0, load-ceiling)²,
 //
-// whose minimum has no load above the ceiling, but for a trace, whenever any split has none.
-// Otherwise the excess loads y at the minimum prove the ceiling too low, as weights of a
-// Bound: Σ load·y / Σ y = ceiling + Σ y² / Σ y. Products that are added are converted to
+// whose minimum has no load above the ceiling, but for a trace, whenever any split has none. It is
+// convex and smooth, and each step is its minimum over one pair, so the descent goes there. Otherwise
+// the excess loads y at the minimum prove the ceiling too low, as weights of a Bound: y is the
+// gradient, but for the slope, so each pair has its messages only on paths that weigh least, and
+// Σ n·min y over pairs is Σ load·y, for Σ load·y / Σ y = ceiling + Σ y² / Σ y phases. Products that are added are converted to
 // float64 first, so that all machines round alike.
 //
 // Links have a capacity in messages per phase. The capacity of leaf and spine is the live cables
@@ -33,7 +35,7 @@ type Fluid struct {
 	X       []float64 // by pair, then place in the pair's list of spines
 	rest    []rest    // of the pair being filled
 
-	hallKnown bool // the bound considered so far is at least that of hall
+	hallKnown bool // the bound considered so far is at least that of Hall
 }
 
 // The slope makes light links attract load from heavy ones also below the ceiling. That leaves room
@@ -44,6 +46,7 @@ const (
 	Gentle = 1e-6
 )
 
+// NewFluid divides the messages of all pairs evenly.
 func NewFluid(f *fattree.Tree) *Fluid {
 	f.Share()
 	amount := make([]float64, len(f.Pairs))
@@ -53,6 +56,7 @@ func NewFluid(f *fattree.Tree) *Fluid {
 	return NewFluidOf(f, Scales(f), amount)
 }
 
+// NewFluidOf divides an amount for each pair of f evenly over links with 1/capacity scale.
 func NewFluidOf(f *fattree.Tree, scale, amount []float64) *Fluid {
 	w := &Fluid{F: f, Scale: scale, load: make([]float64, len(scale)), amount: amount, X: make([]float64, 0, len(f.Common)), Slope: steep}
 	for n := range f.Pairs {
@@ -306,6 +310,7 @@ func (w *Fluid) excesses() []float64 {
 	return out
 }
 
+// Scales returns 1/capacity of each link, 0 where it has none.
 func Scales(f *fattree.Tree) []float64 {
 	if f.Tops == 0 {
 		scale := slices.Repeat([]float64{1}, len(f.Alive))

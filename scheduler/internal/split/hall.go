@@ -1,8 +1,6 @@
 package split
 
-import (
-	"evbench/scheduler/internal/fattree"
-)
+import "evbench/scheduler/internal/fattree"
 
 // Hall returns the best bound of kind hall that is better than b, or b.
 //

@@ -1,8 +1,6 @@
 package split
 
-import (
-	"slices"
-)
+import "slices"
 
 // Relax lowers the loads above the leaves further below the ceiling, while the leaf links stay
 // below it. The search for top switches needs that room.

@@ -1,3 +1,5 @@
+// Package traffic sorts the messages of a schedule between leaves by phase, for whoever looks for their
+// paths: a phase is a graph of leaves whose edges have lists of spines.
 package traffic
 
 import (
@@ -167,6 +169,3 @@ func (x *Traffic) same(p, q int) bool {
 		return a == c && b == d
 	})
 }
-
-// none stands for no .
-const none = -1

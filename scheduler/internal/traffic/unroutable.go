@@ -1,8 +1,6 @@
 package traffic
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // An UnroutableError says that the messages of a phase cannot be given spines
 // such that no two share a link, or that no way was found.
