@@ -19,7 +19,8 @@ func LinearShift(t *topology.Tree) *Schedule {
 	if t.Roles() {
 		return shiftRoles(t)
 	}
-	return newSchedule(schedules.LinearShift, slots.Shift(t.Servers()), false)
+	n := t.Servers()
+	return newSchedule(schedules.LinearShift, slots.Met(n, n-1, func(src, dst int) int { return (dst - src - 1 + n) % n }), false)
 }
 
 // LinearShiftPorts returns the linear shift over ports: in phase p the server at position s sends

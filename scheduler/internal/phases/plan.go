@@ -53,12 +53,16 @@ func Shift(f *fattree.Tree) (t *slots.Table, spines []int) {
 	if f.Servers != n*f.Leaves || slices.Max(f.N) > n || f.Leaves > 1 && len(spines) < n {
 		return nil, nil
 	}
-	t = slots.Shift(f.Servers)
-	t.Walk(func(src, dst int, x *slots.Slot) {
-		if src/n != dst/n {
-			*x = slots.Make(x.Phase(), spines[dst%n])
+	t = slots.New(f.Servers, f.Servers-1)
+	for src := range t.Ranks {
+		for dst := range t.Ranks {
+			spine := none
+			if src/n != dst/n {
+				spine = spines[dst%n]
+			}
+			t.Slots[src*t.Ranks+dst] = slots.Make((dst-src-1+t.Ranks)%t.Ranks, spine)
 		}
-	})
+	}
 	return t, spines[:min(n, len(spines))]
 }
 

@@ -71,11 +71,6 @@ func Met(ranks, phases int, phase func(src, dst int) int) *Table {
 	return t
 }
 
-// Shift returns linear shift: in phase p rank s sends to rank (s+p+1) mod ranks.
-func Shift(ranks int) *Table {
-	return Met(ranks, ranks-1, func(src, dst int) int { return (dst - src - 1 + ranks) % ranks })
-}
-
 // Unpinned returns the phases of t, without paths.
 func (t *Table) Unpinned() *Table {
 	out := New(t.Ranks, t.Phases)
