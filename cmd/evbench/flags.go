@@ -121,7 +121,7 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if gaps := p.Gaps(); gaps != "" {
 		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, gaps)
 	}
-	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
+	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(), nil
 }
 
 // hostsOf are the hosts of the servers, nil if two have the same name.
@@ -188,7 +188,8 @@ func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
 	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)
 	}
-	n, err := downRandom(c, "links", t.AllLinks())
+	_, all := t.Damage()
+	n, err := downRandom(c, "links", all)
 	if n == 0 || err != nil {
 		return t, err
 	}

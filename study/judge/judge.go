@@ -206,8 +206,8 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		return nil, nil
 	}
 	t := f.tree
-	for _, l := range t.Dead() {
-		v.Dead = append(v.Dead, f.tree.LinkName(l))
+	if names := t.DownNames(); len(names) > 0 {
+		v.Dead = names
 	}
 	if err := sameDead(t, r); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 		if len(l) == 0 {
 			return "no dead link"
 		}
-		return show.Few(t.LinkNames(l)) + " dead"
+		return show.Few(slices.Compact(t.LinkNames(l))) + " dead"
 	}
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
@@ -328,7 +328,7 @@ func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
 func (f *fabric) deadOf(leaves ...int) string {
 	var names []string
 	for _, l := range f.tree.Dead() {
-		if !l.Above && slices.Contains(leaves, l.Leaf) {
+		if !l.Above && slices.Contains(leaves, l.Leaf) && f.tree.CableOf(l)[0] == l {
 			names = append(names, f.tree.LinkName(l))
 		}
 	}
