@@ -81,8 +81,8 @@ func (t *Tree) portless(l Link) (out []Link) {
 		return nil
 	}
 	for c := range t.cables {
-		if id := t.LinkID(t.Cable(l.Leaf, l.Spine, c)); t.names.Ports[id][0] == 0 && (t.absent == nil || !t.absent[id]) {
-			out = append(out, t.LinkOf(id))
+		if x := t.Cable(l.Leaf, l.Spine, c); t.names.Ports[t.LinkID(x)][0] == 0 && !t.Absent(x) {
+			out = append(out, x)
 		}
 	}
 	return out

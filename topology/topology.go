@@ -425,8 +425,11 @@ func (t *Tree) meet(a, b, k int) bool {
 
 // Dead returns the dead links, by LinkID, without those that never were there.
 func (t *Tree) Dead() []Link {
-	return slices.DeleteFunc(t.Missing(), func(l Link) bool { return t.absent != nil && t.absent[t.LinkID(l)] })
+	return slices.DeleteFunc(t.Missing(), t.Absent)
 }
+
+// Absent reports whether a link is one that never was there.
+func (t *Tree) Absent(l Link) bool { return t.absent != nil && t.absent[t.LinkID(l)] }
 
 // Missing returns all links that carry nothing, by LinkID: the dead ones, and those that never were
 // there.
@@ -444,7 +447,7 @@ func (t *Tree) Missing() []Link {
 func (t *Tree) Damage() (dead, all int) {
 	for id := range t.dead {
 		l := t.LinkOf(id)
-		if t.absent != nil && t.absent[id] || t.CableOf(l)[0] != l {
+		if t.Absent(l) || t.CableOf(l)[0] != l {
 			continue
 		}
 		if all++; t.dead[id] {
@@ -478,7 +481,7 @@ func (t *Tree) beside(l Link) (cables [][]Link) {
 		x := t.Cable(l.Leaf, l.Spine, c)
 		id := t.LinkID(x)
 		ports := t.names.Ports[id]
-		if ports[0] == 0 && t.absent != nil && t.absent[id] {
+		if ports[0] == 0 && t.Absent(x) {
 			continue
 		}
 		if ports[0] == 0 {

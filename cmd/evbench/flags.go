@@ -118,8 +118,10 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
-	if gaps := p.Gaps(); gaps != "" {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, gaps)
+	for _, note := range []string{p.Gaps(), p.AsBuilt()} {
+		if note != "" {
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
+		}
 	}
 	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(), nil
 }

@@ -18,7 +18,6 @@ type Places struct {
 	net   *Network
 	rate  float64 // of a message, in bit/s; 0: not known
 	lanes bool    // a cable as fast as several messages is as many links
-	most  int     // cables between a leaf and a switch
 	usual int     // links of most of these cables
 
 	nodes  []Node    // by number of a switch
@@ -83,7 +82,7 @@ func treeOf(n *Network, rate float64) (*Places, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Places{net: n, nodes: o.nodes, rate: rate, lanes: o.Pods == 0}
+	p := &Places{net: n, nodes: o.nodes, rate: rate, lanes: o.Pods == 0, usual: 1}
 	o.Ports = 1
 	if s, err := n.Shape(); err == nil {
 		if g, ok := s.(PGFT); ok {
@@ -127,20 +126,19 @@ func (n *Network) built() *Network {
 	return n
 }
 
-// parallel returns the most links from one of so many leaves to a switch, and notes the most cables
-// and the links of most cables.
+// parallel returns the most links from one of so many leaves to a switch, and notes the links of
+// most cables.
 func (p *Places) parallel(n *Network, leaves int) (most int) {
-	p.most, p.usual = 0, 1
+	p.usual = 1
 	links := map[int]int{} // cables by their number of links
 	for _, leaf := range p.nodes[:leaves] {
-		count, cables := map[Node]int{}, map[Node]int{}
+		count := map[Node]int{}
 		for i, e := range n.Ends(leaf) {
 			if e.Node != NoNode && !n.IsHost(e.Node) {
 				own := p.at(n, End{leaf, uint8(i + 1)})
 				links[own]++
 				count[e.Node] += own
-				cables[e.Node]++
-				most, p.most = max(most, count[e.Node]), max(p.most, cables[e.Node])
+				most = max(most, count[e.Node])
 				if links[own] > links[p.usual] {
 					p.usual = own
 				}
@@ -308,7 +306,7 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 // names count, for servers too: their names give positions (server17 or h17). Otherwise the order
 // counts, as in TreeOf, and the hosts of a leaf, by port, are its servers.
 func Match(t *topology.Tree, n *Network) (*Places, error) {
-	p := &Places{Tree: t, net: n}
+	p := &Places{Tree: t, net: n, usual: 1}
 	err := p.match()
 	if err == nil {
 		err = p.different()

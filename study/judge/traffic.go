@@ -199,7 +199,7 @@ func (f *fabric) leafWhy(leaf int, up bool) string {
 	if !up {
 		w = f.flows(leaf, leaf+1)[1]
 	}
-	return fmt.Sprintf("%s, over %d of its %d links: %s", f.flowWhy(w, f.name(f.places.Node(leaf)), "other leaves"), live, t.Spines()*t.Cables(), f.deadOf(leaf))
+	return fmt.Sprintf("%s, over %d of its %d links: %s", f.flowWhy(w, f.name(f.places.Node(leaf)), "other leaves"), live, f.built(leaf), f.deadOf(leaf))
 }
 
 // A Weight is the weight of a link in the proof of a bound. The weights, times the capacities, sum
