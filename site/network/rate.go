@@ -32,6 +32,9 @@ func (n *Network) WithRates(rates map[End]float64) *Network {
 // Rate returns the rate of the cable at a port in bit/s, 0 where it is not known.
 func (n *Network) Rate(at End) float64 { return n.rates[at] }
 
+// Rated reports whether the rate of a cable is known.
+func (n *Network) Rated() bool { return len(n.rates) > 0 }
+
 // UsualRate returns the most frequent rate of some cables, the highest of several, and 0 if fewer
 // than half have a known rate.
 func (n *Network) UsualRate(cables []Cable) (usual float64) {
