@@ -268,16 +268,19 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 		p = q
 	}
 	o := p.Tree.Options()
-	on := make([][]Node, o.Leaves)
-	for i, h := range hosts {
-		leaf := slices.Index(p.nodes[:o.Leaves], n.Leaf(h).Node)
+	on, at, seen := make([][]Node, o.Leaves), map[Node]int{}, make([]bool, n.Hosts())
+	for leaf, v := range p.nodes[:o.Leaves] {
+		at[v] = leaf
+	}
+	for _, h := range hosts {
+		leaf, ok := at[n.Leaf(h).Node]
 		switch {
-		case leaf < 0:
+		case !ok:
 			return nil, fmt.Errorf("host %s has no cable to a leaf", n.info[h].Name)
-		case slices.Contains(hosts[:i], h):
+		case seen[h]:
 			return nil, fmt.Errorf("host %s is in the job twice", n.info[h].Name)
 		}
-		on[leaf] = append(on[leaf], h)
+		on[leaf], seen[h] = append(on[leaf], h), true
 	}
 	o.Fill = make([]int, o.Leaves)
 	for i, own := range on {

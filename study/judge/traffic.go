@@ -111,6 +111,16 @@ func (x *traffic) phases() int {
 func (f *fabric) between() []float64 {
 	leaf, leaves := f.tree.LeafOfRanks(), f.tree.Leaves()
 	out := make([]float64, leaves*leaves)
+	if f.traffic.plain() {
+		for a := range leaves {
+			for b := range leaves {
+				if a != b {
+					out[a*leaves+b] = float64(f.tree.On(a) * f.tree.On(b))
+				}
+			}
+		}
+		return out
+	}
 	for i, a := range leaf {
 		for j, b := range leaf {
 			if a != b {
