@@ -289,10 +289,12 @@ func (v *Verdict) Answer() answer.Answer {
 func (v *Verdict) verdict() answer.Verdict {
 	m, most, t := v.Measured, v.AtMost, v.Tables
 	switch {
+	case m != nil && m.Limit != "" && most != nil && m.OfAtMost < enough:
+		return answer.Bad // the slowest rank took longer still
 	case m != nil && (m.Limit != "" || m.above()):
 		return answer.Unknown
 	case v.Pairs != nil && m == nil:
-		return answer.Of(v.Pairs.Slow == 0)
+		return answer.Of(v.Pairs.Slow == 0 && !v.allSlow())
 	case most == nil:
 		return answer.Unknown
 	case m != nil:
@@ -320,11 +322,21 @@ func (v *Verdict) share() string {
 	return ""
 }
 
+// pairEnough is the share of the link rate from which the usual pair is good: one connection of TCP,
+// or one process, does not fill a fast link.
+const pairEnough = 0.75
+
+// allSlow reports whether pairs usually have far less than the stated rate of the links.
+func (v *Verdict) allSlow() bool { return v.Rate > 0 && v.Pairs.Usual < pairEnough*v.Rate }
+
 func (v *Verdict) slowest() string {
 	p := v.Pairs
 	switch {
 	case p == nil:
 		return ""
+	case p.Slow == 0 && v.allSlow():
+		return fmt.Sprintf("%s slow alike: usually %s, %s of the link rate (good from %s).",
+			show.Plural(p.Count, "pair is", "pairs are all"), show.Amount(p.Usual, "bit/s"), percent(p.Usual/v.Rate), percent(pairEnough))
 	case p.Slow == 0 && p.Below > 0:
 		return fmt.Sprintf("%d of %s below the usual %s because their links are shared or slow; none is slower than that.",
 			p.Below, show.Plural(p.Count, "pair is", "pairs are"), show.Amount(p.Usual, "bit/s"))

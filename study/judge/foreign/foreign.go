@@ -88,9 +88,22 @@ var formats = []format{
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{NCCL, isNCCL, readNCCL},
 	{"iperf3", func(data []byte) bool {
+		data = afterBanner(data)
 		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
-	}, readIperf3},
+	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
 	{Own, isJSON, readOwn},
+}
+
+// afterBanner returns a text from the first line that begins with a brace: a shell or a batch system
+// may have written before it.
+func afterBanner(data []byte) []byte {
+	for rest := data; len(rest) > 0; {
+		if isJSON(rest) {
+			return rest
+		}
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	return data
 }
 
 func containing(text string) func([]byte) bool {
