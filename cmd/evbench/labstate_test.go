@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"evbench/cmd/open"
 	"evbench/internal/proc"
 	"evbench/results/store"
 	"evbench/testing/expect"
@@ -92,7 +93,7 @@ func TestLabStateOfOthers(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("TMPDIR", dir)
 			t.Setenv("XDG_RUNTIME_DIR", "")
-			file := filepath.Join(dir, fmt.Sprintf("evbench-%d", os.Getuid()), "evbench-lab.json")
+			file, _ := open.StateFile()
 			write(t, dir, "victim", "precious")
 			expect.Must(t, errors.Join(os.Mkdir(filepath.Dir(file), 0o700), tt.plant(t, dir, file)))
 			calls := [][]string{{"lab", "down"}, {"lab", "exec", "leaf0", "true"}}
@@ -105,6 +106,28 @@ func TestLabStateOfOthers(t *testing.T) {
 			}
 			b, err := os.ReadFile(filepath.Join(dir, "victim"))
 			expect.True(t, err == nil && string(b) == "precious", "the victim holds %q, %v", b, err)
+		})
+	}
+}
+
+// In user namespaces of all kinds the commands of a user find the lab, from its nodes too, and take no
+// folder of another user for their own.
+func TestLabOfUsers(t *testing.T) {
+	self := expect.Value(os.Executable())(t)
+	for _, below := range [][]string{{"env"}, {"unshare", "-Ur"}, {"unshare", "--user", "--map-user=1000", "--map-group=1000"}} {
+		t.Run(strings.Join(below, " "), func(t *testing.T) {
+			dir := t.TempDir()
+			expect.Must(t, os.Symlink(self, filepath.Join(dir, "evbench")))
+			names := []string{"evbench"}
+			if os.Getuid() == 0 && below[0] != "env" {
+				others := filepath.Join(dir, "evbench-0")
+				expect.Must(t, errors.Join(os.Mkdir(others, 0o700), os.Chown(others, nobody, -1)))
+				names = append(names, "evbench-0")
+			}
+			code, out, said := capture(t, dir, expect.Value(exec.LookPath(below[0]))(t), append(below, "sh", "-c",
+				"XDG_RUNTIME_DIR= && ./evbench lab up -t 'FT(2;2,2)' && ./evbench lab exec server0 ./evbench lab exec server1 cat /proc/net/dev && ./evbench lab down")...)
+			expect.True(t, code == exitDone && strings.Contains(out, "leaf0:") && strings.Contains(out, "down: FT(2;2,2)"), "exit %d:\n%s%s", code, out, said)
+			onlyThese(t, dir, names...)
 		})
 	}
 }

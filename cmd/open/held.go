@@ -127,7 +127,11 @@ func (h HeldLab) Enter(node string, command []string) ([]string, error) {
 	if user := fmt.Sprintf("/proc/%d/ns/user", h.PID); h.User && !sameFile(user, "/proc/self/ns/user") {
 		args = append(args, "--user="+user, "--preserve-credentials")
 	}
-	args = append(args, "--", "unshare", "--mount", "--propagation", "slave", "sh", "-c", ownSys, "sh")
+	args = append(args, "--")
+	if h.User {
+		args = append(args, "env", lab.Caller())
+	}
+	args = append(args, "unshare", "--mount", "--propagation", "slave", "sh", "-c", ownSys, "sh")
 	return append(args, command...), nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"evbench/fabric/lab"
 	"evbench/internal/proc"
@@ -32,38 +31,20 @@ func (h HeldLab) String() string {
 
 var errNone = errors.New("no lab is up; start one: evbench lab up -t 'FT(2;4,4)'")
 
-// stateFile is the path of the state of a user's lab, and whether the folder is evbench's own.
-func stateFile() (name string, own bool) {
+// StateFile is the path of the state of a user's lab, and whether the folder is evbench's own.
+func StateFile() (name string, own bool) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if own = dir == ""; own {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("evbench-%d", hostUID()))
+		user, _ := lab.User()
+		dir = filepath.Join(os.TempDir(), "evbench-"+user)
 	}
 	return filepath.Join(dir, "evbench-lab.json"), own
-}
-
-// hostUID is the user's ID outside the user namespace that the lab may have created for this
-// process.
-func hostUID() int {
-	var inside, outside, n int
-	if _, err := fmt.Sscan(readString("/proc/self/uid_map"), &inside, &outside, &n); err == nil && n == 1 {
-		return outside
-	}
-	return os.Getuid()
-}
-
-// readString returns a file without surrounding space; "" if it cannot be read.
-func readString(file string) string {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
 }
 
 // FindLab returns the lab that is up, or being built, and its process, or errNone. It trusts a file
 // only if the user owns it, and a process only if it has written the file.
 func FindLab() (h HeldLab, p *trust.Process, err error) {
-	name, _ := stateFile()
+	name, _ := StateFile()
 	err = trust.Folder(filepath.Dir(name))
 	var line []byte
 	if err == nil {
@@ -129,8 +110,9 @@ func claimed(text string) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := stateFile()
-	c := &claim{h: HeldLab{ID: id, User: hostUID() != os.Getuid(), Text: text}}
+	name, _ := StateFile()
+	_, inside := lab.User()
+	c := &claim{h: HeldLab{ID: id, User: inside, Text: text}}
 	c.f, err = lockState(name)
 	if errors.Is(err, trust.ErrLocked) {
 		if err := MayBuild(); err != nil {
@@ -175,7 +157,7 @@ func (c *claim) up(l *lab.Lab) error {
 
 // release removes the file, while it is locked, and evbench's own folder if it is empty.
 func (c *claim) release() error {
-	name, own := stateFile()
+	name, own := StateFile()
 	err := c.f.Remove()
 	if own {
 		_ = os.Remove(filepath.Dir(name))

@@ -81,7 +81,7 @@ func raiseLoopback() error {
 func again(ctx context.Context, mark string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), marker+"="+mark)
+	cmd.Env = append(os.Environ(), marker+"="+mark, Caller())
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNET,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},

@@ -149,7 +149,7 @@ func Names() []string {
 	return names
 }
 
-// Compute returns the tables of an engine. For several names separated by commas it tries each from
+// Compute returns the tables of an engine, with entries for all LIDs of the network. For several names separated by commas it tries each from
 // the left until one can route the network, as OpenSM does with "ftree,minhop", which is
 // "ftree,opensm-minhop" here.
 func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
@@ -175,7 +175,9 @@ func Compute(name string, n *network.Network, o Options) (*lft.Tables, error) {
 	for _, e := range steps {
 		t, err := e.do(n, o)
 		if err == nil {
-			t.Engine = e.Name
+			if t.Engine = e.Name; e.Name != File {
+				t.RouteOthers()
+			}
 			return t, nil
 		}
 		all = append(all, fmt.Errorf("engine %s: %w", e.Name, err))

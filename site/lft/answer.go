@@ -14,6 +14,8 @@ func (r *Examination) Answer() answer.Answer {
 	switch {
 	case r.Unreachable > 0:
 		a.Sentence = fmt.Sprintf("%d of %d pairs of hosts do not reach each other.", r.Unreachable, r.Pairs)
+	case r.OtherUnreachable > 0:
+		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but %s.", r.Pairs, r.othersMissed())
 	case !r.Valid:
 		a.Sentence = fmt.Sprintf("%s an entry that is wrong.", show.Plural(len(r.Offences), "route has", "routes have"))
 	case !r.Deadlocks.Free():

@@ -43,6 +43,14 @@ type Report struct {
 	Ranked      bool  `json:"ranked"`
 	UpAfterDown int64 `json:"up_after_down"`
 
+	// Others are the nodes that have LIDs and are no hosts, such as aggregation nodes, OtherLIDs their
+	// LIDs. OtherPairs are pairs of a switch with hosts and such a LID, of which OtherUnreachable
+	// have no route; nothing above counts them.
+	Others           int   `json:"others,omitempty"`
+	OtherLIDs        int   `json:"other_lids,omitempty"`
+	OtherPairs       int64 `json:"other_pairs,omitempty"`
+	OtherUnreachable int64 `json:"other_unreachable,omitempty"`
+
 	// MissingEntries and DeadEntries count the entries of all switches with a
 	// cable, used by a route or not, that name no port or a dead one.
 	MissingEntries int64 `json:"missing_entries"`
@@ -51,8 +59,8 @@ type Report struct {
 	Offences []Offence `json:"offences"` // the first, by LID and then leaf
 }
 
-// OK reports whether every host reaches every other.
-func (r *Report) OK() bool { return r.Unreachable == 0 }
+// OK reports whether every host reaches every other, and all that has a LID.
+func (r *Report) OK() bool { return r.Unreachable+r.OtherUnreachable == 0 }
 
 // Check follows the routes of all pairs. Routes to one LID make a forest, so each
 // switch is looked at once for each LID; it is exact for any number of hosts.
@@ -66,7 +74,7 @@ func Check(t *Tables, o Options) *Report {
 	sweep(t, g, visitors)
 	r := &Report{
 		Engine: t.Engine, Network: t.Net.Notation, Hosts: t.Net.Hosts(), Switches: t.Net.Switches(),
-		Ranked: o.Ranks != nil, Hops: []int64{}, Offences: []Offence{},
+		Others: t.Net.Others(), Ranked: o.Ranks != nil, Hops: []int64{}, Offences: []Offence{},
 	}
 	for _, v := range visitors {
 		r.add(&v.report)
@@ -97,6 +105,9 @@ func (r *Report) add(x *Report) {
 	r.WrongHost += x.WrongHost
 	r.NoCable += x.NoCable
 	r.UpAfterDown += x.UpAfterDown
+	r.OtherLIDs += x.OtherLIDs
+	r.OtherPairs += x.OtherPairs
+	r.OtherUnreachable += x.OtherUnreachable
 	r.MissingEntries += x.MissingEntries
 	r.DeadEntries += x.DeadEntries
 	for len(r.Hops) < len(x.Hops) {
@@ -171,9 +182,13 @@ func heights(n *network.Network, ranks []int) []int32 {
 }
 
 func (c *checker) visit(lid int, dst network.Node, column []uint8) {
+	c.tree.begin(dst, column)
+	if c.g.n.IsOther(dst) {
+		c.other(lid, dst)
+		return
+	}
 	c.report.LIDs++
 	c.entries(column)
-	c.tree.begin(dst, column)
 	for _, l := range c.g.leaves {
 		pairs := int64(c.g.sources(l, dst))
 		if pairs == 0 {
@@ -197,6 +212,22 @@ func (c *checker) visit(lid int, dst network.Node, column []uint8) {
 	}
 	if c.height != nil {
 		c.legality(lid, dst, column)
+	}
+}
+
+// other follows the routes of leaves to one of the network's others.
+func (c *checker) other(lid int, dst network.Node) {
+	c.report.OtherLIDs++
+	for _, l := range c.g.leaves {
+		c.report.OtherPairs++
+		if hops := c.tree.follow(l.sw); hops < 0 {
+			f := fault(hops)
+			if c.g.n.Leaf(dst).Node == network.NoNode {
+				f = NoCable
+			}
+			c.report.OtherUnreachable++
+			c.keep(f.String(), l, dst, lid)
+		}
 	}
 }
 

@@ -85,6 +85,9 @@ type dependant struct {
 }
 
 func (d *dependant) visit(lid int, dst network.Node, column []uint8) {
+	if d.t.vl != nil && d.g.n.IsOther(dst) {
+		return // lanes are for the routes between hosts
+	}
 	for _, l := range d.g.leaves {
 		if d.g.sources(l, dst) == 0 {
 			continue

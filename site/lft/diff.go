@@ -22,14 +22,15 @@ type Difference struct {
 }
 
 type changes struct {
-	Hosts    int `json:"host_entries"`   // changed, of LIDs of hosts
-	ToSwitch int `json:"switch_entries"` // changed, of LIDs of switches
-	Gained   int `json:"gained"`         // of those changed: had no port
-	Lost     int `json:"lost"`           // of those changed: have no port any more
+	Hosts    int `json:"host_entries"`            // changed, of LIDs of hosts
+	ToSwitch int `json:"switch_entries"`          // changed, of LIDs of switches
+	ToOther  int `json:"other_entries,omitempty"` // changed, of LIDs of aggregation nodes, routers and the like
+	Gained   int `json:"gained"`                  // of those changed: had no port
+	Lost     int `json:"lost"`                    // of those changed: have no port any more
 }
 
 // Total returns all changed entries.
-func (c changes) Total() int { return c.Hosts + c.ToSwitch }
+func (c changes) Total() int { return c.Hosts + c.ToSwitch + c.ToOther }
 
 // A SwitchChange is what changes in one switch.
 type SwitchChange struct {
@@ -69,6 +70,7 @@ func Diff(old, new *Tables) (*Difference, error) {
 		d.Changed = append(d.Changed, c)
 		d.Hosts += c.Hosts
 		d.ToSwitch += c.ToSwitch
+		d.ToOther += c.ToOther
 		d.Gained += c.Gained
 		d.Lost += c.Lost
 	}
@@ -79,7 +81,10 @@ func sameNodes(a, b *network.Network) error {
 	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() {
 		return fmt.Errorf("tables of %d hosts and %d switches, and of %d and %d", a.Hosts(), a.Switches(), b.Hosts(), b.Switches())
 	}
-	for v := range network.Node(a.Nodes()) {
+	if a.Others() != b.Others() {
+		return fmt.Errorf("tables of networks with %d and with %d aggregation nodes, routers and the like", a.Others(), b.Others())
+	}
+	for v := range network.Node(a.Nodes() + a.Others()) {
 		if x, y := a.Info(v), b.Info(v); x.GUID != y.GUID || x.LID != y.LID || x.LMC != y.LMC {
 			return fmt.Errorf("%s with GUID 0x%016x and LID %d in one network is %s with 0x%016x and %d in the other", x.Name, x.GUID, x.LID, y.Name, y.GUID, y.LID)
 		}
@@ -95,9 +100,12 @@ func (c *SwitchChange) compare(old, new []uint8, owner []network.Node, n *networ
 			continue
 		}
 		moves[[2]uint8{from, to}]++
-		if n.IsHost(v) {
+		switch {
+		case n.IsHost(v):
 			c.Hosts++
-		} else {
+		case n.IsOther(v):
+			c.ToOther++
+		default:
 			c.ToSwitch++
 		}
 		if from == NoPort {
@@ -116,13 +124,13 @@ func (c *SwitchChange) compare(old, new []uint8, owner []network.Node, n *networ
 // WriteText writes the difference for people: a total line, then one a switch.
 func (d *Difference) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%d of %d entries differ, %d of hosts and %d of switches, on %d of %d switches\n",
-		d.Total(), d.Entries, d.Hosts, d.ToSwitch, len(d.Changed), d.Switches)
+	fmt.Fprintf(out, "%d of %d entries differ, %d of hosts and %d of switches%s, on %d of %d switches\n",
+		d.Total(), d.Entries, d.Hosts, d.ToSwitch, d.others(), len(d.Changed), d.Switches)
 	if d.Gained+d.Lost > 0 {
 		fmt.Fprintf(out, "%d had no port, %d have none any more\n", d.Gained, d.Lost)
 	}
 	for _, c := range d.Changed {
-		fmt.Fprintf(out, "%s: %d of hosts, %d of switches:", c.Name, c.Hosts, c.ToSwitch)
+		fmt.Fprintf(out, "%s: %d of hosts, %d of switches%s:", c.Name, c.Hosts, c.ToSwitch, c.others())
 		for i, m := range c.Moves {
 			if i > 0 {
 				fmt.Fprint(out, ",")
@@ -132,6 +140,13 @@ func (d *Difference) WriteText(w io.Writer) error {
 		fmt.Fprintln(out)
 	}
 	return out.Flush()
+}
+
+func (c changes) others() string {
+	if c.ToOther == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of other nodes", c.ToOther)
 }
 
 func portName(p uint8) string {

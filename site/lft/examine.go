@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"evbench/internal/show"
 	"evbench/site/network"
 )
 
@@ -109,8 +110,8 @@ func (r *Examination) WriteText(w io.Writer) error {
 	for _, o := range r.Offences {
 		fmt.Fprintln(w, "route", o.Text)
 	}
-	if more := r.Unreachable + r.UpAfterDown - int64(len(r.Offences)); more > 0 && len(r.Offences) > 0 {
-		fmt.Fprintf(w, "… %d pairs in all\n", r.Unreachable+r.UpAfterDown)
+	if more := r.Unreachable + r.OtherUnreachable + r.UpAfterDown - int64(len(r.Offences)); more > 0 && len(r.Offences) > 0 {
+		fmt.Fprintf(w, "… %d pairs in all\n", r.Unreachable+r.OtherUnreachable+r.UpAfterDown)
 	}
 	return err
 }
@@ -121,6 +122,12 @@ func (r *Examination) writeReach(w io.Writer) {
 	} else {
 		fmt.Fprintf(w, "reach: %d of %d pairs NOT: no entry %d, dead port %d, loop %d, wrong host %d, no cable %d\n",
 			r.Unreachable, r.Pairs, r.NoEntry, r.DeadPorts, r.Loops, r.WrongHost, r.NoCable)
+	}
+	switch {
+	case r.OtherUnreachable > 0:
+		fmt.Fprintf(w, "no hosts, but with LIDs: %s\n", r.othersMissed())
+	case r.Others > 0:
+		fmt.Fprintf(w, "no hosts, but with LIDs: %s, which all leaves reach\n", show.Plural(r.Others, "node", "nodes"))
 	}
 	fmt.Fprint(w, "switches on a route:")
 	for hops, pairs := range r.Hops {
@@ -135,6 +142,10 @@ func (r *Examination) writeReach(w io.Writer) {
 	if r.Ranked {
 		fmt.Fprintf(w, "up after down: %d pairs\n", r.UpAfterDown)
 	}
+}
+
+func (r *Examination) othersMissed() string {
+	return fmt.Sprintf("%d of %d routes from a leaf to an aggregation node, a router or the like do not arrive", r.OtherUnreachable, r.OtherPairs)
 }
 
 func (r *Examination) writeDeadlocks(w io.Writer) {

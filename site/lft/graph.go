@@ -10,7 +10,7 @@ import (
 type graph struct {
 	n      *network.Network
 	stride int            // ports of the largest switch, and port 0
-	far    []int32        // by channel: a switch, a host as atHost, or nowhere
+	far    []int32        // by channel: a switch, a host or one of the others as atHost, or nowhere
 	owner  []network.Node // by LID
 	leaves []leaf
 }
@@ -52,6 +52,11 @@ func newGraph(n *network.Network) *graph {
 			g.leaves = append(g.leaves, l)
 		}
 	}
+	for k := range n.Others() {
+		if e := n.Leaf(n.Other(k)); e.Node != network.NoNode {
+			g.far[n.Index(e.Node)*g.stride+int(e.Port)] = atHost(n.Other(k))
+		}
+	}
 	return g
 }
 
@@ -77,17 +82,17 @@ func (g *graph) end(channel int32) network.End {
 	return network.End{Node: g.n.Switch(int(channel) / g.stride), Port: uint8(int(channel) % g.stride)}
 }
 
-// host returns the host that has a LID, or NoNode.
-func (g *graph) host(lid int) network.Node {
-	if v := g.owner[lid]; v != network.NoNode && g.n.IsHost(v) {
+// destination returns the host, or the one of others, that has a LID, or NoNode.
+func (g *graph) destination(lid int) network.Node {
+	if v := g.owner[lid]; v != network.NoNode && (g.n.IsHost(v) || g.n.IsOther(v)) {
 		return v
 	}
 	return network.NoNode
 }
 
-// sources returns how many hosts of a leaf send to a host: all but itself.
+// sources returns how many hosts of a leaf send to a host, or one of the others: all but itself.
 func (g *graph) sources(l leaf, dst network.Node) int32 {
-	if e := g.n.Leaf(dst); e.Node == g.n.Switch(int(l.sw)) {
+	if e := g.n.Leaf(dst); g.n.IsHost(dst) && e.Node == g.n.Switch(int(l.sw)) {
 		return l.hosts - 1
 	}
 	return l.hosts
@@ -96,12 +101,12 @@ func (g *graph) sources(l leaf, dst network.Node) int32 {
 // block is how many LIDs are transposed at once: a cache line of a row.
 const block = 64
 
-// A visitor looks at the entries of all switches towards one LID of a host.
+// A visitor looks at the entries of all switches towards one LID of a host, or of one of the others.
 type visitor interface {
 	visit(lid int, dst network.Node, column []uint8)
 }
 
-// sweep shows every LID of every host to one of the visitors, one a worker, each of which sees its
+// sweep shows every LID of every host, and of the others, to one of the visitors, one a worker, each of which sees its
 // LIDs in rising order. It transposes rows block by block, so that each byte is fetched from memory
 // once. O(S · LIDs).
 func sweep[V visitor](t *Tables, g *graph, visitors []V) {
@@ -119,7 +124,7 @@ func sweep[V visitor](t *Tables, g *graph, visitors []V) {
 			}
 		}
 		for lid := from; lid < to; lid++ {
-			if dst := g.host(lid); dst != network.NoNode {
+			if dst := g.destination(lid); dst != network.NoNode {
 				visitors[w].visit(lid, dst, buf[(lid-from)*s:(lid-from+1)*s])
 			}
 		}

@@ -2,8 +2,8 @@
 // next port. It computes the effect of these tables on routes and cables (reach, loops, deadlock,
 // loads), and reads and writes their text forms. Engines, in packages beside it, fill the tables.
 //
-// Routes are between hosts: a packet leaves its host for the leaf switch and follows the entries of
-// its destination LID. The package decides nothing, opens no file and reads no clock. Its counts do
+// Routes begin at hosts: a packet leaves its host for the leaf switch and follows the entries of
+// its destination LID, of a host or of one of the network's others, such as an aggregation node. The package decides nothing, opens no file and reads no clock. Its counts do
 // not depend on the number of workers.
 package lft
 
@@ -92,17 +92,9 @@ func owners(n *network.Network) []network.Node {
 	for l := range own {
 		own[l] = network.NoNode
 	}
-	for v := range network.Node(n.Nodes()) {
-		i := n.Info(v)
-		if i.LID == 0 {
-			continue
-		}
-		count := 1
-		if n.IsHost(v) {
-			count = 1 << i.LMC
-		}
-		for k := range count {
-			own[int(i.LID)+k] = v
+	for v := range network.Node(n.Nodes() + n.Others()) {
+		for k := range n.LIDs(v) {
+			own[int(n.Info(v).LID)+k] = v
 		}
 	}
 	return own

@@ -81,7 +81,7 @@ type counter struct {
 }
 
 func (c *counter) visit(lid int, dst network.Node, column []uint8) {
-	if lid != int(c.g.n.Info(dst).LID) {
+	if lid != int(c.g.n.Info(dst).LID) || c.g.n.IsOther(dst) {
 		return
 	}
 	c.tree.begin(dst, column)

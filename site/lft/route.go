@@ -40,13 +40,13 @@ func (t *Tables) Route(from network.Node, lid int) ([]network.End, Fault) {
 			return path, NoEntry
 		}
 		path = append(path, network.End{Node: at, Port: p})
-		next := n.At(at, int(p)).Node
+		next := n.Behind(at, int(p))
 		switch {
 		case p == 0:
 			return path, WrongHost
 		case next == network.NoNode:
 			return path, DeadPort
-		case n.IsHost(next):
+		case n.IsHost(next), n.IsOther(next):
 			if !hasLID(n.Info(next), lid) {
 				return path, WrongHost
 			}

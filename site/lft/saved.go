@@ -21,11 +21,13 @@ const saved = "# network:"
 //	# network: 32 hosts, 12 switches, 63 cables
 //	# host 0x0002c90300000001 0x0002c90300000000 1 0 h0
 //	# switch 0x0002c90401000000 0x0002c90401000000 33 8 s1_0
+//	# other 0x0002c90500000000 0x0002c90500000000 45 0 0x0002c90401000000/8 Mellanox Technologies Aggregation Node
 //	# root 0x0002c90402000000
 //	# cable 0x0002c90300000001/1 0x0002c90401000000/1
 //
 // that is: port GUID, node GUID, LID, LMC and name of a host; GUID, GUID of port 0, LID, number of
-// ports and name of a switch; a top switch that the engine found or was given; two ends. OpenSM
+// ports and name of a switch; of a port that is no host and has LIDs the same as of a host, with its
+// switch and port there, or - where it has no cable; a top switch that the engine found or was given; two ends. OpenSM
 // skips comments, and reads lines of less than 1024 characters, as these are.
 func (t *Tables) WriteSaved(w io.Writer) error {
 	n := t.Net
@@ -39,6 +41,13 @@ func (t *Tables) WriteSaved(w io.Writer) error {
 		} else {
 			fmt.Fprintf(out, "# switch 0x%016x 0x%016x %d %d %s\n", i.GUID, i.Port, i.LID, len(n.Ends(v)), oneLine(i.Name))
 		}
+	}
+	for k := range n.Others() {
+		i, at := n.Info(n.Other(k)), "-"
+		if e := n.Leaf(n.Other(k)); e.Node != network.NoNode {
+			at = fmt.Sprintf("0x%016x/%d", n.Key(e.Node), e.Port)
+		}
+		fmt.Fprintf(out, "# other 0x%016x 0x%016x %d %d %s %s\n", i.Port, i.GUID, i.LID, i.LMC, at, oneLine(i.Name))
 	}
 	for _, s := range t.Roots {
 		fmt.Fprintf(out, "# root 0x%016x\n", n.Info(s).GUID)
@@ -107,7 +116,11 @@ type savedReader struct {
 
 func (s *savedReader) line(text string) error {
 	kind, rest, _ := strings.Cut(text, " ")
-	f := strings.SplitN(rest, " ", 5)
+	fields := 5
+	if kind == "other" {
+		fields = 6
+	}
+	f := strings.SplitN(rest, " ", fields)
 	switch {
 	case s.lines == 1:
 		if k, err := fmt.Sscanf(rest, "%d hosts, %d switches, %d cables", &s.hosts, &s.switches, &s.cables); k != 3 {
@@ -115,6 +128,8 @@ func (s *savedReader) line(text string) error {
 		}
 	case kind == "host" && len(f) == 5, kind == "switch" && len(f) == 5:
 		return s.node(kind == "host", f)
+	case kind == "other" && len(f) == 6:
+		return s.other(f)
 	case kind == "root" && len(f) == 1:
 		v, err := s.named(f[0])
 		if err != nil {
@@ -124,7 +139,7 @@ func (s *savedReader) line(text string) error {
 	case kind == "cable" && len(f) == 2:
 		s.cables--
 		return s.cable(f)
-	case kind == "host", kind == "switch", kind == "root", kind == "cable":
+	case kind == "host", kind == "switch", kind == "root", kind == "cable", kind == "other":
 		return fmt.Errorf("%.40q: not the fields of a %s", rest, kind)
 	}
 	return nil
@@ -182,6 +197,36 @@ func (s *savedReader) node(host bool, f []string) error {
 	return nil
 }
 
+// other reads a port that is no host.
+func (s *savedReader) other(f []string) error {
+	port, err := guid(f[0])
+	if err != nil {
+		return err
+	}
+	own, err := guid(f[1])
+	if err != nil {
+		return err
+	}
+	lid, err := number(f[2], "LID", 0, maxLID)
+	if err != nil {
+		return err
+	}
+	lmc, err := number(f[3], "LMC", 0, maxLMC)
+	if err != nil {
+		return err
+	}
+	at := network.End{Node: network.NoNode}
+	if f[4] != "-" {
+		if at, err = s.end(f[4]); err != nil {
+			return err
+		}
+	}
+	if err := s.claim(lid, 1<<lmc); err != nil {
+		return err
+	}
+	return s.b.Other(network.Info{Name: f[5], GUID: own, Port: port, LID: uint16(lid), LMC: uint8(lmc)}, at, false)
+}
+
 // claim notes LIDs from one on, 0 being none.
 func (s *savedReader) claim(lid, size int) error {
 	for x := lid; lid > 0 && x < lid+size; x++ {
@@ -208,18 +253,22 @@ func (s *savedReader) named(text string) (network.Node, error) {
 func (s *savedReader) cable(f []string) error {
 	var ends [2]network.End
 	for i, text := range f {
-		name, port, _ := strings.Cut(text, "/")
-		v, err := s.named(name)
-		if err != nil {
+		var err error
+		if ends[i], err = s.end(text); err != nil {
 			return err
 		}
-		p, err := number(port, "port", 1, s.ports[v])
-		if err != nil {
-			return err
-		}
-		ends[i] = network.End{Node: v, Port: uint8(p)}
 	}
 	return s.b.Cable(ends[0], ends[1])
+}
+
+func (s *savedReader) end(text string) (network.End, error) {
+	name, port, _ := strings.Cut(text, "/")
+	v, err := s.named(name)
+	if err != nil {
+		return network.End{}, err
+	}
+	p, err := number(port, "port", 1, s.ports[v])
+	return network.End{Node: v, Port: uint8(p)}, err
 }
 
 func guid(s string) (uint64, error) {

@@ -58,6 +58,9 @@ func facts(n *network.Network) []string {
 			out = append(out, fmt.Sprintf("%v host %v ports %d", n.Info(v), n.IsHost(v), len(n.Ends(v))))
 		}
 	}
+	for i := range n.Others() {
+		out = append(out, fmt.Sprintf("%v at %s", n.Info(n.Other(i)), n.EndName(n.Leaf(n.Other(i)))))
+	}
 	for _, c := range n.Cables() {
 		a, b := n.EndName(c.A), n.EndName(c.B)
 		out = append(out, min(a, b)+" "+max(a, b))

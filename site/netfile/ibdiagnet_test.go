@@ -80,6 +80,18 @@ func TestReadAggregationNode(t *testing.T) {
 	n = read(t, strings.Replace(tiny, "\ncaguid", "[4] \"C\"[1] # \"Mellanox Technologies Aggregation Node\" lid 16 4xSDR\n\ncaguid", 1)+
 		"\ncaguid=0x30\nCa 1 \"C\" # \"Mellanox Technologies Aggregation Node\"\n[1](31) \"S\"[4] # lid 16 lmc 0 \"leaf\" lid 12 4xSDR\n")
 	expect.Equal(t, n.Hosts(), 2, "hosts")
+	expect.Equal(t, n.Others(), 1, "others")
+	v := n.Other(0)
+	expect.Equal(t, n.Info(v), network.Info{Name: "Mellanox Technologies Aggregation Node", GUID: 0x30, Port: 0x31, LID: 16}, "it")
+	leaf := n.Switch(0)
+	expect.True(t, n.Leaf(v) == network.End{Node: leaf, Port: 4} && n.Behind(leaf, 4) == v && n.Behind(leaf, 3) == network.NoNode && n.MaxLID() == 16,
+		"at %v, behind %v, LIDs to %d", n.Leaf(v), n.Behind(leaf, 4), n.MaxLID())
+	for _, form := range []func(io.Writer, *network.Network) error{netfile.WriteIB, netfile.WriteSim} {
+		same(t, "written and read", withLIDs(t, rewrite(t, form, n), n), n)
+	}
+	expect.Must(t, sameYAML(expect.Value(netfile.ReadYAML(strings.NewReader(write(t, n))))(t), n))
+	cut := n.Without(nil, []network.Node{leaf})
+	expect.Equal(t, cut.Leaf(v).Node, network.NoNode, "its switch, which is dead")
 }
 
 func TestReadIbdiagnetRefuses(t *testing.T) {

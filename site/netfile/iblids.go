@@ -15,16 +15,12 @@ import (
 // GUID, first and last LID for each, and an empty one. It leaves out nodes without LIDs.
 func WriteGUID2LID(w io.Writer, n *network.Network) error {
 	out := bufio.NewWriter(w)
-	for v := range network.Node(n.Nodes()) {
+	for v := range network.Node(n.Nodes() + n.Others()) {
 		i := n.Info(v)
 		if i.LID == 0 {
 			continue
 		}
-		last := int(i.LID)
-		if n.IsHost(v) {
-			last += 1<<i.LMC - 1
-		}
-		fmt.Fprintf(out, "0x%016x 0x%04x 0x%04x\n\n", i.Port, i.LID, last)
+		fmt.Fprintf(out, "0x%016x 0x%04x 0x%04x\n\n", i.Port, i.LID, int(i.LID)+n.LIDs(v)-1)
 	}
 	return out.Flush()
 }
@@ -39,15 +35,15 @@ func ReadGUID2LID(r io.Reader, n *network.Network) (*network.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := make([]network.Info, n.Nodes())
+	info := make([]network.Info, n.Nodes()+n.Others())
 	given := lids{}
-	for v := range network.Node(n.Nodes()) {
+	for v := range network.Node(len(info)) {
 		i := n.Info(v)
 		p, ok := pins[i.Port]
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("no LID for %s, port GUID 0x%016x", brief(i.Name), i.Port)
-		case p.lmc > 0 && !n.IsHost(v):
+		case p.lmc > 0 && !n.IsHost(v) && !n.IsOther(v):
 			return nil, fmt.Errorf("line %d: switch %s with %d LIDs: a switch has one", p.line, brief(i.Name), 1<<p.lmc)
 		}
 		if err := given.claim(p.line, i.Name, p.lid, p.lmc); err != nil {

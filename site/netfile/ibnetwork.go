@@ -21,7 +21,6 @@ func (p *reader) network() (*network.Network, error) {
 	if len(p.nodes) == 0 {
 		return nil, errors.New("no node in this text")
 	}
-	p.leaveOut(func(n *node) bool { return n.kind == adapter && strings.HasSuffix(n.name, "Aggregation Node") })
 	if err := p.checkGUIDs(); err != nil {
 		return nil, err
 	}
@@ -32,30 +31,23 @@ func (p *reader) network() (*network.Network, error) {
 			}
 		}
 	}
-	hosts, switches := p.hosts(), p.switches()
+	hosts, others, switches := p.hosts(false), p.hosts(true), p.switches()
 	if len(hosts) == 0 {
 		return nil, errors.New("no adapter has a cable")
 	}
 	if total := len(hosts) + len(switches); total > maxNodes {
 		return nil, fmt.Errorf("%d hosts and switches, more than %d", total, maxNodes)
 	}
-	if err := checkLIDs(hosts, switches); err != nil {
+	if err := checkLIDs(slices.Concat(hosts, others), switches); err != nil {
 		return nil, err
 	}
-	return build(hosts, switches)
+	return build(hosts, others, switches)
 }
 
-// leaveOut removes nodes that are no hosts: a switch that reduces has an adapter for it behind a
-// port within.
-func (p *reader) leaveOut(which func(*node) bool) {
-	out := map[string]bool{}
-	p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool {
-		out[n.id] = which(n)
-		return out[n.id]
-	})
-	for _, n := range p.nodes {
-		n.links = slices.DeleteFunc(n.links, func(l link) bool { return out[l.peer] })
-	}
+// other reports whether a node has LIDs and is no host: a router, or the adapter for reductions
+// behind a port within a switch.
+func (n *node) other() bool {
+	return n.kind == router || n.kind == adapter && strings.HasSuffix(strings.ToLower(n.name), "aggregation node")
 }
 
 func (p *reader) checkGUIDs() error {
@@ -136,17 +128,18 @@ func (p *reader) switches() []*node {
 	return out
 }
 
-func (p *reader) hosts() []host {
+// hosts returns the hosts, or the others.
+func (p *reader) hosts(others bool) []host {
 	var out []host
 	named := map[string]int{} // a report of ports has a node for each port of an adapter
 	for _, n := range p.nodes {
-		if n.kind != aSwitch && len(n.links) > 0 {
+		if n.kind != aSwitch && len(n.links) > 0 && n.other() == others {
 			named[n.name]++
 		}
 	}
 	numbered := true
 	for _, n := range p.nodes {
-		if n.kind == aSwitch {
+		if n.kind == aSwitch || n.other() != others {
 			continue
 		}
 		for i := range n.links {
@@ -205,7 +198,7 @@ func checkLIDs(hosts []host, switches []*node) error {
 	return nil
 }
 
-func build(hosts []host, switches []*node) (*network.Network, error) {
+func build(hosts, others []host, switches []*node) (*network.Network, error) {
 	type port struct {
 		id   string
 		port int
@@ -223,9 +216,18 @@ func build(hosts []host, switches []*node) (*network.Network, error) {
 			at[port{n.id, l.port}] = network.End{Node: v, Port: uint8(l.port)}
 		}
 	}
+	for _, o := range others {
+		o.info.LID, o.info.LMC = uint16(o.link.lid), uint8(o.link.lmc)
+		if err := b.Other(o.info, at[port{o.link.peer, o.link.peerPort}], o.of.kind == router); err != nil {
+			return nil, fmt.Errorf("line %d: %w", o.link.line, err)
+		}
+	}
 	for _, n := range switches {
 		for _, l := range n.links {
 			x, y := at[port{n.id, l.port}], at[port{l.peer, l.peerPort}]
+			if y.Port == 0 {
+				continue // one of the others
+			}
 			rates[x] = l.rate
 			if y.Node > x.Node || y.Node == x.Node && y.Port < x.Port {
 				continue // the other end's turn

@@ -23,7 +23,7 @@ type kind int
 const (
 	aSwitch kind = iota
 	adapter
-	router // has hosts, as an adapter
+	router
 )
 
 var kinds = map[string]kind{"Switch": aSwitch, "Ca": adapter, "Hca": adapter, "Rt": router}

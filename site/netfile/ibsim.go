@@ -42,6 +42,8 @@ func WriteSim(w io.Writer, n *network.Network) error {
 		for p, e := range n.Ends(v) {
 			if e.Node != network.NoNode {
 				fmt.Fprintf(out, "[%d] %s[%d]\n", p+1, s.id(e.Node), s.portOf(e))
+			} else if v := n.Behind(v, p+1); v != network.NoNode {
+				fmt.Fprintf(out, "[%d] \"%s\"[%d]\n", p+1, otherID(n.Info(v)), otherPort(n.Info(v)))
 			}
 		}
 		fmt.Fprintln(out)
@@ -57,6 +59,13 @@ func WriteSim(w io.Writer, n *network.Network) error {
 			fmt.Fprintf(out, "[%d] %s[%d]\n", s.port[h], s.id(e.Node), e.Port)
 		}
 		fmt.Fprintln(out)
+	}
+	for k := range n.Others() {
+		i, e := n.Info(n.Other(k)), n.Leaf(n.Other(k))
+		if e.Node != network.NoNode {
+			kind, port := otherKind(n, n.Other(k)), otherPort(i)
+			fmt.Fprintf(out, "%sguid=0x%x\n%s %d \"%s\" # \"%s\"\n[%d] %s[%d]\n\n", strings.ToLower(kind), i.Port-uint64(port), kind, port, otherID(i), printable(i.Name), port, s.id(e.Node), e.Port)
+		}
 	}
 	return out.Flush()
 }

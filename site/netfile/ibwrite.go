@@ -121,6 +121,7 @@ func WriteIB(w io.Writer, n *network.Network) error {
 		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc 0\n", len(n.Ends(s)), i.GUID, printable(i.Name), i.LID)
 		for p, e := range n.Ends(s) {
 			if e.Node == network.NoNode {
+				writeOther(out, n, n.Behind(s, p+1), p+1)
 				continue
 			}
 			peer := n.Info(e.Node)
@@ -143,7 +144,47 @@ func WriteIB(w io.Writer, n *network.Network) error {
 				a.port[h], own.Port, peer.GUID, e.Port, own.LID, own.LMC, printable(peer.Name), peer.LID, speed(e))
 		}
 	}
+	given := map[uint64]bool{}
+	for k := range n.Others() {
+		i, e := n.Info(n.Other(k)), n.Leaf(n.Other(k))
+		if e.Node == network.NoNode {
+			continue
+		}
+		if given[i.GUID] { // another port of one router
+			i.GUID = i.Port
+		}
+		given[i.GUID] = true
+		kind, port := otherKind(n, n.Other(k)), otherPort(i)
+		peer := n.Info(e.Node)
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\n%sguid=0x%x\n", i.GUID, strings.ToLower(kind), i.GUID)
+		fmt.Fprintf(out, "%s\t%d \"%s\"\t\t# \"%s\"\n[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d\n", kind, port, otherID(i), printable(i.Name),
+			port, i.Port, peer.GUID, e.Port, i.LID, i.LMC, printable(peer.Name), peer.LID)
+	}
 	return out.Flush()
+}
+
+// otherPort returns the port of an adapter or router that is no host.
+func otherPort(i network.Info) int {
+	if p := i.Port - i.GUID; p >= 1 && p <= maxPorts {
+		return int(p)
+	}
+	return 1
+}
+
+func otherKind(n *network.Network, v network.Node) string {
+	if n.IsRouter(v) {
+		return "Rt"
+	}
+	return "Ca"
+}
+
+func otherID(i network.Info) string { return fmt.Sprintf("R-%016x", i.Port) }
+
+func writeOther(out io.Writer, n *network.Network, v network.Node, at int) {
+	if v != network.NoNode {
+		i := n.Info(v)
+		fmt.Fprintf(out, "[%d]\t\"%s\"[%d](%x) \t\t# \"%s\" lid %d\n", at, otherID(i), otherPort(i), i.Port, printable(i.Name), i.LID)
+	}
 }
 
 func title(n *network.Network) string {

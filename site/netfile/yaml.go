@@ -28,11 +28,14 @@ const (
 //	  - {name: h0, guid: 0x0002c90300000000, port_guid: 0x0002c90300000001, lid: 4, lmc: 2}
 //	switches:
 //	  - {name: s1_0, guid: 0x0002c90401000000, ports: 8, lid: 132}
+//	others:
+//	  - {name: Aggregation Node, port_guid: 0x0002c90500000000, lid: 140, at: s1_0/8}
 //	cables:
 //	  - [h0, s1_0/1, 4xHDR]
 //	down: []
 //
-// A host must have a name, a switch a name and a number of ports. Missing GUIDs are numbered from
+// A host must have a name, a switch a name and a number of ports. Others, which may be missing, have
+// LIDs and are no hosts: aggregation nodes and (router: true) routers, each at a port of a switch. Missing GUIDs are numbered from
 // 0x0002c90300000000 for hosts, 16 apart, and from 0x0002c90400000000 for switches. The port of a
 // host has the GUID after the host's, a switch's own port the switch's. Without LIDs, lmc at the
 // top numbers them. Cables name nodes by name, or by GUID where a name occurs twice. Dead parts are
@@ -64,7 +67,7 @@ func ReadYAML(r io.Reader) (*network.Network, error) {
 type document struct{ *yamldoc.Document }
 
 func (d *document) network(root yamldoc.Field) (n *network.Network) {
-	f := d.Mapping(root, []string{"notation", "lmc", "hosts", "switches", "cables", "down"})
+	f := d.Mapping(root, []string{"notation", "lmc", "hosts", "switches", "others", "cables", "down"})
 	lmc := 0
 	d.whole(f.Get("lmc"), &lmc, 0, maxLMC)
 	switch {
@@ -85,7 +88,7 @@ func (d *document) network(root yamldoc.Field) (n *network.Network) {
 }
 
 func (d *document) notation(f yamldoc.Fields, lmc int) (n *network.Network) {
-	for _, name := range []string{"hosts", "switches", "cables"} {
+	for _, name := range []string{"hosts", "switches", "others", "cables"} {
 		if f.Given(name) {
 			d.Fail(f.Get(name), "notation already states this; write one or the other")
 		}

@@ -26,8 +26,13 @@ func write(t testing.TB, n *network.Network) string {
 
 // sameYAML compares all but the notation.
 func sameYAML(a, b *network.Network) error {
-	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() {
-		return fmt.Errorf("%d hosts of %d nodes, %d of %d", a.Hosts(), a.Nodes(), b.Hosts(), b.Nodes())
+	if a.Hosts() != b.Hosts() || a.Nodes() != b.Nodes() || a.Others() != b.Others() {
+		return fmt.Errorf("%d hosts of %d nodes, %d others; %d of %d, %d", a.Hosts(), a.Nodes(), a.Others(), b.Hosts(), b.Nodes(), b.Others())
+	}
+	for i := range a.Others() {
+		if x, y := a.Other(i), b.Other(i); a.Info(x) != b.Info(y) || a.Leaf(x) != b.Leaf(y) || a.IsRouter(x) != b.IsRouter(y) {
+			return fmt.Errorf("%v at %v, want %v at %v", a.Info(x), a.Leaf(x), b.Info(y), b.Leaf(y))
+		}
 	}
 	for v := range network.Node(a.Nodes()) {
 		if a.Info(v) != b.Info(v) || fmt.Sprint(a.Ends(v)) != fmt.Sprint(b.Ends(v)) {

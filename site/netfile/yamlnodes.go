@@ -2,6 +2,7 @@ package netfile
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"evbench/internal/yamldoc"
@@ -21,6 +22,7 @@ type builder struct {
 const (
 	firstHost, hostStep = 0x0002c90300000000, 0x10
 	firstSwitch         = 0x0002c90400000000
+	firstOther          = 0x0002c90500000000
 )
 
 func (d *document) nodes(f yamldoc.Fields) *network.Network {
@@ -46,6 +48,7 @@ func (d *document) nodes(f yamldoc.Fields) *network.Network {
 	if d.First() != nil {
 		return nil
 	}
+	b.others(f.Get("others"))
 	b.cables(f.Get("cables"))
 	if len(b.rate) == 0 {
 		return b.Build()
@@ -109,6 +112,42 @@ func (b *builder) claim(at, atLID yamldoc.Field, i network.Info, kind string) {
 			b.Fail(atLID, "LID %d is also that of %s", lid, first)
 		}
 		b.lids[lid] = at.Path
+	}
+}
+
+// others reads ports that have LIDs and are no hosts.
+func (b *builder) others(at yamldoc.Field) {
+	x := network.Names(b.Build())
+	for k, o := range b.list(at) {
+		info := network.Info{GUID: firstOther + uint64(k)}
+		f := b.Mapping(o, []string{"name", "guid", "port_guid", "lid", "lmc", "at", "router"})
+		if !f.Given("at") {
+			b.Fail(o, "at is missing")
+		}
+		b.text(f.Get("name"), func(s string) error {
+			info.Name = s
+			return nil
+		})
+		var lid, lmc int
+		b.document.guid(f.Get("guid"), &info.GUID)
+		info.Port = info.GUID
+		b.document.guid(f.Get("port_guid"), &info.Port)
+		b.whole(f.Get("lid"), &lid, 0, maxLID)
+		b.whole(f.Get("lmc"), &lmc, 0, maxLMC)
+		info.LID, info.LMC = uint16(lid), uint8(lmc)
+		b.claim(o, f.Get("lid"), info, "others")
+		isRouter := false
+		b.text(f.Get("router"), func(s string) (err error) {
+			isRouter, err = strconv.ParseBool(s)
+			return err
+		})
+		b.text(f.Get("at"), func(s string) error {
+			end, err := x.End(s)
+			if err == nil {
+				err = b.Other(info, end, isRouter)
+			}
+			return err
+		})
 	}
 }
 

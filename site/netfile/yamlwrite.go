@@ -41,6 +41,22 @@ func WriteYAML(w io.Writer, n *network.Network) error {
 		}
 		fmt.Fprintln(out, "}")
 	}
+	if n.Others() > 0 {
+		fmt.Fprintln(out, "others:")
+	}
+	x := network.Names(n)
+	for k := range n.Others() {
+		i, e := n.Info(n.Other(k)), n.Leaf(n.Other(k))
+		if e.Node == network.NoNode {
+			continue
+		}
+		fmt.Fprintf(out, "  - {name: %s%s%s, lid: %d, lmc: %d, at: %s", quote(i.Name), guid("guid", i.GUID), guid("port_guid", i.Port), i.LID, i.LMC,
+			quote(unique(x, n, e.Node)+"/"+strconv.Itoa(int(e.Port))))
+		if n.IsRouter(n.Other(k)) {
+			fmt.Fprint(out, ", router: true")
+		}
+		fmt.Fprintln(out, "}")
+	}
 	writeCables(out, n)
 	return out.Flush()
 }
@@ -57,11 +73,7 @@ func writeCables(out io.Writer, n *network.Network) {
 	x := network.Names(n)
 	name := make([]string, n.Nodes())
 	for v := range name {
-		i := n.Info(network.Node(v))
-		name[v] = printable(i.Name)
-		if found, err := x.Node(name[v]); err != nil || found != network.Node(v) {
-			name[v] = fmt.Sprintf("0x%016x", i.Port)
-		}
+		name[v] = unique(x, n, network.Node(v))
 	}
 	fmt.Fprintln(out, "cables:")
 	for _, c := range n.Cables() {
@@ -75,6 +87,15 @@ func writeCables(out io.Writer, n *network.Network) {
 		}
 		fmt.Fprintf(out, "  - [%s, %s%s]\n", quote(a), quote(b+"/"+strconv.Itoa(int(c.B.Port))), rate)
 	}
+}
+
+// unique returns the name of a node, or its port's GUID where another has that name.
+func unique(x *network.Index, n *network.Network, v network.Node) string {
+	name := printable(n.Info(v).Name)
+	if found, err := x.Node(name); err != nil || found != v {
+		return fmt.Sprintf("0x%016x", n.Info(v).Port)
+	}
+	return name
 }
 
 func printable(name string) string {

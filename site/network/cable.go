@@ -48,7 +48,7 @@ func (n *Network) Isolated(v Node) bool {
 // keep their numbers. It skips missing cables.
 func (n *Network) Without(cables []Cable, nodes []Node) *Network {
 	out := *n
-	out.ends = slices.Clone(n.ends)
+	out.ends, out.others = slices.Clone(n.ends), n.cutOthers(nodes)
 	for _, c := range cables {
 		if n.has(c) {
 			out.cut(c.A)
@@ -77,34 +77,41 @@ func (n *Network) has(c Cable) bool {
 func (n *Network) cut(e End) { n.ends[int(n.first[e.Node])+int(e.Port)-1] = End{Node: NoNode} }
 
 // WithInfo returns the network with other names, GUIDs and LIDs, one Info for
-// each node.
+// each node, and one for each of the others.
 func (n *Network) WithInfo(info []Info) *Network {
-	if len(info) != len(n.info) {
+	if len(info) != len(n.info)+len(n.others) {
 		panic("fabric: one Info for each node is wanted")
 	}
 	out := *n
-	out.info = slices.Clone(info)
+	out.info, out.others = slices.Clone(info[:len(n.info)]), slices.Clone(n.others)
+	for i := range out.others {
+		out.others[i].info = info[len(n.info)+i]
+	}
 	return &out
 }
 
 // Numbered returns the network with LIDs in the order of the nodes, as Build
-// gives them: 2^lmc to a host, from 2^lmc on, then one to a switch.
+// gives them: 2^lmc to a host, from 2^lmc on, then as many to each of the others, and one to a switch.
 func (n *Network) Numbered(lmc int) (*Network, error) {
 	if lmc < 0 || lmc > maxLMC {
 		return nil, fmt.Errorf("LMC %d: must be 0..%d", lmc, maxLMC)
 	}
-	lid := 1 << lmc
-	if last := (n.hosts+1)<<lmc - 1 + n.Switches(); last > maxLID {
-		return nil, fmt.Errorf("%d hosts with LMC %d and %d switches need LIDs to %d, more than %d", n.hosts, lmc, n.Switches(), last, maxLID)
+	ends := n.hosts + n.Others()
+	if last := (ends+1)<<lmc - 1 + n.Switches(); last > maxLID {
+		return nil, fmt.Errorf("%d hosts with LMC %d and %d switches need LIDs to %d, more than %d", ends, lmc, n.Switches(), last, maxLID)
 	}
-	info := slices.Clone(n.info)
-	for v := range info {
-		info[v].LID, info[v].LMC = uint16(lid), 0
-		if v < n.hosts {
-			info[v].LMC = uint8(lmc)
-			lid += 1<<lmc - 1
+	info := make([]Info, n.Nodes()+n.Others())
+	for v := range Node(len(info)) {
+		i := n.Info(v)
+		switch {
+		case n.IsHost(v):
+			i.LID, i.LMC = uint16((int(v)+1)<<lmc), uint8(lmc)
+		case n.IsOther(v):
+			i.LID, i.LMC = uint16((n.hosts+int(v)-n.Nodes()+1)<<lmc), uint8(lmc)
+		default:
+			i.LID, i.LMC = uint16((ends+1)<<lmc+n.Index(v)), 0
 		}
-		lid++
+		info[v] = i
 	}
 	return n.WithInfo(info), nil
 }

@@ -41,6 +41,7 @@ type Network struct {
 	first    []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
 	ends     []End
 	rates    map[End]float64 // of the cable at a port, nil where none is known
+	others   []other
 }
 
 // Nodes returns the number of hosts and switches.
@@ -59,23 +60,29 @@ func (n *Network) Index(s Node) int { return int(s) - n.hosts }
 
 func (n *Network) IsHost(v Node) bool { return int(v) < n.hosts }
 
-func (n *Network) Info(v Node) Info { return n.info[v] }
+func (n *Network) Info(v Node) Info {
+	if n.IsOther(v) {
+		return n.others[int(v)-len(n.info)].info
+	}
+	return n.info[v]
+}
 
 // Renamed returns the same network with other names of its nodes, and without a notation.
 func (n *Network) Renamed(name func(Node, Info) Info) *Network {
-	out := *n
-	out.Notation, out.info = "", make([]Info, len(n.info))
-	for v, i := range n.info {
-		out.info[v] = name(Node(v), i)
+	var info []Info
+	for v := range Node(n.Nodes() + n.Others()) {
+		info = append(info, name(v, n.Info(v)))
 	}
-	return &out
+	out := n.WithInfo(info)
+	out.Notation = ""
+	return out
 }
 
 // Key returns the unique GUID of a node: for a host its port's, since an adapter may be several
 // hosts, for a switch its own.
 func (n *Network) Key(v Node) uint64 {
-	if n.IsHost(v) {
-		return n.info[v].Port
+	if n.IsHost(v) || n.IsOther(v) {
+		return n.Info(v).Port
 	}
 	return n.info[v].GUID
 }
@@ -93,16 +100,30 @@ func (n *Network) At(v Node, port int) End {
 }
 
 // Leaf returns the switch of a host and the switch's port to it, or NoNode.
-func (n *Network) Leaf(host Node) End { return n.At(host, 1) }
+func (n *Network) Leaf(host Node) End {
+	if n.IsOther(host) {
+		return n.others[int(host)-len(n.info)].at
+	}
+	return n.At(host, 1)
+}
+
+// LIDs returns how many LIDs a node has.
+func (n *Network) LIDs(v Node) int {
+	switch i := n.Info(v); {
+	case i.LID == 0:
+		return 0
+	case n.IsHost(v), n.IsOther(v):
+		return 1 << i.LMC
+	}
+	return 1
+}
 
 func (n *Network) MaxLID() int {
 	most := 0
-	for v, i := range n.info {
-		last := int(i.LID)
-		if n.IsHost(Node(v)) && i.LID > 0 {
-			last += 1<<i.LMC - 1
+	for v := range Node(n.Nodes() + n.Others()) {
+		if count := n.LIDs(v); count > 0 {
+			most = max(most, int(n.Info(v).LID)+count-1)
 		}
-		most = max(most, last)
 	}
 	return most
 }
@@ -111,6 +132,7 @@ func (n *Network) MaxLID() int {
 type Builder struct {
 	n     Network
 	ports [][]End
+	taken map[End]bool // ports of switches to others
 }
 
 func (b *Builder) Host(i Info) Node {
@@ -137,17 +159,24 @@ func (b *Builder) add(i Info, ports int) Node {
 // Cable joins two free ports.
 func (b *Builder) Cable(x, y End) error {
 	for _, e := range []End{x, y} {
-		if e.Node < 0 || int(e.Node) >= len(b.ports) || e.Port < 1 || int(e.Port) > len(b.ports[e.Node]) {
-			return fmt.Errorf("no port %d at node %d", e.Port, e.Node)
-		}
-		if b.ports[e.Node][e.Port-1].Node != NoNode {
-			return fmt.Errorf("port %d of %s has a cable already", e.Port, b.n.info[e.Node].Name)
+		if err := b.free(e); err != nil {
+			return err
 		}
 	}
 	if x == y {
 		return fmt.Errorf("port %d of %s leads to itself", x.Port, b.n.info[x.Node].Name)
 	}
 	b.ports[x.Node][x.Port-1], b.ports[y.Node][y.Port-1] = y, x
+	return nil
+}
+
+func (b *Builder) free(e End) error {
+	switch {
+	case e.Node < 0 || int(e.Node) >= len(b.ports) || e.Port < 1 || int(e.Port) > len(b.ports[e.Node]):
+		return fmt.Errorf("no port %d at node %d", e.Port, e.Node)
+	case b.ports[e.Node][e.Port-1].Node != NoNode || b.taken[e]:
+		return fmt.Errorf("port %d of %s has a cable already", e.Port, b.n.info[e.Node].Name)
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ type Summary struct {
 	Form         string   `json:"form"`
 	Notation     string   `json:"notation,omitempty"`
 	Hosts        int      `json:"hosts"`
+	Others       int      `json:"others,omitempty"` // with LIDs, and no hosts
 	Switches     int      `json:"switches"`
 	Levels       []Level  `json:"levels"`
 	HostCables   int      `json:"host_cables"`
@@ -47,7 +48,7 @@ type UsedLIDs struct {
 // them.
 func Summarise(whole, n *Network, roots []Node) *Summary {
 	r := &Summary{
-		Schema: "evbench/topo/1", Notation: n.Notation, Hosts: n.Hosts(), Switches: n.Switches(),
+		Schema: "evbench/topo/1", Notation: n.Notation, Hosts: n.Hosts(), Others: n.Others(), Switches: n.Switches(),
 		Levels: []Level{}, Roots: []string{}, RootsGiven: roots != nil, Dead: []string{}, Isolated: []string{}, Warnings: []string{},
 	}
 	r.SwitchCables = len(n.SwitchCables())
@@ -78,17 +79,15 @@ func (r *Summary) warn(format string, args ...any) {
 func (r *Summary) countLIDs(n *Network) {
 	r.LIDs = UsedLIDs{Last: n.MaxLID(), Capacity: maxLID}
 	least, without := 0, 0
-	for v := range Node(n.Nodes()) {
+	for v := range Node(n.Nodes() + n.Others()) {
 		i := n.Info(v)
 		switch {
 		case i.LID == 0:
 			without++
 		case n.IsHost(v):
-			r.LIDs.Used += 1 << i.LMC
 			r.LIDs.LMC = max(r.LIDs.LMC, int(i.LMC))
-		default:
-			r.LIDs.Used++
 		}
+		r.LIDs.Used += n.LIDs(v)
 		if n.IsHost(v) && (v == 0 || int(i.LMC) < least) {
 			least = int(i.LMC)
 		}
@@ -97,7 +96,7 @@ func (r *Summary) countLIDs(n *Network) {
 		r.warn("the LMC of hosts differs: %d to %d", least, r.LIDs.LMC)
 	}
 	if without > 0 {
-		r.warn("%d of %d nodes have no LID: give them with --lids or --lmc", without, n.Nodes())
+		r.warn("%d of %d nodes have no LID: give them with --lids or --lmc", without, n.Nodes()+n.Others())
 	}
 }
 
@@ -163,6 +162,9 @@ func (r *Summary) WriteText(w io.Writer) error {
 		fmt.Fprintf(tab, "\t= %s\n", r.Notation)
 	}
 	fmt.Fprintf(tab, "hosts\t%d\n", r.Hosts)
+	if r.Others > 0 {
+		fmt.Fprintf(tab, "others\t%d with LIDs, and no hosts: aggregation nodes, routers and the like\n", r.Others)
+	}
 	fmt.Fprintf(tab, "switches\t%s\n", switches)
 	fmt.Fprintf(tab, "cables\t%d: %d to hosts, %d between switches\n", r.HostCables+r.SwitchCables, r.HostCables, r.SwitchCables)
 	if len(r.Roots) > 0 {

@@ -55,12 +55,15 @@ func (e *RefusedError) add(k kind, format string, args ...any) {
 	}
 }
 
-// check follows the route from every switch with hosts to every LID of every host, for any kind of
-// tables, and compares the path of every message with the plan's. It returns nil, or a
+// check follows the route from every switch with hosts, and from those of others such as
+// aggregation nodes, to every LID of hosts and others, for any kind of tables, and compares the path of every message with the plan's. It returns nil, or a
 // *RefusedError. Only pairs of leaves left out by the plan itself may have no route. O(switches ·
 // LIDs + servers²).
 func (r *Routes) check() error {
-	c := checker{r: r, err: &RefusedError{}, out: r.leftOut()}
+	c := checker{r: r, err: &RefusedError{}, out: r.leftOut(), answers: map[network.Node]bool{}}
+	for i := range r.Net.Others() {
+		c.answers[r.Net.Leaf(r.Net.Other(i)).Node] = r.Plan != nil // an engine's tables need not
+	}
 	c.capacity()
 	if r.Plan != nil {
 		c.cables()
@@ -68,6 +71,9 @@ func (r *Routes) check() error {
 	c.switches()
 	for h := range network.Node(r.Net.Hosts()) {
 		c.host(h)
+	}
+	for i := range r.Net.Others() {
+		c.host(r.Net.Other(i))
 	}
 	if r.Plan != nil {
 		c.messages()
@@ -82,6 +88,8 @@ type checker struct {
 	r   *Routes
 	err *RefusedError
 	out map[[2]network.Node]bool
+	// answers are the switches of others, such as aggregation nodes.
+	answers map[network.Node]bool
 }
 
 // leftOut are the pairs of leaf switches, both ways, that need no route.
@@ -152,10 +160,10 @@ func (c *checker) host(h network.Node) {
 	base := int(n.Info(h).LID)
 	for i := range n.Switches() {
 		s := n.Switch(i)
-		if c.out[[2]network.Node{s, home}] || n.HostCount(s) == 0 {
+		if c.out[[2]network.Node{s, home}] || n.HostCount(s) == 0 && !c.answers[s] {
 			continue
 		}
-		for lid := base; lid < base+1<<c.r.lmc; lid++ {
+		for lid := base; lid < base+n.LIDs(h); lid++ {
 			if lid < c.r.Tables.LIDs {
 				c.walk(s, h, lid)
 			}
@@ -168,12 +176,12 @@ func (c *checker) walk(from, to network.Node, lid int) {
 	route := func() string { return fmt.Sprintf("%s to %s, LID %d", c.name(from), c.name(to), lid) }
 	for range n.Switches() {
 		port := c.r.Tables.Port(at, lid)
-		next := n.At(at, int(port)).Node
+		next := n.Behind(at, int(port))
 		switch {
 		case port == lft.NoPort:
 			c.err.add(missingEntry, "%s: %s has none", route(), c.name(at))
 			return
-		case port == 0 || next != network.NoNode && n.IsHost(next) && next != to:
+		case port == 0 || next != network.NoNode && (n.IsHost(next) || n.IsOther(next)) && next != to:
 			c.err.add(wrongHost, "%s: ends behind port %d of %s", route(), port, c.name(at))
 			return
 		case next == network.NoNode:

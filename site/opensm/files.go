@@ -12,6 +12,7 @@ import (
 	"evbench/internal/show"
 	"evbench/site/lft"
 	"evbench/site/netfile"
+	"evbench/site/network"
 )
 
 // The files of a directory.
@@ -129,14 +130,19 @@ type Use struct {
 	Kept     bool `json:"lids_kept"`
 	LIDs     int  `json:"lids"`
 	MaxLID   int  `json:"max_lid"`
-	Entries  int  `json:"lft_entries"` // of the switch with the most, without its own LID
+	Entries  int  `json:"lft_entries"`      // of the switch with the most, without its own LID
+	Others   int  `json:"others,omitempty"` // nodes that have LIDs and are no hosts, such as aggregation nodes
 	Capacity int  `json:"capacity"`
 }
 
 func (u *Use) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "LMC %d (the plan needs %d): %s LIDs up to %s of %s, %s LFT entries\n",
 		u.LMC, u.Need, show.Commas(u.LIDs), show.Commas(u.MaxLID), show.Commas(u.Capacity-1), show.Commas(u.Entries))
-	fmt.Fprintln(w, "every route arrives, and every message takes the plan's path")
+	others := ""
+	if u.Others > 0 {
+		others = fmt.Sprintf(", those to %s too", show.Plural(u.Others, "aggregation node, router or the like", "aggregation nodes, routers and the like"))
+	}
+	fmt.Fprintf(w, "every route arrives%s, and every message takes the plan's path\n", others)
 	if !u.Kept {
 		fmt.Fprintf(w, "the LIDs are new: start OpenSM with %s in its cache directory and the lines of %s\n", LIDsFile, ConfFile)
 	}
@@ -144,7 +150,10 @@ func (u *Use) WriteText(w io.Writer) {
 
 func (r *Routes) Use() Use {
 	u := Use{LMC: r.lmc, Need: r.need, Kept: r.kept, MaxLID: r.Net.MaxLID(), Capacity: r.capacity,
-		LIDs: r.Net.Hosts()<<r.lmc + r.Net.Switches()}
+		Others: r.Net.Others()}
+	for v := range network.Node(r.Net.Nodes() + r.Net.Others()) {
+		u.LIDs += r.Net.LIDs(v)
+	}
 	for i := range r.Net.Switches() {
 		n := 0
 		for _, p := range r.Tables.Row(i) {

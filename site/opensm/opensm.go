@@ -99,7 +99,7 @@ const none = 1<<16 - 1
 // parallel cables where those from a spine share the cable down. Otherwise LID + o comes down by
 // cable o modulo their number, from any leaf, which may take more LIDs. Remaining LIDs lead through the other live spines, and hosts
 // unknown to the plan are routed like those. Switches can be reached too, except spines from spines,
-// as with OpenSM's engines for trees.
+// as with OpenSM's engines for trees, and so can all that has LIDs and is no host.
 func Compute(p *plan.Plan, n *network.Network, o Options) (*Routes, error) {
 	if err := supported(p); err != nil {
 		return nil, err
@@ -201,13 +201,10 @@ func mixed(n *network.Network) error {
 func keep(n *network.Network, lmc int) bool {
 	own := int(n.Info(0).LMC)
 	taken := map[int]bool{}
-	for v := range network.Node(n.Nodes()) {
-		i, size := n.Info(v), 1
-		if n.IsHost(v) {
-			size = 1 << own
-			if int(i.LMC) != own {
-				return false
-			}
+	for v := range network.Node(n.Nodes() + n.Others()) {
+		i, size := n.Info(v), max(1, n.LIDs(v))
+		if n.IsHost(v) && int(i.LMC) != own {
+			return false
 		}
 		for lid := int(i.LID); lid < int(i.LID)+size; lid++ {
 			if taken[lid] {
@@ -371,6 +368,8 @@ func (b *builder) fill(r *Routes) {
 	for i := range b.net.Switches() {
 		b.toSwitch(r, b.net.Switch(i))
 	}
+	r.Tables.RouteOthers()
+	r.Tables.FromOthers()
 }
 
 func (b *builder) host(r *Routes, h network.Node) {

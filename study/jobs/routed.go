@@ -137,6 +137,7 @@ func (r *Routed) Route(n *network.Network, p opensm.Placement, lanes int) (*lft.
 		}
 		r.CanLock = false
 	}
+	tables[last].RouteOthers()
 	r.Lanes = tables[last].Lanes()
 	for _, t := range tables {
 		r.Routings = append(r.Routings, Load{t.Engine, opensm.Index(t, p.Jobs)})

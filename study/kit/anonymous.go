@@ -179,9 +179,12 @@ func (n *nameless) network(file string, whole *network.Network) *network.Network
 	}
 	return whole.Renamed(func(v network.Node, i network.Info) network.Info {
 		was := i.Name
-		if whole.IsHost(v) {
+		switch {
+		case whole.IsHost(v):
 			i.Name = n.hosts.host(whole.HostName(v))
-		} else {
+		case whole.IsOther(v):
+			i.Name = fmt.Sprintf("other%d", int(v)-whole.Nodes())
+		default:
 			i.Name = fmt.Sprintf("switch%d", whole.Index(v))
 		}
 		n.list.note(file, "name", was, i.Name)

@@ -209,8 +209,9 @@ func (r *run) simulate(ctx context.Context, n *network.Network) error {
 	for v := range n.Nodes() {
 		ports += 1 + len(n.Ends(network.Node(v)))
 	}
-	cmd := r.direct(ctx, "ibsim", "-s", "-N", fmt.Sprint(n.Nodes()+1), "-S", fmt.Sprint(n.Switches()+1),
-		"-P", fmt.Sprint(ports+n.Nodes()), "-L", fmt.Sprint(n.MaxLID()+64), "net")
+	ports += 2 * n.Others()
+	cmd := r.direct(ctx, "ibsim", "-s", "-N", fmt.Sprint(n.Nodes()+n.Others()+1), "-S", fmt.Sprint(n.Switches()+1),
+		"-P", fmt.Sprint(ports+n.Nodes()+n.Others()), "-L", fmt.Sprint(n.MaxLID()+64), "net")
 	p, err := start(cmd)
 	if err != nil {
 		return err

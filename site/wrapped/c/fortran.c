@@ -80,4 +80,45 @@ void mpi_ialltoall_(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype
 SAME(mpi_alltoall_f08_, mpi_alltoall_);
 SAME(mpi_alltoallv_f08_, mpi_alltoallv_);
 SAME(mpi_ialltoall_f08_, mpi_ialltoall_);
+
+/* Calls that are not followed are named, and made by theirs. */
+#define NAMED(name, call, parameters, arguments) \
+	void name##_ parameters \
+	{ \
+		void (*next) parameters = (void (*) parameters)next_of(#name "_"); \
+		states_other(call, PMPI_Comm_f2c(*comm)); \
+		if (next) \
+			next arguments; \
+		else \
+			set(ierr, MPI_ERR_UNSUPPORTED_OPERATION); \
+	} \
+	SAME(name##_f08_, name##_)
+
+NAMED(mpi_alltoallw, "MPI_Alltoallw",
+	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtypes, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *ierr),
+	(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, ierr));
+NAMED(mpi_ialltoallv, "MPI_Ialltoallv",
+	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierr),
+	(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request, ierr));
+NAMED(mpi_ialltoallw, "MPI_Ialltoallw",
+	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtypes, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *request, MPI_Fint *ierr),
+	(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request, ierr));
+
+#if OMPI_MAJOR_VERSION >= 5
+NAMED(mpi_alltoall_init, "MPI_Alltoall_init",
+	(const void *sendbuf, MPI_Fint *sendcount, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcount, MPI_Fint *recvtype, MPI_Fint *comm,
+		MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierr),
+	(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, ierr));
+NAMED(mpi_alltoallv_init, "MPI_Alltoallv_init",
+	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtype, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtype, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierr),
+	(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierr));
+NAMED(mpi_alltoallw_init, "MPI_Alltoallw_init",
+	(const void *sendbuf, MPI_Fint *sendcounts, MPI_Fint *sdispls, MPI_Fint *sendtypes, void *recvbuf, MPI_Fint *recvcounts, MPI_Fint *rdispls,
+		MPI_Fint *recvtypes, MPI_Fint *comm, MPI_Fint *info, MPI_Fint *request, MPI_Fint *ierr),
+	(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request, ierr));
+#endif
 #endif

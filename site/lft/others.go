@@ -1,0 +1,88 @@
+package lft
+
+import "evbench/site/network"
+
+// RouteOthers makes the entries for ports that have LIDs and are no hosts, such as aggregation
+// nodes: a switch takes its way to the switch of the port. Switches without such an entry, as those
+// of spines for other spines under engines that never go up after down, take the nearest switch
+// with one, the first of several. No route of a host uses the latter. O(switches · LIDs).
+func (t *Tables) RouteOthers() {
+	n := t.Net
+	for k := range n.Others() {
+		v := n.Other(k)
+		if at := n.Leaf(v); at.Node != network.NoNode {
+			for o := range n.LIDs(v) {
+				t.routeOther(int(n.Info(v).LID)+o, at)
+			}
+		}
+	}
+}
+
+func (t *Tables) routeOther(lid int, at network.End) {
+	n := t.Net
+	own := int(n.Info(at.Node).LID)
+	reached := []network.Node{at.Node}
+	for i := range n.Switches() {
+		row := t.Row(i)
+		row[lid] = NoPort
+		if s := n.Switch(i); s == at.Node {
+			row[lid] = at.Port
+		} else if own > 0 && row[own] != NoPort && row[own] != 0 {
+			row[lid] = row[own]
+			reached = append(reached, s)
+		}
+	}
+	for ; len(reached) > 0; reached = reached[1:] {
+		for _, e := range n.Ends(reached[0]) {
+			if e.Node == network.NoNode || n.IsHost(e.Node) {
+				continue
+			}
+			if row := t.Row(n.Index(e.Node)); row[lid] == NoPort {
+				row[lid] = e.Port
+				reached = append(reached, e.Node)
+			}
+		}
+	}
+}
+
+// FromOthers gives the switches of such ports the entries that they lack for hosts and for such
+// ports: they answer to all, also where no link leads down. Other entries stay. O(missing · cables).
+func (t *Tables) FromOthers() {
+	n := t.Net
+	owner := owners(n)
+	for k := range n.Others() {
+		at := n.Leaf(n.Other(k)).Node
+		if at == network.NoNode {
+			continue
+		}
+		for lid, v := range owner {
+			if v != network.NoNode && (n.IsHost(v) || n.IsOther(v)) && n.Leaf(v).Node != network.NoNode && t.Port(at, lid) == NoPort {
+				t.detour(at, lid)
+			}
+		}
+	}
+}
+
+// detour sets the entries of a LID from a switch to the nearest that has one.
+func (t *Tables) detour(from network.Node, lid int) {
+	n := t.Net
+	back := map[network.Node]network.End{from: {Node: network.NoNode}} // the switch before, and its port
+	for todo := []network.Node{from}; len(todo) > 0; todo = todo[1:] {
+		at := todo[0]
+		if t.Port(at, lid) != NoPort {
+			for e := back[at]; e.Node != network.NoNode; e = back[e.Node] {
+				t.Row(n.Index(e.Node))[lid] = e.Port
+			}
+			return
+		}
+		for i, e := range n.Ends(at) {
+			if e.Node == network.NoNode || n.IsHost(e.Node) {
+				continue
+			}
+			if _, seen := back[e.Node]; !seen {
+				back[e.Node] = network.End{Node: at, Port: uint8(i + 1)}
+				todo = append(todo, e.Node)
+			}
+		}
+	}
+}
