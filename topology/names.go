@@ -40,6 +40,14 @@ func (t *Tree) Renamed() bool { return t.renamed }
 // Names returns the other names of the tree, nil without any.
 func (t *Tree) Names() *Names { return t.names }
 
+// HostName returns the network's name for the host of a rank, else that of its server.
+func (t *Tree) HostName(rank int) string {
+	if t.names != nil && rank < len(t.names.Hosts) && t.names.Hosts[rank] != "" {
+		return t.names.Hosts[rank]
+	}
+	return t.ServerName(rank)
+}
+
 // LinkName returns the name of a link: our String or, in a tree with other names, lower switch,
 // dash, upper switch. Parallel cables are told apart by the ports at their ends, "?" for those of a
 // cable that the network does not have; by their number where no port is known.

@@ -53,6 +53,20 @@ type SlowLink struct {
 	Share float64
 }
 
+// A SlowHost is the server of a rank whose cable has a share of the link rate, 0 < Share < 1.
+type SlowHost struct {
+	Rank  int
+	Share float64
+}
+
+// Rates say how a network differs from one whose links all carry one message at a time, at one rate.
+type Rates struct {
+	Slow  []SlowLink
+	Hosts []SlowHost
+	// Faster: links carry several messages at once, which the tree does not show.
+	Faster bool
+}
+
 // String returns the name of the link, such as "leaf0-spine3", "leaf0-spine3/1" of parallel cables,
 // or "pod1-spine2-top3".
 func (l Link) String() string {
@@ -430,6 +444,23 @@ func (t *Tree) Dead() []Link {
 
 // Absent reports whether a link is one that never was there.
 func (t *Tree) Absent(l Link) bool { return t.absent != nil && t.absent[t.LinkID(l)] }
+
+// Load returns how many messages of an exchange the server of a rank sends or receives, whichever is
+// more.
+func (t *Tree) Load(rank int) int {
+	own := 0
+	if t.Reads(rank) && t.Builds(rank) {
+		own = 1
+	}
+	most := 0
+	if t.Reads(rank) {
+		most = t.Builders() - own
+	}
+	if t.Builds(rank) {
+		most = max(most, t.Readers()-own)
+	}
+	return most
+}
 
 // Missing returns all links that carry nothing, by LinkID: the dead ones, and those that never were
 // there.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -76,14 +77,14 @@ func TestMixedRates(t *testing.T) {
 	n := whole.WithRates(rates)
 	p := expect.Value(network.TreeOf(n))(t)
 	dead, all := p.Tree.Damage()
-	expect.True(t, p.Tree.Cables() == 2 && dead == 0 && all == 4 && len(p.Tree.Missing()) == 1 && len(p.Slow()) == 0,
-		"%s: %d of %d, missing %v, slow %v", p.Tree.Notation(), dead, all, p.Tree.Missing(), p.Slow())
+	expect.True(t, p.Tree.Cables() == 2 && dead == 0 && all == 4 && len(p.Tree.Missing()) == 1 && len(p.Rates().Slow) == 0,
+		"%s: %d of %d, missing %v, slow %v", p.Tree.Notation(), dead, all, p.Tree.Missing(), p.Rates().Slow)
 	expect.Equal(t, p.Tree.Healthy().Missing(), p.Tree.Missing(), "missing when healthy")
 	if fast[0] == fast[1] {
 		return
 	}
 	q := expect.Value(p.For(n, fast))(t)
-	expect.True(t, q.Tree.Cables() == 1 && len(q.Slow()) == 1, "%s, slow %v", q.Tree.Notation(), q.Slow())
+	expect.True(t, q.Tree.Cables() == 1 && len(q.Rates().Slow) == 1, "%s, slow %v", q.Tree.Notation(), q.Rates().Slow)
 }
 
 // On random trees whose cables carry 1 to 4 messages no cable carries more in a phase, and plans reach the bound.
@@ -144,4 +145,23 @@ func fits(t *testing.T, n *network.Network, p *network.Places, s *scheduler.Sche
 	for u, messages := range count {
 		expect.MustTrue(t, float64(messages) <= n.Rate(u.at)/100e9, "%s: phase %d: %d messages at %v, a port of %g", what, u.phase, messages, u.at, n.Rate(u.at))
 	}
+}
+
+// A host at half the link rate needs twice as long for its messages, and no plan is shorter.
+func TestSlowHost(t *testing.T) {
+	whole, _ := shuffled(t, build(t, "FT(2;2,2)"), 2)
+	rates := map[network.End]float64{}
+	for v := range network.Node(whole.Hosts()) {
+		rates[network.End{Node: v, Port: 1}] = 100e9
+	}
+	rates[network.End{Node: 1, Port: 1}] = 50e9
+	for _, c := range whole.SwitchCables() {
+		rates[c.A] = 100e9
+	}
+	p := expect.Value(network.TreeOf(whole.WithRates(rates)))(t)
+	made, slower, err := plan.BuildSlow(p.Tree, plan.Options{Schedule: "fors", Seed: 1}, p.Rates())
+	expect.MustTrue(t, err == nil && made.Phases() == 3 && slower.Time == 6 && slower.Least == 6 && len(slower.Hosts) == 1, "%v, %+v", err, slower)
+	cost := made.Cost(plan.Equal, 0)
+	cost.Duration = max(cost.Duration, slower.Time)
+	expect.Contains(t, made.Answer(cost, slower).String(), "GOOD: fors takes 6 message times, 50.0 % of the link rate: no plan is shorter.")
 }

@@ -179,8 +179,22 @@ func (p *Places) Share(l topology.Link) float64 {
 	return 1
 }
 
-// Slow returns the live links of the tree below the link rate, with their share of it.
-func (p *Places) Slow() (slow []topology.SlowLink) {
+// Rates says how links and hosts differ from the link rate.
+func (p *Places) Rates() (r topology.Rates) {
+	r.Slow = p.slow()
+	for id := range p.Tree.AllLinks() {
+		r.Faster = r.Faster || p.Share(p.Tree.LinkOf(id)) >= 2
+	}
+	for rank, v := range p.Host {
+		if x := p.net.Rate(End{v, 1}); p.rate > 0 && x > 0 && x < p.rate {
+			r.Hosts = append(r.Hosts, topology.SlowHost{Rank: rank, Share: x / p.rate})
+		}
+	}
+	return r
+}
+
+// slow returns the live links of the tree below the link rate, with their share of it.
+func (p *Places) slow() (slow []topology.SlowLink) {
 	for id := range p.Tree.AllLinks() {
 		l := p.Tree.LinkOf(id)
 		if share := p.Share(l); share < 1 && p.Tree.LinkAlive(l) {

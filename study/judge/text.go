@@ -256,7 +256,7 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	} else if p != nil {
 		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
 		if len(p.Uses) > 0 {
-			add("", "phases over %s last longer, but a plan without these links takes longer still", show.Few(p.Uses))
+			add("", "phases over %s last longer, and a plan without these links is no faster", show.Few(p.Uses))
 		}
 		if len(p.Avoids) > 0 {
 			add("", "%s count as dead: with these slow links a plan takes longer", show.Few(p.Avoids))
