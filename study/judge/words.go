@@ -62,7 +62,7 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 			err = w.agree(h, in)
 		}
 		return h, within(w.HostsFrom, err)
-	case in.Result != nil && in.Result.Hosts != nil:
+	case in.Result != nil && in.Result.Hosts != nil && known(in.Result.Hosts, in.Net):
 		h, err = ranksOf(in.Result.Hosts, in.Net)
 		return h, within(w.Result, err)
 	case in.Result != nil && in.Result.Pairs != nil:
@@ -71,7 +71,19 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
-	return network.AllHosts(in.Net), nil
+	h = network.AllHosts(in.Net)
+	if r := in.Result; r != nil && r.Hosts != nil { // by other names
+		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))); n == h.Hosts() && len(r.Hosts)%n == 0 {
+			h.Slots = len(r.Hosts) / n
+		}
+	}
+	return h, nil
+}
+
+// known reports whether a network, which may be a notation, has one of some hosts.
+func known(hosts []string, n *network.Network) bool {
+	names := network.NewHostNames(n)
+	return slices.ContainsFunc(hosts, func(name string) bool { _, _, err := names.Find(name); return err == nil })
 }
 
 // ranksOf returns the job of the hosts of ranks.
