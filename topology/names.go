@@ -18,6 +18,7 @@ type Names struct {
 	Switches []string
 	Hosts    []string // nil where none is known
 	Ports    [][2]uint8
+	Guess    string // why shares of the link rate are guesses, "" where they are not
 }
 
 // Named returns the same tree with other names, which Links accepts besides ours and which replace

@@ -272,7 +272,7 @@ const enough = 0.95
 // Answer is the verdict in a few sentences: the measured share of the possible rate, then its
 // obstacle, and the remedy.
 func (v *Verdict) Answer() answer.Answer {
-	parts := []string{v.share(), v.slowest(), v.byTables(), v.firstRepair()}
+	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.firstRepair()}
 	a := answer.Answer{
 		Question: "Is this all-to-all exchange good for its network?",
 		Verdict:  v.verdict(),
@@ -289,7 +289,7 @@ func (v *Verdict) Answer() answer.Answer {
 func (v *Verdict) verdict() answer.Verdict {
 	m, most, t := v.Measured, v.AtMost, v.Tables
 	switch {
-	case m != nil && (m.Limit != "" || m.above()):
+	case m != nil && (m.Limit != "" || m.above()), v.Guess != "":
 		return answer.Unknown
 	case v.Pairs != nil && m == nil:
 		return answer.Of(v.Pairs.Slow == 0)
@@ -301,6 +301,13 @@ func (v *Verdict) verdict() answer.Verdict {
 		return answer.Of(t.Unphased >= enough*most.Efficiency)
 	}
 	return answer.Of(most.Efficiency >= enough*most.Healthy)
+}
+
+func (v *Verdict) guess() string {
+	if v.Guess == "" {
+		return ""
+	}
+	return "That is a guess: " + v.Guess + "."
 }
 
 // share says what share of the possible rate was measured, or else the possible rate.
