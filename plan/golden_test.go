@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"evbench/plan"
+	"evbench/plan/verify"
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
@@ -49,7 +50,6 @@ func TestGolden(t *testing.T) {
 		{"golden/fors-balanced-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors", Objective: "balanced"}},
 		{"golden/fors-closed-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-closed"}},
 		{"golden/fors-published-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-published"}},
-		{"golden/fors-published-text-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "fors-published-text"}},
 		{"golden/repair-linear-shift-dead-link", ft23, []string{"leaf0-spine0"}, plan.Options{Schedule: "repair:linear-shift"}},
 		{"golden/repair-bandwidth-optimal-dead-spine", ft23, []string{"spine1"}, plan.Options{Schedule: "repair:bandwidth-optimal"}},
 		{"golden/pods-fors-healthy", pods, nil, plan.Options{Schedule: "fors"}},
@@ -65,6 +65,14 @@ func TestGolden(t *testing.T) {
 			golden(t, tt.file, p)
 		})
 	}
+}
+
+// A plan of a schedule that is gone is read and judged as before.
+func TestScheduleGone(t *testing.T) {
+	text := expect.Value(os.ReadFile("testdata/schedule-gone.plan"))(t)
+	expect.Equal(t, restored(t, text).ScheduleName(), "fors-published-text", "schedule")
+	r := verify.Check(expect.Value(verify.Read(bytes.NewReader(text)))(t), verify.Options{Bound: true})
+	expect.True(t, r.Optimal() && r.ContentionChecked, "%+v", r)
 }
 
 func built(t *testing.T, err error) {

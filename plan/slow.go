@@ -1,12 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
-	"evbench/scheduler"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -31,31 +32,54 @@ func BuildSlow(t *topology.Tree, o Options, slow []topology.SlowLink) (*Plan, *S
 	})
 }
 
-// Around builds plans with and without slow links, whose times have a unit, and returns the better
-// one. build returns its time, 0 where it is not known.
-func Around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, build func(*topology.Tree) (P, float64, error)) (P, *Slower, error) {
-	type way struct {
-		p     P
-		about *Slower
+// Around builds several plans and returns the fastest: with all slow links in use, and without the
+// links up to one of their shares, for each share. build returns a plan and its time, in that unit; a
+// plan whose time is 0, not known, is returned at once. If none is built, Around returns the first
+// error of build. O(distinct shares) plans.
+func Around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, build func(*topology.Tree) (P, float64, error)) (best P, about *Slower, err error) {
+	shares := []float64{0}
+	for _, x := range slow {
+		shares = append(shares, x.Share)
 	}
+	slices.Sort(shares)
 	all := 0.0
-	w, err := scheduler.AroundSlow(t, slow, func(without *topology.Tree, avoid []topology.SlowLink) (way, float64, error) {
-		p, time, err := build(without)
-		if err != nil {
-			return way{}, 0, err
+	for _, most := range slices.Compact(shares) {
+		s := &Slower{unit: unit}
+		var avoid []topology.Link
+		for _, x := range slow {
+			if x.Share <= most {
+				s.Avoids, avoid = append(s.Avoids, x), append(avoid, x.Link)
+			}
+		}
+		without, failed := t.Without(avoid...)
+		if failed != nil {
+			return best, about, fmt.Errorf("slow links: %w", failed)
+		}
+		p, time, failed := build(without)
+		if failed != nil {
+			err = cmp.Or(err, failed)
+			continue
 		}
 		if len(avoid) == 0 {
 			all = time
 		}
-		about := &Slower{Avoids: avoid, Time: time, Other: all, unit: unit}
+		s.Time, s.Other = time, all
 		for _, x := range slow {
 			if without.LinkAlive(x.Link) {
-				about.Uses = append(about.Uses, x)
+				s.Uses = append(s.Uses, x)
 			}
 		}
-		return way{p, about}, time, nil
-	})
-	return w.p, w.about, err
+		if about == nil || time == 0 || time < about.Time*(1-1e-9) {
+			best, about = p, s
+		}
+		if time == 0 {
+			break
+		}
+	}
+	if about != nil {
+		err = nil
+	}
+	return best, about, err
 }
 
 // Any reports whether links are slow.

@@ -44,16 +44,25 @@ func (w *fluid) settle(b Bound, sweeps int) Bound {
 		if i%8 != 0 {
 			continue
 		}
-		if w.tops == 0 && !w.hallKnown {
-			b, w.hallKnown = w.hall(b), true
+		if w.f.tops == 0 && !w.hallKnown {
+			b, w.hallKnown = w.f.hall(b), true
 			w.ceiling = max(w.ceiling, float64(b.Phases))
 		}
 		for _, y := range w.weights() {
-			if w.dual(y) > b.Phases {
-				b = w.witness(y)
+			if w.f.dual(y) > b.Phases {
+				b = w.f.witness(y)
 			}
 		}
 		w.ceiling = max(w.ceiling, float64(b.Phases))
+	}
+	return b
+}
+
+// settlePods is settle from the ceiling of b on, steep and then gentle.
+func (w *fluid) settlePods(b Bound) Bound {
+	w.ceiling = max(w.ceiling, float64(b.Phases))
+	for _, w.slope = range []float64{steep, gentle} {
+		b = w.settle(b, sweeps)
 	}
 	return b
 }

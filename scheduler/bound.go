@@ -3,8 +3,6 @@ package scheduler
 import (
 	"fmt"
 	"math"
-
-	"evbench/topology"
 )
 
 // A Bound is a number of phases that every contention-free schedule needs, with the witness that
@@ -45,27 +43,6 @@ func (b Bound) String() string {
 	return b.Kind
 }
 
-// LowerBound returns the best proven bound on the phases of a contention-free
-// schedule; the simpler witness wins a tie: server, leaf, pod or hall, lp. Of a tree
-// that is not connected, for which there is no schedule, it returns what its
-// servers, leaves and pods need; with DropUnreachable it bounds the phases of a
-// schedule without the pairs of servers that cannot reach each other.
-func LowerBound(t *topology.Tree, o Options) Bound {
-	f := newFabric(t)
-	if !o.DropUnreachable && t.Exchanges() != nil || f.check() != nil {
-		return f.simpleBound()
-	}
-	f.part()
-	if f.tops > 0 && f.tree.Roles() {
-		return f.simpleBound() // the fluid of three levels has the same messages both ways
-	}
-	if f.tops > 0 {
-		return newFluid(f).settlePods(f.simpleBound())
-	}
-	_, b := f.balance()
-	return b
-}
-
 func (f *fabric) simpleBound() Bound {
 	b := Bound{Kind: KindServer}
 	for i := range f.n {
@@ -85,8 +62,6 @@ func (f *fabric) simpleBound() Bound {
 	}
 	return b
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // weightScale is the largest weight of a witness. It keeps the sums of dual far below 2⁶³ on the
 // largest tree.
@@ -144,4 +119,30 @@ func (f *fabric) witness(y []int64) Bound {
 		b.Weights[f.tree.TopUp(q, k, i%f.tops)], b.Weights[f.tree.TopDown(q, k, i%f.tops)] = w, w
 	}
 	return b
+}
+
+// KindPod is a kind of Bound on three levels; Bound.Leaf is the number of the pod. Weights of
+// kind "lp" are then by all wires of the tree.
+const KindPod = "pod"
+
+// over returns the least weight of a way over a top switch, by two pods and a
+// plane, by the weights of their cables; 0 within a pod.
+func (f *fabric) over(y []int64) []int64 {
+	out := make([]int64, len(f.shared))
+	for q := range f.pods {
+		for r := range f.pods {
+			for k := range f.spines {
+				i := f.between(q, r, k)
+				if f.together(q, r) || f.counts[i] == 0 {
+					continue
+				}
+				yq, yr := y[(q*f.spines+k)*f.tops:], y[(r*f.spines+k)*f.tops:]
+				out[i] = math.MaxInt64
+				for t := f.shared[i].Next(0); t != none; t = f.shared[i].Next(t + 1) {
+					out[i] = min(out[i], yq[t]+yr[t])
+				}
+			}
+		}
+	}
+	return out
 }

@@ -111,44 +111,13 @@ func (c *byteCase) connect() error {
 			if c.between[a*leaves+b] == 0 {
 				continue
 			}
-			start := len(c.double.common)
-			for k := range t.Spines() {
-				if c.double.usable(a, leaves+b, k) {
-					c.double.common = append(c.double.common, int32(k))
-				}
-			}
-			end := len(c.double.common)
-			if start == end {
+			if !c.double.pair(a, leaves+b) {
 				return &topology.UnreachableError{A: min(a, b), B: max(a, b)}
 			}
-			c.double.pairs = append(c.double.pairs, pair{a, leaves + b, c.double.common[start:end:end]})
 			c.amount = append(c.amount, c.between[a*leaves+b])
 		}
 	}
 	return nil
-}
-
-// doubled returns a fabric without pairs that has each leaf and pod of a tree twice: one sends and
-// one receives.
-func doubled(t *topology.Tree) *fabric {
-	f := &fabric{tree: t, spines: t.Spines(), leaves: 2 * t.Leaves(), pods: 2 * t.Pods(), tops: t.Tops()}
-	for q := range f.pods {
-		f.name = append(f.name, q%t.Pods())
-	}
-	for l := range f.leaves {
-		leaf := l % t.Leaves()
-		f.pod = append(f.pod, t.Pod(leaf)+l/t.Leaves()*t.Pods())
-		for k := range f.spines {
-			n := t.Live(leaf, k)
-			f.alive = append(f.alive, n > 0)
-			if t.Cables() > 1 {
-				f.cables = append(f.cables, n)
-			}
-		}
-	}
-	f.countTops()
-	f.meetAbove()
-	return f
 }
 
 func (c *byteCase) uplinks() {
@@ -277,7 +246,7 @@ func (c *byteCase) shares(w *fluid) *Shares {
 	leaves := c.tree.Leaves()
 	s := &Shares{leaves, c.tree.Spines(), make([]float64, leaves*leaves*c.tree.Spines())}
 	scale, i := float64(max(1, c.best.Time))/max(1, w.ceiling), 0
-	for _, p := range w.pairs {
+	for _, p := range w.f.pairs {
 		to := s.Of(p.a, p.b-leaves)
 		for _, k := range p.spines {
 			to[k] = w.x[i] * scale

@@ -74,7 +74,7 @@ func (p *pattern) within() bool {
 
 // shifts gives each message from slot α to slot α+δ the first phase in part δ of the line in which
 // both are idle. All f > ⌊M0/M1⌋ with M0 and M1 in 2..24 have such a phase; a proof is missing.
-func (p *pattern) shifts(s *slots) bool {
+func (p *pattern) shifts(s *occupied) bool {
 	part := p.m0 * p.q
 	for d := 1; d < p.m0; d++ {
 		last := ((d+1)*part - 1) / p.w
@@ -93,28 +93,28 @@ func (p *pattern) shifts(s *slots) bool {
 	return true
 }
 
-// slots says which slots of a leaf send and receive in which phase: 0 is idle, busy is a message
+// An occupied says which slots of a leaf send and receive in which phase: 0 is idle, busy is a message
 // between leaves, and m+1 the message within the leaf from slot m/M0 to slot m mod M0.
-type slots struct {
+type occupied struct {
 	m0         int
 	send, recv []int32 // by phase·m0 + slot
 }
 
 const busy = -1
 
-func (p *pattern) idle() *slots {
-	s := &slots{p.m0, make([]int32, p.phases*p.m0), make([]int32, p.phases*p.m0)}
+func (p *pattern) idle() *occupied {
+	s := &occupied{p.m0, make([]int32, p.phases*p.m0), make([]int32, p.phases*p.m0)}
 	for _, h := range p.transfers {
 		s.send[h.phase*p.m0+h.src], s.recv[h.phase*p.m0+h.dst] = busy, busy
 	}
 	return s
 }
 
-func (s *slots) free(phase, a, b int) bool {
+func (s *occupied) free(phase, a, b int) bool {
 	return s.send[phase*s.m0+a] == 0 && s.recv[phase*s.m0+b] == 0
 }
 
-func (s *slots) put(phase, a, b int) {
+func (s *occupied) put(phase, a, b int) {
 	m := int32(a*s.m0+b) + 1
 	s.send[phase*s.m0+a], s.recv[phase*s.m0+b] = m, m
 }
@@ -123,30 +123,29 @@ func (s *slots) put(phase, a, b int) {
 // within each leaf and chooses the servers anew. It needs max(S-1, phases of the line): S-1 phases
 // have n(n-1) places for messages within a leaf, and lift removes the self messages.
 func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
-	s := newSchedule(name, t.Servers())
-	s.Phases, s.Pinned = max(s.Ranks-1, p.phases), true
 	f := newFabric(t)
 	f.part()
-	table := &table{split: &split{fabric: f}, phases: s.Phases, width: s.Ranks, slots: s.slots}
-	for leaf := range table.leaves {
-		next := make([]int, table.leaves) // slot of the block of each destination leaf
+	out := newSlotTable(t.Servers(), max(t.Servers()-1, p.phases))
+	b := newBlocks(f, out.phases, out.slots)
+	for leaf := range f.leaves {
+		next := make([]int, f.leaves) // slot of the block of each destination leaf
 		for to := range next {
-			next[to] = table.block(leaf, to)
+			next[to] = b.block(leaf, to)
 		}
 		for _, h := range p.transfers {
-			to := (leaf + h.step) % table.leaves
-			s.slots[next[to]] = makeSlot(h.phase, live[h.line])
+			to := (leaf + h.step) % f.leaves
+			out.slots[next[to]] = makeSlot(h.phase, live[h.line])
 			next[to]++
 		}
-		p.rest(table, leaf)
+		p.rest(b, leaf)
 	}
-	table.lift(o)
-	return s
+	b.lift(o)
+	return newSchedule(name, out, true)
 }
 
 // rest fills the block of a leaf with itself: the idle places of all phases, and the phase that
 // lift adds for self messages.
-func (p *pattern) rest(t *table, leaf int) {
+func (p *pattern) rest(t *blocks, leaf int) {
 	leaving := make([]int, t.phases+1)
 	for _, h := range p.transfers {
 		leaving[h.phase]++

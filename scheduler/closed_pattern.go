@@ -49,8 +49,7 @@ func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 // schedule writes the pattern down for every leaf of a tree. The spine of a transfer
 // between leaves is spine(leaf, transfer). O(S²).
 func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h transfer) int) *Schedule {
-	s := newSchedule(name, t.Servers())
-	s.Phases, s.Pinned = p.phases, true
+	table := newSlotTable(t.Servers(), p.phases)
 	for _, h := range p.transfers {
 		for leaf := range t.Leaves() {
 			k := None
@@ -58,10 +57,10 @@ func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h
 				k = spine(leaf, h)
 			}
 			src, dst := p.ends(leaf, h)
-			s.slots[src*s.Ranks+dst] = makeSlot(h.phase, k)
+			table.slots[src*table.ranks+dst] = makeSlot(h.phase, k)
 		}
 	}
-	return s
+	return newSchedule(name, table, true)
 }
 
 func (p *pattern) ends(leaf int, h transfer) (src, dst int) {

@@ -3,9 +3,7 @@ package scheduler
 import (
 	"iter"
 	"slices"
-	"testing"
 
-	"evbench/testing/expect"
 	"evbench/topology"
 )
 
@@ -14,7 +12,7 @@ import (
 func Looser(t *topology.Tree, extra int32, o Options) *Schedule {
 	s, b := newFabric(t).balance()
 	s.ceiling += extra
-	return s.schedule(b, o)
+	return newSchedule("fors", phasesOf(s, b, o), true)
 }
 
 // Gap returns by how many phases the split found exceeds the bound proven.
@@ -32,34 +30,31 @@ func Hall(t *topology.Tree, floor int) Bound {
 
 // Move returns a copy of s in which one message has another place.
 func Move(s *Schedule, src, dst, phase, spine int) *Schedule {
-	c := *s
-	c.slots = slices.Clone(s.slots)
-	c.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
-	return &c
+	table := *s.table
+	table.slots = slices.Clone(table.slots)
+	table.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
+	return newSchedule(s.Name, &table, s.Pinned)
 }
 
 // Raise returns a bound of the lower levels of a tree as one of all levels.
-func Raise(t *topology.Tree, b Bound) Bound { return newFabric(t).raise(b) }
+func Raise(t *topology.Tree, b Bound) Bound { return raise(newFabric(t), b) }
 
 // MoveTop returns a copy of s in which one message has another place and top switch.
 func MoveTop(s *Schedule, src, dst, phase, spine, top int) *Schedule {
 	c := Move(s, src, dst, phase, spine)
-	c.tops = append([]uint8(nil), s.tops...)
-	c.tops[src*s.Ranks+dst] = uint8(top)
-	if top == None {
-		c.tops[src*s.Ranks+dst] = noSpine
-	}
+	c.table.tops = slices.Clone(s.table.tops)
+	c.table.tops[src*s.Ranks+dst] = uint8(top) // None is noSpine
 	return c
 }
 
 // A Hop is a transfer without its line.
 type Hop struct{ Phase, Src, Step, Dst int }
 
-// Judged says of a published schedule whether it offends, else how many messages
+// Judged says of the published schedule whether it offends, else how many messages
 // are second on a link, else, if asked to find places for them, how many phases
 // messages within a leaf add.
-func Judged(t *topology.Tree, name string, fit bool) (wrong bool, conflicts, added int) {
-	p, _, err := variant(name).pattern(t)
+func Judged(t *topology.Tree, fit bool) (wrong bool, conflicts, added int) {
+	p, _, err := published(t)
 	if err != nil {
 		panic(err)
 	}
@@ -93,34 +88,4 @@ func Stair(t *topology.Tree) (hops iter.Seq[Hop], phases int, within bool) {
 			}
 		}
 	}, p.phases, within
-}
-
-// TestApplyUndoes shows that a chain which does not help leaves all as it was.
-func TestApplyUndoes(t *testing.T) {
-	tr := expect.Value(topology.New(topology.Options{Ports: 3, Leaves: 2}))(t)
-	f := newFabric(tr)
-	f.share()
-	w := newFluid(f)
-	w.ceiling = 3
-	s := w.round(0) // 3 messages each way on each of 3 spines
-	const sender, receiver = 0, 3
-	s.add(sender, receiver, 0, -3)
-	s.add(sender, receiver, 1, 3)
-	r := newChain(s, nil)
-	x, load, over := slices.Clone(s.x), slices.Clone(s.load), s.over
-	for _, tt := range []struct {
-		name  string
-		queue []hop
-		want  bool
-	}{
-		{"to a full spine", []hop{{sender, 1, none}, {receiver, 2, 0}}, false},
-		{"a message that is not there", []hop{{sender, 1, none}, {receiver, 0, 0}, {sender, 2, 1}}, false},
-		{"to an empty spine", []hop{{sender, 1, none}, {receiver, 0, 0}}, true},
-	} {
-		r.queue = tt.queue
-		got := r.apply(tt.queue[len(tt.queue)-1])
-		same := slices.Equal(x, s.x) && slices.Equal(load, s.load) && s.over == over
-		expect.True(t, got == tt.want && same != got, "%s: apply = %v, unchanged %v, want apply = %v", tt.name, got, same, tt.want)
-	}
-	expect.True(t, s.repair() && s.over == 0 && slices.Max(s.load) <= s.ceiling, "not repaired: loads %v", s.load)
 }

@@ -28,22 +28,17 @@ type fabric struct {
 	common  []int32 // the lists of the pairs
 	apart   []bool  // by a·leaves + b: no live path joins them; nil until part
 
-	sides
+	// The readers and builders of each leaf; where all servers are both, these are n and first.
+	r, b              []int // how many
+	readers, builders []int // how many on the leaves before it
+	reach             []int // builders on other leaves that its readers send to
+	heard             []int // readers on other leaves that its builders hear; reach where all servers are both
 
 	both *fabric // of a directed fabric the one whose leaves it has twice, else nil
 
 	alone  []int               // live top switches of a pod, by pod·planes + plane
 	shared []coloring.ColorSet // those of two pods, by between; nil until part
 	counts []int               // how many
-}
-
-// The sides of each leaf are its servers that read and those that build. Where all servers do both,
-// the sides are n and first of the fabric.
-type sides struct {
-	r, b              []int // how many
-	readers, builders []int // how many on the leaves before it
-	reach             []int // builders on other leaves that its readers send to
-	heard             []int // readers on other leaves that its builders hear; reach where all servers are both
 }
 
 // A pair is two leaves and the spines they share, rising: at least one.
@@ -67,17 +62,6 @@ func newFabric(t *topology.Tree) *fabric {
 	}
 	f.countTops()
 	return f
-}
-
-func (f *fabric) countTops() {
-	f.alone = make([]int, f.pods*f.spines)
-	for i := range f.alone {
-		for top := range f.tops {
-			if f.tree.TopAlive(f.name[i/f.spines], i%f.spines, top) {
-				f.alone[i]++
-			}
-		}
-	}
 }
 
 // newLower returns a fabric of three levels without the top switches.
@@ -120,11 +104,6 @@ func (f *fabric) room(link int) int {
 	return f.cables[link]
 }
 
-// between returns the index in shared of two pods and a plane.
-func (f *fabric) between(q, r, k int) int { return (q*f.pods+r)*f.spines + k }
-
-func (f *fabric) topsOf(q, k int) int { return f.alone[q*f.spines+k] }
-
 // part fills in the top switches that two pods share, and the leaves that no live path joins.
 // O(leaves²·spines + pods²·spines·tops), but O(leaves²) where most are connected; once.
 func (f *fabric) part() {
@@ -148,21 +127,6 @@ func (f *fabric) part() {
 	}
 }
 
-// meetAbove fills in the top switches that two pods share.
-func (f *fabric) meetAbove() {
-	f.shared = make([]coloring.ColorSet, f.pods*f.pods*f.spines)
-	f.counts = make([]int, len(f.shared))
-	for i := range f.shared {
-		q, r, k := f.name[i/f.spines/f.pods], f.name[i/f.spines%f.pods], i%f.spines
-		for top := range f.tops {
-			if f.tree.TopAlive(q, k, top) && f.tree.TopAlive(r, k, top) {
-				f.shared[i].Add(top)
-				f.counts[i]++
-			}
-		}
-	}
-}
-
 func (f *fabric) joined(a, b int) bool {
 	for k := range f.spines {
 		if f.usable(a, b, k) {
@@ -177,9 +141,6 @@ func (f *fabric) usable(a, b, k int) bool {
 		(f.together(f.pod[a], f.pod[b]) || f.counts[f.between(f.pod[a], f.pod[b], k)] > 0)
 }
 
-// together reports whether two pods are one in the tree.
-func (f *fabric) together(q, r int) bool { return f.name[q] == f.name[r] }
-
 // share fills in the pairs. O(leaves²·spines), once.
 func (f *fabric) share() {
 	if f.pairs != nil {
@@ -189,18 +150,23 @@ func (f *fabric) share() {
 	f.pairs = make([]pair, 0, f.leaves*(f.leaves-1)/2)
 	for a := range f.leaves {
 		for b := a + 1; b < f.leaves; b++ {
-			if !f.meets(a, b) {
-				continue
+			if f.meets(a, b) {
+				f.pair(a, b)
 			}
-			start := len(f.common)
-			for k := range f.spines {
-				if f.usable(a, b, k) {
-					f.common = append(f.common, int32(k))
-				}
-			}
-			f.pairs = append(f.pairs, pair{a, b, f.common[start:len(f.common):len(f.common)]})
 		}
 	}
+}
+
+// pair adds a pair of leaves, and reports whether they share a spine.
+func (f *fabric) pair(a, b int) bool {
+	start := len(f.common)
+	for k := range f.spines {
+		if f.usable(a, b, k) {
+			f.common = append(f.common, int32(k))
+		}
+	}
+	f.pairs = append(f.pairs, pair{a, b, f.common[start:len(f.common):len(f.common)]})
+	return start < len(f.common)
 }
 
 // meets reports whether two leaves exchange messages. A leaf meets itself.
@@ -249,46 +215,37 @@ func (f *fabric) leafOf() []int32 {
 	return out
 }
 
-func (f *fabric) leavesAt(q, k int) int {
-	n := 0
-	for l, r := range f.pod {
-		if r == q && f.alive[f.link(l, k)] {
-			n++
-		}
-	}
-	return n
-}
-
-// critical reports, for each plane, whether its top switches may be too few or lack a common one.
-// On other planes every phase fits, as each pod sends and receives at most one message for each top
-// switch (König).
-func (f *fabric) critical() []bool {
-	out := make([]bool, f.spines)
-	for q := range f.pods {
-		for k := range f.spines {
-			if n := f.leavesAt(q, k); f.pods > 1 && n > 0 && f.topsOf(q, k) < max(n, f.tops) {
-				out[k] = true
-			}
-		}
-	}
-	return out
-}
-
 // Limits on memory.
 const (
-	MaxServers  = 1 << 15 // of a schedule: its table of pairs takes 4 bytes each
+	maxServers  = 1 << 15 // of a schedule: its table of pairs takes 4 bytes each
 	maxSplit    = 1 << 28 // leaves²·spines, of FORS; and the states of a repair
 	maxPodState = 1 << 25 // phases times links of leaves, of a search on three levels
 	maxPodPairs = 1 << 22 // pods²·planes
 )
 
 func (f *fabric) check() error {
-	if f.servers > MaxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
+	if f.servers > maxServers || f.leaves*f.leaves*f.spines > maxSplit || 2*f.leaves*f.spines*(f.spines+1) > maxSplit {
 		return fmt.Errorf("%d servers on %d leaves with %d spines are more than evbench can plan (at most %d servers, %d leaves²·spines)",
-			f.servers, f.leaves, f.spines, MaxServers, maxSplit)
+			f.servers, f.leaves, f.spines, maxServers, maxSplit)
 	}
 	if f.pods*f.pods*f.spines > maxPodPairs {
 		return fmt.Errorf("%d pods with %d planes are more than evbench can plan (at most %d pods²·planes)", f.pods, f.spines, maxPodPairs)
 	}
 	return nil
 }
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+// busiest returns the most messages of a server, the one to itself included: S, unless pairs of
+// leaves are left out.
+func (f *fabric) busiest() int {
+	most := 0
+	for a := range f.leaves {
+		_, self := f.most(a)
+		most = max(most, self)
+	}
+	return most
+}
+
+// none stands for no spine, leaf, link or message.
+const none = -1

@@ -23,7 +23,7 @@ import (
 // switches alive from both, where these are fewer than from either. Loads are per capacity. The
 // bound leaves out limits that no such link shows; the later search meets them.
 type fluid struct {
-	*fabric
+	f       *fabric
 	ceiling float64
 	slope   float64
 	scale   []float64 // 1/capacity of each link; 0 where it has none
@@ -53,7 +53,7 @@ func newFluid(f *fabric) *fluid {
 }
 
 func newFluidOf(f *fabric, scale, amount []float64) *fluid {
-	w := &fluid{fabric: f, scale: scale, load: make([]float64, len(scale)), amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
+	w := &fluid{f: f, scale: scale, load: make([]float64, len(scale)), amount: amount, x: make([]float64, 0, len(f.common)), slope: steep}
 	for n := range f.pairs {
 		p := &f.pairs[n]
 		even := amount[n] / float64(len(p.spines))
@@ -67,14 +67,14 @@ func newFluidOf(f *fabric, scale, amount []float64) *fluid {
 
 func (w *fluid) put(p *pair, k int32, x float64) {
 	if !w.plain() {
-		links, n := w.links(p.a, p.b, int(k))
+		links, n := w.f.links(p.a, p.b, int(k))
 		for _, l := range links[:n] {
 			w.load[l] += x
 		}
 		return
 	}
-	w.load[p.a*w.spines+int(k)] += x
-	w.load[p.b*w.spines+int(k)] += x
+	w.load[p.a*w.f.spines+int(k)] += x
+	w.load[p.b*w.f.spines+int(k)] += x
 }
 
 func (w *fluid) excess() float64 {
@@ -88,7 +88,7 @@ func (w *fluid) excess() float64 {
 // sweep fills every pair once. O(leaves²·spines).
 func (w *fluid) sweep() {
 	i := 0
-	for n, p := range w.pairs {
+	for n, p := range w.f.pairs {
 		w.fill(&p, w.amount[n], w.x[i:i+len(p.spines)])
 		i += len(p.spines)
 	}
@@ -122,10 +122,10 @@ func (w *fluid) fill(p *pair, n float64, x []float64) {
 }
 
 // plain reports whether a message uses two links of capacity 1, which is quicker to compute.
-func (w *fluid) plain() bool { return w.tops == 0 && w.cables == nil }
+func (w *fluid) plain() bool { return w.f.tops == 0 && w.f.cables == nil }
 
 func (w *fluid) remain(r *rest, p *pair, k int) {
-	a, b := w.load[w.link(p.a, k)], w.load[w.link(p.b, k)]
+	a, b := w.load[w.f.link(p.a, k)], w.load[w.f.link(p.b, k)]
 	r.base, r.rise, r.bends = a+b, 2, 2
 	r.bend[0] = bend{w.ceiling - max(a, b), 1, 2*w.slope + 1}
 	r.bend[1] = bend{w.ceiling - min(a, b), 1, 2*w.slope + 2}
@@ -134,7 +134,7 @@ func (w *fluid) remain(r *rest, p *pair, k int) {
 // remainOf is remain for links of all kinds.
 func (w *fluid) remainOf(r *rest, p *pair, k int) {
 	*r = rest{}
-	links, n := w.links(p.a, p.b, k)
+	links, n := w.f.links(p.a, p.b, k)
 	for _, l := range links[:n] {
 		s := w.scale[l]
 		if s == 0 {
@@ -278,18 +278,18 @@ func (w *fluid) weights() [][]int64 {
 // switches share the excess.
 func (w *fluid) excesses() []float64 {
 	over := func(l int) float64 { return max(0, float64(w.load[l]*w.scale[l])-w.ceiling) }
-	out := make([]float64, len(w.alive))
+	out := make([]float64, len(w.f.alive))
 	for l := range out {
 		out[l] = over(l)
 	}
-	f := w.fabric
+	f := w.f
 	if f.tops == 0 {
 		return out
 	}
 	out = append(out, make([]float64, f.pods*f.spines*f.tops)...)
 	give := func(q, k int, tops coloring.ColorSet, e float64) {
 		for t := tops.Next(0); e > 0 && t != none; t = tops.Next(t + 1) {
-			out[len(w.alive)+(q*f.spines+k)*f.tops+t] += e
+			out[len(w.f.alive)+(q*f.spines+k)*f.tops+t] += e
 		}
 	}
 	for q := range f.pods {
@@ -303,4 +303,31 @@ func (w *fluid) excesses() []float64 {
 		}
 	}
 	return out
+}
+
+func (f *fabric) scales() []float64 {
+	if f.tops == 0 {
+		scale := slices.Repeat([]float64{1}, len(f.alive))
+		for l, n := range f.cables {
+			scale[l] = 1 / float64(max(n, 1))
+		}
+		return scale
+	}
+	scale := make([]float64, f.pairLinks()+len(f.shared))
+	for i := range f.podLinks() {
+		scale[i] = 1
+	}
+	for q := range f.pods {
+		for k := range f.spines {
+			if n := f.topsOf(q, k); n > 0 && n < f.leavesAt(q, k) {
+				scale[f.podLinks()+q*f.spines+k] = 1 / float64(n)
+			}
+			for r := range f.pods {
+				if n := f.counts[f.between(q, r, k)]; q < r && n > 0 && n < min(f.topsOf(q, k), f.topsOf(r, k)) {
+					scale[f.pairLinks()+f.between(q, r, k)] = 1 / float64(n)
+				}
+			}
+		}
+	}
+	return scale
 }

@@ -18,14 +18,7 @@ func LinearShift(t *topology.Tree) *Schedule {
 	if t.Roles() {
 		return shiftRoles(t)
 	}
-	return linearShift(t.Servers())
-}
-
-func linearShift(servers int) *Schedule {
-	s := newSchedule(schedules.LinearShift, servers)
-	s.Phases = s.Ranks - 1
-	s.meet(func(src, dst int) int { return (dst - src - 1 + s.Ranks) % s.Ranks })
-	return s
+	return newSchedule(schedules.LinearShift, shifted(t.Servers()), false)
 }
 
 // LinearShiftPorts returns the linear shift over ports: in phase p the server at position s sends
@@ -33,13 +26,10 @@ func linearShift(servers int) *Schedule {
 // ftree, stay free of contention with any fill, as thesis 4.2.2 says of 326 servers on 360 ports.
 // Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
-	s := newSchedule(schedules.LinearShiftPorts, t.Servers())
-	ports := t.Ports() * t.Leaves()
-	s.Phases = ports - 1
-	at := positions(t)
-	s.meet(func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
-	s.dropEmpty()
-	return s
+	at, ports := positions(t), t.Ports()*t.Leaves()
+	table := met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
+	table.dropEmpty()
+	return newSchedule(schedules.LinearShiftPorts, table, false)
 }
 
 func positions(t *topology.Tree) []int {
@@ -59,10 +49,7 @@ func XOR(t *topology.Tree) (*Schedule, error) {
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
 	}
-	s := newSchedule(schedules.XOR, n)
-	s.Phases = n - 1
-	s.meet(func(src, dst int) int { return (src ^ dst) - 1 })
-	return s, nil
+	return newSchedule(schedules.XOR, met(n, n-1, func(src, dst int) int { return (src ^ dst) - 1 }), false), nil
 }
 
 // below2 returns the largest power of two that is at most n.
@@ -79,11 +66,41 @@ func below2(n int) int {
 //
 //	((⌊s/M1⌋ + ⌊p/M1⌋) mod M0) + M0·((s+p) mod M1);
 //
-// the modulus printed in the thesis belongs to the wrong level. Three levels use the formula of
-// Levels. In each phase at most M0-⌊M0/M1⌋ messages leave a leaf, but each phase needs new spines.
-// Messages of absent servers are dropped, and so are phases without a message: at most M0·M1.
-// O((M0·M1)²) at most.
+// the modulus printed in the thesis belongs to the wrong level. On three levels, M0, M1, M2, it is,
+// with F_k = Π_{j>k} M_j,
+//
+//	Σ_k ((⌊s/F_k⌋ + ⌊p/F_k⌋) mod M_k) · Π_{j<k} M_j:
+//
+// the digits of the destination are the sums, without carry, of the digits of s and those of p in
+// opposite order. In each phase at most M0-⌊M0/(M1·M2)⌋ messages leave a leaf, and M0·M1-⌊M0·M1/M2⌋
+// a pod, but each phase needs new spines. Messages of absent servers are dropped, and so are phases
+// without a message: at most M0·M1·M2. O((M0·M1·M2)²) at most.
 func BandwidthOptimal(t *topology.Tree) *Schedule {
-	levels := Levels{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
-	return levels.bandwidthOptimal(positions(t))
+	at, ports := positions(t), t.Ports()*t.Leaves()
+	levels := []int{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
+	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
+	// src at F_k.
+	table := met(len(at), ports, func(src, dst int) int {
+		d, place, phase := at[dst], ports, 0
+		for _, m := range levels {
+			place /= m // F_k
+			phase += (d%m + m - at[src]/place%m) % m * place
+			d /= m
+		}
+		return phase
+	})
+	table.dropEmpty()
+	return newSchedule(schedules.BandwidthOptimal, table, false)
+}
+
+func shiftRoles(t *topology.Tree) *Schedule {
+	table := newSlotTable(t.Servers(), max(t.Readers(), t.Builders()))
+	rows := make([]slot, 0, t.Readers()*t.Builders())
+	for i := range t.Readers() {
+		for j := range t.Builders() {
+			rows = append(rows, makeSlot((j-i+table.phases)%table.phases, None))
+		}
+	}
+	table.spread(t, rows)
+	return newSchedule(schedules.LinearShift, table, false)
 }

@@ -6,6 +6,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // lift gives the slots of the table to servers. Each ordered pair of leaves a, b has r_a·b_b
@@ -17,10 +18,10 @@ import (
 //     r_a slots each from a, with r_a colours: the source servers.
 //
 // Both exist (König), and permute slots within the memory of one leaf. O(S²·log n) in all.
-func (t *table) lift(o Options) {
-	pool := sync.Pool{New: func() any { return &lifter{table: t, seed: o.Seed} }}
+func (t *blocks) lift(o schedules.Options) {
+	pool := sync.Pool{New: func() any { return &lifter{b: t, f: t.f, seed: o.Seed} }}
 	for _, step := range []func(*lifter, int){(*lifter).destinations, (*lifter).sources} {
-		parallel.Each(o.Workers, t.leaves, func(_, leaf int) {
+		parallel.Each(o.Workers, t.f.leaves, func(_, leaf int) {
 			l := pool.Get().(*lifter)
 			step(l, leaf)
 			pool.Put(l)
@@ -30,7 +31,8 @@ func (t *table) lift(o Options) {
 
 // A lifter is the working memory of one goroutine.
 type lifter struct {
-	*table
+	b      *blocks
+	f      *fabric
 	seed   uint64
 	memory coloring.Memory
 	right  []int32 // the phase of each edge
@@ -39,30 +41,30 @@ type lifter struct {
 
 // color gives the edges from rows of n to phases one of n colours.
 func (l *lifter) color(n, leaf int) []int32 {
-	return coloring.Rows(n, l.right, l.phases+1, coloring.Options{Seed: l.seed ^ uint64(leaf+1)<<32, Memory: &l.memory})
+	return coloring.Rows(n, l.right, l.b.phases+1, coloring.Options{Seed: l.seed ^ uint64(leaf+1)<<32, Memory: &l.memory})
 }
 
 func (l *lifter) destinations(b int) {
-	n := l.b[b]
-	l.right = slices.Grow(l.right[:0], n*(l.r[b]+l.heard[b]))
-	for a := range l.leaves {
-		if l.meets(a, b) {
-			for _, s := range l.slots[l.block(a, b):][:n*l.r[a]] {
+	n := l.f.b[b]
+	l.right = slices.Grow(l.right[:0], n*(l.f.r[b]+l.f.heard[b]))
+	for a := range l.f.leaves {
+		if l.f.meets(a, b) {
+			for _, s := range l.b.slots[l.b.block(a, b):][:n*l.f.r[a]] {
 				l.right = append(l.right, int32(s.phase()))
 			}
 		}
 	}
 	color := l.color(n, b)
-	if m := l.selves(b); m > 0 && m < n {
+	if m := l.b.selves(b); m > 0 && m < n {
 		l.selvesBuild(b, color)
 	}
 	l.out = slices.Grow(l.out[:0], n)[:n]
-	for a := range l.leaves {
-		if !l.meets(a, b) {
+	for a := range l.f.leaves {
+		if !l.f.meets(a, b) {
 			continue
 		}
-		for g := range l.r[a] {
-			group := l.slots[l.block(a, b)+g*n:][:n]
+		for g := range l.f.r[a] {
+			group := l.b.slots[l.b.block(a, b)+g*n:][:n]
 			for i, s := range group {
 				l.out[color[i]] = s
 			}
@@ -75,39 +77,39 @@ func (l *lifter) destinations(b int) {
 // sources puts the slots of leaf a in their final places: a row of the builders for each source
 // server.
 func (l *lifter) sources(a int) {
-	n := l.r[a]
-	l.right = slices.Grow(l.right[:0], n*l.width)
-	for b := range l.leaves {
-		if l.meets(a, b) {
+	n := l.f.r[a]
+	l.right = slices.Grow(l.right[:0], n*l.b.width)
+	for b := range l.f.leaves {
+		if l.f.meets(a, b) {
 			l.column(a, b, func(s slot) { l.right = append(l.right, int32(s.phase())) })
 		}
 	}
-	row := l.color(n, l.leaves+a)
-	if l.selves(a) > 0 {
+	row := l.color(n, l.f.leaves+a)
+	if l.b.selves(a) > 0 {
 		l.selfToSelf(a, row)
 	}
-	l.out = slices.Grow(l.out[:0], n*l.width)[:n*l.width]
-	for b := range l.leaves {
-		if !l.meets(a, b) {
-			for i := range n * l.b[b] {
-				l.out[i/l.b[b]*l.width+l.builders[b]+i%l.b[b]] = absent
+	l.out = slices.Grow(l.out[:0], n*l.b.width)[:n*l.b.width]
+	for b := range l.f.leaves {
+		if !l.f.meets(a, b) {
+			for i := range n * l.f.b[b] {
+				l.out[i/l.f.b[b]*l.b.width+l.f.builders[b]+i%l.f.b[b]] = absent
 			}
 			continue
 		}
-		for beta := range l.b[b] {
+		for beta := range l.f.b[b] {
 			for g := range n {
-				l.out[int(row[g])*l.width+l.builders[b]+beta] = l.slots[l.block(a, b)+g*l.b[b]+beta]
+				l.out[int(row[g])*l.b.width+l.f.builders[b]+beta] = l.b.slots[l.b.block(a, b)+g*l.f.b[b]+beta]
 			}
 			row = row[n:]
 		}
 	}
-	copy(l.slots[l.readers[a]*l.width:], l.out)
+	copy(l.b.slots[l.f.readers[a]*l.b.width:], l.out)
 }
 
 // column calls f with the slots of a block, those of the first destination server first.
 func (l *lifter) column(a, b int, f func(s slot)) {
-	n := l.b[b]
-	block := l.slots[l.block(a, b):][:l.r[a]*n]
+	n := l.f.b[b]
+	block := l.b.slots[l.b.block(a, b):][:l.f.r[a]*n]
 	for beta := range n {
 		for i := beta; i < len(block); i += n {
 			f(block[i])
@@ -119,17 +121,17 @@ func (l *lifter) column(a, b int, f func(s slot)) {
 // phase. In that phase the n servers of the leaf that read and build send to each other: a
 // permutation. Names of source servers are free, so renaming makes it the identity.
 func (l *lifter) selfToSelf(a int, row []int32) {
-	n := l.r[a]
+	n := l.f.r[a]
 	name, taken := slices.Repeat([]int32{none}, n), make([]bool, n)
 	before := 0
 	for b := range a {
-		if l.meets(a, b) {
-			before += n * l.b[b]
+		if l.f.meets(a, b) {
+			before += n * l.f.b[b]
 		}
 	}
-	unit, reader := before, l.readerOf(a)
+	unit, reader := before, l.f.readerOf(a)
 	l.column(a, a, func(s slot) {
-		if s.phase() == l.phases {
+		if s.phase() == l.b.phases {
 			i := reader[(unit-before)/n]
 			name[row[unit]], taken[i] = i, true
 		}
@@ -138,5 +140,42 @@ func (l *lifter) selfToSelf(a int, row []int32) {
 	rename(name, taken)
 	for i, r := range row {
 		row[i] = name[r]
+	}
+}
+
+// selvesBuild renames the builders of a leaf, of which some only build, such that the builders that
+// hear in the added phase also read.
+func (l *lifter) selvesBuild(b int, color []int32) {
+	var both []int32
+	for i, reader := range l.f.readerOf(b) {
+		if reader != none {
+			both = append(both, int32(i))
+		}
+	}
+	name, taken := slices.Repeat([]int32{none}, l.f.b[b]), make([]bool, l.f.b[b])
+	for unit, phase := range l.right {
+		if c := color[unit]; int(phase) == l.b.phases {
+			name[c], both = both[0], both[1:]
+			taken[name[c]] = true
+		}
+	}
+	rename(name, taken)
+	for i, c := range color {
+		color[i] = name[c]
+	}
+}
+
+// rename gives unused names to the elements without a name.
+func rename(name []int32, taken []bool) {
+	next := int32(0)
+	for i := range name {
+		if name[i] != none {
+			continue
+		}
+		for taken[next] {
+			next++
+		}
+		name[i] = next
+		next++
 	}
 }

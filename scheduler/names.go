@@ -24,11 +24,13 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 		}
 	}
 	if base, ok := strings.CutPrefix(name, schedules.RepairPrefix); ok {
-		return repaired(base, t, o)
+		return repairedFrom(base, t, o)
 	}
 	var s *Schedule
 	var err error
 	switch {
+	case name == "fors-published-text": // plans of 0.1.0 name it
+		err = fmt.Errorf("no schedule %q any more: take %s, the listing of the same section, or %s", name, schedules.FORSPublished, schedules.FORS)
 	case t.Levels() == 3 && !slices.Contains(podNames(), name):
 		err = fmt.Errorf("no schedule %q for three levels; %s, and %sNAME for any of them", name, show.Choices(name, podNames()), schedules.RepairPrefix)
 	case name == schedules.LinearShift:
@@ -45,20 +47,37 @@ func ByName(name string, t *topology.Tree, o Options) (*Schedule, Bound, error) 
 		s, err = ForsClosed(t, o)
 	case name == schedules.FORSPublished:
 		s, err = Published(t)
-	case name == schedules.FORSPublishedText:
-		s, err = PublishedText(t)
 	default:
 		err = fmt.Errorf("no schedule %q; %s, and %sNAME for any of them", name, show.Choices(name, schedules.Names()), schedules.RepairPrefix)
 	}
 	if err == nil && o.DropUnreachable {
-		if err = o.connected(t); err == nil {
-			s.drop(t, t.Severed())
+		if err = connected(t, o); err == nil {
+			s = s.Without(t, t.Severed())
 		}
 	}
 	if err != nil {
 		return nil, Bound{}, err
 	}
 	return s, LowerBound(t, o), nil
+}
+
+// repairedFrom returns the schedule of the name base, repaired.
+func repairedFrom(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
+	name := schedules.RepairPrefix + base
+	if strings.HasPrefix(base, schedules.RepairPrefix) {
+		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
+	}
+	s, bound, err := ByName(base, t, o)
+	if err != nil {
+		return nil, Bound{}, err
+	}
+	table, moved, err := repaired(s.table, s.Pinned, t, o)
+	if err != nil {
+		return nil, Bound{}, err
+	}
+	out := newSchedule(name, table, true)
+	out.Moved = moved
+	return out, bound, nil
 }
 
 func podNames() []string {

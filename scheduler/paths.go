@@ -18,7 +18,7 @@ import (
 
 // A goal is a schedule of few paths in the making.
 type goal struct {
-	*fabric
+	f     *fabric
 	o     Options
 	bound Bound
 	need  int // messages of the busiest server, the one to itself included
@@ -35,18 +35,41 @@ const (
 	maxUnits = 1 << 27 // of a timing, of 20 bytes each
 )
 
-// fewPaths returns a schedule for the objectives paths and balanced. The ceiling of s is enough
-// phases when paths do not matter. For paths it is the shortest found with one spine for each leaf
-// and destination; for balanced, the one found with fewest such spines and no more than max(S,
-// ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
-func (s *split) fewPaths(bound Bound, o Options) *Schedule {
-	g := &goal{fabric: s.fabric, o: o, bound: bound, need: s.busiest()}
+// pathsFor returns a schedule for the objectives paths and balanced over the spines of a fabric whose
+// pairs are filled in, with the best bound proven.
+func pathsFor(f *fabric, o Options) (*slotTable, Bound, error) {
+	if t, spines := shiftOver(f); t != nil {
+		t.dealShift(f.tree, spines)
+		return t, f.simpleBound(), nil
+	}
+	s, bound, err := balanced(f)
+	switch {
+	case err != nil:
+		return nil, bound, err
+	case f.cables != nil:
+		return inLanes(s, bound, o), bound, nil
+	}
+	return fewPaths(s, bound, o), bound, nil
+}
+
+// newGoal takes the spines of f; s is a split of its messages, perhaps over other spines.
+func newGoal(f *fabric, s *split, bound Bound, o Options) *goal {
+	g := &goal{f: f, o: o, bound: bound, need: f.busiest()}
 	g.most = max(g.need, int(s.ceiling))
 	if o.Objective == schedules.FewestPaths {
 		g.most *= 2
 	}
-	r, spines, alike := s.rotation()
-	start := newSpread(s.fabric)
+	return g
+}
+
+// fewPaths returns a schedule for the objectives paths and balanced. The ceiling of s is enough
+// phases when paths do not matter. For paths it is the shortest found with one spine for each leaf
+// and destination; for balanced, the one found with fewest such spines and no more than max(S,
+// ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
+func fewPaths(s *split, bound Bound, o Options) *slotTable {
+	g := newGoal(s.f, s, bound, o)
+	r, spines, alike := s.f.rotation()
+	start := newSpread(s.f)
 	least := start.least(bound, g.need)
 	if alike && r.whole() <= min(least, g.most) {
 		return g.rotate(r, r.whole(), true, spines)
@@ -67,7 +90,7 @@ func (s *split) fewPaths(bound Bound, o Options) *Schedule {
 	if out := g.manyPaths(start); out != nil {
 		return out
 	}
-	return s.schedule(bound, o)
+	return phasesOf(s, bound, o)
 }
 
 // OnePathBound returns a number of phases that every schedule with one path from each leaf to each
@@ -86,32 +109,20 @@ func OnePathBound(t *topology.Tree, b Bound) (phases, leaf int) {
 	return phases, leaf
 }
 
-// busiest returns the most messages of a server, the one to itself included: S, unless pairs of
-// leaves are left out.
-func (f *fabric) busiest() int {
-	most := 0
-	for a := range f.leaves {
-		_, self := f.most(a)
-		most = max(most, self)
-	}
-	return most
-}
-
-func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *Schedule {
-	out, c := g.start(phases)
-	c.rotate(r, r.timetable(phases, whole, spines, g.o))
-	return g.end(out, c)
+func (g *goal) rotate(r rotation, phases int, whole bool, spines []int) *slotTable {
+	return r.table(g.f, phases, whole, spines, g.bound, g.o)
 }
 
 // A laid is one spine for each leaf and destination, or few, such that no link carries too much.
 type laid interface {
 	label(*columns) (load []int32) // slots without phases, and the loads of links
+	down(dst, lane int) int        // the lane down of a message that goes up by one
 }
 
 // onePath looks for the shortest schedule with one spine for each leaf and destination. It returns
 // nil when it finds none within the phases wanted. find returns such spines for so many phases, or
 // nil.
-func (g *goal) onePath(least, step int, find func(phases int) laid) *Schedule {
+func (g *goal) onePath(least, step int, find func(phases int) laid) *slotTable {
 	var s laid
 	for load, try := least, 1; s == nil; load, try = load+step, try+1 {
 		if load > g.most {
@@ -124,13 +135,13 @@ func (g *goal) onePath(least, step int, find func(phases int) laid) *Schedule {
 			step *= 2
 		}
 	}
-	var best *Schedule
-	for try, phases := 0, least; try < maxTries && phases <= g.most && (best == nil || phases < best.Phases); try, phases = try+1, phases+1+try*try {
-		if out := g.time(s, phases, 1); out != nil && (best == nil || out.Phases < best.Phases) {
+	var best *slotTable
+	for try, phases := 0, least; try < maxTries && phases <= g.most && (best == nil || phases < best.phases); try, phases = try+1, phases+1+try*try {
+		if out := g.time(s, phases, 1); out != nil && (best == nil || out.phases < best.phases) {
 			best = out
 		}
 	}
-	if best != nil && best.Phases > g.most {
+	if best != nil && best.phases > g.most {
 		return nil
 	}
 	return best
@@ -138,13 +149,13 @@ func (g *goal) onePath(least, step int, find func(phases int) laid) *Schedule {
 
 // manyPaths looks for a schedule in which few messages leave the spine that a spread with one for
 // each leaf and destination gave them.
-func (g *goal) manyPaths(s *spread) *Schedule {
+func (g *goal) manyPaths(s *spread) *slotTable {
 	for parts := 2; parts <= maxParts; parts++ {
 		p := s.clone()
 		if !p.portions(g.most, parts) {
 			continue
 		}
-		if out := g.time(p, g.most, parts); out != nil && out.Phases <= g.most {
+		if out := g.time(p, g.most, parts); out != nil && out.phases <= g.most {
 			return out
 		}
 	}
@@ -153,39 +164,19 @@ func (g *goal) manyPaths(s *spread) *Schedule {
 
 // time makes the schedule of a spread, or nil. A leaf uses at most spines spines for a destination.
 // Where some servers only read or only build, it is a longer schedule instead of nil.
-func (g *goal) time(s laid, phases, spines int) *Schedule {
-	if g.servers*g.servers+2*len(g.alive)*phases > maxUnits || g.tree.Roles() && g.servers*phases > maxUnits/2 {
+func (g *goal) time(s laid, phases, spines int) *slotTable {
+	if g.f.servers*g.f.servers+2*len(g.f.alive)*phases > maxUnits || g.f.tree.Roles() && g.f.servers*phases > maxUnits/2 {
 		return nil
 	}
-	out, c := g.start(phases)
-	t := newTiming(c, s.label(c), spines, g.o)
-	done := t.untangle(effort*g.servers*g.servers + patience)
-	if !done && !g.tree.Roles() {
+	c := newColumns(g.f, phases, phases < g.need)
+	t := newTiming(c, s, spines, g.o)
+	done := t.untangle(effort*g.f.servers*g.f.servers + patience)
+	if !done && !g.f.tree.Roles() {
 		return nil
 	}
 	t.finish()
 	if !done {
-		out.Phases = t.part()
+		t.part()
 	}
-	return g.end(out, c)
-}
-
-func (g *goal) start(phases int) (*Schedule, *columns) {
-	out := newSchedule(schedules.FORS, g.servers)
-	out.Phases, out.Pinned = phases, true
-	c := &columns{fabric: g.fabric, phases: phases, dropsSelf: phases < g.need, width: g.tree.Builders(), slots: out.slots}
-	if g.tree.Roles() {
-		c.slots = make([]slot, g.tree.Readers()*c.width)
-	}
-	return out, c
-}
-
-func (g *goal) end(out *Schedule, c *columns) *Schedule {
-	c.sources(g.o)
-	if g.tree.Roles() {
-		out.spread(g.tree, c.slots)
-	} else if out.Phases > g.bound.Phases {
-		out.dropEmpty()
-	}
-	return out
+	return c.table(g.bound, g.o)
 }

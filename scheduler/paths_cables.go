@@ -13,7 +13,7 @@ import (
 // a leaf for a destination, to other spines, and destinations to other cables, until no link carries
 // more than it takes. Each move is the best that does not undo one of the last (tabu search).
 type descent struct {
-	*fabric
+	f      *fabric
 	cables int     // parallel ones
 	uppers int     // spines
 	spine  []int32 // by leaf and destination; None without messages
@@ -42,9 +42,9 @@ const (
 
 // newDescent starts with the native lanes of a spread, for so many phases.
 func newDescent(s *spread, cables, phases int) *descent {
-	f, n := s.fabric, s.tree.Builders()
+	f, n := s.f, s.f.tree.Builders()
 	d := &descent{
-		fabric: f, cables: cables, uppers: f.spines / cables, left: map[[3]int]int{}, random: rand.New(rand.NewPCG(uint64(n), uint64(phases))),
+		f: f, cables: cables, uppers: f.spines / cables, left: map[[3]int]int{}, random: rand.New(rand.NewPCG(uint64(n), uint64(phases))),
 		spine: slices.Repeat([]int32{None}, f.leaves*n),
 	}
 	d.lane, d.weight = make([]int32, n*d.uppers), make([]int32, n*d.uppers)
@@ -78,12 +78,12 @@ func newDescent(s *spread, cables, phases int) *descent {
 
 // rooms fills in what links take. A leaf sends whole columns.
 func (d *descent) rooms(phases int) {
-	for a, r := range d.r {
+	for a, r := range d.f.r {
 		for k := range d.uppers {
 			d.room = append(d.room, int32(d.lanes(a, k)*(phases/max(r, 1))*r))
 		}
 	}
-	for _, alive := range d.alive {
+	for _, alive := range d.f.alive {
 		room := int32(0)
 		if alive {
 			room = int32(phases)
@@ -95,7 +95,7 @@ func (d *descent) rooms(phases int) {
 
 // lanes returns how many cables of a leaf to a spine are alive.
 func (d *descent) lanes(leaf, k int) (n int) {
-	for n < d.cables && d.alive[d.link(leaf, k*d.cables+n)] {
+	for n < d.cables && d.f.alive[d.f.link(leaf, k*d.cables+n)] {
 		n++
 	}
 	return n
@@ -105,7 +105,7 @@ func (d *descent) lanes(leaf, k int) (n int) {
 func (d *descent) up(a, k int) int { return a*d.uppers + k }
 
 func (d *descent) below(dst int, lane int32) int {
-	return d.leaves*d.uppers + d.link(int(d.leafOf[dst]), int(lane))
+	return d.f.leaves*d.uppers + d.f.link(int(d.leafOf[dst]), int(lane))
 }
 
 func (d *descent) lightest(a, dst int) int {
@@ -124,7 +124,7 @@ func (d *descent) lightest(a, dst int) int {
 
 // place adds a column to a spine, or with sign -1 takes it away.
 func (d *descent) place(a, dst, k int, sign int32) {
-	n := sign * int32(d.r[a])
+	n := sign * int32(d.f.r[a])
 	d.add(d.up(a, k), n)
 	d.add(d.below(dst, d.lane[dst*d.uppers+k]), n)
 	d.weight[dst*d.uppers+k] += n
@@ -175,16 +175,16 @@ func (d *descent) best(step int) move {
 
 // key is where a move goes.
 func (m move) key() [3]int {
-	if m.leaf == none {
-		return [3]int{none, m.dst, int(m.lane)}
+	if m.leaf == None {
+		return [3]int{None, m.dst, int(m.lane)}
 	}
 	return [3]int{m.leaf, m.dst, m.spine}
 }
 
 func (d *descent) make(m move, until int) {
 	at := m.dst*d.uppers + m.spine
-	if m.leaf == none {
-		d.left[[3]int{none, m.dst, int(d.lane[at])}] = until
+	if m.leaf == None {
+		d.left[[3]int{None, m.dst, int(d.lane[at])}] = until
 		d.add(d.below(m.dst, d.lane[at]), -d.weight[at])
 		d.lane[at] = m.lane
 		d.add(d.below(m.dst, m.lane), d.weight[at])
@@ -199,12 +199,12 @@ func (d *descent) make(m move, until int) {
 
 // each calls f for the moves that take messages off a link.
 func (d *descent) each(link int, f func(move)) {
-	if n := d.leaves * d.uppers; link >= n {
-		b, lane := (link-n)/d.fabric.spines, (link-n)%d.fabric.spines
-		for dst := d.builders[b]; dst < d.builders[b]+d.b[b]; dst++ {
+	if n := d.f.leaves * d.uppers; link >= n {
+		b, lane := (link-n)/d.f.spines, (link-n)%d.f.spines
+		for dst := d.f.builders[b]; dst < d.f.builders[b]+d.f.b[b]; dst++ {
 			if k := lane / d.cables; int(d.lane[dst*d.uppers+k]) == lane {
 				d.relabel(dst, k, f)
-				for a := range d.leaves {
+				for a := range d.f.leaves {
 					d.column(a, dst, k, f)
 				}
 			}
@@ -220,7 +220,7 @@ func (d *descent) relabel(dst, k int, f func(move)) {
 	w, old := d.weight[dst*d.uppers+k], d.lane[dst*d.uppers+k]
 	for n := range d.lanes(int(d.leafOf[dst]), k) {
 		if lane := int32(k*d.cables + n); lane != old && w > 0 {
-			f(move{none, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
+			f(move{None, dst, k, lane, d.rise(d.below(dst, old), -w) + d.rise(d.below(dst, lane), w)})
 		}
 	}
 }
@@ -231,7 +231,7 @@ func (d *descent) column(a, dst, k int, f func(move)) {
 	if int(d.spine[a*len(d.leafOf)+dst]) != k {
 		return
 	}
-	n := int32(d.r[a])
+	n := int32(d.f.r[a])
 	off := d.rise(d.up(a, k), -n) + d.rise(d.below(dst, d.lane[dst*d.uppers+k]), -n)
 	for to := range d.uppers {
 		lanes := d.lanes(int(d.leafOf[dst]), to)
@@ -256,17 +256,16 @@ func (d *descent) down(dst, lane int) int { return int(d.lane[dst*d.uppers+lane/
 // label gives the columns their lanes up: those that they have down where these are alive and have
 // room, as cycles of a timing are then short.
 func (d *descent) label(c *columns) (load []int32) {
-	load = make([]int32, 2*len(d.alive))
-	c.cabled = d
+	load = make([]int32, 2*len(d.f.alive))
 	var others [][2]int
-	for a := range d.leaves {
+	for a := range d.f.leaves {
 		for dst, b := range d.leafOf {
 			x, col := absent, c.column(a, dst)
 			if k := d.spine[a*len(d.leafOf)+dst]; a == int(b) {
 				x = makeSlot(0, None)
 			} else if k != None {
 				lane := d.lane[dst*d.uppers+int(k)]
-				load[len(d.alive)+d.link(int(b), int(lane))] += int32(d.r[a])
+				load[len(d.f.alive)+d.f.link(int(b), int(lane))] += int32(d.f.r[a])
 				if !d.goesUp(c, load, a, dst, int(lane)) {
 					others = append(others, [2]int{a, dst})
 				}
@@ -287,12 +286,12 @@ func (d *descent) label(c *columns) (load []int32) {
 
 // goesUp gives a column a lane up, and reports whether that takes it.
 func (d *descent) goesUp(c *columns, load []int32, a, dst, lane int) bool {
-	at, k := d.link(a, lane), lane/d.cables
+	at, k := d.f.link(a, lane), lane/d.cables
 	n := d.lanes(a, k)
-	if lane%d.cables >= n || load[at]+int32(d.r[a]) > d.room[d.up(a, k)]/int32(n) {
+	if lane%d.cables >= n || load[at]+int32(d.f.r[a]) > d.room[d.up(a, k)]/int32(n) {
 		return false
 	}
-	load[at] += int32(d.r[a])
+	load[at] += int32(d.f.r[a])
 	for i, col := 0, c.column(a, dst); i < len(col); i++ {
 		col[i] = makeSlot(0, lane)
 	}

@@ -6,9 +6,9 @@ import "slices"
 // spine between two leaves to destinations such that few spines serve one destination, the native
 // one first. Slots of one spine are next to each other in a column.
 func (s *spread) label(c *columns) (load []int32) {
-	for a := range s.leaves {
-		for b := range s.leaves {
-			for d := s.builders[b]; d < s.builders[b]+s.b[b]; d++ {
+	for a := range s.f.leaves {
+		for b := range s.f.leaves {
+			for d := s.f.builders[b]; d < s.f.builders[b]+s.f.b[b]; d++ {
 				col := c.column(a, d)
 				for i := range col {
 					if col[i] = absent; a == b {
@@ -16,18 +16,18 @@ func (s *spread) label(c *columns) (load []int32) {
 					}
 				}
 			}
-			if a != b && s.r[a] > 0 && s.meets(a, b) {
-				l := labeller{spread: s, to: c, a: a, left: slices.Clone(s.x[s.at(a, s.leaves+b):][:s.spines])}
+			if a != b && s.f.r[a] > 0 && s.f.meets(a, b) {
+				l := labeller{s: s, to: c, a: a, left: slices.Clone(s.split.x[s.split.at(a, s.f.leaves+b):][:s.f.spines])}
 				l.pair(b)
 			}
 		}
 	}
-	return s.load
+	return s.split.load
 }
 
 // A labeller works on the messages of one leaf for another.
 type labeller struct {
-	*spread
+	s    *spread
 	to   *columns
 	a    int
 	left []int32 // messages not yet given away, by spine
@@ -42,9 +42,9 @@ type portion struct {
 // pair gives every destination on leaf b its n messages: whole from its native
 // spine where that has them, then whole from others, then the portions.
 func (l *labeller) pair(b int) {
-	n := int32(l.r[l.a])
-	for d := l.builders[b]; d < l.builders[b]+l.b[b]; d++ {
-		if k := l.native[d]; k != None && l.left[k] >= n {
+	n := int32(l.s.f.r[l.a])
+	for d := l.s.f.builders[b]; d < l.s.f.builders[b]+l.s.f.b[b]; d++ {
+		if k := l.s.native[d]; k != None && l.left[k] >= n {
 			l.give(d, portion{k, n})
 		} else {
 			l.open = append(l.open, d)
@@ -67,7 +67,7 @@ func (l *labeller) pair(b int) {
 }
 
 func (l *labeller) pop(k int) int {
-	i := max(0, slices.IndexFunc(l.open, func(d int) bool { return l.native[d] == k }))
+	i := max(0, slices.IndexFunc(l.open, func(d int) bool { return l.s.native[d] == k }))
 	d := l.open[i]
 	l.open = slices.Delete(l.open, i, i+1)
 	return d

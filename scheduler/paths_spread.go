@@ -9,24 +9,24 @@ import (
 // then as few as a ceiling allows. Each destination on a leaf has its own native spine. Messages
 // leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
-	*split
-	native []int   // by builder; None where a leaf has more builders than spines
-	grain  []int32 // messages moved at once, by sending leaf: all for a destination, or fewer
-	parts  int     // in how many portions smaller than n the messages of two leaves may come
+	f      *fabric
+	split  *split
+	native []int // by builder; None where a leaf has more builders than spines
+	grains *grains
 }
 
 // newSpread gives every leaf one spine for each destination: the native one or,
 // where that is dead, the one with the least load. O(leaves·S·spines).
 func newSpread(f *fabric) *spread {
 	s := &spread{
+		f: f,
 		split: &split{
-			fabric: f,
-			x:      make([]int32, f.leaves*f.leaves*f.spines),
-			load:   make([]int32, 2*f.leaves*f.spines),
+			f:    f,
+			x:    make([]int32, f.leaves*f.leaves*f.spines),
+			load: make([]int32, 2*f.leaves*f.spines),
 		},
-		grain: make([]int32, f.leaves),
 	}
-	s.setGrain(slices.Max(f.r))
+	s.grains = newGrains(s.split)
 	s.chooseNatives()
 	for a := range f.leaves {
 		for b := range f.leaves {
@@ -39,51 +39,45 @@ func newSpread(f *fabric) *spread {
 }
 
 func (s *spread) clone() *spread {
-	c := *s
 	half := *s.split
-	c.split, c.grain = &half, slices.Clone(s.grain)
-	c.x, c.load = slices.Clone(s.x), slices.Clone(s.load)
-	return &c
+	half.x, half.load = slices.Clone(s.split.x), slices.Clone(s.split.load)
+	return &spread{f: s.f, split: &half, native: s.native, grains: newGrains(&half)}
 }
 
-// setGrain lets moves take n messages, or all for a destination where there are fewer.
-func (s *spread) setGrain(n int) {
-	for a := range s.grain {
-		s.grain[a] = int32(min(n, s.r[a]))
-	}
-}
+// down returns the lane down of a message: there is one cable.
+func (s *spread) down(_, lane int) int { return lane }
 
 // chooseNatives gives the builders of each leaf different live spines, from as many spines as the
 // fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
 // cannot take the native one. Leaves with fewer builders leave out different spines.
 func (s *spread) chooseNatives() {
-	s.native = slices.Repeat([]int{None}, s.tree.Builders())
-	rank, taken := s.byDeadLinks(), make([]int, s.spines)
-	enough := slices.Max(s.b) - 1
-	for b := range s.leaves {
+	s.native = slices.Repeat([]int{None}, s.f.tree.Builders())
+	rank, taken := s.byDeadLinks(), make([]int, s.f.spines)
+	enough := slices.Max(s.f.b) - 1
+	for b := range s.f.leaves {
 		var live []int
-		for k := range s.spines {
-			if s.alive[s.link(b, k)] {
+		for k := range s.f.spines {
+			if s.f.alive[s.f.link(b, k)] {
 				live = append(live, k)
 			}
 		}
 		slices.SortStableFunc(live, func(k, l int) int {
 			return cmp.Or(max(enough, rank[k])-max(enough, rank[l]), taken[k]-taken[l])
 		})
-		live = live[:min(len(live), s.b[b])]
+		live = live[:min(len(live), s.f.b[b])]
 		slices.Sort(live)
 		for i, k := range live {
-			s.native[s.builders[b]+i] = k
+			s.native[s.f.builders[b]+i] = k
 			taken[k]++
 		}
 	}
 }
 
 func (s *spread) byDeadLinks() []int {
-	dead, order, rank := make([]int, s.spines), make([]int, s.spines), make([]int, s.spines)
-	for i, alive := range s.alive {
+	dead, order, rank := make([]int, s.f.spines), make([]int, s.f.spines), make([]int, s.f.spines)
+	for i, alive := range s.f.alive {
 		if !alive {
-			dead[i%s.spines]++
+			dead[i%s.f.spines]++
 		}
 	}
 	for k := range order {
@@ -98,16 +92,16 @@ func (s *spread) byDeadLinks() []int {
 
 func (s *spread) settle(a, b int) {
 	left := 0
-	for _, k := range s.native[s.builders[b] : s.builders[b]+s.b[b]] {
-		if k != None && s.alive[s.link(a, k)] {
-			s.add(a, s.leaves+b, k, s.grain[a])
+	for _, k := range s.native[s.f.builders[b] : s.f.builders[b]+s.f.b[b]] {
+		if k != None && s.f.alive[s.f.link(a, k)] {
+			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
 		} else {
 			left++
 		}
 	}
 	for range left {
 		if k := s.lightest(a, b); k != None {
-			s.add(a, s.leaves+b, k, s.grain[a])
+			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
 		}
 	}
 }
@@ -115,11 +109,11 @@ func (s *spread) settle(a, b int) {
 // lightest returns the spine on which the fuller of the links of two leaves carries least, or None.
 func (s *spread) lightest(a, b int) int {
 	best, least := None, int32(0)
-	for k := range s.spines {
-		if !s.alive[s.link(a, k)] || !s.alive[s.link(b, k)] {
+	for k := range s.f.spines {
+		if !s.f.alive[s.f.link(a, k)] || !s.f.alive[s.f.link(b, k)] {
 			continue
 		}
-		if load := max(s.load[a*s.spines+k], s.load[(s.leaves+b)*s.spines+k]); best == None || load < least {
+		if load := max(s.split.load[a*s.f.spines+k], s.split.load[(s.f.leaves+b)*s.f.spines+k]); best == None || load < least {
 			best, least = k, load
 		}
 	}
@@ -129,8 +123,8 @@ func (s *spread) lightest(a, b int) int {
 // step returns the least difference of two largest loads with one spine for each leaf and
 // destination: n, if all leaves with readers have n.
 func (s *spread) step() int {
-	most := slices.Max(s.r)
-	for _, n := range s.r {
+	most := slices.Max(s.f.r)
+	for _, n := range s.f.r {
 		if n != 0 && n != most {
 			return 1
 		}
@@ -143,15 +137,15 @@ func (s *spread) step() int {
 // readers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
-	if s.tree.Roles() {
+	if s.f.tree.Roles() {
 		least = need // no phase is added for messages to self
 	}
 	if b.Kind != KindServer {
 		least = max(least, ceilDiv(b.Phases, s.step())*s.step())
 	}
-	for a, n := range s.r {
-		if s.live[a] > 0 {
-			least = max(least, n*ceilDiv(s.reach[a], s.live[a]))
+	for a, n := range s.f.r {
+		if s.f.live[a] > 0 {
+			least = max(least, n*ceilDiv(s.f.reach[a], s.f.live[a]))
 		}
 	}
 	return least
@@ -160,8 +154,8 @@ func (s *spread) least(b Bound, need int) int {
 // whole moves messages to other spines, all of a leaf and a destination at once, until no link
 // carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
-	s.setGrain(slices.Max(s.r))
-	return s.lower(ceiling, maxKicks)
+	s.grains.set(slices.Max(s.f.r))
+	return s.grains.lower(ceiling, maxKicks)
 }
 
 // find returns the spread with whole, or nil.
@@ -175,40 +169,13 @@ func (s *spread) find(phases int) laid {
 // portions is whole with smaller moves, the largest first, which make fewer portions. Two leaves
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
-	s.parts = parts
-	for n := slices.Max(s.r) - 1; n > 1; n-- {
-		s.setGrain(n)
-		if s.lower(ceiling, 0) {
+	s.grains.parts = parts
+	for n := slices.Max(s.f.r) - 1; n > 1; n-- {
+		s.grains.set(n)
+		if s.grains.lower(ceiling, 0) {
 			return true
 		}
 	}
-	s.setGrain(1)
-	return s.lower(ceiling, maxKicks)
+	s.grains.set(1)
+	return s.grains.lower(ceiling, maxKicks)
 }
-
-func (s *spread) can(i, j, from, to int) bool {
-	g, n := s.grainOf(i, j), int32(s.r[min(i, j)])
-	x := s.x[s.at(i, j):][:s.spines]
-	if g == 0 || x[from] < g || !s.alive[s.link(i%s.leaves, to)] || !s.alive[s.link(j%s.leaves, to)] {
-		return false
-	}
-	if g == n {
-		return true
-	}
-	parts := 0
-	for k, v := range x {
-		switch k {
-		case from:
-			v -= g
-		case to:
-			v += g
-		}
-		if v%n != 0 {
-			parts++
-		}
-	}
-	return parts <= s.parts
-}
-
-// grainOf returns the grain of the sending one of two nodes.
-func (s *spread) grainOf(i, j int) int32 { return s.grain[min(i, j)] }

@@ -13,7 +13,8 @@ import (
 // to idle nodes fill up links, so the graph is regular: in every phase as many messages enter a
 // leaf as leave it, and a swap keeps it so.
 type timing struct {
-	*columns
+	c           *columns
+	f           *fabric
 	node        []int32 // by link
 	nodes       int
 	edges       []coloring.Edge
@@ -28,42 +29,44 @@ type timing struct {
 	leafOf      []int32   // by builder
 	spines      int       // that a leaf may use towards a destination
 	random      *rand.Rand
-	work        int // units looked at
+	work        int                     // units looked at
+	lane        func(dst, lane int) int // laid.down
 }
 
-// newTiming colours labelled columns; load holds the link loads, as in a split. A leaf may use that
-// many spines towards a destination.
-func newTiming(c *columns, load []int32, spines int, o Options) *timing {
-	t := &timing{columns: c, spines: spines, node: make([]int32, len(c.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
-	for i, alive := range c.alive {
+// newTiming labels columns with the spines laid for them, and colours them. A leaf may use that many
+// spines towards a destination.
+func newTiming(c *columns, s laid, spines int, o Options) *timing {
+	load := s.label(c)
+	t := &timing{c: c, f: c.f, lane: s.down, spines: spines, node: make([]int32, len(c.f.alive)), random: rand.New(rand.NewPCG(o.Seed, uint64(c.phases)))}
+	for i, alive := range c.f.alive {
 		if alive {
-			t.node[i] = t.add(i / c.fabric.spines)
+			t.node[i] = t.add(i / c.f.spines)
 		}
 	}
 	t.links = t.nodes
-	for a, n := range c.b {
+	for a, n := range c.f.b {
 		t.leafOf = append(t.leafOf, slices.Repeat([]int32{int32(a)}, n)...)
 	}
-	for a := range c.leaves {
-		for b := range c.leaves {
-			for d := c.builders[b]; a != b && d < c.builders[b]+c.b[b]; d++ {
+	for a := range c.f.leaves {
+		for b := range c.f.leaves {
+			for d := c.f.builders[b]; a != b && d < c.f.builders[b]+c.f.b[b]; d++ {
 				t.between(a, b, d)
 			}
 		}
 	}
 	slots := int32(len(c.slots))
 	units := slots
-	if c.tree.Roles() {
+	if c.f.tree.Roles() {
 		units = t.inside(load, units)
 	} else {
-		for a := range c.leaves {
+		for a := range c.f.leaves {
 			units = t.within(a, load, units)
 		}
 	}
 	t.left, t.right, t.dest = make([]int32, units), make([]int32, units), make([]int32, units)
 	for _, e := range t.edges {
 		for u := e.First; u < e.First+e.N; u++ {
-			t.left[u], t.right[u], t.dest[u] = e.U, e.V, none
+			t.left[u], t.right[u], t.dest[u] = e.U, e.V, None
 			if u < slots {
 				t.dest[u] = t.owner(u)
 			}
@@ -97,8 +100,8 @@ func (t *timing) joins(u, v int) bool {
 }
 
 func (t *timing) between(a, b, d int) {
-	col := t.column(a, d)
-	at := t.readers[a]*t.width + d*t.r[a]
+	col := t.c.column(a, d)
+	at := t.f.readers[a]*t.c.width + d*t.f.r[a]
 	for i := 0; i < len(col) && col[i] != absent; {
 		j := i
 		for j < len(col) && col[j] == col[i] {
@@ -106,7 +109,7 @@ func (t *timing) between(a, b, d int) {
 		}
 		k := col[i].spine()
 		t.edges = append(t.edges, coloring.Edge{
-			U: t.node[t.link(a, k)], V: t.node[t.link(b, t.columns.down(d, k))], N: int32(j - i), First: int32(at + i),
+			U: t.node[t.f.link(a, k)], V: t.node[t.f.link(b, t.lane(d, k))], N: int32(j - i), First: int32(at + i),
 		})
 		i = j
 	}
@@ -114,10 +117,10 @@ func (t *timing) between(a, b, d int) {
 
 func (t *timing) owner(slot int32) int32 {
 	a := 0
-	for a+1 < t.leaves && int(slot) >= t.readers[a+1]*t.width {
+	for a+1 < t.f.leaves && int(slot) >= t.f.readers[a+1]*t.c.width {
 		a++
 	}
-	return int32((int(slot) - t.readers[a]*t.width) / t.r[a])
+	return int32((int(slot) - t.f.readers[a]*t.c.width) / t.f.r[a])
 }
 
 // within adds the edges that make the links of leaf a regular, as units from
@@ -128,13 +131,13 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 		t.edges = append(t.edges, coloring.Edge{U: u, V: v, N: int32(n), First: first})
 		first += int32(n)
 	}
-	idle := max(0, len(nodes)-t.n[a])
+	idle := max(0, len(nodes)-t.f.n[a])
 	others, forUp, forDown := make([]int32, idle), make([]int, idle), make([]int, idle)
 	for i := range others {
-		others[i], forUp[i], forDown[i] = t.keepIdle(a), t.phases, t.phases
+		others[i], forUp[i], forDown[i] = t.keepIdle(a), t.c.phases, t.c.phases
 	}
-	pour(up, forUp, idle*t.phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
-	pour(forDown, down, idle*t.phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
+	pour(up, forUp, idle*t.c.phases, func(i, j, n int) { pad(nodes[i], others[j], n) })
+	pour(forDown, down, idle*t.c.phases, func(i, j, n int) { pad(others[i], nodes[j], n) })
 	rest := 0
 	for i := range nodes { // first links with themselves: cycles are then short
 		n := min(up[i], down[i])
@@ -151,8 +154,8 @@ func (t *timing) within(a int, load []int32, first int32) int32 {
 // they have no message upwards, and downwards.
 func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
 	var live []int
-	for k := range t.fabric.spines {
-		if i := t.link(a, k); t.alive[i] {
+	for k := range t.f.spines {
+		if i := t.f.link(a, k); t.f.alive[i] {
 			live = append(live, i)
 		}
 	}
@@ -160,13 +163,13 @@ func (t *timing) lack(a int, load []int32) (nodes []int32, up, down []int) {
 	slices.SortStableFunc(live, func(i, j int) int { return int(load[i] + load[down0+i] - load[j] - load[down0+j]) })
 	nodes, up, down = make([]int32, len(live)), make([]int, len(live)), make([]int, len(live))
 	for j, i := range live {
-		nodes[j], up[j], down[j] = t.node[i], t.phases-int(load[i]), t.phases-int(load[down0+i])
+		nodes[j], up[j], down[j] = t.node[i], t.c.phases-int(load[i]), t.c.phases-int(load[down0+i])
 	}
 	return nodes, up, down
 }
 
 func (t *timing) color(o Options) {
-	k := t.phases
+	k := t.c.phases
 	t.up, t.down = make([]int32, t.nodes*k), make([]int32, t.nodes*k)
 	g := coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: t.edges}
 	g.Color(k, coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)}, func(unit, color int32) {
@@ -174,9 +177,9 @@ func (t *timing) color(o Options) {
 		t.down[int(t.right[unit])*k+int(color)] = unit
 	})
 	t.edges = nil
-	t.busy = make([]uint8, t.width*k)
+	t.busy = make([]uint8, t.c.width*k)
 	for i, u := range t.up {
-		if d := t.dest[u]; d != none {
+		if d := t.dest[u]; d != None {
 			t.busy[int(d)*k+i%k]++
 		}
 	}
@@ -187,19 +190,19 @@ func (t *timing) color(o Options) {
 // receive nothing.
 func (t *timing) finish() {
 	for i, u := range t.up {
-		if t.dest[u] != none {
-			t.slots[u] = makeSlot(i%t.phases, t.slots[u].spine())
+		if t.dest[u] != None {
+			t.c.slots[u] = makeSlot(i%t.c.phases, t.c.slots[u].spine())
 		}
 	}
-	for a := range t.leaves {
-		for d := t.builders[a]; !t.tree.Roles() && d < t.builders[a]+t.b[a]; d++ {
-			col := t.column(a, d)
-			if t.dropsSelf {
-				col[0] = makeSlot(t.phases, None)
+	for a := range t.f.leaves {
+		for d := t.f.builders[a]; !t.f.tree.Roles() && d < t.f.builders[a]+t.f.b[a]; d++ {
+			col := t.c.column(a, d)
+			if t.c.dropsSelf {
+				col[0] = makeSlot(t.c.phases, None)
 				col = col[1:]
 			}
 			for p := 0; len(col) > 0; p++ {
-				if t.busy[d*t.phases+p] == 0 {
+				if t.busy[d*t.c.phases+p] == 0 {
 					col[0] = makeSlot(p, None)
 					col = col[1:]
 				}

@@ -1,35 +1,44 @@
 package scheduler
 
 import (
-	"slices"
-
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
-// A table holds, for every ordered pair of leaves a, b, a = b included, a block of r_a·b_b slots
+// blocks hold, for every ordered pair of leaves a, b, a = b included, a block of r_a·b_b slots
 // (readers of a, builders of b), absent when the two do not meet. Blocks of one source leaf follow
 // each other. All blocks fill the array of the schedule; lift works in place.
-type table struct {
-	*split
+type blocks struct {
+	f      *fabric
 	phases int
 	width  int // builders
 	slots  []slot
 }
 
-func (t *table) block(a, b int) int { return t.readers[a]*t.width + t.r[a]*t.builders[b] }
+// newBlocks returns the blocks of a fabric in the slots of a schedule, or, where some servers only
+// read or only build, apart.
+func newBlocks(f *fabric, phases int, slots []slot) *blocks {
+	t := &blocks{f: f, phases: phases, width: f.tree.Builders(), slots: slots}
+	if f.tree.Roles() {
+		t.slots = make([]slot, f.tree.Readers()*t.width)
+	}
+	return t
+}
+
+func (t *blocks) block(a, b int) int { return t.f.readers[a]*t.width + t.f.r[a]*t.f.builders[b] }
 
 // selves returns how many servers of leaf a send to themselves in an added phase, which needs no
 // time and is no phase of the schedule: none, or all that read and build. Elsewhere the normal
 // phases hold such messages, which are dropped in the end.
-func (t *table) selves(a int) int {
-	if t.r[a] > 0 && t.b[a]+t.reach[a] > t.phases || t.b[a] > 0 && t.r[a]+t.heard[a] > t.phases {
-		return min(t.r[a], t.b[a])
+func (t *blocks) selves(a int) int {
+	if t.f.r[a] > 0 && t.f.b[a]+t.f.reach[a] > t.phases || t.f.b[a] > 0 && t.f.r[a]+t.f.heard[a] > t.phases {
+		return min(t.f.r[a], t.f.b[a])
 	}
 	return 0
 }
 
-// color gives every slot of the table its phase and spine.
+// color gives every slot its phase and the spine of a split.
 //
 // The graph has a left node for each live cable leaf→spine, a right node for each live cable
 // spine→leaf, to which the messages of a spine are dealt evenly, and an edge for each message that uses both. But a leaf of n servers must also
@@ -48,216 +57,10 @@ func (t *table) selves(a int) int {
 // A leaf whose servers reach r others has n·(K-r) slots within and needs n², messages to self
 // included. K = n+r-1 gives n·(n-1): one added phase holds messages within the leaf, and lift makes
 // each server talk to itself in that phase.
-func (t *table) color(o Options) {
-	g := &linkGraph{table: t, node: make([]int32, len(t.alive)), edges: make([]coloring.Edge, 0, t.countEdges())}
-	for i, alive := range t.alive {
-		if alive {
-			g.node[i] = g.nodes
-			g.nodes += int32(t.room(i))
-		}
-	}
-	if t.cables != nil {
-		g.dealt = make([]int32, len(t.load))
-	}
-	for a := range t.leaves {
-		for b := range t.leaves {
-			if a != b {
-				g.between(a, b)
-			}
-		}
-		g.within(a)
-	}
+func (t *blocks) color(s *split, o schedules.Options) {
+	g := newLinkGraph(t, s)
 	n := int(g.nodes)
 	(&coloring.Graph{Left: n, Right: n, Edges: g.edges}).Color(t.phases,
 		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
-		func(unit, color int32) { t.slots[unit] |= slot(color) << 8 })
-}
-
-// countEdges returns about how many edges there will be: the splits, and some for idle places of
-// links and for idle nodes.
-func (t *table) countEdges() int {
-	n := 8 * len(t.alive)
-	for _, x := range t.x {
-		if x > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// A linkGraph is the graph in the making. A cable, and an idle node, has the same number as left
-// node, upwards, and as right node, downwards.
-type linkGraph struct {
-	*table
-	node  []int32 // by link: the first of its cables
-	nodes int32
-	edges []coloring.Edge
-	dealt []int32 // as the loads: messages that have their cable; nil where there is one
-}
-
-func (g *linkGraph) add() int32 {
-	g.nodes++
-	return g.nodes - 1
-}
-
-func (g *linkGraph) between(a, b int) {
-	at := g.block(a, b)
-	if !g.meets(a, b) {
-		for i := range g.messages(a, b) {
-			g.slots[at+i] = absent
-		}
-		return
-	}
-	for k, n := range g.x[g.at(a, g.leaves+b):][:g.spines] {
-		if n == 0 {
-			continue
-		}
-		g.deal(coloring.Edge{U: int32(g.link(a, k)), V: int32(g.link(b, k)), N: n, First: int32(at)})
-		for range n {
-			g.slots[at] = makeSlot(0, k)
-			at++
-		}
-	}
-}
-
-// deal adds the messages of an edge between two links, from the cables of one to those of the other.
-func (g *linkGraph) deal(e coloring.Edge) {
-	up, down := int(e.U), g.leaves*g.spines+int(e.V)
-	e.U, e.V = g.node[e.U], g.node[e.V]
-	if g.dealt == nil {
-		g.edges = append(g.edges, e)
-		return
-	}
-	for left := e.N; left > 0; left -= e.N {
-		i, m := g.cable(up)
-		j, n := g.cable(down)
-		x := coloring.Edge{U: e.U + i, V: e.V + j, N: min(left, m, n), First: e.First}
-		g.edges = append(g.edges, x)
-		g.dealt[up] += x.N
-		g.dealt[down] += x.N
-		e.N, e.First = x.N, e.First+x.N
-	}
-}
-
-// cable returns the next cable of a link, by load, and how many more messages it gets.
-func (g *linkGraph) cable(link int) (cable, left int32) {
-	each := g.each(link)
-	return g.dealt[link] / each, each - g.dealt[link]%each
-}
-
-// each returns how many messages a cable of a link gets, the last perhaps fewer.
-func (g *linkGraph) each(link int) int32 {
-	return int32(ceilDiv(int(g.load[link]), g.room(link%len(g.alive))))
-}
-
-// lack appends, for each cable of a link, the number of phases without a message.
-func (g *linkGraph) lack(to []int, link int) []int {
-	load, each := int(g.load[link]), int(g.each(link))
-	for range g.room(link % len(g.alive)) {
-		n := min(load, each)
-		to = append(to, g.phases-n)
-		load -= n
-	}
-	return to
-}
-
-// within adds the messages within a leaf and its idle nodes, and fills the slots
-// that need no colouring.
-func (g *linkGraph) within(a int) {
-	r, b, live, k, selves := g.r[a], g.b[a], g.live[a], g.phases, g.selves(a)
-	in := &inner{linkGraph: g, at: g.block(a, a), left: r*b - selves}
-	always := max(0, min(r, b)-live)
-	for range always {
-		in.always()
-	}
-	nodes := make([]int32, 0, live)
-	up, down := make([]int, 0, live), make([]int, 0, live) // what the cables lack
-	for s := range g.spines {
-		if i := g.link(a, s); g.alive[i] {
-			for c := range g.room(i) {
-				nodes = append(nodes, g.node[i]+int32(c))
-			}
-			up, down = g.lack(up, i), g.lack(down, g.link(g.leaves+a, s))
-		}
-	}
-	above, below := nodes, nodes // with readers, builders without a link
-	for range r - live - always {
-		above, up = append(above[:len(above):len(above)], g.add()), append(up, k)
-	}
-	for range b - live - always {
-		below, down = append(below[:len(below):len(below)], g.add()), append(down, k)
-	}
-	fill := min(min(len(above), r)*k-r*g.reach[a], min(len(below), b)*k-b*g.heard[a])
-	for i := range nodes { // first links with themselves: spines then share few nodes
-		d := min(up[i], down[i], fill)
-		in.edge(nodes[i], nodes[i], d)
-		up[i], down[i], fill = up[i]-d, down[i]-d, fill-d
-	}
-	pour(up, down, fill, func(i, j, n int) { in.edge(above[i], below[j], n) })
-	g.idle([2]int{live - r, live - b}, nodes, up, down)
-	for i := range selves {
-		g.slots[g.block(a, a)+r*b-selves+i] = makeSlot(k, None)
-	}
-}
-
-// idle adds count[0] nodes for the rest of a leaf's up-links and count[1] for its down-links.
-func (g *linkGraph) idle(count [2]int, nodes []int32, up, down []int) {
-	idle := make([]int32, max(count[0], count[1], 0))
-	for i := range idle {
-		idle[i] = g.add()
-	}
-	rest := func(u, v int32, n int) {
-		g.edges = append(g.edges, coloring.Edge{U: u, V: v, N: int32(n), First: -1})
-	}
-	whole := func(count int) []int { return slices.Repeat([]int{g.phases}, max(count, 0)) }
-	pour(up, whole(count[0]), max(count[0], 0)*g.phases, func(i, j, n int) { rest(nodes[i], idle[j], n) })
-	pour(whole(count[1]), down, max(count[1], 0)*g.phases, func(i, j, n int) { rest(idle[i], nodes[j], n) })
-}
-
-// inner fills the block of a leaf with itself.
-type inner struct {
-	*linkGraph
-	at   int // next slot
-	left int // slots still to fill; what comes after is time to rest
-}
-
-// always fills slots for a server without a link: one in each phase.
-func (in *inner) always() {
-	for p := range min(in.phases, in.left) {
-		in.slots[in.at] = makeSlot(p, None)
-		in.at++
-	}
-	in.left -= min(in.phases, in.left)
-}
-
-func (in *inner) edge(u, v int32, n int) {
-	used := min(n, in.left)
-	for range used {
-		in.slots[in.at] = makeSlot(0, None)
-		in.at++
-	}
-	in.left -= used
-	if used > 0 {
-		in.edges = append(in.edges, coloring.Edge{U: u, V: v, N: int32(used), First: int32(in.at - used)})
-	}
-	if n > used {
-		in.edges = append(in.edges, coloring.Edge{U: u, V: v, N: int32(n - used), First: -1})
-	}
-}
-
-// pour moves amount from the sources to the sinks in order and subtracts it from both, in at most
-// len(from)+len(to) portions.
-func pour(from, to []int, amount int, portion func(i, j, n int)) {
-	for i, j := 0, 0; amount > 0; {
-		n := min(from[i], to[j], amount)
-		if n > 0 {
-			portion(i, j, n)
-			from[i], to[j], amount = from[i]-n, to[j]-n, amount-n
-		}
-		if from[i] == 0 {
-			i++
-		} else if to[j] == 0 {
-			j++
-		}
-	}
+		func(unit, color int32) { t.slots[unit] = t.slots[unit].in(color) })
 }

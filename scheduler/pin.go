@@ -10,29 +10,12 @@ import (
 	"evbench/topology"
 )
 
-// An UnroutableError says that the messages of a phase cannot be given spines
-// such that no two share a link, or that no way was found.
-type UnroutableError struct {
-	Schedule string
-	Phase    int
-	// Proven says that there is no way; otherwise the search gave up.
-	Proven bool
-	Reason string // in words
-}
-
-func (e *UnroutableError) Error() string {
-	if e.Proven {
-		return fmt.Sprintf("schedule %s: phase %d cannot be routed without contention: %s", e.Schedule, e.Phase, e.Reason)
-	}
-	return fmt.Sprintf("schedule %s: no routing without contention was found for phase %d: %s", e.Schedule, e.Phase, e.Reason)
-}
-
 // Pin returns the schedule s with a path for each message between leaves, such that no
 // directed link carries two messages in one phase; paths that s may have are forgotten.
 //
 // A phase is a bipartite graph of source leaves and destination leaves, an edge for each
 // message, and spines are colours of which each edge may have those alive at both ends: list
-// edge colouring. Phases between the same leaves are coloured once. Three levels: pinPaths.
+// edge colouring. Phases between the same leaves are coloured once. Three levels: pods.Pin.
 //
 // If a phase cannot be routed the error is an *UnroutableError, of the first such phase; if s
 // has a message between leaves without a live path, it is a *topology.UnreachableError.
@@ -43,31 +26,32 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if n := t.Servers(); s.Ranks != n {
 		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, t.Notation(), n)
 	}
-	x := newTraffic(s, t)
-	if err := x.reachable(); err != nil {
+	x := newTraffic(s.table, t)
+	err := x.reachable()
+	if err != nil {
 		return nil, err
 	}
-	out := unpinned(s)
-	out.Pinned = true
-	pin := x.pinSpines
-	if x.tops > 0 {
-		pin = x.pinPaths
+	out := s.table.unpinned()
+	if x.f.tops > 0 {
+		err = pinPaths(x.f, out, s.Name, o)
+	} else {
+		err = pinSpines(x, out, s.Name, o)
 	}
-	if err := pin(out, o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	out.deal(t)
-	return out, nil
+	return newSchedule(s.Name, out, true), nil
 }
 
-func (x *traffic) pinSpines(out *Schedule, o Options) error {
+func pinSpines(x *traffic, out *slotTable, name string, o Options) error {
 	patterns := x.patterns()
 	return parallel.Try(o.Workers, len(patterns), func(i int) error {
 		phases := patterns[i]
 		g := x.graph(x.of(phases[0]))
 		c := g.Color(coloring.ListOptions{Seed: o.Seed ^ uint64(phases[0])<<32})
 		if c.Outcome != coloring.Colored {
-			return x.unroutable(out.Name, phases[0], g, c)
+			return unroutable(x, name, phases[0], g, c)
 		}
 		for _, p := range phases {
 			for j, m := range x.of(p) {
@@ -78,34 +62,26 @@ func (x *traffic) pinSpines(out *Schedule, o Options) error {
 	})
 }
 
-func unpinned(s *Schedule) *Schedule {
-	out := &Schedule{Name: s.Name, Ranks: s.Ranks, Phases: s.Phases, slots: make([]slot, len(s.slots))}
-	for i, x := range s.slots {
-		out.slots[i] = x | noSpine
-	}
-	return out
-}
-
-func (x *traffic) unroutable(name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
+func unroutable(x *traffic, name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
 	e := &UnroutableError{Schedule: name, Phase: phase, Proven: c.Outcome == coloring.Impossible}
 	switch cert := c.Certificate; {
 	case cert == nil:
-		e.Reason = fmt.Sprintf("the search ended with %d of its %d messages left over; this does not prove that there is none", c.Uncolored, len(g.Edges))
+		e.Reason = fmt.Sprintf("the search ended with %d of its %d messages left over; this does not prove that there is None", c.Uncolored, len(g.Edges))
 	case cert.Kind == coloring.Hall:
-		e.Reason = x.crowd(g, cert)
+		e.Reason = crowd(x, g, cert)
 	case cert.Kind == coloring.Count:
-		e.Reason = fmt.Sprintf("of %s the spines can carry only %s at once", x.among(g, cert), x.most(cert))
+		e.Reason = fmt.Sprintf("of %s the spines can carry only %s at once", among(x, g, cert), mostOn(x, cert))
 	default:
-		e.Reason = fmt.Sprintf("a search through all choices of spines for %s found none", x.among(g, cert))
+		e.Reason = fmt.Sprintf("a search through all choices of spines for %s found None", among(x, g, cert))
 	}
 	return e
 }
 
 // crowd describes messages of one leaf that have too few spines. Where these are all the live
 // spines of the leaf at their other end, that other leaf lacks spines.
-func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
+func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 	leaf, receives := c.Node, c.Right
-	far := make([]bool, x.leaves)
+	far := make([]bool, x.f.leaves)
 	n := 0
 	for _, i := range c.Edges {
 		other := g.Edges[i].V
@@ -117,42 +93,42 @@ func (x *traffic) crowd(g *coloring.ListGraph, c *coloring.Certificate) string {
 		}
 		far[other] = true
 	}
-	if other := slices.Index(far, true); n == 1 && x.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
+	if other := slices.Index(far, true); n == 1 && x.f.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
 		leaf, receives = other, !receives
 	}
 	verb, toward := "sends", "to"
 	if receives {
 		verb, toward = "receives", "from"
 	}
-	what := fmt.Sprintf("leaf%d %s %s", x.leaf[leaf], verb, count(len(c.Edges), "message"))
+	what := fmt.Sprintf("leaf%d %s %s", x.f.leaf[leaf], verb, count(len(c.Edges), "message"))
 	spines := count(c.Colors.Len(), "live spine")
-	if x.cables != nil {
-		spines = count(x.cablesOf(leaf, c.Colors), "live cable")
+	if x.f.cables != nil {
+		spines = count(cablesOf(x, leaf, c.Colors), "live cable")
 	}
 	spines += names(c.Colors)
 	if c.Colors == x.up[leaf] {
 		return what + " through " + spines
 	}
-	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, x.names(far), spines)
+	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, leafNames(x, far), spines)
 }
 
 // cablesOf returns how many live cables a leaf has to some spines.
-func (x *traffic) cablesOf(leaf int, spines coloring.ColorSet) (n int) {
+func cablesOf(x *traffic, leaf int, spines coloring.ColorSet) (n int) {
 	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {
-		n += x.room(x.link(leaf, k))
+		n += x.f.room(x.f.link(leaf, k))
 	}
 	return n
 }
 
-func (x *traffic) among(g *coloring.ListGraph, c *coloring.Certificate) string {
-	in := make([]bool, x.leaves)
+func among(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
+	in := make([]bool, x.f.leaves)
 	for _, i := range c.Edges {
 		in[g.Edges[i].U], in[g.Edges[i].V] = true, true
 	}
-	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), x.names(in))
+	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), leafNames(x, in))
 }
 
-func (x *traffic) most(c *coloring.Certificate) string {
+func mostOn(x *traffic, c *coloring.Certificate) string {
 	sum, k := 0, -1
 	parts := make([]string, len(c.Most))
 	for i, n := range c.Most {
@@ -163,11 +139,11 @@ func (x *traffic) most(c *coloring.Certificate) string {
 	return fmt.Sprintf("%d (%s)", sum, shorten(parts))
 }
 
-func (x *traffic) names(in []bool) string {
+func leafNames(x *traffic, in []bool) string {
 	var out []string
 	for l, ok := range in {
 		if ok {
-			out = append(out, fmt.Sprintf("leaf%d", x.leaf[l]))
+			out = append(out, fmt.Sprintf("leaf%d", x.f.leaf[l]))
 		}
 	}
 	return shorten(out)

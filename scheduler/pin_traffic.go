@@ -10,7 +10,7 @@ import (
 // A traffic holds the messages of a schedule between leaves, phase by phase. A message has its
 // place src·ranks + dst in the slots of the schedule as name.
 type traffic struct {
-	*fabric
+	f     *fabric
 	lists []coloring.ColorSet // planes between two leaves by a·leaves + b; nil on two levels
 	ranks int
 	on    []int32             // leaf of each rank
@@ -20,14 +20,14 @@ type traffic struct {
 }
 
 // newTraffic sorts the messages of s. Pairs that never meet have no message. O(S²).
-func newTraffic(s *Schedule, t *topology.Tree) *traffic {
+func newTraffic(s *slotTable, t *topology.Tree) *traffic {
 	f := newFabric(t)
-	x := &traffic{fabric: f}
+	x := &traffic{f: f}
 	if f.tops > 0 {
 		f.part()
 		x.lists = f.planeLists()
 	}
-	x.ranks, x.up, x.start = s.Ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.Phases+1)
+	x.ranks, x.up, x.start = s.ranks, make([]coloring.ColorSet, f.leaves), make([]int, s.phases+1)
 	for l, n := range f.n {
 		for range n {
 			x.on = append(x.on, int32(l))
@@ -39,10 +39,10 @@ func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 		}
 	}
 	x.between(s, func(p int, _ uint32) { x.start[p+1]++ })
-	for p := range s.Phases {
+	for p := range s.phases {
 		x.start[p+1] += x.start[p]
 	}
-	x.pair = make([]uint32, x.start[s.Phases])
+	x.pair = make([]uint32, x.start[s.phases])
 	next := slices.Clone(x.start)
 	x.between(s, func(p int, m uint32) {
 		x.pair[next[p]] = m
@@ -52,12 +52,12 @@ func newTraffic(s *Schedule, t *topology.Tree) *traffic {
 }
 
 // between calls f with each message between leaves, by leaves and then servers.
-func (x *traffic) between(s *Schedule, f func(phase int, m uint32)) {
-	for a := range x.leaves {
-		for b := range x.leaves {
-			for src := x.first[a]; a != b && src < x.first[a]+x.n[a]; src++ {
+func (x *traffic) between(s *slotTable, f func(phase int, m uint32)) {
+	for a := range x.f.leaves {
+		for b := range x.f.leaves {
+			for src := x.f.first[a]; a != b && src < x.f.first[a]+x.f.n[a]; src++ {
 				row := src * x.ranks
-				for m := row + x.first[b]; m < row+x.first[b]+x.n[b]; m++ {
+				for m := row + x.f.first[b]; m < row+x.f.first[b]+x.f.n[b]; m++ {
 					if s.slots[m] != absent {
 						f(s.slots[m].phase(), uint32(m))
 					}
@@ -78,13 +78,13 @@ func (x *traffic) across(m uint32) (a, b int32) {
 
 // reachable returns a *topology.UnreachableError if a message has no spine to take.
 func (x *traffic) reachable() error {
-	err := x.tree.Connected()
+	err := x.f.tree.Connected()
 	if err == nil {
 		return nil
 	}
 	for _, m := range x.pair {
-		if a, b := x.across(m); x.choices(m) == 0 && x.tops == 0 {
-			return &topology.UnreachableError{A: x.leaf[min(a, b)], B: x.leaf[max(a, b)]}
+		if a, b := x.across(m); x.choices(m) == 0 && x.f.tops == 0 {
+			return &topology.UnreachableError{A: x.f.leaf[min(a, b)], B: x.f.leaf[max(a, b)]}
 		} else if x.choices(m) == 0 {
 			return err
 		}
@@ -95,13 +95,13 @@ func (x *traffic) reachable() error {
 // choices returns how many messages between the leaves of m fit into a phase.
 func (x *traffic) choices(m uint32) int {
 	both := x.both(m)
-	if x.cables == nil {
+	if x.f.cables == nil {
 		return both.Len()
 	}
 	a, b := x.across(m)
 	n := 0
 	for k := both.Next(0); k >= 0; k = both.Next(k + 1) {
-		n += min(x.room(x.link(int(a), k)), x.room(x.link(int(b), k)))
+		n += min(x.f.room(x.f.link(int(a), k)), x.f.room(x.f.link(int(b), k)))
 	}
 	return n
 }
@@ -109,17 +109,17 @@ func (x *traffic) choices(m uint32) int {
 // both returns the spines that a message may take. Between pods they have a top switch in common.
 func (x *traffic) both(m uint32) coloring.ColorSet {
 	a, b := x.across(m)
-	if x.tops > 0 {
-		return x.lists[int(a)*x.leaves+int(b)]
+	if x.f.tops > 0 {
+		return x.lists[int(a)*x.f.leaves+int(b)]
 	}
 	return x.up[a].And(x.up[b])
 }
 
 // graph returns the messages as edges between leaves, with the spines that they may take as lists.
 func (x *traffic) graph(messages []uint32) *coloring.ListGraph {
-	g := &coloring.ListGraph{Left: x.leaves, Right: x.leaves, Edges: make([]coloring.ListEdge, len(messages))}
-	if x.cables != nil {
-		g.Room = func(node, spine int) int { return x.room(x.link(node%x.leaves, spine)) }
+	g := &coloring.ListGraph{Left: x.f.leaves, Right: x.f.leaves, Edges: make([]coloring.ListEdge, len(messages))}
+	if x.f.cables != nil {
+		g.Room = func(node, spine int) int { return x.f.room(x.f.link(node%x.f.leaves, spine)) }
 	}
 	for i, m := range messages {
 		a, b := x.across(m)

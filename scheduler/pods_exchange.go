@@ -6,14 +6,16 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
-// A podTable is a table whose phases are perfect matchings of the graph of links that table.color
+// A podTable is blocks whose phases are perfect matchings of the graph of links that blocks.color
 // builds: each link, and each idle node, has one unit, a message or a filler. Two phases together
 // form cycles, and the units along a cycle may change phase. So phases whose messages between pods
 // find no top switches are mixed with others until they do.
 type podTable struct {
-	*table
+	f        *fabric
+	b        *blocks
 	nodes    int
 	linkOf   []int32 // of each node, or none
 	node     []int32 // of each link, or none
@@ -34,49 +36,40 @@ type podTable struct {
 	round    int32
 }
 
-func newPodTable(s *podSplit, o Options) *podTable {
-	n := s.servers
+func newPodTable(s *podSplit, o schedules.Options) *podTable {
 	t := &podTable{
-		table:  &table{split: s.split, phases: int(s.split.ceiling), width: n, slots: make([]slot, n*n)},
-		need:   s.critical(),
+		f:      s.f,
+		b:      newBlocks(s.f, int(s.split.ceiling), make([]slot, s.f.servers*s.f.servers)),
+		need:   s.f.critical(),
 		random: rand.New(rand.NewPCG(o.Seed, 3)),
 	}
-	g := &linkGraph{table: t.table, node: slices.Repeat([]int32{none}, len(t.alive))}
-	for i, alive := range t.alive {
+	for i, alive := range t.f.alive {
 		if alive {
-			g.node[i] = g.add()
 			t.linkOf = append(t.linkOf, int32(i))
 		}
 	}
-	for a := range t.leaves {
-		for b := range t.leaves {
-			if a != b {
-				g.between(a, b)
-			}
-		}
-		g.within(a)
-	}
+	g := newLinkGraph(t.b, s.split)
 	t.nodes, t.node = int(g.nodes), g.node
 	for len(t.linkOf) < t.nodes {
 		t.linkOf = append(t.linkOf, none)
 	}
 	t.match(g.edges, o)
 	t.ways()
-	t.atPlane = make([][]int32, t.spines)
+	t.atPlane = make([][]int32, t.f.spines)
 	for i, l := range t.linkOf {
 		if l != none {
-			t.atPlane[int(l)%t.spines] = append(t.atPlane[int(l)%t.spines], int32(i))
+			t.atPlane[int(l)%t.f.spines] = append(t.atPlane[int(l)%t.f.spines], int32(i))
 		}
 	}
 	t.stamp = make([]int32, t.nodes)
-	t.degree = [2][]int32{make([]int32, s.pods), make([]int32, s.pods)}
-	t.cost = make([]int32, t.phases*t.spines)
+	t.degree = [2][]int32{make([]int32, s.f.pods), make([]int32, s.f.pods)}
+	t.cost = make([]int32, t.b.phases*t.f.spines)
 	return t
 }
 
 // match colours all units, fillers too, which makes each phase a perfect matching.
-func (t *podTable) match(edges []coloring.Edge, o Options) {
-	units := t.nodes * t.phases
+func (t *podTable) match(edges []coloring.Edge, o schedules.Options) {
+	units := t.nodes * t.b.phases
 	t.from, t.to, t.slot = make([]int32, 0, units), make([]int32, 0, units), make([]int32, 0, units)
 	for i, e := range edges {
 		edges[i].First = int32(len(t.from))
@@ -90,7 +83,7 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 		}
 	}
 	t.out, t.in = make([]int32, units), make([]int32, units)
-	(&coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: edges}).Color(t.phases,
+	(&coloring.Graph{Left: t.nodes, Right: t.nodes, Edges: edges}).Color(t.b.phases,
 		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
 		func(unit, color int32) {
 			t.out[int(color)*t.nodes+int(t.from[unit])] = unit
@@ -101,12 +94,12 @@ func (t *podTable) match(edges []coloring.Edge, o Options) {
 // ways notes for each unit that is a message between pods its pods and plane, as an index of
 // common; for others none.
 func (t *podTable) ways() {
-	f := t
+	f := t.f
 	t.way = make([]int32, len(t.from))
 	t.podOf = make([]int32, t.nodes)
 	for i, l := range t.linkOf {
 		if l != none {
-			t.podOf[i] = int32(f.pod[int(l)/t.spines])
+			t.podOf[i] = int32(f.pod[int(l)/t.f.spines])
 		}
 	}
 	for e := range t.way {
@@ -114,7 +107,7 @@ func (t *podTable) ways() {
 		l, m := t.linkOf[t.from[e]], t.linkOf[t.to[e]]
 		// Between different leaves both links are of one plane.
 		if q, r := t.podOf[t.from[e]], t.podOf[t.to[e]]; l != none && m != none && q != r {
-			t.way[e] = int32(f.between(int(q), int(r), int(l)%t.spines))
+			t.way[e] = int32(f.between(int(q), int(r), int(l)%t.f.spines))
 		}
 	}
 }
@@ -133,7 +126,7 @@ func (t *podTable) excess(p, k int) int32 {
 	}
 	var e, f int32
 	for q := range out {
-		c := int32(t.topsOf(q, k))
+		c := int32(t.f.topsOf(q, k))
 		e += max(0, out[q]-c)
 		f += max(0, in[q]-c)
 	}
@@ -143,7 +136,7 @@ func (t *podTable) excess(p, k int) int32 {
 // without colours the messages of a phase with the top switches of a plane and returns how many
 // messages stay without one.
 func (t *podTable) without(p, k, steps int) int32 {
-	f := t
+	f := t.f
 	t.colorer.Start(f.pods, f.pods, f.tops)
 	for _, u := range t.atPlane[k] {
 		if e := t.out[p*t.nodes+int(u)]; t.way[e] != none {
@@ -167,24 +160,24 @@ const tabuSteps = 60 // of a look at one phase and plane
 // settle exchanges units between phases until every plane of every phase finds
 // its top switches, or nothing helps any more.
 func (t *podTable) settle() {
-	for p := range t.phases {
+	for p := range t.b.phases {
 		for k, need := range t.need {
 			if need {
-				t.cost[p*t.spines+k] = t.price(p, k)
+				t.cost[p*t.f.spines+k] = t.price(p, k)
 			}
 		}
 	}
-	bad := t.phases * t.spines
+	bad := t.b.phases * t.f.spines
 	for effort := firstEffort; ; effort *= 2 {
 		before := bad
 		for k, need := range t.need {
-			for p := 0; need && p < t.phases; p++ {
+			for p := 0; need && p < t.b.phases; p++ {
 				t.mend(p, k, effort)
 			}
 		}
 		bad = t.bad()
 		// A few bad ones deserve a thorough look. Many are a sign that there is no room at all.
-		if bad == 0 || bad > before/2 && bad*effort > t.phases*16 || effort > lastEffort {
+		if bad == 0 || bad > before/2 && bad*effort > t.b.phases*16 || effort > lastEffort {
 			return
 		}
 	}
@@ -209,10 +202,10 @@ func (t *podTable) bad() int {
 
 func (t *podTable) mend(p, k, effort int) {
 	for range effort {
-		if t.cost[p*t.spines+k] == 0 || t.phases == 1 {
+		if t.cost[p*t.f.spines+k] == 0 || t.b.phases == 1 {
 			return
 		}
-		q := t.random.IntN(t.phases - 1)
+		q := t.random.IntN(t.b.phases - 1)
 		if q >= p {
 			q++
 		}
@@ -239,7 +232,7 @@ func (t *podTable) mix(p, q, k int) {
 			continue
 		}
 		for i, k := range t.touched {
-			t.cost[p*t.spines+k], t.cost[q*t.spines+k] = t.fresh[0][i], t.fresh[1][i]
+			t.cost[p*t.f.spines+k], t.cost[q*t.f.spines+k] = t.fresh[0][i], t.fresh[1][i]
 		}
 	}
 }
@@ -248,7 +241,7 @@ func (t *podTable) mix(p, q, k int) {
 // only moved the problem.
 func (t *podTable) passedOn(q int) bool {
 	for i, k := range t.touched {
-		if t.fresh[1][i] > t.cost[q*t.spines+k] {
+		if t.fresh[1][i] > t.cost[q*t.f.spines+k] {
 			return true
 		}
 	}
@@ -263,7 +256,7 @@ func (t *podTable) walk(p, q int, u int32) bool {
 		if t.way[e] == none {
 			return
 		}
-		if k := int(t.way[e]) % t.spines; t.need[k] && !slices.Contains(t.touched, k) {
+		if k := int(t.way[e]) % t.f.spines; t.need[k] && !slices.Contains(t.touched, k) {
 			t.touched = append(t.touched, k)
 		}
 	}
@@ -295,7 +288,7 @@ func (t *podTable) swap(p, q int, u int32) {
 func (t *podTable) sum(p, q int) int32 {
 	var sum int32
 	for _, k := range t.touched {
-		sum += t.cost[p*t.spines+k] + t.cost[q*t.spines+k]
+		sum += t.cost[p*t.f.spines+k] + t.cost[q*t.f.spines+k]
 	}
 	return sum
 }

@@ -1,9 +1,9 @@
 package scheduler
 
 import (
-	"math"
 	"testing"
 
+	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -24,31 +24,14 @@ func deadPods(t *testing.T) *fabric {
 	return f
 }
 
-// TestPodRestInverse checks that at is the inverse of cost.
-func TestPodRestInverse(t *testing.T) {
-	f := deadPods(t)
-	w := newFluid(f)
-	w.ceiling = 60
-	for _, p := range w.pairs {
-		for _, k := range p.spines {
-			var r rest
-			w.remainOf(&r, &p, int(k))
-			for _, x := range []float64{0.5, 1, 7, 40, 1000} {
-				got, _ := r.at(r.cost(x, steep), steep)
-				expect.MustTrue(t, math.Abs(got-x) <= 1e-6*x, "leaves %d and %d, plane %d: at(cost(%g)) = %g", p.a, p.b, k, x, got)
-			}
-		}
-	}
-}
-
 // TestPodSplitLoads adds all messages up again, and checks that moves of repair
 // keep them.
 func TestPodSplitLoads(t *testing.T) {
 	f := deadPods(t)
 	w := newFluid(f)
-	s := w.roundPods(w.settlePods(f.simpleBound()).Phases-3, 0) // too few: something to repair
+	s := roundPods(w, w.settlePods(f.simpleBound()).Phases-3, 0) // too few: something to repair
 	s.repair()
-	load := make([]int32, len(s.load))
+	load := make([]int32, len(s.carried))
 	for a := range f.leaves {
 		for b := range f.leaves {
 			sum := 0
@@ -67,12 +50,12 @@ func TestPodSplitLoads(t *testing.T) {
 		}
 	}
 	for l := range load {
-		expect.MustTrue(t, load[l] == s.load[l], "link %d carries %d, noted %d", l, load[l], s.load[l])
+		expect.MustTrue(t, load[l] == s.carried[l], "link %d carries %d, noted %d", l, load[l], s.carried[l])
 	}
 	for l := range f.podLinks() {
 		i := (l/f.spines)*f.spines + l%f.spines
-		expect.MustTrue(t, s.load[2*l] == s.split.load[i] && s.load[2*l+1] == s.split.load[f.leaves*f.spines+i],
-			"link %d: %d and %d, in the split %d and %d", l, s.load[2*l], s.load[2*l+1], s.split.load[i], s.split.load[f.leaves*f.spines+i])
+		expect.MustTrue(t, s.carried[2*l] == s.split.load[i] && s.carried[2*l+1] == s.split.load[f.leaves*f.spines+i],
+			"link %d: %d and %d, in the split %d and %d", l, s.carried[2*l], s.carried[2*l+1], s.split.load[i], s.split.load[f.leaves*f.spines+i])
 	}
 }
 
@@ -82,12 +65,12 @@ func TestPodTableSwaps(t *testing.T) {
 	f := deadPods(t)
 	w := newFluid(f)
 	b := w.settlePods(f.simpleBound())
-	s := w.roundPods(b.Phases, 0)
+	s := roundPods(w, b.Phases, 0)
 	expect.MustTrue(t, s.repair(), "not repaired")
-	table := newPodTable(s, Options{})
+	table := newPodTable(s, schedules.Options{})
 	table.settle()
 	seen := make([]bool, len(table.from))
-	for p := range table.phases {
+	for p := range table.b.phases {
 		for u := range table.nodes {
 			e := table.out[p*table.nodes+u]
 			expect.MustTrue(t, !seen[e] && int(table.from[e]) == u && table.in[p*table.nodes+int(table.to[e])] == e,
@@ -95,8 +78,8 @@ func TestPodTableSwaps(t *testing.T) {
 			seen[e] = true
 		}
 		for k, need := range table.need {
-			if need && table.cost[p*table.spines+k] != table.price(p, k) {
-				t.Fatalf("phase %d, plane %d: cost %d, now %d", p, k, table.cost[p*table.spines+k], table.price(p, k))
+			if need && table.cost[p*table.f.spines+k] != table.price(p, k) {
+				t.Fatalf("phase %d, plane %d: cost %d, now %d", p, k, table.cost[p*table.f.spines+k], table.price(p, k))
 			}
 		}
 	}

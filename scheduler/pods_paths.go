@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"slices"
-
 	"evbench/scheduler/schedules"
 )
 
@@ -15,38 +13,37 @@ import (
 // paths takes the shorter of the two with one path. balanced takes one path, else the two of
 // a rotation, within max(S, bound) phases; else it is the schedule of fewest phases.
 
-// fewPathsAbove returns a schedule for the objectives paths and balanced. f has met.
-func (f *fabric) fewPathsAbove(o Options) (*Schedule, Bound, error) {
+// fewPathsAbove returns a schedule for the objectives paths and balanced, or nil where fewest phases
+// are left. The pairs of f are filled in.
+func fewPathsAbove(f *fabric, o schedules.Options) (*slotTable, Bound) {
 	b := newFluid(f).settlePods(f.simpleBound())
-	g := &goal{fabric: f, o: o, bound: b, need: f.busiest()}
-	g.most = max(g.need, b.Phases)
+	most := max(f.busiest(), b.Phases)
 	if o.Objective == schedules.FewestPaths {
-		g.most = maxPhase - 1
+		most = maxPhase - 1
 	}
-	r, planes, tops := f.podRotation()
-	whole := g.most + 1
+	r, planes, tops := podRotation(f)
+	whole := most + 1
 	if planes != nil {
 		whole = r.whole()
 	}
 	if whole > b.Phases { // else no list is shorter
-		if out := f.onePath(g, min(g.most, whole-1)); out != nil {
-			return out, b, nil
+		if out := onePathAbove(f, b, min(most, whole-1), o); out != nil {
+			return out, b
 		}
 	}
 	switch {
-	case planes != nil && whole <= g.most:
-		return f.withTops(g.rotate(r, whole, true, planes), tops), b, nil
-	case planes != nil && r.split() <= g.most:
-		return f.withTops(g.rotate(r, r.split(), false, planes), tops), b, nil
+	case planes != nil && whole <= most:
+		return withTops(f, r.table(f, whole, true, planes, b, o), tops), b
+	case planes != nil && r.split() <= most:
+		return withTops(f, r.table(f, r.split(), false, planes, b, o), tops), b
 	}
-	o.Objective = schedules.FewestPhases
-	return f.forsAbove(o)
+	return nil, b
 }
 
 // podRotation returns the rotation over the planes on which no leaf has a dead link and enough top
 // switches are alive from all pods, with these planes and their top switches. It returns no planes
 // where pods or leaves differ.
-func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
+func podRotation(f *fabric) (r rotation, planes []int, tops map[int][]int) {
 	r, whole, ok := f.rotation()
 	m := f.leaves / f.pods // leaves of a pod
 	for l, q := range f.pod {
@@ -76,44 +73,45 @@ func (f *fabric) podRotation() (r rotation, planes []int, tops map[int][]int) {
 }
 
 // withTops gives the messages between pods of a rotation the top switch of the destination's leaf.
-func (f *fabric) withTops(s *Schedule, tops map[int][]int) *Schedule {
-	s.tops = slices.Repeat([]uint8{noSpine}, len(s.slots))
+func withTops(f *fabric, t *slotTable, tops map[int][]int) *slotTable {
+	t.addTops()
 	leaf, m := f.leafOf(), f.leaves/f.pods
-	s.walk(func(src, dst int, x *slot) {
+	t.walk(func(src, dst int, x *slot) {
 		if a, b := leaf[src], leaf[dst]; f.pod[a] != f.pod[b] {
-			s.tops[src*s.Ranks+dst] = uint8(tops[x.spine()][int(b)%m])
+			t.tops[src*t.ranks+dst] = uint8(tops[x.spine()][int(b)%m])
 		}
 	})
-	return s
+	return t
 }
 
 // maxStreams bounds the work of a list schedule: leaves times servers times phases.
 const maxStreams = 1 << 27
 
-// onePath returns the shortest schedule found with one path for each leaf and
+// onePathAbove returns the shortest schedule found with one path for each leaf and
 // destination, if it has no more phases than most; else nil.
-func (f *fabric) onePath(g *goal, most int) *Schedule {
-	if f.leaves*f.servers*g.need > maxStreams {
+func onePathAbove(f *fabric, b Bound, most int, o schedules.Options) *slotTable {
+	need := f.busiest()
+	if f.leaves*f.servers*need > maxStreams {
 		return nil
 	}
-	c := f.choosePaths(g.o.Seed)
+	c := choosePaths(f, o.Seed)
 	if c.busiest() > most {
 		return nil
 	}
 	var best *streams
-	for try := range max(1, min(listTries, listWork/(f.leaves*f.servers*g.need))) {
-		s := c.streams(g.o.Seed + uint64(try))
+	for try := range max(1, min(listTries, listWork/(f.leaves*f.servers*need))) {
+		s := newStreams(c, o.Seed+uint64(try))
 		if s.run(most); s.left == 0 {
 			best, most = s, s.phases-1
 		}
-		if most < max(g.need-1, c.busiest()) {
+		if most < max(need-1, c.busiest()) {
 			break
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	return best.schedule(g)
+	return best.schedule(b, o)
 }
 
 // The number of list schedules tried: fewer on large trees.

@@ -7,6 +7,7 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // pinPaths chooses a plane and a top switch for every message such that no two of a phase share a
@@ -15,28 +16,28 @@ import (
 // Without dead links, with as many planes as servers on a leaf and as many top switches as leaves
 // in a pod, it always succeeds (König, twice). An *UnroutableError proves that no paths exist only
 // where a leaf or pod has too many messages.
-func (f *fabric) pinPaths(out *Schedule, o Options) error {
-	if err := f.assignPlanes(out, o); err != nil {
+func pinPaths(f *fabric, t *slotTable, name string, o schedules.Options) error {
+	if err := assignPlanes(f, t, name, o); err != nil {
 		return err
 	}
-	return f.assignTops(out, o)
+	return assignTops(f, t, name, o)
 }
 
 // assignPlanes gives each message between leaves a plane for which assignTops finds top switches.
-func (f *fabric) assignPlanes(s *Schedule, o Options) error {
-	start, order := s.byPhase()
-	pool := f.pinners()
-	return eachPhase(o, s.Name, s.Phases, func(p int) error {
+func assignPlanes(f *fabric, t *slotTable, name string, o schedules.Options) error {
+	start, order := t.byPhase()
+	pool := newPinners(f)
+	return eachPhase(o, name, t.phases, func(p int) error {
 		w := pool.Get().(*podPinner)
 		defer pool.Put(w)
 		w.random = rand.New(rand.NewPCG(o.Seed, uint64(p)))
-		return w.phase(s, order[start[p]:start[p+1]])
+		return w.phase(t, order[start[p]:start[p+1]])
 	})
 }
 
 // eachPhase runs f for every phase of the schedule of that name. It returns an *UnroutableError for
 // the first phase where f fails, and may then skip later phases.
-func eachPhase(o Options, name string, phases int, f func(p int) error) error {
+func eachPhase(o schedules.Options, name string, phases int, f func(p int) error) error {
 	return parallel.Try(o.Workers, phases, func(p int) error {
 		err := f(p)
 		if err == nil {
@@ -47,23 +48,9 @@ func eachPhase(o Options, name string, phases int, f func(p int) error) error {
 	})
 }
 
-func (f *fabric) planeLists() []coloring.ColorSet {
-	out := make([]coloring.ColorSet, f.leaves*f.leaves)
-	for a := range f.leaves {
-		for b := range f.leaves {
-			for k := range f.spines {
-				if a != b && f.usable(a, b, k) {
-					out[a*f.leaves+b].Add(k)
-				}
-			}
-		}
-	}
-	return out
-}
-
 // A podPinner is the working memory of one goroutine.
 type podPinner struct {
-	*fabric
+	f      *fabric
 	lists  []coloring.ColorSet
 	leaf   []int32
 	need   []bool
@@ -82,10 +69,10 @@ const (
 	restarts   = 12   // of both, with the messages in another order
 )
 
-func (w *podPinner) phase(s *Schedule, messages []int32) error {
+func (w *podPinner) phase(t *slotTable, messages []int32) error {
 	w.sent = w.sent[:0]
 	for _, i := range messages {
-		if a, b := w.ends(s, i); a != b {
+		if a, b := w.ends(t, i); a != b {
 			w.sent = append(w.sent, i)
 		}
 	}
@@ -95,7 +82,7 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 	}
 	var err error
 	for try := range restarts {
-		if err = w.try(s); err == nil {
+		if err = w.try(t); err == nil {
 			break
 		}
 		if _, hopeless := err.(*overfull); hopeless || try == restarts-1 {
@@ -104,24 +91,24 @@ func (w *podPinner) phase(s *Schedule, messages []int32) error {
 		w.random.Shuffle(len(w.place), func(i, j int) { w.place[i], w.place[j] = w.place[j], w.place[i] })
 	}
 	for i, m := range w.sent {
-		s.slots[m] = makeSlot(s.slots[m].phase(), w.planes.Color(w.place[i]))
+		t.slots[m] = makeSlot(t.slots[m].phase(), w.planes.Color(w.place[i]))
 	}
 	return nil
 }
 
-func (w *podPinner) ends(s *Schedule, i int32) (a, b int) {
-	return int(w.leaf[int(i)/s.Ranks]), int(w.leaf[int(i)%s.Ranks])
+func (w *podPinner) ends(t *slotTable, i int32) (a, b int) {
+	return int(w.leaf[int(i)/t.ranks]), int(w.leaf[int(i)%t.ranks])
 }
 
-func (w *podPinner) try(s *Schedule) error {
+func (w *podPinner) try(t *slotTable) error {
 	at := make([]int32, len(w.place))
 	for i, e := range w.place {
 		at[e] = int32(i)
 	}
-	w.planes.Start(w.leaves, w.leaves, w.spines)
+	w.planes.Start(w.f.leaves, w.f.leaves, w.f.spines)
 	for _, i := range at {
-		a, b := w.ends(s, w.sent[i])
-		w.planes.Add(a, b, w.lists[a*w.leaves+b])
+		a, b := w.ends(t, w.sent[i])
+		w.planes.Add(a, b, w.lists[a*w.f.leaves+b])
 	}
 	if err := w.tooMany(); err != nil {
 		return err
@@ -145,24 +132,24 @@ func overfullf(format string, a ...any) error { return &overfull{fmt.Sprintf(for
 // tooMany finds the leaf or pod that sends more messages to others, or receives more, than it has
 // live links upwards: the common reason why a phase does not fit.
 func (w *podPinner) tooMany() error {
-	leaf, pod := make([][2]int, w.leaves), make([][2]int, w.pods)
+	leaf, pod := make([][2]int, w.f.leaves), make([][2]int, w.f.pods)
 	for _, x := range w.planes.Edges() {
 		leaf[x.U][0]++
 		leaf[x.V][1]++
-		if q, r := w.pod[x.U], w.pod[x.V]; q != r {
+		if q, r := w.f.pod[x.U], w.f.pod[x.V]; q != r {
 			pod[q][0]++
 			pod[r][1]++
 		}
 	}
 	for l, n := range leaf {
-		if most := max(n[0], n[1]); most > w.live[l] {
-			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.fabric.leaf[l], most, w.live[l])
+		if most := max(n[0], n[1]); most > w.f.live[l] {
+			return overfullf("leaf%d has %d messages for other leaves, or from them, and %d live links", w.f.leaf[l], most, w.f.live[l])
 		}
 	}
 	for q, n := range pod {
-		links := w.upperLinks(q)
+		links := w.f.upperLinks(q)
 		if most := max(n[0], n[1]); most > links {
-			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.name[q], most, links)
+			return overfullf("pod%d has %d messages for other pods, or from them, and %d live links to top switches", w.f.name[q], most, links)
 		}
 	}
 	return nil
@@ -173,13 +160,13 @@ func (w *podPinner) tooMany() error {
 func (w *podPinner) mend(tries int) (plane, left int) {
 	w.cost = w.cost[:0]
 	total := 0
-	for k := range w.spines {
+	for k := range w.f.spines {
 		w.cost = append(w.cost, w.price(k))
 		total += w.cost[k]
 	}
-	for try := 0; total > 0 && try < tries && w.spines > 1; try++ {
+	for try := 0; total > 0 && try < tries && w.f.spines > 1; try++ {
 		k := w.costly(w.random.IntN(total))
-		other := w.random.IntN(w.spines - 1)
+		other := w.random.IntN(w.f.spines - 1)
 		if other >= k {
 			other++
 		}
@@ -242,11 +229,11 @@ func (w *podPinner) price(k int) int {
 // paint colours the messages between pods of a plane with its top switches, as assignTops does, and
 // returns how many are left.
 func (w *podPinner) paint(k int) int {
-	w.upper.Start(w.pods, w.pods, w.tops)
+	w.upper.Start(w.f.pods, w.f.pods, w.f.tops)
 	for _, e := range w.place {
 		x := w.planes.Edges()[e]
-		if q, r := w.pod[x.U], w.pod[x.V]; w.planes.Color(e) == k && q != r {
-			w.upper.Add(q, r, w.shared[w.between(q, r, k)])
+		if q, r := w.f.pod[x.U], w.f.pod[x.V]; w.planes.Color(e) == k && q != r {
+			w.upper.Add(q, r, w.f.shared[w.f.between(q, r, k)])
 		}
 	}
 	return w.upper.Run(tabuSteps)

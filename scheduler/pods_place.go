@@ -3,7 +3,8 @@ package scheduler
 // A podPlacer places the messages that a podTable leaves without a top switch: on any plane in any
 // phase where their leaves, links and top switches are free, and in added phases.
 type podPlacer struct {
-	*podTable
+	f        *fabric
+	t        *podTable
 	dest     []int32 // leaf to which a link carries a message, or none, by phase·links + link
 	origin   []int32 // likewise, from which
 	sends    []int32 // slots by phase·leaves + leaf that leave it, those within included
@@ -26,7 +27,7 @@ func (t *podTable) place() bool {
 	}
 	p := t.occupy()
 	left := p.takeOut()
-	if len(left) > 0 && t.phases < t.busiest() {
+	if len(left) > 0 && t.b.phases < t.f.busiest() {
 		return false
 	}
 	for _, m := range left {
@@ -36,37 +37,37 @@ func (t *podTable) place() bool {
 }
 
 func (t *podTable) write() {
-	for phase := range t.phases {
+	for phase := range t.b.phases {
 		for _, e := range t.out[phase*t.nodes : (phase+1)*t.nodes] {
 			if t.slot[e] != none {
-				t.slots[t.slot[e]] |= slot(phase) << 8
+				t.b.slots[t.slot[e]] = t.b.slots[t.slot[e]].in(int32(phase))
 			}
 		}
 	}
 }
 
 func (t *podTable) occupy() *podPlacer {
-	p := &podPlacer{podTable: t}
-	for range t.phases {
+	p := &podPlacer{f: t.f, t: t}
+	for range t.b.phases {
 		p.grow()
 	}
-	for phase := range t.phases {
+	for phase := range t.b.phases {
 		for u := range t.nodes {
 			e := t.out[phase*t.nodes+u]
 			if t.slot[e] == none {
 				continue
 			}
 			l, m := t.linkOf[t.from[e]], t.linkOf[t.to[e]]
-			if a, b := int(l)/t.spines, int(m)/t.spines; a != b {
-				p.occupyLink(phase, a, b, int(l)%t.spines)
+			if a, b := int(l)/t.f.spines, int(m)/t.f.spines; a != b {
+				p.occupyLink(phase, a, b, int(l)%t.f.spines)
 			}
 		}
 	}
-	for a, n := range t.n {
-		for _, x := range t.slots[t.block(a, a):][:n*n] {
-			if x.phase() < t.phases {
-				p.sends[x.phase()*t.leaves+a]++
-				p.receives[x.phase()*t.leaves+a]++
+	for a, n := range t.f.n {
+		for _, x := range t.b.slots[t.b.block(a, a):][:n*n] {
+			if x.phase() < t.b.phases {
+				p.sends[x.phase()*t.f.leaves+a]++
+				p.receives[x.phase()*t.f.leaves+a]++
 			}
 		}
 	}
@@ -74,39 +75,39 @@ func (t *podTable) occupy() *podPlacer {
 }
 
 func (p *podPlacer) grow() {
-	for range len(p.alive) {
+	for range len(p.f.alive) {
 		p.dest, p.origin = append(p.dest, none), append(p.origin, none)
 	}
-	for range p.leaves {
+	for range p.f.leaves {
 		p.sends, p.receives = append(p.sends, 0), append(p.receives, 0)
 	}
 }
 
 func (p *podPlacer) occupyLink(phase, a, b, k int) {
-	p.dest[phase*len(p.alive)+p.link(a, k)] = int32(b)
-	p.origin[phase*len(p.alive)+p.link(b, k)] = int32(a)
-	p.sends[phase*p.leaves+a]++
-	p.receives[phase*p.leaves+b]++
+	p.dest[phase*len(p.f.alive)+p.f.link(a, k)] = int32(b)
+	p.origin[phase*len(p.f.alive)+p.f.link(b, k)] = int32(a)
+	p.sends[phase*p.f.leaves+a]++
+	p.receives[phase*p.f.leaves+b]++
 }
 
 func (p *podPlacer) vacate(phase, a, b, k int) {
-	p.dest[phase*len(p.alive)+p.link(a, k)] = none
-	p.origin[phase*len(p.alive)+p.link(b, k)] = none
-	p.sends[phase*p.leaves+a]--
-	p.receives[phase*p.leaves+b]--
+	p.dest[phase*len(p.f.alive)+p.f.link(a, k)] = none
+	p.origin[phase*len(p.f.alive)+p.f.link(b, k)] = none
+	p.sends[phase*p.f.leaves+a]--
+	p.receives[phase*p.f.leaves+b]--
 }
 
 // paint colours a phase of a plane with top switches, from the occupied links, and
 // returns how many messages are left without.
 func (p *podPlacer) paint(phase, k, steps int) int {
-	f := p
-	p.colorer.Start(f.pods, f.pods, f.tops)
-	for a := range p.leaves {
-		if b := p.dest[phase*len(p.alive)+p.link(a, k)]; b != none && f.pod[a] != f.pod[b] {
-			p.colorer.Add(f.pod[a], f.pod[b], f.shared[f.between(f.pod[a], f.pod[b], k)])
+	f := p.f
+	p.t.colorer.Start(f.pods, f.pods, f.tops)
+	for a := range p.f.leaves {
+		if b := p.dest[phase*len(p.f.alive)+p.f.link(a, k)]; b != none && f.pod[a] != f.pod[b] {
+			p.t.colorer.Add(f.pod[a], f.pod[b], f.shared[f.between(f.pod[a], f.pod[b], k)])
 		}
 	}
-	return p.colorer.Run(steps)
+	return p.t.colorer.Run(steps)
 }
 
 // topSteps is the effort of the last look at a phase and plane. Writing the top switches down
@@ -116,9 +117,9 @@ const topSteps = 300
 // takeOut takes messages out of phases and planes whose top switches do not suffice until they do.
 func (p *podPlacer) takeOut() []unplaced {
 	var out []unplaced
-	for phase := range p.phases {
-		for k, need := range p.need {
-			for need && p.cost[phase*p.spines+k] > 0 && p.paint(phase, k, topSteps) > 0 {
+	for phase := range p.t.b.phases {
+		for k, need := range p.t.need {
+			for need && p.t.cost[phase*p.f.spines+k] > 0 && p.paint(phase, k, topSteps) > 0 {
 				out = append(out, p.takeOutFrom(phase, k)...)
 			}
 		}
@@ -130,13 +131,13 @@ func (p *podPlacer) takeOut() []unplaced {
 func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 	var out []unplaced
 	e := int32(0)
-	for a := range p.leaves {
-		b := p.dest[phase*len(p.alive)+p.link(a, k)]
-		if b == none || p.pod[a] == p.pod[b] {
+	for a := range p.f.leaves {
+		b := p.dest[phase*len(p.f.alive)+p.f.link(a, k)]
+		if b == none || p.f.pod[a] == p.f.pod[b] {
 			continue
 		}
-		if p.colorer.Color(e) == none {
-			out = append(out, unplaced{p.slot[p.out[phase*p.nodes+int(p.node[p.link(a, k)])]], a, int(b)})
+		if p.t.colorer.Color(e) == none {
+			out = append(out, unplaced{p.t.slot[p.t.out[phase*p.t.nodes+int(p.t.node[p.f.link(a, k)])]], a, int(b)})
 			p.vacate(phase, a, int(b), k)
 		}
 		e++
@@ -148,14 +149,14 @@ func (p *podPlacer) takeOutFrom(phase, k int) []unplaced {
 // path.
 func (p *podPlacer) settleIn(m unplaced) {
 	for phase := 0; ; phase++ {
-		if phase == p.phases {
-			p.phases++
+		if phase == p.t.b.phases {
+			p.t.b.phases++
 			p.grow()
 		}
-		if int(p.sends[phase*p.leaves+m.a]) == p.n[m.a] || int(p.receives[phase*p.leaves+m.b]) == p.n[m.b] {
+		if int(p.sends[phase*p.f.leaves+m.a]) == p.f.n[m.a] || int(p.receives[phase*p.f.leaves+m.b]) == p.f.n[m.b] {
 			continue
 		}
-		for k := range p.spines {
+		for k := range p.f.spines {
 			if p.try(phase, m, k) {
 				return
 			}
@@ -164,15 +165,15 @@ func (p *podPlacer) settleIn(m unplaced) {
 }
 
 func (p *podPlacer) try(phase int, m unplaced, k int) bool {
-	at := phase * len(p.alive)
-	if !p.usable(m.a, m.b, k) || p.dest[at+p.link(m.a, k)] != none || p.origin[at+p.link(m.b, k)] != none {
+	at := phase * len(p.f.alive)
+	if !p.f.usable(m.a, m.b, k) || p.dest[at+p.f.link(m.a, k)] != none || p.origin[at+p.f.link(m.b, k)] != none {
 		return false
 	}
 	p.occupyLink(phase, m.a, m.b, k)
-	if p.pod[m.a] != p.pod[m.b] && p.paint(phase, k, 0) > 0 {
+	if p.f.pod[m.a] != p.f.pod[m.b] && p.paint(phase, k, 0) > 0 {
 		p.vacate(phase, m.a, m.b, k)
 		return false
 	}
-	p.slots[m.slot] = makeSlot(phase, k)
+	p.t.b.slots[m.slot] = makeSlot(phase, k)
 	return true
 }

@@ -8,25 +8,25 @@ import (
 // A podSplit is a split of messages over planes that includes top switches: the leaf links have the
 // loads of the split, and podSplit counts the links above, once for each direction.
 type podSplit struct {
-	*fabric
-	split  *split
-	scale  []float64 // of links, as in fluid
-	room   []int32   // capacity times ceiling of each link, or a lot
-	load   []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
-	random *rand.Rand
+	f       *fabric
+	split   *split
+	scale   []float64 // of links, as in fluid
+	room    []int32   // capacity times ceiling of each link, or a lot
+	carried []int32   // of each link and direction: 2·link, upwards, and 2·link + 1
+	random  *rand.Rand
 }
 
 // roundPods is round on three levels, for a ceiling.
-func (w *fluid) roundPods(ceiling int, try int) *podSplit {
-	f := w.fabric
+func roundPods(w *fluid, ceiling, try int) *podSplit {
+	f := w.f
 	s := &podSplit{
-		fabric: f, scale: w.scale,
+		f: f, scale: w.scale,
 		split: &split{
-			fabric: f, ceiling: int32(ceiling),
+			f: f, ceiling: int32(ceiling),
 			x:    make([]int32, f.leaves*f.leaves*f.spines),
 			load: make([]int32, 2*f.leaves*f.spines),
 		},
-		room: make([]int32, len(w.scale)), load: make([]int32, 2*len(w.scale)),
+		room: make([]int32, len(w.scale)), carried: make([]int32, 2*len(w.scale)),
 		random: rand.New(rand.NewPCG(uint64(ceiling), uint64(try))),
 	}
 	for l, scale := range w.scale {
@@ -35,27 +35,27 @@ func (w *fluid) roundPods(ceiling int, try int) *podSplit {
 			s.room[l] = int32(float64(ceiling)/scale + 0.5)
 		}
 	}
-	w.rounded(s.random, &rounding{missing: make([]float64, len(s.load)), scale: s.scale, add: s.add, links: s.directed})
+	w.rounded(s.random, &rounding{missing: make([]float64, len(s.carried)), scale: s.scale, add: s.add, links: s.directed})
 	return s
 }
 
 // directed returns the links of a message from leaf a to leaf b on a plane, with their directions.
 func (s *podSplit) directed(a, b, k int) (out [5]int, n int) {
-	out, n = s.links(a, b, k)
+	out, n = s.f.links(a, b, k)
 	for i := range n {
 		out[i] = 2*out[i] + i%2 // links are: up, down, up, down, both pods
 	}
-	if n == 5 && s.pod[a] > s.pod[b] {
+	if n == 5 && s.f.pod[a] > s.f.pod[b] {
 		out[4]++
 	}
 	return out, n
 }
 
 func (s *podSplit) add(a, b, k int, d int32) {
-	s.split.add(a, s.leaves+b, k, d)
+	s.split.add(a, s.f.leaves+b, k, d)
 	links, n := s.directed(a, b, k)
 	for _, l := range links[:n] {
-		s.load[l] += d
+		s.carried[l] += d
 	}
 }
 
@@ -64,8 +64,8 @@ func (s *podSplit) add(a, b, k int, d int32) {
 // higher up may stay above it: a later step moves their messages.
 func (s *podSplit) repair() bool {
 	for idle := 0; idle < 4; idle++ {
-		for l := range s.load {
-			for steps := 0; s.load[l] > s.room[l/2] && steps < 200; steps++ {
+		for l := range s.carried {
+			for steps := 0; s.carried[l] > s.room[l/2] && steps < 200; steps++ {
 				if s.relieve(l) {
 					idle = 0
 				} else {
@@ -81,7 +81,7 @@ func (s *podSplit) repair() bool {
 }
 
 func (s *podSplit) fits() bool {
-	for l, load := range s.load {
+	for l, load := range s.carried {
 		if load > s.room[l/2] {
 			return false
 		}
@@ -96,11 +96,11 @@ func (s *podSplit) relieve(link int) bool {
 	var best move
 	least, ties := 0, 0
 	s.users(link, func(a, b, k int) {
-		if s.split.x[s.split.at(a, s.leaves+b)+k] == 0 {
+		if s.split.x[s.split.at(a, s.f.leaves+b)+k] == 0 {
 			return
 		}
-		for to := range s.spines {
-			if to == k || !s.usable(a, b, to) {
+		for to := range s.f.spines {
+			if to == k || !s.f.usable(a, b, to) {
 				continue
 			}
 			d := s.change(a, b, k, to)
@@ -126,13 +126,13 @@ func (s *podSplit) change(a, b, from, to int) int {
 	d := 0
 	links, n := s.directed(a, b, from)
 	for _, l := range links[:n] {
-		if e := int(s.load[l] - s.room[l/2]); e > 0 {
+		if e := int(s.carried[l] - s.room[l/2]); e > 0 {
 			d -= 2*e - 1
 		}
 	}
 	links, n = s.directed(a, b, to)
 	for _, l := range links[:n] {
-		if e := int(s.load[l] - s.room[l/2]); e >= 0 {
+		if e := int(s.carried[l] - s.room[l/2]); e >= 0 {
 			d += 2*e + 1
 		}
 	}
@@ -142,9 +142,9 @@ func (s *podSplit) change(a, b, from, to int) int {
 // users calls f for the pairs of leaves, and the plane, that may use a link in its direction.
 func (s *podSplit) users(link int, f func(a, b, k int)) {
 	l, down := link/2, link%2 == 1
-	k := l % s.spines
-	for a := range s.leaves {
-		for b := range s.leaves {
+	k := l % s.f.spines
+	for a := range s.f.leaves {
+		for b := range s.f.leaves {
 			if a == b {
 				continue
 			}
@@ -153,17 +153,17 @@ func (s *podSplit) users(link int, f func(a, b, k int)) {
 				from, to = b, a
 			}
 			switch {
-			case l < s.podLinks():
-				if from != l/s.spines {
+			case l < s.f.podLinks():
+				if from != l/s.f.spines {
 					continue
 				}
-			case l < s.pairLinks():
-				if s.pod[a] == s.pod[b] || s.pod[from] != (l-s.podLinks())/s.spines {
+			case l < s.f.pairLinks():
+				if s.f.pod[a] == s.f.pod[b] || s.f.pod[from] != (l-s.f.podLinks())/s.f.spines {
 					continue
 				}
 			default:
-				i := (l - s.pairLinks()) / s.spines
-				if s.pod[from] != i/s.pods || s.pod[to] != i%s.pods {
+				i := (l - s.f.pairLinks()) / s.f.spines
+				if s.f.pod[from] != i/s.f.pods || s.f.pod[to] != i%s.f.pods {
 					continue
 				}
 			}

@@ -3,12 +3,14 @@ package scheduler
 import (
 	"math/rand/v2"
 	"slices"
+
+	"evbench/scheduler/schedules"
 )
 
 // A pathChoice gives each leaf one way to each destination. The leaves of a pod that use the same
 // plane use the same top switch, so one table entry for a destination holds their ways.
 type pathChoice struct {
-	*fabric
+	f     *fabric
 	on    []int32 // leaf of each rank
 	way   []way   // by leaf·servers + rank
 	load  []int32 // of wires, numbered by wiresOf
@@ -16,15 +18,15 @@ type pathChoice struct {
 	top   []int32 // likewise, their top switch
 }
 
-func (c *pathChoice) entry(q, k, d int) int { return (q*c.spines+k)*c.servers + d }
+func (c *pathChoice) entry(q, k, d int) int { return (q*c.f.spines+k)*c.f.servers + d }
 
 // choosePaths starts with planes by the place of the destination on its leaf, and top switches by
 // the place of that leaf. Each leaf and destination then chooses again, in random order, the way
 // that adds least to the sum of squared loads, until nothing changes. Then the leaves of a pod that
 // share a way up choose together.
-func (f *fabric) choosePaths(seed uint64) *pathChoice {
+func choosePaths(f *fabric, seed uint64) *pathChoice {
 	c := &pathChoice{
-		fabric: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
+		f: f, on: f.leafOf(), way: make([]way, f.leaves*f.servers),
 		load: make([]int32, 2*f.leaves*f.spines+2*f.pods*f.spines*f.tops),
 	}
 	c.users = make([]int32, f.pods*f.spines*f.servers)
@@ -58,9 +60,9 @@ func (f *fabric) choosePaths(seed uint64) *pathChoice {
 // moveTops lets each pod, plane and destination choose its top switch again, and reports whether
 // any changed.
 func (c *pathChoice) moveTops() (changed bool) {
-	for q := range c.pods {
-		for k := range c.spines {
-			for d := range c.servers {
+	for q := range c.f.pods {
+		for k := range c.f.spines {
+			for d := range c.f.servers {
 				if c.users[c.entry(q, k, d)] > 0 && c.moveTop(q, k, d) {
 					changed = true
 				}
@@ -72,21 +74,21 @@ func (c *pathChoice) moveTops() (changed bool) {
 
 func (c *pathChoice) moveTop(q, k, d int) bool {
 	var users []int
-	for a, p := range c.pod {
-		if w := c.way[a*c.servers+d]; p == q && w.spine == k && c.meets(a, int(c.on[d])) {
+	for a, p := range c.f.pod {
+		if w := c.way[a*c.f.servers+d]; p == q && w.spine == k && c.f.meets(a, int(c.on[d])) {
 			users = append(users, a)
 		}
 	}
 	move := func(w way, sign int32) {
 		for _, a := range users {
 			c.put(a, d, w, sign)
-			c.way[a*c.servers+d] = w
+			c.way[a*c.f.servers+d] = w
 		}
 	}
-	was := c.way[users[0]*c.servers+d]
+	was := c.way[users[0]*c.f.servers+d]
 	move(was, -1)
 	least, now := int32(-1), was
-	tops := &c.shared[c.between(q, c.pod[c.on[d]], k)]
+	tops := &c.f.shared[c.f.between(q, c.f.pod[c.on[d]], k)]
 	for t := tops.Next(0); t != none; t = tops.Next(t + 1) {
 		w := way{k, t}
 		wires, _ := c.wiresOf(users[0], int(c.on[d]), w)
@@ -100,25 +102,25 @@ func (c *pathChoice) moveTop(q, k, d int) bool {
 
 const pathRounds = 20
 
-func (f *fabric) wiresOf(a, b int, w way) (out [4]int, n int) {
-	half := f.leaves * f.spines
-	out[0], out[1] = f.link(a, w.spine), half+f.link(b, w.spine)
-	if f.pod[a] == f.pod[b] {
+func (c *pathChoice) wiresOf(a, b int, w way) (out [4]int, n int) {
+	half := c.f.leaves * c.f.spines
+	out[0], out[1] = c.f.link(a, w.spine), half+c.f.link(b, w.spine)
+	if c.f.pod[a] == c.f.pod[b] {
 		return out, 2
 	}
-	upper := f.pods * f.spines * f.tops
-	out[2] = 2*half + (f.pod[a]*f.spines+w.spine)*f.tops + w.top
-	out[3] = 2*half + upper + (f.pod[b]*f.spines+w.spine)*f.tops + w.top
+	upper := c.f.pods * c.f.spines * c.f.tops
+	out[2] = 2*half + (c.f.pod[a]*c.f.spines+w.spine)*c.f.tops + w.top
+	out[3] = 2*half + upper + (c.f.pod[b]*c.f.spines+w.spine)*c.f.tops + w.top
 	return out, 4
 }
 
 func (c *pathChoice) put(a, d int, w way, sign int32) {
 	wires, n := c.wiresOf(a, int(c.on[d]), w)
 	for _, i := range wires[:n] {
-		c.load[i] += sign * int32(c.n[a])
+		c.load[i] += sign * int32(c.f.n[a])
 	}
 	if n == 4 {
-		at := c.entry(c.pod[a], w.spine, d)
+		at := c.entry(c.f.pod[a], w.spine, d)
 		c.users[at] += sign
 		c.top[at] = int32(w.top)
 	}
@@ -128,8 +130,8 @@ func (c *pathChoice) put(a, d int, w way, sign int32) {
 // present way wins ties.
 func (c *pathChoice) best(a, d int, present way) way {
 	b := int(c.on[d])
-	if c.pod[a] == c.pod[b] {
-		present.top = None
+	if c.f.pod[a] == c.f.pod[b] {
+		present.top = none
 	}
 	least, out := int32(-1), present
 	try := func(w way) {
@@ -142,19 +144,19 @@ func (c *pathChoice) best(a, d int, present way) way {
 			least, out = sum, w
 		}
 	}
-	for k := range c.spines {
-		if !c.usable(a, b, k) {
+	for k := range c.f.spines {
+		if !c.f.usable(a, b, k) {
 			continue
 		}
-		if c.pod[a] == c.pod[b] {
-			try(way{k, None})
+		if c.f.pod[a] == c.f.pod[b] {
+			try(way{k, none})
 			continue
 		}
-		if at := c.entry(c.pod[a], k, d); c.users[at] > 0 {
+		if at := c.entry(c.f.pod[a], k, d); c.users[at] > 0 {
 			try(way{k, int(c.top[at])})
 			continue
 		}
-		tops := &c.shared[c.between(c.pod[a], c.pod[b], k)]
+		tops := &c.f.shared[c.f.between(c.f.pod[a], c.f.pod[b], k)]
 		for t := tops.Next(0); t != none; t = tops.Next(t + 1) {
 			try(way{k, t})
 		}
@@ -169,7 +171,8 @@ func (c *pathChoice) busiest() int { return int(slices.Max(c.load)) }
 // leaf are free. Streams that need the resource with most left to carry go first. columns chooses
 // the sending server later.
 type streams struct {
-	*pathChoice
+	f      *fabric
+	c      *pathChoice
 	uses   [][]int32 // by leaf·servers + rank: the resources of a stream, its wires and its destination
 	todo   []int32   // likewise: messages without a phase
 	at     [][]int32 // likewise, the phases of the others
@@ -184,19 +187,19 @@ type streams struct {
 	phases int
 }
 
-func (c *pathChoice) streams(seed uint64) *streams {
+func newStreams(c *pathChoice, seed uint64) *streams {
 	s := &streams{
-		pathChoice: c, uses: make([][]int32, len(c.way)), todo: make([]int32, len(c.way)), at: make([][]int32, len(c.way)),
-		need: make([]int32, len(c.load)+c.servers+c.leaves), sent: make([]int32, c.leaves),
+		f: c.f, c: c, uses: make([][]int32, len(c.way)), todo: make([]int32, len(c.way)), at: make([][]int32, len(c.way)),
+		need: make([]int32, len(c.load)+c.f.servers+c.f.leaves), sent: make([]int32, c.f.leaves),
 	}
 	s.busy = make([]int32, len(s.need))
 	for i := range s.todo {
-		a, d := i/c.servers, i%c.servers
+		a, d := i/c.f.servers, i%c.f.servers
 		switch b := int(c.on[d]); {
 		case a == b:
-			s.todo[i] = int32(c.n[a] - 1) // without the message to itself
-		case c.meets(a, b):
-			s.todo[i] = int32(c.n[a])
+			s.todo[i] = int32(c.f.n[a] - 1) // without the message to itself
+		case c.f.meets(a, b):
+			s.todo[i] = int32(c.f.n[a])
 		}
 		if s.todo[i] > 0 {
 			s.order = append(s.order, int32(i))
@@ -210,21 +213,21 @@ func (c *pathChoice) streams(seed uint64) *streams {
 }
 
 func (s *streams) resources(i int) (out []int32) {
-	a, d := i/s.servers, i%s.servers
-	if b := int(s.on[d]); a != b {
-		wires, n := s.wiresOf(a, b, s.way[i])
+	a, d := i/s.f.servers, i%s.f.servers
+	if b := int(s.c.on[d]); a != b {
+		wires, n := s.c.wiresOf(a, b, s.c.way[i])
 		for _, w := range wires[:n] {
 			out = append(out, int32(w))
 		}
 	}
-	return append(out, int32(len(s.load)+d))
+	return append(out, int32(len(s.c.load)+d))
 }
 
 func (s *streams) count(i int, d int32) {
 	for _, x := range s.uses[i] {
 		s.need[x] += d
 	}
-	s.need[len(s.load)+s.servers+i/s.servers] += d
+	s.need[len(s.c.load)+s.f.servers+i/s.f.servers] += d
 }
 
 // run makes phases until no message is left, or there are as many as most.
@@ -263,8 +266,8 @@ func (s *streams) sort() {
 // urgency is the most that a resource of a stream has left to carry. The servers of the leaf share
 // their part.
 func (s *streams) urgency(i int) int32 {
-	a := i / s.servers
-	most := int32(ceilDiv(int(s.need[len(s.load)+s.servers+a]), s.n[a]))
+	a := i / s.f.servers
+	most := int32(ceilDiv(int(s.need[len(s.c.load)+s.f.servers+a]), s.f.n[a]))
 	for _, x := range s.uses[i] {
 		most = max(most, s.need[x])
 	}
@@ -273,8 +276,8 @@ func (s *streams) urgency(i int) int32 {
 
 // take puts a message of a stream into the phase being made, if all its resources are free.
 func (s *streams) take(i int) {
-	a, now := i/s.servers, int32(s.phases+1)
-	if int(s.sent[a]) == s.n[a] {
+	a, now := i/s.f.servers, int32(s.phases+1)
+	if int(s.sent[a]) == s.f.n[a] {
 		return
 	}
 	for _, x := range s.uses[i] {
@@ -292,32 +295,31 @@ func (s *streams) take(i int) {
 	s.count(i, -1)
 }
 
-func (s *streams) schedule(g *goal) *Schedule {
-	out, c := g.start(s.phases)
-	c.dropsSelf = true
+func (s *streams) schedule(b Bound, o schedules.Options) *slotTable {
+	c := newColumns(s.f, s.phases, true)
 	for i, phases := range s.at {
-		a, d := i/s.servers, i%s.servers
+		a, d := i/s.f.servers, i%s.f.servers
 		col := c.column(a, d)
-		if a == int(s.on[d]) {
-			col[0] = makeSlot(s.phases, None)
+		if a == int(s.c.on[d]) {
+			col[0] = makeSlot(s.phases, none)
 			col = col[1:]
 		}
 		for j := range col {
 			col[j] = absent
 			if j < len(phases) {
-				col[j] = makeSlot(int(phases[j]), None)
-				if a != int(s.on[d]) {
-					col[j] = makeSlot(int(phases[j]), s.way[i].spine)
+				col[j] = makeSlot(int(phases[j]), none)
+				if a != int(s.c.on[d]) {
+					col[j] = makeSlot(int(phases[j]), s.c.way[i].spine)
 				}
 			}
 		}
 	}
-	c.sources(g.o)
-	out.tops = slices.Repeat([]uint8{noSpine}, len(out.slots))
+	out := c.table(b, o)
+	out.addTops()
 	out.walk(func(src, dst int, _ *slot) {
-		a, b := s.on[src], s.on[dst]
-		if s.pod[a] != s.pod[b] {
-			out.tops[src*out.Ranks+dst] = uint8(s.way[int(a)*s.servers+dst].top)
+		a, b := s.c.on[src], s.c.on[dst]
+		if s.f.pod[a] != s.f.pod[b] {
+			out.tops[src*out.ranks+dst] = uint8(s.c.way[int(a)*s.f.servers+dst].top)
 		}
 	})
 	return out

@@ -9,16 +9,6 @@ import (
 	"evbench/topology"
 )
 
-// A variant is one of the two ways in which thesis 6.3 gives its schedule.
-type variant string
-
-// The listing shifts the destination slot after lcm(M0, M1-1) messages, the
-// formulas in the text shift the destination leaf.
-const (
-	asListed variant = schedules.FORSPublished
-	inText   variant = schedules.FORSPublishedText
-)
-
 // An InvalidError says that a published algorithm gives a wrong result for a tree that it accepts.
 type InvalidError struct {
 	Schedule string // as on the command line
@@ -40,34 +30,28 @@ func (e *InvalidError) Error() string {
 //
 //	slot (n + ⌊i/lcm(M0, q)⌋) mod M0, 1 + n mod q leaves further on, n = i+θ.
 //
-// PublishedText adds ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The messages of a phase
-// take the w spines without dead links in turn, in order of source. Messages within a leaf,
-// missing in the thesis, take phases in which both ends are idle, or follow.
+// The formulas in the text of 6.3 add ⌊i/lcm(M0, q)⌋ to the leaf instead of the slot. The messages
+// of a phase take the w spines without dead links in turn, in order of source. Messages within a
+// leaf, missing in the thesis, take phases in which both ends are idle, or follow.
 //
 // The result is wrong, an *InvalidError, where gcd(M0, q) > 1 and a server receives twice in a
-// phase (listing), or more than ⌈w/q⌉ messages go from one leaf to another (text); or where w does
-// not divide M0²·q and two messages share a link. A tree with servers missing, other than M0 spines
-// or one leaf, or not reduced uniformly, is an error of another kind. O(S²).
-func Published(t *topology.Tree) (*Schedule, error) { return asListed.schedule(t) }
-
-// PublishedText returns the schedule by the formulas of thesis 6.3. See Published.
-func PublishedText(t *topology.Tree) (*Schedule, error) { return inText.schedule(t) }
-
-func (v variant) schedule(t *topology.Tree) (*Schedule, error) {
-	p, live, err := v.pattern(t)
+// phase; or where w does not divide M0²·q and two messages share a link. A tree with servers missing,
+// other than M0 spines or one leaf, or not reduced uniformly, is an error of another kind. O(S²).
+func Published(t *topology.Tree) (*Schedule, error) {
+	p, live, err := published(t)
 	if err != nil {
-		return nil, fmt.Errorf("schedule %s: %w", v, err)
+		return nil, fmt.Errorf("schedule %s: %w", schedules.FORSPublished, err)
 	}
-	if err := p.judge(v, t); err != nil {
+	if err := p.judge(t); err != nil {
 		return nil, err
 	}
 	perPhase := p.perPhase()
 	p.fit()
-	return p.schedule(string(v), t, func(leaf int, h transfer) int { return live[p.turn(leaf, h, perPhase)] }), nil
+	return p.schedule(schedules.FORSPublished, t, func(leaf int, h transfer) int { return live[p.turn(leaf, h, perPhase)] }), nil
 }
 
-// pattern returns the messages between leaves, and the spines without dead links.
-func (v variant) pattern(t *topology.Tree) (*pattern, []int, error) {
+// published returns the messages between leaves, and the spines without dead links.
+func published(t *topology.Tree) (*pattern, []int, error) {
 	live, err := uniform(t)
 	if err == nil && t.Spines() != t.Ports() {
 		err = fmt.Errorf("needs as many spines as servers on a leaf; here are %d and %d: use fors-closed", t.Spines(), t.Ports())
@@ -82,13 +66,13 @@ func (v variant) pattern(t *topology.Tree) (*pattern, []int, error) {
 	if err := p.check(t); err != nil {
 		return nil, nil, err
 	}
-	p.print(v)
+	p.print()
 	return p, live, nil
 }
 
 // print fills the pattern as Algorithms 4 and 5 do. The line of a transfer is its index among the
 // transfers of its leaf and phase. O(M0·phases).
-func (p *pattern) print(v variant) {
+func (p *pattern) print() {
 	theta, sent := make([]int, p.m0), make([]int, p.m0)
 	for a := range theta {
 		theta[a] = floorDiv((a-1)*p.w, p.m0) + 1
@@ -101,12 +85,7 @@ func (p *pattern) print(v variant) {
 			if sent[a] == p.m0*p.q || ceilDiv(n*p.m0, p.w)-a != phase {
 				continue
 			}
-			shift := sent[a] / p.cycle()
-			h := transfer{phase: phase, src: a, step: 1 + n%p.q, dst: (n + shift) % p.m0, line: line}
-			if v == inText {
-				h.step, h.dst = 1+(n+shift)%p.q, n%p.m0
-			}
-			p.transfers = append(p.transfers, h)
+			p.transfers = append(p.transfers, transfer{phase: phase, src: a, step: 1 + n%p.q, dst: (n + sent[a]/p.cycle()) % p.m0, line: line})
 			sent[a]++
 			line++
 		}

@@ -39,7 +39,7 @@ func (p *pattern) fit() {
 
 // cheapest returns the phase in which slot a may send to slot b at the least
 // price, or -1 if one of them is always busy with messages between leaves.
-func (s *slots) cheapest(a, b int, moved []int) int {
+func (s *occupied) cheapest(a, b int, moved []int) int {
 	best, least := -1, 0
 	for i := 0; i < len(s.send); i += s.m0 {
 		x, y := s.send[i+a], s.recv[i+b]
@@ -63,7 +63,7 @@ func (s *slots) cheapest(a, b int, moved []int) int {
 }
 
 // vacate removes the messages that keep slot a from sending to slot b in a phase.
-func (s *slots) vacate(phase, a, b int) []int {
+func (s *occupied) vacate(phase, a, b int) []int {
 	var out []int
 	i := phase * s.m0
 	for _, m := range [2]int32{s.send[i+a], s.recv[i+b]} {
@@ -75,7 +75,7 @@ func (s *slots) vacate(phase, a, b int) []int {
 	return out
 }
 
-func (p *pattern) collect(s *slots) {
+func (p *pattern) collect(s *occupied) {
 	for i, m := range s.send {
 		if m > 0 {
 			p.transfers = append(p.transfers, transfer{phase: i / p.m0, src: int(m-1) / p.m0, dst: int(m-1) % p.m0})

@@ -3,12 +3,13 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
 // judge returns an *InvalidError for the first offence of the schedule, or, if
 // that is right, for the first link that two messages share.
-func (p *pattern) judge(v variant, t *topology.Tree) error {
+func (p *pattern) judge(t *topology.Tree) error {
 	shape := fmt.Sprintf("%s, f=%d: ", t.Notation(), p.f())
 	if phase, wrong := p.offence(); wrong {
 		compare := "<="
@@ -16,26 +17,22 @@ func (p *pattern) judge(v variant, t *topology.Tree) error {
 			compare = ">"
 		}
 		shape += fmt.Sprintf("g = gcd(M0,M1-1) = %d > 1 and w = %d %s q = %d", p.g(), p.w, compare, p.q)
-		return &InvalidError{string(v), shape, fmt.Sprintf("phase %d: %s", phase, p.describe(phase, t))}
+		return &InvalidError{schedules.FORSPublished, shape, fmt.Sprintf("phase %d: %s", phase, p.describe(phase, t))}
 	}
 	if n, first := p.conflicts(t); n > 0 {
 		all := p.m0 * p.m0 * p.q
 		shape += fmt.Sprintf("w = %d does not divide the M0²(M1-1) = %d messages of a leaf, the last phase has %d", p.w, all, all%p.w)
-		return &InvalidError{string(v), shape, fmt.Sprintf("%s; in all %d messages are second on their link", first, n)}
+		return &InvalidError{schedules.FORSPublished, shape, fmt.Sprintf("%s; in all %d messages are second on their link", first, n)}
 	}
 	return nil
 }
 
-// offence returns the first phase in which a server receives twice or too many messages go from one
-// leaf to another. It looks at one leaf, as all leaves send the same.
+// offence returns the first phase in which a server receives twice. It looks at one leaf, as all
+// leaves send the same.
 func (p *pattern) offence() (phase int, wrong bool) {
-	received, sent := make([]int, p.m0), make([]int, p.q+1) // the phase after that in which a slot last received; messages by step
-	for i, h := range p.transfers {
-		if i > 0 && p.transfers[i-1].phase != h.phase {
-			clear(sent)
-		}
-		sent[h.step]++
-		if received[h.dst] == h.phase+1 || sent[h.step] > p.share() {
+	received := make([]int, p.m0) // the phase after that in which a slot last received
+	for _, h := range p.transfers {
+		if received[h.dst] == h.phase+1 {
 			return h.phase, true
 		}
 		received[h.dst] = h.phase + 1
@@ -43,26 +40,17 @@ func (p *pattern) offence() (phase int, wrong bool) {
 	return 0, false
 }
 
-// share returns ⌈w/q⌉, how often two leaves may meet in a phase: w messages go to
-// q leaves, evenly.
-func (p *pattern) share() int { return ceilDiv(p.w, p.q) }
-
 // describe returns the first offence in a phase, with messages in the order of
 // the listing: by source.
 func (p *pattern) describe(phase int, t *topology.Tree) string {
 	from := make([]int, t.Servers()) // 1 + the source, by destination
 	for leaf := range t.Leaves() {
-		sent := make([]int, t.Leaves())
 		for _, h := range p.in(phase) {
 			src, dst := p.ends(leaf, h)
 			if from[dst] > 0 {
 				return fmt.Sprintf("%s receives from %s and from %s", t.ServerName(dst), t.ServerName(from[dst]-1), t.ServerName(src))
 			}
 			from[dst] = src + 1
-			to := t.Leaf(dst)
-			if sent[to]++; sent[to] > p.share() {
-				return fmt.Sprintf("leaf%d sends %d messages to leaf%d, more than ceil(w/q) = %d", leaf, sent[to], to, p.share())
-			}
 		}
 	}
 	panic("scheduler: no offence in the phase")

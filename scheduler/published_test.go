@@ -10,21 +10,10 @@ import (
 	"testing"
 
 	"evbench/scheduler"
+	"evbench/scheduler/schedules"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
-
-const (
-	listed = "fors-published"
-	inText = "fors-published-text"
-)
-
-func published(name string, tr *topology.Tree) (*scheduler.Schedule, error) {
-	if name == inText {
-		return scheduler.PublishedText(tr)
-	}
-	return scheduler.Published(tr)
-}
 
 // uniformTree returns a tree with f spines touched by failures, chosen by the
 // seed: one leaf loses them all, the others some.
@@ -52,7 +41,7 @@ type printed struct {
 }
 
 // print does what the listings say, server by server, and looks at the result.
-func print(name string, m0, m1, f int, live []int) printed {
+func print(m0, m1, f int, live []int) printed {
 	p := m0 * m1
 	w := m0 - f
 	ceil := func(a, b int) int { return int(math.Ceil(float64(a) / float64(b))) }
@@ -81,9 +70,6 @@ func print(name string, m0, m1, f int, live []int) printed {
 			}
 			i, offset := n[s]+theta[alpha], n[s]/cycle
 			shift := i%(m1-1)*m0 + (i+offset)%m0
-			if name == inText {
-				shift = (i+offset)%(m1-1)*m0 + i%m0
-			}
 			n[s]++
 			list = append(list, scheduler.Message{Phase: phase, Src: s, Dst: (gamma + m0 + shift) % p, Spine: live[len(list)%len(live)], Top: scheduler.None})
 		}
@@ -125,42 +111,39 @@ func TestPublished(t *testing.T) {
 				live := slices.DeleteFunc(tr.AliveSpines(0), func(k int) bool {
 					return slices.ContainsFunc(tr.Dead(), func(l topology.Link) bool { return l.Spine == k })
 				})
-				for _, name := range []string{listed, inText} {
-					want := print(name, m0, m1, f, live)
-					seen[comparePublished(t, name, tr, want)]++
-				}
+				seen[comparePublished(t, tr, print(m0, m1, f, live))]++
 			}
 		}
 	}
-	for kind, n := range map[string]int{"right": 450, "offence": 21, "conflict": 33} {
+	for kind, n := range map[string]int{"right": 225, "offence": 12, "conflict": 15} {
 		expect.Equal(t, seen[kind], n, "%s: cases", kind)
 	}
 }
 
 // comparePublished returns which kind of result there was.
-func comparePublished(t *testing.T, name string, tr *topology.Tree, want printed) string {
+func comparePublished(t *testing.T, tr *topology.Tree, want printed) string {
 	t.Helper()
-	s, err := published(name, tr)
+	s, err := scheduler.Published(tr)
 	if want.offence < 0 && want.conflicts == 0 {
 		expect.Must(t, err)
 		passes(t, tr, s)
 		for _, list := range want.messages {
 			for _, m := range list {
 				phase, spine := s.At(m.Src, m.Dst)
-				expect.MustTrue(t, phase == m.Phase && spine == m.Spine, "%s: %+v: is in phase %d through %d", name, m, phase, spine)
+				expect.MustTrue(t, phase == m.Phase && spine == m.Spine, "%+v: is in phase %d through %d", m, phase, spine)
 			}
 		}
 		f := tr.Ports() - len(tr.AliveSpines(worst(tr)))
 		phases := len(want.messages)
-		if name == listed && tr.Notation() == "FT(2;4,5)" && f == 1 {
+		if tr.Notation() == "FT(2;4,5)" && f == 1 {
 			phases++ // no phase has room for slot 1 to slot 0
 		}
 		expect.False(t, f > tr.Ports()/tr.Leaves() && s.Phases != phases,
-			"%s on %s, f=%d: %d phases, want %d", name, tr.Notation(), f, s.Phases, phases)
+			"%s, f=%d: %d phases, want %d", tr.Notation(), f, s.Phases, phases)
 		return "right"
 	}
 	invalid, ok := errors.AsType[*scheduler.InvalidError](err)
-	expect.MustTrue(t, ok && invalid.Schedule == name, "%s on %s, down %v: %v, want an InvalidError", name, tr.Notation(), tr.DownNames(), err)
+	expect.MustTrue(t, ok && invalid.Schedule == schedules.FORSPublished, "%s, down %v: %v, want an InvalidError", tr.Notation(), tr.DownNames(), err)
 	if want.offence >= 0 {
 		expect.True(t, strings.HasPrefix(invalid.Offence, fmt.Sprintf("phase %d: ", want.offence)) && strings.Contains(invalid.Shape, "g = gcd"),
 			"%v, want phase %d", err, want.offence)
@@ -182,38 +165,27 @@ func worst(tr *topology.Tree) int {
 	return leaf
 }
 
-// TestPublishedSweep counts where the published schedules are wrong, of all trees
-// with M0 and M1 in 2..24 and all reductions. Where they are right and within
+// TestPublishedSweep counts where the published schedule is wrong, of all trees
+// with M0 and M1 in 2..24 and all reductions. Where it is right and within
 // what the thesis claims, f > ⌊M0/M1⌋, messages within a leaf add no phase; this
 // is looked at up to 12.
 func TestPublishedSweep(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name                                    string
-		narrow, wide, conflict, routed, claimed int
-	}{
-		{listed, 561, 539, 1181, 4596, 497},
-		{inText, 561, 311, 1304, 4701, 502},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var coprime, narrow, wide, conflict, routed, claimed [2]int // cases, wrong
-			shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
-				claim := f > m0/m1 && max(m0, m1) <= 12
-				wrong, n, added := scheduler.Judged(tr, tt.name, claim)
-				count(&coprime, gcd(m0, m1-1) == 1, wrong)
-				count(&narrow, gcd(m0, m1-1) > 1 && m0-f < m1, wrong)
-				count(&wide, gcd(m0, m1-1) > 1 && m0-f >= m1, wrong)
-				count(&conflict, !wrong && n > 0, true)
-				count(&routed, !wrong && n == 0, false)
-				odd := tt.name == listed && m0 == 4 && m1 == 5 && f == 1
-				count(&claimed, claim && !wrong && n == 0, (added > 0) != odd)
-			})
-			got := [][2]int{coprime, narrow, wide, conflict, routed, claimed}
-			want := [][2]int{{4253, 0}, {1781, tt.narrow}, {843, tt.wide}, {tt.conflict, tt.conflict}, {tt.routed, 0}, {tt.claimed, 0}}
-			expect.Equal(t, got, want, "cases and wrong ones with g=1, with w<=q, with w>q, right but with conflicts, right, and claimed")
-		})
-	}
+	var coprime, narrow, wide, conflict, routed, claimed [2]int // cases, wrong
+	shapes(t, 24, func(tr *topology.Tree, m0, m1, f int) {
+		claim := f > m0/m1 && max(m0, m1) <= 12
+		wrong, n, added := scheduler.Judged(tr, claim)
+		count(&coprime, gcd(m0, m1-1) == 1, wrong)
+		count(&narrow, gcd(m0, m1-1) > 1 && m0-f < m1, wrong)
+		count(&wide, gcd(m0, m1-1) > 1 && m0-f >= m1, wrong)
+		count(&conflict, !wrong && n > 0, true)
+		count(&routed, !wrong && n == 0, false)
+		odd := m0 == 4 && m1 == 5 && f == 1
+		count(&claimed, claim && !wrong && n == 0, (added > 0) != odd)
+	})
+	got := [][2]int{coprime, narrow, wide, conflict, routed, claimed}
+	want := [][2]int{{4253, 0}, {1781, 561}, {843, 539}, {1181, 1181}, {4596, 0}, {497, 0}}
+	expect.Equal(t, got, want, "cases and wrong ones with g=1, with w<=q, with w>q, right but with conflicts, right, and claimed")
 }
 
 // shapes calls f for all full trees with M0 and M1 in 2..most and all uniform
@@ -248,22 +220,19 @@ func gcd(a, b int) int {
 
 func TestPublishedErrors(t *testing.T) {
 	for _, tt := range []struct {
-		name       string
 		m0, m1, f  int
 		shape, why string
 	}{
-		{listed, 5, 6, 1, "g = gcd(M0,M1-1) = 5 > 1 and w = 4 <= q = 5",
+		{5, 6, 1, "g = gcd(M0,M1-1) = 5 > 1 and w = 4 <= q = 5",
 			"phase 18: server19 receives from server4 and from server7"},
-		{inText, 5, 6, 1, "g = gcd(M0,M1-1) = 5 > 1 and w = 4 <= q = 5",
-			"phase 18: leaf0 sends 2 messages to leaf5, more than ceil(w/q) = 1"},
-		{listed, 20, 18, 1, "w = 19 does not divide the M0²(M1-1) = 6800 messages of a leaf, the last phase has 17",
+		{20, 18, 1, "w = 19 does not divide the M0²(M1-1) = 6800 messages of a leaf, the last phase has 17",
 			"phase 357: leaf17-spine0 down carries server0 to server359 and server113 to server351; in all 59 messages are second on their link"},
-		{listed, 20, 18, 2, "w = 18 does not divide the M0²(M1-1) = 6800 messages of a leaf, the last phase has 14",
+		{20, 18, 2, "w = 18 does not divide the M0²(M1-1) = 6800 messages of a leaf, the last phase has 14",
 			"phase 377: leaf5-spine3 down carries server6 to server104 and server81 to server100; in all 54 messages are second on their link"},
 	} {
 		tr := reduced(t, topology.Options{Ports: tt.m0, Leaves: tt.m1}, tt.f)
-		_, _, err := scheduler.ByName(tt.name, tr, scheduler.Options{})
-		want := fmt.Sprintf("schedule %s is wrong as published for %s, f=%d: %s: %s", tt.name, tr.Notation(), tt.f, tt.shape, tt.why)
+		_, _, err := scheduler.ByName(schedules.FORSPublished, tr, scheduler.Options{})
+		want := fmt.Sprintf("schedule fors-published is wrong as published for %s, f=%d: %s: %s", tr.Notation(), tt.f, tt.shape, tt.why)
 		expect.True(t, err != nil && err.Error() == want, "%v\nwant %s", err, want)
 	}
 }
@@ -287,11 +256,9 @@ func TestPublishedDoesNotApply(t *testing.T) {
 		{"a leaf cut off", tree(t, topology.Options{Ports: 1, Leaves: 2}, diagonal(0)...),
 			"leaf0 and leaf1 have no spine in common that is alive: their servers cannot reach each other"},
 	} {
-		for _, name := range []string{listed, inText} {
-			_, err := published(name, tt.tree)
-			if want := "schedule " + name + ": " + tt.want; err == nil || err.Error() != want {
-				t.Errorf("%s: %v, want %s", tt.name, err, want)
-			}
+		_, err := scheduler.Published(tt.tree)
+		if want := "schedule fors-published: " + tt.want; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", tt.name, err, want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"math/rand/v2"
-	"slices"
 )
 
 // Where no link has room to spare and leaves share few spines, the search may stop a few messages
@@ -13,9 +12,6 @@ const (
 	maxStates = 1 << 18 // of all searches of one repair
 )
 
-// none is the previous state of the first.
-const none = -1
-
 // A chain is a search for moves that take messages off a link above the ceiling. Messages between
 // nodes i and j leave spine k, overloaded at i, for a spine where i has room. If j has room there
 // too, the chain ends. Otherwise j is overloaded there, and has just freed k; other messages
@@ -24,8 +20,9 @@ const none = -1
 // The state of the search is therefore (node, overloaded spine, spine just freed). Where no link
 // has room to spare, the freed spine is the only room; without it such cases end one message over.
 type chain struct {
-	*split
-	grains *spread // nil: single messages
+	s      *split
+	f      *fabric
+	grains *grains // nil: single messages
 	seen   []int32 // the search that met a state last
 	round  int32
 	queue  []hop
@@ -39,9 +36,9 @@ type chain struct {
 // one just freed.
 type hop struct{ node, over, prev int32 }
 
-func newChain(s *split, grains *spread) *chain {
+func newChain(s *split, grains *grains) *chain {
 	return &chain{
-		split: s, grains: grains, seen: make([]int32, len(s.load)*(s.spines+1)),
+		s: s, f: s.f, grains: grains, seen: make([]int32, len(s.load)*(s.f.spines+1)),
 		random: rand.New(rand.NewPCG(uint64(len(s.load)), uint64(s.over))),
 	}
 }
@@ -64,54 +61,17 @@ func (s *split) repair() bool {
 	return true
 }
 
-// lower moves grains until no link carries more than the ceiling. Where no chain helps it kicks a
-// link, at most kicks times, and ends with the best split. It reports whether it succeeded.
-func (s *spread) lower(ceiling, kicks int) bool {
-	s.ceiling, s.over = int32(ceiling), 0
-	for i, l := range s.load {
-		s.over += int(max(0, l-s.most(i)))
-	}
-	c := newChain(s.split, s)
-	least, x, load := s.over, slices.Clone(s.x), slices.Clone(s.load)
-	for failed := 0; s.over > 0 && c.states <= maxStates; {
-		node, spine := c.next()
-		fits := kicks > 0 || c.load[c.cursor] >= c.most(c.cursor)+s.grain[node%c.leaves] // no more than is over
-		if fits && c.relieve(node, spine) {
-			if s.over < least {
-				least = s.over
-				copy(x, s.x)
-				copy(load, s.load)
-			}
-			continue
-		}
-		if failed++; kicks == 0 && failed < len(s.load) {
-			c.cursor = (c.cursor + 1) % len(s.load) // another link may be luckier
-			continue
-		}
-		if failed >= kicks {
-			break
-		}
-		c.kick(node, spine)
-	}
-	if s.over > least {
-		s.over = least
-		copy(s.x, x)
-		copy(s.load, load)
-	}
-	return s.over == 0
-}
-
 func (c *chain) next() (node, spine int) {
-	for c.load[c.cursor] <= c.most(c.cursor) {
-		c.cursor = (c.cursor + 1) % len(c.load)
+	for c.s.load[c.cursor] <= c.s.most(c.cursor) {
+		c.cursor = (c.cursor + 1) % len(c.s.load)
 	}
-	return c.cursor / c.spines, c.cursor % c.spines
+	return c.cursor / c.f.spines, c.cursor % c.f.spines
 }
 
 // opposite returns the first node of the other side.
 func (s *split) opposite(node int) int {
-	if node < s.leaves {
-		return s.leaves
+	if node < s.f.leaves {
+		return s.f.leaves
 	}
 	return 0
 }
@@ -120,7 +80,7 @@ func (c *chain) grain(i, j int) int32 {
 	if c.grains == nil {
 		return 1
 	}
-	return c.grains.grainOf(i, j)
+	return c.grains.of(i, j)
 }
 
 // can reports whether a grain between two nodes can move to another spine.
@@ -128,20 +88,20 @@ func (c *chain) can(i, j, from, to int) bool {
 	if c.grains != nil {
 		return c.grains.can(i, j, from, to)
 	}
-	return c.x[c.at(i, j)+from] > 0 && c.alive[c.link(i%c.leaves, to)] && c.alive[c.link(j%c.leaves, to)]
+	return c.s.x[c.s.at(i, j)+from] > 0 && c.f.alive[c.f.link(i%c.f.leaves, to)] && c.f.alive[c.f.link(j%c.f.leaves, to)]
 }
 
 func (c *chain) move(i, j, from, to int) {
 	g := c.grain(i, j)
-	c.add(i, j, from, -g)
-	c.add(i, j, to, g)
+	c.s.add(i, j, from, -g)
+	c.s.add(i, j, to, g)
 }
 
 func (c *chain) kick(node, spine int) {
 	for range 100 {
-		partner, to := c.random.IntN(c.leaves), c.random.IntN(c.spines)
-		j := c.opposite(node) + partner
-		if partner != node%c.leaves && to != spine && c.can(node, j, spine, to) {
+		partner, to := c.random.IntN(c.f.leaves), c.random.IntN(c.f.spines)
+		j := c.s.opposite(node) + partner
+		if partner != node%c.f.leaves && to != spine && c.can(node, j, spine, to) {
 			c.move(node, j, spine, to)
 			return
 		}
@@ -156,11 +116,11 @@ func (c *chain) relieve(node, spine int) bool {
 	for at := 0; at < len(c.queue); at++ {
 		c.states++
 		q := c.queue[at]
-		freed := None
+		freed := none
 		if q.prev != none {
 			freed = int(c.queue[q.prev].over)
 		}
-		for to := range c.spines {
+		for to := range c.f.spines {
 			if to != int(q.over) && c.try(at, to, to == freed) {
 				return true
 			}
@@ -173,25 +133,25 @@ func (c *chain) relieve(node, spine int) bool {
 // become states.
 func (c *chain) try(at, to int, freed bool) bool {
 	i, over := int(c.queue[at].node), int(c.queue[at].over)
-	if c.grains == nil && !(c.alive[c.link(i%c.leaves, to)] && (freed || c.load[i*c.spines+to] < c.most(i*c.spines+to))) {
+	if c.grains == nil && !(c.f.alive[c.f.link(i%c.f.leaves, to)] && (freed || c.s.load[i*c.f.spines+to] < c.s.most(i*c.f.spines+to))) {
 		return false
 	}
 	c.turn++
-	most := c.most(i*c.spines + to)
-	for p := range c.leaves {
-		leaf := (p + c.turn) % c.leaves
-		j := c.opposite(i) + leaf
-		if leaf == i%c.leaves || !freed && c.load[i*c.spines+to]+c.grain(i, j) > most || !c.can(i, j, over, to) {
+	most := c.s.most(i*c.f.spines + to)
+	for p := range c.f.leaves {
+		leaf := (p + c.turn) % c.f.leaves
+		j := c.s.opposite(i) + leaf
+		if leaf == i%c.f.leaves || !freed && c.s.load[i*c.f.spines+to]+c.grain(i, j) > most || !c.can(i, j, over, to) {
 			continue
 		}
 		next := hop{int32(j), int32(to), int32(at)}
-		if c.load[j*c.spines+to]+c.grain(i, j) <= c.most(j*c.spines+to) {
+		if c.s.load[j*c.f.spines+to]+c.grain(i, j) <= c.s.most(j*c.f.spines+to) {
 			if c.apply(next) {
 				return true
 			}
 			continue
 		}
-		if id := (j*c.spines+to)*(c.spines+1) + over; c.seen[id] != c.round {
+		if id := (j*c.f.spines+to)*(c.f.spines+1) + over; c.seen[id] != c.round {
 			c.seen[id] = c.round
 			c.queue = append(c.queue, next)
 		}
@@ -202,7 +162,7 @@ func (c *chain) try(at, to int, freed bool) bool {
 // apply makes the moves of a chain, the last first. A chain that passes a link twice may ask for
 // more messages than exist, and one of unequal grains may not help: apply then undoes it.
 func (c *chain) apply(last hop) bool {
-	before, ok := c.over, true
+	before, ok := c.s.over, true
 	var done []hop
 	for h := last; h.prev != none && ok; h = c.queue[h.prev] {
 		p := c.queue[h.prev]
@@ -211,7 +171,7 @@ func (c *chain) apply(last hop) bool {
 			done = append(done, h)
 		}
 	}
-	if ok && c.over < before {
+	if ok && c.s.over < before {
 		return true
 	}
 	for _, h := range done {

@@ -1,9 +1,7 @@
 package scheduler
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
@@ -11,8 +9,8 @@ import (
 	"evbench/topology"
 )
 
-// repaired returns a contention-free schedule made from the schedule of the name base, and the
-// bound of the tree. Messages that the live links cannot carry in a phase move, mostly to phases
+// repaired returns a schedule without contention made from a base, with a path for each message, and
+// how many messages it has moved to another phase. pinned says that the base has paths. Messages that the live links cannot carry in a phase move, mostly to phases
 // added at the end, as in the fault-adaptive schedule FS (thesis 5.4.3, Algorithm 3):
 //
 //  1. Each phase keeps what the live links of its leaves, and pods, carry: a largest
@@ -24,52 +22,45 @@ import (
 //
 // FORS is optimal, this result is not. O(S²·log S) and a list colouring for each phase. On three
 // levels planes are the spines, and each message with a plane also gets a top switch.
-func repaired(base string, t *topology.Tree, o Options) (*Schedule, Bound, error) {
-	name := schedules.RepairPrefix + base
-	if strings.HasPrefix(base, schedules.RepairPrefix) {
-		return nil, Bound{}, fmt.Errorf("schedule %s: the base is itself a repaired schedule", name)
+func repaired(base *slotTable, pinned bool, t *topology.Tree, o schedules.Options) (out *slotTable, moved int, err error) {
+	x := newTraffic(base, t)
+	r := &rework{f: x.f, traffic: x, o: o, base: base, pinned: pinned, out: base.unpinned()}
+	if err := r.traffic.reachable(); err != nil {
+		return nil, 0, err
 	}
-	s, bound, err := ByName(base, t, o)
-	if err != nil {
-		return nil, Bound{}, err
-	}
-	r := &rework{traffic: newTraffic(s, t), o: o, base: s, out: unpinned(s)}
-	if err := r.reachable(); err != nil {
-		return nil, Bound{}, err
-	}
-	r.out.Name, r.out.Pinned = name, true
-	if r.tops > 0 {
-		r.out.tops = slices.Repeat([]uint8{noSpine}, len(r.out.slots))
+	if r.f.tops > 0 {
+		r.out.addTops()
 	}
 	r.run()
-	return r.out, bound, nil
+	for i, x := range r.out.slots {
+		if i/r.traffic.ranks != i%r.traffic.ranks && x.phase() != base.slots[i].phase() {
+			moved++
+		}
+	}
+	r.out.dropEmpty()
+	r.out.deal(t)
+	return r.out, moved, nil
 }
 
 // A rework is a repair in progress.
 type rework struct {
-	*traffic
-	o     Options
-	base  *Schedule
-	out   *Schedule
-	lost  []int32 // messages moved, by source rank and by ranks + destination rank
-	tiers []tier  // leaves; on three levels pods as well
-}
-
-// put gives a message its place. A top switch is None on two levels and within a pod.
-func (r *rework) put(m uint32, phase int, w way) {
-	r.out.slots[m] = makeSlot(phase, w.spine)
-	if r.tops > 0 {
-		r.out.tops[m] = uint8(w.top) // None is noSpine
-	}
+	f       *fabric
+	traffic *traffic
+	o       schedules.Options
+	base    *slotTable
+	pinned  bool // base has paths
+	out     *slotTable
+	lost    []int32 // messages moved, by source rank and by ranks + destination rank
+	tiers   []tier  // leaves; on three levels pods as well
 }
 
 func (r *rework) run() {
-	r.lost, r.tiers = make([]int32, 2*r.ranks), r.tiersOf()
-	kept := make([][]uint32, r.base.Phases)
+	r.lost, r.tiers = make([]int32, 2*r.traffic.ranks), r.tiersOf()
+	kept := make([][]uint32, r.base.phases)
 	var moved []uint32
 	for p := range kept {
 		if !r.settled(p) {
-			kept[p] = r.of(p)
+			kept[p] = r.traffic.of(p)
 			for i := range r.tiers {
 				kept[p], moved = r.keep(&r.tiers[i], kept[p], moved)
 			}
@@ -77,40 +68,30 @@ func (r *rework) run() {
 	}
 	moved = append(moved, r.pin(kept, 0)...)
 	if moved = r.fit(moved, (*room).place); len(moved) > 0 {
-		from := r.out.Phases
+		from := r.out.phases
 		moved = r.pin(r.addPhases(moved), from)
 	}
 	for moved = r.fit(moved, (*room).squeeze); len(moved) > 0; moved = r.fit(moved, (*room).squeeze) {
-		r.out.Phases += r.phasesFor(moved)
+		r.out.phases += r.phasesFor(moved)
 	}
-	for i, x := range r.out.slots {
-		if i/r.ranks != i%r.ranks && x.phase() != r.base.slots[i].phase() {
-			r.out.Moved++
-		}
-	}
-	r.out.dropEmpty()
-	r.out.deal(r.tree)
 }
 
 // settled reports whether the base has spines that keep the messages of a phase apart, and copies
 // them.
 func (r *rework) settled(p int) bool {
-	if !r.base.Pinned {
+	if !r.pinned {
 		return false
 	}
-	free := r.wires()
-	chosen := func(m uint32) way {
-		src, dst := r.ends(m)
-		return way{r.base.slots[m].spine(), r.base.Top(src, dst)}
-	}
-	for _, m := range r.of(p) {
-		if !free.has(m, chosen(m)) {
+	free := newWires(r.traffic)
+	for _, m := range r.traffic.of(p) {
+		w := r.base.way(m)
+		if !free.has(m, w) {
 			return false
 		}
-		free.take(m, chosen(m))
+		free.take(m, w)
 	}
-	for _, m := range r.of(p) {
-		r.put(m, p, chosen(m))
+	for _, m := range r.traffic.of(p) {
+		r.out.put(m, p, r.base.way(m))
 	}
 	return true
 }
@@ -119,8 +100,8 @@ func (r *rework) settled(p int) bool {
 // the others.
 func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 	over := make([][]uint32, len(phases))
-	if r.tops > 0 {
-		pinners := r.fabric.pinners()
+	if r.f.tops > 0 {
+		pinners := newPinners(r.f)
 		parallel.Each(r.o.Workers, len(phases), func(_, i int) { over[i] = r.pinPods(pinners, phases[i], from+i) })
 		return slices.Concat(over...)
 	}
@@ -128,10 +109,10 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 		if len(phases[i]) == 0 {
 			return
 		}
-		c := r.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
+		c := r.traffic.graph(phases[i]).Color(coloring.ListOptions{Seed: r.o.Seed ^ uint64(from+i)<<32, Steps: 2000, Partial: true})
 		for j, m := range phases[i] {
 			if k := c.Color[j]; k >= 0 {
-				r.put(m, from+i, way{int(k), None})
+				r.out.put(m, from+i, way{int(k), none})
 			} else {
 				over[i] = append(over[i], m)
 			}
@@ -150,18 +131,18 @@ func (r *rework) pin(phases [][]uint32, from int) []uint32 {
 func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	edges := make([]coloring.Edge, 0, len(messages))
 	for i, m := range messages {
-		src, dst := r.ends(m)
+		src, dst := r.traffic.ends(m)
 		edges = append(edges, coloring.Edge{U: int32(src), V: int32(dst), N: 1, First: int32(i)})
 	}
 	phases, busy := r.phasesFor(messages), r.busy(messages)
-	g := &coloring.Graph{Left: r.ranks, Right: r.ranks}
-	for l := range r.leaves {
-		idle := spreadMoved(busy[r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
-			edges = append(edges, coloring.Edge{U: int32(r.first[l] + server), V: int32(g.Right + node), N: int32(n), First: -1})
+	g := &coloring.Graph{Left: r.traffic.ranks, Right: r.traffic.ranks}
+	for l := range r.f.leaves {
+		idle := spreadMoved(busy[r.f.first[l]:][:r.f.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(r.f.first[l] + server), V: int32(g.Right + node), N: int32(n), First: -1})
 		})
 		g.Right += idle
-		idle = spreadMoved(busy[r.ranks+r.first[l]:][:r.n[l]], phases, func(server, node, n int) {
-			edges = append(edges, coloring.Edge{U: int32(g.Left + node), V: int32(r.first[l] + server), N: int32(n), First: -1})
+		idle = spreadMoved(busy[r.traffic.ranks+r.f.first[l]:][:r.f.n[l]], phases, func(server, node, n int) {
+			edges = append(edges, coloring.Edge{U: int32(g.Left + node), V: int32(r.f.first[l] + server), N: int32(n), First: -1})
 		})
 		g.Left += idle
 	}
@@ -172,7 +153,7 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 	for i, m := range messages {
 		out[color[i]] = append(out[color[i]], m)
 	}
-	r.out.Phases += phases
+	r.out.phases += phases
 	return out
 }
 
@@ -180,15 +161,15 @@ func (r *rework) addPhases(messages []uint32) [][]uint32 {
 func (r *rework) phasesFor(messages []uint32) int {
 	busy := r.busy(messages)
 	phases := int(slices.Max(busy))
-	pairs := make([]int, r.leaves*r.leaves)
+	pairs := make([]int, r.f.leaves*r.f.leaves)
 	for _, m := range messages {
-		a, b := r.across(m)
-		pairs[int(a)*r.leaves+int(b)]++
+		a, b := r.traffic.across(m)
+		pairs[int(a)*r.f.leaves+int(b)]++
 	}
 	for i, n := range pairs {
 		if n > 0 {
-			first := uint32(r.first[i/r.leaves]*r.ranks + r.first[i%r.leaves])
-			phases = max(phases, ceilDiv(n, r.choices(first)))
+			first := uint32(r.f.first[i/r.f.leaves]*r.traffic.ranks + r.f.first[i%r.f.leaves])
+			phases = max(phases, ceilDiv(n, r.traffic.choices(first)))
 		}
 	}
 	for i := range r.tiers {
@@ -204,11 +185,11 @@ func (r *rework) phasesFor(messages []uint32) int {
 
 // busy returns how many of the messages each server sends, and, at ranks + its rank, receives.
 func (r *rework) busy(messages []uint32) []int32 {
-	n := make([]int32, 2*r.ranks)
+	n := make([]int32, 2*r.traffic.ranks)
 	for _, m := range messages {
-		src, dst := r.ends(m)
+		src, dst := r.traffic.ends(m)
 		n[src]++
-		n[r.ranks+dst]++
+		n[r.traffic.ranks+dst]++
 	}
 	return n
 }

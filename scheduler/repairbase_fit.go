@@ -15,7 +15,7 @@ func (r *rework) fit(messages []uint32, by func(*room, uint32) bool) []uint32 {
 	if len(messages) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(messages, func(m, n uint32) int { return cmp.Compare(r.choices(m), r.choices(n)) })
+	slices.SortStableFunc(messages, func(m, n uint32) int { return cmp.Compare(r.traffic.choices(m), r.traffic.choices(n)) })
 	x := r.room(messages)
 	var rest []uint32
 	for _, m := range messages {
@@ -28,7 +28,7 @@ func (r *rework) fit(messages []uint32, by func(*room, uint32) bool) []uint32 {
 
 // A room says what is free in each phase.
 type room struct {
-	*rework
+	r       *rework
 	words   int
 	servers bitset     // by (rank, ranks + rank)·words: phases in which it does not send, receive
 	nodes   bitset     // by node·words: phases in which the leaf has a link left
@@ -43,23 +43,22 @@ func (b bitset) clear(row, words, i int) { b[row*words+i>>6] &^= 1 << (i & 63) }
 
 // room returns the resources that the schedule leaves free, without the messages given.
 func (r *rework) room(without []uint32) *room {
-	phases := r.out.Phases
+	phases := r.out.phases
 	w := (phases + 63) / 64
 	x := &room{
-		rework: r, words: w, servers: ones(2*r.ranks, phases), nodes: ones(2*r.leaves, phases),
+		r: r, words: w, servers: ones(2*r.traffic.ranks, phases), nodes: ones(2*r.f.leaves, phases),
 		links: make([]wires, phases), held: make([][]uint32, phases),
 	}
 	for p := range x.links {
-		x.links[p] = r.wires()
+		x.links[p] = newWires(r.traffic)
 	}
 	open := make(bitset, len(r.out.slots)/64+1)
 	for _, m := range without {
 		open[m>>6] |= 1 << (m & 63)
 	}
 	for m, s := range r.out.slots {
-		if m/r.ranks != m%r.ranks && s != absent && open[m>>6]>>(m&63)&1 == 0 {
-			src, dst := r.ends(uint32(m))
-			x.take(uint32(m), s.phase(), way{s.spine(), r.out.Top(src, dst)})
+		if m/r.traffic.ranks != m%r.traffic.ranks && s != absent && open[m>>6]>>(m&63)&1 == 0 {
+			x.take(uint32(m), s.phase(), r.out.way(uint32(m)))
 		}
 	}
 	return x
@@ -75,16 +74,16 @@ func ones(rows, phases int) bitset {
 }
 
 func (x *room) take(m uint32, phase int, w way) {
-	src, dst := x.ends(m)
+	src, dst := x.r.traffic.ends(m)
 	x.servers.clear(src, x.words, phase)
-	x.servers.clear(x.ranks+dst, x.words, phase)
-	if w.spine == None {
+	x.servers.clear(x.r.traffic.ranks+dst, x.words, phase)
+	if w.spine == none {
 		return
 	}
-	a, b := x.across(m)
+	a, b := x.r.traffic.across(m)
 	x.held[phase] = append(x.held[phase], m)
 	x.links[phase].take(m, w)
-	for _, node := range [2]int{int(a), x.leaves + int(b)} {
+	for _, node := range [2]int{int(a), x.r.f.leaves + int(b)} {
 		if x.links[phase].spines[node] == (coloring.ColorSet{}) {
 			x.nodes.clear(node, x.words, phase)
 		}
@@ -94,11 +93,11 @@ func (x *room) take(m uint32, phase int, w way) {
 // each calls f with the phases in which the servers of a message are idle and its leaves have links
 // left, until f returns true. It reports whether f did.
 func (x *room) each(m uint32, f func(phase int) bool) bool {
-	src, dst := x.ends(m)
-	a, b := x.across(m)
+	src, dst := x.r.traffic.ends(m)
+	a, b := x.r.traffic.across(m)
 	for w := range x.words {
-		free := x.servers[src*x.words+w] & x.servers[(x.ranks+dst)*x.words+w] &
-			x.nodes[int(a)*x.words+w] & x.nodes[(x.leaves+int(b))*x.words+w]
+		free := x.servers[src*x.words+w] & x.servers[(x.r.traffic.ranks+dst)*x.words+w] &
+			x.nodes[int(a)*x.words+w] & x.nodes[(x.r.f.leaves+int(b))*x.words+w]
 		for ; free != 0; free &= free - 1 {
 			if f(w*64 + bits.TrailingZeros64(free)) {
 				return true
@@ -116,7 +115,7 @@ func (x *room) place(m uint32) bool {
 		if !ok {
 			return false
 		}
-		x.put(m, phase, w)
+		x.r.out.put(m, phase, w)
 		x.take(m, phase, w)
 		return true
 	})
@@ -136,21 +135,21 @@ func (x *room) squeeze(m uint32) bool {
 			return false
 		}
 		all := append(slices.Clone(x.held[phase]), m)
-		if x.tops > 0 {
+		if x.r.f.tops > 0 {
 			return x.repin(phase, all)
 		}
-		g := x.graph(all)
+		g := x.r.traffic.graph(all)
 		color := make([]int16, len(all))
 		for i, m := range x.held[phase] {
-			color[i] = int16(x.out.slots[m].spine())
+			color[i] = int16(x.r.out.slots[m].spine())
 		}
-		color[len(all)-1] = None
+		color[len(all)-1] = none
 		if !g.Extend(color) {
 			return false
 		}
 		ways := make([]way, len(all))
 		for i, k := range color {
-			ways[i] = way{int(k), None}
+			ways[i] = way{int(k), none}
 		}
 		x.redo(phase, all, ways)
 		return true
@@ -158,10 +157,10 @@ func (x *room) squeeze(m uint32) bool {
 }
 
 func (x *room) redo(phase int, messages []uint32, ways []way) {
-	x.links[phase] = x.wires()
+	x.links[phase] = newWires(x.r.traffic)
 	x.held[phase] = x.held[phase][:0]
 	for i, m := range messages {
-		x.put(m, phase, ways[i])
+		x.r.out.put(m, phase, ways[i])
 		x.take(m, phase, ways[i])
 	}
 }

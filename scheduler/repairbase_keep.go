@@ -13,10 +13,10 @@ type tier struct {
 }
 
 func (r *rework) tiersOf() []tier {
-	out := []tier{{live: r.live, of: r.across}}
-	if f := r.fabric; f.tops > 0 {
+	out := []tier{{live: r.f.live, of: r.traffic.across}}
+	if f := r.f; f.tops > 0 {
 		pods := tier{of: func(m uint32) (u, v int32) {
-			a, b := r.across(m)
+			a, b := r.traffic.across(m)
 			return int32(f.pod[a]), int32(f.pod[b])
 		}}
 		for q := range f.pods {
@@ -47,7 +47,7 @@ func (t *tier) count(messages []uint32) []int {
 // sends or receives more than its live links carry. It appends the others to moved.
 func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 	half := len(t.live)
-	k := &keeper{rework: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
+	k := &keeper{r: r, tier: t, messages: messages, room: slices.Concat(t.live, t.live), at: make([][]int32, 2*half)}
 	over := false
 	for node, n := range t.count(messages) {
 		over = over || n > k.room[node]
@@ -84,7 +84,7 @@ func (r *rework) keep(t *tier, messages, moved []uint32) (kept, _ []uint32) {
 // A keeper finds a largest b-matching. Node l is leaf, or pod, l as sender, node len(live)+l as
 // receiver.
 type keeper struct {
-	*rework
+	r        *rework
 	tier     *tier
 	messages []uint32
 	room     []int     // by node: live links not taken
@@ -117,23 +117,23 @@ func (k *keeper) fill() {
 // lossOf returns the cost of moving a message: the phases added for the present losses of its
 // servers and for the final losses of its leaves, or pods.
 func (k *keeper) lossOf(i int32) int32 {
-	src, dst := k.ends(k.messages[i])
+	src, dst := k.r.traffic.ends(k.messages[i])
 	a, b := k.nodes(i)
-	return k.lost[src] + k.lost[k.ranks+dst] + k.tier.short[a] + k.tier.short[b]
+	return k.r.lost[src] + k.r.lost[k.r.traffic.ranks+dst] + k.tier.short[a] + k.tier.short[b]
 }
 
 func (r *rework) lose(m uint32) {
-	src, dst := r.ends(m)
+	src, dst := r.traffic.ends(m)
 	r.lost[src]++
-	r.lost[r.ranks+dst]++
+	r.lost[r.traffic.ranks+dst]++
 }
 
 // shortages returns how many phases each leaf, or pod, needs besides those of the base to send, and
 // to receive, the messages beyond its live links.
 func (r *rework) shortages(t *tier) []int32 {
 	over := make([]int, 2*len(t.live))
-	for p := range r.base.Phases {
-		for node, n := range t.count(r.of(p)) {
+	for p := range r.base.phases {
+		for node, n := range t.count(r.traffic.of(p)) {
 			over[node] += max(0, n-t.live[node%len(t.live)])
 		}
 	}
@@ -155,7 +155,7 @@ func (k *keeper) nodes(i int32) (a, b int32) {
 // room on the other side: it swaps the messages kept and not kept on the path. It reports whether a
 // path exists. O(messages).
 func (k *keeper) augment(a int) bool {
-	k.from = slices.Repeat([]int32{None}, len(k.at))
+	k.from = slices.Repeat([]int32{none}, len(k.at))
 	queue := []int32{int32(a)}
 	for len(queue) > 0 {
 		node := queue[0]
@@ -167,7 +167,7 @@ func (k *keeper) augment(a int) bool {
 			if !sends {
 				next = u
 			}
-			if k.in[i] == sends || k.from[next] != None || int(next) == a {
+			if k.in[i] == sends || k.from[next] != none || int(next) == a {
 				continue
 			}
 			k.from[next] = i
@@ -226,7 +226,7 @@ type exchange struct{ from, to, i, cost int32 }
 func (k *keeper) negative() []int32 {
 	arcs := k.arcs()
 	nodes := len(k.at) + 1
-	far, by := make([]int32, nodes), slices.Repeat([]int32{None}, nodes)
+	far, by := make([]int32, nodes), slices.Repeat([]int32{none}, nodes)
 	for changed := true; changed; {
 		changed = false
 		for j, x := range arcs {
@@ -234,34 +234,34 @@ func (k *keeper) negative() []int32 {
 				far[x.to], by[x.to], changed = d, int32(j), true
 			}
 		}
-		if node := onCycle(arcs, by); node != None {
+		if node := onCycle(arcs, by); node != none {
 			return cycle(arcs, by, node)
 		}
 	}
 	return nil
 }
 
-// onCycle returns a node on a cycle of the arcs in by, or None.
+// onCycle returns a node on a cycle of the arcs in by, or none.
 func onCycle(arcs []exchange, by []int32) int32 {
 	seen := make([]int32, len(by)) // the start of the walk that came by, plus one
 	for start := range by {
 		node := int32(start)
-		for seen[node] == 0 && by[node] != None {
+		for seen[node] == 0 && by[node] != none {
 			seen[node] = int32(start) + 1
 			node = arcs[by[node]].from
 		}
-		if by[node] != None && seen[node] == int32(start)+1 {
+		if by[node] != none && seen[node] == int32(start)+1 {
 			return node
 		}
 	}
-	return None
+	return none
 }
 
 func cycle(arcs []exchange, by []int32, start int32) []int32 {
 	var out []int32
 	for node := start; ; {
 		x := arcs[by[node]]
-		if x.i != None {
+		if x.i != none {
 			out = append(out, x.i)
 		}
 		if node = x.from; node == start {
@@ -287,10 +287,10 @@ func (k *keeper) arcs() []exchange {
 	for node := range hub {
 		sends, room := int(node) < len(k.tier.live), k.room[node] > 0
 		if room || !sends {
-			arcs = append(arcs, exchange{hub, node, None, 0})
+			arcs = append(arcs, exchange{hub, node, none, 0})
 		}
 		if room || sends {
-			arcs = append(arcs, exchange{node, hub, None, 0})
+			arcs = append(arcs, exchange{node, hub, none, 0})
 		}
 	}
 	return arcs

@@ -150,7 +150,7 @@ func TestRepairRefuses(t *testing.T) {
 	for base, want := range map[string]string{
 		"repair:xor": "schedule repair:repair:xor: the base is itself a repaired schedule",
 		"xor":        "schedule xor: needs a power of two of servers, such as 4 or 8; here are 6",
-		"stair":      `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`,
+		"stair":      `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, and repair:NAME for any of them`,
 	} {
 		if _, _, err := scheduler.ByName("repair:"+base, tr, scheduler.Options{}); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %s", base, err, want)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"iter"
 	"slices"
 
 	"evbench/topology"
@@ -10,36 +11,13 @@ import (
 // schedule that leaves the choice to the routing tables.
 const None = -1
 
+// MaxServers is how many servers a schedule may have.
+const MaxServers = maxServers
+
 // A Message is one fragment transfer of a schedule. Top is the top switch of the plane Spine
 // between pods of a three-level tree, the lane (topology.Tree.Lane) where cables are parallel,
 // else None.
 type Message struct{ Phase, Src, Dst, Spine, Top int }
-
-// A slot is when and how an ordered pair of servers meets: phase<<8 | spine,
-// with spine 255 for None. One slot per pair keeps 4,096 servers in 64 MB.
-type slot uint32
-
-const (
-	noSpine  = 0xff
-	maxPhase = 1<<24 - 1
-	absent   = slot(maxPhase)<<8 | noSpine // the pair never meets
-)
-
-func makeSlot(phase, spine int) slot {
-	if spine == None {
-		spine = noSpine
-	}
-	return slot(phase)<<8 | slot(spine)
-}
-
-func (s slot) phase() int { return int(s >> 8) }
-
-func (s slot) spine() int {
-	if k := int(s & 0xff); k != noSpine {
-		return k
-	}
-	return None
-}
 
 // A Schedule says for each ordered pair of ranks when they meet. It is
 // immutable once returned by a constructor of this package.
@@ -50,67 +28,17 @@ type Schedule struct {
 	Pinned bool   // the schedule chose a spine for every message between leaves
 	Moved  int    // messages that a repair moved to another phase
 
-	slots []slot  // [src·Ranks + dst]; the diagonal is not used
-	tops  []uint8 // likewise, noSpine for None; nil in two-level trees with single cables
+	table *slotTable
 }
 
-func newSchedule(name string, servers int) *Schedule {
-	return &Schedule{Name: name, Ranks: servers, slots: make([]slot, servers*servers)}
-}
-
-func (s *Schedule) meet(phase func(src, dst int) int) {
-	for src := range s.Ranks {
-		for dst := range s.Ranks {
-			if src != dst {
-				s.slots[src*s.Ranks+dst] = makeSlot(phase(src, dst), None)
-			}
-		}
-	}
-}
-
-// drop leaves out the messages of pairs of leaves that cannot reach each other, and phases then
-// without a message. O(S²) where there are such pairs.
-func (s *Schedule) drop(t *topology.Tree, apart [][2]int) {
-	for _, p := range apart {
-		for a := t.First(p[0]); a < t.First(p[0]+1); a++ {
-			for b := t.First(p[1]); b < t.First(p[1]+1); b++ {
-				s.slots[a*s.Ranks+b], s.slots[b*s.Ranks+a] = absent, absent
-			}
-		}
-	}
-	if len(apart) > 0 {
-		s.dropEmpty()
-	}
-}
-
-// dropEmpty renumbers the phases so that each holds a message. O(S²).
-func (s *Schedule) dropEmpty() {
-	number := make([]int, s.Phases)
-	s.walk(func(_, _ int, x *slot) { number[x.phase()] = 1 })
-	next := 0
-	for p, used := range number {
-		number[p] = next
-		next += used
-	}
-	s.walk(func(_, _ int, x *slot) { *x = makeSlot(number[x.phase()], x.spine()) })
-	s.Phases = next
-}
-
-func (s *Schedule) walk(f func(src, dst int, x *slot)) {
-	for src := range s.Ranks {
-		row := s.slots[src*s.Ranks:][:s.Ranks]
-		for dst := range row {
-			if dst != src && row[dst] != absent {
-				f(src, dst, &row[dst])
-			}
-		}
-	}
+func newSchedule(name string, table *slotTable, pinned bool) *Schedule {
+	return &Schedule{Name: name, Ranks: table.ranks, Phases: table.phases, Pinned: pinned, table: table}
 }
 
 // At returns the phase in which src sends to dst, and its spine, or None; twice None where the pair
 // is left out (Meets). src and dst differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
-	x := s.slots[src*s.Ranks+dst]
+	x := s.table.slots[src*s.Ranks+dst]
 	if x == absent {
 		return None, None
 	}
@@ -120,16 +48,16 @@ func (s *Schedule) At(src, dst int) (phase, spine int) {
 // Meets reports whether src ever sends to dst. It is false only for pairs left
 // out with Options.DropUnreachable, and for src = dst.
 func (s *Schedule) Meets(src, dst int) bool {
-	return src != dst && s.slots[src*s.Ranks+dst] != absent
+	return src != dst && s.table.slots[src*s.Ranks+dst] != absent
 }
 
 // Top returns the top switch through which the message from src to dst goes, or the lane where
 // cables are parallel, or None: within a pod, and in two-level trees with single cables.
 func (s *Schedule) Top(src, dst int) int {
-	if s.tops == nil {
+	if s.table.tops == nil {
 		return None
 	}
-	if k := int(s.tops[src*s.Ranks+dst]); k != noSpine {
+	if k := int(s.table.tops[src*s.Ranks+dst]); k != noSpine {
 		return k
 	}
 	return None
@@ -156,4 +84,35 @@ func (s *Schedule) Row(rank int) []Step {
 		}
 	}
 	return row
+}
+
+// FromMessages returns the schedule of t that consists of the given messages, ranks and phases from
+// 0, in any order. The caller vouches for them: each pair of servers at most once, phases below
+// 2²⁴, spines and top switches of t. FromMessages takes their paths if pinned. O(S² + messages).
+func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Message]) *Schedule {
+	table := newSlotTable(t.Servers(), 0)
+	table.blank()
+	if t.Paths() > t.Spines() || t.Levels() == 3 {
+		table.addTops()
+	}
+	for m := range ms {
+		path := way{None, None}
+		if pinned {
+			path = way{m.Spine, m.Top}
+		}
+		table.phases = max(table.phases, m.Phase+1)
+		table.put(uint32(m.Src*table.ranks+m.Dst), m.Phase, path)
+	}
+	return newSchedule(name, table, pinned)
+}
+
+// Without returns s without the messages between these pairs of leaves, and without the
+// phases that then hold none. O(S²).
+func (s *Schedule) Without(t *topology.Tree, apart [][2]int) *Schedule {
+	table := *s.table
+	table.slots = slices.Clone(table.slots)
+	table.drop(t, apart)
+	less := *s
+	less.Phases, less.table = table.phases, &table
+	return &less
 }

@@ -220,8 +220,11 @@ func TestByName(t *testing.T) {
 		passes(t, tr, s)
 	}
 	_, _, err := scheduler.ByName("stair", tr, scheduler.Options{})
-	want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, fors-published-text, and repair:NAME for any of them`
+	want := `no schedule "stair"; there are linear-shift, linear-shift-ports, xor, bandwidth-optimal, fors, fors-closed, fors-published, and repair:NAME for any of them`
 	expect.True(t, err != nil && err.Error() == want, "ByName(stair): %v, want %s", err, want)
+	_, _, err = scheduler.ByName("fors-published-text", tr, scheduler.Options{})
+	want = `no schedule "fors-published-text" any more: take fors-published, the listing of the same section, or fors`
+	expect.True(t, err != nil && err.Error() == want, "ByName(fors-published-text): %v, want %s", err, want)
 	expect.True(t, expect.Err2(scheduler.ByName("xor", tree(t, topology.Options{Ports: 3, Leaves: 1}), scheduler.Options{})) != nil,
 		"xor of 3 servers: no error")
 }

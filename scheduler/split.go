@@ -13,7 +13,7 @@ import (
 //
 // A node is one side of a leaf: node a < leaves sends, node leaves+b receives.
 type split struct {
-	*fabric
+	f       *fabric
 	x       []int32 // by (from·leaves + to)·spines + spine
 	load    []int32 // by node·spines + spine
 	ceiling int32   // of each cable
@@ -22,10 +22,10 @@ type split struct {
 
 // most returns how many messages a link takes.
 func (s *split) most(link int) int32 {
-	if s.cables == nil {
+	if s.f.cables == nil {
 		return s.ceiling
 	}
-	return s.ceiling * int32(s.cables[link%len(s.cables)])
+	return s.ceiling * int32(s.f.cables[link%len(s.f.cables)])
 }
 
 // at returns the index of the messages between node i and the leaf of node j on spine 0. One of the
@@ -34,13 +34,13 @@ func (s *split) at(i, j int) int {
 	if i > j {
 		i, j = j, i
 	}
-	return (i*s.leaves + j - s.leaves) * s.spines
+	return (i*s.f.leaves + j - s.f.leaves) * s.f.spines
 }
 
 func (s *split) add(i, j, k int, d int32) {
 	s.x[s.at(i, j)+k] += d
-	s.addLoad(i*s.spines+k, d)
-	s.addLoad(j*s.spines+k, d)
+	s.addLoad(i*s.f.spines+k, d)
+	s.addLoad(j*s.f.spines+k, d)
 }
 
 func (s *split) addLoad(link int, d int32) {
@@ -55,9 +55,9 @@ func (s *split) addLoad(link int, d int32) {
 // diffusion), so the loads stay close to the fluid. Another try takes the pairs in another order.
 // O(leaves²·spines·log spines).
 func (w *fluid) round(try int) *split {
-	f := cmp.Or(w.both, w.fabric)
+	f := cmp.Or(w.f.both, w.f)
 	s := &split{
-		fabric: f, ceiling: int32(w.ceiling),
+		f: f, ceiling: int32(w.ceiling),
 		x:    make([]int32, f.leaves*f.leaves*f.spines),
 		load: make([]int32, 2*f.leaves*f.spines),
 	}
@@ -67,9 +67,9 @@ func (w *fluid) round(try int) *split {
 	}
 	w.rounded(random, &rounding{
 		missing: make([]float64, len(s.load)),
-		add:     func(a, b, k int, d int32) { s.add(a, s.leaves+b, k, d) },
+		add:     func(a, b, k int, d int32) { s.add(a, s.f.leaves+b, k, d) },
 		links: func(a, b, k int) ([5]int, int) {
-			return [5]int{a*s.spines + k, (s.leaves+b)*s.spines + k}, 2
+			return [5]int{a*s.f.spines + k, (s.f.leaves+b)*s.f.spines + k}, 2
 		},
 	})
 	return s
@@ -83,17 +83,17 @@ type rounding struct {
 }
 
 func (w *fluid) rounded(random *rand.Rand, r *rounding) {
-	start, order := make([]int, len(w.pairs)+1), make([]int, len(w.pairs))
-	for i, p := range w.pairs {
+	start, order := make([]int, len(w.f.pairs)+1), make([]int, len(w.f.pairs))
+	for i, p := range w.f.pairs {
 		start[i+1], order[i] = start[i]+len(p.spines), i
 	}
 	if random != nil {
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
 	for _, i := range order {
-		p, x, n := w.pairs[i], w.x[start[i]:start[i+1]], w.messages(w.pairs[i].a, w.pairs[i].b)
-		if w.both != nil {
-			p.b -= w.both.leaves
+		p, x, n := w.f.pairs[i], w.x[start[i]:start[i+1]], w.f.messages(w.f.pairs[i].a, w.f.pairs[i].b)
+		if w.f.both != nil {
+			p.b -= w.f.both.leaves
 			r.pair(p, n, x)
 			continue
 		}

@@ -6,10 +6,6 @@ import (
 	"evbench/internal/coloring"
 )
 
-// A way is the path of a message between leaves: a spine or, on three levels, a
-// plane and, between pods, a top switch of it; else None.
-type way struct{ spine, top int }
-
 // wires are the wires between switches that carry no message in a phase.
 type wires struct {
 	of     *traffic
@@ -18,12 +14,12 @@ type wires struct {
 	room   []int               // by spines' index·spines + spine: cables; nil where there is one
 }
 
-func (x *traffic) wires() wires {
+func newWires(x *traffic) wires {
 	w := wires{of: x, spines: slices.Concat(x.up, x.up)}
-	if x.cables != nil {
-		w.room = slices.Concat(x.cables, x.cables)
+	if x.f.cables != nil {
+		w.room = slices.Concat(x.f.cables, x.f.cables)
 	}
-	if f := x.fabric; f.tops > 0 {
+	if f := x.f; f.tops > 0 {
 		w.tops = make([]coloring.ColorSet, 0, 2*f.pods*f.spines)
 		for i := range 2 * f.pods {
 			q := i % f.pods
@@ -36,7 +32,7 @@ func (x *traffic) wires() wires {
 // upper returns the free top switches of a message on a plane, upwards and downwards; nil where the
 // message needs none.
 func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
-	f := w.of
+	f := w.of.f
 	if f.tops == 0 {
 		return nil, nil
 	}
@@ -50,17 +46,17 @@ func (w *wires) upper(m uint32, plane int) (up, down *coloring.ColorSet) {
 
 func (w *wires) has(m uint32, x way) bool {
 	a, b := w.of.across(m)
-	if x.spine == None || !w.spines[a].Has(x.spine) || !w.spines[w.of.leaves+int(b)].Has(x.spine) {
+	if x.spine == none || !w.spines[a].Has(x.spine) || !w.spines[w.of.f.leaves+int(b)].Has(x.spine) {
 		return false
 	}
 	up, down := w.upper(m, x.spine)
-	return up == nil || x.top != None && up.Has(x.top) && down.Has(x.top)
+	return up == nil || x.top != none && up.Has(x.top) && down.Has(x.top)
 }
 
 func (w *wires) take(m uint32, x way) {
 	a, b := w.of.across(m)
 	w.use(int(a), x.spine)
-	w.use(w.of.leaves+int(b), x.spine)
+	w.use(w.of.f.leaves+int(b), x.spine)
 	if up, down := w.upper(m, x.spine); up != nil {
 		up.Remove(x.top)
 		down.Remove(x.top)
@@ -69,7 +65,7 @@ func (w *wires) take(m uint32, x way) {
 
 func (w *wires) use(node, spine int) {
 	if w.room != nil {
-		left := &w.room[node*w.of.fabric.spines+spine]
+		left := &w.room[node*w.of.f.spines+spine]
 		if *left--; *left > 0 {
 			return
 		}
@@ -79,11 +75,11 @@ func (w *wires) use(node, spine int) {
 
 func (w *wires) first(m uint32) (way, bool) {
 	a, b := w.of.across(m)
-	both := w.spines[a].And(w.spines[w.of.leaves+int(b)])
+	both := w.spines[a].And(w.spines[w.of.f.leaves+int(b)])
 	for k := both.Next(0); k >= 0; k = both.Next(k + 1) {
 		up, down := w.upper(m, k)
 		if up == nil {
-			return way{k, None}, true
+			return way{k, none}, true
 		}
 		tops := up.And(*down)
 		if t := tops.Next(0); t >= 0 {

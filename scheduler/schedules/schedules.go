@@ -9,15 +9,14 @@ import (
 
 // The schedules. RepairPrefix goes before the name of one of them.
 const (
-	LinearShift       = "linear-shift"
-	LinearShiftPorts  = "linear-shift-ports"
-	XOR               = "xor"
-	BandwidthOptimal  = "bandwidth-optimal"
-	FORS              = "fors"
-	FORSClosed        = "fors-closed"
-	FORSPublished     = "fors-published"
-	FORSPublishedText = "fors-published-text"
-	RepairPrefix      = "repair:"
+	LinearShift      = "linear-shift"
+	LinearShiftPorts = "linear-shift-ports"
+	XOR              = "xor"
+	BandwidthOptimal = "bandwidth-optimal"
+	FORS             = "fors"
+	FORSClosed       = "fors-closed"
+	FORSPublished    = "fors-published"
+	RepairPrefix     = "repair:"
 )
 
 // MaxWindow bounds the exchanges that are planned together where fragments differ in size.
@@ -25,7 +24,7 @@ const MaxWindow = 16
 
 // Names returns the names of all schedules.
 func Names() []string {
-	return []string{LinearShift, LinearShiftPorts, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished, FORSPublishedText}
+	return []string{LinearShift, LinearShiftPorts, XOR, BandwidthOptimal, FORS, FORSClosed, FORSPublished}
 }
 
 // An Objective names the quantity that a schedule keeps least.
@@ -48,3 +47,20 @@ func (o Objective) Check() error {
 	}
 	return fmt.Errorf("no objective %q; there are %s, %s, %s", string(o), FewestPhases, FewestPaths, Balanced)
 }
+
+// Options steer the search for a schedule; the zero value works.
+type Options struct {
+	// Seed chooses among the schedules of equal length.
+	Seed uint64
+	// Workers is how many goroutines work at once. 0 means GOMAXPROCS. The
+	// schedule does not depend on it.
+	Workers int
+	// Objective is what fors makes least. "" means FewestPhases.
+	Objective Objective
+	// DropUnreachable leaves out messages between leaves that share no live
+	// spine, instead of refusing the tree.
+	DropUnreachable bool
+}
+
+// FewPaths reports whether the objective is about paths.
+func (o Options) FewPaths() bool { return o.Objective == FewestPaths || o.Objective == Balanced }

@@ -1,8 +1,7 @@
 package judge
 
 import (
-	"slices"
-
+	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/site/network"
 	"evbench/topology"
@@ -39,24 +38,25 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		}
 	}
 	c := f.capacities(f.tree, faults)
-	p, err := scheduler.AroundSlow(f.tree, slow, func(t *topology.Tree, avoid []topology.SlowLink) (*Planned, float64, error) {
+	p, about, err := plan.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
 		s, _, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
 		}
 		p := &Planned{Schedule: s.Name}
-		for _, x := range slow {
-			if slices.Contains(avoid, x) {
-				p.Avoids = append(p.Avoids, names[x.Link])
-			} else {
-				p.Uses = append(p.Uses, names[x.Link])
-			}
-		}
 		p.Phases, p.Efficiency = f.time(s, c)
 		return p, 1 / p.Efficiency, nil
 	})
-	if v.Planned = p; err != nil {
+	if err != nil {
 		v.note("no schedule was planned: %v", err)
+		return
+	}
+	v.Planned = p
+	for _, x := range about.Avoids {
+		p.Avoids = append(p.Avoids, names[x.Link])
+	}
+	for _, x := range about.Uses {
+		p.Uses = append(p.Uses, names[x.Link])
 	}
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/schedules"
 )
 
 // A rotation is a schedule of few paths for L leaves with n servers each and w spines that
@@ -58,7 +59,7 @@ type timetable [][]slot
 // spine gets few β, and a class has at most two spines; with whole it has one. Messages within the
 // leaf have no spine, but a β has them in phases of their own: n, or n-1 of K = S-1 phases and one
 // in the added phase.
-func (r rotation) timetable(phases int, whole bool, spines []int, o Options) timetable {
+func (r rotation) timetable(phases int, whole bool, spines []int, o schedules.Options) timetable {
 	t := make(timetable, r.leaves*r.n)
 	room := phases // messages that a spine takes
 	if whole {
@@ -90,21 +91,28 @@ func (r rotation) timetable(phases int, whole bool, spines []int, o Options) tim
 			if i >= within {
 				phase = phases
 			}
-			t[beta] = append(t[beta], makeSlot(phase, None))
+			t[beta] = append(t[beta], makeSlot(phase, none))
 		}
 	}
 	(&coloring.Graph{Left: r.n, Right: r.w + r.n, Edges: edges}).Color(phases,
 		coloring.Options{Seed: o.Seed, Workers: parallel.Workers(o.Workers)},
-		func(unit, color int32) { t[int(unit)/r.n][int(unit)%r.n] |= slot(color) << 8 })
+		func(unit, color int32) { x := &t[int(unit)/r.n][int(unit)%r.n]; *x = x.in(color) })
 	return t
 }
 
 func (c *columns) rotate(r rotation, t timetable) {
-	for a := range c.leaves {
-		for b := range c.leaves {
+	for a := range c.f.leaves {
+		for b := range c.f.leaves {
 			for beta := range r.n {
-				copy(c.column(a, c.first[(a+b)%c.leaves]+beta), t[b*r.n+beta])
+				copy(c.column(a, c.f.first[(a+b)%c.f.leaves]+beta), t[b*r.n+beta])
 			}
 		}
 	}
+}
+
+// table returns the schedule of a rotation: with whole each class has one spine.
+func (r rotation) table(f *fabric, phases int, whole bool, spines []int, bound Bound, o schedules.Options) *slotTable {
+	c := newColumns(f, phases, phases < r.servers)
+	c.rotate(r, r.timetable(phases, whole, spines, o))
+	return c.table(bound, o)
 }
