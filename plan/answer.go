@@ -49,6 +49,9 @@ func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
 		a.Sentence += fmt.Sprintf(": messages share links, and %d is the bound.", p.Bound.Phases)
 		a.Next = []string{p.command("--schedule", schedules.FORS)}
 	}
+	if n := p.Tree.Names(); n != nil && n.Guess != "" {
+		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The share is a guess: "+n.Guess+"."
+	}
 	return a
 }
 

@@ -20,6 +20,7 @@ type Names struct {
 	Hosts    []string // nil where none is known
 	Ports    [][2]uint8
 	Links    int
+	Guess    string // why shares of the link rate are guesses, "" where they are not
 }
 
 // Named returns the same tree with other names, which Links accepts besides ours and which replace

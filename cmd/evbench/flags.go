@@ -310,6 +310,9 @@ func readWhole(c *cli.Context, src string) (*netfile.Source, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	for _, note := range s.Whole.Notes {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
+	}
 	if s.Form == netfile.Slurm {
 		fmt.Fprintf(c.App.ErrWriter, "%s: Slurm does not say how many cables join two switches: taken for one; a switch that stands for several is one\n", src)
 	}

@@ -65,6 +65,8 @@ type Verdict struct {
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	// Guess says why shares of the link rate are guesses, "" where they are not.
+	Guess string `json:"guess,omitempty"`
 
 	exchange
 	drawing  *figure.Cables // nil: notDrawn says why
@@ -136,7 +138,7 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, within(in.ResultFile, err)
 	}
 	f.tablesFile = in.TablesFile
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess}
 	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
 		v.Adapters, v.Slots = v.servers, 0
 		if v.servers%v.Hosts == 0 {

@@ -272,7 +272,7 @@ const enough = 0.95
 // Answer is the verdict in a few sentences: the measured share of the possible rate, then its
 // obstacle, and the remedy.
 func (v *Verdict) Answer() answer.Answer {
-	parts := []string{v.share(), v.slowest(), v.byTables(), v.firstRepair()}
+	parts := []string{v.share(), v.guess(), v.slowest(), v.byTables(), v.firstRepair()}
 	a := answer.Answer{
 		Question: "Is this all-to-all exchange good for its network?",
 		Verdict:  v.verdict(),
@@ -289,6 +289,8 @@ func (v *Verdict) Answer() answer.Answer {
 func (v *Verdict) verdict() answer.Verdict {
 	m, most, t := v.Measured, v.AtMost, v.Tables
 	switch {
+	case v.Guess != "":
+		return answer.Unknown
 	case m != nil && m.Limit != "" && most != nil && m.OfAtMost < enough:
 		return answer.Bad // the slowest rank took longer still
 	case m != nil && (m.Limit != "" || m.above()):
@@ -303,6 +305,13 @@ func (v *Verdict) verdict() answer.Verdict {
 		return answer.Of(t.Unphased >= enough*most.Efficiency)
 	}
 	return answer.Of(most.Efficiency >= enough*most.Healthy)
+}
+
+func (v *Verdict) guess() string {
+	if v.Guess == "" {
+		return ""
+	}
+	return "That is a guess: " + v.Guess + "."
 }
 
 // share says what share of the possible rate was measured, or else the possible rate.
