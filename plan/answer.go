@@ -49,12 +49,15 @@ func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
 		a.Sentence += fmt.Sprintf(": messages share links, and %d is the bound.", p.Bound.Phases)
 		a.Next = []string{p.command("--schedule", schedules.FORS)}
 	}
+	if n := p.Tree.Names(); n != nil && n.Guess != "" {
+		a.Verdict, a.Sentence = answer.Unknown, a.Sentence+" The share is a guess: "+n.Guess+"."
+	}
 	return a
 }
 
 // Question begins the answer on a plan of a tree.
 func Question(t *topology.Tree) answer.Answer {
-	if dead := len(t.Dead()); dead > 0 {
+	if dead, _ := t.Damage(); dead > 0 {
 		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
 	}
 	return answer.Answer{Question: "How long does the exchange take?"}

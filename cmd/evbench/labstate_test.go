@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,8 +127,11 @@ func TestLabOfUsers(t *testing.T) {
 				names = append(names, "evbench-0")
 			}
 			code, out, said := capture(t, dir, expect.Value(exec.LookPath(below[0]))(t), append(below, "sh", "-c",
-				"XDG_RUNTIME_DIR= && ./evbench lab up -t 'FT(2;2,2)' && ./evbench lab exec server0 ./evbench lab exec server1 cat /proc/net/dev && ./evbench lab down")...)
+				"XDG_RUNTIME_DIR= && ./evbench lab up -t 'FT(2;2,2)' && ./evbench lab exec server0 ./evbench lab exec server1 cat /proc/net/dev && cat evbench-*/evbench-lab.json && ./evbench lab down")...)
 			expect.True(t, code == exitDone && strings.Contains(out, "leaf0:") && strings.Contains(out, "down: FT(2;2,2)"), "exit %d:\n%s%s", code, out, said)
+			pid := regexp.MustCompile(`"pid":(\d+)`).FindStringSubmatch(out)
+			expect.MustTrue(t, pid != nil, "no process in:\n%s", out)
+			awaitEnd(t, expect.Value(strconv.Atoi(pid[1]))(t)) // it removes its folder last
 			onlyThese(t, dir, names...)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/site/network"
 )
 
@@ -41,7 +42,26 @@ func (p *reader) network() (*network.Network, error) {
 	if err := checkLIDs(slices.Concat(hosts, others), switches); err != nil {
 		return nil, err
 	}
-	return build(hosts, others, switches)
+	n, err := build(hosts, others, switches)
+	if err == nil {
+		n.Notes = p.notes()
+	}
+	return n, err
+}
+
+// notes say what is skipped in the text, and which cables are for tests.
+func (p *reader) notes() (notes []string) {
+	if w := p.warnings; w != nil {
+		notes = append(notes, fmt.Sprintf("%s of ibnetdiscover in the text (2>&1) skipped, the first %s", show.Plural(len(w), "warning", "warnings"), brief(w[0])))
+	}
+	for _, n := range p.nodes {
+		for _, l := range n.links {
+			if l.peer == n.id && l.port < l.peerPort {
+				notes = append(notes, fmt.Sprintf("a plug joins ports %d and %d of %s: left out", l.port, l.peerPort, n.name))
+			}
+		}
+	}
+	return notes
 }
 
 // other reports whether a node has LIDs and is no host: a router, or the adapter for reductions

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"evbench/site/network"
@@ -59,7 +61,14 @@ type reader struct {
 	next     [3]uint64 // GUID of the next node of a kind
 	nextPort [3]uint64 // GUID of its port, 0 if not given
 	report   bool      // of ports
+	now      *node     // whose ports follow
+	grouped  bool      // by chassis, so that switches are printed twice
+	again    bool      // now is printed a second time
+	warnings []string
 }
+
+// A warning is a line of ibnetdiscover's standard error.
+var warning = regexp.MustCompile(`^(?:(?:ibwarn|ibpanic|iberror|ibnetdiscover): |[\w./-]+\.c:\d+[;:])`)
 
 // ReadIB reads a network in the text form of ibnetdiscover, or in the shorter form that people
 // write for ibsim. Every cable appears at both of its ends, so a lost line is detected. A host is a
@@ -69,7 +78,8 @@ type reader struct {
 // Nodes without a GUID are numbered as ibsim does it. If all hosts have LIDs they are numbered in
 // the order of LIDs, else as written; so are the switches. Cables have the rates of their lines
 // ("4xHDR"). A text whose first line is one of a report of ports (ibnetdiscover -p) is read as
-// such. Errors name the line. Checked against ibnetdiscover of infiniband-diags 44, with -f, too.
+// such. Of a text by chassis (ibnetdiscover -g), which has switches twice, both must be the same. Lines
+// of warnings are skipped, with a note. Errors name the line. Checked against ibnetdiscover of infiniband-diags 44, with -f, too.
 func ReadIB(r io.Reader) (*network.Network, error) {
 	p := &reader{byID: map[string]*node{}, next: [3]uint64{aSwitch: 0x200000, adapter: 0x100000, router: 0x300000}}
 	begun := false
@@ -83,7 +93,7 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 	})
 	for s.Scan() {
 		p.line++
-		if text := strings.TrimSpace(s.Text()); !begun && text != "" && text[0] != '#' {
+		if text := strings.TrimSpace(s.Text()); !begun && text != "" && text[0] != '#' && !warning.MatchString(text) {
 			begun, p.report = true, portLine().MatchString(text)
 		}
 		if err := p.read(s.Text()); err != nil {
@@ -105,7 +115,13 @@ func ReadIB(r io.Reader) (*network.Network, error) {
 func (p *reader) read(s string) error {
 	s = strings.TrimSpace(s)
 	switch {
-	case s == "" || s[0] == '#' || strings.HasPrefix(s, "Chassis "):
+	case s == "" || s[0] == '#':
+		return nil
+	case strings.HasPrefix(s, "Chassis "), s == "Non-Chassis Nodes":
+		p.grouped = true
+		return nil
+	case warning.MatchString(s):
+		p.warnings = append(p.warnings, s)
 		return nil
 	case p.report:
 		return p.reported(s)
@@ -158,7 +174,8 @@ func (p *reader) node(s string) error {
 	case len(p.nodes) >= maxNodes:
 		return fmt.Errorf("more than %d nodes", maxNodes)
 	}
-	if first := p.byID[id]; first != nil {
+	first := p.byID[id]
+	if first != nil && !p.grouped {
 		return fmt.Errorf("node %s is given twice; first on line %d", brief(id), first.line)
 	}
 	n := &node{line: p.line, kind: k, id: id, name: id, ports: ports, guid: p.next[k], portGUID: p.nextPort[k]}
@@ -176,8 +193,21 @@ func (p *reader) node(s string) error {
 		p.next[k] += uint64(ports) + 1
 	}
 	p.nextPort[k] = 0
+	if p.again = first != nil; p.again {
+		p.now = first
+		return first.same(n)
+	}
+	p.now = n
 	p.nodes = append(p.nodes, n)
 	p.byID[id] = n
+	return nil
+}
+
+// same returns an error unless a node that is printed twice is the same both times.
+func (n *node) same(o *node) error {
+	if n.kind != o.kind || n.name != o.name || n.guid != o.guid || n.ports != o.ports || n.lid != o.lid {
+		return fmt.Errorf("node %s differs from the same on line %d", brief(n.id), n.line)
+	}
 	return nil
 }
 
@@ -189,7 +219,7 @@ func (p *reader) port(s string) error {
 	if len(p.nodes) == 0 {
 		return errors.New("a port before the first node")
 	}
-	n := p.nodes[len(p.nodes)-1]
+	n := p.now
 	c := cursor{s}
 	l := link{line: p.line, peerPort: 1}
 	var ok bool
@@ -228,6 +258,12 @@ func (p *reader) link(n *node, l link, note note) error {
 		if l.lmc = note.lmc; l.lmc < 0 {
 			return fmt.Errorf("port %d of %s: lid %d without lmc", l.port, brief(n.name), l.lid)
 		}
+	}
+	if p.again {
+		if i := slices.IndexFunc(n.links, func(o link) bool { return o.port == l.port && o.peer == l.peer && o.peerPort == l.peerPort }); i < 0 {
+			return fmt.Errorf("port %d of %s differs from what follows line %d", l.port, brief(n.name), n.line)
+		}
+		return nil
 	}
 	return n.add(l)
 }

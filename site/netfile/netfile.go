@@ -60,12 +60,17 @@ func Read(src string, lmc int) (*Source, error) {
 	switch first := firstLine(data); {
 	case slurmLine.Match(first):
 		form, read = Slurm, ReadSlurm
+	case slurmYAML.Match(data) && yamlLine.Match(first):
+		form, read = Slurm, ReadSlurmYAML
 	case yamlLine.Match(first):
 		form, read = YAML, ReadYAML
 	case tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet
 	}
 	n, err := read(bytes.NewReader(data))
+	if what := named(data); err != nil && what != "" {
+		err = fmt.Errorf("%s", what)
+	}
 	if err == nil && form == Slurm { // which knows no LIDs
 		n, err = n.Numbered(lmc)
 	}
@@ -93,7 +98,7 @@ func firstLine(data []byte) []byte {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && !warning.Match(line) {
 			return line
 		}
 	}

@@ -28,10 +28,11 @@ type slurmSwitch struct {
 //	SwitchName=leaf0 Nodes=node[001-018]
 //	SwitchName=spine0 Switches=leaf[0-17]
 //
-// Each name below a switch is a cable, as Slurm does not state their number. Cables take the ports
-// of a switch in written order, and GUIDs are made up as in ReadYAML. Names of fields ignore case,
-// as in Slurm. The speed of links, unused by Slurm, is skipped. Errors name the line. After the
-// manual of Slurm 24.05.
+// or as "scontrol show topology" prints it, with Level=… and all nodes below a switch. A switch at
+// the top above one switch alone that is no leaf is left out: nothing passes it. Each name below a
+// switch is a cable, as Slurm does not state their number. Cables take the ports of a switch in
+// written order, and GUIDs are made up as in ReadYAML. Names of fields ignore case, as in Slurm. The
+// speed of links, unused by Slurm, is skipped. Errors name the line. After the manual of Slurm 24.05.
 func ReadSlurm(r io.Reader) (*network.Network, error) {
 	var list []slurmSwitch
 	text, err := io.ReadAll(r)
@@ -65,25 +66,36 @@ func readSlurmSwitch(line string) (s slurmSwitch, err error) {
 		switch name = strings.ToLower(name); {
 		case name == "blockname" || name == "blocksizes":
 			return s, errors.New("blocks (topology/block) say no switches: a tree (topology/tree) is read")
-		case !slices.Contains([]string{"switchname", "nodes", "switches", "linkspeed"}, name) || !ok || value == "":
+		case !slices.Contains([]string{"switchname", "nodes", "switches", "linkspeed", "level"}, name) || !ok || value == "":
 			return s, fmt.Errorf("%s: there are SwitchName=…, Nodes=…, Switches=… and LinkSpeed=…", brief(word))
 		case given[name] != "":
 			return s, fmt.Errorf("%s: given twice", brief(word))
 		}
 		given[name] = value
 	}
+	if given["level"] != "" && given["switches"] != "" {
+		given["nodes"] = "" // scontrol adds those of the switches below
+	}
 	s.name, s.hosts = given["switchname"], given["nodes"] != ""
 	switch {
 	case s.name == "":
 		return s, errors.New("no SwitchName=…")
+	case given["level"] != "" && given["nodes"]+given["switches"] == "":
+		return s, nil // without nodes at present
 	case s.hosts == (given["switches"] != ""):
 		return s, fmt.Errorf("switch %s: write either Nodes=… or Switches=…", brief(s.name))
 	}
-	s.below, err = hostlist.Expand(given["nodes"] + given["switches"])
-	if len(s.below) > maxPorts {
-		err = fmt.Errorf("switch %s: %s below: must be 1..%d", brief(s.name), show.Plural(len(s.below), "name", "names"), maxPorts)
+	if s.below, err = hostlist.Expand(given["nodes"] + given["switches"]); err == nil {
+		err = s.check()
 	}
 	return s, err
+}
+
+func (s *slurmSwitch) check() error {
+	if len(s.below) > maxPorts {
+		return fmt.Errorf("switch %s: %s below: must be 1..%d", brief(s.name), show.Plural(len(s.below), "name", "names"), maxPorts)
+	}
+	return nil
 }
 
 // A slurmReader numbers hosts and switches as written, and ports as their cables are.
@@ -97,6 +109,7 @@ type slurmReader struct {
 }
 
 func slurmNetwork(list []slurmSwitch) (*network.Network, error) {
+	list, notes := withoutTops(list)
 	b := &slurmReader{list: list, line: map[string]int{}, switches: map[string]int{}, ports: make([]int, len(list)), next: map[string]network.End{}}
 	for i, s := range list {
 		if first := b.line[s.name]; first > 0 {
@@ -116,7 +129,31 @@ func slurmNetwork(list []slurmSwitch) (*network.Network, error) {
 		return nil, fmt.Errorf("%s and %s: there must be nodes, and %d of both at most",
 			show.Plural(hosts, "node", "nodes"), show.Plural(len(list), "switch", "switches"), maxNodes)
 	}
-	return b.network()
+	n, err := b.network()
+	if err == nil {
+		n.Notes, n.Guess = notes, "Slurm does not say how many cables join two switches, or how fast they are"
+	}
+	return n, err
+}
+
+// withoutTops leaves out switches at the top above one switch alone that is no leaf, again and
+// again, and says so.
+func withoutTops(list []slurmSwitch) (left []slurmSwitch, notes []string) {
+	leaf := map[string]bool{}
+	for _, s := range list {
+		leaf[s.name] = s.hosts
+	}
+	for left = slices.Clone(list); ; {
+		i := slices.IndexFunc(left, func(s slurmSwitch) bool {
+			above := func(o slurmSwitch) bool { return slices.Contains(o.below, s.name) }
+			return !s.hosts && len(s.below) == 1 && !leaf[s.below[0]] && !slices.ContainsFunc(left, above)
+		})
+		if i < 0 {
+			return left, notes
+		}
+		notes = append(notes, fmt.Sprintf("switch %s is above %s alone: left out", left[i].name, left[i].below[0]))
+		left = slices.Delete(left, i, i+1)
+	}
 }
 
 // below adds a host, or counts a port of the switch below.

@@ -68,6 +68,11 @@ func TestReadSlurmRefuses(t *testing.T) {
 	}
 }
 
+func FuzzReadSlurmYAML(f *testing.F) {
+	f.Add("- topology: a\n  tree:\n    switches:\n      - {switch: s, children: 'l[1-2]'}\n      - {switch: l1, nodes: a}\n      - {switch: l2, nodes: b}\n")
+	f.Fuzz(func(t *testing.T, s string) { roundTrip(t, netfile.ReadSlurmYAML, s) })
+}
+
 func FuzzReadSlurm(f *testing.F) {
 	f.Add(slurm)
 	f.Add("SwitchName=s Nodes=a[1-9]\n")

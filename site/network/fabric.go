@@ -36,12 +36,16 @@ type Info struct {
 // A Network is immutable once built, and safe for concurrent use. It does not contain dead cables.
 type Network struct {
 	Notation string // as built, "" when read from elsewhere
-	info     []Info
-	hosts    int
-	first    []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
-	ends     []End
-	rates    map[End]float64 // of the cable at a port, nil where none is known
-	others   []other
+	// Notes say what was left out of a file, or taken for granted. Guess says why shares of the link
+	// rate are guesses; "": they are not.
+	Notes  []string
+	Guess  string
+	info   []Info
+	hosts  int
+	first  []int32 // ports of node n are ends[first[n]:first[n+1]], from port 1
+	ends   []End
+	rates  map[End]float64 // of the cable at a port, nil where none is known
+	others []other
 }
 
 // Nodes returns the number of hosts and switches.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,11 +32,22 @@ const maxID = 255 // characters
 // Read reads a list of jobs, one on a line: "job: node,node…", or "job nodes" as squeue -h -o '%A
 // %N' prints, both with host list expressions. It skips jobs without nodes, which do not run yet,
 // empty lines, the header of squeue and text after #. Lines of one job add up. Jobs are in the
-// order of the list.
+// order of the list. A table with the head that squeue prints without options is read by it.
 func Read(r io.Reader) ([]Job, error) {
 	var list []Job
 	at, total := map[string]int{}, 0
+	table := false // squeue's own
 	err := lines(r, func(line string) error {
+		if squeueHead.MatchString(line) {
+			table = true
+			return nil
+		}
+		if table {
+			var err error
+			if line, err = squeueRow(line); err != nil {
+				return err
+			}
+		}
 		id, nodes, err := parseLine(line)
 		if err != nil || len(nodes) == 0 {
 			return err
@@ -56,6 +68,25 @@ func Read(r io.Reader) ([]Job, error) {
 		list[i].Nodes = slices.Compact(j.Nodes)
 	}
 	return list, err
+}
+
+// The lines of the table that squeue prints without options: its head, and a job with the number of
+// its nodes and then their names or, in brackets, the reason why it does not run.
+var (
+	squeueHead = regexp.MustCompile(`^JOBID\s.*\sNODES\s+NODELIST\(REASON\)$`)
+	squeueJob  = regexp.MustCompile(`^(\S+)\s.*\s\d+\s+(\(.*\)|\S+)$`)
+)
+
+// squeueRow returns a line of squeue's table as "job nodes".
+func squeueRow(line string) (string, error) {
+	m := squeueJob.FindStringSubmatch(line)
+	switch {
+	case m == nil:
+		return "", fmt.Errorf("%q: no line of squeue's table; print it with squeue -h -o '%%A %%N'", hostlist.Short(line))
+	case strings.HasPrefix(m[2], "("):
+		return m[1], nil
+	}
+	return m[1] + " " + m[2], nil
 }
 
 // lines calls do for each line that is not empty, without its comment.

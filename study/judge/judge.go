@@ -65,6 +65,8 @@ type Verdict struct {
 	Rerouted []Tables  `json:"rerouted,omitempty"` // by other engines, the best first
 	Planned  *Planned  `json:"planned,omitempty"`
 	Notes    []string  `json:"notes,omitempty"`
+	// Guess says why shares of the link rate are guesses, "" where they are not.
+	Guess string `json:"guess,omitempty"`
 
 	exchange
 	drawing  *figure.Cables // nil: notDrawn says why
@@ -136,7 +138,7 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, within(in.ResultFile, err)
 	}
 	f.tablesFile = in.TablesFile
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess}
 	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
 		v.Adapters, v.Slots = v.servers, 0
 		if v.servers%v.Hosts == 0 {
@@ -206,8 +208,8 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		return nil, nil
 	}
 	t := f.tree
-	for _, l := range t.Dead() {
-		v.Dead = append(v.Dead, f.tree.LinkName(l))
+	if names := t.DownNames(); len(names) > 0 {
+		v.Dead = names
 	}
 	if err := sameDead(t, r); err != nil {
 		return nil, err
@@ -216,8 +218,10 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
-	if f.gaps != "" {
-		v.note("%s", f.gaps)
+	for _, note := range []string{f.gaps, f.places.AsBuilt()} {
+		if note != "" {
+			v.note("%s", note)
+		}
 	}
 	s := float64(v.each)
 	faults := f.faults()
@@ -280,7 +284,7 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 		if len(l) == 0 {
 			return "no dead link"
 		}
-		return show.Few(t.LinkNames(l)) + " dead"
+		return show.Few(slices.Compact(t.LinkNames(l))) + " dead"
 	}
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
@@ -297,7 +301,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 			live += t.Live(b.Leaf, k)
 		}
 		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, t.Spines()*t.Cables(), f.deadOf(b.Leaf))
+			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, f.built(b.Leaf), f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {
@@ -310,6 +314,18 @@ func (f *fabric) reason(b scheduler.Bound) string {
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
 	}
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// built is the number of links that a leaf has or had.
+func (f *fabric) built(leaf int) (n int) {
+	for k := range f.tree.Spines() {
+		for c := range f.tree.Cables() {
+			if !f.tree.Absent(f.tree.Cable(leaf, k, c)) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // weighed returns the leaves with links that have weight in a bound of kind lp.
@@ -328,7 +344,7 @@ func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
 func (f *fabric) deadOf(leaves ...int) string {
 	var names []string
 	for _, l := range f.tree.Dead() {
-		if !l.Above && slices.Contains(leaves, l.Leaf) {
+		if !l.Above && slices.Contains(leaves, l.Leaf) && f.tree.CableOf(l)[0] == l {
 			names = append(names, f.tree.LinkName(l))
 		}
 	}
