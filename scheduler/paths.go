@@ -42,12 +42,12 @@ func pathsFor(f *fattree.Tree, o Options) (*slots.Table, Bound, error) {
 // and destination; for balanced, the one found with fewest such spines and no more than max(S,
 // ceiling) phases. Where the search finds none, it is the usual schedule of FORS.
 func fewPaths(s *split.Split, bound Bound, o Options) *slots.Table {
-	g := newGoal(s.F, s, bound, o)
-	r, spines, alike := phases.RotationOf(s.F)
-	start := newSpread(s.F)
+	f := s.F
+	g, start := newGoal(f, s, bound, o), newSpread(f)
+	r, spines, alike := phases.RotationOf(f)
 	least := start.least(bound, g.need)
 	if alike && r.Whole() <= min(least, g.most) {
-		return g.rotate(r, r.Whole(), true, spines)
+		return r.Table(f, true, spines, bound, o)
 	}
 	if alike {
 		g.most = min(g.most, r.Whole()) // no use for a longer one
@@ -57,9 +57,9 @@ func fewPaths(s *split.Split, bound Bound, o Options) *slots.Table {
 	}
 	switch {
 	case alike && r.Whole() <= g.most:
-		return g.rotate(r, r.Whole(), true, spines)
+		return r.Table(f, true, spines, bound, o)
 	case alike && r.Split() <= g.most:
-		return g.rotate(r, r.Split(), false, spines)
+		return r.Table(f, false, spines, bound, o)
 	}
 	g.most = max(g.need, int(s.Ceiling))
 	if out := g.manyPaths(start); out != nil {
@@ -136,4 +136,24 @@ func oneCable(f *fattree.Tree, s *split.Split, bound Bound, o Options) (*slots.T
 		}
 	}
 	return out, func(dst, lane int) int { return last.down(builder[dst], lane) }
+}
+
+// lanesOf returns the tree in which the n-th live cables to a spine lead to a spine of their own.
+func lanesOf(t *topology.Tree) (*topology.Tree, error) {
+	var dead []topology.Link
+	for l := range t.Leaves() {
+		for k := range t.Spines() {
+			for c := t.Live(l, k); c < t.Cables(); c++ {
+				dead = append(dead, topology.Link{Leaf: l, Spine: k*t.Cables() + c})
+			}
+		}
+	}
+	lanes, err := topology.New(topology.Options{Ports: t.Ports(), Leaves: t.Leaves(), Spines: t.Spines() * t.Cables(), Fill: t.Fill()})
+	if err == nil && t.Roles() {
+		lanes, err = lanes.WithRoles(t.RoleLists())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lanes.Without(dead...)
 }

@@ -37,10 +37,6 @@ func newGoal(f *fattree.Tree, s *split.Split, bound Bound, o Options) *goal {
 	return g
 }
 
-func (g *goal) rotate(r phases.Rotation, phases int, whole bool, spines []int) *slots.Table {
-	return r.Table(g.f, phases, whole, spines, g.bound, g.o)
-}
-
 // onePath looks for the shortest schedule with one spine for each leaf and destination. It returns
 // nil when it finds none within the phases wanted. find returns such spines for so many phases, or
 // nil.

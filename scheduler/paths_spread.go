@@ -21,14 +21,7 @@ type spread struct {
 // newSpread gives every leaf one spine for each destination: the native one or,
 // where that is dead, the one with the least load. O(leaves·S·spines).
 func newSpread(f *fattree.Tree) *spread {
-	s := &spread{
-		f: f,
-		split: &split.Split{
-			F:    f,
-			X:    make([]int32, f.Leaves*f.Leaves*f.Spines),
-			Load: make([]int32, 2*f.Leaves*f.Spines),
-		},
-	}
+	s := &spread{f: f, split: split.New(f, 0)}
 	s.grains = split.NewGrains(s.split)
 	s.chooseNatives()
 	for a := range f.Leaves {

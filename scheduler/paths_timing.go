@@ -11,7 +11,7 @@ import (
 	"evbench/scheduler/internal/slots"
 )
 
-// A timing gives phases to labelled columns: it colours the graph of links, as table.color does,
+// A timing gives phases to labelled columns: it colours the graph of links, as package phases does,
 // and then relieves destinations that get two messages in a phase by swaps. Edges within leaves and
 // to idle nodes fill up links, so the graph is regular: in every phase as many messages enter a
 // leaf as leave it, and a swap keeps it so.

@@ -5,7 +5,7 @@
 // phase the messages of a plane between pods are edges of a bipartite multigraph of pods and pods, and top
 // switches are its colours. Where a plane has as many live top switches as a pod has leaves, all of their
 // links alive, König's theorem gives the colours: no pod sends more messages over the plane than it has
-// leaves. If all planes are such, the two lower levels are planned alone (lower.go), as two levels, and
+// leaves. If all planes are such, the two lower levels are planned alone, as two levels, and
 // tops.go colours each phase.
 //
 // Otherwise a top switch is a list of colours, which differ between pairs of pods, and list edge colouring

@@ -25,7 +25,7 @@ type table struct {
 	node     []int32 // of each link, or none
 	from, to []int32 // nodes of each unit
 	slot     []int32 // of each unit in the table, or none for a filler
-	way      []int32 // of each unit between pods its place in common, else none
+	way      []int32 // of each unit between pods its place in Shared, else none
 	podOf    []int32 // of each node that is a link
 	out, in  []int32 // unit by phase·nodes + node
 	atPlane  [][]int32
@@ -96,7 +96,7 @@ func (t *table) match(edges []coloring.Edge, o schedules.Options) {
 }
 
 // ways notes for each unit that is a message between pods its pods and plane, as an index of
-// common; for others none.
+// Shared; for others none.
 func (t *table) ways() {
 	f := t.f
 	t.way = make([]int32, len(t.from))

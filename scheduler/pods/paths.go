@@ -37,9 +37,9 @@ func fewPaths(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound) 
 	}
 	switch {
 	case planes != nil && whole <= most:
-		return withTops(f, r.Table(f, whole, true, planes, b, o), tops), b
+		return withTops(f, r.Table(f, true, planes, b, o), tops), b
 	case planes != nil && r.Split() <= most:
-		return withTops(f, r.Table(f, r.Split(), false, planes, b, o), tops), b
+		return withTops(f, r.Table(f, false, planes, b, o), tops), b
 	}
 	return nil, b
 }

@@ -88,18 +88,15 @@ func (p *placer) grow() {
 	}
 }
 
-func (p *placer) occupyLink(phase, a, b, k int) {
-	p.dest[phase*len(p.f.Alive)+p.f.Link(a, k)] = int32(b)
-	p.origin[phase*len(p.f.Alive)+p.f.Link(b, k)] = int32(a)
-	p.sends[phase*p.f.Leaves+a]++
-	p.receives[phase*p.f.Leaves+b]++
-}
+func (p *placer) occupyLink(phase, a, b, k int) { p.set(phase, a, b, k, int32(b), int32(a), 1) }
 
-func (p *placer) vacate(phase, a, b, k int) {
-	p.dest[phase*len(p.f.Alive)+p.f.Link(a, k)] = none
-	p.origin[phase*len(p.f.Alive)+p.f.Link(b, k)] = none
-	p.sends[phase*p.f.Leaves+a]--
-	p.receives[phase*p.f.Leaves+b]--
+func (p *placer) vacate(phase, a, b, k int) { p.set(phase, a, b, k, none, none, -1) }
+
+func (p *placer) set(phase, a, b, k int, dest, origin, messages int32) {
+	p.dest[phase*len(p.f.Alive)+p.f.Link(a, k)] = dest
+	p.origin[phase*len(p.f.Alive)+p.f.Link(b, k)] = origin
+	p.sends[phase*p.f.Leaves+a] += messages
+	p.receives[phase*p.f.Leaves+b] += messages
 }
 
 // paint colours a phase of a plane with top switches, from the occupied links, and

@@ -23,12 +23,7 @@ type planeSplit struct {
 func round(w *split.Fluid, ceiling, try int) *planeSplit {
 	f := w.F
 	s := &planeSplit{
-		f: f, scale: w.Scale,
-		split: &split.Split{
-			F: f, Ceiling: int32(ceiling),
-			X:    make([]int32, f.Leaves*f.Leaves*f.Spines),
-			Load: make([]int32, 2*f.Leaves*f.Spines),
-		},
+		f: f, scale: w.Scale, split: split.New(f, ceiling),
 		room: make([]int32, len(w.Scale)), carried: make([]int32, 2*len(w.Scale)),
 		random: rand.New(rand.NewPCG(uint64(ceiling), uint64(try))),
 	}

@@ -113,8 +113,12 @@ func (c *Columns) rotate(r Rotation, t timetable) {
 	}
 }
 
-// Table returns the schedule of a rotation: with whole each class has one spine.
-func (r Rotation) Table(f *fattree.Tree, phases int, whole bool, spines []int, bound split.Bound, o schedules.Options) *slots.Table {
+// Table returns the schedule of a rotation, of Whole phases, where each class has one spine, or of Split.
+func (r Rotation) Table(f *fattree.Tree, whole bool, spines []int, bound split.Bound, o schedules.Options) *slots.Table {
+	phases := r.Split()
+	if whole {
+		phases = r.Whole()
+	}
 	c := NewColumns(f, phases, phases < r.servers)
 	c.rotate(r, r.timetable(phases, whole, spines, o))
 	return c.Table(bound, o)

@@ -107,21 +107,6 @@ func (t *Table) Put(m uint32, phase int, w Way) {
 	}
 }
 
-// Drop leaves out the messages of pairs of leaves that cannot reach each other, and phases then
-// without a message. O(S²) where there are such pairs.
-func (t *Table) Drop(tree *topology.Tree, apart [][2]int) {
-	for _, p := range apart {
-		for a := tree.First(p[0]); a < tree.First(p[0]+1); a++ {
-			for b := tree.First(p[1]); b < tree.First(p[1]+1); b++ {
-				t.Slots[a*t.Ranks+b], t.Slots[b*t.Ranks+a] = Absent, Absent
-			}
-		}
-	}
-	if len(apart) > 0 {
-		t.DropEmpty()
-	}
-}
-
 // DropEmpty renumbers the phases so that each holds a message. O(S²).
 func (t *Table) DropEmpty() {
 	number := make([]int, t.Phases)

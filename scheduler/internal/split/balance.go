@@ -1,6 +1,10 @@
 package split
 
-import "evbench/scheduler/internal/fattree"
+import (
+	"slices"
+
+	"evbench/scheduler/internal/fattree"
+)
 
 // Balance splits the messages of every pair of leaves over its spines such that the largest link
 // load, the number of phases, is least and at least S-1. It returns the best bound that it proves.
@@ -68,3 +72,26 @@ func (w *Fluid) SettlePods(b Bound) Bound {
 	}
 	return b
 }
+
+// Relax lowers the loads above the leaves further below the ceiling, while the leaf links stay
+// below it. The search for top switches needs that room.
+func (w *Fluid) Relax() {
+	scale, x, load := w.Scale, slices.Clone(w.X), slices.Clone(w.load)
+	defer func() { w.Scale = scale }()
+	for _, margin := range []float64{0.1, 0.05, 0.02, 0.01} {
+		w.Slope, w.Scale = Gentle, slices.Clone(scale)
+		for l := len(w.F.Alive); l < len(scale); l++ {
+			w.Scale[l] *= 1 + margin
+		}
+		for range relaxSweeps {
+			if w.Excess() <= Tolerance {
+				return
+			}
+			w.Sweep()
+		}
+	}
+	copy(w.X, x)
+	copy(w.load, load)
+}
+
+const relaxSweeps = 20

@@ -74,8 +74,8 @@ const weightScale = 1 << 16
 
 // dual returns the bound that weights of cables prove, one weight for both directions of each, by weak
 // duality: a message weighs at least as much as the lightest of its paths, a phase at most as much as all
-// cables. Weights are of leaf cables by link, then cables of top switches, by (pod·planes + plane)·tops + top. O(leaves²·spines
-// + pods²·planes·tops).
+// cables. Weights are of leaf cables by link, then cables of top switches, by (pod·planes + plane)·tops +
+// top. O(leaves²·spines + pods²·planes·tops).
 func dual(f *fattree.Tree, y []int64) int {
 	var load, sum int64
 	for i, w := range y {

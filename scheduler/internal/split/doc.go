@@ -17,7 +17,7 @@
 //
 // Balance splits in three steps. The fluid (fluid.go) is fractional: it descends pair by pair on the
 // loads above a ceiling until none is, or the loads that remain prove the ceiling too low, and are
-// the weights of the bound. Rounding (split.go) leaves links a message too full; chains of moves put
+// the weights of the bound. Rounding (round.go) leaves links a message too full; chains of moves put
 // that right (chain.go). That whole messages reach the bound of the fractions is not proven:
 // three-dimensional transportation is NP-hard, and its matrix not totally unimodular. No tree is known
 // where they do not.

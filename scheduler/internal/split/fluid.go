@@ -17,8 +17,8 @@ import (
 // convex and smooth, and each step is its minimum over one pair, so the descent goes there. Otherwise
 // the excess loads y at the minimum prove the ceiling too low, as weights of a Bound: y is the
 // gradient, but for the slope, so each pair has its messages only on paths that weigh least, and
-// Σ n·min y over pairs is Σ load·y, for Σ load·y / Σ y = ceiling + Σ y² / Σ y phases. Products that are added are converted to
-// float64 first, so that all machines round alike.
+// Σ n·min y over pairs is Σ load·y, for Σ load·y / Σ y = ceiling + Σ y² / Σ y phases. Products that
+// are added are converted to float64 first, so that all machines round alike.
 //
 // Links have a capacity in messages per phase. The capacity of leaf and spine is the live cables
 // between them, or 1 on three levels, where spines are planes. That of pod and plane is the live

@@ -14,12 +14,7 @@ import (
 // diffusion), so the loads stay close to the fluid. Another try takes the pairs in another order.
 // O(leaves²·spines·log spines).
 func (w *Fluid) round(try int) *Split {
-	f := cmp.Or(w.F.Both, w.F)
-	s := &Split{
-		F: f, Ceiling: int32(w.Ceiling),
-		X:    make([]int32, f.Leaves*f.Leaves*f.Spines),
-		Load: make([]int32, 2*f.Leaves*f.Spines),
-	}
+	s := New(cmp.Or(w.F.Both, w.F), int(w.Ceiling))
 	var random *rand.Rand
 	if try > 0 {
 		random = rand.New(rand.NewPCG(uint64(try), 0))

@@ -15,6 +15,12 @@ type Split struct {
 	Over    int     // Σ of loads above what links take
 }
 
+// New returns a split without messages, for a ceiling.
+func New(f *fattree.Tree, ceiling int) *Split {
+	n := f.Leaves * f.Spines
+	return &Split{F: f, Ceiling: int32(ceiling), X: make([]int32, n*f.Leaves), Load: make([]int32, 2*n)}
+}
+
 // most returns how many messages a link takes.
 func (s *Split) most(link int) int32 {
 	if s.F.Cables == nil {

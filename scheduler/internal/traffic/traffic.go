@@ -3,6 +3,7 @@
 package traffic
 
 import (
+	"fmt"
 	"slices"
 
 	"evbench/internal/coloring"
@@ -32,10 +33,8 @@ func New(s *slots.Table, t *topology.Tree) *Traffic {
 		x.lists = f.PlaneLists()
 	}
 	x.Ranks, x.Up, x.start = s.Ranks, make([]coloring.ColorSet, f.Leaves), make([]int, s.Phases+1)
-	for l, n := range f.N {
-		for range n {
-			x.on = append(x.on, int32(l))
-		}
+	x.on = f.LeafOf()
+	for l := range f.N {
 		for k := range f.Spines {
 			if f.Alive[f.Link(l, k)] {
 				x.Up[l].Add(k)
@@ -168,4 +167,21 @@ func (x *Traffic) same(p, q int) bool {
 		c, d := x.Across(n)
 		return a == c && b == d
 	})
+}
+
+// An UnroutableError says that the messages of a phase cannot be given spines
+// such that no two share a link, or that no way was found.
+type UnroutableError struct {
+	Schedule string
+	Phase    int
+	// Proven says that there is no way; otherwise the search gave up.
+	Proven bool
+	Reason string // in words
+}
+
+func (e *UnroutableError) Error() string {
+	if e.Proven {
+		return fmt.Sprintf("schedule %s: phase %d cannot be routed without contention: %s", e.Schedule, e.Phase, e.Reason)
+	}
+	return fmt.Sprintf("schedule %s: no routing without contention was found for phase %d: %s", e.Schedule, e.Phase, e.Reason)
 }
