@@ -23,12 +23,12 @@
 // any failures, from edge colourings, in polynomial time. Each step takes the result of the one
 // before:
 //
-//	step     package    from                              to
-//	bound    split      a tree, its dead links, roles     at least B phases, with a witness
+//	step     package    from                               to
+//	bound    split      a tree, its dead links, roles      at least B phases, with a witness
 //	balance  split      n_a·n_b messages a pair of leaves  messages a pair and spine, link load ≤ K
-//	phases   phases     messages of a pair and spine      a phase for each, no cable twice in one
-//	lift     phases     phases of pairs of leaves         phases of pairs of servers
-//	cables   slots      lanes of a spine                  parallel cables, in the end
+//	phases   phases     messages of a pair and spine       a phase for each, no cable twice in one
+//	lift     phases     phases of pairs of leaves          phases of pairs of servers
+//	cables   slots      lanes of a spine                   parallel cables, in the end
 //
 // Packages are those of scheduler/internal; fattree is the tree as they see it, with servers and leaves
 // numbered from 0, and slots the table that the result fills. A schedule of max(S-1, K) phases exists

@@ -14,7 +14,7 @@
 //	split     messages over planes, links to top switches among the loads    split.go
 //	phases    each a perfect matching of cables, as in package phases        exchange.go
 //	exchange  cycles of two phases change places until planes find top switches
-//	place     what is left over goes to other planes or phases, or added ones place.go
+//	place     what is left over goes to other planes, phases or added ones   place.go
 //	tops      a top switch for each message                                  tops.go
 //
 // There phases may exceed the bound. Plan tries several numbers of phases and keeps the best.
