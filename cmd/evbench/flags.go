@@ -100,7 +100,7 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, err := network.TreeOf(s.Whole)
+	p, err := network.Spineless(s.Whole)
 	if err != nil {
 		return nil, nil, nil, usagef("--topology %s: %w", src, err)
 	}
@@ -118,8 +118,10 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
-	if gaps := p.Gaps(); gaps != "" {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, gaps)
+	for _, note := range []string{p.Gaps(), p.Joints()} {
+		if note != "" {
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
+		}
 	}
 	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
 }

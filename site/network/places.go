@@ -18,6 +18,9 @@ type Places struct {
 	net    *Network
 	nodes  []Node    // by number of a switch
 	cables [][]Cable // by link ID, A being the lower end; none where there is no cable
+
+	real   *Network // of Spineless, nil where net is the network itself
+	joints []Cable  // its cables that count as spines
 }
 
 // TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
@@ -224,7 +227,7 @@ func (p *Places) name(e End) string { return p.net.info[e.Node].Name }
 // missing returns the links without a cable in a network.
 func (p *Places) missing(n *Network) (dead []topology.Link) {
 	for id, cables := range p.cables {
-		if !slices.ContainsFunc(cables, n.has) {
+		if !slices.ContainsFunc(cables, func(c Cable) bool { return p.has(n, c) }) {
 			dead = append(dead, p.Tree.LinkOf(id))
 		}
 	}
