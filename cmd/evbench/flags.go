@@ -118,7 +118,11 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
-	for _, note := range []string{p.Gaps(), p.Joints()} {
+	above := s.Whole.AboveNote()
+	if c.IsSet("hosts") {
+		above = ""
+	}
+	for _, note := range []string{p.Gaps(), p.Joints(), above} {
 		if note != "" {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}

@@ -32,10 +32,10 @@ func (j Job) Hosts() int {
 	return j.Host[len(j.Host)-1] + 1
 }
 
-// AllHosts are all hosts of a network with one rank on each adapter.
+// AllHosts are all hosts of a network with one rank on each adapter, without those above leaves.
 func AllHosts(n *Network) Job {
 	h := Job{Slots: 1}
-	h.Nodes, h.Host = n.grouped()
+	h.Nodes, h.Host = n.grouped(n.Above())
 	return h
 }
 

@@ -63,6 +63,9 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 			r.Isolated = append(r.Isolated, n.Info(v).Name)
 		}
 	}
+	if above := whole.AboveNote(); above != "" {
+		r.warn("%s", above)
+	}
 	if p, err := TreeOf(whole); err == nil && p.Gaps() != "" {
 		r.warn("as a tree, %s", p.Gaps())
 	}

@@ -146,8 +146,8 @@ func (f *finder) of(level int) (out []int) {
 // levels finds the levels: leaves have hosts, and the switches above have cables to them. A switch
 // without either leads to several pods and is a top switch, or is a leaf without hosts.
 func (f *finder) levels() error {
-	for i := range f.level {
-		if f.n.HostCount(f.n.Switch(i)) > 0 {
+	for i, hosts := range f.n.leafHosts(f.near) {
+		if hosts > 0 {
 			f.level[i] = 1
 		}
 	}

@@ -63,7 +63,7 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
-	return network.AllHosts(in.Net), nil
+	return network.AllHosts(in.Whole), nil
 }
 
 func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
