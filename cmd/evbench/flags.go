@@ -60,13 +60,14 @@ func anyTree(c *cli.Context) (*topology.Tree, error) {
 // treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
 // links.
 func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, slow []topology.SlowLink, err error) {
+	var places *network.Places // of a file
 	if _, missing := os.Stat(c.String("topology")); missing == nil {
-		t, hosts, slow, err = fileTree(c)
+		t, places, hosts, slow, err = fileTree(c)
 	} else {
 		t, err = written(c)
 	}
 	if err == nil {
-		t, err = takeDown(c, t)
+		t, err = takeDown(c, t, places)
 	}
 	if err == nil && (c.IsSet("readers") || c.IsSet("builders")) {
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
@@ -89,20 +90,20 @@ func written(c *cli.Context) (*topology.Tree, error) {
 }
 
 // fileTree finds the tree in a file, with the hosts of --hosts, or all hosts.
-func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink, error) {
+func fileTree(c *cli.Context) (*topology.Tree, *network.Places, []plan.Host, []topology.SlowLink, error) {
 	for _, flag := range []string{"fill", "spines"} {
 		if c.IsSet(flag) {
-			return nil, nil, nil, usagef("--%s: not with a file, which states it", flag)
+			return nil, nil, nil, nil, usagef("--%s: not with a file, which states it", flag)
 		}
 	}
 	src := c.String("topology")
 	s, err := readWhole(c, src)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, nil, err
 	}
 	p, err := network.Spineless(s.Whole)
 	if err != nil {
-		return nil, nil, nil, usagef("--topology %s: %w", src, err)
+		return nil, nil, nil, nil, usagef("--topology %s: %w", src, err)
 	}
 	flags, ranks := []string{"-t", src}, 1
 	if c.IsSet("hosts") {
@@ -112,7 +113,7 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 			p, err = p.For(s.Whole, job.Nodes)
 		}
 		if err != nil {
-			return nil, nil, nil, usagef("--hosts: %w", err)
+			return nil, nil, nil, nil, usagef("--hosts: %w", err)
 		}
 	}
 	if n := p.Tree.Names(); n != nil {
@@ -127,7 +128,7 @@ func fileTree(c *cli.Context) (*topology.Tree, []plan.Host, []topology.SlowLink,
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}
 	}
-	return p.Tree, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
+	return p.Tree, p, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
 }
 
 // hostsOf are the hosts of the servers, nil if two have the same name.
@@ -160,13 +161,18 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 }
 
 // downLinks returns the dead links of --down and --reduction.
-func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err error) {
+func downLinks(c *cli.Context, t *topology.Tree, places *network.Places) (dead []topology.Link, err error) {
 	names := cmdline.Names(c, "down")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
 		links, err := t.Find(name)
+		if err != nil && places != nil { // as topo and routes take it
+			if own, unknown := places.Find(name); unknown == nil {
+				links, err = own, nil
+			}
+		}
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}
@@ -186,8 +192,8 @@ func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err erro
 	return dead, nil
 }
 
-func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
-	dead, err := downLinks(c, t)
+func takeDown(c *cli.Context, t *topology.Tree, places *network.Places) (*topology.Tree, error) {
+	dead, err := downLinks(c, t, places)
 	if err != nil {
 		return nil, err
 	}

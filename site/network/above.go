@@ -78,7 +78,7 @@ func (n *Network) Above() (hosts []Node) {
 func (n *Network) AboveNote() string {
 	var names []string
 	for _, h := range n.Above() {
-		names = append(names, fmt.Sprintf("%s on %s", n.info[h].Name, n.info[n.Leaf(h).Node].Name))
+		names = append(names, fmt.Sprintf("%s on %s", n.Name(h), n.Name(n.Leaf(h).Node)))
 	}
 	if names == nil {
 		return ""

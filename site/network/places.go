@@ -222,7 +222,28 @@ func (p *Places) all() error {
 	return nil
 }
 
-func (p *Places) name(e End) string { return p.net.info[e.Node].Name }
+func (p *Places) name(e End) string { return p.net.Name(e.Node) }
+
+// Find returns the links for a name that Index.Down takes, such as a port by the GUID of its switch.
+func (p *Places) Find(name string) (links []topology.Link, err error) {
+	cables, err := Names(cmp.Or(p.real, p.net)).Down(name)
+	for id, own := range p.cables {
+		for _, c := range own {
+			if p.real != nil {
+				if c = p.joints[int(c.B.Node)-p.real.Nodes()]; p.cables[id][0].A.Node != c.A.Node {
+					continue
+				}
+			}
+			if slices.Contains(cables, c) || slices.Contains(cables, Cable{c.B, c.A}) {
+				links = append(links, p.Tree.LinkOf(id))
+			}
+		}
+	}
+	if err == nil && links == nil {
+		err = fmt.Errorf("no link between switches is %s", brief(name))
+	}
+	return links, err
+}
 
 // missing returns the links without a cable in a network.
 func (p *Places) missing(n *Network) (dead []topology.Link) {

@@ -132,7 +132,7 @@ func found(n *Network) (*outline, error) {
 	return o, nil
 }
 
-func (f *finder) name(i int) string { return f.n.info[f.n.Switch(i)].Name }
+func (f *finder) name(i int) string { return f.n.Name(f.n.Switch(i)) }
 
 func (f *finder) of(level int) (out []int) {
 	for i, l := range f.level {
