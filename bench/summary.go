@@ -179,7 +179,8 @@ func (r *runner) standing(complete bool) results.Summary {
 	for i := range sum.Cases {
 		r.judge(&sum.Cases[i], from[i])
 	}
-	sum.Answer = results.NewAnswer(sum.Cases, compared, r.s.Tree.AllLinks())
+	_, cables := r.s.Tree.Damage()
+	sum.Answer = results.NewAnswer(sum.Cases, compared, cables)
 	return sum
 }
 

@@ -57,7 +57,7 @@ func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
 
 // Question begins the answer on a plan of a tree.
 func Question(t *topology.Tree) answer.Answer {
-	if dead := len(t.Dead()); dead > 0 {
+	if dead, _ := t.Damage(); dead > 0 {
 		return answer.Answer{Question: fmt.Sprintf("How long does the exchange take without %s?", show.Plural(dead, "dead link", "dead links"))}
 	}
 	return answer.Answer{Question: "How long does the exchange take?"}

@@ -84,7 +84,8 @@ func (p *Plan) aim() string {
 func (p *Plan) DeadText() string {
 	t := p.Tree
 	if t.Levels() == 2 {
-		return fmt.Sprintf("%d of %d links", len(t.Dead()), t.AllLinks())
+		dead, all := t.Damage()
+		return fmt.Sprintf("%d of %d links", dead, all)
 	}
 	low, dead := t.Leaves()*t.Spines(), t.Dead()
 	below, _ := slices.BinarySearchFunc(dead, low, func(l topology.Link, id int) int { return cmp.Compare(t.LinkID(l), id) })

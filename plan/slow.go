@@ -12,24 +12,45 @@ import (
 	"evbench/topology"
 )
 
-// Slower says what a plan does with links that are slower than most.
+// Slower says what a plan does with links and hosts that are slower than most.
 type Slower struct {
 	Uses, Avoids []topology.SlowLink
+	Hosts        []topology.SlowHost
+	Faster       bool    // as in topology.Rates
+	Least        float64 // no plan takes less; 0: not known
 	Time, Other  float64 // of the plan, and of the one that uses all slow links; 0: not known
 	unit         string  // of times
 }
 
-// BuildSlow is Build for a tree with slow links: of the plans that use them and those that take
-// them for dead it returns the one that takes less time. A plan that does not choose paths uses
-// them, and its time is not known.
-func BuildSlow(t *topology.Tree, o Options, slow []topology.SlowLink) (*Plan, *Slower, error) {
-	return Around(t, slow, "message times", func(t *topology.Tree) (*Plan, float64, error) {
+// BuildSlow is Build for a tree with slow links and hosts: of the plans that use slow links and those
+// that take them for dead it returns the one that takes less time. A plan that does not choose paths
+// uses them, and its time is not known.
+//
+// No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
+// messages, one after the other.
+func BuildSlow(t *topology.Tree, o Options, r topology.Rates) (*Plan, *Slower, error) {
+	least := 0.0 // the first plan is that of all links
+	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*Plan, float64, error) {
 		p, err := Build(t, o)
 		if err != nil || !p.Pinned() {
 			return p, 0, err
 		}
-		return p, p.Schedule.Time(t, slow), nil
+		if least == 0 {
+			least = float64(p.Bound.Phases)
+		}
+		return p, p.Schedule.Time(t, r), nil
 	})
+	if s == nil {
+		return p, s, err
+	}
+	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
+	if s.Time > 0 {
+		s.Uses = p.Schedule.Over(t, s.Uses)
+	}
+	for _, h := range r.Hosts {
+		s.Least = max(s.Least, float64(t.Load(h.Rank))/h.Share)
+	}
+	return p, s, err
 }
 
 // Around builds several plans and returns the fastest: with all slow links in use, and without the
@@ -82,15 +103,31 @@ func Around[P any](t *topology.Tree, slow []topology.SlowLink, unit string, buil
 	return best, about, err
 }
 
-// Any reports whether links are slow.
-func (s *Slower) Any() bool { return len(s.Uses)+len(s.Avoids) > 0 }
+// Any reports whether links or hosts differ from most.
+func (s *Slower) Any() bool { return s.Faster || len(s.Uses)+len(s.Avoids)+len(s.Hosts) > 0 }
 
-// Answer completes an answer where links are slow: bounds say nothing of that. takes says how long
-// the plan takes.
+// Answer completes an answer where links or hosts differ. takes says how long the plan takes.
 func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.Answer {
 	a.Verdict = answer.Unknown
+	switch {
+	case s.Faster:
+		a.Sentence = takes + " with one message at a time on each link; some carry more, and the least is not known."
+		return a
+	case s.Time > 0 && s.Time <= s.Least*(1+1e-9):
+		a.Verdict, a.Sentence = answer.Good, takes+": no plan is shorter."
+		for _, h := range s.Hosts {
+			if n := t.Load(h.Rank); float64(n)/h.Share >= s.Least*(1-1e-9) {
+				a.Why = []string{fmt.Sprintf("%s has %d messages to send or to receive over a cable of %s of the link rate", t.HostName(h.Rank), n, percent(h.Share))}
+				break
+			}
+		}
+		return a
+	}
 	if a.Sentence = takes + "; the least with slower links is not known."; s.Time == 0 {
 		var names []string
+		for _, h := range s.Hosts {
+			names = append(names, t.HostName(h.Rank))
+		}
 		for _, x := range s.Uses {
 			names = append(names, t.LinkName(x.Link))
 		}
@@ -104,6 +141,9 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 	for _, x := range s.Avoids {
 		fmt.Fprintf(w, "%s (%s of the usual rate) counts as dead: with all slow links in use the plan takes %.6g %s\n", t.LinkName(x.Link), percent(x.Share), s.Other, s.unit)
+	}
+	for _, h := range s.Hosts {
+		fmt.Fprintf(w, "%s has %s of the link rate: each of its messages takes %.3g times as long\n", t.HostName(h.Rank), percent(h.Share), 1/h.Share)
 	}
 	for _, x := range s.Uses {
 		if s.Time == 0 {

@@ -131,7 +131,7 @@ func (p *Plan) FabricLines() string {
 		fill[l] = strconv.Itoa(t.On(l))
 	}
 	down := "none"
-	if names := topology.LinkNames(t.Dead()); len(names) > 0 {
+	if names := topology.LinkNames(t.Missing()); len(names) > 0 {
 		down = strings.Join(names, ",")
 	}
 	spines := ""

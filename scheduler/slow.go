@@ -8,19 +8,25 @@ import (
 
 // Time returns how long all phases of a pinned schedule last, in message times. A phase lasts as
 // long as its slowest message. O(messages).
-func (s *Schedule) Time(t *topology.Tree, slow []topology.SlowLink) (sum float64) {
-	if len(slow) == 0 {
+func (s *Schedule) Time(t *topology.Tree, r topology.Rates) (sum float64) {
+	if len(r.Slow)+len(r.Hosts) == 0 {
 		return float64(s.Phases)
 	}
-	share := map[topology.Link]float64{}
-	for _, x := range slow {
+	share, host := map[topology.Link]float64{}, slices.Repeat([]float64{1}, s.Ranks)
+	for _, x := range r.Slow {
 		share[x.Link] = x.Share
+	}
+	for _, x := range r.Hosts {
+		host[x.Rank] = x.Share
 	}
 	leaf, phase := t.LeafOfRanks(), slices.Repeat([]float64{1}, s.Phases)
 	for src := range s.Ranks {
 		for dst := range s.Ranks {
 			k, spine := s.At(src, dst)
-			if !s.Meets(src, dst) || spine == None {
+			if !s.Meets(src, dst) {
+				continue
+			}
+			if phase[k] = max(phase[k], 1/host[src], 1/host[dst]); spine == None {
 				continue
 			}
 			for _, l := range t.PathLinks(leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst))) {
@@ -34,4 +40,22 @@ func (s *Schedule) Time(t *topology.Tree, slow []topology.SlowLink) (sum float64
 		sum += x
 	}
 	return sum
+}
+
+// Over returns which of some slow links have a message. O(messages).
+func (s *Schedule) Over(t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
+	has, leaf := map[topology.Link]bool{}, t.LeafOfRanks()
+	for m := range s.All() {
+		if m.Spine != None {
+			for _, l := range t.PathLinks(leaf[m.Src], leaf[m.Dst], t.PathOf(m.Spine, s.Top(m.Src, m.Dst))) {
+				has[l] = true
+			}
+		}
+	}
+	for _, x := range slow {
+		if has[x.Link] {
+			used = append(used, x)
+		}
+	}
+	return used
 }

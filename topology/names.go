@@ -12,12 +12,14 @@ import (
 
 // Names are the network's names for the switches of a tree, by number, its hosts, by rank of their
 // servers, and the ports at the lower and the upper end of its links, by LinkID: 0 of a link without
-// a cable in the network, nil where none is known.
+// a cable in the network, nil where none is known. Links with the same ports are one cable; so are
+// each Links of those without a cable, 0 meaning 1.
 type Names struct {
 	Flags    []string // that give commands the network, nil where it is not known
 	Switches []string
 	Hosts    []string // nil where none is known
 	Ports    [][2]uint8
+	Links    int
 	Guess    string // why shares of the link rate are guesses, "" where they are not
 }
 
@@ -39,6 +41,14 @@ func (t *Tree) Renamed() bool { return t.renamed }
 // Names returns the other names of the tree, nil without any.
 func (t *Tree) Names() *Names { return t.names }
 
+// HostName returns the network's name for the host of a rank, else that of its server.
+func (t *Tree) HostName(rank int) string {
+	if t.names != nil && rank < len(t.names.Hosts) && t.names.Hosts[rank] != "" {
+		return t.names.Hosts[rank]
+	}
+	return t.ServerName(rank)
+}
+
 // LinkName returns the name of a link: our String or, in a tree with other names, lower switch,
 // dash, upper switch. Parallel cables are told apart by the ports at their ends, "?" for those of a
 // cable that the network does not have; by their number where no port is known.
@@ -48,12 +58,15 @@ func (t *Tree) LinkName(l Link) string {
 	} else if plain {
 		return t.pairNames(l)[0] + l.number()
 	}
+	if len(t.beside(l)) == 1 { // there is one cable
+		return t.pairNames(l)[0]
+	}
 	if a, b, known := t.portNames(l); known {
 		return a + "-" + b
 	}
-	part := "/?"
-	if missing := t.portless(l); len(missing) > 1 {
-		part += strconv.Itoa(1 + slices.Index(missing, l))
+	part, each := "/?", max(1, t.names.Links)
+	if missing := t.portless(l); len(missing) > each {
+		part += strconv.Itoa(1 + slices.Index(missing, l)/each)
 	}
 	low, high := t.Ends(l)
 	return t.SwitchName(low.Switch) + part + "-" + t.SwitchName(high.Switch) + part
@@ -77,7 +90,7 @@ func (t *Tree) portless(l Link) (out []Link) {
 		return nil
 	}
 	for c := range t.cables {
-		if x := t.Cable(l.Leaf, l.Spine, c); t.names.Ports[t.LinkID(x)][0] == 0 {
+		if x := t.Cable(l.Leaf, l.Spine, c); t.names.Ports[t.LinkID(x)][0] == 0 && !t.Absent(x) {
 			out = append(out, x)
 		}
 	}
@@ -116,8 +129,10 @@ func (t *Tree) LinkNames(links []Link) []string {
 	return names
 }
 
-// DownNames returns the names of the dead links, in the order of Dead.
-func (t *Tree) DownNames() []string { return t.LinkNames(t.Dead()) }
+// DownNames returns the names of the dead cables, in the order of Dead.
+func (t *Tree) DownNames() []string {
+	return t.LinkNames(slices.DeleteFunc(t.Dead(), func(l Link) bool { return t.CableOf(l)[0] != l }))
+}
 
 // called returns the links for a name in the tree's other names: a link, a port, a switch, a
 // parallel cable by its ports or its number. A number that says nothing is an error.
@@ -135,7 +150,7 @@ func (t *Tree) called(name string) (out []Link, err error) {
 			if err := t.Countable(l); err != nil {
 				return nil, err
 			}
-			return []Link{l}, nil
+			return t.CableOf(l), nil
 		}
 	}
 	return out, nil

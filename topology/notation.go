@@ -281,10 +281,10 @@ const draws = 10_000
 // of servers still has a path without them. It discards draws that disconnect a pair. Fewer live
 // links, or 10,000 draws that all disconnect a pair, are an error.
 func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
-	var live []Link
+	var live [][]Link // by cable
 	for id, dead := range t.dead {
-		if !dead {
-			live = append(live, t.LinkOf(id))
+		if own := t.CableOf(t.LinkOf(id)); !dead && t.LinkID(own[0]) == id {
+			live = append(live, own)
 		}
 	}
 	if count < 0 || count > len(live) {
@@ -293,10 +293,11 @@ func (t *Tree) Random(count int, seed uint64) ([]Link, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range draws {
 		rng.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
-		if v, err := t.Without(live[:count]...); err != nil {
+		links := slices.Concat(live[:count]...)
+		if v, err := t.Without(links...); err != nil {
 			return nil, err
 		} else if v.Connected() == nil {
-			return live[:count:count], nil
+			return links, nil
 		}
 	}
 	return nil, fmt.Errorf("%d random dead links: each of %d draws cuts a pair of leaves of %s apart", count, draws, t.Notation())

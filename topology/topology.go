@@ -53,6 +53,20 @@ type SlowLink struct {
 	Share float64
 }
 
+// A SlowHost is the server of a rank whose cable has a share of the link rate, 0 < Share < 1.
+type SlowHost struct {
+	Rank  int
+	Share float64
+}
+
+// Rates say how a network differs from one whose links all carry one message at a time, at one rate.
+type Rates struct {
+	Slow  []SlowLink
+	Hosts []SlowHost
+	// Faster: links carry several messages at once, which the tree does not show.
+	Faster bool
+}
+
 // String returns the name of the link, such as "leaf0-spine3", "leaf0-spine3/1" of parallel cables,
 // or "pod1-spine2-top3".
 func (l Link) String() string {
@@ -82,6 +96,7 @@ type Tree struct {
 	fill   []int  // servers present on each leaf, in the lowest slots
 	first  []int  // rank of the first server of each leaf; first[leaves] = S
 	dead   []bool // by LinkID
+	absent []bool // by LinkID: dead, as it never was there; nil: none
 	names  *Names // nil: there are none but ours
 	roles  *roles // nil: every server reads and builds
 
@@ -181,11 +196,27 @@ func (t *Tree) choices() string {
 	return text
 }
 
-// Healthy returns the same tree with every link alive.
+// Healthy returns the same tree with every link alive that it ever had.
 func (t *Tree) Healthy() *Tree {
 	v := *t
 	v.dead = make([]bool, len(t.dead))
+	copy(v.dead, t.absent)
 	return &v
+}
+
+// WithoutAbsent is Without for links that the network never had: they are no damage, so Dead and
+// Healthy leave them out.
+func (t *Tree) WithoutAbsent(links ...Link) (*Tree, error) {
+	v, err := t.Without(links...)
+	if err != nil || len(links) == 0 {
+		return t, err
+	}
+	v.absent = make([]bool, len(t.dead))
+	copy(v.absent, t.absent)
+	for _, l := range links {
+		v.absent[t.LinkID(l)] = true
+	}
+	return v, nil
 }
 
 // Options returns the Options with which New makes the same tree, with every link alive.
@@ -406,8 +437,34 @@ func (t *Tree) meet(a, b, k int) bool {
 	return q == r
 }
 
-// Dead returns the dead links, by LinkID.
+// Dead returns the dead links, by LinkID, without those that never were there.
 func (t *Tree) Dead() []Link {
+	return slices.DeleteFunc(t.Missing(), t.Absent)
+}
+
+// Absent reports whether a link is one that never was there.
+func (t *Tree) Absent(l Link) bool { return t.absent != nil && t.absent[t.LinkID(l)] }
+
+// Load returns how many messages of an exchange the server of a rank sends or receives, whichever is
+// more.
+func (t *Tree) Load(rank int) int {
+	own := 0
+	if t.Reads(rank) && t.Builds(rank) {
+		own = 1
+	}
+	most := 0
+	if t.Reads(rank) {
+		most = t.Builders() - own
+	}
+	if t.Builds(rank) {
+		most = max(most, t.Readers()-own)
+	}
+	return most
+}
+
+// Missing returns all links that carry nothing, by LinkID: the dead ones, and those that never were
+// there.
+func (t *Tree) Missing() []Link {
 	out := []Link{}
 	for id, dead := range t.dead {
 		if dead {
@@ -415,6 +472,61 @@ func (t *Tree) Dead() []Link {
 		}
 	}
 	return out
+}
+
+// Damage counts dead cables, and all that the tree ever had. Links of one cable count once.
+func (t *Tree) Damage() (dead, all int) {
+	for id := range t.dead {
+		l := t.LinkOf(id)
+		if t.Absent(l) || t.CableOf(l)[0] != l {
+			continue
+		}
+		if all++; t.dead[id] {
+			dead++
+		}
+	}
+	return dead, all
+}
+
+// CableOf returns the links that are one cable with a link, itself among them, by LinkID: a cable
+// that carries several messages at once, each at the rate of a host, is as many links (Names.Ports,
+// Names.Links).
+func (t *Tree) CableOf(l Link) []Link {
+	for _, own := range t.beside(l) {
+		if slices.Contains(own, l) {
+			return own
+		}
+	}
+	return []Link{l}
+}
+
+// beside returns the links between a parallel link's leaf and spine, by cable, without those that
+// never were there; nil where no port is known.
+func (t *Tree) beside(l Link) (cables [][]Link) {
+	if l.Cable == 0 || t.names == nil || t.names.Ports == nil {
+		return nil
+	}
+	at := map[[2]uint8]int{}
+	free := 0 // links of cables without known ports, so far
+	for c := range t.cables {
+		x := t.Cable(l.Leaf, l.Spine, c)
+		id := t.LinkID(x)
+		ports := t.names.Ports[id]
+		if ports[0] == 0 && t.Absent(x) {
+			continue
+		}
+		if ports[0] == 0 {
+			ports[1] = uint8(free / max(1, t.names.Links))
+			free++
+		}
+		i, ok := at[ports]
+		if !ok {
+			i = len(cables)
+			at[ports], cables = i, append(cables, nil)
+		}
+		cables[i] = append(cables[i], x)
+	}
+	return cables
 }
 
 // Compare orders links by leaf and then spine, those above last, as Tree.Dead lists them.

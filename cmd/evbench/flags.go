@@ -45,24 +45,42 @@ func singleTree(c *cli.Context) (*topology.Tree, error) {
 
 // anyTree returns the tree of two or three levels given by the flags.
 func anyTree(c *cli.Context) (*topology.Tree, error) {
-	t, _, slow, err := treeAndHosts(c)
-	if len(slow) > 0 {
-		names := make([]string, len(slow))
-		for i, x := range slow {
+	t, _, rates, err := treeAndHosts(c)
+	if len(rates.Slow) > 0 {
+		names := make([]string, len(rates.Slow))
+		for i, x := range rates.Slow {
 			names[i] = t.LinkName(x.Link)
 		}
 		fmt.Fprintf(c.App.ErrWriter, "%s: slower than most links, and taken for whole ones here (plan and judge plan around them where that is faster): %s\n",
 			c.String("topology"), show.Few(names))
 	}
+	if len(rates.Hosts) > 0 || rates.Faster {
+		fmt.Fprintf(c.App.ErrWriter, "%s: %s here\n", c.String("topology"), strings.Join(otherRates(t, rates), "; "))
+	}
 	return t, err
+}
+
+// otherRates says what of the rates of hosts and links commands do not count with.
+func otherRates(t *topology.Tree, r topology.Rates) (out []string) {
+	if r.Faster {
+		out = append(out, "links carry several messages at once, and count as one")
+	}
+	var names []string
+	for _, h := range r.Hosts {
+		names = append(names, t.HostName(h.Rank))
+	}
+	if names != nil {
+		out = append(out, "hosts slower than most are taken for whole ones, "+show.Few(names)+",")
+	}
+	return out
 }
 
 // treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
 // links.
-func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, slow []topology.SlowLink, err error) {
+func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
 	var places *network.Places // of a file
 	if _, missing := os.Stat(c.String("topology")); missing == nil {
-		t, places, hosts, slow, err = fileTree(c)
+		t, places, hosts, rates, err = fileTree(c)
 	} else {
 		t, err = written(c)
 	}
@@ -73,7 +91,7 @@ func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, slow []t
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
 		err = usage(err)
 	}
-	return t, hosts, slow, err
+	return t, hosts, rates, err
 }
 
 // written returns the tree of a notation.
@@ -90,20 +108,20 @@ func written(c *cli.Context) (*topology.Tree, error) {
 }
 
 // fileTree finds the tree in a file, with the hosts of --hosts, or all hosts.
-func fileTree(c *cli.Context) (*topology.Tree, *network.Places, []plan.Host, []topology.SlowLink, error) {
+func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts []plan.Host, rates topology.Rates, err error) {
 	for _, flag := range []string{"fill", "spines"} {
 		if c.IsSet(flag) {
-			return nil, nil, nil, nil, usagef("--%s: not with a file, which states it", flag)
+			return nil, nil, nil, rates, usagef("--%s: not with a file, which states it", flag)
 		}
 	}
 	src := c.String("topology")
 	s, err := readWhole(c, src)
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, rates, err
 	}
 	p, err := network.Spineless(s.Whole)
 	if err != nil {
-		return nil, nil, nil, nil, usagef("--topology %s: %w", src, err)
+		return nil, nil, nil, rates, usagef("--topology %s: %w", src, err)
 	}
 	flags, ranks := []string{"-t", src}, 1
 	if c.IsSet("hosts") {
@@ -113,7 +131,7 @@ func fileTree(c *cli.Context) (*topology.Tree, *network.Places, []plan.Host, []t
 			p, err = p.For(s.Whole, job.Nodes)
 		}
 		if err != nil {
-			return nil, nil, nil, nil, usagef("--hosts: %w", err)
+			return nil, nil, nil, rates, usagef("--hosts: %w", err)
 		}
 	}
 	if n := p.Tree.Names(); n != nil {
@@ -123,12 +141,12 @@ func fileTree(c *cli.Context) (*topology.Tree, *network.Places, []plan.Host, []t
 	if c.IsSet("hosts") {
 		above = ""
 	}
-	for _, note := range []string{p.Gaps(), p.Joints(), above} {
+	for _, note := range []string{p.Gaps(), p.AsBuilt(), p.Joints(), above} {
 		if note != "" {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}
 	}
-	return p.Tree, p, hostsOf(p, s.Whole, ranks), p.Slow(s.Whole), nil
+	return p.Tree, p, hostsOf(p, s.Whole, ranks), p.Rates(), nil
 }
 
 // hostsOf are the hosts of the servers, nil if two have the same name.
@@ -200,7 +218,8 @@ func takeDown(c *cli.Context, t *topology.Tree, places *network.Places) (*topolo
 	if t, err = t.Without(dead...); err != nil {
 		return nil, usage(err)
 	}
-	n, err := downRandom(c, "links", t.AllLinks())
+	_, all := t.Damage()
+	n, err := downRandom(c, "links", all)
 	if n == 0 || err != nil {
 		return t, err
 	}

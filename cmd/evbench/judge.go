@@ -49,9 +49,18 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	result := c.String("result")
+	if name := c.Args().First(); name != "" && result != "" {
+		return nil, usagef("--result and %s: give the result once", name)
+	} else if name != "" {
+		result = name
+	}
+	if c.IsSet("fail-below") && result == "" {
+		return nil, usagef("--fail-below: only with a result")
+	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
 	words := judge.Words{
-		Result: c.String("result"), Format: c.String("format"),
+		Result: result, Format: c.String("format"), Partial: c.Bool("partial"),
 		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
 	}
 	if c.IsSet("hosts") {

@@ -19,19 +19,19 @@ import (
 )
 
 func planAction(c *cli.Context) error {
-	t, hosts, slow, err := treeAndHosts(c)
+	t, hosts, rates, err := treeAndHosts(c)
 	if err != nil {
 		return err
 	}
-	slow = slices.DeleteFunc(slow, func(x topology.SlowLink) bool { return !t.LinkAlive(x.Link) }) // --down
+	rates.Slow = slices.DeleteFunc(rates.Slow, func(x topology.SlowLink) bool { return !t.LinkAlive(x.Link) }) // --down
 	if err := checkPlans(t.Servers(), 1); err != nil {
 		return err
 	}
 	var watch stopwatch
 	if c.IsSet("sizes") {
-		return planSizes(c, t, hosts, slow, &watch)
+		return planSizes(c, t, hosts, rates, &watch)
 	}
-	p, slower, err := buildPlan(c, t, slow, watch.stage)
+	p, slower, err := buildPlan(c, t, rates, watch.stage)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 
 // buildPlan plans for a tree. A schedule that is wrong as published, or cannot be routed, and
 // tables that leave out servers, are results; other errors are wrong use.
-func buildPlan(c *cli.Context, t *topology.Tree, slow []topology.SlowLink, stage func(string)) (p *plan.Plan, slower *plan.Slower, err error) {
+func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage func(string)) (p *plan.Plan, slower *plan.Slower, err error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
@@ -76,7 +76,7 @@ func buildPlan(c *cli.Context, t *topology.Tree, slow []topology.SlowLink, stage
 	if t.Levels() == 3 && o.Routing == "" {
 		o.Routing = routing.Pinned
 	}
-	if p, slower, err = plan.BuildSlow(t, o, slow); err == nil {
+	if p, slower, err = plan.BuildSlow(t, o, rates); err == nil {
 		return p, slower, nil
 	}
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)

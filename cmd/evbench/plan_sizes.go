@@ -21,7 +21,7 @@ import (
 // servers and exchange.
 const sizedPlans = 12
 
-func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, slow []topology.SlowLink, watch *stopwatch) error {
+func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, rates topology.Rates, watch *stopwatch) error {
 	if err := checkPlans(t.Servers(), sizedPlans); err != nil {
 		return err
 	}
@@ -33,12 +33,13 @@ func planSizes(c *cli.Context, t *topology.Tree, hosts []plan.Host, slow []topol
 		return err
 	}
 	watch.stage("plan")
-	made, slower, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, slow)
+	made, slower, err := ordered.Slow(t, window, sizes.Options{Seed: c.Uint64("seed"), Split: true}, rates.Slow)
 	if u, ok := errors.AsType[*topology.UnreachableError](err); ok {
 		return usagef("%s: %w", withoutLinks(t), u)
 	} else if err != nil {
 		return wrongIn("--sizes "+c.String("sizes"), err)
 	}
+	slower.Hosts, slower.Faster = rates.Hosts, rates.Faster
 	watch.stage("")
 	p := &ordered.Plan{Plan: made, Hosts: hosts}
 	return writePlan(c, watch, p.WriteText, func(w io.Writer) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -30,6 +31,9 @@ func topoConvertAction(c *cli.Context) error {
 	s, err := readSource(c, c.Args().First())
 	if err != nil {
 		return err
+	}
+	if c.String("format") == "ibsim" && s.Net.Rated() {
+		fmt.Fprintln(c.App.ErrWriter, "the widths and speeds of cables are lost: a network for ibsim has none beyond EDR")
 	}
 	return writeOut(c, func(w io.Writer) error { return write(w, s) })
 }

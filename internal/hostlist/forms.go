@@ -62,8 +62,6 @@ func Read(r io.Reader) ([]Entry, error) {
 }
 
 var (
-	// Of mpirun --display-map; checked against Open MPI 4.1.4.
-	mapNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + MapLine + ` (\S+)\s.*Num procs: (\d+)`) })
 	// Of mpirun --display-allocation, with and without flags; checked against Open MPI 4.1.4.
 	allocNode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+): (?:flags=\S+ )?slots=(\d+) max_slots=`) })
 	// Of srun -l hostname: rank and host; from the manual of Slurm 22.05, not tested.
@@ -98,14 +96,46 @@ const MapLine = "Data for node:"
 
 func (l Line) ofMap() bool { return strings.HasPrefix(l.Text, MapLine) }
 
-// ofMpirun reads a map; it ignores no line with a host.
-func ofMpirun(lines []Line) ([]Entry, error) {
-	for _, l := range lines {
-		if l.ofMap() && !mapNode().MatchString(l.Text) {
-			return nil, fmt.Errorf("line %d: %q is not a line of mpirun's map", l.Line, Short(l.Text))
+// mapJob begins the map of a job.
+const mapJob = "Data for JOB"
+
+// mapProcs is the number of ranks of a host, in a line of its own in maps with --map-by or devel of
+// Open MPI 5 (display map-devel).
+var mapProcs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bNum procs: (\d+)`) })
+
+// ofMpirun reads a map; it ignores no line with a host. Two maps are not one of a larger job.
+func ofMpirun(lines []Line) (out []Entry, err error) {
+	jobs := 0
+	for i, l := range lines {
+		if strings.HasPrefix(l.Text, mapJob) {
+			if jobs++; jobs > 1 {
+				return nil, fmt.Errorf("line %d: a second map of mpirun: give one", l.Line)
+			}
 		}
+		if !l.ofMap() {
+			continue
+		}
+		host := strings.Fields(strings.TrimPrefix(l.Text, MapLine))
+		procs := mapProcs().FindStringSubmatch(l.Text)
+		for _, next := range lines[i+1:] {
+			if procs != nil || next.ofMap() {
+				break
+			}
+			procs = mapProcs().FindStringSubmatch(next.Text)
+		}
+		if len(host) == 0 || procs == nil {
+			return nil, fmt.Errorf("line %d: %q is not a host of mpirun's map with its number of ranks", l.Line, Short(l.Text))
+		}
+		if procs[1] == "0" {
+			continue
+		}
+		slots, err := parseSlots(procs[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", l.Line, err)
+		}
+		out = append(out, Entry{Line: l.Line, Names: host[:1], Slots: slots})
 	}
-	return found(mapNode())(lines)
+	return out, nil
 }
 
 // found reads the lines that match: a host and its number of ranks. Hosts without ranks are left
@@ -135,6 +165,10 @@ func slurmHosts(lines []Line) ([]Entry, error) {
 		if m := slurmWord().FindStringSubmatch(l.Text); m != nil {
 			at[m[1]] = Line{l.Line, m[2]}
 		}
+	}
+	if how, ok := at["SLURM_DISTRIBUTION"]; ok && !strings.HasPrefix(how.Text, "block") {
+		return nil, fmt.Errorf("line %d: SLURM_DISTRIBUTION is %q: Slurm's variables do not say which rank runs where then; give the output of srun -l hostname",
+			how.Line, Short(how.Text))
 	}
 	list, ok := at["SLURM_STEP_NODELIST"]
 	tasks, counted := at["SLURM_STEP_TASKS_PER_NODE"]
@@ -207,50 +241,70 @@ func rankedHosts(lines []Line) ([]Entry, error) {
 	return out, nil
 }
 
-// hostfile reads lines of a hostfile of Open MPI ("name slots=4", "name"), of MPICH and Intel MPI
-// ("name:4"), host list expressions of Slurm ("node[001-016]"), and a host and one of its adapters
+// hostfile reads lines of a hostfile of Open MPI ("user@name slots=4 port=22", "name"), of MPICH and
+// Intel MPI ("name:4,name:2", as mpirun's -H, too), host list expressions of Slurm ("node[001-016]"), and a host and one of its adapters
 // ("node001 mlx5_0").
 func hostfile(lines []Line) (out []Entry, err error) {
 	for _, l := range lines {
-		x, err := parseHosts(l.Text)
+		entries, err := parseHosts(l.Text)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", l.Line, err)
 		}
-		x.Line = l.Line
-		out = append(out, x)
+		for _, x := range entries {
+			x.Line = l.Line
+			out = append(out, x)
+		}
 	}
 	return out, nil
 }
 
-func parseHosts(text string) (x Entry, err error) {
-	f := strings.Fields(text)
-	expr := f[0]
-	x.Slots = 1
-	if i := strings.LastIndexByte(expr, ':'); i >= 0 {
-		if x.Slots, err = parseSlots(expr[i+1:]); err != nil {
-			return x, err
-		}
-		expr = expr[:i]
-	}
+// equals matches an equals sign with blanks around it.
+var equals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*=\s*`) })
+
+// parseHosts reads a line. Hosts of zero slots take no part.
+func parseHosts(text string) (out []Entry, err error) {
+	f := strings.Fields(equals().ReplaceAllString(text, "="))
+	slots, adapter, given := 1, "", false
 	for i, word := range f[1:] {
 		key, value, assigned := strings.Cut(word, "=")
 		switch {
 		case key == "slots" && assigned:
-			if x.Slots, err = parseSlots(value); err != nil {
-				return x, err
+			given = true
+			if slots = 0; value == "0" {
+				continue
 			}
-		case assigned && (key == "max_slots" || key == "max-slots"):
+			if slots, err = parseSlots(value); err != nil {
+				return nil, err
+			}
+		case assigned && (key == "max_slots" || key == "max-slots" || key == "port" || key == "user" || key == "username"):
 		case i == 0 && !assigned && key != "slots":
-			x.Adapter = word
+			adapter = word
 		default:
-			return x, fmt.Errorf("%q after a host: there is slots=N, or first the name of an adapter", Short(word))
+			return nil, fmt.Errorf("%q after a host: there is slots=N, or first the name of an adapter", Short(word))
 		}
 	}
-	x.Names, err = Expand(expr)
-	if err == nil && len(x.Names) == 0 {
-		err = fmt.Errorf("%q names no host", Short(text))
+	for _, item := range splitList(f[0]) {
+		x := Entry{Slots: slots, Adapter: adapter}
+		if _, after, ok := strings.Cut(item, "@"); ok {
+			item = after
+		}
+		if i := strings.LastIndexByte(item, ':'); i >= 0 && !given {
+			if x.Slots, err = parseSlots(item[i+1:]); err != nil {
+				return nil, err
+			}
+			item = item[:i]
+		}
+		if x.Names, err = Expand(item); err == nil && len(x.Names) == 0 {
+			err = fmt.Errorf("%q names no host", Short(text))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if x.Slots > 0 {
+			out = append(out, x)
+		}
 	}
-	return x, err
+	return out, nil
 }
 
 func parseSlots(s string) (int, error) {

@@ -1,6 +1,7 @@
 package hostlist
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -83,6 +84,38 @@ func TestCompressedLists(t *testing.T) {
 		if want := slices.Compact(slices.Sorted(slices.Values(names))); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v became %s and %v, %v", names, Compress(names), got, err)
 		}
+	}
+}
+
+// Lists as users of launchers have them, with the ranks of each host.
+func TestReadForms(t *testing.T) {
+	node := func(name string) string {
+		return "Data for node: " + name + "\tState: 3\tFlags: MAPPED\n    Daemon: [x@0,1]\tDaemon launched: False\n  Num slots allocated: 2\tMax slots: 2\tNum procs: 2\n"
+	}
+	for text, want := range map[string]string{
+		"n1:2,n2:2\n":                          "n1 2, n2 2",
+		"n[1-2]:3\n":                           "n1 3, n2 3",
+		"n1 slots = 2\nn2 slots =4\n":          "n1 2, n2 4",
+		"n1 slots=2\nlogin slots=0\nn2\n":      "n1 2, n2 1",
+		"daq@n1 slots=2\ndaq@n2:3 port=2222\n": "n1 2, n2 3",
+		"n1 user=daq max_slots=9\n":            "n1 1",
+		"Data for JOB 7\nNum nodes: 2\n" + node("n1") + node("n2"):                            "n1 2, n2 2",
+		"Data for JOB 7\n" + node("n1") + "Data for JOB 7\n" + node("n1"):                     "line 5: a second map of mpirun: give one",
+		"SLURM_JOB_NODELIST=n[1-2]\nSLURM_TASKS_PER_NODE=2(x2)\nSLURM_DISTRIBUTION=block\n":   "n1 2, n2 2",
+		"SLURM_DISTRIBUTION=arbitrary\nSLURM_JOB_NODELIST=n[1-2]\nSLURM_TASKS_PER_NODE=2(x2)": "line 1: SLURM_DISTRIBUTION is \"arbitrary\": Slurm's variables do not say which rank runs where then; give the output of srun -l hostname",
+		"n1:x,n2\n": "line 1: slots \"x\": must be 1..4096",
+	} {
+		entries, err := Read(strings.NewReader(text))
+		var got []string
+		for _, x := range entries {
+			for _, name := range x.Names {
+				got = append(got, fmt.Sprintf("%s %d", name, x.Slots))
+			}
+		}
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		expect.Equal(t, strings.Join(got, ", "), want, "%q", text)
 	}
 }
 

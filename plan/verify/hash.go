@@ -31,7 +31,7 @@ func hash(t *topology.Tree, messages []Message) string {
 }
 
 func fabricLines(t *topology.Tree) string {
-	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), topology.LinkNames(t.Dead()), ""
+	fill, down, spines := strings.Fields(strings.Trim(fmt.Sprint(t.Fill()), "[]")), topology.LinkNames(t.Missing()), ""
 	if t.Levels() == 2 && t.Cables() == 1 && t.Spines() != t.Ports() { // other notations say it
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}

@@ -9,10 +9,11 @@ import (
 // number of routes over it, each direction on its own.
 type Phase struct {
 	Max         int     // the greatest sharing; 1 where no such cable is used
+	Time        float64 // the greatest sharing over the messages that the cable carries at once; at least 1
 	Mean        float64 // over the cables in use; 1 where there are none
 	Unreachable int     // messages without a route, which count nowhere else
 
-	// The throughput of a message is 1 over the greatest sharing on its route, and at most 1.
+	// The throughput of a message is 1 over the greatest such time on its route, and at most 1.
 	MeanThroughput, LeastThroughput float64
 }
 
@@ -21,9 +22,9 @@ type Phase struct {
 type Congestion struct {
 	Pattern string `json:"pattern"`
 	Phases  int    `json:"phases"`
-	// Conflicts is the number of phases in which some cable is shared.
+	// Conflicts is the number of phases that take longer than a message.
 	Conflicts int `json:"conflicts"`
-	// Worst is the greatest sharing of all phases. Slowdown is its mean over the phases: how many
+	// Worst is the greatest sharing of all phases. Slowdown is the mean of their times: how many
 	// times longer the pattern takes than without sharing. All shifts are a phase for each host, as
 	// in the thesis, the shift by 0 included.
 	Worst    int     `json:"worst"`
@@ -65,11 +66,11 @@ func Congest(t *Tables, p Pattern) *Congestion {
 	})
 	c := &Congestion{Pattern: p.Name, Phases: p.Phases, PerPhase: phases}
 	for _, x := range phases {
-		if x.Max > 1 {
+		if x.Time > 1 {
 			c.Conflicts++
 		}
 		c.Worst = max(c.Worst, x.Max)
-		c.Slowdown += float64(x.Max)
+		c.Slowdown += x.Time
 		c.Mean += x.Mean
 		c.Unreachable += int64(x.Unreachable)
 		c.Throughput += x.MeanThroughput
@@ -90,9 +91,10 @@ type tracer struct {
 	lid     []int   // of each host, 0 if it has none or no cable
 	leaf    []int32 // of each host
 	dst     []int32
-	sharing []int32 // by channel
-	path    []int32 // channels, message by message
-	ends    []int32 // where on path each message ends
+	sharing []int32   // by channel
+	carries []float64 // messages at once, by channel; nil: one
+	path    []int32   // channels, message by message
+	ends    []int32   // where on path each message ends
 }
 
 func newTracer(t *Tables, g *graph) *tracer {
@@ -103,12 +105,26 @@ func newTracer(t *Tables, g *graph) *tracer {
 			r.lid[h], r.leaf[h] = int(t.Net.Info(network.Node(h)).LID), int32(t.Net.Index(e.Node))
 		}
 	}
+	if of := t.Net.Capacities(); of != nil {
+		r.carries = make([]float64, len(g.far))
+		for c := range r.carries {
+			r.carries[c] = of(g.end(int32(c)))
+		}
+	}
 	return r
+}
+
+// time is how long a channel takes for the messages that share it.
+func (r *tracer) time(c int32) float64 {
+	if r.carries == nil {
+		return float64(r.sharing[c])
+	}
+	return float64(r.sharing[c]) / r.carries[c]
 }
 
 func (r *tracer) phase() Phase {
 	r.path, r.ends = r.path[:0], r.ends[:0]
-	p := Phase{Max: 1, Mean: 1, LeastThroughput: 1}
+	p := Phase{Max: 1, Time: 1, Mean: 1, LeastThroughput: 1}
 	used := 0
 	for src, dst := range r.dst {
 		if dst < 0 {
@@ -125,7 +141,7 @@ func (r *tracer) phase() Phase {
 			if r.sharing[c]++; r.sharing[c] == 1 {
 				used++
 			}
-			p.Max = max(p.Max, int(r.sharing[c]))
+			p.Max, p.Time = max(p.Max, int(r.sharing[c])), max(p.Time, r.time(c))
 		}
 	}
 	if used > 0 {
@@ -158,12 +174,12 @@ func (r *tracer) route(at int32, lid int, dst int32) bool {
 func (r *tracer) throughput(p *Phase) {
 	from, sum := int32(0), 0.0
 	for _, end := range r.ends {
-		most := int32(1)
+		most := 1.0
 		for _, c := range r.path[from:end] {
-			most = max(most, r.sharing[c])
+			most = max(most, r.time(c))
 		}
-		sum += 1 / float64(most)
-		p.LeastThroughput = min(p.LeastThroughput, 1/float64(most))
+		sum += 1 / most
+		p.LeastThroughput = min(p.LeastThroughput, 1/most)
 		from = end
 	}
 	if p.MeanThroughput = 1; len(r.ends) > 0 {

@@ -315,6 +315,9 @@ func TestCongestAgainstSlow(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		n := somewhere(t, rng)
+		if seed%2 == 1 {
+			n = unequal(n, rng)
+		}
 		tables := arbitrary(n, rng, 0.01)
 		for _, p := range []lft.Pattern{lft.Shifts(n.Hosts()), lft.SomeShifts(n.Hosts(), 5, seed), lft.Permutations(5, seed), lft.Bisections(5, seed)} {
 			c := lft.Congest(tables, p)
@@ -328,10 +331,30 @@ func TestCongestAgainstSlow(t *testing.T) {
 	}
 }
 
+// unequal gives hosts 1e9 bit/s, and the cables of switches up to four times that, one of them a half.
+func unequal(n *network.Network, rng *rand.Rand) *network.Network {
+	rates := map[network.End]float64{}
+	for v := range network.Node(n.Hosts()) {
+		rates[network.End{Node: v, Port: 1}] = 1e9
+	}
+	for i, c := range n.SwitchCables() {
+		if rates[c.A] = []float64{1e9, 2e9, 2e9, 4e9}[rng.IntN(4)]; i == 1 {
+			rates[c.A] = 0.5e9
+		}
+	}
+	return n.WithRates(rates)
+}
+
 func phase(t *lft.Tables, dst []int32) lft.Phase {
 	sharing := map[network.End]int{}
 	var routes [][]network.End
-	out := lft.Phase{Max: 1, Mean: 1, MeanThroughput: 1, LeastThroughput: 1}
+	out := lft.Phase{Max: 1, Time: 1, Mean: 1, MeanThroughput: 1, LeastThroughput: 1}
+	time := func(e network.End) float64 { // hosts have 1e9 bit/s where there are rates
+		if r := t.Net.Rate(e); r > 0 {
+			return float64(sharing[e]) / (r / 1e9)
+		}
+		return float64(sharing[e])
+	}
 	total := 0
 	for src, d := range dst {
 		if d < 0 {
@@ -350,17 +373,20 @@ func phase(t *lft.Tables, dst []int32) lft.Phase {
 		}
 		routes = append(routes, between)
 	}
+	for e := range sharing {
+		out.Time = max(out.Time, time(e))
+	}
 	if len(sharing) > 0 {
 		out.Mean = float64(total) / float64(len(sharing))
 	}
 	sum := 0.0
 	for _, r := range routes {
-		most := 1
+		most := 1.0
 		for _, e := range r {
-			most = max(most, sharing[e])
+			most = max(most, time(e))
 		}
-		sum += 1 / float64(most)
-		out.LeastThroughput = min(out.LeastThroughput, 1/float64(most))
+		sum += 1 / most
+		out.LeastThroughput = min(out.LeastThroughput, 1/most)
 	}
 	if len(routes) > 0 {
 		out.MeanThroughput = sum / float64(len(routes))

@@ -29,6 +29,19 @@ func lastRate(s string) float64 {
 	return width * lanes[m[2]]
 }
 
+// speedOf returns a width and a speed with a rate, such as 4xHDR, "" where there is none: not
+// always those that were read, as 2xHDR is as fast as 4xEDR.
+func speedOf(rate float64) string {
+	for _, width := range []int{4, 2, 1, 8, 12} {
+		for _, name := range []string{"XDR", "NDR", "HDR", "EDR", "FDR", "FDR10", "QDR", "DDR", "SDR"} {
+			if rate > 0 && float64(width)*lanes[name] == rate {
+				return fmt.Sprintf("%dx%s", width, name)
+			}
+		}
+	}
+	return ""
+}
+
 // portLine is a line of a report of ports: kind, LID, port, GUID, width and speed of the port,
 // then the port at the other end and both names, or the name alone.
 var portLine = sync.OnceValue(func() *regexp.Regexp {

@@ -101,12 +101,17 @@ func (a *adapters) distinct(switches []network.Node) error {
 	return nil
 }
 
-// WriteIB writes a network in the form of ibnetdiscover, without the widths and speeds of cables,
-// which a Network does not know. It leaves out nodes without cables: no discovery finds them.
+// WriteIB writes a network in the form of ibnetdiscover. It leaves out nodes without cables: no discovery finds them.
 func WriteIB(w io.Writer, n *network.Network) error {
 	a, switches := group(n), shown(n)
 	if err := a.distinct(switches); err != nil {
 		return err
+	}
+	speed := func(at network.End) string { // after a blank, where it is known
+		if s := speedOf(n.Rate(at)); s != "" {
+			return " " + s
+		}
+		return ""
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "#\n# Topology file: %s\n#\n", title(n))
@@ -121,10 +126,10 @@ func WriteIB(w io.Writer, n *network.Network) error {
 			}
 			peer := n.Info(e.Node)
 			if n.IsHost(e.Node) {
-				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d\n",
-					p+1, peer.GUID, a.port[e.Node], peer.Port, a.name(a.of[e.Node]), peer.LID)
+				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n",
+					p+1, peer.GUID, a.port[e.Node], peer.Port, a.name(a.of[e.Node]), peer.LID, speed(e))
 			} else {
-				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d\n", p+1, peer.GUID, e.Port, printable(peer.Name), peer.LID)
+				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", p+1, peer.GUID, e.Port, printable(peer.Name), peer.LID, speed(e))
 			}
 		}
 	}
@@ -135,8 +140,8 @@ func WriteIB(w io.Writer, n *network.Network) error {
 		for _, h := range hosts {
 			own, e := n.Info(h), n.Leaf(h)
 			peer := n.Info(e.Node)
-			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d\n",
-				a.port[h], own.Port, peer.GUID, e.Port, own.LID, own.LMC, printable(peer.Name), peer.LID)
+			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n",
+				a.port[h], own.Port, peer.GUID, e.Port, own.LID, own.LMC, printable(peer.Name), peer.LID, speed(e))
 		}
 	}
 	given := map[uint64]bool{}

@@ -31,7 +31,7 @@ const (
 //	others:
 //	  - {name: Aggregation Node, port_guid: 0x0002c90500000000, lid: 140, at: s1_0/8}
 //	cables:
-//	  - [h0, s1_0/1]
+//	  - [h0, s1_0/1, 4xHDR]
 //	down: []
 //
 // A host must have a name, a switch a name and a number of ports. Others, which may be missing, have
@@ -39,7 +39,7 @@ const (
 // 0x0002c90300000000 for hosts, 16 apart, and from 0x0002c90400000000 for switches. The port of a
 // host has the GUID after the host's, a switch's own port the switch's. Without LIDs, lmc at the
 // top numbers them. Cables name nodes by name, or by GUID where a name occurs twice. Dead parts are
-// written as for Network.Degrade. Errors name the line and the field.
+// written as for Network.Degrade. Width and speed of a cable may be left out. Errors name the line and the field.
 func ReadYAML(r io.Reader) (*network.Network, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {

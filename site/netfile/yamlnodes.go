@@ -1,6 +1,7 @@
 package netfile
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ type builder struct {
 	lids map[int]string // to the field that gave it
 	guid map[uint64]string
 	port map[uint64]string
+	rate map[network.End]float64
 }
 
 // The first GUIDs for nodes without one.
@@ -24,7 +26,7 @@ const (
 )
 
 func (d *document) nodes(f yamldoc.Fields) *network.Network {
-	b := &builder{document: d, lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}}
+	b := &builder{document: d, lids: map[int]string{}, guid: map[uint64]string{}, port: map[uint64]string{}, rate: map[network.End]float64{}}
 	hosts, switches := d.list(f.Get("hosts")), d.list(f.Get("switches"))
 	total := len(hosts) + len(switches)
 	switch {
@@ -48,7 +50,10 @@ func (d *document) nodes(f yamldoc.Fields) *network.Network {
 	}
 	b.others(f.Get("others"))
 	b.cables(f.Get("cables"))
-	return b.Build()
+	if len(b.rate) == 0 {
+		return b.Build()
+	}
+	return b.Build().WithRates(b.rate)
 }
 
 // node reads a host or a switch. Its default GUID is info's; the default GUID of a host's port is
@@ -151,14 +156,22 @@ func (b *builder) cables(at yamldoc.Field) {
 	x := network.Names(bare)
 	for _, f := range b.list(at) {
 		ends, end := b.list(f), [2]network.End{}
-		if len(ends) != 2 {
-			b.Fail(f, "%d ends; write [s1_0/5, s2_0/1]", len(ends))
+		if len(ends) != 2 && len(ends) != 3 {
+			b.Fail(f, "%d ends; write [s1_0/5, s2_0/1], or [s1_0/5, s2_0/1, 4xHDR]", len(ends))
 			continue
 		}
-		for i, e := range ends {
+		for i, e := range ends[:2] {
 			b.text(e, func(name string) (err error) {
 				end[i], err = x.End(name)
 				return err
+			})
+		}
+		if len(ends) == 3 {
+			b.text(ends[2], func(s string) error {
+				if b.rate[end[0]] = lastRate(s); b.rate[end[0]] == 0 {
+					return fmt.Errorf("%s: write width and speed of a cable, such as 4xHDR", brief(s))
+				}
+				return nil
 			})
 		}
 		if b.First() != nil {

@@ -81,7 +81,11 @@ func writeCables(out io.Writer, n *network.Network) {
 		if !n.IsHost(c.A.Node) {
 			a += "/" + strconv.Itoa(int(c.A.Port))
 		}
-		fmt.Fprintf(out, "  - [%s, %s]\n", quote(a), quote(b+"/"+strconv.Itoa(int(c.B.Port))))
+		rate := ""
+		if s := speedOf(n.Rate(c.A)); s != "" {
+			rate = ", " + s
+		}
+		fmt.Fprintf(out, "  - [%s, %s%s]\n", quote(a), quote(b+"/"+strconv.Itoa(int(c.B.Port))), rate)
 	}
 }
 

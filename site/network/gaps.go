@@ -14,16 +14,23 @@ import (
 func (p *Places) Gaps() string {
 	var gaps []string
 	for id := 0; p.net.Notation == "" && id < len(p.cables); id += p.beside(id) {
-		all, present := p.beside(id), 0
-		for _, own := range p.cables[id : id+all] {
-			present += len(own)
+		present, dead := map[Cable]bool{}, 0
+		for i, own := range p.cables[id : id+p.beside(id)] {
+			if l := p.Tree.LinkOf(id + i); len(own) > 0 {
+				present[own[0]] = true
+			} else if p.Tree.Absent(l) {
+				continue
+			} else {
+				dead++
+			}
 		}
-		if present >= all {
+		if dead == 0 {
 			continue
 		}
+		all := len(present) + (dead+p.usual-1)/p.usual
 		low, high := p.Tree.Ends(p.Tree.LinkOf(id))
 		gaps = append(gaps, fmt.Sprintf("%s and %s have %d of %s (free: %s; %s)", p.Tree.SwitchName(low.Switch), p.Tree.SwitchName(high.Switch),
-			present, show.Plural(all, "cable", "cables"), p.free(low.Switch), p.free(high.Switch)))
+			len(present), show.Plural(all, "cable", "cables"), p.free(low.Switch), p.free(high.Switch)))
 	}
 	if gaps == nil {
 		return ""

@@ -15,7 +15,11 @@ type Places struct {
 	Tree *topology.Tree
 	Host []Node // by rank
 
-	net    *Network
+	net   *Network
+	rate  float64 // of a message, in bit/s; 0: not known
+	lanes bool    // a cable as fast as several messages is as many links
+	usual int     // links of most of these cables
+
 	nodes  []Node    // by number of a switch
 	cables [][]Cable // by link ID, A being the lower end; none where there is no cable
 
@@ -25,10 +29,15 @@ type Places struct {
 
 // TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
 // without a cable are dead. On two levels the number of parallel cables is the most between two
-// switches. If the network is no tree the error says where it deviates. A leaf has as many ports
+// switches, where a cable as fast as several hosts counts as that many. If the network is no tree the error says where it deviates. A leaf has as many ports
 // for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
 func TreeOf(n *Network) (*Places, error) {
-	p, err := treeOf(n)
+	return treeAt(n, n.linkRate(n.allHosts()))
+}
+
+// treeAt is TreeOf with the rate of a message.
+func treeAt(n *Network, rate float64) (*Places, error) {
+	p, err := treeOf(n, rate)
 	if err == nil {
 		err = cmp.Or(p.single(), p.all())
 	}
@@ -54,7 +63,7 @@ func (p *Places) names(x *Index) *topology.Names {
 	if own {
 		return nil
 	}
-	out.Hosts = p.hostNames()
+	out.Hosts, out.Links = p.hostNames(), p.usual
 	for id, cables := range p.cables {
 		if len(cables) > 0 {
 			out.Ports[id] = cables[0].ports()
@@ -70,13 +79,13 @@ func (p *Places) hostNames() (out []string) {
 	return out
 }
 
-// treeOf is TreeOf with any number of cables for a link of three levels.
-func treeOf(n *Network) (*Places, error) {
+// treeOf is TreeOf with any number of cables for a link of three levels, and the rate of a message.
+func treeOf(n *Network, rate float64) (*Places, error) {
 	o, err := outlined(n)
 	if err != nil {
 		return nil, err
 	}
-	p := &Places{net: n, nodes: o.nodes}
+	p := &Places{net: n, nodes: o.nodes, rate: rate, lanes: o.Pods == 0, usual: 1}
 	o.Ports = 1
 	if s, err := n.Shape(); err == nil {
 		if g, ok := s.(PGFT); ok {
@@ -91,15 +100,22 @@ func treeOf(n *Network) (*Places, error) {
 	whole := n.built()
 	if o.Pods == 0 {
 		o.Cables = p.parallel(whole, o.Leaves)
+		if o.Cables > topology.MaxCables || o.Cables*o.Spines > topology.MaxPorts {
+			p.lanes = false
+			o.Cables = p.parallel(whole, o.Leaves)
+		}
 	}
 	if p.Tree, err = topology.New(o.Options); err != nil {
 		return nil, err
 	}
 	p.join(whole)
+	absent := p.never()
 	for id, own := range p.cables {
 		p.cables[id] = slices.DeleteFunc(own, func(c Cable) bool { return !n.has(c) })
 	}
-	p.Tree, err = p.Tree.Without(p.missing(n)...)
+	if p.Tree, err = p.Tree.WithoutAbsent(absent...); err == nil {
+		p.Tree, err = p.Tree.Without(p.missing(n)...)
+	}
 	return p, err
 }
 
@@ -113,14 +129,22 @@ func (n *Network) built() *Network {
 	return n
 }
 
-// parallel returns the most cables from one of so many leaves to a switch.
+// parallel returns the most links from one of so many leaves to a switch, and notes the links of
+// most cables.
 func (p *Places) parallel(n *Network, leaves int) (most int) {
+	p.usual = 1
+	links := map[int]int{} // cables by their number of links
 	for _, leaf := range p.nodes[:leaves] {
 		count := map[Node]int{}
-		for _, e := range n.Ends(leaf) {
+		for i, e := range n.Ends(leaf) {
 			if e.Node != NoNode && !n.IsHost(e.Node) && e.Node != leaf {
-				count[e.Node]++
+				own := p.at(n, End{leaf, uint8(i + 1)})
+				links[own]++
+				count[e.Node] += own
 				most = max(most, count[e.Node])
+				if links[own] > links[p.usual] {
+					p.usual = own
+				}
 			}
 		}
 	}
@@ -158,7 +182,9 @@ func (p *Places) join(n *Network) {
 	for _, s := range p.nodes {
 		for i, e := range n.Ends(s) {
 			if pair := [2]Node{s, e.Node}; links[pair] != nil {
-				cables[pair] = append(cables[pair], Cable{End{s, uint8(i + 1)}, e})
+				for range p.at(n, End{s, uint8(i + 1)}) {
+					cables[pair] = append(cables[pair], Cable{End{s, uint8(i + 1)}, e})
+				}
 			}
 		}
 	}
@@ -258,17 +284,27 @@ func (p *Places) missing(n *Network) (dead []topology.Link) {
 // For returns the tree whose servers are the given hosts, on each leaf in their order. Links are
 // dead if network n, the same with fewer cables, has no cable for them.
 func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
+	if rate := n.linkRate(hosts); rate != p.rate && rate > 0 {
+		q, err := treeAt(p.net, rate)
+		if err != nil {
+			return nil, err
+		}
+		p = q
+	}
 	o := p.Tree.Options()
-	on := make([][]Node, o.Leaves)
-	for i, h := range hosts {
-		leaf := slices.Index(p.nodes[:o.Leaves], n.Leaf(h).Node)
+	on, at, seen := make([][]Node, o.Leaves), map[Node]int{}, make([]bool, n.Hosts())
+	for leaf, v := range p.nodes[:o.Leaves] {
+		at[v] = leaf
+	}
+	for _, h := range hosts {
+		leaf, ok := at[n.Leaf(h).Node]
 		switch {
-		case leaf < 0:
+		case !ok:
 			return nil, fmt.Errorf("host %s has no cable to a leaf", n.info[h].Name)
-		case slices.Contains(hosts[:i], h):
+		case seen[h]:
 			return nil, fmt.Errorf("host %s is in the job twice", n.info[h].Name)
 		}
-		on[leaf] = append(on[leaf], h)
+		on[leaf], seen[h] = append(on[leaf], h), true
 	}
 	o.Fill = make([]int, o.Leaves)
 	for i, own := range on {
@@ -286,7 +322,9 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 		job.Hosts = q.hostNames()
 		names = &job
 	}
-	q.Tree, err = t.Named(names).Without(p.missing(n)...)
+	if q.Tree, err = t.Named(names).WithoutAbsent(p.never()...); err == nil {
+		q.Tree, err = q.Tree.Without(p.missing(n)...)
+	}
 	return &q, err
 }
 
@@ -295,12 +333,14 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 // names count, for servers too: their names give positions (server17 or h17). Otherwise the order
 // counts, as in TreeOf, and the hosts of a leaf, by port, are its servers.
 func Match(t *topology.Tree, n *Network) (*Places, error) {
-	p := &Places{Tree: t, net: n}
+	p := &Places{Tree: t, net: n, usual: 1}
 	err := p.match()
 	if err == nil {
 		err = p.different()
 	}
 	if err == nil {
+		p.rate, p.lanes = n.linkRate(p.Host), true
+		p.lanes = t.Levels() == 2 && p.parallel(n, t.Leaves()) <= t.Cables() // else of 0.1.0, or of other hosts
 		p.join(n)
 		err = p.single()
 	}

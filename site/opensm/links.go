@@ -51,8 +51,8 @@ func (l *links) ends(at topology.Link) (low, high plug) {
 func (l *links) dead() []topology.Link {
 	var out []topology.Link
 	for id, down := range l.down {
-		if down {
-			out = append(out, l.tree.LinkOf(id))
+		if at := l.tree.LinkOf(id); down && !l.tree.Absent(at) {
+			out = append(out, at)
 		}
 	}
 	return out
@@ -63,7 +63,10 @@ func (l *links) say(m osmlog.Message, seen time.Time) (events []failover.LinkEve
 	switch m.Kind {
 	case osmlog.WentDown, osmlog.Unlinked, osmlog.CameUp:
 		if at, ok := l.at[plug{m.GUID, uint8(m.Port)}]; ok {
-			return l.set(at, m.Kind == osmlog.CameUp, seen), false
+			for _, own := range l.tree.CableOf(at) {
+				events = append(events, l.set(own, m.Kind == osmlog.CameUp, seen)...)
+			}
+			return events, false
 		}
 		return nil, false // a server's link
 	}

@@ -14,6 +14,8 @@ import (
 	"evbench/failover"
 	"evbench/internal/trust"
 	"evbench/site/netfile"
+	"evbench/site/network"
+	"evbench/site/osmlog"
 	"evbench/testing/expect"
 	"evbench/topology"
 )
@@ -181,5 +183,33 @@ func TestAidWaits(t *testing.T) {
 	c.s.o.Manager.Wait = time.Hour
 	if _, err := c.s.Aid(t.Context(), c.s.tree); err != nil || !l.check {
 		t.Error(err)
+	}
+}
+
+// TestFastCableDies: one notice takes down all links of a cable that carries two messages at once.
+func TestFastCableDies(t *testing.T) {
+	n := expect.Value(network.Parse("PGFT(2;4,2;1,2;1,1)", 0))(t)
+	rates := map[network.End]float64{}
+	for _, c := range n.Cables() {
+		if rates[c.A] = 200e9; n.IsHost(c.A.Node) {
+			rates[c.A] = 100e9
+		}
+	}
+	var text strings.Builder
+	expect.Must(t, netfile.WriteIB(&text, n.WithRates(rates)))
+	n = expect.Value(netfile.ReadIB(strings.NewReader(text.String())))(t)
+	p := expect.Value(network.TreeOf(n))(t)
+	l := newLinks(p.Tree, p, n)
+	at := topology.Link{Leaf: 1, Cable: 1}
+	low, _ := l.ends(at)
+	for _, up := range []bool{false, true} {
+		m := osmlog.Message{Kind: osmlog.WentDown, GUID: low.guid, Port: int(low.number)}
+		want, dead := "leaf1-spine0/0 leaf down, leaf1-spine0/0 spine down, leaf1-spine0/1 leaf down, leaf1-spine0/1 spine down", 2
+		if up {
+			m.Kind, want, dead = osmlog.CameUp, strings.ReplaceAll(want, "down", "up"), 0
+		}
+		events, _ := l.say(m, time.Time{})
+		expect.Equal(t, texts(events), want, "events")
+		expect.Equal(t, len(l.dead()), dead, "dead links")
 	}
 }

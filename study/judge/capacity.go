@@ -28,7 +28,7 @@ func (f *fabric) rates() {
 	}
 	switches := f.net.SwitchCables()
 	host, between := f.net.UsualRate(own), f.net.UsualRate(switches)
-	f.slow, f.even = map[network.End]float64{}, true
+	f.slow = map[network.End]float64{}
 	if f.rate = host; f.rate == 0 {
 		f.rate = between
 	}
@@ -37,7 +37,6 @@ func (f *fabric) rates() {
 			if r := f.net.Rate(c.A); r > 0 && r < usual {
 				f.slow[c.A], f.slow[c.B] = r/usual, r/usual
 			}
-			f.even = f.even && f.capacity(c.A) == 1
 		}
 	}
 	note(own, host)
@@ -51,6 +50,32 @@ func (f *fabric) rates() {
 	if known > 0 {
 		f.unstated = len(own) + len(switches) - known
 	}
+}
+
+// evenly finds whether every cable has the link rate.
+func (f *fabric) evenly() {
+	f.even = true
+	for _, v := range f.hosts.Nodes {
+		f.even = f.even && f.capacity(network.End{Node: v, Port: 1}) == 1
+	}
+	f.equal = f.even
+	for _, c := range f.net.SwitchCables() {
+		f.equal = f.equal && f.capacity(c.A) == 1
+	}
+	if f.tree == nil {
+		f.even = f.equal
+	}
+	for id := range f.links() {
+		f.even = f.even && f.places.Share(f.tree.LinkOf(id)) == 1
+	}
+}
+
+// links is the number of links of the tree, 0 without one.
+func (f *fabric) links() int {
+	if f.tree == nil {
+		return 0
+	}
+	return f.tree.AllLinks()
 }
 
 // capacity is the rate of the cable at a port, as a share of the link rate; 1 where it is not
@@ -71,13 +96,15 @@ func (f *fabric) port(l topology.Link) network.End {
 // faults are the dead and the slow links of a tree, and the slow cables of its hosts.
 func (f *fabric) faults() (out []fault) {
 	for _, l := range f.tree.Dead() {
-		out = append(out, fault{f.tree.LinkName(l), 0, l, network.NoNode})
+		if f.tree.CableOf(l)[0] == l {
+			out = append(out, fault{f.tree.LinkName(l), 0, l, network.NoNode})
+		}
 	}
 	if len(f.slow) == 0 {
 		return out
 	}
 	for id := range f.tree.AllLinks() {
-		if l := f.tree.LinkOf(id); f.tree.LinkAlive(l) {
+		if l := f.tree.LinkOf(id); f.tree.LinkAlive(l) && f.tree.CableOf(l)[0] == l {
 			if share, ok := f.slow[f.port(l)]; ok {
 				out = append(out, fault{f.tree.LinkName(l), share, l, network.NoNode})
 			}
@@ -116,7 +143,7 @@ func (f *fabric) bound(left []fault) limit {
 	var dead []topology.Link
 	for _, x := range left {
 		if x.share == 0 {
-			dead = append(dead, x.link)
+			dead = append(dead, f.tree.CableOf(x.link)...)
 		}
 	}
 	t, err := f.tree.Healthy().Without(dead...)
@@ -155,9 +182,14 @@ func (f *fabric) coarse() bool {
 	return f.tree.Levels() == 3 && (f.tree.Servers() > planHosts || !f.traffic.plain())
 }
 
-// atMostOne reports whether no cable between switches is faster than the link rate.
+// atMostOne reports whether no link between switches is faster than the link rate.
 func (f *fabric) atMostOne() bool {
-	return f.rate == 0 || f.net.UsualRate(f.net.SwitchCables()) <= f.rate
+	for id := range f.links() {
+		if f.places.Share(f.tree.LinkOf(id)) > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // capacities are the capacities of the links of a tree, by LinkID, and of its slowest host.
@@ -176,8 +208,8 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 		usual = r / f.rate
 	}
 	for id := range c.link {
-		if c.link[id] = usual; !t.LinkAlive(t.LinkOf(id)) {
-			c.link[id] = 0
+		if l := t.LinkOf(id); t.LinkAlive(l) {
+			c.link[id] = usual / float64(len(f.tree.CableOf(l)))
 		}
 	}
 	for _, x := range left {
@@ -189,7 +221,10 @@ func (f *fabric) capacities(t *topology.Tree, left []fault) *capacities {
 				c.wait, c.host, c.name = wait, x.share, x.name
 			}
 		default:
-			c.link[t.LinkID(x.link)] = usual * x.share
+			own := f.tree.CableOf(x.link)
+			for _, l := range own {
+				c.link[t.LinkID(l)] = usual * x.share / float64(len(own))
+			}
 		}
 	}
 	return c

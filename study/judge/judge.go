@@ -211,8 +211,8 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		return nil, nil
 	}
 	t := f.tree
-	for _, l := range t.Dead() {
-		v.Dead = append(v.Dead, f.tree.LinkName(l))
+	if names := t.DownNames(); len(names) > 0 {
+		v.Dead = names
 	}
 	if err := sameDead(t, r); err != nil {
 		return nil, err
@@ -221,8 +221,10 @@ func (v *Verdict) fromTree(f *fabric, r *foreign.Result) (*scheduler.Bound, erro
 		v.note("no bound, repairs or plan: more than %d hosts", boundHosts)
 		return nil, nil
 	}
-	if f.gaps != "" {
-		v.note("%s", f.gaps)
+	for _, note := range []string{f.gaps, f.places.AsBuilt()} {
+		if note != "" {
+			v.note("%s", note)
+		}
 	}
 	s := float64(v.each)
 	faults := f.faults()
@@ -285,7 +287,7 @@ func sameDead(t *topology.Tree, r *foreign.Result) error {
 		if len(l) == 0 {
 			return "no dead link"
 		}
-		return show.Few(t.LinkNames(l)) + " dead"
+		return show.Few(slices.Compact(t.LinkNames(l))) + " dead"
 	}
 	return fmt.Errorf("the result was measured with %s, and the network has %s", name(dead), name(t.Dead()))
 }
@@ -302,7 +304,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 			live += t.Live(b.Leaf, k)
 		}
 		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, t.Spines()*t.Cables(), f.deadOf(b.Leaf))
+			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, f.built(b.Leaf), f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {
@@ -315,6 +317,18 @@ func (f *fabric) reason(b scheduler.Bound) string {
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
 	}
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// built is the number of links that a leaf has or had.
+func (f *fabric) built(leaf int) (n int) {
+	for k := range f.tree.Spines() {
+		for c := range f.tree.Cables() {
+			if !f.tree.Absent(f.tree.Cable(leaf, k, c)) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // weighed returns the leaves with links that have weight in a bound of kind lp.
@@ -333,7 +347,7 @@ func (f *fabric) weighed(b scheduler.Bound) (leaves []int) {
 func (f *fabric) deadOf(leaves ...int) string {
 	var names []string
 	for _, l := range f.tree.Dead() {
-		if !l.Above && slices.Contains(leaves, l.Leaf) {
+		if !l.Above && slices.Contains(leaves, l.Leaf) && f.tree.CableOf(l)[0] == l {
 			names = append(names, f.tree.LinkName(l))
 		}
 	}

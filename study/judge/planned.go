@@ -16,6 +16,8 @@ type Planned struct {
 	// phases longer.
 	Avoids []string `json:"avoids,omitempty"`
 	Uses   []string `json:"uses,omitempty"`
+
+	made *scheduler.Schedule
 }
 
 // planned makes the schedule fors. It uses all slow links, or takes those below one of their rates
@@ -43,7 +45,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		if err != nil {
 			return nil, 0, err
 		}
-		p := &Planned{Schedule: s.Name}
+		p := &Planned{Schedule: s.Name, made: s}
 		p.Phases, p.Efficiency = f.time(s, c)
 		return p, 1 / p.Efficiency, nil
 	})
@@ -55,7 +57,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 	for _, x := range about.Avoids {
 		p.Avoids = append(p.Avoids, names[x.Link])
 	}
-	for _, x := range about.Uses {
+	for _, x := range p.made.Over(f.tree, about.Uses) {
 		p.Uses = append(p.Uses, names[x.Link])
 	}
 }

@@ -78,7 +78,7 @@ func (f *fabric) evenLoads(left []fault) []float64 {
 	var dead []topology.Link
 	for _, x := range left {
 		if x.share == 0 {
-			dead = append(dead, x.link)
+			dead = append(dead, f.tree.CableOf(x.link)...)
 		}
 	}
 	t, _ := f.tree.Healthy().Without(dead...)

@@ -95,7 +95,7 @@ func (f *fabric) tables(t *lft.Tables) (*Tables, error) {
 	p := f.shift()
 	out.Counted = p.Phases
 	slowdown := 0.0
-	if f.even {
+	if f.equal {
 		slowdown = lft.Congest(t, p).Slowdown
 	} else {
 		slowdown = f.phased(t, p)

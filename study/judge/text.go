@@ -256,7 +256,7 @@ func (v *Verdict) advice(add func(string, string, ...any)) {
 	} else if p != nil {
 		add("plan", "%s: %s in %d phases, with its own paths (evbench plan -s %s)", p.Schedule, percent(p.Efficiency), p.Phases, p.Schedule)
 		if len(p.Uses) > 0 {
-			add("", "phases over %s last longer, but a plan without these links takes longer still", show.Few(p.Uses))
+			add("", "phases over %s last longer, and a plan without these links is no faster", show.Few(p.Uses))
 		}
 		if len(p.Avoids) > 0 {
 			add("", "%s count as dead: with these slow links a plan takes longer", show.Few(p.Avoids))
@@ -289,10 +289,14 @@ func (v *Verdict) Answer() answer.Answer {
 func (v *Verdict) verdict() answer.Verdict {
 	m, most, t := v.Measured, v.AtMost, v.Tables
 	switch {
-	case m != nil && (m.Limit != "" || m.above()), v.Guess != "":
+	case v.Guess != "":
+		return answer.Unknown
+	case m != nil && m.Limit != "" && most != nil && m.OfAtMost < enough:
+		return answer.Bad // the slowest rank took longer still
+	case m != nil && (m.Limit != "" || m.above()):
 		return answer.Unknown
 	case v.Pairs != nil && m == nil:
-		return answer.Of(v.Pairs.Slow == 0)
+		return answer.Of(v.Pairs.Slow == 0 && !v.allSlow())
 	case most == nil:
 		return answer.Unknown
 	case m != nil:
@@ -327,11 +331,21 @@ func (v *Verdict) share() string {
 	return ""
 }
 
+// pairEnough is the share of the link rate from which the usual pair is good: one connection of TCP,
+// or one process, does not fill a fast link.
+const pairEnough = 0.75
+
+// allSlow reports whether pairs usually have far less than the stated rate of the links.
+func (v *Verdict) allSlow() bool { return v.Rate > 0 && v.Pairs.Usual < pairEnough*v.Rate }
+
 func (v *Verdict) slowest() string {
 	p := v.Pairs
 	switch {
 	case p == nil:
 		return ""
+	case p.Slow == 0 && v.allSlow():
+		return fmt.Sprintf("%s slow alike: usually %s, %s of the link rate (good from %s).",
+			show.Plural(p.Count, "pair is", "pairs are all"), show.Amount(p.Usual, "bit/s"), percent(p.Usual/v.Rate), percent(pairEnough))
 	case p.Slow == 0 && p.Below > 0:
 		return fmt.Sprintf("%d of %s below the usual %s because their links are shared or slow; none is slower than that.",
 			p.Below, show.Plural(p.Count, "pair is", "pairs are"), show.Amount(p.Usual, "bit/s"))

@@ -111,6 +111,16 @@ func (x *traffic) phases() int {
 func (f *fabric) between() []float64 {
 	leaf, leaves := f.tree.LeafOfRanks(), f.tree.Leaves()
 	out := make([]float64, leaves*leaves)
+	if f.traffic.plain() {
+		for a := range leaves {
+			for b := range leaves {
+				if a != b {
+					out[a*leaves+b] = float64(f.tree.On(a) * f.tree.On(b))
+				}
+			}
+		}
+		return out
+	}
 	for i, a := range leaf {
 		for j, b := range leaf {
 			if a != b {
@@ -199,7 +209,7 @@ func (f *fabric) leafWhy(leaf int, up bool) string {
 	if !up {
 		w = f.flows(leaf, leaf+1)[1]
 	}
-	return fmt.Sprintf("%s, over %d of its %d links: %s", f.flowWhy(w, f.name(f.places.Node(leaf)), "other leaves"), live, t.Spines()*t.Cables(), f.deadOf(leaf))
+	return fmt.Sprintf("%s, over %d of its %d links: %s", f.flowWhy(w, f.name(f.places.Node(leaf)), "other leaves"), live, f.built(leaf), f.deadOf(leaf))
 }
 
 // A Weight is the weight of a link in the proof of a bound. The weights, times the capacities, sum

@@ -22,7 +22,9 @@ type fabric struct {
 
 	rate float64                 // of links, bit/s; 0: not known
 	slow map[network.End]float64 // ports of slow cables: what is left of their usual rate
-	even bool                    // every cable has the link rate, or none is known
+	// Every cable has the link rate, or none is known: equal. Every link of the tree has, where a
+	// faster cable is several: even.
+	equal, even bool
 
 	unstated   int // cables without a rate, where others have one
 	tablesFile string
@@ -58,6 +60,7 @@ func newFabric(whole, net *network.Network, hosts network.Job) (*fabric, error) 
 			f.job = append(f.job, at[v])
 		}
 	}
+	f.evenly()
 	return f, f.take(traffic{})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"evbench/internal/show"
 	"evbench/internal/unit"
 	"evbench/site/network"
 	"evbench/study/judge/foreign"
@@ -17,6 +18,7 @@ type Words struct {
 	Hosts                string // the hosts of the job, a list
 	HostsFrom            string // what errors call it
 	Result, Format, Case string // file or number; its form; of several results the one
+	Partial              bool   // the whole rows of a run that has not ended
 	Rate, Size           string // of links; of a message
 	Sizes                string // file: what ranks send each other
 }
@@ -56,18 +58,69 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	switch {
 	case w.Hosts != "":
 		h, err = network.ReadJob(strings.NewReader(w.Hosts), in.Net)
+		if err == nil && in.Result != nil && in.Result.Hosts != nil {
+			err = w.agree(h, in)
+		}
 		return h, within(w.HostsFrom, err)
+	case in.Result != nil && in.Result.Hosts != nil && known(in.Result.Hosts, in.Net):
+		h, err = ranksOf(in.Result.Hosts, in.Net)
+		return h, within(w.Result, err)
 	case in.Result != nil && in.Result.Pairs != nil:
 		h, err = HostsOf(in.Result.Pairs, in.Net)
 		return h, within(w.Result, err)
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
-	return network.AllHosts(in.Whole), nil
+	h = network.AllHosts(in.Whole)
+	if r := in.Result; r != nil && r.Hosts != nil { // by other names
+		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))); n == h.Hosts() && len(r.Hosts)%n == 0 {
+			h.Slots = len(r.Hosts) / n
+		}
+	}
+	return h, nil
+}
+
+// known reports whether a network, which may be a notation, has one of some hosts.
+func known(hosts []string, n *network.Network) bool {
+	names := network.NewHostNames(n)
+	return slices.ContainsFunc(hosts, func(name string) bool { _, _, err := names.Find(name); return err == nil })
+}
+
+// ranksOf returns the job of the hosts of ranks.
+func ranksOf(hosts []string, n *network.Network) (h network.Job, err error) {
+	count, order := map[string]int{}, []string(nil)
+	for _, name := range hosts {
+		if count[name]++; count[name] == 1 {
+			order = append(order, name)
+		}
+	}
+	if len(order) == 1 {
+		return h, fmt.Errorf("all %d ranks ran on %s: nothing went over the network", len(hosts), order[0])
+	}
+	var list strings.Builder
+	for _, name := range order {
+		fmt.Fprintf(&list, "%s slots=%d\n", name, count[name])
+	}
+	return network.ReadJob(strings.NewReader(list.String()), n)
+}
+
+// agree returns an error if the hosts that an output names are not those of the list. Where the
+// network does not know their names, their numbers count.
+func (w Words) agree(h network.Job, in *Input) error {
+	own, err := ranksOf(in.Result.Hosts, in.Net)
+	distinct := len(slices.Compact(slices.Sorted(slices.Values(in.Result.Hosts))))
+	a, b := slices.Sorted(slices.Values(own.Nodes)), slices.Sorted(slices.Values(h.Nodes))
+	switch {
+	case err == nil && !slices.Equal(a, b), err != nil && distinct != h.Hosts():
+		return fmt.Errorf("the list has other hosts than %s, whose ranks ran on %s", w.Result, show.Few(in.Result.Hosts))
+	case len(in.Result.Hosts) != h.Slots*len(h.Nodes):
+		return fmt.Errorf("the list has %d ranks, %s has %d", h.Slots*len(h.Nodes), w.Result, len(in.Result.Hosts))
+	}
+	return nil
 }
 
 func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err error) {
-	o := foreign.Options{Format: w.Format, Case: w.Case, Sized: w.Sizes != ""}
+	o := foreign.Options{Format: w.Format, Case: w.Case, Sized: w.Sizes != "", Partial: w.Partial}
 	if !slices.Contains(foreign.Formats(), o.Format) {
 		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
 	}

@@ -17,8 +17,8 @@ import (
 func (r *WhatIfReport) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	t := r.tree
-	fmt.Fprintf(out, "%s, %d servers, %d of %d links dead before\n",
-		t.Notation(), t.Servers(), len(t.Dead()), t.AllLinks())
+	dead, all := t.Damage()
+	fmt.Fprintf(out, "%s, %d servers, %d of %d links dead before\n", t.Notation(), t.Servers(), dead, all)
 	if r.Incomplete {
 		fmt.Fprintln(out, "INCOMPLETE: stopped; the numbers are those of the sets done")
 	}

@@ -29,8 +29,8 @@ func Groups(t *topology.Tree, k int) []Group {
 		switches.Name = "switches"
 	}
 	for id := range t.AllLinks() {
-		if link := t.LinkOf(id); t.LinkAlive(link) {
-			links.add(t.LinkName(link), link)
+		if link := t.LinkOf(id); t.LinkAlive(link) && t.CableOf(link)[0] == link {
+			links.add(t.LinkName(link), t.CableOf(link)...)
 		}
 	}
 	for sw := t.Leaves(); sw < t.Switches(); sw++ {

@@ -230,7 +230,8 @@ func (r *WhatIfReport) killed(g *GroupReport) string {
 	if g.Chosen < int(g.Sets) {
 		return fmt.Sprintf("of %d drawn sets of %s", g.Chosen, show.Plural(r.k, "link", "links"))
 	}
-	return fmt.Sprintf("%d of %d links", r.k, r.tree.AllLinks()-len(r.tree.Dead()))
+	dead, all := r.tree.Damage()
+	return fmt.Sprintf("%d of %d links", r.k, all-dead)
 }
 
 func (g *GroupReport) die(k int) string {

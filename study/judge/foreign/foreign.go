@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +48,8 @@ type Result struct {
 	// Limit says why the exchange took longer than Seconds: they are a mean over ranks. "": it did
 	// not.
 	Limit string `json:"limit,omitempty"`
+	// Hosts are those of the ranks, in their order; nil where the output does not name them.
+	Hosts []string `json:"-"`
 	// Notes are facts that the numbers do not show.
 	Notes []string `json:"-"`
 }
@@ -59,6 +60,8 @@ type Options struct {
 	Size   int64  // bytes from a rank to another; 0: the largest measured
 	Case   string // of our own results; "": the only one that is not a control
 	Sized  bool   // the time of a call needs no Size: messages have sizes of their own
+	// Partial takes the whole rows of a run that has not ended.
+	Partial bool
 }
 
 // Formats that other packages use by name.
@@ -85,9 +88,22 @@ var formats = []format{
 	{"nccl-alltoallv", isAlltoallv, readAlltoallv},
 	{NCCL, isNCCL, readNCCL},
 	{"iperf3", func(data []byte) bool {
+		data = afterBanner(data)
 		return isJSON(data) && (containing(`"connecting_to"`)(data) || containing(`"iperf 3`)(data))
-	}, readIperf3},
+	}, func(data []byte, o Options) (*Result, error) { return readIperf3(afterBanner(data), o) }},
 	{Own, isJSON, readOwn},
+}
+
+// afterBanner returns a text from the first line that begins with a brace: a shell or a batch system
+// may have written before it.
+func afterBanner(data []byte) []byte {
+	for rest := data; len(rest) > 0; {
+		if isJSON(rest) {
+			return rest
+		}
+		_, rest, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	return data
 }
 
 func containing(text string) func([]byte) bool {
@@ -103,16 +119,14 @@ func Formats() []string {
 	return names
 }
 
-// tagged matches a line with the source that a launcher has added.
-var tagged = regexp.MustCompile(`(?m)^(?:\[\S+\]<std(?:out|err)>:|\d+: +#).*`)
-
 // Read reads the output of a program.
 func Read(data []byte, o Options) (*Result, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	if line := tagged.Find(data); line != nil && !isJSON(data) {
-		return nil, fmt.Errorf("lines such as %q begin with where they are from: run it without --tag-output of mpirun and -l of srun", short(string(line)))
+	data, labels := unlabelled(data)
+	if line := killed.Find(data); line != nil && !o.Partial {
+		return nil, fmt.Errorf("the program was ended: %q; --partial takes the rows that are whole", short(strings.TrimSpace(string(line))))
 	}
 	auto := o.Format == "" || o.Format == Auto
 	for _, f := range formats {
@@ -120,6 +134,12 @@ func Read(data []byte, o Options) (*Result, error) {
 			r, err := f.read(data, o)
 			if r != nil {
 				r.Format = f.name
+			}
+			if r != nil && labels {
+				r.Notes = append(r.Notes, "the launcher's labels before its lines were taken off")
+			}
+			if r != nil && o.Partial {
+				r.Notes = append(r.Notes, "the output may be of a run that did not end (--partial)")
 			}
 			return r, err
 		}

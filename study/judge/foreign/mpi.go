@@ -25,7 +25,7 @@ var osuTitle = regexp.MustCompile(`All-to-Allv? Personalized Exchange Latency Te
 // with which the exchange ends. The number of ranks is not printed.
 func readOSU(data []byte, o Options) (*Result, error) {
 	out := table{}
-	title, at := "", 0 // at: the column of the time
+	title, at, ended := "", 0, false // at: the column of the time
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case osuTitle.MatchString(text):
@@ -45,7 +45,9 @@ func readOSU(data []byte, o Options) (*Result, error) {
 			if strings.HasPrefix(columns, "Avg Latency(us) Min Latency(us) Max Latency(us)") {
 				at, out.limit = 3, ""
 			}
-		case at > 0 && len(f) > 0 && isCount(f[0]):
+		case len(out.rows) > 0 && text == "":
+			ended = true
+		case at > 0 && !ended && len(f) > 0 && isCount(f[0]):
 			if len(f) <= at {
 				return fmt.Errorf("line %d: %q ends before the time", n, short(text))
 			}
@@ -86,6 +88,8 @@ func readIMB(data []byte, o Options) (*Result, error) {
 	}
 	tables := map[run][]row{}
 	in, processes, name := false, 0, ""
+	var notes []string
+	finalized, failed := false, false
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case strings.HasPrefix(text, "# Benchmarking "):
@@ -112,9 +116,18 @@ func readIMB(data []byte, o Options) (*Result, error) {
 			if processes == 0 {
 				return fmt.Errorf("line %d: a table without #processes", n)
 			}
-		case in && len(f) > 0 && isCount(f[0]):
+			failed = false
+		case strings.HasPrefix(text, "# All processes entering MPI_Finalize"):
+			finalized = true
+		case in && len(f) > 1 && isCount(f[0]) && imbFailed.MatchString(f[1]):
+			failed = true
+			notes = append(notes, fmt.Sprintf("%s bytes: %s", f[0], strings.TrimRight(f[1], ".;")))
+		case in && !failed && len(f) > 0 && isCount(f[0]):
 			if len(f) < 5 || processes == 0 {
 				return fmt.Errorf("line %d: %q is not a row of five columns", n, short(text))
+			}
+			if len(f) > 5 && strings.Trim(f[5], "0.") != "" {
+				return fmt.Errorf("line %d: defects %s: the data was wrong", n, short(f[5]))
 			}
 			r, err := slowest(n, f[0], f[4], f[3])
 			tables[run{name, processes}] = append(tables[run{name, processes}], r)
@@ -134,8 +147,18 @@ func readIMB(data []byte, o Options) (*Result, error) {
 	if best.processes == 0 {
 		return nil, fmt.Errorf("no table of the benchmark Alltoall")
 	}
-	return table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(o.Size)
+	if !finalized && !o.Partial {
+		return nil, fmt.Errorf("no line %q: the run ended before that; --partial takes the rows that are whole", "# All processes entering MPI_Finalize")
+	}
+	out, err := table{what: "IMB-MPI1 " + best.name, ranks: best.processes, rows: tables[best]}.result(o.Size)
+	if out != nil {
+		out.Notes = notes
+	}
+	return out, err
 }
+
+// imbFailed are words in place of a row's times.
+var imbFailed = regexp.MustCompile(`^(?:time-out|out-of-mem|int-overflow)`)
 
 // timed makes a row from a size and a time in µs.
 func timed(n int, size, usec string) (row, error) {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -52,11 +53,28 @@ func readNCCLText(data []byte, size int64, sure bool) (*Result, error) {
 	if bytes.Contains(data, []byte("alltoallv_perf")) {
 		return nil, errors.New("alltoallv_perf wrote it: give that format")
 	}
-	rows, ranks, err := ncclRows(data, sure)
+	x, err := ncclRows(data, sure)
 	if err != nil {
 		return nil, err
 	}
-	return ofBuffers(rows, ranks, meanNCCL).result(size)
+	r, err := ofBuffers(x.rows, x.ranks, meanNCCL).result(size)
+	return x.told(r), err
+}
+
+// An ncclText is what the text of a run says.
+type ncclText struct {
+	rows  []row
+	ranks int
+	hosts []string // by rank
+	notes []string
+}
+
+// told adds hosts and notes to a result.
+func (x *ncclText) told(r *Result) *Result {
+	if r != nil {
+		r.Hosts, r.Notes = x.hosts, append(r.Notes, x.notes...)
+	}
+	return r
 }
 
 // alltoallvSummary is what alltoallv_perf prints within a row where NCCL_TESTS_ALLTOALLV_PRINT_SUMMARY is set.
@@ -74,12 +92,19 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	if !isJSON(data) && bytes.Contains(data, []byte("alltoall_perf")) {
 		return nil, errors.New("alltoall_perf wrote it: give that format")
 	}
-	read := func() ([]row, int, string, error) {
-		rows, ranks, err := ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true)
-		return rows, ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), err
+	text := &ncclText{}
+	read := func() (rows []row, ranks int, limit string, err error) {
+		if text, err = ncclRows(alltoallvSummary.ReplaceAll(data, []byte(" ")), true); err != nil {
+			return nil, 0, "", err
+		}
+		return text.rows, text.ranks, strings.ReplaceAll(meanNCCL, "alltoall_perf", program), nil
 	}
 	if isJSON(data) {
-		read = func() ([]row, int, string, error) { return ncclReportRows(data, program) }
+		read = func() ([]row, int, string, error) {
+			rows, ranks, limit, hosts, err := ncclReportRows(data, program)
+			text.hosts = hosts
+			return rows, ranks, limit, err
+		}
 	}
 	rows, ranks, limit, err := read()
 	if err != nil {
@@ -91,22 +116,34 @@ func readAlltoallv(data []byte, o Options) (*Result, error) {
 	}
 	r.What = fmt.Sprintf("alltoallv_perf, %d bytes of the busiest rank", r.Bytes)
 	r.Sized, r.Busiest, r.Bytes = true, r.Bytes, 0
-	return r, nil
+	return text.told(r), nil
 }
 
-// ncclRows reads the rows of a text, and how many ranks it has.
-func ncclRows(data []byte, sure bool) ([]row, int, error) {
+// ncclLog matches a line of NCCL's log, which other processes may write into a row.
+var ncclLog = regexp.MustCompile(`[\w.-]+:\d+:\d+ \[\d+\] NCCL (?:INFO|WARN|TRACE)`)
+
+// rankHost is the host of a rank.
+var rankHost = regexp.MustCompile(`\bPid +\d+ on +(\S+) device`)
+
+// ncclRows reads the rows of a text, and its ranks.
+func ncclRows(data []byte, sure bool) (*ncclText, error) {
 	if !sure && !bytes.Contains(data, []byte("alltoall_perf")) {
-		return nil, 0, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
+		return nil, fmt.Errorf("it does not name its program of nccl-tests: if that is alltoall_perf, give the format %s", NCCL)
 	}
-	var rows []row
-	ranks, at, columns, group := 0, -1, 0, ""
+	x := &ncclText{}
+	at, columns, group := -1, 0, ""
 	err := lines(data, func(n int, text string, f []string) error {
 		switch {
 		case otherNCCL.MatchString(text):
 			return fmt.Errorf("line %d: %q is not an all-to-all", n, short(text))
 		case len(f) > 2 && f[0] == "#" && f[1] == "Rank" && isCount(f[2]):
-			ranks++
+			if f[2] != strconv.Itoa(x.ranks) {
+				return fmt.Errorf("line %d: rank %s, after %d ranks: the list of a run has each once; give one whole run", n, short(f[2]), x.ranks)
+			}
+			x.ranks++
+			if m := rankHost.FindStringSubmatch(text); m != nil {
+				x.hosts = append(x.hosts, m[1])
+			}
 			if len(f) > 4 && f[3] == "Group" {
 				if group != "" && f[4] != group {
 					return fmt.Errorf("line %d: ranks in groups %s and %s: several exchanges at once (NCCL_TESTS_SPLIT)", n, short(group), short(f[4]))
@@ -124,6 +161,10 @@ func ncclRows(data []byte, sure bool) ([]row, int, error) {
 					columns = i // less the #
 				}
 			}
+		case ncclLog.MatchString(text):
+			if at > 0 && len(f) > 0 && isCount(f[0]) {
+				x.notes = append(x.notes, fmt.Sprintf("line %d: a line of NCCL's log is within the row of %s bytes, which is left out", n, short(f[0])))
+			}
 		case at > 0 && len(f) > 0 && isCount(f[0]) && len(f) < max(columns, at+1):
 			return fmt.Errorf("line %d: %d columns of %d: %q is cut, or without the exchange out of place", n, len(f), columns, short(text))
 		case at > 0 && len(f) > at && isCount(f[0]):
@@ -134,21 +175,24 @@ func ncclRows(data []byte, sure bool) ([]row, int, error) {
 				return fmt.Errorf("line %d: %s wrong elements", n, short(f[w]))
 			}
 			r, err := timed(n, f[0], f[at])
-			rows = append(rows, r)
+			x.rows = append(x.rows, r)
 			return err
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if at < 0 {
-		return nil, 0, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
+		return nil, fmt.Errorf("no line with the columns size, redop, root, time, algbw and busbw")
 	}
-	if ranks < 2 {
-		return nil, 0, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", ranks)
+	if x.ranks < 2 {
+		return nil, fmt.Errorf("%d lines \"# Rank\": how many ranks took part is not known", x.ranks)
 	}
-	return rows, ranks, nil
+	if len(x.hosts) != x.ranks {
+		x.hosts = nil
+	}
+	return x, nil
 }
 
 // ofBuffers is the table of rows whose size is the whole buffer of a rank. Less than a byte for
@@ -168,7 +212,8 @@ type ncclReport struct {
 		Threads int `json:"nthreads"`
 		GPUs    int `json:"ngpus"`
 		Devices []struct {
-			Rank int `json:"rank"`
+			Rank int    `json:"rank"`
+			Host string `json:"hostname"`
 		} `json:"devices"`
 	} `json:"config"`
 	Results []struct {
@@ -198,16 +243,23 @@ type ncclTimed struct {
 // size is the whole buffer of a rank. The list of devices has the first one of each process,
 // so a run has as many ranks as it has devices, times threads and GPUs of a process.
 func readNCCLJSON(data []byte, size int64) (*Result, error) {
-	rows, ranks, limit, err := ncclReportRows(data, "alltoall_perf")
+	rows, ranks, limit, hosts, err := ncclReportRows(data, "alltoall_perf")
 	if err != nil {
 		return nil, err
 	}
-	return ofBuffers(rows, ranks, limit).result(size)
+	r, err := ofBuffers(rows, ranks, limit).result(size)
+	if r != nil {
+		r.Hosts = hosts
+	}
+	return r, err
 }
 
-// ncclReportRows reads the rows of a report, how many ranks it has, and the Limit of its times.
-func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit string, err error) {
-	fail := func(format string, a ...any) ([]row, int, string, error) { return nil, 0, "", fmt.Errorf(format, a...) }
+// ncclReportRows reads the rows of a report, how many ranks it has, the Limit of its times, and the
+// hosts of the ranks, nil where it does not name them.
+func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit string, hosts []string, err error) {
+	fail := func(format string, a ...any) ([]row, int, string, []string, error) {
+		return nil, 0, "", nil, fmt.Errorf(format, a...)
+	}
 	var x ncclReport
 	if err := json.Unmarshal(data, &x); err != nil {
 		return fail("not a report of nccl-tests: %w", err)
@@ -219,7 +271,10 @@ func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit s
 		return fail("no end_time: the run ended before that")
 	}
 	if ranks, err = x.ranks(); err != nil {
-		return nil, 0, "", err
+		return nil, 0, "", nil, err
+	}
+	if on := x.option("-C", "--report_cputime"); on != "" && on != "0" {
+		return fail("%s: times are those of the processor (-C %s), not of the exchange", program, short(on))
 	}
 	for i, r := range x.Results {
 		t := r.Out
@@ -241,24 +296,41 @@ func ncclReportRows(data []byte, program string) (rows []row, ranks int, limit s
 	if !x.slowest() {
 		limit = strings.ReplaceAll(meanNCCL, "alltoall_perf", program)
 	}
-	return rows, ranks, limit, nil
+	return rows, ranks, limit, x.hosts(ranks), nil
 }
 
-// slowest reports whether the times belong to the slowest rank: -a 3; the last -a counts.
-func (x *ncclReport) slowest() (yes bool) {
+// hosts are those of the ranks: each process has as many ranks as its neighbours.
+func (x *ncclReport) hosts(ranks int) (out []string) {
+	for _, d := range x.Config.Devices {
+		for range ranks / len(x.Config.Devices) {
+			out = append(out, d.Host)
+		}
+		if d.Host == "" {
+			return nil
+		}
+	}
+	return out
+}
+
+// slowest reports whether the times belong to the slowest rank: -a 3.
+func (x *ncclReport) slowest() bool { return x.option("-a", "--average") == "3" }
+
+// option returns the value of an option by its short and its long name, the last one given; "": it
+// is not given.
+func (x *ncclReport) option(brief, long string) (last string) {
 	for i, a := range x.Args {
-		value, is := strings.CutPrefix(a, "-a")
-		if v, ok := strings.CutPrefix(a, "--average"); ok {
+		value, is := strings.CutPrefix(a, brief)
+		if v, ok := strings.CutPrefix(a, long); ok {
 			value, is = strings.TrimPrefix(v, "="), true
 		}
 		if is && value == "" && i+1 < len(x.Args) {
 			value = x.Args[i+1]
 		}
 		if is {
-			yes = value == "3"
+			last = value
 		}
 	}
-	return yes
+	return last
 }
 
 func (x *ncclReport) ranks() (int, error) {

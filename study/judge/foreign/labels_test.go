@@ -1,0 +1,51 @@
+package foreign
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"evbench/testing/expect"
+)
+
+// Whatever a launcher writes before the lines of a program, the figures are those of the output without it, and a note
+// says so.
+func TestLabels(t *testing.T) {
+	for name, text := range map[string]string{"osu": osuPlain, "osu -f": osuFull, "imb": imb, "nccl": "# Collective test starting: alltoall_perf\n" + nccl, "own": own + "\n"} {
+		o := Options{}
+		if name == "own" {
+			o.Case = "cut"
+		}
+		want := expect.Value(Read([]byte(text), o))(t)
+		for _, label := range []string{
+			"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-4242@1,0]<stdout>: ", "        [1,0]<stdout>: ", "Mon Jan 12 10:00:00 2026[1,0]<stdout>:",
+			"2026-01-12T10:00:00.123456Z ", "[10:00:00] ", "0: ", "  0: ", "00: ", "[0] ", "node001 0: ", "n1.cluster.example 12: ", "[pod/osu-launcher-x7k2p/osu] ",
+		} {
+			lines := strings.SplitAfter(strings.TrimPrefix(text, "\n"), "\n")
+			labelled := label + strings.Join(lines[:len(lines)-1], label)
+			got, err := Read([]byte(labelled), o)
+			expect.MustTrue(t, err == nil && len(got.Notes) == len(want.Notes)+1, "%s with %q: %v", name, label, err)
+			got.Notes = want.Notes
+			expect.True(t, reflect.DeepEqual(got, want), "%s with %q: %+v, want %+v", name, label, got, want)
+		}
+	}
+}
+
+func TestEndsOfTables(t *testing.T) {
+	r := expect.Value(Read([]byte(osuPlain+"\n==== accounting ====\n4242 node-seconds used\n"), Options{}))(t)
+	expect.Equal(t, r.Bytes, 1<<20, "bytes before what a scheduler writes")
+	failed := strings.Replace(imb, "  131072  320  190.0  210.0  200.0\n", "       131072 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over\n", 1)
+	r = expect.Value(Read([]byte(failed), Options{}))(t)
+	expect.Equal(t, fmt.Sprint(r.Bytes, r.Notes), "65536 [131072 bytes: time-out]", "after a time-out")
+	r = expect.Value(Read([]byte(osuPlain+"=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"), Options{Partial: true}))(t)
+	expect.True(t, r.Bytes == 1<<20 && len(r.Notes) == 1, "%+v", r)
+}
+
+// A line of NCCL's log spoils the row that it is in, and the ranks have the hosts that the output names.
+func TestLogInRow(t *testing.T) {
+	text := "# Collective test starting: alltoall_perf\n" + strings.Replace(nccl, "none      -1    10.00", "none      -1node1:10:11 [0] NCCL INFO Channel 00/1 : 1[0] -> 0[0]\n   10.00", 1)
+	r := expect.Value(Read([]byte(text), Options{}))(t)
+	expect.True(t, r.Bytes == 1024 && r.Seconds == 12e-6 && len(r.Notes) == 1 && strings.Contains(r.Notes[0], "within the row of 1024 bytes"), "%+v", r)
+	expect.Equal(t, r.Hosts, []string{"node1", "node2"}, "hosts")
+}
