@@ -289,6 +289,7 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 		if err != nil {
 			return nil, err
 		}
+		q.real, q.joints = p.real, p.joints
 		p = q
 	}
 	o := p.Tree.Options()
