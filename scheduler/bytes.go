@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/split"
 	"evbench/topology"
 )
 
@@ -51,7 +53,7 @@ const MaxShares = 1 << 24
 // BoundBytes returns the best bound proven for the sizes size(src, dst) ≥ 0 of fragments between
 // ranks of a tree, at most 2⁵³ together, and a split near it. Leaves that have bytes for each other
 // and share no live path are a *topology.UnreachableError. The linear program equals that of FORS
-// on a fabric that has each leaf twice: one sends and one receives.
+// on a tree that has each leaf twice: one sends and one receives.
 func BoundBytes(t *topology.Tree, size func(src, dst int) int64) (ByteBound, *Shares, error) {
 	leaves, spines := t.Leaves(), t.Spines()
 	if leaves*leaves*spines > MaxShares {
@@ -71,8 +73,8 @@ type byteCase struct {
 	tree    *topology.Tree
 	between []int64 // bytes from leaf to leaf, by a·leaves + b; 0 where a = b
 	best    ByteBound
-	double  *fabric // leaf a sends as number a, receives as number leaves + a; pods likewise
-	amount  []int64 // bytes of the pairs of double
+	double  *fattree.Tree // leaf a sends as number a, receives as number leaves + a; pods likewise
+	amount  []int64       // bytes of the pairs of double
 }
 
 func (c *byteCase) raise(b ByteBound) {
@@ -105,13 +107,13 @@ func (c *byteCase) ports(size func(src, dst int) int64) {
 
 func (c *byteCase) connect() error {
 	t, leaves := c.tree, c.tree.Leaves()
-	c.double = doubled(t)
+	c.double = fattree.Doubled(t)
 	for a := range leaves {
 		for b := range leaves {
 			if c.between[a*leaves+b] == 0 {
 				continue
 			}
-			if !c.double.pair(a, leaves+b) {
+			if !c.double.Pair(a, leaves+b) {
 				return &topology.UnreachableError{A: min(a, b), B: max(a, b)}
 			}
 			c.amount = append(c.amount, c.between[a*leaves+b])
@@ -170,28 +172,28 @@ const byteUnits = 1000
 
 // split pushes a fractional split below the bound. Where it proves the bound too low, it raises the
 // bound, as settle does.
-func (c *byteCase) split() *fluid {
+func (c *byteCase) split() *split.Fluid {
 	scale := byteUnits / float64(max(1, c.best.Time))
 	amount := make([]float64, len(c.amount))
 	for i, n := range c.amount {
 		amount[i] = float64(n) * scale
 	}
-	w := newFluidOf(c.double, c.double.scales(), amount)
-	w.ceiling = float64(c.best.Time) * scale
-	for i := 1; i <= 3*sweeps && len(amount) > 0 && w.excess() > tolerance; i++ {
-		if i == sweeps {
-			w.slope = gentle
+	w := split.NewFluidOf(c.double, split.Scales(c.double), amount)
+	w.Ceiling = float64(c.best.Time) * scale
+	for i := 1; i <= 3*split.Sweeps && len(amount) > 0 && w.Excess() > split.Tolerance; i++ {
+		if i == split.Sweeps {
+			w.Slope = split.Gentle
 		}
-		w.sweep()
+		w.Sweep()
 		if i%8 != 0 {
 			continue
 		}
-		for _, y := range w.weights() {
+		for _, y := range w.Weights() {
 			if time := c.dual(y); time > c.best.Time {
 				c.best = ByteBound{Time: time, Kind: KindLP, Weights: c.byWire(y)}
 			}
 		}
-		w.ceiling = float64(c.best.Time) * scale
+		w.Ceiling = float64(c.best.Time) * scale
 	}
 	return w
 }
@@ -201,19 +203,19 @@ func (c *byteCase) dual(y []int64) int64 {
 	f := c.double
 	var hi, lo, sum uint64
 	for l, v := range y {
-		if l < len(f.cables) {
-			v *= int64(f.cables[l])
+		if l < len(f.Cables) {
+			v *= int64(f.Cables[l])
 		}
 		sum += uint64(v)
 	}
 	if sum == 0 {
 		return 0
 	}
-	over := f.over(y[len(f.alive):])
-	for i, p := range f.pairs {
-		least, way := int64(math.MaxInt64), over[f.between(f.pod[p.a], f.pod[p.b], 0):]
-		for _, k := range p.spines {
-			least = min(least, y[f.link(p.a, int(k))]+y[f.link(p.b, int(k))]+way[k])
+	over := split.Over(f, y[len(f.Alive):])
+	for i, p := range f.Pairs {
+		least, way := int64(math.MaxInt64), over[f.Between(f.Pod[p.A], f.Pod[p.B], 0):]
+		for _, k := range p.Spines {
+			least = min(least, y[f.Link(p.A, int(k))]+y[f.Link(p.B, int(k))]+way[k])
 		}
 		h, l := bits.Mul64(uint64(least), uint64(c.amount[i]))
 		var carry uint64
@@ -242,14 +244,14 @@ func (c *byteCase) byWire(y []int64) []int64 {
 	return out
 }
 
-func (c *byteCase) shares(w *fluid) *Shares {
+func (c *byteCase) shares(w *split.Fluid) *Shares {
 	leaves := c.tree.Leaves()
 	s := &Shares{leaves, c.tree.Spines(), make([]float64, leaves*leaves*c.tree.Spines())}
-	scale, i := float64(max(1, c.best.Time))/max(1, w.ceiling), 0
-	for _, p := range w.f.pairs {
-		to := s.Of(p.a, p.b-leaves)
-		for _, k := range p.spines {
-			to[k] = w.x[i] * scale
+	scale, i := float64(max(1, c.best.Time))/max(1, w.Ceiling), 0
+	for _, p := range w.F.Pairs {
+		to := s.Of(p.A, p.B-leaves)
+		for _, k := range p.Spines {
+			to[k] = w.X[i] * scale
 			i++
 		}
 	}

@@ -3,6 +3,9 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -123,40 +126,40 @@ func (s *occupied) put(phase, a, b int) {
 // within each leaf and chooses the servers anew. It needs max(S-1, phases of the line): S-1 phases
 // have n(n-1) places for messages within a leaf, and lift removes the self messages.
 func (p *pattern) lifted(name string, t *topology.Tree, live []int, o Options) *Schedule {
-	f := newFabric(t)
-	f.part()
-	out := newSlotTable(t.Servers(), max(t.Servers()-1, p.phases))
-	b := newBlocks(f, out.phases, out.slots)
-	for leaf := range f.leaves {
-		next := make([]int, f.leaves) // slot of the block of each destination leaf
+	f := fattree.New(t)
+	f.Part()
+	out := slots.New(t.Servers(), max(t.Servers()-1, p.phases))
+	b := phases.NewBlocks(f, out.Phases, out.Slots)
+	for leaf := range f.Leaves {
+		next := make([]int, f.Leaves) // slot of the block of each destination leaf
 		for to := range next {
-			next[to] = b.block(leaf, to)
+			next[to] = b.Block(leaf, to)
 		}
 		for _, h := range p.transfers {
-			to := (leaf + h.step) % f.leaves
-			out.slots[next[to]] = makeSlot(h.phase, live[h.line])
+			to := (leaf + h.step) % f.Leaves
+			out.Slots[next[to]] = slots.Make(h.phase, live[h.line])
 			next[to]++
 		}
 		p.rest(b, leaf)
 	}
-	b.lift(o)
+	b.Lift(o)
 	return newSchedule(name, out, true)
 }
 
 // rest fills the block of a leaf with itself: the idle places of all phases, and the phase that
 // lift adds for self messages.
-func (p *pattern) rest(t *blocks, leaf int) {
-	leaving := make([]int, t.phases+1)
+func (p *pattern) rest(t *phases.Blocks, leaf int) {
+	leaving := make([]int, t.Phases+1)
 	for _, h := range p.transfers {
 		leaving[h.phase]++
 	}
-	if t.selves(leaf) == 0 {
-		leaving[t.phases] = p.m0 // no such phase
+	if t.Selves(leaf) == 0 {
+		leaving[t.Phases] = p.m0 // no such phase
 	}
-	at, end := t.block(leaf, leaf), t.block(leaf, leaf)+p.m0*p.m0
+	at, end := t.Block(leaf, leaf), t.Block(leaf, leaf)+p.m0*p.m0
 	for phase, n := range leaving {
 		for range min(p.m0-n, end-at) {
-			t.slots[at] = makeSlot(phase, None)
+			t.Slots[at] = slots.Make(phase, None)
 			at++
 		}
 	}

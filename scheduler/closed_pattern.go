@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/slots"
 	"evbench/topology"
 )
 
@@ -29,7 +31,7 @@ func newPattern(t *topology.Tree, live int) *pattern {
 	if p.q == 0 {
 		p.w = p.m0 // a single leaf needs no spine
 	}
-	p.phases = ceilDiv(p.m0*p.m0*p.q, p.w)
+	p.phases = fattree.CeilDiv(p.m0*p.m0*p.q, p.w)
 	return p
 }
 
@@ -49,7 +51,7 @@ func (p *pattern) roomy() bool { return p.f() > p.m0/(p.q+1) }
 // schedule writes the pattern down for every leaf of a tree. The spine of a transfer
 // between leaves is spine(leaf, transfer). O(S²).
 func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h transfer) int) *Schedule {
-	table := newSlotTable(t.Servers(), p.phases)
+	table := slots.New(t.Servers(), p.phases)
 	for _, h := range p.transfers {
 		for leaf := range t.Leaves() {
 			k := None
@@ -57,7 +59,7 @@ func (p *pattern) schedule(name string, t *topology.Tree, spine func(leaf int, h
 				k = spine(leaf, h)
 			}
 			src, dst := p.ends(leaf, h)
-			table.slots[src*table.ranks+dst] = makeSlot(h.phase, k)
+			table.Slots[src*table.Ranks+dst] = slots.Make(h.phase, k)
 		}
 	}
 	return newSchedule(name, table, true)
@@ -68,11 +70,11 @@ func (p *pattern) ends(leaf int, h transfer) (src, dst int) {
 }
 
 func (p *pattern) check(t *topology.Tree) error {
-	if err := newFabric(t).check(); err != nil {
+	if err := fattree.New(t).Check(); err != nil {
 		return err
 	}
-	if most := p.phases + p.m0; most >= maxPhase {
-		return fmt.Errorf("up to %d phases, more than %d", most, maxPhase)
+	if most := p.phases + p.m0; most >= slots.MaxPhase {
+		return fmt.Errorf("up to %d phases, more than %d", most, slots.MaxPhase)
 	}
 	return nil
 }

@@ -4,46 +4,51 @@ import (
 	"iter"
 	"slices"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/internal/split"
+	"evbench/scheduler/pods"
 	"evbench/topology"
 )
 
 // Looser returns the schedule of a tree with more phases than it needs, as when
 // no split of whole numbers is found at the bound.
 func Looser(t *topology.Tree, extra int32, o Options) *Schedule {
-	s, b := newFabric(t).balance()
-	s.ceiling += extra
-	return newSchedule("fors", phasesOf(s, b, o), true)
+	s, b := split.Balance(fattree.New(t))
+	s.Ceiling += extra
+	return newSchedule("fors", phases.Of(s, b, o), true)
 }
 
 // Gap returns by how many phases the split found exceeds the bound proven.
 func Gap(t *topology.Tree) int {
-	s, b := newFabric(t).balance()
-	return int(s.ceiling) - b.Phases
+	s, b := split.Balance(fattree.New(t))
+	return int(s.Ceiling) - b.Phases
 }
 
 // Hall returns the best hall bound above a floor, or none.
-func Hall(t *topology.Tree, floor int) Bound {
-	f := newFabric(t)
-	f.share()
-	return f.hall(Bound{Phases: floor})
+func Hall(t *topology.Tree, floor int) split.Bound {
+	f := fattree.New(t)
+	f.Share()
+	return split.Hall(f, split.Bound{Phases: floor})
 }
 
 // Move returns a copy of s in which one message has another place.
 func Move(s *Schedule, src, dst, phase, spine int) *Schedule {
 	table := *s.table
-	table.slots = slices.Clone(table.slots)
-	table.slots[src*s.Ranks+dst] = makeSlot(phase, spine)
+	table.Slots = slices.Clone(table.Slots)
+	table.Slots[src*s.Ranks+dst] = slots.Make(phase, spine)
 	return newSchedule(s.Name, &table, s.Pinned)
 }
 
 // Raise returns a bound of the lower levels of a tree as one of all levels.
-func Raise(t *topology.Tree, b Bound) Bound { return raise(newFabric(t), b) }
+func Raise(t *topology.Tree, b split.Bound) split.Bound { return pods.Raise(fattree.New(t), b) }
 
 // MoveTop returns a copy of s in which one message has another place and top switch.
 func MoveTop(s *Schedule, src, dst, phase, spine, top int) *Schedule {
 	c := Move(s, src, dst, phase, spine)
-	c.table.tops = slices.Clone(s.table.tops)
-	c.table.tops[src*s.Ranks+dst] = uint8(top) // None is noSpine
+	c.table.Tops = slices.Clone(s.table.Tops)
+	c.table.Tops[src*s.Ranks+dst] = uint8(top) // None is noSpine
 	return c
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"evbench/scheduler/internal/slots"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -18,7 +19,8 @@ func LinearShift(t *topology.Tree) *Schedule {
 	if t.Roles() {
 		return shiftRoles(t)
 	}
-	return newSchedule(schedules.LinearShift, shifted(t.Servers()), false)
+	n := t.Servers()
+	return newSchedule(schedules.LinearShift, slots.Met(n, n-1, func(src, dst int) int { return (dst - src - 1 + n) % n }), false)
 }
 
 // LinearShiftPorts returns the linear shift over ports: in phase p the server at position s sends
@@ -27,8 +29,8 @@ func LinearShift(t *topology.Tree) *Schedule {
 // Phases without a message are left out: at most M0·M1-1. O(S²).
 func LinearShiftPorts(t *topology.Tree) *Schedule {
 	at, ports := positions(t), t.Ports()*t.Leaves()
-	table := met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
-	table.dropEmpty()
+	table := slots.Met(len(at), ports-1, func(src, dst int) int { return (at[dst] - at[src] - 1 + ports) % ports })
+	table.DropEmpty()
 	return newSchedule(schedules.LinearShiftPorts, table, false)
 }
 
@@ -49,7 +51,7 @@ func XOR(t *topology.Tree) (*Schedule, error) {
 	if n&(n-1) != 0 {
 		return nil, fmt.Errorf("schedule xor: needs a power of two of servers, such as %d or %d; here are %d", below2(n), 2*below2(n), n)
 	}
-	return newSchedule(schedules.XOR, met(n, n-1, func(src, dst int) int { return (src ^ dst) - 1 }), false), nil
+	return newSchedule(schedules.XOR, slots.Met(n, n-1, func(src, dst int) int { return (src ^ dst) - 1 }), false), nil
 }
 
 // below2 returns the largest power of two that is at most n.
@@ -80,7 +82,7 @@ func BandwidthOptimal(t *topology.Tree) *Schedule {
 	levels := []int{t.Ports(), t.PodLeaves(), t.Pods()}[:t.Levels()]
 	// Solved for p: the digit of p at place F_k is the digit of dst at its place, less the digit of
 	// src at F_k.
-	table := met(len(at), ports, func(src, dst int) int {
+	table := slots.Met(len(at), ports, func(src, dst int) int {
 		d, place, phase := at[dst], ports, 0
 		for _, m := range levels {
 			place /= m // F_k
@@ -89,18 +91,18 @@ func BandwidthOptimal(t *topology.Tree) *Schedule {
 		}
 		return phase
 	})
-	table.dropEmpty()
+	table.DropEmpty()
 	return newSchedule(schedules.BandwidthOptimal, table, false)
 }
 
 func shiftRoles(t *topology.Tree) *Schedule {
-	table := newSlotTable(t.Servers(), max(t.Readers(), t.Builders()))
-	rows := make([]slot, 0, t.Readers()*t.Builders())
+	table := slots.New(t.Servers(), max(t.Readers(), t.Builders()))
+	rows := make([]slots.Slot, 0, t.Readers()*t.Builders())
 	for i := range t.Readers() {
 		for j := range t.Builders() {
-			rows = append(rows, makeSlot((j-i+table.phases)%table.phases, None))
+			rows = append(rows, slots.Make((j-i+table.Phases)%table.Phases, None))
 		}
 	}
-	table.spread(t, rows)
+	table.Spread(t, rows)
 	return newSchedule(schedules.LinearShift, table, false)
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/pods"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
-
-// Options steer the search for a schedule; the zero value works.
-type Options = schedules.Options
 
 // FORS returns a contention-free schedule with a path for every message between leaves, of
 // the fewest phases, for any dead links that leave every pair of servers a path, any servers
@@ -37,14 +37,14 @@ func FORS(t *topology.Tree, o Options) (*Schedule, Bound, error) {
 	if err := connected(t, o); err != nil {
 		return nil, Bound{}, err
 	}
-	f := newFabric(t)
-	if err := f.check(); err != nil {
+	f := fattree.New(t)
+	if err := f.Check(); err != nil {
 		return nil, Bound{}, fmt.Errorf("schedule fors: %w", err)
 	}
-	f.share()
-	plan := phasesFor
-	if f.tops > 0 {
-		plan = podsFor
+	f.Share()
+	plan := phases.Plan
+	if f.Tops > 0 {
+		plan = pods.Plan
 	} else if o.FewPaths() {
 		plan = pathsFor
 	}

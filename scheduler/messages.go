@@ -3,6 +3,8 @@ package scheduler
 import (
 	"iter"
 	"slices"
+
+	"evbench/scheduler/internal/slots"
 )
 
 // All returns the messages of s by phase and then source, the order of a plan file, without pairs
@@ -10,9 +12,9 @@ import (
 // O(S²) for each of S²/2²⁰ bands.
 func (s *Schedule) All() iter.Seq[Message] {
 	return func(yield func(Message) bool) {
-		start := s.table.starts()
+		start := s.table.Starts()
 		var buf []meeting
-		for low, phases := 0, s.table.phases; low < phases; {
+		for low, phases := 0, s.table.Phases; low < phases; {
 			high := low + 1
 			for high < phases && start[high+1]-start[low] <= bandSize {
 				high++
@@ -20,7 +22,7 @@ func (s *Schedule) All() iter.Seq[Message] {
 			buf = s.band(buf, start, low, high)
 			for p := low; p < high; p++ {
 				for _, m := range buf[start[p]-start[low] : start[p+1]-start[low]] {
-					if !yield(Message{p, int(m.src), int(m.dst), slot(m.spine).spine(), slot(m.top).spine()}) {
+					if !yield(Message{p, int(m.src), int(m.dst), slots.Slot(m.spine).Spine(), slots.Slot(m.top).Spine()}) {
 						return
 					}
 				}
@@ -46,14 +48,14 @@ func (s *Schedule) band(buf []meeting, start []int, low, high int) []meeting {
 	for p := range next {
 		next[p] = start[low+p] - start[low]
 	}
-	s.table.walk(func(src, dst int, x *slot) { // rising src within each phase
-		p := x.phase() - low
+	s.table.Walk(func(src, dst int, x *slots.Slot) { // rising src within each phase
+		p := x.Phase() - low
 		if uint(p) >= uint(len(next)) {
 			return
 		}
-		top := uint8(noSpine)
-		if s.table.tops != nil {
-			top = s.table.tops[src*s.Ranks+dst]
+		top := uint8(slots.NoSpine)
+		if s.table.Tops != nil {
+			top = s.table.Tops[src*s.Ranks+dst]
 		}
 		buf[next[p]] = meeting{uint16(src), uint16(dst), uint8(*x), top}
 		next[p]++

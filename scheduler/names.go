@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/repair"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -71,7 +73,7 @@ func repairedFrom(base string, t *topology.Tree, o Options) (*Schedule, Bound, e
 	if err != nil {
 		return nil, Bound{}, err
 	}
-	table, moved, err := repaired(s.table, s.Pinned, t, o)
+	table, moved, err := repair.Plan(s.table, s.Pinned, t, o)
 	if err != nil {
 		return nil, Bound{}, err
 	}
@@ -86,7 +88,7 @@ func podNames() []string {
 
 func plannable(t *topology.Tree) error {
 	if t.Levels() == 3 {
-		return newFabric(t).check()
+		return fattree.New(t).Check()
 	}
 	if n := t.Servers(); n > MaxServers {
 		return fmt.Errorf("%d servers are more than evbench can plan (at most %d)", n, MaxServers)

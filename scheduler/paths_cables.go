@@ -3,17 +3,21 @@ package scheduler
 import (
 	"math/rand/v2"
 	"slices"
+
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
 )
 
 // A descent gives each leaf one spine for each destination, and each destination one of parallel
-// cables down from each spine: then one address of a server suffices. Its fabric is that of lanesOf,
+// cables down from each spine: then one address of a server suffices. Its tree is that of lanesOf,
 // in which the cables to a spine are lanes next to each other.
 //
 // It starts as a spread does, each destination on a native lane, and moves columns, the messages of
 // a leaf for a destination, to other spines, and destinations to other cables, until no link carries
 // more than it takes. Each move is the best that does not undo one of the last (tabu search).
 type descent struct {
-	f      *fabric
+	f      *fattree.Tree
 	cables int     // parallel ones
 	uppers int     // spines
 	spine  []int32 // by leaf and destination; None without messages
@@ -42,13 +46,13 @@ const (
 
 // newDescent starts with the native lanes of a spread, for so many phases.
 func newDescent(s *spread, cables, phases int) *descent {
-	f, n := s.f, s.f.tree.Builders()
+	f, n := s.f, s.f.Topology.Builders()
 	d := &descent{
-		f: f, cables: cables, uppers: f.spines / cables, left: map[[3]int]int{}, random: rand.New(rand.NewPCG(uint64(n), uint64(phases))),
-		spine: slices.Repeat([]int32{None}, f.leaves*n),
+		f: f, cables: cables, uppers: f.Spines / cables, left: map[[3]int]int{}, random: rand.New(rand.NewPCG(uint64(n), uint64(phases))),
+		spine: slices.Repeat([]int32{None}, f.Leaves*n),
 	}
 	d.lane, d.weight = make([]int32, n*d.uppers), make([]int32, n*d.uppers)
-	for b, count := range f.b {
+	for b, count := range f.B {
 		d.leafOf = append(d.leafOf, slices.Repeat([]int32{int32(b)}, count)...)
 	}
 	d.rooms(phases)
@@ -62,8 +66,8 @@ func newDescent(s *spread, cables, phases int) *descent {
 		}
 	}
 	for dst, b := range d.leafOf {
-		for a := range f.leaves {
-			if a == int(b) || f.r[a] == 0 || !f.meets(a, int(b)) {
+		for a := range f.Leaves {
+			if a == int(b) || f.R[a] == 0 || !f.Meets(a, int(b)) {
 				continue
 			}
 			k := s.native[dst] / cables
@@ -78,12 +82,12 @@ func newDescent(s *spread, cables, phases int) *descent {
 
 // rooms fills in what links take. A leaf sends whole columns.
 func (d *descent) rooms(phases int) {
-	for a, r := range d.f.r {
+	for a, r := range d.f.R {
 		for k := range d.uppers {
 			d.room = append(d.room, int32(d.lanes(a, k)*(phases/max(r, 1))*r))
 		}
 	}
-	for _, alive := range d.f.alive {
+	for _, alive := range d.f.Alive {
 		room := int32(0)
 		if alive {
 			room = int32(phases)
@@ -95,7 +99,7 @@ func (d *descent) rooms(phases int) {
 
 // lanes returns how many cables of a leaf to a spine are alive.
 func (d *descent) lanes(leaf, k int) (n int) {
-	for n < d.cables && d.f.alive[d.f.link(leaf, k*d.cables+n)] {
+	for n < d.cables && d.f.Alive[d.f.Link(leaf, k*d.cables+n)] {
 		n++
 	}
 	return n
@@ -105,7 +109,7 @@ func (d *descent) lanes(leaf, k int) (n int) {
 func (d *descent) up(a, k int) int { return a*d.uppers + k }
 
 func (d *descent) below(dst int, lane int32) int {
-	return d.f.leaves*d.uppers + d.f.link(int(d.leafOf[dst]), int(lane))
+	return d.f.Leaves*d.uppers + d.f.Link(int(d.leafOf[dst]), int(lane))
 }
 
 func (d *descent) lightest(a, dst int) int {
@@ -124,7 +128,7 @@ func (d *descent) lightest(a, dst int) int {
 
 // place adds a column to a spine, or with sign -1 takes it away.
 func (d *descent) place(a, dst, k int, sign int32) {
-	n := sign * int32(d.f.r[a])
+	n := sign * int32(d.f.R[a])
 	d.add(d.up(a, k), n)
 	d.add(d.below(dst, d.lane[dst*d.uppers+k]), n)
 	d.weight[dst*d.uppers+k] += n
@@ -199,12 +203,12 @@ func (d *descent) make(m move, until int) {
 
 // each calls f for the moves that take messages off a link.
 func (d *descent) each(link int, f func(move)) {
-	if n := d.f.leaves * d.uppers; link >= n {
-		b, lane := (link-n)/d.f.spines, (link-n)%d.f.spines
-		for dst := d.f.builders[b]; dst < d.f.builders[b]+d.f.b[b]; dst++ {
+	if n := d.f.Leaves * d.uppers; link >= n {
+		b, lane := (link-n)/d.f.Spines, (link-n)%d.f.Spines
+		for dst := d.f.Builders[b]; dst < d.f.Builders[b]+d.f.B[b]; dst++ {
 			if k := lane / d.cables; int(d.lane[dst*d.uppers+k]) == lane {
 				d.relabel(dst, k, f)
-				for a := range d.f.leaves {
+				for a := range d.f.Leaves {
 					d.column(a, dst, k, f)
 				}
 			}
@@ -231,7 +235,7 @@ func (d *descent) column(a, dst, k int, f func(move)) {
 	if int(d.spine[a*len(d.leafOf)+dst]) != k {
 		return
 	}
-	n := int32(d.f.r[a])
+	n := int32(d.f.R[a])
 	off := d.rise(d.up(a, k), -n) + d.rise(d.below(dst, d.lane[dst*d.uppers+k]), -n)
 	for to := range d.uppers {
 		lanes := d.lanes(int(d.leafOf[dst]), to)
@@ -255,17 +259,17 @@ func (d *descent) down(dst, lane int) int { return int(d.lane[dst*d.uppers+lane/
 
 // label gives the columns their lanes up: those that they have down where these are alive and have
 // room, as cycles of a timing are then short.
-func (d *descent) label(c *columns) (load []int32) {
-	load = make([]int32, 2*len(d.f.alive))
+func (d *descent) label(c *phases.Columns) (load []int32) {
+	load = make([]int32, 2*len(d.f.Alive))
 	var others [][2]int
-	for a := range d.f.leaves {
+	for a := range d.f.Leaves {
 		for dst, b := range d.leafOf {
-			x, col := absent, c.column(a, dst)
+			x, col := slots.Absent, c.Column(a, dst)
 			if k := d.spine[a*len(d.leafOf)+dst]; a == int(b) {
-				x = makeSlot(0, None)
+				x = slots.Make(0, None)
 			} else if k != None {
 				lane := d.lane[dst*d.uppers+int(k)]
-				load[len(d.f.alive)+d.f.link(int(b), int(lane))] += int32(d.f.r[a])
+				load[len(d.f.Alive)+d.f.Link(int(b), int(lane))] += int32(d.f.R[a])
 				if !d.goesUp(c, load, a, dst, int(lane)) {
 					others = append(others, [2]int{a, dst})
 				}
@@ -285,15 +289,15 @@ func (d *descent) label(c *columns) (load []int32) {
 }
 
 // goesUp gives a column a lane up, and reports whether that takes it.
-func (d *descent) goesUp(c *columns, load []int32, a, dst, lane int) bool {
-	at, k := d.f.link(a, lane), lane/d.cables
+func (d *descent) goesUp(c *phases.Columns, load []int32, a, dst, lane int) bool {
+	at, k := d.f.Link(a, lane), lane/d.cables
 	n := d.lanes(a, k)
-	if lane%d.cables >= n || load[at]+int32(d.f.r[a]) > d.room[d.up(a, k)]/int32(n) {
+	if lane%d.cables >= n || load[at]+int32(d.f.R[a]) > d.room[d.up(a, k)]/int32(n) {
 		return false
 	}
-	load[at] += int32(d.f.r[a])
-	for i, col := 0, c.column(a, dst); i < len(col); i++ {
-		col[i] = makeSlot(0, lane)
+	load[at] += int32(d.f.R[a])
+	for i, col := 0, c.Column(a, dst); i < len(col); i++ {
+		col[i] = slots.Make(0, lane)
 	}
 	return true
 }

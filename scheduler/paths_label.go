@@ -1,34 +1,39 @@
 package scheduler
 
-import "slices"
+import (
+	"slices"
+
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
+)
 
 // label fills the columns with slots that have a spine but no phase yet. It gives the messages of a
 // spine between two leaves to destinations such that few spines serve one destination, the native
 // one first. Slots of one spine are next to each other in a column.
-func (s *spread) label(c *columns) (load []int32) {
-	for a := range s.f.leaves {
-		for b := range s.f.leaves {
-			for d := s.f.builders[b]; d < s.f.builders[b]+s.f.b[b]; d++ {
-				col := c.column(a, d)
+func (s *spread) label(c *phases.Columns) (load []int32) {
+	for a := range s.f.Leaves {
+		for b := range s.f.Leaves {
+			for d := s.f.Builders[b]; d < s.f.Builders[b]+s.f.B[b]; d++ {
+				col := c.Column(a, d)
 				for i := range col {
-					if col[i] = absent; a == b {
-						col[i] = makeSlot(0, None)
+					if col[i] = slots.Absent; a == b {
+						col[i] = slots.Make(0, None)
 					}
 				}
 			}
-			if a != b && s.f.r[a] > 0 && s.f.meets(a, b) {
-				l := labeller{s: s, to: c, a: a, left: slices.Clone(s.split.x[s.split.at(a, s.f.leaves+b):][:s.f.spines])}
+			if a != b && s.f.R[a] > 0 && s.f.Meets(a, b) {
+				l := labeller{s: s, to: c, a: a, left: slices.Clone(s.split.X[s.split.At(a, s.f.Leaves+b):][:s.f.Spines])}
 				l.pair(b)
 			}
 		}
 	}
-	return s.split.load
+	return s.split.Load
 }
 
 // A labeller works on the messages of one leaf for another.
 type labeller struct {
 	s    *spread
-	to   *columns
+	to   *phases.Columns
 	a    int
 	left []int32 // messages not yet given away, by spine
 	open []int   // destinations that wait
@@ -42,8 +47,8 @@ type portion struct {
 // pair gives every destination on leaf b its n messages: whole from its native
 // spine where that has them, then whole from others, then the portions.
 func (l *labeller) pair(b int) {
-	n := int32(l.s.f.r[l.a])
-	for d := l.s.f.builders[b]; d < l.s.f.builders[b]+l.s.f.b[b]; d++ {
+	n := int32(l.s.f.R[l.a])
+	for d := l.s.f.Builders[b]; d < l.s.f.Builders[b]+l.s.f.B[b]; d++ {
 		if k := l.s.native[d]; k != None && l.left[k] >= n {
 			l.give(d, portion{k, n})
 		} else {
@@ -74,11 +79,11 @@ func (l *labeller) pop(k int) int {
 }
 
 func (l *labeller) give(d int, portions ...portion) {
-	col := l.to.column(l.a, d)
+	col := l.to.Column(l.a, d)
 	for _, p := range portions {
 		l.left[p.spine] -= p.n
 		for range p.n {
-			col[0] = makeSlot(0, p.spine)
+			col[0] = slots.Make(0, p.spine)
 			col = col[1:]
 		}
 	}

@@ -3,33 +3,36 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/split"
 )
 
 // A spread is a split on its way to few paths: each leaf has for each destination first one spine,
 // then as few as a ceiling allows. Each destination on a leaf has its own native spine. Messages
 // leave the native spine only where one of its links is dead or would carry too much.
 type spread struct {
-	f      *fabric
-	split  *split
+	f      *fattree.Tree
+	split  *split.Split
 	native []int // by builder; None where a leaf has more builders than spines
-	grains *grains
+	grains *split.Grains
 }
 
 // newSpread gives every leaf one spine for each destination: the native one or,
 // where that is dead, the one with the least load. O(leaves·S·spines).
-func newSpread(f *fabric) *spread {
+func newSpread(f *fattree.Tree) *spread {
 	s := &spread{
 		f: f,
-		split: &split{
-			f:    f,
-			x:    make([]int32, f.leaves*f.leaves*f.spines),
-			load: make([]int32, 2*f.leaves*f.spines),
+		split: &split.Split{
+			F:    f,
+			X:    make([]int32, f.Leaves*f.Leaves*f.Spines),
+			Load: make([]int32, 2*f.Leaves*f.Spines),
 		},
 	}
-	s.grains = newGrains(s.split)
+	s.grains = split.NewGrains(s.split)
 	s.chooseNatives()
-	for a := range f.leaves {
-		for b := range f.leaves {
+	for a := range f.Leaves {
+		for b := range f.Leaves {
 			if a != b {
 				s.settle(a, b)
 			}
@@ -40,8 +43,8 @@ func newSpread(f *fabric) *spread {
 
 func (s *spread) clone() *spread {
 	half := *s.split
-	half.x, half.load = slices.Clone(s.split.x), slices.Clone(s.split.load)
-	return &spread{f: s.f, split: &half, native: s.native, grains: newGrains(&half)}
+	half.X, half.Load = slices.Clone(s.split.X), slices.Clone(s.split.Load)
+	return &spread{f: s.f, split: &half, native: s.native, grains: split.NewGrains(&half)}
 }
 
 // down returns the lane down of a message: there is one cable.
@@ -51,33 +54,33 @@ func (s *spread) down(_, lane int) int { return lane }
 // fullest leaf has builders, those with fewest dead links. Other spines are left for messages that
 // cannot take the native one. Leaves with fewer builders leave out different spines.
 func (s *spread) chooseNatives() {
-	s.native = slices.Repeat([]int{None}, s.f.tree.Builders())
-	rank, taken := s.byDeadLinks(), make([]int, s.f.spines)
-	enough := slices.Max(s.f.b) - 1
-	for b := range s.f.leaves {
+	s.native = slices.Repeat([]int{None}, s.f.Topology.Builders())
+	rank, taken := s.byDeadLinks(), make([]int, s.f.Spines)
+	enough := slices.Max(s.f.B) - 1
+	for b := range s.f.Leaves {
 		var live []int
-		for k := range s.f.spines {
-			if s.f.alive[s.f.link(b, k)] {
+		for k := range s.f.Spines {
+			if s.f.Alive[s.f.Link(b, k)] {
 				live = append(live, k)
 			}
 		}
 		slices.SortStableFunc(live, func(k, l int) int {
 			return cmp.Or(max(enough, rank[k])-max(enough, rank[l]), taken[k]-taken[l])
 		})
-		live = live[:min(len(live), s.f.b[b])]
+		live = live[:min(len(live), s.f.B[b])]
 		slices.Sort(live)
 		for i, k := range live {
-			s.native[s.f.builders[b]+i] = k
+			s.native[s.f.Builders[b]+i] = k
 			taken[k]++
 		}
 	}
 }
 
 func (s *spread) byDeadLinks() []int {
-	dead, order, rank := make([]int, s.f.spines), make([]int, s.f.spines), make([]int, s.f.spines)
-	for i, alive := range s.f.alive {
+	dead, order, rank := make([]int, s.f.Spines), make([]int, s.f.Spines), make([]int, s.f.Spines)
+	for i, alive := range s.f.Alive {
 		if !alive {
-			dead[i%s.f.spines]++
+			dead[i%s.f.Spines]++
 		}
 	}
 	for k := range order {
@@ -92,16 +95,16 @@ func (s *spread) byDeadLinks() []int {
 
 func (s *spread) settle(a, b int) {
 	left := 0
-	for _, k := range s.native[s.f.builders[b] : s.f.builders[b]+s.f.b[b]] {
-		if k != None && s.f.alive[s.f.link(a, k)] {
-			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
+	for _, k := range s.native[s.f.Builders[b] : s.f.Builders[b]+s.f.B[b]] {
+		if k != None && s.f.Alive[s.f.Link(a, k)] {
+			s.split.Add(a, s.f.Leaves+b, k, int32(s.f.R[a]))
 		} else {
 			left++
 		}
 	}
 	for range left {
 		if k := s.lightest(a, b); k != None {
-			s.split.add(a, s.f.leaves+b, k, int32(s.f.r[a]))
+			s.split.Add(a, s.f.Leaves+b, k, int32(s.f.R[a]))
 		}
 	}
 }
@@ -109,11 +112,11 @@ func (s *spread) settle(a, b int) {
 // lightest returns the spine on which the fuller of the links of two leaves carries least, or None.
 func (s *spread) lightest(a, b int) int {
 	best, least := None, int32(0)
-	for k := range s.f.spines {
-		if !s.f.alive[s.f.link(a, k)] || !s.f.alive[s.f.link(b, k)] {
+	for k := range s.f.Spines {
+		if !s.f.Alive[s.f.Link(a, k)] || !s.f.Alive[s.f.Link(b, k)] {
 			continue
 		}
-		if load := max(s.split.load[a*s.f.spines+k], s.split.load[(s.f.leaves+b)*s.f.spines+k]); best == None || load < least {
+		if load := max(s.split.Load[a*s.f.Spines+k], s.split.Load[(s.f.Leaves+b)*s.f.Spines+k]); best == None || load < least {
 			best, least = k, load
 		}
 	}
@@ -123,8 +126,8 @@ func (s *spread) lightest(a, b int) int {
 // step returns the least difference of two largest loads with one spine for each leaf and
 // destination: n, if all leaves with readers have n.
 func (s *spread) step() int {
-	most := slices.Max(s.f.r)
-	for _, n := range s.f.r {
+	most := slices.Max(s.f.R)
+	for _, n := range s.f.R {
 		if n != 0 && n != most {
 			return 1
 		}
@@ -137,15 +140,15 @@ func (s *spread) step() int {
 // readers, all links do.
 func (s *spread) least(b Bound, need int) int {
 	least := need - 1
-	if s.f.tree.Roles() {
+	if s.f.Topology.Roles() {
 		least = need // no phase is added for messages to self
 	}
 	if b.Kind != KindServer {
-		least = max(least, ceilDiv(b.Phases, s.step())*s.step())
+		least = max(least, fattree.CeilDiv(b.Phases, s.step())*s.step())
 	}
-	for a, n := range s.f.r {
-		if s.f.live[a] > 0 {
-			least = max(least, n*ceilDiv(s.f.reach[a], s.f.live[a]))
+	for a, n := range s.f.R {
+		if s.f.Live[a] > 0 {
+			least = max(least, n*fattree.CeilDiv(s.f.Reach[a], s.f.Live[a]))
 		}
 	}
 	return least
@@ -154,8 +157,8 @@ func (s *spread) least(b Bound, need int) int {
 // whole moves messages to other spines, all of a leaf and a destination at once, until no link
 // carries more than the ceiling. It reports whether it succeeded.
 func (s *spread) whole(ceiling int) bool {
-	s.grains.set(slices.Max(s.f.r))
-	return s.grains.lower(ceiling, maxKicks)
+	s.grains.Set(slices.Max(s.f.R))
+	return s.grains.Lower(ceiling, split.MaxKicks)
 }
 
 // find returns the spread with whole, or nil.
@@ -169,13 +172,13 @@ func (s *spread) find(phases int) laid {
 // portions is whole with smaller moves, the largest first, which make fewer portions. Two leaves
 // then have at most that many portions, so a destination has at most that many spines.
 func (s *spread) portions(ceiling, parts int) bool {
-	s.grains.parts = parts
-	for n := slices.Max(s.f.r) - 1; n > 1; n-- {
-		s.grains.set(n)
-		if s.grains.lower(ceiling, 0) {
+	s.grains.Parts = parts
+	for n := slices.Max(s.f.R) - 1; n > 1; n-- {
+		s.grains.Set(n)
+		if s.grains.Lower(ceiling, 0) {
 			return true
 		}
 	}
-	s.grains.set(1)
-	return s.grains.lower(ceiling, maxKicks)
+	s.grains.Set(1)
+	return s.grains.Lower(ceiling, split.MaxKicks)
 }

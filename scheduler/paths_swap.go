@@ -17,7 +17,7 @@ func (t *timing) untangle(work int) bool {
 	for pairs > 0 && t.work < work {
 		for i := range t.busy {
 			for t.busy[i] > 1 && t.work < work {
-				pairs += t.relieve(i/t.c.phases, i%t.c.phases)
+				pairs += t.relieve(i/t.c.Phases, i%t.c.Phases)
 			}
 		}
 	}
@@ -29,7 +29,7 @@ func (t *timing) untangle(work int) bool {
 // lowers the number. If there is none, an exchange may do, or a random swap that does not raise it
 // (a plateau).
 func (t *timing) relieve(d, p int) int {
-	k := t.c.phases
+	k := t.c.Phases
 	var users []int // left nodes that send to d in p, by a right node of its leaf
 	for _, v := range t.of[t.leafOf[d]] {
 		if e := t.down[int(v)*k+p]; t.dest[e] == int32(d) {
@@ -78,13 +78,13 @@ func (t *timing) twist(p int) {
 		return
 	}
 	u, w := int(nodes[t.random.IntN(len(nodes))]), int(nodes[t.random.IntN(len(nodes))])
-	e, f := t.up[u*t.c.phases+p], t.up[w*t.c.phases+p]
+	e, f := t.up[u*t.c.Phases+p], t.up[w*t.c.Phases+p]
 	v, x := int(t.right[e]), int(t.right[f])
 	if t.dest[e] != None || t.dest[f] != None || !t.joins(u, x) || !t.joins(w, v) {
 		return
 	}
 	t.right[e], t.right[f] = t.right[f], t.right[e]
-	t.down[v*t.c.phases+p], t.down[x*t.c.phases+p] = f, e
+	t.down[v*t.c.Phases+p], t.down[x*t.c.Phases+p] = f, e
 }
 
 // swap exchanges the units of phases p and q along the cycle through left node u, unless the
@@ -93,7 +93,7 @@ func (t *timing) twist(p int) {
 func (t *timing) swap(u, p, q, limit int) (change int, done bool) {
 	end := u
 	for w := u; ; {
-		e, f := t.up[w*t.c.phases+p], t.up[w*t.c.phases+q]
+		e, f := t.up[w*t.c.Phases+p], t.up[w*t.c.Phases+q]
 		change += t.shift(e, f, p, q)
 		t.work++
 		if w = t.next(e, q); w == u || change > limit+hopeless {
@@ -103,11 +103,11 @@ func (t *timing) swap(u, p, q, limit int) (change int, done bool) {
 	}
 	done = end == u && change <= limit
 	for w := u; ; {
-		e, f := t.up[w*t.c.phases+p], t.up[w*t.c.phases+q]
+		e, f := t.up[w*t.c.Phases+p], t.up[w*t.c.Phases+q]
 		next := t.next(e, q)
 		if done {
-			t.up[w*t.c.phases+p], t.up[w*t.c.phases+q] = f, e
-			v := int(t.right[e]) * t.c.phases
+			t.up[w*t.c.Phases+p], t.up[w*t.c.Phases+q] = f, e
+			v := int(t.right[e]) * t.c.Phases
 			t.down[v+p], t.down[v+q] = t.down[v+q], e
 		} else {
 			t.shift(f, e, p, q)
@@ -120,7 +120,7 @@ func (t *timing) swap(u, p, q, limit int) (change int, done bool) {
 
 // next returns the left node after unit e, by the unit of q at its right node.
 func (t *timing) next(e int32, q int) int {
-	return int(t.left[t.down[int(t.right[e])*t.c.phases+q]])
+	return int(t.left[t.down[int(t.right[e])*t.c.Phases+q]])
 }
 
 // shift moves unit e from phase p to q and unit f from q to p in the counts of destinations, and
@@ -132,13 +132,13 @@ func (t *timing) shift(e, f int32, p, q int) int {
 	}
 	change := 0
 	if d != None {
-		row := t.busy[int(d)*t.c.phases:]
+		row := t.busy[int(d)*t.c.Phases:]
 		row[p]--
 		change += int(row[q]) - int(row[p])
 		row[q]++
 	}
 	if g != None {
-		row := t.busy[int(g)*t.c.phases:]
+		row := t.busy[int(g)*t.c.Phases:]
 		row[q]--
 		change += int(row[p]) - int(row[q])
 		row[p]++
@@ -150,18 +150,18 @@ func (t *timing) shift(e, f int32, p, q int) int {
 // another between the same leaves trade links and phases such that neither
 // collides, if their leaf then uses few enough spines towards both destinations.
 func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
-	start := t.random.IntN(t.c.phases)
-	for i := range t.c.phases {
-		q := (start + i) % t.c.phases
-		if t.busy[d*t.c.phases+q] > 0 {
+	start := t.random.IntN(t.c.Phases)
+	for i := range t.c.Phases {
+		q := (start + i) % t.c.Phases
+		if t.busy[d*t.c.Phases+q] > 0 {
 			continue
 		}
 		for _, u := range users {
-			e := t.up[u*t.c.phases+p]
+			e := t.up[u*t.c.Phases+p]
 			for _, w := range t.of[t.home[u]] {
-				f := t.up[int(w)*t.c.phases+q]
+				f := t.up[int(w)*t.c.Phases+q]
 				t.work++
-				if g := t.dest[f]; g == None || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.c.phases+p] > 0 {
+				if g := t.dest[f]; g == None || t.leafOf[g] != t.leafOf[d] || t.busy[int(g)*t.c.Phases+p] > 0 {
 					continue
 				}
 				if t.fits(e, f) && t.fits(f, e) {
@@ -178,13 +178,13 @@ func (t *timing) exchange(d, p int, users []int) (change int, done bool) {
 func (t *timing) fits(e, f int32) bool {
 	d := int(t.dest[e])
 	a := t.home[t.left[e]]
-	n := t.f.r[a]
-	first := t.f.readers[a]*t.c.width + d*n
+	n := t.f.R[a]
+	first := t.f.Readers[a]*t.c.Width + d*n
 	seen := make([]int, 0, 8)
 	for i := first; i < first+n; i++ {
-		k := t.c.slots[i].spine()
+		k := t.c.Slots[i].Spine()
 		if i == int(e) {
-			k = t.c.slots[f].spine()
+			k = t.c.Slots[f].Spine()
 		}
 		if !slices.Contains(seen, k) {
 			if seen = append(seen, k); len(seen) > t.spines {
@@ -196,10 +196,10 @@ func (t *timing) fits(e, f int32) bool {
 }
 
 func (t *timing) trade(e, f int32, p, q int) {
-	k := t.c.phases
+	k := t.c.Phases
 	t.up[int(t.left[e])*k+p], t.up[int(t.left[f])*k+q] = f, e
 	t.down[int(t.right[e])*k+p], t.down[int(t.right[f])*k+q] = f, e
 	t.left[e], t.left[f] = t.left[f], t.left[e]
 	t.right[e], t.right[f] = t.right[f], t.right[e]
-	t.c.slots[e], t.c.slots[f] = t.c.slots[f], t.c.slots[e]
+	t.c.Slots[e], t.c.Slots[f] = t.c.Slots[f], t.c.Slots[e]
 }

@@ -7,8 +7,15 @@ import (
 
 	"evbench/internal/coloring"
 	"evbench/internal/parallel"
+	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/internal/traffic"
+	"evbench/scheduler/pods"
 	"evbench/topology"
 )
+
+// An UnroutableError says that the messages of a phase cannot be given spines such that no two share
+// a link, or that no way was found.
+type UnroutableError = traffic.UnroutableError
 
 // Pin returns the schedule s with a path for each message between leaves, such that no
 // directed link carries two messages in one phase; paths that s may have are forgotten.
@@ -26,43 +33,43 @@ func Pin(s *Schedule, t *topology.Tree, o Options) (*Schedule, error) {
 	if n := t.Servers(); s.Ranks != n {
 		return nil, fmt.Errorf("schedule %s has %d servers, %s has %d", s.Name, s.Ranks, t.Notation(), n)
 	}
-	x := newTraffic(s.table, t)
-	err := x.reachable()
+	x := traffic.New(s.table, t)
+	err := x.Reachable()
 	if err != nil {
 		return nil, err
 	}
-	out := s.table.unpinned()
-	if x.f.tops > 0 {
-		err = pinPaths(x.f, out, s.Name, o)
+	out := s.table.Unpinned()
+	if x.F.Tops > 0 {
+		err = pods.Pin(x.F, out, s.Name, o)
 	} else {
 		err = pinSpines(x, out, s.Name, o)
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.deal(t)
+	out.Deal(t)
 	return newSchedule(s.Name, out, true), nil
 }
 
-func pinSpines(x *traffic, out *slotTable, name string, o Options) error {
-	patterns := x.patterns()
+func pinSpines(x *traffic.Traffic, out *slots.Table, name string, o Options) error {
+	patterns := x.Patterns()
 	return parallel.Try(o.Workers, len(patterns), func(i int) error {
 		phases := patterns[i]
-		g := x.graph(x.of(phases[0]))
+		g := x.Graph(x.Of(phases[0]))
 		c := g.Color(coloring.ListOptions{Seed: o.Seed ^ uint64(phases[0])<<32})
 		if c.Outcome != coloring.Colored {
 			return unroutable(x, name, phases[0], g, c)
 		}
 		for _, p := range phases {
-			for j, m := range x.of(p) {
-				out.slots[m] = makeSlot(p, int(c.Color[j]))
+			for j, m := range x.Of(p) {
+				out.Slots[m] = slots.Make(p, int(c.Color[j]))
 			}
 		}
 		return nil
 	})
 }
 
-func unroutable(x *traffic, name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
+func unroutable(x *traffic.Traffic, name string, phase int, g *coloring.ListGraph, c *coloring.ListColoring) *UnroutableError {
 	e := &UnroutableError{Schedule: name, Phase: phase, Proven: c.Outcome == coloring.Impossible}
 	switch cert := c.Certificate; {
 	case cert == nil:
@@ -79,9 +86,9 @@ func unroutable(x *traffic, name string, phase int, g *coloring.ListGraph, c *co
 
 // crowd describes messages of one leaf that have too few spines. Where these are all the live
 // spines of the leaf at their other end, that other leaf lacks spines.
-func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
+func crowd(x *traffic.Traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 	leaf, receives := c.Node, c.Right
-	far := make([]bool, x.f.leaves)
+	far := make([]bool, x.F.Leaves)
 	n := 0
 	for _, i := range c.Edges {
 		other := g.Edges[i].V
@@ -93,42 +100,42 @@ func crowd(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
 		}
 		far[other] = true
 	}
-	if other := slices.Index(far, true); n == 1 && x.f.cables == nil && c.Colors != x.up[leaf] && c.Colors == x.up[other] {
+	if other := slices.Index(far, true); n == 1 && x.F.Cables == nil && c.Colors != x.Up[leaf] && c.Colors == x.Up[other] {
 		leaf, receives = other, !receives
 	}
 	verb, toward := "sends", "to"
 	if receives {
 		verb, toward = "receives", "from"
 	}
-	what := fmt.Sprintf("leaf%d %s %s", x.f.leaf[leaf], verb, count(len(c.Edges), "message"))
+	what := fmt.Sprintf("leaf%d %s %s", x.F.Leaf[leaf], verb, count(len(c.Edges), "message"))
 	spines := count(c.Colors.Len(), "live spine")
-	if x.f.cables != nil {
+	if x.F.Cables != nil {
 		spines = count(cablesOf(x, leaf, c.Colors), "live cable")
 	}
 	spines += names(c.Colors)
-	if c.Colors == x.up[leaf] {
+	if c.Colors == x.Up[leaf] {
 		return what + " through " + spines
 	}
 	return fmt.Sprintf("%s %s %s, with which it shares %s", what, toward, leafNames(x, far), spines)
 }
 
 // cablesOf returns how many live cables a leaf has to some spines.
-func cablesOf(x *traffic, leaf int, spines coloring.ColorSet) (n int) {
+func cablesOf(x *traffic.Traffic, leaf int, spines coloring.ColorSet) (n int) {
 	for k := spines.Next(0); k >= 0; k = spines.Next(k + 1) {
-		n += x.f.room(x.f.link(leaf, k))
+		n += x.F.Room(x.F.Link(leaf, k))
 	}
 	return n
 }
 
-func among(x *traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
-	in := make([]bool, x.f.leaves)
+func among(x *traffic.Traffic, g *coloring.ListGraph, c *coloring.Certificate) string {
+	in := make([]bool, x.F.Leaves)
 	for _, i := range c.Edges {
 		in[g.Edges[i].U], in[g.Edges[i].V] = true, true
 	}
 	return fmt.Sprintf("%s among %s", count(len(c.Edges), "message"), leafNames(x, in))
 }
 
-func mostOn(x *traffic, c *coloring.Certificate) string {
+func mostOn(x *traffic.Traffic, c *coloring.Certificate) string {
 	sum, k := 0, -1
 	parts := make([]string, len(c.Most))
 	for i, n := range c.Most {
@@ -139,11 +146,11 @@ func mostOn(x *traffic, c *coloring.Certificate) string {
 	return fmt.Sprintf("%d (%s)", sum, shorten(parts))
 }
 
-func leafNames(x *traffic, in []bool) string {
+func leafNames(x *traffic.Traffic, in []bool) string {
 	var out []string
 	for l, ok := range in {
 		if ok {
-			out = append(out, fmt.Sprintf("leaf%d", x.f.leaf[l]))
+			out = append(out, fmt.Sprintf("leaf%d", x.F.Leaf[l]))
 		}
 	}
 	return shorten(out)

@@ -86,3 +86,14 @@ func (p *pattern) conflicts(t *topology.Tree) (count int, first string) {
 	}
 	return count, first
 }
+
+// An InvalidError says that a published algorithm gives a wrong result for a tree that it accepts.
+type InvalidError struct {
+	Schedule string // as on the command line
+	Shape    string // the tree, the reduction, and what about them goes wrong
+	Offence  string // the first one, with its phase
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("schedule %s is wrong as published for %s: %s", e.Schedule, e.Shape, e.Offence)
+}

@@ -4,6 +4,9 @@ import (
 	"iter"
 	"slices"
 
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
 
@@ -12,7 +15,7 @@ import (
 const None = -1
 
 // MaxServers is how many servers a schedule may have.
-const MaxServers = maxServers
+const MaxServers = fattree.MaxServers
 
 // A Message is one fragment transfer of a schedule. Top is the top switch of the plane Spine
 // between pods of a three-level tree, the lane (topology.Tree.Lane) where cables are parallel,
@@ -28,36 +31,36 @@ type Schedule struct {
 	Pinned bool   // the schedule chose a spine for every message between leaves
 	Moved  int    // messages that a repair moved to another phase
 
-	table *slotTable
+	table *slots.Table
 }
 
-func newSchedule(name string, table *slotTable, pinned bool) *Schedule {
-	return &Schedule{Name: name, Ranks: table.ranks, Phases: table.phases, Pinned: pinned, table: table}
+func newSchedule(name string, table *slots.Table, pinned bool) *Schedule {
+	return &Schedule{Name: name, Ranks: table.Ranks, Phases: table.Phases, Pinned: pinned, table: table}
 }
 
 // At returns the phase in which src sends to dst, and its spine, or None; twice None where the pair
 // is left out (Meets). src and dst differ.
 func (s *Schedule) At(src, dst int) (phase, spine int) {
-	x := s.table.slots[src*s.Ranks+dst]
-	if x == absent {
+	x := s.table.Slots[src*s.Ranks+dst]
+	if x == slots.Absent {
 		return None, None
 	}
-	return x.phase(), x.spine()
+	return x.Phase(), x.Spine()
 }
 
 // Meets reports whether src ever sends to dst. It is false only for pairs left
 // out with Options.DropUnreachable, and for src = dst.
 func (s *Schedule) Meets(src, dst int) bool {
-	return src != dst && s.table.slots[src*s.Ranks+dst] != absent
+	return src != dst && s.table.Slots[src*s.Ranks+dst] != slots.Absent
 }
 
 // Top returns the top switch through which the message from src to dst goes, or the lane where
 // cables are parallel, or None: within a pod, and in two-level trees with single cables.
 func (s *Schedule) Top(src, dst int) int {
-	if s.table.tops == nil {
+	if s.table.Tops == nil {
 		return None
 	}
-	if k := int(s.table.tops[src*s.Ranks+dst]); k != noSpine {
+	if k := int(s.table.Tops[src*s.Ranks+dst]); k != slots.NoSpine {
 		return k
 	}
 	return None
@@ -90,18 +93,18 @@ func (s *Schedule) Row(rank int) []Step {
 // 0, in any order. The caller vouches for them: each pair of servers at most once, phases below
 // 2²⁴, spines and top switches of t. FromMessages takes their paths if pinned. O(S² + messages).
 func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Message]) *Schedule {
-	table := newSlotTable(t.Servers(), 0)
-	table.blank()
+	table := slots.New(t.Servers(), 0)
+	table.Blank()
 	if t.Paths() > t.Spines() || t.Levels() == 3 {
-		table.addTops()
+		table.AddTops()
 	}
 	for m := range ms {
-		path := way{None, None}
+		path := slots.Way{Spine: None, Top: None}
 		if pinned {
-			path = way{m.Spine, m.Top}
+			path = slots.Way{Spine: m.Spine, Top: m.Top}
 		}
-		table.phases = max(table.phases, m.Phase+1)
-		table.put(uint32(m.Src*table.ranks+m.Dst), m.Phase, path)
+		table.Phases = max(table.Phases, m.Phase+1)
+		table.Put(uint32(m.Src*table.Ranks+m.Dst), m.Phase, path)
 	}
 	return newSchedule(name, table, pinned)
 }
@@ -110,9 +113,12 @@ func FromMessages(name string, t *topology.Tree, pinned bool, ms iter.Seq[Messag
 // phases that then hold none. O(S²).
 func (s *Schedule) Without(t *topology.Tree, apart [][2]int) *Schedule {
 	table := *s.table
-	table.slots = slices.Clone(table.slots)
-	table.drop(t, apart)
+	table.Slots = slices.Clone(table.Slots)
+	table.Drop(t, apart)
 	less := *s
-	less.Phases, less.table = table.phases, &table
+	less.Phases, less.table = table.Phases, &table
 	return &less
 }
+
+// Options steer the search for a schedule; the zero value works.
+type Options = schedules.Options

@@ -14,7 +14,7 @@ set -euo pipefail
 
 # expand prints the names of a list, one a line: node[001-003] is node001, node002 and node003.
 expand() {
-	local item before after range n
+	local item before after range from n
 	for item in $(grep -oE '([^][, ]|\[[^]]*\])+' <<<"$1"); do
 		if ! [[ $item =~ ^([^][]*)\[([0-9,-]+)\](.*)$ ]]; then
 			echo "$item"
@@ -22,7 +22,8 @@ expand() {
 		fi
 		before=${BASH_REMATCH[1]} after=${BASH_REMATCH[3]}
 		for range in ${BASH_REMATCH[2]//,/ }; do
-			for n in $(seq -w "${range%-*}" "${range#*-}"); do expand "$before$n$after"; done
+			from=${range%-*} # whose width all have at least
+			for n in $(seq -f "%0${#from}.0f" "$from" "${range#*-}"); do expand "$before$n$after"; done
 		done
 	done
 }

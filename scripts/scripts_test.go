@@ -234,6 +234,7 @@ func TestRunMPIRunPlaces(t *testing.T) {
 		{"PBS_NODEFILE=nodes", "s.yaml", "--hostfile nodes for -- " + mpirun + " " + evbench + " run s.yaml"},
 		{"PBS_NODEFILE=nodes HOSTFILE=hosts", "s.yaml", "--hostfile hosts for -- " + mpirun + " " + evbench},
 		{"PBS_NODEFILE=nodes", "--hosts node[1-2],a s.yaml", "--host node1:1,node2:1,a:1 for -- "},
+		{"PBS_NODEFILE=nodes", "--hosts node[8-10],b[08-09] s.yaml", "--host node8:1,node9:1,node10:1,b08:1,b09:1 for -- "},
 		{"SLURM_JOB_ID=7", "s.yaml", "-x EVBENCH_TOKEN for -- "},
 		{"PBS_NODEFILE=", "s.yaml", "--oversubscribe for --network lo -- "},
 		{"NETWORK=10.1.0.0/16", "--hosts a s.yaml", "--host a:1 for --network 10.1.0.0/16 -- "},

@@ -5,6 +5,7 @@ package unit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,15 +26,21 @@ var rates = []suffix{
 	{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1},
 }
 
-var sizes = []suffix{
-	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
-	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
+// others are units of rates that are read and not printed.
+var others = []suffix{
+	{"Tb/s", 1e12}, {"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}, {"Tbps", 1e12}, {"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3},
+	{"GiB/s", 8 << 30}, {"MiB/s", 8 << 20}, {"KiB/s", 8 << 10}, {"TB/s", 8e12}, {"GB/s", 8e9}, {"MB/s", 8e6}, {"kB/s", 8e3},
 }
 
-// ParseRate reads a rate such as "100Mbit/s" or "2.5 Gbit/s". Prefixes are
-// decimal, as everywhere in networking.
+var sizes = []suffix{
+	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3}, {"B", 1},
+}
+
+// ParseRate reads a rate such as "100Mbit/s" or "2.5 Gbit/s", also as "100Mb/s", "100Mbps" or
+// "12.5MB/s". Prefixes are decimal, as everywhere in networking.
 func ParseRate(s string) (Rate, error) {
-	v, err := parse(s, rates)
+	v, err := parse(s, slices.Concat(others, rates))
 	if err != nil {
 		return 0, fmt.Errorf("rate %q: %w; write a number and one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s", s, err)
 	}
@@ -41,7 +48,7 @@ func ParseRate(s string) (Rate, error) {
 }
 
 // ParseBytes reads a size such as "600KiB" or "1.2MB". KiB, MiB and GiB are
-// powers of 1024; kB, MB and GB are powers of 1000.
+// powers of 1024; kB (or KB), MB and GB are powers of 1000.
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parse(s, sizes)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 func TestParseRate(t *testing.T) {
 	for in, want := range map[string]unit.Rate{
-		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "0bit/s": 0, " 46Tbit/s ": 46_000_000_000_000,
+		"100Mbit/s": 100_000_000, "2.5 Gbit/s": 2_500_000_000, "1kbit/s": 1000, "7bit/s": 7, "100Gb/s": 100e9, "100Gbps": 100e9, "12.5GB/s": 100e9, "1 KiB/s": 8192, "0bit/s": 0, " 46Tbit/s ": 46_000_000_000_000,
 	} {
 		got, err := unit.ParseRate(in)
 		expect.True(t, err == nil && got == want, "ParseRate(%q) = %d, %v; want %d", in, got, err, want)
@@ -24,7 +24,7 @@ func TestParseRate(t *testing.T) {
 
 func TestParseBytes(t *testing.T) {
 	for in, want := range map[string]unit.Bytes{
-		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "10GB": 10_000_000_000,
+		"600KiB": 614_400, "1.2MB": 1_200_000, "3 B": 3, "4MiB": 4 << 20, "256KB": 256_000, "10GB": 10_000_000_000,
 	} {
 		got, err := unit.ParseBytes(in)
 		expect.True(t, err == nil && got == want, "ParseBytes(%q) = %d, %v; want %d", in, got, err, want)

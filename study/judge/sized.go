@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"evbench/internal/show"
 	"evbench/model/sizes"
@@ -39,12 +40,20 @@ func (w Words) matrix(in *Input, file func(name string) ([]byte, error)) ([]int6
 		return nil, fmt.Errorf("%w: the job has %s with %s each", err, show.Plural(h, "adapter", "adapters"), show.Plural(k, "rank", "ranks"))
 	}
 	out := make([]int64, h*h)
+	sent, received := make([]int64, h*k), make([]int64, h*k) // with a rank's own
 	for src := range h * k {
 		for dst := range h * k {
+			sent[src] += m.Size(src, dst)
+			received[dst] += m.Size(src, dst)
 			if src != dst {
 				out[src/k*h+dst/k] += m.Size(src, dst)
 			}
 		}
+	}
+	most := max(slices.Max(sent), slices.Max(received))
+	if r := in.Result; r != nil && r.Busiest > most+aligned*int64(h*k) {
+		return nil, fmt.Errorf("its busiest rank has %d bytes, that of %s %d: they belong to different runs (nccl-tests multiplies a matrix by NCCL_TESTS_ALLTOALLV_MATRIX_SCALE)",
+			most, w.Result, r.Busiest)
 	}
 	return out, nil
 }

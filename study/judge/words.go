@@ -125,7 +125,11 @@ func (w Words) result(in *Input, file func(name string) ([]byte, error)) (err er
 		return fmt.Errorf("--format %q: there are %s", o.Format, strings.Join(foreign.Formats(), ", "))
 	}
 	if w.Size != "" {
-		b, err := unit.ParseBytes(w.Size)
+		size := w.Size
+		if strings.Trim(size, "0123456789") == "" {
+			size += "B"
+		}
+		b, err := unit.ParseBytes(size)
 		if err != nil {
 			return fmt.Errorf("--size: %w", err)
 		}

@@ -1,0 +1,104 @@
+// Package fattree is a topology.Tree as planners see it: leaves and pods with servers only, numbered from
+// 0, and links in dense tables. It answers which leaves can reach each other over which spines, planes and
+// top switches, and how many messages they have for each other.
+package fattree
+
+import (
+	"fmt"
+
+	"evbench/internal/coloring"
+	"evbench/topology"
+)
+
+// A Tree has tables indexed leaf·spines + spine. On two levels there is one pod.
+type Tree struct {
+	Topology *topology.Tree
+	Servers  int
+	Leaves   int
+	Spines   int // planes on three levels
+	Pods     int
+	Tops     int     // 0 on two levels
+	Leaf     []int   // number in the tree
+	N        []int   // servers on it
+	First    []int   // rank of its first server
+	Pod      []int   // of each leaf
+	Name     []int   // number in the tree of each pod
+	Alive    []bool  // by leaf·spines + spine
+	Cables   []int   // likewise, live ones; nil: one where alive
+	Live     []int   // live links of each leaf
+	Pairs    []Pair  // a < b, in order, without those that share no spine
+	Common   []int32 // the lists of the pairs
+	apart    []bool  // by a·leaves + b: no live path joins them; nil until Part
+
+	// The readers and builders of each leaf; where all servers do both, these are N and First.
+	R, B              []int // how many
+	Readers, Builders []int // how many on the leaves before it
+	Reach             []int // builders on other leaves that its readers send to
+	Heard             []int // readers on other leaves that its builders hear; Reach where all servers do both
+
+	Both *Tree // of a directed tree the one whose leaves it has twice, else nil
+
+	alone  []int               // live top switches of a pod, by pod·planes + plane
+	Shared []coloring.ColorSet // those of two pods, by Between; nil until Part
+	Counts []int               // how many
+}
+
+// A Pair is two leaves and the spines they share, rising: at least one.
+type Pair struct {
+	A, B   int
+	Spines []int32
+}
+
+// Link returns the index of a leaf and a spine.
+func (f *Tree) Link(leaf, spine int) int { return leaf*f.Spines + spine }
+
+// Room returns how many messages a live link takes at a time.
+func (f *Tree) Room(link int) int {
+	if f.Cables == nil {
+		return 1
+	}
+	return f.Cables[link]
+}
+
+// Meets reports whether two leaves exchange messages. A leaf meets itself.
+func (f *Tree) Meets(a, b int) bool { return !f.apart[a*f.Leaves+b] }
+
+// Messages returns how many messages the readers of a leaf send to the builders of another.
+func (f *Tree) Messages(a, b int) int { return f.R[a] * f.B[b] }
+
+// LeafOf returns the leaf of each rank.
+func (f *Tree) LeafOf() []int32 {
+	out := make([]int32, 0, f.Servers)
+	for l, n := range f.N {
+		for range n {
+			out = append(out, int32(l))
+		}
+	}
+	return out
+}
+
+// Limits on memory.
+const (
+	MaxServers  = 1 << 15 // of a schedule: its table of pairs takes 4 bytes each
+	maxSplit    = 1 << 28 // leaves²·spines, of FORS; and the states of a repair
+	MaxPodState = 1 << 25 // phases times links of leaves, of a search on three levels
+	maxPodPairs = 1 << 22 // pods²·planes
+)
+
+// Check returns an error where a plan would take too much memory.
+func (f *Tree) Check() error {
+	if f.Servers > MaxServers || f.Leaves*f.Leaves*f.Spines > maxSplit || 2*f.Leaves*f.Spines*(f.Spines+1) > maxSplit {
+		return fmt.Errorf("%d servers on %d leaves with %d spines are more than evbench can plan (at most %d servers, %d leaves²·spines)",
+			f.Servers, f.Leaves, f.Spines, MaxServers, maxSplit)
+	}
+	if f.Pods*f.Pods*f.Spines > maxPodPairs {
+		return fmt.Errorf("%d pods with %d planes are more than evbench can plan (at most %d pods²·planes)", f.Pods, f.Spines, maxPodPairs)
+	}
+	return nil
+}
+
+// CeilDiv returns ⌈a/b⌉ of a ≥ 0, b > 0.
+func CeilDiv(a, b int) int { return (a + b - 1) / b }
+
+// none stands for no spine, leaf, link or message.
+const none = -1

@@ -1,0 +1,105 @@
+package pods
+
+import (
+	"fmt"
+	"slices"
+
+	"evbench/scheduler/internal/fattree"
+	"evbench/scheduler/internal/phases"
+	"evbench/scheduler/internal/slots"
+	"evbench/scheduler/internal/split"
+	"evbench/scheduler/schedules"
+)
+
+// Plan returns a schedule of three levels, of a tree whose pairs are filled in, with the best bound
+// proven. It has the fewest phases where no plane is critical.
+func Plan(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+	critical := slices.Contains(f.Critical(), true)
+	if err := checkRoles(f, o, critical); err != nil {
+		return nil, split.Bound{}, err
+	}
+	if o.FewPaths() {
+		if t, b := fewPaths(f, o); t != nil {
+			return t, b, nil
+		}
+	}
+	plan := mixed
+	if !critical {
+		plan = lower
+	}
+	t, b, err := plan(f, o)
+	if err == nil {
+		err = assignTops(f, t, schedules.FORS, o)
+	}
+	return t, b, err
+}
+
+// mixed plans with top switches in view.
+func mixed(f *fattree.Tree, o schedules.Options) (*slots.Table, split.Bound, error) {
+	w := split.NewFluid(f)
+	b := w.SettlePods(split.Simple(f))
+	w.Relax()
+	var best *table
+	for try, k := 0, b.Phases; ; try++ {
+		if k >= slots.MaxPhase || k*f.Leaves*f.Spines > fattree.MaxPodState {
+			return nil, b, fmt.Errorf("%d phases on %d leaves with %d planes are more than evbench can plan", k, f.Leaves, f.Spines)
+		}
+		if t := attempt(w, k, try, o); t != nil && (best == nil || t.b.Phases < best.b.Phases) {
+			best = t
+		}
+		switch {
+		case best == nil:
+			k += 1 + k*try/100 // nothing is known to fit
+		case best.b.Phases == b.Phases || try >= attempts(f, b.Phases):
+			return best.schedule(b, o), b, nil
+		case try%2 == 0:
+			k = (b.Phases + best.b.Phases) / 2 // room helps; what it costs is known
+		default:
+			k = b.Phases
+		}
+	}
+}
+
+// attempts returns how often planning is tried again above the bound. Small trees, which have the
+// larger gaps, get more attempts.
+func attempts(f *fattree.Tree, phases int) int {
+	return max(2, min(30, 1<<19/(phases*len(f.Alive))))
+}
+
+// attempt plans with k phases, or a few more where not all messages fit. It returns nil if it
+// fails.
+func attempt(w *split.Fluid, k, try int, o schedules.Options) *table {
+	s := round(w, k, try)
+	if !s.repair() {
+		return nil
+	}
+	o.Seed ^= uint64(try) << 48
+	t := newTable(s, o)
+	t.settle()
+	if !t.place() {
+		return nil
+	}
+	return t
+}
+
+// schedule returns the slots of t, with servers.
+func (t *table) schedule(b split.Bound, o schedules.Options) *slots.Table {
+	out := &slots.Table{Ranks: t.f.Servers, Phases: t.b.Phases, Slots: t.b.Slots}
+	t.b.Lift(o)
+	phases.Finish(out, t.f, t.b.Slots, b)
+	return out
+}
+
+// checkRoles returns an error where some servers only read or only build and FORS has no plan on three
+// levels: for few paths, or where top switches may not suffice for the phases of the lower levels.
+func checkRoles(f *fattree.Tree, o schedules.Options, critical bool) error {
+	switch {
+	case !f.Topology.Roles():
+		return nil
+	case o.FewPaths():
+		return fmt.Errorf("%w; leave it out, or take %s for one path", f.Topology.AllBoth("objective "+string(o.Objective)+" is for trees of three levels"), schedules.LinearShift)
+	case critical:
+		return fmt.Errorf("%w; take %s", f.Topology.AllBoth("three levels whose top switches lack links or are fewer than leaves are planned"), schedules.RepairPrefix+schedules.LinearShift)
+	}
+	return nil
+}
