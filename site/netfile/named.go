@@ -22,9 +22,9 @@ var unread = []struct {
 
 // named names a text that is not read by its kind; "" if its kind is not known.
 func named(data []byte) string {
-	head := data[:min(len(data), 1<<16)]
+	head := bytes.ReplaceAll(data[:min(len(data), 1<<16)], []byte("\r"), nil)
 	for _, x := range unread {
-		if x.begins.Match(bytes.ReplaceAll(head, []byte("\r"), nil)) {
+		if x.begins.Match(head) {
 			return "this is " + x.what + ", which is not read; give " + x.give
 		}
 	}

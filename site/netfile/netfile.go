@@ -71,8 +71,10 @@ func Read(src string, lmc int) (*Source, error) {
 		form, read = Ibdiagnet, ReadIbdiagnet
 	}
 	n, err := read(bytes.NewReader(data))
-	if what := named(data); err != nil && what != "" {
-		err = fmt.Errorf("%s", what)
+	if err != nil {
+		if what := named(data); what != "" {
+			err = errors.New(what)
+		}
 	}
 	if err == nil && form == Slurm { // which knows no LIDs
 		n, err = n.Numbered(lmc)

@@ -11,27 +11,26 @@ import (
 // hosts than they have, which no cable joins with each other, and have more cables to switches than
 // hosts. Their hosts take no part in an exchange unless they are named.
 func (n *Network) aboveLeaves(g neighbours) []bool {
-	out := make([]bool, n.Switches())
+	out, hosts := make([]bool, n.Switches()), make([]int32, n.Switches())
+	for i := range hosts {
+		hosts[i] = int32(n.HostCount(n.Switch(i)))
+	}
 	for i := range out {
-		out[i] = n.above(g, i)
+		out[i] = hosts[i] > 0 && n.above(g, hosts, i)
 	}
 	return out
 }
 
-func (n *Network) above(g neighbours, i int) bool {
-	own := n.HostCount(n.Switch(i))
-	if own == 0 {
-		return false
-	}
-	below := map[int32]bool{}
+func (n *Network) above(g neighbours, hosts []int32, i int) bool {
+	own, below := hosts[i], map[int32]bool{}
 	for _, j := range g.of(i) {
-		if c := n.HostCount(n.Switch(int(j))); c > own {
+		if c := hosts[j]; c > own {
 			below[j] = true
 		} else if c > 0 {
 			return false
 		}
 	}
-	cables := 0
+	cables := int32(0)
 	for _, e := range n.Ends(n.Switch(i)) {
 		if e.Node != NoNode && !n.IsHost(e.Node) && e.Node != n.Switch(i) {
 			cables++
