@@ -13,18 +13,19 @@ import (
 	"evbench/topology"
 )
 
-// Answer says what a plan promises: how long it takes and, where no link is slow, how far that is
-// from the least.
-func (p *Plan) Answer(cost Cost, slower *Slower) answer.Answer {
-	a := Question(p.Tree)
-	takes := fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
+// Takes says how long a plan takes.
+func (p *Plan) Takes(cost Cost) string {
 	if p.Routing == NoRouting {
-		takes = show.Plural(p.Phases(), "phase", "phases")
+		return show.Plural(p.Phases(), "phase", "phases")
 	}
-	if slower.Any() {
-		return slower.Answer(a, takes, p.Tree)
-	}
-	a.Sentence = takes
+	return fmt.Sprintf("%s takes %.6g message times, %s of the link rate", p.named(), cost.Duration, percent(cost.Synchronised()))
+}
+
+// Answer says what a plan promises: how long it takes, and how far that is from the least, where all
+// links have one rate.
+func (p *Plan) Answer(cost Cost) answer.Answer {
+	a := Question(p.Tree)
+	a.Sentence = p.Takes(cost)
 	if p.Routing == NoRouting {
 		a.Verdict = answer.Unknown
 		a.Sentence += "; without routes nothing is known of links that messages share."

@@ -77,7 +77,7 @@ func (p *Plan) document() document {
 	cost := p.Cost(Equal, 0)
 	d := document{
 		Schema: schema, Topology: p.Notation(), Fill: p.Tree.Fill(),
-		Down: p.DownNames(), Unreachable: pairNames(p.Unreachable), Schedule: p.Schedule.Name,
+		Down: p.DownNames(), Unreachable: PairNames(p.Unreachable), Schedule: p.Schedule.Name,
 		Routing: p.Routing, Phases: p.Phases(),
 		Duration: cost.Duration, PredictedEfficiency: cost.Synchronised(), UnsynchronisedAtMost: cost.Unsynchronised(),
 		Moved: p.Schedule.Moved, Hash: p.Hash(),
@@ -103,7 +103,7 @@ func (p *Plan) document() document {
 
 func (p *Plan) writeMessages(w io.Writer) error {
 	buf := make([]byte, 0, block+64)
-	through, at, first := p.through(), p.positions(), true
+	through, at, first := p.Through(), p.positions(), true
 	for m := range p.Schedule.All() {
 		if !first {
 			buf = append(buf, ',')

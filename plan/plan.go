@@ -181,7 +181,7 @@ func (p *Plan) route() (err error) {
 }
 
 func (p *Plan) count() {
-	if p.Schedule != nil && p.static() {
+	if p.Schedule != nil && p.Static() {
 		path := p.paths()
 		p.Paths = routing.CountPaths(p.Tree, func(src, dst int) int {
 			if !p.Tree.Meets(src, dst) {
@@ -236,7 +236,7 @@ func (p *Plan) Path(src, dst int) int {
 		_, k := p.Schedule.At(src, dst)
 		return p.Tree.PathOf(k, p.Schedule.Top(src, dst))
 	}
-	if p.static() {
+	if p.Static() {
 		if path, ok := p.Tables.PathOf(src, dst); ok {
 			return path
 		}
@@ -250,9 +250,9 @@ func (p *Plan) Spine(src, dst int) int {
 	return spine
 }
 
-// static reports whether every message between leaves has one known path. Under ecmp the kernel's
+// Static reports whether every message between leaves has one known path. Under ecmp the kernel's
 // hash chooses the path, under spray each packet has its own.
-func (p *Plan) static() bool {
+func (p *Plan) Static() bool {
 	return p.Routing != routing.ECMP && !routing.PerPacket(p.Routing) && p.Routing != NoRouting
 }
 
@@ -275,9 +275,9 @@ func (p *Plan) paths() func(src, dst int) int {
 	return func(src, dst int) int { return int(table[leaf[src]*n+dst]) }
 }
 
-// through returns the path of each message as a file states it: its spine and, between pods, its
+// Through returns the path of each message as a file states it: its spine and, between pods, its
 // top switch, else scheduler.None.
-func (p *Plan) through() func(src, dst int) (spine, top int) {
+func (p *Plan) Through() func(src, dst int) (spine, top int) {
 	path, leaf := p.paths(), p.Tree.LeafOfRanks()
 	return func(src, dst int) (spine, top int) {
 		return p.Tree.Through(leaf[src], leaf[dst], path(src, dst))

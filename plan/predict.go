@@ -189,7 +189,7 @@ func (l *loads) drain(total *loads) float64 {
 // Loads returns what one exchange of the given weights puts on each wire, and
 // false where the plan does not know (ecmp, spray, no routing).
 func (p *Plan) Loads(w Weight) ([]float64, bool) {
-	if !p.static() {
+	if !p.Static() {
 		return nil, false
 	}
 	load, path := p.newLoads(), p.paths()

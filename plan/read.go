@@ -60,7 +60,7 @@ func restore(f *verify.File) (*Plan, error) {
 		return nil, notComplete("no message")
 	case !slices.Equal(stated, p.Unreachable):
 		return nil, fmt.Errorf("unreachable: %s stated; the dead links leave %s without a path",
-			orNone(pairNames(stated)), orNone(pairNames(p.Unreachable)))
+			orNone(PairNames(stated)), orNone(PairNames(p.Unreachable)))
 	}
 	ms := messagesOf(p, f)
 	p.Schedule = scheduler.FromMessages(f.Schedule, p.Tree, p.Pinned(), ms)
@@ -112,20 +112,21 @@ func boundOf(f *verify.File) scheduler.Bound {
 
 // follows compares the paths of messages that are not pinned with the tables.
 func (p *Plan) follows(ms iter.Seq[scheduler.Message]) error {
-	if p.Pinned() || !p.static() {
+	if p.Pinned() || !p.Static() {
 		return nil
 	}
-	through := p.through()
+	through := p.Through()
 	for m := range ms {
 		if spine, top := through(m.Src, m.Dst); m.Spine != spine || m.Top != top {
 			return notComplete(fmt.Sprintf("phase %d: %s to %s over spine %s; routing %s gives %s", m.Phase,
-				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), pathText(p.Tree, m.Spine, m.Top), p.Routing, pathText(p.Tree, spine, top)))
+				p.Tree.ServerName(m.Src), p.Tree.ServerName(m.Dst), PathText(p.Tree, m.Spine, m.Top), p.Routing, PathText(p.Tree, spine, top)))
 		}
 	}
 	return nil
 }
 
-func pathText(t *topology.Tree, spine, top int) string {
+// PathText returns a path as files have it, "-" for none.
+func PathText(t *topology.Tree, spine, top int) string {
 	if spine == scheduler.None {
 		return "-"
 	}

@@ -36,7 +36,7 @@ func (p *Plan) header(proof, hash string) string {
 	var b strings.Builder
 	b.WriteString("# evbench plan 1\n" + p.NameLines() + p.FabricLines())
 	if len(p.Unreachable) > 0 {
-		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(pairNames(p.Unreachable), ","))
+		fmt.Fprintf(&b, "# unreachable %s\n", strings.Join(PairNames(p.Unreachable), ","))
 	}
 	fmt.Fprintf(&b, "# schedule %s\n# routing %s\n# phases %d\n", p.Schedule.Name, p.Routing, p.Phases())
 	if p.Bound.Phases > 0 {
@@ -192,7 +192,7 @@ func (b *body) write(w io.Writer) error {
 
 // line returns a function that appends the line of a message.
 func (p *Plan) line() func(b []byte, m scheduler.Message) []byte {
-	through := p.through()
+	through := p.Through()
 	phase, at := newDecimals(p.Phases()), p.positions()
 	for i := range at {
 		at[i].add(' ')

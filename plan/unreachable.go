@@ -72,7 +72,7 @@ func pairSet(pairs [][2]int) func(a, b int) bool {
 	}
 }
 
-func pairNames(pairs [][2]int) []string {
+func PairNames(pairs [][2]int) []string {
 	out := make([]string, len(pairs))
 	for i, c := range pairs {
 		out[i] = fmt.Sprintf("leaf%d-leaf%d", c[0], c[1])

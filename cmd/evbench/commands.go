@@ -9,7 +9,6 @@ import (
 
 	"evbench/failover"
 	"evbench/internal/cmdline"
-	"evbench/plan"
 	"evbench/routing"
 	"evbench/scenario"
 	"evbench/scenarios"
@@ -21,6 +20,7 @@ import (
 	"evbench/transport"
 	"evbench/view/compare"
 	"evbench/view/figure"
+	"evbench/view/plandiff"
 )
 
 //go:embed commands.txt
@@ -30,7 +30,7 @@ func tasks() []cmdline.Task {
 	return cmdline.Description{
 		Text: described, Do: actions, Groups: map[string][]cli.Flag{"scenario": scenarioFlags()},
 		Words: map[string]string{
-			"figures": join(compare.Figures), "regressible": strings.Join(plan.Regressible, ","), "formats": join(foreign.Formats()),
+			"figures": join(compare.Figures), "regressible": strings.Join(plandiff.Regressible, ","), "formats": join(foreign.Formats()),
 			"trees": join(routing.TreeNames()), "schedules": join(schedules.Names()), "engines": join(engines.Names()),
 			"policies": join(failover.Policies()), "engine list": enginesHelp(), "capacity": fmt.Sprint(opensm.Capacity),
 			"hold": failover.DefaultHold.String(), "port": fmt.Sprint(scenario.DefaultDataPort),

@@ -8,6 +8,7 @@ import (
 	"evbench/internal/cmdline"
 	"evbench/plan"
 	"evbench/site/host"
+	"evbench/view/plandiff"
 )
 
 func diffAction(c *cli.Context) error {
@@ -19,14 +20,14 @@ func diffAction(c *cli.Context) error {
 		}
 		plans[i] = p
 	}
-	d := plan.Compare(plans[0], plans[1])
+	d := plandiff.Compare(plans[0], plans[1])
 	worse, err := d.Worse(cmdline.Names(c, "fail-on"))
 	if err != nil {
 		return usagef("--fail-on: %w", err)
 	}
 	err = judged(c, true, func(w io.Writer) error { return d.WriteText(w, worse) }, document("evbench/diff/1", struct {
-		plan.Diff
-		Worse []plan.Regression `json:"worse"`
+		plandiff.Diff
+		Worse []plandiff.Regression `json:"worse"`
 	}{d, worse}))
 	if err == nil && len(worse) > 0 {
 		err = &exitError{code: exitRegression}

@@ -78,13 +78,14 @@ func otherRates(t *topology.Tree, r topology.Rates) (out []string) {
 // treeAndHosts returns the tree given by the flags and, if it is from a file, its hosts and slow
 // links.
 func treeAndHosts(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
+	var places *network.Places // of a file
 	if _, missing := os.Stat(c.String("topology")); missing == nil {
-		t, hosts, rates, err = fileTree(c)
+		t, places, hosts, rates, err = fileTree(c)
 	} else {
 		t, err = written(c)
 	}
 	if err == nil {
-		t, err = takeDown(c, t)
+		t, err = takeDown(c, t, places)
 	}
 	if err == nil && (c.IsSet("readers") || c.IsSet("builders")) {
 		t, err = t.WithRoles(c.String("readers"), c.String("builders"))
@@ -107,20 +108,20 @@ func written(c *cli.Context) (*topology.Tree, error) {
 }
 
 // fileTree finds the tree in a file, with the hosts of --hosts, or all hosts.
-func fileTree(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topology.Rates, err error) {
+func fileTree(c *cli.Context) (t *topology.Tree, places *network.Places, hosts []plan.Host, rates topology.Rates, err error) {
 	for _, flag := range []string{"fill", "spines"} {
 		if c.IsSet(flag) {
-			return nil, nil, rates, usagef("--%s: not with a file, which states it", flag)
+			return nil, nil, nil, rates, usagef("--%s: not with a file, which states it", flag)
 		}
 	}
 	src := c.String("topology")
 	s, err := readWhole(c, src)
 	if err != nil {
-		return nil, nil, rates, err
+		return nil, nil, nil, rates, err
 	}
-	p, err := network.TreeOf(s.Whole)
+	p, err := network.Spineless(s.Whole)
 	if err != nil {
-		return nil, nil, rates, usagef("--topology %s: %w", src, err)
+		return nil, nil, nil, rates, usagef("--topology %s: %w", src, err)
 	}
 	flags, ranks := []string{"-t", src}, 1
 	if c.IsSet("hosts") {
@@ -130,18 +131,22 @@ func fileTree(c *cli.Context) (t *topology.Tree, hosts []plan.Host, rates topolo
 			p, err = p.For(s.Whole, job.Nodes)
 		}
 		if err != nil {
-			return nil, nil, rates, usagef("--hosts: %w", err)
+			return nil, nil, nil, rates, usagef("--hosts: %w", err)
 		}
 	}
 	if n := p.Tree.Names(); n != nil {
 		n.Flags = flags
 	}
-	for _, note := range []string{p.Gaps(), p.AsBuilt()} {
+	above := s.Whole.AboveNote()
+	if c.IsSet("hosts") {
+		above = ""
+	}
+	for _, note := range []string{p.Gaps(), p.AsBuilt(), p.Joints(), above} {
 		if note != "" {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", src, note)
 		}
 	}
-	return p.Tree, hostsOf(p, s.Whole, ranks), p.Rates(), nil
+	return p.Tree, p, hostsOf(p, s.Whole, ranks), p.Rates(), nil
 }
 
 // hostsOf are the hosts of the servers, nil if two have the same name.
@@ -174,13 +179,18 @@ func treeOptions(c *cli.Context, notation string) (topology.Options, error) {
 }
 
 // downLinks returns the dead links of --down and --reduction.
-func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err error) {
+func downLinks(c *cli.Context, t *topology.Tree, places *network.Places) (dead []topology.Link, err error) {
 	names := cmdline.Names(c, "down")
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return nil, usagef("--down: %s is named twice", name)
 		}
 		links, err := t.Find(name)
+		if err != nil && places != nil { // as topo and routes take it
+			if own, unknown := places.Find(name); unknown == nil {
+				links, err = own, nil
+			}
+		}
 		if err != nil {
 			return nil, usagef("--down: %w", err)
 		}
@@ -200,8 +210,8 @@ func downLinks(c *cli.Context, t *topology.Tree) (dead []topology.Link, err erro
 	return dead, nil
 }
 
-func takeDown(c *cli.Context, t *topology.Tree) (*topology.Tree, error) {
-	dead, err := downLinks(c, t)
+func takeDown(c *cli.Context, t *topology.Tree, places *network.Places) (*topology.Tree, error) {
+	dead, err := downLinks(c, t, places)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
@@ -44,7 +45,11 @@ func planAction(c *cli.Context) error {
 		write = p.WriteJSON
 	}
 	return writePlan(c, &watch, write, func(w io.Writer) {
-		fmt.Fprintln(w, p.Answer(cost, slower))
+		a := p.Answer(cost)
+		if slower.Any() {
+			a = slower.Answer(plan.Question(t), p.Takes(cost), t)
+		}
+		fmt.Fprintln(w, a)
 		p.Describe(w, cost)
 		slower.Describe(w, t)
 	})
@@ -65,7 +70,7 @@ func writePlan(c *cli.Context, watch *stopwatch, write func(io.Writer) error, de
 
 // buildPlan plans for a tree. A schedule that is wrong as published, or cannot be routed, and
 // tables that leave out servers, are results; other errors are wrong use.
-func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage func(string)) (p *plan.Plan, slower *plan.Slower, err error) {
+func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage func(string)) (p *plan.Plan, slower *uneven.Slower, err error) {
 	o := plan.Options{
 		Schedule: c.String("schedule"), Routing: c.String("routing"), Seed: c.Uint64("seed"), Stage: stage,
 		Objective: schedules.Objective(c.String("objective")), DropUnreachable: c.Bool("drop-unreachable"),
@@ -76,7 +81,7 @@ func buildPlan(c *cli.Context, t *topology.Tree, rates topology.Rates, stage fun
 	if t.Levels() == 3 && o.Routing == "" {
 		o.Routing = routing.Pinned
 	}
-	if p, slower, err = plan.BuildSlow(t, o, rates); err == nil {
+	if p, slower, err = uneven.Build(t, o, rates); err == nil {
 		return p, slower, nil
 	}
 	_, invalid := errors.AsType[*scheduler.InvalidError](err)

@@ -14,6 +14,7 @@ import (
 	"evbench/internal/answer"
 	"evbench/internal/show"
 	"evbench/model/sizes"
+	"evbench/model/uneven"
 	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -112,7 +113,7 @@ func (p *Plan) Witness() string {
 }
 
 // Answer says how long the exchange takes.
-func (p *Plan) Answer(slower *plan.Slower) answer.Answer {
+func (p *Plan) Answer(slower *uneven.Slower) answer.Answer {
 	a := plan.Question(p.Tree)
 	bound := show.Commas(int(p.Bound.Time))
 	a.Sentence = fmt.Sprintf("The exchange takes %s byte times in the order of the plan", show.Commas(int(max(float64(p.Time), slower.Time))))
@@ -128,9 +129,9 @@ func (p *Plan) Answer(slower *plan.Slower) answer.Answer {
 	return a
 }
 
-// Slow is sizes.MakeWindow for a tree with slow links, as plan.BuildSlow is plan.Build.
-func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, slow []topology.SlowLink) (*sizes.Plan, *plan.Slower, error) {
-	return plan.Around(t, slow, "byte times", func(t *topology.Tree) (*sizes.Plan, float64, error) {
+// Slow is sizes.MakeWindow for a tree with slow links, as uneven.Build is plan.Build.
+func Slow(t *topology.Tree, window []*sizes.Matrix, o sizes.Options, slow []topology.SlowLink) (*sizes.Plan, *uneven.Slower, error) {
+	return uneven.Around(t, slow, "byte times", func(t *topology.Tree) (*sizes.Plan, float64, error) {
 		p, err := sizes.MakeWindow(t, window, o)
 		if err != nil {
 			return nil, 0, err

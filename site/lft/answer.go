@@ -14,6 +14,9 @@ func (r *Examination) Answer() answer.Answer {
 	switch {
 	case r.Unreachable > 0:
 		a.Sentence = fmt.Sprintf("%d of %d pairs of hosts do not reach each other.", r.Unreachable, r.Pairs)
+	case r.NoLID > 0:
+		a.Sentence = fmt.Sprintf("%d of %d pairs of hosts reach each other, and %d have no route: %s has no LID.",
+			r.Pairs, r.Pairs+r.NoLID, r.NoLID, r.Unnamed)
 	case r.OtherUnreachable > 0:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, but %s.", r.Pairs, r.othersMissed())
 	case !r.Valid:
@@ -27,6 +30,9 @@ func (r *Examination) Answer() answer.Answer {
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; no phase of the linear shift shares a cable.", r.Pairs)
 	default:
 		a.Sentence = fmt.Sprintf("All %d pairs of hosts reach each other, without a deadlock; the linear shift takes %.3f times as long as without shared cables.", r.Pairs, r.Shift.exchange(r.Hosts))
+	}
+	if r.NoLID > int64(r.Hosts-1) {
+		a.Why = []string{fmt.Sprintf("%d hosts have no LID", r.NoLID/int64(r.Hosts-1))}
 	}
 	if !r.Valid && len(r.Offences) > 0 {
 		a.Why = []string{"route " + r.Offences[0].Text}

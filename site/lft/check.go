@@ -35,6 +35,11 @@ type Report struct {
 	WrongHost   int64 `json:"wrong_host"`
 	NoCable     int64 `json:"no_cable"`
 
+	// NoLID are the pairs to hosts without a LID, of which Unnamed is the first; nothing above counts
+	// them.
+	NoLID   int64  `json:"no_lid,omitempty"`
+	Unnamed string `json:"first_without_lid,omitempty"`
+
 	// Hops counts the pairs reached by the number of switches on their route.
 	Hops []int64 `json:"hops"`
 	// Ranked is whether ranks were given. UpAfterDown is how many of the reached pairs go up after
@@ -82,6 +87,11 @@ func Check(t *Tables, o Options) *Report {
 	slices.SortFunc(r.Offences, func(a, b Offence) int { return cmp.Or(a.LID-b.LID, int(a.leaf-b.leaf)) })
 	r.Offences = r.Offences[:min(len(r.Offences), visitors[0].first)]
 	for h := range network.Node(t.Net.Hosts()) {
+		if t.Net.Info(h).LID == 0 {
+			if r.NoLID += int64(r.Hosts - 1); r.Unnamed == "" {
+				r.Unnamed = t.Net.Info(h).Name
+			}
+		}
 		if t.Net.Leaf(h).Node == network.NoNode { // hears from no host, and Check has not seen it as a source
 			others := int64(r.LIDs)
 			if i := t.Net.Info(h); i.LID > 0 {

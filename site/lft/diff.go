@@ -62,7 +62,7 @@ func Diff(old, new *Tables) (*Difference, error) {
 	}
 	for i := range d.Switches {
 		info := old.Net.Info(old.Net.Switch(i))
-		c := SwitchChange{Name: info.Name, GUID: fmt.Sprintf("0x%016x", info.GUID)}
+		c := SwitchChange{Name: old.Net.Name(old.Net.Switch(i)), GUID: fmt.Sprintf("0x%016x", info.GUID)}
 		c.compare(old.Row(i), new.Row(i), owner, old.Net)
 		if c.Total() == 0 {
 			continue

@@ -52,7 +52,7 @@ func Examine(t *Tables, x Extent) *Examination {
 		r.Notes = append(r.Notes, "up and down are not known: "+err.Error())
 	}
 	r.Report = Check(t, Options{Ranks: ranks, First: x.First})
-	r.Valid = r.OK()
+	r.Valid = r.OK() && r.NoLID == 0
 	r.Deadlocks = Deadlock(t)
 	if x.ReachOnly {
 		return r

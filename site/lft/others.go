@@ -45,19 +45,16 @@ func (t *Tables) routeOther(lid int, at network.End) {
 	}
 }
 
-// FromOthers gives the switches of such ports the entries that they lack for hosts and for such
-// ports: they answer to all, also where no link leads down. Other entries stay. O(missing · cables).
-func (t *Tables) FromOthers() {
+// Detour gives switches the entries that they lack for hosts and others, where these are wanted: by
+// the nearest switch that has one, also up again after down. Other entries stay.
+// O(switches · LIDs + missing · cables).
+func (t *Tables) Detour(wanted func(from, to network.Node) bool) {
 	n := t.Net
 	owner := owners(n)
-	for k := range n.Others() {
-		at := n.Leaf(n.Other(k)).Node
-		if at == network.NoNode {
-			continue
-		}
+	for i := range n.Switches() {
 		for lid, v := range owner {
-			if v != network.NoNode && (n.IsHost(v) || n.IsOther(v)) && n.Leaf(v).Node != network.NoNode && t.Port(at, lid) == NoPort {
-				t.detour(at, lid)
+			if v != network.NoNode && t.Row(i)[lid] == NoPort && (n.IsHost(v) || n.IsOther(v)) && n.Leaf(v).Node != network.NoNode && wanted(n.Switch(i), v) {
+				t.detour(n.Switch(i), lid)
 			}
 		}
 	}

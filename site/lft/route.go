@@ -89,14 +89,14 @@ func (t *Tables) offence(kind string, l leaf, dst network.Node, lid int) Offence
 			b.WriteString(" …")
 			break
 		}
-		fmt.Fprintf(&b, " %s/%d", t.Net.Info(e.Node).Name, e.Port)
+		fmt.Fprintf(&b, " %s", t.Net.EndName(e))
 	}
 	if at := t.Net.Leaf(src).Node; fault == NoEntry {
 		if len(path) > 0 {
 			last := path[len(path)-1]
 			at = t.Net.At(last.Node, int(last.Port)).Node
 		}
-		fmt.Fprintf(&b, " %s", t.Net.Info(at).Name)
+		fmt.Fprintf(&b, " %s", t.Net.Name(at))
 	}
 	fmt.Fprintf(&b, ": %s", kind)
 	o.Text = b.String()

@@ -1,6 +1,7 @@
 package netfile_test
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -92,6 +93,50 @@ func TestReadAggregationNode(t *testing.T) {
 	expect.Must(t, sameYAML(expect.Value(netfile.ReadYAML(strings.NewReader(write(t, n))))(t), n))
 	cut := n.Without(nil, []network.Node{leaf})
 	expect.Equal(t, cut.Leaf(v).Node, network.NoNode, "its switch, which is dead")
+}
+
+// TestReadLinkInfo: what iblinkinfo has printed of a simulated network, and a text with an aggregation
+// node, a port without a cable and cables of other rates.
+func TestReadLinkInfo(t *testing.T) {
+	n, want := expect.Value(netfile.ReadLinkInfo(strings.NewReader(text(t, "ft2_2_2.linkinfo"))))(t), parse(t, "FT(2;2,2)", 0)
+	for v := range network.Node(want.Nodes()) {
+		i, w := n.Info(v), want.Info(v)
+		expect.True(t, i.Name == w.Name && i.Port == w.Port && i.LID == w.LID && fmt.Sprint(n.Ends(v)) == fmt.Sprint(want.Ends(v)), "%v %v, want %v %v", i, n.Ends(v), w, want.Ends(v))
+	}
+	expect.Equal(t, n.Rate(n.SwitchCables()[0].A), 8e9, "rate")
+	n = expect.Value(netfile.ReadLinkInfo(strings.NewReader(linkInfo)))(t)
+	expect.True(t, n.Hosts() == 2 && n.Switches() == 1 && n.Others() == 1 && len(n.Ends(n.Switch(0))) == 41, "%d hosts, %d switches, %d others", n.Hosts(), n.Switches(), n.Others())
+	expect.True(t, n.Rate(network.End{Node: 0, Port: 1}) == 400e9 && n.Rate(network.End{Node: 1, Port: 1}) == 100e9, "rates")
+	for _, c := range []struct{ old, new, want string }{
+		{"CA: a1 mlx5_0:", "hello", `line 1: cannot read "hello`},
+		{"==>       1    2", "==>       9    2", "line 5: port 1 of \"a2 mlx5_0\" leads to LID 9, which no port of this text has"},
+		{"       5    1[", "       5    9[", "line 5: port 1 of \"a2 mlx5_0\" leads to port 2 of \"leaf\", which leads to port 9 of"},
+		{"Switch: 0x0000000000000010 leaf", "Switch: leaf", "has no GUID"},
+		{linkInfo, "", "no node in this text"},
+	} {
+		_, err := netfile.ReadLinkInfo(strings.NewReader(strings.Replace(linkInfo, c.old, c.new, 1)))
+		expect.True(t, err != nil && strings.Contains(err.Error(), c.want), "%v, want %q", err, c.want)
+	}
+}
+
+const linkInfo = `CA: a1 mlx5_0:
+      0x0000000000000101      4    1[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>       1    1[  ] "leaf" ( )
+ibwarn: [1] a warning
+CA: a2 mlx5_0:
+      0x0000000000000102      5    1[  ] ==( 2X        53.125 Gbps Active/  LinkUp)==>       1    2[  ] "leaf" ( )
+
+Switch: 0x0000000000000010 leaf:
+           1    1[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>       4    1[  ] "a1 mlx5_0" ( )
+           1    2[  ] ==( 2X        53.125 Gbps Active/  LinkUp)==>       5    1[  ] "a2 mlx5_0" ( )
+           1    3[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+           1   41[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>       6    1[  ] "Mellanox Technologies Aggregation Node" ( )
+CA: Mellanox Technologies Aggregation Node:
+      0x0000000000000901      6    1[  ] ==( 4X        106.25 Gbps Active/  LinkUp)==>       1   41[  ] "leaf" ( )
+`
+
+func FuzzReadLinkInfo(f *testing.F) {
+	f.Add(linkInfo)
+	f.Fuzz(func(t *testing.T, s string) { roundTrip(t, netfile.ReadLinkInfo, s) })
 }
 
 func TestReadIbdiagnetRefuses(t *testing.T) {

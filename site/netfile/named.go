@@ -5,12 +5,12 @@ import (
 	"regexp"
 )
 
-// others are texts about networks that are not read, and what to give in their place.
+// unread are texts about networks that are not read, and what to give in their place.
 var unread = []struct {
 	begins     *regexp.Regexp
 	what, give string
 }{
-	{regexp.MustCompile(`(?m)^(?:CA|Switch|Router): .*:\s*$|^\s*0x[0-9a-f]{16} .*==\(.*\)==>`), "the output of iblinkinfo", "that of ibnetdiscover"},
+	{regexp.MustCompile(`(?m)^0x[0-9a-f]{16} ".*" +\d+ .*==\(`), "the output of iblinkinfo -l", "that of iblinkinfo without -l"},
 	{regexp.MustCompile(`(?m)^\{ (?:CA|SW|RTR?) Ports:`), "OpenSM's opensm-subnet.lst", "the output of ibnetdiscover"},
 	{regexp.MustCompile(`(?m)^Unicast lids `), "forwarding tables", "the network: the output of ibnetdiscover"},
 	{regexp.MustCompile(`(?m)^(?:osm_ucast_mgr_dump_ucast_routes: )?Switch 0x[0-9a-f]+\s*$`), "ibdiagnet's ibdiagnet2.fdbs", "ibdiagnet2.db_csv"},
@@ -22,9 +22,9 @@ var unread = []struct {
 
 // named names a text that is not read by its kind; "" if its kind is not known.
 func named(data []byte) string {
-	head := data[:min(len(data), 1<<16)]
+	head := bytes.ReplaceAll(data[:min(len(data), 1<<16)], []byte("\r"), nil)
 	for _, x := range unread {
-		if x.begins.Match(bytes.ReplaceAll(head, []byte("\r"), nil)) {
+		if x.begins.Match(head) {
 			return "this is " + x.what + ", which is not read; give " + x.give
 		}
 	}

@@ -23,7 +23,7 @@ const maxFile = 512 << 20
 
 // A Source is a network, with its dead parts.
 type Source struct {
-	Form  string // Notation, IB, YAML, Slurm or Ibdiagnet
+	Form  string // Notation, IB, YAML, Slurm, Ibdiagnet or LinkInfo
 	Whole *network.Network
 	Net   *network.Network // without what is dead
 	Roots []network.Node   // nil where not given
@@ -36,6 +36,7 @@ const (
 	YAML      = "yaml"
 	Slurm     = "topology.conf"
 	Ibdiagnet = "ibdiagnet"
+	LinkInfo  = "iblinkinfo"
 )
 
 // Read reads the file of that name, if there is one, else a notation.
@@ -64,12 +65,16 @@ func Read(src string, lmc int) (*Source, error) {
 		form, read = Slurm, ReadSlurmYAML
 	case yamlLine.Match(first):
 		form, read = YAML, ReadYAML
+	case linkHead.Match(firstLine(data)):
+		form, read = LinkInfo, ReadLinkInfo
 	case tables.Match(data):
 		form, read = Ibdiagnet, ReadIbdiagnet
 	}
 	n, err := read(bytes.NewReader(data))
-	if what := named(data); err != nil && what != "" {
-		err = fmt.Errorf("%s", what)
+	if err != nil {
+		if what := named(data); what != "" {
+			err = errors.New(what)
+		}
 	}
 	if err == nil && form == Slurm { // which knows no LIDs
 		n, err = n.Numbered(lmc)

@@ -34,7 +34,7 @@ func TestReadSlurm(t *testing.T) {
 
 // TestReadForms: a file is read as what it is.
 func TestReadForms(t *testing.T) {
-	for text, want := range map[string]string{slurm: netfile.Slurm, golden: netfile.YAML, tiny: netfile.IB, ibdiagnet: netfile.Ibdiagnet} {
+	for text, want := range map[string]string{slurm: netfile.Slurm, golden: netfile.YAML, tiny: netfile.IB, ibdiagnet: netfile.Ibdiagnet, linkInfo: netfile.LinkInfo} {
 		name := filepath.Join(t.TempDir(), "network")
 		expect.Must(t, os.WriteFile(name, []byte(text), 0o600))
 		s, err := netfile.Read(name, 1)

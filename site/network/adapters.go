@@ -37,8 +37,8 @@ func (n *Network) hostWord(v Node) string {
 
 // grouped sorts nodes by host, and within a host by name, and returns the host of each node.
 // Adapters belong to one host if their descriptions begin with the same word, or if they are ports
-// of one adapter. host is nil if no host has several.
-func (n *Network) grouped() (nodes []Node, host []int) {
+// of one adapter. host is nil if no host has several. Some are left out.
+func (n *Network) grouped(out []Node) (nodes []Node, host []int) {
 	type key struct {
 		word string
 		guid uint64
@@ -46,6 +46,9 @@ func (n *Network) grouped() (nodes []Node, host []int) {
 	}
 	of, hosts := map[key]int{}, [][]Node(nil)
 	for v := range Node(n.hosts) {
+		if slices.Contains(out, v) {
+			continue
+		}
 		k := key{word: n.hostWord(v)}
 		if k.guid = n.info[v].GUID; k.word != "" {
 			k.guid = 0
@@ -59,7 +62,7 @@ func (n *Network) grouped() (nodes []Node, host []int) {
 		}
 		hosts[at] = append(hosts[at], v)
 	}
-	if len(hosts) == n.hosts {
+	if len(hosts) == n.hosts-len(out) {
 		return slices.Concat(hosts...), nil
 	}
 	for at, own := range hosts {

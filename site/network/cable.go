@@ -30,8 +30,31 @@ func (n *Network) SwitchCables() []Cable {
 }
 
 // EndName returns the name of a port: "s1_0/5".
-func (n *Network) EndName(e End) string {
-	return n.info[e.Node].Name + "/" + strconv.Itoa(int(e.Port))
+func (n *Network) EndName(e End) string { return n.Name(e.Node) + "/" + strconv.Itoa(int(e.Port)) }
+
+// Name returns the name of a node or, where another node has the same, its key as Index takes it, such
+// as 0x0002c90401000000: switches without a manager of their own share a name.
+func (n *Network) Name(v Node) string {
+	if n.shared != nil && n.shared[v] || n.Info(v).Name == "" {
+		return fmt.Sprintf("0x%016x", n.Key(v))
+	}
+	return n.Info(v).Name
+}
+
+// share finds the names that nodes share.
+func (n *Network) share() {
+	count := map[string]int{}
+	for v := range Node(n.Nodes() + n.Others()) {
+		count[n.Info(v).Name]++
+	}
+	n.shared = nil
+	if len(count) == n.Nodes()+n.Others() {
+		return
+	}
+	n.shared = make([]bool, n.Nodes()+n.Others())
+	for v := range n.shared {
+		n.shared[v] = count[n.Info(Node(v)).Name] > 1
+	}
 }
 
 func (c Cable) ports() [2]uint8 { return [2]uint8{c.A.Port, c.B.Port} }
@@ -87,6 +110,7 @@ func (n *Network) WithInfo(info []Info) *Network {
 	for i := range out.others {
 		out.others[i].info = info[len(n.info)+i]
 	}
+	out.share()
 	return &out
 }
 

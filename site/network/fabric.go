@@ -46,6 +46,7 @@ type Network struct {
 	ends   []End
 	rates  map[End]float64 // of the cable at a port, nil where none is known
 	others []other
+	shared []bool // nodes, the others included, whose name another one has; nil: none
 }
 
 // Nodes returns the number of hosts and switches.
@@ -192,5 +193,6 @@ func (b *Builder) Build() *Network {
 		n.first[v+1] = n.first[v] + int32(len(p))
 		n.ends = append(n.ends, p...)
 	}
+	n.share()
 	return &n
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"evbench/plan"
 	"evbench/scheduler"
 	"evbench/site/network"
 	"evbench/testing/expect"
@@ -145,23 +144,4 @@ func fits(t *testing.T, n *network.Network, p *network.Places, s *scheduler.Sche
 	for u, messages := range count {
 		expect.MustTrue(t, float64(messages) <= n.Rate(u.at)/100e9, "%s: phase %d: %d messages at %v, a port of %g", what, u.phase, messages, u.at, n.Rate(u.at))
 	}
-}
-
-// A host at half the link rate needs twice as long for its messages, and no plan is shorter.
-func TestSlowHost(t *testing.T) {
-	whole, _ := shuffled(t, build(t, "FT(2;2,2)"), 2)
-	rates := map[network.End]float64{}
-	for v := range network.Node(whole.Hosts()) {
-		rates[network.End{Node: v, Port: 1}] = 100e9
-	}
-	rates[network.End{Node: 1, Port: 1}] = 50e9
-	for _, c := range whole.SwitchCables() {
-		rates[c.A] = 100e9
-	}
-	p := expect.Value(network.TreeOf(whole.WithRates(rates)))(t)
-	made, slower, err := plan.BuildSlow(p.Tree, plan.Options{Schedule: "fors", Seed: 1}, p.Rates())
-	expect.MustTrue(t, err == nil && made.Phases() == 3 && slower.Time == 6 && slower.Least == 6 && len(slower.Hosts) == 1, "%v, %+v", err, slower)
-	cost := made.Cost(plan.Equal, 0)
-	cost.Duration = max(cost.Duration, slower.Time)
-	expect.Contains(t, made.Answer(cost, slower).String(), "GOOD: fors takes 6 message times, 50.0 % of the link rate: no plan is shorter.")
 }

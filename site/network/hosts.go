@@ -32,10 +32,10 @@ func (j Job) Hosts() int {
 	return j.Host[len(j.Host)-1] + 1
 }
 
-// AllHosts are all hosts of a network with one rank on each adapter.
+// AllHosts are all hosts of a network with one rank on each adapter, without those above leaves.
 func AllHosts(n *Network) Job {
 	h := Job{Slots: 1}
-	h.Nodes, h.Host = n.grouped()
+	h.Nodes, h.Host = n.grouped(n.Above())
 	return h
 }
 
@@ -83,12 +83,22 @@ type HostNames struct {
 
 func NewHostNames(n *Network) *HostNames {
 	h := &HostNames{n, Names(n), map[string][]Node{}, map[string][]Node{}}
+	short := map[string][]Node{} // names of the network without domain
 	for v := range Node(n.Hosts()) {
 		if word := n.hostWord(v); word != "" {
 			h.of[word] = append(h.of[word], v)
 		}
-		if word, _, more := strings.Cut(n.Info(v).Name, " "); more {
+		word, _, more := strings.Cut(n.Info(v).Name, " ")
+		if more {
 			h.first[word] = append(h.first[word], v)
+		}
+		if plain := hostlist.Plain(word); plain != word && n.hostWord(v) != "" {
+			short[plain] = append(short[plain], v)
+		}
+	}
+	for name, own := range short {
+		if h.of[name] == nil && h.first[name] == nil && h.index.byName[name] == nil {
+			h.of[name], h.first[name] = own, own
 		}
 	}
 	return h

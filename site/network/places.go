@@ -22,6 +22,9 @@ type Places struct {
 
 	nodes  []Node    // by number of a switch
 	cables [][]Cable // by link ID, A being the lower end; none where there is no cable
+
+	real   *Network // of Spineless, nil where net is the network itself
+	joints []Cable  // its cables that count as spines
 }
 
 // TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
@@ -245,12 +248,33 @@ func (p *Places) all() error {
 	return nil
 }
 
-func (p *Places) name(e End) string { return p.net.info[e.Node].Name }
+func (p *Places) name(e End) string { return p.net.Name(e.Node) }
+
+// Find returns the links for a name that Index.Down takes, such as a port by the GUID of its switch.
+func (p *Places) Find(name string) (links []topology.Link, err error) {
+	cables, err := Names(cmp.Or(p.real, p.net)).Down(name)
+	for id, own := range p.cables {
+		for _, c := range own {
+			if p.real != nil {
+				if c = p.joints[int(c.B.Node)-p.real.Nodes()]; p.cables[id][0].A.Node != c.A.Node {
+					continue
+				}
+			}
+			if slices.Contains(cables, c) || slices.Contains(cables, Cable{c.B, c.A}) {
+				links = append(links, p.Tree.LinkOf(id))
+			}
+		}
+	}
+	if err == nil && links == nil {
+		err = fmt.Errorf("no link between switches is %s", brief(name))
+	}
+	return links, err
+}
 
 // missing returns the links without a cable in a network.
 func (p *Places) missing(n *Network) (dead []topology.Link) {
 	for id, cables := range p.cables {
-		if !slices.ContainsFunc(cables, n.has) {
+		if !slices.ContainsFunc(cables, func(c Cable) bool { return p.has(n, c) }) {
 			dead = append(dead, p.Tree.LinkOf(id))
 		}
 	}
@@ -265,6 +289,7 @@ func (p *Places) For(n *Network, hosts []Node) (*Places, error) {
 		if err != nil {
 			return nil, err
 		}
+		q.real, q.joints = p.real, p.joints
 		p = q
 	}
 	o := p.Tree.Options()

@@ -98,8 +98,9 @@ func Ranks(n *Network, roots []Node) ([]int, error) {
 func (g neighbours) levels(n *Network, roots []int32) []int {
 	dist := g.distances(roots)
 	bottom, withHosts := 0, []int32{}
+	count := n.leafHosts(g)
 	for i, d := range dist {
-		if n.HostCount(n.Switch(i)) == 0 {
+		if count[i] == 0 {
 			continue
 		}
 		bottom = max(bottom, d)

@@ -20,15 +20,16 @@ type histogram [bars]int32
 func (g neighbours) histograms(n *Network) []histogram {
 	out := make([]histogram, len(g.first)-1)
 	var at []int32 // of the next search
+	count := n.leafHosts(g)
 	for i := range out {
-		if n.HostCount(n.Switch(i)) > 0 {
+		if count[i] > 0 {
 			at = append(at, int32(i))
 		}
 	}
 	for batch := range slices.Chunk(at, 64) {
 		hosts := make([]int32, len(batch))
 		for b, i := range batch {
-			hosts[b] = int32(n.HostCount(n.Switch(int(i))))
+			hosts[b] = count[i]
 		}
 		g.search(batch, hosts, out)
 	}
@@ -110,10 +111,8 @@ func DetectRoots(n *Network) ([]Node, error) {
 	g := n.neighbours()
 	hist := g.histograms(n)
 	hosts := 0
-	for h := range Node(n.Hosts()) {
-		if n.Leaf(h).Node != NoNode {
-			hosts++
-		}
+	for _, count := range n.leafHosts(g) {
+		hosts += int(count)
 	}
 	if hosts == 0 {
 		return nil, errors.New("roots: no host has a cable")

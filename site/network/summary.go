@@ -60,8 +60,11 @@ func Summarise(whole, n *Network, roots []Node) *Summary {
 	}
 	for v := range Node(n.Nodes()) {
 		if n.Isolated(v) {
-			r.Isolated = append(r.Isolated, n.Info(v).Name)
+			r.Isolated = append(r.Isolated, n.Name(v))
 		}
+	}
+	if above := whole.AboveNote(); above != "" {
+		r.warn("%s", above)
 	}
 	if p, err := TreeOf(whole); err == nil && p.Gaps() != "" {
 		r.warn("as a tree, %s", p.Gaps())
@@ -111,7 +114,7 @@ func (r *Summary) rank(n *Network, roots []Node) {
 		return
 	}
 	for _, v := range roots {
-		r.Roots = append(r.Roots, n.Info(v).Name)
+		r.Roots = append(r.Roots, n.Name(v))
 	}
 	level, err := Ranks(n, roots)
 	if err != nil {
@@ -138,7 +141,7 @@ func (r *Summary) parts(n *Network) {
 	if p := n.Parts(); len(p) > 1 {
 		var names []string
 		for _, v := range slices.Concat(p[1:]...) {
-			names = append(names, n.Info(v).Name)
+			names = append(names, n.Name(v))
 		}
 		r.warn("%d hosts do not reach the other %d: %s", len(names), len(p[0]), show.Few(names))
 	}

@@ -132,7 +132,7 @@ func found(n *Network) (*outline, error) {
 	return o, nil
 }
 
-func (f *finder) name(i int) string { return f.n.info[f.n.Switch(i)].Name }
+func (f *finder) name(i int) string { return f.n.Name(f.n.Switch(i)) }
 
 func (f *finder) of(level int) (out []int) {
 	for i, l := range f.level {
@@ -146,8 +146,8 @@ func (f *finder) of(level int) (out []int) {
 // levels finds the levels: leaves have hosts, and the switches above have cables to them. A switch
 // without either leads to several pods and is a top switch, or is a leaf without hosts.
 func (f *finder) levels() error {
-	for i := range f.level {
-		if f.n.HostCount(f.n.Switch(i)) > 0 {
+	for i, hosts := range f.n.leafHosts(f.near) {
+		if hosts > 0 {
 			f.level[i] = 1
 		}
 	}

@@ -369,7 +369,21 @@ func (b *builder) fill(r *Routes) {
 		b.toSwitch(r, b.net.Switch(i))
 	}
 	r.Tables.RouteOthers()
-	r.Tables.FromOthers()
+	b.detours(r)
+}
+
+// detours adds what no plan has: the ways from others, such as aggregation nodes, which answer to all,
+// and those to and from hosts on switches above leaves, where links that lead up and then down are dead.
+func (b *builder) detours(r *Routes) {
+	answers := map[network.Node]bool{}
+	for i := range r.Net.Others() {
+		answers[r.Net.Leaf(r.Net.Other(i)).Node] = true
+	}
+	above := func(s network.Node) bool { return b.number[s] >= b.tree.Leaves() }
+	r.Tables.Detour(func(from, to network.Node) bool {
+		home := r.Net.Leaf(to).Node
+		return answers[from] || r.Net.HostCount(from) > 0 && (above(from) || above(home))
+	})
 }
 
 func (b *builder) host(r *Routes, h network.Node) {

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"evbench/internal/hostlist"
 	"evbench/internal/show"
 	"evbench/site/engines/opensm"
 	"evbench/site/lft"
@@ -50,14 +51,23 @@ func NewRouted(source string) *Routed {
 }
 
 // hostsByName finds the hosts of a node by the name of the host, or by its first word, as adapters
-// have names like "node001 HCA-1". A node may have several.
+// have names like "node001 HCA-1", with its domain or without. A node may have several.
 func hostsByName(n *network.Network) map[string][]network.Node {
-	at := map[string][]network.Node{}
+	at, plain := map[string][]network.Node{}, map[string][]network.Node{}
 	for h := range network.Node(n.Hosts()) {
 		name := n.Info(h).Name
 		at[name] = append(at[name], h)
-		if word, _, more := strings.Cut(name, " "); more {
+		word, _, more := strings.Cut(name, " ")
+		if more {
 			at[word] = append(at[word], h)
+		}
+		if short := hostlist.Plain(word); short != word {
+			plain[short] = append(plain[short], h)
+		}
+	}
+	for short, hosts := range plain {
+		if len(at[short]) == 0 {
+			at[short] = hosts
 		}
 	}
 	return at
@@ -71,6 +81,9 @@ func (r *Routed) Place(n *network.Network, list []Job, classes *Classes) opensm.
 	for _, j := range list {
 		var hosts []network.Node
 		for _, name := range j.Nodes {
+			if len(at[name]) == 0 && len(at[hostlist.Plain(name)]) > 0 {
+				name = hostlist.Plain(name)
+			}
 			if len(at[name]) == 0 {
 				r.Unknown = append(r.Unknown, name)
 			}

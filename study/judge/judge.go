@@ -162,6 +162,9 @@ func Judge(in Input) (*Verdict, error) {
 			v.Tables.Links[i].Pairs = f.sharers(in.Tables, l.end)
 		}
 	}
+	if above := in.Whole.AboveNote(); above != "" && in.Hosts.Names == nil {
+		v.note("%s", above)
+	}
 	if in.Rate == 0 {
 		in.Rate = f.rate
 	} else if f.rate > 0 && math.Abs(in.Rate/f.rate-1) > 0.01 {

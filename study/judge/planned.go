@@ -1,7 +1,7 @@
 package judge
 
 import (
-	"evbench/plan"
+	"evbench/model/uneven"
 	"evbench/scheduler"
 	"evbench/site/network"
 	"evbench/topology"
@@ -40,7 +40,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 		}
 	}
 	c := f.capacities(f.tree, faults)
-	p, about, err := plan.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
+	p, about, err := uneven.Around(f.tree, slow, "", func(t *topology.Tree) (*Planned, float64, error) {
 		s, _, err := scheduler.FORS(t, scheduler.Options{})
 		if err != nil {
 			return nil, 0, err
@@ -57,7 +57,7 @@ func (v *Verdict) planned(f *fabric, faults []fault) {
 	for _, x := range about.Avoids {
 		p.Avoids = append(p.Avoids, names[x.Link])
 	}
-	for _, x := range p.made.Over(f.tree, about.Uses) {
+	for _, x := range uneven.Over(p.made, f.tree, about.Uses) {
 		p.Uses = append(p.Uses, names[x.Link])
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 
 	"evbench/internal/parallel"
@@ -73,9 +74,9 @@ func (f *fabric) take(x traffic) (err error) {
 }
 
 func (f *fabric) find() (*topology.Tree, *network.Places, error) {
-	p, err := network.TreeOf(f.whole)
+	p, err := network.Spineless(f.whole)
 	if err == nil {
-		f.gaps = p.Gaps()
+		f.gaps = cmp.Or(p.Gaps(), p.Joints())
 		p, err = p.For(f.net, f.hosts.Nodes)
 	}
 	if err != nil {

@@ -71,7 +71,7 @@ func (w Words) hosts(in *Input) (h network.Job, err error) {
 	case in.Net.Hosts() < 2:
 		return h, fmt.Errorf("--network %s: %d hosts: an exchange needs two", in.Name, in.Net.Hosts())
 	}
-	h = network.AllHosts(in.Net)
+	h = network.AllHosts(in.Whole)
 	if r := in.Result; r != nil && r.Hosts != nil { // by other names
 		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Hosts)))); n == h.Hosts() && len(r.Hosts)%n == 0 {
 			h.Slots = len(r.Hosts) / n

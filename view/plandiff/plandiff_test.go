@@ -1,6 +1,7 @@
-package plan_test
+package plandiff_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
@@ -11,29 +12,52 @@ import (
 	"evbench/testing/expect"
 	"evbench/testing/topologytest"
 	"evbench/topology"
+	"evbench/view/plandiff"
 )
+
+func build(t *testing.T, tr *topology.Tree, schedule, engine string) *plan.Plan {
+	t.Helper()
+	return expect.Value(plan.Build(tr, plan.Options{Schedule: schedule, Routing: engine, Seed: 1}))(t)
+}
+
+var (
+	ft44 = topology.Options{Ports: 4, Leaves: 4}
+	ft88 = topology.Options{Ports: 8, Leaves: 8}
+)
+
+func restored(t testing.TB, file []byte) *plan.Plan {
+	t.Helper()
+	return expect.Value(plan.Read(bytes.NewReader(file)))(t)
+}
+
+func write(t testing.TB, p *plan.Plan) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	expect.Must(t, p.WriteText(&text))
+	return text.Bytes()
+}
 
 func TestCompareFigures(t *testing.T) {
 	healthy := build(t, topologytest.Tree(t, ft44), "fors", "")
 	broken := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "linear-shift", "minhop")
-	d := plan.Compare(healthy, broken)
-	wantLines := []plan.Line{{"down", "none", "leaf0-spine0"}, {"schedule", "fors", "linear-shift"}, {"routing", "pinned", "minhop"}}
+	d := plandiff.Compare(healthy, broken)
+	wantLines := []plandiff.Line{{"down", "none", "leaf0-spine0"}, {"schedule", "fors", "linear-shift"}, {"routing", "pinned", "minhop"}}
 	expect.True(t, reflect.DeepEqual(d.Lines, wantLines) && !d.SameHash && d.SameServers, "%+v", d)
 	expect.False(t, d.Old.Phases != 15 || d.Old.Duration != 15 || d.Old.Bound != 15 || d.Old.Proof != "server" || d.Old.Gap != 0 || d.Old.Hash != healthy.Hash(),
 		"old %+v", d.Old)
 	expect.True(t, d.New.Phases == 15 && d.New.Duration == 26 && d.New.Bound == 16 && d.New.Proof == "leaf0" && d.New.Gap == -1, "new %+v", d.New)
 	worse, err := d.Worse([]string{"phases", "duration"})
-	if want := []plan.Regression{{"duration", 15, 26}}; err != nil || !reflect.DeepEqual(worse, want) {
+	if want := []plandiff.Regression{{"duration", 15, 26}}; err != nil || !reflect.DeepEqual(worse, want) {
 		t.Errorf("worse %v, %v; want %v", worse, err, want)
 	}
-	back, err := plan.Compare(broken, healthy).Worse(plan.Regressible[:2])
+	back, err := plandiff.Compare(broken, healthy).Worse(plandiff.Regressible[:2])
 	expect.True(t, err == nil && len(back) == 0, "the other way round: worse %v, %v", back, err)
 }
 
 func TestCompareSame(t *testing.T) {
 	p := build(t, topologytest.Tree(t, ft44, "leaf0-spine0"), "fors", "")
-	text, _ := write(t, p)
-	d := plan.Compare(p, restored(t, text))
+	text := write(t, p)
+	d := plandiff.Compare(p, restored(t, text))
 	expect.True(t, d.SameHash && len(d.Lines) == 0 && d.Old == d.New && d.Messages.Moved == 0 && d.Messages.Both == 240,
 		"%+v with %+v", d, d.Messages)
 	doc, err := json.Marshal(d)
@@ -43,10 +67,10 @@ func TestCompareSame(t *testing.T) {
 func TestWorseRefuses(t *testing.T) {
 	tr := topologytest.Tree(t, ft44)
 	known, none := build(t, tr, "fors", ""), build(t, tr, "fors", "none")
-	if _, err := plan.Compare(known, known).Worse([]string{"speed"}); err == nil || err.Error() != `no figure "speed"; there are phases, duration, paths` {
+	if _, err := plandiff.Compare(known, known).Worse([]string{"speed"}); err == nil || err.Error() != `no figure "speed"; there are phases, duration, paths` {
 		t.Errorf("error %v", err)
 	}
-	for _, d := range []plan.Diff{plan.Compare(known, none), plan.Compare(none, known)} {
+	for _, d := range []plandiff.Diff{plandiff.Compare(known, none), plandiff.Compare(none, known)} {
 		worse, err := d.Worse([]string{"phases"})
 		expect.True(t, err == nil && len(worse) == 0, "phases: %v, %v", worse, err)
 		expect.Error(t, expect.Err(d.Worse([]string{"phases", "duration"})), "duration: ")
@@ -56,16 +80,16 @@ func TestWorseRefuses(t *testing.T) {
 
 func TestCompareOtherServers(t *testing.T) {
 	a, b := build(t, topologytest.Tree(t, ft44), "fors", ""), build(t, topologytest.Tree(t, ft88), "fors", "")
-	d := plan.Compare(a, b)
+	d := plandiff.Compare(a, b)
 	expect.True(t, !d.SameServers && d.Messages == nil && d.New.Phases == 63, "%+v", d)
 }
 
 // slowMoves compares two plans line by line of their files.
-func slowMoves(t *testing.T, older, newer *plan.Plan) plan.Moves {
+func slowMoves(t *testing.T, older, newer *plan.Plan) plandiff.Moves {
 	t.Helper()
 	lines := func(p *plan.Plan) map[[2]string][2]string {
 		out := map[[2]string][2]string{}
-		text, _ := write(t, p)
+		text := write(t, p)
 		for _, l := range strings.Split(string(text), "\n") {
 			if f := strings.Fields(l); len(f) == 4 && f[0] != "#" {
 				out[[2]string{f[1], f[2]}] = [2]string{f[0], f[3]}
@@ -74,7 +98,7 @@ func slowMoves(t *testing.T, older, newer *plan.Plan) plan.Moves {
 		return out
 	}
 	a, b := lines(older), lines(newer)
-	var m plan.Moves
+	var m plandiff.Moves
 	for pair, x := range a {
 		y, ok := b[pair]
 		if !ok {
@@ -126,12 +150,12 @@ func TestCompareMoves(t *testing.T) {
 			for _, a := range plans {
 				for _, b := range plans {
 					want := slowMoves(t, a, b)
-					got := *plan.Compare(a, b).Messages
+					got := *plandiff.Compare(a, b).Messages
 					first := got.First
 					if got.First = nil; !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s, %v to %v: %+v, want %+v", tr.Notation(), a.DownNames(), b.DownNames(), got, want)
 					}
-					expect.MustTrue(t, len(first) == min(plan.FirstMoves, want.Moved), "%d of %d moves listed", len(first), want.Moved)
+					expect.MustTrue(t, len(first) == min(plandiff.FirstMoves, want.Moved), "%d of %d moves listed", len(first), want.Moved)
 					compared++
 				}
 			}

@@ -1,4 +1,6 @@
-package plan
+// Package uneven answers: which plan is best where links or hosts are slower than others, and how long
+// does it take?
+package uneven
 
 import (
 	"cmp"
@@ -8,6 +10,7 @@ import (
 
 	"evbench/internal/answer"
 	"evbench/internal/show"
+	"evbench/plan"
 	"evbench/scheduler/schedules"
 	"evbench/topology"
 )
@@ -22,30 +25,30 @@ type Slower struct {
 	unit         string  // of times
 }
 
-// BuildSlow is Build for a tree with slow links and hosts: of the plans that use slow links and those
+// Build is plan.Build for a tree with slow links and hosts: of the plans that use slow links and those
 // that take them for dead it returns the one that takes less time. A plan that does not choose paths
 // uses them, and its time is not known.
 //
 // No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
 // messages, one after the other.
-func BuildSlow(t *topology.Tree, o Options, r topology.Rates) (*Plan, *Slower, error) {
+func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slower, error) {
 	least := 0.0 // the first plan is that of all links
-	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*Plan, float64, error) {
-		p, err := Build(t, o)
+	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*plan.Plan, float64, error) {
+		p, err := plan.Build(t, o)
 		if err != nil || !p.Pinned() {
 			return p, 0, err
 		}
 		if least == 0 {
 			least = float64(p.Bound.Phases)
 		}
-		return p, p.Schedule.Time(t, r), nil
+		return p, Time(p.Schedule, t, r), nil
 	})
 	if s == nil {
 		return p, s, err
 	}
 	s.Hosts, s.Faster, s.Least = r.Hosts, r.Faster, least
 	if s.Time > 0 {
-		s.Uses = p.Schedule.Over(t, s.Uses)
+		s.Uses = Over(p.Schedule, t, s.Uses)
 	}
 	for _, h := range r.Hosts {
 		s.Least = max(s.Least, float64(t.Load(h.Rank))/h.Share)
@@ -132,7 +135,7 @@ func (s *Slower) Answer(a answer.Answer, takes string, t *topology.Tree) answer.
 			names = append(names, t.LinkName(x.Link))
 		}
 		a.Sentence = fmt.Sprintf("%s if %s were not slower; how long it takes with slower links is not known.", takes, show.Few(names))
-		a.Next = []string{(&Plan{Tree: t}).command("--schedule", schedules.FORS)}
+		a.Next = []string{answer.Typed(append(append([]string{"evbench", "plan"}, plan.TreeFlags(t)...), "--schedule", schedules.FORS)...)}
 	}
 	return a
 }
@@ -153,3 +156,5 @@ func (s *Slower) Describe(w io.Writer, t *topology.Tree) {
 		fmt.Fprintf(w, "%s (%s of the usual rate) is in use: a message over it takes %.3g times as long; %.6g %s in all\n", t.LinkName(x.Link), percent(x.Share), 1/x.Share, s.Time, s.unit)
 	}
 }
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }

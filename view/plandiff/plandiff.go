@@ -1,11 +1,15 @@
-package plan
+// Package plandiff answers: what does one plan change against another, in its figures and in its
+// messages, and is it worse?
+package plandiff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"evbench/internal/show"
+	"evbench/plan"
 	"evbench/routing"
 	"evbench/scheduler"
 	"evbench/topology"
@@ -51,8 +55,8 @@ type Figures struct {
 	Hash                  string  `json:"hash"`
 }
 
-func (p *Plan) figures() Figures {
-	c := p.Cost(Equal, 0)
+func figures(p *plan.Plan) Figures {
+	c := p.Cost(plan.Equal, 0)
 	f := Figures{
 		Phases: p.Phases(), Gap: p.Gap(), Duration: c.Duration, PredictedEfficiency: c.Synchronised(), Unsynchronised: c.Unsynchronised(),
 		Paths: p.Paths.Most, LMC: p.Paths.LMC, LIDs: p.Paths.LIDs, ForwardingTableLength: p.Paths.Entries, Hash: p.Hash(),
@@ -94,13 +98,13 @@ const FirstMoves = 10
 
 // Compare says what newer changes against older. Both have a schedule; anything may differ. Between
 // different servers Compare looks at figures only. O(S²).
-func Compare(older, newer *Plan) Diff {
+func Compare(older, newer *plan.Plan) Diff {
 	d := Diff{
 		SameServers: older.Tree.Ports() == newer.Tree.Ports() && slices.Equal(older.Tree.Fill(), newer.Tree.Fill()),
-		Lines:       []Line{}, Old: older.figures(), New: newer.figures(),
+		Lines:       []Line{}, Old: figures(older), New: figures(newer),
 	}
 	d.SameHash = d.Old.Hash == d.New.Hash
-	a, b := older.says(), newer.says()
+	a, b := says(older), says(newer)
 	for i := range a {
 		if a[i].Old != b[i].Old {
 			d.Lines = append(d.Lines, Line{a[i].Key, a[i].Old, b[i].Old})
@@ -113,7 +117,7 @@ func Compare(older, newer *Plan) Diff {
 }
 
 // says are the header lines that Compare looks at, as Line.Old.
-func (p *Plan) says() []Line {
+func says(p *plan.Plan) []Line {
 	fill := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Tree.Fill()), " ", ","), "[]")
 	readers, builders := "all", "all"
 	if p.Tree.Roles() {
@@ -126,16 +130,16 @@ func (p *Plan) says() []Line {
 		{Key: "down", Old: orNone(p.DownNames())},
 		{Key: "readers", Old: readers},
 		{Key: "builders", Old: builders},
-		{Key: "unreachable", Old: orNone(pairNames(p.Unreachable))},
+		{Key: "unreachable", Old: orNone(plan.PairNames(p.Unreachable))},
 		{Key: "schedule", Old: p.ScheduleName()},
 		{Key: "routing", Old: p.Routing},
 	}
 }
 
-func moves(older, newer *Plan) *Moves {
+func moves(older, newer *plan.Plan) *Moves {
 	m := &Moves{First: []Move{}}
-	a, b := older.places(), newer.places()
-	known := older.static() && newer.static()
+	a, b := places(older), places(newer)
+	known := older.Static() && newer.Static()
 	for src := range older.Tree.Servers() {
 		for dst := range older.Tree.Servers() {
 			if src != dst {
@@ -149,10 +153,10 @@ func moves(older, newer *Plan) *Moves {
 // A place is where a message is in a plan; phase -1 for nowhere.
 type place struct{ phase, spine, top int }
 
-func (p *Plan) places() func(src, dst int) place {
+func places(p *plan.Plan) func(src, dst int) place {
 	through := func(_, _ int) (spine, top int) { return scheduler.None, scheduler.None }
-	if p.static() {
-		through = p.through()
+	if p.Static() {
+		through = p.Through()
 	}
 	return func(src, dst int) place {
 		if !p.Schedule.Meets(src, dst) {
@@ -168,11 +172,11 @@ func (x place) written(t *topology.Tree) *Place {
 	if x.phase < 0 {
 		return nil
 	}
-	return &Place{x.phase, pathText(t, x.spine, x.top)}
+	return &Place{x.phase, plan.PathText(t, x.spine, x.top)}
 }
 
 // compare counts one pair of servers. Paths are compared where both are known.
-func (m *Moves) compare(p *Plan, pair [2]int, a, b place, known bool) {
+func (m *Moves) compare(p *plan.Plan, pair [2]int, a, b place, known bool) {
 	before := m.Phase + m.Path + m.Old + m.New
 	switch {
 	case a.phase < 0 && b.phase < 0:
@@ -220,7 +224,7 @@ func (d Diff) Worse(names []string) ([]Regression, error) {
 		case !slices.Contains(Regressible, name):
 			return nil, fmt.Errorf("no figure %q; %s", name, show.Choices(name, Regressible))
 		case !known || !both:
-			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, NoRouting, routing.ECMP, routing.Spray, routing.Adaptive)
+			return nil, fmt.Errorf("%s: a plan with routing %s, %s, %s or %s has no such figure", name, plan.NoRouting, routing.ECMP, routing.Spray, routing.Adaptive)
 		case newer > older:
 			out = append(out, Regression{name, older, newer})
 		}
@@ -239,3 +243,5 @@ func (f Figures) figure(name string) (value float64, known bool) {
 	}
 	return 0, false
 }
+
+func orNone(names []string) string { return cmp.Or(strings.Join(names, ","), "none") }

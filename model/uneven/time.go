@@ -1,14 +1,15 @@
-package scheduler
+package uneven
 
 import (
 	"slices"
 
+	"evbench/scheduler"
 	"evbench/topology"
 )
 
 // Time returns how long all phases of a pinned schedule last, in message times. A phase lasts as
 // long as its slowest message. O(messages).
-func (s *Schedule) Time(t *topology.Tree, r topology.Rates) (sum float64) {
+func Time(s *scheduler.Schedule, t *topology.Tree, r topology.Rates) (sum float64) {
 	if len(r.Slow)+len(r.Hosts) == 0 {
 		return float64(s.Phases)
 	}
@@ -26,7 +27,7 @@ func (s *Schedule) Time(t *topology.Tree, r topology.Rates) (sum float64) {
 			if !s.Meets(src, dst) {
 				continue
 			}
-			if phase[k] = max(phase[k], 1/host[src], 1/host[dst]); spine == None {
+			if phase[k] = max(phase[k], 1/host[src], 1/host[dst]); spine == scheduler.None {
 				continue
 			}
 			for _, l := range t.PathLinks(leaf[src], leaf[dst], t.PathOf(spine, s.Top(src, dst))) {
@@ -43,10 +44,10 @@ func (s *Schedule) Time(t *topology.Tree, r topology.Rates) (sum float64) {
 }
 
 // Over returns which of some slow links have a message. O(messages).
-func (s *Schedule) Over(t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
+func Over(s *scheduler.Schedule, t *topology.Tree, slow []topology.SlowLink) (used []topology.SlowLink) {
 	has, leaf := map[topology.Link]bool{}, t.LeafOfRanks()
 	for m := range s.All() {
-		if m.Spine != None {
+		if m.Spine != scheduler.None {
 			for _, l := range t.PathLinks(leaf[m.Src], leaf[m.Dst], t.PathOf(m.Spine, s.Top(m.Src, m.Dst))) {
 				has[l] = true
 			}

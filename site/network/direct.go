@@ -1,0 +1,104 @@
+package network
+
+import (
+	"fmt"
+	"strings"
+
+	"evbench/internal/show"
+)
+
+// Spineless is TreeOf, and the tree of a network without spines, for plans and bounds: one switch,
+// or two that cables join. There each cable counts as a spine with a link to both switches, and one
+// switch has a spine that no message takes. Tables know no such spines: their nodes follow those of
+// the network.
+func Spineless(n *Network) (*Places, error) {
+	with, joints := n.withJoints()
+	if with == nil {
+		return TreeOf(n)
+	}
+	p, err := TreeOf(with)
+	if err == nil {
+		p.real, p.joints = n, joints
+	}
+	return p, err
+}
+
+// withJoints returns a network without spines with a switch in each cable, and these cables; nil for
+// other networks. The one switch gets one more port, with a switch behind it and no cable.
+func (n *Network) withJoints() (*Network, []Cable) {
+	if n.Switches() > 2 {
+		return nil, nil
+	}
+	for i := range n.Switches() {
+		if n.HostCount(n.Switch(i)) == 0 {
+			return nil, nil
+		}
+	}
+	var joints []Cable
+	for _, c := range n.SwitchCables() {
+		if c.A.Node != c.B.Node {
+			joints = append(joints, c)
+		}
+	}
+	more := 0
+	if n.Switches() == 1 {
+		joints, more = []Cable{{}}, 1
+	}
+	var b Builder
+	for v := range Node(n.Nodes()) {
+		if n.IsHost(v) {
+			b.Host(n.info[v])
+		} else {
+			b.Switch(n.info[v], len(n.Ends(v))+more)
+		}
+	}
+	rates := map[End]float64{}
+	join := func(x, y End) {
+		_ = b.Cable(x, y) // both are free, as in n
+		rates[x] = n.Rate(x)
+	}
+	for h := range Node(n.Hosts()) {
+		if at := n.Leaf(h); at.Node != NoNode {
+			join(End{h, 1}, at)
+		}
+	}
+	for k, c := range joints {
+		name := fmt.Sprintf("cable%d", k+1)
+		if more > 0 {
+			name, c.A = "none", End{n.Switch(0), uint8(len(n.Ends(n.Switch(0))) + 1)}
+		}
+		v := b.Switch(Info{Name: name, GUID: ^uint64(k)}, 2)
+		join(c.A, End{v, 1})
+		if more == 0 {
+			join(c.B, End{v, 2})
+		}
+	}
+	if len(joints) == 0 {
+		return nil, nil
+	}
+	out := b.Build().WithRates(rates)
+	out.Guess = n.Guess
+	return out, joints
+}
+
+// has reports whether a network has the cable of a link. Of a cable that counts as a spine it is
+// the link to one of its ends that is dead.
+func (p *Places) has(n *Network, c Cable) bool {
+	if p.real == nil {
+		return n.has(c)
+	}
+	joint := p.joints[int(c.B.Node)-p.real.Nodes()]
+	return joint == Cable{} || c.A.Node != joint.A.Node || n.has(joint)
+}
+
+// Joints says which cables count as spines; "": none do.
+func (p *Places) Joints() string {
+	if p.real == nil || p.joints[0] == (Cable{}) {
+		return ""
+	}
+	var names []string
+	for k, c := range p.joints {
+		names = append(names, fmt.Sprintf("cable%d is %s-%s", k+1, p.real.EndName(c.A), p.real.EndName(c.B)))
+	}
+	return "there are no spines; each cable between the two switches counts as one: " + strings.TrimSpace(show.Few(names))
+}
