@@ -68,9 +68,9 @@ func (d *document) slurmTree(root yamldoc.Field) ([]slurmSwitch, error) {
 	case d.First() != nil:
 		return nil, nil
 	case trees == 0 && others != nil:
-		return nil, fmt.Errorf("Slurm's topology.yaml: %s, which says no switches: a tree is read (tree: switches: …), or ibnetdiscover's text", others[0])
+		return nil, fmt.Errorf("topology.yaml of Slurm: %s, which says no switches: a tree is read (tree: switches: …), or ibnetdiscover's text", others[0])
 	case trees == 0:
-		return nil, errors.New("Slurm's topology.yaml: no tree in it (tree: switches: …)")
+		return nil, errors.New("topology.yaml of Slurm: no tree in it (tree: switches: …)")
 	}
 	return d.slurmSwitches(d.Mapping(tree, []string{"switches"}).Get("switches"))
 }
