@@ -10,8 +10,8 @@ import (
 )
 
 // A descent gives each leaf one spine for each destination, and each destination one of parallel
-// cables down from each spine: then one address of a server suffices. Its tree is that of lanesOf,
-// in which the cables to a spine are lanes next to each other.
+// cables down from each spine: then one address of a server suffices. It works on the tree that
+// lanesOf returns, in which the cables to a spine are lanes next to each other.
 //
 // It starts as a spread does, each destination on a native lane, and moves columns, the messages of
 // a leaf for a destination, to other spines, and destinations to other cables, until no link carries

@@ -32,7 +32,7 @@ type Slower struct {
 // No plan takes less than the bound of the tree with whole links, nor than a slow host needs for its
 // messages, one after the other.
 func Build(t *topology.Tree, o plan.Options, r topology.Rates) (*plan.Plan, *Slower, error) {
-	least := 0.0 // the first plan is that of all links
+	least := 0.0 // the bound of the first plan, which uses all links
 	p, s, err := Around(t, r.Slow, "message times", func(t *topology.Tree) (*plan.Plan, float64, error) {
 		p, err := plan.Build(t, o)
 		if err != nil || !p.Pinned() {

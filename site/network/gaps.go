@@ -14,13 +14,9 @@ import (
 func (p *Places) Gaps() string {
 	var gaps []string
 	for id := 0; p.net.Notation == "" && id < len(p.cables); id += p.beside(id) {
-		present, dead := map[Cable]bool{}, 0
+		present, dead := p.distinct(id), 0
 		for i, own := range p.cables[id : id+p.beside(id)] {
-			if l := p.Tree.LinkOf(id + i); len(own) > 0 {
-				present[own[0]] = true
-			} else if p.Tree.Absent(l) {
-				continue
-			} else {
+			if len(own) == 0 && !p.Tree.Absent(p.Tree.LinkOf(id+i)) {
 				dead++
 			}
 		}

@@ -29,8 +29,9 @@ type Places struct {
 
 // TreeOf finds a network's tree of two levels or three. Its hosts are the servers, and links
 // without a cable are dead. On two levels the number of parallel cables is the most between two
-// switches, where a cable as fast as several hosts counts as that many. If the network is no tree the error says where it deviates. A leaf has as many ports
-// for servers as the notation says or, without one, as the leaf with the most hosts has hosts.
+// switches, where a cable as fast as several hosts counts as that many. If the network is no tree
+// the error says where it deviates. A leaf has as many ports for servers as the notation says or,
+// without one, as the leaf with the most hosts has hosts.
 func TreeOf(n *Network) (*Places, error) {
 	return treeAt(n, n.linkRate(n.allHosts()))
 }

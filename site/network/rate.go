@@ -1,13 +1,13 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"evbench/internal/show"
-
 	"evbench/topology"
 )
 
@@ -56,18 +56,14 @@ func (n *Network) UsualRate(cables []Cable) (usual float64) {
 	return usual
 }
 
-// linkRate returns the rate of a message: that of most of some hosts' cables, or that of most cables
-// between switches where these are slower or the other is not known; 0: neither is.
+// linkRate returns the rate of a message: that of most of some hosts' cables or, where it is not
+// known, that of most cables between switches; 0: neither is.
 func (n *Network) linkRate(hosts []Node) float64 {
 	var own []Cable
 	for _, v := range hosts {
 		own = append(own, Cable{End{v, 1}, n.Leaf(v)})
 	}
-	host, between := n.UsualRate(own), n.UsualRate(n.SwitchCables())
-	if host == 0 || between > 0 && between < host {
-		return between
-	}
-	return host
+	return cmp.Or(n.UsualRate(own), n.UsualRate(n.SwitchCables()))
 }
 
 // Capacities returns how many messages the cable at a port carries at once, each at the rate of most
@@ -116,7 +112,7 @@ func (p *Places) never() (absent []topology.Link) {
 		all = max(all, len(p.distinct(id)))
 	}
 	for leaf := range t.Leaves() {
-		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), all
+		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), max(all, p.toASpine(leaf))
 		for k := range t.Spines() {
 			for c := range t.Cables() {
 				if l := t.Cable(leaf, k, c); len(p.cables[t.LinkID(l)]) == 0 {
@@ -124,7 +120,6 @@ func (p *Places) never() (absent []topology.Link) {
 				}
 			}
 			cables[k] = len(p.distinct(t.LinkID(t.Cable(leaf, k, 0))))
-			most = max(most, cables[k])
 		}
 		for k, own := range free {
 			absent = append(absent, own[:max(0, len(own)-(most-cables[k])*p.usual)]...)
@@ -133,10 +128,18 @@ func (p *Places) never() (absent []topology.Link) {
 	return absent
 }
 
-// distinct returns the cables of the links from an ID on that join one leaf and one spine.
+// toASpine is the most cables that a leaf has to one spine.
+func (p *Places) toASpine(leaf int) (most int) {
+	for k := range p.Tree.Spines() {
+		most = max(most, len(p.distinct(p.Tree.LinkID(p.Tree.Cable(leaf, k, 0)))))
+	}
+	return most
+}
+
+// distinct returns the cables between the two switches that the links from an ID on join.
 func (p *Places) distinct(id int) map[Cable]bool {
 	seen := map[Cable]bool{}
-	for _, own := range p.cables[id : id+p.Tree.Cables()] {
+	for _, own := range p.cables[id : id+p.beside(id)] {
 		if len(own) > 0 {
 			seen[own[0]] = true
 		}
@@ -150,10 +153,7 @@ func (p *Places) AsBuilt() string {
 	t, by := p.Tree, map[int][]string{} // leaves by cables to a spine
 	most := 0
 	for leaf := 0; leaf < t.Leaves() && t.Levels() == 2 && t.Spines() > 1; leaf++ {
-		n := 0
-		for k := range t.Spines() {
-			n = max(n, len(p.distinct(t.LinkID(t.Cable(leaf, k, 0)))))
-		}
+		n := p.toASpine(leaf)
 		by[n] = append(by[n], t.SwitchName(leaf))
 		most = max(most, n)
 	}

@@ -53,6 +53,20 @@ func TestJudgeSlow(t *testing.T) {
 	expect.True(t, math.Abs(v.Tables.Unphased-want) <= 1e-9, "without phases %v, want %v", v.Tables.Unphased, want)
 }
 
+// Where all links between switches are slower than hosts, these have more than the links carry.
+func TestJudgeSlowUplinks(t *testing.T) {
+	in := input(t, "FT(2;2,2)", "dmodc")
+	slow := map[string]float64{}
+	for _, link := range []string{"leaf0-spine0", "leaf0-spine1", "leaf1-spine0", "leaf1-spine1"} {
+		slow[link] = 0.5
+	}
+	in.Whole = slowed(t, in.Whole, slow)
+	in.Net = in.Whole
+	in.Tables = in.Tables.Clone("dmodc", in.Net)
+	v := judged(t, in) // four messages of a leaf over two halves of a link
+	expect.True(t, v.AtMost.Phases == 4 && v.AtMost.Efficiency == 0.75 && v.Planned.Efficiency <= 0.75 && v.Rate == 100e9, "at most %+v, planned %+v", v.AtMost, v.Planned)
+}
+
 // Parallel cables carry together what one cable of their rates carries: bounds are equal, and so
 // is the order of repairs.
 func TestJudgeSlowCables(t *testing.T) {

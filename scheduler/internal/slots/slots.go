@@ -12,7 +12,7 @@ import (
 // none. One slot per pair keeps 4,096 servers in 64 MB.
 type Slot uint32
 
-// The highest phase is that of a pair that never meets.
+// A pair that never meets has the highest phase.
 const (
 	NoSpine  = 0xff
 	MaxPhase = 1<<24 - 1
