@@ -1,9 +1,11 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"evbench/internal/hostlist"
@@ -146,4 +148,21 @@ func (h *HostNames) count(name string) int {
 		return n
 	}
 	return h.index.Count(name)
+}
+
+// HostsOn returns the hosts of a switch by number, if all have names like server3 or h3, else by
+// port.
+func (n *Network) HostsOn(s Node) (hosts []Node) {
+	number, all := map[Node]int{}, true
+	for _, e := range n.Ends(s) {
+		if e.Node != NoNode && n.IsHost(e.Node) {
+			hosts = append(hosts, e.Node)
+			at, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(n.info[e.Node].Name, "server"), "h"))
+			number[e.Node], all = at, all && err == nil
+		}
+	}
+	if all {
+		slices.SortStableFunc(hosts, func(a, b Node) int { return cmp.Compare(number[a], number[b]) })
+	}
+	return hosts
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"evbench/topology"
 )
@@ -118,55 +116,6 @@ func treeOf(n *Network, rate float64) (*Places, error) {
 		p.Tree, err = p.Tree.Without(p.missing(n)...)
 	}
 	return p, err
-}
-
-// built returns the network as Build made it, with all its cables; another network itself.
-func (n *Network) built() *Network {
-	if n.Notation != "" {
-		if whole, err := Parse(n.Notation, 0); err == nil && whole.Nodes() == n.Nodes() {
-			return whole
-		}
-	}
-	return n
-}
-
-// parallel returns the most links from one of so many leaves to a switch, and notes the links of
-// most cables.
-func (p *Places) parallel(n *Network, leaves int) (most int) {
-	p.usual = 1
-	links := map[int]int{} // cables by their number of links
-	for _, leaf := range p.nodes[:leaves] {
-		count := map[Node]int{}
-		for i, e := range n.Ends(leaf) {
-			if e.Node != NoNode && !n.IsHost(e.Node) && e.Node != leaf {
-				own := p.at(n, End{leaf, uint8(i + 1)})
-				links[own]++
-				count[e.Node] += own
-				most = max(most, count[e.Node])
-				if links[own] > links[p.usual] {
-					p.usual = own
-				}
-			}
-		}
-	}
-	return most
-}
-
-// HostsOn returns the hosts of a switch by number, if all have names like server3 or h3, else by
-// port.
-func (n *Network) HostsOn(s Node) (hosts []Node) {
-	number, all := map[Node]int{}, true
-	for _, e := range n.Ends(s) {
-		if e.Node != NoNode && n.IsHost(e.Node) {
-			hosts = append(hosts, e.Node)
-			at, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(n.info[e.Node].Name, "server"), "h"))
-			number[e.Node], all = at, all && err == nil
-		}
-	}
-	if all {
-		slices.SortStableFunc(hosts, func(a, b Node) int { return cmp.Compare(number[a], number[b]) })
-	}
-	return hosts
 }
 
 // join finds the cables of the links in a network. A parallel cable is that of the ports by which

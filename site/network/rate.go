@@ -2,12 +2,9 @@ package network
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"evbench/internal/show"
 	"evbench/topology"
 )
 
@@ -87,86 +84,6 @@ func (n *Network) allHosts() []Node {
 		out[v] = Node(v)
 	}
 	return out
-}
-
-// at returns how many messages the cable at a port carries at once, each at the link rate: one
-// where a rate is not known, and at least one.
-func (p *Places) at(n *Network, e End) int {
-	if r := n.Rate(e); p.lanes && p.rate > 0 && r > p.rate {
-		return int(r/p.rate + 0.01)
-	}
-	return 1
-}
-
-// never returns the links that stand for no cable and for no dead one: those that a slower cable
-// beside faster ones lacks, and those of a leaf that has fewer cables than others to every spine. A
-// leaf is taken to have been built with as many cables to each spine as it has to one; where there
-// is one spine alone, with as many as any leaf.
-func (p *Places) never() (absent []topology.Link) {
-	t := p.Tree
-	if t.Levels() == 3 {
-		return nil
-	}
-	all := 1
-	for id := 0; t.Spines() == 1 && id < t.LowerLinks(); id += t.Cables() {
-		all = max(all, len(p.distinct(id)))
-	}
-	for leaf := range t.Leaves() {
-		free, cables, most := make([][]topology.Link, t.Spines()), make([]int, t.Spines()), max(all, p.toASpine(leaf))
-		for k := range t.Spines() {
-			for c := range t.Cables() {
-				if l := t.Cable(leaf, k, c); len(p.cables[t.LinkID(l)]) == 0 {
-					free[k] = append(free[k], l)
-				}
-			}
-			cables[k] = len(p.distinct(t.LinkID(t.Cable(leaf, k, 0))))
-		}
-		for k, own := range free {
-			absent = append(absent, own[:max(0, len(own)-(most-cables[k])*p.usual)]...)
-		}
-	}
-	return absent
-}
-
-// toASpine is the most cables that a leaf has to one spine.
-func (p *Places) toASpine(leaf int) (most int) {
-	for k := range p.Tree.Spines() {
-		most = max(most, len(p.distinct(p.Tree.LinkID(p.Tree.Cable(leaf, k, 0)))))
-	}
-	return most
-}
-
-// distinct returns the cables between the two switches that the links from an ID on join.
-func (p *Places) distinct(id int) map[Cable]bool {
-	seen := map[Cable]bool{}
-	for _, own := range p.cables[id : id+p.beside(id)] {
-		if len(own) > 0 {
-			seen[own[0]] = true
-		}
-	}
-	return seen
-}
-
-// AsBuilt says which leaves have fewer cables to every spine than others, "" if none has: that is
-// taken for the design, as a dead cable would be one of a spine.
-func (p *Places) AsBuilt() string {
-	t, by := p.Tree, map[int][]string{} // leaves by cables to a spine
-	most := 0
-	for leaf := 0; leaf < t.Leaves() && t.Levels() == 2 && t.Spines() > 1; leaf++ {
-		n := p.toASpine(leaf)
-		by[n] = append(by[n], t.SwitchName(leaf))
-		most = max(most, n)
-	}
-	var out []string
-	for n := 1; n < most; n++ {
-		if by[n] != nil {
-			out = append(out, fmt.Sprintf("%s %s to a spine", show.Few(by[n]), show.Plural(n, "cable", "cables")))
-		}
-	}
-	if out == nil {
-		return ""
-	}
-	return fmt.Sprintf("taken as built, no cable dead: %s, where other leaves have %d", strings.Join(out, ", "), most)
 }
 
 // Share returns the part of a message's rate that a link of the tree has, 1 where it is not known:
