@@ -47,13 +47,16 @@ func NewAnswer(cases []Case, compared []Comparison, cables int) *Answer {
 // stays below its prediction, and unknown if no interval is narrow enough to order the cases.
 func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 	a.Question, a.Verdict = "What do the dead links cost?", answer.Good
-	var sentences, subjects []string
+	var sentences, subjects, better []string
 	for i, x := range compared {
 		for _, j := range x.Cases {
 			a.Cases = append(a.Cases, cases[j].Name)
 			if text := cases[j].short(); text != "" {
 				a.Verdict, a.Why = answer.Bad, append(a.Why, text)
 			}
+		}
+		if text := a.best(cases, x.Cases); text != "" {
+			better = append(better, text)
 		}
 		subjects = append(subjects, strings.TrimSuffix(subject(x.Dead, cables), ","))
 		if i < mostSentences {
@@ -71,7 +74,10 @@ func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 	if len(open) > 0 {
 		sentences = append(sentences, "Not resolved: "+strings.Join(open, ", ")+".")
 	}
-	a.Sentence = strings.Join(sentences, " ")
+	if 2*len(open) > len(a.Cases) && a.Verdict != answer.Bad {
+		a.Verdict, a.Why = answer.Unknown, append([]string{longer}, a.Why...)
+	}
+	a.Sentence = strings.Join(append(sentences, better...), " ")
 	if len(open) == len(a.Cases) {
 		a.Verdict = answer.Unknown
 		sentences = []string{fmt.Sprintf("The intervals are too wide to compare %s (%s).", strings.Join(open, ", "), subjects[0])}
@@ -80,6 +86,36 @@ func (a *Answer) compare(cases []Case, compared []Comparison, cables int) {
 		}
 		a.Sentence, a.Why = strings.Join(sentences, " "), []string{longer}
 	}
+}
+
+// GoodFrom is the share of what a plan can reach from which on the best case is good.
+const GoodFrom = 0.95
+
+// best judges cases with the same dead links by what is predicted for the best of them, and for the
+// best plan, whose phases are known where a case has a bound. It returns what would do better.
+func (a *Answer) best(cases []Case, group []int) string {
+	best, most := 0.0, 0.0
+	for _, i := range group {
+		c := cases[i]
+		if c.Sizes != "" || c.changes() || c.PredictedEfficiency == 0 {
+			return "" // not comparable
+		}
+		switch best = max(best, c.PredictedEfficiency); {
+		case c.Bound > 0 && c.planned():
+			most = max(most, c.PredictedEfficiency*float64(c.Phases)/float64(c.Bound))
+		case c.Bound > 0 && c.Schedule == "linear-shift":
+			most = max(most, float64(c.Phases)/float64(c.Bound))
+		}
+	}
+	switch known := most > 0; {
+	case a.Verdict != answer.Good || best >= GoodFrom*cmp.Or(most, 1):
+		return ""
+	case known:
+		a.Verdict = answer.Bad
+		return fmt.Sprintf("A plan (schedule: fors) can reach %.0f %% of the link rate, the best of these cases %.0f %% (good from %.0f %% of that).", 100*most, 100*best, 100*GoodFrom)
+	}
+	a.Verdict = answer.Unknown
+	return fmt.Sprintf("Whether a plan reaches more than %.0f %% of the link rate is not known: add a case with schedule: fors.", 100*best)
 }
 
 // Reasons for an unknown verdict, and remedies.
@@ -204,6 +240,16 @@ func (a *Answer) simulated(cases []Case) {
 		what = "models "
 	}
 	a.Why = []string{"simulated, not measured: " + what + strings.Join(slices.Sorted(maps.Keys(models)), " and ")}
+	dead := map[string][]int{}
+	for i, c := range cases {
+		key := strings.Join(c.Failures, ",")
+		dead[key] = append(dead[key], i)
+	}
+	for _, key := range slices.Sorted(maps.Keys(dead)) {
+		if text := a.best(cases, dead[key]); text != "" {
+			a.Sentence += " " + text
+		}
+	}
 	if most.MeasuredEfficiency == 0 {
 		a.Verdict, a.Sentence = answer.Unknown, "The rate of the links is not known, so the throughput of these plans is not known."
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"evbench/internal/atomicfile"
+	"evbench/internal/cmdline"
 	"evbench/internal/proc"
 	"evbench/site/engines"
 	"evbench/site/lft"
@@ -42,9 +45,6 @@ func judgeAction(c *cli.Context) error {
 }
 
 func judgeInput(c *cli.Context) (*judge.Input, error) {
-	if p := c.Float64("fail-below"); !(p >= 0 && p <= 100) {
-		return nil, usagef("--fail-below %v: must be 0..100", p)
-	}
 	s, err := readSource(c, c.String("network"))
 	if err != nil {
 		return nil, err
@@ -59,6 +59,11 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 		return nil, usagef("--fail-below: only with a result")
 	}
 	in := &judge.Input{Name: c.String("network"), Whole: s.Whole, Net: s.Net, Roots: s.Roots, Readers: c.String("readers"), Builders: c.String("builders")}
+	in.Again, in.Plan = judgeCommands(c, result)
+	in.Good = judge.Thresholds{Exchange: c.Float64("good") / 100, Pairs: c.Float64("good-pairs") / 100, Pair: c.Float64("slow-below") / 100}
+	if !c.IsSet("good") {
+		in.Good.Exchange = c.Float64("fail-below") / 100
+	}
 	words := judge.Words{
 		Result: result, Format: c.String("format"), Partial: c.Bool("partial"),
 		Rate: c.String("rate"), Size: c.String("size"), Sizes: c.String("sizes"), Case: c.String("case"),
@@ -80,6 +85,35 @@ func judgeInput(c *cli.Context) (*judge.Input, error) {
 	in.TablesFile = c.String("tables")
 	in.Tables, err = judgeTables(c, in)
 	return in, err
+}
+
+// judgeCommands are the flags of judge for the same question, and those of plan for the same network.
+func judgeCommands(c *cli.Context, result string) (again, plan []string) {
+	for _, name := range []string{"network", "down", "down-random", "seed", "readers", "builders", "hosts", "sizes", "lmc", "lids", "roots", "format", "rate", "size", "case", "partial"} {
+		if !c.IsSet(name) {
+			continue
+		}
+		flag := []string{"--" + name, c.String(name)}
+		switch name {
+		case "network":
+			flag[0] = "-t"
+		case "down":
+			flag[1] = strings.Join(cmdline.Names(c, name), ",")
+		case "partial":
+			flag = flag[:1]
+		case "seed", "lmc":
+			flag[1] = fmt.Sprint(c.Value(name))
+		}
+		again = append(again, flag...)
+		switch name {
+		case "network", "down", "down-random", "seed", "readers", "builders", "hosts", "sizes":
+			plan = append(plan, flag...)
+		}
+	}
+	if result != "" {
+		again = append(again, "--result", result)
+	}
+	return again, plan
 }
 
 // judgeTables reads or computes tables; nil if none are requested.

@@ -37,9 +37,22 @@ type Input struct {
 	Bytes             []int64         // what adapters send each other, by src·adapters + dst; nil: messages of one size
 	Result            *foreign.Result // nil: none is judged
 	Rate              float64         // of links, bit/s; 0: not known
+	Good              Thresholds
+	// Commands to type next: the flags of this one, and those of plan for the same network; nil: none.
+	Again, Plan []string
 
 	ResultFile, TablesFile string // for errors, "" where they are from none
 }
+
+// Thresholds say from which share on something is good; 0: as usual.
+type Thresholds struct {
+	Exchange float64 // the exchange, of the possible rate
+	Pairs    float64 // the usual pair, of the link rate: one connection of TCP, or one process, does not fill a fast link
+	Pair     float64 // a pair, of the usual one
+}
+
+// Usual are the usual thresholds.
+var Usual = Thresholds{Exchange: 0.95, Pairs: 0.75, Pair: 0.8}
 
 // A Verdict is the result of Judge. Parts that do not apply are nil, and a note says why.
 type Verdict struct {
@@ -69,6 +82,9 @@ type Verdict struct {
 	Guess string `json:"guess,omitempty"`
 
 	exchange
+	good     Thresholds
+	again    []string // flags of Input
+	plan     []string
 	drawing  *figure.Cables // nil: notDrawn says why
 	notDrawn error
 }
@@ -138,7 +154,13 @@ func Judge(in Input) (*Verdict, error) {
 		return nil, within(in.ResultFile, err)
 	}
 	f.tablesFile = in.TablesFile
-	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess}
+	v := &Verdict{Schema: Schema, Network: in.Name, Hosts: in.Hosts.Hosts(), Slots: in.Hosts.Slots, Dead: []string{}, Guess: in.Whole.Guess, again: in.Again, plan: in.Plan}
+	usual := Usual
+	if in.Result != nil && in.Result.Pairs != nil {
+		usual.Exchange = cmp.Or(in.Good.Pairs, usual.Pairs) // pairs alone are no faster in an exchange
+	}
+	v.good = Thresholds{cmp.Or(in.Good.Exchange, usual.Exchange), cmp.Or(in.Good.Pairs, Usual.Pairs), cmp.Or(in.Good.Pair, Usual.Pair)}
+	in.Good = v.good
 	if v.servers, v.each, v.slots = len(in.Hosts.Nodes), f.traffic.most, v.Slots; v.Hosts < v.servers {
 		v.Adapters, v.Slots = v.servers, 0
 		if v.servers%v.Hosts == 0 {
@@ -297,14 +319,9 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	s := t.Servers()
 	switch b.Kind {
 	case scheduler.KindServer:
-		return fmt.Sprintf("each host has %d messages to send, one after the other", s-1)
+		return fmt.Sprintf("the own link of each host is the limit: it sends %s", show.Plural(s-1, "message, in one step", "messages, one a step"))
 	case scheduler.KindLeaf:
-		n, live := t.On(b.Leaf), 0
-		for k := range t.Spines() {
-			live += t.Live(b.Leaf, k)
-		}
-		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
-			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, f.built(b.Leaf), f.deadOf(b.Leaf))
+		return fmt.Sprintf("%s: an exchange takes at least %d steps; %s", f.uplinks(b.Leaf, t.On(b.Leaf), "hosts"), b.Phases, f.deadOf(b.Leaf))
 	case scheduler.KindHall:
 		m := 0
 		for _, leaf := range b.Subset {
@@ -317,6 +334,24 @@ func (f *fabric) reason(b scheduler.Bound) string {
 		return fmt.Sprintf("the hosts of pod %d have more messages for other pods than its live links carry in fewer phases", b.Leaf)
 	}
 	return "no split of the messages over the links loads the fullest link less: " + f.deadOf(f.weighed(b)...)
+}
+
+// uplinks says how many servers of a leaf share how many live links to spines.
+func (f *fabric) uplinks(leaf, servers int, who string) string {
+	live, built := 0, f.built(leaf)
+	for k := range f.tree.Spines() {
+		live += f.tree.Live(leaf, k)
+	}
+	text := show.Plural(live, "uplink", "uplinks")
+	if live < built {
+		text = fmt.Sprintf("%d of its %d uplinks", live, built)
+	}
+	ratio := float64(servers) / float64(max(live, 1))
+	text = fmt.Sprintf("%s has %d %s and %s (%.3g:1", f.name(f.places.Node(leaf)), servers, who, text, ratio)
+	if ratio > 1 {
+		text += ", oversubscribed"
+	}
+	return text + ")"
 }
 
 // built is the number of links that a leaf has or had.
@@ -462,7 +497,7 @@ func (v *Verdict) reroute(f *fabric, in Input) {
 		}
 		t, err := engines.Compute(name, in.Net, engines.Options{Roots: in.Roots})
 		if err != nil {
-			v.note("engine %s was not tried: %v", name, err)
+			v.note("not tried: %v", err)
 			continue
 		}
 		out, err := f.tables(t)

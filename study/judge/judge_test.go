@@ -87,7 +87,7 @@ func TestJudgeCables(t *testing.T) {
 	v := judged(t, input(t, "PGFT(2;4,4;1,2;1,2)", "opensm-minhop", "leaf0-spine0/0", "leaf1-spine1/1"))
 	expect.MustTrue(t, v.AtMost != nil && v.Planned != nil && len(v.Repairs) == 2, "%+v", v)
 	expect.True(t, v.AtMost.Phases == 16 && v.AtMost.Healthy == 1 && v.Planned.Phases == 16 && v.Repairs[1].Efficiency == 1, "%+v, %+v", v.AtMost, v.Planned)
-	expect.True(t, strings.Join(v.Dead, " ") == "leaf0-spine0/0 leaf1-spine1/1" && strings.Contains(v.AtMost.Why, "over 3 of its 4 links: leaf0-spine0/0 dead"),
+	expect.True(t, strings.Join(v.Dead, " ") == "leaf0-spine0/0 leaf1-spine1/1" && strings.Contains(v.AtMost.Why, "3 of its 4 uplinks (1.33:1, oversubscribed): an exchange takes at least 16 steps; leaf0-spine0/0 dead"),
 		"dead %v, why %q", v.Dead, v.AtMost.Why)
 }
 
