@@ -20,6 +20,9 @@ import (
 )
 
 func planAction(c *cli.Context) error {
+	if c.IsSet("tables") || c.IsSet("engine") {
+		return planTables(c)
+	}
 	t, hosts, rates, err := treeAndHosts(c)
 	if err != nil {
 		return err
