@@ -220,7 +220,7 @@ func TestCarried(t *testing.T) {
 	p := expect.Value(plan.Build(tree, plan.Options{Schedule: "linear-shift"}))(t)
 	planned := Planned{Case: scenario.Case{Name: "x"}, Plan: p}
 	var before, after []results.LinkCount
-	for w := range tree.Wires() {
+	for w := range tree.AllWires() {
 		link, direction := tree.WireName(topology.Wire(w))
 		before = append(before, results.LinkCount{Link: link, Direction: direction, Bytes: 100, Drops: 1})
 		after = append(after, results.LinkCount{Link: link, Direction: direction, Bytes: 130, Drops: 3})
@@ -230,7 +230,7 @@ func TestCarried(t *testing.T) {
 	for _, l := range got {
 		expect.True(t, l.Case == "x" && l.Repeat == 2 && l.Bytes == 30 && l.Drops == 2 && l.Planned && l.PlannedBytes == 30, "%+v", l)
 	}
-	expect.Equal(t, drops(got), uint64(2*tree.Wires()), "drops")
+	expect.Equal(t, drops(got), uint64(2*tree.AllWires()), "drops")
 	planned.Timed = []scenario.Timed{{}}
 	expect.True(t, plannedBytes(planned, thrice) == nil, "bytes are planned though routes change")
 }

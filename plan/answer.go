@@ -95,7 +95,7 @@ func TreeFlags(t *topology.Tree) []string {
 		}
 		flags = append(flags, "--fill", strings.Join(fill, ","))
 	}
-	if readers, builders := t.RoleLists(); t.Roles() {
+	if readers, builders := t.RoleLists(); t.Divided() {
 		flags = append(flags, "--readers", readers, "--builders", builders)
 	}
 	if down := t.DownNames(); len(down) > 0 {

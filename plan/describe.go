@@ -93,7 +93,7 @@ func (p *Plan) DeadText() string {
 }
 
 func rolesText(t *topology.Tree) string {
-	if !t.Roles() {
+	if !t.Divided() {
 		return ""
 	}
 	return fmt.Sprintf(" (%s, %s)", show.Plural(t.Readers(), "reader", "readers"), show.Plural(t.Builders(), "builder", "builders"))

@@ -85,7 +85,7 @@ func (p *Plan) document() document {
 	if p.Tree.Levels() == 2 {
 		d.Spines = p.Tree.Spines()
 	}
-	if p.Tree.Roles() {
+	if p.Tree.Divided() {
 		d.Readers, d.Builders = p.Tree.RoleLists()
 	}
 	if p.Objective != schedules.FewestPhases { // the default goes without saying

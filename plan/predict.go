@@ -140,7 +140,7 @@ type loads struct {
 }
 
 func (p *Plan) newLoads() *loads {
-	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.Wires())}
+	return &loads{tree: p.Tree, leaf: p.Tree.LeafOfRanks(), wire: make([]float64, p.Tree.AllWires())}
 }
 
 func (l *loads) add(src, dst, path int, size float64) {

@@ -99,7 +99,7 @@ func boundOf(f *verify.File) scheduler.Bound {
 	if f.Bound.Weights == nil {
 		return b
 	}
-	n := f.Tree.Wires()
+	n := f.Tree.AllWires()
 	if f.Tree.Levels() == 2 {
 		n = 2 * f.Tree.AllLinks()
 	}

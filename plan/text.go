@@ -139,7 +139,7 @@ func (p *Plan) FabricLines() string {
 		spines = fmt.Sprintf("# spines %d\n", t.Spines())
 	}
 	roles := ""
-	if t.Roles() {
+	if t.Divided() {
 		readers, builders := t.RoleLists()
 		roles = fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
 	}

@@ -140,7 +140,7 @@ func (t *Tables) name(sw Switch) string { return t.Tree.SwitchName(int(sw)) }
 // Loads adds up the load of one exchange, one message of each reader to each other builder, on each wire. With several next
 // hops a message counts in equal shares on each.
 func (t *Tables) Loads() []float64 {
-	load := make([]float64, t.Tree.Wires())
+	load := make([]float64, t.Tree.AllWires())
 	var path []topology.Wire
 	put := func(src, dst, by int, share float64) {
 		path = t.Tree.Path(path[:0], src, dst, by)

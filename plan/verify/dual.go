@@ -48,7 +48,7 @@ func (j *judge) dual(weights []DualWeight) (*big.Int, error) {
 }
 
 func spread(t *topology.Tree, weights []DualWeight) (y []uint64, sum *big.Int, err error) {
-	y, sum = make([]uint64, t.Wires()), new(big.Int)
+	y, sum = make([]uint64, t.AllWires()), new(big.Int)
 	dead := deadWires(t)
 	for _, w := range weights {
 		switch {
@@ -139,7 +139,7 @@ func (p *pricer) depart(from int) {
 }
 
 func deadWires(t *topology.Tree) []bool {
-	dead := make([]bool, t.Wires())
+	dead := make([]bool, t.AllWires())
 	for _, l := range t.Dead() {
 		up := t.UpWire(l)
 		dead[up], dead[up+1] = true, true // the two wires of a cable are neighbours

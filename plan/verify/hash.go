@@ -39,7 +39,7 @@ func fabricLines(t *topology.Tree) string {
 		down = []string{"none"}
 	}
 	text := fmt.Sprintf("# topology %s\n# fill %s\n%s# down %s\n", t.Notation(), strings.Join(fill, ","), spines, strings.Join(down, ","))
-	if readers, builders := t.RoleLists(); t.Roles() {
+	if readers, builders := t.RoleLists(); t.Divided() {
 		text += fmt.Sprintf("# readers %s\n# builders %s\n", readers, builders)
 	}
 	return text

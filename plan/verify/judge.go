@@ -57,7 +57,7 @@ func newJudge(f *File, o Options) *judge {
 		met:      make([]uint64, (s*s+63)/64),
 		spines:   routings[f.Routing], form: pathFormOf(t),
 	}
-	j.wires = make([]load, j.tree.Wires())
+	j.wires = make([]load, j.tree.AllWires())
 	for i := range j.seats {
 		j.seats[i].rank = -1
 	}
@@ -99,7 +99,7 @@ func (j *judge) leaveOut() {
 			j.sources[a] -= j.tree.ReadersOn(p[1-i])
 		}
 	}
-	if j.tree.Roles() {
+	if j.tree.Divided() {
 		j.byRoles()
 		return
 	}

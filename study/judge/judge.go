@@ -301,7 +301,7 @@ func (f *fabric) reason(b scheduler.Bound) string {
 	case scheduler.KindLeaf:
 		n, live := t.On(b.Leaf), 0
 		for k := range t.Spines() {
-			live += t.Live(b.Leaf, k)
+			live += t.LiveCables(b.Leaf, k)
 		}
 		return fmt.Sprintf("the %d hosts of %s have %d messages for other leaves, over %d of its %d links: %s",
 			n, f.name(f.places.Node(b.Leaf)), n*(s-n), live, f.built(b.Leaf), f.deadOf(b.Leaf))

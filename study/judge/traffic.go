@@ -203,7 +203,7 @@ func (f *fabric) flowWhy(w flow, where, others string) string {
 func (f *fabric) leafWhy(leaf int, up bool) string {
 	t, live := f.tree, 0
 	for k := range t.Spines() {
-		live += t.Live(leaf, k)
+		live += t.LiveCables(leaf, k)
 	}
 	w := f.flows(leaf, leaf+1)[0]
 	if !up {

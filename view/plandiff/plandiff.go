@@ -120,7 +120,7 @@ func Compare(older, newer *plan.Plan) Diff {
 func says(p *plan.Plan) []Line {
 	fill := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Tree.Fill()), " ", ","), "[]")
 	readers, builders := "all", "all"
-	if p.Tree.Roles() {
+	if p.Tree.Divided() {
 		readers, builders = p.Tree.RoleLists()
 	}
 	return []Line{

@@ -57,7 +57,7 @@ func TestLinksOfAllLevels(t *testing.T) {
 		for sw := range tree.Switches() {
 			all += tree.SwitchPorts(sw)
 		}
-		if n := 2 * tree.AllLinks(); len(ports) != n || len(wires) != n || all != n+tree.Leaves()*tree.Ports() || tree.Wires() != n+2*tree.Servers() {
+		if n := 2 * tree.AllLinks(); len(ports) != n || len(wires) != n || all != n+tree.Leaves()*tree.Ports() || tree.AllWires() != n+2*tree.Servers() {
 			t.Errorf("%s: %d ports and %d wires of %d links, %d ports in all", tree.Notation(), len(ports), len(wires), tree.AllLinks(), all)
 		}
 		for _, l := range []topology.Link{{Leaf: -1}, {Leaf: tree.Leaves()}, {Spine: tree.Spines()}, {Cable: tree.Cables() + 1}, {Cable: -1}, {Above: true, Top: 9}, {Leaf: 9, Above: true}} {
@@ -135,7 +135,7 @@ func TestCables(t *testing.T) {
 		{"leaf0-spine1", 0, []string{"leaf0-spine1/0", "leaf0-spine1/1", "leaf0-spine1/2"}},
 	} {
 		v := topologytest.Tree(t, o, strings.Split(c.down, ",")...)
-		if live := v.Live(0, 1); live != c.live || v.Alive(0, 1) != (live > 0) || !slices.Equal(v.DownNames(), c.names) {
+		if live := v.LiveCables(0, 1); live != c.live || v.Alive(0, 1) != (live > 0) || !slices.Equal(v.DownNames(), c.names) {
 			t.Errorf("without %s %d cables live, dead are %v", c.down, live, v.DownNames())
 		}
 		expect.Equal(t, len(v.LivePaths(0, 2)), 3*3+c.live*3, "without %s there: live paths", c.down)
