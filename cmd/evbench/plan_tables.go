@@ -18,11 +18,8 @@ import (
 
 // planTables plans an order of messages over the tables of a network of any shape.
 func planTables(c *cli.Context) error {
-	s, err := readWhole(c, c.String("topology"))
+	s, err := readSource(c, c.String("topology"))
 	if err != nil {
-		return err
-	}
-	if s.Net, err = degrade(c, s.Whole); err != nil {
 		return err
 	}
 	if s.Net.MaxLID() == 0 {
@@ -58,8 +55,8 @@ func planTables(c *cli.Context) error {
 		return usage(err)
 	}
 	watch.stage("")
-	if job.Names != nil {
-		p.Hosts = namesOf(job)
+	if p.Hosts = namesOf(job); s.Form != netfile.Notation && job.Names == nil {
+		p.Hosts = ownNames(s.Net, job)
 	}
 	write := p.WriteText
 	if c.String("format") == "json" {
@@ -87,13 +84,31 @@ func jobOf(c *cli.Context, n *network.Network) (network.Job, error) {
 	return job, nil
 }
 
+// namesOf are the hosts of a job as its list names them, nil without one.
 func namesOf(job network.Job) (out []plan.Host) {
+	if job.Names == nil {
+		return nil
+	}
 	for i := range job.Nodes {
 		at := i
 		if job.Host != nil {
 			at = job.Host[i]
 		}
 		out = append(out, plan.Host{Name: job.Names[at], Ranks: job.Slots, Adapter: job.Adapters[i], Order: i})
+	}
+	return out
+}
+
+// ownNames are the hosts as the network names them, nil if two have the same name.
+func ownNames(n *network.Network, job network.Job) (out []plan.Host) {
+	seen := map[string]bool{}
+	for i, v := range job.Nodes {
+		name := n.HostName(v)
+		if name == "" || len(name) > 63 || seen[name] {
+			return nil
+		}
+		seen[name] = true
+		out = append(out, plan.Host{Name: name, Ranks: job.Slots, Order: i})
 	}
 	return out
 }

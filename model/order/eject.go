@@ -1,6 +1,9 @@
 package order
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Ejection ends for a number of phases after so many placements: DefaultSteps for each message of the
 // exchange, within these limits.
@@ -35,17 +38,16 @@ type ejector struct {
 	queue  []int32 // messages without a phase
 	head   int
 	cost   []uint8 // by phase: the weights at the links of a message
-	slow   []bool  // by entry; nil: none
-	early  int     // messages over slow links have phases below
 	links  []int32
 	gone   []int32
 	random uint64
 }
 
 // eject removes the last phases of a schedule one after the other, down to low, and places their
-// messages in the others. It returns the shortest schedule with fewer than high phases, or nil.
+// messages in the others. It returns the shortest schedule with fewer than high phases, or nil, as it does
+// where links are slow: there phases last unequally.
 func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
-	if g.Phases <= low || low < 1 {
+	if g.Phases <= low || low < 1 || steps < 0 || slices.ContainsFunc(p.Share, func(x float64) bool { return x < 1 }) {
 		return nil
 	}
 	if steps == 0 {
@@ -69,7 +71,7 @@ func (p *Problem) eject(g *Schedule, low, high, steps int) *Schedule {
 }
 
 func (p *Problem) ejector(g *Schedule) *ejector {
-	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1, early: g.Phases}
+	e := &ejector{p: p, phases: g.Phases, stride: (g.Phases + 7) &^ 7, random: 1}
 	e.s = &Schedule{hosts: g.hosts, phase: append([]int32(nil), g.phase...)}
 	e.full, e.first = make([]uint8, e.stride*len(p.Links)), make([]int, len(p.Links))
 	e.cost, e.since = make([]uint8, e.stride), make([]int32, len(g.phase))
@@ -89,18 +91,9 @@ func (p *Problem) ejector(g *Schedule) *ejector {
 	for i := range e.owner {
 		e.owner[i] = -1
 	}
-	for _, share := range p.Share {
-		if share < 1 {
-			e.slow, e.early = p.slowEntries(), 0
-			break
-		}
-	}
 	for m, k := range e.s.phase {
 		if k != None {
 			e.put(int32(m), int(k))
-			if e.slow != nil && e.slow[p.entry(m/p.Hosts, m%p.Hosts)] {
-				e.early = max(e.early, int(k)+1)
-			}
 		}
 	}
 	return e
@@ -162,7 +155,6 @@ func (e *ejector) take(m int32) {
 // drop takes all messages out of the last phase.
 func (e *ejector) drop() {
 	e.phases--
-	e.early = min(e.early, e.phases)
 	for m, k := range e.s.phase {
 		if int(k) == e.phases {
 			e.take(int32(m))
@@ -213,9 +205,6 @@ func (e *ejector) insert(m int32) {
 
 func (e *ejector) choose(m int32) int {
 	phases, links := e.phases, e.pass(m)
-	if e.slow != nil && e.slow[e.p.entry(int(m)/e.p.Hosts, int(m)%e.p.Hosts)] {
-		phases = e.early
-	}
 	least := e.count(links, phases)
 	start := below(&e.random, phases)
 	any := -1

@@ -50,16 +50,20 @@ func (p *Plan) WriteText(w io.Writer) error {
 		fmt.Fprintln(out, strings.TrimSpace(fmt.Sprintf("# x-host %d %s %d %s", r, h.Name, h.Ranks, h.Adapter)))
 	}
 	fmt.Fprintf(out, "# network %s\n# engine %s\n%s", oneWord(p.Network), oneWord(p.Tables.Engine), p.covered())
-	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# bound %d %s\n", Name, p.Made, p.Phases, p.Bound.Phases, p.LinkName(p.Bound.Link))
-	if t := p.Time(p.Schedule); t != float64(p.Phases) {
-		fmt.Fprintf(out, "# time %.6g of %.6g\n", t, p.Bound.Time)
-	}
-	h := sha256.New()
-	io.WriteString(h, p.covered())
-	p.body(h)
-	fmt.Fprintf(out, "# hash sha256:%x\n", h.Sum(nil))
+	fmt.Fprintf(out, "# schedule %s\n# made %s\n# phases %d\n# time %.6g\n# bound %.6g %s\n", Name, p.Made, p.Phases, p.Time(p.Schedule), p.Bound.Time, p.LinkName(p.Bound.Link))
+	fmt.Fprintf(out, "# hash %s\n", p.Hash())
 	p.body(out)
 	return out.Flush()
+}
+
+// Hash names the plan: "sha256:" and the digest of its hosts, the tables and its messages.
+func (p *Plan) Hash() string {
+	h := sha256.New()
+	out := bufio.NewWriterSize(h, 1<<16)
+	out.WriteString(p.covered())
+	p.body(out)
+	out.Flush()
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
 // ranks are the ranks of hosts with names, in the order of their lines.

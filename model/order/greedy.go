@@ -1,6 +1,10 @@
 package order
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
 
 // resort is how many entries are sorted for each phase: in larger exchanges an order serves several phases.
 const resort = 1 << 17
@@ -15,7 +19,8 @@ type filler struct {
 	next   []int32  // memory for sorting, as are sorted and count
 	sorted []int32
 	count  []int32
-	slow   []bool // by entry; nil: none
+	need   []float64 // by entry: how long a message takes alone, where it is longer than 1; nil: nowhere
+	lasts  float64   // the phase, so far
 	free   []uint64
 	some   int // blocks with a free host
 	taken  []bool
@@ -25,8 +30,8 @@ type filler struct {
 }
 
 // greedy fills one phase after the other: of the messages that fit, those whose path has the link that
-// has most messages left come first. Messages over links slower than a message come before all others,
-// so that they make few phases longer. O(phases · blocks · hosts).
+// has most messages left come first. Messages over slow links come before all others, so that
+// they make few phases longer; while they are sent, other links have room for several messages. O(phases · blocks · hosts).
 func (p *Problem) greedy() *Schedule {
 	f := &filler{
 		p: p, left: p.Loads(), mask: append([]uint64(nil), p.sends...), free: make([]uint64, len(p.from)),
@@ -58,22 +63,23 @@ func (f *filler) begin() {
 	f.next, f.sorted, f.key = make([]int32, len(f.order)), make([]int32, len(f.order)), make([]int32, len(f.order))
 	for _, share := range f.p.Share {
 		if share < 1 {
-			f.slow = f.p.slowEntries()
+			f.need = f.p.needs()
 			break
 		}
 	}
 }
 
-// slowEntries are the entries whose messages pass a slow link.
-func (p *Problem) slowEntries() []bool {
-	slow := make([]bool, len(p.sends))
-	for e := range slow {
-		slow[e] = p.Share[p.Hosts+e%p.Hosts] < 1 || p.Share[p.from[e/p.Hosts][0]] < 1
+// needs is how long a message of each entry takes alone.
+func (p *Problem) needs() []float64 {
+	need := make([]float64, len(p.sends))
+	for e := range need {
+		share := min(p.Share[p.Hosts+e%p.Hosts], p.Share[p.from[e/p.Hosts][0]])
 		for _, l := range p.between(e) {
-			slow[e] = slow[e] || p.Share[l] < 1
+			share = min(share, p.Share[l])
 		}
+		need[e] = 1 / share
 	}
-	return slow
+	return need
 }
 
 // below returns a random number below n (xorshift64*, Vigna 2016).
@@ -109,14 +115,6 @@ func (f *filler) sort() {
 		}
 		kept, key, most = append(kept, e), append(key, k), max(most, k)
 	}
-	if f.slow != nil {
-		for i, e := range kept {
-			if f.slow[e] {
-				key[i] += most + 1
-			}
-		}
-		most = 2*most + 1
-	}
 	if cap(f.count) < int(most)+2 {
 		f.count = make([]int32, most+2)
 	}
@@ -135,6 +133,9 @@ func (f *filler) sort() {
 		*at++
 	}
 	f.order, f.sorted = out, f.order
+	if f.need != nil {
+		slices.SortStableFunc(f.order, func(a, b int32) int { return cmp.Compare(f.need[b], f.need[a]) })
+	}
 }
 
 // phase fills the next phase and returns how many messages it has.
@@ -148,12 +149,15 @@ func (f *filler) phase(s *Schedule) (placed int) {
 	for _, l := range f.passed {
 		f.used[l] = 0
 	}
-	f.passed = f.passed[:0]
+	f.passed, f.lasts = f.passed[:0], 1
 	for _, e := range f.order {
 		b, dst := int(e)/p.Hosts, int(e)%p.Hosts
 		can := f.mask[e] & f.free[b]
-		if can == 0 || f.taken[dst] || !f.fits(p.between(int(e))) {
+		if can == 0 || f.taken[dst] || !f.fits(int(e)) {
 			continue
+		}
+		if f.need != nil {
+			f.lasts = max(f.lasts, f.need[e])
 		}
 		f.place(s, int(e), b, dst, f.busiest(b, can))
 		placed++
@@ -166,9 +170,12 @@ func (f *filler) phase(s *Schedule) (placed int) {
 	return placed
 }
 
-func (f *filler) fits(links []int32) bool {
-	for _, l := range links {
-		if f.used[l] >= f.p.Room[l] {
+func (f *filler) fits(entry int) bool {
+	for _, l := range f.p.between(entry) {
+		if f.used[l] < f.p.Room[l] && f.need == nil {
+			continue
+		}
+		if f.need == nil || f.p.need(l, f.used[l]+1) > max(f.lasts, f.need[entry])*(1+1e-9) {
 			return false
 		}
 	}

@@ -2,8 +2,8 @@
 // forwarding tables that a network has?
 //
 // The network has any shape, and its tables stay as they are: only the phase of each message is
-// chosen. In one phase no link carries more messages than it has room for, so each message has the
-// rate of its host. A bound holds for every order: the messages whose path has a link cannot take
+// chosen. In one phase no link carries more messages than it has room for while the slowest of them is
+// sent, so none waits for another. A bound holds for every order: the messages whose path has a link cannot take
 // fewer phases than that link needs (Bound). To colour messages such that those with a common link
 // differ is NP-hard where paths are given (path colouring), but one or a few links mostly decide, and
 // then a simple rule attains the bound. Best takes the best of
@@ -62,10 +62,17 @@ type Options struct {
 	Nodes []network.Node // hosts, by rank
 	// Reads and Builds say which hosts send and receive; nil: all.
 	Reads, Builds []bool
+	// Skip says which of their messages there are not; nil: none.
+	Skip func(src, dst int) bool
 	// Drop leaves out messages that the tables do not deliver. Otherwise they are a *LostError.
 	Drop bool
-	// Steps bound ejection: placements for each message of the exchange. 0 means DefaultSteps.
+	// Steps bound ejection: placements for each message of the exchange. 0 means DefaultSteps, below 0
+	// none.
 	Steps int
+}
+
+func (o *Options) meets(src, dst int) bool {
+	return src != dst && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) && (o.Skip == nil || !o.Skip(src, dst))
 }
 
 // A LostError is a message that the tables do not deliver.
@@ -122,7 +129,7 @@ func (p *Problem) follow(t *lft.Tables, o Options) error {
 		for dst, to := range o.Nodes {
 			var mask uint64
 			for at, src := range hosts {
-				if int(src) != dst && (o.Reads == nil || o.Reads[src]) && (o.Builds == nil || o.Builds[dst]) {
+				if o.meets(int(src), dst) {
 					mask |= 1 << at
 				}
 			}
@@ -236,24 +243,20 @@ func (p *Problem) Loads() []int32 {
 
 // A Bound says how long every order takes at least.
 type Bound struct {
-	Phases int     // of whole messages
-	Time   float64 // in message times; Phases where no link is slower than a message
-	Link   int     // the witness
-	Load   int     // its messages
+	Time float64 // in message times
+	Link int     // the witness, -1 without messages
+	Load int     // its messages
 }
 
-// Bound returns the greatest number of phases that one link needs; of several such links, one between
-// switches.
+// Bound returns the most time that one link needs; of several such links, one between switches.
 func (p *Problem) Bound() (b Bound) {
 	b.Link = -1
 	for l, load := range p.Loads() {
-		phases := (int(load) + int(p.Room[l]) - 1) / int(p.Room[l])
-		b.Phases = max(b.Phases, phases)
-		time := float64(load) / p.Share[l]
-		if p.Share[l] == 1 {
-			time = float64(phases)
+		time := float64((load + p.Room[l] - 1) / p.Room[l])
+		if p.Share[l] < 1 {
+			time = float64(load) / p.Share[l]
 		}
-		if time > b.Time || time == b.Time && l >= 2*p.Hosts && b.Link < 2*p.Hosts {
+		if time > b.Time || time == b.Time && time > 0 && l >= 2*p.Hosts && b.Link < 2*p.Hosts {
 			b.Time, b.Link, b.Load = time, l, int(load)
 		}
 	}
@@ -281,17 +284,24 @@ func newSchedule(hosts int, made string) *Schedule {
 
 // Time returns how long a schedule takes, in message times, where the messages of a phase begin
 // together and share links evenly: the sum over the phases of the most that one link needs.
-func (p *Problem) Time(s *Schedule) (sum float64) {
+func (p *Problem) Time(s *Schedule) float64 {
+	time, _ := p.walk(s)
+	return time
+}
+
+// walk returns the Time of a schedule, and whether it is free of contention: no link needs longer for
+// the messages of a phase than the slowest of them.
+func (p *Problem) walk(s *Schedule) (time float64, free bool) {
 	first, in := s.byPhase()
 	used, touched := make([]int32, len(p.Links)), []int32(nil)
+	free = true
 	for k := range s.Phases {
-		longest := 0.0
+		longest, alone := 0.0, 1.0 // of the links, and of the slowest message
 		add := func(l int32) {
 			if used[l]++; used[l] == 1 {
 				touched = append(touched, l)
 			}
-			need := float64((used[l] + p.Room[l] - 1) / p.Room[l])
-			longest = max(longest, need/p.Share[l])
+			longest, alone = max(longest, p.need(l, used[l])), max(alone, 1/p.Share[l])
 		}
 		for _, m := range in[first[k]:first[k+1]] {
 			src, dst := int(m)/s.hosts, int(m)%s.hosts
@@ -305,9 +315,18 @@ func (p *Problem) Time(s *Schedule) (sum float64) {
 			used[l] = 0
 		}
 		touched = touched[:0]
-		sum += longest
+		time += longest
+		free = free && longest <= alone*(1+1e-9)
 	}
-	return sum
+	return time, free
+}
+
+// need is how long a link takes for so many messages that begin together.
+func (p *Problem) need(link, messages int32) float64 {
+	if p.Share[link] < 1 {
+		return float64(messages) / p.Share[link]
+	}
+	return max(1, float64(messages)/float64(p.Room[link]))
 }
 
 // byPhase returns the messages by phase: those of phase k are in[first[k]:first[k+1]], rising.
@@ -331,13 +350,12 @@ func (s *Schedule) byPhase() (first, in []int32) {
 	return first[:s.Phases+1], in
 }
 
-// Best returns the shortest order found. steps bounds the search for messages left over by the greedy
-// rule, in phases tried for a message; 0 means DefaultSteps.
+// Best returns the shortest order found. steps are those of Options.
 func Best(p *Problem, steps int) *Schedule {
 	b := p.Bound()
 	best, least := (*Schedule)(nil), math.Inf(1)
 	for _, s := range p.Formulas() {
-		if t := p.Time(s); t < least {
+		if t, free := p.walk(s); free && t < least {
 			best, least = s, t
 		}
 	}
@@ -345,7 +363,11 @@ func Best(p *Problem, steps int) *Schedule {
 		return best
 	}
 	g := p.greedy()
-	if s := p.eject(g, b.Phases, min(g.Phases, int(least)), steps); s != nil {
+	high := g.Phases
+	if best != nil {
+		high = min(high, int(least))
+	}
+	if s := p.eject(g, int(b.Time), high, steps); s != nil {
 		g = s
 	}
 	if best == nil || p.Time(g) < least {

@@ -4,7 +4,9 @@ package verify
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +17,9 @@ import (
 
 // First begins plan files of this version.
 const First = "# evbench plan 3"
+
+// MessageBytes is the memory that a message takes.
+const MessageBytes = 12
 
 // A Message is a line of a plan file.
 type Message struct{ Phase, Src, Dst int32 }
@@ -27,11 +32,11 @@ type File struct {
 	Reads  []bool // by rank
 	Builds []bool
 	Phases int
-	Bound  int
-	// Witness is the link that needs Bound phases.
-	Witness  string
-	Lost     int       // messages that the tables do not deliver, left out
-	Messages []Message // by phase, then source
+	// Time and Bound are in message times; Witness is the link that needs Bound.
+	Time, Bound float64
+	Witness     string
+	Lost        int       // messages that the tables do not deliver, left out
+	Messages    []Message // by phase, then source
 
 	covered string // by the hash
 }
@@ -41,8 +46,10 @@ const mostHosts = 1 << 16
 
 // Read reads a plan file with at most so many messages. Lines are in any order.
 func Read(r io.Reader, most int) (*File, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<22)
+	in, err := unpacked(r)
+	if err != nil {
+		return nil, err
+	}
 	f, number := &File{Header: map[string]string{}, Hosts: -1}, 0
 	for in.Scan() {
 		line := strings.TrimSuffix(in.Text(), "\r")
@@ -71,6 +78,30 @@ func Read(r io.Reader, most int) (*File, error) {
 	}
 	slices.SortFunc(f.Messages, func(a, b Message) int { return cmp.Or(int(a.Phase-b.Phase), int(a.Src-b.Src), int(a.Dst-b.Dst)) })
 	return f, f.complete()
+}
+
+// unpacked reads lines, also of a file that gzip has packed.
+func unpacked(r io.Reader) (*bufio.Scanner, error) {
+	b := bufio.NewReader(r)
+	var text io.Reader = b
+	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, err
+		}
+		text = z
+	}
+	in := bufio.NewScanner(text)
+	in.Buffer(nil, 1<<22)
+	return in, nil
+}
+
+// Is reports whether a file is of this version, packed or not, from its first bytes.
+func Is(head []byte) bool {
+	if in, err := unpacked(bytes.NewReader(head)); err == nil && in.Scan() {
+		return strings.TrimSpace(in.Text()) == First
+	}
+	return false
 }
 
 func (f *File) header(line string) error {
@@ -114,8 +145,11 @@ func (f *File) complete() (err error) {
 		}
 	}
 	bound, witness, _ := strings.Cut(f.Header["bound"], " ")
-	if f.Bound, err = strconv.Atoi(bound); err != nil || witness == "" {
+	if f.Bound, err = strconv.ParseFloat(bound, 64); err != nil || witness == "" {
 		return fmt.Errorf("bound: %q is no number with a link", f.Header["bound"])
+	}
+	if f.Time, err = strconv.ParseFloat(f.Header["time"], 64); err != nil {
+		return fmt.Errorf("time: %q is no number", f.Header["time"])
 	}
 	f.Witness = witness
 	for _, key := range []string{"guids", "tables", "hash"} {

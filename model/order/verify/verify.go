@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"evbench/internal/answer"
@@ -28,10 +29,12 @@ type Report struct {
 	Hosts    int  `json:"hosts"`
 	Messages int  `json:"messages"`
 	Phases   int  `json:"phases"`
-	// Bound is what the tables allow at least, Witness the link that needs it; 0 and "" without tables.
-	Bound   int    `json:"bound,omitempty"`
-	Witness string `json:"witness,omitempty"`
-	Total   int    `json:"offences_total"`
+	// Time is how long the plan takes, Bound what the tables allow at least, both in message times, and
+	// Witness the link that needs it; 0 and "" without tables.
+	Time    float64 `json:"time,omitempty"`
+	Bound   float64 `json:"bound,omitempty"`
+	Witness string  `json:"witness,omitempty"`
+	Total   int     `json:"offences_total"`
 
 	Offences []Offence `json:"offences"`
 	most     int
@@ -176,46 +179,62 @@ func (r *Report) routes(f *File, t Tables) error {
 		r.accuse("undelivered", -1, "the tables do not deliver %s, and the plan states %d", show.Plural(lost, "message", "messages"), f.Lost)
 	}
 	rate := messageRate(t.Net, nodes)
+	sum := tables.sum(nodes, func(src, dst int) bool { return arrives[src*f.Hosts+dst] })
+	if sum != f.Header["tables"] {
+		r.accuse("other tables", -1, "the plan was made for other tables: these have the sum %s", sum)
+	}
 	for _, l := range slices.SortedFunc(maps.Keys(load), func(a, b link) int { return cmp.Or(int(b.Node-a.Node), int(a.Port)-int(b.Port)) }) {
-		if need := (load[l] + room(t.Net, rate, l) - 1) / room(t.Net, rate, l); need > r.Bound {
+		need := tables.need(rate, l, load[l])
+		if x := tables.rate(rate, l); x >= 1 {
+			need = math.Ceil(need - 1e-9)
+		}
+		if need > r.Bound*(1+1e-9) {
 			r.Bound, r.Witness = need, t.Net.EndName(l)
 			if t.Net.IsHost(l.Node) {
 				r.Witness = t.Net.Name(l.Node)
 			}
 		}
 	}
-	if r.Bound != f.Bound {
-		r.accuse("bound", -1, "%s needs %d phases, and the plan states a bound of %d", r.Witness, r.Bound, f.Bound)
+	if !equal(r.Bound, f.Bound) {
+		r.accuse("bound", -1, "%s needs %.6g message times, and the plan states a bound of %.6g", r.Witness, r.Bound, f.Bound)
 	}
-	sum := tables.sum(nodes, func(src, dst int) bool { return arrives[src*f.Hosts+dst] })
-	if sum != f.Header["tables"] {
-		r.accuse("other tables", -1, "the plan was made for other tables: these have the sum %s", sum)
+	if r.times(f, tables, nodes, rate); !equal(r.Time, f.Time) {
+		r.accuse("time", -1, "the phases take %.6g message times, and the plan states %.6g", r.Time, f.Time)
 	}
-	r.shared(f, tables, nodes, rate)
 	return nil
 }
 
-// shared names links that have more messages in a phase than they have room for.
-func (r *Report) shared(f *File, t *routes, nodes []network.Node, rate float64) {
-	used, last := map[link][]Message{}, int32(-1)
-	for _, m := range f.Messages {
-		if m.Phase != last {
-			clear(used)
-			last = m.Phase
-		}
-		if int(m.Src) >= f.Hosts || int(m.Dst) >= f.Hosts || !f.meets(int(m.Src), int(m.Dst)) {
-			continue
-		}
-		way := t.walk(nodes[m.Src], nodes[m.Dst])
-		if way == nil {
-			r.accuse("undelivered", int(m.Phase), "phase %d: the tables do not deliver the message from %d to %d", m.Phase, m.Src, m.Dst)
-			continue
-		}
-		for _, l := range way[1 : len(way)-1] {
-			if used[l] = append(used[l], m); len(used[l]) > room(t.net, rate, l) {
-				first := used[l][0]
-				r.accuse("shared link", int(m.Phase), "phase %d: the messages from %d to %d and from %d to %d share %s", m.Phase, first.Src, first.Dst, m.Src, m.Dst, t.net.EndName(l))
+// equal compares numbers of which one was written with six digits.
+func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-5*max(1, math.Abs(a)) }
+
+// times adds up the phases, and names links that need longer for the messages of a phase than the
+// slowest of them takes alone.
+func (r *Report) times(f *File, t *routes, nodes []network.Node, rate float64) {
+	for i := 0; i < len(f.Messages); {
+		used, longest, alone, fullest := map[link][]Message{}, 0.0, 1.0, link{}
+		phase := f.Messages[i].Phase
+		for ; i < len(f.Messages) && f.Messages[i].Phase == phase; i++ {
+			m := f.Messages[i]
+			if int(m.Src) >= f.Hosts || int(m.Dst) >= f.Hosts || !f.meets(int(m.Src), int(m.Dst)) {
+				continue
 			}
+			way := t.walk(nodes[m.Src], nodes[m.Dst])
+			if way == nil {
+				r.accuse("undelivered", int(phase), "phase %d: the tables do not deliver the message from %d to %d", phase, m.Src, m.Dst)
+			}
+			for _, l := range way {
+				used[l] = append(used[l], m)
+				alone = max(alone, t.need(rate, l, 1))
+				if need := t.need(rate, l, len(used[l])); need > longest*(1+1e-9) {
+					longest, fullest = need, l
+				}
+			}
+		}
+		r.Time += longest
+		if longest > alone*(1+1e-9) && !t.net.IsHost(fullest.Node) {
+			a, b := used[fullest][0], used[fullest][1]
+			r.accuse("shared link", int(phase), "phase %d: the messages from %d to %d and from %d to %d share %s, which has no room for %s", phase,
+				a.Src, a.Dst, b.Src, b.Dst, t.net.EndName(fullest), show.Plural(len(used[fullest]), "message", "messages"))
 		}
 	}
 }
@@ -252,13 +271,23 @@ func usual(rates []float64) (out float64) {
 	return out
 }
 
-// room is how many messages a link carries at once: its rate over that of a message. A host has one.
-func room(n *network.Network, rate float64, l link) int {
-	x := n.Rate(l)
-	if n.IsHost(l.Node) || n.IsHost(n.At(l.Node, int(l.Port)).Node) || rate == 0 || x < rate {
+// rate is the rate of a link over that of a message: whole above 1, and at most 1 at hosts.
+func (r *routes) rate(message float64, l link) float64 {
+	x := r.net.Rate(l)
+	switch {
+	case message == 0 || x == 0:
+		return 1
+	case x < message:
+		return x / message
+	case r.net.IsHost(l.Node) || r.net.IsHost(r.net.At(l.Node, int(l.Port)).Node):
 		return 1
 	}
-	return int(x/rate + 0.05)
+	return math.Floor(x/message + 0.05)
+}
+
+// need is how long a link takes for messages that begin together, at least one message time.
+func (r *routes) need(message float64, l link, messages int) float64 {
+	return max(1, float64(messages)/r.rate(message, l))
 }
 
 // Answer says what the judge found in the plan of a file.
@@ -272,12 +301,12 @@ func (r *Report) Answer(name string, tables bool) answer.Answer {
 		a.Verdict = answer.Unknown
 		a.Sentence = fmt.Sprintf("in %s each message has one phase, and a host sends and receives one message at a time; whether messages share links is not known without the tables.", name)
 		a.Next = []string{answer.Typed("evbench", "verify", "-t", "NETWORK", "--tables", "FILE", name)}
-	case r.Phases <= r.Bound:
-		a.Sentence = fmt.Sprintf("%s is valid, and no order over these tables needs fewer than its %d phases.", name, r.Phases)
-		a.Why = []string{fmt.Sprintf("%s carries %d phases of messages", r.Witness, r.Bound)}
+	case r.Time <= r.Bound*(1+1e-9):
+		a.Sentence = fmt.Sprintf("%s is valid, and no order over these tables takes less than its %.6g message times.", name, r.Time)
+		a.Why = []string{fmt.Sprintf("%s needs %.6g", r.Witness, r.Bound)}
 	default:
-		a.Sentence = fmt.Sprintf("%s is valid; its %d phases are %.1f %% above the least that these tables allow.", name, r.Phases, 100*(float64(r.Phases)/float64(r.Bound)-1))
-		a.Why = []string{fmt.Sprintf("%s needs %d phases", r.Witness, r.Bound)}
+		a.Sentence = fmt.Sprintf("%s is valid; its %.6g message times are %.1f %% above the least that these tables allow.", name, r.Time, 100*(r.Time/r.Bound-1))
+		a.Why = []string{fmt.Sprintf("%s needs %.6g", r.Witness, r.Bound)}
 	}
 	return a
 }
@@ -287,7 +316,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "hosts     %d\nmessages  %d\nphases    %d\n", r.Hosts, r.Messages, r.Phases)
 	if r.Bound > 0 {
-		fmt.Fprintf(&b, "bound     %d, by %s\n", r.Bound, r.Witness)
+		fmt.Fprintf(&b, "time      %.6g message times\nbound     %.6g, by %s\n", r.Time, r.Bound, r.Witness)
 	}
 	for _, o := range r.Offences {
 		fmt.Fprintf(&b, "%s: %s\n", o.Kind, o.Text)
