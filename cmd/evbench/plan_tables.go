@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"evbench/internal/answer"
 	"evbench/internal/proc"
 	"evbench/model/order"
 	"evbench/plan"
@@ -65,7 +66,11 @@ func planTables(c *cli.Context) error {
 	return writePlan(c, &watch, write, func(w io.Writer) {
 		a := p.Answer()
 		if name := c.String("out"); name != "" && name != "-" {
-			a.Next = []string{fmt.Sprintf("evbench mpi wrap --plan %s -- mpirun -n %d PROGRAM", name, len(p.Nodes))}
+			check := []string{"--any-tables"}
+			if c.IsSet("tables") {
+				check = []string{"-t", c.String("topology"), "--tables", c.String("tables")}
+			}
+			a.Next = []string{fmt.Sprintf("evbench mpi wrap %s --plan %s -- mpirun -n %d PROGRAM", answer.Typed(check...), answer.Typed(name), len(p.Nodes))}
 		}
 		_ = a.WriteText(w)
 		p.Describe(w)

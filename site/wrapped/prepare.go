@@ -68,13 +68,16 @@ type Ordered struct {
 // later. It refuses wrong input, and tables of a directory that another process owns; it does not
 // touch the network.
 func Prepare(ctx context.Context, o Options, s *Session, r *Report) error {
-	if err := s.programs(ctx, o.Temp); err != nil {
-		return err
-	}
 	s.Order.Times = filepath.Join(o.Temp, "times")
 	r.Schema, r.Network, r.Routes, r.Rounds = Schema, o.Network, o.Routes, s.Rounds
 	if o.Source == nil {
-		return taken(o, s, r)
+		if err := taken(o, s, r); err != nil {
+			return err
+		}
+		return s.programs(ctx, o.Temp)
+	}
+	if err := s.programs(ctx, o.Temp); err != nil {
+		return err
 	}
 	hosts, err := hostsOf(ctx, o, s.Launcher)
 	if err != nil {
