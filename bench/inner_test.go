@@ -20,6 +20,7 @@ import (
 	"evbench/results"
 	"evbench/scenario"
 	"evbench/testing/expect"
+	"evbench/testing/topologytest"
 	"evbench/topology"
 )
 
@@ -57,7 +58,7 @@ func TestCountsPairs(t *testing.T) {
 func TestPairCounts(t *testing.T) {
 	clocked := []wire.Source{{}, {Bytes: 7, Took: time.Second}, {}}
 	not := []wire.Source{{Bytes: 5}, {Bytes: 6}, {}}
-	others := func(src, dst int) bool { return src != dst }
+	others := topologytest.Tree(t, topology.Options{Ports: 3, Leaves: 1}).Pairs
 	got := pairCounts(controller.Outcome{Span: time.Minute, Servers: []controller.Server{
 		{Server: 10, Totals: wire.Totals{Sources: clocked}}, {Server: 11}, {Server: 12, Totals: wire.Totals{Sources: not}},
 	}}, others)

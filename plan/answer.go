@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"evbench/internal/answer"
@@ -80,23 +79,20 @@ func (p *Plan) command(more ...string) string {
 
 // TreeFlags are the flags that name a tree and what is dead in it.
 func TreeFlags(t *topology.Tree) []string {
-	flags := []string{"-t", t.Notation()}
+	w := t.Words()
+	flags := []string{"-t", w.Notation}
 	n := t.Names()
 	switch {
 	case n != nil && n.Flags != nil:
 		flags = slices.Clone(n.Flags)
-	case t.Levels() == 2 && t.Spines() != t.Ports():
-		flags = append(flags, "--spines", strconv.Itoa(t.Spines()))
+	case w.Spines != "":
+		flags = append(flags, "--spines", w.Spines)
 	}
-	if (n == nil || n.Flags == nil) && t.Servers() < t.Leaves()*t.Ports() {
-		fill := make([]string, t.Leaves())
-		for i, n := range t.Fill() {
-			fill[i] = strconv.Itoa(n)
-		}
-		flags = append(flags, "--fill", strings.Join(fill, ","))
+	if (n == nil || n.Flags == nil) && !t.Full() {
+		flags = append(flags, "--fill", w.Fill)
 	}
-	if readers, builders := t.RoleLists(); t.Divided() {
-		flags = append(flags, "--readers", readers, "--builders", builders)
+	if w.Readers != "" {
+		flags = append(flags, "--readers", w.Readers, "--builders", w.Builders)
 	}
 	if down := t.DownNames(); len(down) > 0 {
 		flags = append(flags, "--down", strings.Join(down, ","))

@@ -138,6 +138,17 @@ func (t *Tree) Countable(l Link) error {
 		t.SwitchName(low.Switch), t.SwitchName(high.Switch), len(live), t.cables, cmp.Or(strings.Join(live, ", "), t.LinkName(l))))
 }
 
+// PathName names a path between any two leaves: its spine or top switch, and the cables up and down
+// if they are parallel.
+func (t *Tree) PathName(path int) string {
+	if t.cables == 1 {
+		return t.SwitchName(t.Switches() - t.Paths() + path)
+	}
+	spine, lane := t.SpineTop(path)
+	up, down := t.LaneCables(lane)
+	return fmt.Sprintf("%s.%d.%d", t.SwitchName(t.leaves+spine), up, down)
+}
+
 // WireName returns the cable's name ("leaf0-spine3", "pod1-spine2-top3", "server17-leaf4") and
 // the direction ("up" is away from the servers).
 func (t *Tree) WireName(w Wire) (link, direction string) {

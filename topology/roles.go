@@ -3,6 +3,7 @@ package topology
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -220,6 +221,28 @@ func (r *Roles) list(in func(rank int) bool) string {
 	return strings.Join(parts, ",")
 }
 
+// Pairs yields who sends to whom in an exchange, in order of the senders.
+func (r *Roles) Pairs(yield func(src, dst int) bool) {
+	for src := range r.s.Servers() {
+		for dst := range r.To(src) {
+			if !yield(src, dst) {
+				return
+			}
+		}
+	}
+}
+
+// To yields to whom a server sends in an exchange.
+func (r *Roles) To(src int) iter.Seq[int] {
+	return func(yield func(dst int) bool) {
+		for dst := 0; r.Reads(src) && dst < r.s.Servers(); dst++ {
+			if src != dst && r.Builds(dst) && !yield(dst) {
+				return
+			}
+		}
+	}
+}
+
 // Messages returns how many fragments all servers send in an exchange.
 func (r *Roles) Messages() int {
 	n := r.Readers() * r.Builders()
@@ -232,8 +255,14 @@ func (r *Roles) Messages() int {
 }
 
 // MessagesBetween returns how many fragments two leaves send each other in an exchange, both ways.
-func (r *Roles) MessagesBetween(a, b int) int {
-	return r.ReadersOn(a)*r.BuildersOn(b) + r.ReadersOn(b)*r.BuildersOn(a)
+func (r *Roles) MessagesBetween(a, b int) int { return r.MessagesTo(a, b) + r.MessagesTo(b, a) }
+
+// MessagesTo returns how many fragments leaf a sends leaf b in an exchange.
+func (r *Roles) MessagesTo(a, b int) int { return r.readers[a] * r.builders[b] }
+
+// Crossing returns how many fragments a leaf sends to all others in an exchange, and receives from them.
+func (r *Roles) Crossing(leaf int) (out, in int) {
+	return r.readers[leaf] * (r.allBuild - r.builders[leaf]), r.builders[leaf] * (r.allRead - r.readers[leaf])
 }
 
 // MostMessages returns the most messages that one server sends, or receives, in an exchange.

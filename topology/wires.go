@@ -91,12 +91,50 @@ func (w Wires) Through(a, b, path int) (spine, top int) {
 // PathLinks returns the links of a path between two different leaves, in its order.
 func (w Wires) PathLinks(a, b, path int) []Link {
 	k, top := w.SpineTop(path)
-	up, down := w.LaneCables(top)
-	out := []Link{w.Cable(a, k, up)}
+	out := []Link{w.FirstLink(a, path)}
 	if w.s.Apart(a, b) {
 		out = append(out, Link{Leaf: w.s.Pod(a), Spine: k, Above: true, Top: top}, Link{Leaf: w.s.Pod(b), Spine: k, Above: true, Top: top})
 	}
-	return append(out, w.Cable(b, k, down))
+	return append(out, w.LastLink(b, path))
+}
+
+// FirstLink returns the link by which a path leaves its first leaf.
+func (w Wires) FirstLink(leaf, path int) Link {
+	k, lane := w.SpineTop(path)
+	up, _ := w.LaneCables(lane)
+	return w.Cable(leaf, k, up)
+}
+
+// LastLink returns the link by which a path comes down to its last leaf.
+func (w Wires) LastLink(leaf, path int) Link {
+	k, lane := w.SpineTop(path)
+	_, down := w.LaneCables(lane)
+	return w.Cable(leaf, k, down)
+}
+
+// Turn returns the highest switch of a path between two different leaves.
+func (w Wires) Turn(a, b, path int) int {
+	links := w.PathLinks(a, b, path)
+	_, high := w.Ends(links[len(links)/2])
+	return high.Switch
+}
+
+// Columns returns the numbers by which files name a path of Through: its spine and, by the shape of
+// the tree, its top switch, or its cables up and down; -1 where it has none.
+func (w Wires) Columns(spine, top int) (n [3]int, columns int) {
+	n[0] = spine
+	switch {
+	case w.s.cables > 1 && top < 0:
+		n[1], n[2] = -1, -1
+		return n, 3
+	case w.s.cables > 1:
+		n[1], n[2] = w.LaneCables(top)
+		return n, 3
+	case w.s.tops > 0:
+		n[1] = top
+		return n, 2
+	}
+	return n, 1
 }
 
 // An End is a port of a switch.
@@ -213,6 +251,14 @@ type Wire int
 // AllWires returns the number of wires: two for each cable between switches, and 2·S.
 func (w Wires) AllWires() int { return 2 * (w.s.links() + w.s.Servers()) }
 
+// LinkWires returns how long a list by wire is that ends with the last one between switches.
+func (w Wires) LinkWires() int {
+	if w.s.tops == 0 {
+		return 2 * w.LowerLinks()
+	}
+	return w.AllWires()
+}
+
 // UpWire returns the upward wire of a link between switches; the downward one follows it.
 func (w Wires) UpWire(l Link) Wire {
 	if l.Above {
@@ -226,13 +272,6 @@ func (w Wires) Up(leaf, spine int) Wire { return Wire(2 * (leaf*w.s.spines + spi
 
 // Down returns the wire from a spine to a leaf, as Up.
 func (w Wires) Down(leaf, spine int) Wire { return w.Up(leaf, spine) + 1 }
-
-// Across returns the wires of a message from leaf a up to a spine and down to leaf b, over the
-// cables of a lane, which is negative for single cables.
-func (w Wires) Across(a, b, spine, lane int) (up, down Wire) {
-	i, j := w.LaneCables(lane)
-	return w.Up(a, spine) + Wire(2*i), w.Down(b, spine) + Wire(2*j)
-}
 
 // FromServer returns the wire from the server of a rank to its leaf.
 func (w Wires) FromServer(rank int) Wire { return Wire(2 * (w.LowerLinks() + rank)) }
@@ -264,10 +303,10 @@ func (w Wires) Between(to []Wire, a, b, path int) []Wire {
 		return append(to, w.Up(a, path), w.Down(b, path))
 	}
 	spine, top := w.SpineTop(path)
-	up, down := w.Across(a, b, spine, top)
-	to = append(to, up)
+	i, j := w.LaneCables(top)
+	to = append(to, w.Up(a, spine)+Wire(2*i))
 	if w.s.Apart(a, b) {
 		to = append(to, w.TopUp(w.s.Pod(a), spine, top), w.TopDown(w.s.Pod(b), spine, top))
 	}
-	return append(to, down)
+	return append(to, w.Down(b, spine)+Wire(2*j))
 }

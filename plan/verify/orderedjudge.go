@@ -308,7 +308,7 @@ func (j *orderedJudge) sizesHash() string {
 }
 
 func (j *orderedJudge) hash() string {
-	head := fabricLines(j.tree)
+	head := j.tree.Words().Lines()
 	if j.file.Window > 1 {
 		head += fmt.Sprintf("# window %d\n", j.file.Window)
 	}

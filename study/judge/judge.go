@@ -326,11 +326,9 @@ func (f *fabric) reason(b scheduler.Bound) string {
 
 // built is the number of links that a leaf has or had.
 func (f *fabric) built(leaf int) (n int) {
-	for k := range f.tree.Spines() {
-		for c := range f.tree.Cables() {
-			if !f.tree.Absent(f.tree.Cable(leaf, k, c)) {
-				n++
-			}
+	for l := range f.tree.UpLinks(leaf) {
+		if !f.tree.Absent(l) {
+			n++
 		}
 	}
 	return n

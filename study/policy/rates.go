@@ -13,7 +13,6 @@ import (
 	"evbench/builder/modes"
 	"evbench/failover"
 	"evbench/internal/parallel"
-	"evbench/internal/show"
 	"evbench/model/sim"
 	"evbench/plan"
 	"evbench/routing"
@@ -37,10 +36,7 @@ type Setting struct {
 }
 
 func (s *Setting) describe() string {
-	text := fmt.Sprintf("%s, %d servers", s.Tree.Notation(), s.Tree.Servers())
-	if s.Tree.Divided() {
-		text += fmt.Sprintf(" (%s, %s)", show.Plural(s.Tree.Readers(), "reader", "readers"), show.Plural(s.Tree.Builders(), "builder", "builders"))
-	}
+	text := fmt.Sprintf("%s, %s", s.Tree.Notation(), s.Tree.ServersText())
 	if s.Servers > 0 && s.Servers != s.Tree.Servers() {
 		text += fmt.Sprintf(", totals those of %d", s.Servers)
 	}
